@@ -1,0 +1,93 @@
+/**
+ * The errors of the library. Each has a stable `code`, and a message that says what was expected, what came and what
+ * to do. {@link errorClasses} is the registry: a code that isn't in it doesn't exist.
+ */
+
+/** What every error of the library is an instance of. */
+export abstract class MpmmlError extends Error {
+  abstract readonly code: string
+
+  override get name(): string {
+    return this.constructor.name
+  }
+}
+
+/** Shapes that don't fit, data shorter than shape and strides need, operands that overlap the result. */
+export class ShapeError extends MpmmlError {
+  readonly code = 'ERR_MPMML_SHAPE'
+}
+
+/** Data of a type, or a buffer of a kind, that the library doesn't take. */
+export class DTypeError extends MpmmlError {
+  readonly code = 'ERR_MPMML_DTYPE'
+}
+
+/** A result is decided by a finite sum outside the finite range, under `overflow: 'throw'`. */
+export class OverflowError extends MpmmlError {
+  readonly code = 'ERR_MPMML_OVERFLOW'
+}
+
+/** The CUDA backend was asked for and can't be used. */
+export class NoCudaError extends MpmmlError {
+  readonly code = 'ERR_MPMML_NO_CUDA'
+}
+
+/** Host or device memory doesn't suffice. */
+export class OutOfMemoryError extends MpmmlError {
+  readonly code = 'ERR_MPMML_OUT_OF_MEMORY'
+}
+
+/** A kernel variant that doesn't exist, isn't in this build or can't run this product. */
+export class VariantError extends MpmmlError {
+  readonly code = 'ERR_MPMML_VARIANT'
+}
+
+/** An option, or the value of one, that doesn't exist. */
+export class OptionError extends MpmmlError {
+  readonly code = 'ERR_MPMML_OPTION'
+}
+
+/** The product was given up because its AbortSignal asked for it; `cause` is the signal's reason. */
+export class AbortedError extends MpmmlError {
+  readonly code = 'ERR_MPMML_ABORTED'
+}
+
+/** A file that can't be read or written, or isn't what it should be. */
+export class FileError extends MpmmlError {
+  readonly code = 'ERR_MPMML_FILE'
+}
+
+/** A CUDA call failed: the message has the call, CUDA's name of the error and the place. */
+export class CudaError extends MpmmlError {
+  readonly code = 'ERR_MPMML_CUDA'
+}
+
+/** The native addon is missing or can't be loaded. */
+export class AddonError extends MpmmlError {
+  readonly code = 'ERR_MPMML_ADDON'
+}
+
+/** Every error class by its code. */
+export const errorClasses = {
+  ERR_MPMML_SHAPE: ShapeError,
+  ERR_MPMML_DTYPE: DTypeError,
+  ERR_MPMML_OVERFLOW: OverflowError,
+  ERR_MPMML_NO_CUDA: NoCudaError,
+  ERR_MPMML_OUT_OF_MEMORY: OutOfMemoryError,
+  ERR_MPMML_VARIANT: VariantError,
+  ERR_MPMML_OPTION: OptionError,
+  ERR_MPMML_ABORTED: AbortedError,
+  ERR_MPMML_FILE: FileError,
+  ERR_MPMML_CUDA: CudaError,
+  ERR_MPMML_ADDON: AddonError,
+} as const
+
+/** The code of an error of this library. */
+export type ErrorCode = keyof typeof errorClasses
+
+/** What the addon threw, as an instance of the class that its code belongs to; anything else as it is. */
+export function fromNative(error: unknown): unknown {
+  const code = (error as { code?: unknown } | null)?.code
+  if (typeof code !== 'string' || !(code in errorClasses)) return error
+  return new errorClasses[code as ErrorCode]((error as Error).message)
+}

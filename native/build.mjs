@@ -1,0 +1,81 @@
+// Builds the addon (the package's install script): checks what the build needs, says in one line what will be built
+// and runs cmake-js. With --incremental a folder that is configured already isn't configured again. Options of the build are environment variables: MPMML_CUDA=AUTO|ON|OFF, MPMML_CUDA_ARCHS="61;90",
+// MPMML_BUILD_DIR, MPMML_WARNINGS_AS_ERRORS=ON, MPMML_SANITIZE=address,undefined.
+import { spawnSync } from 'node:child_process'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { availableParallelism } from 'node:os'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)))
+const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+const buildDirectory = process.env.MPMML_BUILD_DIR ?? join(root, 'build')
+
+const stamp = join(buildDirectory, 'mpmml-settings.json')
+
+const fail = (message) => {
+  console.error(`mpmml: ${message}`)
+  process.exit(1)
+}
+
+const runs = (command, ...args) => spawnSync(command, args, { stdio: 'ignore' }).status === 0
+
+function checkTools() {
+  if (!runs('cmake', '--version')) {
+    fail('CMake was not found. Install CMake 3.18 or newer (Debian, Ubuntu: apt-get install cmake), then run: npm rebuild mpmml')
+  }
+  const compilers = process.env.CXX ? [process.env.CXX] : ['c++', 'g++', 'clang++']
+  if (!compilers.some((compiler) => runs(compiler, '--version'))) {
+    fail(
+      `no C++ compiler was found (tried ${compilers.join(', ')}). Install one with C++17, GCC 9 or Clang 10 or newer ` +
+        '(Debian, Ubuntu: apt-get install g++ make), then run: npm rebuild mpmml',
+    )
+  }
+  if (!['ninja', 'make'].some((tool) => runs(tool, '--version'))) {
+    fail('neither ninja nor make was found. Install one (Debian, Ubuntu: apt-get install make), then run: npm rebuild mpmml')
+  }
+}
+
+/** Settings that reach CMake as cache variables. */
+const settings = {
+  MPMML_VERSION: version,
+  MPMML_NODE: process.execPath,
+  ...Object.fromEntries(
+    ['MPMML_CUDA', 'MPMML_CUDA_ARCHS', 'MPMML_WARNINGS_AS_ERRORS', 'MPMML_SANITIZE']
+      .filter((name) => process.env[name])
+      .map((name) => [name, process.env[name].replaceAll(' ', ';')]),
+  ),
+}
+
+/** Runs a command of cmake-js and returns what it printed. */
+function cmakeJs(command) {
+  const executable = createRequire(import.meta.url).resolve('cmake-js/bin/cmake-js')
+  const args = [executable, command, '--out', buildDirectory, '--parallel', String(availableParallelism())]
+  const definitions = Object.entries(settings).map(([name, value]) => `--CD${name}=${value}`)
+  const verbose = process.env.MPMML_BUILD_VERBOSE !== undefined
+  const { status, stdout, stderr } = spawnSync(process.execPath, [...args, ...definitions], {
+    cwd: root,
+    encoding: 'utf8',
+    stdio: verbose ? 'inherit' : 'pipe',
+    maxBuffer: 1 << 28,
+  })
+  if (status !== 0) {
+    if (!verbose) process.stderr.write(`${stdout}${stderr}`)
+    fail('the native build failed; what it said stands above. Requirements and options: README.md, "Building"')
+  }
+  return stdout ?? ''
+}
+
+/** Whether the build folder was configured with these settings; a toolkit installed since then isn't seen. */
+function isConfigured() {
+  return existsSync(stamp) && readFileSync(stamp, 'utf8') === JSON.stringify(settings)
+}
+
+checkTools()
+if (!process.argv.includes('--incremental') || !isConfigured()) {
+  const line = /mpmml: (built .*)/.exec(cmakeJs('configure'))?.[1]
+  if (line) console.log(`mpmml: ${line}`)
+  writeFileSync(stamp, JSON.stringify(settings))
+}
+cmakeJs('build')

@@ -1,0 +1,137 @@
+// How a kernel holds elements while it computes. Each arithmetic encodes elements into operands, accumulates
+// acc ⊕ (a ⊗ b), and finishes an accumulator into an element. Which one a product needs follows from its value
+// ranges and its overflow policy (range.h).
+//
+// accumulate() is templated so that the CPU's micro-kernels use it on vectors.
+#pragma once
+#include "core/problem.h"
+#include "core/semiring.h"
+
+namespace mpmml {
+
+/// How Narrow holds zero, and from which accumulator on a result is zero. Two cases share it, so that one compiled
+/// kernel serves both:
+///  - direct: no zero in the operands; zero stands for itself and appears in borders alone;
+///  - translated: zero is held as Semiring::encoded_zero.
+template <class Element>
+struct NarrowEncoding {
+  Element zero;
+  Element threshold;
+};
+
+/// Sums in the element type itself: for operands of which no sum of finite values wraps, and under the wrapping
+/// policy for operands without zero.
+template <class S>
+struct Narrow {
+  using Semiring = S;
+  using Element = typename S::Element;
+  using Operand = Element;
+  using Accumulator = Element;
+
+  NarrowEncoding<Element> encoding;
+
+  static constexpr bool runs(RangePath path) {
+    return path == RangePath::kDirect || path == RangePath::kTranslated;
+  }
+
+  static constexpr Narrow for_path(RangePath path) {
+    return path == RangePath::kDirect ? Narrow{{S::zero, S::zero}}
+                                      : Narrow{{S::encoded_zero, translated_threshold()}};
+  }
+
+  MPMML_HOST_DEVICE Operand encode(Element x) const { return x == S::zero ? encoding.zero : x; }
+  MPMML_HOST_DEVICE Accumulator initial() const { return encoding.threshold; }
+
+  template <class V>
+  MPMML_HOST_DEVICE static V accumulate(V acc, V a, V b) {
+    return S::combine(acc, S::extend(a, b));
+  }
+
+  /// The element that acc ⊕ c0 is. Never overflows: `overflowed` is left as it is.
+  MPMML_HOST_DEVICE Element finish(Accumulator acc, Element c0, bool& /*overflowed*/) const {
+    const bool is_zero = S::combine(acc, encoding.threshold) == encoding.threshold;
+    return S::combine(is_zero ? S::zero : acc, c0);
+  }
+
+ private:
+  // The sum of encoded_zero and the finite value that comes nearest to the finite sums; every sum of two finite
+  // values lies strictly on the other side.
+  static constexpr Element translated_threshold() {
+    constexpr bool below = S::encoded_zero < 0;
+    constexpr int64_t nearest = int64_t{S::encoded_zero} + (below ? S::encoded_limit : -S::encoded_limit);
+    static_assert(below ? nearest < -2 * int64_t{S::encoded_limit} : nearest > 2 * int64_t{S::encoded_limit},
+                  "a sum with zero must not reach the sums of finite values");
+    static_assert(2 * int64_t{S::encoded_zero} >= std::numeric_limits<Element>::min() &&
+                      2 * int64_t{S::encoded_zero} <= std::numeric_limits<Element>::max(),
+                  "zero ⊗ zero must not wrap");
+    return static_cast<Element>(nearest);
+  }
+};
+
+/// What the two 64-bit arithmetics share: zero is ±2^61, so that no sum of two operands wraps, and an accumulator
+/// at or beyond ±2^60 is zero.
+template <class S>
+struct WideEncoding {
+  using Semiring = S;
+  using Element = typename S::Element;
+  using Operand = int64_t;
+  using Accumulator = int64_t;
+
+  static constexpr int64_t zero = (S::zero < 0 ? -1 : 1) * (int64_t{1} << 61);
+  static constexpr int64_t threshold = zero / 2;
+
+  MPMML_HOST_DEVICE static Operand encode(Element x) { return x == S::zero ? zero : int64_t{x}; }
+  MPMML_HOST_DEVICE static Accumulator initial() { return zero; }
+  MPMML_HOST_DEVICE static bool is_zero(Accumulator acc) { return S::combine(acc, threshold) == threshold; }
+};
+
+/// Exact 64-bit sums: for any operands. A result that is decided by a finite sum outside the finite range of the
+/// element type is clamped to it, and reported.
+template <class S>
+struct Wide : WideEncoding<S> {
+  using Base = WideEncoding<S>;
+  using typename Base::Accumulator;
+  using typename Base::Element;
+
+  static constexpr bool runs(RangePath path) { return path != RangePath::kWrapping; }
+  static constexpr Wide for_path(RangePath) { return {}; }
+
+  template <class V>
+  MPMML_HOST_DEVICE static V accumulate(V acc, V a, V b) {
+    return S::combine(acc, S::extend(a, b));
+  }
+
+  MPMML_HOST_DEVICE static Element finish(Accumulator acc, Element c0, bool& overflowed) {
+    acc = S::combine(acc, Base::encode(c0));
+    if (Base::is_zero(acc)) return S::zero;
+    if (acc >= S::finite_min && acc <= S::finite_max) return static_cast<Element>(acc);
+    overflowed = true;
+    return acc < S::finite_min ? S::finite_min : S::finite_max;
+  }
+};
+
+/// Finite sums modulo 2^32, zero absorbing: for the wrapping policy on operands with zero that Narrow can't hold.
+template <class S>
+struct Wrapping : WideEncoding<S> {
+  using Base = WideEncoding<S>;
+  using typename Base::Accumulator;
+  using typename Base::Element;
+
+  static constexpr bool runs(RangePath path) { return path == RangePath::kWrapping; }
+  static constexpr Wrapping for_path(RangePath) { return {}; }
+
+  template <class V>
+  MPMML_HOST_DEVICE static V accumulate(V acc, V a, V b) {
+    const V sum = a + b;
+    const V beyond = V{} + Base::threshold;
+    const V wrapped = (sum << 32) >> 32;
+    return S::combine(acc, S::combine(sum, beyond) == beyond ? sum : wrapped);
+  }
+
+  MPMML_HOST_DEVICE static Element finish(Accumulator acc, Element c0, bool& /*overflowed*/) {
+    acc = S::combine(acc, Base::encode(c0));
+    return Base::is_zero(acc) ? S::zero : static_cast<Element>(acc);
+  }
+};
+
+}  // namespace mpmml

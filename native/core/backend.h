@@ -1,0 +1,47 @@
+// What the core asks of a backend. The core knows backends only through this interface.
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/plan.h"
+#include "core/problem.h"
+#include "core/variant.h"
+
+namespace mpmml {
+
+/// Milliseconds. Transfers are 0 on the CPU.
+struct Timing {
+  double kernel = 0;    ///< the kernel of the product alone; on the CPU with the packing
+  double analysis = 0;  ///< value-range analysis, where it is a pass of its own
+  double h2d = 0;       ///< operands to the device
+  double d2h = 0;       ///< result from the device
+};
+
+struct Outcome {
+  Plan plan{};
+  Timing timing;
+  /// Under the throwing policy: the smallest linear index (batch, row, column in row-major order) of a result that
+  /// is decided by a finite sum outside the finite range. C is left as it was.
+  std::optional<int64_t> overflow;
+};
+
+class Backend {
+ public:
+  virtual ~Backend() = default;
+
+  virtual BackendKind kind() const = 0;
+  virtual const std::vector<const Variant*>& variants() const = 0;
+
+  /// Why `device` can't be used now; empty where it can. Never throws.
+  virtual std::string unusable(int device) = 0;
+
+  /// Why this product doesn't fit `device`; empty where it does. Only called while `device` is usable.
+  virtual std::string refuses(const Problem& problem, int device) = 0;
+
+  /// Computes `problem` (outputs() > 0, K > 0) with `requested` or, where that is null, a variant of its choice.
+  /// Throws Error; C is then unspecified after kAborted and kCuda, and as it was after any other code.
+  virtual Outcome run(const Problem& problem, int device, const Variant* requested) = 0;
+};
+
+}  // namespace mpmml

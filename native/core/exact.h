@@ -1,0 +1,27 @@
+// One result by its definition, Algorithm 4 of the thesis with exact arithmetic: what the naive product is made of,
+// and what an overflow is reported with.
+#pragma once
+#include "core/arithmetic.h"
+#include "core/problem.h"
+
+namespace mpmml {
+
+template <class Element, class Pointer>
+const Element& element_at(const BasicMatrixView<Pointer>& view, int64_t batch, int64_t row, int64_t col) {
+  return static_cast<const Element*>(
+      view.data)[batch * view.batch_stride + row * view.row_stride + col * view.col_stride];
+}
+
+/// Row `row` of A ⊗ column `col` of B, as an accumulator of `Arithmetic` (Wide or Wrapping).
+template <class Arithmetic>
+typename Arithmetic::Accumulator exact_cell(const Problem& problem, int64_t batch, int64_t row, int64_t col) {
+  using Element = typename Arithmetic::Element;
+  auto acc = Arithmetic::initial();
+  for (int64_t k = 0; k < problem.k(); ++k) {
+    acc = Arithmetic::accumulate(acc, Arithmetic::encode(element_at<Element>(problem.a, batch, row, k)),
+                                 Arithmetic::encode(element_at<Element>(problem.b, batch, k, col)));
+  }
+  return acc;
+}
+
+}  // namespace mpmml

@@ -1,0 +1,57 @@
+// One product from request to result: chooses the backend, handles the products that need no kernel, reports
+// overflow.
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/backend.h"
+
+namespace mpmml {
+
+enum class BackendChoice : uint8_t { kAuto, kCpu, kCuda };
+
+struct Request {
+  BackendChoice backend = BackendChoice::kAuto;
+  int device = 0;
+  const Variant* variant = nullptr;
+};
+
+/// Which backend `auto` takes, and why in a clause that can follow "because".
+struct Explanation {
+  BackendKind backend;
+  std::string reason;
+};
+
+struct Result {
+  BackendKind backend;
+  Outcome outcome;
+};
+
+class Engine {
+ public:
+  /// `cuda` may be null: then `without_cuda` says why.
+  Engine(std::unique_ptr<Backend> cpu, std::unique_ptr<Backend> cuda, std::string without_cuda);
+
+  /// All rows of the registry: the CPU's, then CUDA's, each in the table's order.
+  const std::vector<const Variant*>& variants() const { return variants_; }
+
+  /// Why CUDA can't be used on `device`; empty where it can.
+  std::string cuda_unusable(int device);
+
+  /// What `auto` takes where nothing about the product decides otherwise.
+  Explanation explain(int device);
+
+  /// Computes `problem` into problem.c. Throws Error.
+  Result execute(const Problem& problem, const Request& request);
+
+ private:
+  Explanation choose(const Problem& problem, const Request& request);
+
+  std::unique_ptr<Backend> cpu_;
+  std::unique_ptr<Backend> cuda_;
+  std::string without_cuda_;
+  std::vector<const Variant*> variants_;
+};
+
+}  // namespace mpmml

@@ -1,0 +1,59 @@
+// What is to be computed: C = C0 ⊕ A ⊗ B for a batch of matrices, with any strides, over one semiring.
+#pragma once
+#include <atomic>
+#include <cstdint>
+
+#include "generated/semirings.h"
+
+namespace mpmml {
+
+enum class BackendKind : uint8_t { kCpu, kCuda };
+
+enum class DataType : uint8_t { kInt32 };
+
+/// What to do with a finite sum that decides a result and lies outside the finite range of the element type.
+enum class OverflowPolicy : uint8_t { kThrow, kSaturate, kWrap };
+
+/// How the values of a product allow it to be computed exactly (chosen in range.h, carried out by arithmetic.h).
+enum class RangePath : uint8_t {
+  kDirect,      ///< no zero in the operands, no sum wraps (or wrapping is what was asked for)
+  kTranslated,  ///< zero in the operands, finite values within ±Semiring::encoded_limit
+  kWide,        ///< anything else: 64-bit sums
+  kWrapping     ///< the wrapping policy on operands that would otherwise be wide
+};
+constexpr const char* kRangePathNames[] = {"direct", "translated", "wide", "wrapping"};
+
+/// A batch of matrices in memory. Strides count elements; element (b, i, j) is data[b·batch_stride + i·row_stride +
+/// j·col_stride]. Strides are never negative.
+template <class Pointer>
+struct BasicMatrixView {
+  Pointer data = nullptr;
+  int64_t rows = 0;
+  int64_t cols = 0;
+  int64_t row_stride = 0;
+  int64_t col_stride = 0;
+  int64_t batch_stride = 0;
+};
+using MatrixView = BasicMatrixView<const void*>;
+using MutableMatrixView = BasicMatrixView<void*>;
+
+struct Problem {
+  SemiringId semiring = SemiringId{};
+  DataType dtype = DataType::kInt32;
+  OverflowPolicy overflow = OverflowPolicy::kThrow;
+  int64_t batch = 1;
+  MatrixView a;   ///< M × K
+  MatrixView b;   ///< K × N
+  MatrixView c0;  ///< M × N, or data == nullptr where nothing is accumulated
+  MutableMatrixView c;  ///< M × N; may be c0 itself, overlaps nothing else
+  /// Set from another thread to ask that the product be given up; null where nobody can.
+  const std::atomic<int32_t>* cancelled = nullptr;
+
+  int64_t m() const { return a.rows; }
+  int64_t n() const { return b.cols; }
+  int64_t k() const { return a.cols; }
+  int64_t outputs() const { return batch * m() * n(); }
+  bool is_cancelled() const { return cancelled && cancelled->load(std::memory_order_relaxed) != 0; }
+};
+
+}  // namespace mpmml

@@ -1,0 +1,87 @@
+// The semirings: one struct for each pair of semiring and element type, used by every kernel on both backends.
+//
+// A struct gives ⊕ (combine), ⊗ (extend), their neutral elements zero and one, and the two elements that fill the
+// border of a tile that reaches past K: border_a ⊗ border_b is zero, so a border step changes no result.
+//
+// zero is one of the values of the element type; all the other values are finite. Inside a kernel zero is held as
+// encoded_zero, so that a plain sum can't wrap and can be told from a sum of finite values (see arithmetic.h):
+// that is exact as long as every finite value lies within ±encoded_limit.
+#pragma once
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+#if defined(__CUDACC__)
+#define MPMML_HOST_DEVICE __host__ __device__ __forceinline__
+#else
+#define MPMML_HOST_DEVICE inline __attribute__((always_inline))
+#endif
+
+namespace mpmml {
+
+/// x + y modulo 2^bits, for integers and for the CPU's vectors of integers. Host code is compiled with -fwrapv;
+/// device code has no such option.
+template <class V>
+MPMML_HOST_DEVICE V wrapping_add(V x, V y) {
+#if defined(__CUDA_ARCH__)
+  using U = std::make_unsigned_t<V>;
+  return static_cast<V>(static_cast<U>(x) + static_cast<U>(y));
+#else
+  return x + y;
+#endif
+}
+
+template <class T>
+struct MaxPlus;
+
+/// ⊕ = max, ⊗ = +, zero = ε = −∞, held as −2^31.
+template <>
+struct MaxPlus<int32_t> {
+  using Element = int32_t;
+  static constexpr Element zero = std::numeric_limits<Element>::min();
+  static constexpr Element one = 0;
+  static constexpr Element border_a = zero;
+  static constexpr Element border_b = one;
+  static constexpr Element finite_min = zero + 1;
+  static constexpr Element finite_max = std::numeric_limits<Element>::max();
+  static constexpr Element encoded_zero = -(1 << 30);
+  static constexpr Element encoded_limit = 357913941;  // floor(2^30 / 3)
+
+  template <class V>
+  MPMML_HOST_DEVICE static V combine(V x, V y) {
+    return x > y ? x : y;
+  }
+  template <class V>
+  MPMML_HOST_DEVICE static V extend(V x, V y) {
+    return wrapping_add(x, y);
+  }
+};
+
+template <class T>
+struct MinPlus;
+
+/// ⊕ = min, ⊗ = +, zero = +∞, held as 2^31 − 1. Not a negated max-plus: the finite range is another one, and so
+/// are encoded_zero and encoded_limit, because 2^30 + 2^30 wraps where −2^30 − 2^30 doesn't.
+template <>
+struct MinPlus<int32_t> {
+  using Element = int32_t;
+  static constexpr Element zero = std::numeric_limits<Element>::max();
+  static constexpr Element one = 0;
+  static constexpr Element border_a = zero;
+  static constexpr Element border_b = one;
+  static constexpr Element finite_min = std::numeric_limits<Element>::min();
+  static constexpr Element finite_max = zero - 1;
+  static constexpr Element encoded_zero = (1 << 30) - 1;
+  static constexpr Element encoded_limit = 357913940;
+
+  template <class V>
+  MPMML_HOST_DEVICE static V combine(V x, V y) {
+    return x < y ? x : y;
+  }
+  template <class V>
+  MPMML_HOST_DEVICE static V extend(V x, V y) {
+    return wrapping_add(x, y);
+  }
+};
+
+}  // namespace mpmml

@@ -1,0 +1,88 @@
+# Finds the CUDA toolkit and says what is built with it. Sets
+#   MPMML_CUDA_FOUND               whether the CUDA backend is built
+#   MPMML_CUDA_STATUS              one line: what is built, or why nothing is
+#   MPMML_CUDA_TOOLKIT             the toolkit's version
+#   MPMML_CUDA_ARCHITECTURE_NAMES  for example "sm_80 sm_90 compute_90"
+#
+# nvcc is looked for in CUDACXX, then on the PATH, then under CUDA_PATH, CUDA_HOME and /usr/local/cuda. CMake's own
+# check_language(CUDA) isn't asked: it answers a silent "no" where only the architectures are wrong.
+
+# The architectures that the kernels are made for. A build takes those that its toolkit knows.
+set(mpmml_supported_archs 52 61 70 75 80 86 89 90 100 120)
+
+macro(mpmml_find_cuda_toolkit)
+  set(MPMML_CUDA_FOUND FALSE)
+  set(MPMML_CUDA_TOOLKIT "")
+  set(MPMML_CUDA_ARCHITECTURE_NAMES "")
+  if(MPMML_CUDA STREQUAL "OFF")
+    set(MPMML_CUDA_STATUS "built without CUDA, as MPMML_CUDA=OFF asked")
+  else()
+    find_program(MPMML_NVCC nvcc HINTS ENV CUDACXX PATHS ENV CUDA_PATH ENV CUDA_HOME /usr/local/cuda PATH_SUFFIXES bin)
+    if(DEFINED ENV{CUDACXX})
+      set(MPMML_NVCC "$ENV{CUDACXX}")
+    endif()
+    if(MPMML_NVCC)
+      mpmml_enable_cuda()
+    elseif(MPMML_CUDA STREQUAL "ON")
+      message(FATAL_ERROR "MPMML_CUDA=ON, but nvcc was not found: install the CUDA toolkit, or name its nvcc in CUDACXX")
+    else()
+      set(MPMML_CUDA_STATUS "built without CUDA, because nvcc was not found")
+    endif()
+  endif()
+  message(STATUS "mpmml: ${MPMML_CUDA_STATUS}")
+endmacro()
+
+macro(mpmml_enable_cuda)
+  execute_process(COMMAND ${MPMML_NVCC} --list-gpu-arch OUTPUT_VARIABLE mpmml_nvcc_archs RESULT_VARIABLE mpmml_nvcc_result)
+  if(NOT mpmml_nvcc_result EQUAL 0)
+    message(FATAL_ERROR "mpmml: ${MPMML_NVCC} --list-gpu-arch failed: CUDA 11.2 or newer is needed")
+  endif()
+  string(REGEX MATCHALL "[0-9]+" mpmml_nvcc_archs "${mpmml_nvcc_archs}")
+  if(MPMML_CUDA_ARCHS)
+    set(mpmml_archs ${MPMML_CUDA_ARCHS})
+  elseif(DEFINED ENV{MPMML_CUDA_ARCHS})
+    string(REGEX MATCHALL "[0-9]+" mpmml_archs "$ENV{MPMML_CUDA_ARCHS}")
+  else()
+    set(mpmml_archs ${mpmml_supported_archs})
+    foreach(arch ${mpmml_archs})
+      if(NOT arch IN_LIST mpmml_nvcc_archs)
+        list(REMOVE_ITEM mpmml_archs ${arch})
+      endif()
+    endforeach()
+  endif()
+  set(CMAKE_CUDA_ARCHITECTURES "")
+  set(mpmml_newest 0)
+  foreach(arch ${mpmml_archs})
+    if(NOT arch IN_LIST mpmml_nvcc_archs)
+      message(FATAL_ERROR "mpmml: architecture ${arch} of MPMML_CUDA_ARCHS is unknown to ${MPMML_NVCC}, which has: ${mpmml_nvcc_archs}")
+    endif()
+    list(APPEND CMAKE_CUDA_ARCHITECTURES ${arch}-real)
+    string(APPEND MPMML_CUDA_ARCHITECTURE_NAMES "sm_${arch} ")
+    if(arch GREATER mpmml_newest)
+      set(mpmml_newest ${arch})
+    endif()
+  endforeach()
+  # PTX of the newest, so that GPUs newer than this toolkit run too.
+  list(APPEND CMAKE_CUDA_ARCHITECTURES ${mpmml_newest}-virtual)
+  string(APPEND MPMML_CUDA_ARCHITECTURE_NAMES "compute_${mpmml_newest}")
+  set(CMAKE_CUDA_COMPILER ${MPMML_NVCC})
+  set(CMAKE_CUDA_STANDARD 17)
+  set(CMAKE_CUDA_STANDARD_REQUIRED ON)
+  set(CMAKE_CUDA_RUNTIME_LIBRARY Static)
+  enable_language(CUDA)
+  find_package(CUDAToolkit REQUIRED)
+  set(MPMML_CUDA_FOUND TRUE)
+  set(MPMML_CUDA_TOOLKIT ${CMAKE_CUDA_COMPILER_VERSION})
+  set(MPMML_CUDA_STATUS "built with CUDA ${MPMML_CUDA_TOOLKIT} for ${MPMML_CUDA_ARCHITECTURE_NAMES}")
+endmacro()
+
+# Options of the layer that holds CUDA code.
+function(mpmml_set_cuda_options target)
+  target_link_libraries(${target} PRIVATE CUDA::cudart_static)
+  set(options -Wno-deprecated-gpu-targets)
+  foreach(option ${mpmml_host_options})
+    # One -Xcompiler for each option: nvcc splits at commas, and sanitizers have them.
+    list(APPEND options "SHELL:-Xcompiler=${option}")
+  endforeach()
+  target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CUDA>:${options}>")
+endfunction()

@@ -1,0 +1,156 @@
+// Writes what follows from the variant table:
+//
+//   node generate.mjs --native DIR --processor NAME [--cuda]   the instantiations, the registry and their CMake lists
+//   node generate.mjs --typescript FILE                        the TypeScript type of variant names
+//
+// A file whose content would stay the same is left alone, so that only what changed is compiled again.
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { allRows, identifier } from './rows.mjs'
+import { dataTypes, instructionSets, semirings } from './table.mjs'
+
+const notice = 'Written by native/variants/generate.mjs from native/variants/table.mjs. Do not edit.'
+
+function writeIfChanged(path, content) {
+  if (existsSync(path) && readFileSync(path, 'utf8') === content) return
+  mkdirSync(dirname(path), { recursive: true })
+  writeFileSync(path, content)
+}
+
+function semiringHeader() {
+  const ids = semirings.map((semiring) => identifier(semiring.name))
+  const cases = semirings.flatMap((semiring) =>
+    dataTypes.map(
+      (type) => `  X(${identifier(semiring.name)}, ${semiring.struct}, ${type.id}, ${type.element})`,
+    ),
+  )
+  return `// ${notice}
+#pragma once
+#include <cstdint>
+
+namespace mpmml {
+
+enum class SemiringId : uint8_t { ${ids.join(', ')} };
+
+constexpr const char* kSemiringNames[] = {${semirings.map(({ name }) => `"${name}"`).join(', ')}};
+
+constexpr const char* semiring_name(SemiringId id) { return kSemiringNames[static_cast<int>(id)]; }
+
+}  // namespace mpmml
+
+/// Calls X(semiring id, struct template, element type id, element type) for each pair that has a struct.
+#define MPMML_FOR_EACH_SEMIRING_TYPE(X) \\
+${cases.join(' \\\n')}
+`
+}
+
+function instantiation(row) {
+  return `// ${notice}
+#include "core/arithmetic.h"
+#include "${row.family.backend}/kernel.h"
+${row.isa ? `#define MPMML_ISA ${row.isa.name}\n` : ''}#include "${row.family.header}"
+
+namespace mpmml::${row.family.backend} {
+
+extern const Kernel ${row.identifier};
+const Kernel ${row.identifier} = ${row.isa ? `${row.isa.name}::` : ''}${row.expression};
+
+}  // namespace mpmml::${row.family.backend}
+`
+}
+
+function registryRow(row) {
+  const parameters = row.family.parameters.map((name) => {
+    const value = row.parameters[name]
+    return `{"${name}", "${value}", ${typeof value === 'number'}}`
+  })
+  return `      {{"${row.name}", "${row.family.name}", BackendKind::${row.family.backend === 'cuda' ? 'kCuda' : 'kCpu'},
+        SemiringId::${identifier(row.semiring.name)}, DataType::${row.dataType.id},
+        {${parameters.join(', ')}},
+        ${row.identifier}.paths, ${row.family.automatic}},
+       &${row.identifier}}`
+}
+
+function registry(backend, rows) {
+  return `// ${notice}
+#include "${backend}/kernel.h"
+
+namespace mpmml::${backend} {
+
+${rows.map((row) => `extern const Kernel ${row.identifier};`).join('\n')}
+
+const std::vector<KernelVariant>& kernel_variants() {
+  static const std::vector<KernelVariant> rows = {
+${rows.map(registryRow).join(',\n')}
+  };
+  return rows;
+}
+
+}  // namespace mpmml::${backend}
+`
+}
+
+function writeNative(directory, processor, withCuda) {
+  const rows = allRows().filter((row) =>
+    row.family.backend === 'cuda' ? withCuda : !row.isa || ['any', processor].includes(row.isa.processor),
+  )
+  const files = new Map([['semirings.h', semiringHeader()]])
+  const sources = { cpu: [], cuda: [] }
+  const add = (backend, file, content) => {
+    files.set(file, content)
+    sources[backend].push(file)
+  }
+  for (const row of rows) {
+    const extension = row.family.backend === 'cuda' ? 'cu' : 'cpp'
+    add(row.family.backend, `${row.name}.${extension}`, instantiation(row))
+  }
+  for (const backend of withCuda ? ['cpu', 'cuda'] : ['cpu']) {
+    const backendRows = rows.filter((row) => row.family.backend === backend)
+    add(backend, `${backend}_registry.cpp`, registry(backend, backendRows))
+  }
+  const options = rows
+    .filter((row) => row.isa?.options.length > 0)
+    .map(
+      (row) =>
+        `set_source_files_properties("\${CMAKE_CURRENT_LIST_DIR}/${row.name}.cpp" PROPERTIES COMPILE_OPTIONS "${row.isa.options.join(';')}")`,
+    )
+  const lists = Object.entries(sources).map(
+    ([backend, names]) =>
+      `set(MPMML_GENERATED_${backend.toUpperCase()}\n${names.map((name) => `  "\${CMAKE_CURRENT_LIST_DIR}/${name}"`).join('\n')})`,
+  )
+  files.set('sources.cmake', `# ${notice}\n${[...lists, ...options].join('\n')}\n`)
+  for (const [name, content] of files) writeIfChanged(join(directory, name), content)
+  for (const name of readdirSync(directory)) {
+    if (!files.has(name)) rmSync(join(directory, name))
+  }
+}
+
+function writeTypeScript(file) {
+  const union = (names) => names.map((name) => `\n  | '${name}'`).join('')
+  writeIfChanged(
+    file,
+    `// ${notice}
+
+/** The name of a kernel variant. Which of them a build has, \`variants()\` tells. */
+export type VariantName =${union(allRows().map((row) => row.name))}
+
+/** The name of a semiring. */
+export type Semiring =${union(semirings.map(({ name }) => name))}
+
+/** The instruction sets that the CPU backend has micro-kernels for. */
+export type InstructionSet =${union(instructionSets.map(({ name }) => name))}
+`,
+  )
+}
+
+const { values } = parseArgs({
+  options: {
+    native: { type: 'string' },
+    processor: { type: 'string' },
+    cuda: { type: 'boolean', default: false },
+    typescript: { type: 'string' },
+  },
+})
+if (values.native) writeNative(values.native, values.processor, values.cuda)
+if (values.typescript) writeTypeScript(values.typescript)

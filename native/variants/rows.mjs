@@ -1,0 +1,53 @@
+// The table's rows, expanded: each family over its semirings and element types, with its canonical name.
+import { accumulators, dataTypes, families, instructionSets, semirings } from './table.mjs'
+
+/** Parameters that choose the arithmetic or the compiler's options instead of standing in the template's arguments. */
+const selectors = new Set(['accumulator', 'isa'])
+
+const identifier = (name) => name.replaceAll('-', '_')
+
+function expand(family, parameters, semiring, dataType) {
+  const missing = family.parameters.filter((name) => !(name in parameters))
+  const unknown = Object.keys(parameters).filter((name) => !family.parameters.includes(name))
+  if (missing.length > 0 || unknown.length > 0) {
+    throw new Error(
+      `variant table: a row of family ${family.name} lacks [${missing}] and has unknown [${unknown}]: ${JSON.stringify(parameters)}`,
+    )
+  }
+  const name = `${family.name}_${semiring.name.replaceAll('-', '')}_${dataType.short}_${family.label(parameters)}`
+  const templateArguments = family.parameters.filter((key) => !selectors.has(key)).map((key) => parameters[key])
+  const semiringType = `${semiring.struct}<${dataType.element}>`
+  const arithmetics = accumulators[parameters.accumulator].map((arithmetic) => `${arithmetic}<${semiringType}>`)
+  return {
+    name,
+    family,
+    semiring,
+    dataType,
+    parameters,
+    isa: instructionSets.find((isa) => isa.name === parameters.isa),
+    identifier: identifier(name),
+    expression:
+      family.template +
+      (templateArguments.length > 0 ? `<${templateArguments.join(', ')}>` : '') +
+      `::template kernel<${arithmetics.join(', ')}>()`,
+  }
+}
+
+/** Every row of the table. Throws where a row doesn't fit its family or two rows share a name. */
+export function allRows() {
+  const rows = families.flatMap((family) =>
+    semirings.flatMap((semiring) =>
+      dataTypes
+        .filter((dataType) => family.dataTypes.includes(dataType.name))
+        .flatMap((dataType) => family.rows.map((parameters) => expand(family, parameters, semiring, dataType))),
+    ),
+  )
+  const seen = new Set()
+  for (const { name } of rows) {
+    if (seen.has(name)) throw new Error(`variant table: two rows are called ${name}`)
+    seen.add(name)
+  }
+  return rows
+}
+
+export { identifier }

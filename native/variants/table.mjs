@@ -1,0 +1,70 @@
+// The table of kernel variants: the one place that says which kernels exist.
+//
+// From it the generator (generate.mjs) writes one instantiation for each row, the native registry and the TypeScript
+// type of variant names. A family's rows stand in order of preference: the planner takes the first that can run a
+// product.
+//
+//  - To add a combination of parameters, add it to its family's `rows`.
+//  - To add a kernel family, write its header and add it to `families`.
+//  - To add a semiring, write its struct in core/semiring.h and add it to `semirings` (and to the tests' oracle).
+
+/** Semirings: the public name, and the struct template in core/semiring.h. */
+export const semirings = [
+  { name: 'max-plus', struct: 'MaxPlus' },
+  { name: 'min-plus', struct: 'MinPlus' },
+]
+
+/** Element types: the public name, its abbreviation in variant names, the C++ type and the DataType enumerator. */
+export const dataTypes = [{ name: 'int32', short: 'i32', element: 'int32_t', id: 'kInt32' }]
+
+/**
+ * Instruction sets of the CPU backend, best first: the processor family they belong to and the compiler's options.
+ * The portable one is compiled for the compiler's baseline and runs anywhere.
+ */
+export const instructionSets = [
+  { name: 'portable', processor: 'any', options: [] },
+]
+
+/** Accumulators: the arithmetics of core/arithmetic.h that a kernel with this accumulator is instantiated over. */
+export const accumulators = {
+  int32: ['Narrow'],
+  int64: ['Wide', 'Wrapping'],
+}
+
+const accumulatorSuffix = (p) => (p.accumulator === 'int64' ? '_acc64' : '')
+
+/**
+ * Kernel families. `parameters` lists the parameters in the order of the template's arguments (the accumulator and
+ * the instruction set apart, which choose the arithmetic and the compiler's options); `label` makes a row's part of
+ * the canonical name; `automatic` says whether the planner may take the family unasked.
+ */
+export const families = [
+  {
+    name: 'mpmml',
+    backend: 'cuda',
+    header: 'cuda/mpmml.cuh',
+    template: 'Mpmml',
+    parameters: ['X', 'Y', 'BS_i', 'BS_j', 'S', 'MEMSEL_A', 'MEMSEL_B', 'Sub_X', 'Sub_Y', 'Transpose', 'accumulator'],
+    label: (p) =>
+      `${p.X}x${p.Y}_${p.BS_i}x${p.BS_j}_s${p.S}_case${p.MEMSEL_A}${p.MEMSEL_B}_sub${p.Sub_X}x${p.Sub_Y}` +
+      (p.Transpose ? '_at' : '') +
+      accumulatorSuffix(p),
+    automatic: true,
+    dataTypes: ['int32'],
+    rows: [
+      { X: 8, Y: 8, BS_i: 16, BS_j: 16, S: 16, MEMSEL_A: 0, MEMSEL_B: 0, Sub_X: 4, Sub_Y: 4, Transpose: 0, accumulator: 'int32' },
+      { X: 8, Y: 8, BS_i: 16, BS_j: 16, S: 16, MEMSEL_A: 0, MEMSEL_B: 0, Sub_X: 4, Sub_Y: 4, Transpose: 0, accumulator: 'int64' },
+    ],
+  },
+  {
+    name: 'naive',
+    backend: 'cpu',
+    header: 'cpu/naive.h',
+    template: 'Naive',
+    parameters: ['accumulator'],
+    label: () => 'acc64',
+    automatic: false,
+    dataTypes: ['int32'],
+    rows: [{ accumulator: 'int64' }],
+  },
+]
