@@ -22,14 +22,14 @@ void fill_without_product(const Problem& problem) {
   }
 }
 
-[[noreturn]] void throw_overflow(const Problem& problem, int64_t index) {
+Error overflow_error(const Problem& problem, int64_t index) {
   const int64_t col = index % problem.n();
   const int64_t row = index / problem.n() % problem.m();
   const int64_t batch = index / problem.n() / problem.m();
-  with_semiring(problem.semiring, problem.dtype, [&](auto semiring) {
+  return with_semiring(problem.semiring, problem.dtype, [&](auto semiring) {
     using S = decltype(semiring);
     const int64_t value = exact_cell<Wide<S>>(problem, batch, row, col);
-    throw Error(ErrorCode::kOverflow,
+    return Error(ErrorCode::kOverflow,
                 "C[" + (problem.batch > 1 ? std::to_string(batch) + ", " : "") + std::to_string(row) + ", " +
                     std::to_string(col) + "] is decided by the sum " + std::to_string(value) +
                     ", outside the finite range " + std::to_string(S::finite_min) + " to " +
@@ -95,7 +95,7 @@ Result Engine::execute(const Problem& problem, const Request& request) {
     if (!refused.empty()) throw Error(ErrorCode::kOutOfMemory, refused);
   }
   result.outcome = backend.run(problem, request.device, request.variant);
-  if (result.outcome.overflow) throw_overflow(problem, *result.outcome.overflow);
+  if (result.outcome.overflow) throw overflow_error(problem, *result.outcome.overflow);
   return result;
 }
 

@@ -3,7 +3,9 @@
 #pragma once
 #include <cuda_runtime_api.h>
 
+#include <algorithm>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "core/problem.h"
@@ -14,8 +16,10 @@ namespace mpmml::cuda {
 /// One launch. All pointers are device pointers.
 struct Launch {
   int64_t batch, m, n, k;
+  int64_t first_instance;  ///< of the batch that this launch is a part of
   MatrixView a, b, c0;
   MutableMatrixView c;
+  size_t element_bytes;
   RangePath path;
   /// Smallest linear index of a result that overflowed, ~0 where none did; null where nobody asks.
   unsigned long long* overflow;
@@ -36,5 +40,37 @@ struct KernelVariant {
 
 /// The registry rows of the CUDA backend, in the table's order.
 const std::vector<KernelVariant>& kernel_variants();
+
+/// Calls `body` with the first of `Arithmetics` that runs `path`.
+template <class... Arithmetics, class Body>
+void for_arithmetic(RangePath path, Body&& body) {
+  bool found = false;
+  const auto consider = [&](auto arithmetic) {
+    if (found || !decltype(arithmetic)::runs(path)) return;
+    found = true;
+    body(arithmetic);
+  };
+  (consider(Arithmetics::for_path(path)), ...);
+}
+
+/// Calls `body` with parts of the launch that have no more instances than a grid's third dimension can hold.
+template <class Body>
+void for_instances(const Launch& launch, Body&& body) {
+  constexpr int64_t kMaxInstances = 65535;
+  const auto advance = [](auto& view, int64_t instances, size_t element_bytes) {
+    using Byte = std::conditional_t<std::is_const_v<std::remove_pointer_t<decltype(view.data)>>, const char, char>;
+    if (view.data) view.data = static_cast<Byte*>(view.data) + instances * view.batch_stride * element_bytes;
+  };
+  for (int64_t first = 0; first < launch.batch; first += kMaxInstances) {
+    Launch part = launch;
+    part.first_instance = launch.first_instance + first;
+    part.batch = std::min(kMaxInstances, launch.batch - first);
+    advance(part.a, first, launch.element_bytes);
+    advance(part.b, first, launch.element_bytes);
+    advance(part.c0, first, launch.element_bytes);
+    advance(part.c, first, launch.element_bytes);
+    body(part);
+  }
+}
 
 }  // namespace mpmml::cuda

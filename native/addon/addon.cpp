@@ -1,0 +1,35 @@
+// The addon's exports. What they are called and take, lib/native.ts says for TypeScript.
+#include <napi.h>
+
+#include "addon/describe.h"
+#include "addon/multiply.h"
+#include "addon/request.h"
+#include "core/problem.h"
+
+namespace mpmml::addon {
+namespace {
+
+Napi::Array path_names(Napi::Env env) {
+  Napi::Array array = Napi::Array::New(env);
+  for (const char* name : kRangePathNames) array.Set(array.Length(), name);
+  return array;
+}
+
+Napi::Object init(Napi::Env env, Napi::Object exports) {
+  exports.Set("semirings", semirings(env));
+  exports.Set("variants", variants(env));
+  exports.Set("paths", path_names(env));
+  exports.Set("requestFields", request_field_names(env));
+  exports.Set("reportFields", report_field_names(env));
+  exports.Set("describe", Napi::Function::New(env, describe, "describe"));
+  exports.Set("explain", Napi::Function::New(env, explain, "explain"));
+  exports.Set("multiply", Napi::Function::New(env, multiply, "multiply"));
+  exports.Set("multiplySync", Napi::Function::New(env, multiply_sync, "multiplySync"));
+  return exports;
+}
+
+}  // namespace
+
+NODE_API_MODULE(mpmml, init)
+
+}  // namespace mpmml::addon

@@ -1,0 +1,132 @@
+#include "addon/describe.h"
+
+#include <cstdlib>
+#include <sstream>
+
+#include "addon/engine.h"
+#include "core/dispatch.h"
+#include "cpu/backend.h"
+#if defined(MPMML_WITH_CUDA)
+#include "cuda/device.h"
+#endif
+
+namespace mpmml::addon {
+namespace {
+
+Napi::Array words(Napi::Env env, const std::string& text) {
+  Napi::Array array = Napi::Array::New(env);
+  std::istringstream stream(text);
+  for (std::string word; stream >> word;) array.Set(array.Length(), word);
+  return array;
+}
+
+template <class Strings>
+Napi::Array strings(Napi::Env env, const Strings& list) {
+  Napi::Array array = Napi::Array::New(env);
+  for (const auto& text : list) array.Set(array.Length(), Napi::String::New(env, text));
+  return array;
+}
+
+const char* data_type_name(DataType) { return "int32"; }
+
+/// CPU kernels are made for one instruction set, CUDA kernels for every architecture of the build.
+Napi::Array architectures_of(Napi::Env env, const Variant& variant) {
+  if (variant.backend == BackendKind::kCuda) return words(env, MPMML_CUDA_ARCHITECTURES);
+  for (const Parameter& parameter : variant.parameters) {
+    if (std::string("isa") == parameter.name) return words(env, parameter.value);
+  }
+  return words(env, MPMML_TARGET_PROCESSOR);
+}
+
+Napi::Object describe_cuda(Napi::Env env) {
+  Napi::Object cuda = Napi::Object::New(env);
+  cuda.Set("status", MPMML_CUDA_STATUS);
+  cuda.Set("toolkit", MPMML_CUDA_TOOLKIT);
+  cuda.Set("architectures", words(env, MPMML_CUDA_ARCHITECTURES));
+  cuda.Set("reason", engine().cuda_unusable(0));
+  Napi::Array devices = Napi::Array::New(env);
+#if defined(MPMML_WITH_CUDA)
+  cuda.Set("built", true);
+  cuda.Set("driver", cuda::driver_version());
+  for (const auto& properties : cuda::device_properties()) {
+    Napi::Object device = Napi::Object::New(env);
+    for (const auto& [name, value] : properties) {
+      std::visit([&, key = name](const auto& content) { device.Set(key, content); }, value);
+    }
+    devices.Set(devices.Length(), device);
+  }
+#else
+  cuda.Set("built", false);
+  cuda.Set("driver", "");
+#endif
+  cuda.Set("devices", devices);
+  return cuda;
+}
+
+}  // namespace
+
+Napi::Array variants(Napi::Env env) {
+  Napi::Array rows = Napi::Array::New(env);
+  for (const Variant* variant : engine().variants()) {
+    Napi::Object row = Napi::Object::New(env);
+    Napi::Object parameters = Napi::Object::New(env);
+    for (const Parameter& parameter : variant->parameters) {
+      if (parameter.is_number) {
+        parameters.Set(parameter.name, std::atof(parameter.value));
+      } else {
+        parameters.Set(parameter.name, parameter.value);
+      }
+    }
+    row.Set("name", variant->name);
+    row.Set("family", variant->family);
+    row.Set("semiring", semiring_name(variant->semiring));
+    row.Set("dtype", data_type_name(variant->dtype));
+    row.Set("parameters", parameters);
+    row.Set("backend", variant->backend == BackendKind::kCuda ? "cuda" : "cpu");
+    row.Set("architectures", architectures_of(env, *variant));
+    rows.Set(rows.Length(), row);
+  }
+  return rows;
+}
+
+Napi::Array semirings(Napi::Env env) {
+  Napi::Array rows = Napi::Array::New(env);
+  for (size_t id = 0; id < std::size(kSemiringNames); ++id) {
+    with_semiring(static_cast<SemiringId>(id), DataType::kInt32, [&](auto semiring) {
+      using S = decltype(semiring);
+      Napi::Object row = Napi::Object::New(env);
+      row.Set("name", kSemiringNames[id]);
+      row.Set("zero", static_cast<double>(S::zero));
+      row.Set("finiteMin", static_cast<double>(S::finite_min));
+      row.Set("finiteMax", static_cast<double>(S::finite_max));
+      rows.Set(rows.Length(), row);
+    });
+  }
+  return rows;
+}
+
+Napi::Value describe(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  const cpu::CpuInfo cpu_info = cpu::info();
+  Napi::Object cpu = Napi::Object::New(env);
+  cpu.Set("simd", cpu_info.simd);
+  cpu.Set("instructionSets", strings(env, cpu_info.instruction_sets));
+  cpu.Set("threads", cpu_info.threads);
+  Napi::Object description = Napi::Object::New(env);
+  description.Set("compiler", MPMML_COMPILER);
+  description.Set("cuda", describe_cuda(env));
+  description.Set("cpu", cpu);
+  return description;
+}
+
+Napi::Value explain(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  const int device = info[0].IsNumber() ? info[0].As<Napi::Number>().Int32Value() : 0;
+  const Explanation explanation = engine().explain(device);
+  Napi::Object object = Napi::Object::New(env);
+  object.Set("backend", explanation.backend == BackendKind::kCuda ? "cuda" : "cpu");
+  object.Set("reason", explanation.reason);
+  return object;
+}
+
+}  // namespace mpmml::addon

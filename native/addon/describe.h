@@ -1,0 +1,18 @@
+// What the build and the machine are, for variants(), explainBackend() and `mpmml info`.
+#pragma once
+#include <napi.h>
+
+namespace mpmml::addon {
+
+/// The registry's rows as JavaScript objects.
+Napi::Array variants(Napi::Env env);
+
+/// The semirings: name, zero, and the finite range.
+Napi::Array semirings(Napi::Env env);
+
+Napi::Value describe(const Napi::CallbackInfo& info);
+
+/// explain(device): which backend `auto` takes, and why.
+Napi::Value explain(const Napi::CallbackInfo& info);
+
+}  // namespace mpmml::addon

@@ -1,0 +1,108 @@
+#include "addon/request.h"
+
+#include <algorithm>
+
+namespace mpmml::addon {
+namespace {
+
+Napi::Array names(Napi::Env env, std::initializer_list<const char*> list) {
+  Napi::Array array = Napi::Array::New(env, list.size());
+  uint32_t index = 0;
+  for (const char* name : list) array.Set(index++, name);
+  return array;
+}
+
+[[noreturn]] void malformed(Napi::Env env, const std::string& what) {
+  throw Napi::TypeError::New(env, "mpmml addon: malformed request: " + what);
+}
+
+Napi::Float64Array numbers(Napi::Env env, const Napi::Value& value, size_t count) {
+  if (!value.IsTypedArray() || value.As<Napi::TypedArray>().TypedArrayType() != napi_float64_array ||
+      value.As<Napi::TypedArray>().ElementLength() < count) {
+    malformed(env, "expected a Float64Array of " + std::to_string(count));
+  }
+  return value.As<Napi::Float64Array>();
+}
+
+/// Reads a matrix whose fields start at `first`, and checks that its elements lie inside the array.
+template <class View>
+View read_matrix(Napi::Env env, const Napi::Value& value, const double* fields, size_t first, int64_t batch,
+                 int64_t rows, int64_t cols) {
+  if (!value.IsTypedArray() || value.As<Napi::TypedArray>().TypedArrayType() != napi_int32_array) {
+    malformed(env, "expected an Int32Array");
+  }
+  const auto array = value.As<Napi::Int32Array>();
+  const auto offset = static_cast<int64_t>(fields[first]);
+  View view;
+  view.rows = rows;
+  view.cols = cols;
+  view.row_stride = static_cast<int64_t>(fields[first + 1]);
+  view.col_stride = static_cast<int64_t>(fields[first + 2]);
+  view.batch_stride = static_cast<int64_t>(fields[first + 3]);
+  if (std::min({offset, view.row_stride, view.col_stride, view.batch_stride}) < 0) {
+    malformed(env, "negative offset or stride");
+  }
+  if (batch > 0 && rows > 0 && cols > 0) {
+    const __int128 last = static_cast<__int128>(offset) + static_cast<__int128>(batch - 1) * view.batch_stride +
+                          static_cast<__int128>(rows - 1) * view.row_stride +
+                          static_cast<__int128>(cols - 1) * view.col_stride;
+    if (last >= static_cast<__int128>(array.ElementLength())) malformed(env, "a matrix reaches past its array");
+    view.data = const_cast<int32_t*>(array.Data()) + offset;
+  }
+  return view;
+}
+
+}  // namespace
+
+#define MPMML_NAME(name) #name,
+Napi::Array request_field_names(Napi::Env env) { return names(env, {MPMML_REQUEST_FIELDS(MPMML_NAME)}); }
+Napi::Array report_field_names(Napi::Env env) { return names(env, {MPMML_REPORT_FIELDS(MPMML_NAME)}); }
+#undef MPMML_NAME
+
+Call read_call(const Napi::CallbackInfo& info, const std::vector<const Variant*>& variants) {
+  const Napi::Env env = info.Env();
+  using F = RequestField;
+  Napi::Float64Array array = numbers(env, info[4], F::count);
+  const double* fields = array.Data();
+  const auto index = [&](size_t field, size_t count) {
+    const double value = fields[field];
+    if (!(value >= 0 && value < static_cast<double>(count))) malformed(env, "field " + std::to_string(field));
+    return static_cast<size_t>(value);
+  };
+  const auto size = [&](size_t field) { return static_cast<int64_t>(index(field, size_t{1} << 31)); };
+
+  Call call;
+  Problem& problem = call.problem;
+  problem.batch = size(F::batch);
+  const int64_t m = size(F::m), n = size(F::n), k = size(F::k);
+  problem.a = read_matrix<MatrixView>(env, info[0], fields, F::aOffset, problem.batch, m, k);
+  problem.b = read_matrix<MatrixView>(env, info[1], fields, F::bOffset, problem.batch, k, n);
+  problem.c = read_matrix<MutableMatrixView>(env, info[2], fields, F::cOffset, problem.batch, m, n);
+  if (!info[3].IsNull()) {
+    problem.c0 = read_matrix<MatrixView>(env, info[3], fields, F::c0Offset, problem.batch, m, n);
+  }
+  problem.semiring = static_cast<SemiringId>(index(F::semiring, std::size(kSemiringNames)));
+  problem.overflow = static_cast<OverflowPolicy>(index(F::overflow, 3));
+  call.request.backend = static_cast<BackendChoice>(index(F::backend, 3));
+  call.request.device = static_cast<int>(index(F::device, 1 << 16));
+  if (fields[F::variant] >= 0) call.request.variant = variants[index(F::variant, variants.size())];
+  return call;
+}
+
+void write_report(double* report, const Result& result, const std::vector<const Variant*>& variants, int device,
+                  double total_ms) {
+  using F = ReportField;
+  const Outcome& outcome = result.outcome;
+  const auto row = std::find(variants.begin(), variants.end(), outcome.plan.variant);
+  report[F::backend] = static_cast<double>(result.backend);
+  report[F::device] = result.backend == BackendKind::kCuda ? device : -1;
+  report[F::variant] = static_cast<double>(row - variants.begin());
+  report[F::path] = static_cast<double>(outcome.plan.path);
+  report[F::totalMs] = total_ms;
+  report[F::kernelMs] = outcome.timing.kernel;
+  report[F::analysisMs] = outcome.timing.analysis;
+  report[F::h2dMs] = outcome.timing.h2d;
+  report[F::d2hMs] = outcome.timing.d2h;
+}
+
+}  // namespace mpmml::addon

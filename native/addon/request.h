@@ -1,0 +1,49 @@
+// What crosses from JavaScript: four Int32Arrays, and two Float64Arrays whose fields are listed here alone. The addon
+// exports the lists, and lib finds the fields by name. Flat arrays, because reading a property of a JavaScript object
+// costs about as much as multiplying two small matrices.
+#pragma once
+#include <napi.h>
+
+#include "core/execute.h"
+
+namespace mpmml::addon {
+
+#define MPMML_MATRIX_FIELDS(X, matrix) X(matrix##Offset) X(matrix##RowStride) X(matrix##ColStride) X(matrix##BatchStride)
+
+/// Sizes, offsets and strides count elements; semiring and variant are indices into the exported lists (variant −1:
+/// none asked for); overflow is an OverflowPolicy, backend a BackendChoice.
+#define MPMML_REQUEST_FIELDS(X) \
+  X(batch) X(m) X(n) X(k) \
+  MPMML_MATRIX_FIELDS(X, a) MPMML_MATRIX_FIELDS(X, b) MPMML_MATRIX_FIELDS(X, c) MPMML_MATRIX_FIELDS(X, c0) \
+  X(semiring) X(overflow) X(backend) X(device) X(variant)
+
+/// backend is a BackendKind, device −1 on the CPU, path a RangePath; times in milliseconds.
+#define MPMML_REPORT_FIELDS(X) \
+  X(backend) X(device) X(variant) X(path) X(totalMs) X(kernelMs) X(analysisMs) X(h2dMs) X(d2hMs)
+
+#define MPMML_FIELD(name) name,
+struct RequestField {
+  enum : size_t { MPMML_REQUEST_FIELDS(MPMML_FIELD) count };
+};
+struct ReportField {
+  enum : size_t { MPMML_REPORT_FIELDS(MPMML_FIELD) count };
+};
+#undef MPMML_FIELD
+
+/// The names in the order of the enumerators.
+Napi::Array request_field_names(Napi::Env env);
+Napi::Array report_field_names(Napi::Env env);
+
+struct Call {
+  Problem problem;
+  Request request;
+};
+
+/// Reads the arguments (a, b, c, c0, request). lib has validated them; what would let a kernel touch memory outside
+/// the arrays is checked here once more, and throws Napi::Error.
+Call read_call(const Napi::CallbackInfo& info, const std::vector<const Variant*>& variants);
+
+void write_report(double* report, const Result& result, const std::vector<const Variant*>& variants, int device,
+                  double total_ms);
+
+}  // namespace mpmml::addon

@@ -1,0 +1,13 @@
+#pragma once
+#include <memory>
+#include <string>
+
+#include "core/backend.h"
+
+namespace mpmml::cuda {
+
+/// The CUDA backend. Makes no CUDA call yet, so that the addon loads on machines without a driver.
+/// `architectures` are those of the build, for messages.
+std::unique_ptr<Backend> make_backend(std::string architectures);
+
+}  // namespace mpmml::cuda

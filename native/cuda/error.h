@@ -1,0 +1,16 @@
+// CUDA's error codes as Error(kCuda) and Error(kOutOfMemory).
+#pragma once
+#include <cuda_runtime_api.h>
+
+namespace mpmml::cuda {
+
+/// Throws where `status` isn't success; the message has the call, CUDA's name of the error and the place. An error
+/// that the context doesn't survive is remembered: see lost_context().
+void check(cudaError_t status, const char* call, const char* file, int line);
+
+/// The error that made CUDA unusable in this process; empty while it is usable.
+const char* lost_context();
+
+#define MPMML_CUDA(call) ::mpmml::cuda::check((call), #call, __FILE__, __LINE__)
+
+}  // namespace mpmml::cuda

@@ -1,0 +1,58 @@
+#include <algorithm>
+
+#include "core/dispatch.h"
+#include "cuda/error.h"
+#include "cuda/range.h"
+
+namespace mpmml::cuda {
+namespace {
+
+constexpr int kThreads = 256;
+constexpr int kBlocks = 1024;
+
+// Neutral elements of the minimum and the maximum.
+constexpr int32_t kHighest = std::numeric_limits<int32_t>::max();
+constexpr int32_t kLowest = std::numeric_limits<int32_t>::min();
+
+__global__ void reset(ScanResult* result) { *result = {kHighest, kLowest, 0}; }
+
+template <class S>
+__global__ void __launch_bounds__(kThreads) scan(const typename S::Element* data, int64_t count, ScanResult* result) {
+  int32_t minimum = kHighest;
+  int32_t maximum = kLowest;
+  bool has_zero = false;
+  const int64_t step = int64_t{gridDim.x} * kThreads;
+  for (int64_t index = int64_t{blockIdx.x} * kThreads + threadIdx.x; index < count; index += step) {
+    const int32_t value = data[index];
+    const bool zero = value == S::zero;
+    has_zero |= zero;
+    minimum = min(minimum, zero ? minimum : value);
+    maximum = max(maximum, zero ? maximum : value);
+  }
+  constexpr unsigned kAll = 0xffffffffu;
+  for (int lanes = 16; lanes > 0; lanes /= 2) {
+    minimum = min(minimum, __shfl_down_sync(kAll, minimum, lanes));
+    maximum = max(maximum, __shfl_down_sync(kAll, maximum, lanes));
+  }
+  has_zero = __any_sync(kAll, has_zero);
+  if (threadIdx.x % 32 == 0) {
+    atomicMin(&result->minimum, minimum);
+    atomicMax(&result->maximum, maximum);
+    if (has_zero) atomicOr(&result->has_zero, 1);
+  }
+}
+
+}  // namespace
+
+void scan_range(SemiringId semiring, DataType dtype, const void* data, int64_t count, ScanResult* result,
+                cudaStream_t stream) {
+  with_semiring(semiring, dtype, [&](auto value) {
+    using S = decltype(value);
+    reset<<<1, 1, 0, stream>>>(result);
+    const auto blocks = static_cast<unsigned>(std::min<int64_t>(kBlocks, (count + kThreads - 1) / kThreads));
+    scan<S><<<blocks, kThreads, 0, stream>>>(static_cast<const typename S::Element*>(data), count, result);
+    MPMML_CUDA(cudaGetLastError());
+  });
+}
+
+}  // namespace mpmml::cuda

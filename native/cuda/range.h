@@ -1,0 +1,30 @@
+// Value-range analysis on the device.
+#pragma once
+#include <cuda_runtime_api.h>
+
+#include "core/range.h"
+
+namespace mpmml::cuda {
+
+/// What a scan leaves in memory: minimum and maximum over the finite elements, and whether zero occurs.
+struct ScanResult {
+  int32_t minimum;
+  int32_t maximum;
+  int32_t has_zero;
+
+  ValueRange range() const {
+    ValueRange range;
+    if (minimum <= maximum) {
+      range.minimum = minimum;
+      range.maximum = maximum;
+    }
+    range.has_zero = has_zero != 0;
+    return range;
+  }
+};
+
+/// Queues a scan of `count` contiguous elements. `result` is device memory.
+void scan_range(SemiringId semiring, DataType dtype, const void* data, int64_t count, ScanResult* result,
+                cudaStream_t stream);
+
+}  // namespace mpmml::cuda
