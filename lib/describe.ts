@@ -1,0 +1,42 @@
+/** How values that aren't what they should be are named in error messages. */
+
+/** What `value` is, in a word or two: 'Float32Array', 'an array', 'undefined', 'a string'. Never throws. */
+export function typeName(value: unknown): string {
+  if (value === null || value === undefined) return String(value)
+  if (Array.isArray(value)) return 'an array'
+  if (typeof value === 'function') return 'a function'
+  if (typeof value !== 'object') return `a ${typeof value}`
+  try {
+    const name = value.constructor?.name
+    if (typeof name === 'string' && name !== '' && name !== 'Object') return `a ${name}`
+  } catch {}
+  return 'an object'
+}
+
+/** `value` as it would be typed, shortened. Never throws. */
+export function show(value: unknown): string {
+  switch (typeof value) {
+    case 'string':
+      return value.length > 60 ? `'${value.slice(0, 60)}…'` : `'${value}'`
+    case 'number':
+      return Object.is(value, -0) ? '-0' : String(value)
+    case 'bigint':
+      return `${value}n`
+    case 'boolean':
+      return String(value)
+    default:
+      return typeName(value)
+  }
+}
+
+/** [2, 3] */
+export function showList(values: ArrayLike<unknown>): string {
+  return `[${Array.from(values, show).join(', ')}]`
+}
+
+/** 'a', 'b' or 'c' */
+export function showChoices(choices: readonly string[]): string {
+  const quoted = choices.map((choice) => `'${choice}'`)
+  const last = quoted.pop()
+  return quoted.length > 0 ? `${quoted.join(', ')} or ${last}` : `${last}`
+}

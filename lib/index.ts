@@ -1,0 +1,14 @@
+/**
+ * Exact max-plus and min-plus products of int32 matrices, on CUDA where there is a GPU and on the CPU's SIMD units
+ * where there is none.
+ *
+ * @packageDocumentation
+ */
+export { type Explanation, explainBackend } from './backend.js'
+export * from './errors.js'
+export { type DenseMatrix, type Matrix, type MatrixLike, matrix, type Shape } from './matrix.js'
+export { type MpmmResult, mpmm, mpmmSync } from './multiply.js'
+export type { BackendChoice, MpmmOptions, Overflow } from './options.js'
+export { EPSILON, zeroOf } from './semirings.js'
+export type { InstructionSet, Semiring, VariantName } from './variant-names.js'
+export { type Variant, variants } from './variants.js'

@@ -1,0 +1,149 @@
+/** Matrices: what the library takes and what it makes. */
+import { types } from 'node:util'
+import { show, showList, typeName } from './describe.js'
+import { DTypeError, OutOfMemoryError, ShapeError } from './errors.js'
+import { lengthOf, requireOrdinaryBuffer } from './storage.js'
+
+/** [rows, cols] of a matrix, or [batch, rows, cols] of a batch of them. */
+export type Shape = [rows: number, cols: number] | [batch: number, rows: number, cols: number]
+
+/**
+ * A matrix of int32, or a batch of them. Element (i, j) is `data[offset + i·strides[0] + j·strides[1]]`, element
+ * (b, i, j) of a batch is `data[offset + b·strides[0] + i·strides[1] + j·strides[2]]`: transposes, leading
+ * dimensions and sub-matrices are strides, and need no copy.
+ */
+export interface Matrix {
+  /** May be longer than shape and strides need. */
+  data: Int32Array
+  shape: Shape
+  /** How many elements lie between neighbours along each dimension, never negative; row-major where left out. */
+  strides?: Shape
+  /** The index in `data` of the first element; 0 where left out. */
+  offset?: number
+}
+
+/** A {@link Matrix} that has all its properties: what the library makes. */
+export type DenseMatrix = Required<Matrix>
+
+/**
+ * Whatever is taken as a matrix: a {@link Matrix}, a scijs `ndarray` (which calls its strides `stride`) or a stdlib
+ * ndarray of int32, as it is. Each property is read once.
+ *
+ * @see https://github.com/scijs/ndarray
+ * @see https://stdlib.io/docs/api/latest/@stdlib/ndarray/ctor
+ */
+export interface MatrixLike {
+  readonly data: Int32Array
+  readonly shape: ArrayLike<number>
+  readonly strides?: ArrayLike<number> | undefined
+  readonly stride?: ArrayLike<number> | undefined
+  readonly offset?: number | undefined
+}
+
+/** The largest number of rows, columns or matrices. */
+export const MAX_DIMENSION = 2 ** 31 - 1
+
+/** Below this many bytes an allocation isn't compared with the memory that is available: asking costs time. */
+const SMALL_ALLOCATION = 256 * 2 ** 20
+
+/** An array of `length` zeros for `name`, or an OutOfMemoryError. */
+export function allocate(length: number, name: string): Int32Array {
+  const bytes = length * 4
+  // What is allocated is mapped when it is first written, and by then running out of memory kills the process.
+  const available = bytes > SMALL_ALLOCATION ? process.availableMemory?.() || Number.POSITIVE_INFINITY : bytes
+  if (bytes <= available) {
+    try {
+      return new Int32Array(length)
+    } catch {}
+  }
+  const limit = bytes > available ? `, but ${available} are available` : ", which can't be allocated"
+  throw new OutOfMemoryError(
+    `${name} of ${length} elements needs ${bytes} bytes${limit}: compute it in parts, by rows of A or columns of B`,
+  )
+}
+
+/** Row-major strides. */
+export function rowMajor(shape: Shape): Shape {
+  return shape.length === 2 ? [shape[1], 1] : [shape[1] * shape[2], shape[2], 1]
+}
+
+/** Checks one dimension of `name`, and gives it back without the sign of zero. */
+export function dimension(value: unknown, name: string, shape: ArrayLike<unknown>): number {
+  if (typeof value !== 'number' || !Number.isInteger(value) || value < 0 || value > MAX_DIMENSION) {
+    throw new ShapeError(
+      `${name} must hold integers from 0 to 2^31 - 1, but it is ${showList(shape)}: ${show(value)} is no size`,
+    )
+  }
+  return value + 0
+}
+
+/**
+ * A matrix of `rows` × `cols`, row-major.
+ *
+ * @param data - The elements in row-major order, exactly rows·cols of them: an Int32Array, which is used as it is
+ *   (not copied), or an array of int32 integers, which is copied. Without data, all elements are the number 0; that
+ *   is the *one* of max-plus and min-plus, whose zero is {@link zeroOf} the semiring.
+ * @throws ShapeError (ERR_MPMML_SHAPE) where a size isn't an integer from 0 to 2^31 − 1, or the number of elements
+ *   isn't rows·cols; DTypeError (ERR_MPMML_DTYPE) where data is of another type, lies in shared, resizable or
+ *   detached memory, or has an entry that isn't an int32 integer; OutOfMemoryError (ERR_MPMML_OUT_OF_MEMORY).
+ * @example
+ * const a = matrix(2, 3, Int32Array.of(1, 6, 2, 8, 3, 4))
+ */
+export function matrix(rows: number, cols: number, data?: Int32Array | readonly number[]): DenseMatrix
+/**
+ * The same for shape [rows, cols], or a batch of matrices for shape [batch, rows, cols].
+ *
+ * @example
+ * const batch = matrix([10, 64, 64])
+ */
+export function matrix(shape: Readonly<Shape>, data?: Int32Array | readonly number[]): DenseMatrix
+export function matrix(first: unknown, second?: unknown, third?: unknown): DenseMatrix {
+  const listed = typeof first === 'object' && first !== null
+  const sizes: unknown[] = listed ? Array.from(first as ArrayLike<unknown>) : [first, second]
+  const data = listed ? second : third
+  if (sizes.length !== 2 && sizes.length !== 3) {
+    throw new ShapeError(`shape must be [rows, cols] or [batch, rows, cols], but it is ${showList(sizes)}`)
+  }
+  const shape = sizes.map((size) => dimension(size, 'shape', sizes)) as Shape
+  const length = shape.reduce((product, size) => product * size, 1)
+  if (!Number.isSafeInteger(length)) {
+    throw new ShapeError(`shape ${showList(shape)} has more elements than can be counted exactly (2^53 - 1)`)
+  }
+  return { data: elements(data, length, shape), shape, strides: rowMajor(shape), offset: 0 }
+}
+
+function elements(data: unknown, length: number, shape: Shape): Int32Array {
+  if (data === undefined) return allocate(length, 'a matrix')
+  if (types.isInt32Array(data)) {
+    requireOrdinaryBuffer(data, 'data')
+    requireLength(lengthOf(data), length, shape)
+    return data
+  }
+  if (!Array.isArray(data)) {
+    throw new DTypeError(
+      `data must be an Int32Array or an array of int32 integers, but it is ${typeName(data)}: ` +
+        'Int32Array.from(data) converts whole numbers',
+    )
+  }
+  requireLength(data.length, length, shape)
+  const copy = allocate(length, 'a matrix')
+  for (let i = 0; i < length; i++) {
+    const value: unknown = data[i]
+    if (typeof value !== 'number' || (value | 0) !== value) {
+      throw new DTypeError(
+        `data[${i}] must be an integer from -2^31 to 2^31 - 1, but it is ${show(value)}; ` +
+          "a semiring's infinity is written as zeroOf(semiring)",
+      )
+    }
+    copy[i] = value
+  }
+  return copy
+}
+
+function requireLength(came: number, expected: number, shape: Shape): void {
+  if (came === expected) return
+  throw new ShapeError(
+    `data must have exactly the ${expected} elements of shape ${showList(shape)}, but it has ${came}: ` +
+      'for a part of a longer array pass { data, shape, strides, offset } instead',
+  )
+}

@@ -1,0 +1,282 @@
+/** The product: arguments to request, report to result. */
+import { deviceName } from './backend.js'
+import { show, showList } from './describe.js'
+import { AbortedError, fromNative, OptionError, ShapeError } from './errors.js'
+import { allocate, type DenseMatrix, type MatrixLike, rowMajor, type Shape } from './matrix.js'
+import { addon, type NativeVariant } from './native.js'
+import { type MpmmOptions, readOptions } from './options.js'
+import { overlap, overlapsItself, sameLayout } from './overlap.js'
+import { report as at, newReport, newRequest, type Product, writeRequest } from './request.js'
+import type { VariantName } from './variant-names.js'
+import { readView, requireReach, requireStillThere, showShape, type View } from './view.js'
+
+/** What a product gives. */
+export interface MpmmResult<C extends MatrixLike = DenseMatrix> {
+  /** The product: `out` itself where it was given, a row-major matrix otherwise. */
+  c: C
+  /** Where it was computed. */
+  backend: 'cuda' | 'cpu'
+  /** The name of the GPU or of the processor. */
+  device: string
+  /** The kernel variant that computed it. */
+  variant: VariantName
+  /**
+   * How the values allowed it to be computed: 'direct' (plain int32 sums), 'translated' (int32 sums with the
+   * semiring's zero held as another value), 'wide' (64-bit sums) or 'wrapping' (64-bit sums, finite ones modulo 2^32).
+   */
+  path: string
+  /** Milliseconds. */
+  timing: {
+    /** The whole work outside JavaScript. */
+    totalMs: number
+    /** The kernel alone: by CUDA events on the GPU, with the packing on the CPU. */
+    kernelMs: number
+    /** Finding the range of the values, where that is a pass of its own. */
+    analysisMs: number
+    /** Operands to the GPU; 0 on the CPU. */
+    h2dMs: number
+    /** The result from the GPU; 0 on the CPU. */
+    d2hMs: number
+  }
+  /** 10^9 operations per second of kernel time, at 2 operations (⊗ and ⊕) for each of the batch·M·N·K steps; 0 when no kernel ran. */
+  gops: number
+}
+
+/**
+ * The product C = A ⊗ B over a semiring, C[i, j] = ⊕ over k of A[i, k] ⊗ B[k, j]; in max-plus the maximum of the
+ * sums A[i, k] + B[k, j]. Exact over all of int32 and the same on every backend, device and variant. Works off the
+ * event loop; several products may run at once.
+ *
+ * Don't write to, transfer or detach the arrays of a product until its promise settles.
+ *
+ * @param a - M × K, or a batch of them as [batch, M, K].
+ * @param b - K × N, or a batch of them as [batch, K, N]. Of a batch and a single matrix (or a batch of one) the single
+ *   one takes part in every product.
+ * @returns C, M × N, or [batch, M, N] where a or b is a batch, and how it was computed.
+ * @throws Rejects, and never throws, with an {@link MpmmlError}: ERR_MPMML_SHAPE and ERR_MPMML_DTYPE for matrices that
+ *   don't fit, ERR_MPMML_OPTION and ERR_MPMML_VARIANT for options, ERR_MPMML_OVERFLOW (see the option `overflow`),
+ *   ERR_MPMML_NO_CUDA, ERR_MPMML_OUT_OF_MEMORY, ERR_MPMML_ABORTED, ERR_MPMML_CUDA. What becomes of `out` then, that
+ *   option tells.
+ * @see K. Stanczyk, Max-Plus Algebra Toolbox for MATLAB, user guide, example 2.12c (the example's numbers)
+ * @example
+ * const a = matrix(2, 3, Int32Array.of(1, 6, 2, 8, 3, 4))
+ * const b = matrix(3, 2, Int32Array.of(2, 5, 3, 3, 1, 6))
+ * const { c } = await mpmm(a, b) // c.data = [9, 9, 10, 13]
+ */
+export async function mpmm<Out extends MatrixLike = DenseMatrix>(
+  a: MatrixLike,
+  b: MatrixLike,
+  options?: MpmmOptions<Out>,
+): Promise<MpmmResult<Out>> {
+  const product = prepare(a, b, options)
+  const { signal } = product.options
+  const report = newReport()
+  const cancel = new Int32Array(1)
+  if (!signal) {
+    await run(product, report, cancel)
+    return result(product, report)
+  }
+  const abort = () => {
+    cancel[0] = 1
+  }
+  signal.addEventListener('abort', abort, { once: true })
+  try {
+    requireAllStillThere(product) // A signal that isn't Node's own may have run anything.
+    await run(product, report, cancel)
+  } catch (error) {
+    throw error instanceof AbortedError ? aborted(signal) : error
+  } finally {
+    signal.removeEventListener('abort', abort)
+  }
+  return result(product, report)
+}
+
+async function run(product: Product, report: Float64Array, cancel: Int32Array): Promise<void> {
+  const request = newRequest()
+  writeRequest(request, product)
+  const { a, b, c, c0 } = product
+  try {
+    await addon.multiply(a.data, b.data, c.data, c0 ? c0.data : null, request, report, cancel)
+  } catch (error) {
+    throw fromNative(error)
+  }
+  requireAllStillThere(product)
+}
+
+const syncRequest = newRequest()
+const syncReport = newReport()
+
+/**
+ * {@link mpmm}, blocking: computes before it returns, and throws what mpmm rejects with. The signal is looked at once,
+ * before the work starts.
+ */
+export function mpmmSync<Out extends MatrixLike = DenseMatrix>(
+  a: MatrixLike,
+  b: MatrixLike,
+  options?: MpmmOptions<Out>,
+): MpmmResult<Out> {
+  const product = prepare(a, b, options)
+  // No user code runs from here on, so one request and one report serve all calls.
+  writeRequest(syncRequest, product)
+  const { a: left, b: right, c, c0 } = product
+  try {
+    addon.multiplySync(left.data, right.data, c.data, c0 ? c0.data : null, syncRequest, syncReport)
+  } catch (error) {
+    throw fromNative(error)
+  }
+  return result(product, syncReport)
+}
+
+/** A product and what its result's `c` will be. */
+interface PreparedProduct extends Product {
+  result: MatrixLike
+}
+
+function prepare(aValue: unknown, bValue: unknown, optionsValue: unknown): PreparedProduct {
+  // Everything that can run user code comes first: after this the arguments can't change under the checks.
+  const options = readOptions(optionsValue)
+  const a = readView(aValue, 'a')
+  const b = readView(bValue, 'b')
+  const out = options.out === undefined ? null : readView(options.out, 'out')
+  const c0 = readAccumulate(options.accumulate, options.out, out)
+  if (options.signal?.aborted) throw aborted(options.signal)
+
+  requireReach(a)
+  requireReach(b)
+  if (a.cols !== b.rows) {
+    throw new ShapeError(
+      `${showShape(a)} has ${a.cols} columns and ${showShape(b)} has ${b.rows} rows: the inner dimensions of a product must be equal`,
+    )
+  }
+  if (a.batch !== b.batch && a.batch !== 1 && b.batch !== 1) {
+    throw new ShapeError(
+      `${showShape(a)} is a batch of ${a.batch} and ${showShape(b)} one of ${b.batch}: batches must be of equal size, ` +
+        'unless one operand is a single matrix',
+    )
+  }
+  const batch = a.batch === 1 ? b.batch : a.batch
+  const m = a.rows
+  const n = b.cols
+  const batched = a.batched || b.batched
+  if (out) requireOut(out, a, b, batched, batch, m, n)
+  if (c0 && c0 !== out) requireAccumulate(c0, out, batch, m, n)
+
+  const shape: Shape = batched ? [batch, m, n] : [m, n]
+  const c = out ?? newResult(shape, batch, m, n)
+  return {
+    options,
+    batch,
+    m,
+    n,
+    k: a.cols,
+    a,
+    b,
+    c,
+    c0,
+    result: out ? (options.out as MatrixLike) : { data: c.data, shape, strides: rowMajor(shape), offset: 0 },
+  }
+}
+
+function newResult(shape: Shape, batch: number, rows: number, cols: number): View {
+  const length = batch * rows * cols
+  return {
+    name: 'the result',
+    data: allocate(length, 'the result'),
+    batched: shape.length === 3,
+    batch,
+    rows,
+    cols,
+    batchStride: rows * cols,
+    rowStride: cols,
+    colStride: 1,
+    offset: 0,
+    reach: length,
+  }
+}
+
+function readAccumulate(value: unknown, outValue: unknown, out: View | null): View | null {
+  if (value === undefined || value === false) return null
+  if (value === true) {
+    if (out) return out
+    throw new OptionError('accumulate: true needs the option out, whose content is what is accumulated to')
+  }
+  if (typeof value !== 'object') {
+    throw new OptionError(`option accumulate must be a matrix or a boolean, but it is ${show(value)}`)
+  }
+  return out && value === outValue ? out : readView(value, 'accumulate')
+}
+
+function requireOut(
+  out: View,
+  a: View,
+  b: View,
+  batched: boolean,
+  batch: number,
+  m: number,
+  n: number,
+): void {
+  requireReach(out)
+  if (out.batched !== batched || out.batch !== batch || out.rows !== m || out.cols !== n) {
+    throw new ShapeError(
+      `${showShape(out)} must have the shape of the result, ${showList(batched ? [batch, m, n] : [m, n])}`,
+    )
+  }
+  if (overlapsItself(out)) {
+    throw new ShapeError(
+      'elements of out overlap each other, so they have no room for the result: its strides must lead each to a place of its own',
+    )
+  }
+  for (const operand of [a, b]) {
+    if (overlap(out, operand)) {
+      throw new ShapeError(
+        `out overlaps ${operand.name} in memory, which would be overwritten while it is read: write into another matrix, or copy ${operand.name}`,
+      )
+    }
+  }
+}
+
+function requireAccumulate(c0: View, out: View | null, batch: number, m: number, n: number): void {
+  requireReach(c0)
+  if (c0.rows !== m || c0.cols !== n || (c0.batch !== batch && c0.batch !== 1)) {
+    const expected = batch === 1 ? `[${m}, ${n}]` : `[${batch}, ${m}, ${n}] or [${m}, ${n}]`
+    throw new ShapeError(`${showShape(c0)} must have the shape of the result, ${expected}`)
+  }
+  if (out && !(c0.batch === batch && sameLayout(c0, out)) && overlap(out, c0)) {
+    throw new ShapeError(
+      'out overlaps accumulate in memory without being the same matrix: accumulate into out itself (accumulate: true), or copy one of them',
+    )
+  }
+}
+
+function requireAllStillThere(product: Product): void {
+  requireStillThere(product.a)
+  requireStillThere(product.b)
+  requireStillThere(product.c)
+  if (product.c0) requireStillThere(product.c0)
+}
+
+function aborted(signal: AbortSignal): AbortedError {
+  return new AbortedError('the product was given up because its signal was aborted: `cause` is the reason', {
+    cause: signal.reason,
+  })
+}
+
+function result<Out extends MatrixLike>(product: PreparedProduct, report: Float64Array): MpmmResult<Out> {
+  const kernelMs = report[at.kernelMs]!
+  const variant = addon.variants[report[at.variant]!] as NativeVariant
+  return {
+    c: product.result as Out,
+    backend: report[at.backend] === 1 ? 'cuda' : 'cpu',
+    device: deviceName(report[at.device]!),
+    variant: variant.name,
+    path: addon.paths[report[at.path]!]!,
+    timing: {
+      totalMs: report[at.totalMs]!,
+      kernelMs,
+      analysisMs: report[at.analysisMs]!,
+      h2dMs: report[at.h2dMs]!,
+      d2hMs: report[at.d2hMs]!,
+    },
+    gops: kernelMs > 0 ? (2 * product.batch * product.m * product.n * product.k) / kernelMs / 1e6 : 0,
+  }
+}

@@ -1,0 +1,150 @@
+/** The options of a product, read once and checked. */
+import { environmentBackend, readDevice } from './backend.js'
+import { show, showChoices, typeName } from './describe.js'
+import { OptionError } from './errors.js'
+import type { MatrixLike } from './matrix.js'
+import { semiringIndex, semiringNames } from './semirings.js'
+import type { Semiring, VariantName } from './variant-names.js'
+import { variantIndex } from './variants.js'
+
+/** What to do with a finite sum that decides a result and lies outside the finite range of int32. */
+export type Overflow = 'throw' | 'saturate' | 'wrap'
+
+/** Where to compute. */
+export type BackendChoice = 'auto' | 'cuda' | 'cpu'
+
+/** The options of {@link mpmm}. `undefined` means the default. */
+export interface MpmmOptions<Out extends MatrixLike = MatrixLike> {
+  /** The semiring of the product; 'max-plus' by default. */
+  semiring?: Semiring | undefined
+  /**
+   * A matrix of the result's shape to write into, which is then the result's `c`. Its elements may not overlap each
+   * other, nor those of the operands. After ERR_MPMML_OVERFLOW, and after any error in the arguments, it is as it was;
+   * after ERR_MPMML_ABORTED and ERR_MPMML_CUDA its content is unspecified.
+   */
+  out?: Out | undefined
+  /**
+   * C0 of C0 ⊕ A⊗B: a matrix of the result's shape (or one matrix for every product of a batch), or `true` for what
+   * `out` holds. It may be `out` itself, but not overlap it otherwise.
+   */
+  accumulate?: MatrixLike | boolean | undefined
+  /**
+   * 'auto', the default, takes CUDA where it is usable and fits the product, and the CPU otherwise; the environment
+   * variable MPMML_BACKEND (auto, cuda or cpu) decides in its place. 'cuda' without a usable GPU is an error.
+   */
+  backend?: BackendChoice | undefined
+  /** The index of the CUDA device; 0 by default. The CPU ignores it. */
+  device?: number | undefined
+  /** A kernel variant by its name in {@link variants}: that one or an error, never another. It implies the backend. */
+  variant?: VariantName | undefined
+  /**
+   * A finite sum that decides a result and lies outside the finite range: 'throw', the default, rejects the product
+   * with ERR_MPMML_OVERFLOW; 'saturate' takes the nearest finite value; 'wrap' computes finite sums modulo 2^32 (a
+   * sum that wraps onto the value of the semiring's zero is zero).
+   */
+  overflow?: Overflow | undefined
+  /** Gives the product up, with ERR_MPMML_ABORTED and the signal's reason as `cause`. */
+  signal?: AbortSignal | undefined
+}
+
+/** The numbers by which native code knows the choices. */
+const overflows: Readonly<Record<Overflow, number>> = { throw: 0, saturate: 1, wrap: 2 }
+export const backends: Readonly<Record<BackendChoice, number>> = { auto: 0, cpu: 1, cuda: 2 }
+
+const names: readonly (keyof MpmmOptions)[] = [
+  'semiring',
+  'out',
+  'accumulate',
+  'backend',
+  'device',
+  'variant',
+  'overflow',
+  'signal',
+]
+
+/** Options as native code knows them; matrices and the signal as they came. */
+export interface ReadOptions {
+  semiring: number
+  overflow: number
+  backend: number
+  device: number
+  variant: number
+  out: unknown
+  accumulate: unknown
+  signal: AbortSignal | undefined
+}
+
+const maxPlus = semiringIndex('max-plus')
+
+/** Reads what the user passed as options: each property once. */
+export function readOptions(options: unknown): ReadOptions {
+  if (options === undefined) {
+    return {
+      semiring: maxPlus,
+      overflow: 0,
+      backend: backends[environmentBackend()],
+      device: 0,
+      variant: -1,
+      out: undefined,
+      accumulate: undefined,
+      signal: undefined,
+    }
+  }
+  if (typeof options !== 'object' || options === null) {
+    throw new OptionError(
+      `options must be an object such as { semiring: 'min-plus' }, but it is ${show(options)}`,
+    )
+  }
+  for (const name in options) {
+    if (!names.includes(name as keyof MpmmOptions)) {
+      throw new OptionError(`there is no option ${show(name)}: expected ${showChoices(names)}`)
+    }
+  }
+  const { semiring, out, accumulate, backend, device, variant, overflow, signal } = options as Record<
+    string,
+    unknown
+  >
+  const variantNumber = variant === undefined ? -1 : variantIndex(variant)
+  let backendNumber = backend === undefined ? 0 : choice(backends, backend, 'backend')
+  if (backendNumber === backends.auto && variantNumber < 0) backendNumber = backends[environmentBackend()]
+  return {
+    semiring: semiring === undefined ? maxPlus : readSemiring(semiring),
+    overflow: overflow === undefined ? 0 : choice(overflows, overflow, 'overflow'),
+    backend: backendNumber,
+    device: readDevice(device),
+    variant: variantNumber,
+    out,
+    accumulate,
+    signal: readSignal(signal),
+  }
+}
+
+function choice(choices: Readonly<Record<string, number>>, value: unknown, name: string): number {
+  if (typeof value === 'string' && Object.hasOwn(choices, value)) return choices[value]!
+  throw new OptionError(
+    `option ${name} must be ${showChoices(Object.keys(choices))}, but it is ${show(value)}`,
+  )
+}
+
+function readSemiring(value: unknown): number {
+  const index = semiringIndex(value)
+  if (index >= 0) return index
+  throw new OptionError(`option semiring must be ${showChoices(semiringNames())}, but it is ${show(value)}`)
+}
+
+function readSignal(value: unknown): AbortSignal | undefined {
+  if (value === undefined) return undefined
+  // By what it does, so that a signal of another realm or a polyfill serves as well.
+  const signal = value as Partial<AbortSignal> | null
+  if (
+    typeof signal === 'object' &&
+    typeof signal?.aborted === 'boolean' &&
+    typeof signal.addEventListener === 'function' &&
+    typeof signal.removeEventListener === 'function'
+  ) {
+    return signal as AbortSignal
+  }
+  throw new OptionError(
+    `option signal must be an AbortSignal, but it is ${typeName(value)}: pass controller.signal`,
+  )
+}

@@ -1,0 +1,120 @@
+/**
+ * Whether strided views share memory. Ranges alone would refuse halves of one buffer that interleave, so the question
+ * is answered exactly where that is cheap: it is whether a linear equation has a solution in bounded integers.
+ *
+ * The method is that of NumPy's `shares_memory` (numpy/_core/src/common/mem_overlap.c): enumeration by descending
+ * stride, pruned by what the smaller strides can still reach and by their greatest common divisor, with a limit on
+ * the work. At the limit the answer is "yes".
+ */
+import { bufferOf, firstElementOf } from './storage.js'
+import type { View } from './view.js'
+
+/** One unknown x of the equation: low ≤ x ≤ high, taken `stride` times. */
+interface Term {
+  stride: number
+  low: number
+  high: number
+}
+
+/** Steps of the enumeration after which it is given up. Views in practice need fewer than ten. */
+const MAX_STEPS = 20_000
+
+const gcd = (x: number, y: number): number => (y === 0 ? x : gcd(y, x % y))
+
+/** Whether Σ stride·x = target for some x within their bounds; true where that is too hard to tell. */
+function solvable(terms: Term[], target: number): boolean {
+  const sorted = [...terms].sort((x, y) => y.stride - x.stride)
+  // What the terms from i on can add up to, at least and at most, and what they can only add multiples of.
+  const least = [0]
+  const most = [0]
+  const divisor = [0]
+  for (let i = sorted.length - 1; i >= 0; i--) {
+    const { stride, low, high } = sorted[i]!
+    least.unshift(least[0]! + stride * low)
+    most.unshift(most[0]! + stride * high)
+    divisor.unshift(gcd(stride, divisor[0]!))
+  }
+  let steps = 0
+  const search = (i: number, rest: number): boolean => {
+    if (i === sorted.length) return rest === 0
+    if (rest % divisor[i]! !== 0) return false
+    const { stride, low, high } = sorted[i]!
+    const first = Math.max(low, Math.ceil((rest - most[i + 1]!) / stride))
+    const last = Math.min(high, Math.floor((rest - least[i + 1]!) / stride))
+    for (let x = first; x <= last; x++) {
+      if (++steps > MAX_STEPS || search(i + 1, rest - x * stride)) return true
+    }
+    return false
+  }
+  return search(0, target)
+}
+
+/** The dimensions along which a view moves. */
+function dimensions(view: View): { stride: number; count: number }[] {
+  return [
+    { stride: view.batchStride, count: view.batch },
+    { stride: view.rowStride, count: view.rows },
+    { stride: view.colStride, count: view.cols },
+  ].filter(({ count }) => count > 1)
+}
+
+/** The index of a view's first element in its buffer. */
+function start(view: View): number {
+  return firstElementOf(view.data) + view.offset
+}
+
+/** Whether two elements of `view` are the same memory. */
+export function overlapsItself(view: View): boolean {
+  if (view.reach === 0) return false
+  const all = dimensions(view).sort((x, y) => x.stride - y.stride)
+  let span = 0
+  let nested = true
+  for (const { stride, count } of all) {
+    if (stride === 0) return true
+    nested &&= stride > span
+    span += stride * (count - 1)
+  }
+  if (nested) return false
+  // Two elements coincide where the difference of their indices solves the equation with target 0. Of the two
+  // differences (one is the other negated) one has its first entry that isn't 0 positive.
+  return all.some(({ stride, count }, first) =>
+    solvable(
+      [
+        { stride, low: 1, high: count - 1 },
+        ...all
+          .slice(first + 1)
+          .map((other) => ({ stride: other.stride, low: 1 - other.count, high: other.count - 1 })),
+      ],
+      0,
+    ),
+  )
+}
+
+/** Whether two views have an element in common. */
+export function overlap(x: View, y: View): boolean {
+  if (x.reach === 0 || y.reach === 0 || bufferOf(x.data) !== bufferOf(y.data)) return false
+  const distance = start(y) - start(x)
+  if (distance >= x.reach - x.offset || -distance >= y.reach - y.offset) return false
+  // x's indices minus y's: where both have a stride, one unknown stands for the two.
+  const terms = new Map<number, Term>()
+  const add = (stride: number, low: number, high: number) => {
+    if (stride === 0) return
+    const term = terms.get(stride) ?? { stride, low: 0, high: 0 }
+    terms.set(stride, { stride, low: term.low + low, high: term.high + high })
+  }
+  for (const { stride, count } of dimensions(x)) add(stride, 0, count - 1)
+  for (const { stride, count } of dimensions(y)) add(stride, 1 - count, 0)
+  return solvable([...terms.values()], distance)
+}
+
+/** Whether two views of the same shape are the same memory, element by element. */
+export function sameLayout(x: View, y: View): boolean {
+  return (
+    bufferOf(x.data) === bufferOf(y.data) &&
+    start(x) === start(y) &&
+    (x.batch <= 1 || x.batchStride === y.batchStride) &&
+    (x.rows <= 1 || x.rowStride === y.rowStride) &&
+    (x.cols <= 1 || x.colStride === y.colStride) &&
+    x.batch === y.batch
+  )
+}

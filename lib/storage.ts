@@ -1,0 +1,65 @@
+/**
+ * What the library needs to know of an Int32Array, read through the intrinsic accessors: a property of the same name
+ * on the object can't lie to native code.
+ */
+import { DTypeError } from './errors.js'
+
+function getter<T>(prototype: object, name: string): (this: unknown) => T {
+  return Object.getOwnPropertyDescriptor(prototype, name)!.get!
+}
+
+const typedArray = Object.getPrototypeOf(Int32Array.prototype)
+const length = getter<number>(typedArray, 'length')
+const byteOffset = getter<number>(typedArray, 'byteOffset')
+const buffer = getter<ArrayBufferLike>(typedArray, 'buffer')
+const resizable = getter<boolean>(ArrayBuffer.prototype, 'resizable')
+const slice = ArrayBuffer.prototype.slice
+
+/** Elements; 0 when the buffer is detached. */
+export function lengthOf(data: Int32Array): number {
+  return length.call(data)
+}
+
+export function bufferOf(data: Int32Array): ArrayBufferLike {
+  return buffer.call(data)
+}
+
+/** Elements before the array in its buffer. */
+export function firstElementOf(data: Int32Array): number {
+  return byteOffset.call(data) / 4
+}
+
+export function isDetached(data: Int32Array): boolean {
+  if (length.call(data) > 0) return false
+  try {
+    slice.call(buffer.call(data), 0, 0)
+    return false
+  } catch {
+    return true
+  }
+}
+
+/** Throws DTypeError unless `data` lies in an ArrayBuffer that nobody else writes, resizes or has taken away. */
+export function requireOrdinaryBuffer(data: Int32Array, name: string): void {
+  let resizes: boolean
+  try {
+    resizes = resizable.call(buffer.call(data))
+  } catch {
+    throw new DTypeError(
+      `${name} must lie in an ArrayBuffer, but it lies in a SharedArrayBuffer, which other threads can change ` +
+        'while the product runs: copy it with Int32Array.from()',
+    )
+  }
+  if (resizes) {
+    throw new DTypeError(
+      `${name} must lie in an ArrayBuffer of fixed length, but its buffer is resizable and could shrink while the ` +
+        'product runs: copy it with Int32Array.from()',
+    )
+  }
+  if (isDetached(data)) {
+    throw new DTypeError(
+      `${name} must have its memory, but its buffer is detached (transferred to another thread or to another ` +
+        'buffer): use the array that it was transferred to, or copy it before the transfer',
+    )
+  }
+}

@@ -1,0 +1,84 @@
+/** The kernel variants of the build. */
+import { show } from './describe.js'
+import { VariantError } from './errors.js'
+import { addon, type NativeVariant } from './native.js'
+import type { VariantName } from './variant-names.js'
+
+/** A kernel variant: what it computes, how, and on what. */
+export interface Variant {
+  /** Its one canonical name: what the option `variant` takes, and what results and reports show. */
+  readonly name: VariantName
+  /** The kernel family that it is an instance of. */
+  readonly family: string
+  readonly semiring: NativeVariant['semiring']
+  /** The type of the elements. */
+  readonly dtype: NativeVariant['dtype']
+  /** The family's parameters by their names. */
+  readonly parameters: Readonly<Record<string, number | string>>
+  readonly backend: NativeVariant['backend']
+  /** What it is compiled for: GPU architectures (such as 'sm_90') or CPU instruction sets. */
+  readonly architectures: readonly string[]
+}
+
+let rows: readonly Variant[] | undefined
+
+/**
+ * The kernel variants that this build has: the CPU's, then CUDA's where it was built. Each row is frozen.
+ *
+ * @example
+ * variants().filter(({ backend, semiring }) => backend === 'cpu' && semiring === 'min-plus')
+ */
+export function variants(): Variant[] {
+  rows ??= addon.variants.map(({ name, family, semiring, dtype, parameters, backend, architectures }) =>
+    Object.freeze({
+      name,
+      family,
+      semiring,
+      dtype,
+      parameters: Object.freeze({ ...parameters }),
+      backend,
+      architectures: Object.freeze([...architectures]),
+    }),
+  )
+  return [...rows]
+}
+
+const indexes = new Map<unknown, number>(addon.variants.map(({ name }, index) => [name, index]))
+
+/** The index of a variant in the addon's registry. Throws VariantError where this build has none of that name. */
+export function variantIndex(name: unknown): number {
+  const index = indexes.get(name)
+  if (index !== undefined) return index
+  const near = typeof name === 'string' ? nearest(name) : []
+  const suggestion = near.length > 0 ? `; the nearest names are ${near.join(', ')}` : ''
+  const cuda = addon.variants.some(({ backend }) => backend === 'cuda')
+  throw new VariantError(
+    `this build has no variant ${show(name)}${suggestion}: variants() lists all` +
+      (cuda ? '' : '. None of them is for CUDA, because it was built without'),
+  )
+}
+
+/** The names that need the fewest edits to become `name`, three at most and only if a third of it stays. */
+function nearest(name: string): string[] {
+  const word = name.slice(0, 100)
+  return addon.variants
+    .map((variant) => ({ name: variant.name, distance: editDistance(word, variant.name) }))
+    .filter((candidate) => candidate.distance <= (candidate.name.length * 2) / 3)
+    .sort((x, y) => x.distance - y.distance)
+    .slice(0, 3)
+    .map((candidate) => candidate.name)
+}
+
+/** Levenshtein's distance. */
+function editDistance(from: string, to: string): number {
+  let row = Array.from({ length: to.length + 1 }, (_, j) => j)
+  for (let i = 1; i <= from.length; i++) {
+    const next = [i]
+    for (let j = 1; j <= to.length; j++) {
+      const replaced = row[j - 1]! + (from[i - 1] === to[j - 1] ? 0 : 1)
+      next.push(Math.min(replaced, row[j]! + 1, next[j - 1]! + 1))
+    }
+    row = next
+  }
+  return row[to.length]!
+}

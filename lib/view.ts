@@ -1,0 +1,166 @@
+/** One matrix argument, read once and checked. */
+import { types } from 'node:util'
+import { show, showList, typeName } from './describe.js'
+import { DTypeError, ShapeError } from './errors.js'
+import { dimension } from './matrix.js'
+import { lengthOf, requireOrdinaryBuffer } from './storage.js'
+
+/** Where the elements of a matrix, or of a batch of them, lie: what native code is told. */
+export interface View {
+  /** What the argument is called in messages. */
+  readonly name: string
+  readonly data: Int32Array
+  /** Whether the shape has a batch dimension. */
+  readonly batched: boolean
+  readonly batch: number
+  readonly rows: number
+  readonly cols: number
+  /** 0 for a single matrix, so that it serves every product of a batch. */
+  readonly batchStride: number
+  readonly rowStride: number
+  readonly colStride: number
+  readonly offset: number
+  /** The elements of `data` that the view needs: the index of the last one, plus 1; 0 where it is empty. */
+  readonly reach: number
+}
+
+export function shapeOf(view: View): number[] {
+  return view.batched ? [view.batch, view.rows, view.cols] : [view.rows, view.cols]
+}
+
+/** "a is 2 × 3" as a shape: `a [2, 3]`. */
+export function showShape(view: View): string {
+  return `${view.name} ${showList(shapeOf(view))}`
+}
+
+/**
+ * Reads what the user passed as `name`: each property once, because a getter or another thread of user code may
+ * answer differently the next time. Of the data only the type is checked here; {@link requireReach} does the rest
+ * when no user code can run any more.
+ */
+export function readView(value: unknown, name: string): View {
+  if (typeof value !== 'object' || value === null) {
+    throw new DTypeError(
+      `${name} must be a matrix { data: Int32Array, shape: [rows, cols] }, but it is ${typeName(value)}: make one with matrix()`,
+    )
+  }
+  const {
+    data,
+    shape,
+    strides = (value as { stride?: unknown }).stride,
+    offset = 0,
+  } = value as Record<string, unknown>
+  if (!types.isInt32Array(data)) throw new DTypeError(dataMessage(value, data, name))
+  const sizes = readList(shape, `${name}.shape`)
+  const batched = sizes.length === 3
+  const batch = batched ? dimension(sizes[0], `${name}.shape`, sizes) : 1
+  const rows = dimension(sizes[batched ? 1 : 0], `${name}.shape`, sizes)
+  const cols = dimension(sizes[batched ? 2 : 1], `${name}.shape`, sizes)
+  const count = batch * rows * cols
+  if (count > Number.MAX_SAFE_INTEGER) {
+    throw new ShapeError(
+      `${name}.shape ${showList(sizes)} has more elements than can be counted exactly (2^53 - 1)`,
+    )
+  }
+  let batchStride = rows * cols
+  let rowStride = cols
+  let colStride = 1
+  if (strides !== undefined) {
+    const steps = readList(strides, `${name}.strides`)
+    if (steps.length !== sizes.length) {
+      throw new ShapeError(
+        `${name}.strides must have one entry for each of shape ${showList(sizes)}, but it is ${showList(steps)}`,
+      )
+    }
+    // Along a dimension of one element the stride is never taken.
+    const from = batched ? 1 : 0
+    if (batched) batchStride = stride(steps[0], name, steps)
+    rowStride = stride(steps[from], name, steps)
+    colStride = stride(steps[from + 1], name, steps)
+    if (cols <= 1) colStride = 1
+    if (rows <= 1) rowStride = cols
+  }
+  if (batch === 1) batchStride = 0
+  if (typeof offset !== 'number' || !Number.isSafeInteger(offset) || offset < 0) {
+    throw new ShapeError(
+      `${name}.offset must be an integer of 0 or more, in elements, but it is ${show(offset)}`,
+    )
+  }
+  const empty = count === 0
+  return {
+    name,
+    data,
+    batched,
+    batch,
+    rows,
+    cols,
+    batchStride: empty ? 0 : batchStride,
+    rowStride: empty ? cols : rowStride,
+    colStride: empty ? 1 : colStride,
+    offset: empty ? 0 : offset + 0,
+    reach: empty
+      ? 0
+      : offset + (batch - 1) * batchStride + (rows - 1) * rowStride + (cols - 1) * colStride + 1,
+  }
+}
+
+/** Checks that the view's data is in memory that can be used, and long enough. Runs no user code. */
+export function requireReach(view: View): void {
+  requireOrdinaryBuffer(view.data, `${view.name}.data`)
+  const length = lengthOf(view.data)
+  if (view.reach <= length) return
+  throw new ShapeError(
+    `${view.name}.data must have at least ${view.reach} elements for shape ${showList(shapeOf(view))}, strides ` +
+      `${showList(view.batched ? [view.batchStride, view.rowStride, view.colStride] : [view.rowStride, view.colStride])} ` +
+      `and offset ${view.offset}, but it has ${length}`,
+  )
+}
+
+/** Throws DTypeError where the view's memory was taken away after {@link requireReach}. */
+export function requireStillThere(view: View): void {
+  if (lengthOf(view.data) >= view.reach) return
+  throw new DTypeError(
+    `${view.name}.data was transferred away while the product ran: its buffer is detached, and the result can't be ` +
+      'trusted. Leave the arrays of a product alone until its promise settles',
+  )
+}
+
+/** Two or three numbers. */
+function readList(list: unknown, name: string): unknown[] {
+  if (typeof list === 'object' && list !== null) {
+    const { length } = list as ArrayLike<unknown>
+    if (length === 2) return [(list as ArrayLike<unknown>)[0], (list as ArrayLike<unknown>)[1]]
+    if (length === 3) {
+      const three = list as ArrayLike<unknown>
+      return [three[0], three[1], three[2]]
+    }
+    if (typeof length === 'number') {
+      throw new ShapeError(
+        `${name} must have 2 entries, for rows and columns, or 3, for batch, rows and columns, but it has ${show(length)}`,
+      )
+    }
+  }
+  throw new ShapeError(`${name} must be an array of 2 or 3 numbers, but it is ${show(list)}`)
+}
+
+function stride(value: unknown, name: string, steps: unknown[]): number {
+  if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return value + 0
+  const advice = (value as number) < 0 ? ': reversed views need a copy' : ''
+  throw new ShapeError(
+    `${name}.strides must hold integers of 0 or more, in elements, but it is ${showList(steps)}${advice}`,
+  )
+}
+
+function dataMessage(matrix: object, data: unknown, name: string): string {
+  if (Array.isArray(matrix) || ArrayBuffer.isView(matrix)) {
+    return (
+      `${name} must be a matrix { data: Int32Array, shape: [rows, cols] }, but it is ${typeName(matrix)}: ` +
+      'give it a shape with matrix(rows, cols, data)'
+    )
+  }
+  const came = data === undefined ? 'missing' : typeName(data)
+  return (
+    `${name}.data must be an Int32Array, but it is ${came}` +
+    (data === undefined ? '' : ': Int32Array.from(data) converts whole numbers')
+  )
+}
