@@ -1,0 +1,50 @@
+/** mpmml info */
+import { Command } from 'commander'
+import { type DeviceRows, type Info, info } from '../../lib/index.js'
+import { bytes, labelled, print, printJson } from '../output.js'
+
+export function infoCommand(): Command {
+  return new Command('info')
+    .description('show the version, the build, the GPUs, the CPU and the backend that is taken')
+    .option('--json', 'print one JSON value', false)
+    .action(async ({ json }: { json: boolean }) => {
+      const facts = info()
+      await (json ? printJson(facts) : print(describe(facts)))
+    })
+}
+
+function describe({ version, compiler, node, cuda, cpu, auto }: Info): string {
+  const sections = [
+    labelled([
+      ['mpmml', `${version}, built by ${compiler}, on Node.js ${node}`],
+      ['backend', `${auto.backend}: ${auto.reason}`],
+      ['CPU', `${cpu.model}, ${count(cpu.cores, 'core')}`],
+      [
+        'SIMD',
+        `${cpu.simd}, of ${cpu.instructionSets.join(', ')} in this build; ${count(cpu.threads, 'thread')}`,
+      ],
+      ['CUDA', cuda.status],
+      ['driver', cuda.driver ? `for CUDA ${cuda.driver}` : undefined],
+      ['not usable', cuda.reason],
+    ]),
+    ...cuda.devices.map((device, index) => labelled([['device', String(index)], ...deviceRows(device)])),
+  ]
+  return sections.join('\n\n')
+}
+
+const count = (number: number, thing: string) => `${number} ${thing}${number === 1 ? '' : 's'}`
+
+/** "maxClockMHz" is shown as "max clock" and its value in MHz. */
+function deviceRows(device: DeviceRows): [string, string][] {
+  return Object.entries(device).map(([key, value]) => {
+    const [, name, unit] = /^(.*?)(Bytes|MHz|Bits)?$/.exec(key)!
+    const label = name!.replace(
+      /[A-Z]+/g,
+      (capitals) => ` ${capitals.length > 1 ? capitals : capitals.toLowerCase()}`,
+    )
+    if (unit === 'Bytes') return [label, bytes(Number(value))]
+    if (unit === 'MHz') return [label, `${value} MHz`]
+    if (unit === 'Bits') return [label, `${value} bits`]
+    return [label, String(value)]
+  })
+}

@@ -1,0 +1,31 @@
+/** mpmml variants */
+import { Command, Option } from 'commander'
+import { type Variant, variants } from '../../lib/index.js'
+import { print, printJson, table } from '../output.js'
+
+type Filters = Partial<Pick<Variant, 'semiring' | 'backend' | 'family'>>
+
+export function variantsCommand(): Command {
+  const values = (key: keyof Filters) => [...new Set(variants().map((variant) => variant[key]))]
+  return new Command('variants')
+    .description('list the kernel variants of this build')
+    .addOption(new Option('--semiring <name>', 'only those of this semiring').choices(values('semiring')))
+    .addOption(new Option('--backend <name>', 'only those of this backend').choices(['cpu', 'cuda']))
+    .addOption(new Option('--family <name>', 'only those of this family').choices(values('family')))
+    .option('--json', 'print one JSON value', false)
+    .action(async ({ json, ...filters }: Filters & { json: boolean }) => {
+      const wanted = Object.entries(filters)
+      const rows = variants().filter((row) =>
+        wanted.every(([key, value]) => row[key as keyof Variant] === value),
+      )
+      await (json ? printJson(rows) : print(describe(rows)))
+    })
+}
+
+function describe(rows: Variant[]): string {
+  if (rows.length === 0) return 'this build has no such variant'
+  return table([
+    ['variant', 'backend', 'semiring', 'type', 'compiled for'],
+    ...rows.map((row) => [row.name, row.backend, row.semiring, row.dtype, row.architectures.join(' ')]),
+  ])
+}

@@ -1,0 +1,88 @@
+/** What the commands print: results on stdout, the state of long work on stderr. */
+
+/** Results that nobody reads any more (`mpmml variants | head`) are no failure, and a full disk isn't a crash. */
+export function watchOutput(): void {
+  // Failures of single writes are reported by print(); without a listener they would end the process with a stack.
+  process.stdout.on('error', () => {})
+  process.stderr.on('error', () => {})
+}
+
+/** Prints `text` and a line break on stdout; done once the system has it. */
+export function print(text: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    process.stdout.write(`${text}\n`, (error) => {
+      const { code } = (error ?? {}) as NodeJS.ErrnoException
+      if (!error || code === 'EPIPE') resolve()
+      else reject(new Error(`the result can't be written to stdout: ${error.message}`))
+    })
+  })
+}
+
+export function printJson(value: unknown): Promise<void> {
+  return print(JSON.stringify(value, null, 2))
+}
+
+/** Rows of a label and its value, aligned. Rows without a value are left out. */
+export function labelled(rows: [label: string, value: string | undefined][]): string {
+  const shown = rows.filter(([, value]) => value !== undefined && value !== '')
+  const width = Math.max(...shown.map(([label]) => label.length))
+  return shown.map(([label, value]) => `${label.padEnd(width)}  ${value}`).join('\n')
+}
+
+/** A table with aligned columns; the first row is its head. */
+export function table(rows: string[][]): string {
+  const widths = rows[0]!.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)))
+  return rows
+    .map((row) =>
+      row
+        .map((cell, column) => cell.padEnd(widths[column]!))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n')
+}
+
+/** Shows what is being done while `work` runs, where stderr is a terminal. */
+export async function withStatus<T>(status: string, work: () => Promise<T>): Promise<T> {
+  if (!process.stderr.isTTY) return work()
+  process.stderr.write(`${status} …`)
+  try {
+    return await work()
+  } finally {
+    process.stderr.write('\r\x1b[K')
+  }
+}
+
+/** `text` on one line and without control characters: file names and headers can hold anything. */
+export function oneLine(text: string): string {
+  return text
+    .replace(/\s*\n\s*/g, ' ')
+    .replace(/\p{Cc}/gu, (control) => `\\x${control.charCodeAt(0).toString(16).padStart(2, '0')}`)
+}
+
+/** 12.3 ms, 1.23 s */
+export function duration(milliseconds: number): string {
+  return milliseconds < 1000 ? `${significant(milliseconds)} ms` : `${significant(milliseconds / 1000)} s`
+}
+
+/** 12.3 GOPS, 1.23 TOPS */
+export function rate(gops: number): string {
+  return gops < 1000 ? `${significant(gops)} GOPS` : `${significant(gops / 1000)} TOPS`
+}
+
+/** 16 KiB */
+export function bytes(count: number): string {
+  const units = ['bytes', 'KiB', 'MiB', 'GiB', 'TiB']
+  const power = count > 0 ? Math.min(units.length - 1, Math.floor(Math.log2(count) / 10)) : 0
+  return `${significant(count / 1024 ** power)} ${units[power]}`
+}
+
+/** Three significant digits, and never an exponent. */
+function significant(value: number): string {
+  return value >= 100 ? value.toFixed(0) : String(Number(value.toPrecision(3)))
+}
+
+/** 192 × 256 */
+export function shapeText(shape: readonly number[]): string {
+  return shape.join(' × ')
+}

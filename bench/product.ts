@@ -1,0 +1,133 @@
+/** The product of two files: read, multiplied, verified, written, and told about. */
+import {
+  explainBackend,
+  type Matrix,
+  type MpmmOptions,
+  type MpmmResult,
+  mpmm,
+  readNpy,
+  type Semiring,
+  writeNpy,
+  zeroOf,
+} from '../lib/index.js'
+import { duration, labelled, rate, shapeText, withStatus } from './output.js'
+import { checkOutput } from './output-file.js'
+import { verify } from './verify.js'
+
+export interface ProductRequest {
+  a: string
+  b: string
+  /** The file that the product is written to; without it the product is only told about. */
+  output: string | undefined
+  /** The file of C0 in C0 ⊕ A⊗B. */
+  accumulate: string | undefined
+  /** Whether to compare with the naive product. */
+  verify: boolean
+  semiring: Semiring
+  overflow: NonNullable<MpmmOptions['overflow']>
+  backend: MpmmOptions['backend']
+  device: MpmmOptions['device']
+  variant: MpmmOptions['variant']
+}
+
+interface FileRecord {
+  path: string
+  shape: readonly number[]
+}
+
+/** What `multiply --json` prints. */
+export interface ProductRecord extends Omit<MpmmResult, 'c'> {
+  a: FileRecord
+  b: FileRecord
+  accumulate: FileRecord | null
+  c: ValueSummary & { path: string | null; shape: readonly number[] }
+  semiring: Semiring
+  overflow: string
+  /** The naive variant that found the product equal; null where nobody asked. */
+  verified: { variant: string } | null
+}
+
+interface ValueSummary {
+  /** The smallest and the largest finite value; null where none is finite. */
+  min: number | null
+  max: number | null
+  /** How many elements are the semiring's zero. */
+  zeros: number
+}
+
+/** @throws whatever of it goes wrong; a file stands under the output's name only when everything went right. */
+export async function multiplyFiles(request: ProductRequest, signal: AbortSignal): Promise<ProductRecord> {
+  const { semiring, overflow } = request
+  const inputs = [request.a, request.b, request.accumulate].filter((path) => path !== undefined)
+  if (request.output !== undefined) await checkOutput(request.output, inputs)
+  const read = (path: string) => withStatus(`reading ${path}`, () => readNpy(path, { signal }))
+  const a = await read(request.a)
+  const b = await read(request.b)
+  const accumulate = request.accumulate === undefined ? undefined : await read(request.accumulate)
+  const options = { semiring, overflow, accumulate, signal }
+  const { c, ...how } = await withStatus(`multiplying ${shapeText(a.shape)} by ${shapeText(b.shape)}`, () =>
+    mpmm(a, b, { ...options, backend: request.backend, device: request.device, variant: request.variant }),
+  )
+  const verified = request.verify
+    ? { variant: await withStatus('verifying', () => verify(a, b, options, { ...how, c })) }
+    : null
+  if (request.output !== undefined) {
+    const path = request.output
+    await withStatus(`writing ${path}`, () => writeNpy(path, c, { signal }))
+  }
+  return {
+    a: { path: request.a, shape: a.shape },
+    b: { path: request.b, shape: b.shape },
+    accumulate:
+      request.accumulate === undefined ? null : { path: request.accumulate, shape: accumulate!.shape },
+    c: { path: request.output ?? null, shape: c.shape, ...summarize(c, zeroOf(semiring)) },
+    semiring,
+    overflow,
+    ...how,
+    verified,
+  }
+}
+
+/** @param matrix - dense, as mpmm makes it. */
+function summarize({ data }: Matrix, zero: number): ValueSummary {
+  let min = Number.POSITIVE_INFINITY
+  let max = Number.NEGATIVE_INFINITY
+  let zeros = 0
+  for (const value of data) {
+    if (value === zero) zeros++
+    else {
+      if (value < min) min = value
+      if (value > max) max = value
+    }
+  }
+  return zeros === data.length ? { min: null, max: null, zeros } : { min, max, zeros }
+}
+
+/** The record as a person reads it. */
+export function describeProduct(record: ProductRecord, request: ProductRequest): string {
+  const { c, timing } = record
+  const file = ({ path, shape }: FileRecord) => `${shapeText(shape)}  ${path}`
+  const finite = c.min === null ? 'none finite' : `${c.min} … ${c.max}`
+  const zeros = c.zeros > 0 ? `, ${c.zeros} of them ${zeroOf(record.semiring)} (no finite candidate)` : ''
+  return labelled([
+    ['A', file(record.a)],
+    ['B', file(record.b)],
+    ['C0', record.accumulate ? file(record.accumulate) : undefined],
+    ['C', `${shapeText(c.shape)}  ${c.path ?? '(not written; -o names a file)'}`],
+    ['values', `${c.shape.reduce((product, size) => product * size)}: ${finite}${zeros}`],
+    ['semiring', `${record.semiring}, overflow: ${record.overflow}`],
+    ['backend', `${record.backend}, ${record.device}: ${why(record, request)}`],
+    ['variant', `${record.variant}, ${record.path} sums`],
+    ['kernel', duration(timing.kernelMs)],
+    ['total', duration(timing.totalMs)],
+    ['speed', `${rate(record.gops)} (2 operations a step, kernel time)`],
+    ['verified', record.verified ? `equal to ${record.verified.variant} in every element` : undefined],
+  ])
+}
+
+function why(record: ProductRecord, request: ProductRequest): string {
+  if (request.variant !== undefined) return 'as --variant asks'
+  if (request.backend !== undefined && request.backend !== 'auto') return 'as --backend asks'
+  const { backend, reason } = explainBackend({ device: request.device })
+  return backend === record.backend ? reason : `this product doesn't fit the ${backend} backend`
+}

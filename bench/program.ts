@@ -1,0 +1,26 @@
+/** The command line: its commands, and how wrong usage is told. */
+import { createRequire } from 'node:module'
+import { Command } from 'commander'
+import { demoCommand } from './commands/demo.js'
+import { infoCommand } from './commands/info.js'
+import { multiplyCommand } from './commands/multiply.js'
+import { variantsCommand } from './commands/variants.js'
+import { oneLine } from './output.js'
+
+const { version } = createRequire(import.meta.url)('mpmml/package.json') as { version: string }
+
+/** @param signal - is aborted when the user interrupts the command. */
+export function createProgram(signal: AbortSignal): Command {
+  const program = new Command('mpmml')
+    .description('Exact max-plus and min-plus products of int32 matrices in NumPy .npy files')
+    .version(version, '--version', 'print the version')
+    .configureOutput({
+      outputError: (text, write) =>
+        write(`mpmml: ${oneLine(text.trim().replace(/^error: /, ''))}; see mpmml --help\n`),
+    })
+    .exitOverride()
+  for (const command of [multiplyCommand(signal), infoCommand(), variantsCommand(), demoCommand(signal)]) {
+    program.addCommand(command.copyInheritedSettings(program))
+  }
+  return program
+}

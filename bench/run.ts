@@ -1,0 +1,44 @@
+/** Runs the command line and turns whatever happens into an exit status and at most one line on stderr. */
+import { constants } from 'node:os'
+import { CommanderError } from 'commander'
+import { oneLine, watchOutput } from './output.js'
+
+const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+
+/**
+ * @returns the exit status: 0 done, 1 failed, 2 wrong usage, 128 and the signal's number when it was interrupted.
+ */
+export async function run(args: string[]): Promise<number> {
+  watchOutput()
+  const controller = new AbortController()
+  let interruptStatus = 0
+  for (const signal of signals) {
+    process.on(signal, () => {
+      // Asked twice, it doesn't wait for the work to come to a place where it can stop.
+      if (interruptStatus > 0) process.exit(interruptStatus)
+      interruptStatus = 128 + constants.signals[signal]
+      controller.abort()
+    })
+  }
+  try {
+    // Not imported above: a missing addon is an error like any other, and `--help` doesn't need to hide it.
+    const { createProgram } = await import('./program.js')
+    await createProgram(controller.signal).parseAsync(args, { from: 'user' })
+    return 0
+  } catch (error) {
+    // Commander has said what was wrong.
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
+    if (interruptStatus > 0) {
+      process.stderr.write('mpmml: interrupted\n')
+      return interruptStatus
+    }
+    process.stderr.write(`mpmml: ${describeError(error)}\n`)
+    return 1
+  }
+}
+
+function describeError(error: unknown): string {
+  if (!(error instanceof Error)) return oneLine(String(error))
+  const { code } = error as NodeJS.ErrnoException
+  return oneLine(error.message) + (code?.startsWith('ERR_MPMML_') ? ` [${code}]` : '')
+}

@@ -1,0 +1,146 @@
+/** Files as the library handles them: only regular ones are read, and one appears under its name when it is complete. */
+import { randomBytes } from 'node:crypto'
+import { constants, type Stats } from 'node:fs'
+import { access, type FileHandle, open, realpath, rename, rm, stat } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { getSystemErrorMap } from 'node:util'
+import { AbortedError, FileError, MpmmlError } from './errors.js'
+
+/** What went wrong, in the system's words: "no space left on device (ENOSPC)". */
+export function systemReason(error: unknown): string {
+  const { errno, code, message } = error as NodeJS.ErrnoException
+  const words = errno === undefined ? undefined : getSystemErrorMap().get(errno)?.[1]
+  return words ? `${words} (${code})` : (message ?? String(error))
+}
+
+/** Throws AbortedError once `signal` has asked for the end. */
+export function throwIfAborted(signal: AbortSignal | undefined, what: string): void {
+  if (signal?.aborted)
+    throw new AbortedError(`${what} was given up, as its signal asked`, { cause: signal.reason })
+}
+
+/** A path as a string; throws FileError for anything but a string or a file: URL. */
+export function pathOf(path: string | URL): string {
+  if (typeof path === 'string') return path
+  try {
+    return fileURLToPath(path)
+  } catch (error) {
+    throw new FileError(`expected a path, as a string or a file: URL, but got ${String(path)}`, {
+      cause: error,
+    })
+  }
+}
+
+/** What kind of thing a directory entry is. */
+function kindOf(stats: Stats): string {
+  if (stats.isFile()) return 'a regular file'
+  if (stats.isDirectory()) return 'a folder'
+  if (stats.isFIFO()) return 'a named pipe'
+  if (stats.isSocket()) return 'a socket'
+  return 'a device'
+}
+
+/**
+ * Opens a regular file for reading; the caller closes it. What isn't a regular file is refused before it is opened:
+ * opening a named pipe would wait for its writer, and a device has no size.
+ */
+export async function openForReading(
+  path: string,
+  expected: string,
+): Promise<{ file: FileHandle; size: number }> {
+  let file: FileHandle | undefined
+  try {
+    let stats = await stat(path)
+    if (stats.isFile()) {
+      // What stands there now may be another thing than a moment ago: O_NONBLOCK, and a second look.
+      file = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0))
+      stats = await file.stat()
+    }
+    if (!file || !stats.isFile()) {
+      throw new FileError(`${path}: expected ${expected}, but this is ${kindOf(stats)}; name a regular file`)
+    }
+    return { file, size: stats.size }
+  } catch (error) {
+    await file?.close()
+    if (error instanceof FileError) throw error
+    throw new FileError(`${path}: expected ${expected}, but it can't be opened: ${systemReason(error)}`, {
+      cause: error,
+    })
+  }
+}
+
+/** Fills `bytes` from `position` on; returns how many there were before the file's end. */
+export async function readFully(file: FileHandle, bytes: Uint8Array, position: number): Promise<number> {
+  let done = 0
+  while (done < bytes.length) {
+    const { bytesRead } = await file.read(bytes, done, bytes.length - done, position + done)
+    if (bytesRead === 0) break
+    done += bytesRead
+  }
+  return done
+}
+
+/** Appends all of `bytes`: a nearly full disk takes a part of them first. */
+export async function writeFully(file: FileHandle, bytes: Uint8Array): Promise<void> {
+  for (let done = 0; done < bytes.length; ) {
+    done += (await file.write(bytes, done, bytes.length - done)).bytesWritten
+  }
+}
+
+/**
+ * The place that `path` stands for and its permissions if there is a file already, which must be a regular and
+ * writable one. Symbolic links are followed, so that the file behind one is replaced and not the link.
+ */
+async function targetOf(path: string): Promise<{ target: string; mode: number | undefined }> {
+  let stats: Stats
+  try {
+    stats = await stat(path)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return { target: path, mode: undefined }
+    throw error
+  }
+  if (!stats.isFile()) {
+    throw new FileError(
+      `${path} can't be written: it is ${kindOf(stats)}, which is never replaced; name a regular file or one that doesn't exist yet`,
+    )
+  }
+  await access(path, constants.W_OK)
+  return { target: await realpath(path), mode: stats.mode & 0o777 }
+}
+
+/**
+ * Writes a file so that it appears under `path` only when it is complete: `write` fills a temporary file in the same
+ * folder, which then takes the name. Whatever fails, the temporary file is removed and a file that stood under the
+ * name before stands there still.
+ *
+ * @throws FileError with the system's reason; AbortedError when `signal` asks for the end before the file is complete.
+ */
+export async function writeComplete(
+  path: string,
+  write: (file: FileHandle) => Promise<void>,
+  signal?: AbortSignal,
+): Promise<void> {
+  throwIfAborted(signal, `writing ${path}`)
+  let temporary: string | undefined
+  let file: FileHandle | undefined
+  try {
+    const { target, mode } = await targetOf(path)
+    // A short name, for where the target's own is as long as the file system allows.
+    const candidate = join(dirname(target), `.mpmml-${randomBytes(6).toString('hex')}.tmp`)
+    file = await open(candidate, 'wx')
+    temporary = candidate
+    if (mode !== undefined) await file.chmod(mode)
+    await write(file)
+    await file.datasync()
+    await file.close()
+    file = undefined
+    throwIfAborted(signal, `writing ${path}`)
+    await rename(temporary, target)
+  } catch (error) {
+    await file?.close().catch(() => {})
+    if (temporary) await rm(temporary, { force: true }).catch(() => {})
+    if (error instanceof MpmmlError) throw error
+    throw new FileError(`${path} can't be written: ${systemReason(error)}`, { cause: error })
+  }
+}

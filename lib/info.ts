@@ -1,0 +1,95 @@
+/** What the library is on this machine: the build, the devices, and what `auto` takes. */
+import { existsSync } from 'node:fs'
+import { availableParallelism, cpus } from 'node:os'
+import { explainBackend } from './backend.js'
+import { addon, version } from './native.js'
+
+/** A row of a device's table: its name and unit, and what the device has. */
+export type DeviceRows = Record<string, number | string>
+
+export interface Info {
+  /** The package's version. */
+  version: string
+  /** The C++ compiler that built the addon. */
+  compiler: string
+  /** The version of Node.js. */
+  node: string
+  cuda: {
+    /** Whether the build has the CUDA backend. */
+    built: boolean
+    /** One line: what was built, or why nothing was. */
+    status: string
+    /** The version of the toolkit that built it; '' without CUDA. */
+    toolkit: string
+    /** The architectures that the kernels were compiled for, for example "sm_90", "compute_90". */
+    architectures: string[]
+    /** The version of CUDA that the driver supports; '' where there is none. */
+    driver: string
+    /** The GPUs, each with the rows of the thesis' Table 1.2. */
+    devices: DeviceRows[]
+    /** Why CUDA can't be used, and what to do; '' where it can. */
+    reason: string
+  }
+  cpu: {
+    model: string
+    /** Logical cores that this process may use. */
+    cores: number
+    /** The instruction set that the CPU backend takes here. */
+    simd: string
+    /** The instruction sets that the build has kernels for. */
+    instructionSets: string[]
+    /** Threads that a product is spread over. */
+    threads: number
+  }
+  /** The backend that `auto` takes, and why. */
+  auto: { backend: 'cpu' | 'cuda'; reason: string }
+}
+
+/** Where an NVIDIA driver shows itself, on Linux and in Windows' Linux. */
+const driverTraces = ['/proc/driver/nvidia/version', '/dev/nvidiactl', '/usr/lib/wsl/lib/libcuda.so.1']
+
+/** Why CUDA can't be used, with what to install where the machine has a GPU and the build lacks the backend. */
+export function cudaReason(
+  built: boolean,
+  reason: string,
+  exists: (path: string) => boolean = existsSync,
+): string {
+  const trace = built ? undefined : driverTraces.find(exists)
+  if (!trace) return reason
+  return (
+    `${reason}. This machine has an NVIDIA driver (${trace}): install the CUDA toolkit with nvcc, 11.2 or newer, ` +
+    'then run: npm rebuild mpmml'
+  )
+}
+
+/**
+ * The version, the build, the GPUs, the CPU and the backend that `auto` takes.
+ *
+ * @throws OptionError where MPMML_BACKEND names no backend.
+ */
+export function info(): Info {
+  const { compiler, cuda, cpu } = addon.describe()
+  const { backend, reason } = explainBackend()
+  return {
+    version,
+    compiler,
+    node: process.versions.node,
+    cuda: {
+      built: cuda.built,
+      status: cuda.status,
+      toolkit: cuda.toolkit,
+      architectures: cuda.architectures,
+      driver: cuda.driver,
+      devices: cuda.devices,
+      reason: cudaReason(cuda.built, cuda.reason),
+    },
+    cpu: {
+      model: cpus()[0]?.model.trim() || 'unknown',
+      cores: availableParallelism(),
+      simd: cpu.simd,
+      instructionSets: cpu.instructionSets,
+      threads: cpu.threads,
+    },
+    auto: { backend, reason },
+  }
+}

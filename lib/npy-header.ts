@@ -1,0 +1,153 @@
+/**
+ * The header of NumPy's .npy format, versions 1.0, 2.0 and 3.0: a magic string, the version, the header's length and
+ * a Python dictionary with the keys descr, fortran_order and shape. Source: numpy.lib.format, "Format Version 1.0".
+ */
+
+/** What a header says. The numbers are as they stand there: nothing vouches for them yet. */
+export interface NpyHeader {
+  /** The element type, for example "<i4"; undefined for a structured type. */
+  descr: string | undefined
+  fortranOrder: boolean
+  shape: bigint[]
+}
+
+/** Why a file isn't one that can be read; the reader adds the file's name. */
+export class NpyProblem extends Error {}
+
+const magic = '\x93NUMPY'
+
+/** Bytes before the header's text, in the longest version. */
+export const preambleLength = 12
+
+/** No array of numbers has a longer header; structured types alone do. */
+const longestHeader = 65535
+
+/** Where the header's text lies in the file, after its first bytes (up to {@link preambleLength}). */
+export function parsePreamble(bytes: Buffer): { start: number; length: number } {
+  if (bytes.toString('latin1', 0, magic.length) !== magic) {
+    throw new NpyProblem(
+      `expected a NumPy .npy file, which starts with ${JSON.stringify(magic)}, but it starts with ` +
+        `${JSON.stringify(bytes.toString('latin1', 0, magic.length))}; write one with numpy.save`,
+    )
+  }
+  const [major, minor] = [bytes[6], bytes[7]]
+  const lengthBytes = major === 1 ? 2 : 4
+  const start = 8 + lengthBytes
+  if (bytes.length < start) throw new NpyProblem('the file ends within its header: it is truncated')
+  if (![1, 2, 3].includes(major!) || minor !== 0) {
+    throw new NpyProblem(`expected .npy format 1.0, 2.0 or 3.0, but its version says ${major}.${minor}`)
+  }
+  const length = bytes.readUIntLE(8, lengthBytes)
+  if (length > longestHeader) {
+    throw new NpyProblem(
+      `its header claims ${length} bytes; that of an array of numbers has at most ${longestHeader}`,
+    )
+  }
+  return { start, length }
+}
+
+const tokens = /\s*(?:([{}[\](),:])|(?:'([^'\\\n]*)'|"([^"\\\n]*)")|(-?\d+)L?\b|(True|False)\b)/y
+
+type Token = { mark: string } | { text: string } | { integer: bigint } | { truth: boolean }
+
+/** The text's tokens. Anything beyond the few that a header can have is refused, not skipped. */
+function tokenize(text: string): Token[] {
+  const list: Token[] = []
+  tokens.lastIndex = 0
+  const end = text.trimEnd().length
+  while (tokens.lastIndex < end) {
+    const at = tokens.lastIndex
+    const match = tokens.exec(text)
+    if (!match) throw malformed(text, at)
+    const [, mark, single, double, integer, truth] = match
+    if (mark !== undefined) list.push({ mark })
+    else if (integer !== undefined) list.push({ integer: BigInt(integer) })
+    else if (truth !== undefined) list.push({ truth: truth === 'True' })
+    else list.push({ text: single ?? double ?? '' })
+  }
+  return list
+}
+
+function malformed(text: string, at = 0): NpyProblem {
+  return new NpyProblem(
+    "expected a header such as {'descr': '<i4', 'fortran_order': False, 'shape': (2, 3), }, but it reads " +
+      `${JSON.stringify(text.slice(at, at + 60))}${at > 0 ? ` at byte ${at}` : ''}; the file is damaged`,
+  )
+}
+
+/** Parses the header's dictionary: exactly the three keys, in any order. */
+export function parseHeader(text: string): NpyHeader {
+  const list = tokenize(text)
+  let next = 0
+  const isMark = (mark: string) => (list[next] as { mark?: string } | undefined)?.mark === mark
+  const expectMark = (mark: string) => {
+    if (!isMark(mark)) throw malformed(text)
+    next++
+  }
+  const take = <K extends 'text' | 'integer' | 'truth'>(kind: K): Extract<Token, Record<K, unknown>>[K] => {
+    const token = list[next++]
+    if (!token || !(kind in token)) throw malformed(text)
+    return (token as Extract<Token, Record<K, unknown>>)[kind]
+  }
+  /** The list of a structured type is skipped to its end. */
+  const skipList = () => {
+    let depth = 0
+    do {
+      if (next >= list.length) throw malformed(text)
+      if (isMark('[')) depth++
+      if (isMark(']')) depth--
+      next++
+    } while (depth > 0)
+    return undefined
+  }
+  const readShape = () => {
+    const shape: bigint[] = []
+    expectMark('(')
+    while (!isMark(')')) {
+      shape.push(take('integer'))
+      if (!isMark(')')) expectMark(',')
+      // A tuple of one element has its comma: (3) is a number.
+      else if (shape.length === 1) throw malformed(text)
+    }
+    next++
+    return shape
+  }
+  const readers: Record<string, () => unknown> = {
+    descr: () => (isMark('[') ? skipList() : take('text')),
+    fortran_order: () => take('truth'),
+    shape: readShape,
+  }
+  const found: Record<string, unknown> = {}
+  expectMark('{')
+  while (!isMark('}')) {
+    const key = take('text')
+    const read = Object.hasOwn(readers, key) ? readers[key] : undefined
+    if (!read || Object.hasOwn(found, key)) throw malformed(text)
+    expectMark(':')
+    found[key] = read()
+    if (!isMark('}')) expectMark(',')
+  }
+  next++
+  if (next !== list.length || Object.keys(found).length !== 3) throw malformed(text)
+  return {
+    descr: found.descr as string | undefined,
+    fortranOrder: found.fortran_order as boolean,
+    shape: found.shape as bigint[],
+  }
+}
+
+/** NumPy leaves room in the header for the first dimension to grow to so many digits. */
+const growthDigits = 21
+
+/** The first bytes of a version 1.0 file of int32 in C order, as NumPy writes them: the data starts at a multiple of 64. */
+export function formatHeader(shape: readonly number[]): Buffer {
+  const dictionary = `{'descr': '<i4', 'fortran_order': False, 'shape': (${shape.join(', ')}), }`
+  const grown = dictionary + ' '.repeat(growthDigits - String(shape[0]).length)
+  const total = Math.ceil((10 + grown.length + 1) / 64) * 64
+  const bytes = Buffer.alloc(total, ' ')
+  bytes.write(`${magic}\x01\x00`, 'latin1')
+  bytes.writeUInt16LE(total - 10, 8)
+  bytes.write(grown, 10, 'latin1')
+  bytes.write('\n', total - 1, 'latin1')
+  return bytes
+}
