@@ -30,13 +30,10 @@ struct Narrow {
 
   NarrowEncoding<Element> encoding;
 
-  static constexpr bool runs(RangePath path) {
-    return path == RangePath::kDirect || path == RangePath::kTranslated;
-  }
+  static constexpr bool runs(RangePath path) { return path == RangePath::kDirect || path == RangePath::kTranslated; }
 
   static constexpr Narrow for_path(RangePath path) {
-    return path == RangePath::kDirect ? Narrow{{S::zero, S::zero}}
-                                      : Narrow{{S::encoded_zero, translated_threshold()}};
+    return path == RangePath::kDirect ? Narrow{{S::zero, S::zero}} : Narrow{{S::encoded_zero, translated_threshold()}};
   }
 
   MPMML_HOST_DEVICE Operand encode(Element x) const { return x == S::zero ? encoding.zero : x; }

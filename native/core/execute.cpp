@@ -30,11 +30,10 @@ Error overflow_error(const Problem& problem, int64_t index) {
     using S = decltype(semiring);
     const int64_t value = exact_cell<Wide<S>>(problem, batch, row, col);
     return Error(ErrorCode::kOverflow,
-                "C[" + (problem.batch > 1 ? std::to_string(batch) + ", " : "") + std::to_string(row) + ", " +
-                    std::to_string(col) + "] is decided by the sum " + std::to_string(value) +
-                    ", outside the finite range " + std::to_string(S::finite_min) + " to " +
-                    std::to_string(S::finite_max) +
-                    ": scale the operands, or choose overflow 'saturate' or 'wrap'");
+                 "C[" + (problem.batch > 1 ? std::to_string(batch) + ", " : "") + std::to_string(row) + ", " +
+                     std::to_string(col) + "] is decided by the sum " + std::to_string(value) +
+                     ", outside the finite range " + std::to_string(S::finite_min) + " to " +
+                     std::to_string(S::finite_max) + ": scale the operands, or choose overflow 'saturate' or 'wrap'");
   });
 }
 
@@ -63,8 +62,8 @@ Explanation Engine::choose(const Problem& problem, const Request& request) {
     throw Error(ErrorCode::kVariant, "variant " + std::string(request.variant->name) +
                                          " belongs to the other backend than the one asked for: leave `backend` out");
   }
-  const bool cpu_asked = request.backend == BackendChoice::kCpu ||
-                         (request.variant && request.variant->backend == BackendKind::kCpu);
+  const bool cpu_asked =
+      request.backend == BackendChoice::kCpu || (request.variant && request.variant->backend == BackendKind::kCpu);
   if (cpu_asked) return {BackendKind::kCpu, "it was asked for"};
   const bool cuda_asked = request.backend == BackendChoice::kCuda || request.variant;
   Explanation automatic = explain(request.device);

@@ -34,8 +34,7 @@ Plan make_plan(const Problem& problem, RangePath path, const std::vector<const V
     std::string reason = path_refusal(*requested, path);
     if (reason.empty()) reason = refusal(*requested);
     if (reason.empty()) return {requested, path};
-    throw Error(ErrorCode::kVariant,
-                "variant " + std::string(requested->name) + " can't run this product: " + reason);
+    throw Error(ErrorCode::kVariant, "variant " + std::string(requested->name) + " can't run this product: " + reason);
   }
   for (const Variant* variant : variants) {
     if (variant->automatic && computes(*variant, problem) && variant->runs(path) && refusal(*variant).empty()) {

@@ -42,9 +42,9 @@ struct Problem {
   DataType dtype = DataType::kInt32;
   OverflowPolicy overflow = OverflowPolicy::kThrow;
   int64_t batch = 1;
-  MatrixView a;   ///< M × K
-  MatrixView b;   ///< K × N
-  MatrixView c0;  ///< M × N, or data == nullptr where nothing is accumulated
+  MatrixView a;         ///< M × K
+  MatrixView b;         ///< K × N
+  MatrixView c0;        ///< M × N, or data == nullptr where nothing is accumulated
   MutableMatrixView c;  ///< M × N; may be c0 itself, overlaps nothing else
   /// Set from another thread to ask that the product be given up; null where nobody can.
   const std::atomic<int32_t>* cancelled = nullptr;

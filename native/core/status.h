@@ -12,13 +12,20 @@ enum class ErrorCode { kShape, kOverflow, kNoCuda, kOutOfMemory, kVariant, kAbor
 /// The suffix of the public code: kShape is "SHAPE", public ERR_MPMML_SHAPE.
 constexpr const char* error_code_name(ErrorCode code) {
   switch (code) {
-    case ErrorCode::kShape: return "SHAPE";
-    case ErrorCode::kOverflow: return "OVERFLOW";
-    case ErrorCode::kNoCuda: return "NO_CUDA";
-    case ErrorCode::kOutOfMemory: return "OUT_OF_MEMORY";
-    case ErrorCode::kVariant: return "VARIANT";
-    case ErrorCode::kAborted: return "ABORTED";
-    case ErrorCode::kCuda: return "CUDA";
+    case ErrorCode::kShape:
+      return "SHAPE";
+    case ErrorCode::kOverflow:
+      return "OVERFLOW";
+    case ErrorCode::kNoCuda:
+      return "NO_CUDA";
+    case ErrorCode::kOutOfMemory:
+      return "OUT_OF_MEMORY";
+    case ErrorCode::kVariant:
+      return "VARIANT";
+    case ErrorCode::kAborted:
+      return "ABORTED";
+    case ErrorCode::kCuda:
+      return "CUDA";
   }
   return "CUDA";
 }

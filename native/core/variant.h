@@ -35,8 +35,7 @@ struct Variant {
 template <class... Arithmetic>
 constexpr unsigned paths_of() {
   unsigned paths = 0;
-  for (const RangePath path :
-       {RangePath::kDirect, RangePath::kTranslated, RangePath::kWide, RangePath::kWrapping}) {
+  for (const RangePath path : {RangePath::kDirect, RangePath::kTranslated, RangePath::kWide, RangePath::kWrapping}) {
     if ((Arithmetic::runs(path) || ...)) paths |= 1u << static_cast<unsigned>(path);
   }
   return paths;

@@ -2,14 +2,14 @@
 
 #include <mutex>
 
+#include "core/dispatch.h"
+#include "core/status.h"
 #include "cuda/device.h"
 #include "cuda/error.h"
 #include "cuda/kernel.h"
 #include "cuda/memory.h"
 #include "cuda/range.h"
 #include "cuda/transfer.h"
-#include "core/dispatch.h"
-#include "core/status.h"
 
 namespace mpmml::cuda {
 namespace {
@@ -132,8 +132,8 @@ Outcome CudaBackend::run(const Problem& problem, int device, const Variant* requ
   lane->mark(kPlanned);
   kernel_of(*outcome.plan.variant).launch(launch);
   lane->mark(kComputed);
-  MPMML_CUDA(cudaMemcpyAsync(&results->overflow, &remote->overflow, sizeof(results->overflow),
-                             cudaMemcpyDeviceToHost, stream));
+  MPMML_CUDA(cudaMemcpyAsync(&results->overflow, &remote->overflow, sizeof(results->overflow), cudaMemcpyDeviceToHost,
+                             stream));
   lane->synchronize();
   throw_if_cancelled(problem);
   if (results->overflow != kNoOverflow) {

@@ -115,7 +115,8 @@ __device__ __forceinline__ void load_fragment(Operand (&fragment)[kValues], cons
 }
 
 template <class Config, class Arithmetic>
-__global__ void __launch_bounds__(Config::kThreads, Config::blocks_per_multiprocessor(sizeof(typename Arithmetic::Accumulator)))
+__global__ void __launch_bounds__(Config::kThreads,
+                                  Config::blocks_per_multiprocessor(sizeof(typename Arithmetic::Accumulator)))
     mpmml_kernel(Launch problem, Arithmetic arithmetic) {
   using Semiring = typename Arithmetic::Semiring;
   using Element = typename Arithmetic::Element;
@@ -147,11 +148,10 @@ __global__ void __launch_bounds__(Config::kThreads, Config::blocks_per_multiproc
 
   for (int64_t k0 = 0; k0 < problem.k; k0 += S) {
     TileCopy<Config::kTileM, S, Config::kThreads, true>::run(shared_a, arithmetic, tile_a, a.row_stride, a.col_stride,
-                                                              problem.m - first_row, problem.k - k0,
-                                                              Semiring::border_a);
+                                                             problem.m - first_row, problem.k - k0, Semiring::border_a);
     TileCopy<Config::kTileN, S, Config::kThreads, false>::run(shared_b, arithmetic, tile_b, b.col_stride, b.row_stride,
-                                                               problem.n - first_col, problem.k - k0,
-                                                               Semiring::border_b);
+                                                              problem.n - first_col, problem.k - k0,
+                                                              Semiring::border_b);
     tile_a += S * a.col_stride;
     tile_b += S * b.row_stride;
     __syncthreads();
@@ -178,16 +178,18 @@ __global__ void __launch_bounds__(Config::kThreads, Config::blocks_per_multiproc
       const int64_t col = first_col + (j / Sub_Y * BS_j + thread_j) * Sub_Y + j % Sub_Y;
       if (col >= problem.n) continue;
       const MatrixView& c0 = problem.c0;
-      const Element before = c0.data ? static_cast<const Element*>(c0.data)[instance * c0.batch_stride +
-                                                                             row * c0.row_stride + col * c0.col_stride]
-                                     : Semiring::zero;
+      const Element before = c0.data
+                                 ? static_cast<const Element*>(
+                                       c0.data)[instance * c0.batch_stride + row * c0.row_stride + col * c0.col_stride]
+                                 : Semiring::zero;
       bool overflowed = false;
       const Element value = arithmetic.finish(c[i][j], before, overflowed);
-      static_cast<Element*>(problem.c.data)[instance * problem.c.batch_stride + row * problem.c.row_stride +
-                                            col * problem.c.col_stride] = value;
+      static_cast<Element*>(
+          problem.c.data)[instance * problem.c.batch_stride + row * problem.c.row_stride + col * problem.c.col_stride] =
+          value;
       if (overflowed && problem.overflow) {
-        atomicMin(problem.overflow,
-                  static_cast<unsigned long long>(((problem.first_instance + instance) * problem.m + row) * problem.n + col));
+        atomicMin(problem.overflow, static_cast<unsigned long long>(
+                                        ((problem.first_instance + instance) * problem.m + row) * problem.n + col));
       }
     }
   }
