@@ -1,7 +1,7 @@
 /** Files as the library handles them: only regular ones are read, and one appears under its name when it is complete. */
 import { randomBytes } from 'node:crypto'
 import { constants, type Stats } from 'node:fs'
-import { access, type FileHandle, open, realpath, rename, rm, stat } from 'node:fs/promises'
+import { access, type FileHandle, lstat, open, realpath, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { getSystemErrorMap } from 'node:util'
@@ -97,8 +97,10 @@ async function targetOf(path: string): Promise<{ target: string; mode: number | 
   try {
     stats = await stat(path)
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return { target: path, mode: undefined }
-    throw error
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+    const link = await lstat(path).catch(() => undefined)
+    if (!link) return { target: path, mode: undefined }
+    throw new FileError(`${path} can't be written: it is a symbolic link that leads nowhere; name its target`)
   }
   if (!stats.isFile()) {
     throw new FileError(

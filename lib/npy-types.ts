@@ -95,7 +95,7 @@ export function elementType(descr: string | undefined): ElementType {
       `expected ${integerNames}, but it holds records (a structured type); save one field of them`,
     )
   }
-  const [, order, code, letter] = /^([<>|=]?)((.).*)$/.exec(descr) ?? []
+  const [, order, code, letter] = /^([<>|=]?)(([A-Za-z])(?:\d.*)?)$/.exec(descr) ?? []
   const integer = code !== undefined && Object.hasOwn(integers, code) ? integers[code] : undefined
   if (!integer) {
     const refusal =

@@ -1,0 +1,154 @@
+/** mpmml info, variants and demo. */
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { cudaReason } from '../../lib/info.js'
+import { fails, json, root, runProgram, succeeds, useFolder } from './support.js'
+
+const path = useFolder()
+
+describe('info', () => {
+  it('tells the build and the machine as JSON', async () => {
+    const info = await json(['info'])
+    const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+    expect(info).toMatchObject({
+      version,
+      compiler: expect.stringMatching(/\d/),
+      node: process.versions.node,
+      cuda: {
+        built: expect.any(Boolean),
+        status: expect.stringMatching(/^built with(out)? CUDA/),
+        toolkit: expect.any(String),
+        architectures: expect.any(Array),
+        driver: expect.any(String),
+        devices: expect.any(Array),
+        reason: expect.any(String),
+      },
+      cpu: {
+        model: expect.stringMatching(/./),
+        cores: availableParallelism(),
+        simd: expect.stringMatching(/./),
+      },
+      auto: { backend: expect.stringMatching(/^(cpu|cuda)$/), reason: expect.stringMatching(/./) },
+    })
+    expect(info.cpu.instructionSets).toContain(info.cpu.simd)
+    expect(info.cpu.threads).toBeGreaterThan(0)
+    expect(info.cuda.built).toBe(info.cuda.toolkit !== '')
+    expect(info.cuda.built).toBe(info.cuda.architectures.length > 0)
+    expect(info.auto.backend).toBe(info.cuda.reason === '' ? 'cuda' : 'cpu')
+    // Each GPU has the thesis' rows.
+    for (const device of info.cuda.devices) {
+      expect(device).toMatchObject({
+        name: expect.any(String),
+        computeCapability: expect.stringMatching(/^\d+\.\d$/),
+      })
+      expect(device.threadsPerWarp).toBe(32)
+    }
+  })
+
+  it('tells it in lines', async () => {
+    const { version, cuda, auto } = await json(['info'])
+    const printed = await succeeds(['info'])
+    expect(printed).toMatch(new RegExp(`^mpmml +${version.replaceAll('.', '\\.')}, `))
+    expect(printed).toMatch(new RegExp(`^backend +${auto.backend}: `, 'm'))
+    expect(printed).toContain(cuda.status)
+    for (const device of cuda.devices) expect(printed).toContain(device.name)
+  })
+
+  it('follows MPMML_BACKEND', async () => {
+    const { auto } = await json(['info'], { env: { MPMML_BACKEND: 'cpu' } })
+    expect(auto).toEqual({ backend: 'cpu', reason: expect.stringContaining('MPMML_BACKEND') })
+    expect(await fails(['info'], 1, { env: { MPMML_BACKEND: 'gpu' } })).toContain('[ERR_MPMML_OPTION]')
+  })
+
+  it('says what to install where there is a GPU and no CUDA in the build', () => {
+    const reason = 'built without CUDA, because nvcc was not found'
+    expect(cudaReason(false, reason, () => false)).toBe(reason)
+    const advice = cudaReason(false, reason, (file) => file === '/dev/nvidiactl')
+    expect(advice).toContain(reason)
+    expect(advice).toContain('install the CUDA toolkit')
+    expect(advice).toContain('npm rebuild mpmml')
+    expect(cudaReason(true, '', () => true)).toBe('')
+  })
+})
+
+interface Row {
+  name: string
+  family: string
+  semiring: string
+  dtype: string
+  parameters: Record<string, number | string>
+  backend: string
+  architectures: string[]
+}
+
+describe('variants', () => {
+  it('are rows of JSON', async () => {
+    const rows: Row[] = await json(['variants'])
+    expect(new Set(rows.map(({ name }) => name)).size).toBe(rows.length)
+    for (const row of rows) {
+      expect(Object.keys(row).sort()).toEqual(
+        ['architectures', 'backend', 'dtype', 'family', 'name', 'parameters', 'semiring'].sort(),
+      )
+      expect(row.dtype).toBe('int32')
+      expect(row.architectures.length).toBeGreaterThan(0)
+    }
+    const { cuda } = await json(['info'])
+    expect(rows.some(({ backend }) => backend === 'cuda')).toBe(cuda.built)
+    for (const semiring of ['max-plus', 'min-plus']) {
+      expect(rows.filter((row) => row.family === 'naive' && row.semiring === semiring)).toHaveLength(1)
+    }
+  })
+
+  it('are filtered', async () => {
+    const all: Row[] = await json(['variants'])
+    const cpu = all.filter(({ backend }) => backend === 'cpu')
+    expect(await json(['variants', '--backend', 'cpu'])).toEqual(cpu)
+    expect(await json(['variants', '--backend', 'cpu', '--semiring', 'min-plus'])).toEqual(
+      cpu.filter(({ semiring }) => semiring === 'min-plus'),
+    )
+    expect(await json(['variants', '--family', 'naive'])).toEqual(
+      all.filter(({ family }) => family === 'naive'),
+    )
+    expect(await json(['variants', '--family', 'naive', '--backend', 'cuda'])).toEqual(
+      all.filter(({ family, backend }) => family === 'naive' && backend === 'cuda'),
+    )
+  })
+
+  it('are a table with a head', async () => {
+    const rows: Row[] = await json(['variants'])
+    const lines = (await succeeds(['variants'])).trimEnd().split('\n')
+    expect(lines).toHaveLength(rows.length + 1)
+    expect(lines.slice(1).map((line) => line.split(' ')[0])).toEqual(rows.map(({ name }) => name))
+  })
+})
+
+describe('demo', () => {
+  it('multiplies and verifies what comes with the package, from anywhere', async () => {
+    const printed = await succeeds(['demo'], { cwd: path('.') })
+    expect(printed).toMatch(/^A +192 × 256 /m)
+    expect(printed).toMatch(/^C +192 × 160 /m)
+    expect(printed).toMatch(/^backend +(cpu|cuda), .+: .+$/m)
+    expect(printed).toMatch(/^variant +\w+_maxplus_i32_\w+, /m)
+    expect(printed).toMatch(/^kernel +[\d.]+ m?s$/m)
+    expect(printed).toMatch(/^total +[\d.]+ m?s$/m)
+    expect(printed).toMatch(/^speed +[\d.]+ [GT]OPS/m)
+    expect(printed).toMatch(/^verified +equal to naive_maxplus_i32/m)
+  })
+})
+
+it('says in one line that the addon is missing, and what to do', async () => {
+  mkdirSync(path('package'))
+  writeFileSync(path('package/package.json'), readFileSync(join(root, 'package.json')))
+  for (const name of ['node_modules', 'dist']) symlinkSync(join(root, name), path(`package/${name}`))
+  const { status, stdout, stderr } = await runProgram(process.execPath, [
+    '--preserve-symlinks',
+    '--preserve-symlinks-main',
+    path('package/dist/bench/cli.js'),
+    'info',
+  ])
+  expect(stdout).toBe('')
+  expect(stderr).toMatch(/^mpmml: [^\n]*npm rebuild mpmml \[ERR_MPMML_ADDON\]\n$/)
+  expect(status).toBe(1)
+})

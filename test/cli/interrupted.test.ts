@@ -1,0 +1,106 @@
+/** Full disks, signals and readers that went away: nothing partial stays, and no stack is shown. */
+import { existsSync, mkdirSync, readdirSync, watch, writeFileSync } from 'node:fs'
+import { describe, expect, it } from 'vitest'
+import { cli, json, mpmml, runProgram, useFolder, writeNumbers } from './support.js'
+
+const path = useFolder()
+
+const shell = (command: string) => runProgram('bash', ['-c', command, process.execPath, cli])
+/** The command line in a shell, where $0 is Node and $1 the script. */
+const program = '"$0" "$1"'
+
+describe('a full disk', () => {
+  it('leaves the old file and no other', async () => {
+    writeNumbers(path('a.npy'), [200, 1], Array(200).fill(1))
+    writeNumbers(path('b.npy'), [1, 200], Array(200).fill(2))
+    mkdirSync(path('out'))
+    writeFileSync(path('out/c.npy'), 'old')
+    // 160 kB of result under a limit of 64 KiB for a file.
+    const { status, stdout, stderr } = await shell(
+      `ulimit -f 64; exec ${program} multiply ${path('a.npy')} ${path('b.npy')} -o ${path('out/c.npy')}`,
+    )
+    expect(stderr).toBe(
+      `mpmml: ${path('out/c.npy')} can't be written: file too large (EFBIG) [ERR_MPMML_FILE]\n`,
+    )
+    expect(stdout).toBe('')
+    expect(status).toBe(1)
+    expect(readdirSync(path('out'))).toEqual(['c.npy'])
+  })
+
+  it.each(['variants', 'info --json'])('behind stdout is an error in one line: %s', async (command) => {
+    const { status, stderr } = await shell(`exec ${program} ${command} >/dev/full`)
+    expect(stderr).toMatch(/^mpmml: the result can't be written to stdout: [^\n]*ENOSPC[^\n]*\n$/)
+    expect(status).toBe(1)
+  })
+})
+
+it.each(['variants', 'variants --json', 'info', '--help'])(
+  'a reader that went away is no failure: %s',
+  async (command) => {
+    const { status, stderr } = await mpmml(command.split(' '), {
+      started: (child) => child.stdout!.destroy(),
+    })
+    expect(stderr).toBe('')
+    expect(status).toBe(0)
+  },
+)
+
+describe('a signal', () => {
+  it.each<[NodeJS.Signals, number]>([
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+    ['SIGHUP', 129],
+  ])('%s during a product ends it with %i and no file', async (signal, expected) => {
+    // Long enough in the naive variant to be interrupted for certain.
+    const size = 1600
+    const values = new Int32Array(size * size).fill(3)
+    writeNumbers(path('a.npy'), [size, size], values)
+    const [naive] = await json([
+      'variants',
+      '--family',
+      'naive',
+      '--semiring',
+      'max-plus',
+      '--backend',
+      'cpu',
+    ])
+    const folder = path(`signal-${signal}`)
+    mkdirSync(folder)
+    const args = ['multiply', path('a.npy'), path('a.npy'), '-o', `${folder}/c.npy`, '--variant', naive.name]
+    const { status, stdout, stderr } = await mpmml(args, {
+      started: (child) => setTimeout(() => child.kill(signal), 1000),
+    })
+    expect(stderr).toBe('mpmml: interrupted\n')
+    expect(stdout).toBe('')
+    expect(status).toBe(expected)
+    expect(readdirSync(folder)).toEqual([])
+  })
+
+  /** Multiplies into a new folder and sends the signal once the temporary file is there. */
+  async function interruptWriting(signal: NodeJS.Signals) {
+    const size = 6000
+    writeNumbers(path('column.npy'), [size, 1], new Int32Array(size).fill(1))
+    writeNumbers(path('row.npy'), [1, size], new Int32Array(size).fill(2))
+    const folder = path(`writing-${signal}`)
+    mkdirSync(folder)
+    const watcher = watch(folder)
+    const outcome = await mpmml(['multiply', path('column.npy'), path('row.npy'), '-o', `${folder}/c.npy`], {
+      started: (child) => watcher.once('change', () => child.kill(signal)),
+    })
+    watcher.close()
+    return { ...outcome, folder }
+  }
+
+  it('during the writing leaves nothing', async () => {
+    const { status, stderr, folder } = await interruptWriting('SIGTERM')
+    expect(stderr).toBe('mpmml: interrupted\n')
+    expect(status).toBe(143)
+    expect(readdirSync(folder)).toEqual([])
+  })
+
+  it('that kills leaves nothing under the name', async () => {
+    const { signal, folder } = await interruptWriting('SIGKILL')
+    expect(signal).toBe('SIGKILL')
+    expect(existsSync(`${folder}/c.npy`)).toBe(false)
+  })
+})

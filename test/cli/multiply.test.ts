@@ -1,0 +1,371 @@
+/** mpmml multiply: products of files. Expected numbers are published, computed by hand, or by the loops below. */
+import {
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { describe, expect, it } from 'vitest'
+import { EPSILON, fails, json, readNumbers, succeeds, useFolder, writeNumbers } from './support.js'
+
+const path = useFolder()
+
+/** K. Stanczyk, Max-Plus Algebra Toolbox for MATLAB, user guide, example 2.12c. */
+const example = () => [
+  writeNumbers(path('a.npy'), [2, 3], [1, 6, 2, 8, 3, 4]),
+  writeNumbers(path('b.npy'), [3, 2], [2, 5, 3, 3, 1, 6]),
+]
+
+/** Multiplies two matrices and reads the file that was written. */
+async function product(
+  a: [shape: number[], values: number[]],
+  b: [shape: number[], values: number[]],
+  ...flags: string[]
+) {
+  const [fileA, fileB, fileC] = [path('pa.npy'), path('pb.npy'), path('pc.npy')]
+  writeNumbers(fileA, ...a)
+  writeNumbers(fileB, ...b)
+  await succeeds(['multiply', fileA, fileB, '-o', fileC, ...flags])
+  return readNumbers(fileC)
+}
+
+describe('the product', () => {
+  it('of the published example', async () => {
+    const printed = await succeeds(['multiply', ...example(), '-o', path('c.npy')])
+    expect(readNumbers(path('c.npy'))).toEqual({ shape: [2, 2], values: [9, 9, 10, 13] })
+    expect(printed).toMatch(/^A +2 × 3 .*a\.npy$/m)
+    expect(printed).toMatch(/^C +2 × 2 .*c\.npy$/m)
+    expect(printed).toMatch(/^values +4: 9 … 13$/m)
+    expect(printed).toMatch(/^backend +(cpu|cuda), /m)
+    expect(printed).toMatch(/^kernel +[\d.]+ m?s$/m)
+    expect(printed).not.toContain('verified')
+  })
+
+  // MaxPlus.jl's documentation, A*A.
+  it('with ε', async () => {
+    const a: [number[], number[]] = [
+      [2, 2],
+      [4, 3, 7, EPSILON],
+    ]
+    expect((await product(a, a)).values).toEqual([10, 7, 11, 10])
+  })
+
+  it('that is ε where no candidate is finite, and where there is none', async () => {
+    const { values } = await product(
+      [
+        [2, 2],
+        [EPSILON, EPSILON, 5, EPSILON],
+      ],
+      [
+        [2, 2],
+        [EPSILON, 1, 7, 2],
+      ],
+    )
+    expect(values).toEqual([EPSILON, EPSILON, EPSILON, 6])
+    expect(await product([[2, 0], []], [[0, 2], []])).toEqual({
+      shape: [2, 2],
+      values: Array(4).fill(EPSILON),
+    })
+    expect(
+      await product(
+        [[0, 2], []],
+        [
+          [2, 1],
+          [1, 2],
+        ],
+      ),
+    ).toEqual({ shape: [0, 1], values: [] })
+  })
+
+  it('in min-plus, whose zero is 2^31 − 1', async () => {
+    const infinity = 2 ** 31 - 1
+    const b: [number[], number[]] = [
+      [3, 2],
+      [2, 5, 3, 3, 1, 6],
+    ]
+    expect(
+      (
+        await product(
+          [
+            [2, 3],
+            [1, 6, 2, 8, 3, 4],
+          ],
+          b,
+          '--semiring',
+          'min-plus',
+        )
+      ).values,
+    ).toEqual([3, 6, 5, 6])
+    expect(
+      (
+        await product(
+          [
+            [1, 2],
+            [infinity, 5],
+          ],
+          [
+            [2, 2],
+            [1, 1, 2, infinity],
+          ],
+          '--semiring',
+          'min-plus',
+        )
+      ).values,
+    ).toEqual([7, infinity])
+  })
+
+  it('of batches, and of a batch with one matrix', async () => {
+    const two: [number[], number[]] = [
+      [2, 1, 2],
+      [1, 2, 30, 40],
+    ]
+    expect(
+      await product(two, [
+        [2, 2, 1],
+        [5, 6, 70, 8],
+      ]),
+    ).toEqual({ shape: [2, 1, 1], values: [8, 100] })
+    expect(
+      await product(two, [
+        [2, 1],
+        [5, 6],
+      ]),
+    ).toEqual({ shape: [2, 1, 1], values: [8, 46] })
+  })
+
+  it('of Fortran order and of 64-bit integers', async () => {
+    const [, b] = example()
+    // Column by column.
+    writeNumbers(path('f.npy'), [2, 3], [1, 8, 6, 3, 2, 4], { fortran: true })
+    await succeeds(['multiply', path('f.npy'), b!, '-o', path('c.npy')])
+    expect(readNumbers(path('c.npy')).values).toEqual([9, 9, 10, 13])
+    writeNumbers(path('l.npy'), [2, 3], [1, 6, 2, 8, 3, 4], { descr: '<i8' })
+    await succeeds(['multiply', path('l.npy'), b!, '-o', path('c.npy')])
+    expect(readNumbers(path('c.npy')).values).toEqual([9, 9, 10, 13])
+  })
+
+  it('of larger matrices, element by element', async () => {
+    const [m, k, n] = [97, 203, 131]
+    const value = (i: number) => (i % 7 === 3 ? EPSILON : (Math.imul(i + 1, 2654435761) >> 4) + (i % 3))
+    const a = Array.from({ length: m * k }, (_, i) => value(i))
+    const b = Array.from({ length: k * n }, (_, i) => value(i * 3 + 1))
+    const expected = Array.from({ length: m * n }, (_, at) => {
+      let best = EPSILON
+      for (let step = 0; step < k; step++) {
+        const [x, y] = [a[Math.floor(at / n) * k + step]!, b[step * n + (at % n)]!]
+        if (x !== EPSILON && y !== EPSILON) best = Math.max(best, x + y)
+      }
+      return best
+    })
+    expect(await product([[m, k], a], [[k, n], b], '--verify')).toEqual({ shape: [m, n], values: expected })
+  })
+
+  it('with something accumulated', async () => {
+    writeNumbers(path('c0.npy'), [2, 2], [100, EPSILON, 10, 12])
+    await succeeds([
+      'multiply',
+      ...example(),
+      '-o',
+      path('c.npy'),
+      '--accumulate',
+      path('c0.npy'),
+      '--verify',
+    ])
+    expect(readNumbers(path('c.npy')).values).toEqual([100, 9, 10, 13])
+    writeNumbers(path('c0.npy'), [2, 3], [1, 2, 3, 4, 5, 6])
+    expect(await fails(['multiply', ...example(), '--accumulate', path('c0.npy')])).toContain(
+      'ERR_MPMML_SHAPE',
+    )
+  })
+
+  it('under each overflow policy', async () => {
+    const a: [number[], number[]] = [[1, 1], [2147483647]]
+    const b: [number[], number[]] = [[1, 1], [5]]
+    writeNumbers(path('a.npy'), ...a)
+    writeNumbers(path('b.npy'), ...b)
+    const args = ['multiply', path('a.npy'), path('b.npy'), '-o', path('overflow.npy')]
+    expect(await fails(args)).toContain('[ERR_MPMML_OVERFLOW]')
+    expect(await fails([...args, '--overflow', 'throw', '--json'])).toContain('[ERR_MPMML_OVERFLOW]')
+    expect(existsSync(path('overflow.npy'))).toBe(false)
+    expect((await product(a, b, '--overflow', 'saturate', '--verify')).values).toEqual([2147483647])
+    expect((await product(a, b, '--overflow', 'wrap', '--verify')).values).toEqual([-2147483644])
+  })
+})
+
+describe('what is printed', () => {
+  it('is one JSON value with --json', async () => {
+    const [a, b] = example()
+    const record = await json(['multiply', a!, b!, '-o', path('c.npy'), '--verify', '--backend', 'cpu'])
+    expect(record).toEqual({
+      a: { path: a, shape: [2, 3] },
+      b: { path: b, shape: [3, 2] },
+      accumulate: null,
+      c: { path: path('c.npy'), shape: [2, 2], min: 9, max: 13, zeros: 0 },
+      semiring: 'max-plus',
+      overflow: 'throw',
+      backend: 'cpu',
+      device: expect.any(String),
+      variant: expect.stringMatching(/maxplus_i32/),
+      path: 'direct',
+      timing: {
+        totalMs: expect.any(Number),
+        kernelMs: expect.any(Number),
+        analysisMs: expect.any(Number),
+        h2dMs: 0,
+        d2hMs: 0,
+      },
+      gops: expect.any(Number),
+      verified: { variant: expect.stringMatching(/^naive_maxplus_i32/) },
+    })
+    expect(record.timing.totalMs).toBeGreaterThanOrEqual(record.timing.kernelMs)
+  })
+
+  it('is a summary alone without -o', async () => {
+    writeNumbers(path('a.npy'), [1, 2], [EPSILON, 3])
+    writeNumbers(path('b.npy'), [2, 3], [1, 2, 3, 4, EPSILON, 6])
+    const before = readdirSync(path('.')).length
+    const record = await json(['multiply', path('a.npy'), path('b.npy')])
+    expect(record.c).toEqual({ path: null, shape: [1, 3], min: 7, max: 9, zeros: 1 })
+    expect(record.verified).toBeNull()
+    expect(readdirSync(path('.'))).toHaveLength(before)
+    expect(await succeeds(['multiply', path('a.npy'), path('b.npy')])).toMatch(
+      /^values +3: 7 … 9, 1 of them -2147483648 \(no finite candidate\)$/m,
+    )
+  })
+
+  it('says that nothing is finite', async () => {
+    writeNumbers(path('a.npy'), [1, 1], [EPSILON])
+    expect((await json(['multiply', path('a.npy'), path('a.npy')])).c).toMatchObject({
+      min: null,
+      max: null,
+      zeros: 1,
+    })
+  })
+})
+
+describe('choosing', () => {
+  it('takes the variant that is named, and verifies with another', async () => {
+    const rows = await json(['variants', '--semiring', 'max-plus', '--backend', 'cpu'])
+    const [naive] = rows.filter((row: { family: string }) => row.family === 'naive')
+    const [other] = rows.filter((row: { family: string }) => row.family !== 'naive')
+    const args = ['multiply', ...example(), '-o', path('c.npy')]
+    for (const { name } of [naive, other])
+      expect((await json([...args, '--variant', name])).variant).toBe(name)
+    expect((await json([...args, '--variant', other.name, '--verify'])).verified.variant).toBe(naive.name)
+    expect(await fails([...args, '--variant', naive.name, '--verify'])).toContain('would prove nothing')
+  })
+
+  it('refuses variants that do not exist or compute something else', async () => {
+    const args = ['multiply', ...example(), '-o', path('none.npy')]
+    expect(await fails([...args, '--variant', 'fastest'])).toContain('[ERR_MPMML_VARIANT]')
+    const [row] = await json(['variants', '--semiring', 'min-plus', '--backend', 'cpu'])
+    expect(await fails([...args, '--variant', row.name])).toContain('[ERR_MPMML_VARIANT]')
+    expect(existsSync(path('none.npy'))).toBe(false)
+  })
+
+  it('takes the backend that is named, or says why it cannot', async () => {
+    const args = ['multiply', ...example()]
+    expect((await json([...args, '--backend', 'cpu'])).backend).toBe('cpu')
+    expect(await succeeds([...args, '--backend', 'cpu'])).toMatch(/^backend +cpu, .*: as --backend asks$/m)
+    const { cuda } = await json(['info'])
+    if (cuda.reason === '') {
+      expect((await json([...args, '--backend', 'cuda', '--device', '0', '--verify'])).backend).toBe('cuda')
+      expect(await fails([...args, '--backend', 'cuda', '--device', '99'])).toContain('[ERR_MPMML_NO_CUDA]')
+    } else {
+      expect(await fails([...args, '--backend', 'cuda'])).toContain('[ERR_MPMML_NO_CUDA]')
+    }
+    const environment = { env: { MPMML_BACKEND: 'cpu' } }
+    expect((await json(args, environment)).backend).toBe('cpu')
+    expect(await succeeds(args, environment)).toMatch(/^backend +cpu, .*MPMML_BACKEND/m)
+    expect(await fails(args, 1, { env: { MPMML_BACKEND: 'tpu' } })).toContain('[ERR_MPMML_OPTION]')
+  })
+})
+
+describe('the output file', () => {
+  it('is never an input, by whatever name', async () => {
+    const [a] = example()
+    writeNumbers(path('c0.npy'), [2, 2], [1, 2, 3, 4])
+    linkSync(a!, path('hard.npy'))
+    symlinkSync('b.npy', path('soft.npy'))
+    mkdirSync(path('sub'))
+    const names = ['a.npy', 'b.npy', 'c0.npy', 'hard.npy', 'soft.npy', './a.npy', 'sub/../b.npy']
+    const content = readFileSync(a!)
+    for (const name of names) {
+      const line = await fails(['multiply', 'a.npy', 'b.npy', '--accumulate', 'c0.npy', '-o', name], 1, {
+        cwd: path('.'),
+      })
+      expect(line).toContain('the same file as the input')
+      expect(line).toContain('[ERR_MPMML_FILE]')
+    }
+    expect(readFileSync(a!)).toEqual(content)
+  })
+
+  it('replaces a regular file, and nothing else', async () => {
+    const args = ['multiply', ...example(), '-o']
+    writeFileSync(path('old.npy'), 'old')
+    await succeeds([...args, path('old.npy')])
+    expect(readNumbers(path('old.npy')).values).toEqual([9, 9, 10, 13])
+    mkdirSync(path('folder.npy'))
+    for (const target of [
+      path('folder.npy'),
+      '/dev/full',
+      '/dev/null',
+      path('absent/c.npy'),
+      path('old.npy/c.npy'),
+      '',
+    ]) {
+      expect(await fails([...args, target])).toContain('[ERR_MPMML_FILE]')
+    }
+  })
+
+  it('is not written for shapes that do not fit', async () => {
+    const [a] = example()
+    const line = await fails(['multiply', a!, a!, '-o', path('none.npy')])
+    expect(line).toContain('[ERR_MPMML_SHAPE]')
+    expect(line).toContain('3')
+    expect(existsSync(path('none.npy'))).toBe(false)
+  })
+})
+
+describe('an input file', () => {
+  const b = () => writeNumbers(path('b.npy'), [3, 2], [2, 5, 3, 3, 1, 6])
+  const good = () => readFileSync(writeNumbers(path('good.npy'), [2, 3], [1, 6, 2, 8, 3, 4]))
+  const replaced = (from: string, to: string) =>
+    Buffer.from(good().toString('latin1').replace(from, to), 'latin1')
+
+  it.each<[string, () => string | Buffer, string]>([
+    ['is empty', () => '', 'empty'],
+    ['is text', () => '1,6,2\n8,3,4\n', 'NumPy'],
+    ['is truncated', () => good().subarray(0, -1), 'truncated'],
+    ['is truncated in its header', () => good().subarray(0, 40), 'truncated'],
+    ['has trailing bytes', () => Buffer.concat([good(), Buffer.alloc(4)]), 'trailing'],
+    ['claims more than it has', () => replaced('(2, 3)', '(9, 3)'), 'truncated'],
+    ['claims a negative size', () => replaced('(2, 3)', '(-2,-3)').fill(0x20, 9, 9), '-2'],
+    ['has floats', () => replaced('<i4', '<f4'), 'astype(numpy.int32)'],
+    ['is a vector', () => replaced('(2, 3)', '(6, )'), 'reshape'],
+  ])('that %s is refused', async (_, content, expected) => {
+    writeFileSync(path('bad.npy'), content())
+    const line = await fails(['multiply', path('bad.npy'), b(), '-o', path('none.npy')])
+    expect(line).toContain(path('bad.npy'))
+    expect(line).toContain(expected)
+    expect(line).toContain('[ERR_MPMML_FILE]')
+    expect(existsSync(path('none.npy'))).toBe(false)
+  })
+
+  it.each(['/dev/zero', '.', 'absent.npy'])('such as %s is refused', async (name) => {
+    for (const args of [
+      [name, b()],
+      [b(), name],
+      [b(), b(), '--accumulate', name],
+    ]) {
+      expect(await fails(['multiply', ...args, '--json'])).toContain('[ERR_MPMML_FILE]')
+    }
+  })
+
+  it('whose name has control characters does not break the line', async () => {
+    expect(await fails(['multiply', 'no\nsuch\x1b[31mfile', b()])).toContain('no such\\x1b[31mfile')
+  })
+})

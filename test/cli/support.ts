@@ -1,0 +1,127 @@
+/** Runs the command line as users do, and makes and reads .npy files without the library. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, expect } from 'vitest'
+
+export const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))))
+export const cli = join(root, 'dist', 'bench', 'cli.js')
+
+export const EPSILON = -(2 ** 31)
+
+export interface Outcome {
+  status: number | null
+  signal: NodeJS.Signals | null
+  stdout: string
+  stderr: string
+}
+
+export interface RunOptions {
+  env?: Record<string, string>
+  cwd?: string
+  /** Is called when the process runs. */
+  started?: (child: ChildProcess) => void
+}
+
+/** Runs a program to its end. */
+export function runProgram(
+  command: string,
+  args: string[],
+  { env, cwd, started }: RunOptions = {},
+): Promise<Outcome> {
+  return new Promise((resolve, reject) => {
+    const { MPMML_BACKEND: _, ...inherited } = process.env
+    const child = spawn(command, args, {
+      cwd,
+      env: { ...inherited, ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    let stdout = ''
+    let stderr = ''
+    child.stdout.on('data', (chunk) => {
+      stdout += chunk
+    })
+    child.stderr.on('data', (chunk) => {
+      stderr += chunk
+    })
+    child.on('error', reject)
+    child.on('close', (status, signal) => resolve({ status, signal, stdout, stderr }))
+    started?.(child)
+  })
+}
+
+/** Runs mpmml. */
+export const mpmml = (args: string[], options: RunOptions = {}) =>
+  runProgram(process.execPath, [cli, ...args], options)
+
+/** Runs mpmml and expects it to be done, with nothing on stderr; returns what it printed. */
+export async function succeeds(args: string[], options: RunOptions = {}): Promise<string> {
+  const { status, stdout, stderr } = await mpmml(args, options)
+  expect(stderr).toBe('')
+  expect(status).toBe(0)
+  return stdout
+}
+
+/** The same with --json; exactly one JSON value. */
+export async function json(args: string[], options: RunOptions = {}) {
+  return JSON.parse(await succeeds([...args, '--json'], options))
+}
+
+/** Runs mpmml and expects it to fail with one line on stderr and nothing on stdout; returns the line. */
+export async function fails(args: string[], status = 1, options: RunOptions = {}): Promise<string> {
+  const outcome = await mpmml(args, options)
+  expect(outcome.stdout).toBe('')
+  expect(outcome.stderr).toMatch(/^mpmml: [^\n]+\n$/)
+  expect(outcome.stderr).not.toMatch(/\n\s+at /)
+  expect(outcome.status).toBe(status)
+  return outcome.stderr
+}
+
+/** A folder for the tests of a file. */
+export function useFolder(): (name: string) => string {
+  let folder: string
+  beforeAll(() => {
+    folder = mkdtempSync(join(tmpdir(), 'mpmml-cli-'))
+  })
+  afterAll(() => rmSync(folder, { recursive: true, force: true }))
+  return (name) => join(folder, name)
+}
+
+const littleEndian = { '<i4': 4, '<i8': 8 }
+
+/** Writes a .npy file of format 1.0 by hand. */
+export function writeNumbers(
+  path: string,
+  shape: number[],
+  values: ArrayLike<number>,
+  { descr = '<i4', fortran = false }: { descr?: keyof typeof littleEndian; fortran?: boolean } = {},
+): string {
+  const header = `{'descr': '${descr}', 'fortran_order': ${fortran ? 'True' : 'False'}, 'shape': (${shape.join(', ')}), }\n`
+  const size = littleEndian[descr]
+  const bytes = Buffer.alloc(10 + header.length + size * values.length)
+  bytes.write(`\x93NUMPY\x01\x00`, 'latin1')
+  bytes.writeUInt16LE(header.length, 8)
+  bytes.write(header, 10, 'latin1')
+  const start = 10 + header.length
+  for (let index = 0; index < values.length; index++) {
+    if (size === 4) bytes.writeInt32LE(values[index]!, start + 4 * index)
+    else bytes.writeBigInt64LE(BigInt(values[index]!), start + 8 * index)
+  }
+  writeFileSync(path, bytes)
+  return path
+}
+
+/** Reads a .npy file that should be int32 in C order. */
+export function readNumbers(path: string): { shape: number[]; values: number[] } {
+  const bytes = readFileSync(path)
+  const start = 10 + bytes.readUInt16LE(8)
+  const header = bytes.toString('latin1', 10, start)
+  const shape = /^\{'descr': '<i4', 'fortran_order': False, 'shape': \(([\d, ]+)\), \} *\n$/.exec(header)?.[1]
+  expect(shape, header).toBeDefined()
+  const values = Array.from({ length: (bytes.length - start) / 4 }, (_, i) =>
+    bytes.readInt32LE(start + 4 * i),
+  )
+  return { shape: shape!.split(', ').map(Number), values }
+}

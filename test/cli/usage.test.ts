@@ -1,0 +1,62 @@
+/** Wrong usage exits with 2 and one line; help and the version are results. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { fails, mpmml, root, succeeds } from './support.js'
+
+describe('wrong usage', () => {
+  it.each<[string, string[], string]>([
+    ['an unknown command', ['multiplie'], 'multiply'],
+    ['an unknown option', ['--jsn'], '--jsn'],
+    ['an unknown option of a command', ['multiply', 'a.npy', 'b.npy', '--verfy'], '--verify'],
+    ['a missing argument', ['multiply', 'a.npy'], 'B.npy'],
+    ['an argument too many', ['multiply', 'a.npy', 'b.npy', 'c.npy'], 'too many'],
+    ['an argument for a command without', ['info', 'x'], 'too many'],
+    ['a missing value', ['multiply', 'a.npy', 'b.npy', '-o'], '-o'],
+    ['an unknown semiring', ['multiply', 'a.npy', 'b.npy', '--semiring', 'plus-times'], 'max-plus, min-plus'],
+    ['an unknown backend', ['multiply', 'a.npy', 'b.npy', '--backend', 'gpu'], 'auto, cuda, cpu'],
+    ['an unknown policy', ['multiply', 'a.npy', 'b.npy', '--overflow', 'ignore'], 'throw, saturate, wrap'],
+    ['a device that is no number', ['multiply', 'a.npy', 'b.npy', '--device', 'first'], 'first'],
+    ['a negative device', ['multiply', 'a.npy', 'b.npy', '--device', '-1'], '-1'],
+    ['a device with a fraction', ['multiply', 'a.npy', 'b.npy', '--device', '0.5'], '0.5'],
+    ['an unknown family', ['variants', '--family', 'x'], 'naive'],
+  ])('is %s', async (_, args, expected) => {
+    const line = await fails(args, 2)
+    expect(line).toContain(expected)
+    expect(line).toContain('--help')
+  })
+
+  it('is no command at all: the help goes to stderr', async () => {
+    const { status, stdout, stderr } = await mpmml([])
+    expect(status).toBe(2)
+    expect(stdout).toBe('')
+    expect(stderr).toContain('Usage: mpmml')
+  })
+})
+
+describe('help', () => {
+  it('names every command, and every option of a command', async () => {
+    const help = await succeeds(['--help'])
+    for (const command of ['multiply', 'info', 'variants', 'demo']) expect(help).toContain(command)
+    expect(await succeeds(['help'])).toBe(help)
+    const multiply = await succeeds(['multiply', '--help'])
+    for (const option of [
+      '-o, --output',
+      '--semiring',
+      '--backend',
+      '--device',
+      '--variant',
+      '--overflow',
+      '--accumulate',
+      '--verify',
+      '--json',
+    ]) {
+      expect(multiply).toContain(option)
+    }
+  })
+})
+
+it('prints the version', async () => {
+  const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+  expect(await succeeds(['--version'])).toBe(`${version}\n`)
+})

@@ -1,0 +1,192 @@
+/** Files appear under their names when they are complete, and not before. */
+import { execFileSync } from 'node:child_process'
+import {
+  chmodSync,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import type { FileHandle } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { AbortedError, FileError, ShapeError } from '../../lib/errors.js'
+import { systemReason, writeComplete, writeFully } from '../../lib/files.js'
+
+let folder: string
+let path: string
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'mpmml-files-'))
+  path = join(folder, 'c.npy')
+})
+afterEach(() => rmSync(folder, { recursive: true, force: true }))
+
+const text = (content: string) => (file: FileHandle) => writeFully(file, Buffer.from(content))
+
+async function failure(promise: Promise<void>): Promise<Error> {
+  return promise.then(
+    () => expect.unreachable('nothing failed'),
+    (error) => error,
+  )
+}
+
+describe('writeComplete', () => {
+  it('writes the file, and leaves nothing else', async () => {
+    await writeComplete(path, text('content'))
+    expect(readFileSync(path, 'utf8')).toBe('content')
+    expect(readdirSync(folder)).toEqual(['c.npy'])
+  })
+
+  it('shows the old content until the new is complete', async () => {
+    writeFileSync(path, 'old')
+    await writeComplete(path, async (file) => {
+      await writeFully(file, Buffer.from('ne'))
+      expect(readFileSync(path, 'utf8')).toBe('old')
+      await writeFully(file, Buffer.from('w'))
+    })
+    expect(readFileSync(path, 'utf8')).toBe('new')
+  })
+
+  it('keeps the permissions of the file that it replaces', async () => {
+    writeFileSync(path, 'old')
+    chmodSync(path, 0o640)
+    await writeComplete(path, text('new'))
+    expect(statSync(path).mode & 0o777).toBe(0o640)
+  })
+
+  it('replaces the file behind a symbolic link, not the link', async () => {
+    const target = join(folder, 'target')
+    writeFileSync(target, 'old')
+    symlinkSync('target', path)
+    await writeComplete(path, text('new'))
+    expect(lstatSync(path).isSymbolicLink()).toBe(true)
+    expect(readFileSync(target, 'utf8')).toBe('new')
+  })
+
+  it('leaves the other names of a replaced file alone', async () => {
+    writeFileSync(path, 'old')
+    linkSync(path, join(folder, 'other'))
+    await writeComplete(path, text('new'))
+    expect(readFileSync(join(folder, 'other'), 'utf8')).toBe('old')
+  })
+
+  it('takes a name as long as the file system allows', async () => {
+    const long = join(folder, 'x'.repeat(255))
+    await writeComplete(long, text('content'))
+    expect(readFileSync(long, 'utf8')).toBe('content')
+  })
+
+  it.each([
+    ['an error of the system', Object.assign(new Error('ENOSPC: raw'), { errno: -28, code: 'ENOSPC' })],
+    ['an error of the library', new ShapeError('no such shape')],
+    ['anything else', new Error('something else')],
+  ])('removes what it began after %s, and leaves the old file', async (_, cause) => {
+    writeFileSync(path, 'old')
+    const error = await failure(
+      writeComplete(path, async (file) => {
+        await writeFully(file, Buffer.alloc(100_000))
+        throw cause
+      }),
+    )
+    expect(readdirSync(folder)).toEqual(['c.npy'])
+    expect(readFileSync(path, 'utf8')).toBe('old')
+    if (cause instanceof ShapeError) expect(error).toBe(cause)
+    else {
+      expect(error).toBeInstanceOf(FileError)
+      expect(error.cause).toBe(cause)
+      expect(error.message).toContain(path)
+    }
+    if ('errno' in cause) expect(error.message).toContain('no space left on device (ENOSPC)')
+  })
+
+  it.each([
+    ['before', (controller: AbortController) => controller.abort(), () => {}],
+    ['after the last byte', () => {}, (controller: AbortController) => controller.abort()],
+  ])('gives up when the signal asks for it %s', async (_, before, after) => {
+    const controller = new AbortController()
+    before(controller)
+    const error = await failure(
+      writeComplete(
+        path,
+        async (file) => {
+          await writeFully(file, Buffer.from('content'))
+          after(controller)
+        },
+        controller.signal,
+      ),
+    )
+    expect(error).toBeInstanceOf(AbortedError)
+    expect(error.cause).toBe(controller.signal.reason)
+    expect(readdirSync(folder)).toEqual([])
+  })
+
+  it('never replaces what is no regular file', async () => {
+    mkdirSync(path)
+    const pipe = join(folder, 'pipe')
+    execFileSync('mkfifo', [pipe])
+    const nowhere = join(folder, 'nowhere')
+    symlinkSync('absent', nowhere)
+    for (const [target, kind] of [
+      [path, 'a folder'],
+      [pipe, 'a named pipe'],
+      ['/dev/full', 'a device'],
+      [nowhere, 'leads nowhere'],
+    ] as const) {
+      const error = await failure(writeComplete(target, text('content')))
+      expect(error).toBeInstanceOf(FileError)
+      expect(error.message).toContain(target)
+      expect(error.message).toContain(kind)
+    }
+    expect(readdirSync(folder).sort()).toEqual(['c.npy', 'nowhere', 'pipe'])
+    expect(lstatSync('/dev/full').isCharacterDevice()).toBe(true)
+  })
+
+  it('says in words why a file cannot be made', async () => {
+    writeFileSync(path, '')
+    for (const [target, reason] of [
+      [join(folder, 'absent', 'c.npy'), 'no such file or directory (ENOENT)'],
+      [join(path, 'c.npy'), 'not a directory (ENOTDIR)'],
+      [join(folder, 'x'.repeat(256)), 'name too long (ENAMETOOLONG)'],
+      ['', 'no such file or directory (ENOENT)'],
+      ['/proc/c.npy', '(E'],
+      ['a\0b', 'null bytes'],
+    ] as const) {
+      const error = await failure(writeComplete(target, text('content')))
+      expect(error).toBeInstanceOf(FileError)
+      expect(error.message).toContain(reason)
+    }
+  })
+
+  it.skipIf(process.getuid?.() === 0)(
+    'refuses to replace a file that may not be written (not as root)',
+    async () => {
+      writeFileSync(path, 'old', { mode: 0o444 })
+      expect((await failure(writeComplete(path, text('new')))).message).toContain(
+        'permission denied (EACCES)',
+      )
+      chmodSync(folder, 0o555)
+      const error = await failure(writeComplete(join(folder, 'other'), text('new')))
+      chmodSync(folder, 0o755)
+      expect(error.message).toContain('permission denied (EACCES)')
+    },
+  )
+
+  it('gives the name to one of two writers, whole', async () => {
+    const contents = ['a', 'b', 'c', 'd'].map((letter) => letter.repeat(200_000))
+    await Promise.all(contents.map((content) => writeComplete(path, text(content))))
+    expect(contents).toContain(readFileSync(path, 'utf8'))
+    expect(readdirSync(folder)).toEqual(['c.npy'])
+  })
+})
+
+it('tells an error that is none of the system as it is', () => {
+  expect(systemReason(new Error('odd'))).toBe('odd')
+  expect(systemReason('odd')).toBe('odd')
+})

@@ -1,0 +1,466 @@
+/**
+ * .npy files, read and written. The files are made here byte by byte from the format's description (numpy.lib.format,
+ * "Format Version 1.0"), not by the writer under test.
+ */
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { AbortedError, DTypeError, FileError, OutOfMemoryError, ShapeError } from '../../lib/errors.js'
+import type { Matrix } from '../../lib/matrix.js'
+import { readNpy, writeNpy } from '../../lib/npy.js'
+
+let folder: string
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'mpmml-npy-'))
+})
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+let files = 0
+const fresh = () => join(folder, `${files++}.npy`)
+
+interface Parts {
+  version?: [number, number]
+  header: string
+  data?: Uint8Array | number[]
+}
+
+/** A .npy file with this header text, as it is. */
+function npy({ version = [1, 0], header, data = [] }: Parts): string {
+  const length = Buffer.alloc(version[0] === 1 ? 2 : 4)
+  if (version[0] === 1) length.writeUInt16LE(header.length)
+  else length.writeUInt32LE(header.length)
+  const path = fresh()
+  writeFileSync(
+    path,
+    Buffer.concat([
+      Buffer.from('\x93NUMPY', 'latin1'),
+      Buffer.from(version),
+      length,
+      Buffer.from(header, 'latin1'),
+      Buffer.from(data),
+    ]),
+  )
+  return path
+}
+
+const header = (descr: string, shape: string, fortran = 'False') =>
+  `{'descr': ${descr.startsWith('[') ? descr : `'${descr}'`}, 'fortran_order': ${fortran}, 'shape': ${shape}, }\n`
+
+const bytesOf = (array: ArrayBufferView) => new Uint8Array(array.buffer, array.byteOffset, array.byteLength)
+
+/** [1, -2, 3, …]: six distinct numbers of both signs, as little-endian int32, typed out. */
+const six = [1, 0, 0, 0, 254, 255, 255, 255, 3, 0, 0, 0, 0, 0, 0, 128, 255, 255, 255, 127, 0, 1, 0, 0]
+const sixValues = [1, -2, 3, -2147483648, 2147483647, 256]
+
+/** The elements in row-major order, by the definition of strides. */
+function elements({ data, shape, strides, offset = 0 }: Matrix): number[] {
+  const steps = strides ?? shape.map((_, axis) => shape.slice(axis + 1).reduce((p, n) => p * n, 1))
+  let all = [offset]
+  shape.forEach((size, axis) => {
+    all = all.flatMap((start) => Array.from({ length: size }, (_, index) => start + index * steps[axis]!))
+  })
+  return all.map((index) => data[index]!)
+}
+
+async function refusal(path: string, options = {}) {
+  const error = await readNpy(path, options).then(
+    () => expect.unreachable('the file was read'),
+    (reason) => reason,
+  )
+  expect(error).toBeInstanceOf(FileError)
+  expect(error.code).toBe('ERR_MPMML_FILE')
+  expect(error.message).toContain(path)
+  return error.message as string
+}
+
+describe('reading', () => {
+  it('takes int32 in C order as it is', async () => {
+    const { data, shape, strides } = await readNpy(npy({ header: header('<i4', '(2, 3)'), data: six }))
+    expect(shape).toEqual([2, 3])
+    expect(strides).toBeUndefined()
+    expect([...data]).toEqual(sixValues)
+  })
+
+  it.each<[number, number]>([
+    [1, 0],
+    [2, 0],
+    [3, 0],
+  ])('takes format %i.%i', async (...version) => {
+    const { data } = await readNpy(npy({ version, header: header('<i4', '(3, 2)'), data: six }))
+    expect([...data]).toEqual(sixValues)
+  })
+
+  it('describes Fortran order by strides', async () => {
+    const m = await readNpy(npy({ header: header('<i4', '(2, 3)', 'True'), data: six }))
+    expect(m.strides).toEqual([1, 2])
+    // Columns come first: [1, -2], [3, -2^31], [2^31 - 1, 256].
+    expect(elements(m)).toEqual([1, 3, 2147483647, -2, -2147483648, 256])
+    const batch = await readNpy(npy({ header: header('<i4', '(3, 2, 1)', 'True'), data: six }))
+    expect(elements(batch)).toEqual([1, -2147483648, -2, 2147483647, 3, 256])
+  })
+
+  it('takes a batch, and empty matrices', async () => {
+    const batch = await readNpy(npy({ header: header('<i4', '(3, 1, 2)'), data: six }))
+    expect(batch.shape).toEqual([3, 1, 2])
+    for (const [text, shape] of [
+      ['(0, 5)', [0, 5]],
+      ['(5, 0)', [5, 0]],
+      ['(0, 2147483647)', [0, 2147483647]],
+    ] as const) {
+      expect(await readNpy(npy({ header: header('<i4', text) }))).toEqual({ data: new Int32Array(0), shape })
+    }
+  })
+
+  it.each<[string, number[], number[]]>([
+    ['|i1', [1, 254, 127, 128], [1, -2, 127, -128]],
+    ['|u1', [1, 254, 127, 128], [1, 254, 127, 128]],
+    ['<i2', [1, 0, 0, 128, 255, 127, 255, 255], [1, -32768, 32767, -1]],
+    ['>i2', [0, 1, 128, 0, 127, 255, 255, 255], [1, -32768, 32767, -1]],
+    ['<u2', [1, 0, 0, 128, 255, 127, 255, 255], [1, 32768, 32767, 65535]],
+    ['>u2', [0, 1, 128, 0, 127, 255, 255, 255], [1, 32768, 32767, 65535]],
+    [
+      '>i4',
+      [0, 0, 0, 1, 128, 0, 0, 0, 127, 255, 255, 255, 255, 255, 255, 254],
+      [1, -2147483648, 2147483647, -2],
+    ],
+    ['<u4', [1, 0, 0, 0, 0, 0, 0, 0, 255, 255, 255, 127, 0, 1, 0, 0], [1, 0, 2147483647, 256]],
+    ['>u4', [0, 0, 0, 1, 0, 0, 0, 0, 127, 255, 255, 255, 0, 0, 1, 0], [1, 0, 2147483647, 256]],
+  ])('converts %s exactly', async (descr, data, values) => {
+    const m = await readNpy(npy({ header: header(descr, '(2, 2)'), data }))
+    expect(m.data).toBeInstanceOf(Int32Array)
+    expect([...m.data]).toEqual(values)
+  })
+
+  it('converts 64-bit integers that are int32, and names the first that is not', async () => {
+    const signed = BigInt64Array.of(0n, -1n, 2147483647n, -2147483648n, 4294967n, -77n)
+    expect([
+      ...(await readNpy(npy({ header: header('<i8', '(2, 3)'), data: bytesOf(signed) }))).data,
+    ]).toEqual([0, -1, 2147483647, -2147483648, 4294967, -77])
+    const big = Buffer.from(bytesOf(signed)).swap64()
+    expect([...(await readNpy(npy({ header: header('>i8', '(2, 3)'), data: big }))).data]).toEqual([
+      0, -1, 2147483647, -2147483648, 4294967, -77,
+    ])
+    const unsigned = BigUint64Array.of(0n, 2147483647n)
+    expect([
+      ...(await readNpy(npy({ header: header('<u8', '(1, 2)'), data: bytesOf(unsigned) }))).data,
+    ]).toEqual([0, 2147483647])
+  })
+
+  it.each<[string, string, ArrayBufferView, string]>([
+    [
+      '<i8',
+      'False',
+      BigInt64Array.of(0n, 1n, 2n, 3n, 2147483648n, -2147483649n),
+      'int64 value 2147483648 at index [1, 1]',
+    ],
+    [
+      '<i8',
+      'False',
+      BigInt64Array.of(0n, 1n, -2147483649n, 3n, 4n, 5n),
+      'int64 value -2147483649 at index [0, 2]',
+    ],
+    // In Fortran order element 3 of the file stands at [1, 1].
+    [
+      '<i8',
+      'True',
+      BigInt64Array.of(0n, 1n, 2n, 1n << 40n, 4n, 5n),
+      'int64 value 1099511627776 at index [1, 1]',
+    ],
+    [
+      '<u8',
+      'False',
+      BigUint64Array.of(0n, 1n, 2n, 3n, 4n, 18446744073709551615n),
+      'uint64 value 18446744073709551615 at index [1, 2]',
+    ],
+    [
+      '<u8',
+      'False',
+      BigUint64Array.of(2147483648n, 1n, 2n, 3n, 4n, 5n),
+      'uint64 value 2147483648 at index [0, 0]',
+    ],
+    ['<u4', 'False', Uint32Array.of(0, 1, 2, 2147483648, 4, 5), 'uint32 value 2147483648 at index [1, 0]'],
+  ])('refuses values of %s (Fortran order: %s) outside of int32', async (descr, fortran, data, expected) => {
+    expect(await refusal(npy({ header: header(descr, '(2, 3)', fortran), data: bytesOf(data) }))).toContain(
+      expected,
+    )
+  })
+
+  it('finds the offending value beyond the first chunk', async () => {
+    const values = new BigInt64Array(1 << 21)
+    values[(1 << 21) - 3] = 1n << 33n
+    const path = npy({ header: header('<i8', '(2048, 1024)'), data: bytesOf(values) })
+    expect(await refusal(path)).toContain('8589934592 at index [2047, 1021]')
+    values[(1 << 21) - 3] = -5n
+    const { data } = await readNpy(npy({ header: header('<i8', '(2048, 1024)'), data: bytesOf(values) }))
+    expect(data.findIndex((value) => value !== 0)).toBe((1 << 21) - 3)
+    expect(data[(1 << 21) - 3]).toBe(-5)
+  })
+
+  it.each([
+    ['<f8', 'floating-point', 'astype(numpy.int32)'],
+    ['<f4', 'floating-point', 'astype(numpy.int32)'],
+    ['<c16', 'complex', ''],
+    ['|b1', 'booleans', 'numpy.where'],
+    ['|S8', 'byte strings', ''],
+    ['<U3', 'strings', ''],
+    ['|V16', 'raw bytes', ''],
+    ['|O', 'pickled', ''],
+    ['<M8[ns]', 'dates', ''],
+    ['<i16', 'another type', ''],
+    ['constructor', 'another type', ''],
+    ['', 'another type', ''],
+    ['i4', 'byte order', '"<i4"'],
+    ['|i4', 'byte order', '">i4"'],
+    ['=i8', 'byte order', ''],
+    ["[('x', '<i4'), ('y', '<f4', (2, 2))]", 'records', ''],
+  ])('refuses the type %s', async (descr, reason, advice) => {
+    const message = await refusal(npy({ header: header(descr, '(1, 1)'), data: [0, 0, 0, 0] }))
+    expect(message).toContain(reason)
+    expect(message).toContain(advice)
+  })
+
+  it.each([
+    ['()', 'reshape(1, 1)'],
+    ['(6,)', 'reshape(1, -1)'],
+    ['(1, 1, 2, 3)', 'reshape(-1, *a.shape[-2:])'],
+  ])('refuses the shape %s with advice', async (shape, advice) => {
+    const message = await refusal(npy({ header: header('<i4', shape), data: six }))
+    expect(message).toContain(shape)
+    expect(message).toContain(advice)
+  })
+
+  it.each([
+    ['too few bytes', '(2, 4)', 'claims (2, 4) int32, 32 bytes of data, but 24 follow it; it is truncated'],
+    [
+      'too many bytes',
+      '(2, 2)',
+      'claims (2, 2) int32, 16 bytes of data, but 24 follow it; it has trailing bytes',
+    ],
+    ['huge dimensions', '(2147483647, 2147483647)', 'truncated'],
+    ['dimensions whose product wraps to 24 bytes', '(1, 4611686018427387910)', 'damaged'],
+    ['three dimensions whose product is 2^64 + …', '(65536, 65536, 1073741824)', 'truncated'],
+    ['a negative dimension', '(-2, -3)', 'claims (-2, -3)'],
+    ['a dimension of a hundred digits', `(1, ${'9'.repeat(100)})`, 'damaged'],
+  ])('refuses a header that lies: %s', async (_, shape, expected) => {
+    expect(await refusal(npy({ header: header('<i4', shape), data: six }))).toContain(expected)
+  })
+
+  it.each([
+    ['no dictionary', 'print("hello")\n'],
+    ['a missing key', "{'descr': '<i4', 'fortran_order': False, }\n"],
+    ['an unknown key', "{'descr': '<i4', 'fortran_order': False, 'shape': (2, 3), 'x': 1}\n"],
+    ['a key of Object.prototype', "{'descr': '<i4', 'fortran_order': False, 'toString': (2, 3)}\n"],
+    ['a key twice', "{'descr': '<i4', 'fortran_order': False, 'shape': (2, 3), 'shape': (2, 3)}\n"],
+    ['an expression', "{'descr': '<i4', 'fortran_order': False, 'shape': (2, 1+2)}\n"],
+    ['a shape without parentheses', "{'descr': '<i4', 'fortran_order': False, 'shape': 6}\n"],
+    ['a shape that is a list', "{'descr': '<i4', 'fortran_order': False, 'shape': [2, 3]}\n"],
+    ['a number in parentheses', "{'descr': '<i4', 'fortran_order': False, 'shape': (6)}\n"],
+    ['an order that is a number', "{'descr': '<i4', 'fortran_order': 0, 'shape': (2, 3)}\n"],
+    ['a type that is a number', "{'descr': 4, 'fortran_order': False, 'shape': (2, 3)}\n"],
+    ['something after the dictionary', "{'descr': '<i4', 'fortran_order': False, 'shape': (2, 3)} {}\n"],
+    ['an open dictionary', "{'descr': '<i4', 'fortran_order': False, 'shape': (2, 3)\n"],
+    ['an open string', "{'descr': '<i4, 'fortran_order': False, 'shape': (2, 3)}\n"],
+    ['an open list', "{'descr': [('x', '<i4'), 'fortran_order': False, 'shape': (2, 3)}\n"],
+    ['nothing', ''],
+    ['zeros', '\0'.repeat(60)],
+  ])('refuses a damaged header: %s', async (_, text) => {
+    expect(await refusal(npy({ header: text, data: six }))).toContain('damaged')
+  })
+
+  it('takes what other writers make of the header', async () => {
+    for (const text of [
+      '{"shape":(2,3),"fortran_order":False,"descr":"<i4"}',
+      "{'descr': '<i4', 'fortran_order': False, 'shape': (2L, 3L)}          \n",
+      "  { 'shape' : ( 2 , 3 , ) , 'descr' : '<i4' , 'fortran_order' : False }  ",
+    ]) {
+      const { data, shape } = await readNpy(npy({ header: text, data: six }))
+      expect(shape).toEqual([2, 3])
+      expect([...data]).toEqual(sixValues)
+    }
+  })
+
+  it('refuses what is no NumPy file', async () => {
+    const write = (content: string | Uint8Array) => {
+      const path = fresh()
+      writeFileSync(path, content)
+      return path
+    }
+    expect(await refusal(write(''))).toContain('it is empty')
+    expect(await refusal(write('PK\x03\x04 a zip file'))).toContain('"PK\\u0003')
+    expect(await refusal(write('1,2,3\n4,5,6\n'))).toContain('expected a NumPy .npy file')
+    expect(await refusal(write('\x93'))).toContain('expected a NumPy .npy file')
+    expect(await refusal(write(Buffer.from('\x93NUM', 'latin1')))).toContain('expected a NumPy .npy file')
+    expect(await refusal(write(Buffer.from('\x93NUMPY', 'latin1')))).toContain('truncated')
+    expect(await refusal(write(Buffer.from('\x93NUMPY\x01\x00v', 'latin1')))).toContain('truncated')
+    expect(await refusal(npy({ version: [4, 0], header: header('<i4', '(2, 3)'), data: six }))).toContain(
+      '4.0',
+    )
+    expect(await refusal(npy({ version: [1, 1], header: header('<i4', '(2, 3)'), data: six }))).toContain(
+      '1.1',
+    )
+    expect(await refusal(write(Buffer.from('\x93NUMPY\x02\x00\xff\xff\xff\xff', 'latin1')))).toContain(
+      '4294967295',
+    )
+  })
+
+  it('refuses a file truncated at any byte', async () => {
+    const whole = npy({ header: header('<i4', '(2, 3)'), data: six })
+    const { length } = readFileSync(whole)
+    for (let size = length - 1; size >= 0; size -= 3) {
+      truncateSync(whole, size)
+      await refusal(whole)
+    }
+  })
+
+  it('allocates nothing for a claim, and refuses a file larger than memory', async () => {
+    const path = npy({ header: header('<i4', '(2147483647, 2147483647)') })
+    const before = process.memoryUsage().arrayBuffers
+    await refusal(path)
+    expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(1 << 20)
+    // A sparse file that is as large as its header says: 1 TiB.
+    const sparse = npy({ header: header('<i4', '(524288, 524288)') })
+    truncateSync(sparse, readFileSync(sparse).length + 2 ** 40)
+    await expect(readNpy(sparse)).rejects.toThrow(OutOfMemoryError)
+    await expect(readNpy(sparse)).rejects.toThrow(sparse)
+  })
+
+  it('names the path, the kind and the reason where there is no file to read', async () => {
+    expect(await refusal(join(folder, 'absent.npy'))).toContain('no such file or directory (ENOENT)')
+    expect(await refusal(folder)).toContain('this is a folder')
+    expect(await refusal('/dev/zero')).toContain('this is a device')
+    expect(await refusal(join(npy({ header: '' }), 'x.npy'))).toContain('not a directory (ENOTDIR)')
+    const pipe = fresh()
+    execFileSync('mkfifo', [pipe])
+    expect(await refusal(pipe)).toContain('this is a named pipe')
+    expect(await refusal('')).toContain('ENOENT')
+    await expect(readNpy('a\0b')).rejects.toThrow(FileError)
+    await expect(readNpy(7 as unknown as string)).rejects.toThrow(FileError)
+    await expect(readNpy(new URL('https://example.org/a.npy'))).rejects.toThrow(FileError)
+  })
+
+  it('takes a file: URL, and gives up when it is asked to', async () => {
+    const path = npy({ header: header('<i4', '(2, 3)'), data: six })
+    expect((await readNpy(pathToFileURL(path))).shape).toEqual([2, 3])
+    const reason = new Error('enough')
+    const error = await readNpy(path, { signal: AbortSignal.abort(reason) }).catch((e) => e)
+    expect(error).toBeInstanceOf(AbortedError)
+    expect(error.cause).toBe(reason)
+  })
+})
+
+describe('writing', () => {
+  const m = (shape: Matrix['shape'], values: number[], more: Partial<Matrix> = {}): Matrix => ({
+    data: Int32Array.from(values),
+    shape,
+    ...more,
+  })
+
+  it("writes NumPy's own bytes", async () => {
+    const path = fresh()
+    await writeNpy(path, m([2, 3], sixValues))
+    // What numpy.save (2.4) writes for this array: the text padded with blanks to 127 bytes and a line break.
+    const text = "\x93NUMPY\x01\x00v\x00{'descr': '<i4', 'fortran_order': False, 'shape': (2, 3), }"
+    expect(readFileSync(path)).toEqual(
+      Buffer.concat([Buffer.from(`${text.padEnd(127, ' ')}\n`, 'latin1'), Buffer.from(six)]),
+    )
+  })
+
+  it('aligns the data to 64 bytes, however long the shape is', async () => {
+    for (const shape of [
+      [0, 2147483647],
+      [2147483647, 0],
+      [2147483647, 0, 2147483647],
+      [1, 0, 1],
+    ] as Matrix['shape'][]) {
+      const path = fresh()
+      await writeNpy(path, m(shape, []))
+      expect(readFileSync(path).length % 64).toBe(0)
+      expect(await readNpy(path)).toEqual({ data: new Int32Array(0), shape })
+    }
+  })
+
+  it.each<[string, Matrix, number[]]>([
+    ['a transpose', m([3, 2], [1, 2, 3, 4, 5, 6], { strides: [1, 3] }), [1, 4, 2, 5, 3, 6]],
+    ['a sub-matrix', m([2, 2], [1, 2, 3, 4, 5, 6, 7, 8, 9], { strides: [3, 1], offset: 4 }), [5, 6, 8, 9]],
+    ['a broadcast row', m([3, 2], [7, 8], { strides: [0, 1] }), [7, 8, 7, 8, 7, 8]],
+    [
+      'a batch, the last dimension first',
+      m([2, 2, 2], [1, 2, 3, 4, 5, 6, 7, 8], { strides: [1, 2, 4] }),
+      [1, 5, 3, 7, 2, 6, 4, 8],
+    ],
+    ['data that is longer', m([1, 2], [1, 2, 3, 4, 5]), [1, 2]],
+  ])('writes %s in C order', async (_, matrix, values) => {
+    const path = fresh()
+    await writeNpy(path, matrix)
+    const file = readFileSync(path)
+    const data = file.subarray(128)
+    expect(Array.from({ length: data.length / 4 }, (_, i) => data.readInt32LE(4 * i))).toEqual(values)
+  })
+
+  it('writes more than one chunk', async () => {
+    const [rows, cols] = [1283, 2111]
+    const data = Int32Array.from({ length: rows * cols }, (_, i) => Math.imul(i, 2654435761))
+    const plain = fresh()
+    const transposed = fresh()
+    await writeNpy(plain, { data, shape: [rows, cols] })
+    await writeNpy(transposed, { data, shape: [cols, rows], strides: [1, cols] })
+    expect(readFileSync(plain).subarray(128).equals(Buffer.from(data.buffer))).toBe(true)
+    const file = readFileSync(transposed).subarray(128)
+    let wrong = 0
+    for (let i = 0; i < cols; i++) {
+      for (let j = 0; j < rows; j++) if (file.readInt32LE(4 * (i * rows + j)) !== data[j * cols + i]) wrong++
+    }
+    expect(wrong).toBe(0)
+  })
+
+  it('refuses what is no matrix, before it touches the disk', async () => {
+    const path = fresh()
+    await expect(writeNpy(path, m([2, 3], [1, 2, 3, 4, 5]))).rejects.toThrow(ShapeError)
+    await expect(writeNpy(path, { data: [1], shape: [1, 1] } as never)).rejects.toThrow(DTypeError)
+    await expect(writeNpy(path, undefined as never)).rejects.toThrow(DTypeError)
+    const detached = m([1, 2], [1, 2])
+    structuredClone(detached.data.buffer, { transfer: [detached.data.buffer as ArrayBuffer] })
+    await expect(writeNpy(path, detached)).rejects.toThrow(DTypeError)
+    await expect(readNpy(path)).rejects.toThrow('ENOENT')
+  })
+})
+
+describe('numpy itself', () => {
+  const python = (script: string) =>
+    execFileSync('python3', ['-c', script], { encoding: 'utf8', stdio: 'pipe' })
+  let reason = ''
+  try {
+    python('import numpy')
+  } catch {
+    reason = 'python3 with numpy is not there'
+  }
+
+  it.skipIf(reason)(`reads what is written, and is read${reason && ` (skipped: ${reason})`}`, async () => {
+    const path = fresh()
+    await writeNpy(path, { data: Int32Array.from(sixValues), shape: [3, 2], strides: [1, 3] })
+    expect(
+      JSON.parse(
+        python(`import numpy, json; print(json.dumps(numpy.load(${JSON.stringify(path)}).tolist()))`),
+      ),
+    ).toEqual([
+      [1, -2147483648],
+      [-2, 2147483647],
+      [3, 256],
+    ])
+    const made: string[] = JSON.parse(
+      python(`
+import itertools, json, numpy
+paths = []
+for type, order in itertools.product(['i1', 'u2', '>i2', '>i4', 'u4', 'i8', '>i8', '>u8'], 'CF'):
+    paths.append(f'{${JSON.stringify(path)}}.{len(paths)}.npy')
+    numpy.save(paths[-1], numpy.asarray(numpy.arange(24).reshape(2, 3, 4), dtype=type, order=order))
+print(json.dumps(paths))`),
+    )
+    expect(made).toHaveLength(16)
+    for (const file of made)
+      expect(elements(await readNpy(file))).toEqual(Array.from({ length: 24 }, (_, i) => i))
+  })
+})
