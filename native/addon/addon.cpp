@@ -2,6 +2,7 @@
 #include <napi.h>
 
 #include "addon/describe.h"
+#include "addon/failure.h"
 #include "addon/multiply.h"
 #include "addon/request.h"
 #include "core/problem.h"
@@ -21,10 +22,10 @@ Napi::Object init(Napi::Env env, Napi::Object exports) {
   exports.Set("paths", path_names(env));
   exports.Set("requestFields", request_field_names(env));
   exports.Set("reportFields", report_field_names(env));
-  exports.Set("describe", Napi::Function::New(env, describe, "describe"));
-  exports.Set("explain", Napi::Function::New(env, explain, "explain"));
-  exports.Set("multiply", Napi::Function::New(env, multiply, "multiply"));
-  exports.Set("multiplySync", Napi::Function::New(env, multiply_sync, "multiplySync"));
+  exports.Set("describe", Napi::Function::New<guarded<describe>>(env, "describe"));
+  exports.Set("explain", Napi::Function::New<guarded<explain>>(env, "explain"));
+  exports.Set("multiply", Napi::Function::New<guarded<multiply>>(env, "multiply"));
+  exports.Set("multiplySync", Napi::Function::New<guarded<multiply_sync>>(env, "multiplySync"));
   return exports;
 }
 

@@ -109,7 +109,7 @@ Napi::Value describe(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
   const cpu::CpuInfo cpu_info = cpu::info();
   Napi::Object cpu = Napi::Object::New(env);
-  cpu.Set("simd", cpu_info.simd);
+  cpu.Set("simd", cpu_info.instruction_set);
   cpu.Set("instructionSets", strings(env, cpu_info.instruction_sets));
   cpu.Set("threads", cpu_info.threads);
   Napi::Object description = Napi::Object::New(env);

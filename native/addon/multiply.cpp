@@ -4,25 +4,13 @@
 #include <optional>
 
 #include "addon/engine.h"
+#include "addon/failure.h"
 #include "addon/request.h"
-#include "core/status.h"
 
 namespace mpmml::addon {
 namespace {
 
-/// What went wrong in a product, to be carried to the JavaScript thread.
-struct Failure {
-  std::string code;  ///< ERR_MPMML_…, empty for what nobody foresaw
-  std::string message;
-};
-
-Napi::Error to_javascript(Napi::Env env, const Failure& failure) {
-  Napi::Error error = Napi::Error::New(env, failure.message);
-  if (!failure.code.empty()) error.Value().Set("code", failure.code);
-  return error;
-}
-
-/// Runs the product and writes its report; returns what went wrong. The only place where the engine's exceptions end.
+/// Runs the product and writes its report; returns what went wrong.
 std::optional<Failure> run(const Call& call, double* report) {
   const auto start = std::chrono::steady_clock::now();
   try {
@@ -30,12 +18,8 @@ std::optional<Failure> run(const Call& call, double* report) {
     const std::chrono::duration<double, std::milli> total = std::chrono::steady_clock::now() - start;
     write_report(report, result, engine().variants(), call.request.device, total.count());
     return std::nullopt;
-  } catch (const Error& error) {
-    return Failure{std::string("ERR_MPMML_") + error_code_name(error.code()), error.what()};
-  } catch (const std::bad_alloc&) {
-    return Failure{"ERR_MPMML_OUT_OF_MEMORY", "the host has no memory left for this product's workspace"};
-  } catch (const std::exception& error) {
-    return Failure{"", std::string("mpmml addon: ") + error.what()};
+  } catch (...) {
+    return current_failure();
   }
 }
 

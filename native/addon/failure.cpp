@@ -1,0 +1,29 @@
+#include "addon/failure.h"
+
+#include <new>
+
+#include "core/status.h"
+
+namespace mpmml::addon {
+
+Failure current_failure() {
+  try {
+    throw;
+  } catch (const Error& error) {
+    return {std::string("ERR_MPMML_") + error_code_name(error.code()), error.what()};
+  } catch (const std::bad_alloc&) {
+    return {"ERR_MPMML_OUT_OF_MEMORY", "the host has no memory left for this product's workspace"};
+  } catch (const std::exception& error) {
+    return {"", std::string("mpmml addon: ") + error.what()};
+  } catch (...) {
+    return {"", "mpmml addon: an exception of an unknown type"};
+  }
+}
+
+Napi::Error to_javascript(Napi::Env env, const Failure& failure) {
+  Napi::Error error = Napi::Error::New(env, failure.message);
+  if (!failure.code.empty()) error.Value().Set("code", failure.code);
+  return error;
+}
+
+}  // namespace mpmml::addon
