@@ -6,8 +6,10 @@
  */
 export { type Explanation, explainBackend } from './backend.js'
 export * from './errors.js'
+export { type DeviceRows, type Info, info } from './info.js'
 export { type DenseMatrix, type Matrix, type MatrixLike, matrix, type Shape } from './matrix.js'
 export { type MpmmResult, mpmm, mpmmSync } from './multiply.js'
+export { type FileOptions, readNpy, writeNpy } from './npy.js'
 export type { BackendChoice, MpmmOptions, Overflow } from './options.js'
 export { EPSILON, zeroOf } from './semirings.js'
 export type { InstructionSet, Semiring, VariantName } from './variant-names.js'

@@ -1,0 +1,74 @@
+/** The whole contract of a product, on a GPU, and that both backends give the same bits. */
+import { describe, expect, it } from 'vitest'
+import { mpmm, mpmmSync } from '../../lib/index.js'
+import { expectError, thrown } from '../support/expect.js'
+import { kindNames, operands } from '../support/generators.js'
+import { withoutCuda } from '../support/machine.js'
+import { policies, productSuite, semirings } from '../support/suite.js'
+
+const reason = withoutCuda()
+
+describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (skipped: ${reason})`, () => {
+  productSuite('cuda')
+
+  describe('bit for bit as the CPU', () => {
+    for (const semiring of semirings) {
+      it.each(kindNames)(`${semiring}, %s`, (kind) => {
+        for (const overflow of policies) {
+          const { a, b } = operands(kind, semiring, [301, 257, 409], 21, 2)
+          const run = (backend: 'cpu' | 'cuda') => {
+            try {
+              const { c, path } = mpmmSync(a, b, { backend, semiring, overflow })
+              return { data: c.data, path }
+            } catch (error) {
+              return (error as Error).message
+            }
+          }
+          expect(run('cuda')).toEqual(run('cpu'))
+        }
+      })
+    }
+  })
+
+  it('is what auto takes', async () => {
+    const { a, b } = operands('small', 'max-plus', [200, 100, 150])
+    expect((await mpmm(a, b)).backend).toBe('cuda')
+  })
+
+  it('refuses a device that there is none of', () => {
+    const { a, b } = operands('small', 'max-plus', [2, 2, 2])
+    expectError(
+      thrown(() => mpmmSync(a, b, { backend: 'cuda', device: 4711 })),
+      'ERR_MPMML_NO_CUDA',
+      '4711',
+    )
+    expect(mpmmSync(a, b, { device: 4711 }).backend).toBe('cpu')
+  })
+
+  it('stays usable after a product that failed', () => {
+    const { a, b } = operands('high + high', 'max-plus', [64, 64, 64])
+    for (let round = 0; round < 3; round++) {
+      expectError(
+        thrown(() => mpmmSync(a, b, { backend: 'cuda' })),
+        'ERR_MPMML_OVERFLOW',
+      )
+      expect(mpmmSync(a, b, { backend: 'cuda', overflow: 'saturate' }).c.data[5]).toBe(2 ** 31 - 1)
+    }
+  })
+})
+
+describe.skipIf(reason === undefined)(
+  `without a usable GPU${reason === undefined ? ' (skipped: there is one)' : ''}`,
+  () => {
+    it("backend 'cuda' is an error that says why", () => {
+      const { a, b } = operands('small', 'max-plus', [2, 2, 2])
+      const error = thrown(() => mpmmSync(a, b, { backend: 'cuda' }))
+      expectError(error, 'ERR_MPMML_NO_CUDA')
+      expect((error as Error).message).toContain(reason)
+    })
+    it("'auto' takes the CPU", () => {
+      const { a, b } = operands('small', 'max-plus', [2, 2, 2])
+      expect(mpmmSync(a, b).backend).toBe('cpu')
+    })
+  },
+)

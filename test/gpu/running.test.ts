@@ -1,0 +1,10 @@
+/** How products run beside other work, on a GPU. */
+import { describe } from 'vitest'
+import { withoutCuda } from '../support/machine.js'
+import { runningSuite } from '../support/running-suite.js'
+
+const reason = withoutCuda()
+
+describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (skipped: ${reason})`, () => {
+  runningSuite({ size: 6000, options: { backend: 'cuda' } })
+})

@@ -1,0 +1,81 @@
+/** Comparison of a product with the oracle, element by element. */
+import { expect } from 'vitest'
+import { type MatrixLike, MpmmlError, type MpmmOptions, type MpmmResult, mpmmSync } from '../../lib/index.js'
+import { type Dense, dense, type Expected, oracle, type Strided } from './oracle.js'
+
+/** Fails at the first element that differs, and says which it is. */
+export function expectElements(c: Strided, expected: Dense, what = ''): void {
+  const { batch, rows, cols, data } = dense(c)
+  expect([batch, rows, cols], what).toEqual([expected.batch, expected.rows, expected.cols])
+  const wrong = data.findIndex((value, index) => value !== expected.data[index])
+  if (wrong < 0) return
+  const [item, row, col] = [Math.floor(wrong / (rows * cols)), Math.floor(wrong / cols) % rows, wrong % cols]
+  const count = data.reduce((sum, value, index) => sum + (value === expected.data[index] ? 0 : 1), 0)
+  expect.fail(
+    `${what}: C[${item}, ${row}, ${col}] is ${data[wrong]} and should be ${expected.data[wrong]}; ${count} of ${data.length} differ`,
+  )
+}
+
+/** What the call threw; a failure where it threw nothing. */
+export function thrown(call: () => unknown): unknown {
+  try {
+    call()
+  } catch (error) {
+    return error
+  }
+  return expect.fail('nothing was thrown')
+}
+
+/** Checks that `error` is the library's, has this code and matches all of `patterns`. */
+export function expectError(error: unknown, code: string, ...patterns: (string | RegExp)[]): void {
+  expect(error).toBeInstanceOf(MpmmlError)
+  const { message } = error as MpmmlError
+  expect((error as MpmmlError).code, message).toBe(code)
+  for (const pattern of patterns) expect(message).toMatch(pattern)
+}
+
+/**
+ * Computes the product and compares it with the oracle: the elements, or the overflow, of which the message must name
+ * the first place and its sum, and which must leave `out` as it was.
+ */
+export function expectProduct(
+  a: MatrixLike & Strided,
+  b: MatrixLike & Strided,
+  options: MpmmOptions & { accumulate?: (MatrixLike & Strided) | undefined } = {},
+  what = '',
+): MpmmResult | undefined {
+  const { semiring = 'max-plus', overflow = 'throw', accumulate } = options
+  return expectAgrees(oracle(a, b, { semiring, overflow, c0: accumulate }), a, b, options, what)
+}
+
+/** {@link expectProduct} where what is expected is known already. */
+export function expectAgrees(
+  expected: Expected,
+  a: MatrixLike & Strided,
+  b: MatrixLike & Strided,
+  options: MpmmOptions,
+  what = '',
+): MpmmResult | undefined {
+  if (!expected.overflow) {
+    const result = mpmmSync(a, b, options) as MpmmResult
+    expectElements(result.c as Strided, expected, what)
+    return result
+  }
+  const { batch, row, col, sum } = expected.overflow
+  const batched = a.shape.length === 3 || b.shape.length === 3
+  const [m, n] = [a.shape[a.shape.length - 2]!, b.shape[b.shape.length - 1]!]
+  const items = batched
+    ? Math.max(a.shape.length === 3 ? a.shape[0]! : 1, b.shape.length === 3 ? b.shape[0]! : 1)
+    : 1
+  const data = new Int32Array(items * m * n).fill(77)
+  const out = { data, shape: batched ? [items, m, n] : [m, n] }
+  const error = thrown(() => mpmmSync(a, b, { ...options, out }))
+  const place = items > 1 ? `C[${batch}, ${row}, ${col}]` : `C[${row}, ${col}]`
+  expectError(error, 'ERR_MPMML_OVERFLOW')
+  expect((error as Error).message, what).toContain(`${place} is decided by the sum ${sum},`)
+  expect(
+    data.every((value) => value === 77),
+    `${what}: out was written before the overflow was thrown`,
+  ).toBe(true)
+  return undefined
+}

@@ -1,0 +1,187 @@
+/** Operands for products, reproducible by their seed. */
+import { finiteRange, type SemiringName, zeroValue } from './oracle.js'
+
+/** Uniform integers (splitmix32). */
+export class Random {
+  #state: number
+
+  constructor(seed: number) {
+    this.#state = seed | 0
+  }
+
+  /** From 0 to 2^32 − 1. */
+  bits(): number {
+    this.#state = (this.#state + 0x9e3779b9) | 0
+    let x = this.#state ^ (this.#state >>> 16)
+    x = Math.imul(x, 0x21f0aaad)
+    x ^= x >>> 15
+    x = Math.imul(x, 0x735a2d97)
+    return (x ^ (x >>> 15)) >>> 0
+  }
+
+  /** From `low` to `high`, both included. */
+  integer(low: number, high: number): number {
+    return low + Math.floor((this.bits() / 2 ** 32) * (high - low + 1))
+  }
+
+  chance(probability: number): boolean {
+    return this.bits() / 2 ** 32 < probability
+  }
+
+  pick<T>(choices: readonly T[]): T {
+    return choices[this.integer(0, choices.length - 1)]!
+  }
+}
+
+/** The largest magnitude of finite values that DESIGN.md §4 lets meet a zero in plain int32 sums. */
+export const translatedLimit = (semiring: SemiringName): number =>
+  semiring === 'max-plus' ? 357913941 : 357913940
+
+interface Context {
+  random: Random
+  zero: number
+  least: number
+  most: number
+  limit: number
+}
+
+type Element = (context: Context, row: number, col: number) => number
+
+const anyFinite: Element = ({ random, least, most }) => random.integer(least, most)
+const half: Element = ({ random }) => random.integer(-(2 ** 30) + 1, 2 ** 30 - 1)
+const low: Element = ({ random, least }) => least + random.integer(0, 1000)
+const high: Element = ({ random, most }) => most - random.integer(0, 1000)
+const near0: Element = ({ random }) => random.integer(-1000, 1000)
+const within: Element = ({ random, limit }) => random.integer(-limit, limit)
+const atLimit: Element = ({ random, limit }) => random.pick([limit, -limit, limit - 1, 1 - limit])
+const beyondLimit: Element = ({ random, limit }) => random.pick([limit + 1, -limit - 1, limit, -limit])
+const extremes: Element = ({ random, least, most, zero }) =>
+  random.pick([least, most, least + 1, most - 1, 0, -1, 1, zero])
+const lowestInLimit: Element = ({ random, limit }) => -limit + random.integer(0, 3)
+const highestInLimit: Element = ({ random, limit }) => limit - random.integer(0, 3)
+
+const zero: Element = (context) => context.zero
+const some =
+  (probability: number, element: Element): Element =>
+  (context, row, col) =>
+    context.random.chance(probability) ? context.zero : element(context, row, col)
+const zeroLines =
+  (element: Element): Element =>
+  (context, row, col) =>
+    row % 3 === 1 || col % 5 === 2 ? context.zero : element(context, row, col)
+
+/**
+ * Kinds of operands, as [A, B]. The names with "low" and "high" have sums that are all far below or above 0, so that
+ * a border element of a tile that isn't neutral decides a result and shows.
+ */
+export const kinds = {
+  small: [near0, near0],
+  'half range': [half, half],
+  'full range': [anyFinite, anyFinite],
+  'small, ε scattered': [some(0.3, near0), some(0.3, near0)],
+  'full range, ε scattered': [some(0.3, anyFinite), some(0.3, anyFinite)],
+  'ε in A alone': [some(0.5, within), within],
+  'ε in B alone': [within, some(0.5, within)],
+  'ε in rows and columns': [zeroLines(near0), zeroLines(near0)],
+  'mostly ε': [some(0.97, within), some(0.97, within)],
+  'all ε': [zero, zero],
+  'A all ε, B finite': [zero, anyFinite],
+  'A finite, B all ε': [anyFinite, zero],
+  'translated limit, ε': [some(0.2, atLimit), some(0.2, atLimit)],
+  'translated limit, low, ε': [some(0.2, lowestInLimit), some(0.2, lowestInLimit)],
+  'translated limit, high, ε': [some(0.2, highestInLimit), some(0.2, highestInLimit)],
+  'beyond the translated limit, ε': [some(0.2, beyondLimit), some(0.2, beyondLimit)],
+  'low + small': [low, (context) => context.random.integer(0, 1000)],
+  'small + low': [(context) => context.random.integer(0, 1000), low],
+  'high + small': [high, (context) => context.random.integer(-1000, 0)],
+  'small + high': [(context) => context.random.integer(-1000, 0), high],
+  'low + low': [low, low],
+  'high + high': [high, high],
+  'low + low, ε': [some(0.2, low), some(0.2, low)],
+  'high + high, ε': [some(0.2, high), some(0.2, high)],
+  'low + high': [low, high],
+  extremes: [extremes, extremes],
+} satisfies Record<string, [Element, Element]>
+
+export type Kind = keyof typeof kinds
+export const kindNames = Object.keys(kinds) as Kind[]
+
+/** A row-major matrix, as the library takes it. */
+export interface Plain {
+  data: Int32Array
+  shape: [number, number] | [number, number, number]
+}
+
+/** The operands of `kind`; a batch of products where `batch` is given. */
+export function operands(
+  kind: Kind,
+  semiring: SemiringName,
+  [m, k, n]: readonly [m: number, k: number, n: number],
+  seed = 1,
+  batch?: number,
+): { a: Plain; b: Plain } {
+  const [least, most] = finiteRange(semiring)
+  const random = new Random(seed + 7919 * kindNames.indexOf(kind))
+  const context: Context = {
+    random,
+    zero: zeroValue(semiring),
+    least,
+    most,
+    limit: translatedLimit(semiring),
+  }
+  const make = (element: Element, rows: number, cols: number): Plain => {
+    const data = new Int32Array((batch ?? 1) * rows * cols)
+    for (let i = 0; i < data.length; i++) {
+      data[i] = element(context, Math.floor(i / Math.max(cols, 1)), i % Math.max(cols, 1))
+    }
+    return { data, shape: batch === undefined ? [rows, cols] : [batch, rows, cols] }
+  }
+  const [elementA, elementB] = kinds[kind]
+  return { a: make(elementA, m, k), b: make(elementB, k, n) }
+}
+
+/** Integers from `low` to `high`, row-major. */
+export function randomMatrix(
+  rows: number,
+  cols: number,
+  seed: number,
+  [low, high]: readonly [number, number] = [-1000, 1000],
+): Plain {
+  const random = new Random(seed)
+  return {
+    data: Int32Array.from({ length: rows * cols }, () => random.integer(low, high)),
+    shape: [rows, cols],
+  }
+}
+
+/** The path that DESIGN.md §4 prescribes for these operands. */
+export function expectedPath(
+  a: Int32Array,
+  b: Int32Array,
+  semiring: SemiringName,
+  overflow: 'throw' | 'saturate' | 'wrap',
+): 'direct' | 'translated' | 'wide' | 'wrapping' {
+  const [least, most] = finiteRange(semiring)
+  const limit = translatedLimit(semiring)
+  const range = (data: Int32Array) => {
+    let low = Number.POSITIVE_INFINITY
+    let high = Number.NEGATIVE_INFINITY
+    let hasZero = false
+    for (const value of data) {
+      if (value === zeroValue(semiring)) hasZero = true
+      else {
+        low = Math.min(low, value)
+        high = Math.max(high, value)
+      }
+    }
+    return { low, high, hasZero }
+  }
+  const [x, y] = [range(a), range(b)]
+  if (!x.hasZero && !y.hasZero) {
+    // Without a finite value on one side there are no sums: the comparisons are with infinities, and hold.
+    const fits = !(x.low + y.low < least) && !(x.high + y.high > most)
+    return fits || overflow === 'wrap' ? 'direct' : 'wide'
+  }
+  if (Math.min(x.low, y.low) >= -limit && Math.max(x.high, y.high) <= limit) return 'translated'
+  return overflow === 'wrap' ? 'wrapping' : 'wide'
+}

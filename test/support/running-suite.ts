@@ -1,0 +1,90 @@
+/** How products run beside other work: off the event loop, at once, given up. The same for both backends. */
+import { getEventListeners } from 'node:events'
+import { describe, expect, it } from 'vitest'
+import { type MpmmOptions, matrix, mpmm, mpmmSync } from '../../lib/index.js'
+import { expectElements, expectError, thrown } from './expect.js'
+import { randomMatrix } from './generators.js'
+import { type Dense, oracle } from './oracle.js'
+
+const caught = (promise: Promise<unknown>) =>
+  promise.then(
+    () => expect.fail('the promise was resolved'),
+    (error: unknown) => error,
+  )
+
+/** @param slow - a product that takes a tenth of a second or more */
+export function runningSuite(slow: { size: number; options: MpmmOptions }): void {
+  const { size, options } = slow
+  const a = matrix(size, size)
+  const b = matrix(size, size)
+  a.data.forEach((_, index) => {
+    a.data[index] = (index * 7919) % 1000
+  })
+
+  it('leaves the event loop free', async () => {
+    let ticks = 0
+    const timer = setInterval(() => ticks++, 1)
+    const { timing } = await mpmm(a, b, options)
+    clearInterval(timer)
+    expect(timing.totalMs).toBeGreaterThan(20)
+    expect(ticks).toBeGreaterThan(timing.totalMs / 10)
+  })
+
+  it('runs several products at once', async () => {
+    const tasks = Array.from({ length: 8 }, (_, index) => ({
+      a: randomMatrix(90, 80, index),
+      b: randomMatrix(80, 70, index + 100),
+    }))
+    const results = await Promise.all(tasks.map((task) => mpmm(task.a, task.b, options)))
+    results.forEach(({ c }, index) => {
+      expectElements(c, oracle(tasks[index]!.a, tasks[index]!.b) as Dense)
+    })
+  })
+
+  describe('AbortSignal', () => {
+    it('aborted before: nothing runs', async () => {
+      const reason = new Error('not needed any more')
+      const signal = AbortSignal.abort(reason)
+      const out = matrix(size, size)
+      for (const error of [
+        await caught(mpmm(a, b, { ...options, signal, out })),
+        thrown(() => mpmmSync(a, b, { ...options, signal, out })),
+      ]) {
+        expectError(error, 'ERR_MPMML_ABORTED', 'signal')
+        expect((error as Error).cause).toBe(reason)
+      }
+      expect(out.data.every((value) => value === 0)).toBe(true)
+      expect(getEventListeners(signal, 'abort')).toHaveLength(0)
+    })
+
+    it('aborted while it runs: the product is given up, and others go on', async () => {
+      const controller = new AbortController()
+      const running = caught(mpmm(a, b, { ...options, signal: controller.signal }))
+      expect(getEventListeners(controller.signal, 'abort')).toHaveLength(1)
+      setTimeout(() => controller.abort('enough'), 5)
+      const error = await running
+      expectError(error, 'ERR_MPMML_ABORTED')
+      expect((error as Error).cause).toBe('enough')
+      expect(getEventListeners(controller.signal, 'abort')).toHaveLength(0)
+      const small = matrix(1, 1, [1])
+      expect((await mpmm(small, small, options)).c.data[0]).toBe(2)
+    })
+
+    it('not aborted: no listener stays', async () => {
+      const { signal } = new AbortController()
+      const small = matrix(1, 1, [1])
+      await mpmm(small, small, { ...options, signal })
+      expect(getEventListeners(signal, 'abort')).toHaveLength(0)
+      await caught(mpmm(small, matrix(2, 1), { ...options, signal }))
+      expect(getEventListeners(signal, 'abort')).toHaveLength(0)
+    })
+  })
+
+  it('rejects where an operand was transferred away meanwhile', async () => {
+    const operand = { data: Int32Array.from(a.data), shape: a.shape }
+    const running = caught(mpmm(operand, b, options))
+    const kept = structuredClone(operand.data, { transfer: [operand.data.buffer] })
+    expectError(await running, 'ERR_MPMML_DTYPE', 'a.data', 'detached')
+    expect(kept).toHaveLength(size * size)
+  })
+}

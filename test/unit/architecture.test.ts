@@ -1,0 +1,136 @@
+/** Every dependency points the way it should (DESIGN.md §5): user → lib → addon → core → cuda | cpu. */
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, normalize, relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, it } from 'vitest'
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+
+function filesUnder(folder: string, extension: RegExp): string[] {
+  if (!existsSync(join(root, folder))) return []
+  return readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+    .map((name) => join(folder, name))
+    .filter((name) => extension.test(name))
+    .sort()
+}
+
+/** What a source file of `folder` includes, as [file, target]. */
+function includes(folder: string): [file: string, target: string][] {
+  return filesUnder(folder, /\.(h|hpp|cuh|cpp|cu)$/).flatMap((file) =>
+    [...readFileSync(join(root, file), 'utf8').matchAll(/^\s*#\s*include\s*[<"]([^>"]+)[>"]/gm)].map(
+      ([, target]) => [file, target!] as [string, string],
+    ),
+  )
+}
+
+/** What a TypeScript file of `folder` imports, relative names resolved to ones from the root. */
+function imports(folder: string): [file: string, target: string][] {
+  return filesUnder(folder, /\.m?[jt]s$/).flatMap((file) =>
+    [
+      ...readFileSync(join(root, file), 'utf8').matchAll(/(?:\bfrom\s+|\bimport\s*\(?\s*)['"]([^'"]+)['"]/g),
+    ].map(
+      ([, target]) =>
+        [file, target!.startsWith('.') ? normalize(join(dirname(file), target!)) : target!] as [
+          string,
+          string,
+        ],
+    ),
+  )
+}
+
+const cudaHeader = /^(cuda|cublas|cooperative_groups|cub\/|thrust\/|device_launch|sm_|mma|nv)/
+const isCudaHeader = (target: string) => cudaHeader.test(target) && !target.startsWith('cuda/')
+const isNodeHeader = (target: string) => /^(napi|node|js_native_api|uv|v8)[./_-]?/.test(target)
+const layer = (target: string) => /^(addon|core|cuda|cpu|microbench)\//.exec(target)?.[1]
+
+/** Which layers of native/ each one may include besides itself. */
+const allowed: Record<string, string[]> = {
+  core: [],
+  cpu: ['core'],
+  cuda: ['core'],
+  microbench: ['core', 'cuda', 'cpu'],
+  addon: ['core', 'cuda', 'cpu', 'microbench'],
+}
+
+describe('native', () => {
+  it('has no folder without a rule', () => {
+    const folders = readdirSync(join(root, 'native'), { withFileTypes: true })
+      .filter((entry) => entry.isDirectory() && entry.name !== 'variants')
+      .map(({ name }) => name)
+    expect(Object.keys(allowed)).toEqual(expect.arrayContaining(folders))
+  })
+
+  it.each(Object.entries(allowed))('%s includes only %j of the other layers', (folder, others) => {
+    const wrong = includes(`native/${folder}`).filter(([, target]) => {
+      const to = layer(target)
+      return to !== undefined && to !== folder && !others.includes(to)
+    })
+    expect(wrong).toEqual([])
+  })
+
+  it('includes no file by a path that climbs', () => {
+    expect(includes('native').filter(([, target]) => target.includes('..'))).toEqual([])
+  })
+
+  it('includes N-API in the addon alone', () => {
+    expect(includes('native/addon').some(([, target]) => target === 'napi.h')).toBe(true)
+    const wrong = includes('native').filter(
+      ([file, target]) => isNodeHeader(target) && !file.startsWith(join('native', 'addon')),
+    )
+    expect(wrong).toEqual([])
+  })
+
+  it("includes CUDA's headers in cuda and microbench alone", () => {
+    expect(includes('native/cuda').some(([, target]) => isCudaHeader(target))).toBe(true)
+    const wrong = includes('native').filter(
+      ([file, target]) => isCudaHeader(target) && !/^native.(cuda|microbench)/.test(file),
+    )
+    expect(wrong).toEqual([])
+  })
+})
+
+describe('TypeScript', () => {
+  it('lib imports lib, packages and Node alone', () => {
+    const wrong = imports('lib').filter(
+      ([, target]) => !target.startsWith('lib') && /^(bench|test|native|dist|\.)/.test(target),
+    )
+    expect(imports('lib').length).toBeGreaterThan(10)
+    expect(wrong).toEqual([])
+  })
+
+  it('lib knows the addon in native.ts alone', () => {
+    const wrong = imports('lib').filter(
+      ([file, target]) => target === 'bindings' && relative('lib', file) !== 'native.ts',
+    )
+    expect(wrong).toEqual([])
+  })
+
+  it('lib has no import cycle', () => {
+    const edges = new Map<string, string[]>()
+    for (const [file, target] of imports('lib')) {
+      if (!target.startsWith('lib')) continue
+      edges.set(file, [...(edges.get(file) ?? []), target.replace(/\.js$/, '.ts')])
+    }
+    const done = new Set<string>()
+    const visit = (file: string, path: string[]): void => {
+      expect(path, `${[...path, file].join(' → ')}`).not.toContain(file)
+      if (done.has(file)) return
+      for (const next of edges.get(file) ?? []) visit(next, [...path, file])
+      done.add(file)
+    }
+    for (const file of edges.keys()) visit(file, [])
+  })
+
+  it("bench imports of lib only what is public: its index, and the laboratory's", () => {
+    const wrong = imports('bench').filter(
+      ([, target]) =>
+        /^(lib|test|native|dist)\b/.test(target) &&
+        !['lib/index.js', 'dist/lib/index.js', 'lib/lab.js', 'lib/lab/index.js'].includes(target),
+    )
+    expect(wrong).toEqual([])
+  })
+
+  it('the oracle imports nothing', () => {
+    expect(imports('test/support').filter(([file]) => file.endsWith('oracle.ts'))).toEqual([])
+  })
+})

@@ -1,0 +1,109 @@
+/** matrix(), and what its arguments may be. */
+import { describe, expect, it } from 'vitest'
+import { EPSILON, matrix, zeroOf } from '../../lib/index.js'
+import { addon } from '../../lib/native.js'
+import { expectError, thrown } from '../support/expect.js'
+
+/** Calls with arguments that the types forbid. */
+const untyped = matrix as (...values: unknown[]) => unknown
+
+describe('matrix', () => {
+  it('uses an Int32Array as it is', () => {
+    const data = Int32Array.of(1, 6, 2, 8, 3, 4)
+    const made = matrix(2, 3, data)
+    expect(made).toEqual({ data, shape: [2, 3], strides: [3, 1], offset: 0 })
+    expect(made.data).toBe(data)
+    expect(matrix([2, 3], data).data).toBe(data)
+  })
+  it('copies an array', () => {
+    const data = [1, -2, 2 ** 31 - 1, EPSILON, 0, -0]
+    expect(matrix(3, 2, data)).toEqual({
+      data: Int32Array.from(data),
+      shape: [3, 2],
+      strides: [2, 1],
+      offset: 0,
+    })
+  })
+  it('makes batches', () => {
+    expect(matrix([2, 1, 3], [1, 2, 3, 4, 5, 6])).toEqual({
+      data: Int32Array.of(1, 2, 3, 4, 5, 6),
+      shape: [2, 1, 3],
+      strides: [3, 3, 1],
+      offset: 0,
+    })
+  })
+  it('is full of zeros without data, and can be empty', () => {
+    expect([...matrix(2, 2).data]).toEqual([0, 0, 0, 0])
+    expect(matrix([3, 2, 2]).data).toHaveLength(12)
+    expect(matrix(0, 5)).toEqual({ data: new Int32Array(0), shape: [0, 5], strides: [5, 1], offset: 0 })
+    expect(matrix([0, 5], []).data).toHaveLength(0)
+    expect(Object.is(matrix(-0, 5).shape[0], 0)).toBe(true)
+  })
+
+  const resizable = new (ArrayBuffer as unknown as new (n: number, o: object) => ArrayBuffer)(8, {
+    maxByteLength: 16,
+  })
+  const transferred = new Int32Array(2)
+  structuredClone(transferred, { transfer: [transferred.buffer] })
+
+  it.each([
+    ['a negative size', [-1, 2], 'SHAPE', ['-1', 'shape']],
+    ['a fraction', [1.5, 2], 'SHAPE', ['1.5']],
+    ['NaN', [Number.NaN, 2], 'SHAPE', ['NaN']],
+    ['infinity', [2, Number.POSITIVE_INFINITY], 'SHAPE', ['Infinity']],
+    ['a size beyond 2^31 - 1', [2 ** 31, 1], 'SHAPE', ['2147483648', '2\\^31 - 1']],
+    ['a string', ['2', 2], 'SHAPE', ["'2'"]],
+    ['a bigint', [2n, 2], 'SHAPE', ['2n']],
+    ['a missing size', [2], 'SHAPE', ['undefined']],
+    ['no size at all', [], 'SHAPE', ['undefined']],
+    ['a shape of one', [[4]], 'SHAPE', ['\\[4\\]', 'rows, cols']],
+    ['a shape of four', [[1, 1, 1, 1]], 'SHAPE', ['\\[1, 1, 1, 1\\]']],
+    ['too many elements to count', [[2 ** 30, 2 ** 30, 2 ** 30]], 'SHAPE', ['2\\^53']],
+    ['too few elements', [2, 3, new Int32Array(5)], 'SHAPE', ['exactly', '6', '5', '\\[2, 3\\]', 'offset']],
+    ['too many elements', [2, 3, new Int32Array(7)], 'SHAPE', ['exactly', '6', '7']],
+    ['too short an array', [2, 3, [1]], 'SHAPE', ['6', '1']],
+    ['a Float32Array', [1, 2, new Float32Array(2)], 'DTYPE', ['Float32Array', 'Int32Array']],
+    ['a Buffer', [1, 2, Buffer.alloc(8)], 'DTYPE', ['a Buffer']],
+    ['null', [1, 2, null], 'DTYPE', ['null']],
+    ['a number', [1, 2, 5], 'DTYPE', ['number']],
+    ['a fraction in an array', [1, 3, [0, 1.5, 2]], 'DTYPE', ['data\\[1\\]', '1.5']],
+    ['NaN in an array', [1, 2, [0, Number.NaN]], 'DTYPE', ['data\\[1\\]', 'NaN']],
+    ['minus infinity in an array', [1, 1, [Number.NEGATIVE_INFINITY]], 'DTYPE', ['-Infinity', 'zeroOf']],
+    ['a value beyond int32', [1, 1, [2 ** 31]], 'DTYPE', ['2147483648']],
+    ['a hole', [1, 2, new Array(2)], 'DTYPE', ['data\\[0\\]', 'undefined']],
+    ['a nested array', [2, 1, [[1], [2]]], 'DTYPE', ['data\\[0\\]', 'an array']],
+    ['a bigint entry', [1, 1, [1n]], 'DTYPE', ['1n']],
+    [
+      'shared memory',
+      [1, 2, new Int32Array(new SharedArrayBuffer(8))],
+      'DTYPE',
+      ['SharedArrayBuffer', 'copy'],
+    ],
+    ['resizable memory', [1, 2, new Int32Array(resizable)], 'DTYPE', ['resizable', 'copy']],
+    ['detached memory', [1, 2, transferred], 'DTYPE', ['detached']],
+    ['detached memory for nothing', [0, 2, transferred], 'DTYPE', ['detached']],
+    ['more than memory', [2 ** 20, 2 ** 20], 'OUT_OF_MEMORY', ['4398046511104 bytes']],
+  ])('refuses %s', (_, values, code, patterns) => {
+    expectError(
+      thrown(() => untyped(...values)),
+      `ERR_MPMML_${code}`,
+      ...patterns.map((pattern) => new RegExp(pattern)),
+    )
+  })
+})
+
+describe('the zeros of the semirings', () => {
+  it('are what native code has', () => {
+    expect(EPSILON).toBe(-(2 ** 31))
+    expect(addon.semirings.find(({ name }) => name === 'max-plus')?.zero).toBe(EPSILON)
+    expect(zeroOf('max-plus')).toBe(EPSILON)
+    expect(zeroOf('min-plus')).toBe(2 ** 31 - 1)
+  })
+  it('exist for semirings alone', () => {
+    expectError(
+      thrown(() => zeroOf('times-plus' as 'max-plus')),
+      'ERR_MPMML_OPTION',
+      "'max-plus' or 'min-plus'",
+    )
+  })
+})

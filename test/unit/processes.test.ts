@@ -1,0 +1,126 @@
+/** The library in worker threads and in processes that end while a product runs. Uses what `npm run build:ts` built. */
+import { spawnSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { Worker } from 'node:worker_threads'
+import { describe, expect, it } from 'vitest'
+
+const library = new URL('../../dist/lib/index.js', import.meta.url)
+const built = existsSync(library)
+
+const program = (body: string) => `
+  import { matrix, mpmm, mpmmSync, explainBackend, variants } from ${JSON.stringify(library.href)}
+  ${body}
+`
+const slow = `
+  const { name } = variants().find(({ family, semiring }) => family === 'naive' && semiring === 'max-plus')
+  const running = mpmm(matrix(700, 700), matrix(700, 700), { variant: name })
+`
+
+function run(body: string, env: NodeJS.ProcessEnv = {}) {
+  const { status, signal, stdout, stderr } = spawnSync(
+    process.execPath,
+    ['--input-type=module', '--eval', program(body)],
+    { encoding: 'utf8', timeout: 60_000, env: { ...process.env, ...env } },
+  )
+  return { status, signal, stdout: stdout.trim(), stderr }
+}
+
+function inWorker(body: string): Promise<unknown> {
+  const url = new URL(
+    `data:text/javascript,${encodeURIComponent(`
+    import { parentPort } from 'node:worker_threads'
+    ${program(body)}
+  `)}`,
+  )
+  return new Promise((resolve, reject) => {
+    const worker = new Worker(url)
+    let message: unknown
+    worker.on('message', (value) => {
+      message = value
+    })
+    worker.on('error', reject)
+    worker.on('exit', (code) => resolve(message ?? code))
+  })
+}
+
+describe.skipIf(!built)(
+  built ? 'processes and threads' : `processes and threads (skipped: no ${fileURLToPath(library)})`,
+  () => {
+    it('ends with process.exit while a product runs', () => {
+      const { status, signal, stderr } = run(`${slow}; setTimeout(() => process.exit(7), 20)`)
+      expect({ status, signal, stderr }).toEqual({ status: 7, signal: null, stderr: '' })
+    })
+
+    it('ends by an exception while a product runs', () => {
+      const { status, signal, stderr } = run(`${slow}; setTimeout(() => { throw new Error('planned') }, 20)`)
+      expect({ status, signal }).toEqual({ status: 1, signal: null })
+      expect(stderr).toContain('planned')
+    })
+
+    it('stays alive until a product is done', () => {
+      const { status, stdout } = run(`${slow}; running.then(({ c }) => console.log(c.data.length))`)
+      expect({ status, stdout }).toEqual({ status: 0, stdout: '490000' })
+    })
+
+    it('works in several worker threads at once', async () => {
+      const body = (value: number) => `
+      const { c } = await mpmm(matrix(100, 100), matrix(100, 100, new Int32Array(10000).fill(${value})))
+      parentPort.postMessage([c.data[0], mpmmSync(matrix(1, 1), matrix(1, 1, [${value}])).c.data[0]])
+    `
+      const answers = await Promise.all([1, 2, 3, 4].map((value) => inWorker(body(value))))
+      expect(answers).toEqual([1, 2, 3, 4].map((value) => [value, value]))
+    })
+
+    it('works in a worker thread after another one ended', async () => {
+      const body = `parentPort.postMessage(mpmmSync(matrix(50, 50), matrix(50, 50)).c.data[7])`
+      for (let round = 0; round < 3; round++) expect(await inWorker(body)).toBe(0)
+    })
+
+    // In a process of its own, because a failure ends the process.
+    it('outlives a worker thread that is terminated while its product runs', () => {
+      const { status, signal, stdout, stderr } = run(`
+        import { Worker } from 'node:worker_threads'
+        const worker = new Worker(new URL('data:text/javascript,' + ${JSON.stringify(encodeURIComponent(program(`${slow}; await running`)))}))
+        await new Promise((resolve) => worker.once('online', resolve))
+        await new Promise((resolve) => setTimeout(resolve, 200))
+        await worker.terminate()
+        await new Promise((resolve) => setTimeout(resolve, 500))
+        console.log((await mpmm(matrix(1, 1, [2]), matrix(1, 1, [3]))).c.data[0])
+      `)
+      expect({ status, signal, stdout, stderr }).toEqual({ status: 0, signal: null, stdout: '5', stderr: '' })
+    })
+
+    describe('MPMML_BACKEND', () => {
+      const backend = `console.log(mpmmSync(matrix(1, 1), matrix(1, 1)).backend, explainBackend().backend, explainBackend().reason)`
+      const code = (options: string) =>
+        `try { console.log(mpmmSync(matrix(1, 1), matrix(1, 1), ${options}).backend) } catch (e) { console.log(e.code, e.message) }`
+
+      it('cpu', () => {
+        expect(run(backend, { MPMML_BACKEND: 'cpu' }).stdout).toMatch(/^cpu cpu .*MPMML_BACKEND=cpu/)
+      })
+      it('cuda', () => {
+        const { stdout } = run(code(''), { MPMML_BACKEND: 'cuda' })
+        expect(stdout).toMatch(/^(cuda$|ERR_MPMML_NO_CUDA )/)
+        expect(
+          run('console.log(JSON.stringify(explainBackend()))', { MPMML_BACKEND: 'cuda' }).stdout,
+        ).toMatch(/^\{"backend":"cuda","reason":"MPMML_BACKEND=cuda /)
+      })
+      it('overrides auto alone', () => {
+        expect(run(code("{ backend: 'auto' }"), { MPMML_BACKEND: 'wrong' }).stdout).toMatch(
+          /^ERR_MPMML_OPTION/,
+        )
+        expect(run(code("{ backend: 'cpu' }"), { MPMML_BACKEND: 'cuda' }).stdout).toBe('cpu')
+        expect(run(code("{ backend: 'cpu' }"), { MPMML_BACKEND: 'wrong' }).stdout).toBe('cpu')
+        expect(run(code('{ variant: variants()[0].name }'), { MPMML_BACKEND: 'cuda' }).stdout).toBe('cpu')
+      })
+      it('that means nothing is an error that names it', () => {
+        const { stdout } = run(code(''), { MPMML_BACKEND: 'gpu' })
+        expect(stdout).toMatch(/^ERR_MPMML_OPTION .*MPMML_BACKEND.*'auto', 'cuda' or 'cpu'.*'gpu'/)
+      })
+      it('empty is unset', () => {
+        expect(run(code(''), { MPMML_BACKEND: '' }).stdout).toMatch(/^(cpu|cuda)$/)
+      })
+    })
+  },
+)

@@ -1,0 +1,83 @@
+/** Products printed in published works. `null` is the semiring's zero. */
+import { describe, expect, it } from 'vitest'
+import { matrix, mpmm, mpmmSync, type Semiring, zeroOf } from '../../lib/index.js'
+
+type Rows = (number | null)[][]
+
+const published: { source: string; semiring: Semiring; a: Rows; b: Rows; c: Rows }[] = [
+  {
+    source: 'K. Stanczyk, Max-Plus Algebra Toolbox for MATLAB, user guide, example 2.12c',
+    semiring: 'max-plus',
+    a: [
+      [1, 6, 2],
+      [8, 3, 4],
+    ],
+    b: [
+      [2, 5],
+      [3, 3],
+      [1, 6],
+    ],
+    c: [
+      [9, 9],
+      [10, 13],
+    ],
+  },
+  {
+    source: 'MaxPlus.jl documentation, A*A',
+    semiring: 'max-plus',
+    a: [
+      [4, 3],
+      [7, null],
+    ],
+    b: [
+      [4, 3],
+      [7, null],
+    ],
+    c: [
+      [10, 7],
+      [11, 10],
+    ],
+  },
+  {
+    source: 'MaxPlus.jl documentation, A*A*A',
+    semiring: 'max-plus',
+    a: [
+      [10, 7],
+      [11, 10],
+    ],
+    b: [
+      [4, 3],
+      [7, null],
+    ],
+    c: [
+      [14, 13],
+      [17, 14],
+    ],
+  },
+  {
+    source:
+      'F. Baccelli, G. Cohen, G. J. Olsder, J.-P. Quadrat, Synchronization and Linearity: x(k+1) = A x(k), x(0) = (1, 0)',
+    semiring: 'max-plus',
+    a: [
+      [3, 7],
+      [2, 4],
+    ],
+    b: [[1], [0]],
+    c: [[7], [4]],
+  },
+]
+
+const toMatrix = (rows: Rows, semiring: Semiring) =>
+  matrix(
+    rows.length,
+    rows[0]!.length,
+    rows.flat().map((value) => value ?? zeroOf(semiring)),
+  )
+
+describe('published products', () => {
+  it.each(published)('$source', async ({ semiring, a, b, c }) => {
+    const [left, right, expected] = [a, b, c].map((rows) => toMatrix(rows, semiring)) as [never, never, never]
+    expect(mpmmSync(left, right, { semiring }).c).toEqual(expected)
+    expect((await mpmm(left, right, { semiring })).c).toEqual(expected)
+  })
+})

@@ -1,0 +1,642 @@
+/** Bad input to mpmm and mpmmSync: a coded error that names the argument, what was expected and what came. */
+import { runInNewContext } from 'node:vm'
+import ndarray from 'ndarray'
+import { describe, expect, it } from 'vitest'
+import { matrix, mpmm, mpmmSync } from '../../lib/index.js'
+import { expectError, thrown } from '../support/expect.js'
+
+/** Calls with arguments that the types forbid. */
+const sync = mpmmSync as (...values: unknown[]) => ReturnType<typeof mpmmSync>
+const promising = mpmm as (...values: unknown[]) => ReturnType<typeof mpmm>
+
+const square = () => matrix(2, 2, [1, 2, 3, 4])
+const ints = (length: number) => new Int32Array(length)
+
+/** Both calls give this error; mpmm never throws. */
+async function expectRefused(values: unknown[], code: string, ...patterns: string[]): Promise<void> {
+  const expressions = patterns.map((pattern) => new RegExp(pattern))
+  expectError(
+    thrown(() => sync(...values)),
+    `ERR_MPMML_${code}`,
+    ...expressions,
+  )
+  let promise: Promise<unknown> | undefined
+  expect(() => {
+    promise = promising(...values)
+  }).not.toThrow()
+  expectError(
+    await promise!.then(
+      () => undefined,
+      (error: unknown) => error,
+    ),
+    `ERR_MPMML_${code}`,
+    ...expressions,
+  )
+}
+
+type Case = [what: string, value: unknown, code: string, patterns: string[]]
+
+const resizable = new (ArrayBuffer as unknown as new (n: number, o: object) => ArrayBuffer)(16, {
+  maxByteLength: 64,
+})
+const detached = ints(4)
+structuredClone(detached, { transfer: [detached.buffer] })
+
+describe('operands', () => {
+  const cases: Case[] = [
+    ['nothing', undefined, 'DTYPE', ['undefined', 'matrix\\(\\)']],
+    ['null', null, 'DTYPE', ['null']],
+    ['a number', 5, 'DTYPE', ['a number']],
+    ['a string', 'abc', 'DTYPE', ['a string']],
+    ['a function', () => 5, 'DTYPE', ['a function']],
+    ['an array of rows', [[1, 2]], 'DTYPE', ['an array', 'matrix\\(rows, cols, data\\)']],
+    ['a bare Int32Array', ints(4), 'DTYPE', ['Int32Array', 'shape']],
+    ['an empty object', {}, 'DTYPE', ['\\.data', 'missing']],
+    ['a Promise', Promise.resolve(), 'DTYPE', ['\\.data', 'missing']],
+    ['null data', { data: null, shape: [2, 2] }, 'DTYPE', ['\\.data', 'null']],
+    [
+      'a plain array as data',
+      { data: [1, 2, 3, 4], shape: [2, 2] },
+      'DTYPE',
+      ['\\.data', 'an array', 'Int32Array'],
+    ],
+    ...[Float32Array, Float64Array, Int8Array, Int16Array, Uint8Array, Uint32Array, BigInt64Array].map(
+      (Type): Case => [
+        `${Type.name} data`,
+        { data: new Type(4), shape: [2, 2] },
+        'DTYPE',
+        ['\\.data', Type.name],
+      ],
+    ),
+    ['a Buffer as data', { data: Buffer.alloc(16), shape: [2, 2] }, 'DTYPE', ['\\.data', 'a Buffer']],
+    [
+      'a DataView as data',
+      { data: new DataView(new ArrayBuffer(16)), shape: [2, 2] },
+      'DTYPE',
+      ['a DataView'],
+    ],
+    ['an ArrayBuffer as data', { data: new ArrayBuffer(16), shape: [2, 2] }, 'DTYPE', ['an? ArrayBuffer']],
+    [
+      'an impostor as data',
+      { data: Object.create(Int32Array.prototype), shape: [2, 2] },
+      'DTYPE',
+      ['\\.data'],
+    ],
+    ['an ndarray of doubles', ndarray(new Float64Array(4), [2, 2]), 'DTYPE', ['Float64Array']],
+    ['an ndarray of numbers', ndarray([1, 2, 3, 4], [2, 2]), 'DTYPE', ['an array']],
+    [
+      'shared memory',
+      { data: new Int32Array(new SharedArrayBuffer(16)), shape: [2, 2] },
+      'DTYPE',
+      ['SharedArrayBuffer'],
+    ],
+    ['resizable memory', { data: new Int32Array(resizable), shape: [2, 2] }, 'DTYPE', ['resizable', 'copy']],
+    [
+      'resizable memory of fixed view',
+      { data: new Int32Array(resizable, 0, 4), shape: [2, 2] },
+      'DTYPE',
+      ['resizable'],
+    ],
+    ['detached memory', { data: detached, shape: [2, 2] }, 'DTYPE', ['\\.data', 'detached']],
+    ['no shape', { data: ints(4) }, 'SHAPE', ['\\.shape', 'undefined']],
+    ['a number as shape', { data: ints(4), shape: 4 }, 'SHAPE', ['\\.shape', '4']],
+    ['a string as shape', { data: ints(4), shape: '22' }, 'SHAPE', ['\\.shape', "'22'"]],
+    [
+      'an object as shape',
+      { data: ints(4), shape: { rows: 2, cols: 2 } },
+      'SHAPE',
+      ['\\.shape', 'an object'],
+    ],
+    ['a shape of one', { data: ints(4), shape: [4] }, 'SHAPE', ['\\.shape', '1']],
+    ['a shape of four', { data: ints(4), shape: [1, 1, 2, 2] }, 'SHAPE', ['\\.shape', '4']],
+    ['a vector as ndarray', ndarray(ints(4)), 'SHAPE', ['\\.shape']],
+    ['NaN rows', { data: ints(4), shape: [Number.NaN, 2] }, 'SHAPE', ['\\.shape', 'NaN']],
+    ['fractional columns', { data: ints(4), shape: [2, 1.5] }, 'SHAPE', ['\\.shape', '1.5']],
+    ['negative rows', { data: ints(4), shape: [-2, 2] }, 'SHAPE', ['\\.shape', '-2']],
+    ['infinite rows', { data: ints(4), shape: [Number.POSITIVE_INFINITY, 2] }, 'SHAPE', ['Infinity']],
+    ['rows as text', { data: ints(4), shape: ['2', 2] }, 'SHAPE', ["'2'"]],
+    ['rows as bigint', { data: ints(4), shape: [2n, 2] }, 'SHAPE', ['2n']],
+    ['null rows', { data: ints(4), shape: [null, 2] }, 'SHAPE', ['null']],
+    [
+      '2^31 rows',
+      { data: ints(4), shape: [2 ** 31, 2], strides: [0, 0] },
+      'SHAPE',
+      ['2147483648', '2\\^31 - 1'],
+    ],
+    ['a NaN batch', { data: ints(4), shape: [Number.NaN, 2, 2] }, 'SHAPE', ['NaN']],
+    [
+      'elements beyond counting',
+      { data: ints(4), shape: [2 ** 30, 2 ** 30], strides: [0, 0] },
+      'SHAPE',
+      ['2\\^53'],
+    ],
+    ['strides that are no array', { data: ints(4), shape: [2, 2], strides: 2 }, 'SHAPE', ['\\.strides', '2']],
+    ['null strides', { data: ints(4), shape: [2, 2], strides: null }, 'SHAPE', ['\\.strides', 'null']],
+    [
+      'too few strides',
+      { data: ints(8), shape: [2, 2, 2], strides: [2, 1] },
+      'SHAPE',
+      ['\\.strides', '\\[2, 1\\]'],
+    ],
+    ['too many strides', { data: ints(8), shape: [2, 2], strides: [4, 2, 1] }, 'SHAPE', ['\\.strides']],
+    [
+      'a negative stride',
+      { data: ints(8), shape: [2, 2], strides: [-2, 1], offset: 2 },
+      'SHAPE',
+      ['-2', 'copy'],
+    ],
+    ['a reversed ndarray', ndarray(ints(4), [2, 2]).step(-1, 1), 'SHAPE', ['\\.strides', 'reversed']],
+    ['a fractional stride', { data: ints(8), shape: [2, 2], strides: [2.5, 1] }, 'SHAPE', ['2.5']],
+    ['a NaN stride', { data: ints(8), shape: [2, 2], strides: [2, Number.NaN] }, 'SHAPE', ['NaN']],
+    [
+      'an infinite stride',
+      { data: ints(8), shape: [2, 2], strides: [2, Number.POSITIVE_INFINITY] },
+      'SHAPE',
+      ['Infinity'],
+    ],
+    ['a stride as text', { data: ints(8), shape: [2, 2], strides: ['2', 1] }, 'SHAPE', ["'2'"]],
+    ['a negative offset', { data: ints(8), shape: [2, 2], offset: -1 }, 'SHAPE', ['\\.offset', '-1']],
+    ['a fractional offset', { data: ints(8), shape: [2, 2], offset: 0.5 }, 'SHAPE', ['\\.offset', '0.5']],
+    ['a NaN offset', { data: ints(8), shape: [2, 2], offset: Number.NaN }, 'SHAPE', ['NaN']],
+    ['an offset as text', { data: ints(8), shape: [2, 2], offset: '1' }, 'SHAPE', ["'1'"]],
+    ['a null offset', { data: ints(8), shape: [2, 2], offset: null }, 'SHAPE', ['null']],
+    ['data too short', { data: ints(3), shape: [2, 2] }, 'SHAPE', ['\\.data', 'at least 4', '3']],
+    ['no data at all', { data: ints(0), shape: [2, 2] }, 'SHAPE', ['at least 4', '0']],
+    [
+      'strides past the data',
+      { data: ints(8), shape: [2, 2], strides: [8, 1] },
+      'SHAPE',
+      ['at least 10', '\\[8, 1\\]', '8'],
+    ],
+    [
+      'an offset past the data',
+      { data: ints(8), shape: [2, 2], offset: 5 },
+      'SHAPE',
+      ['at least 9', 'offset 5'],
+    ],
+    ['a huge stride', { data: ints(8), shape: [2, 2], strides: [2 ** 53 - 1, 1] }, 'SHAPE', ['at least']],
+    ['a batch past the data', { data: ints(7), shape: [2, 2, 2] }, 'SHAPE', ['at least 8', '7']],
+  ]
+
+  for (const name of ['a', 'b', 'out', 'accumulate'] as const) {
+    it.each(cases.filter(([what]) => !(name === 'out' && what === 'nothing')))(
+      `${name}: %s`,
+      async (what, value, code, patterns) => {
+        if (name === 'a') return expectRefused([value, square()], code, '^a\\b', ...patterns)
+        if (name === 'b') return expectRefused([square(), value], code, '^b\\b', ...patterns)
+        // undefined is no accumulation, and other values that are no objects are wrong options.
+        if (name === 'accumulate' && (typeof value !== 'object' || value === null)) {
+          if (value === undefined) return
+          if (value !== null)
+            return expectRefused([square(), square(), { accumulate: value }], 'OPTION', 'accumulate')
+        }
+        expect(what).not.toBe('')
+        return expectRefused([square(), square(), { [name]: value }], code, `^${name}\\b`, ...patterns)
+      },
+    )
+  }
+
+  it('no arguments at all', () => expectRefused([], 'DTYPE', '^a must be a matrix'))
+
+  it('inner dimensions that differ: both shapes are named', () =>
+    expectRefused(
+      [matrix(2, 3), matrix(4, 5)],
+      'SHAPE',
+      'a \\[2, 3\\]',
+      'b \\[4, 5\\]',
+      '3 columns',
+      '4 rows',
+    ))
+
+  it('batches of different size', () =>
+    expectRefused(
+      [matrix([2, 2, 2]), matrix([3, 2, 2])],
+      'SHAPE',
+      'a \\[2, 2, 2\\]',
+      'b \\[3, 2, 2\\]',
+      'batch',
+    ))
+
+  it('lengths that lie', () => {
+    const data = ints(2)
+    Object.defineProperty(data, 'length', { value: 1e9 })
+    Object.defineProperty(data, 'buffer', { value: new ArrayBuffer(4e3) })
+    return expectRefused(
+      [{ data, shape: [1000, 2] }, square()],
+      'SHAPE',
+      'at least 2000 elements',
+      'it has 2',
+    )
+  })
+
+  it('a user’s own exception passes through', async () => {
+    const own = new Error('mine')
+    const a = {
+      get data(): Int32Array {
+        throw own
+      },
+      shape: [1, 1],
+    }
+    expect(thrown(() => mpmmSync(a, a))).toBe(own)
+    await expect(mpmm(a, a)).rejects.toBe(own)
+  })
+
+  it('results larger than memory', () => {
+    const column = { data: ints(1), shape: [2 ** 20, 1], strides: [0, 0] }
+    const row = { data: ints(1), shape: [1, 2 ** 20], strides: [0, 0] }
+    return expectRefused([column, row], 'OUT_OF_MEMORY', 'the result', '4398046511104 bytes')
+  })
+
+  it('results with more elements than can be counted', () => {
+    const column = { data: ints(1), shape: [2 ** 31 - 1, 1], strides: [0, 0] }
+    const row = { data: ints(1), shape: [1, 2 ** 31 - 1], strides: [0, 0] }
+    return expectRefused([column, row], 'OUT_OF_MEMORY', 'the result')
+  })
+})
+
+describe('operands that are fine', () => {
+  it('data longer than needed, offset 0, undefined strides and offset', () => {
+    const a = { data: Int32Array.of(1, 2, 3, 4, 99), shape: [2, 2], strides: undefined, offset: undefined }
+    expect([...mpmmSync(a, square()).c.data]).toEqual([5, 6, 7, 8])
+  })
+  it('typed arrays as shape and strides', () => {
+    const a = { data: Int32Array.of(1, 2, 3, 4), shape: Uint8Array.of(2, 2), strides: Int32Array.of(2, 1) }
+    expect([...mpmmSync(a, square()).c.data]).toEqual([5, 6, 7, 8])
+  })
+  it('an Int32Array of another realm, a subclass, a frozen matrix', () => {
+    const foreign = runInNewContext('Int32Array.of(1, 2, 3, 4)') as Int32Array
+    class Mine extends Int32Array {}
+    for (const data of [foreign, Mine.of(1, 2, 3, 4)]) {
+      expect([...mpmmSync(Object.freeze({ data, shape: Object.freeze([2, 2]) }), square()).c.data]).toEqual([
+        5, 6, 7, 8,
+      ])
+    }
+  })
+  it('stdlib’s ndarray: properties are getters on the prototype, shape and strides are copies', () => {
+    // The interface of https://stdlib.io/docs/api/latest/@stdlib/ndarray/ctor.
+    class StdlibNdarray {
+      #buffer: Int32Array
+      #shape: number[]
+      #strides: number[]
+      #offset: number
+      constructor(dtype: 'int32', buffer: Int32Array, shape: number[], strides: number[], offset: number) {
+        expect(dtype).toBe('int32')
+        this.#buffer = buffer
+        this.#shape = shape
+        this.#strides = strides
+        this.#offset = offset
+      }
+      get data() {
+        return this.#buffer
+      }
+      get shape() {
+        return this.#shape.slice()
+      }
+      get strides() {
+        return this.#strides.slice()
+      }
+      get offset() {
+        return this.#offset
+      }
+      get dtype() {
+        return 'int32'
+      }
+      get order() {
+        return 'column-major'
+      }
+    }
+    const a = new StdlibNdarray('int32', Int32Array.of(0, 1, 3, 2, 4), [2, 2], [1, 2], 1)
+    const out = new StdlibNdarray('int32', ints(5), [2, 2], [1, 2], 1)
+    const { c } = mpmmSync(a, square(), { out })
+    expect(c).toBe(out)
+    expect([...out.data]).toEqual([0, 5, 7, 6, 8])
+  })
+
+  it('reads each property once', async () => {
+    const reads: string[] = []
+    const watched = (name: string, target: object): never =>
+      new Proxy(target, {
+        get(object, key) {
+          const value = Reflect.get(object, key) as unknown
+          reads.push(`${name}.${String(key)}`)
+          return Array.isArray(value) ? watched(`${name}.${String(key)}`, value) : value
+        },
+      }) as never
+    const options = {
+      out: watched('out', { data: ints(4), shape: [2, 2], strides: [2, 1], offset: 0 }),
+      accumulate: watched('accumulate', { data: ints(4), shape: [2, 2], strides: [2, 1], offset: 0 }),
+      semiring: 'max-plus',
+      overflow: 'throw',
+      backend: 'cpu',
+      device: 0,
+      variant: undefined,
+      signal: undefined,
+    }
+    for (const call of [sync, promising]) {
+      reads.length = 0
+      await call(watched('a', square()), watched('b', square()), watched('options', options))
+      expect(reads.length).toBeGreaterThan(30)
+      expect(reads.filter((read, index) => reads.indexOf(read) !== index)).toEqual([])
+    }
+  })
+
+  it('checks what was read, not what a getter changes meanwhile', () => {
+    const victim = ints(10000)
+    const b = {
+      get data() {
+        structuredClone(victim, { transfer: [victim.buffer] })
+        return ints(10000)
+      },
+      shape: [100, 100],
+    }
+    expectError(
+      thrown(() => mpmmSync({ data: victim, shape: [100, 100] }, b)),
+      'ERR_MPMML_DTYPE',
+      'a.data',
+      'detached',
+    )
+  })
+
+  it('takes part in a call made by a getter of another', () => {
+    const b = {
+      get data() {
+        expect([...mpmmSync(matrix(1, 1, [7]), matrix(1, 1, [8]), { semiring: 'min-plus' }).c.data]).toEqual([
+          15,
+        ])
+        return Int32Array.of(1, 2, 3, 4)
+      },
+      shape: [2, 2],
+    }
+    expect([...mpmmSync(square(), b).c.data]).toEqual([5, 6, 7, 8])
+  })
+})
+
+describe('out', () => {
+  const a = matrix(2, 3)
+  const b = matrix(3, 4)
+  it.each([
+    [[4, 2], '\\[2, 4\\]'],
+    [[2, 3], '\\[2, 4\\]'],
+    [[1, 2, 4], '\\[2, 4\\]'],
+    [[8, 1], '\\[2, 4\\]'],
+  ])('of shape %j', (shape, expected) =>
+    expectRefused(
+      [a, b, { out: { data: ints(100), shape } }],
+      'SHAPE',
+      'out',
+      'shape of the result',
+      expected,
+    ),
+  )
+  it('of shape [2, 4] for a batch', () =>
+    expectRefused([matrix([3, 2, 3]), b, { out: matrix(2, 4) }], 'SHAPE', 'out \\[2, 4\\]', '\\[3, 2, 4\\]'))
+  it('of shape [1, 2, 4] for a batch of one', () =>
+    expect(mpmmSync(matrix([1, 2, 3]), b, { out: matrix([1, 2, 4]) }).c.shape).toEqual([1, 2, 4]))
+
+  it.each([[[0, 1]], [[4, 0]], [[0, 0]], [[1, 1]], [[3, 1]], [[2, 1]], [[3, 3]], [[6, 2]]])(
+    'with strides %j, whose elements overlap',
+    (strides) =>
+      expectRefused(
+        [a, b, { out: { data: ints(100), shape: [2, 4], strides } }],
+        'SHAPE',
+        'out',
+        'overlap each other',
+      ),
+  )
+  it.each([[[4, 1]], [[1, 2]], [[100, 7]], [[1, 10]], [[3, 2]], [[7, 2]], [[5, 3]]])(
+    'with strides %j, whose elements do not overlap',
+    (strides) => {
+      const out = { data: ints(200), shape: [2, 4], strides }
+      expect(mpmmSync(a, b, { out }).c).toBe(out)
+    },
+  )
+  it('with a stride of 0 along one element', () => {
+    const out = { data: ints(4), shape: [1, 4], strides: [0, 1] }
+    expect(mpmmSync(matrix(1, 3), b, { out }).c).toBe(out)
+  })
+  it('with overlapping matrices of a batch', () =>
+    expectRefused(
+      [matrix([3, 2, 3]), b, { out: { data: ints(100), shape: [3, 2, 4], strides: [4, 4, 1] } }],
+      'SHAPE',
+      'overlap each other',
+    ))
+
+  const buffer = () => ints(64)
+  it.each([
+    ['the same elements', 0, [4, 1]],
+    ['one element', 15, [4, 1]],
+    ['interleaved rows that meet', 2, [4, 1]],
+    ['the transpose', 0, [1, 4]],
+  ])('over a: %s', async (_, offset, strides) => {
+    const data = buffer()
+    const left = { data, shape: [4, 4] }
+    const out = { data, shape: [4, 4], offset, strides }
+    await expectRefused([left, matrix(4, 4), { out }], 'SHAPE', 'out overlaps a ')
+    await expectRefused([matrix(4, 4), left, { out }], 'SHAPE', 'out overlaps b ')
+  })
+  it('over a through another Int32Array of the same buffer', () => {
+    const data = buffer()
+    const out = { data: new Int32Array(data.buffer, 60), shape: [4, 4] }
+    return expectRefused([{ data, shape: [4, 4] }, matrix(4, 4), { out }], 'SHAPE', 'out overlaps a')
+  })
+  it('beside a in the same buffer', () => {
+    const data = buffer()
+    const beside: [string, object, object][] = [
+      ['after', { shape: [4, 4] }, { shape: [4, 4], offset: 16 }],
+      ['before', { shape: [4, 4], offset: 16 }, { shape: [4, 4] }],
+      ['right half', { shape: [4, 4], strides: [8, 1] }, { shape: [4, 4], strides: [8, 1], offset: 4 }],
+      ['left half', { shape: [4, 4], strides: [8, 1], offset: 4 }, { shape: [4, 4], strides: [8, 1] }],
+      ['odd rows', { shape: [4, 4], strides: [8, 1] }, { shape: [4, 4], strides: [1, 8], offset: 4 }],
+      ['odd columns', { shape: [4, 4], strides: [8, 2] }, { shape: [4, 4], strides: [8, 2], offset: 1 }],
+      [
+        'odd columns, transposed',
+        { shape: [4, 4], strides: [8, 2] },
+        { shape: [4, 4], strides: [2, 8], offset: 1 },
+      ],
+      ['by the diagonal', { shape: [2, 2], strides: [8, 1] }, { shape: [2, 2], strides: [8, 1], offset: 18 }],
+      ['other strides', { shape: [2, 2], strides: [12, 3] }, { shape: [2, 2], strides: [24, 6], offset: 1 }],
+    ]
+    for (const [what, left, right] of beside) {
+      const operand = { data, shape: [0, 0], ...left }
+      const out = { data, shape: [0, 0], ...right }
+      const size = operand.shape[0]!
+      expect(mpmmSync(operand, matrix(size, size), { out }).c, what).toBe(out)
+      expect(mpmmSync(matrix(size, size), operand, { out }).c, what).toBe(out)
+    }
+  })
+  it('over a in a batch', () => {
+    const data = buffer()
+    const operand = { data, shape: [2, 2, 2], strides: [8, 2, 1] }
+    const fine = { data, shape: [2, 2, 2], strides: [8, 2, 1], offset: 4 }
+    expect(mpmmSync(operand, matrix(2, 2), { out: fine }).c).toBe(fine)
+    return expectRefused([operand, matrix(2, 2), { out: { ...fine, offset: 6 } }], 'SHAPE', 'out overlaps a')
+  })
+  it('agrees with a comparison of all elements, for random layouts', () => {
+    let seed = 12345
+    const below = (limit: number) => {
+      seed = (Math.imul(seed, 1103515245) + 12345) >>> 0
+      return (seed >>> 8) % limit
+    }
+    const data = ints(400)
+    const addresses = ({
+      shape,
+      strides,
+      offset,
+    }: {
+      shape: number[]
+      strides: number[]
+      offset: number
+    }) => {
+      const all: number[] = []
+      for (let i = 0; i < shape[0]!; i++) {
+        for (let j = 0; j < shape[1]!; j++) all.push(offset + i * strides[0]! + j * strides[1]!)
+      }
+      return all
+    }
+    const seen = { fine: 0, itself: 0, operand: 0 }
+    for (let round = 0; round < 3000; round++) {
+      const [m, k] = [1 + below(5), 1 + below(5)]
+      const view = (rows: number, cols: number) => ({
+        data,
+        shape: [rows, cols],
+        strides: [below(16), below(16)],
+        offset: below(100),
+      })
+      const operand = view(m, k)
+      const out = view(m, 3)
+      const cells = addresses(out)
+      const itself = new Set(cells).size < cells.length
+      const operandCells = new Set(addresses(operand))
+      const meets = cells.some((cell) => operandCells.has(cell))
+      let message = 'fine'
+      try {
+        mpmmSync(operand, matrix(k, 3), { out, overflow: 'saturate', backend: 'cpu' })
+      } catch (error) {
+        message = (error as Error).message
+      }
+      const expected = itself ? 'overlap each other' : meets ? 'out overlaps a' : 'fine'
+      expect(
+        message,
+        JSON.stringify({ operand: { ...operand, data: 0 }, out: { ...out, data: 0 } }),
+      ).toContain(expected)
+      seen[itself ? 'itself' : meets ? 'operand' : 'fine']++
+    }
+    expect(Math.min(...Object.values(seen))).toBeGreaterThan(200)
+  })
+})
+
+describe('accumulate', () => {
+  it('of another shape', () =>
+    expectRefused(
+      [matrix(2, 3), matrix(3, 4), { accumulate: matrix(4, 2) }],
+      'SHAPE',
+      'accumulate \\[4, 2\\]',
+      '\\[2, 4\\]',
+    ))
+  it('of another batch', () =>
+    expectRefused(
+      [matrix([2, 2, 3]), matrix(3, 4), { accumulate: matrix([3, 2, 4]) }],
+      'SHAPE',
+      'accumulate \\[3, 2, 4\\]',
+      '\\[2, 2, 4\\] or \\[2, 4\\]',
+    ))
+  it('true without out', () =>
+    expectRefused([square(), square(), { accumulate: true }], 'OPTION', 'accumulate', 'out'))
+  it('a part of out', () => {
+    const data = ints(40)
+    const out = { data, shape: [4, 4] }
+    const calls = [
+      { data, shape: [4, 4], offset: 1 },
+      { data, shape: [4, 4], strides: [1, 4] },
+      { data, shape: [4, 4], strides: [0, 0] },
+    ].map((accumulate) =>
+      expectRefused(
+        [matrix(4, 4), matrix(4, 4), { out, accumulate }],
+        'SHAPE',
+        'out overlaps accumulate',
+        'copy',
+      ),
+    )
+    return Promise.all(calls)
+  })
+  it('one matrix for a batch that is a part of out', () => {
+    const out = matrix([2, 2, 2])
+    const accumulate = { data: out.data, shape: [2, 2] }
+    return expectRefused(
+      [matrix([2, 2, 2]), square(), { out, accumulate }],
+      'SHAPE',
+      'out overlaps accumulate',
+    )
+  })
+  it('an operand: it is only read', () => {
+    const a = square()
+    expect([...mpmmSync(a, square(), { accumulate: a }).c.data]).toEqual([5, 6, 7, 8])
+  })
+  it('false is none', () => {
+    expect([...mpmmSync(square(), square(), { accumulate: false }).c.data]).toEqual([5, 6, 7, 8])
+  })
+})
+
+describe('options', () => {
+  const refused = (options: unknown, code: string, ...patterns: string[]) =>
+    expectRefused([square(), square(), options], code, ...patterns)
+
+  it.each([[null], [5], ['min-plus'], [true]])('that are %j', (options) =>
+    refused(options, 'OPTION', 'options must be an object'),
+  )
+  it('of an unknown name', () =>
+    refused({ semirings: 'max-plus' }, 'OPTION', "'semirings'", "'semiring'.*'out'.*'signal'"))
+  it.each([
+    ['semiring', 'plus-times', "'max-plus' or 'min-plus'"],
+    ['semiring', 0, "'max-plus' or 'min-plus'"],
+    ['semiring', null, 'null'],
+    ['overflow', 'ignore', "'throw', 'saturate' or 'wrap'"],
+    ['overflow', 'toString', "'throw', 'saturate' or 'wrap'"],
+    ['overflow', 1, '1'],
+    ['backend', 'gpu', "'auto', 'cpu' or 'cuda'"],
+    ['backend', ['cpu'], 'an array'],
+    ['device', -1, '-1'],
+    ['device', 0.5, '0.5'],
+    ['device', '0', "'0'"],
+    ['device', Number.NaN, 'NaN'],
+    ['device', 2 ** 40, '1099511627776'],
+    ['signal', {}, 'an object'],
+    ['signal', new AbortController(), 'AbortController.*controller.signal'],
+    ['signal', null, 'null'],
+    ['accumulate', 5, '5'],
+    ['accumulate', 'yes', "'yes'"],
+  ])('%s: %j', (name, value, pattern) => refused({ [name]: value }, 'OPTION', name, pattern))
+
+  it('a variant that there is none of: near names are listed', async () => {
+    await refused(
+      { variant: 'naive_maxplus_i32_acc46' },
+      'VARIANT',
+      "'naive_maxplus_i32_acc46'",
+      'naive_maxplus_i32_acc64',
+      'variants\\(\\)',
+    )
+    await refused({ variant: 'zzz' }, 'VARIANT', "'zzz'", 'variants\\(\\)')
+    await refused({ variant: 7 }, 'VARIANT', '7')
+    await refused({ variant: 'x'.repeat(1e6) }, 'VARIANT', 'xxx…')
+  })
+
+  it('undefined is the default', () => {
+    const options = Object.fromEntries(
+      ['semiring', 'out', 'accumulate', 'backend', 'device', 'variant', 'overflow', 'signal'].map((name) => [
+        name,
+        undefined,
+      ]),
+    )
+    expect([...mpmmSync(square(), square(), options).c.data]).toEqual([5, 6, 7, 8])
+  })
+
+  it('a refused call changes nothing', () => {
+    const out = matrix(2, 2, [9, 9, 9, 9])
+    expectError(
+      thrown(() => sync(square(), matrix(3, 2), { out })),
+      'ERR_MPMML_SHAPE',
+    )
+    expect([...out.data]).toEqual([9, 9, 9, 9])
+    expect([...mpmmSync(square(), square(), { out }).c.data]).toEqual([5, 6, 7, 8])
+  })
+})

@@ -1,0 +1,64 @@
+/** The table of variants, the native registry and the TypeScript type are the same. */
+import { readFileSync } from 'node:fs'
+import { describe, expect, it } from 'vitest'
+import { type VariantName, variants } from '../../lib/index.js'
+import { addon } from '../../lib/native.js'
+
+interface TableRow {
+  name: string
+  family: { name: string; backend: 'cpu' | 'cuda' }
+  semiring: { name: string }
+  dataType: { name: string }
+  parameters: Record<string, number | string>
+  isa?: { processor: string }
+}
+
+const { allRows } = (await import(new URL('../../native/variants/rows.mjs', import.meta.url).href)) as {
+  allRows: () => TableRow[]
+}
+const processor = { x64: 'x86_64', arm64: 'aarch64' }[process.arch as string] ?? process.arch
+
+describe('variants', () => {
+  it('are the rows of the table that this build can have', () => {
+    const built = addon.describe().cuda.built
+    const expected = (['cpu', 'cuda'] as const).flatMap((backend) =>
+      allRows()
+        .filter(({ family }) => family.backend === backend && (backend === 'cpu' || built))
+        .filter(({ isa }) => !isa || isa.processor === 'any' || isa.processor === processor)
+        .map(({ name, family, semiring, dataType, parameters }) => ({
+          name,
+          family: family.name,
+          semiring: semiring.name,
+          dtype: dataType.name,
+          parameters,
+          backend,
+        })),
+    )
+    expect(variants().map(({ architectures: _, ...row }) => row)).toEqual(expected)
+    expect(expected.length).toBeGreaterThan(0)
+  })
+
+  it('have the names of the TypeScript type', () => {
+    const source = readFileSync(new URL('../../lib/variant-names.ts', import.meta.url), 'utf8')
+    const [, union] = source.match(/export type VariantName =((?:\n {2}\| '[^']+')+)/)!
+    const names = [...union!.matchAll(/'([^']+)'/g)].map(([, name]) => name)
+    expect(names).toEqual(allRows().map(({ name }) => name))
+  })
+
+  it('are frozen rows in an array of one’s own', () => {
+    const rows = variants()
+    rows.length = 0
+    for (const row of variants()) {
+      expect(row.architectures.length).toBeGreaterThan(0)
+      for (const part of [row, row.parameters, row.architectures]) expect(Object.isFrozen(part)).toBe(true)
+    }
+    expect(variants().length).toBeGreaterThan(0)
+  })
+
+  it('name a family, a semiring and a type', () => {
+    for (const { name, family, semiring } of variants()) {
+      const canonical: VariantName = name
+      expect(canonical.startsWith(`${family}_${semiring.replace('-', '')}_i32_`)).toBe(true)
+    }
+  })
+})
