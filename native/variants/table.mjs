@@ -22,6 +22,14 @@ export const dataTypes = [{ name: 'int32', short: 'i32', element: 'int32_t', id:
  * The portable one is compiled for the compiler's baseline and runs anywhere.
  */
 export const instructionSets = [
+  {
+    name: 'avx512',
+    processor: 'x86_64',
+    options: ['-mavx512f', '-mavx512bw', '-mavx512vl', '-mavx512dq'],
+  },
+  { name: 'avx2', processor: 'x86_64', options: ['-mavx2'] },
+  { name: 'sse41', processor: 'x86_64', options: ['-msse4.1'] },
+  { name: 'neon', processor: 'aarch64', options: [] },
   { name: 'portable', processor: 'any', options: [] },
 ]
 
@@ -66,5 +74,27 @@ export const families = [
     automatic: false,
     dataTypes: ['int32'],
     rows: [{ accumulator: 'int64' }],
+  },
+  {
+    name: 'packed',
+    backend: 'cpu',
+    header: 'cpu/packed.h',
+    template: 'Packed',
+    parameters: ['isa', 'MR', 'NR', 'accumulator'],
+    label: (p) => `${p.isa}_${p.MR}x${p.NR}${accumulatorSuffix(p)}`,
+    automatic: true,
+    dataTypes: ['int32'],
+    rows: [
+      { isa: 'avx512', MR: 12, NR: 32, accumulator: 'int32' },
+      { isa: 'avx512', MR: 12, NR: 16, accumulator: 'int64' },
+      { isa: 'avx2', MR: 6, NR: 16, accumulator: 'int32' },
+      { isa: 'avx2', MR: 4, NR: 8, accumulator: 'int64' },
+      { isa: 'sse41', MR: 6, NR: 8, accumulator: 'int32' },
+      { isa: 'sse41', MR: 4, NR: 4, accumulator: 'int64' },
+      { isa: 'neon', MR: 6, NR: 16, accumulator: 'int32' },
+      { isa: 'neon', MR: 6, NR: 8, accumulator: 'int64' },
+      { isa: 'portable', MR: 4, NR: 8, accumulator: 'int32' },
+      { isa: 'portable', MR: 4, NR: 4, accumulator: 'int64' },
+    ],
   },
 ]

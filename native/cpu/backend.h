@@ -1,0 +1,23 @@
+// The CPU backend, and what it found on this machine.
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/backend.h"
+
+namespace mpmml::cpu {
+
+std::unique_ptr<Backend> make_backend();
+
+struct CpuInfo {
+  std::string model;                          ///< the processor's name; empty where the system doesn't tell
+  std::string instruction_set;                ///< the one that products run with
+  std::vector<std::string> instruction_sets;  ///< those that could be chosen with MPMML_CPU_ISA, best first
+  int threads;
+};
+
+/// Throws Error where MPMML_CPU_ISA or MPMML_NUM_THREADS can't be had.
+CpuInfo info();
+
+}  // namespace mpmml::cpu

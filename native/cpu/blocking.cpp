@@ -1,0 +1,44 @@
+#include "cpu/blocking.h"
+
+#include <algorithm>
+
+#include "cpu/machine.h"
+
+namespace mpmml::cpu {
+namespace {
+
+int64_t ceil_div(int64_t x, int64_t y) { return (x + y - 1) / y; }
+
+/// The size of equal parts of `whole`, multiples of `unit` of at most `most`.
+int64_t equal_parts(int64_t whole, int64_t most, int64_t unit) {
+  const int64_t parts = ceil_div(whole, std::max(most / unit * unit, unit));
+  return ceil_div(ceil_div(whole, parts), unit) * unit;
+}
+
+}  // namespace
+
+Blocking choose_blocking(const PackedKernel& kernel, int64_t m, int64_t n, int64_t padded_k, int64_t batch,
+                         int threads) {
+  const int64_t size = kernel.operand_size;
+  // Half of the first level holds the slab of a panel of B, which each panel of A passes over; the other half is
+  // for the panel of A on its way through.
+  const int64_t KC = equal_parts(padded_k, caches().level1 / 2 / (kernel.NR * size), kernel.k_multiple);
+  // A quarter of the second level holds the slab of A's panels, and a quarter the tiles between slabs.
+  int64_t MC = equal_parts(m, caches().level2 / 4 / (KC * size), kernel.MR);
+  int64_t NC = equal_parts(n, caches().level2 / 4 / (MC * kernel.accumulator_size), kernel.NR);
+  // Blocks enough that the threads end together.
+  constexpr int64_t blocks_each = 16;
+  const int64_t wanted = threads > 1 ? ceil_div(blocks_each * threads, batch) : 1;
+  while (ceil_div(m, MC) * ceil_div(n, NC) < wanted) {
+    if (NC > MC && NC > 4 * kernel.NR) {
+      NC = equal_parts(n, NC / 2, kernel.NR);
+    } else if (MC > 4 * kernel.MR) {
+      MC = equal_parts(m, MC / 2, kernel.MR);
+    } else {
+      break;
+    }
+  }
+  return {MC, NC, KC};
+}
+
+}  // namespace mpmml::cpu

@@ -1,0 +1,103 @@
+// What a kernel family gives the CPU backend: plain function pointers, written by the generator for each row of the
+// variant table. Translation units that are compiled for an instruction set include this header: nothing in it may
+// leave inline functions behind that the linker could take for all of the library.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "core/problem.h"
+#include "core/variant.h"
+
+namespace mpmml::cpu {
+
+/// The index that says that no result overflowed.
+constexpr int64_t kNoOverflow = INT64_MAX;
+
+/// An operand as packing sees it: `lanes` rows of A or columns of B, of k elements each. Strides count elements.
+struct Lanes {
+  const void* data;
+  int64_t lanes;
+  int64_t k;
+  int64_t lane_stride;
+  int64_t k_stride;
+};
+
+/// What occurs among the values of an operand (core/range.h): minimum > maximum where nothing is finite.
+struct Occurring {
+  int64_t minimum;
+  int64_t maximum;
+  bool has_zero;
+};
+
+/// Panels of a packed operand: panel p holds `width` lanes (MR rows of A or NR columns of B), k-major; lanes past the
+/// operand's last hold border elements.
+struct PackRequest {
+  Lanes source;
+  int64_t first_panel;
+  int64_t end_panel;
+  void* panels;      ///< panel 0
+  int64_t padded_k;  ///< k rounded up to PackedKernel::k_multiple
+};
+
+/// A slab of k-steps of a block of C: rows × cols results from whole panels.
+struct BlockRequest {
+  RangePath path;
+  const void* a;  ///< the panel of the block's first row
+  const void* b;
+  int64_t padded_k;
+  int64_t first_k;
+  int64_t end_k;
+  int64_t rows;
+  int64_t cols;
+  /// Tiles of MR × NR accumulators that are carried from slab to slab; null where there is one slab.
+  void* accumulators;
+  const void* c0;  ///< first element of the block; null where nothing is accumulated
+  int64_t c0_row_stride;
+  int64_t c0_col_stride;
+  void* c;
+  int64_t c_row_stride;
+  int64_t c_col_stride;
+};
+
+/// A packed, register-tiled kernel.
+struct PackedKernel {
+  int MR;
+  int NR;
+  int k_multiple;
+  int operand_size;
+  int accumulator_size;
+  Occurring (*pack_a)(const PackRequest& request);
+  Occurring (*pack_b)(const PackRequest& request);
+  /// Writes the steps from k to padded_k of a packed operand; `path` must be known by then.
+  void (*fill_border_a)(const PackRequest& request, RangePath path);
+  void (*fill_border_b)(const PackRequest& request, RangePath path);
+  /// Runs a slab; after the last one writes C, and returns row · cols + col of the block's first result in row-major
+  /// order that overflowed, or kNoOverflow.
+  int64_t (*multiply)(const BlockRequest& request);
+};
+
+/// A kernel that reads the operands where they are.
+struct RowsKernel {
+  Occurring (*scan)(const MatrixView& view, int64_t batch);
+  /// Writes rows [first_row, end_row) of one product of the batch to `c`; returns the linear index (batch, row,
+  /// column) of the first result that overflowed, or kNoOverflow.
+  int64_t (*multiply)(const Problem& problem, RangePath path, const MutableMatrixView& c, int64_t batch,
+                      int64_t first_row, int64_t end_row);
+};
+
+struct Kernel {
+  unsigned paths;
+  PackedKernel packed;  ///< of the packed families; its functions are null in the others
+  RowsKernel rows;      ///< the other way round
+};
+
+struct KernelVariant {
+  Variant variant;
+  const Kernel* kernel;
+};
+
+/// The registry rows of the CPU backend, in the table's order.
+const std::vector<KernelVariant>& kernel_variants();
+
+}  // namespace mpmml::cpu

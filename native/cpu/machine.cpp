@@ -1,0 +1,193 @@
+#include "cpu/machine.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+#include "core/status.h"
+
+#if defined(__linux__)
+#include <sched.h>
+#endif
+#if defined(__unix__) || defined(__APPLE__)
+#include <unistd.h>
+#endif
+#if defined(__APPLE__)
+#include <sys/sysctl.h>
+#endif
+
+namespace mpmml::cpu {
+namespace {
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string all;
+  for (const std::string& word : words) all += (all.empty() ? "" : ", ") + word;
+  return all;
+}
+
+/// "48K", "2M" or "512" as bytes; 0 where it is none of these.
+int64_t parse_size(const std::string& text) {
+  char* end = nullptr;
+  const int64_t number = std::strtoll(text.c_str(), &end, 10);
+  return number * (*end == 'K' ? 1 << 10 : *end == 'M' ? 1 << 20 : 1);
+}
+
+std::string first_line(const std::string& path) {
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  return line;
+}
+
+int64_t cache_size(int level) {
+#if defined(_SC_LEVEL1_DCACHE_SIZE)
+  const int64_t bytes = sysconf(level == 1 ? _SC_LEVEL1_DCACHE_SIZE : _SC_LEVEL2_CACHE_SIZE);
+  if (bytes > 0) return bytes;
+#elif defined(__APPLE__)
+  int64_t bytes = 0;
+  size_t size = sizeof bytes;
+  if (sysctlbyname(level == 1 ? "hw.l1dcachesize" : "hw.l2cachesize", &bytes, &size, nullptr, 0) == 0) return bytes;
+#endif
+  for (int index = 0; index < 8; ++index) {
+    const std::string folder = "/sys/devices/system/cpu/cpu0/cache/index" + std::to_string(index) + "/";
+    if (first_line(folder + "level") == std::to_string(level) && first_line(folder + "type") != "Instruction") {
+      return parse_size(first_line(folder + "size"));
+    }
+  }
+  return 0;
+}
+
+#if defined(__linux__)
+/// Processors that a quota of `quota` microseconds in each `period` is worth.
+double quota_of(const std::string& quota, const std::string& period) {
+  const double microseconds = std::atof(quota.c_str());
+  const double each = std::atof(period.c_str());
+  return microseconds > 0 && each > 0 ? microseconds / each : 1e9;
+}
+
+/// The smallest quota on the way from this process's control group to the root, versions 1 and 2. In a container the
+/// path that /proc tells may be the host's; what is mounted at the root then is the container's own.
+double cgroup_quota() {
+  double least = 1e9;
+  std::ifstream groups("/proc/self/cgroup");
+  for (std::string line; std::getline(groups, line);) {
+    const size_t first = line.find(':');
+    const size_t second = line.find(':', first + 1);
+    if (first == std::string::npos || second == std::string::npos) continue;
+    const std::string controllers = "," + line.substr(first + 1, second - first - 1) + ",";
+    const bool unified = controllers == ",,";
+    if (!unified && controllers.find(",cpu,") == std::string::npos) continue;
+    std::string path = line.substr(second + 1);
+    for (;;) {
+      if (unified) {
+        for (const char* root : {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"}) {
+          std::istringstream words(first_line(root + path + "/cpu.max"));
+          std::string quota, period;
+          if (words >> quota >> period) least = std::min(least, quota_of(quota, period));
+        }
+      } else {
+        for (const char* root : {"/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cpu,cpuacct"}) {
+          least = std::min(least, quota_of(first_line(root + path + "/cpu.cfs_quota_us"),
+                                           first_line(root + path + "/cpu.cfs_period_us")));
+        }
+      }
+      if (path.empty() || path == "/") break;
+      path.resize(path.rfind('/'));
+    }
+  }
+  return least;
+}
+
+int processors_allowed() {
+  for (int size = CPU_SETSIZE; size <= 1 << 20; size *= 2) {
+    cpu_set_t* set = CPU_ALLOC(size);
+    if (!set) break;
+    const size_t bytes = CPU_ALLOC_SIZE(size);
+    const int count = sched_getaffinity(0, bytes, set) == 0 ? CPU_COUNT_S(bytes, set) : 0;
+    CPU_FREE(set);
+    if (count > 0) return count;
+  }
+  return static_cast<int>(std::thread::hardware_concurrency());
+}
+#endif
+
+}  // namespace
+
+std::vector<std::string> supported_instruction_sets() {
+  std::vector<std::string> names;
+#if defined(__x86_64__)
+  __builtin_cpu_init();
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
+      __builtin_cpu_supports("avx512dq")) {
+    names.push_back("avx512");
+  }
+  if (__builtin_cpu_supports("avx2")) names.push_back("avx2");
+  if (__builtin_cpu_supports("sse4.1")) names.push_back("sse41");
+#elif defined(__aarch64__)
+  names.push_back("neon");
+#endif
+  names.push_back("portable");
+  return names;
+}
+
+std::string chosen_instruction_set() {
+  const std::vector<std::string> supported = supported_instruction_sets();
+  const char* forced = std::getenv("MPMML_CPU_ISA");
+  if (!forced || !*forced) return supported.front();
+  if (std::find(supported.begin(), supported.end(), forced) != supported.end()) return forced;
+  throw Error(ErrorCode::kVariant, "MPMML_CPU_ISA is \"" + std::string(forced) +
+                                       "\", which this processor or this build doesn't have: leave it unset, or set "
+                                       "it to one of " +
+                                       joined(supported));
+}
+
+std::string processor_model() {
+#if defined(__APPLE__)
+  char name[256] = "";
+  size_t size = sizeof name;
+  sysctlbyname("machdep.cpu.brand_string", name, &size, nullptr, 0);
+  return name;
+#else
+  std::ifstream info("/proc/cpuinfo");
+  for (std::string line; std::getline(info, line);) {
+    if (line.rfind("model name", 0) != 0) continue;
+    const size_t colon = line.find(": ");
+    if (colon != std::string::npos) return line.substr(colon + 2);
+  }
+  return {};
+#endif
+}
+
+const Caches& caches() {
+  static const Caches sizes = [] {
+    const int64_t level1 = cache_size(1);
+    const int64_t level2 = cache_size(2);
+    return Caches{level1 > 0 ? level1 : 32 << 10, level2 > 0 ? level2 : 256 << 10};
+  }();
+  return sizes;
+}
+
+int available_threads() {
+  constexpr int most = 1024;
+  const char* asked = std::getenv("MPMML_NUM_THREADS");
+  if (asked && *asked) {
+    char* end = nullptr;
+    const long count = std::strtol(asked, &end, 10);
+    if (*end == '\0' && count >= 1 && count <= most) return static_cast<int>(count);
+    throw Error(ErrorCode::kVariant, "MPMML_NUM_THREADS is \"" + std::string(asked) +
+                                         "\": expected a whole number from 1 to " + std::to_string(most));
+  }
+#if defined(__linux__)
+  // A part of a processor counts as one: rounding down would leave it unused.
+  const double quota = cgroup_quota() + 0.999;
+  const int count = static_cast<int>(std::min<double>(processors_allowed(), quota));
+#else
+  const int count = static_cast<int>(std::thread::hardware_concurrency());
+#endif
+  return std::min(std::max(count, 1), most);
+}
+
+}  // namespace mpmml::cpu

@@ -1,0 +1,63 @@
+// The packed family, after Goto and BLIS: both operands are first copied into panels (MR rows of A, NR columns of B,
+// k-major), so that the micro-kernel streams through memory and keeps an MR × NR tile of accumulators in registers.
+// Compiled once for each instruction set (see vector.h).
+#pragma once
+#include "core/arithmetic.h"
+#include "cpu/kernel.h"
+#include "cpu/packing.h"
+#include "cpu/tile.h"
+
+namespace mpmml::cpu::MPMML_ISA {
+
+template <int MR, int NR>
+struct Packed {
+  /// `First` runs the paths that it can, `Others` the rest; they hold operands in the same way.
+  template <class First, class... Others>
+  static constexpr Kernel kernel() {
+    static_assert((std::is_same_v<typename First::Operand, typename Others::Operand> && ...),
+                  "the arithmetics of a kernel share their panels");
+    return {
+        paths_of<First, Others...>(),
+        {MR, NR, kStepsAtOnce, sizeof(typename First::Operand), sizeof(typename First::Accumulator), pack<First, MR>,
+         pack<First, NR>, fill_border_a<First, Others...>, fill_border_b<First, Others...>, multiply<First, Others...>},
+        {}};
+  }
+
+ private:
+  template <class Arithmetic, class... Others>
+  static void fill_border_a(const PackRequest& request, RangePath path) {
+    with_arithmetic<Arithmetic, Others...>(path, [&](auto arithmetic) __attribute__((always_inline)) {
+      fill_border<MR>(request, arithmetic.encode(Arithmetic::Semiring::border_a));
+    });
+  }
+
+  template <class Arithmetic, class... Others>
+  static void fill_border_b(const PackRequest& request, RangePath path) {
+    with_arithmetic<Arithmetic, Others...>(path, [&](auto arithmetic) __attribute__((always_inline)) {
+      fill_border<NR>(request, arithmetic.encode(Arithmetic::Semiring::border_b));
+    });
+  }
+
+  template <class Arithmetic, class... Others>
+  static int64_t multiply(const BlockRequest& request) {
+    int64_t overflow = kNoOverflow;
+    with_arithmetic<Arithmetic, Others...>(request.path, [&](auto arithmetic) __attribute__((always_inline)) {
+      overflow = multiply_block<MR, NR>(arithmetic, request);
+    });
+    return overflow;
+  }
+
+  /// Calls `body` with the arithmetic for `path`, worked out by the compiler.
+  template <class Arithmetic, class... Others, class Body>
+  MPMML_INLINE void with_arithmetic(RangePath path, Body body) {
+    if constexpr (sizeof...(Others) > 0) {
+      constexpr unsigned own = paths_of<Arithmetic>();
+      if (!((own >> static_cast<unsigned>(path)) & 1u)) return with_arithmetic<Others...>(path, body);
+    }
+    constexpr Arithmetic direct = Arithmetic::for_path(RangePath::kDirect);
+    constexpr Arithmetic other = Arithmetic::for_path(RangePath::kTranslated);
+    body(path == RangePath::kDirect ? direct : other);
+  }
+};
+
+}  // namespace mpmml::cpu::MPMML_ISA

@@ -1,0 +1,129 @@
+// The micro-kernel, and the block of C that it is run over.
+#pragma once
+#include "core/arithmetic.h"
+#include "cpu/kernel.h"
+#include "cpu/vector.h"
+
+namespace mpmml::cpu::MPMML_ISA {
+
+/// k-steps in one round of the micro-kernel's loop; panels are padded to a multiple of it with border elements.
+constexpr int kStepsAtOnce = 4;
+
+/// tile ⊕= panel of A ⊗ panel of B over `k` steps; `tile` is MR × NR, and starts from `initial` where `starts`.
+template <class Arithmetic, int MR, int NR>
+MPMML_INLINE void multiply_tile(const typename Arithmetic::Operand* __restrict a,
+                                const typename Arithmetic::Operand* __restrict b, int64_t k,
+                                typename Arithmetic::Accumulator* __restrict tile, bool starts,
+                                typename Arithmetic::Accumulator initial) {
+  using T = typename Arithmetic::Operand;
+  constexpr int lanes = VectorOf<T>::lanes;
+  static_assert(NR % lanes == 0, "a tile's row is made of whole vectors");
+  constexpr int NV = NR / lanes;
+  Vector<T> acc[MR][NV];
+  MPMML_UNROLL
+  for (int i = 0; i < MR; ++i) {
+    MPMML_UNROLL
+    for (int j = 0; j < NV; ++j) acc[i][j] = starts ? splat(initial) : load(tile + i * NR + j * lanes);
+  }
+  for (; k > 0; k -= kStepsAtOnce) {
+    MPMML_UNROLL
+    for (int step = 0; step < kStepsAtOnce; ++step) {
+      Vector<T> row[NV];
+      MPMML_UNROLL
+      for (int j = 0; j < NV; ++j) row[j] = load(b + step * NR + j * lanes);
+      MPMML_UNROLL
+      for (int i = 0; i < MR; ++i) {
+        const Vector<T> element = splat(a[step * MR + i]);
+        MPMML_UNROLL
+        for (int j = 0; j < NV; ++j) acc[i][j] = Arithmetic::accumulate(acc[i][j], element, row[j]);
+      }
+    }
+    a += kStepsAtOnce * MR;
+    b += kStepsAtOnce * NR;
+  }
+  MPMML_UNROLL
+  for (int i = 0; i < MR; ++i) {
+    MPMML_UNROLL
+    for (int j = 0; j < NV; ++j) store(tile + i * NR + j * lanes, acc[i][j]);
+  }
+}
+
+/// Where a row of results goes, and what it is accumulated onto (c0 is null where nothing is).
+template <class Element>
+struct Results {
+  const Element* c0;
+  int64_t c0_col_stride;
+  Element* c;
+  int64_t c_col_stride;
+};
+
+/// Writes one row of results; returns whether one of them overflowed.
+template <class Arithmetic, class Element = typename Arithmetic::Element>
+MPMML_INLINE bool finish_row(const Arithmetic& arithmetic, const typename Arithmetic::Accumulator* acc, int64_t cols,
+                             const Results<Element>& to) {
+  bool overflowed = false;
+  if (to.c_col_stride == 1 && !to.c0) {
+    for (int64_t j = 0; j < cols; ++j) {
+      to.c[j] = arithmetic.finish(acc[j], Arithmetic::Semiring::zero, overflowed);
+    }
+  } else if (to.c_col_stride == 1 && to.c0_col_stride == 1) {
+    for (int64_t j = 0; j < cols; ++j) to.c[j] = arithmetic.finish(acc[j], to.c0[j], overflowed);
+  } else {
+    for (int64_t j = 0; j < cols; ++j) {
+      const Element c0 = to.c0 ? to.c0[j * to.c0_col_stride] : Arithmetic::Semiring::zero;
+      to.c[j * to.c_col_stride] = arithmetic.finish(acc[j], c0, overflowed);
+    }
+  }
+  return overflowed;
+}
+
+/// The first column of a row whose result overflows, or -1.
+template <class Arithmetic, class Element = typename Arithmetic::Element>
+MPMML_INLINE int64_t find_overflow(const Arithmetic& arithmetic, const typename Arithmetic::Accumulator* acc,
+                                   int64_t cols, const Results<Element>& to) {
+  for (int64_t j = 0; j < cols; ++j) {
+    bool overflowed = false;
+    arithmetic.finish(acc[j], to.c0 ? to.c0[j * to.c0_col_stride] : Arithmetic::Semiring::zero, overflowed);
+    if (overflowed) return j;
+  }
+  return -1;
+}
+
+template <int MR, int NR, class Arithmetic>
+MPMML_INLINE int64_t multiply_block(const Arithmetic& arithmetic, const BlockRequest& block) {
+  using Element = typename Arithmetic::Element;
+  using Operand = typename Arithmetic::Operand;
+  using Accumulator = typename Arithmetic::Accumulator;
+  alignas(kVectorBytes) Accumulator local[MR * NR];
+  const int64_t row_panels = (block.rows + MR - 1) / MR;
+  int64_t first_overflow = kNoOverflow;
+  for (int64_t col = 0; col < block.cols; col += NR) {
+    const auto* b = static_cast<const Operand*>(block.b) + col * block.padded_k + block.first_k * NR;
+    for (int64_t row = 0; row < block.rows; row += MR) {
+      const auto* a = static_cast<const Operand*>(block.a) + row * block.padded_k + block.first_k * MR;
+      Accumulator* tile = local;
+      if (block.accumulators) {
+        tile = static_cast<Accumulator*>(block.accumulators) + (col / NR * row_panels + row / MR) * MR * NR;
+      }
+      multiply_tile<Arithmetic, MR, NR>(a, b, block.end_k - block.first_k, tile, block.first_k == 0,
+                                        arithmetic.initial());
+      if (block.end_k < block.padded_k) continue;
+      const int64_t rows = block.rows - row < MR ? block.rows - row : MR;
+      const int64_t cols = block.cols - col < NR ? block.cols - col : NR;
+      const auto* c0 = static_cast<const Element*>(block.c0);
+      auto* c = static_cast<Element*>(block.c);
+      for (int64_t i = 0; i < rows; ++i) {
+        const Results<Element> to = {c0 ? c0 + (row + i) * block.c0_row_stride + col * block.c0_col_stride : nullptr,
+                                     block.c0_col_stride, c + (row + i) * block.c_row_stride + col * block.c_col_stride,
+                                     block.c_col_stride};
+        if (!finish_row(arithmetic, tile + i * NR, cols, to)) continue;
+        const int64_t found = find_overflow(arithmetic, tile + i * NR, cols, to);
+        const int64_t index = (row + i) * block.cols + col + found;
+        if (found >= 0 && index < first_overflow) first_overflow = index;
+      }
+    }
+  }
+  return first_overflow;
+}
+
+}  // namespace mpmml::cpu::MPMML_ISA

@@ -1,0 +1,60 @@
+// The vectors that the micro-kernels are written in: the compiler's own (GCC's and Clang's vector extensions), as
+// wide as the instruction set that the translation unit is compiled for.
+//
+// Why no SIMD library: neither Highway nor xsimd can be had from npm at install time without a download, and all that
+// the kernels need is +, a comparison and a choice, for which both compilers pick the instruction (x > y ? x : y on
+// vectors becomes vpmaxsd) from the semiring's own source, so that a semiring stays one struct.
+//
+// Everything that is compiled for an instruction set lives in a namespace of its name and is inlined or static:
+// otherwise the linker could take a function that was compiled for AVX-512 as the one copy for all.
+#pragma once
+#include <cstdint>
+
+#ifndef MPMML_ISA
+#error "included from a translation unit that names its instruction set in MPMML_ISA"
+#endif
+
+#if defined(__clang__)
+#define MPMML_UNROLL _Pragma("unroll")
+#else
+#define MPMML_UNROLL _Pragma("GCC unroll 32")
+#endif
+
+#define MPMML_INLINE static inline __attribute__((always_inline))
+
+namespace mpmml::cpu::MPMML_ISA {
+
+#if defined(__AVX512F__)
+constexpr int kVectorBytes = 64;
+#elif defined(__AVX2__)
+constexpr int kVectorBytes = 32;
+#else
+constexpr int kVectorBytes = 16;
+#endif
+
+template <class T>
+struct VectorOf {
+  typedef T type __attribute__((vector_size(kVectorBytes)));
+  static constexpr int lanes = kVectorBytes / sizeof(T);
+};
+template <class T>
+using Vector = typename VectorOf<T>::type;
+
+template <class T>
+MPMML_INLINE Vector<T> load(const T* from) {
+  Vector<T> v;
+  __builtin_memcpy(&v, from, sizeof v);
+  return v;
+}
+
+template <class T>
+MPMML_INLINE void store(T* to, Vector<T> v) {
+  __builtin_memcpy(to, &v, sizeof v);
+}
+
+template <class T>
+MPMML_INLINE Vector<T> splat(T x) {
+  return x - Vector<T>{};
+}
+
+}  // namespace mpmml::cpu::MPMML_ISA
