@@ -108,13 +108,14 @@ export function describeProduct(record: ProductRecord, request: ProductRequest):
   const { c, timing } = record
   const file = ({ path, shape }: FileRecord) => `${shapeText(shape)}  ${path}`
   const finite = c.min === null ? 'none finite' : `${c.min} … ${c.max}`
-  const zeros = c.zeros > 0 ? `, ${c.zeros} of them ${zeroOf(record.semiring)} (no finite candidate)` : ''
+  const zero = zeroOf(record.semiring)
+  const zeros = `; ${c.zeros} ${c.zeros === 1 ? 'is' : 'are'} ${zero < 0 ? '−∞' : '+∞'}, held as ${zero}`
   return labelled([
     ['A', file(record.a)],
     ['B', file(record.b)],
     ['C0', record.accumulate ? file(record.accumulate) : undefined],
     ['C', `${shapeText(c.shape)}  ${c.path ?? '(not written; -o names a file)'}`],
-    ['values', `${c.shape.reduce((product, size) => product * size)}: ${finite}${zeros}`],
+    ['values', `${c.shape.reduce((product, size) => product * size)}: ${finite}${c.zeros > 0 ? zeros : ''}`],
     ['semiring', `${record.semiring}, overflow: ${record.overflow}`],
     ['backend', `${record.backend}, ${record.device}: ${why(record, request)}`],
     ['variant', `${record.variant}, ${record.path} sums`],

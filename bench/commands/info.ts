@@ -6,8 +6,8 @@ import { bytes, labelled, print, printJson } from '../output.js'
 export function infoCommand(): Command {
   return new Command('info')
     .description('show the version, the build, the GPUs, the CPU and the backend that is taken')
-    .option('--json', 'print one JSON value', false)
-    .action(async ({ json }: { json: boolean }) => {
+    .option('--json', 'print one JSON value')
+    .action(async ({ json }: { json?: true }) => {
       const facts = info()
       await (json ? printJson(facts) : print(describe(facts)))
     })

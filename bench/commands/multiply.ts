@@ -4,7 +4,7 @@ import { variants } from '../../lib/index.js'
 import { print, printJson } from '../output.js'
 import { describeProduct, multiplyFiles, type ProductRequest } from '../product.js'
 
-type Flags = Omit<ProductRequest, 'a' | 'b'> & { json: boolean }
+type Flags = Omit<ProductRequest, 'a' | 'b' | 'verify'> & { verify?: true; json?: true }
 
 export function multiplyCommand(signal: AbortSignal): Command {
   const semirings = [...new Set(variants().map(({ semiring }) => semiring))]
@@ -23,10 +23,10 @@ export function multiplyCommand(signal: AbortSignal): Command {
         .default('throw'),
     )
     .option('--accumulate <C0.npy>', 'compute C0 ⊕ A⊗B')
-    .option('--verify', 'compare every element with the naive product', false)
-    .option('--json', 'print one JSON value', false)
+    .option('--verify', 'compare every element with the naive product')
+    .option('--json', 'print one JSON value')
     .action(async (a: string, b: string, { json, ...flags }: Flags) => {
-      const request = { ...flags, a, b }
+      const request = { ...flags, a, b, verify: flags.verify === true }
       const record = await multiplyFiles(request, signal)
       await (json ? printJson(record) : print(describeProduct(record, request)))
     })

@@ -12,8 +12,8 @@ export function variantsCommand(): Command {
     .addOption(new Option('--semiring <name>', 'only those of this semiring').choices(values('semiring')))
     .addOption(new Option('--backend <name>', 'only those of this backend').choices(['cpu', 'cuda']))
     .addOption(new Option('--family <name>', 'only those of this family').choices(values('family')))
-    .option('--json', 'print one JSON value', false)
-    .action(async ({ json, ...filters }: Filters & { json: boolean }) => {
+    .option('--json', 'print one JSON value')
+    .action(async ({ json, ...filters }: Filters & { json?: true }) => {
       const wanted = Object.entries(filters)
       const rows = variants().filter((row) =>
         wanted.every(([key, value]) => row[key as keyof Variant] === value),

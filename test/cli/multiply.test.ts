@@ -232,7 +232,7 @@ describe('what is printed', () => {
     expect(record.verified).toBeNull()
     expect(readdirSync(path('.'))).toHaveLength(before)
     expect(await succeeds(['multiply', path('a.npy'), path('b.npy')])).toMatch(
-      /^values +3: 7 … 9, 1 of them -2147483648 \(no finite candidate\)$/m,
+      /^values +3: 7 … 9; 1 is −∞, held as -2147483648$/m,
     )
   })
 
@@ -343,9 +343,9 @@ describe('an input file', () => {
     ['is truncated in its header', () => good().subarray(0, 40), 'truncated'],
     ['has trailing bytes', () => Buffer.concat([good(), Buffer.alloc(4)]), 'trailing'],
     ['claims more than it has', () => replaced('(2, 3)', '(9, 3)'), 'truncated'],
-    ['claims a negative size', () => replaced('(2, 3)', '(-2,-3)').fill(0x20, 9, 9), '-2'],
+    ['claims a negative size', () => replaced('(2, 3)', '(-2,3)'), '-2'],
     ['has floats', () => replaced('<i4', '<f4'), 'astype(numpy.int32)'],
-    ['is a vector', () => replaced('(2, 3)', '(6, )'), 'reshape'],
+    ['is a vector', () => replaced('(2, 3)', '(6 , )'), 'reshape'],
   ])('that %s is refused', async (_, content, expected) => {
     writeFileSync(path('bad.npy'), content())
     const line = await fails(['multiply', path('bad.npy'), b(), '-o', path('none.npy')])
