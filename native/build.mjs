@@ -23,7 +23,9 @@ const runs = (command, ...args) => spawnSync(command, args, { stdio: 'ignore' })
 
 function checkTools() {
   if (!runs('cmake', '--version')) {
-    fail('CMake was not found. Install CMake 3.18 or newer (Debian, Ubuntu: apt-get install cmake), then run: npm rebuild mpmml')
+    fail(
+      'CMake was not found. Install CMake 3.18 or newer (Debian, Ubuntu: apt-get install cmake), then run: npm rebuild mpmml',
+    )
   }
   const compilers = process.env.CXX ? [process.env.CXX] : ['c++', 'g++', 'clang++']
   if (!compilers.some((compiler) => runs(compiler, '--version'))) {
@@ -33,7 +35,9 @@ function checkTools() {
     )
   }
   if (!['ninja', 'make'].some((tool) => runs(tool, '--version'))) {
-    fail('neither ninja nor make was found. Install one (Debian, Ubuntu: apt-get install make), then run: npm rebuild mpmml')
+    fail(
+      'neither ninja nor make was found. Install one (Debian, Ubuntu: apt-get install make), then run: npm rebuild mpmml',
+    )
   }
 }
 
@@ -62,7 +66,9 @@ function cmakeJs(command) {
   })
   if (status !== 0) {
     if (!verbose) process.stderr.write(`${stdout}${stderr}`)
-    fail('the native build failed; what it said stands above. Requirements and options: README.md, "Building"')
+    fail(
+      'the native build failed; what it said stands above. Requirements and options: README.md, "Building"',
+    )
   }
   return stdout ?? ''
 }
