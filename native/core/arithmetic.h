@@ -90,7 +90,7 @@ struct Wide : WideEncoding<S> {
   using typename Base::Accumulator;
   using typename Base::Element;
 
-  static constexpr bool runs(RangePath path) { return path != RangePath::kWrapping; }
+  static constexpr bool runs(RangePath path) { return path == RangePath::kTranslated || path == RangePath::kWide; }
   static constexpr Wide for_path(RangePath) { return {}; }
 
   template <class V>
@@ -107,14 +107,15 @@ struct Wide : WideEncoding<S> {
   }
 };
 
-/// Finite sums modulo 2^32, zero absorbing: for the wrapping policy on operands with zero that Narrow can't hold.
+/// Finite sums modulo 2^32, zero absorbing: for the wrapping policy on operands with zero that Narrow can't hold. The
+/// direct path is its too, because there sums may wrap under that policy, and don't under any other.
 template <class S>
 struct Wrapping : WideEncoding<S> {
   using Base = WideEncoding<S>;
   using typename Base::Accumulator;
   using typename Base::Element;
 
-  static constexpr bool runs(RangePath path) { return path == RangePath::kWrapping; }
+  static constexpr bool runs(RangePath path) { return path == RangePath::kDirect || path == RangePath::kWrapping; }
   static constexpr Wrapping for_path(RangePath) { return {}; }
 
   template <class V>
