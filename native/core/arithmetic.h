@@ -1,10 +1,11 @@
 // How a kernel holds elements while it computes. Each arithmetic encodes elements into operands, accumulates
-// acc ⊕ (a ⊗ b), and finishes an accumulator into an element. Which one a product needs follows from its value
-// ranges and its overflow policy (range.h).
+// acc ⊕ (a ⊗ b), and finishes an accumulator into an element. `paths` says which range paths it carries out;
+// for_operands() makes it for a product. Which paths are exact for a product, range.h says.
 //
 // accumulate() is templated so that the CPU's micro-kernels use it on vectors.
 #pragma once
 #include "core/problem.h"
+#include "core/range.h"
 #include "core/semiring.h"
 
 namespace mpmml {
@@ -30,9 +31,9 @@ struct Narrow {
 
   NarrowEncoding<Element> encoding;
 
-  static constexpr bool runs(RangePath path) { return path == RangePath::kDirect || path == RangePath::kTranslated; }
+  static constexpr PathSet paths{RangePath::kDirect, RangePath::kTranslated};
 
-  static constexpr Narrow for_path(RangePath path) {
+  static constexpr Narrow for_operands(RangePath path, const ValueRange& = {}, const ValueRange& = {}) {
     return path == RangePath::kDirect ? Narrow{{S::zero, S::zero}} : Narrow{{S::encoded_zero, translated_threshold()}};
   }
 
@@ -65,6 +66,52 @@ struct Narrow {
   }
 };
 
+/// Unsigned 16-bit sums of what remains of the operands once an offset is taken off each; twice as many fit a vector.
+/// Without zero in the operands the remainders and their sums use all 16 bits. With it zero is held where a sum with
+/// it stays apart from the sums of finite values:
+///   max-plus  zero 0, finite values 16384 to 32767, finite sums from 32768;
+///   min-plus  finite values 0 to 16383, zero 32767, finite sums to 32766.
+template <class S>
+struct Half {
+  using Semiring = S;
+  using Element = typename S::Element;
+  using Operand = uint16_t;
+  using Accumulator = uint16_t;
+
+  Element offset_a, offset_b;  ///< an operand's finite x is held as x − offset
+  bool has_zero;
+
+  static constexpr PathSet paths{RangePath::kHalf, RangePath::kHalfTranslated};
+  static constexpr bool kUpward = S::zero < 0;  ///< whether ⊕ is a maximum
+  static constexpr Operand kZero = kUpward ? 0 : 32767;
+  /// Neutral for ⊕ among sums, and with `neutral_b` a border.
+  static constexpr Accumulator kNeutral = kUpward ? 0 : 65535;
+
+  static Half for_operands(RangePath path, const ValueRange& a, const ValueRange& b) {
+    const bool has_zero = path == RangePath::kHalfTranslated;
+    const int64_t base = has_zero && kUpward ? 16384 : 0;
+    const auto offset = [&](const ValueRange& range) {
+      return static_cast<Element>((range.has_finite() ? range.minimum : 0) - base);
+    };
+    return {offset(a), offset(b), has_zero};
+  }
+
+  MPMML_HOST_DEVICE static Operand encode(Element x, Element offset) {
+    return x == S::zero ? kZero : static_cast<Operand>(wrapping_subtract(x, offset));
+  }
+  MPMML_HOST_DEVICE Operand encode_a(Element x) const { return encode(x, offset_a); }
+  MPMML_HOST_DEVICE Operand encode_b(Element x) const { return encode(x, offset_b); }
+  MPMML_HOST_DEVICE static constexpr Operand border_a() { return kNeutral; }
+  MPMML_HOST_DEVICE static constexpr Operand border_b() { return 0; }
+  MPMML_HOST_DEVICE static constexpr Accumulator initial() { return kNeutral; }
+
+  MPMML_HOST_DEVICE Element finish(Accumulator acc, Element c0, bool& /*overflowed*/) const {
+    const bool is_zero = has_zero && (kUpward ? acc < 32768 : acc > 32766);
+    const Element sum = wrapping_add(static_cast<Element>(acc), wrapping_add(offset_a, offset_b));
+    return S::combine(is_zero ? S::zero : sum, c0);
+  }
+};
+
 /// What the two 64-bit arithmetics share: zero is ±2^61, so that no sum of two operands wraps, and an accumulator
 /// at or beyond ±2^60 is zero.
 template <class S>
@@ -90,8 +137,8 @@ struct Wide : WideEncoding<S> {
   using typename Base::Accumulator;
   using typename Base::Element;
 
-  static constexpr bool runs(RangePath path) { return path == RangePath::kTranslated || path == RangePath::kWide; }
-  static constexpr Wide for_path(RangePath) { return {}; }
+  static constexpr PathSet paths{RangePath::kWide};
+  static constexpr Wide for_operands(RangePath, const ValueRange& = {}, const ValueRange& = {}) { return {}; }
 
   template <class V>
   MPMML_HOST_DEVICE static V accumulate(V acc, V a, V b) {
@@ -107,16 +154,15 @@ struct Wide : WideEncoding<S> {
   }
 };
 
-/// Finite sums modulo 2^32, zero absorbing: for the wrapping policy on operands with zero that Narrow can't hold. The
-/// direct path is its too, because there sums may wrap under that policy, and don't under any other.
+/// Finite sums modulo 2^32, zero absorbing: for the wrapping policy on operands with zero that Narrow can't hold.
 template <class S>
 struct Wrapping : WideEncoding<S> {
   using Base = WideEncoding<S>;
   using typename Base::Accumulator;
   using typename Base::Element;
 
-  static constexpr bool runs(RangePath path) { return path == RangePath::kDirect || path == RangePath::kWrapping; }
-  static constexpr Wrapping for_path(RangePath) { return {}; }
+  static constexpr PathSet paths{RangePath::kWrapping};
+  static constexpr Wrapping for_operands(RangePath, const ValueRange& = {}, const ValueRange& = {}) { return {}; }
 
   template <class V>
   MPMML_HOST_DEVICE static V accumulate(V acc, V a, V b) {

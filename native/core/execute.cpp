@@ -22,6 +22,13 @@ void fill_without_product(const Problem& problem) {
   }
 }
 
+/// Without values every path is exact.
+constexpr PathSet exact_without_values() {
+  PathSet paths;
+  for (int index = 0; index < kRangePaths; ++index) paths.add(static_cast<RangePath>(index));
+  return paths;
+}
+
 Error overflow_error(const Problem& problem, int64_t index) {
   const int64_t col = index % problem.n();
   const int64_t row = index / problem.n() % problem.m();
@@ -85,7 +92,7 @@ Result Engine::execute(const Problem& problem, const Request& request) {
   if (problem.outputs() == 0 || problem.k() == 0) {
     with_semiring(problem.semiring, problem.dtype,
                   [&](auto semiring) { fill_without_product<decltype(semiring)>(problem); });
-    result.outcome.plan = make_plan(problem, RangePath::kDirect, backend.variants(), request.variant,
+    result.outcome.plan = make_plan(problem, exact_without_values(), backend.variants(), request.variant,
                                     [](const Variant&) { return std::string(); });
     return result;
   }

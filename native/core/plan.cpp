@@ -1,5 +1,7 @@
 #include "core/plan.h"
 
+#include <optional>
+
 #include "core/status.h"
 
 namespace mpmml {
@@ -9,13 +11,13 @@ bool computes(const Variant& variant, const Problem& problem) {
   return variant.semiring == problem.semiring && variant.dtype == problem.dtype;
 }
 
-std::string path_refusal(const Variant& variant, RangePath path) {
-  if (variant.runs(path)) return {};
-  if (path == RangePath::kWide || path == RangePath::kWrapping) {
-    return "it adds in the element type, where sums of these values would wrap; leave `variant` out, or choose one "
-           "with a 64-bit accumulator";
+/// The cheapest path of both sets.
+std::optional<RangePath> common_path(const Variant& variant, PathSet exact) {
+  for (int index = 0; index < kRangePaths; ++index) {
+    const auto path = static_cast<RangePath>(index);
+    if (exact.has(path) && variant.paths.has(path)) return path;
   }
-  return "it doesn't compute on the " + std::string(kRangePathNames[static_cast<int>(path)]) + " path";
+  return std::nullopt;
 }
 
 }  // namespace
@@ -27,23 +29,27 @@ void check_requested(const Problem& problem, const Variant& variant) {
                                        semiring_name(problem.semiring) + ": choose a variant of that semiring");
 }
 
-Plan make_plan(const Problem& problem, RangePath path, const std::vector<const Variant*>& variants,
+Plan make_plan(const Problem& problem, PathSet exact, const std::vector<const Variant*>& variants,
                const Variant* requested, const Refusal& refusal) {
   if (requested) {
     check_requested(problem, *requested);
-    std::string reason = path_refusal(*requested, path);
-    if (reason.empty()) reason = refusal(*requested);
-    if (reason.empty()) return {requested, path};
+    const std::optional<RangePath> path = common_path(*requested, exact);
+    const std::string reason =
+        path ? refusal(*requested)
+             : "sums of these values don't fit its accumulator; leave `variant` out, or choose one with a wider one";
+    if (reason.empty()) return {requested, *path};
     throw Error(ErrorCode::kVariant, "variant " + std::string(requested->name) + " can't run this product: " + reason);
   }
+  Plan plan{};
   for (const Variant* variant : variants) {
-    if (variant->automatic && computes(*variant, problem) && variant->runs(path) && refusal(*variant).empty()) {
-      return {variant, path};
-    }
+    if (!variant->automatic || !computes(*variant, problem)) continue;
+    const std::optional<RangePath> path = common_path(*variant, exact);
+    if (!path || (plan.variant && *path >= plan.path) || !refusal(*variant).empty()) continue;
+    plan = {variant, *path};
   }
-  throw Error(ErrorCode::kVariant, "no variant runs a " + std::string(semiring_name(problem.semiring)) +
-                                       " product on the " + kRangePathNames[static_cast<int>(path)] +
-                                       " path on this device: see variants()");
+  if (plan.variant) return plan;
+  throw Error(ErrorCode::kVariant, "no variant of this build runs a " + std::string(semiring_name(problem.semiring)) +
+                                       " product of such values on this device: see variants()");
 }
 
 }  // namespace mpmml

@@ -2,6 +2,7 @@
 #pragma once
 #include <atomic>
 #include <cstdint>
+#include <initializer_list>
 
 #include "generated/semirings.h"
 
@@ -14,14 +15,32 @@ enum class DataType : uint8_t { kInt32 };
 /// What to do with a finite sum that decides a result and lies outside the finite range of the element type.
 enum class OverflowPolicy : uint8_t { kThrow, kSaturate, kWrap };
 
-/// How the values of a product allow it to be computed exactly (chosen in range.h, carried out by arithmetic.h).
+/// The ways to compute a product, cheapest first. Which of them are exact for a product follows from its values
+/// (range.h); each arithmetic of arithmetic.h carries out some.
 enum class RangePath : uint8_t {
-  kDirect,      ///< no zero in the operands, no sum wraps (or wrapping is what was asked for)
-  kTranslated,  ///< zero in the operands, finite values within ±Semiring::encoded_limit
-  kWide,        ///< anything else: 64-bit sums
-  kWrapping     ///< the wrapping policy on operands that would otherwise be wide
+  kHalf,            ///< sums fit 16 bits once an offset is taken off each operand; no zero in the operands
+  kHalfTranslated,  ///< the same with zero in the operands
+  kDirect,          ///< no zero in the operands, no sum wraps (or wrapping is what was asked for)
+  kTranslated,      ///< zero in the operands, finite values within ±Semiring::encoded_limit
+  kWide,            ///< 64-bit sums
+  kWrapping         ///< 64-bit sums reduced modulo 2^32, for the wrapping policy
 };
-constexpr const char* kRangePathNames[] = {"direct", "translated", "wide", "wrapping"};
+constexpr const char* kRangePathNames[] = {"half", "half-translated", "direct", "translated", "wide", "wrapping"};
+constexpr int kRangePaths = 6;
+
+/// A set of range paths.
+class PathSet {
+ public:
+  constexpr PathSet() = default;
+  constexpr PathSet(std::initializer_list<RangePath> paths) {
+    for (const RangePath path : paths) add(path);
+  }
+  constexpr void add(RangePath path) { bits_ |= 1u << static_cast<unsigned>(path); }
+  constexpr bool has(RangePath path) const { return (bits_ >> static_cast<unsigned>(path)) & 1u; }
+
+ private:
+  unsigned bits_ = 0;
+};
 
 /// A batch of matrices in memory. Strides count elements; element (b, i, j) is data[b·batch_stride + i·row_stride +
 /// j·col_stride]. Strides are never negative.

@@ -8,6 +8,10 @@
 
 namespace mpmml {
 
+/// Greatest sum of the operands' spreads for RangePath::kHalf, and greatest spread of one for kHalfTranslated.
+constexpr int64_t kHalfSpread = 65535;
+constexpr int64_t kHalfTranslatedSpread = 16383;
+
 /// What occurs in one operand: its finite minimum and maximum (minimum > maximum where nothing finite occurs), and
 /// whether the semiring's zero does.
 struct ValueRange {
@@ -17,6 +21,9 @@ struct ValueRange {
 
   bool has_finite() const { return minimum <= maximum; }
 
+  /// Finite maximum less finite minimum.
+  int64_t spread() const { return has_finite() ? maximum - minimum : 0; }
+
   void merge(const ValueRange& other) {
     minimum = std::min(minimum, other.minimum);
     maximum = std::max(maximum, other.maximum);
@@ -24,21 +31,26 @@ struct ValueRange {
   }
 };
 
-/// The cheapest path on which the product of operands with these ranges is exact under `overflow`.
+/// The paths on which the product of operands with these ranges is exact under `overflow`.
 template <class S>
-RangePath choose_path(const ValueRange& a, const ValueRange& b, OverflowPolicy overflow) {
+PathSet exact_paths(const ValueRange& a, const ValueRange& b, OverflowPolicy overflow) {
   const bool wraps = overflow == OverflowPolicy::kWrap;
-  if (!a.has_zero && !b.has_zero) {
-    const bool fits = !a.has_finite() || !b.has_finite() ||
-                      (a.minimum + b.minimum >= S::finite_min && a.maximum + b.maximum <= S::finite_max);
-    return fits || wraps ? RangePath::kDirect : RangePath::kWide;
-  }
+  const bool has_zero = a.has_zero || b.has_zero;
+  const bool fits = !a.has_finite() || !b.has_finite() ||
+                    (a.minimum + b.minimum >= S::finite_min && a.maximum + b.maximum <= S::finite_max);
   const auto within_limit = [](const ValueRange& range) {
     return !range.has_finite() ||
            (range.minimum >= -int64_t{S::encoded_limit} && range.maximum <= int64_t{S::encoded_limit});
   };
-  if (within_limit(a) && within_limit(b)) return RangePath::kTranslated;
-  return wraps ? RangePath::kWrapping : RangePath::kWide;
+  PathSet paths{wraps ? RangePath::kWrapping : RangePath::kWide};
+  if (has_zero) {
+    if (within_limit(a) && within_limit(b)) paths.add(RangePath::kTranslated);
+    if (fits && std::max(a.spread(), b.spread()) <= kHalfTranslatedSpread) paths.add(RangePath::kHalfTranslated);
+  } else {
+    if (fits || wraps) paths.add(RangePath::kDirect);
+    if (fits && a.spread() + b.spread() <= kHalfSpread) paths.add(RangePath::kHalf);
+  }
+  return paths;
 }
 
 }  // namespace mpmml

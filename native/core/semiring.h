@@ -31,6 +31,16 @@ MPMML_HOST_DEVICE V wrapping_add(V x, V y) {
 #endif
 }
 
+template <class V>
+MPMML_HOST_DEVICE V wrapping_subtract(V x, V y) {
+#if defined(__CUDA_ARCH__)
+  using U = std::make_unsigned_t<V>;
+  return static_cast<V>(static_cast<U>(x) - static_cast<U>(y));
+#else
+  return x - y;
+#endif
+}
+
 template <class T>
 struct MaxPlus;
 

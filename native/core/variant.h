@@ -23,20 +23,19 @@ struct Variant {
   SemiringId semiring;
   DataType dtype;
   std::vector<Parameter> parameters;
-  /// The range paths that the kernel computes exactly, as bits 1 << RangePath.
-  unsigned paths;
+  /// The range paths that the kernel carries out.
+  PathSet paths;
   /// Whether the planner may take the variant unasked; the others run only by name.
   bool automatic;
-
-  bool runs(RangePath path) const { return (paths >> static_cast<unsigned>(path)) & 1u; }
 };
 
-/// The range paths that a kernel over this arithmetic runs.
+/// The range paths that a kernel over these arithmetics carries out.
 template <class... Arithmetic>
-constexpr unsigned paths_of() {
-  unsigned paths = 0;
-  for (const RangePath path : {RangePath::kDirect, RangePath::kTranslated, RangePath::kWide, RangePath::kWrapping}) {
-    if ((Arithmetic::runs(path) || ...)) paths |= 1u << static_cast<unsigned>(path);
+constexpr PathSet paths_of() {
+  PathSet paths;
+  for (int index = 0; index < kRangePaths; ++index) {
+    const auto path = static_cast<RangePath>(index);
+    if ((Arithmetic::paths.has(path) || ...)) paths.add(path);
   }
   return paths;
 }

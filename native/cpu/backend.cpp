@@ -109,27 +109,21 @@ class CpuBackend final : public Backend {
     return "this processor doesn't have the instruction set " + std::string(isa);
   }
 
-  Plan plan(const Problem& problem, RangePath path, const Variant* requested) const {
-    Plan plan = make_plan(problem, path, chosen_variants_, requested,
-                          [this](const Variant& variant) { return refusal(variant); });
-    // The direct path under the wrapping policy leaves wrapping to the width of the sums: it takes 64-bit sums to
-    // the arithmetic that wraps them.
-    if (problem.overflow == OverflowPolicy::kWrap && plan.variant->runs(RangePath::kWrapping)) {
-      plan.path = RangePath::kWrapping;
-    }
-    return plan;
+  Plan plan(const Problem& problem, PathSet exact, const Variant* requested) const {
+    return make_plan(problem, exact, chosen_variants_, requested,
+                     [this](const Variant& variant) { return refusal(variant); });
   }
 
-  static RangePath path_of(const Problem& problem, const ValueRange& a, const ValueRange& b) {
+  static PathSet exact_paths_of(const Problem& problem, const ValueRange& a, const ValueRange& b) {
     return with_semiring(problem.semiring, problem.dtype,
-                         [&](auto semiring) { return choose_path<decltype(semiring)>(a, b, problem.overflow); });
+                         [&](auto semiring) { return exact_paths<decltype(semiring)>(a, b, problem.overflow); });
   }
 
   Outcome multiply(const Problem& problem, const Variant* requested) {
     const Clock::time_point start = Clock::now();
     if (requested) check_requested(problem, *requested);
     // Most products can be computed by the first variant: its panels are packed before the ranges are known.
-    const Variant* likely = requested ? requested : plan(problem, RangePath::kTranslated, nullptr).variant;
+    const Variant* likely = requested ? requested : plan(problem, {RangePath::kTranslated}, nullptr).variant;
     const std::string refused = refusal(*likely);
     if (!refused.empty()) {
       throw Error(ErrorCode::kVariant, "variant " + std::string(likely->name) + " can't run this product: " + refused);
@@ -138,16 +132,16 @@ class CpuBackend final : public Backend {
     const Kernel& kernel = kernel_of(*likely);
     const bool packs = kernel.packed.multiply != nullptr;
     std::optional<PackedOperands> operands;
-    RangePath path;
+    PathSet exact;
     if (packs) {
       operands.emplace(problem, kernel.packed);
-      path = path_of(problem, operands->range_a(), operands->range_b());
+      exact = exact_paths_of(problem, operands->range_a(), operands->range_b());
     } else {
-      path = path_of(problem, scan(problem, problem.a, kernel.rows), scan(problem, problem.b, kernel.rows));
+      exact = exact_paths_of(problem, scan(problem, problem.a, kernel.rows), scan(problem, problem.b, kernel.rows));
       outcome.timing.analysis = milliseconds_since(start);
     }
-    outcome.plan = plan(problem, path, requested);
-    path = outcome.plan.path;
+    outcome.plan = plan(problem, exact, requested);
+    const RangePath path = outcome.plan.path;
     const Destination destination(problem, path);
     int64_t overflow;
     if (packs) {

@@ -87,7 +87,7 @@ struct RowsKernel {
 };
 
 struct Kernel {
-  unsigned paths;
+  PathSet paths;
   PackedKernel packed;  ///< of the packed families; its functions are null in the others
   RowsKernel rows;      ///< the other way round
 };

@@ -51,11 +51,10 @@ struct Packed {
   template <class Arithmetic, class... Others, class Body>
   MPMML_INLINE void with_arithmetic(RangePath path, Body body) {
     if constexpr (sizeof...(Others) > 0) {
-      constexpr unsigned own = paths_of<Arithmetic>();
-      if (!((own >> static_cast<unsigned>(path)) & 1u)) return with_arithmetic<Others...>(path, body);
+      if (!Arithmetic::paths.has(path)) return with_arithmetic<Others...>(path, body);
     }
-    constexpr Arithmetic direct = Arithmetic::for_path(RangePath::kDirect);
-    constexpr Arithmetic other = Arithmetic::for_path(RangePath::kTranslated);
+    constexpr Arithmetic direct = Arithmetic::for_operands(RangePath::kDirect);
+    constexpr Arithmetic other = Arithmetic::for_operands(RangePath::kTranslated);
     body(path == RangePath::kDirect ? direct : other);
   }
 };

@@ -14,109 +14,151 @@ namespace mpmml::cpu::MPMML_ISA {
 /// operand whose lanes are adjacent.
 constexpr int64_t kPackingSteps = 64;
 
-/// What occurs in an operand, gathered lane by lane so that the compiler keeps it in vectors.
-template <class S, int width>
+/// What occurs in an operand, gathered in the elements of a vector.
+template <class S, int n>
 struct Scan {
   using Element = typename S::Element;
+  using V = ShortVector<Element, n>;
   static constexpr Element lowest = std::numeric_limits<Element>::min();
   static constexpr Element highest = std::numeric_limits<Element>::max();
 
-  Element minimum[width];
-  Element maximum[width];
-  Element zeros[width];
+  V minimum = highest - V{};
+  V maximum = lowest - V{};
+  V zeros = V{};
 
-  MPMML_HOST_DEVICE Scan() {
-    for (int lane = 0; lane < width; ++lane) {
-      minimum[lane] = highest;
-      maximum[lane] = lowest;
-      zeros[lane] = 0;
-    }
-  }
-
-  MPMML_HOST_DEVICE void see(int lane, Element x) {
-    const bool is_zero = x == S::zero;
-    const Element low = is_zero ? highest : x;
-    const Element high = is_zero ? lowest : x;
-    minimum[lane] = low < minimum[lane] ? low : minimum[lane];
-    maximum[lane] = high > maximum[lane] ? high : maximum[lane];
-    zeros[lane] |= is_zero ? Element{-1} : Element{0};
+  MPMML_HOST_DEVICE void see(V x) {
+    const V is_zero = x == S::zero;
+    const V low = is_zero ? highest - V{} : x;
+    const V high = is_zero ? lowest - V{} : x;
+    minimum = low < minimum ? low : minimum;
+    maximum = high > maximum ? high : maximum;
+    zeros |= is_zero;
   }
 
   MPMML_HOST_DEVICE void merge_into(Occurring& all) const {
-    for (int lane = 0; lane < width; ++lane) {
-      // Of an extreme value that is the semiring's zero, nothing was seen; the other extreme is a value like others.
-      if (minimum[lane] <= maximum[lane]) {
-        all.minimum = minimum[lane] < all.minimum ? minimum[lane] : all.minimum;
-        all.maximum = maximum[lane] > all.maximum ? maximum[lane] : all.maximum;
+    for (int i = 0; i < n; ++i) {
+      if (minimum[i] <= maximum[i]) {
+        all.minimum = minimum[i] < all.minimum ? minimum[i] : all.minimum;
+        all.maximum = maximum[i] > all.maximum ? maximum[i] : all.maximum;
       }
-      all.has_zero = all.has_zero || zeros[lane] != 0;
+      all.has_zero = all.has_zero || zeros[i] != 0;
     }
   }
 };
 
-/// Packs steps [first_k, end_k) of one panel with `lanes` ≤ width lanes.
-template <class Arithmetic, int width, class Element = typename Arithmetic::Element>
-MPMML_INLINE void pack_steps(const Arithmetic& arithmetic, const Element* source, int64_t lane_stride, int64_t k_stride,
-                             int lanes, int64_t steps, typename Arithmetic::Operand* panel, Occurring& occurring) {
+/// Packs panels of `width` lanes.
+template <class Arithmetic, int width>
+class Packer {
   using S = typename Arithmetic::Semiring;
-  if (lanes == width && lane_stride == 1) {
-    Scan<S, width> scan;
+  using Element = typename Arithmetic::Element;
+  using Operand = typename Arithmetic::Operand;
+  static constexpr Arithmetic arithmetic = Arithmetic::for_operands(RangePath::kTranslated);
+  static constexpr int kLanes = VectorOf<Element>::lanes < width ? VectorOf<Element>::lanes : width;
+
+ public:
+  MPMML_HOST_DEVICE explicit Packer(const Lanes& source)
+      : source_(source), data_(static_cast<const Element*>(source.data)) {}
+
+  /// Packs steps [first_k, end_k) of the panel that starts with lane `first_lane`; `to` is where the first step goes.
+  MPMML_HOST_DEVICE void pack(int64_t first_lane, int64_t first_k, int64_t end_k, Operand* to) {
+    const bool whole = first_lane + width <= source_.lanes;
+    const Element* from = data_ + first_lane * source_.lane_stride + first_k * source_.k_stride;
+    if (whole && source_.lane_stride == 1) {
+      pack_adjacent_lanes(from, end_k - first_k, to);
+    } else if (whole && source_.k_stride == 1 && width % 4 == 0) {
+      const int64_t fours = (end_k - first_k) / 4 * 4;
+      pack_adjacent_steps(from, fours, to);
+      pack_any(from + fours, width, end_k - first_k - fours, to + fours * width);
+    } else {
+      const int64_t lanes = whole ? width : source_.lanes - first_lane;
+      pack_any(from, static_cast<int>(lanes), end_k - first_k, to);
+    }
+  }
+
+  MPMML_HOST_DEVICE Occurring occurring() const {
+    Occurring all{INT64_MAX, INT64_MIN, false};
+    lanes_.merge_into(all);
+    fours_.merge_into(all);
+    ones_.merge_into(all);
+    return all;
+  }
+
+ private:
+  using Four = ShortVector<Element, 4>;
+
+  template <class V>
+  MPMML_HOST_DEVICE static void encode(V x, Operand* to) {
+    if constexpr (std::is_same_v<Operand, Element>) {
+      const V encoded = x == S::zero ? arithmetic.encode(S::zero) - V{} : x;
+      __builtin_memcpy(to, &encoded, sizeof encoded);
+    } else {
+      for (unsigned i = 0; i < sizeof(V) / sizeof(Element); ++i) to[i] = arithmetic.encode(x[i]);
+    }
+  }
+
+  MPMML_HOST_DEVICE void pack_adjacent_lanes(const Element* from, int64_t steps, Operand* to) {
     for (int64_t k = 0; k < steps; ++k) {
-      for (int lane = 0; lane < width; ++lane) {
-        const Element x = source[k * k_stride + lane];
-        scan.see(lane, x);
-        panel[k * width + lane] = arithmetic.encode(x);
+      MPMML_UNROLL
+      for (int lane = 0; lane < width; lane += kLanes) {
+        ShortVector<Element, kLanes> x;
+        __builtin_memcpy(&x, from + k * source_.k_stride + lane, sizeof x);
+        lanes_.see(x);
+        encode(x, to + k * width + lane);
       }
     }
-    scan.merge_into(occurring);
-    return;
   }
-  // Through a buffer that stays in the first-level cache: along k while reading, across lanes while writing.
-  Element buffer[width][kPackingSteps];
-  constexpr int chunk = 16;
-  Scan<S, chunk> scan;
-  for (int lane = 0; lane < lanes; ++lane) {
-    const Element* from = source + lane * lane_stride;
-    int64_t k = 0;
-    if (k_stride == 1) {
-      for (; k + chunk <= steps; k += chunk) {
-        for (int i = 0; i < chunk; ++i) {
-          scan.see(i, from[k + i]);
-          buffer[lane][k + i] = from[k + i];
+
+  /// Transposes blocks of four lanes by four steps.
+  MPMML_HOST_DEVICE void pack_adjacent_steps(const Element* from, int64_t steps, Operand* to) {
+    for (int lane = 0; lane < width; lane += 4) {
+      for (int64_t k = 0; k < steps; k += 4) {
+        Four x[4];
+        MPMML_UNROLL
+        for (int i = 0; i < 4; ++i) {
+          __builtin_memcpy(&x[i], from + (lane + i) * source_.lane_stride + k, sizeof x[i]);
+          fours_.see(x[i]);
         }
+        const Four low01 = shuffle<0, 4, 1, 5>(x[0], x[1]);
+        const Four low23 = shuffle<0, 4, 1, 5>(x[2], x[3]);
+        const Four high01 = shuffle<2, 6, 3, 7>(x[0], x[1]);
+        const Four high23 = shuffle<2, 6, 3, 7>(x[2], x[3]);
+        encode(shuffle<0, 1, 4, 5>(low01, low23), to + k * width + lane);
+        encode(shuffle<2, 3, 6, 7>(low01, low23), to + (k + 1) * width + lane);
+        encode(shuffle<0, 1, 4, 5>(high01, high23), to + (k + 2) * width + lane);
+        encode(shuffle<2, 3, 6, 7>(high01, high23), to + (k + 3) * width + lane);
       }
     }
-    for (; k < steps; ++k) {
-      scan.see(0, from[k * k_stride]);
-      buffer[lane][k] = from[k * k_stride];
+  }
+
+  MPMML_HOST_DEVICE void pack_any(const Element* from, int lanes, int64_t steps, Operand* to) {
+    for (int64_t k = 0; k < steps; ++k) {
+      for (int lane = 0; lane < lanes; ++lane) {
+        const Element x = from[lane * source_.lane_stride + k * source_.k_stride];
+        ones_.see(ShortVector<Element, 1>{x});
+        to[k * width + lane] = arithmetic.encode(x);
+      }
+      for (int lane = lanes; lane < width; ++lane) to[k * width + lane] = arithmetic.encode(S::border_b);
     }
   }
-  scan.merge_into(occurring);
-  for (int64_t k = 0; k < steps; ++k) {
-    for (int lane = 0; lane < lanes; ++lane) panel[k * width + lane] = arithmetic.encode(buffer[lane][k]);
-    for (int lane = lanes; lane < width; ++lane) panel[k * width + lane] = arithmetic.encode(S::border_b);
-  }
-}
+
+  const Lanes source_;
+  const Element* const data_;
+  Scan<S, kLanes> lanes_;
+  Scan<S, 4> fours_;
+  Scan<S, 1> ones_;
+};
 
 template <class Arithmetic, int width>
 static Occurring pack(const PackRequest& request) {
-  using Element = typename Arithmetic::Element;
-  using Operand = typename Arithmetic::Operand;
-  constexpr Arithmetic arithmetic = Arithmetic::for_path(RangePath::kTranslated);
-  const Lanes& source = request.source;
-  Occurring occurring{INT64_MAX, INT64_MIN, false};
-  for (int64_t k = 0; k < source.k; k += kPackingSteps) {
-    const int64_t steps = source.k - k < kPackingSteps ? source.k - k : kPackingSteps;
+  Packer<Arithmetic, width> packer(request.source);
+  auto* panels = static_cast<typename Arithmetic::Operand*>(request.panels);
+  for (int64_t k = 0; k < request.source.k; k += kPackingSteps) {
+    const int64_t end_k = request.source.k - k < kPackingSteps ? request.source.k : k + kPackingSteps;
     for (int64_t panel = request.first_panel; panel < request.end_panel; ++panel) {
-      const int64_t left = source.lanes - panel * width;
-      pack_steps<Arithmetic, width>(
-          arithmetic,
-          static_cast<const Element*>(source.data) + panel * width * source.lane_stride + k * source.k_stride,
-          source.lane_stride, source.k_stride, static_cast<int>(left < width ? left : width), steps,
-          static_cast<Operand*>(request.panels) + (panel * request.padded_k + k) * width, occurring);
+      packer.pack(panel * width, k, end_k, panels + (panel * request.padded_k + k) * width);
     }
   }
-  return occurring;
+  return packer.occurring();
 }
 
 template <int width, class Operand>

@@ -35,7 +35,10 @@ MPMML_INLINE void multiply_tile(const typename Arithmetic::Operand* __restrict a
       for (int i = 0; i < MR; ++i) {
         const Vector<T> element = splat(a[step * MR + i]);
         MPMML_UNROLL
-        for (int j = 0; j < NV; ++j) acc[i][j] = Arithmetic::accumulate(acc[i][j], element, row[j]);
+        for (int j = 0; j < NV; ++j) {
+          acc[i][j] = Arithmetic::accumulate(acc[i][j], element, row[j]);
+          MPMML_OPAQUE(acc[i][j]);
+        }
       }
     }
     a += kStepsAtOnce * MR;

@@ -20,6 +20,16 @@
 #define MPMML_UNROLL _Pragma("GCC unroll 32")
 #endif
 
+// Keeps the compiler from seeing through `v`. Without it GCC regroups the ⊕ of several k-steps into a tree, which
+// takes more registers than there are.
+#if defined(__x86_64__)
+#define MPMML_OPAQUE(v) asm("" : "+v"(v))
+#elif defined(__aarch64__)
+#define MPMML_OPAQUE(v) asm("" : "+w"(v))
+#else
+#define MPMML_OPAQUE(v) static_cast<void>(v)
+#endif
+
 #define MPMML_INLINE static inline __attribute__((always_inline))
 
 namespace mpmml::cpu::MPMML_ISA {
@@ -32,13 +42,16 @@ constexpr int kVectorBytes = 32;
 constexpr int kVectorBytes = 16;
 #endif
 
-template <class T>
+template <class T, int bytes = kVectorBytes>
 struct VectorOf {
-  typedef T type __attribute__((vector_size(kVectorBytes)));
-  static constexpr int lanes = kVectorBytes / sizeof(T);
+  typedef T type __attribute__((vector_size(bytes)));
+  static constexpr int lanes = bytes / sizeof(T);
 };
 template <class T>
 using Vector = typename VectorOf<T>::type;
+template <class T, int lanes>
+using ShortVector = typename VectorOf<T, lanes * sizeof(T)>::type;
+
 
 template <class T>
 MPMML_INLINE Vector<T> load(const T* from) {
@@ -55,6 +68,16 @@ MPMML_INLINE void store(T* to, Vector<T> v) {
 template <class T>
 MPMML_INLINE Vector<T> splat(T x) {
   return x - Vector<T>{};
+}
+
+/// The elements of x and y (which count on from x's last) in this order.
+template <int... order, class V>
+MPMML_INLINE V shuffle(V x, V y) {
+#if defined(__clang__)
+  return __builtin_shufflevector(x, y, order...);
+#else
+  return __builtin_shuffle(x, y, V{order...});
+#endif
 }
 
 }  // namespace mpmml::cpu::MPMML_ISA

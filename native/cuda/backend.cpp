@@ -46,9 +46,9 @@ void throw_if_cancelled(const Problem& problem) {
   if (problem.is_cancelled()) throw Error(ErrorCode::kAborted, "the product was given up before it was complete");
 }
 
-RangePath path_of(const Problem& problem, const ScanResult& a, const ScanResult& b) {
+PathSet exact_paths_of(const Problem& problem, const ValueRange& a, const ValueRange& b) {
   return with_semiring(problem.semiring, problem.dtype, [&](auto semiring) {
-    return choose_path<decltype(semiring)>(a.range(), b.range(), problem.overflow);
+    return exact_paths<decltype(semiring)>(a, b, problem.overflow);
   });
 }
 
@@ -112,8 +112,9 @@ Outcome CudaBackend::run(const Problem& problem, int device, const Variant* requ
   lane->synchronize();
   throw_if_cancelled(problem);
 
+  const ValueRange range_a = results->a.range(), range_b = results->b.range();
   Outcome outcome;
-  outcome.plan = make_plan(problem, path_of(problem, results->a, results->b), variants_, requested,
+  outcome.plan = make_plan(problem, exact_paths_of(problem, range_a, range_b), variants_, requested,
                            [](const Variant&) { return std::string(); });
   const DeviceBuffer c(problem.outputs() * static_cast<int64_t>(bytes), device, stream);
   Launch launch{};
@@ -127,6 +128,8 @@ Outcome CudaBackend::run(const Problem& problem, int device, const Variant* requ
   launch.c = {c.get(), launch.m, launch.n, launch.n, 1, launch.m * launch.n};
   launch.element_bytes = bytes;
   launch.path = outcome.plan.path;
+  launch.range_a = range_a;
+  launch.range_b = range_b;
   launch.overflow = problem.overflow == OverflowPolicy::kThrow ? &remote->overflow : nullptr;
   launch.stream = stream;
   lane->mark(kPlanned);

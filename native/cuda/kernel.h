@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/problem.h"
+#include "core/range.h"
 #include "core/variant.h"
 
 namespace mpmml::cuda {
@@ -21,13 +22,14 @@ struct Launch {
   MutableMatrixView c;
   size_t element_bytes;
   RangePath path;
+  ValueRange range_a, range_b;
   /// Smallest linear index of a result that overflowed, ~0 where none did; null where nobody asks.
   unsigned long long* overflow;
   cudaStream_t stream;
 };
 
 struct Kernel {
-  unsigned paths;
+  PathSet paths;
   void (*launch)(const Launch&);
   /// The __global__ function that runs `path`, for the runtime's queries.
   const void* (*function)(RangePath path);
@@ -41,16 +43,15 @@ struct KernelVariant {
 /// The registry rows of the CUDA backend, in the table's order.
 const std::vector<KernelVariant>& kernel_variants();
 
-/// Calls `body` with the first of `Arithmetics` that runs `path`.
+/// Calls `body` with that of `Arithmetics` that carries out the launch's path.
 template <class... Arithmetics, class Body>
-void for_arithmetic(RangePath path, Body&& body) {
-  bool found = false;
-  const auto consider = [&](auto arithmetic) {
-    if (found || !decltype(arithmetic)::runs(path)) return;
-    found = true;
-    body(arithmetic);
+void for_arithmetic(const Launch& launch, Body&& body) {
+  const auto consider = [&](auto* type) {
+    using Arithmetic = std::remove_pointer_t<decltype(type)>;
+    if (!Arithmetic::paths.has(launch.path)) return;
+    body(Arithmetic::for_operands(launch.path, launch.range_a, launch.range_b));
   };
-  (consider(Arithmetics::for_path(path)), ...);
+  (consider(static_cast<Arithmetics*>(nullptr)), ...);
 }
 
 /// Calls `body` with parts of the launch that have no more instances than a grid's third dimension can hold.

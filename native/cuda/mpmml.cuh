@@ -49,7 +49,7 @@ struct Mpmml {
   template <class... Arithmetics>
   static void launch(const Launch& launch) {
     const int64_t tiles = ((launch.m + kTileM - 1) / kTileM) * ((launch.n + kTileN - 1) / kTileN);
-    for_arithmetic<Arithmetics...>(launch.path, [&](auto arithmetic) {
+    for_arithmetic<Arithmetics...>(launch, [&](auto arithmetic) {
       for_instances(launch, [&](const Launch& part) {
         const dim3 grid(static_cast<unsigned>(tiles), 1, static_cast<unsigned>(part.batch));
         mpmml_kernel<Mpmml, decltype(arithmetic)><<<grid, kThreads, 0, part.stream>>>(part, arithmetic);
@@ -61,7 +61,9 @@ struct Mpmml {
   template <class... Arithmetics>
   static const void* function(RangePath path) {
     const void* kernel = nullptr;
-    for_arithmetic<Arithmetics...>(path, [&](auto arithmetic) {
+    Launch launch{};
+    launch.path = path;
+    for_arithmetic<Arithmetics...>(launch, [&](auto arithmetic) {
       kernel = reinterpret_cast<const void*>(&mpmml_kernel<Mpmml, decltype(arithmetic)>);
     });
     return kernel;
