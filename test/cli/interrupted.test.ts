@@ -51,10 +51,11 @@ describe('a signal', () => {
     ['SIGTERM', 143],
     ['SIGHUP', 129],
   ])('%s during a product ends it with %i and no file', async (signal, expected) => {
-    // Long enough in the naive variant to be interrupted for certain.
-    const size = 1600
-    const values = new Int32Array(size * size).fill(3)
-    writeNumbers(path('a.npy'), [size, size], values)
+    // Ten seconds and more in the naive variant: long enough to be interrupted for certain.
+    const size = 2500
+    if (!existsSync(path('square.npy'))) {
+      writeNumbers(path('square.npy'), [size, size], new Int32Array(size * size).fill(3))
+    }
     const [naive] = await json([
       'variants',
       '--family',
@@ -66,9 +67,17 @@ describe('a signal', () => {
     ])
     const folder = path(`signal-${signal}`)
     mkdirSync(folder)
-    const args = ['multiply', path('a.npy'), path('a.npy'), '-o', `${folder}/c.npy`, '--variant', naive.name]
+    const args = [
+      'multiply',
+      path('square.npy'),
+      path('square.npy'),
+      '-o',
+      `${folder}/c.npy`,
+      '--variant',
+      naive.name,
+    ]
     const { status, stdout, stderr } = await mpmml(args, {
-      started: (child) => setTimeout(() => child.kill(signal), 1000),
+      started: (child) => setTimeout(() => child.kill(signal), 1500),
     })
     expect(stderr).toBe('mpmml: interrupted\n')
     expect(stdout).toBe('')
