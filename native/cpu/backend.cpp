@@ -110,8 +110,9 @@ class CpuBackend final : public Backend {
   }
 
   Plan plan(const Problem& problem, PathSet exact, const Variant* requested) const {
-    return make_plan(problem, exact, chosen_variants_, requested,
-                     [this](const Variant& variant) { return refusal(variant); });
+    return make_plan(problem, exact, chosen_variants_, requested, [this](const Variant& variant, RangePath path) {
+      return Judgement{refusal(variant), static_cast<double>(path)};
+    });
   }
 
   static PathSet exact_paths_of(const Problem& problem, const ValueRange& a, const ValueRange& b) {

@@ -30,24 +30,27 @@ struct Occurring {
   bool has_zero;
 };
 
-/// Panels of a packed operand: panel p holds `width` lanes (MR rows of A or NR columns of B), k-major; lanes past the
-/// operand's last hold border elements.
+/// A packed operand: slabs of KC k-steps, in each of them panels of `width` lanes (MR rows of A or NR columns of B), in
+/// each of them k-major. Lanes past the operand's last and steps past k hold border elements. What a block of C reads
+/// of a slab lies together.
 struct PackRequest {
   Lanes source;
   int64_t first_panel;
   int64_t end_panel;
-  void* panels;      ///< panel 0
+  void* packed;
+  int64_t panels;    ///< of the whole operand
   int64_t padded_k;  ///< k rounded up to PackedKernel::k_multiple
+  int64_t KC;        ///< a multiple of it as well
 };
 
-/// A slab of k-steps of a block of C: rows × cols results from whole panels.
+/// One slab's part of a block of C: rows × cols results from whole panels.
 struct BlockRequest {
   RangePath path;
-  const void* a;  ///< the panel of the block's first row
+  const void* a;  ///< in the slab, the panel of the block's first row
   const void* b;
-  int64_t padded_k;
-  int64_t first_k;
-  int64_t end_k;
+  int64_t steps;  ///< of the slab
+  bool starts;    ///< whether the slab is the first one
+  bool ends;      ///< whether it is the last one
   int64_t rows;
   int64_t cols;
   /// Tiles of MR × NR accumulators that are carried from slab to slab; null where there is one slab.

@@ -34,7 +34,7 @@ struct Naive {
   static int64_t multiply(const Problem& problem, RangePath path, const MutableMatrixView& c, int64_t batch,
                           int64_t first_row, int64_t end_row) {
     return Exact::paths.has(path) ? multiply_rows<Exact>(problem, c, batch, first_row, end_row)
-                             : multiply_rows<Modular>(problem, c, batch, first_row, end_row);
+                                  : multiply_rows<Modular>(problem, c, batch, first_row, end_row);
   }
 
   template <class Arithmetic>

@@ -10,9 +10,9 @@
 
 namespace mpmml::cpu::MPMML_ISA {
 
-/// k-steps that are packed of one panel before the next panel's turn: panels side by side share cache lines of an
-/// operand whose lanes are adjacent.
-constexpr int64_t kPackingSteps = 64;
+/// k-steps that are packed of one panel before the next panel's turn, where an operand's lanes are adjacent in memory:
+/// as many streams as the hardware prefetchers follow.
+constexpr int64_t kPackingSteps = 8;
 
 /// What occurs in an operand, gathered in the elements of a vector.
 template <class S, int n>
@@ -148,14 +148,25 @@ class Packer {
   Scan<S, 1> ones_;
 };
 
+/// Where step k of a panel is in a packed operand, in elements.
+template <int width>
+MPMML_INLINE int64_t offset_of(const PackRequest& request, int64_t panel, int64_t k) {
+  const int64_t slab = k / request.KC * request.KC;
+  const int64_t steps = request.padded_k - slab < request.KC ? request.padded_k - slab : request.KC;
+  return (slab * request.panels + panel * steps + k - slab) * width;
+}
+
 template <class Arithmetic, int width>
 static Occurring pack(const PackRequest& request) {
   Packer<Arithmetic, width> packer(request.source);
-  auto* panels = static_cast<typename Arithmetic::Operand*>(request.panels);
-  for (int64_t k = 0; k < request.source.k; k += kPackingSteps) {
-    const int64_t end_k = request.source.k - k < kPackingSteps ? request.source.k : k + kPackingSteps;
+  auto* packed = static_cast<typename Arithmetic::Operand*>(request.packed);
+  const int64_t most = request.source.lane_stride == 1 ? kPackingSteps : request.KC;
+  for (int64_t k = 0, end_k; k < request.source.k; k = end_k) {
+    const int64_t end_slab = (k / request.KC + 1) * request.KC;
+    end_k = k + most < end_slab ? k + most : end_slab;
+    if (end_k > request.source.k) end_k = request.source.k;
     for (int64_t panel = request.first_panel; panel < request.end_panel; ++panel) {
-      packer.pack(panel * width, k, end_k, panels + (panel * request.padded_k + k) * width);
+      packer.pack(panel * width, k, end_k, packed + offset_of<width>(request, panel, k));
     }
   }
   return packer.occurring();
@@ -163,9 +174,10 @@ static Occurring pack(const PackRequest& request) {
 
 template <int width, class Operand>
 MPMML_INLINE void fill_border(const PackRequest& request, Operand border) {
-  for (int64_t panel = request.first_panel; panel < request.end_panel; ++panel) {
-    Operand* steps = static_cast<Operand*>(request.panels) + panel * request.padded_k * width;
-    for (int64_t i = request.source.k * width; i < request.padded_k * width; ++i) steps[i] = border;
+  const int64_t count = (request.padded_k - request.source.k) * width;
+  for (int64_t panel = request.first_panel; count > 0 && panel < request.end_panel; ++panel) {
+    Operand* steps = static_cast<Operand*>(request.packed) + offset_of<width>(request, panel, request.source.k);
+    for (int64_t i = 0; i < count; ++i) steps[i] = border;
   }
 }
 

@@ -5,7 +5,6 @@
 #include <mutex>
 
 #include "core/status.h"
-#include "cpu/blocking.h"
 #include "cpu/threads.h"
 
 namespace mpmml::cpu {
@@ -78,6 +77,7 @@ PackedOperands::PackedOperands(const Problem& problem, const PackedKernel& kerne
     : problem_(problem),
       kernel_(kernel),
       padded_k_(ceil_div(problem.k(), kernel.k_multiple) * kernel.k_multiple),
+      blocking_(choose_blocking(kernel, problem.m(), problem.n(), padded_k_, problem.batch, thread_count())),
       a_(describe(problem.a, false)),
       b_(describe(problem.b, true)),
       data_a_(static_cast<size_t>(a_.item_bytes * a_.items)),
@@ -94,7 +94,9 @@ PackRequest PackedOperands::request(const Operand& operand, int64_t item, void* 
           0,
           operand.panels_per_item,
           static_cast<char*>(data) + item * operand.item_bytes,
-          padded_k_};
+          operand.panels_per_item,
+          padded_k_,
+          blocking_.KC};
 }
 
 void PackedOperands::pack(const Operand& operand, void* data, ValueRange& range) const {
@@ -124,6 +126,10 @@ void PackedOperands::fill_border(const Operand& operand, void* data, RangePath p
   }
 }
 
+const char* PackedOperands::item(const Operand& operand, const Workspace& data, int64_t batch) const {
+  return static_cast<const char*>(data.data()) + (operand.items == 1 ? 0 : batch * operand.item_bytes);
+}
+
 int64_t PackedOperands::multiply(RangePath path, const MutableMatrixView& c) const {
   if (padded_k_ > problem_.k()) {
     fill_border(a_, data_a_.data(), path);
@@ -131,28 +137,24 @@ int64_t PackedOperands::multiply(RangePath path, const MutableMatrixView& c) con
   }
   const int64_t m = problem_.m();
   const int64_t n = problem_.n();
-  const Blocking blocking = choose_blocking(kernel_, m, n, padded_k_, problem_.batch, thread_count());
-  const int64_t blocks_m = ceil_div(m, blocking.MC);
-  const int64_t blocks_n = ceil_div(n, blocking.NC);
+  const int64_t blocks_m = ceil_div(m, blocking_.MC);
+  const int64_t blocks_n = ceil_div(n, blocking_.NC);
   const int64_t blocks = blocks_m * blocks_n;
-  const bool in_slabs = blocking.KC < padded_k_;
+  const bool in_slabs = blocking_.KC < padded_k_;
   const MatrixView& c0 = problem_.c0;
   constexpr int64_t size = sizeof(int32_t);
   FirstIndex overflow;
   auto block = [&](int64_t index, void* accumulators) {
     const int64_t batch = index / blocks;
     // Threads side by side share columns of B.
-    const int64_t row = index % blocks % blocks_m * blocking.MC;
-    const int64_t col = index % blocks / blocks_m * blocking.NC;
+    const int64_t row = index % blocks % blocks_m * blocking_.MC;
+    const int64_t col = index % blocks / blocks_m * blocking_.NC;
     BlockRequest request{};
     request.path = path;
-    request.a = static_cast<const char*>(data_a_.data()) + (a_.items == 1 ? 0 : batch * a_.item_bytes) +
-                row * padded_k_ * kernel_.operand_size;
-    request.b = static_cast<const char*>(data_b_.data()) + (b_.items == 1 ? 0 : batch * b_.item_bytes) +
-                col * padded_k_ * kernel_.operand_size;
-    request.padded_k = padded_k_;
-    request.rows = std::min(blocking.MC, m - row);
-    request.cols = std::min(blocking.NC, n - col);
+    const char* a = item(a_, data_a_, batch);
+    const char* b = item(b_, data_b_, batch);
+    request.rows = std::min(blocking_.MC, m - row);
+    request.cols = std::min(blocking_.NC, n - col);
     request.accumulators = accumulators;
     if (c0.data) {
       request.c0 = static_cast<const char*>(c0.data) +
@@ -163,9 +165,13 @@ int64_t PackedOperands::multiply(RangePath path, const MutableMatrixView& c) con
     request.c = static_cast<char*>(c.data) + (batch * c.batch_stride + row * c.row_stride + col * c.col_stride) * size;
     request.c_row_stride = c.row_stride;
     request.c_col_stride = c.col_stride;
-    for (; request.first_k < padded_k_; request.first_k = request.end_k) {
-      if (request.first_k > 0) check_cancelled(problem_);
-      request.end_k = std::min(padded_k_, request.first_k + blocking.KC);
+    for (int64_t k = 0; k < padded_k_; k += blocking_.KC) {
+      if (k > 0) check_cancelled(problem_);
+      request.steps = std::min(blocking_.KC, padded_k_ - k);
+      request.starts = k == 0;
+      request.ends = k + request.steps == padded_k_;
+      request.a = a + (k * a_.panels_per_item * a_.width + row * request.steps) * kernel_.operand_size;
+      request.b = b + (k * b_.panels_per_item * b_.width + col * request.steps) * kernel_.operand_size;
       const int64_t found = kernel_.multiply(request);
       if (found != kNoOverflow) {
         overflow.report((batch * m + row + found / request.cols) * n + col + found % request.cols);
@@ -178,7 +184,7 @@ int64_t PackedOperands::multiply(RangePath path, const MutableMatrixView& c) con
       for (int64_t index = first; index < end; ++index) block(index, nullptr);
       return;
     }
-    const Workspace accumulators(static_cast<size_t>(blocking.MC * blocking.NC * kernel_.accumulator_size));
+    const Workspace accumulators(static_cast<size_t>(blocking_.MC * blocking_.NC * kernel_.accumulator_size));
     for (int64_t index = first; index < end; ++index) block(index, accumulators.data());
   });
   return overflow.value();

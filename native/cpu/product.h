@@ -2,6 +2,7 @@
 #pragma once
 #include "core/backend.h"
 #include "core/range.h"
+#include "cpu/blocking.h"
 #include "cpu/kernel.h"
 #include "cpu/workspace.h"
 
@@ -40,6 +41,7 @@ class PackedOperands {
   const Problem& problem_;
   const PackedKernel& kernel_;
   int64_t padded_k_;
+  Blocking blocking_;
   Operand a_;
   Operand b_;
   Workspace data_a_;

@@ -8,6 +8,7 @@ namespace mpmml::cpu::MPMML_ISA {
 
 /// k-steps in one round of the micro-kernel's loop; panels are padded to a multiple of it with border elements.
 constexpr int kStepsAtOnce = 4;
+constexpr int kCacheLine = 64;
 
 /// tile ⊕= panel of A ⊗ panel of B over `k` steps; `tile` is MR × NR, and starts from `initial` where `starts`.
 template <class Arithmetic, int MR, int NR>
@@ -92,6 +93,11 @@ MPMML_INLINE int64_t find_overflow(const Arithmetic& arithmetic, const typename 
   return -1;
 }
 
+/// Hints that `bytes` from `from` on are read soon.
+MPMML_INLINE void prefetch(const void* from, int64_t bytes) {
+  for (int64_t byte = 0; byte < bytes; byte += kCacheLine) __builtin_prefetch(static_cast<const char*>(from) + byte);
+}
+
 template <int MR, int NR, class Arithmetic>
 MPMML_INLINE int64_t multiply_block(const Arithmetic& arithmetic, const BlockRequest& block) {
   using Element = typename Arithmetic::Element;
@@ -101,16 +107,17 @@ MPMML_INLINE int64_t multiply_block(const Arithmetic& arithmetic, const BlockReq
   const int64_t row_panels = (block.rows + MR - 1) / MR;
   int64_t first_overflow = kNoOverflow;
   for (int64_t col = 0; col < block.cols; col += NR) {
-    const auto* b = static_cast<const Operand*>(block.b) + col * block.padded_k + block.first_k * NR;
+    const auto* b = static_cast<const Operand*>(block.b) + col * block.steps;
     for (int64_t row = 0; row < block.rows; row += MR) {
-      const auto* a = static_cast<const Operand*>(block.a) + row * block.padded_k + block.first_k * MR;
+      const auto* a = static_cast<const Operand*>(block.a) + row * block.steps;
       Accumulator* tile = local;
       if (block.accumulators) {
         tile = static_cast<Accumulator*>(block.accumulators) + (col / NR * row_panels + row / MR) * MR * NR;
       }
-      multiply_tile<Arithmetic, MR, NR>(a, b, block.end_k - block.first_k, tile, block.first_k == 0,
-                                        arithmetic.initial());
-      if (block.end_k < block.padded_k) continue;
+      // Hardware prefetchers stop at the end of a page, which is about where a panel ends: fetch the next one's start.
+      prefetch(a + MR * block.steps, 4 * kCacheLine);
+      multiply_tile<Arithmetic, MR, NR>(a, b, block.steps, tile, block.starts, arithmetic.initial());
+      if (!block.ends) continue;
       const int64_t rows = block.rows - row < MR ? block.rows - row : MR;
       const int64_t cols = block.cols - col < NR ? block.cols - col : NR;
       const auto* c0 = static_cast<const Element*>(block.c0);

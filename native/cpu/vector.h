@@ -52,7 +52,6 @@ using Vector = typename VectorOf<T>::type;
 template <class T, int lanes>
 using ShortVector = typename VectorOf<T, lanes * sizeof(T)>::type;
 
-
 template <class T>
 MPMML_INLINE Vector<T> load(const T* from) {
   Vector<T> v;
