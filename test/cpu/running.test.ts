@@ -6,4 +6,4 @@ import { runningSuite } from '../support/running-suite.js'
 // The naive product, because the others are done before anything could happen.
 const naive = variants().find(({ family, semiring }) => family === 'naive' && semiring === 'max-plus')!
 
-describe('cpu', () => runningSuite({ size: 500, options: { variant: naive.name } }))
+describe('cpu', () => runningSuite({ size: 900, options: { variant: naive.name } }))

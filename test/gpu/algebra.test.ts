@@ -1,10 +1,11 @@
 /** The whole contract of a product, on a GPU, and that both backends give the same bits. */
 import { describe, expect, it } from 'vitest'
 import { mpmm, mpmmSync } from '../../lib/index.js'
+import { policies, semirings } from '../support/cases.js'
 import { expectError, thrown } from '../support/expect.js'
 import { kindNames, operands } from '../support/generators.js'
 import { withoutCuda } from '../support/machine.js'
-import { policies, productSuite, semirings } from '../support/suite.js'
+import { productSuite } from '../support/suite.js'
 
 const reason = withoutCuda()
 

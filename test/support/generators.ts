@@ -60,6 +60,12 @@ const extremes: Element = ({ random, least, most, zero }) =>
 const lowestInLimit: Element = ({ random, limit }) => -limit + random.integer(0, 3)
 const highestInLimit: Element = ({ random, limit }) => limit - random.integer(0, 3)
 
+/** All values within `spread` of one far from 0; the ends of the spread occur often. */
+const around =
+  (center: number, spread: number): Element =>
+  ({ random }) =>
+    center + (random.chance(0.5) ? random.pick([0, spread]) : random.integer(0, spread))
+
 const zero: Element = (context) => context.zero
 const some =
   (probability: number, element: Element): Element =>
@@ -101,6 +107,11 @@ export const kinds = {
   'high + high, ε': [some(0.2, high), some(0.2, high)],
   'low + high': [low, high],
   extremes: [extremes, extremes],
+  'spreads of 16 bits': [around(-1_000_000_000, 40000), around(900_000_000, 25535)],
+  'spreads beyond 16 bits': [around(1_000_000_000, 40000), around(-900_000_000, 25536)],
+  'spreads of 14 bits, ε': [some(0.2, around(-1_000_000_000, 16383)), some(0.2, around(-900_000_000, 16383))],
+  'spreads of 14 bits, ε in A alone': [some(0.2, around(900_000_000, 16383)), around(900_000_000, 16383)],
+  'spreads beyond 14 bits, ε': [some(0.2, around(300_000_000, 16384)), some(0.2, around(-300_000_000, 9))],
 } satisfies Record<string, [Element, Element]>
 
 export type Kind = keyof typeof kinds
@@ -154,13 +165,13 @@ export function randomMatrix(
   }
 }
 
-/** The path that DESIGN.md §4 prescribes for these operands. */
-export function expectedPath(
+/** The paths on which the product of these operands is exact (DESIGN.md §4, §6), cheapest first. */
+export function exactPaths(
   a: Int32Array,
   b: Int32Array,
   semiring: SemiringName,
   overflow: 'throw' | 'saturate' | 'wrap',
-): 'direct' | 'translated' | 'wide' | 'wrapping' {
+): string[] {
   const [least, most] = finiteRange(semiring)
   const limit = translatedLimit(semiring)
   const range = (data: Int32Array) => {
@@ -174,14 +185,18 @@ export function expectedPath(
         high = Math.max(high, value)
       }
     }
-    return { low, high, hasZero }
+    return { low, high, hasZero, spread: Math.max(high - low, 0) }
   }
   const [x, y] = [range(a), range(b)]
-  if (!x.hasZero && !y.hasZero) {
-    // Without a finite value on one side there are no sums: the comparisons are with infinities, and hold.
-    const fits = !(x.low + y.low < least) && !(x.high + y.high > most)
-    return fits || overflow === 'wrap' ? 'direct' : 'wide'
+  // Without a finite value on one side there are no sums: these comparisons are with infinities, and hold.
+  const fits = !(x.low + y.low < least) && !(x.high + y.high > most)
+  const wraps = overflow === 'wrap'
+  const always = wraps ? 'wrapping' : 'wide'
+  if (x.hasZero || y.hasZero) {
+    const withinLimit = Math.min(x.low, y.low) >= -limit && Math.max(x.high, y.high) <= limit
+    const half = fits && Math.max(x.spread, y.spread) <= 16383
+    return [...(half ? ['half-translated'] : []), ...(withinLimit ? ['translated'] : []), always]
   }
-  if (Math.min(x.low, y.low) >= -limit && Math.max(x.high, y.high) <= limit) return 'translated'
-  return overflow === 'wrap' ? 'wrapping' : 'wide'
+  const half = fits && x.spread + y.spread <= 65535
+  return [...(half ? ['half'] : []), ...(fits || wraps ? ['direct'] : []), always]
 }

@@ -26,7 +26,6 @@ export function runningSuite(slow: { size: number; options: MpmmOptions }): void
     const timer = setInterval(() => ticks++, 1)
     const { timing } = await mpmm(a, b, options)
     clearInterval(timer)
-    expect(timing.totalMs).toBeGreaterThan(20)
     expect(ticks).toBeGreaterThan(timing.totalMs / 10)
   })
 

@@ -1,0 +1,146 @@
+/** The edges of every path: where a cheaper one stops being exact. */
+import { describe, expect, it } from 'vitest'
+import { type MpmmlError, matrix, mpmmSync, type Overflow, zeroOf } from '../../lib/index.js'
+import { policies, semirings } from './cases.js'
+import { expectAgrees } from './expect.js'
+import { translatedLimit } from './generators.js'
+import { finiteRange, oracle } from './oracle.js'
+import { variantWith } from './table.js'
+
+export function edgesOfPaths(backend: 'cpu' | 'cuda'): void {
+  for (const semiring of semirings) {
+    const zero = zeroOf(semiring)
+    const [least, most] = finiteRange(semiring)
+    const limit = translatedLimit(semiring)
+
+    /** Compares with the oracle what `auto` and each accumulator give; the paths that ran, '' where one refuses. */
+    const paths = (a: number[], b: number[], overflow: Overflow = 'throw') => {
+      const [left, right] = [matrix(1, a.length, a), matrix(b.length, 1, b)]
+      const expected = oracle(left, right, { semiring, overflow })
+      const options = { backend, semiring, overflow }
+      expectAgrees(expected, left, right, options)
+      const ran: Record<string, string> = {}
+      for (const accumulator of ['int16', 'int32', 'int64']) {
+        const variant = variantWith(backend, semiring, accumulator)
+        if (!variant) continue
+        try {
+          const { c, path } = mpmmSync(left, right, { ...options, variant: variant.name })
+          expect([...c.data], accumulator).toEqual(expected.overflow ?? [...expected.data])
+          ran[accumulator] = path
+        } catch (error) {
+          const { code } = error as MpmmlError
+          if (code === 'ERR_MPMML_VARIANT') ran[accumulator] = ''
+          else if (code === 'ERR_MPMML_OVERFLOW' && expected.overflow) ran[accumulator] = 'overflow'
+          else throw error
+        }
+      }
+      return ran
+    }
+
+    describe(semiring, () => {
+      it('int32 sums go up to the ends of the finite range', () => {
+        expect(paths([most - 5, 0], [5, 5])).toMatchObject({ int32: 'direct', int64: 'wide' })
+        expect(paths([least + 5, 0], [-5, -5])).toMatchObject({ int32: 'direct', int64: 'wide' })
+        expect(paths([most, most], [0, 0]).int32).toBe('direct')
+        expect(paths([least, least], [0, 0]).int32).toBe('direct')
+      })
+      it('one beyond needs 64 bits', () => {
+        for (const [x, y] of [
+          [most - 5, 6],
+          [least + 5, -6],
+        ] as const) {
+          expect(paths([x, 0], [y, y])).toMatchObject({ int32: '' })
+          expect(paths([x, 0], [y, y], 'saturate')).toMatchObject({ int32: '', int64: 'wide' })
+          expect(paths([x, x], [y, y])).toMatchObject({ int32: '', int64: 'overflow' })
+        }
+      })
+      it('a sum beyond that decides nothing is no error', () => {
+        const [good, bad, step] = semiring === 'max-plus' ? [0, least, -1] : [0, most, 1]
+        expect(paths([bad, good], [step, step])).toMatchObject({ int32: '', int64: 'wide' })
+      })
+      it('int32 sums may wrap where wrapping was asked for', () => {
+        expect(paths([most - 5, 0], [6, 6], 'wrap')).toMatchObject({ int32: 'direct', int64: 'wrapping' })
+        expect(paths([least, least], [least, least], 'wrap')).toMatchObject({
+          int32: 'direct',
+          int64: 'wrapping',
+        })
+      })
+      it.each([
+        ['A', limit],
+        ['A', -limit],
+        ['B', limit],
+        ['B', -limit],
+      ] as const)('int32 sums hold zero with %s up to %i', (side, value) => {
+        const place = (x: number): [number[], number[]] =>
+          side === 'A'
+            ? [
+                [x, zero],
+                [limit, -limit],
+              ]
+            : [
+                [limit, zero],
+                [x, -limit],
+              ]
+        const beyond = value + Math.sign(value)
+        expect(paths(...place(value))).toMatchObject({ int32: 'translated', int64: 'wide' })
+        expect(paths(...place(value), 'wrap')).toMatchObject({ int32: 'translated', int64: 'wrapping' })
+        for (const overflow of policies) expect(paths(...place(beyond), overflow).int32).toBe('')
+      })
+      it('zero is told from the worst sums of finite values', () => {
+        for (const [x, y] of [
+          [limit, limit],
+          [-limit, -limit],
+          [limit, -limit],
+        ] as const) {
+          expect(paths([x, zero, zero], [y, -limit, limit]).int32).toBe('translated')
+          expect(paths([zero, zero], [x, y]).int32).toBe('translated')
+          expect(paths([x, y], [zero, zero]).int32).toBe('translated')
+        }
+      })
+      it('no sum that wraps onto zero becomes finite, and none that saturates becomes zero', () => {
+        for (const target of [2 ** 31, -(2 ** 31), 2 ** 31 - 1, -(2 ** 31) - 1]) {
+          const x = Math.trunc(target / 2)
+          for (const extra of [[], [zero]]) {
+            paths([x, ...extra], [target - x, ...extra], 'wrap')
+            paths([x, ...extra], [target - x, ...extra], 'saturate')
+          }
+        }
+      })
+
+      const without16 = variantWith(backend, semiring, 'int16') === undefined
+      describe.skipIf(without16)(
+        without16 ? '16 bits (skipped: no variant has them here)' : '16 bits',
+        () => {
+          const bases = [
+            [0, 0],
+            [least + 10, 100_000],
+            [most - 80_000, -80_000],
+            [-(2 ** 30), -(2 ** 30) + 100],
+          ] as const
+          it('hold spreads that add up to 65535', () => {
+            for (const [x, y] of bases) {
+              expect(paths([x, x + 40_000], [y + 25_535, y]).int16).toBe('half')
+              expect(paths([x, x + 40_000], [y, y + 25_535]).int16).toBe('half')
+              expect(paths([x, x + 40_000], [y, y + 25_536]).int16).toBe('')
+              expect(paths([x, x + 65_535], [y, y]).int16).toBe('half')
+              expect(paths([x, x], [y, y + 65_536]).int16).toBe('')
+            }
+          })
+          it('hold zero with spreads up to 16383', () => {
+            for (const [x, y] of bases) {
+              expect(paths([x, x + 16_383, zero], [y, y + 16_383, y]).int16).toBe('half-translated')
+              expect(paths([zero, x + 16_383, zero], [y, zero, y + 16_383]).int16).toBe('half-translated')
+              expect(paths([zero, x, x + 16_383], [y, zero, zero]).int16).toBe('half-translated')
+              expect(paths([x, x + 16_384, zero], [y, y, y]).int16).toBe('')
+              expect(paths([x, zero, x], [y, y + 16_384, y]).int16).toBe('')
+            }
+          })
+          it('are not taken where sums leave the finite range', () => {
+            expect(paths([most, most - 1], [1, 1], 'saturate').int16).toBe('')
+            expect(paths([least, least + 1], [-1, -1], 'wrap').int16).toBe('')
+          })
+        },
+      )
+    })
+  }
+}

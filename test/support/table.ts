@@ -1,0 +1,68 @@
+/** What the suites need of the variant table, and of the variants that can run here. */
+import { info, type Overflow, type Semiring, type Variant, variants } from '../../lib/index.js'
+import { exactPaths, type Plain } from './generators.js'
+
+const { families, instructionSets } = (await import(
+  new URL('../../native/variants/table.mjs', import.meta.url).href
+)) as {
+  families: { name: string; automatic: boolean }[]
+  /** Best first. */
+  instructionSets: { name: string }[]
+}
+
+/** The paths that kernels with an accumulator compute on. */
+const pathsByAccumulator: Record<string, string[]> = {
+  int16: ['half', 'half-translated'],
+  int32: ['direct', 'translated'],
+  int64: ['wide', 'wrapping'],
+}
+
+const pathsOf = ({ parameters }: Variant): string[] => pathsByAccumulator[parameters.accumulator as string]!
+
+const isAutomatic = (variant: Variant) =>
+  families.some(({ name, automatic }) => automatic && name === variant.family)
+
+/** Why a variant can't run here at all; undefined where it must run. */
+export function missing({ parameters: { isa } }: Variant): string | undefined {
+  const { simd } = info().cpu
+  const rank = (name: unknown) => instructionSets.findIndex((set) => set.name === name)
+  return rank(isa) < rank(simd) && rank(isa) >= 0 ? `the best instruction set here is ${simd}` : undefined
+}
+
+/** The path on which `variant` must compute this product; undefined where it must refuse it. */
+export function pathOn(variant: Variant, a: Plain, b: Plain, overflow: Overflow): string | undefined {
+  const able = pathsOf(variant)
+  return exactPaths(a.data, b.data, variant.semiring, overflow).find((path) => able.includes(path))
+}
+
+/** The path on which the backend must compute this product unasked. */
+export function automaticPath(
+  backend: 'cpu' | 'cuda',
+  semiring: Semiring,
+  a: Plain,
+  b: Plain,
+  overflow: Overflow,
+): string | undefined {
+  const able = variants()
+    .filter(
+      (variant) => variant.backend === backend && isAutomatic(variant) && missing(variant) === undefined,
+    )
+    .flatMap(pathsOf)
+  return exactPaths(a.data, b.data, semiring, overflow).find((path) => able.includes(path))
+}
+
+/** A variant with this accumulator that can run here. */
+export function variantWith(
+  backend: 'cpu' | 'cuda',
+  semiring: Semiring,
+  accumulator: string,
+): Variant | undefined {
+  return variants().find(
+    (variant) =>
+      variant.backend === backend &&
+      variant.semiring === semiring &&
+      variant.parameters.accumulator === accumulator &&
+      isAutomatic(variant) &&
+      missing(variant) === undefined,
+  )
+}
