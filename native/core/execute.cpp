@@ -93,7 +93,7 @@ Result Engine::execute(const Problem& problem, const Request& request) {
     with_semiring(problem.semiring, problem.dtype,
                   [&](auto semiring) { fill_without_product<decltype(semiring)>(problem); });
     result.outcome.plan = make_plan(problem, exact_without_values(), backend.variants(), request.variant,
-                                    [](const Variant&) { return std::string(); });
+                                    [](const Variant&, RangePath) { return Judgement{}; });
     return result;
   }
   if (choice.backend == BackendKind::kCuda) {

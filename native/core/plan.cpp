@@ -30,22 +30,26 @@ void check_requested(const Problem& problem, const Variant& variant) {
 }
 
 Plan make_plan(const Problem& problem, PathSet exact, const std::vector<const Variant*>& variants,
-               const Variant* requested, const Refusal& refusal) {
+               const Variant* requested, const Judge& judge) {
   if (requested) {
     check_requested(problem, *requested);
     const std::optional<RangePath> path = common_path(*requested, exact);
-    const std::string reason =
-        path ? refusal(*requested)
+    const std::string refusal =
+        path ? judge(*requested, *path).refusal
              : "sums of these values don't fit its accumulator; leave `variant` out, or choose one with a wider one";
-    if (reason.empty()) return {requested, *path};
-    throw Error(ErrorCode::kVariant, "variant " + std::string(requested->name) + " can't run this product: " + reason);
+    if (refusal.empty()) return {requested, *path};
+    throw Error(ErrorCode::kVariant, "variant " + std::string(requested->name) + " can't run this product: " + refusal);
   }
   Plan plan{};
+  double least = 0;
   for (const Variant* variant : variants) {
     if (!variant->automatic || !computes(*variant, problem)) continue;
     const std::optional<RangePath> path = common_path(*variant, exact);
-    if (!path || (plan.variant && *path >= plan.path) || !refusal(*variant).empty()) continue;
+    if (!path) continue;
+    const Judgement judgement = judge(*variant, *path);
+    if (!judgement.refusal.empty() || (plan.variant && judgement.cost >= least)) continue;
     plan = {variant, *path};
+    least = judgement.cost;
   }
   if (plan.variant) return plan;
   throw Error(ErrorCode::kVariant, "no variant of this build runs a " + std::string(semiring_name(problem.semiring)) +

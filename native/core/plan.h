@@ -14,14 +14,19 @@ struct Plan {
   RangePath path;
 };
 
-/// Why a variant can't run the product on this device beyond what its row says; empty where it can.
-using Refusal = std::function<std::string(const Variant&)>;
+/// What a backend says of a variant for a product on a device: why it can't run it, beyond what its row says (empty
+/// where it can), and how long it would take, in any unit.
+struct Judgement {
+  std::string refusal;
+  double cost;
+};
+using Judge = std::function<Judgement(const Variant&, RangePath)>;
 
-/// On the cheapest of the paths that are exact for the product, the first automatic variant of `variants` (the table's
-/// order is the order of preference) that runs it; or exactly `requested` where it isn't null.
+/// The variant of least cost among the automatic ones of `variants` (of equals the first in the table), each on the
+/// cheapest path that is exact for the product; or exactly `requested` where it isn't null.
 /// Throws Error(kVariant) where none does, or where `requested` can't run this product: never a substitute.
 Plan make_plan(const Problem& problem, PathSet exact, const std::vector<const Variant*>& variants,
-               const Variant* requested, const Refusal& refusal);
+               const Variant* requested, const Judge& judge);
 
 /// Throws Error(kVariant) where `variant` is of another semiring or element type than the product: what can be said
 /// before any value has been seen.

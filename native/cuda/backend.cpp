@@ -4,6 +4,7 @@
 
 #include "core/dispatch.h"
 #include "core/status.h"
+#include "cuda/cost.h"
 #include "cuda/device.h"
 #include "cuda/error.h"
 #include "cuda/kernel.h"
@@ -15,7 +16,7 @@ namespace mpmml::cuda {
 namespace {
 
 /// The points of a lane that the times of a call lie between.
-enum Mark { kStart, kUploaded, kScanned, kPlanned, kComputed, kDownloaded };
+enum Mark { kStart, kUploaded, kScanned, kPlanned, kPrepared, kComputed, kDownloaded };
 static_assert(kDownloaded < Lane::kMarks, "a lane has an event for each mark");
 
 /// Small results of a call: on the device, and in the lane's pinned memory.
@@ -28,6 +29,9 @@ static_assert(sizeof(Results) <= Lane::kResultBytes, "the results fit the lane's
 constexpr unsigned long long kNoOverflow = ~0ull;
 
 size_t element_bytes(DataType) { return sizeof(int32_t); }
+
+// How much longer the planner takes a kernel to run where its instructions are emulated.
+constexpr double kSlowedDown = 8;
 
 int64_t dense_bytes(const Problem& problem, const MatrixView& view) {
   if (!view.data) return 0;
@@ -65,6 +69,8 @@ class CudaBackend : public Backend {
   Outcome run(const Problem& problem, int device, const Variant* requested) override;
 
  private:
+  Judgement judge(const Variant& variant, RangePath path, const Problem& problem, int device);
+
   static const Kernel& kernel_of(const Variant& variant) {
     for (const KernelVariant& row : kernel_variants()) {
       if (&row.variant == &variant) return *row.kernel;
@@ -86,6 +92,20 @@ std::string CudaBackend::refuses(const Problem& problem, int device) {
   return "the operands and the result need " + in_mebibytes(needed) + " of device memory, device " +
          std::to_string(device) + " has " + in_mebibytes(available) +
          " free: multiply blocks of the matrices, or choose backend 'cpu'";
+}
+
+Judgement CudaBackend::judge(const Variant& variant, RangePath path, const Problem& problem, int device) {
+  const Kernel& kernel = kernel_of(variant);
+  const DeviceLimits limits = device_limits(device);
+  const int blocks = kernel.shape.shared_bytes <= limits.shared_bytes_per_block ? resident_blocks(kernel, path, device) : 0;
+  if (blocks == 0) {
+    return {"a block of it needs " + std::to_string(kernel.shape.shared_bytes) + " bytes of shared memory, device " +
+                std::to_string(device) + " has " + std::to_string(limits.shared_bytes_per_block),
+            0};
+  }
+  double clocks = estimate_clocks(kernel.shape, kernel.prepare != nullptr, problem, limits, blocks);
+  if (limits.capability < kernel.shape.full_speed_from) clocks *= kSlowedDown;
+  return {{}, clocks};
 }
 
 Outcome CudaBackend::run(const Problem& problem, int device, const Variant* requested) {
@@ -114,8 +134,10 @@ Outcome CudaBackend::run(const Problem& problem, int device, const Variant* requ
 
   const ValueRange range_a = results->a.range(), range_b = results->b.range();
   Outcome outcome;
-  outcome.plan = make_plan(problem, exact_paths_of(problem, range_a, range_b), variants_, requested,
-                           [](const Variant&) { return std::string(); });
+  outcome.plan = make_plan(
+      problem, exact_paths_of(problem, range_a, range_b), variants_, requested,
+      [&](const Variant& variant, RangePath path) { return judge(variant, path, problem, device); });
+  const Kernel& kernel = kernel_of(*outcome.plan.variant);
   const DeviceBuffer c(problem.outputs() * static_cast<int64_t>(bytes), device, stream);
   Launch launch{};
   launch.batch = problem.batch;
@@ -132,8 +154,15 @@ Outcome CudaBackend::run(const Problem& problem, int device, const Variant* requ
   launch.range_b = range_b;
   launch.overflow = problem.overflow == OverflowPolicy::kThrow ? &remote->overflow : nullptr;
   launch.stream = stream;
+  DeviceBuffer workspace;
+  if (kernel.workspace_bytes) {
+    workspace = DeviceBuffer(kernel.workspace_bytes(launch), device, stream);
+    launch.workspace = workspace.get();
+  }
   lane->mark(kPlanned);
-  kernel_of(*outcome.plan.variant).launch(launch);
+  if (kernel.prepare) kernel.prepare(launch);
+  lane->mark(kPrepared);
+  kernel.launch(launch);
   lane->mark(kComputed);
   MPMML_CUDA(cudaMemcpyAsync(&results->overflow, &remote->overflow, sizeof(results->overflow), cudaMemcpyDeviceToHost,
                              stream));
@@ -147,8 +176,8 @@ Outcome CudaBackend::run(const Problem& problem, int device, const Variant* requ
   lane->mark(kDownloaded);
   lane->synchronize();
   outcome.timing.h2d = lane->elapsed(kStart, kUploaded);
-  outcome.timing.analysis = lane->elapsed(kUploaded, kScanned);
-  outcome.timing.kernel = lane->elapsed(kPlanned, kComputed);
+  outcome.timing.analysis = lane->elapsed(kUploaded, kScanned) + lane->elapsed(kPlanned, kPrepared);
+  outcome.timing.kernel = lane->elapsed(kPrepared, kComputed);
   outcome.timing.d2h = lane->elapsed(kComputed, kDownloaded);
   return outcome;
 }

@@ -5,6 +5,9 @@
 #include <variant>
 #include <vector>
 
+#include "cuda/cost.h"
+#include "cuda/kernel.h"
+
 namespace mpmml::cuda {
 
 /// Why `device` can't be used; empty where it can. `architectures` are those of the build, for the message.
@@ -12,6 +15,13 @@ std::string unusable(int device, const std::string& architectures);
 
 /// "13.0", the CUDA version that the driver supports; empty where there is no driver.
 std::string driver_version();
+
+/// What the planner needs to know of a usable device. Asked for once.
+DeviceLimits device_limits(int device);
+
+/// Blocks of the kernel that runs `path` which fit a multiprocessor of `device` at a time; 0 where none does. Makes the
+/// device current. Asked for once.
+int resident_blocks(const Kernel& kernel, RangePath path, int device);
 
 using Property = std::pair<const char*, std::variant<double, std::string>>;
 

@@ -23,16 +23,33 @@ struct Launch {
   size_t element_bytes;
   RangePath path;
   ValueRange range_a, range_b;
+  void* workspace;  ///< Kernel::workspace_bytes of device memory
   /// Smallest linear index of a result that overflowed, ~0 where none did; null where nobody asks.
   unsigned long long* overflow;
   cudaStream_t stream;
 };
 
+/// What the planner weighs a kernel by (cost.h).
+struct KernelShape {
+  int tile_m, tile_n, tile_k;  ///< of C, and the multiple that K is rounded up to; in elements
+  int threads;                 ///< of a block
+  int shared_bytes;            ///< dynamic shared memory of a block
+  /// Steps a clock and multiprocessor that the kernel sustains on large products, measured on an H200; on other GPUs
+  /// only their ratios count.
+  double steps_per_clock;
+  int full_speed_from;  ///< compute capability (90 is 9.0) below which the planner leaves the kernel alone
+};
+
 struct Kernel {
   PathSet paths;
+  KernelShape shape;
   void (*launch)(const Launch&);
   /// The __global__ function that runs `path`, for the runtime's queries.
   const void* (*function)(RangePath path);
+  /// Device memory that the kernel needs beside the operands and C; null where none.
+  int64_t (*workspace_bytes)(const Launch&);
+  /// Queues what must run before launch(), such as packing; null where nothing.
+  void (*prepare)(const Launch&);
 };
 
 struct KernelVariant {

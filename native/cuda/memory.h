@@ -37,7 +37,7 @@ class DeviceBuffer {
 /// A stream with its events. Calls that run at the same time have one each; idle ones are kept for the next call.
 class Lane {
  public:
-  static constexpr int kMarks = 6;
+  static constexpr int kMarks = 7;
   static constexpr int kResultBytes = 256;
 
   explicit Lane(int device);

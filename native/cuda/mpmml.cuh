@@ -43,7 +43,13 @@ struct Mpmml {
 
   template <class... Arithmetics>
   static constexpr Kernel kernel() {
-    return {paths_of<Arithmetics...>(), &launch<Arithmetics...>, &function<Arithmetics...>};
+    constexpr bool kWide = (sizeof(typename Arithmetics::Accumulator) + ...) > sizeof...(Arithmetics) * 4;
+    Kernel kernel{};
+    kernel.paths = paths_of<Arithmetics...>();
+    kernel.shape = {kTileM, kTileN, S, kThreads, 0, kWide ? 11.0 : 51.0, 0};
+    kernel.launch = &launch<Arithmetics...>;
+    kernel.function = &function<Arithmetics...>;
+    return kernel;
   }
 
   template <class... Arithmetics>

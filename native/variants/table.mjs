@@ -35,11 +35,12 @@ export const instructionSets = [
 
 /** Accumulators: the arithmetics of core/arithmetic.h that a kernel with this accumulator is instantiated over. */
 export const accumulators = {
+  uint16: ['Half'],
   int32: ['Narrow'],
   int64: ['Wide', 'Wrapping'],
 }
 
-const accumulatorSuffix = (p) => (p.accumulator === 'int64' ? '_acc64' : '')
+const accumulatorSuffix = (p) => ({ uint16: '_acc16', int32: '', int64: '_acc64' })[p.accumulator]
 
 /**
  * Kernel families. `parameters` lists the parameters in the order of the template's arguments (the accumulator and
@@ -47,6 +48,22 @@ const accumulatorSuffix = (p) => (p.accumulator === 'int64' ? '_acc64' : '')
  * the canonical name; `automatic` says whether the planner may take the family unasked.
  */
 export const families = [
+  {
+    name: 'pipelined',
+    backend: 'cuda',
+    header: 'cuda/pipelined.cuh',
+    template: 'Pipelined',
+    parameters: ['BM', 'BN', 'BK', 'TM', 'TN', 'stages', 'slices', 'accumulator'],
+    label: (p) =>
+      `${p.BM}x${p.BN}x${p.BK}_${p.TM}x${p.TN}_st${p.stages}_sl${p.slices}${accumulatorSuffix(p)}`,
+    automatic: true,
+    dataTypes: ['int32'],
+    rows: ['int32', 'uint16'].flatMap((accumulator) => [
+      { BM: 128, BN: 64, BK: 16, TM: 8, TN: 8, stages: 4, slices: 1, accumulator },
+      { BM: 128, BN: 64, BK: 16, TM: 8, TN: 8, stages: 4, slices: 4, accumulator },
+      { BM: 64, BN: 64, BK: 16, TM: 8, TN: 8, stages: 3, slices: 8, accumulator },
+    ]),
+  },
   {
     name: 'mpmml',
     backend: 'cuda',

@@ -1,0 +1,124 @@
+// Packing for the pipelined family: an operand becomes k-major panels of encoded words, padded with border elements to
+// whole tiles, so that the main loop has no borders, no strides and 16-byte copies only.
+#pragma once
+#include "core/arithmetic.h"
+#include "cuda/error.h"
+#include "cuda/kernel.h"
+#include "cuda/words.cuh"
+
+namespace mpmml::cuda {
+
+/// An operand of the product as packing sees it: `lines` rows of A or columns of B, of `depth` elements each.
+struct PackSource {
+  const void* data;
+  int64_t lines, depth;
+  int64_t line_stride, k_stride, batch_stride;
+};
+
+/// Encodes elements of A: a row's element stands in every lane of its word.
+template <class Arithmetic>
+struct EncodeA {
+  using Target = uint32_t;
+  Arithmetic arithmetic;
+
+  __device__ Target operator()(typename Arithmetic::Element x) const {
+    if constexpr (Words<Arithmetic>::kLanes == 1) {
+      return static_cast<uint32_t>(arithmetic.encode(x));
+    } else {
+      return uint32_t{arithmetic.encode_a(x)} * 0x10001u;
+    }
+  }
+  __device__ Target border() const {
+    if constexpr (Words<Arithmetic>::kLanes == 1) {
+      return static_cast<uint32_t>(arithmetic.encode(Arithmetic::Semiring::border_a));
+    } else {
+      return uint32_t{arithmetic.border_a()} * 0x10001u;
+    }
+  }
+};
+
+/// Encodes elements of B: the lanes of a word are neighbouring columns.
+template <class Arithmetic>
+struct EncodeB {
+  using Target = std::conditional_t<Words<Arithmetic>::kLanes == 1, uint32_t, uint16_t>;
+  Arithmetic arithmetic;
+
+  __device__ Target operator()(typename Arithmetic::Element x) const {
+    if constexpr (Words<Arithmetic>::kLanes == 1) {
+      return static_cast<uint32_t>(arithmetic.encode(x));
+    } else {
+      return arithmetic.encode_b(x);
+    }
+  }
+  __device__ Target border() const {
+    if constexpr (Words<Arithmetic>::kLanes == 1) {
+      return static_cast<uint32_t>(arithmetic.encode(Arithmetic::Semiring::border_b));
+    } else {
+      return arithmetic.border_b();
+    }
+  }
+};
+
+constexpr int kPackTile = 32;
+constexpr int kPackRows = 8;
+
+/// Writes target[item][k][line] for k < padded_depth, line < padded_lines. Blocks of 32 × 8 threads; tiles of 32 × 32
+/// pass through shared memory where the source lies along k.
+template <class Encode, class Element>
+__global__ void __launch_bounds__(kPackTile* kPackRows)
+    pack_kernel(PackSource source, typename Encode::Target* target, int64_t padded_lines, int64_t padded_depth,
+                Encode encode) {
+  using Target = typename Encode::Target;
+  __shared__ Target tile[kPackTile][kPackTile + 1];
+  const int64_t item = blockIdx.z;
+  const auto* data = static_cast<const Element*>(source.data) + item * source.batch_stride;
+  target += item * padded_lines * padded_depth;
+  const int64_t line0 = int64_t{blockIdx.x} * kPackTile;
+  const bool along_k = source.k_stride < source.line_stride;
+  for (int64_t k0 = int64_t{blockIdx.y} * kPackTile; k0 < padded_depth; k0 += int64_t{gridDim.y} * kPackTile) {
+    if (along_k) {
+#pragma unroll
+      for (int row = 0; row < kPackTile; row += kPackRows) {
+        const int64_t line = line0 + threadIdx.y + row, k = k0 + threadIdx.x;
+        tile[threadIdx.x][threadIdx.y + row] = line < source.lines && k < source.depth
+                                                   ? encode(data[line * source.line_stride + k * source.k_stride])
+                                                   : encode.border();
+      }
+      __syncthreads();
+    }
+#pragma unroll
+    for (int row = 0; row < kPackTile; row += kPackRows) {
+      const int64_t line = line0 + threadIdx.x, k = k0 + threadIdx.y + row;
+      Target word;
+      if (along_k) {
+        word = tile[threadIdx.y + row][threadIdx.x];
+      } else {
+        word = line < source.lines && k < source.depth ? encode(data[line * source.line_stride + k * source.k_stride])
+                                                       : encode.border();
+      }
+      if (line < padded_lines && k < padded_depth) target[k * padded_lines + line] = word;
+    }
+    __syncthreads();
+  }
+}
+
+/// Queues the packing of `items` matrices.
+template <class Encode, class Element>
+void pack(const PackSource& source, int64_t items, void* target, int64_t padded_lines, int64_t padded_depth,
+          const Encode& encode, cudaStream_t stream) {
+  constexpr int64_t kMaxGrid = 65535;
+  using Target = typename Encode::Target;
+  const auto tiles = [](int64_t size) { return (size + kPackTile - 1) / kPackTile; };
+  for (int64_t first = 0; first < items; first += kMaxGrid) {
+    PackSource part = source;
+    part.data = static_cast<const Element*>(source.data) + first * source.batch_stride;
+    const dim3 grid(static_cast<unsigned>(tiles(padded_lines)),
+                    static_cast<unsigned>(std::min(kMaxGrid, tiles(padded_depth))),
+                    static_cast<unsigned>(std::min(kMaxGrid, items - first)));
+    pack_kernel<Encode, Element><<<grid, dim3(kPackTile, kPackRows), 0, stream>>>(
+        part, static_cast<Target*>(target) + first * padded_lines * padded_depth, padded_lines, padded_depth, encode);
+  }
+  MPMML_CUDA(cudaGetLastError());
+}
+
+}  // namespace mpmml::cuda

@@ -1,0 +1,358 @@
+// The pipelined family: packed operands stream through shared memory in several stages of asynchronous copies while a
+// mixed stream of instructions (words.cuh) computes.
+//
+// A block computes a tile of C of BM rows × BN words (a word is one column, or two in 16-bit lanes), each thread TM × TN
+// of it in chunks of 4 rows and 4 words, which 16-byte shared loads bring (block-cyclic). With `slices` > 1 as many
+// groups of threads compute the same tile over an equal part of K each, and combine at the end: that fills the GPU when
+// there are few tiles, without a second kernel.
+#pragma once
+#include "core/arithmetic.h"
+#include "cuda/error.h"
+#include "cuda/kernel.h"
+#include "cuda/packing.cuh"
+#include "cuda/words.cuh"
+
+namespace mpmml::cuda {
+
+/// The packed operands and what the main loop needs to know of them.
+struct PackedProblem {
+  const uint32_t* a;  ///< [instance][k][rows], words
+  const uint32_t* b;  ///< [instance][k][words of columns]
+  int64_t padded_m, padded_n, padded_k;  ///< in rows, words and steps
+  int64_t a_instance, b_instance;        ///< words from one instance to the next
+  uint32_t one;                          ///< 1; see sum_by_multiply
+};
+
+template <class Config, class Arithmetic>
+__global__ void pipelined_kernel(Launch problem, PackedProblem packed, Arithmetic arithmetic);
+
+template <int BM_, int BN_, int BK_, int TM_, int TN_, int kStages_, int kSlices_>
+struct Pipelined {
+  static constexpr int BM = BM_, BN = BN_, BK = BK_, TM = TM_, TN = TN_, kStages = kStages_, kSlices = kSlices_;
+  static constexpr int kThreadsM = BM / TM, kThreadsN = BN / TN;
+  static constexpr int kSliceThreads = kThreadsM * kThreadsN;
+  static constexpr int kThreads = kSliceThreads * kSlices;
+  static constexpr int kStageWords = BK * (BM + BN);
+  static constexpr int kSharedBytes = kSlices * kStages * kStageWords * int{sizeof(uint32_t)};
+  // The lanes of a warp lie 8 × 4 over the tile: a warp reads 128 bytes of A and 64 of B, broadcast, without conflicts.
+  static constexpr int kLanesM = 8, kLanesN = 4;
+  static constexpr int kWarpsN = kThreadsN / kLanesN;
+
+  static_assert(TM % 4 == 0 && TN % 4 == 0, "fragments are loaded as 16-byte vectors");
+  static_assert(kThreadsM % kLanesM == 0 && kThreadsN % kLanesN == 0, "warps tile the block");
+  static_assert(BK % 2 == 0, "the stream takes two steps at a time");
+  static_assert(BK * BM / 4 % kSliceThreads == 0 && BK * BN / 4 % kSliceThreads == 0, "equal shares of a copy");
+  static_assert(kSliceThreads * 4 % BM == 0 || BM % (kSliceThreads * 4) == 0, "a thread copies one column of words");
+  static_assert(BM * BN * (kSlices / 2) * 4 <= kSharedBytes, "combining the slices reuses the stages");
+  static_assert((kSlices & (kSlices - 1)) == 0, "slices combine pairwise");
+
+  /// Registers for 16 warps a multiprocessor: 65 536 / 512 = 128 a thread.
+  static constexpr int kBlocks = kThreads >= 512 ? 1 : 512 / kThreads;
+
+  template <class Arithmetic>
+  static PackedProblem layout(const Launch& launch) {
+    const auto round_up = [](int64_t size, int64_t multiple) { return (size + multiple - 1) / multiple * multiple; };
+    PackedProblem packed{};
+    packed.padded_m = round_up(launch.m, BM);
+    packed.padded_n = round_up(launch.n, BN * Words<Arithmetic>::kLanes) / Words<Arithmetic>::kLanes;
+    packed.padded_k = round_up(launch.k, BK * kSlices);
+    packed.a_instance = launch.a.batch_stride == 0 ? 0 : packed.padded_m * packed.padded_k;
+    packed.b_instance = launch.b.batch_stride == 0 ? 0 : packed.padded_n * packed.padded_k;
+    packed.a = static_cast<const uint32_t*>(launch.workspace);
+    packed.b = packed.a + packed.padded_m * packed.padded_k * items(launch, launch.a);
+    packed.one = 1;
+    return packed;
+  }
+
+  template <class Arithmetic>
+  static constexpr Kernel kernel() {
+    Kernel kernel{};
+    kernel.paths = paths_of<Arithmetic>();
+    kernel.launch = &launch<Arithmetic>;
+    kernel.function = &function<Arithmetic>;
+    kernel.workspace_bytes = &workspace_bytes<Arithmetic>;
+    kernel.prepare = &prepare<Arithmetic>;
+    kernel.shape = {BM, BN * Words<Arithmetic>::kLanes, BK * kSlices, kThreads, kSharedBytes,
+                    70.0 * Words<Arithmetic>::kLanes, Words<Arithmetic>::kFullSpeedFrom};
+    return kernel;
+  }
+
+  template <class Arithmetic>
+  static int64_t workspace_bytes(const Launch& launch) {
+    const PackedProblem packed = layout<Arithmetic>(launch);
+    return packed.padded_k * 4 *
+           (packed.padded_m * items(launch, launch.a) + packed.padded_n * items(launch, launch.b));
+  }
+
+  template <class Arithmetic>
+  static void prepare(const Launch& launch) {
+    using Element = typename Arithmetic::Element;
+    const PackedProblem packed = layout<Arithmetic>(launch);
+    for_arithmetic<Arithmetic>(launch, [&](const Arithmetic& arithmetic) {
+      const MatrixView &a = launch.a, &b = launch.b;
+      pack<EncodeA<Arithmetic>, Element>({a.data, launch.m, launch.k, a.row_stride, a.col_stride, a.batch_stride},
+                                         items(launch, a), const_cast<uint32_t*>(packed.a), packed.padded_m,
+                                         packed.padded_k, {arithmetic}, launch.stream);
+      pack<EncodeB<Arithmetic>, Element>({b.data, launch.n, launch.k, b.col_stride, b.row_stride, b.batch_stride},
+                                         items(launch, b), const_cast<uint32_t*>(packed.b),
+                                         packed.padded_n * Words<Arithmetic>::kLanes, packed.padded_k, {arithmetic},
+                                         launch.stream);
+    });
+  }
+
+  template <class Arithmetic>
+  static void launch(const Launch& launch) {
+    const PackedProblem whole = layout<Arithmetic>(launch);
+    const int64_t tiles = whole.padded_m / BM * (whole.padded_n / BN);
+    for_arithmetic<Arithmetic>(launch, [&](const Arithmetic& arithmetic) {
+      for_instances(launch, [&](const Launch& part) {
+        PackedProblem packed = whole;
+        packed.a += part.first_instance * packed.a_instance;
+        packed.b += part.first_instance * packed.b_instance;
+        const dim3 grid(static_cast<unsigned>(tiles), 1, static_cast<unsigned>(part.batch));
+        pipelined_kernel<Pipelined, Arithmetic><<<grid, kThreads, kSharedBytes, part.stream>>>(part, packed, arithmetic);
+      });
+    });
+    MPMML_CUDA(cudaGetLastError());
+  }
+
+  template <class Arithmetic>
+  static const void* function(RangePath) {
+    return reinterpret_cast<const void*>(&pipelined_kernel<Pipelined, Arithmetic>);
+  }
+
+ private:
+  static int64_t items(const Launch& launch, const MatrixView& view) { return view.batch_stride == 0 ? 1 : launch.batch; }
+};
+
+/// Copies the stages of one slice: each thread its share of the k-major tiles of A and B.
+template <class Config>
+class StagePipe {
+ public:
+  __device__ __forceinline__ StagePipe(uint32_t* shared, const uint32_t* a, const uint32_t* b, int64_t padded_m,
+                                       int64_t padded_n, int thread)
+      : shared_(shared + thread * 4), a_(source(a, padded_m, Config::BM, thread)),
+        b_(source(b, padded_n, Config::BN, thread)), padded_m_(padded_m), padded_n_(padded_n) {}
+
+  /// Starts copying the next tile into `stage`.
+  __device__ __forceinline__ void start(int stage) {
+    uint32_t* target = shared_ + stage * Config::kStageWords;
+#pragma unroll
+    for (int share = 0; share < kSharesA; ++share) {
+      copy(share, target + share * kStep, a_ + share * (kStep / Config::BM) * padded_m_);
+    }
+#pragma unroll
+    for (int share = 0; share < kSharesB; ++share) {
+      copy(kSharesA + share, target + Config::BK * Config::BM + share * kStep,
+           b_ + share * (kStep / Config::BN) * padded_n_);
+    }
+    a_ += Config::BK * padded_m_;
+    b_ += Config::BK * padded_n_;
+  }
+
+#if __CUDA_ARCH__ >= 800
+  static constexpr int kStages = Config::kStages;
+
+  __device__ __forceinline__ void commit() { asm volatile("cp.async.commit_group;"); }
+  /// Until all but the latest kStages − 2 committed tiles have arrived.
+  __device__ __forceinline__ void wait() { asm volatile("cp.async.wait_group %0;" ::"n"(kStages - 2)); }
+  __device__ __forceinline__ void finish(int) {}
+#else
+  // Without asynchronous copies the next tile waits in registers while this one is computed.
+  static constexpr int kStages = 2;
+
+  __device__ __forceinline__ void commit() {}
+  __device__ __forceinline__ void wait() {}
+  __device__ __forceinline__ void finish(int stage) {
+    uint32_t* target = shared_ + stage * Config::kStageWords;
+#pragma unroll
+    for (int share = 0; share < kSharesA + kSharesB; ++share) {
+      const int offset = share < kSharesA ? share * kStep : Config::BK * Config::BM + (share - kSharesA) * kStep;
+      *reinterpret_cast<uint4*>(target + offset) = waiting_[share];
+    }
+  }
+#endif
+
+ private:
+  static constexpr int kStep = Config::kSliceThreads * 4;
+  static constexpr int kSharesA = Config::BK * Config::BM / kStep;
+  static constexpr int kSharesB = Config::BK * Config::BN / kStep;
+  static_assert(kStep % Config::BM == 0 && kStep % Config::BN == 0, "a step of a copy is whole rows of the tile");
+
+  static __device__ __forceinline__ const uint32_t* source(const uint32_t* data, int64_t pitch, int width, int thread) {
+    return data + thread * 4 / width * pitch + thread * 4 % width;
+  }
+
+  __device__ __forceinline__ void copy(int share, uint32_t* target, const uint32_t* from) {
+#if __CUDA_ARCH__ >= 800
+    const auto address = static_cast<unsigned>(__cvta_generic_to_shared(target));
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(address), "l"(from));
+#else
+    waiting_[share] = *reinterpret_cast<const uint4*>(from);
+#endif
+  }
+
+  uint32_t* shared_;
+  const uint32_t* a_;
+  const uint32_t* b_;
+  int64_t padded_m_, padded_n_;
+#if __CUDA_ARCH__ < 800
+  uint4 waiting_[kSharesA + kSharesB];
+#endif
+};
+
+/// Waits for the threads of one slice.
+template <class Config>
+__device__ __forceinline__ void slice_barrier(int slice) {
+  if constexpr (Config::kSlices == 1) {
+    __syncthreads();
+  } else {
+    asm volatile("bar.sync %0, %1;" ::"r"(slice + 1), "n"(Config::kSliceThreads) : "memory");
+  }
+}
+
+/// The tile's place: columns of up to 8 tile rows, so that blocks that run together share operands in the L2 cache.
+__device__ __forceinline__ void locate_tile(int64_t tiles_m, int64_t tiles_n, int64_t& tile_m, int64_t& tile_n) {
+  constexpr int64_t kGroup = 8;
+  const int64_t group = blockIdx.x / (kGroup * tiles_n);
+  const int64_t within = blockIdx.x % (kGroup * tiles_n);
+  const int64_t rows = min(kGroup, tiles_m - group * kGroup);
+  tile_m = group * kGroup + within % rows;
+  tile_n = within / rows;
+}
+
+template <class Config, class Arithmetic>
+__global__ void __launch_bounds__(Config::kThreads, Config::kBlocks)
+    pipelined_kernel(Launch problem, PackedProblem packed, Arithmetic arithmetic) {
+  using W = Words<Arithmetic>;
+  using Element = typename Arithmetic::Element;
+  constexpr int BM = Config::BM, BN = Config::BN, BK = Config::BK, TM = Config::TM, TN = Config::TN;
+  extern __shared__ __align__(16) uint32_t shared[];
+
+  const int slice = Config::kSlices == 1 ? 0 : threadIdx.x / Config::kSliceThreads;
+  const int thread = Config::kSlices == 1 ? threadIdx.x : threadIdx.x % Config::kSliceThreads;
+  const int warp = thread / 32, lane = thread % 32;
+  const int thread_m = warp / Config::kWarpsN * Config::kLanesM + lane / Config::kLanesN;
+  const int thread_n = warp % Config::kWarpsN * Config::kLanesN + lane % Config::kLanesN;
+
+  int64_t tile_m, tile_n;
+  locate_tile(packed.padded_m / BM, packed.padded_n / BN, tile_m, tile_n);
+  const int64_t instance = blockIdx.z;
+  const int64_t first_k = slice * (packed.padded_k / Config::kSlices);
+  uint32_t* stages = shared + slice * Config::kStages * Config::kStageWords;
+  StagePipe<Config> pipe(stages, packed.a + instance * packed.a_instance + first_k * packed.padded_m + tile_m * BM,
+                         packed.b + instance * packed.b_instance + first_k * packed.padded_n + tile_n * BN,
+                         packed.padded_m, packed.padded_n, thread);
+
+  uint32_t acc[TM][TN];
+  const uint32_t initial =
+      W::kLanes == 1 ? static_cast<uint32_t>(arithmetic.initial()) : static_cast<uint32_t>(arithmetic.initial()) * 0x10001u;
+#pragma unroll
+  for (int i = 0; i < TM; ++i) {
+#pragma unroll
+    for (int j = 0; j < TN; ++j) acc[i][j] = initial;
+  }
+
+  constexpr int kStages = StagePipe<Config>::kStages;
+  const int tiles_k = static_cast<int>(packed.padded_k / (BK * Config::kSlices));
+#pragma unroll
+  for (int stage = 0; stage < kStages - 1; ++stage) {
+    if (stage < tiles_k) {
+      pipe.start(stage);
+      pipe.finish(stage);
+    }
+    pipe.commit();
+  }
+  int reading = 0, writing = kStages - 1;
+  for (int tile = 0; tile < tiles_k; ++tile) {
+    pipe.wait();
+    slice_barrier<Config>(slice);
+    const bool more = tile + kStages - 1 < tiles_k;
+    if (more) pipe.start(writing);
+    pipe.commit();
+    const uint32_t* a = stages + reading * Config::kStageWords + thread_m * 4;
+    const uint32_t* b = stages + reading * Config::kStageWords + BK * BM + thread_n * 4;
+#pragma unroll
+    for (int k = 0; k < BK; k += 2) {
+      uint32_t fragment_a[2][TM], fragment_b[2][TN];
+#pragma unroll
+      for (int step = 0; step < 2; ++step) {
+#pragma unroll
+        for (int i = 0; i < TM; i += 4) {
+          *reinterpret_cast<uint4*>(&fragment_a[step][i]) =
+              *reinterpret_cast<const uint4*>(a + (k + step) * BM + i * Config::kThreadsM);
+        }
+#pragma unroll
+        for (int j = 0; j < TN; j += 4) {
+          *reinterpret_cast<uint4*>(&fragment_b[step][j]) =
+              *reinterpret_cast<const uint4*>(b + (k + step) * BN + j * Config::kThreadsN);
+        }
+      }
+      two_steps<W>(acc, fragment_a, fragment_b, packed.one);
+    }
+    if (more) pipe.finish(writing);
+    reading = reading + 1 == kStages ? 0 : reading + 1;
+    writing = writing + 1 == kStages ? 0 : writing + 1;
+  }
+
+  // Pairs of slices combine, until slice 0 has all; an element's word lies at element · threads + thread.
+#pragma unroll
+  for (int half = Config::kSlices / 2; half > 0; half /= 2) {
+    __syncthreads();
+    uint32_t* exchange = shared + (slice % half) * BM * BN + thread;
+    if (slice >= half && slice < 2 * half) {
+#pragma unroll
+      for (int element = 0; element < TM * TN; ++element) {
+        exchange[element * Config::kSliceThreads] = acc[element / TN][element % TN];
+      }
+    }
+    __syncthreads();
+    if (slice < half) {
+#pragma unroll
+      for (int element = 0; element < TM * TN; ++element) {
+        uint32_t& own = acc[element / TN][element % TN];
+        own = W::combine(own, exchange[element * Config::kSliceThreads]);
+      }
+    }
+  }
+  if (slice > 0) return;
+
+  const MatrixView& c0 = problem.c0;
+  const auto* before = static_cast<const Element*>(c0.data) + instance * c0.batch_stride;
+  auto* c = static_cast<Element*>(problem.c.data) + instance * problem.c.batch_stride;
+#pragma unroll
+  for (int i = 0; i < TM; ++i) {
+    const int64_t row = tile_m * BM + (i / 4 * Config::kThreadsM + thread_m) * 4 + i % 4;
+    if (row >= problem.m) continue;
+#pragma unroll
+    for (int j = 0; j < TN; j += 4) {
+      constexpr int kColumns = 4 * W::kLanes;
+      const int64_t col = (tile_n * BN + (j * Config::kThreadsN) + thread_n * 4) * W::kLanes;
+      Element values[kColumns];
+#pragma unroll
+      for (int v = 0; v < kColumns; ++v) {
+        const uint32_t word = acc[i][j + v / W::kLanes];
+        const auto sum = static_cast<typename Arithmetic::Accumulator>(W::kLanes == 1 ? word : word >> 16 * (v % 2));
+        const Element previous = c0.data && col + v < problem.n ? before[row * c0.row_stride + (col + v) * c0.col_stride]
+                                                                : Arithmetic::Semiring::zero;
+        bool overflowed = false;
+        values[v] = arithmetic.finish(sum, previous, overflowed);
+      }
+      // C is dense: its rows are aligned where their length is a multiple of 4.
+      Element* target = c + row * problem.c.row_stride + col;
+      if (problem.n % 4 == 0 && col + kColumns <= problem.n) {
+#pragma unroll
+        for (int v = 0; v < kColumns; v += 4) {
+          *reinterpret_cast<int4*>(target + v) = make_int4(values[v], values[v + 1], values[v + 2], values[v + 3]);
+        }
+      } else {
+#pragma unroll
+        for (int v = 0; v < kColumns; ++v) {
+          if (col + v < problem.n) target[v] = values[v];
+        }
+      }
+    }
+  }
+}
+
+}  // namespace mpmml::cuda
