@@ -41,14 +41,13 @@ function checkTools() {
   }
 }
 
-/** Settings that reach CMake as cache variables. */
+/** Settings that reach CMake as cache variables: all of them always, because the cache would keep an earlier value. */
+const defaults = { MPMML_CUDA: 'AUTO', MPMML_CUDA_ARCHS: '', MPMML_WARNINGS_AS_ERRORS: 'OFF', MPMML_SANITIZE: '' }
 const settings = {
   MPMML_VERSION: version,
   MPMML_NODE: process.execPath,
   ...Object.fromEntries(
-    ['MPMML_CUDA', 'MPMML_CUDA_ARCHS', 'MPMML_WARNINGS_AS_ERRORS', 'MPMML_SANITIZE']
-      .filter((name) => process.env[name])
-      .map((name) => [name, process.env[name].replaceAll(' ', ';')]),
+    Object.entries(defaults).map(([name, value]) => [name, (process.env[name] || value).replaceAll(' ', ';')]),
   ),
 }
 

@@ -13,11 +13,12 @@ namespace mpmml::addon {
 
 /// Sizes, offsets and strides count elements; semiring and variant are indices into the exported lists (variant −1:
 /// none asked for); overflow is an OverflowPolicy, backend a BackendChoice.
-#define MPMML_REQUEST_FIELDS(X)                                                                                      \
-  X(batch)                                                                                                           \
-  X(m)                                                                                                               \
-  X(n) X(k) MPMML_MATRIX_FIELDS(X, a) MPMML_MATRIX_FIELDS(X, b) MPMML_MATRIX_FIELDS(X, c) MPMML_MATRIX_FIELDS(X, c0) \
-      X(semiring) X(overflow) X(backend) X(device) X(variant)
+// clang-format off
+#define MPMML_REQUEST_FIELDS(X)                                                                             \
+  X(batch) X(m) X(n) X(k)                                                                                   \
+  MPMML_MATRIX_FIELDS(X, a) MPMML_MATRIX_FIELDS(X, b) MPMML_MATRIX_FIELDS(X, c) MPMML_MATRIX_FIELDS(X, c0) \
+  X(semiring) X(overflow) X(backend) X(device) X(variant)
+// clang-format on
 
 /// backend is a BackendKind, device −1 on the CPU, path a RangePath; times in milliseconds.
 #define MPMML_REPORT_FIELDS(X) \
