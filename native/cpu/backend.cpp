@@ -109,55 +109,102 @@ class CpuBackend final : public Backend {
     return "this processor doesn't have the instruction set " + std::string(isa);
   }
 
-  Plan plan(const Problem& problem, PathSet exact, const Variant* requested) const {
-    return make_plan(problem, exact, chosen_variants_, requested, [this](const Variant& variant, RangePath path) {
-      return Judgement{refusal(variant), static_cast<double>(path)};
+  /// Hundredths of a nanosecond, on a processor with AVX2: only their ratios matter.
+  static double cost_of(const Problem& problem, const Kernel& kernel, const Ranges& ranges) {
+    const double steps = static_cast<double>(problem.outputs()) * static_cast<double>(problem.k());
+    if (kernel.packed.operand_size == 2) return 1.0 * steps;
+    if (kernel.packed.operand_size == 8) return 8.0 * steps;
+    if (kernel.packed.offsets == Offsets::kNone) return 2.0 * steps;
+    // With values from end to end of the element type, few sums lie so near the best that they can be told.
+    constexpr int64_t steps_that_tell = 64;
+    const bool loses = ranges.a.spread() + ranges.b.spread() >= INT32_MAX;
+    return (loses && problem.k() < steps_that_tell ? 10.0 : 3.5) * steps;
+  }
+
+  static double cost_of_packing(const Problem& problem) {
+    const double lanes = static_cast<double>(problem.m()) + static_cast<double>(problem.n());
+    return 50.0 * static_cast<double>(problem.batch) * static_cast<double>(problem.k()) * lanes;
+  }
+
+  /// The plan, given what is known: `packed` is the variant that the operands are already packed for, if any.
+  Plan plan(const Problem& problem, PathSet exact, const Variant* requested, const Variant* packed,
+            const Ranges& ranges) const {
+    return make_plan(problem, exact, chosen_variants_, requested, [&](const Variant& variant, RangePath) {
+      double cost = cost_of(problem, kernel_of(variant), ranges);
+      if (packed && &variant != packed) cost += cost_of_packing(problem);
+      return Judgement{refusal(variant), cost};
     });
   }
 
-  static PathSet exact_paths_of(const Problem& problem, const ValueRange& a, const ValueRange& b) {
-    return with_semiring(problem.semiring, problem.dtype,
-                         [&](auto semiring) { return exact_paths<decltype(semiring)>(a, b, problem.overflow); });
+  /// The plan after too many results were lost.
+  Plan plan_without_loss(const Problem& problem, PathSet exact) const {
+    return make_plan(problem, exact, chosen_variants_, nullptr, [&](const Variant& variant, RangePath) {
+      const Kernel& kernel = kernel_of(variant);
+      const bool loses = kernel.packed.offsets == Offsets::kPerLane;
+      return Judgement{loses ? "it loses results far below the best" : refusal(variant), cost_of(problem, kernel, {})};
+    });
+  }
+
+  static PathSet exact_paths_of(const Problem& problem, const Ranges& ranges) {
+    return with_semiring(problem.semiring, problem.dtype, [&](auto semiring) {
+      return exact_paths<decltype(semiring)>(ranges.a, ranges.b, problem.overflow);
+    });
   }
 
   Outcome multiply(const Problem& problem, const Variant* requested) {
     const Clock::time_point start = Clock::now();
-    if (requested) check_requested(problem, *requested);
-    // Most products can be computed by the first variant: its panels are packed before the ranges are known.
-    const Variant* likely = requested ? requested : plan(problem, {RangePath::kTranslated}, nullptr).variant;
-    const std::string refused = refusal(*likely);
-    if (!refused.empty()) {
-      throw Error(ErrorCode::kVariant, "variant " + std::string(likely->name) + " can't run this product: " + refused);
+    if (requested) {
+      check_requested(problem, *requested);
+      const std::string refused = refusal(*requested);
+      if (!refused.empty()) {
+        throw Error(ErrorCode::kVariant,
+                    "variant " + std::string(requested->name) + " can't run this product: " + refused);
+      }
+      if (!kernel_of(*requested).packed.multiply) return multiply_where_they_are(problem, *requested, start);
     }
+    // Most products can be computed by the plain 32-bit kernel: its panels are packed before the ranges are known.
+    const bool takes_offsets = requested && kernel_of(*requested).packed.offsets != Offsets::kNone;
+    const Variant* likely =
+        requested && !takes_offsets ? requested : plan(problem, {RangePath::kTranslated}, nullptr, nullptr, {}).variant;
+    std::optional<PackedProduct> product(std::in_place, problem, kernel_of(*likely).packed);
+    const Ranges ranges = product->ranges();
+    const PathSet exact = exact_paths_of(problem, ranges);
     Outcome outcome;
-    const Kernel& kernel = kernel_of(*likely);
-    const bool packs = kernel.packed.multiply != nullptr;
-    std::optional<PackedOperands> operands;
-    PathSet exact;
-    if (packs) {
-      operands.emplace(problem, kernel.packed);
-      exact = exact_paths_of(problem, operands->range_a(), operands->range_b());
-    } else {
-      exact = exact_paths_of(problem, scan(problem, problem.a, kernel.rows), scan(problem, problem.b, kernel.rows));
-      outcome.timing.analysis = milliseconds_since(start);
+    outcome.plan = plan(problem, exact, requested, likely, ranges);
+    const Destination destination(problem, outcome.plan.path);
+    if (outcome.plan.variant != likely) {
+      product.emplace(problem, kernel_of(*outcome.plan.variant).packed, ranges, outcome.plan.path);
     }
-    outcome.plan = plan(problem, exact, requested);
-    const RangePath path = outcome.plan.path;
-    const Destination destination(problem, path);
-    int64_t overflow;
-    if (packs) {
-      if (outcome.plan.variant != likely) operands.emplace(problem, kernel_of(*outcome.plan.variant).packed);
-      overflow = operands->multiply(path, destination.view());
-    } else {
-      overflow = multiply_rows(problem, kernel.rows, path, destination.view());
+    PackedProduct::Result result = product->multiply(outcome.plan.path, destination.view(), !requested);
+    if (result.given_up) {
+      // Results that were finished stay as they are when they are accumulated onto once more.
+      outcome.plan = plan_without_loss(problem, exact);
+      product.emplace(problem, kernel_of(*outcome.plan.variant).packed, ranges, outcome.plan.path);
+      result = product->multiply(outcome.plan.path, destination.view(), false);
     }
+    settle(problem, destination, result.overflow, outcome);
+    outcome.timing.kernel = milliseconds_since(start);
+    return outcome;
+  }
+
+  Outcome multiply_where_they_are(const Problem& problem, const Variant& requested, Clock::time_point start) const {
+    const RowsKernel& kernel = kernel_of(requested).rows;
+    const Ranges ranges = scan(problem, kernel);
+    Outcome outcome;
+    outcome.timing.analysis = milliseconds_since(start);
+    outcome.plan = plan(problem, exact_paths_of(problem, ranges), &requested, nullptr, ranges);
+    const Destination destination(problem, outcome.plan.path);
+    settle(problem, destination, multiply_rows(problem, kernel, outcome.plan.path, destination.view()), outcome);
+    outcome.timing.kernel = milliseconds_since(start) - outcome.timing.analysis;
+    return outcome;
+  }
+
+  static void settle(const Problem& problem, const Destination& destination, int64_t overflow, Outcome& outcome) {
     if (problem.overflow == OverflowPolicy::kThrow && overflow != kNoOverflow) {
       outcome.overflow = overflow;
     } else {
       destination.commit();
     }
-    outcome.timing.kernel = milliseconds_since(start) - outcome.timing.analysis;
-    return outcome;
   }
 
   std::vector<std::string> supported_;

@@ -4,6 +4,7 @@
 #pragma once
 #include "core/arithmetic.h"
 #include "cpu/kernel.h"
+#include "cpu/offset.h"
 #include "cpu/packing.h"
 #include "cpu/tile.h"
 
@@ -16,30 +17,50 @@ struct Packed {
   static constexpr Kernel kernel() {
     static_assert((std::is_same_v<typename First::Operand, typename Others::Operand> && ...),
                   "the arithmetics of a kernel share their panels");
-    return {
-        paths_of<First, Others...>(),
-        {MR, NR, kStepsAtOnce, sizeof(typename First::Operand), sizeof(typename First::Accumulator), pack<First, MR>,
-         pack<First, NR>, fill_border_a<First, Others...>, fill_border_b<First, Others...>, multiply<First, Others...>},
-        {}};
+    return {paths_of<First, Others...>(),
+            {MR, NR, kStepsAtOnce, sizeof(typename First::Operand), sizeof(typename First::Accumulator),
+             offsets<First>(), pack<First, MR>, pack<First, NR>, find_ranges<First>(), fill_border_a<First, Others...>,
+             fill_border_b<First, Others...>, multiply<First, Others...>},
+            {}};
   }
 
  private:
+  template <class Arithmetic>
+  static constexpr Offsets offsets() {
+    if constexpr (!std::is_base_of_v<Offset, Arithmetic>) return Offsets::kNone;
+    return std::is_same_v<Arithmetic, Half<typename Arithmetic::Semiring>> ? Offsets::kPerOperand : Offsets::kPerLane;
+  }
+
+  template <class Arithmetic>
+  static constexpr decltype(PackedKernel::find_ranges) find_ranges() {
+    if constexpr (offsets<Arithmetic>() == Offsets::kPerLane) return find_lane_ranges<typename Arithmetic::Semiring>;
+    return nullptr;
+  }
+
   template <class Arithmetic, class... Others>
   static void fill_border_a(const PackRequest& request, RangePath path) {
     with_arithmetic<Arithmetic, Others...>(path, [&](auto arithmetic) __attribute__((always_inline)) {
-      fill_border<MR>(request, arithmetic.encode(Arithmetic::Semiring::border_a));
+      if constexpr (std::is_base_of_v<Offset, Arithmetic>) {
+        fill_border<MR>(request, arithmetic.border_a());
+      } else {
+        fill_border<MR>(request, arithmetic.encode(Arithmetic::Semiring::border_a));
+      }
     });
   }
 
   template <class Arithmetic, class... Others>
   static void fill_border_b(const PackRequest& request, RangePath path) {
     with_arithmetic<Arithmetic, Others...>(path, [&](auto arithmetic) __attribute__((always_inline)) {
-      fill_border<NR>(request, arithmetic.encode(Arithmetic::Semiring::border_b));
+      if constexpr (std::is_base_of_v<Offset, Arithmetic>) {
+        fill_border<NR>(request, arithmetic.border_b());
+      } else {
+        fill_border<NR>(request, arithmetic.encode(Arithmetic::Semiring::border_b));
+      }
     });
   }
 
   template <class Arithmetic, class... Others>
-  static int64_t multiply(const BlockRequest& request) {
+  static int64_t multiply(BlockRequest& request) {
     int64_t overflow = kNoOverflow;
     with_arithmetic<Arithmetic, Others...>(request.path, [&](auto arithmetic) __attribute__((always_inline)) {
       overflow = multiply_block<MR, NR>(arithmetic, request);
@@ -53,9 +74,11 @@ struct Packed {
     if constexpr (sizeof...(Others) > 0) {
       if (!Arithmetic::paths.has(path)) return with_arithmetic<Others...>(path, body);
     }
-    constexpr Arithmetic direct = Arithmetic::for_operands(RangePath::kDirect);
-    constexpr Arithmetic other = Arithmetic::for_operands(RangePath::kTranslated);
-    body(path == RangePath::kDirect ? direct : other);
+    constexpr Arithmetic plain =
+        Arithmetic::for_operands(Arithmetic::paths.has(RangePath::kHalf) ? RangePath::kHalf : RangePath::kDirect);
+    constexpr Arithmetic translated = Arithmetic::for_operands(
+        Arithmetic::paths.has(RangePath::kHalf) ? RangePath::kHalfTranslated : RangePath::kTranslated);
+    body(path == RangePath::kDirect || path == RangePath::kHalf ? plain : translated);
   }
 };
 

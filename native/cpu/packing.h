@@ -6,6 +6,7 @@
 #pragma once
 #include "core/arithmetic.h"
 #include "cpu/kernel.h"
+#include "cpu/offset.h"
 #include "cpu/vector.h"
 
 namespace mpmml::cpu::MPMML_ISA {
@@ -56,22 +57,23 @@ class Packer {
   static constexpr int kLanes = VectorOf<Element>::lanes < width ? VectorOf<Element>::lanes : width;
 
  public:
-  MPMML_HOST_DEVICE explicit Packer(const Lanes& source)
-      : source_(source), data_(static_cast<const Element*>(source.data)) {}
+  MPMML_HOST_DEVICE explicit Packer(const PackRequest& request)
+      : source_(request.source), data_(static_cast<const Element*>(source_.data)), offsets_(request.offsets) {}
 
   /// Packs steps [first_k, end_k) of the panel that starts with lane `first_lane`; `to` is where the first step goes.
   MPMML_HOST_DEVICE void pack(int64_t first_lane, int64_t first_k, int64_t end_k, Operand* to) {
     const bool whole = first_lane + width <= source_.lanes;
+    const Element* offsets = offsets_ ? offsets_ + first_lane : nullptr;
     const Element* from = data_ + first_lane * source_.lane_stride + first_k * source_.k_stride;
     if (whole && source_.lane_stride == 1) {
-      pack_adjacent_lanes(from, end_k - first_k, to);
+      pack_adjacent_lanes(from, offsets, end_k - first_k, to);
     } else if (whole && source_.k_stride == 1 && width % 4 == 0) {
       const int64_t fours = (end_k - first_k) / 4 * 4;
-      pack_adjacent_steps(from, fours, to);
-      pack_any(from + fours, width, end_k - first_k - fours, to + fours * width);
+      pack_adjacent_steps(from, offsets, fours, to);
+      pack_any(from + fours, offsets, width, end_k - first_k - fours, to + fours * width);
     } else {
       const int64_t lanes = whole ? width : source_.lanes - first_lane;
-      pack_any(from, static_cast<int>(lanes), end_k - first_k, to);
+      pack_any(from, offsets, static_cast<int>(lanes), end_k - first_k, to);
     }
   }
 
@@ -86,30 +88,37 @@ class Packer {
  private:
   using Four = ShortVector<Element, 4>;
 
+  /// Packs one element of each of some lanes, of which the first one's offset is at `offsets`.
   template <class V>
-  MPMML_HOST_DEVICE static void encode(V x, Operand* to) {
-    if constexpr (std::is_same_v<Operand, Element>) {
+  MPMML_HOST_DEVICE static void encode(V x, const Element* offsets, Operand* to) {
+    constexpr int lanes = sizeof(V) / sizeof(Element);
+    if constexpr (std::is_base_of_v<Offset, Arithmetic>) {
+      V offset;
+      __builtin_memcpy(&offset, offsets, sizeof offset);
+      const auto encoded = __builtin_convertvector(Arithmetic::encode(x, offset), ShortVector<Operand, lanes>);
+      __builtin_memcpy(to, &encoded, sizeof encoded);
+    } else if constexpr (std::is_same_v<Operand, Element>) {
       const V encoded = x == S::zero ? arithmetic.encode(S::zero) - V{} : x;
       __builtin_memcpy(to, &encoded, sizeof encoded);
     } else {
-      for (unsigned i = 0; i < sizeof(V) / sizeof(Element); ++i) to[i] = arithmetic.encode(x[i]);
+      for (int i = 0; i < lanes; ++i) to[i] = arithmetic.encode(x[i]);
     }
   }
 
-  MPMML_HOST_DEVICE void pack_adjacent_lanes(const Element* from, int64_t steps, Operand* to) {
+  MPMML_HOST_DEVICE void pack_adjacent_lanes(const Element* from, const Element* offsets, int64_t steps, Operand* to) {
     for (int64_t k = 0; k < steps; ++k) {
       MPMML_UNROLL
       for (int lane = 0; lane < width; lane += kLanes) {
         ShortVector<Element, kLanes> x;
         __builtin_memcpy(&x, from + k * source_.k_stride + lane, sizeof x);
         lanes_.see(x);
-        encode(x, to + k * width + lane);
+        encode(x, offsets + lane, to + k * width + lane);
       }
     }
   }
 
   /// Transposes blocks of four lanes by four steps.
-  MPMML_HOST_DEVICE void pack_adjacent_steps(const Element* from, int64_t steps, Operand* to) {
+  MPMML_HOST_DEVICE void pack_adjacent_steps(const Element* from, const Element* offsets, int64_t steps, Operand* to) {
     for (int lane = 0; lane < width; lane += 4) {
       for (int64_t k = 0; k < steps; k += 4) {
         Four x[4];
@@ -122,27 +131,28 @@ class Packer {
         const Four low23 = shuffle<0, 4, 1, 5>(x[2], x[3]);
         const Four high01 = shuffle<2, 6, 3, 7>(x[0], x[1]);
         const Four high23 = shuffle<2, 6, 3, 7>(x[2], x[3]);
-        encode(shuffle<0, 1, 4, 5>(low01, low23), to + k * width + lane);
-        encode(shuffle<2, 3, 6, 7>(low01, low23), to + (k + 1) * width + lane);
-        encode(shuffle<0, 1, 4, 5>(high01, high23), to + (k + 2) * width + lane);
-        encode(shuffle<2, 3, 6, 7>(high01, high23), to + (k + 3) * width + lane);
+        encode(shuffle<0, 1, 4, 5>(low01, low23), offsets + lane, to + k * width + lane);
+        encode(shuffle<2, 3, 6, 7>(low01, low23), offsets + lane, to + (k + 1) * width + lane);
+        encode(shuffle<0, 1, 4, 5>(high01, high23), offsets + lane, to + (k + 2) * width + lane);
+        encode(shuffle<2, 3, 6, 7>(high01, high23), offsets + lane, to + (k + 3) * width + lane);
       }
     }
   }
 
-  MPMML_HOST_DEVICE void pack_any(const Element* from, int lanes, int64_t steps, Operand* to) {
+  MPMML_HOST_DEVICE void pack_any(const Element* from, const Element* offsets, int lanes, int64_t steps, Operand* to) {
     for (int64_t k = 0; k < steps; ++k) {
       for (int lane = 0; lane < lanes; ++lane) {
-        const Element x = from[lane * source_.lane_stride + k * source_.k_stride];
-        ones_.see(ShortVector<Element, 1>{x});
-        to[k * width + lane] = arithmetic.encode(x);
+        const ShortVector<Element, 1> x = {from[lane * source_.lane_stride + k * source_.k_stride]};
+        ones_.see(x);
+        encode(x, offsets + lane, to + k * width + lane);
       }
-      for (int lane = lanes; lane < width; ++lane) to[k * width + lane] = arithmetic.encode(S::border_b);
+      for (int lane = lanes; lane < width; ++lane) to[k * width + lane] = 0;
     }
   }
 
   const Lanes source_;
   const Element* const data_;
+  const Element* const offsets_;
   Scan<S, kLanes> lanes_;
   Scan<S, 4> fours_;
   Scan<S, 1> ones_;
@@ -158,7 +168,7 @@ MPMML_INLINE int64_t offset_of(const PackRequest& request, int64_t panel, int64_
 
 template <class Arithmetic, int width>
 static Occurring pack(const PackRequest& request) {
-  Packer<Arithmetic, width> packer(request.source);
+  Packer<Arithmetic, width> packer(request);
   auto* packed = static_cast<typename Arithmetic::Operand*>(request.packed);
   const int64_t most = request.source.lane_stride == 1 ? kPackingSteps : request.KC;
   for (int64_t k = 0, end_k; k < request.source.k; k = end_k) {
@@ -170,6 +180,45 @@ static Occurring pack(const PackRequest& request) {
     }
   }
   return packer.occurring();
+}
+
+/// The range of each lane.
+template <class S>
+static void find_lane_ranges(const Lanes& source, int64_t first_lane, int64_t end_lane, LaneRange* ranges) {
+  using Element = typename S::Element;
+  constexpr int n = 16;
+  for (int64_t lane = first_lane, lanes; lane < end_lane; lane += lanes) {
+    lanes = end_lane - lane < n ? end_lane - lane : n;
+    const Element* from = static_cast<const Element*>(source.data) + lane * source.lane_stride;
+    Occurring occurring[n];
+    if (source.lane_stride == 1 && lanes == n) {
+      Scan<S, n> scan;
+      for (int64_t k = 0; k < source.k; ++k) {
+        ShortVector<Element, n> x;
+        __builtin_memcpy(&x, from + k * source.k_stride, sizeof x);
+        scan.see(x);
+      }
+      for (int i = 0; i < n; ++i) occurring[i] = {scan.minimum[i], scan.maximum[i], false};
+    } else {
+      for (int i = 0; i < lanes; ++i) {
+        Scan<S, n> scan;
+        Scan<S, 1> rest;
+        int64_t k = 0;
+        for (; source.k_stride == 1 && k + n <= source.k; k += n) {
+          ShortVector<Element, n> x;
+          __builtin_memcpy(&x, from + i * source.lane_stride + k, sizeof x);
+          scan.see(x);
+        }
+        for (; k < source.k; ++k) {
+          rest.see(ShortVector<Element, 1>{from[i * source.lane_stride + k * source.k_stride]});
+        }
+        occurring[i] = {INT64_MAX, INT64_MIN, false};
+        scan.merge_into(occurring[i]);
+        rest.merge_into(occurring[i]);
+      }
+    }
+    for (int i = 0; i < lanes; ++i) ranges[lane + i] = {occurring[i].minimum, occurring[i].maximum};
+  }
 }
 
 template <int width, class Operand>

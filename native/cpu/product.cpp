@@ -2,47 +2,15 @@
 
 #include <algorithm>
 #include <atomic>
-#include <mutex>
+#include <optional>
+#include <type_traits>
 
-#include "core/status.h"
-#include "cpu/threads.h"
+#include "core/dispatch.h"
+#include "core/exact.h"
+#include "cpu/loop.h"
 
 namespace mpmml::cpu {
 namespace {
-
-int64_t ceil_div(int64_t x, int64_t y) { return (x + y - 1) / y; }
-
-/// Operations (elements packed, steps computed) below which a product isn't worth waking a thread for.
-constexpr int64_t kWorthThreads = 1 << 20;
-
-void check_cancelled(const Problem& problem) {
-  if (problem.is_cancelled()) {
-    throw Error(ErrorCode::kAborted, "the product was given up because its signal was aborted");
-  }
-}
-
-int64_t saturating_product(int64_t x, int64_t y) {
-  int64_t product;
-  return __builtin_mul_overflow(x, y, &product) ? INT64_MAX : product;
-}
-
-/// Runs `body(first, end)` over [0, count) in runs of about `work_at_once` out of `work` operations altogether;
-/// polls for cancellation between runs.
-template <class Body>
-void for_each_run(const Problem& problem, int64_t count, int64_t work, int64_t work_at_once, Body body) {
-  const int64_t each = std::max<int64_t>(work / count, 1);
-  const int64_t length = std::max<int64_t>(work_at_once / each, 1);
-  auto run = [&](int64_t index) {
-    check_cancelled(problem);
-    body(index * length, std::min(count, (index + 1) * length));
-  };
-  const int64_t runs = ceil_div(count, length);
-  if (work >= kWorthThreads) {
-    parallel_for(runs, Task(run));
-  } else {
-    for (int64_t index = 0; index < runs; ++index) run(index);
-  }
-}
 
 /// Keeps the smallest index that threads report.
 class FirstIndex {
@@ -58,143 +26,154 @@ class FirstIndex {
   std::atomic<int64_t> first_{kNoOverflow};
 };
 
+template <class Pointer>
+auto* element(const BasicMatrixView<Pointer>& view, int64_t batch, int64_t row, int64_t col) {
+  using Byte = std::conditional_t<std::is_const_v<std::remove_pointer_t<Pointer>>, const char, char>;
+  return static_cast<Byte*>(view.data) +
+         (batch * view.batch_stride + row * view.row_stride + col * view.col_stride) * int64_t{sizeof(int32_t)};
+}
+
+int64_t pad(int64_t k, int64_t multiple) { return ceil_div(k, multiple) * multiple; }
+
 }  // namespace
 
-PackedOperands::Operand PackedOperands::describe(const MatrixView& view, bool is_b) const {
-  const int64_t width = is_b ? kernel_.NR : kernel_.MR;
-  const int64_t lanes = is_b ? view.cols : view.rows;
-  const int64_t panels = ceil_div(lanes, width);
-  const int64_t panel_bytes = saturating_product(padded_k_, width * kernel_.operand_size);
-  const int64_t items = view.batch_stride == 0 ? 1 : problem_.batch;
-  const int64_t item_bytes = saturating_product(panels, panel_bytes);
-  if (saturating_product(item_bytes, items) == INT64_MAX) {
-    throw Error(ErrorCode::kOutOfMemory, "the packed operands of this product are larger than memory can be");
-  }
-  return {view, is_b, width, lanes, items, panels, item_bytes};
-}
-
-PackedOperands::PackedOperands(const Problem& problem, const PackedKernel& kernel)
+PackedProduct::PackedProduct(const Problem& problem, const PackedKernel& kernel, const Ranges& ranges, RangePath path)
     : problem_(problem),
       kernel_(kernel),
-      padded_k_(ceil_div(problem.k(), kernel.k_multiple) * kernel.k_multiple),
+      padded_k_(pad(problem.k(), kernel.k_multiple)),
       blocking_(choose_blocking(kernel, problem.m(), problem.n(), padded_k_, problem.batch, thread_count())),
-      a_(describe(problem.a, false)),
-      b_(describe(problem.b, true)),
-      data_a_(static_cast<size_t>(a_.item_bytes * a_.items)),
-      data_b_(static_cast<size_t>(b_.item_bytes * b_.items)) {
-  pack(a_, data_a_.data(), range_a_);
-  pack(b_, data_b_.data(), range_b_);
-}
-
-PackRequest PackedOperands::request(const Operand& operand, int64_t item, void* data) const {
-  const MatrixView& view = operand.view;
-  const char* first = static_cast<const char*>(view.data) + item * view.batch_stride * int64_t{sizeof(int32_t)};
-  return {{first, operand.lanes, problem_.k(), operand.is_b ? view.col_stride : view.row_stride,
-           operand.is_b ? view.row_stride : view.col_stride},
-          0,
-          operand.panels_per_item,
-          static_cast<char*>(data) + item * operand.item_bytes,
-          operand.panels_per_item,
-          padded_k_,
-          blocking_.KC};
-}
-
-void PackedOperands::pack(const Operand& operand, void* data, ValueRange& range) const {
-  const int64_t panels = operand.panels_per_item * operand.items;
-  std::mutex mutex;
-  for_each_run(problem_, panels, saturating_product(panels, operand.width * padded_k_), 1 << 18,
-               [&](int64_t first, int64_t end) {
-                 ValueRange seen;
-                 for (int64_t panel = first; panel < end;) {
-                   const int64_t item = panel / operand.panels_per_item;
-                   const int64_t start = item * operand.panels_per_item;
-                   PackRequest part = request(operand, item, data);
-                   part.first_panel = panel - start;
-                   part.end_panel = std::min(end - start, operand.panels_per_item);
-                   const Occurring occurring = operand.is_b ? kernel_.pack_b(part) : kernel_.pack_a(part);
-                   seen.merge({occurring.minimum, occurring.maximum, occurring.has_zero});
-                   panel = start + part.end_panel;
-                 }
-                 std::lock_guard<std::mutex> lock(mutex);
-                 range.merge(seen);
-               });
-}
-
-void PackedOperands::fill_border(const Operand& operand, void* data, RangePath path) const {
-  for (int64_t item = 0; item < operand.items; ++item) {
-    (operand.is_b ? kernel_.fill_border_b : kernel_.fill_border_a)(request(operand, item, data), path);
+      a_(problem, kernel, false, padded_k_, blocking_.KC),
+      b_(problem, kernel, true, padded_k_, blocking_.KC) {
+  if (kernel.offsets == Offsets::kPerOperand) {
+    with_semiring(problem.semiring, problem.dtype, [&](auto semiring) {
+      const auto half = Half<decltype(semiring)>::for_operands(path, ranges.a, ranges.b);
+      a_.set_offset(half.offset_a);
+      b_.set_offset(half.offset_b);
+    });
+  } else if (kernel.offsets == Offsets::kPerLane) {
+    a_.find_offsets();
+    b_.find_offsets();
   }
+  ranges_ = {a_.pack(), b_.pack()};
 }
 
-const char* PackedOperands::item(const Operand& operand, const Workspace& data, int64_t batch) const {
-  return static_cast<const char*>(data.data()) + (operand.items == 1 ? 0 : batch * operand.item_bytes);
-}
+/// One run over all blocks of C.
+class PackedProduct::Run {
+ public:
+  Run(const PackedProduct& product, RangePath path, const MutableMatrixView& c, bool may_give_up)
+      : product_(product),
+        problem_(product.problem_),
+        path_(path),
+        c_(c),
+        blocks_m_(ceil_div(problem_.m(), product.blocking_.MC)),
+        blocks_n_(ceil_div(problem_.n(), product.blocking_.NC)),
+        most_lost_(may_give_up ? std::max(kLostInAnyCase, work() / kWorkPerLostStep) : INT64_MAX) {}
 
-int64_t PackedOperands::multiply(RangePath path, const MutableMatrixView& c) const {
-  if (padded_k_ > problem_.k()) {
-    fill_border(a_, data_a_.data(), path);
-    fill_border(b_, data_b_.data(), path);
+  Result run() {
+    const Blocking& blocking = product_.blocking_;
+    const int64_t cells = blocking.MC * blocking.NC;
+    const bool in_slabs = blocking.KC < product_.padded_k_;
+    const bool may_lose = product_.kernel_.offsets == Offsets::kPerLane;
+    for_each_run(
+        problem_, blocks_m_ * blocks_n_ * problem_.batch, work(), kStepsAtOnce, [&](int64_t first, int64_t end) {
+          std::optional<Workspace> accumulators, lost;
+          BlockRequest request{};
+          if (in_slabs) {
+            request.accumulators =
+                accumulators.emplace(static_cast<size_t>(cells * product_.kernel_.accumulator_size)).data();
+          }
+          if (may_lose) {
+            request.lost = static_cast<int64_t*>(lost.emplace(static_cast<size_t>(cells) * sizeof(int64_t)).data());
+          }
+          for (int64_t index = first; index < end && !given_up(); ++index) block(index, request);
+        });
+    return {overflow_.value(), given_up()};
   }
-  const int64_t m = problem_.m();
-  const int64_t n = problem_.n();
-  const int64_t blocks_m = ceil_div(m, blocking_.MC);
-  const int64_t blocks_n = ceil_div(n, blocking_.NC);
-  const int64_t blocks = blocks_m * blocks_n;
-  const bool in_slabs = blocking_.KC < padded_k_;
-  const MatrixView& c0 = problem_.c0;
-  constexpr int64_t size = sizeof(int32_t);
-  FirstIndex overflow;
-  auto block = [&](int64_t index, void* accumulators) {
+
+ private:
+  /// Steps computed at a time by one thread.
+  static constexpr int64_t kStepsAtOnce = 1 << 20;
+  /// A step of a result that is computed by itself takes about as long as so many steps of a tile.
+  static constexpr int64_t kWorkPerLostStep = 64;
+  static constexpr int64_t kLostInAnyCase = 1 << 14;
+
+  int64_t work() const { return saturating_product(problem_.outputs(), product_.padded_k_); }
+  bool given_up() const { return lost_steps_.load(std::memory_order_relaxed) > most_lost_; }
+
+  void block(int64_t index, BlockRequest& request) {
+    const Blocking& blocking = product_.blocking_;
+    const int64_t blocks = blocks_m_ * blocks_n_;
     const int64_t batch = index / blocks;
     // Threads side by side share columns of B.
-    const int64_t row = index % blocks % blocks_m * blocking_.MC;
-    const int64_t col = index % blocks / blocks_m * blocking_.NC;
-    BlockRequest request{};
-    request.path = path;
-    const char* a = item(a_, data_a_, batch);
-    const char* b = item(b_, data_b_, batch);
-    request.rows = std::min(blocking_.MC, m - row);
-    request.cols = std::min(blocking_.NC, n - col);
-    request.accumulators = accumulators;
-    if (c0.data) {
-      request.c0 = static_cast<const char*>(c0.data) +
-                   (batch * c0.batch_stride + row * c0.row_stride + col * c0.col_stride) * size;
-    }
-    request.c0_row_stride = c0.row_stride;
-    request.c0_col_stride = c0.col_stride;
-    request.c = static_cast<char*>(c.data) + (batch * c.batch_stride + row * c.row_stride + col * c.col_stride) * size;
-    request.c_row_stride = c.row_stride;
-    request.c_col_stride = c.col_stride;
-    for (int64_t k = 0; k < padded_k_; k += blocking_.KC) {
+    const int64_t row = index % blocks % blocks_m_ * blocking.MC;
+    const int64_t col = index % blocks / blocks_m_ * blocking.NC;
+    request.path = path_;
+    request.rows = std::min(blocking.MC, problem_.m() - row);
+    request.cols = std::min(blocking.NC, problem_.n() - col);
+    request.c0 = problem_.c0.data ? element(problem_.c0, batch, row, col) : nullptr;
+    request.c0_row_stride = problem_.c0.row_stride;
+    request.c0_col_stride = problem_.c0.col_stride;
+    request.c = element(c_, batch, row, col);
+    request.c_row_stride = c_.row_stride;
+    request.c_col_stride = c_.col_stride;
+    request.offsets_a = product_.a_.offsets(batch, row);
+    request.offsets_b = product_.b_.offsets(batch, col);
+    request.spans_a = product_.a_.spans(batch, row);
+    request.spans_b = product_.b_.spans(batch, col);
+    request.lost_count = 0;
+    for (int64_t k = 0; k < product_.padded_k_; k += blocking.KC) {
       if (k > 0) check_cancelled(problem_);
-      request.steps = std::min(blocking_.KC, padded_k_ - k);
+      request.a = product_.a_.panel(batch, k, row);
+      request.b = product_.b_.panel(batch, k, col);
+      request.steps = std::min(blocking.KC, product_.padded_k_ - k);
       request.starts = k == 0;
-      request.ends = k + request.steps == padded_k_;
-      request.a = a + (k * a_.panels_per_item * a_.width + row * request.steps) * kernel_.operand_size;
-      request.b = b + (k * b_.panels_per_item * b_.width + col * request.steps) * kernel_.operand_size;
-      const int64_t found = kernel_.multiply(request);
-      if (found != kNoOverflow) {
-        overflow.report((batch * m + row + found / request.cols) * n + col + found % request.cols);
-      }
+      request.ends = k + request.steps == product_.padded_k_;
+      const int64_t found = product_.kernel_.multiply(request);
+      if (found != kNoOverflow) report_overflow(batch, row + found / request.cols, col + found % request.cols);
     }
-  };
-  const int64_t work = saturating_product(problem_.outputs(), padded_k_);
-  for_each_run(problem_, blocks * problem_.batch, work, 1 << 20, [&](int64_t first, int64_t end) {
-    if (!in_slabs) {
-      for (int64_t index = first; index < end; ++index) block(index, nullptr);
-      return;
+    lost_steps_.fetch_add(request.lost_count * problem_.k(), std::memory_order_relaxed);
+    for (int64_t i = 0; i < request.lost_count && !given_up(); ++i) {
+      compute_lost(batch, row + request.lost[i] / request.cols, col + request.lost[i] % request.cols);
     }
-    const Workspace accumulators(static_cast<size_t>(blocking_.MC * blocking_.NC * kernel_.accumulator_size));
-    for (int64_t index = first; index < end; ++index) block(index, accumulators.data());
-  });
-  return overflow.value();
+  }
+
+  /// Computes a result by its definition. The kernel left C0 in its place.
+  void compute_lost(int64_t batch, int64_t row, int64_t col) {
+    with_semiring(problem_.semiring, problem_.dtype, [&](auto semiring) {
+      using Arithmetic = Wide<decltype(semiring)>;
+      auto& result = *reinterpret_cast<typename Arithmetic::Element*>(element(c_, batch, row, col));
+      bool overflowed = false;
+      result = Arithmetic::finish(exact_cell<Arithmetic>(problem_, batch, row, col), result, overflowed);
+      if (overflowed) report_overflow(batch, row, col);
+    });
+  }
+
+  void report_overflow(int64_t batch, int64_t row, int64_t col) {
+    overflow_.report((batch * problem_.m() + row) * problem_.n() + col);
+  }
+
+  const PackedProduct& product_;
+  const Problem& problem_;
+  const RangePath path_;
+  const MutableMatrixView& c_;
+  const int64_t blocks_m_;
+  const int64_t blocks_n_;
+  const int64_t most_lost_;
+  std::atomic<int64_t> lost_steps_{0};
+  FirstIndex overflow_;
+};
+
+PackedProduct::Result PackedProduct::multiply(RangePath path, const MutableMatrixView& c, bool may_give_up) {
+  a_.fill_border(path);
+  b_.fill_border(path);
+  return Run(*this, path, c, may_give_up).run();
 }
 
 int64_t multiply_rows(const Problem& problem, const RowsKernel& kernel, RangePath path, const MutableMatrixView& c) {
-  const int64_t rows = problem.batch * problem.m();
+  constexpr int64_t steps_at_once = 1 << 16;
   const int64_t work = saturating_product(problem.outputs(), problem.k());
   FirstIndex overflow;
-  for_each_run(problem, rows, work, 1 << 16, [&](int64_t first, int64_t end) {
+  for_each_run(problem, problem.batch * problem.m(), work, steps_at_once, [&](int64_t first, int64_t end) {
     for (int64_t row = first; row < end; ++row) {
       const int64_t batch = row / problem.m();
       const int64_t row_of_item = row - batch * problem.m();
@@ -204,14 +183,17 @@ int64_t multiply_rows(const Problem& problem, const RowsKernel& kernel, RangePat
   return overflow.value();
 }
 
-ValueRange scan(const Problem& problem, const MatrixView& view, const RowsKernel& kernel) {
-  ValueRange range;
-  for (int64_t item = 0; item < (view.batch_stride == 0 ? 1 : problem.batch); ++item) {
-    check_cancelled(problem);
-    const Occurring occurring = kernel.scan(view, item);
-    range.merge({occurring.minimum, occurring.maximum, occurring.has_zero});
-  }
-  return range;
+Ranges scan(const Problem& problem, const RowsKernel& kernel) {
+  const auto scan_one = [&](const MatrixView& view) {
+    ValueRange range;
+    for (int64_t item = 0; item < (view.batch_stride == 0 ? 1 : problem.batch); ++item) {
+      check_cancelled(problem);
+      const Occurring occurring = kernel.scan(view, item);
+      range.merge({occurring.minimum, occurring.maximum, occurring.has_zero});
+    }
+    return range;
+  };
+  return {scan_one(problem.a), scan_one(problem.b)};
 }
 
 }  // namespace mpmml::cpu

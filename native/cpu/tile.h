@@ -2,6 +2,7 @@
 #pragma once
 #include "core/arithmetic.h"
 #include "cpu/kernel.h"
+#include "cpu/offset.h"
 #include "cpu/vector.h"
 
 namespace mpmml::cpu::MPMML_ISA {
@@ -52,30 +53,44 @@ MPMML_INLINE void multiply_tile(const typename Arithmetic::Operand* __restrict a
   }
 }
 
-/// Where a row of results goes, and what it is accumulated onto (c0 is null where nothing is).
+/// A row of results: where it goes, what it is accumulated onto (c0 is null where nothing is), and, for arithmetics
+/// with offsets, those of its row and of its columns.
 template <class Element>
 struct Results {
+  int64_t cols;
   const Element* c0;
   int64_t c0_col_stride;
   Element* c;
   int64_t c_col_stride;
+  Element offset_a;
+  const Element* offsets_b;
+
+  MPMML_HOST_DEVICE Element c0_at(int64_t j, Element zero) const { return c0 ? c0[j * c0_col_stride] : zero; }
 };
+
+template <class Arithmetic, class Element = typename Arithmetic::Element>
+MPMML_INLINE Element finish(const Arithmetic& arithmetic, typename Arithmetic::Accumulator acc, Element c0,
+                            bool& overflowed, const Results<Element>& to, int64_t j) {
+  if constexpr (std::is_base_of_v<Offset, Arithmetic>) {
+    return arithmetic.finish(acc, c0, overflowed, to.offset_a, to.offsets_b[j]);
+  } else {
+    return arithmetic.finish(acc, c0, overflowed);
+  }
+}
 
 /// Writes one row of results; returns whether one of them overflowed.
 template <class Arithmetic, class Element = typename Arithmetic::Element>
-MPMML_INLINE bool finish_row(const Arithmetic& arithmetic, const typename Arithmetic::Accumulator* acc, int64_t cols,
+MPMML_INLINE bool finish_row(const Arithmetic& arithmetic, const typename Arithmetic::Accumulator* acc,
                              const Results<Element>& to) {
+  constexpr Element zero = Arithmetic::Semiring::zero;
   bool overflowed = false;
   if (to.c_col_stride == 1 && !to.c0) {
-    for (int64_t j = 0; j < cols; ++j) {
-      to.c[j] = arithmetic.finish(acc[j], Arithmetic::Semiring::zero, overflowed);
-    }
+    for (int64_t j = 0; j < to.cols; ++j) to.c[j] = finish(arithmetic, acc[j], zero, overflowed, to, j);
   } else if (to.c_col_stride == 1 && to.c0_col_stride == 1) {
-    for (int64_t j = 0; j < cols; ++j) to.c[j] = arithmetic.finish(acc[j], to.c0[j], overflowed);
+    for (int64_t j = 0; j < to.cols; ++j) to.c[j] = finish(arithmetic, acc[j], to.c0[j], overflowed, to, j);
   } else {
-    for (int64_t j = 0; j < cols; ++j) {
-      const Element c0 = to.c0 ? to.c0[j * to.c0_col_stride] : Arithmetic::Semiring::zero;
-      to.c[j * to.c_col_stride] = arithmetic.finish(acc[j], c0, overflowed);
+    for (int64_t j = 0; j < to.cols; ++j) {
+      to.c[j * to.c_col_stride] = finish(arithmetic, acc[j], to.c0_at(j, zero), overflowed, to, j);
     }
   }
   return overflowed;
@@ -84,10 +99,10 @@ MPMML_INLINE bool finish_row(const Arithmetic& arithmetic, const typename Arithm
 /// The first column of a row whose result overflows, or -1.
 template <class Arithmetic, class Element = typename Arithmetic::Element>
 MPMML_INLINE int64_t find_overflow(const Arithmetic& arithmetic, const typename Arithmetic::Accumulator* acc,
-                                   int64_t cols, const Results<Element>& to) {
-  for (int64_t j = 0; j < cols; ++j) {
+                                   const Results<Element>& to) {
+  for (int64_t j = 0; j < to.cols; ++j) {
     bool overflowed = false;
-    arithmetic.finish(acc[j], to.c0 ? to.c0[j * to.c0_col_stride] : Arithmetic::Semiring::zero, overflowed);
+    finish(arithmetic, acc[j], to.c0_at(j, Arithmetic::Semiring::zero), overflowed, to, j);
     if (overflowed) return j;
   }
   return -1;
@@ -99,7 +114,7 @@ MPMML_INLINE void prefetch(const void* from, int64_t bytes) {
 }
 
 template <int MR, int NR, class Arithmetic>
-MPMML_INLINE int64_t multiply_block(const Arithmetic& arithmetic, const BlockRequest& block) {
+MPMML_INLINE int64_t multiply_block(const Arithmetic& arithmetic, BlockRequest& block) {
   using Element = typename Arithmetic::Element;
   using Operand = typename Arithmetic::Operand;
   using Accumulator = typename Arithmetic::Accumulator;
@@ -123,13 +138,27 @@ MPMML_INLINE int64_t multiply_block(const Arithmetic& arithmetic, const BlockReq
       const auto* c0 = static_cast<const Element*>(block.c0);
       auto* c = static_cast<Element*>(block.c);
       for (int64_t i = 0; i < rows; ++i) {
-        const Results<Element> to = {c0 ? c0 + (row + i) * block.c0_row_stride + col * block.c0_col_stride : nullptr,
-                                     block.c0_col_stride, c + (row + i) * block.c_row_stride + col * block.c_col_stride,
-                                     block.c_col_stride};
-        if (!finish_row(arithmetic, tile + i * NR, cols, to)) continue;
-        const int64_t found = find_overflow(arithmetic, tile + i * NR, cols, to);
-        const int64_t index = (row + i) * block.cols + col + found;
-        if (found >= 0 && index < first_overflow) first_overflow = index;
+        const Accumulator* acc = tile + i * NR;
+        Results<Element> to = {cols,
+                               c0 ? c0 + (row + i) * block.c0_row_stride + col * block.c0_col_stride : nullptr,
+                               block.c0_col_stride,
+                               c + (row + i) * block.c_row_stride + col * block.c_col_stride,
+                               block.c_col_stride,
+                               0,
+                               nullptr};
+        const int64_t first = (row + i) * block.cols + col;
+        if constexpr (std::is_base_of_v<Offset, Arithmetic>) {
+          to.offset_a = block.offsets_a[row + i];
+          to.offsets_b = block.offsets_b + col;
+          for (int64_t j = 0; block.spans_a && j < cols; ++j) {
+            if (arithmetic.loses(acc[j], block.spans_a[row + i] + block.spans_b[col + j])) {
+              block.lost[block.lost_count++] = first + j;
+            }
+          }
+        }
+        if (!finish_row(arithmetic, acc, to)) continue;
+        const int64_t found = find_overflow(arithmetic, acc, to);
+        if (found >= 0 && first + found < first_overflow) first_overflow = first + found;
       }
     }
   }

@@ -33,14 +33,16 @@ export const instructionSets = [
   { name: 'portable', processor: 'any', options: [] },
 ]
 
-/** Accumulators: the arithmetics of core/arithmetic.h that a kernel with this accumulator is instantiated over. */
+/** Accumulators: the arithmetics (core/arithmetic.h, cpu/offset.h) that a kernel with this accumulator is instantiated over. */
 export const accumulators = {
   uint16: ['Half'],
   int32: ['Narrow'],
+  shifted32: ['Shifted'],
   int64: ['Wide', 'Wrapping'],
 }
 
-const accumulatorSuffix = (p) => ({ uint16: '_acc16', int32: '', int64: '_acc64' })[p.accumulator]
+const accumulatorSuffix = (p) =>
+  ({ uint16: '_acc16', int32: '', shifted32: '_shifted', int64: '_acc64' })[p.accumulator]
 
 /**
  * Kernel families. `parameters` lists the parameters in the order of the template's arguments (the accumulator and
@@ -102,15 +104,25 @@ export const families = [
     automatic: true,
     dataTypes: ['int32'],
     rows: [
+      { isa: 'avx512', MR: 8, NR: 64, accumulator: 'uint16' },
       { isa: 'avx512', MR: 8, NR: 32, accumulator: 'int32' },
+      { isa: 'avx512', MR: 8, NR: 32, accumulator: 'shifted32' },
       { isa: 'avx512', MR: 8, NR: 16, accumulator: 'int64' },
+      { isa: 'avx2', MR: 4, NR: 32, accumulator: 'uint16' },
       { isa: 'avx2', MR: 4, NR: 16, accumulator: 'int32' },
+      { isa: 'avx2', MR: 4, NR: 16, accumulator: 'shifted32' },
       { isa: 'avx2', MR: 4, NR: 8, accumulator: 'int64' },
+      { isa: 'sse41', MR: 4, NR: 16, accumulator: 'uint16' },
       { isa: 'sse41', MR: 4, NR: 8, accumulator: 'int32' },
+      { isa: 'sse41', MR: 4, NR: 8, accumulator: 'shifted32' },
       { isa: 'sse41', MR: 4, NR: 4, accumulator: 'int64' },
+      { isa: 'neon', MR: 4, NR: 32, accumulator: 'uint16' },
       { isa: 'neon', MR: 4, NR: 16, accumulator: 'int32' },
+      { isa: 'neon', MR: 4, NR: 16, accumulator: 'shifted32' },
       { isa: 'neon', MR: 4, NR: 8, accumulator: 'int64' },
+      { isa: 'portable', MR: 4, NR: 16, accumulator: 'uint16' },
       { isa: 'portable', MR: 4, NR: 8, accumulator: 'int32' },
+      { isa: 'portable', MR: 4, NR: 8, accumulator: 'shifted32' },
       { isa: 'portable', MR: 4, NR: 4, accumulator: 'int64' },
     ],
   },

@@ -1,0 +1,46 @@
+// Loops over the parts of a product: on several threads where that is worth it, and given up when asked.
+#pragma once
+#include <algorithm>
+#include <cstdint>
+
+#include "core/problem.h"
+#include "core/status.h"
+#include "cpu/threads.h"
+
+namespace mpmml::cpu {
+
+/// Operations (elements packed, steps computed) below which a product isn't worth waking a thread for.
+constexpr int64_t kWorthThreads = 1 << 20;
+
+inline int64_t ceil_div(int64_t x, int64_t y) { return (x + y - 1) / y; }
+
+inline int64_t saturating_product(int64_t x, int64_t y) {
+  int64_t product;
+  return __builtin_mul_overflow(x, y, &product) ? INT64_MAX : product;
+}
+
+inline void check_cancelled(const Problem& problem) {
+  if (problem.is_cancelled()) {
+    throw Error(ErrorCode::kAborted, "the product was given up because its signal was aborted");
+  }
+}
+
+/// Runs `body(first, end)` over [0, count) in runs of about `work_at_once` out of `work` operations altogether; polls
+/// for cancellation between runs.
+template <class Body>
+void for_each_run(const Problem& problem, int64_t count, int64_t work, int64_t work_at_once, Body body) {
+  const int64_t each = std::max<int64_t>(work / count, 1);
+  const int64_t length = std::max<int64_t>(work_at_once / each, 1);
+  auto run = [&](int64_t index) {
+    check_cancelled(problem);
+    body(index * length, std::min(count, (index + 1) * length));
+  };
+  const int64_t runs = ceil_div(count, length);
+  if (work >= kWorthThreads) {
+    parallel_for(runs, Task(run));
+  } else {
+    for (int64_t index = 0; index < runs; ++index) run(index);
+  }
+}
+
+}  // namespace mpmml::cpu

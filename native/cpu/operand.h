@@ -1,0 +1,52 @@
+// One operand of a product, packed for a kernel.
+#pragma once
+#include <optional>
+
+#include "core/range.h"
+#include "cpu/kernel.h"
+#include "cpu/workspace.h"
+
+namespace mpmml::cpu {
+
+class PackedOperand {
+ public:
+  /// Describes A or B of `problem`, cut into slabs of KC out of padded_k steps.
+  PackedOperand(const Problem& problem, const PackedKernel& kernel, bool is_b, int64_t padded_k, int64_t KC);
+
+  /// Takes off `offset` from every element (kernels with Offsets::kPerOperand).
+  void set_offset(int32_t offset);
+  /// Takes off each lane's best element (kernels with Offsets::kPerLane).
+  void find_offsets();
+
+  /// Packs every step of k, and returns what occurs.
+  ValueRange pack();
+  /// Then the rest, once the path is known.
+  void fill_border(RangePath path);
+
+  /// The panel of `lane` in the slab from step k on.
+  const void* panel(int64_t item, int64_t k, int64_t lane) const;
+  const int32_t* offsets(int64_t item, int64_t lane) const;
+  const int64_t* spans(int64_t item, int64_t lane) const;
+
+ private:
+  PackRequest request(int64_t item) const;
+  /// An operand that is the same for the whole batch is packed once.
+  int64_t own(int64_t item) const { return items_ == 1 ? 0 : item; }
+
+  const Problem& problem_;
+  const PackedKernel& kernel_;
+  const bool is_b_;
+  const MatrixView& view_;
+  const int64_t padded_k_;
+  const int64_t KC_;
+  const int64_t width_;
+  const int64_t lanes_;
+  const int64_t items_;
+  const int64_t panels_;  ///< of an item
+  const int64_t item_bytes_;
+  Workspace data_;
+  std::optional<Workspace> offsets_;
+  std::optional<Workspace> spans_;
+};
+
+}  // namespace mpmml::cpu
