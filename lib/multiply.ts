@@ -21,8 +21,9 @@ export interface MpmmResult<C extends MatrixLike = DenseMatrix> {
   /** The kernel variant that computed it. */
   variant: VariantName
   /**
-   * How the values allowed it to be computed: 'direct' (plain int32 sums), 'translated' (int32 sums with the
-   * semiring's zero held as another value), 'wide' (64-bit sums) or 'wrapping' (64-bit sums, finite ones modulo 2^32).
+   * How the values allowed it to be computed, all of them exactly: 'direct' (plain int32 sums), 'translated' (the same
+   * with the semiring's zero held as another value), 'half' and 'half-translated' (16-bit sums of what remains when an
+   * offset is taken off each operand), 'wide' (64-bit sums) or 'wrapping' (64-bit sums, finite ones modulo 2^32).
    */
   path: string
   /** Milliseconds. */

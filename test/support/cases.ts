@@ -26,6 +26,7 @@ export const sizes: Size[] = [
   [129, 33, 127],
   [131, 31, 257],
   [31, 509, 37],
+  [3, 4099, 5],
 ]
 
 /** For the tests that go over all kinds: no side a multiple of a tile's. */

@@ -12,7 +12,7 @@ const { families, instructionSets } = (await import(
 
 /** The paths that kernels with an accumulator compute on. */
 const pathsByAccumulator: Record<string, string[]> = {
-  int16: ['half', 'half-translated'],
+  uint16: ['half', 'half-translated'],
   int32: ['direct', 'translated'],
   int64: ['wide', 'wrapping'],
 }
@@ -33,22 +33,6 @@ export function missing({ parameters: { isa } }: Variant): string | undefined {
 export function pathOn(variant: Variant, a: Plain, b: Plain, overflow: Overflow): string | undefined {
   const able = pathsOf(variant)
   return exactPaths(a.data, b.data, variant.semiring, overflow).find((path) => able.includes(path))
-}
-
-/** The path on which the backend must compute this product unasked. */
-export function automaticPath(
-  backend: 'cpu' | 'cuda',
-  semiring: Semiring,
-  a: Plain,
-  b: Plain,
-  overflow: Overflow,
-): string | undefined {
-  const able = variants()
-    .filter(
-      (variant) => variant.backend === backend && isAutomatic(variant) && missing(variant) === undefined,
-    )
-    .flatMap(pathsOf)
-  return exactPaths(a.data, b.data, semiring, overflow).find((path) => able.includes(path))
 }
 
 /** A variant with this accumulator that can run here. */
