@@ -62,6 +62,146 @@ export interface NativeDescription {
   cpu: { simd: string; instructionSets: string[]; threads: number }
 }
 
+/** A kernel variant to be timed on operands that are made on the device: nothing is copied from or to the host. */
+export interface LabMeasureRequest {
+  /** Index of a CUDA variant in {@link Addon.variants}. */
+  variant: number
+  m: number
+  n: number
+  k: number
+  /** Number of products (the thesis' Ninst); 1 by default. */
+  batch?: number
+  /** Timed launches; 5 by default. */
+  repetitions?: number
+  /** Launches before the timed ones; 1 by default. */
+  warmup?: number
+  /** Index of the CUDA device; 0 by default. */
+  device?: number
+  /** Finite values are drawn evenly from [minimum, maximum]; −1000 and 1000 by default. */
+  minimum?: number
+  maximum?: number
+  /** Share of the elements that are the semiring's zero; 0 by default. */
+  zeroFraction?: number
+  seed?: number
+}
+
+/** Milliseconds, one for each repetition. */
+export interface LabMeasurement {
+  /** The kernel of the product alone. */
+  kernelMs: number[]
+  /** What the variant runs before it (packing, transposing A); zeros where it runs nothing. */
+  prepareMs: number[]
+  /** The scan of both operands for their range of values. */
+  analysisMs: number[]
+  /** The range path that the values led to, one of {@link Addon.paths}. */
+  path: string
+  /** Sets of operands that the repetitions took in turn; together they exceed twice the L2 cache where memory allows. */
+  operandSets: number
+  /** Clock of the multiprocessors just after the last repetition. */
+  clockMHz: number
+}
+
+/** The compile-time parameters of a microbenchmark: X × Y steps a thread and iteration. */
+export interface LabMicrobenchInstance {
+  x: number
+  y: number
+  /** Steps between two reads of shared memory; 1 where there are none. */
+  k: number
+  /** How the maximum is written: `a > b ? a : b` or `max(a, b)`. */
+  max: 'ternary' | 'intrinsic'
+}
+
+export interface LabMicrobench {
+  /** 'reg-reg', 'shared-one', 'shared-both', or the name of an instruction mix. */
+  name: string
+  /** What a step is made of, in one line. */
+  summary: string
+  instances: LabMicrobenchInstance[]
+  /** The run-time parameters that it has: of 'm', 'bsi', 'bsj', 'gsi', 'gsj', 'n' and 'constant'. */
+  parameters: string[]
+}
+
+export interface LabMicrobenchRequest extends Partial<LabMicrobenchInstance> {
+  name: string
+  /** Columns of the operand in shared memory; 32 by default. Powers of two bring bank conflicts. */
+  m?: number
+  /** Threads of a block: bsi rows of bsj. 16 × 16 by default. */
+  bsi?: number
+  bsj?: number
+  /** Blocks of the grid: gsi rows of gsj. By default as many as fill the device. */
+  gsi?: number
+  gsj?: number
+  /** Iterations of the outermost loop; 1000 by default. */
+  n?: number
+  /** Const of the thesis' listings; 1 by default. */
+  constant?: number
+  repetitions?: number
+  warmup?: number
+  device?: number
+}
+
+export interface LabMicrobenchResult {
+  /** Milliseconds, one for each repetition. */
+  ms: number[]
+  /** Clock of the multiprocessors during the last repetition. */
+  clockMHz: number
+  multiprocessors: number
+  /** Threads of a block, and of the grid. */
+  threadsPerBlock: number
+  threads: number
+  /** Iterations of a thread: N, or N·M·K. */
+  iterations: number
+  /** Elements that an instruction works on: 2 for the packed forms. */
+  lanes: number
+  /** Max-plus steps of a thread and iteration; each is 2 operations. */
+  stepsPerIteration: number
+  /** Operations of a thread and iteration, as the thesis counts them: 2·(X·Y+X+Y) for reg-reg. */
+  operationsPerIteration: number
+  /** Operations of a thread and launch. */
+  operationsPerThread: number
+  /** Machine instructions of a thread and iteration that do these operations on this device's architecture, by opcode; empty where they weren't looked at. */
+  instructionsPerIteration: Record<string, number>
+  /** The most operations a clock and multiprocessor that the pipes allow for these instructions; 0 where unknown. */
+  peakOperationsPerClock: number
+  /** How that peak comes about. */
+  peakReason: string
+}
+
+export type LabOccupancyRequest = { device?: number } & (
+  | { variant: number }
+  | { microbench: Partial<LabMicrobenchInstance> & { name: string }; threadsPerBlock?: number }
+)
+
+/** Table 2.1 of the thesis; active ones are per multiprocessor. */
+export interface LabOccupancy {
+  registersPerThread: number
+  sharedBytesPerBlock: number
+  /** Bytes of local memory a thread: spilled registers. */
+  localBytes: number
+  threadsPerBlock: number
+  activeThreads: number
+  activeWarps: number
+  activeBlocks: number
+  occupancyPercent: number
+}
+
+/** Results a clock and multiprocessor of 32-bit integer instructions; 0 where the architecture has none such. */
+export interface LabPeak {
+  /** Compute capability, such as '9.0'. */
+  capability: string
+  add: number
+  minmax: number
+  multiplyAdd: number
+  /** __viaddmax_s32 as one instruction. */
+  fused: number
+  /** Additions and maxima on two 16-bit halves of a word, in words. */
+  packed: number
+  /** Lanes that the schedulers issue to. */
+  issue: number
+  /** CUDA cores, by which theoretical machine peaks are usually given. */
+  cores: number
+}
+
 export interface Addon {
   /** The semirings of the build; `zero` is the value of its zero, the others are finite. */
   semirings: { name: Semiring; zero: number; finiteMin: number; finiteMax: number }[]
@@ -93,6 +233,14 @@ export interface Addon {
     report: Float64Array,
     cancel: Int32Array,
   ): Promise<void>
+  /** Names that fit a family's pattern but that no kernel can be built for, and why. */
+  refusedVariants: { name: string; reason: string }[]
+  /** Promises of the laboratory are rejected with ERR_MPMML_NO_CUDA where no GPU can be used. */
+  labMeasure(request: LabMeasureRequest): Promise<LabMeasurement>
+  labMicrobenches(): LabMicrobench[]
+  labMicrobench(request: LabMicrobenchRequest): Promise<LabMicrobenchResult>
+  labOccupancy(request: LabOccupancyRequest): Promise<LabOccupancy>
+  labPeaks(): LabPeak[]
 }
 
 function packageRoot(): string {

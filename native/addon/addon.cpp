@@ -3,6 +3,7 @@
 
 #include "addon/describe.h"
 #include "addon/failure.h"
+#include "addon/lab.h"
 #include "addon/multiply.h"
 #include "addon/request.h"
 #include "core/problem.h"
@@ -26,6 +27,7 @@ Napi::Object init(Napi::Env env, Napi::Object exports) {
   exports.Set("explain", Napi::Function::New<guarded<explain>>(env, "explain"));
   exports.Set("multiply", Napi::Function::New<guarded<multiply>>(env, "multiply"));
   exports.Set("multiplySync", Napi::Function::New<guarded<multiply_sync>>(env, "multiplySync"));
+  export_lab(env, exports);
   return exports;
 }
 

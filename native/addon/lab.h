@@ -1,0 +1,31 @@
+// The laboratory's exports: kernels timed on the device alone, microbenchmarks, occupancy. Each call that touches a GPU
+// runs off the event loop and returns a promise; where CUDA can't be used it is rejected with ERR_MPMML_NO_CUDA and the
+// reason. What they take and return, in TypeScript (lib/native.ts has the same types, with what each field means):
+//
+//   labMeasure(request: LabMeasureRequest): Promise<LabMeasurement>
+//   labMicrobenches(): LabMicrobench[]
+//   labMicrobench(request: LabMicrobenchRequest): Promise<LabMicrobenchResult>
+//   labOccupancy(request: LabOccupancyRequest): Promise<LabOccupancy>
+//   labPeaks(): LabPeak[]
+//   refusedVariants: { name: string; reason: string }[]
+//
+//   LabMeasureRequest    { variant, m, n, k, batch, repetitions, warmup, device, minimum, maximum, zeroFraction, seed }
+//   LabMeasurement       { kernelMs[], prepareMs[], analysisMs[], path, operandSets, clockMHz }
+//   LabMicrobench        { name, summary, instances: { x, y, k, max }[], parameters[] }
+//   LabMicrobenchRequest { name, x, y, k, max, m, bsi, bsj, gsi, gsj, n, constant, repetitions, warmup, device }
+//   LabMicrobenchResult  { ms[], clockMHz, multiprocessors, threadsPerBlock, threads, iterations, lanes,
+//                          stepsPerIteration, operationsPerIteration, operationsPerThread, instructionsPerIteration,
+//                          peakOperationsPerClock, peakReason }
+//   LabOccupancyRequest  { device, variant } or { device, microbench: { name, x, y, k, max }, threadsPerBlock }
+//   LabOccupancy         { registersPerThread, sharedBytesPerBlock, localBytes, threadsPerBlock, activeThreads,
+//                          activeWarps, activeBlocks, occupancyPercent }
+//   LabPeak              { capability, add, minmax, multiplyAdd, fused, packed, issue, cores }
+#pragma once
+#include <napi.h>
+
+namespace mpmml::addon {
+
+/// Adds the laboratory's exports.
+void export_lab(Napi::Env env, Napi::Object exports);
+
+}  // namespace mpmml::addon
