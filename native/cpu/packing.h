@@ -186,7 +186,7 @@ static Occurring pack(const PackRequest& request) {
 template <class S>
 static void find_lane_ranges(const Lanes& source, int64_t first_lane, int64_t end_lane, LaneRange* ranges) {
   using Element = typename S::Element;
-  constexpr int n = 16;
+  constexpr int n = VectorOf<Element>::lanes;
   for (int64_t lane = first_lane, lanes; lane < end_lane; lane += lanes) {
     lanes = end_lane - lane < n ? end_lane - lane : n;
     const Element* from = static_cast<const Element*>(source.data) + lane * source.lane_stride;

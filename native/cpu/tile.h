@@ -35,7 +35,8 @@ MPMML_INLINE void multiply_tile(const typename Arithmetic::Operand* __restrict a
       for (int j = 0; j < NV; ++j) row[j] = load(b + step * NR + j * lanes);
       MPMML_UNROLL
       for (int i = 0; i < MR; ++i) {
-        const Vector<T> element = splat(a[step * MR + i]);
+        Vector<T> element = splat(a[step * MR + i]);
+        MPMML_OPAQUE(element);
         MPMML_UNROLL
         for (int j = 0; j < NV; ++j) {
           acc[i][j] = Arithmetic::accumulate(acc[i][j], element, row[j]);

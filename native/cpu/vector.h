@@ -21,7 +21,7 @@
 #endif
 
 // Keeps the compiler from seeing through `v`. Without it GCC regroups the ⊕ of several k-steps into a tree, which
-// takes more registers than there are.
+// takes more registers than there are, and computes on scalars what would be broadcast.
 #if defined(__x86_64__)
 #define MPMML_OPAQUE(v) asm("" : "+v"(v))
 #elif defined(__aarch64__)

@@ -8,11 +8,30 @@
 
 #include "core/status.h"
 
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
+
 namespace mpmml::cpu {
 namespace {
 
-constexpr std::align_val_t kAlignment{64};
 constexpr size_t kMostKept = size_t{64} << 20;  ///< bytes that stay allocated between products
+
+/// From this size on memory is asked for in huge pages: panels spread over many small ones, and each costs an entry of
+/// the translation buffer and a page fault.
+constexpr size_t kHuge = size_t{2} << 20;
+
+std::align_val_t alignment_of(size_t capacity) { return std::align_val_t{capacity >= kHuge ? kHuge : 64}; }
+
+void* allocate(size_t capacity) {
+  void* data = ::operator new(capacity, alignment_of(capacity), std::nothrow);
+#if defined(MADV_HUGEPAGE)
+  if (data && capacity >= kHuge) madvise(data, capacity, MADV_HUGEPAGE);
+#endif
+  return data;
+}
+
+void release(void* data, size_t capacity) { ::operator delete(data, alignment_of(capacity)); }
 
 struct Block {
   void* data;
@@ -50,7 +69,7 @@ Workspace::Workspace(size_t bytes) : data_(nullptr), capacity_(std::max<size_t>(
       return;
     }
   }
-  data_ = ::operator new(capacity_, kAlignment, std::nothrow);
+  data_ = allocate(capacity_);
   if (!data_) {
     throw Error(ErrorCode::kOutOfMemory, "the cpu backend needs " + std::to_string(capacity_ >> 20) +
                                              " MiB of memory for packed operands, and the system refused them");
@@ -70,7 +89,7 @@ Workspace::~Workspace() {
       }
     }
   }
-  ::operator delete(data_, kAlignment);
+  release(data_, capacity_);
 }
 
 }  // namespace mpmml::cpu
