@@ -66,6 +66,28 @@ const around =
   ({ random }) =>
     center + (random.chance(0.5) ? random.pick([0, spread]) : random.integer(0, spread))
 
+/** Every product's best element of A meets the worst of B, and the other way round: no sum is near the best of both. */
+const bestMeetsWorst =
+  (side: 'A' | 'B'): Element =>
+  ({ least, most, random }, row, col) => {
+    const even = (side === 'A' ? col : row) % 2 === 0
+    return even === (side === 'A') ? most - random.integer(0, 9) : least + random.integer(0, 9)
+  }
+
+/**
+ * The best elements meet zeros alone, and every sum is 2^31 − 4 to 2^31 + 4 away from the sum of the best: the same
+ * distance for all sums of a result, and another for its neighbours. Only every `period`-th row of A is so.
+ */
+const farFromBest =
+  (side: 'A' | 'B', period = 1): Element =>
+  ({ zero }, row, col) => {
+    const [line, k] = side === 'A' ? [row, col] : [col, row]
+    const up = zero < 0 ? 1 : -1
+    if (k % 3 === (side === 'A' ? 0 : 1)) return up * 2 ** 30
+    if (k % 3 === (side === 'A' ? 1 : 0) && line % period === 0) return zero
+    return -up * ((line % 5) - 2)
+  }
+
 const zero: Element = (context) => context.zero
 const some =
   (probability: number, element: Element): Element =>
@@ -107,6 +129,9 @@ export const kinds = {
   'high + high, ε': [some(0.2, high), some(0.2, high)],
   'low + high': [low, high],
   extremes: [extremes, extremes],
+  'the best meets the worst': [bestMeetsWorst('A'), bestMeetsWorst('B')],
+  'far from the best': [farFromBest('A'), farFromBest('B')],
+  'far from the best in some rows': [farFromBest('A', 7), farFromBest('B')],
   'spreads of 16 bits': [around(-1_000_000_000, 40000), around(900_000_000, 25535)],
   'spreads beyond 16 bits': [around(1_000_000_000, 40000), around(-900_000_000, 25536)],
   'spreads of 14 bits, ε': [some(0.2, around(-1_000_000_000, 16383)), some(0.2, around(-900_000_000, 16383))],

@@ -46,6 +46,8 @@ export function variantSuite(variant: Variant): void {
           'small, ε scattered',
           'low + small',
           'small + high',
+          'the best meets the worst',
+          'far from the best',
           'spreads of 16 bits',
           'spreads of 14 bits, ε',
         ] as Kind[]) {

@@ -21,6 +21,8 @@ export function productSuite(backend: 'cpu' | 'cuda'): void {
           'extremes',
           'low + small',
           'high + small',
+          'the best meets the worst',
+          'far from the best in some rows',
         ] as Kind[]) {
           const { a, b } = operands(kind, semiring, size)
           for (const overflow of policies) {
