@@ -91,8 +91,7 @@ DeviceLimits device_limits(int device) {
     return value;
   };
   DeviceLimits limits;
-  limits.capability =
-      attribute(cudaDevAttrComputeCapabilityMajor) * 10 + attribute(cudaDevAttrComputeCapabilityMinor);
+  limits.capability = attribute(cudaDevAttrComputeCapabilityMajor) * 10 + attribute(cudaDevAttrComputeCapabilityMinor);
   limits.multiprocessors = attribute(cudaDevAttrMultiProcessorCount);
   limits.shared_bytes_per_block = attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin);
   // Two transfers a clock of the memory.

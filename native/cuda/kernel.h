@@ -17,17 +17,21 @@ namespace mpmml::cuda {
 /// One launch. All pointers are device pointers.
 struct Launch {
   int64_t batch, m, n, k;
-  int64_t first_instance;  ///< of the batch that this launch is a part of
+  int64_t first_instance;  ///< of those that the operands hold, where this is a part of a larger launch
+  int64_t first_output;    ///< linear index of the launch's first result in the whole product
   MatrixView a, b, c0;
   MutableMatrixView c;
   size_t element_bytes;
   RangePath path;
   ValueRange range_a, range_b;
-  void* workspace;  ///< Kernel::workspace_bytes of device memory
+  void* packed_a;  ///< Kernel::packed_bytes of device memory each
+  void* packed_b;
   /// Smallest linear index of a result that overflowed, ~0 where none did; null where nobody asks.
   unsigned long long* overflow;
   cudaStream_t stream;
 };
+
+enum class Operand { kA, kB };
 
 /// What the planner weighs a kernel by (cost.h).
 struct KernelShape {
@@ -46,10 +50,10 @@ struct Kernel {
   void (*launch)(const Launch&);
   /// The __global__ function that runs `path`, for the runtime's queries.
   const void* (*function)(RangePath path);
-  /// Device memory that the kernel needs beside the operands and C; null where none.
-  int64_t (*workspace_bytes)(const Launch&);
-  /// Queues what must run before launch(), such as packing; null where nothing.
-  void (*prepare)(const Launch&);
+  /// Device memory for an operand in the kernel's own form; both are null where it reads the operands as they are.
+  int64_t (*packed_bytes)(const Launch&, Operand);
+  /// Queues what brings an operand into that form, before launch().
+  void (*pack)(const Launch&, Operand);
 };
 
 struct KernelVariant {
@@ -82,6 +86,7 @@ void for_instances(const Launch& launch, Body&& body) {
   for (int64_t first = 0; first < launch.batch; first += kMaxInstances) {
     Launch part = launch;
     part.first_instance = launch.first_instance + first;
+    part.first_output = launch.first_output + first * launch.m * launch.n;
     part.batch = std::min(kMaxInstances, launch.batch - first);
     advance(part.a, first, launch.element_bytes);
     advance(part.b, first, launch.element_bytes);

@@ -1,5 +1,7 @@
 #include "cuda/memory.h"
 
+#include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <mutex>
 #include <vector>
@@ -64,33 +66,60 @@ DeviceBuffer::~DeviceBuffer() {
   }
 }
 
+Event::Event(bool sleeps) {
+  MPMML_CUDA(cudaEventCreateWithFlags(&event_, sleeps ? cudaEventBlockingSync : cudaEventDefault));
+}
+Event::~Event() {
+  if (event_) cudaEventDestroy(event_);
+}
+void Event::record(cudaStream_t stream) { MPMML_CUDA(cudaEventRecord(event_, stream)); }
+void Event::wait() const { MPMML_CUDA(cudaEventSynchronize(event_)); }
+void Event::hold(cudaStream_t stream) const { MPMML_CUDA(cudaStreamWaitEvent(stream, event_, 0)); }
+double Event::since(const Event& earlier) const {
+  float milliseconds = 0;
+  MPMML_CUDA(cudaEventElapsedTime(&milliseconds, earlier.event_, event_));
+  return milliseconds;
+}
+
+StagingRing::StagingRing() : used_(kSlots) {
+  void* memory = nullptr;
+  MPMML_CUDA(cudaMallocHost(&memory, kSlots * kSlotBytes));
+  memory_ = static_cast<char*>(memory);
+}
+
+StagingRing::~StagingRing() {
+  if (memory_) cudaFreeHost(memory_);
+}
+
+void* StagingRing::acquire() {
+  slot_ = (slot_ + 1) % kSlots;
+  used_[slot_].wait();
+  return memory_ + slot_ * kSlotBytes;
+}
+
+void StagingRing::release(cudaStream_t stream) { used_[slot_].record(stream); }
+
 Lane::Lane(int device) : device_(device) {
-  MPMML_CUDA(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking));
-  for (cudaEvent_t& event : marks_) MPMML_CUDA(cudaEventCreate(&event));
+  for (cudaStream_t& stream : streams_) MPMML_CUDA(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
   MPMML_CUDA(cudaMallocHost(&results_, kResultBytes));
 }
 
 Lane::~Lane() {
-  for (cudaEvent_t event : marks_) {
-    if (event) cudaEventDestroy(event);
-  }
   if (results_) cudaFreeHost(results_);
-  if (stream_) cudaStreamDestroy(stream_);
+  for (cudaStream_t stream : streams_) {
+    if (stream) cudaStreamDestroy(stream);
+  }
 }
 
-void Lane::mark(int mark) { MPMML_CUDA(cudaEventRecord(marks_[mark], stream_)); }
-
-double Lane::elapsed(int from, int to) const {
-  float milliseconds = 0;
-  MPMML_CUDA(cudaEventElapsedTime(&milliseconds, marks_[from], marks_[to]));
-  return milliseconds;
+StagingRing& Lane::ring(int thread) {
+  while (static_cast<int>(rings_.size()) <= thread) rings_.push_back(std::make_unique<StagingRing>());
+  return *rings_[thread];
 }
-
-void Lane::synchronize() { MPMML_CUDA(cudaStreamSynchronize(stream_)); }
 
 void LaneReturn::operator()(Lane* lane) const {
   // After an error work may still be queued that uses the caller's memory.
-  const bool healthy = cudaStreamSynchronize(lane->stream()) == cudaSuccess;
+  bool healthy = true;
+  for (cudaStream_t stream : lane->streams_) healthy = cudaStreamSynchronize(stream) == cudaSuccess && healthy;
   std::unique_ptr<Lane> owned(lane);
   if (!healthy) return;
   const std::lock_guard<std::mutex> lock(lanes_mutex);
@@ -120,7 +149,9 @@ int64_t available_bytes(int device) {
     MPMML_CUDA(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrReservedMemCurrent, &reserved));
     MPMML_CUDA(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemCurrent, &used));
   }
-  return static_cast<int64_t>(free + (reserved - used));
+  const auto available = static_cast<int64_t>(free + (reserved - used));
+  const char* limit = std::getenv("MPMML_DEVICE_MEMORY_MIB");
+  return limit ? std::min(available, int64_t{std::atol(limit)} << 20) : available;
 }
 
 }  // namespace mpmml::cuda

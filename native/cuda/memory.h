@@ -1,14 +1,15 @@
-// Device memory, and what a call needs to run on a device: a stream, events, and a little pinned memory.
+// Device memory, and what a call needs to run on a device: streams, events and pinned memory.
 #pragma once
 #include <cuda_runtime_api.h>
 
 #include <cstdint>
 #include <memory>
 #include <utility>
+#include <vector>
 
 namespace mpmml::cuda {
 
-/// Memory of the current device, taken from and given back to a pool in the order of a stream.
+/// Memory of a device, taken from and given back to a pool in the order of a stream.
 class DeviceBuffer {
  public:
   DeviceBuffer() = default;
@@ -34,37 +35,78 @@ class DeviceBuffer {
   bool pooled_ = false;
 };
 
-/// A stream with its events. Calls that run at the same time have one each; idle ones are kept for the next call.
+/// A point in a stream that others can wait for, and that times lie between.
+class Event {
+ public:
+  /// `sleeps`: whether a thread that waits gives up its processor, at the price of some 20 microseconds.
+  explicit Event(bool sleeps = false);
+  ~Event();
+  Event(Event&& other) noexcept : event_(std::exchange(other.event_, nullptr)) {}
+  Event(const Event&) = delete;
+
+  void record(cudaStream_t stream);
+  void wait() const;
+  /// Lets what is queued in `stream` from now on wait.
+  void hold(cudaStream_t stream) const;
+  /// Milliseconds from `earlier` to this one; both must have passed.
+  double since(const Event& earlier) const;
+
+ private:
+  cudaEvent_t event_ = nullptr;
+};
+
+/// Pinned slots that one thread passes pageable memory through: while the device copies one, the next is filled.
+class StagingRing {
+ public:
+  static constexpr int64_t kSlotBytes = int64_t{1} << 20;
+
+  StagingRing();
+  ~StagingRing();
+  StagingRing(const StagingRing&) = delete;
+
+  /// The next slot, once the device is done with it.
+  void* acquire();
+  /// Says that the slot acquired last is in use until `stream` has passed this point.
+  void release(cudaStream_t stream);
+  /// Waits until the slot acquired last is no longer in use.
+  void finish() { used_[slot_].wait(); }
+
+ private:
+  static constexpr int kSlots = 4;
+  char* memory_ = nullptr;
+  std::vector<Event> used_;
+  int slot_ = 0;
+};
+
+/// What one call needs of a device. Calls that run at the same time have one each; idle ones are kept for the next call.
 class Lane {
  public:
-  static constexpr int kMarks = 7;
-  static constexpr int kResultBytes = 256;
+  static constexpr int kResultBytes = 4096;
 
   explicit Lane(int device);
   ~Lane();
   Lane(const Lane&) = delete;
-  Lane& operator=(const Lane&) = delete;
 
-  cudaStream_t stream() const { return stream_; }
   int device() const { return device_; }
-
-  /// Records point `mark` of the stream.
-  void mark(int mark);
-  /// Milliseconds between two points that the stream has passed.
-  double elapsed(int from, int to) const;
-  void synchronize();
+  cudaStream_t upload() const { return streams_[0]; }
+  cudaStream_t compute() const { return streams_[1]; }
+  cudaStream_t download() const { return streams_[2]; }
 
   /// Pinned memory of kResultBytes for small results of kernels.
   void* results() const { return results_; }
 
+  /// The staging ring of the call's thread number `thread`. Only the call's own thread may ask for one that isn't there.
+  StagingRing& ring(int thread);
+
  private:
+  friend struct LaneReturn;
   int device_;
-  cudaStream_t stream_ = nullptr;
-  cudaEvent_t marks_[kMarks] = {};
+  cudaStream_t streams_[3] = {};
   void* results_ = nullptr;
+  std::vector<std::unique_ptr<StagingRing>> rings_;
 };
 
-/// Gives the lane back when it goes out of scope, once its stream is idle.
+/// Gives the lane back when it goes out of scope, once its streams are idle.
 struct LaneReturn {
   void operator()(Lane* lane) const;
 };
@@ -73,7 +115,8 @@ using LaneHandle = std::unique_ptr<Lane, LaneReturn>;
 /// An idle lane of `device`, which is made current for this thread.
 LaneHandle take_lane(int device);
 
-/// Bytes of device memory that a new product can have: what is free, and what the pool holds unused.
+/// Bytes of device memory that a new product can have: what is free, and what the pool holds unused; or less, where the
+/// environment variable MPMML_DEVICE_MEMORY_MIB says so.
 int64_t available_bytes(int device);
 
 }  // namespace mpmml::cuda

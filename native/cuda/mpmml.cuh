@@ -196,8 +196,8 @@ __global__ void __launch_bounds__(Config::kThreads,
           problem.c.data)[instance * problem.c.batch_stride + row * problem.c.row_stride + col * problem.c.col_stride] =
           value;
       if (overflowed && problem.overflow) {
-        atomicMin(problem.overflow, static_cast<unsigned long long>(
-                                        ((problem.first_instance + instance) * problem.m + row) * problem.n + col));
+        atomicMin(problem.overflow, static_cast<unsigned long long>(problem.first_output +
+                                                                    (instance * problem.m + row) * problem.n + col));
       }
     }
   }

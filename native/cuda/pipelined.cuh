@@ -16,8 +16,8 @@ namespace mpmml::cuda {
 
 /// The packed operands and what the main loop needs to know of them.
 struct PackedProblem {
-  const uint32_t* a;  ///< [instance][k][rows], words
-  const uint32_t* b;  ///< [instance][k][words of columns]
+  const uint32_t* a;                     ///< [instance][k][rows], words
+  const uint32_t* b;                     ///< [instance][k][words of columns]
   int64_t padded_m, padded_n, padded_k;  ///< in rows, words and steps
   int64_t a_instance, b_instance;        ///< words from one instance to the next
   uint32_t one;                          ///< 1; see sum_by_multiply
@@ -58,8 +58,8 @@ struct Pipelined {
     packed.padded_k = round_up(launch.k, BK * kSlices);
     packed.a_instance = launch.a.batch_stride == 0 ? 0 : packed.padded_m * packed.padded_k;
     packed.b_instance = launch.b.batch_stride == 0 ? 0 : packed.padded_n * packed.padded_k;
-    packed.a = static_cast<const uint32_t*>(launch.workspace);
-    packed.b = packed.a + packed.padded_m * packed.padded_k * items(launch, launch.a);
+    packed.a = static_cast<const uint32_t*>(launch.packed_a);
+    packed.b = static_cast<const uint32_t*>(launch.packed_b);
     packed.one = 1;
     return packed;
   }
@@ -70,33 +70,42 @@ struct Pipelined {
     kernel.paths = paths_of<Arithmetic>();
     kernel.launch = &launch<Arithmetic>;
     kernel.function = &function<Arithmetic>;
-    kernel.workspace_bytes = &workspace_bytes<Arithmetic>;
-    kernel.prepare = &prepare<Arithmetic>;
-    kernel.shape = {BM, BN * Words<Arithmetic>::kLanes, BK * kSlices, kThreads, kSharedBytes,
-                    70.0 * Words<Arithmetic>::kLanes, Words<Arithmetic>::kFullSpeedFrom};
+    kernel.packed_bytes = &packed_bytes<Arithmetic>;
+    kernel.pack = &pack_operand<Arithmetic>;
+    kernel.shape = {BM,
+                    BN * Words<Arithmetic>::kLanes,
+                    BK * kSlices,
+                    kThreads,
+                    kSharedBytes,
+                    (kSlices == 1 ? 71.0 : 69.0) * Words<Arithmetic>::kLanes,
+                    Words<Arithmetic>::kFullSpeedFrom};
     return kernel;
   }
 
   template <class Arithmetic>
-  static int64_t workspace_bytes(const Launch& launch) {
+  static int64_t packed_bytes(const Launch& launch, Operand operand) {
     const PackedProblem packed = layout<Arithmetic>(launch);
-    return packed.padded_k * 4 *
-           (packed.padded_m * items(launch, launch.a) + packed.padded_n * items(launch, launch.b));
+    const int64_t words =
+        operand == Operand::kA ? packed.padded_m * items(launch, launch.a) : packed.padded_n * items(launch, launch.b);
+    return words * packed.padded_k * int64_t{sizeof(uint32_t)};
   }
 
   template <class Arithmetic>
-  static void prepare(const Launch& launch) {
+  static void pack_operand(const Launch& launch, Operand operand) {
     using Element = typename Arithmetic::Element;
     const PackedProblem packed = layout<Arithmetic>(launch);
     for_arithmetic<Arithmetic>(launch, [&](const Arithmetic& arithmetic) {
-      const MatrixView &a = launch.a, &b = launch.b;
-      pack<EncodeA<Arithmetic>, Element>({a.data, launch.m, launch.k, a.row_stride, a.col_stride, a.batch_stride},
-                                         items(launch, a), const_cast<uint32_t*>(packed.a), packed.padded_m,
-                                         packed.padded_k, {arithmetic}, launch.stream);
-      pack<EncodeB<Arithmetic>, Element>({b.data, launch.n, launch.k, b.col_stride, b.row_stride, b.batch_stride},
-                                         items(launch, b), const_cast<uint32_t*>(packed.b),
-                                         packed.padded_n * Words<Arithmetic>::kLanes, packed.padded_k, {arithmetic},
-                                         launch.stream);
+      if (operand == Operand::kA) {
+        const MatrixView& a = launch.a;
+        pack<EncodeA<Arithmetic>, Element>({a.data, launch.m, launch.k, a.row_stride, a.col_stride, a.batch_stride},
+                                           items(launch, a), launch.packed_a, packed.padded_m, packed.padded_k,
+                                           {arithmetic}, launch.stream);
+      } else {
+        const MatrixView& b = launch.b;
+        pack<EncodeB<Arithmetic>, Element>(
+            {b.data, launch.n, launch.k, b.col_stride, b.row_stride, b.batch_stride}, items(launch, b), launch.packed_b,
+            packed.padded_n * Words<Arithmetic>::kLanes, packed.padded_k, {arithmetic}, launch.stream);
+      }
     });
   }
 
@@ -110,7 +119,8 @@ struct Pipelined {
         packed.a += part.first_instance * packed.a_instance;
         packed.b += part.first_instance * packed.b_instance;
         const dim3 grid(static_cast<unsigned>(tiles), 1, static_cast<unsigned>(part.batch));
-        pipelined_kernel<Pipelined, Arithmetic><<<grid, kThreads, kSharedBytes, part.stream>>>(part, packed, arithmetic);
+        pipelined_kernel<Pipelined, Arithmetic>
+            <<<grid, kThreads, kSharedBytes, part.stream>>>(part, packed, arithmetic);
       });
     });
     MPMML_CUDA(cudaGetLastError());
@@ -122,7 +132,9 @@ struct Pipelined {
   }
 
  private:
-  static int64_t items(const Launch& launch, const MatrixView& view) { return view.batch_stride == 0 ? 1 : launch.batch; }
+  static int64_t items(const Launch& launch, const MatrixView& view) {
+    return view.batch_stride == 0 ? 1 : launch.batch;
+  }
 };
 
 /// Copies the stages of one slice: each thread its share of the k-major tiles of A and B.
@@ -131,8 +143,11 @@ class StagePipe {
  public:
   __device__ __forceinline__ StagePipe(uint32_t* shared, const uint32_t* a, const uint32_t* b, int64_t padded_m,
                                        int64_t padded_n, int thread)
-      : shared_(shared + thread * 4), a_(source(a, padded_m, Config::BM, thread)),
-        b_(source(b, padded_n, Config::BN, thread)), padded_m_(padded_m), padded_n_(padded_n) {}
+      : shared_(shared + thread * 4),
+        a_(source(a, padded_m, Config::BM, thread)),
+        b_(source(b, padded_n, Config::BN, thread)),
+        padded_m_(padded_m),
+        padded_n_(padded_n) {}
 
   /// Starts copying the next tile into `stage`.
   __device__ __forceinline__ void start(int stage) {
@@ -245,8 +260,8 @@ __global__ void __launch_bounds__(Config::kThreads, Config::kBlocks)
                          packed.padded_m, packed.padded_n, thread);
 
   uint32_t acc[TM][TN];
-  const uint32_t initial =
-      W::kLanes == 1 ? static_cast<uint32_t>(arithmetic.initial()) : static_cast<uint32_t>(arithmetic.initial()) * 0x10001u;
+  const uint32_t initial = W::kLanes == 1 ? static_cast<uint32_t>(arithmetic.initial())
+                                          : static_cast<uint32_t>(arithmetic.initial()) * 0x10001u;
 #pragma unroll
   for (int i = 0; i < TM; ++i) {
 #pragma unroll
@@ -333,8 +348,9 @@ __global__ void __launch_bounds__(Config::kThreads, Config::kBlocks)
       for (int v = 0; v < kColumns; ++v) {
         const uint32_t word = acc[i][j + v / W::kLanes];
         const auto sum = static_cast<typename Arithmetic::Accumulator>(W::kLanes == 1 ? word : word >> 16 * (v % 2));
-        const Element previous = c0.data && col + v < problem.n ? before[row * c0.row_stride + (col + v) * c0.col_stride]
-                                                                : Arithmetic::Semiring::zero;
+        const Element previous = c0.data && col + v < problem.n
+                                     ? before[row * c0.row_stride + (col + v) * c0.col_stride]
+                                     : Arithmetic::Semiring::zero;
         bool overflowed = false;
         values[v] = arithmetic.finish(sum, previous, overflowed);
       }

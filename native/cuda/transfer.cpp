@@ -1,113 +1,188 @@
 #include "cuda/transfer.h"
 
+#include <algorithm>
 #include <cstring>
 
+#include "core/status.h"
 #include "cuda/error.h"
 
 namespace mpmml::cuda {
 namespace {
 
-/// How one matrix lies in memory: `lines` runs of `length` contiguous elements, `pitch` elements apart.
-struct Lines {
-  bool contiguous = false;
-  bool by_columns = false;
-  int64_t lines = 0, length = 0, pitch = 0;
-};
+// A pinned transfer is split only to let a cancellation through.
+constexpr int64_t kPinnedPartBytes = int64_t{256} << 20;
+// Bytes that make another thread worth starting, and threads that saturate the bus (55 GB/s on an H200's host).
+constexpr int64_t kBytesPerThread = int64_t{4} << 20;
+constexpr unsigned kMostThreads = 12;
 
-Lines lines_of(int64_t rows, int64_t cols, int64_t row_stride, int64_t col_stride) {
-  if (col_stride == 1 || cols == 1) {
-    if (rows == 1 || row_stride >= cols) return {true, false, rows, cols, rows == 1 ? cols : row_stride};
-  }
-  if (row_stride == 1 || rows == 1) {
-    if (cols == 1 || col_stride >= rows) return {true, true, cols, rows, cols == 1 ? rows : col_stride};
-  }
-  return {};
-}
-
-template <class Element>
-void gather(const MatrixView& view, const Element* source, Element* target) {
-  for (int64_t row = 0; row < view.rows; ++row) {
-    for (int64_t col = 0; col < view.cols; ++col) {
-      *target++ = source[row * view.row_stride + col * view.col_stride];
-    }
+/// Calls `body(run's first element in memory, position in the dense part, elements)` for each run of a part.
+template <class Body>
+void for_runs(const HostLayout& host, int64_t first, int64_t count, Body&& body) {
+  for (int64_t done = 0; done < count;) {
+    const int64_t index = first + done;
+    const int64_t line = index / host.length, position = index % host.length;
+    const int64_t run = std::min(host.length - position, count - done);
+    char* memory = host.data + (line / host.lines * host.item_stride + line % host.lines * host.line_stride +
+                                position * host.element_stride) *
+                                   host.element_bytes;
+    body(memory, done * host.element_bytes, run);
+    done += run;
   }
 }
 
-template <class Element>
-void scatter(const Element* source, const MutableMatrixView& view, Element* target) {
-  for (int64_t row = 0; row < view.rows; ++row) {
-    for (int64_t col = 0; col < view.cols; ++col) {
-      target[row * view.row_stride + col * view.col_stride] = *source++;
-    }
+bool is_pinned(const void* memory) {
+  cudaPointerAttributes attributes{};
+  if (cudaPointerGetAttributes(&attributes, memory) != cudaSuccess) {
+    cudaGetLastError();
+    return false;
   }
-}
-
-void copy_lines(void* target, int64_t target_pitch, const void* source, int64_t source_pitch, const Lines& lines,
-                size_t element_bytes, cudaMemcpyKind kind, cudaStream_t stream) {
-  if (target_pitch == lines.length && source_pitch == lines.length) {
-    MPMML_CUDA(cudaMemcpyAsync(target, source, lines.lines * lines.length * element_bytes, kind, stream));
-  } else {
-    MPMML_CUDA(cudaMemcpy2DAsync(target, target_pitch * element_bytes, source, source_pitch * element_bytes,
-                                 lines.length * element_bytes, lines.lines, kind, stream));
-  }
+  return attributes.type == cudaMemoryTypeHost;
 }
 
 }  // namespace
 
-DeviceMatrix upload(const MatrixView& view, int64_t batch, size_t element_bytes, Lane& lane) {
-  const int64_t item = view.rows * view.cols;
-  const int64_t items = view.batch_stride == 0 ? 1 : batch;
-  const Lines lines = lines_of(view.rows, view.cols, view.row_stride, view.col_stride);
-  DeviceMatrix matrix;
-  matrix.elements = items * item;
-  matrix.buffer = DeviceBuffer(matrix.elements * element_bytes, lane.device(), lane.stream());
-  matrix.view = view;
-  matrix.view.data = matrix.buffer.get();
-  matrix.view.row_stride = lines.by_columns ? 1 : view.cols;
-  matrix.view.col_stride = lines.by_columns ? view.rows : 1;
-  matrix.view.batch_stride = items == 1 ? 0 : item;
-
-  const auto* source = static_cast<const char*>(view.data);
-  auto* target = static_cast<char*>(matrix.buffer.get());
-  if (lines.contiguous && lines.pitch == lines.length && (items == 1 || view.batch_stride == item)) {
-    MPMML_CUDA(cudaMemcpyAsync(target, source, matrix.elements * element_bytes, cudaMemcpyHostToDevice, lane.stream()));
-    return matrix;
-  }
-  std::unique_ptr<int32_t[]> staging;
-  if (!lines.contiguous) staging.reset(new int32_t[item]);
-  for (int64_t index = 0; index < items; ++index) {
-    const char* from = source + index * view.batch_stride * element_bytes;
-    char* to = target + index * item * element_bytes;
-    if (lines.contiguous) {
-      copy_lines(to, lines.length, from, lines.pitch, lines, element_bytes, cudaMemcpyHostToDevice, lane.stream());
+void HostLayout::gather(int64_t first, int64_t count, char* target) const {
+  for_runs(*this, first, count, [&](const char* memory, int64_t position, int64_t run) {
+    if (element_stride == 1) {
+      std::memcpy(target + position, memory, run * element_bytes);
     } else {
-      gather(view, reinterpret_cast<const int32_t*>(from), staging.get());
-      // From pageable memory: the call returns when the staging buffer has been read.
-      MPMML_CUDA(cudaMemcpyAsync(to, staging.get(), item * element_bytes, cudaMemcpyHostToDevice, lane.stream()));
-      lane.synchronize();
+      const auto* from = reinterpret_cast<const int32_t*>(memory);
+      auto* to = reinterpret_cast<int32_t*>(target + position);
+      for (int64_t index = 0; index < run; ++index) to[index] = from[index * element_stride];
     }
-  }
-  return matrix;
+  });
 }
 
-void download(const void* source, const MutableMatrixView& view, int64_t batch, size_t element_bytes, Lane& lane) {
-  const int64_t item = view.rows * view.cols;
-  const Lines lines = lines_of(view.rows, view.cols, view.row_stride, view.col_stride);
-  const bool by_rows = lines.contiguous && (!lines.by_columns || view.rows == 1 || view.cols == 1);
-  std::unique_ptr<int32_t[]> staging;
-  if (!by_rows) staging.reset(new int32_t[item]);
-  for (int64_t index = 0; index < batch; ++index) {
-    const char* from = static_cast<const char*>(source) + index * item * element_bytes;
-    char* to = static_cast<char*>(view.data) + index * view.batch_stride * element_bytes;
-    if (by_rows) {
-      copy_lines(to, lines.pitch, from, lines.length, lines, element_bytes, cudaMemcpyDeviceToHost, lane.stream());
+void HostLayout::scatter(int64_t first, int64_t count, const char* source) const {
+  for_runs(*this, first, count, [&](char* memory, int64_t position, int64_t run) {
+    if (element_stride == 1) {
+      std::memcpy(memory, source + position, run * element_bytes);
     } else {
-      MPMML_CUDA(cudaMemcpyAsync(staging.get(), from, item * element_bytes, cudaMemcpyDeviceToHost, lane.stream()));
-      lane.synchronize();
-      scatter(staging.get(), view, reinterpret_cast<int32_t*>(to));
+      const auto* from = reinterpret_cast<const int32_t*>(source + position);
+      auto* to = reinterpret_cast<int32_t*>(memory);
+      for (int64_t index = 0; index < run; ++index) to[index * element_stride] = from[index];
     }
+  });
+}
+
+HostLayout host_layout(const MatrixView& view, int64_t batch, int element_bytes, bool any_order) {
+  HostLayout host{};
+  host.data = static_cast<char*>(const_cast<void*>(view.data));
+  host.items = view.batch_stride == 0 ? 1 : batch;
+  host.item_stride = view.batch_stride;
+  host.element_bytes = element_bytes;
+  host.by_columns = any_order && view.row_stride < view.col_stride && view.rows > 1;
+  host.lines = host.by_columns ? view.cols : view.rows;
+  host.length = host.by_columns ? view.rows : view.cols;
+  host.line_stride = host.by_columns ? view.col_stride : view.row_stride;
+  host.element_stride = host.by_columns ? view.row_stride : view.col_stride;
+  if (host.length == 1) host.element_stride = 1;
+  return host;
+}
+
+TransferQueue::TransferQueue(Direction direction, Lane& lane, std::function<bool()> cancelled)
+    : direction_(direction), lane_(lane), cancelled_(std::move(cancelled)) {}
+
+TransferQueue::~TransferQueue() {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    next_part_ = parts_;
   }
-  lane.synchronize();
+  for (std::thread& thread : threads_) thread.join();
+}
+
+void TransferQueue::add(Transfer transfer) {
+  const HostLayout& host = transfer.host;
+  const bool pinned = host.dense() && is_pinned(host.data);
+  const int64_t part_elements = (pinned ? kPinnedPartBytes : StagingRing::kSlotBytes) / host.element_bytes;
+  const int64_t parts = (host.elements() + part_elements - 1) / part_elements;
+  entries_.push_back({std::move(transfer), pinned, parts_, parts, part_elements, parts});
+  parts_ += parts;
+}
+
+void TransferQueue::start() {
+  int64_t staged = 0;
+  for (const Entry& entry : entries_) {
+    if (!entry.pinned) staged += entry.transfer.host.elements() * entry.transfer.host.element_bytes;
+  }
+  const int64_t most = std::min(kMostThreads, std::max(1u, std::thread::hardware_concurrency()));
+  const int threads = static_cast<int>(std::clamp<int64_t>(staged / kBytesPerThread, 1, most));
+  for (int thread = 0; thread < threads; ++thread) lane_.ring(thread);
+  if (threads == 1 && staged <= kBytesPerThread) {
+    work(0);
+    return;
+  }
+  for (int thread = 0; thread < threads; ++thread) threads_.emplace_back([this, thread] { work(thread); });
+}
+
+void TransferQueue::wait(size_t index) {
+  std::unique_lock<std::mutex> lock(mutex_);
+  progress_.wait(lock, [&] { return failure_ || entries_[index].left == 0; });
+  if (failure_) std::rethrow_exception(failure_);
+}
+
+void TransferQueue::work(int thread) {
+  try {
+    MPMML_CUDA(cudaSetDevice(lane_.device()));
+    for (;;) {
+      int64_t part;
+      {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        if (failure_ || next_part_ >= parts_) return;
+        part = next_part_++;
+      }
+      if (cancelled_()) throw Error(ErrorCode::kAborted, "the product was given up before it was complete");
+      const auto entry =
+          std::find_if(entries_.begin(), entries_.end(), [&](const Entry& e) { return part < e.first_part + e.parts; });
+      run_part(*entry, part - entry->first_part, thread);
+      bool last;
+      {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        last = entry->left == 1;
+        if (!last) --entry->left;
+      }
+      if (!last) continue;
+      if (entry->transfer.done) entry->transfer.done();
+      const std::lock_guard<std::mutex> lock(mutex_);
+      entry->left = 0;
+      progress_.notify_all();
+    }
+  } catch (...) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (!failure_) failure_ = std::current_exception();
+    progress_.notify_all();
+  }
+}
+
+void TransferQueue::run_part(Entry& entry, int64_t part, int thread) {
+  const HostLayout& host = entry.transfer.host;
+  const int64_t first = part * entry.part_elements;
+  const int64_t count = std::min(entry.part_elements, host.elements() - first);
+  const int64_t bytes = count * host.element_bytes;
+  char* device = entry.transfer.device + first * host.element_bytes;
+  if (direction_ == Direction::kUpload) {
+    const cudaStream_t stream = lane_.upload();
+    if (entry.pinned) {
+      MPMML_CUDA(
+          cudaMemcpyAsync(device, host.data + first * host.element_bytes, bytes, cudaMemcpyHostToDevice, stream));
+      return;
+    }
+    StagingRing& ring = lane_.ring(thread);
+    auto* slot = static_cast<char*>(ring.acquire());
+    host.gather(first, count, slot);
+    MPMML_CUDA(cudaMemcpyAsync(device, slot, bytes, cudaMemcpyHostToDevice, stream));
+    ring.release(stream);
+    return;
+  }
+  const cudaStream_t stream = lane_.download();
+  if (entry.transfer.after) entry.transfer.after->wait();
+  StagingRing& ring = lane_.ring(thread);
+  auto* slot = static_cast<char*>(ring.acquire());
+  MPMML_CUDA(cudaMemcpyAsync(entry.pinned ? host.data + first * host.element_bytes : slot, device, bytes,
+                             cudaMemcpyDeviceToHost, stream));
+  ring.release(stream);
+  ring.finish();
+  if (!entry.pinned) host.scatter(first, count, slot);
 }
 
 }  // namespace mpmml::cuda

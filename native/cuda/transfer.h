@@ -1,22 +1,91 @@
-// Matrices of the host on the device. A copy on the device is dense: row by row, or column by column where the host's
-// matrix lies that way.
+// Matrices between the host and the device. A copy on the device is dense: row by row, or column by column where the
+// host's matrix lies that way.
+//
+// Pageable memory passes through pinned slots that several threads fill or empty, because one thread copies slower than
+// the bus; pinned memory is copied directly.
 #pragma once
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <thread>
+
 #include "core/problem.h"
 #include "cuda/memory.h"
 
 namespace mpmml::cuda {
 
-struct DeviceMatrix {
-  DeviceBuffer buffer;
-  MatrixView view;
-  /// Elements in the buffer: one item's, where all items of the batch are the same one.
-  int64_t elements = 0;
+/// A batch of host matrices as runs: items × lines × length elements. The dense order counts them in that order.
+struct HostLayout {
+  char* data;
+  int64_t items, lines, length;
+  int64_t item_stride, line_stride, element_stride;
+  int element_bytes;
+  bool by_columns;  ///< a line is a column
+
+  int64_t elements() const { return items * lines * length; }
+  /// Whether the dense order is the order in memory.
+  bool dense() const {
+    return (element_stride == 1 || length == 1) && (line_stride == length || lines == 1) &&
+           (item_stride == lines * length || items == 1);
+  }
+
+  /// Copies elements [first, first + count) of the dense order out of the matrices, or into them.
+  void gather(int64_t first, int64_t count, char* target) const;
+  void scatter(int64_t first, int64_t count, const char* source) const;
 };
 
-/// Queues the copy of a batch of matrices to the device. `view` must stay valid until the stream has passed it.
-DeviceMatrix upload(const MatrixView& view, int64_t batch, size_t element_bytes, Lane& lane);
+/// `any_order`: lines may be columns where that is how the matrix lies; otherwise they are rows.
+HostLayout host_layout(const MatrixView& view, int64_t batch, int element_bytes, bool any_order);
 
-/// Copies a dense row-major batch from the device into `view`, and waits for it.
-void download(const void* source, const MutableMatrixView& view, int64_t batch, size_t element_bytes, Lane& lane);
+/// One matrix batch to be copied to or from dense device memory.
+struct Transfer {
+  HostLayout host;
+  char* device;
+  /// Called by the thread that queued (upload) or finished (download) the last part.
+  std::function<void()> done;
+  /// Download: what the copies wait for.
+  const Event* after = nullptr;
+};
+
+/// Copies a list of transfers, in order, with several threads.
+class TransferQueue {
+ public:
+  enum class Direction { kUpload, kDownload };
+
+  /// `cancelled` is asked before each part; the rest is then left out.
+  TransferQueue(Direction direction, Lane& lane, std::function<bool()> cancelled);
+  /// Joins the threads; transfers that aren't complete are given up.
+  ~TransferQueue();
+  TransferQueue(const TransferQueue&) = delete;
+
+  void add(Transfer transfer);
+  /// Starts as many threads as the bytes are worth; few bytes are copied before it returns.
+  void start();
+  /// Returns when transfer number `index` is queued (upload) or complete (download). Rethrows what a thread threw.
+  void wait(size_t index);
+
+ private:
+  struct Entry {
+    Transfer transfer;
+    bool pinned;
+    int64_t first_part, parts, part_elements;
+    int64_t left;
+  };
+
+  void work(int thread);
+  void run_part(Entry& entry, int64_t part, int thread);
+
+  const Direction direction_;
+  Lane& lane_;
+  const std::function<bool()> cancelled_;
+  std::vector<Entry> entries_;
+  int64_t parts_ = 0;
+  std::vector<std::thread> threads_;
+
+  std::mutex mutex_;
+  std::condition_variable progress_;
+  int64_t next_part_ = 0;
+  std::exception_ptr failure_;
+};
 
 }  // namespace mpmml::cuda

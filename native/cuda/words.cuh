@@ -54,8 +54,8 @@ __device__ __forceinline__ uint32_t sum_by_multiply(uint32_t a, uint32_t one, ui
 
 /// Two steps of a thread's tile.
 template <class W, int TM, int TN>
-__device__ __forceinline__ void two_steps(uint32_t (&acc)[TM][TN], const uint32_t (&a)[2][TM], const uint32_t (&b)[2][TN],
-                                          uint32_t one) {
+__device__ __forceinline__ void two_steps(uint32_t (&acc)[TM][TN], const uint32_t (&a)[2][TM],
+                                          const uint32_t (&b)[2][TN], uint32_t one) {
 #pragma unroll
   for (int i = 0; i < TM; ++i) {
 #pragma unroll
@@ -64,7 +64,8 @@ __device__ __forceinline__ void two_steps(uint32_t (&acc)[TM][TN], const uint32_
       // Even rows by IMAD, odd rows fused: of the patterns tried on an H200 (rows, columns, checkerboard, k-steps,
       // 3/8 to 3/4) the fastest, 1.09 times the ceiling of VIADDMNMX alone; what differs is register-bank conflicts.
       if (i % 2 == 0) {
-        acc[i][j] = W::combine(acc[i][j], sum_by_multiply(a[0][i], one, b[0][j]), sum_by_multiply(a[1][i], one, b[1][j]));
+        acc[i][j] =
+            W::combine(acc[i][j], sum_by_multiply(a[0][i], one, b[0][j]), sum_by_multiply(a[1][i], one, b[1][j]));
         continue;
       }
 #elif __CUDA_ARCH__ >= 700

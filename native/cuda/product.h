@@ -1,0 +1,22 @@
+// One product on one device, from host matrices to host matrix.
+//
+// A large product is cut into panels of rows (or of instances): while one is computed the next is on its way to the
+// device, and results of earlier ones on their way back. Each panel takes the path that its own values allow, so that
+// computing can begin before all of A has been seen; nothing is written to C before every panel has a plan.
+#pragma once
+#include "core/backend.h"
+#include "cuda/kernel.h"
+#include "cuda/memory.h"
+
+namespace mpmml::cuda {
+
+/// Chooses the plan of a panel from the paths that are exact for it.
+using Planner = std::function<Plan(PathSet exact)>;
+using KernelLookup = std::function<const Kernel&(const Variant&)>;
+
+/// Bytes of device memory for the operands, packed and as they are, and the result.
+int64_t needed_bytes(const Problem& problem);
+
+Outcome multiply_on_device(const Problem& problem, int device, const Planner& planner, const KernelLookup& kernel_of);
+
+}  // namespace mpmml::cuda
