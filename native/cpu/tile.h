@@ -43,6 +43,7 @@ MPMML_INLINE void multiply_tile(const typename Arithmetic::Operand* __restrict a
           MPMML_OPAQUE(acc[i][j]);
         }
       }
+      MPMML_FENCE();
     }
     a += kStepsAtOnce * MR;
     b += kStepsAtOnce * NR;

@@ -30,6 +30,9 @@
 #define MPMML_OPAQUE(v) static_cast<void>(v)
 #endif
 
+// Keeps the compiler from moving loads from one k-step to another, where they would take registers too early.
+#define MPMML_FENCE() asm volatile("" ::: "memory")
+
 #define MPMML_INLINE static inline __attribute__((always_inline))
 
 namespace mpmml::cpu::MPMML_ISA {
