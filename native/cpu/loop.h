@@ -9,8 +9,8 @@
 
 namespace mpmml::cpu {
 
-/// Operations (elements packed, steps computed) below which a product isn't worth waking a thread for.
-constexpr int64_t kWorthThreads = 1 << 20;
+/// k-steps below which a loop isn't worth waking a thread for: it takes a thread about 50 µs to wake.
+constexpr int64_t kWorthThreads = 1 << 22;
 
 inline int64_t ceil_div(int64_t x, int64_t y) { return (x + y - 1) / y; }
 
@@ -25,7 +25,7 @@ inline void check_cancelled(const Problem& problem) {
   }
 }
 
-/// Runs `body(first, end)` over [0, count) in runs of about `work_at_once` out of `work` operations altogether; polls
+/// Runs `body(first, end)` over [0, count) in runs of about `work_at_once` out of `work` k-steps altogether; polls
 /// for cancellation between runs.
 template <class Body>
 void for_each_run(const Problem& problem, int64_t count, int64_t work, int64_t work_at_once, Body body) {

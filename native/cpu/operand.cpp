@@ -15,8 +15,10 @@ size_t checked_size(int64_t bytes, int64_t count) {
   throw Error(ErrorCode::kOutOfMemory, "the packed operands of this product are larger than memory can be");
 }
 
-/// Elements packed at a time by one thread.
-constexpr int64_t kElementsAtOnce = 1 << 18;
+/// Packing an element takes as long as so many k-steps.
+constexpr int64_t kWorkPerElement = 8;
+/// What one thread packs at a time.
+constexpr int64_t kWorkAtOnce = kWorkPerElement << 17;
 
 }  // namespace
 
@@ -60,7 +62,7 @@ void PackedOperand::find_offsets() {
   auto* spans = static_cast<int64_t*>(spans_.emplace(checked_size(count, sizeof(int64_t))).data());
   const Workspace ranges_of_lanes(checked_size(count, sizeof(LaneRange)));
   auto* ranges = static_cast<LaneRange*>(ranges_of_lanes.data());
-  for_each_run(problem_, count, saturating_product(count, problem_.k()), kElementsAtOnce,
+  for_each_run(problem_, count, saturating_product(count, kWorkPerElement * problem_.k()), kWorkAtOnce,
                [&](int64_t first, int64_t end) {
                  while (first < end) {
                    const int64_t item = first / lanes_;
@@ -86,7 +88,7 @@ ValueRange PackedOperand::pack() {
   const int64_t count = panels_ * items_;
   ValueRange range;
   std::mutex mutex;
-  for_each_run(problem_, count, saturating_product(count, width_ * padded_k_), kElementsAtOnce,
+  for_each_run(problem_, count, saturating_product(count, kWorkPerElement * width_ * padded_k_), kWorkAtOnce,
                [&](int64_t first, int64_t end) {
                  ValueRange seen;
                  while (first < end) {
