@@ -39,6 +39,9 @@ class Backend {
   /// Why this product doesn't fit `device`; empty where it does. Only called while `device` is usable.
   virtual std::string refuses(const Problem& problem, int device) = 0;
 
+  /// A rough guess, from the sizes alone, at how many milliseconds the product takes on `device`, transfers included.
+  virtual double estimate_ms(const Problem& problem, int device) = 0;
+
   /// Computes `problem` (outputs() > 0, K > 0) with `requested` or, where that is null, a variant of its choice.
   /// Throws Error; C is then unspecified after kAborted and kCuda, and as it was after any other code.
   virtual Outcome run(const Problem& problem, int device, const Variant* requested) = 0;

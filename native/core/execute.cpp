@@ -58,7 +58,8 @@ std::string Engine::cuda_unusable(int device) { return cuda_ ? cuda_->unusable(d
 Explanation Engine::explain(int device) {
   const std::string unusable = cuda_unusable(device);
   if (unusable.empty()) {
-    return {BackendKind::kCuda, "CUDA device " + std::to_string(device) + " is usable"};
+    return {BackendKind::kCuda,
+            "CUDA device " + std::to_string(device) + " is usable (products too small for it go to the CPU)"};
   }
   return {BackendKind::kCpu, unusable};
 }
@@ -75,6 +76,9 @@ Explanation Engine::choose(const Problem& problem, const Request& request) {
   const bool cuda_asked = request.backend == BackendChoice::kCuda || request.variant;
   Explanation automatic = explain(request.device);
   if (automatic.backend == BackendKind::kCuda && !cuda_asked) {
+    if (cpu_->estimate_ms(problem, 0) <= cuda_->estimate_ms(problem, request.device)) {
+      return {BackendKind::kCpu, "the product is too small to be worth the way to the device"};
+    }
     const std::string refused = cuda_->refuses(problem, request.device);
     return refused.empty() ? automatic : Explanation{BackendKind::kCpu, refused};
   }

@@ -100,7 +100,12 @@ void* StagingRing::acquire() {
 void StagingRing::release(cudaStream_t stream) { used_[slot_].record(stream); }
 
 Lane::Lane(int device) : device_(device) {
-  for (cudaStream_t& stream : streams_) MPMML_CUDA(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+  int least = 0, greatest = 0;
+  MPMML_CUDA(cudaDeviceGetStreamPriorityRange(&least, &greatest));
+  for (cudaStream_t& stream : streams_) {
+    const bool ahead = &stream == &streams_[0] || &stream == &streams_[1];
+    MPMML_CUDA(cudaStreamCreateWithPriority(&stream, cudaStreamNonBlocking, ahead ? greatest : least));
+  }
   MPMML_CUDA(cudaMallocHost(&results_, kResultBytes));
 }
 
@@ -111,17 +116,25 @@ Lane::~Lane() {
   }
 }
 
+void Lane::quiesce() {
+  for (cudaStream_t stream : streams_) healthy_ = cudaStreamSynchronize(stream) == cudaSuccess && healthy_;
+}
+
+Event& Lane::event(bool sleeps) {
+  EventPool& pool = sleeps ? sleeping_ : spinning_;
+  if (pool.taken == pool.events.size()) pool.events.emplace_back(sleeps);
+  return pool.events[pool.taken++];
+}
+
 StagingRing& Lane::ring(int thread) {
   while (static_cast<int>(rings_.size()) <= thread) rings_.push_back(std::make_unique<StagingRing>());
   return *rings_[thread];
 }
 
 void LaneReturn::operator()(Lane* lane) const {
-  // After an error work may still be queued that uses the caller's memory.
-  bool healthy = true;
-  for (cudaStream_t stream : lane->streams_) healthy = cudaStreamSynchronize(stream) == cudaSuccess && healthy;
   std::unique_ptr<Lane> owned(lane);
-  if (!healthy) return;
+  if (!lane->healthy_) return;
+  lane->spinning_.taken = lane->sleeping_.taken = 0;
   const std::lock_guard<std::mutex> lock(lanes_mutex);
   idle_lanes()[lane->device()].push_back(std::move(owned));
 }

@@ -3,6 +3,7 @@
 #include <cuda_runtime_api.h>
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -82,31 +83,46 @@ class StagingRing {
 class Lane {
  public:
   static constexpr int kResultBytes = 4096;
+  static constexpr int kComputeStreams = 2;
 
   explicit Lane(int device);
   ~Lane();
   Lane(const Lane&) = delete;
 
   int device() const { return device_; }
+  /// Uploads and scans come before computing where both are ready: what is computed next depends on them.
   cudaStream_t upload() const { return streams_[0]; }
-  cudaStream_t compute() const { return streams_[1]; }
+  cudaStream_t scan() const { return streams_[1]; }
   cudaStream_t download() const { return streams_[2]; }
+  cudaStream_t compute(int index) const { return streams_[3 + index % kComputeStreams]; }
+  /// Waits until all streams are idle. A lane that failed to become idle isn't used again.
+  void quiesce();
 
   /// Pinned memory of kResultBytes for small results of kernels.
   void* results() const { return results_; }
+
+  /// An event for this call alone.
+  Event& event(bool sleeps = false);
 
   /// The staging ring of the call's thread number `thread`. Only the call's own thread may ask for one that isn't there.
   StagingRing& ring(int thread);
 
  private:
   friend struct LaneReturn;
+  struct EventPool {
+    std::deque<Event> events;
+    size_t taken = 0;
+  };
+
   int device_;
-  cudaStream_t streams_[3] = {};
+  bool healthy_ = true;
+  cudaStream_t streams_[3 + kComputeStreams] = {};
   void* results_ = nullptr;
+  EventPool spinning_, sleeping_;
   std::vector<std::unique_ptr<StagingRing>> rings_;
 };
 
-/// Gives the lane back when it goes out of scope, once its streams are idle.
+/// Gives the lane back, whose streams are idle, when it goes out of scope.
 struct LaneReturn {
   void operator()(Lane* lane) const;
 };

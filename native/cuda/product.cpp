@@ -34,17 +34,19 @@ static_assert(sizeof(Results) <= Lane::kResultBytes, "the results fit the lane's
 struct DeviceMatrix {
   DeviceBuffer buffer;
   MatrixView view;
-  Event arrived, scanned;
+  Event* arrived = nullptr;
+  Event* scanned = nullptr;
 };
 
 /// Rows of A and C, or instances of the batch.
 struct Panel {
-  explicit Panel(bool one_of_several) : computed(one_of_several) {}
-
   int64_t first_item, items, first_row, rows;
+  cudaStream_t stream;
   DeviceMatrix a;
   DeviceBuffer packed_a;
-  Event started, packed, computed;
+  Event* started = nullptr;
+  Event* packed = nullptr;
+  Event* computed = nullptr;
 };
 
 int64_t divide_up(int64_t size, int64_t by) { return (size + by - 1) / by; }
@@ -58,16 +60,15 @@ View panel_view(View view, const Panel& panel) {
   return view;
 }
 
-/// Waits for a lane's streams when it goes out of scope: declared after the buffers that they use.
+/// Waits for a lane's streams when it goes out of scope: after an error work may still be queued that uses the caller's
+/// memory, or the buffers declared before it.
 class Quiesce {
  public:
-  explicit Quiesce(const Lane& lane) : lane_(lane) {}
-  ~Quiesce() {
-    for (cudaStream_t stream : {lane_.upload(), lane_.compute(), lane_.download()}) cudaStreamSynchronize(stream);
-  }
+  explicit Quiesce(Lane& lane) : lane_(lane) {}
+  ~Quiesce() { lane_.quiesce(); }
 
  private:
-  const Lane& lane_;
+  Lane& lane_;
 };
 
 class DeviceProduct {
@@ -77,22 +78,29 @@ class DeviceProduct {
         lane_(lane),
         planner_(planner),
         kernel_of_(kernel_of),
-        device_results_(sizeof(Results), lane.device(), lane.compute()) {
+        device_results_(sizeof(Results), lane.device(), lane.compute(0)),
+        c_(problem.outputs() * kElementBytes, lane.device(), lane.compute(0)) {
     cut_into_panels();
   }
 
   Outcome run() {
-    TransferQueue uploads(TransferQueue::Direction::kUpload, lane_, [this] { return problem_.is_cancelled(); });
     const Quiesce quiesce(lane_);
-    start_uploads(uploads);
-    compute(uploads);
-    if (overflows()) return outcome_;
-    download();
-    report_times();
+    if (operand_bytes() <= StagingRing::kSlotBytes && problem_.outputs() * kElementBytes <= StagingRing::kSlotBytes) {
+      run_small();
+    } else {
+      run_by_panels();
+    }
     return outcome_;
   }
 
  private:
+  int64_t operand_bytes() const {
+    return kElementBytes * (host_elements(problem_.a) + host_elements(problem_.b) + host_elements(problem_.c0));
+  }
+  int64_t host_elements(const MatrixView& view) const {
+    return view.data ? (view.batch_stride == 0 ? 1 : problem_.batch) * view.rows * view.cols : 0;
+  }
+
   void cut_into_panels() {
     const double steps = double(problem_.outputs()) * problem_.k();
     const auto panels = std::clamp(static_cast<int64_t>(steps / kPanelSteps), int64_t{1}, kMostPanels);
@@ -101,38 +109,109 @@ class DeviceProduct {
     const int64_t granule = by_rows ? kPanelRows : 1;
     const int64_t step = divide_up(divide_up(size, panels), granule) * granule;
     for (int64_t first = 0; first < size; first += step) {
-      Panel& panel = panels_.emplace_back(step < size);
+      Panel& panel = panels_.emplace_back();
       const int64_t count = std::min(step, size - first);
       panel.first_item = by_rows ? 0 : first;
       panel.items = by_rows ? 1 : count;
       panel.first_row = by_rows ? first : 0;
       panel.rows = by_rows ? count : problem_.m();
+      panel.stream = lane_.compute(static_cast<int>(panels_.size()) - 1);
+      panel.started = &lane_.event();
+      panel.packed = &lane_.event();
+      panel.computed = &lane_.event(step < size);
     }
   }
 
   Results* pinned() const { return static_cast<Results*>(lane_.results()); }
   Results* remote() const { return static_cast<Results*>(device_results_.get()); }
+  bool may_throw() const { return problem_.overflow == OverflowPolicy::kThrow; }
+
+  void throw_if_cancelled() const {
+    if (problem_.is_cancelled()) throw Error(ErrorCode::kAborted, "the product was given up before it was complete");
+  }
+
+  /// The dense form of `view`, which lies as `host` says, at `data`.
+  static MatrixView dense_view(const MatrixView& view, const HostLayout& host, void* data) {
+    MatrixView dense = view;
+    dense.data = data;
+    dense.row_stride = host.by_columns ? 1 : view.cols;
+    dense.col_stride = host.by_columns ? view.rows : 1;
+    dense.batch_stride = host.items == 1 ? 0 : view.rows * view.cols;
+    return dense;
+  }
+
+  /// A product whose operands fit one pinned slot: one stream, one copy each way, and the host scans what it gathers.
+  void run_small() {
+    const cudaStream_t stream = lane_.compute(0);
+    StagingRing& ring = lane_.ring(0);
+    auto* slot = static_cast<char*>(ring.acquire());
+    Panel& panel = panels_.front();
+    const DeviceBuffer operands(operand_bytes(), lane_.device(), stream);
+    Event& begin = lane_.event();
+    Event& arrived = lane_.event();
+    int64_t used = 0;
+    const auto stage = [&](DeviceMatrix& matrix, const MatrixView& view) {
+      const HostLayout host = host_layout(view, problem_.batch, kElementBytes, true);
+      host.gather(0, host.elements(), slot + used);
+      matrix.view = dense_view(view, host, static_cast<char*>(operands.get()) + used);
+      const ValueRange range = scan_host_range(problem_.semiring, problem_.dtype, slot + used, host.elements());
+      used += host.elements() * kElementBytes;
+      return range;
+    };
+    const ValueRange range_a = stage(panel.a, problem_.a);
+    const ValueRange range_b = stage(b_, problem_.b);
+    if (problem_.c0.data) stage(c0_, problem_.c0);
+    throw_if_cancelled();
+    begin.record(stream);
+    MPMML_CUDA(cudaMemcpyAsync(operands.get(), slot, used, cudaMemcpyHostToDevice, stream));
+    ring.release(stream);
+    arrived.record(stream);
+    compute(panel, range_a, range_b);
+
+    slot = static_cast<char*>(ring.acquire());
+    const int64_t c_bytes = problem_.outputs() * kElementBytes;
+    MPMML_CUDA(cudaMemcpyAsync(slot, c_.get(), c_bytes, cudaMemcpyDeviceToHost, stream));
+    ring.release(stream);
+    Event& returned = lane_.event();
+    returned.record(stream);
+    if (overflows()) return;
+    returned.wait();
+    const HostLayout target = host_of_c(panel);
+    target.scatter(0, target.elements(), slot);
+    outcome_.timing.h2d = arrived.since(begin);
+    outcome_.timing.analysis = panel.packed->since(*panel.started);
+    outcome_.timing.kernel = panel.computed->since(*panel.packed);
+    outcome_.timing.d2h = returned.since(*panel.computed);
+  }
+
+  void run_by_panels() {
+    TransferQueue uploads(TransferQueue::Direction::kUpload, lane_, [this] { return problem_.is_cancelled(); });
+    start_uploads(uploads);
+    compute_panels(uploads);
+    if (overflows()) return;
+    download();
+    report_times();
+  }
 
   /// Adds the upload of a matrix batch, followed by its scan where `result` isn't null.
   void add_upload(TransferQueue& queue, DeviceMatrix& matrix, const MatrixView& view, int64_t items,
                   ScanResult* result) {
     const HostLayout host = host_layout(view, items, kElementBytes, true);
-    matrix.buffer = DeviceBuffer(host.elements() * kElementBytes, lane_.device(), lane_.compute());
-    matrix.view = view;
-    matrix.view.data = matrix.buffer.get();
-    matrix.view.row_stride = host.by_columns ? 1 : view.cols;
-    matrix.view.col_stride = host.by_columns ? view.rows : 1;
-    matrix.view.batch_stride = host.items == 1 ? 0 : view.rows * view.cols;
+    matrix.buffer = DeviceBuffer(host.elements() * kElementBytes, lane_.device(), lane_.compute(0));
+    matrix.view = dense_view(view, host, matrix.buffer.get());
+    matrix.arrived = &lane_.event();
+    matrix.scanned = &lane_.event();
     queue.add({host, static_cast<char*>(matrix.buffer.get()), [this, &matrix, result, count = host.elements()] {
-                 const cudaStream_t stream = lane_.upload();
-                 matrix.arrived.record(stream);
+                 matrix.arrived->record(lane_.upload());
+                 matrix.arrived->hold(lane_.scan());
                  if (result) {
                    const auto offset = reinterpret_cast<char*>(result) - reinterpret_cast<char*>(pinned());
                    auto* scanned = reinterpret_cast<ScanResult*>(reinterpret_cast<char*>(remote()) + offset);
-                   scan_range(problem_.semiring, problem_.dtype, matrix.view.data, count, scanned, stream);
-                   MPMML_CUDA(cudaMemcpyAsync(result, scanned, sizeof(ScanResult), cudaMemcpyDeviceToHost, stream));
+                   scan_range(problem_.semiring, problem_.dtype, matrix.view.data, count, scanned, lane_.scan());
+                   MPMML_CUDA(
+                       cudaMemcpyAsync(result, scanned, sizeof(ScanResult), cudaMemcpyDeviceToHost, lane_.scan()));
                  }
-                 matrix.scanned.record(stream);
+                 matrix.scanned->record(lane_.scan());
                }});
   }
 
@@ -143,30 +222,29 @@ class DeviceProduct {
       add_upload(queue, panel.a, panel_view(problem_.a, panel), panel.items, &pinned()->a[index++]);
       if (index == 1 && problem_.c0.data) add_upload(queue, c0_, problem_.c0, problem_.batch, nullptr);
     }
-    c_ = DeviceBuffer(problem_.outputs() * kElementBytes, lane_.device(), lane_.compute());
-    MPMML_CUDA(cudaMemsetAsync(&remote()->overflow, 0xff, sizeof(kNoOverflow), lane_.compute()));
-    // What is allocated in the order of one stream is used in another.
-    allocated_.record(lane_.compute());
-    allocated_.hold(lane_.upload());
-    begin_.record(lane_.upload());
+    reset_scans(&remote()->b, 1 + kMostPanels, lane_.compute(0));
+    // What is allocated and set in the order of one stream is used in others.
+    Event& ready = lane_.event();
+    ready.record(lane_.compute(0));
+    for (cudaStream_t stream : {lane_.upload(), lane_.scan(), lane_.compute(1)}) ready.hold(stream);
+    begin_ = &lane_.event();
+    begin_->record(lane_.upload());
     queue.start();
   }
 
-  void compute(TransferQueue& uploads) {
+  void compute_panels(TransferQueue& uploads) {
     uploads.wait(0);
-    b_.scanned.wait();
-    b_.scanned.hold(lane_.compute());
+    b_.scanned->wait();
     size_t upload = 1;
     int index = 0;
     for (Panel& panel : panels_) {
       uploads.wait(upload++);
-      panel.a.scanned.wait();
-      panel.a.scanned.hold(lane_.compute());
+      panel.a.scanned->wait();
       if (index == 0 && problem_.c0.data) {
         uploads.wait(upload++);
-        c0_.scanned.hold(lane_.compute());
+        c0_.scanned->wait();
       }
-      if (problem_.is_cancelled()) throw Error(ErrorCode::kAborted, "the product was given up before it was complete");
+      throw_if_cancelled();
       compute(panel, pinned()->a[index++].range(), pinned()->b.range());
     }
   }
@@ -175,7 +253,7 @@ class DeviceProduct {
     const Plan plan = with_semiring(problem_.semiring, problem_.dtype, [&](auto semiring) {
       return planner_(exact_paths<decltype(semiring)>(range_a, range_b, problem_.overflow));
     });
-    const bool new_plan = !outcome_.plan.variant || plan.variant != last_.variant || plan.path != last_.path;
+    const bool new_plan = !last_.variant || plan.variant != last_.variant || plan.path != last_.path;
     // The report names the costliest path that a panel took.
     if (!outcome_.plan.variant || plan.path > outcome_.plan.path) outcome_.plan = plan;
     last_ = plan;
@@ -185,7 +263,7 @@ class DeviceProduct {
     launch.m = panel.rows;
     launch.n = problem_.n();
     launch.k = problem_.k();
-    launch.first_output = panel.first_item * problem_.m() * problem_.n() + panel.first_row * problem_.n();
+    launch.first_output = first_output(panel);
     launch.a = panel.a.view;
     launch.b = panel_of_b(panel);
     if (problem_.c0.data) launch.c0 = panel_view(c0_.view, panel);
@@ -195,23 +273,38 @@ class DeviceProduct {
     launch.path = plan.path;
     launch.range_a = range_a;
     launch.range_b = range_b;
-    launch.overflow = problem_.overflow == OverflowPolicy::kThrow ? &remote()->overflow : nullptr;
-    launch.stream = lane_.compute();
+    launch.stream = panel.stream;
+    if (may_throw() && plan.path == RangePath::kWide) {
+      launch.overflow = &remote()->overflow;
+      if (!watches_overflow_) {
+        MPMML_CUDA(cudaMemsetAsync(launch.overflow, 0xff, sizeof(kNoOverflow), panel.stream));
+        // Panels on the other stream report there too.
+        MPMML_CUDA(cudaStreamSynchronize(panel.stream));
+      }
+      watches_overflow_ = true;
+    }
 
     const Kernel& kernel = kernel_of_(*plan.variant);
-    panel.started.record(lane_.compute());
+    panel.started->record(panel.stream);
     if (kernel.pack) {
       pack(kernel, launch, Operand::kA, panel.packed_a);
       // B is the same for every panel of rows, and packed anew only for another kernel or path.
       if (new_plan || problem_.batch > 1) {
-        pack(kernel, launch, Operand::kB, packed_b_);
+        pack(kernel, launch, Operand::kB, packed_b_.emplace_back());
+        b_packed_ = &lane_.event();
+        b_packed_->record(panel.stream);
+      } else {
+        b_packed_->hold(panel.stream);
       }
-      launch.packed_a = panel.packed_a.get();
-      launch.packed_b = packed_b_.get();
+      launch.packed_b = packed_b_.back().get();
     }
-    panel.packed.record(lane_.compute());
+    panel.packed->record(panel.stream);
     kernel.launch(launch);
-    panel.computed.record(lane_.compute());
+    panel.computed->record(panel.stream);
+  }
+
+  int64_t first_output(const Panel& panel) const {
+    return (panel.first_item * problem_.m() + panel.first_row) * problem_.n();
   }
 
   /// B's instances that belong to the panel's.
@@ -224,34 +317,34 @@ class DeviceProduct {
   void pack(const Kernel& kernel, Launch& launch, Operand operand, DeviceBuffer& buffer) {
     const int64_t bytes = kernel.packed_bytes(launch, operand);
     if (bytes == 0) return;
-    buffer = DeviceBuffer(bytes, lane_.device(), lane_.compute());
+    buffer = DeviceBuffer(bytes, lane_.device(), launch.stream);
     (operand == Operand::kA ? launch.packed_a : launch.packed_b) = buffer.get();
     kernel.pack(launch, operand);
   }
 
-  /// Under the throwing policy C must be left as it was when something overflowed, so it is asked for before the first
+  /// Under the throwing policy C must be left as it was when something overflowed, so that is asked before the first
   /// result is copied: where 64-bit sums were needed, after the last panel; elsewhere nothing can have overflowed.
   bool overflows() {
-    if (problem_.overflow != OverflowPolicy::kThrow || outcome_.plan.path != RangePath::kWide) return false;
-    MPMML_CUDA(cudaMemcpyAsync(&pinned()->overflow, &remote()->overflow, sizeof(kNoOverflow), cudaMemcpyDeviceToHost,
-                               lane_.compute()));
-    MPMML_CUDA(cudaStreamSynchronize(lane_.compute()));
+    if (!watches_overflow_) return false;
+    lane_.quiesce();
+    MPMML_CUDA(cudaMemcpy(&pinned()->overflow, &remote()->overflow, sizeof(kNoOverflow), cudaMemcpyDeviceToHost));
     if (pinned()->overflow == kNoOverflow) return false;
     outcome_.overflow = static_cast<int64_t>(pinned()->overflow);
     return true;
   }
 
+  HostLayout host_of_c(const Panel& panel) const {
+    const MutableMatrixView c = panel_view(problem_.c, panel);
+    return host_layout({c.data, c.rows, c.cols, c.row_stride, c.col_stride, c.batch_stride}, panel.items, kElementBytes,
+                       false);
+  }
+
   void download() {
     const auto start = std::chrono::steady_clock::now();
     TransferQueue queue(TransferQueue::Direction::kDownload, lane_, [this] { return problem_.is_cancelled(); });
-    const char* c = static_cast<const char*>(c_.get());
-    for (Panel& panel : panels_) {
-      const int64_t first = panel.first_item * problem_.m() * problem_.n() + panel.first_row * problem_.n();
-      const MutableMatrixView target = panel_view(problem_.c, panel);
-      const MatrixView view{target.data,       target.rows,       target.cols,
-                            target.row_stride, target.col_stride, target.batch_stride};
-      queue.add({host_layout(view, panel.items, kElementBytes, false), const_cast<char*>(c) + first * kElementBytes,
-                 nullptr, &panel.computed});
+    for (const Panel& panel : panels_) {
+      queue.add({host_of_c(panel), static_cast<char*>(c_.get()) + first_output(panel) * kElementBytes, nullptr,
+                 panel.computed});
     }
     queue.start();
     for (size_t index = 0; index < panels_.size(); ++index) queue.wait(index);
@@ -261,11 +354,16 @@ class DeviceProduct {
 
   void report_times() {
     Timing& timing = outcome_.timing;
-    timing.h2d = panels_.back().a.arrived.since(begin_);
-    timing.analysis = b_.scanned.since(b_.arrived);
+    timing.h2d = panels_.back().a.arrived->since(*begin_);
+    // Later panels are scanned while earlier ones are computed; computing waits for the first alone.
+    timing.analysis = b_.scanned->since(*b_.arrived) + panels_.front().a.scanned->since(*panels_.front().a.arrived);
+    // Panels overlap: a moment in which two are computed counts once.
+    double until = 0;
     for (const Panel& panel : panels_) {
-      timing.analysis += panel.a.scanned.since(panel.a.arrived) + panel.packed.since(panel.started);
-      timing.kernel += panel.computed.since(panel.packed);
+      timing.analysis += panel.packed->since(*panel.started);
+      const double from = std::max(until, panel.packed->since(*begin_));
+      until = std::max(until, panel.computed->since(*begin_));
+      timing.kernel += std::max(0.0, until - from);
     }
     // Downloading waits for the kernels; what it took beyond them is its own.
     timing.d2h = std::max(0.0, timing.d2h - timing.kernel);
@@ -276,10 +374,13 @@ class DeviceProduct {
   const Planner& planner_;
   const KernelLookup& kernel_of_;
   DeviceBuffer device_results_;
+  DeviceBuffer c_;
   std::list<Panel> panels_;
   DeviceMatrix b_, c0_;
-  DeviceBuffer packed_b_, c_;
-  Event begin_, allocated_;
+  std::list<DeviceBuffer> packed_b_;  ///< the last is in use by new panels, earlier ones still by older panels
+  Event* b_packed_ = nullptr;
+  Event* begin_ = nullptr;
+  bool watches_overflow_ = false;
   Plan last_{};
   Outcome outcome_;
 };

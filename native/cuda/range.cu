@@ -14,7 +14,7 @@ constexpr int kBlocks = 1024;
 constexpr int32_t kHighest = std::numeric_limits<int32_t>::max();
 constexpr int32_t kLowest = std::numeric_limits<int32_t>::min();
 
-__global__ void reset(ScanResult* result) { *result = {kHighest, kLowest, 0}; }
+__global__ void reset(ScanResult* results) { results[threadIdx.x] = {kHighest, kLowest, 0}; }
 
 template <class S>
 __global__ void __launch_bounds__(kThreads) scan(const typename S::Element* data, int64_t count, ScanResult* result) {
@@ -44,11 +44,15 @@ __global__ void __launch_bounds__(kThreads) scan(const typename S::Element* data
 
 }  // namespace
 
+void reset_scans(ScanResult* results, int count, cudaStream_t stream) {
+  reset<<<1, count, 0, stream>>>(results);
+  MPMML_CUDA(cudaGetLastError());
+}
+
 void scan_range(SemiringId semiring, DataType dtype, const void* data, int64_t count, ScanResult* result,
                 cudaStream_t stream) {
   with_semiring(semiring, dtype, [&](auto value) {
     using S = decltype(value);
-    reset<<<1, 1, 0, stream>>>(result);
     const auto blocks = static_cast<unsigned>(std::min<int64_t>(kBlocks, (count + kThreads - 1) / kThreads));
     scan<S><<<blocks, kThreads, 0, stream>>>(static_cast<const typename S::Element*>(data), count, result);
     MPMML_CUDA(cudaGetLastError());

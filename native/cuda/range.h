@@ -23,8 +23,14 @@ struct ScanResult {
   }
 };
 
-/// Queues a scan of `count` contiguous elements. `result` is device memory.
+/// Queues what makes `count` results ready for scans. `results` is device memory.
+void reset_scans(ScanResult* results, int count, cudaStream_t stream);
+
+/// Queues a scan of `count` contiguous elements. `result` is device memory, and ready.
 void scan_range(SemiringId semiring, DataType dtype, const void* data, int64_t count, ScanResult* result,
                 cudaStream_t stream);
+
+/// The same of host memory, on this thread.
+ValueRange scan_host_range(SemiringId semiring, DataType dtype, const void* data, int64_t count);
 
 }  // namespace mpmml::cuda

@@ -18,6 +18,10 @@ constexpr unsigned kMostThreads = 12;
 /// Calls `body(run's first element in memory, position in the dense part, elements)` for each run of a part.
 template <class Body>
 void for_runs(const HostLayout& host, int64_t first, int64_t count, Body&& body) {
+  if (host.dense()) {
+    body(host.data + first * host.element_bytes, int64_t{0}, count);
+    return;
+  }
   for (int64_t done = 0; done < count;) {
     const int64_t index = first + done;
     const int64_t line = index / host.length, position = index % host.length;

@@ -33,9 +33,11 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (ski
     }
   })
 
-  it('is what auto takes', async () => {
-    const { a, b } = operands('small', 'max-plus', [200, 100, 150])
-    expect((await mpmm(a, b)).backend).toBe('cuda')
+  it('is what auto takes, unless the product is too small for it', async () => {
+    const large = operands('small', 'max-plus', [1500, 1500, 1500])
+    expect((await mpmm(large.a, large.b)).backend).toBe('cuda')
+    const small = operands('small', 'max-plus', [16, 16, 16])
+    expect((await mpmm(small.a, small.b)).backend).toBe('cpu')
   })
 
   it('refuses a device that there is none of', () => {

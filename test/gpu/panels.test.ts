@@ -1,0 +1,132 @@
+/**
+ * Products that a GPU computes in parts: panels that overlap transfers, and blocks where device memory is short. They
+ * are too large for the oracle, so the CPU backend, which the oracle has checked, is what they are compared with.
+ */
+import { afterEach, describe, expect, it } from 'vitest'
+import { type DenseMatrix, EPSILON, type MpmmOptions, matrix, mpmmSync } from '../../lib/index.js'
+import { expectError, thrown } from '../support/expect.js'
+import { withoutCuda } from '../support/machine.js'
+
+const reason = withoutCuda()
+
+/** A product of this many steps is cut into two panels or more (native/cuda/product.cpp). */
+const shape = { m: 3300, k: 3001, n: 3203 }
+
+function filled(rows: number, cols: number, value: (row: number, col: number) => number): DenseMatrix {
+  const data = new Int32Array(rows * cols)
+  for (let row = 0; row < rows; row++) {
+    for (let col = 0; col < cols; col++) data[row * cols + col] = value(row, col)
+  }
+  return matrix(rows, cols, data)
+}
+
+/** Numbers without a pattern from 0 to `limit`. */
+const scattered = (limit: number) => (row: number, col: number) =>
+  ((Math.imul(row + 1, 2654435761) ^ Math.imul(col + 7, 40503)) >>> 8) % limit
+
+function expectSame(cuda: DenseMatrix, cpu: DenseMatrix) {
+  const bytes = ({ data }: DenseMatrix) => Buffer.from(data.buffer, data.byteOffset, data.byteLength)
+  expect(bytes(cuda).equals(bytes(cpu)), 'the results of cuda and cpu are the same').toBe(true)
+}
+
+function compare(
+  a: Parameters<typeof mpmmSync>[0],
+  b: Parameters<typeof mpmmSync>[1],
+  options: MpmmOptions = {},
+) {
+  const cuda = mpmmSync(a, b, { ...options, backend: 'cuda' })
+  const cpu = mpmmSync(a, b, { ...options, backend: 'cpu' })
+  expectSame(cuda.c as DenseMatrix, cpu.c as DenseMatrix)
+  return cuda
+}
+
+describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (skipped: ${reason})`, () => {
+  const { m, k, n } = shape
+  const b = filled(k, n, scattered(20_000))
+
+  describe('panels', () => {
+    it('of one path', () => {
+      expect(compare(filled(m, k, scattered(20_000)), b).path).toBe('half')
+    })
+
+    it('that each take the path of their own values', () => {
+      // Small values first, then ε among larger ones, then values that only 64-bit sums hold.
+      const a = filled(m, k, (row, col) => {
+        if (row < 1000) return scattered(20_000)(row, col)
+        if (row < 2500) return (row + col) % 11 === 0 ? EPSILON : scattered(300_000_000)(row, col)
+        return (row + col) % 7 === 0 ? EPSILON : 2_147_480_000 - scattered(30_000)(row, col)
+      })
+      expect(compare(a, b, { overflow: 'saturate' }).path).toBe('wide')
+    })
+
+    it('with C0, strides and a strided result', () => {
+      const transposed = (x: DenseMatrix) => ({
+        data: x.data,
+        shape: [x.shape[1], x.shape[0]],
+        strides: [1, x.shape[1]],
+      })
+      const a = transposed(filled(k, m, scattered(1_000_000_000)))
+      const c0 = filled(m, n, scattered(2_000_000_000))
+      const out = () => ({ data: new Int32Array(m * (n + 5)), shape: [m, n], strides: [n + 5, 1], offset: 3 })
+      const [cuda, cpu] = [out(), out()]
+      mpmmSync(a as never, b, { accumulate: c0, out: cuda as never, backend: 'cuda' })
+      mpmmSync(a as never, b, { accumulate: c0, out: cpu as never, backend: 'cpu' })
+      expect(Buffer.from(cuda.data.buffer).equals(Buffer.from(cpu.data.buffer))).toBe(true)
+    })
+
+    it('leave out as it was when the last one overflows', () => {
+      const a = filled(m, k, (row, col) =>
+        row === m - 1 && col === 5 ? 2_147_483_647 : scattered(20_000)(row, col),
+      )
+      const out = matrix(m, n, new Int32Array(m * n).fill(77))
+      const error = thrown(() => mpmmSync(a, b, { out, backend: 'cuda' }))
+      expectError(error, 'ERR_MPMML_OVERFLOW', `C\\[${m - 1}, \\d+\\]`)
+      expect(out.data.every((value) => value === 77)).toBe(true)
+    })
+
+    it('of instances of a batch', () => {
+      const [batch, rows, depth, cols] = [40, 700, 1003, 801]
+      const data = (size: number) =>
+        Int32Array.from({ length: size }, (_, index) => scattered(1_000_000)(index, 3))
+      const a = matrix([batch, rows, depth], data(batch * rows * depth))
+      const shared = matrix(depth, cols, data(depth * cols))
+      compare(a, shared)
+      compare(a, matrix([batch, depth, cols], data(batch * depth * cols)))
+    })
+  })
+
+  describe('blocks, where device memory is short', () => {
+    afterEach(() => {
+      delete process.env.MPMML_DEVICE_MEMORY_MIB
+    })
+
+    it.each([40, 90])('of %s MiB', (mebibytes) => {
+      process.env.MPMML_DEVICE_MEMORY_MIB = String(mebibytes)
+      compare(filled(m, k, scattered(1_000_000_000)), b)
+    })
+
+    it('report an overflow at its place in the whole', () => {
+      process.env.MPMML_DEVICE_MEMORY_MIB = '40'
+      const a = filled(m, k, (row, col) =>
+        row === 2999 && col === 5 ? 2_147_483_647 : scattered(20_000)(row, col),
+      )
+      const out = matrix(m, n, new Int32Array(m * n).fill(77))
+      expectError(
+        thrown(() => mpmmSync(a, b, { out, backend: 'cuda' })),
+        'ERR_MPMML_OVERFLOW',
+        /C\[2999, \d+\]/,
+      )
+      expect(out.data.every((value) => value === 77)).toBe(true)
+    })
+
+    it('are refused where not even one fits', () => {
+      process.env.MPMML_DEVICE_MEMORY_MIB = '1'
+      expectError(
+        thrown(() => mpmmSync(filled(m, k, scattered(9)), b, { backend: 'cuda' })),
+        'ERR_MPMML_OUT_OF_MEMORY',
+        /device memory/,
+      )
+      expect(mpmmSync(filled(m, k, scattered(9)), b).backend).toBe('cpu')
+    })
+  })
+})
