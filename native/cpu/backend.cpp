@@ -53,15 +53,17 @@ class CpuBackend final : public Backend {
   std::string refuses(const Problem&, int) override { return {}; }
 
   double estimate_ms(const Problem& problem, int) override {
-    // Measured on Zen 4 and Sapphire Rapids: steps a millisecond and core, and what waking the threads costs; a thread is
-    // worth waking for about a million steps.
+    // Measured on Zen 4 and Sapphire Rapids: steps a millisecond and core, bytes packed a millisecond, and what waking
+    // the threads costs; a thread is worth waking for about a million steps.
     constexpr double kStepsPerMs = 2.5e7;
+    constexpr double kPackedBytesPerMs = 1e7;
     constexpr double kWakingMs = 0.08;
     constexpr double kStepsPerThread = 1e6;
     const double steps = double(problem.outputs()) * problem.k();
     const double vectors = chosen_ == "avx512" || chosen_ == "avx2" ? 1 : 4;
     const double threads = misconfigured_ ? 1 : std::clamp(steps / kStepsPerThread, 1.0, 0.85 * thread_count());
-    return vectors * steps / (kStepsPerMs * threads) + (threads > 2 ? kWakingMs : 0);
+    const double bytes = sizeof(int32_t) * double(problem.k()) * (problem.m() + problem.n()) * problem.batch;
+    return vectors * steps / (kStepsPerMs * threads) + bytes / kPackedBytesPerMs + (threads > 2 ? kWakingMs : 0);
   }
 
   Outcome run(const Problem& problem, int, const Variant* requested) override {

@@ -1,5 +1,6 @@
 #include "cuda/backend.h"
 
+#include <algorithm>
 #include <stdexcept>
 
 #include "cuda/blocks.h"
@@ -57,17 +58,19 @@ std::string CudaBackend::refuses(const Problem& problem, int device) {
 }
 
 double CudaBackend::estimate_ms(const Problem& problem, int device) {
-  // Measured on an H200: what a call costs however small, and a byte of pageable memory in calls too small for several
-  // threads; a step's share at 35 TOPS on 132 multiprocessors.
+  // Measured on an H200: what a call costs however small; a byte of pageable memory in calls too small for several
+  // threads, and in large ones, which begin with starting them; a step's share at 35 TOPS on 132 multiprocessors.
   constexpr double kCallMs = 0.065;
   constexpr double kBytesPerMs = 9e6;
+  constexpr double kThreadsMs = 0.9, kBytesPerMsWithThreads = 4e7;
   constexpr double kStepsPerMsAndMultiprocessor = 1.3e8;
   const double bytes =
       sizeof(int32_t) *
       (double(problem.m()) * problem.k() + double(problem.k()) * problem.n() + double(problem.m()) * problem.n()) *
       problem.batch;
   const double steps = double(problem.outputs()) * problem.k();
-  return kCallMs + bytes / kBytesPerMs + steps / (kStepsPerMsAndMultiprocessor * device_limits(device).multiprocessors);
+  return kCallMs + std::min(bytes / kBytesPerMs, kThreadsMs + bytes / kBytesPerMsWithThreads) +
+         steps / (kStepsPerMsAndMultiprocessor * device_limits(device).multiprocessors);
 }
 
 Judgement CudaBackend::judge(const Variant& variant, RangePath path, const Problem& problem, int device) {
