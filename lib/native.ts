@@ -169,7 +169,7 @@ export interface LabMicrobenchResult {
 
 export type LabOccupancyRequest = { device?: number } & (
   | { variant: number }
-  | { microbench: Partial<LabMicrobenchInstance> & { name: string }; threadsPerBlock?: number }
+  | { microbench: Pick<LabMicrobenchRequest, 'name' | 'x' | 'y' | 'k' | 'max' | 'm' | 'bsi' | 'bsj'> }
 )
 
 /** Table 2.1 of the thesis; active ones are per multiprocessor. */

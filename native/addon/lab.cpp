@@ -1,42 +1,314 @@
 #include "addon/lab.h"
 
+#include <algorithm>
+#include <functional>
+#include <optional>
+
 #include "addon/engine.h"
 #include "addon/failure.h"
 #include "core/status.h"
+#include "generated/refused.h"
+#if defined(MPMML_WITH_CUDA)
+#include "cuda/lab.h"
+#include "microbench/machine.h"
+#endif
 
 namespace mpmml::addon {
 namespace {
 
-/// Throws where the request's device can't be used.
-void require_device(const Napi::CallbackInfo& info) {
-  const Napi::Value device = info[0].IsObject() ? info[0].As<Napi::Object>().Get("device") : info.Env().Undefined();
-  const std::string reason = engine().cuda_unusable(device.IsNumber() ? device.As<Napi::Number>().Int32Value() : 0);
-  if (!reason.empty())
-    throw Error(ErrorCode::kNoCuda, "the laboratory measures on a GPU, and none can be used: " + reason);
-}
-
-Napi::Value refused(const Napi::CallbackInfo& info) {
-  auto deferred = Napi::Promise::Deferred::New(info.Env());
-  try {
-    require_device(info);
-    throw Error(ErrorCode::kCuda, "this build has no laboratory");
-  } catch (const Error&) {
-    deferred.Reject(to_javascript(info.Env(), current_failure()).Value());
+Napi::Array refused_variants(Napi::Env env) {
+  Napi::Array rows = Napi::Array::New(env);
+  for (const RefusedVariant& refused : kRefusedVariants) {
+    if (!refused.name) continue;
+    Napi::Object row = Napi::Object::New(env);
+    row.Set("name", refused.name);
+    row.Set("reason", refused.reason);
+    rows.Set(rows.Length(), row);
   }
-  return deferred.Promise();
+  return rows;
 }
 
-Napi::Value nothing(const Napi::CallbackInfo& info) { return Napi::Array::New(info.Env()); }
+/// The fields of a request object; lib has validated them, and what would be undefined behaviour is refused once more.
+class Fields {
+ public:
+  explicit Fields(const Napi::Value& value) : env_(value.Env()) {
+    if (!value.IsObject()) malformed("no object");
+    object_ = value.As<Napi::Object>();
+  }
+
+  double number(const char* name, double fallback, double least, double most) const {
+    const Napi::Value value = object_.Get(name);
+    if (value.IsUndefined()) return fallback;
+    const double number = value.IsNumber() ? value.As<Napi::Number>().DoubleValue() : most + 1;
+    if (!(number >= least && number <= most)) malformed(name);
+    return number;
+  }
+
+  template <class Integer = int>
+  Integer integer(const char* name, double fallback, double least = 0, double most = 2147483647) const {
+    return static_cast<Integer>(number(name, fallback, least, most));
+  }
+
+  std::string text(const char* name) const {
+    const Napi::Value value = object_.Get(name);
+    if (value.IsUndefined()) return {};
+    if (!value.IsString()) malformed(name);
+    return value.As<Napi::String>();
+  }
+
+  bool has(const char* name) const { return !object_.Get(name).IsUndefined(); }
+  Fields object(const char* name) const { return Fields(object_.Get(name)); }
+
+  int device() const { return integer("device", 0, 0, 65535); }
+
+  const Variant& variant() const {
+    const auto& rows = engine().variants();
+    return *rows[integer<size_t>("variant", -1, 0, static_cast<double>(rows.size()) - 1)];
+  }
+
+ private:
+  [[noreturn]] void malformed(const char* what) const {
+    throw Napi::TypeError::New(env_, std::string("mpmml addon: malformed request: ") + what);
+  }
+
+  Napi::Env env_;
+  Napi::Object object_;
+};
+
+void require_device(int device) {
+  const std::string reason = engine().cuda_unusable(device);
+  if (!reason.empty()) throw Error(ErrorCode::kNoCuda, "this needs a GPU, and none can be used: " + reason);
+}
+
+/// Runs `work` off the event loop, and settles a promise with what `convert` makes of its result.
+template <class Result>
+class Worker : public Napi::AsyncWorker {
+ public:
+  using Work = std::function<Result()>;
+  using Convert = Napi::Value (*)(Napi::Env, const Result&);
+
+  static Napi::Value start(Napi::Env env, int device, Work work, Convert convert) {
+    auto* worker = new Worker(env, device, std::move(work), convert);
+    const Napi::Promise promise = worker->deferred_.Promise();
+    worker->Queue();
+    return promise;
+  }
+
+  void Execute() override {
+    try {
+      require_device(device_);
+      result_ = work_();
+    } catch (...) {
+      failure_ = current_failure();
+    }
+  }
+
+  void OnOK() override {
+    if (failure_) {
+      deferred_.Reject(to_javascript(Env(), *failure_).Value());
+    } else {
+      deferred_.Resolve(convert_(Env(), *result_));
+    }
+  }
+
+ private:
+  Worker(Napi::Env env, int device, Work work, Convert convert)
+      : Napi::AsyncWorker(env, "mpmml:lab"),
+        deferred_(Napi::Promise::Deferred::New(env)),
+        device_(device),
+        work_(std::move(work)),
+        convert_(convert) {}
+
+  Napi::Promise::Deferred deferred_;
+  int device_;
+  Work work_;
+  Convert convert_;
+  std::optional<Result> result_;
+  std::optional<Failure> failure_;
+};
+
+#if defined(MPMML_WITH_CUDA)
+
+Napi::Array numbers(Napi::Env env, const std::vector<double>& values) {
+  Napi::Array array = Napi::Array::New(env, values.size());
+  for (uint32_t index = 0; index < values.size(); ++index) array.Set(index, values[index]);
+  return array;
+}
+
+Napi::Value measure(const Napi::CallbackInfo& info) {
+  const Fields fields(info[0]);
+  cuda::MeasureRequest request{};
+  request.variant = &fields.variant();
+  request.m = fields.integer<int64_t>("m", -1, 1);
+  request.n = fields.integer<int64_t>("n", -1, 1);
+  request.k = fields.integer<int64_t>("k", -1, 1);
+  request.batch = fields.integer<int64_t>("batch", 1, 1);
+  request.repetitions = fields.integer("repetitions", 5, 1, 1e6);
+  request.warmup = fields.integer("warmup", 1, 0, 1e6);
+  request.device = fields.device();
+  request.minimum = fields.integer<int32_t>("minimum", -1000, -2147483647, 2147483646);
+  request.maximum = fields.integer<int32_t>("maximum", 1000, request.minimum, 2147483646);
+  request.zero_fraction = fields.number("zeroFraction", 0, 0, 1);
+  request.seed = fields.integer<uint64_t>("seed", 1, 0, 9007199254740991);
+  using Result = cuda::Measurement;
+  return Worker<Result>::start(
+      info.Env(), request.device, [request] { return cuda::measure(request); },
+      [](Napi::Env env, const Result& result) -> Napi::Value {
+        Napi::Object object = Napi::Object::New(env);
+        object.Set("kernelMs", numbers(env, result.kernel));
+        object.Set("prepareMs", numbers(env, result.prepare));
+        object.Set("analysisMs", numbers(env, result.analysis));
+        object.Set("path", kRangePathNames[static_cast<int>(result.path)]);
+        object.Set("operandSets", result.operand_sets);
+        object.Set("clockMHz", result.clock_mhz);
+        return object;
+      });
+}
+
+Napi::Value microbenches(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  Napi::Array rows = Napi::Array::New(env);
+  for (const microbench::Microbenchmark& microbenchmark : microbench::microbenchmarks()) {
+    Napi::Object row = Napi::Object::New(env);
+    Napi::Array instances = Napi::Array::New(env);
+    bool in_shared = false;
+    for (const microbench::Instance& instance : microbenchmark.instances) {
+      Napi::Object object = Napi::Object::New(env);
+      object.Set("x", instance.x);
+      object.Set("y", instance.y);
+      object.Set("k", instance.k);
+      object.Set("max", instance.max);
+      instances.Set(instances.Length(), object);
+      in_shared = in_shared || instance.shared_a || instance.shared_b;
+    }
+    Napi::Array parameters = Napi::Array::New(env);
+    for (const char* name : {"bsi", "bsj", "gsi", "gsj", "n", "constant"}) parameters.Set(parameters.Length(), name);
+    if (in_shared) parameters.Set(parameters.Length(), "m");
+    row.Set("name", microbenchmark.name);
+    row.Set("summary", microbenchmark.summary);
+    row.Set("instances", instances);
+    row.Set("parameters", parameters);
+    rows.Set(rows.Length(), row);
+  }
+  return rows;
+}
+
+microbench::Selection selection_of(const Fields& fields) {
+  const auto size = [&](const char* name) { return fields.integer(name, 0, 1); };
+  return {fields.text("name"), size("x"), size("y"), size("k"), fields.text("max")};
+}
+
+Napi::Value run_microbench(const Napi::CallbackInfo& info) {
+  const Fields fields(info[0]);
+  microbench::Request request{};
+  request.selection = selection_of(fields);
+  request.m = fields.integer<int64_t>("m", 32, 1, 1 << 20);
+  request.bsi = fields.integer<int64_t>("bsi", 16, 1, 1024);
+  request.bsj = fields.integer<int64_t>("bsj", 16, 1, 1024);
+  request.gsi = fields.integer<int64_t>("gsi", 0, 0, 65535);
+  request.gsj = fields.integer<int64_t>("gsj", 0, 0, 1 << 20);
+  request.n = fields.integer<int64_t>("n", 1000, 1, 1 << 30);
+  request.constant = fields.integer<int32_t>("constant", 1, -2147483648.0);
+  request.repetitions = fields.integer("repetitions", 5, 1, 1e6);
+  request.warmup = fields.integer("warmup", 1, 0, 1e6);
+  request.device = fields.device();
+  using Result = microbench::Result;
+  return Worker<Result>::start(
+      info.Env(), request.device, [request] { return microbench::run(request); },
+      [](Napi::Env env, const Result& result) -> Napi::Value {
+        Napi::Object object = Napi::Object::New(env);
+        object.Set("ms", numbers(env, result.ms));
+        object.Set("clockMHz", result.clock_mhz);
+        object.Set("multiprocessors", result.multiprocessors);
+        object.Set("threadsPerBlock", static_cast<double>(result.threads_per_block));
+        object.Set("threads", static_cast<double>(result.threads));
+        object.Set("iterations", static_cast<double>(result.iterations));
+        object.Set("lanes", result.lanes);
+        object.Set("stepsPerIteration", result.steps_per_iteration);
+        object.Set("operationsPerIteration", result.operations_per_iteration);
+        object.Set("operationsPerThread", result.operations_per_iteration * static_cast<double>(result.iterations));
+        Napi::Object instructions = Napi::Object::New(env);
+        for (const auto& [opcode, count] : result.instructions) instructions.Set(opcode, count);
+        object.Set("instructionsPerIteration", instructions);
+        object.Set("peakOperationsPerClock", result.peak_operations_per_clock);
+        object.Set("peakReason", result.peak_reason);
+        return object;
+      });
+}
+
+Napi::Value occupancy(const Napi::CallbackInfo& info) {
+  const Fields fields(info[0]);
+  const int device = fields.device();
+  using Result = cuda::Occupancy;
+  std::function<Result()> work;
+  if (fields.has("microbench")) {
+    const Fields kernel = fields.object("microbench");
+    const auto bsi = kernel.integer<int64_t>("bsi", 16, 1, 1024), bsj = kernel.integer<int64_t>("bsj", 16, 1, 1024);
+    const auto m = kernel.integer<int64_t>("m", 32, 1, 1 << 20);
+    work = [selection = selection_of(kernel), bsi, bsj, m, device] {
+      const microbench::Instance& instance = microbench::find(selection);
+      const int64_t shared_bytes = std::min(instance.shared_bytes(m, bsi, bsj), int64_t{1} << 30);
+      return cuda::occupancy(instance.function, bsi * bsj, static_cast<int>(shared_bytes), device);
+    };
+  } else {
+    work = [variant = &fields.variant(), device] { return cuda::occupancy(*variant, device); };
+  }
+  return Worker<Result>::start(info.Env(), device, work, [](Napi::Env env, const Result& result) -> Napi::Value {
+    Napi::Object object = Napi::Object::New(env);
+    object.Set("registersPerThread", result.registers);
+    object.Set("sharedBytesPerBlock", result.shared_bytes);
+    object.Set("localBytes", result.local_bytes);
+    object.Set("threadsPerBlock", result.threads);
+    object.Set("activeThreads", result.active_threads);
+    object.Set("activeWarps", result.active_warps);
+    object.Set("activeBlocks", result.active_blocks);
+    object.Set("occupancyPercent", result.percent);
+    return object;
+  });
+}
+
+Napi::Value peaks(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  Napi::Array rows = Napi::Array::New(env);
+  for (const microbench::Peak& peak : microbench::peaks()) {
+    Napi::Object row = Napi::Object::New(env);
+    row.Set("capability", std::to_string(peak.capability / 10) + "." + std::to_string(peak.capability % 10));
+    row.Set("add", peak.add);
+    row.Set("minmax", peak.minmax);
+    row.Set("multiplyAdd", peak.multiply_add);
+    row.Set("fused", peak.fused);
+    row.Set("packed", peak.packed);
+    row.Set("issue", peak.issue);
+    row.Set("cores", peak.cores);
+    rows.Set(rows.Length(), row);
+  }
+  return rows;
+}
+
+#else
+
+/// Without CUDA in the build no device is usable: the worker never gets to its work.
+Napi::Value refuse(const Napi::CallbackInfo& info) {
+  const Fields fields(info[0]);
+  return Worker<int>::start(
+      info.Env(), fields.device(), [] { return 0; }, [](Napi::Env env, const int&) { return env.Undefined(); });
+}
+constexpr auto measure = refuse, run_microbench = refuse, occupancy = refuse;
+
+Napi::Value microbenches(const Napi::CallbackInfo& info) { return Napi::Array::New(info.Env()); }
+constexpr auto peaks = microbenches;
+
+#endif
 
 }  // namespace
 
 void export_lab(Napi::Env env, Napi::Object exports) {
-  exports.Set("labMeasure", Napi::Function::New<guarded<refused>>(env, "labMeasure"));
-  exports.Set("labMicrobenches", Napi::Function::New<guarded<nothing>>(env, "labMicrobenches"));
-  exports.Set("labMicrobench", Napi::Function::New<guarded<refused>>(env, "labMicrobench"));
-  exports.Set("labOccupancy", Napi::Function::New<guarded<refused>>(env, "labOccupancy"));
-  exports.Set("labPeaks", Napi::Function::New<guarded<nothing>>(env, "labPeaks"));
-  exports.Set("refusedVariants", Napi::Array::New(env));
+  exports.Set("refusedVariants", refused_variants(env));
+  exports.Set("labMeasure", Napi::Function::New<guarded<measure>>(env, "labMeasure"));
+  exports.Set("labMicrobenches", Napi::Function::New<guarded<microbenches>>(env, "labMicrobenches"));
+  exports.Set("labMicrobench", Napi::Function::New<guarded<run_microbench>>(env, "labMicrobench"));
+  exports.Set("labOccupancy", Napi::Function::New<guarded<occupancy>>(env, "labOccupancy"));
+  exports.Set("labPeaks", Napi::Function::New<guarded<peaks>>(env, "labPeaks"));
 }
 
 }  // namespace mpmml::addon

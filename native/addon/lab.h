@@ -16,7 +16,7 @@
 //   LabMicrobenchResult  { ms[], clockMHz, multiprocessors, threadsPerBlock, threads, iterations, lanes,
 //                          stepsPerIteration, operationsPerIteration, operationsPerThread, instructionsPerIteration,
 //                          peakOperationsPerClock, peakReason }
-//   LabOccupancyRequest  { device, variant } or { device, microbench: { name, x, y, k, max }, threadsPerBlock }
+//   LabOccupancyRequest  { device, variant } or { device, microbench: { name, x, y, k, max, m, bsi, bsj } }
 //   LabOccupancy         { registersPerThread, sharedBytesPerBlock, localBytes, threadsPerBlock, activeThreads,
 //                          activeWarps, activeBlocks, occupancyPercent }
 //   LabPeak              { capability, add, minmax, multiplyAdd, fused, packed, issue, cores }

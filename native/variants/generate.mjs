@@ -7,7 +7,8 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { allRows, identifier } from './rows.mjs'
+import { microbenchmarks } from './microbenchmarks.mjs'
+import { allRows, identifier, refusedRows } from './rows.mjs'
 import { dataTypes, instructionSets, semirings } from './table.mjs'
 
 const notice = 'Written by native/variants/generate.mjs from native/variants/table.mjs. Do not edit.'
@@ -68,7 +69,7 @@ function registryRow(row) {
   return `      {{"${row.name}", "${row.family.name}", BackendKind::${row.family.backend === 'cuda' ? 'kCuda' : 'kCpu'},
         SemiringId::${identifier(row.semiring.name)}, DataType::${row.dataType.id},
         {${parameters.join(', ')}},
-        ${row.identifier}.paths, ${row.family.automatic}},
+        ${row.identifier}.paths, ${row.automatic}},
        &${row.identifier}}`
 }
 
@@ -91,11 +92,95 @@ ${rows.map(registryRow).join(',\n')}
 `
 }
 
+/** The names that fit a family's pattern and can't be built, for error messages. */
+function refusedHeader() {
+  const rows = refusedRows().map(({ name, refused }) => `    {"${name}", "${refused}"}`)
+  return `// ${notice}
+#pragma once
+
+namespace mpmml {
+
+struct RefusedVariant {
+  const char* name;
+  const char* reason;
+};
+
+constexpr RefusedVariant kRefusedVariants[] = {
+${rows.join(',\n')},
+    {nullptr, nullptr}};
+
+}  // namespace mpmml
+`
+}
+
+/** The instances of a microbenchmark for one X × Y. */
+function microbenchmarkTile(microbenchmark, x, y) {
+  const name = `microbench_${identifier(microbenchmark.name)}_${x}x${y}`
+  const instances = microbenchmark.instances.filter((instance) => instance.x === x && instance.y === y)
+  return {
+    name,
+    content: `// ${notice}
+#include "${microbenchmark.header}"
+
+namespace mpmml::microbench {
+
+std::vector<Instance> ${name}() {
+  return {${instances.map(({ template, max }) => `${template}::instance("${max}")`).join(',\n          ')}};
+}
+
+}  // namespace mpmml::microbench
+`,
+  }
+}
+
+const microbenchmarkTiles = (microbenchmark) =>
+  [...new Set(microbenchmark.instances.map(({ x, y }) => `${x}x${y}`))].map((tile) =>
+    microbenchmarkTile(microbenchmark, ...tile.split('x').map(Number)),
+  )
+
+function microbenchmarkRegistry() {
+  const rows = microbenchmarks.map((microbenchmark) => {
+    const tiles = microbenchmarkTiles(microbenchmark).map(({ name }) => `${name}()`)
+    return `      {"${microbenchmark.name}", "${microbenchmark.summary}", joined({${tiles.join(', ')}})}`
+  })
+  const functions = microbenchmarks
+    .flatMap(microbenchmarkTiles)
+    .map(({ name }) => `std::vector<Instance> ${name}();`)
+  return `// ${notice}
+#include "microbench/microbench.h"
+
+namespace mpmml::microbench {
+
+${functions.join('\n')}
+
+namespace {
+
+std::vector<Instance> joined(const std::vector<std::vector<Instance>>& parts) {
+  std::vector<Instance> all;
+  for (const auto& part : parts) all.insert(all.end(), part.begin(), part.end());
+  return all;
+}
+
+}  // namespace
+
+const std::vector<Microbenchmark>& microbenchmarks() {
+  static const std::vector<Microbenchmark> rows = {
+${rows.join(',\n')}};
+  return rows;
+}
+
+}  // namespace mpmml::microbench
+`
+}
+
 function writeNative(directory, processor, withCuda) {
   const rows = allRows().filter((row) =>
     row.family.backend === 'cuda' ? withCuda : !row.isa || ['any', processor].includes(row.isa.processor),
   )
-  const files = new Map([['semirings.h', semiringHeader()]])
+  const files = new Map([
+    ['semirings.h', semiringHeader()],
+    ['refused.h', refusedHeader()],
+  ])
   const sources = { cpu: [], cuda: [] }
   const add = (backend, file, content) => {
     files.set(file, content)
@@ -108,6 +193,11 @@ function writeNative(directory, processor, withCuda) {
   for (const backend of withCuda ? ['cpu', 'cuda'] : ['cpu']) {
     const backendRows = rows.filter((row) => row.family.backend === backend)
     add(backend, `${backend}_registry.cpp`, registry(backend, backendRows))
+  }
+  if (withCuda) {
+    for (const { name, content } of microbenchmarks.flatMap(microbenchmarkTiles))
+      add('cuda', `${name}.cu`, content)
+    add('cuda', 'microbench_registry.cpp', microbenchmarkRegistry())
   }
   const options = rows
     .filter((row) => row.isa?.options.length > 0)

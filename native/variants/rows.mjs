@@ -15,15 +15,21 @@ function expand(family, parameters, semiring, dataType) {
     )
   }
   const name = `${family.name}_${semiring.name.replaceAll('-', '')}_${dataType.short}_${family.label(parameters)}`
-  const templateArguments = family.parameters.filter((key) => !selectors.has(key)).map((key) => parameters[key])
+  const templateArguments = family.parameters
+    .filter((key) => !selectors.has(key))
+    .map((key) => parameters[key])
   const semiringType = `${semiring.struct}<${dataType.element}>`
-  const arithmetics = accumulators[parameters.accumulator].map((arithmetic) => `${arithmetic}<${semiringType}>`)
+  const arithmetics = accumulators[parameters.accumulator].map(
+    (arithmetic) => `${arithmetic}<${semiringType}>`,
+  )
   return {
     name,
     family,
     semiring,
     dataType,
     parameters,
+    automatic: typeof family.automatic === 'function' ? family.automatic(parameters) : family.automatic,
+    refused: (family.constraints ?? []).find(({ holds }) => !holds(parameters))?.reason(parameters),
     isa: instructionSets.find((isa) => isa.name === parameters.isa),
     identifier: identifier(name),
     expression:
@@ -33,13 +39,20 @@ function expand(family, parameters, semiring, dataType) {
   }
 }
 
-/** Every row of the table. Throws where a row doesn't fit its family or two rows share a name. */
-export function allRows() {
+/** Every row of the table that can be built. Throws where a row doesn't fit its family or two rows share a name. */
+export const allRows = () => expandedRows().filter(({ refused }) => refused === undefined)
+
+/** The others; `refused` says why. */
+export const refusedRows = () => expandedRows().filter(({ refused }) => refused !== undefined)
+
+function expandedRows() {
   const rows = families.flatMap((family) =>
     semirings.flatMap((semiring) =>
       dataTypes
         .filter((dataType) => family.dataTypes.includes(dataType.name))
-        .flatMap((dataType) => family.rows.map((parameters) => expand(family, parameters, semiring, dataType))),
+        .flatMap((dataType) =>
+          family.rows.map((parameters) => expand(family, parameters, semiring, dataType)),
+        ),
     ),
   )
   const seen = new Set()

@@ -8,6 +8,8 @@
 //  - To add a kernel family, write its header and add it to `families`.
 //  - To add a semiring, write its struct in core/semiring.h and add it to `semirings` (and to the tests' oracle).
 
+import { mpmml } from './mpmml.mjs'
+
 /** Semirings: the public name, and the struct template in core/semiring.h. */
 export const semirings = [
   { name: 'max-plus', struct: 'MaxPlus' },
@@ -47,7 +49,8 @@ const accumulatorSuffix = (p) =>
 /**
  * Kernel families. `parameters` lists the parameters in the order of the template's arguments (the accumulator and
  * the instruction set apart, which choose the arithmetic and the compiler's options); `label` makes a row's part of
- * the canonical name; `automatic` says whether the planner may take the family unasked.
+ * the canonical name; `automatic` says whether the planner may take the family unasked, or which of its rows;
+ * `constraints` say what holds of every row that can be built, and of one that can't why: such rows are refused by name.
  */
 export const families = [
   {
@@ -60,29 +63,17 @@ export const families = [
       `${p.BM}x${p.BN}x${p.BK}_${p.TM}x${p.TN}_st${p.stages}_sl${p.slices}${accumulatorSuffix(p)}`,
     automatic: true,
     dataTypes: ['int32'],
-    rows: ['int32', 'uint16'].flatMap((accumulator) => [
-      { BM: 128, BN: 64, BK: 16, TM: 8, TN: 8, stages: 4, slices: 1, accumulator },
-      { BM: 128, BN: 64, BK: 16, TM: 8, TN: 8, stages: 4, slices: 4, accumulator },
-      { BM: 64, BN: 64, BK: 16, TM: 8, TN: 8, stages: 3, slices: 8, accumulator },
-    ]),
-  },
-  {
-    name: 'mpmml',
-    backend: 'cuda',
-    header: 'cuda/mpmml.cuh',
-    template: 'Mpmml',
-    parameters: ['X', 'Y', 'BS_i', 'BS_j', 'S', 'MEMSEL_A', 'MEMSEL_B', 'Sub_X', 'Sub_Y', 'Transpose', 'accumulator'],
-    label: (p) =>
-      `${p.X}x${p.Y}_${p.BS_i}x${p.BS_j}_s${p.S}_case${p.MEMSEL_A}${p.MEMSEL_B}_sub${p.Sub_X}x${p.Sub_Y}` +
-      (p.Transpose ? '_at' : '') +
-      accumulatorSuffix(p),
-    automatic: true,
-    dataTypes: ['int32'],
+    // biome-ignore format: a row a line
     rows: [
-      { X: 8, Y: 8, BS_i: 16, BS_j: 16, S: 16, MEMSEL_A: 0, MEMSEL_B: 0, Sub_X: 4, Sub_Y: 4, Transpose: 0, accumulator: 'int32' },
-      { X: 8, Y: 8, BS_i: 16, BS_j: 16, S: 16, MEMSEL_A: 0, MEMSEL_B: 0, Sub_X: 4, Sub_Y: 4, Transpose: 0, accumulator: 'int64' },
+      { BM: 128, BN: 64, BK: 16, TM: 8, TN: 8, stages: 2, slices: 1, accumulator: 'int32' },
+      { BM: 128, BN: 64, BK: 16, TM: 8, TN: 8, stages: 4, slices: 4, accumulator: 'int32' },
+      { BM: 64, BN: 64, BK: 16, TM: 8, TN: 8, stages: 3, slices: 8, accumulator: 'int32' },
+      { BM: 64, BN: 128, BK: 16, TM: 8, TN: 8, stages: 2, slices: 1, accumulator: 'uint16' },
+      { BM: 128, BN: 64, BK: 16, TM: 8, TN: 8, stages: 4, slices: 4, accumulator: 'uint16' },
+      { BM: 64, BN: 64, BK: 16, TM: 8, TN: 8, stages: 3, slices: 8, accumulator: 'uint16' },
     ],
   },
+  mpmml,
   {
     name: 'naive',
     backend: 'cpu',

@@ -2,10 +2,12 @@
 import { info, type Overflow, type Semiring, type Variant, variants } from '../../lib/index.js'
 import { exactPaths, type Plain } from './generators.js'
 
-const { families, instructionSets } = (await import(
+const { allRows } = (await import(new URL('../../native/variants/rows.mjs', import.meta.url).href)) as {
+  allRows: () => { name: string; automatic: boolean }[]
+}
+const { instructionSets } = (await import(
   new URL('../../native/variants/table.mjs', import.meta.url).href
 )) as {
-  families: { name: string; automatic: boolean }[]
   /** Best first. */
   instructionSets: { name: string }[]
 }
@@ -20,8 +22,11 @@ const pathsByAccumulator: Record<string, string[]> = {
 
 const pathsOf = ({ parameters }: Variant): string[] => pathsByAccumulator[parameters.accumulator as string]!
 
-const isAutomatic = (variant: Variant) =>
-  families.some(({ name, automatic }) => automatic && name === variant.family)
+const automatic = new Set(
+  allRows()
+    .filter((row) => row.automatic)
+    .map(({ name }) => name),
+)
 
 /** Why a variant can't run here at all; undefined where it must run. */
 export function missing({ parameters: { isa } }: Variant): string | undefined {
@@ -47,7 +52,7 @@ export function variantWith(
       variant.backend === backend &&
       variant.semiring === semiring &&
       variant.parameters.accumulator === accumulator &&
-      isAutomatic(variant) &&
+      automatic.has(variant.name) &&
       missing(variant) === undefined,
   )
 }

@@ -1,0 +1,147 @@
+// How a block of the MPMML kernel reads an operand: through shared memory (MEMSEL 0), or from global memory straight
+// into registers (MEMSEL 1). Lines are rows of A or columns of B.
+#pragma once
+#include "core/arithmetic.h"
+
+namespace mpmml::cuda {
+
+/// A vector of N operands, loaded and stored in as few accesses as its alignment allows.
+template <class T, int N>
+struct alignas(sizeof(T) * N % 16 == 0  ? 16
+               : sizeof(T) * N % 8 == 0 ? 8
+                                        : sizeof(T)) Pack {
+  T values[N];
+};
+
+/// The lines of an operand that a block's tile of C needs.
+template <class Element>
+struct Panel {
+  const Element* data;
+  int64_t line_stride, k_stride;
+  int64_t lines;  ///< that exist
+  Element border;
+};
+
+/// How a thread's patch lies along one dimension of the tile: kValues lines in sub-patches of kSub, the sub-patches
+/// of kCount threads taking turns.
+template <int kValues_, int kSub_, int kCount_>
+struct Patch {
+  static constexpr int kValues = kValues_, kSub = kSub_, kCount = kCount_;
+  static constexpr int kExtent = kValues * kCount;
+
+  static __device__ __forceinline__ int line(int value, int thread) {
+    return (value / kSub * kCount + thread) * kSub + value % kSub;
+  }
+};
+
+constexpr int largest_power_of_two_in(int value) { return value & -value; }
+
+/// Tiles of depth kDepth pass through shared memory, k-major, so that a thread reads a sub-patch's operands as one
+/// vector. kName keeps apart the tiles of two operands of the same shape. Neighbouring threads copy neighbours in k
+/// (kAlongK) or neighbouring lines, so that their reads coalesce where the matrix lies that way.
+template <class Arithmetic, class Patch, int kDepth, int kThreads, bool kAlongK, int kName>
+class SharedOperand {
+ public:
+  using Element = typename Arithmetic::Element;
+  using Operand = typename Arithmetic::Operand;
+  static constexpr bool kShared = true;
+
+  __device__ __forceinline__ SharedOperand(const Arithmetic& arithmetic, const Panel<Element>& panel, int thread)
+      : arithmetic_(arithmetic), panel_(panel), thread_(thread) {
+    panel_.data += line() * panel.line_stride + k() * panel.k_stride;
+  }
+
+  /// Copies the next tile, of which only the first `depth` steps exist; what lies outside becomes the border.
+  __device__ __forceinline__ void copy(int64_t depth) {
+    Operand(&tile)[kDepth][kPitch] = storage();
+    if (panel_.lines >= Patch::kExtent && depth >= kDepth) {
+#pragma unroll
+      for (int i = 0; i < Patch::kExtent; i += kLineStep) {
+#pragma unroll
+        for (int j = 0; j < kDepth; j += kKStep) {
+          tile[k() + j][line() + i] = arithmetic_.encode(panel_.data[i * panel_.line_stride + j * panel_.k_stride]);
+        }
+      }
+    } else {
+      const Operand border = arithmetic_.encode(panel_.border);
+#pragma unroll 1
+      for (int i = 0; i < Patch::kExtent; i += kLineStep) {
+#pragma unroll 1
+        for (int j = 0; j < kDepth; j += kKStep) {
+          const bool inside = line() + i < panel_.lines && k() + j < depth;
+          tile[k() + j][line() + i] =
+              inside ? arithmetic_.encode(panel_.data[i * panel_.line_stride + j * panel_.k_stride]) : border;
+        }
+      }
+    }
+    panel_.data += kDepth * panel_.k_stride;
+  }
+
+  /// The thread's operands at step k of the tile.
+  __device__ __forceinline__ void read(Operand (&fragment)[Patch::kValues], int k) {
+    const Operand* row = storage()[k];
+#pragma unroll
+    for (int patch = 0; patch < Patch::kValues; patch += Patch::kSub) {
+      const auto pack = *reinterpret_cast<const Pack<Operand, Patch::kSub>*>(row + Patch::line(patch, thread_));
+#pragma unroll
+      for (int value = 0; value < Patch::kSub; ++value) fragment[patch + value] = pack.values[value];
+    }
+  }
+
+ private:
+  // Spreads the transposing stores of a tile over the banks; 16 bytes keep its rows aligned for vector loads.
+  static constexpr int kPitch = Patch::kExtent + 16 / int{sizeof(Operand)};
+  static constexpr int kFast = kAlongK ? kDepth : largest_power_of_two_in(Patch::kExtent);
+  static constexpr int kAcross = kFast < kThreads ? kFast : kThreads;
+  static constexpr int kLineStep = kAlongK ? kThreads / kAcross : kAcross;
+  static constexpr int kKStep = kAlongK ? kAcross : kThreads / kAcross;
+  static_assert(Patch::kExtent % kLineStep == 0 && kDepth % kKStep == 0, "a tile is copied in equal shares");
+
+  static __device__ __forceinline__ int line() { return kAlongK ? threadIdx.x / kAcross : threadIdx.x % kAcross; }
+  static __device__ __forceinline__ int k() { return kAlongK ? threadIdx.x % kAcross : threadIdx.x / kAcross; }
+
+  static __device__ __forceinline__ Operand (&storage()) [kDepth][kPitch] {
+    __shared__ alignas(16) Operand tile[kDepth][kPitch];
+    return tile;
+  }
+
+  const Arithmetic& arithmetic_;
+  Panel<Element> panel_;
+  int thread_;
+};
+
+/// Each thread reads its operands itself. Lines past the last one read that again: nobody stores what comes of them.
+template <class Arithmetic, class Patch>
+class GlobalOperand {
+ public:
+  using Element = typename Arithmetic::Element;
+  using Operand = typename Arithmetic::Operand;
+  static constexpr bool kShared = false;
+
+  __device__ __forceinline__ GlobalOperand(const Arithmetic& arithmetic, const Panel<Element>& panel, int thread)
+      : arithmetic_(arithmetic), k_stride_(panel.k_stride) {
+#pragma unroll
+    for (int value = 0; value < Patch::kValues; ++value) {
+      const auto line = min(int64_t{Patch::line(value, thread)}, panel.lines - 1);
+      data_[value] = panel.data + line * panel.line_stride;
+    }
+  }
+
+  __device__ __forceinline__ void copy(int64_t) {}
+
+  /// The thread's operands at the next step.
+  __device__ __forceinline__ void read(Operand (&fragment)[Patch::kValues], int) {
+#pragma unroll
+    for (int value = 0; value < Patch::kValues; ++value) {
+      fragment[value] = arithmetic_.encode(*data_[value]);
+      data_[value] += k_stride_;
+    }
+  }
+
+ private:
+  const Arithmetic& arithmetic_;
+  const Element* data_[Patch::kValues];
+  int64_t k_stride_;
+};
+
+}  // namespace mpmml::cuda
