@@ -55,7 +55,7 @@ struct Narrow {
   // The sum of encoded_zero and the finite value that comes nearest to the finite sums; every sum of two finite
   // values lies strictly on the other side.
   static constexpr Element translated_threshold() {
-    constexpr bool below = S::encoded_zero < 0;
+    constexpr bool below = S::maximizes;
     constexpr int64_t nearest = int64_t{S::encoded_zero} + (below ? S::encoded_limit : -S::encoded_limit);
     static_assert(below ? nearest < -2 * int64_t{S::encoded_limit} : nearest > 2 * int64_t{S::encoded_limit},
                   "a sum with zero must not reach the sums of finite values");
@@ -82,14 +82,13 @@ struct Half {
   bool has_zero;
 
   static constexpr PathSet paths{RangePath::kHalf, RangePath::kHalfTranslated};
-  static constexpr bool kUpward = S::zero < 0;  ///< whether ⊕ is a maximum
-  static constexpr Operand kZero = kUpward ? 0 : 32767;
+  static constexpr Operand kZero = S::maximizes ? 0 : 32767;
   /// Neutral for ⊕ among sums, and with `neutral_b` a border.
-  static constexpr Accumulator kNeutral = kUpward ? 0 : 65535;
+  static constexpr Accumulator kNeutral = S::maximizes ? 0 : 65535;
 
   static Half for_operands(RangePath path, const ValueRange& a, const ValueRange& b) {
     const bool has_zero = path == RangePath::kHalfTranslated;
-    const int64_t base = has_zero && kUpward ? 16384 : 0;
+    const int64_t base = has_zero && S::maximizes ? 16384 : 0;
     const auto offset = [&](const ValueRange& range) {
       return static_cast<Element>((range.has_finite() ? range.minimum : 0) - base);
     };
@@ -106,7 +105,7 @@ struct Half {
   MPMML_HOST_DEVICE static constexpr Accumulator initial() { return kNeutral; }
 
   MPMML_HOST_DEVICE Element finish(Accumulator acc, Element c0, bool& /*overflowed*/) const {
-    const bool is_zero = has_zero && (kUpward ? acc < 32768 : acc > 32766);
+    const bool is_zero = has_zero && (S::maximizes ? acc < 32768 : acc > 32766);
     const Element sum = wrapping_add(static_cast<Element>(acc), wrapping_add(offset_a, offset_b));
     return S::combine(is_zero ? S::zero : sum, c0);
   }
@@ -121,7 +120,7 @@ struct WideEncoding {
   using Operand = int64_t;
   using Accumulator = int64_t;
 
-  static constexpr int64_t zero = (S::zero < 0 ? -1 : 1) * (int64_t{1} << 61);
+  static constexpr int64_t zero = (S::maximizes ? -1 : 1) * (int64_t{1} << 61);
   static constexpr int64_t threshold = zero / 2;
 
   MPMML_HOST_DEVICE static Operand encode(Element x) { return x == S::zero ? zero : int64_t{x}; }

@@ -48,6 +48,7 @@ struct MaxPlus;
 template <>
 struct MaxPlus<int32_t> {
   using Element = int32_t;
+  static constexpr bool maximizes = true;  ///< whether ⊕ is a maximum; else it is a minimum
   static constexpr Element zero = std::numeric_limits<Element>::min();
   static constexpr Element one = 0;
   static constexpr Element border_a = zero;
@@ -75,6 +76,7 @@ struct MinPlus;
 template <>
 struct MinPlus<int32_t> {
   using Element = int32_t;
+  static constexpr bool maximizes = false;
   static constexpr Element zero = std::numeric_limits<Element>::max();
   static constexpr Element one = 0;
   static constexpr Element border_a = zero;

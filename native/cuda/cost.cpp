@@ -8,7 +8,7 @@ namespace {
 
 // Measured on an H200: what starting a kernel costs, and a block before and after its main loop.
 constexpr double kLaunchClocks = 6000;
-constexpr double kBlockClocks = 3000;
+constexpr double kBlockClocks = 2500;
 // Warps that keep a multiprocessor's pipes busy; fewer reach about the square root of their share.
 constexpr double kBusyWarps = 16;
 
