@@ -11,6 +11,7 @@ export { type DenseMatrix, type Matrix, type MatrixLike, matrix, type Shape } fr
 export { type MpmmResult, mpmm, mpmmSync } from './multiply.js'
 export { type FileOptions, readNpy, writeNpy } from './npy.js'
 export type { BackendChoice, MpmmOptions, Overflow } from './options.js'
+export { pinnedInt32Array } from './pinned.js'
 export { EPSILON, zeroOf } from './semirings.js'
 export type { InstructionSet, Semiring, VariantName } from './variant-names.js'
 export { type Variant, variants } from './variants.js'

@@ -233,6 +233,8 @@ export interface Addon {
     report: Float64Array,
     cancel: Int32Array,
   ): Promise<void>
+  /** An array of zeros in pinned memory; null where CUDA can't be used. */
+  pinnedInt32Array(length: number): Int32Array | null
   /** Names that fit a family's pattern but that no kernel can be built for, and why. */
   refusedVariants: { name: string; reason: string }[]
   /** Promises of the laboratory are rejected with ERR_MPMML_NO_CUDA where no GPU can be used. */

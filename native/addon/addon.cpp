@@ -5,6 +5,7 @@
 #include "addon/failure.h"
 #include "addon/lab.h"
 #include "addon/multiply.h"
+#include "addon/pinned.h"
 #include "addon/request.h"
 #include "core/problem.h"
 
@@ -27,6 +28,7 @@ Napi::Object init(Napi::Env env, Napi::Object exports) {
   exports.Set("explain", Napi::Function::New<guarded<explain>>(env, "explain"));
   exports.Set("multiply", Napi::Function::New<guarded<multiply>>(env, "multiply"));
   exports.Set("multiplySync", Napi::Function::New<guarded<multiply_sync>>(env, "multiplySync"));
+  exports.Set("pinnedInt32Array", Napi::Function::New<guarded<pinned_int32_array>>(env, "pinnedInt32Array"));
   export_lab(env, exports);
   return exports;
 }

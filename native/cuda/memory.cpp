@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <map>
 #include <mutex>
 #include <vector>
@@ -107,10 +108,12 @@ Lane::Lane(int device) : device_(device) {
     MPMML_CUDA(cudaStreamCreateWithPriority(&stream, cudaStreamNonBlocking, ahead ? greatest : least));
   }
   MPMML_CUDA(cudaMallocHost(&results_, kResultBytes));
+  MPMML_CUDA(cudaMalloc(&device_results_, kResultBytes));
 }
 
 Lane::~Lane() {
   if (results_) cudaFreeHost(results_);
+  if (device_results_) cudaFree(device_results_);
   for (cudaStream_t stream : streams_) {
     if (stream) cudaStreamDestroy(stream);
   }
@@ -152,6 +155,15 @@ LaneHandle take_lane(int device) {
   }
   return LaneHandle(std::make_unique<Lane>(device).release());
 }
+
+void* allocate_pinned(int64_t bytes) {
+  void* memory = nullptr;
+  MPMML_CUDA(cudaHostAlloc(&memory, static_cast<size_t>(bytes), cudaHostAllocPortable));
+  std::memset(memory, 0, static_cast<size_t>(bytes));
+  return memory;
+}
+
+void free_pinned(void* memory) { cudaFreeHost(memory); }
 
 int64_t available_bytes(int device) {
   MPMML_CUDA(cudaSetDevice(device));

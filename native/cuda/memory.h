@@ -98,8 +98,9 @@ class Lane {
   /// Waits until all streams are idle. A lane that failed to become idle isn't used again.
   void quiesce();
 
-  /// Pinned memory of kResultBytes for small results of kernels.
+  /// kResultBytes for small results of kernels: pinned on the host, and on the device.
   void* results() const { return results_; }
+  void* device_results() const { return device_results_; }
 
   /// An event for this call alone.
   Event& event(bool sleeps = false);
@@ -118,6 +119,7 @@ class Lane {
   bool healthy_ = true;
   cudaStream_t streams_[3 + kComputeStreams] = {};
   void* results_ = nullptr;
+  void* device_results_ = nullptr;
   EventPool spinning_, sleeping_;
   std::vector<std::unique_ptr<StagingRing>> rings_;
 };
@@ -130,6 +132,10 @@ using LaneHandle = std::unique_ptr<Lane, LaneReturn>;
 
 /// An idle lane of `device`, which is made current for this thread.
 LaneHandle take_lane(int device);
+
+/// Pinned memory of zeros that every device can copy.
+void* allocate_pinned(int64_t bytes);
+void free_pinned(void* memory);
 
 /// Bytes of device memory that a new product can have: what is free, and what the pool holds unused; or less, where the
 /// environment variable MPMML_DEVICE_MEMORY_MIB says so.

@@ -20,6 +20,8 @@ constexpr double kPanelSteps = 1.5e10;
 constexpr int64_t kMostPanels = 8;
 constexpr int64_t kPanelRows = 512;  ///< a panel's rows are a multiple of this, so that its tiles fill the device
 
+constexpr int64_t kAlignment = 256;  ///< bytes that device memory is aligned to
+
 constexpr unsigned long long kNoOverflow = ~0ull;
 
 /// Small results of a call, on the device and in the lane's pinned memory.
@@ -74,12 +76,7 @@ class Quiesce {
 class DeviceProduct {
  public:
   DeviceProduct(const Problem& problem, Lane& lane, const Planner& planner, const KernelLookup& kernel_of)
-      : problem_(problem),
-        lane_(lane),
-        planner_(planner),
-        kernel_of_(kernel_of),
-        device_results_(sizeof(Results), lane.device(), lane.compute(0)),
-        c_(problem.outputs() * kElementBytes, lane.device(), lane.compute(0)) {
+      : problem_(problem), lane_(lane), planner_(planner), kernel_of_(kernel_of) {
     cut_into_panels();
   }
 
@@ -123,7 +120,7 @@ class DeviceProduct {
   }
 
   Results* pinned() const { return static_cast<Results*>(lane_.results()); }
-  Results* remote() const { return static_cast<Results*>(device_results_.get()); }
+  Results* remote() const { return static_cast<Results*>(lane_.device_results()); }
   bool may_throw() const { return problem_.overflow == OverflowPolicy::kThrow; }
 
   void throw_if_cancelled() const {
@@ -146,14 +143,18 @@ class DeviceProduct {
     StagingRing& ring = lane_.ring(0);
     auto* slot = static_cast<char*>(ring.acquire());
     Panel& panel = panels_.front();
-    const DeviceBuffer operands(operand_bytes(), lane_.device(), stream);
+    const int64_t c_bytes = problem_.outputs() * kElementBytes;
+    const int64_t c_offset = divide_up(operand_bytes(), kAlignment) * kAlignment;
+    memory_ = DeviceBuffer(c_offset + c_bytes, lane_.device(), stream);
+    auto* operands = static_cast<char*>(memory_.get());
+    c_ = operands + c_offset;
     Event& begin = lane_.event();
     Event& arrived = lane_.event();
     int64_t used = 0;
     const auto stage = [&](DeviceMatrix& matrix, const MatrixView& view) {
       const HostLayout host = host_layout(view, problem_.batch, kElementBytes, true);
       const int64_t bytes = host.elements() * kElementBytes;
-      char* target = static_cast<char*>(operands.get()) + used;
+      char* target = operands + used;
       host.gather(0, host.elements(), slot + used);
       MPMML_CUDA(cudaMemcpyAsync(target, slot + used, bytes, cudaMemcpyHostToDevice, stream));
       matrix.view = dense_view(view, host, target);
@@ -171,8 +172,7 @@ class DeviceProduct {
     compute(panel, range_a, range_b);
 
     slot = static_cast<char*>(ring.acquire());
-    const int64_t c_bytes = problem_.outputs() * kElementBytes;
-    MPMML_CUDA(cudaMemcpyAsync(slot, c_.get(), c_bytes, cudaMemcpyDeviceToHost, stream));
+    MPMML_CUDA(cudaMemcpyAsync(slot, c_, c_bytes, cudaMemcpyDeviceToHost, stream));
     ring.release(stream);
     Event& returned = lane_.event();
     returned.record(stream);
@@ -218,6 +218,8 @@ class DeviceProduct {
   }
 
   void start_uploads(TransferQueue& queue) {
+    memory_ = DeviceBuffer(problem_.outputs() * kElementBytes, lane_.device(), lane_.compute(0));
+    c_ = memory_.get();
     add_upload(queue, b_, problem_.b, problem_.batch, &pinned()->b);
     int index = 0;
     for (Panel& panel : panels_) {
@@ -269,7 +271,7 @@ class DeviceProduct {
     launch.a = panel.a.view;
     launch.b = panel_of_b(panel);
     if (problem_.c0.data) launch.c0 = panel_view(c0_.view, panel);
-    const MutableMatrixView c{c_.get(), problem_.m(), launch.n, launch.n, 1, problem_.m() * launch.n};
+    const MutableMatrixView c{c_, problem_.m(), launch.n, launch.n, 1, problem_.m() * launch.n};
     launch.c = panel_view(c, panel);
     launch.element_bytes = kElementBytes;
     launch.path = plan.path;
@@ -345,8 +347,8 @@ class DeviceProduct {
     const auto start = std::chrono::steady_clock::now();
     TransferQueue queue(TransferQueue::Direction::kDownload, lane_, [this] { return problem_.is_cancelled(); });
     for (const Panel& panel : panels_) {
-      queue.add({host_of_c(panel), static_cast<char*>(c_.get()) + first_output(panel) * kElementBytes, nullptr,
-                 panel.computed});
+      queue.add(
+          {host_of_c(panel), static_cast<char*>(c_) + first_output(panel) * kElementBytes, nullptr, panel.computed});
     }
     queue.start();
     for (size_t index = 0; index < panels_.size(); ++index) queue.wait(index);
@@ -376,8 +378,8 @@ class DeviceProduct {
   Lane& lane_;
   const Planner& planner_;
   const KernelLookup& kernel_of_;
-  DeviceBuffer device_results_;
-  DeviceBuffer c_;
+  DeviceBuffer memory_;  ///< C, and the operands of a small product
+  void* c_ = nullptr;
   std::list<Panel> panels_;
   DeviceMatrix b_, c0_;
   std::list<DeviceBuffer> packed_b_;  ///< the last is in use by new panels, earlier ones still by older panels
