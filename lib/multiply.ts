@@ -133,7 +133,8 @@ interface PreparedProduct extends Product {
   result: MatrixLike
 }
 
-function prepare(aValue: unknown, bValue: unknown, optionsValue: unknown): PreparedProduct {
+/** Checks the arguments of a product. Throws what {@link mpmm} rejects with. */
+export function prepare(aValue: unknown, bValue: unknown, optionsValue: unknown): PreparedProduct {
   // Everything that can run user code comes first: after this the arguments can't change under the checks.
   const options = readOptions(optionsValue)
   const a = readView(aValue, 'a')

@@ -43,6 +43,7 @@ export type RequestField =
   | 'backend'
   | 'device'
   | 'variant'
+  | 'planOnly'
 
 /** What `describe()` tells of the build and the machine. */
 export interface NativeDescription {

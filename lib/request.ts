@@ -43,6 +43,8 @@ const OVERFLOW = at('overflow')
 const BACKEND = at('backend')
 const DEVICE = at('device')
 const VARIANT = at('variant')
+/** 1 where the product is only to be planned. */
+export const PLAN_ONLY = at('planOnly')
 const A = matrixFields('a')
 const B = matrixFields('b')
 const C = matrixFields('c')

@@ -42,12 +42,20 @@ function checkTools() {
 }
 
 /** Settings that reach CMake as cache variables: all of them always, because the cache would keep an earlier value. */
-const defaults = { MPMML_CUDA: 'AUTO', MPMML_CUDA_ARCHS: '', MPMML_WARNINGS_AS_ERRORS: 'OFF', MPMML_SANITIZE: '' }
+const defaults = {
+  MPMML_CUDA: 'AUTO',
+  MPMML_CUDA_ARCHS: '',
+  MPMML_WARNINGS_AS_ERRORS: 'OFF',
+  MPMML_SANITIZE: '',
+}
 const settings = {
   MPMML_VERSION: version,
   MPMML_NODE: process.execPath,
   ...Object.fromEntries(
-    Object.entries(defaults).map(([name, value]) => [name, (process.env[name] || value).replaceAll(' ', ';')]),
+    Object.entries(defaults).map(([name, value]) => [
+      name,
+      (process.env[name] || value).replaceAll(' ', ';'),
+    ]),
   ),
 }
 

@@ -85,6 +85,7 @@ Call read_call(const Napi::CallbackInfo& info, const std::vector<const Variant*>
   problem.overflow = static_cast<OverflowPolicy>(index(F::overflow, 3));
   call.request.backend = static_cast<BackendChoice>(index(F::backend, 3));
   call.request.device = static_cast<int>(index(F::device, 1 << 16));
+  call.request.plan_only = fields[F::planOnly] != 0;
   if (fields[F::variant] >= 0) call.request.variant = variants[index(F::variant, variants.size())];
   return call;
 }

@@ -6,6 +6,7 @@
 
 #include "core/plan.h"
 #include "core/problem.h"
+#include "core/range.h"
 #include "core/variant.h"
 
 namespace mpmml {
@@ -38,6 +39,10 @@ class Backend {
 
   /// Why this product doesn't fit `device`; empty where it does. Only called while `device` is usable.
   virtual std::string refuses(const Problem& problem, int device) = 0;
+
+  /// The plan that run() would follow for operands with these ranges. Throws Error.
+  virtual Plan plan(const Problem& problem, const ValueRange& a, const ValueRange& b, int device,
+                    const Variant* requested) = 0;
 
   /// A rough guess, from the sizes alone, at how many milliseconds the product takes on `device`, transfers included.
   virtual double estimate_ms(const Problem& problem, int device) = 0;

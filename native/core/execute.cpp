@@ -2,6 +2,7 @@
 
 #include "core/dispatch.h"
 #include "core/exact.h"
+#include "core/scan.h"
 #include "core/status.h"
 
 namespace mpmml {
@@ -94,10 +95,17 @@ Result Engine::execute(const Problem& problem, const Request& request) {
   Backend& backend = choice.backend == BackendKind::kCuda ? *cuda_ : *cpu_;
   Result result{choice.backend, {}};
   if (problem.outputs() == 0 || problem.k() == 0) {
-    with_semiring(problem.semiring, problem.dtype,
-                  [&](auto semiring) { fill_without_product<decltype(semiring)>(problem); });
+    if (!request.plan_only)
+      with_semiring(problem.semiring, problem.dtype,
+                    [&](auto semiring) { fill_without_product<decltype(semiring)>(problem); });
     result.outcome.plan = make_plan(problem, exact_without_values(), backend.variants(), request.variant,
                                     [](const Variant&, RangePath) { return Judgement{}; });
+    return result;
+  }
+  if (request.plan_only) {
+    const ValueRange a = scan_matrices(problem.semiring, problem.dtype, problem.a, problem.batch);
+    const ValueRange b = scan_matrices(problem.semiring, problem.dtype, problem.b, problem.batch);
+    result.outcome.plan = backend.plan(problem, a, b, request.device, request.variant);
     return result;
   }
   if (choice.backend == BackendKind::kCuda) {

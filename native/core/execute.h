@@ -15,6 +15,7 @@ struct Request {
   BackendChoice backend = BackendChoice::kAuto;
   int device = 0;
   const Variant* variant = nullptr;
+  bool plan_only = false;  ///< choose, but compute nothing
 };
 
 /// Which backend `auto` takes, and why in a clause that can follow "because".
@@ -42,7 +43,7 @@ class Engine {
   /// What `auto` takes where nothing about the product decides otherwise.
   Explanation explain(int device);
 
-  /// Computes `problem` into problem.c. Throws Error.
+  /// Computes `problem` into problem.c, or only plans it. Throws Error.
   Result execute(const Problem& problem, const Request& request);
 
  private:

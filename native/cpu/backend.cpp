@@ -52,6 +52,11 @@ class CpuBackend final : public Backend {
   std::string unusable(int) override { return misconfigured_ ? misconfigured_->what() : ""; }
   std::string refuses(const Problem&, int) override { return {}; }
 
+  Plan plan(const Problem& problem, const ValueRange& a, const ValueRange& b, int, const Variant* requested) override {
+    const Ranges ranges{a, b};
+    return plan(problem, exact_paths_of(problem, ranges), requested, likely_variant(problem, requested), ranges);
+  }
+
   double estimate_ms(const Problem& problem, int) override {
     // Measured on Zen 4 and Sapphire Rapids: steps a millisecond and core, bytes packed a millisecond, and what waking
     // the threads costs; a thread is worth waking for about a million steps.
@@ -166,6 +171,13 @@ class CpuBackend final : public Backend {
     });
   }
 
+  /// Most products can be computed by the plain 32-bit kernel: its panels are packed before the ranges are known.
+  const Variant* likely_variant(const Problem& problem, const Variant* requested) const {
+    const bool takes_offsets = requested && kernel_of(*requested).packed.offsets != Offsets::kNone;
+    return requested && !takes_offsets ? requested
+                                       : plan(problem, {RangePath::kTranslated}, nullptr, nullptr, {}).variant;
+  }
+
   Outcome multiply(const Problem& problem, const Variant* requested) {
     const Clock::time_point start = Clock::now();
     if (requested) {
@@ -177,10 +189,7 @@ class CpuBackend final : public Backend {
       }
       if (!kernel_of(*requested).packed.multiply) return multiply_where_they_are(problem, *requested, start);
     }
-    // Most products can be computed by the plain 32-bit kernel: its panels are packed before the ranges are known.
-    const bool takes_offsets = requested && kernel_of(*requested).packed.offsets != Offsets::kNone;
-    const Variant* likely =
-        requested && !takes_offsets ? requested : plan(problem, {RangePath::kTranslated}, nullptr, nullptr, {}).variant;
+    const Variant* likely = likely_variant(problem, requested);
     std::optional<PackedProduct> product(std::in_place, problem, kernel_of(*likely).packed);
     const Ranges ranges = product->ranges();
     const PathSet exact = exact_paths_of(problem, ranges);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "core/dispatch.h"
 #include "cuda/blocks.h"
 #include "cuda/cost.h"
 #include "cuda/device.h"
@@ -31,6 +32,8 @@ class CudaBackend : public Backend {
   const std::vector<const Variant*>& variants() const override { return variants_; }
   std::string unusable(int device) override { return cuda::unusable(device, architectures_); }
   std::string refuses(const Problem& problem, int device) override;
+  Plan plan(const Problem& problem, const ValueRange& a, const ValueRange& b, int device,
+            const Variant* requested) override;
   double estimate_ms(const Problem& problem, int device) override;
   Outcome run(const Problem& problem, int device, const Variant* requested) override;
 
@@ -88,10 +91,18 @@ Judgement CudaBackend::judge(const Variant& variant, RangePath path, const Probl
   return {{}, clocks};
 }
 
+Plan CudaBackend::plan(const Problem& problem, const ValueRange& a, const ValueRange& b, int device,
+                       const Variant* requested) {
+  const PathSet exact = with_semiring(problem.semiring, problem.dtype, [&](auto semiring) {
+    return exact_paths<decltype(semiring)>(a, b, problem.overflow);
+  });
+  return make_plan(problem, exact, variants_, requested,
+                   [&](const Variant& variant, RangePath path) { return judge(variant, path, problem, device); });
+}
+
 Outcome CudaBackend::run(const Problem& problem, int device, const Variant* requested) {
-  const Planner planner = [&](PathSet exact) {
-    return make_plan(problem, exact, variants_, requested,
-                     [&](const Variant& variant, RangePath path) { return judge(variant, path, problem, device); });
+  const Planner planner = [&](const ValueRange& a, const ValueRange& b) {
+    return plan(problem, a, b, device, requested);
   };
   if (needed_bytes(problem) <= kSurelyFits || needed_bytes(problem) <= available_bytes(device)) {
     return multiply_on_device(problem, device, planner, kernel_of);

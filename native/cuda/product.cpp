@@ -3,7 +3,7 @@
 #include <chrono>
 #include <list>
 
-#include "core/dispatch.h"
+#include "core/scan.h"
 #include "core/status.h"
 #include "cuda/error.h"
 #include "cuda/range.h"
@@ -158,7 +158,7 @@ class DeviceProduct {
       host.gather(0, host.elements(), slot + used);
       MPMML_CUDA(cudaMemcpyAsync(target, slot + used, bytes, cudaMemcpyHostToDevice, stream));
       matrix.view = dense_view(view, host, target);
-      const ValueRange range = scan_host_range(problem_.semiring, problem_.dtype, slot + used, host.elements());
+      const ValueRange range = scan_elements(problem_.semiring, problem_.dtype, slot + used, host.elements());
       used += bytes;
       return range;
     };
@@ -254,9 +254,7 @@ class DeviceProduct {
   }
 
   void compute(Panel& panel, const ValueRange& range_a, const ValueRange& range_b) {
-    const Plan plan = with_semiring(problem_.semiring, problem_.dtype, [&](auto semiring) {
-      return planner_(exact_paths<decltype(semiring)>(range_a, range_b, problem_.overflow));
-    });
+    const Plan plan = planner_(range_a, range_b);
     const bool new_plan = !last_.variant || plan.variant != last_.variant || plan.path != last_.path;
     // The report names the costliest path that a panel took.
     if (!outcome_.plan.variant || plan.path > outcome_.plan.path) outcome_.plan = plan;

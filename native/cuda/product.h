@@ -10,8 +10,8 @@
 
 namespace mpmml::cuda {
 
-/// Chooses the plan of a panel from the paths that are exact for it.
-using Planner = std::function<Plan(PathSet exact)>;
+/// Chooses the plan of a panel from what occurs in it.
+using Planner = std::function<Plan(const ValueRange& a, const ValueRange& b)>;
 using KernelLookup = std::function<const Kernel&(const Variant&)>;
 
 /// Bytes of device memory for the operands, packed and as they are, and the result.

@@ -30,7 +30,4 @@ void reset_scans(ScanResult* results, int count, cudaStream_t stream);
 void scan_range(SemiringId semiring, DataType dtype, const void* data, int64_t count, ScanResult* result,
                 cudaStream_t stream);
 
-/// The same of host memory, on this thread.
-ValueRange scan_host_range(SemiringId semiring, DataType dtype, const void* data, int64_t count);
-
 }  // namespace mpmml::cuda

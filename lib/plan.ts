@@ -1,0 +1,59 @@
+/** Which kernel a product would take, without computing it. */
+import { fromNative } from './errors.js'
+import type { MatrixLike } from './matrix.js'
+import { prepare } from './multiply.js'
+import { addon } from './native.js'
+import type { MpmmOptions } from './options.js'
+import { report as field, newReport, newRequest, PLAN_ONLY, writeRequest } from './request.js'
+import type { VariantName } from './variant-names.js'
+import { variants } from './variants.js'
+
+/** What {@link mpmm} would do. */
+export interface Plan {
+  backend: 'cuda' | 'cpu'
+  /** The kernel. */
+  variant: VariantName
+  /** Its parameters, such as the tile. */
+  parameters: Readonly<Record<string, number | string>>
+  /**
+   * How it stays exact: 'half' and 'half-translated' add in 16 bits, 'direct' and 'translated' in 32 ('translated' with
+   * ε in the operands), 'wide' and 'wrapping' in 64.
+   */
+  path: string
+}
+
+/**
+ * The plan of the product that `mpmm(a, b, options)` would compute: chosen from the sizes and from a scan of the values,
+ * off the event loop, without computing anything.
+ *
+ * A GPU computes a large product in panels that may each take a cheaper path than the whole's.
+ *
+ * @throws what {@link mpmm} throws for the same arguments, where that can be told without computing
+ */
+export async function plan(a: MatrixLike, b: MatrixLike, options?: MpmmOptions<MatrixLike>): Promise<Plan> {
+  const product = prepare(a, b, options)
+  const request = newRequest()
+  const report = newReport()
+  writeRequest(request, product)
+  request[PLAN_ONLY] = 1
+  try {
+    await addon.multiply(
+      product.a.data,
+      product.b.data,
+      product.c.data,
+      null,
+      request,
+      report,
+      new Int32Array(1),
+    )
+  } catch (error) {
+    throw fromNative(error)
+  }
+  const { name, parameters } = variants()[report[field.variant]!]!
+  return {
+    backend: report[field.backend] === 1 ? 'cuda' : 'cpu',
+    variant: name,
+    parameters,
+    path: addon.paths[report[field.path]!]!,
+  }
+}

@@ -1,0 +1,50 @@
+/** A plan says what the product then does. */
+import { describe, expect, it } from 'vitest'
+import { EPSILON, matrix, mpmm, plan, variants } from '../../lib/index.js'
+import { expectError } from '../support/expect.js'
+
+const filled = (rows: number, cols: number, values: (index: number) => number) =>
+  matrix(
+    rows,
+    cols,
+    Int32Array.from({ length: rows * cols }, (_, index) => values(index)),
+  )
+
+describe('plan', () => {
+  it.each([
+    ['small values', (index: number) => index % 100],
+    ['large values', (index: number) => (index % 100) * 10_000_000],
+    ['ε', (index: number) => (index % 7 === 0 ? EPSILON : (index % 100) * 1_000_000)],
+    ['values that only 64-bit sums hold', (index: number) => 2_000_000_000 - (index % 9) * 450_000_000],
+  ])('is what the product does: %s', async (_, values) => {
+    for (const [m, k, n] of [
+      [3, 4, 5],
+      [300, 200, 250],
+    ] as const) {
+      const [a, b] = [filled(m, k, values), filled(k, n, values)]
+      const planned = await plan(a, b, { overflow: 'saturate', backend: 'cpu' })
+      const { backend, variant } = await mpmm(a, b, { overflow: 'saturate', backend: 'cpu' })
+      expect({ backend: planned.backend, variant: planned.variant }).toEqual({ backend, variant })
+      expect(planned.parameters).toEqual(variants().find(({ name }) => name === variant)?.parameters)
+    }
+  })
+
+  it('names the path by the values', async () => {
+    const path = async (x: number, y: number) =>
+      (await plan(matrix(1, 2, [x, 0]), matrix(2, 1, [y, 0]), { backend: 'cpu', overflow: 'saturate' })).path
+    expect(await path(2 ** 31 - 1, 1)).toBe('wide')
+    expect(await path(2 ** 31 - 2, 1)).not.toBe('wide')
+  })
+
+  it('computes nothing', async () => {
+    const out = matrix(1, 1, [77])
+    await plan(matrix(1, 2, [2 ** 31 - 1, 0]), matrix(2, 1, [2 ** 31 - 1, 0]), { out })
+    expect(out.data[0]).toBe(77)
+    await plan(matrix(1, 0, []), matrix(0, 1, []), { out })
+    expect(out.data[0]).toBe(77)
+  })
+
+  it('rejects what mpmm rejects', async () => {
+    expectError(await plan(matrix(1, 2), matrix(3, 1)).catch((error) => error), 'ERR_MPMML_SHAPE')
+  })
+})
