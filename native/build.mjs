@@ -89,6 +89,7 @@ checkTools()
 if (!process.argv.includes('--incremental') || !isConfigured()) {
   const line = /mpmml: (built .*)/.exec(cmakeJs('configure'))?.[1]
   if (line) console.log(`mpmml: ${line}`)
+  if (line?.includes('with CUDA')) console.log('mpmml: compiling the kernels; that can take some minutes')
   writeFileSync(stamp, JSON.stringify(settings))
 }
 cmakeJs('build')

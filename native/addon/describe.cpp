@@ -29,9 +29,12 @@ Napi::Array strings(Napi::Env env, const Strings& list) {
 
 const char* data_type_name(DataType) { return "int32"; }
 
-/// CPU kernels are made for one instruction set, CUDA kernels for every architecture of the build.
+/// CPU kernels are made for one instruction set, CUDA kernels for the architectures of the build, of which there are
+/// fewer for those of the laboratory.
 Napi::Array architectures_of(Napi::Env env, const Variant& variant) {
-  if (variant.backend == BackendKind::kCuda) return words(env, MPMML_CUDA_ARCHITECTURES);
+  if (variant.backend == BackendKind::kCuda) {
+    return words(env, variant.automatic ? MPMML_CUDA_ARCHITECTURES : MPMML_CUDA_LAB_ARCHITECTURES);
+  }
   for (const Parameter& parameter : variant.parameters) {
     if (std::string("isa") == parameter.name) return words(env, parameter.value);
   }

@@ -3,6 +3,8 @@
 #   MPMML_CUDA_STATUS              one line: what is built, or why nothing is
 #   MPMML_CUDA_TOOLKIT             the toolkit's version
 #   MPMML_CUDA_ARCHITECTURE_NAMES  for example "sm_80 sm_90 compute_90"
+#   MPMML_CUDA_LAB_ARCHITECTURES   CMake's list for the kernels of the laboratory
+#   MPMML_CUDA_LAB_ARCHITECTURE_NAMES
 #
 # nvcc is looked for in CUDACXX, then on the PATH, then under CUDA_PATH, CUDA_HOME and /usr/local/cuda. CMake's own
 # check_language(CUDA) isn't asked: it answers a silent "no" where only the architectures are wrong.
@@ -14,6 +16,7 @@ macro(mpmml_find_cuda_toolkit)
   set(MPMML_CUDA_FOUND FALSE)
   set(MPMML_CUDA_TOOLKIT "")
   set(MPMML_CUDA_ARCHITECTURE_NAMES "")
+  set(MPMML_CUDA_LAB_ARCHITECTURE_NAMES "")
   if(MPMML_CUDA STREQUAL "OFF")
     set(MPMML_CUDA_STATUS "built without CUDA, as MPMML_CUDA=OFF asked")
   else()
@@ -65,6 +68,7 @@ macro(mpmml_enable_cuda)
   # PTX of the newest, so that GPUs newer than this toolkit run too.
   list(APPEND CMAKE_CUDA_ARCHITECTURES ${mpmml_newest}-virtual)
   string(APPEND MPMML_CUDA_ARCHITECTURE_NAMES "compute_${mpmml_newest}")
+  mpmml_choose_lab_architectures()
   set(CMAKE_CUDA_COMPILER ${MPMML_NVCC})
   set(CMAKE_CUDA_STANDARD 17)
   set(CMAKE_CUDA_STANDARD_REQUIRED ON)
@@ -74,6 +78,42 @@ macro(mpmml_enable_cuda)
   set(MPMML_CUDA_FOUND TRUE)
   set(MPMML_CUDA_TOOLKIT ${CMAKE_CUDA_COMPILER_VERSION})
   set(MPMML_CUDA_STATUS "built with CUDA ${MPMML_CUDA_TOOLKIT} for ${MPMML_CUDA_ARCHITECTURE_NAMES}")
+endmacro()
+
+# The kernels of the laboratory are ten times as many as the others, and for every architecture they would take most of
+# an hour to compile. Where MPMML_CUDA_ARCHS is given they are made for those; otherwise for the GPUs of this machine, or,
+# where it has none, as PTX of the oldest architecture and of Hopper, which the driver compiles when a kernel is first used.
+macro(mpmml_choose_lab_architectures)
+  set(mpmml_lab_archs "")
+  if(MPMML_CUDA_ARCHS OR DEFINED ENV{MPMML_CUDA_ARCHS})
+    set(MPMML_CUDA_LAB_ARCHITECTURES ${CMAKE_CUDA_ARCHITECTURES})
+    set(MPMML_CUDA_LAB_ARCHITECTURE_NAMES ${MPMML_CUDA_ARCHITECTURE_NAMES})
+  else()
+    execute_process(COMMAND nvidia-smi --query-gpu=compute_cap --format=csv,noheader
+      OUTPUT_VARIABLE mpmml_capabilities RESULT_VARIABLE mpmml_smi_result ERROR_QUIET)
+    if(mpmml_smi_result EQUAL 0)
+      string(REPLACE "." "" mpmml_capabilities "${mpmml_capabilities}")
+      string(REGEX MATCHALL "[0-9]+" mpmml_capabilities "${mpmml_capabilities}")
+      foreach(arch ${mpmml_capabilities})
+        if(arch IN_LIST mpmml_nvcc_archs)
+          list(APPEND mpmml_lab_archs ${arch}-real)
+        endif()
+      endforeach()
+    endif()
+    if(NOT mpmml_lab_archs)
+      list(GET mpmml_archs 0 mpmml_oldest)
+      list(APPEND mpmml_lab_archs ${mpmml_oldest}-virtual)
+      if(90 IN_LIST mpmml_archs)
+        list(APPEND mpmml_lab_archs 90-virtual)
+      endif()
+    endif()
+    list(REMOVE_DUPLICATES mpmml_lab_archs)
+    set(MPMML_CUDA_LAB_ARCHITECTURES ${mpmml_lab_archs})
+    string(REGEX REPLACE "([0-9]+)-real" "sm_\\1" MPMML_CUDA_LAB_ARCHITECTURE_NAMES "${mpmml_lab_archs}")
+    string(REGEX REPLACE "([0-9]+)-virtual" "compute_\\1" MPMML_CUDA_LAB_ARCHITECTURE_NAMES
+      "${MPMML_CUDA_LAB_ARCHITECTURE_NAMES}")
+    string(REPLACE ";" " " MPMML_CUDA_LAB_ARCHITECTURE_NAMES "${MPMML_CUDA_LAB_ARCHITECTURE_NAMES}")
+  endif()
 endmacro()
 
 # Options of the layer that holds CUDA code.

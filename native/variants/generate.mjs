@@ -181,14 +181,16 @@ function writeNative(directory, processor, withCuda) {
     ['semirings.h', semiringHeader()],
     ['refused.h', refusedHeader()],
   ])
-  const sources = { cpu: [], cuda: [] }
+  // The laboratory's kernels are apart, because they are compiled for fewer architectures (native/cuda/toolkit.cmake).
+  const sources = { cpu: [], cuda: [], lab: [] }
   const add = (backend, file, content) => {
     files.set(file, content)
     sources[backend].push(file)
   }
   for (const row of rows) {
     const extension = row.family.backend === 'cuda' ? 'cu' : 'cpp'
-    add(row.family.backend, `${row.name}.${extension}`, instantiation(row))
+    const list = row.family.backend === 'cuda' && !row.automatic ? 'lab' : row.family.backend
+    add(list, `${row.name}.${extension}`, instantiation(row))
   }
   for (const backend of withCuda ? ['cpu', 'cuda'] : ['cpu']) {
     const backendRows = rows.filter((row) => row.family.backend === backend)
@@ -196,7 +198,7 @@ function writeNative(directory, processor, withCuda) {
   }
   if (withCuda) {
     for (const { name, content } of microbenchmarks.flatMap(microbenchmarkTiles))
-      add('cuda', `${name}.cu`, content)
+      add('lab', `${name}.cu`, content)
     add('cuda', 'microbench_registry.cpp', microbenchmarkRegistry())
   }
   const options = rows
