@@ -1,6 +1,7 @@
 /** The command line: its commands, and how wrong usage is told. */
 import { createRequire } from 'node:module'
 import { Command } from 'commander'
+import { benchCommand } from './commands/bench.js'
 import { demoCommand } from './commands/demo.js'
 import { infoCommand } from './commands/info.js'
 import { multiplyCommand } from './commands/multiply.js'
@@ -19,7 +20,13 @@ export function createProgram(signal: AbortSignal): Command {
         write(`mpmml: ${oneLine(text.trim().replace(/^error: /, ''))}; see mpmml --help\n`),
     })
     .exitOverride()
-  for (const command of [multiplyCommand(signal), infoCommand(), variantsCommand(), demoCommand(signal)]) {
+  for (const command of [
+    multiplyCommand(signal),
+    infoCommand(),
+    variantsCommand(),
+    demoCommand(signal),
+    benchCommand(signal),
+  ]) {
     program.addCommand(command.copyInheritedSettings(program))
   }
   return program

@@ -1,0 +1,139 @@
+/** mpmml bench */
+import { Command, InvalidArgumentError, Option } from 'commander'
+import type { Spread } from '../../lib/lab.js'
+import { device, someOf, wholeNumber, wholeNumbers } from '../arguments.js'
+import { duration, labelled, print, printJson, rate, table } from '../output.js'
+import type { Product } from '../timing/protocol.js'
+import {
+  type BenchRecord,
+  type BenchRequest,
+  runBench,
+  shapeName,
+  type TrialRecord,
+} from '../timing/suite.js'
+import { type ValueKind, valueKinds } from '../timing/values.js'
+
+interface Flags extends Omit<BenchRequest, 'shapes'> {
+  sizes?: number[]
+  shapes?: Omit<Product, 'values'>[]
+  json?: true
+}
+
+/** More than any machine holds. */
+const MOST = 10 ** 6
+
+export function benchCommand(signal: AbortSignal): Command {
+  return new Command('bench')
+    .description('time products: kernels beside the measured ceiling, and whole calls')
+    .addOption(
+      new Option('--backend <name>', 'auto is the GPU where one can be used, the CPU otherwise; all is both')
+        .choices(['auto', 'cuda', 'cpu', 'all'])
+        .default('auto'),
+    )
+    .option('--device <index>', 'the CUDA device, from 0', device, 0)
+    .option('--sizes <n,…>', 'square sizes', wholeNumbers(1, MOST))
+    .option('--shapes <MxKxN,…>', 'shapes: A is M × K, B is K × N; BATCHxMxKxN for a batch', shapes)
+    .option(
+      '--values <kind,…>',
+      `what the operands hold: ${Object.keys(valueKinds).join(', ')} (all by default)`,
+      someOf(Object.keys(valueKinds) as ValueKind[]),
+    )
+    .option(
+      '--repetitions <count>',
+      'timed repetitions (as many as fill a second by default)',
+      wholeNumber(1, 10000),
+    )
+    .option('--quick', 'few sizes, and no ε')
+    .option('--json', 'print one JSON value')
+    .action(async ({ sizes, shapes, json, ...flags }: Flags) => {
+      const squares = (sizes ?? []).map((size) => ({ batch: 1, m: size, n: size, k: size }))
+      const record = await runBench(
+        {
+          backend: flags.backend,
+          device: flags.device,
+          shapes: sizes || shapes ? [...squares, ...(shapes ?? [])] : null,
+          values: flags.values ?? null,
+          repetitions: flags.repetitions ?? null,
+          quick: flags.quick === true,
+        },
+        signal,
+      )
+      await (json ? printJson(record) : print(describe(record)))
+      const failed = record.trials.flatMap(({ failures }) => failures)
+      if (failed.length > 0) {
+        const more = failed.length > 1 ? `, and ${failed.length - 1} more` : ''
+        throw new Error(`${shapeName(failed[0]!)} ${failed[0]!.values}: ${failed[0]!.reason}${more}`)
+      }
+    })
+}
+
+function shapes(text: string): Omit<Product, 'values'>[] {
+  return text.split(',').map((part) => {
+    const sizes = /^\s*(?:(\d{1,7})x)?(\d{1,7})x(\d{1,7})x(\d{1,7})\s*$/.exec(part)?.slice(1)
+    const [batch, m, k, n] = (sizes ?? []).map((size) => (size === undefined ? 1 : Number(size)))
+    if (!batch || !m || !k || !n || Math.max(batch, m, k, n) > MOST) {
+      throw new InvalidArgumentError(`A shape is MxKxN or BATCHxMxKxN, with sizes from 1 to ${MOST}.`)
+    }
+    return { batch, m, n, k }
+  })
+}
+
+function describe(record: BenchRecord): string {
+  const { cpu, gpu, commit } = record
+  const head = labelled([
+    ['mpmml', record.mpmml + (commit ? `, commit ${commit}` : '')],
+    [
+      'GPU',
+      gpu
+        ? `${gpu.name}, at most ${gpu.maxClockMHz} MHz, driver for CUDA ${gpu.driver}, built with ${gpu.toolkit}`
+        : undefined,
+    ],
+    ['CPU', `${cpu.model}, ${cpu.simd}`],
+    [
+      'times',
+      'medians, ± half the distance between the quartiles; speeds count 2 operations a step, in kernel time',
+    ],
+  ])
+  return [head, ...record.trials.map(describeTrial)].join('\n\n')
+}
+
+function describeTrial(trial: TrialRecord): string {
+  const gpu = trial.backend === 'cuda'
+  const where = gpu ? trial.device : `CPU, ${trial.threads} ${trial.threads === 1 ? 'thread' : 'threads'}`
+  const ceiling = trial.ceiling
+    ? `ceiling ${rate(trial.ceiling.gops.median)}: ${trial.ceiling.name}, registers alone, at ${Math.round(trial.ceiling.clockMHz)} MHz`
+    : trial.noCeiling
+  const rows = trial.rows.map((row) => [
+    shapeName(row),
+    row.values,
+    timed(row.kernelMs),
+    rate(row.gops.median),
+    ...(gpu ? [row.percentOfCeiling === null ? '' : `${row.percentOfCeiling.toFixed(0)} %`] : []),
+    timed(row.callMs),
+    ...(gpu ? [row.pinnedCallMs ? timed(row.pinnedCallMs) : ''] : []),
+    `${(row.callMs.median / row.kernelMs.median).toFixed(2)}`,
+    row.variant,
+    row.path,
+  ])
+  const columns = [
+    'M×K×N',
+    'values',
+    'kernel',
+    'speed',
+    ...(gpu ? ['of ceiling'] : []),
+    'whole call',
+    ...(gpu ? ['pinned'] : []),
+    'call/kernel',
+    'variant',
+    'path',
+  ]
+  const failures = trial.failures.map(
+    (failure) => `${shapeName(failure)} ${failure.values}: ${failure.reason}`,
+  )
+  return [`${where}; ${ceiling}`, table([columns, ...rows]), ...failures].join('\n')
+}
+
+function timed({ median, q1, q3 }: Spread): string {
+  const half = (q3 - q1) / 2
+  return `${duration(median)} ± ${median > 0 ? ((100 * half) / median).toFixed(1) : '0'} %`
+}

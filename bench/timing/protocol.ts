@@ -1,0 +1,52 @@
+/** What the command and the processes that measure tell each other. */
+import type { Spread } from '../../lib/lab.js'
+import type { ValueKind } from './values.js'
+
+/** A product to time: C is M × N, K deep, `batch` times. */
+export interface Product {
+  batch: number
+  m: number
+  n: number
+  k: number
+  values: ValueKind
+}
+
+/** What a process measures, one after the other. */
+export interface TrialRequest {
+  backend: 'cuda' | 'cpu'
+  device: number
+  /** Timed repetitions; chosen by the time that one takes where it is null. */
+  repetitions: number | null
+  products: Product[]
+}
+
+/** What was measured of a product. Times are milliseconds. */
+export interface Row extends Product {
+  backend: 'cuda' | 'cpu'
+  /** Threads on the CPU; null on a GPU. */
+  threads: number | null
+  variant: string
+  path: string
+  /** The naive variant that found this variant's product equal, on a small product of the same values. */
+  verified: string
+  kernelMs: Spread
+  /** Packing and the scan of the values, where they are passes of their own: on a GPU. */
+  prepareMs: Spread | null
+  analysisMs: Spread | null
+  /** 10^9 operations (2 a step) per second of kernel time. */
+  gops: Spread
+  /** The whole call from JavaScript with ordinary arrays; on a GPU also with operands and result in pinned memory. */
+  callMs: Spread
+  pinnedCallMs: Spread | null
+}
+
+export interface TrialCeiling {
+  name: string
+  gops: Spread
+  clockMHz: number
+}
+
+export type Message =
+  | { type: 'started'; threads: number | null; device: string; ceiling: TrialCeiling | null }
+  | { type: 'row'; row: Row }
+  | { type: 'failed'; product: Product | null; code: string | null; message: string }

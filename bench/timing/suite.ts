@@ -1,0 +1,190 @@
+/** What `mpmml bench` measures, and the record that it makes of it. */
+import { info } from '../../lib/index.js'
+import { machine } from '../../lib/lab.js'
+import { commit } from '../commit.js'
+import { startProgress } from '../progress.js'
+import type { Product, Row, TrialCeiling, TrialRequest } from './protocol.js'
+import { runTrial, TrialError } from './trials.js'
+import { type ValueKind, valueKinds } from './values.js'
+
+export interface BenchRequest {
+  backend: 'auto' | 'cuda' | 'cpu' | 'all'
+  device: number
+  /** Sizes or shapes; the backend's own where it is null. */
+  shapes: Omit<Product, 'values'>[] | null
+  values: ValueKind[] | null
+  repetitions: number | null
+  quick: boolean
+}
+
+/** A trial: its ceiling and what was measured. */
+export interface TrialRecord {
+  backend: 'cuda' | 'cpu'
+  threads: number | null
+  device: string
+  /** The measured ceiling; null where there is none, and then why. */
+  ceiling: TrialCeiling | null
+  noCeiling: string | null
+  rows: (Row & { percentOfCeiling: number | null })[]
+  failures: (Product & { reason: string })[]
+}
+
+/** What `bench --json` prints. */
+export interface BenchRecord {
+  mpmml: string
+  commit: string | null
+  measured: string
+  cpu: { model: string; simd: string; cores: number }
+  gpu: { name: string; driver: string; toolkit: string; maxClockMHz: number } | null
+  trials: TrialRecord[]
+}
+
+const NO_CPU_CEILING = 'no ceiling: the CPU backend has no register-only microbenchmark to measure one with'
+
+const squares = (...sizes: number[]) => sizes.map((size) => ({ batch: 1, m: size, n: size, k: size }))
+
+const defaults = {
+  cuda: [
+    ...squares(1024, 2048, 4096, 8192),
+    { batch: 20, m: 1024, n: 1024, k: 1024 },
+    { batch: 1, m: 8191, n: 8193, k: 8209 },
+    { batch: 1, m: 8192, n: 64, k: 8192 },
+    { batch: 1, m: 64, n: 8192, k: 8192 },
+    { batch: 1, m: 8192, n: 8192, k: 64 },
+  ],
+  cpu: [...squares(256, 1024, 2048), { batch: 1, m: 1021, n: 1031, k: 1033 }],
+}
+const quick = { cuda: squares(1024, 4096), cpu: squares(256, 512) }
+
+interface Trial {
+  request: TrialRequest
+  threads: number | null
+}
+
+/** @throws NoCudaError where a GPU is asked for and none can be used. */
+function trialsOf(request: BenchRequest): Trial[] {
+  const { cuda, cpu } = info()
+  const wanted = request.backend
+  if (wanted === 'cuda') machine(request.device)
+  const kinds = Object.keys(valueKinds) as ValueKind[]
+  const values = request.values ?? (request.quick ? kinds.filter((kind) => !kind.endsWith('-eps')) : kinds)
+  const trial = (backend: 'cuda' | 'cpu', threads: number | null): Trial => {
+    const shapes = request.shapes ?? (request.quick ? quick : defaults)[backend]
+    const products = shapes.flatMap((shape) => values.map((kind) => ({ ...shape, values: kind })))
+    return {
+      request: { backend, device: request.device, repetitions: request.repetitions, products },
+      threads,
+    }
+  }
+  const onGpu = wanted === 'cuda' || (wanted !== 'cpu' && cuda.reason === '')
+  const onCpu = wanted === 'cpu' || wanted === 'all' || !onGpu
+  return [
+    ...(onGpu ? [trial('cuda', null)] : []),
+    ...(onCpu && cpu.threads > 1 ? [trial('cpu', 1)] : []),
+    ...(onCpu ? [trial('cpu', null)] : []),
+  ]
+}
+
+/** Roughly proportional to the time that a product takes: repetitions fill a second, then there is the making of operands. */
+const costOf = ({ request, threads }: Trial, { batch, m, n, k }: Product) => {
+  const stepsPerSecond = request.backend === 'cuda' ? 1.5e13 : threads === 1 ? 2.5e10 : 5e10
+  return 1 + (5 * batch * m * n * k) / stepsPerSecond + (batch * (m * k + k * n)) / 2e8
+}
+
+export async function runBench(request: BenchRequest, signal: AbortSignal): Promise<BenchRecord> {
+  const trials = trialsOf(request)
+  const total = trials.reduce(
+    (sum, trial) => sum + trial.request.products.reduce((cost, product) => cost + costOf(trial, product), 0),
+    0,
+  )
+  const progress = startProgress(total)
+  const records: TrialRecord[] = []
+  try {
+    let done = 0
+    for (const trial of trials) {
+      records.push(
+        await record(trial, signal, (next, product) => {
+          if (product) done += costOf(trial, product)
+          progress.show(next, done)
+        }),
+      )
+    }
+  } finally {
+    progress.end()
+  }
+  return { ...circumstances(request, trials), trials: records }
+}
+
+async function record(
+  trial: Trial,
+  signal: AbortSignal,
+  show: (next: string, done: Product | null) => void,
+): Promise<TrialRecord> {
+  const { backend, products } = trial.request
+  const result: TrialRecord = {
+    backend,
+    threads: trial.threads,
+    device: '',
+    ceiling: null,
+    noCeiling: backend === 'cpu' ? NO_CPU_CEILING : null,
+    rows: [],
+    failures: [],
+  }
+  let count = 0
+  const next = () => {
+    const product = products[count]
+    return product ? `${backend} ${shapeName(product)} ${product.values}` : backend
+  }
+  show(next(), null)
+  await runTrial(
+    trial.request,
+    trial.threads,
+    (message) => {
+      if (message.type === 'started') {
+        const { threads, device, ceiling } = message
+        Object.assign(result, { threads, device, ceiling })
+        return
+      }
+      const product = products[count++] ?? null
+      if (message.type === 'row') {
+        const { row } = message
+        const ceiling = result.ceiling?.gops.median
+        result.rows.push({ ...row, percentOfCeiling: ceiling ? (100 * row.gops.median) / ceiling : null })
+      } else {
+        const reason = message.message + (message.code ? ` [${message.code}]` : '')
+        if (!message.product) throw new TrialError(reason)
+        result.failures.push({ ...message.product, reason })
+      }
+      show(next(), product)
+    },
+    signal,
+  )
+  return result
+}
+
+function circumstances(request: BenchRequest, trials: Trial[]): Omit<BenchRecord, 'trials'> {
+  const { version, cpu, cuda } = info()
+  const gpu = trials.some((trial) => trial.request.backend === 'cuda')
+    ? cuda.devices[request.device]
+    : undefined
+  return {
+    mpmml: version,
+    commit: commit(),
+    measured: new Date().toISOString(),
+    cpu: { model: cpu.model, simd: cpu.simd, cores: cpu.cores },
+    gpu: gpu
+      ? {
+          name: String(gpu.name),
+          driver: cuda.driver,
+          toolkit: cuda.toolkit,
+          maxClockMHz: Number(gpu.maxClockMHz),
+        }
+      : null,
+  }
+}
+
+/** 1024³, 20 × 1024³, 8192×64×8192 (M × K × N, as the operands are written) */
+export function shapeName({ batch, m, n, k }: Omit<Product, 'values'>): string {
+  const one = m === n && n === k ? `${m}³` : `${m}×${k}×${n}`
+  return batch === 1 ? one : `${batch} × ${one}`
+}

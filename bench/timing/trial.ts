@@ -1,0 +1,134 @@
+/**
+ * A process that measures: one for each backend and number of threads, so that no trial inherits the other's threads,
+ * caches or memory. Its parent (trials.ts) sends a request and gets messages.
+ */
+import { info, matrix, mpmm, pinnedInt32Array, plan, type Shape, type VariantName } from '../../lib/index.js'
+import { ceiling, measure, spread } from '../../lib/lab.js'
+import { verify } from '../verify.js'
+import type { Message, Product, Row, TrialRequest } from './protocol.js'
+import { randomMatrix, valueKinds } from './values.js'
+
+const send = (message: Message) =>
+  new Promise<void>((resolve, reject) => {
+    process.send!(message, (error: Error | null) => (error ? reject(error) : resolve()))
+  })
+
+/** Repetitions that fill `budget` milliseconds, an odd number so that the median is one of them. */
+function repetitionsFor(ms: number, budget: number): number {
+  return 2 * Math.min(10, Math.max(1, Math.floor(budget / Math.max(ms, 0.01) / 2))) + 1
+}
+
+const operandShape = ({ batch }: Product, rows: number, cols: number): Shape =>
+  batch === 1 ? [rows, cols] : [batch, rows, cols]
+
+/** No multiple of any tile, and small enough for the naive product. */
+const small = { m: 149, n: 163, k: 131 }
+
+async function verifySmall(product: Product, variant: VariantName): Promise<string> {
+  const values = valueKinds[product.values]
+  const a = randomMatrix([small.m, small.k], values, 3)
+  const b = randomMatrix([small.k, small.n], values, 4)
+  const options = { semiring: 'max-plus' } as const
+  return verify(a, b, options, await mpmm(a, b, { ...options, variant }))
+}
+
+async function timeCalls(
+  request: TrialRequest,
+  product: Product,
+  pinned: boolean,
+): Promise<{ callMs: number[]; kernelMs: number[] }> {
+  const { m, n, k } = product
+  const values = valueKinds[product.values]
+  const a = randomMatrix(operandShape(product, m, k), values, 1, pinned)
+  const b = randomMatrix(operandShape(product, k, n), values, 2, pinned)
+  const shape = operandShape(product, m, n)
+  const out = pinned ? matrix(shape, pinnedInt32Array(product.batch * m * n)) : undefined
+  const options = { backend: request.backend, device: request.device, out }
+  const call = async () => {
+    const start = performance.now()
+    const { timing } = await mpmm(a, b, options)
+    return { call: performance.now() - start, kernel: timing.kernelMs }
+  }
+  // The first call loads kernels and allocates; the second tells how long one takes.
+  await call()
+  const repetitions = request.repetitions ?? repetitionsFor((await call()).call, 1000)
+  const times = []
+  for (let repetition = 0; repetition < repetitions; repetition++) times.push(await call())
+  return { callMs: times.map(({ call }) => call), kernelMs: times.map(({ kernel }) => kernel) }
+}
+
+/** The kernel alone: on a GPU on operands that are already there, on the CPU as the calls report it. */
+async function timeKernel(request: TrialRequest, product: Product, variant: VariantName, called: number[]) {
+  const { batch, m, n, k } = product
+  if (request.backend === 'cpu') {
+    const kernelMs = spread(called)
+    const gops = spread(called.map((ms) => (2 * batch * m * n * k) / ms / 1e6))
+    return { kernelMs, gops, prepareMs: null, analysisMs: null }
+  }
+  const { minimum, maximum, zeroFraction } = valueKinds[product.values]
+  const { device } = request
+  const options = { m, n, k, batch, device, minimum, maximum, zeroFraction }
+  const once = await measure(variant, { ...options, repetitions: 1 })
+  const repetitions = request.repetitions ?? repetitionsFor(once.kernelMs.median, 1000)
+  const { kernelMs, gops, prepareMs, analysisMs } = await measure(variant, { ...options, repetitions })
+  return { kernelMs, gops, prepareMs, analysisMs }
+}
+
+async function timeProduct(request: TrialRequest, product: Product, threads: number | null): Promise<Row> {
+  const { backend, device } = request
+  const values = valueKinds[product.values]
+  const a = randomMatrix(operandShape(product, product.m, product.k), values, 1)
+  const b = randomMatrix(operandShape(product, product.k, product.n), values, 2)
+  const { variant, path } = await plan(a, b, { backend, device })
+  const verified = await verifySmall(product, variant)
+  const calls = await timeCalls(request, product, false)
+  const kernel = await timeKernel(request, product, variant, calls.kernelMs)
+  const pinned = backend === 'cuda' ? await timeCalls(request, product, true) : null
+  return {
+    ...product,
+    backend,
+    threads,
+    variant,
+    path,
+    verified,
+    ...kernel,
+    callMs: spread(calls.callMs),
+    pinnedCallMs: pinned && spread(pinned.callMs),
+  }
+}
+
+function failure(product: Product | null, error: unknown): Message {
+  const { code, message } = error as { code?: string; message?: string }
+  return { type: 'failed', product, code: code ?? null, message: message ?? String(error) }
+}
+
+async function run(request: TrialRequest): Promise<void> {
+  const { backend, device, products } = request
+  const { cpu, cuda } = info()
+  const threads = backend === 'cpu' ? cpu.threads : null
+  const name = backend === 'cpu' ? cpu.model : String(cuda.devices[device]?.name)
+  try {
+    const measured = backend === 'cuda' ? await ceiling({ device }) : null
+    await send({ type: 'started', threads, device: name, ceiling: measured })
+  } catch (error) {
+    return send(failure(null, error))
+  }
+  for (const product of products) {
+    let message: Message
+    try {
+      message = { type: 'row', row: await timeProduct(request, product, threads) }
+    } catch (error) {
+      message = failure(product, error)
+    }
+    await send(message)
+  }
+}
+
+process.once('message', async (request: TrialRequest) => {
+  await run(request).catch(() => {
+    process.exitCode = 1
+  })
+  process.disconnect()
+})
+// Whoever asked is gone.
+process.once('disconnect', () => process.exit())

@@ -1,0 +1,50 @@
+/** The kinds of values that products are timed on: what they are decides the path that a product takes. */
+import { type DenseMatrix, matrix, pinnedInt32Array, type Shape, zeroOf } from '../../lib/index.js'
+
+export interface Values {
+  /** Finite values are drawn evenly from [minimum, maximum]. */
+  minimum: number
+  maximum: number
+  /** The share of ε. */
+  zeroFraction: number
+  summary: string
+}
+
+const wide = { minimum: -300_000_000, maximum: 300_000_000 }
+// Narrow enough for 16-bit sums with ε among them as well, where half of the range is ε's.
+const narrow = { minimum: -8000, maximum: 8000 }
+
+export const valueKinds = {
+  int32: { ...wide, zeroFraction: 0, summary: 'any int32 (±3·10⁸)' },
+  'int32-eps': { ...wide, zeroFraction: 0.1, summary: 'any int32, 10 % ε' },
+  '16bit': { ...narrow, zeroFraction: 0, summary: '16-bit spread (±8000)' },
+  '16bit-eps': { ...narrow, zeroFraction: 0.1, summary: '16-bit spread, 10 % ε' },
+} as const satisfies Record<string, Values>
+
+export type ValueKind = keyof typeof valueKinds
+
+/** A matrix of random values, or a batch of them; the same for the same seed. */
+export function randomMatrix(
+  shape: Readonly<Shape>,
+  { minimum, maximum, zeroFraction }: Values,
+  seed: number,
+  pinned = false,
+): DenseMatrix {
+  const length = shape.reduce<number>((product, size) => product * size, 1)
+  const data = pinned ? pinnedInt32Array(length) : new Int32Array(length)
+  const zero = zeroOf('max-plus')
+  const spread = maximum - minimum + 1
+  const zeroBelow = zeroFraction * 2 ** 32
+  // Marsaglia's xorshift32, after a multiplication that takes neighbouring seeds apart.
+  let state = Math.imul(seed + 1, 0x9e3779b1) | 1
+  const next = () => {
+    state ^= state << 13
+    state ^= state >>> 17
+    state ^= state << 5
+    return state >>> 0
+  }
+  for (let index = 0; index < length; index++) {
+    data[index] = zeroBelow > 0 && next() < zeroBelow ? zero : minimum + (next() % spread)
+  }
+  return matrix(shape, data)
+}

@@ -1,0 +1,25 @@
+/**
+ * The laboratory: kernel variants timed on the device alone, microbenchmarks, occupancy, and the files that keep what was
+ * measured. Everything that measures needs a GPU; files are read and written anywhere.
+ *
+ * The names of parameters are those of P. P. Ghalsasi, "Max-Plus Matrix Multiplication Library for GPUs – MPMML"
+ * (Colorado State University, 2019).
+ *
+ * @packageDocumentation
+ */
+export { type Measurement, type MeasureOptions, measure } from './lab/kernels.js'
+export { type Machine, machine, type Peak, peaks } from './lab/machine.js'
+export {
+  type Ceiling,
+  ceiling,
+  type Microbench,
+  type MicrobenchOptions,
+  type MicrobenchResult,
+  microbench,
+  microbenches,
+} from './lab/microbenchmarks.js'
+export { microbenchOccupancy, type Occupancy, occupancy } from './lab/occupancy.js'
+export { type RefusedVariant, refusedVariants } from './lab/refused.js'
+export * from './lab/results.js'
+export { type Spread, spread } from './lab/statistics.js'
+export { writeText } from './lab/text-file.js'

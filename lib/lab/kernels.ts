@@ -1,0 +1,108 @@
+/** Kernel variants, timed on the device alone. */
+import { fromNative, OptionError } from '../errors.js'
+import { addon } from '../native.js'
+import type { VariantName } from '../variant-names.js'
+import { variantIndex } from '../variants.js'
+import { device, readNumbers, repetitions, size, warmup, withNumbers } from './options.js'
+import { type Spread, spread } from './statistics.js'
+
+/** What to measure a variant on. */
+export interface MeasureOptions {
+  /** C is M × N, A is M × K, B is K × N. */
+  m: number
+  n: number
+  k: number
+  /** The number of products (the thesis' Ninst); 1 by default. */
+  batch?: number | undefined
+  /** Timed launches; 5 by default. */
+  repetitions?: number | undefined
+  /** Launches before the timed ones; 1 by default. */
+  warmup?: number | undefined
+  /** The index of the CUDA device; 0 by default. */
+  device?: number | undefined
+  /** Finite values are drawn evenly from [minimum, maximum]; −1000 and 1000 by default. */
+  minimum?: number | undefined
+  maximum?: number | undefined
+  /** The share of the elements that are the semiring's zero; 0 by default. */
+  zeroFraction?: number | undefined
+  /** Of the random values; 1 by default. */
+  seed?: number | undefined
+}
+
+/** What measuring a variant gives. */
+export interface Measurement {
+  variant: VariantName
+  m: number
+  n: number
+  k: number
+  batch: number
+  /** Milliseconds of the product's kernel alone. */
+  kernelMs: Spread
+  /** Milliseconds of what the variant runs before it (packing, transposing A); zeros where it runs nothing. */
+  prepareMs: Spread
+  /** Milliseconds of the scan of both operands for their range of values. */
+  analysisMs: Spread
+  /** 10^9 operations per second of kernel time, at 2 operations for each of the batch·M·N·K steps. */
+  gops: Spread
+  /** How the values were computed with: see {@link MpmmResult.path}. */
+  path: string
+  /** Sets of operands that the repetitions took in turn, so that no operand is still in the L2 cache. */
+  operandSets: number
+  /** The clock of the multiprocessors, just after the last repetition. */
+  clockMHz: number
+}
+
+const int32 = { least: -2147483647, most: 2147483646 }
+const ranges = {
+  m: size,
+  n: size,
+  k: size,
+  batch: size,
+  repetitions,
+  warmup,
+  device,
+  minimum: int32,
+  maximum: int32,
+  zeroFraction: { least: 0, most: 1, fraction: true },
+  seed: { least: 0, most: Number.MAX_SAFE_INTEGER },
+} as const
+
+/**
+ * Times a CUDA variant on operands that are made on the device: nothing is copied from or to the host. The
+ * repetitions take several sets of operands in turn, together more than twice the L2 cache where memory allows.
+ *
+ * @param variant - a name from {@link variants}, of the backend 'cuda'.
+ * @throws Rejects with ERR_MPMML_NO_CUDA where no GPU can be used, ERR_MPMML_VARIANT for a variant that doesn't exist,
+ *   isn't for CUDA or can't run this, ERR_MPMML_OPTION, ERR_MPMML_OUT_OF_MEMORY, ERR_MPMML_CUDA.
+ * @example
+ * const { gops } = await measure('mpmml_maxplus_i32_8x8_16x16_s16_case00_sub4x4', { m: 4096, n: 4096, k: 4096 })
+ */
+export async function measure(variant: VariantName, options: MeasureOptions): Promise<Measurement> {
+  const request = withNumbers(readNumbers(options, ranges), ['m', 'n', 'k'])
+  const { m, n, k, batch = 1, minimum = -1000, maximum = 1000 } = request
+  if (minimum > maximum) {
+    throw new OptionError(`option minimum is ${minimum}, which is more than maximum, ${maximum}`)
+  }
+  const index = variantIndex(variant)
+  let measured: Awaited<ReturnType<typeof addon.labMeasure>>
+  try {
+    measured = await addon.labMeasure({ ...request, variant: index })
+  } catch (error) {
+    throw fromNative(error)
+  }
+  const operations = 2 * batch * m * n * k
+  return {
+    variant,
+    m,
+    n,
+    k,
+    batch,
+    kernelMs: spread(measured.kernelMs),
+    prepareMs: spread(measured.prepareMs),
+    analysisMs: spread(measured.analysisMs),
+    gops: spread(measured.kernelMs.map((ms) => operations / ms / 1e6)),
+    path: measured.path,
+    operandSets: measured.operandSets,
+    clockMHz: measured.clockMHz,
+  }
+}

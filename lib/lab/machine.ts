@@ -1,0 +1,68 @@
+/** The machine that measurements belong to. */
+import { NoCudaError } from '../errors.js'
+import { type DeviceRows, info } from '../info.js'
+import { addon, type LabPeak } from '../native.js'
+
+/**
+ * Results a clock and multiprocessor of 32-bit integer instructions, by compute capability; 0 where an architecture
+ * has none such. Source: CUDA C++ Programming Guide, "Throughput of Native Arithmetic Instructions".
+ */
+export type Peak = Readonly<LabPeak>
+
+/** The peaks of every architecture that is known; none where the library was built without CUDA. */
+export function peaks(): Peak[] {
+  return addon.labPeaks()
+}
+
+/** The peaks of a device; undefined where its architecture isn't known. */
+export function peakOf(device: number): Peak | undefined {
+  const capability = addon.describe().cuda.devices[device]?.computeCapability
+  return peaks().find((peak) => peak.capability === capability)
+}
+
+/** What measurements depend on besides their parameters. */
+export interface Machine {
+  /** Table 1.2 of the thesis for this GPU, by the names that `info()` has. */
+  gpu: DeviceRows
+  /** The version of CUDA that the driver supports, and the version of the toolkit that built the library. */
+  driver: string
+  toolkit: string
+  /** What the kernels were compiled for. */
+  architectures: string[]
+  /** The library's version and, where it runs from a clone, the commit. */
+  mpmml: string
+  commit: string | null
+  compiler: string
+  node: string
+  /** Throughputs of this GPU's architecture; null where they aren't known. */
+  peak: Peak | null
+}
+
+/**
+ * The GPU with the given index, and the software above it.
+ *
+ * @throws NoCudaError (ERR_MPMML_NO_CUDA) where no GPU can be used.
+ */
+export function machine(device = 0): Machine {
+  const { version, compiler, node, cuda } = info()
+  if (cuda.reason !== '') {
+    throw new NoCudaError(`this needs a GPU, and none can be used: ${cuda.reason}`)
+  }
+  const gpu = cuda.devices[device]
+  if (!gpu) {
+    throw new NoCudaError(
+      `there is no CUDA device ${device}: this machine has ${cuda.devices.length}, numbered from 0`,
+    )
+  }
+  return {
+    gpu,
+    driver: cuda.driver,
+    toolkit: cuda.toolkit,
+    architectures: cuda.architectures,
+    mpmml: version,
+    commit: null,
+    compiler,
+    node,
+    peak: peakOf(device) ?? null,
+  }
+}

@@ -1,0 +1,152 @@
+/** Microbenchmarks: chapter 2 of the thesis, and the instruction mixes that bound newer GPUs. */
+import { show, showChoices } from '../describe.js'
+import { fromNative, OptionError, VariantError } from '../errors.js'
+import { addon, type LabMicrobench, type LabMicrobenchRequest, type LabMicrobenchResult } from '../native.js'
+import { peakOf } from './machine.js'
+import { device, readNumbers, repetitions, size, warmup } from './options.js'
+import { type Spread, spread } from './statistics.js'
+
+/** A microbenchmark of this build, with the compile-time parameters that it exists for. */
+export type Microbench = Readonly<LabMicrobench>
+
+/** The parameters of a microbenchmark, by the thesis' names. Which of them one has, {@link microbenches} tells. */
+export interface MicrobenchOptions {
+  /** X × Y steps a thread and iteration; compile-time, the first instance by default. */
+  x?: number | undefined
+  y?: number | undefined
+  /** Iterations between two reads of shared memory; compile-time. */
+  k?: number | undefined
+  /** How the maximum is written: `a > b ? a : b` or `max(a, b)`; compile-time. */
+  max?: 'ternary' | 'intrinsic' | undefined
+  /** Columns of the operand in shared memory; 32 by default. Powers of two bring bank conflicts. */
+  m?: number | undefined
+  /** Threads of a block: BS_i rows of BS_j. 16 × 16 by default. */
+  bsi?: number | undefined
+  bsj?: number | undefined
+  /** Blocks of the grid: GS_i rows of GS_j. As many as fill the device by default. */
+  gsi?: number | undefined
+  gsj?: number | undefined
+  /** Iterations of the outermost loop; 1000 by default. It is rounded up to whole bodies of the unrolled loop. */
+  n?: number | undefined
+  /** Const of the thesis' listings; 1 by default. */
+  constant?: number | undefined
+  /** Timed launches; 5 by default. */
+  repetitions?: number | undefined
+  /** Launches before the timed ones; 1 by default. */
+  warmup?: number | undefined
+  /** The index of the CUDA device; 0 by default. */
+  device?: number | undefined
+}
+
+/** What a microbenchmark gives: what ran, and how fast in operations, steps and instructions. */
+export interface MicrobenchResult extends Omit<LabMicrobenchResult, 'ms'> {
+  name: string
+  /** Milliseconds of a launch. */
+  ms: Spread
+  /** 10^9 operations per second, as the thesis counts operations: an addition or a maximum is one. */
+  gops: Spread
+  /** Max-plus steps of words (of two elements in the packed forms) a clock and multiprocessor; median. */
+  lanesPerClock: number
+  /** Machine instructions of the counted operations a clock and multiprocessor; 0 where they weren't looked at. */
+  instructionsPerClock: number
+  /** Operations a clock and multiprocessor in percent of what the pipes allow for these instructions; 0 where unknown. */
+  percentOfPipes: number
+  /**
+   * Operations a clock and multiprocessor in percent of one operation for each CUDA core, the usual theoretical machine
+   * peak; above 100 where an instruction does several operations. 0 where unknown.
+   */
+  percentOfMachine: number
+}
+
+const ranges = {
+  x: size,
+  y: size,
+  k: size,
+  m: { least: 1, most: 2 ** 20 },
+  bsi: { least: 1, most: 1024 },
+  bsj: { least: 1, most: 1024 },
+  gsi: { least: 1, most: 65535 },
+  gsj: { least: 1, most: 2 ** 20 },
+  n: { least: 1, most: 2 ** 30 },
+  constant: { least: -(2 ** 31), most: 2 ** 31 - 1 },
+  repetitions,
+  warmup,
+  device,
+} as const
+
+/** The microbenchmarks of this build; none where it was built without CUDA. */
+export function microbenches(): Microbench[] {
+  return addon.labMicrobenches()
+}
+
+/** A request that names an existing microbenchmark, with its numbers checked. */
+export function readMicrobench(name: string, options: unknown): LabMicrobenchRequest {
+  const names = microbenches().map((microbench) => microbench.name)
+  // A build without CUDA has none: the call tells that, which is more to the point.
+  if (names.length > 0 && !names.includes(name)) {
+    throw new VariantError(`there is no microbenchmark ${show(name)}: expected ${showChoices(names)}`)
+  }
+  const numbers = readNumbers(options, ranges, ['max'])
+  const max = (options as MicrobenchOptions | undefined)?.max
+  if (max !== undefined && max !== 'ternary' && max !== 'intrinsic') {
+    throw new OptionError(`option max must be 'ternary' or 'intrinsic', but it is ${show(max)}`)
+  }
+  return max === undefined ? { ...numbers, name } : { ...numbers, name, max }
+}
+
+/**
+ * Runs a microbenchmark.
+ *
+ * @param name - of {@link microbenches}: 'reg-reg' (Algorithm 1 of the thesis), 'shared-one' (2), 'shared-both' (3), or
+ *   an instruction mix such as 'fused'.
+ * @throws Rejects with ERR_MPMML_NO_CUDA where no GPU can be used, ERR_MPMML_VARIANT for parameters that it isn't compiled
+ *   for or that don't fit the device, ERR_MPMML_OPTION, ERR_MPMML_OUT_OF_MEMORY, ERR_MPMML_CUDA.
+ * @example
+ * const { gops, percentOfPipes } = await microbench('reg-reg', { x: 8, y: 8, bsi: 16, bsj: 16 })
+ */
+export async function microbench(name: string, options: MicrobenchOptions = {}): Promise<MicrobenchResult> {
+  const request = readMicrobench(name, options)
+  let result: LabMicrobenchResult
+  try {
+    result = await addon.labMicrobench(request)
+  } catch (error) {
+    throw fromNative(error)
+  }
+  const { ms: samples, ...facts } = result
+  const ms = spread(samples)
+  const operations = facts.operationsPerThread * facts.threads
+  const clocks = ms.median * facts.clockMHz * 1e3 * facts.multiprocessors
+  const perClock = clocks > 0 ? operations / clocks : 0
+  const instructions = Object.values(facts.instructionsPerIteration).reduce((sum, count) => sum + count, 0)
+  const { cores } = peakOf(request.device ?? 0) ?? { cores: 0 }
+  return {
+    name,
+    ...facts,
+    ms,
+    gops: spread(samples.map((sample) => operations / sample / 1e6)),
+    lanesPerClock: perClock / 2 / facts.lanes,
+    instructionsPerClock: (perClock / facts.operationsPerIteration) * instructions,
+    percentOfPipes: facts.peakOperationsPerClock > 0 ? (100 * perClock) / facts.peakOperationsPerClock : 0,
+    percentOfMachine: cores > 0 ? (100 * perClock) / cores : 0,
+  }
+}
+
+/** A ceiling that products are compared with. */
+export interface Ceiling {
+  /** The microbenchmark that measured it. */
+  name: string
+  gops: Spread
+  clockMHz: number
+}
+
+/**
+ * The measured ceiling of a GPU: additions and maxima on registers alone, as `__viaddmax_s32` where the architecture has it as
+ * one instruction.
+ *
+ * @throws Rejects as {@link microbench} does.
+ */
+export async function ceiling(options: { device?: number | undefined } = {}): Promise<Ceiling> {
+  const name = 'fused'
+  const { gops, clockMHz } = await microbench(name, { ...options, n: 20000, repetitions: 9, warmup: 3 })
+  return { name, gops, clockMHz }
+}

@@ -1,0 +1,44 @@
+/** Occupancy: Table 2.1 of the thesis, for any kernel of the build. */
+import { fromNative } from '../errors.js'
+import { addon, type LabOccupancy, type LabOccupancyRequest } from '../native.js'
+import type { VariantName } from '../variant-names.js'
+import { variantIndex } from '../variants.js'
+import { type MicrobenchOptions, readMicrobench } from './microbenchmarks.js'
+import { device, readNumbers } from './options.js'
+
+/** How many threads of a kernel a multiprocessor holds, from the compiled code through the CUDA runtime. */
+export type Occupancy = Readonly<LabOccupancy>
+
+async function ask(request: LabOccupancyRequest): Promise<Occupancy> {
+  try {
+    return await addon.labOccupancy(request)
+  } catch (error) {
+    throw fromNative(error)
+  }
+}
+
+/**
+ * The occupancy of a CUDA variant.
+ *
+ * @throws Rejects with ERR_MPMML_NO_CUDA where no GPU can be used, ERR_MPMML_VARIANT for a variant that doesn't exist or
+ *   isn't for CUDA, ERR_MPMML_OPTION, ERR_MPMML_CUDA.
+ */
+export async function occupancy(
+  variant: VariantName,
+  options: { device?: number | undefined } = {},
+): Promise<Occupancy> {
+  return ask({ ...readNumbers(options, { device }), variant: variantIndex(variant) })
+}
+
+/**
+ * The occupancy of a microbenchmark's kernel; of the options those count that it is compiled for, `m`, `bsi` and `bsj`.
+ *
+ * @throws Rejects as {@link occupancy} does.
+ */
+export async function microbenchOccupancy(
+  name: string,
+  options: Pick<MicrobenchOptions, 'x' | 'y' | 'k' | 'max' | 'm' | 'bsi' | 'bsj' | 'device'> = {},
+): Promise<Occupancy> {
+  const { device, ...microbench } = readMicrobench(name, options)
+  return ask(device === undefined ? { microbench } : { device, microbench })
+}

@@ -1,0 +1,219 @@
+/** Results files: what was measured, on what, in a form that later versions can still read. */
+import { show } from '../describe.js'
+import { FileError } from '../errors.js'
+import { pathOf } from '../files.js'
+import type { Measurement } from './kernels.js'
+import type { Machine } from './machine.js'
+import type { MicrobenchOptions, MicrobenchResult } from './microbenchmarks.js'
+import type { Occupancy } from './occupancy.js'
+import type { Spread } from './statistics.js'
+import { readText, writeText } from './text-file.js'
+
+/** The parameters that a point is asked for by; together with its kind and name they tell it from every other. */
+export type PointParameters = Record<string, number | string>
+
+interface PointBase {
+  /** The sweep that it belongs to: 'cases', 'patterns', …, or a microbenchmark's name. */
+  sweep: string
+  /** The kernel variant, or the microbenchmark. */
+  name: string
+  parameters: PointParameters
+  /** When it was measured, as ISO 8601. */
+  measured: string
+  /** Why there is no result; the point was tried. */
+  failure?: string
+}
+
+/** A kernel variant, timed. Its parameters are those of the variant and m, n, k and batch. */
+export interface KernelPoint extends PointBase {
+  kind: 'kernel'
+  result?: Omit<Measurement, 'variant' | 'm' | 'n' | 'k' | 'batch'>
+}
+
+/** A microbenchmark. Its parameters are those of {@link MicrobenchOptions}. */
+export interface MicrobenchPoint extends PointBase {
+  kind: 'microbench'
+  parameters: Omit<MicrobenchOptions, 'repetitions' | 'warmup' | 'device'> & PointParameters
+  result?: Omit<MicrobenchResult, 'name'>
+}
+
+/** The occupancy of a variant (without parameters) or of a microbenchmark. */
+export interface OccupancyPoint extends PointBase {
+  kind: 'occupancy'
+  result?: Occupancy
+}
+
+export type Point = KernelPoint | MicrobenchPoint | OccupancyPoint
+
+const FORMAT = 'mpmml-lab-results'
+const VERSION = 1
+
+/** The content of a results file. */
+export interface Results {
+  format: typeof FORMAT
+  version: typeof VERSION
+  machine: Machine
+  points: Point[]
+}
+
+/** Results without points yet. */
+export function newResults(machine: Machine): Results {
+  return { format: FORMAT, version: VERSION, machine, points: [] }
+}
+
+/** What tells points apart: two with the same key measure the same thing. */
+export function pointKey({
+  kind,
+  sweep,
+  name,
+  parameters,
+}: Omit<PointBase, 'measured'> & { kind: string }): string {
+  const sorted = Object.entries(parameters)
+    .filter(([, value]) => value !== undefined)
+    .sort(([x], [y]) => (x < y ? -1 : 1))
+  return JSON.stringify([kind, sweep, name, sorted])
+}
+
+/** Adds a point, in the place of an earlier one that measures the same thing. */
+export function addPoint(results: Results, point: Point): void {
+  const key = pointKey(point)
+  const at = results.points.findIndex((earlier) => pointKey(earlier) === key)
+  if (at < 0) results.points.push(point)
+  else results.points[at] = point
+}
+
+/**
+ * Writes a results file; it appears under its name only when it is complete.
+ *
+ * @throws FileError (ERR_MPMML_FILE) with the system's reason.
+ */
+export async function writeResults(path: string | URL, results: Results): Promise<void> {
+  const { points, ...head } = results
+  const lines = points.map((point) => `    ${JSON.stringify(point)}`)
+  const text = JSON.stringify({ ...head, points: [] }, null, 2)
+  await writeText(path, `${text.replace(/\[\]\n\}$/, `[\n${lines.join(',\n')}\n  ]\n}`)}\n`)
+}
+
+/**
+ * Reads a results file.
+ *
+ * @throws FileError (ERR_MPMML_FILE) for what isn't one, or one of a newer version, and says what is wrong with it.
+ */
+export async function readResults(path: string | URL): Promise<Results> {
+  const name = pathOf(path)
+  const text = await readText(name, 'a results file of mpmml sweep')
+  const wrong = (what: string) =>
+    new FileError(`${name}: expected a results file of mpmml sweep or mpmml report, but ${what}`)
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch (error) {
+    throw wrong(`it isn't JSON: ${(error as Error).message}`)
+  }
+  if (!isRecord(value) || value.format !== FORMAT) throw wrong(`it has no "format": "${FORMAT}"`)
+  if (value.version !== VERSION) {
+    throw wrong(`its version is ${show(value.version)}, and this mpmml reads version ${VERSION}`)
+  }
+  if (!isRecord(value.machine) || !isRecord(value.machine.gpu)) throw wrong('it names no machine')
+  if (!Array.isArray(value.points)) throw wrong('it has no points')
+  for (const [index, point] of value.points.entries()) {
+    const problem = problemOf(point)
+    if (problem) throw wrong(`point ${index} ${problem}`)
+  }
+  return value as unknown as Results
+}
+
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+const isSpread = (value: unknown): value is Spread =>
+  isRecord(value) && [value.median, value.q1, value.q3].every(Number.isFinite)
+
+/** What each kind of result must have, as far as anything is computed from it. */
+const spreads = { kernel: ['kernelMs', 'prepareMs', 'gops'], microbench: ['ms', 'gops'], occupancy: [] }
+const numbers = {
+  kernel: ['clockMHz'],
+  microbench: ['clockMHz', 'lanesPerClock', 'percentOfPipes', 'percentOfMachine', 'peakOperationsPerClock'],
+  occupancy: [
+    'registersPerThread',
+    'sharedBytesPerBlock',
+    'threadsPerBlock',
+    'activeThreads',
+    'activeWarps',
+    'activeBlocks',
+    'occupancyPercent',
+  ],
+}
+
+function problemOf(point: unknown): string | undefined {
+  if (!isRecord(point)) return "isn't an object"
+  const { kind } = point
+  if (kind !== 'kernel' && kind !== 'microbench' && kind !== 'occupancy') return `is of kind ${show(kind)}`
+  for (const field of ['sweep', 'name', 'measured']) {
+    if (typeof point[field] !== 'string') return `has no ${field}`
+  }
+  if (!isRecord(point.parameters)) return 'has no parameters'
+  for (const [name, value] of Object.entries(point.parameters)) {
+    if (typeof value !== 'number' && typeof value !== 'string')
+      return `has a parameter ${name} that is ${show(value)}`
+  }
+  const { result } = point
+  if (result === undefined) {
+    return typeof point.failure === 'string' ? undefined : 'has neither result nor failure'
+  }
+  if (!isRecord(result)) return 'has a result that is no object'
+  const spreadless = spreads[kind].find((field) => !isSpread(result[field]))
+  if (spreadless) return `has a result without ${spreadless}`
+  const numberless = numbers[kind].find((field) => !Number.isFinite(result[field]))
+  return numberless ? `has a result without ${numberless}` : undefined
+}
+
+/** The columns of the machine in CSV: every line can stand alone. */
+const machineColumns: [name: string, value: (machine: Machine) => unknown][] = [
+  ['gpu', ({ gpu }) => gpu.name],
+  ['max_clock_mhz', ({ gpu }) => gpu.maxClockMHz],
+  ['memory_clock_mhz', ({ gpu }) => gpu.memoryClockMHz],
+  ['driver', ({ driver }) => driver],
+  ['toolkit', ({ toolkit }) => toolkit],
+  ['mpmml', ({ mpmml }) => mpmml],
+  ['commit', ({ commit }) => commit],
+]
+
+/** Results as CSV (RFC 4180) with a head: one line a point, spreads as median, first and third quartile. */
+export function resultsCsv({ machine, points }: Results): string {
+  const rows = points.map((point) => {
+    const { kind, sweep, name, measured, failure } = point
+    const row: Record<string, unknown> = { sweep, kind, name, ...point.parameters }
+    for (const [field, value] of Object.entries(point.result ?? {})) {
+      if (isSpread(value)) {
+        row[field] = value.median
+        row[`${field}_q1`] = value.q1
+        row[`${field}_q3`] = value.q3
+      } else if (isRecord(value)) {
+        row[field] = Object.entries(value)
+          .map(([key, count]) => `${key} ${count}`)
+          .join(' + ')
+      } else row[field] = value
+    }
+    return { ...row, failure, measured }
+  })
+  const first = ['sweep', 'kind', 'name']
+  const last = ['failure', 'measured']
+  const columns = [...new Set([...first, ...rows.flatMap(Object.keys)])].filter(
+    (name) => !last.includes(name),
+  )
+  const head = [...columns, ...last, ...machineColumns.map(([name]) => name)]
+  const lines = rows.map((row) => [
+    ...[...columns, ...last].map((name) => (row as Record<string, unknown>)[name]),
+    ...machineColumns.map(([, value]) => value(machine)),
+  ])
+  return [head, ...lines]
+    .map((line) => line.map(csvCell).join(','))
+    .join('\r\n')
+    .concat('\r\n')
+}
+
+function csvCell(value: unknown): string {
+  const text = value === undefined || value === null ? '' : String(value)
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
+}

@@ -1,0 +1,35 @@
+/** Text files, read whole and written so that they appear when they are complete. */
+import { FileError } from '../errors.js'
+import { openForReading, pathOf, readFully, systemReason, writeComplete, writeFully } from '../files.js'
+
+/** Far more than any results take; a wrong file is refused before it fills the memory. */
+const MOST_BYTES = 2 ** 28
+
+export async function readText(path: string | URL, expected: string): Promise<string> {
+  const name = pathOf(path)
+  const { file, size } = await openForReading(name, expected)
+  try {
+    if (size > MOST_BYTES) {
+      throw new FileError(
+        `${name}: expected ${expected}, but the file has ${size} bytes, more than ${MOST_BYTES}`,
+      )
+    }
+    const bytes = new Uint8Array(size)
+    const length = await readFully(file, bytes, 0)
+    return new TextDecoder().decode(bytes.subarray(0, length))
+  } catch (error) {
+    if (error instanceof FileError) throw error
+    throw new FileError(`${name} can't be read: ${systemReason(error)}`, { cause: error })
+  } finally {
+    await file.close()
+  }
+}
+
+/**
+ * Writes a text file as UTF-8. It appears under its name only when it is complete.
+ *
+ * @throws FileError (ERR_MPMML_FILE) with the system's reason.
+ */
+export async function writeText(path: string | URL, text: string): Promise<void> {
+  await writeComplete(pathOf(path), (file) => writeFully(file, new TextEncoder().encode(text)))
+}

@@ -1,0 +1,82 @@
+/** mpmml bench. */
+import { describe, expect, it } from 'vitest'
+import { withoutCuda } from '../support/machine.js'
+import { fails, json, mpmml, succeeds } from './support.js'
+
+const shapes = ['--shapes', '40x30x50,2x16x16x16', '--repetitions', '3']
+
+describe('bench', () => {
+  it('times products on the CPU, with one thread and with all', async () => {
+    const record = await json(['bench', '--backend', 'cpu', ...shapes], { env: { MPMML_NUM_THREADS: '2' } })
+    expect(record.trials.map(({ threads }: { threads: number }) => threads)).toEqual([1, 2])
+    for (const { rows, failures, ceiling, noCeiling } of record.trials) {
+      expect(failures).toEqual([])
+      expect(ceiling).toBeNull()
+      expect(noCeiling).toMatch(/^no ceiling: /)
+      expect(rows).toHaveLength(8)
+      for (const row of rows) {
+        expect(row).toMatchObject({
+          backend: 'cpu',
+          variant: expect.stringMatching(/_maxplus_i32_/),
+          verified: 'naive_maxplus_i32_acc64',
+          percentOfCeiling: null,
+        })
+        for (const name of ['kernelMs', 'callMs', 'gops']) {
+          const { median, q1, q3, count } = row[name]
+          expect(q1).toBeLessThanOrEqual(median)
+          expect(median).toBeLessThanOrEqual(q3)
+          expect(count).toBe(3)
+        }
+        expect(row.callMs.median).toBeGreaterThanOrEqual(row.kernelMs.q1)
+      }
+      const [first, , , , batch] = rows
+      expect(first).toMatchObject({ batch: 1, m: 40, k: 30, n: 50, values: 'int32' })
+      expect(batch).toMatchObject({ batch: 2, m: 16, k: 16, n: 16 })
+      const of = (values: string) => rows.find((row: { values: string }) => row.values === values)
+      expect(of('int32').path).toBe('direct')
+      // 16-bit sums are possible here; small products don't always gain by them.
+      expect(['direct', 'half']).toContain(of('16bit').path)
+    }
+  })
+
+  it('shows a table', async () => {
+    const printed = await succeeds(['bench', '--backend', 'cpu', '--values', 'int32', ...shapes], {
+      env: { MPMML_NUM_THREADS: '1' },
+    })
+    expect(printed).toMatch(/^CPU, 1 thread; no ceiling/m)
+    expect(printed).not.toContain('threads')
+    expect(printed).toMatch(/^40×30×50 +int32 .* packed_maxplus_i32_/m)
+    expect(printed).toMatch(/^2 × 16³ +int32 .* packed_maxplus_i32_/m)
+  })
+
+  it('measures what this machine has', async () => {
+    const { trials, gpu } = await json(['bench', '--sizes', '64', '--values', '16bit', '--repetitions', '1'])
+    const reason = withoutCuda()
+    expect(trials[0].backend).toBe(reason === undefined ? 'cuda' : 'cpu')
+    expect(gpu === null).toBe(reason !== undefined)
+    if (reason === undefined) expect(trials[0].ceiling.gops.median).toBeGreaterThan(100)
+  })
+
+  it.skipIf(withoutCuda() === undefined)('says in one line that there is no GPU', async () => {
+    expect(await fails(['bench', '--backend', 'cuda'])).toMatch(/needs a GPU.* \[ERR_MPMML_NO_CUDA\]$/m)
+  })
+
+  it.each([
+    ['--sizes', '0'],
+    ['--sizes', '4,x'],
+    ['--shapes', '4x5'],
+    ['--shapes', '4x0x5'],
+    ['--values', 'int64'],
+    ['--repetitions', '0'],
+  ])('%s %s is wrong usage', async (option, value) => {
+    expect(await fails(['bench', option, value], 2)).toContain(option)
+  })
+
+  it('ends at an interrupt, and so does the process that measures', async () => {
+    const { status, stderr } = await mpmml(['bench', '--backend', 'cpu', '--sizes', '4096'], {
+      started: (child) => setTimeout(() => child.kill('SIGINT'), 1500),
+    })
+    expect(stderr).toBe('mpmml: interrupted\n')
+    expect(status).toBe(130)
+  })
+})
