@@ -49,6 +49,12 @@ const indexes = new Map<unknown, number>(addon.variants.map(({ name }, index) =>
 export function variantIndex(name: unknown): number {
   const index = indexes.get(name)
   if (index !== undefined) return index
+  const refused = addon.refusedVariants.find((row) => row.name === name)
+  if (refused) {
+    throw new VariantError(
+      `there is no variant ${show(name)}, because ${refused.reason}: variants() lists all`,
+    )
+  }
   const near = typeof name === 'string' ? nearest(name) : []
   const suggestion = near.length > 0 ? `; the nearest names are ${near.join(', ')}` : ''
   const cuda = addon.variants.some(({ backend }) => backend === 'cuda')

@@ -33,7 +33,7 @@ struct Words<Narrow<S>> {
   /// Whether element (i, j) of a thread's tile is one whose sums IMAD makes. Even rows: of the patterns tried on an H200
   /// (rows, columns, checkerboards, k-steps, 3/8 to 3/4 of the elements) the fastest, 1.09 times the ceiling of
   /// VIADDMNMX alone; what differs is register-bank conflicts and scheduling.
-  static constexpr __device__ bool by_multiply(int i, int /*j*/) { return i % 2 == 0; }
+  static constexpr __host__ __device__ bool by_multiply(int i, int /*j*/) { return i % 2 == 0; }
 };
 
 template <class S>
@@ -52,7 +52,7 @@ struct Words<Half<S>> {
     return S::maximizes ? __vimax3_u16x2(x, y, z) : __vimin3_u16x2(x, y, z);
   }
   /// Half a row more than for one element a word: 1 % faster here (H200).
-  static constexpr __device__ bool by_multiply(int i, int j) { return i % 2 == 0 || (i == 7 && j < 4); }
+  static constexpr __host__ __device__ bool by_multiply(int i, int j) { return i % 2 == 0 || (i == 7 && j < 4); }
 };
 
 /// a ⊗ b on the FMA pipe. `one` is 1, but a kernel argument: were it a constant, the compiler would turn the IMAD back

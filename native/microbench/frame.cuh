@@ -66,6 +66,23 @@ __device__ __forceinline__ void update(uint32_t (&to)[N], const uint32_t (&from)
   for (int index = 0; index < N; ++index) to[index] = Steps::update(from[index], p);
 }
 
+/// The row of a kernel without memory, whose operands aren't updated.
+template <class Steps, int X, int Y>
+Instance instance_of(const char* max, const void* function) {
+  Instance instance{};
+  instance.x = X;
+  instance.y = Y;
+  instance.k = 1;
+  instance.max = max;
+  instance.function = function;
+  instance.unrolled = instance.body = 1;
+  instance.form = Steps::form;
+  instance.lanes = Steps::lanes;
+  instance.is_signed = Steps::is_signed;
+  instance.multiplied = Steps::multiplied(X, Y);
+  return instance;
+}
+
 /// Iterations that make a loop body of about 256 steps: few enough for the instruction cache, enough that the loop's
 /// own instructions don't count.
 constexpr int unrolled(int steps) { return steps >= 128 ? 2 : steps >= 64 ? 4 : steps >= 32 ? 8 : 16; }

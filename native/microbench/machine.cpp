@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace mpmml::microbench {
 
@@ -17,76 +18,87 @@ const std::vector<Peak>& peaks() {
   return rows;
 }
 
-std::map<std::string, double> instructions(const Instance& instance, int capability) {
-  const double tile = double(instance.x) * instance.y, updates = instance.updates / instance.lanes;
-  const double all = tile + updates;
-  std::map<std::string, double> found;
-  const auto add = [&](const char* opcode, double count) {
-    if (count > 0) found[opcode] += count;
-  };
-  if (capability >= 90 && capability < 100) {
-    const std::string suffix = instance.lanes == 1 ? "" : instance.is_signed ? ".S16" : ".U16";
-    const auto packed = [&](const char* opcode, double count) { add((opcode + suffix).c_str(), count); };
-    switch (instance.form) {
-      case Form::kPlain:
-      case Form::kFused:
-        packed("VIADDMNMX", all);
-        break;
-      case Form::kAddMax:
-        add("IADD3", tile);
-        add("VIMNMX", tile);
-        add("VIADDMNMX", updates);
-        break;
-      case Form::kMultiplyMax:
-        add("IMAD", tile);
-        add("VIMNMX", tile);
-        add("VIADDMNMX", updates);
-        break;
-      case Form::kMultiplyMax3:
-        add("IMAD", tile);
-        packed("VIMNMX3", tile / 2);
-        packed("VIADDMNMX", updates);
-        break;
-      case Form::kMixedRows:
-        add("IMAD", tile / 2);
-        packed("VIMNMX3", tile / 4);
-        packed("VIADDMNMX", tile / 2 + updates);
-        break;
-    }
-    return found;
+namespace {
+
+/// Counts by opcode; what an iteration doesn't have isn't listed.
+class Counts {
+ public:
+  void add(const std::string& opcode, double count) {
+    if (count > 0) counts_[opcode] += count;
   }
-  // Packed arithmetic is emulated here by logic on halves.
-  if (capability >= 90 || instance.lanes > 1) return found;
-  const bool multiplies =
-      instance.form != Form::kPlain && instance.form != Form::kFused && instance.form != Form::kAddMax;
-  if (capability >= 70) {
-    // The FMA pipe adds, as IMAD.IADD, where nothing forbids it. sm_70 has no integer maximum.
-    if (instance.form == Form::kAddMax) {
-      add("IADD3", all);
-    } else {
-      add(multiplies ? "IMAD" : "IMAD.IADD", tile);
-      add("IADD3", updates);
-    }
-    if (capability < 75) {
-      add("ISETP", all);
-      add("SEL", all);
-    } else {
-      add("IMNMX", all);
-    }
-    return found;
-  }
-  // Two maxima of one accumulator become one VMNMX, unless they differ in sign.
-  if (instance.form == Form::kMultiplyMax || instance.form == Form::kMultiplyMax3) return found;
-  const double pairs = instance.form == Form::kAddMax ? 0 : tile * std::floor(instance.body / 2.0) / instance.body;
-  if (instance.form == Form::kAddMax) {
-    add("IADD3", tile);
-    add("IADD", updates);
+  std::map<std::string, double> take() { return std::move(counts_); }
+
+ private:
+  std::map<std::string, double> counts_;
+};
+
+/// sm_90, sm_100: an addition and a maximum are one VIADDMNMX, two maxima one VIMNMX3.
+std::map<std::string, double> with_fused(const Instance& instance, double updates) {
+  const std::string suffix = instance.lanes == 1 ? "" : instance.is_signed ? ".S16" : ".U16";
+  const double tile = double(instance.x) * instance.y;
+  const bool apart = instance.form == Form::kAddMax || instance.form == Form::kMultiplyMax;
+  Counts counts;
+  counts.add("IMAD", instance.multiplied);
+  if (apart) {
+    counts.add("IADD3", tile - instance.multiplied);
+    counts.add("VIMNMX", tile);
+    counts.add("VIADDMNMX", updates);
   } else {
-    add("IADD", all);
+    counts.add("VIMNMX3" + suffix, instance.multiplied / 2.0);
+    counts.add("VIADDMNMX" + suffix, tile - instance.multiplied + updates);
   }
-  add("VMNMX", pairs);
-  add("IMNMX", all - 2 * pairs);
-  return found;
+  return counts.take();
+}
+
+/// sm_120: packed arithmetic, but additions and maxima apart.
+std::map<std::string, double> with_packed(const Instance& instance, double updates) {
+  const double tile = double(instance.x) * instance.y;
+  Counts counts;
+  counts.add("IMAD", instance.multiplied);
+  counts.add(instance.lanes == 1 ? "IADD3" : "VIADD", tile - instance.multiplied + updates);
+  counts.add("VIMNMX", tile + updates);
+  return counts.take();
+}
+
+/// sm_70 to sm_89. The FMA pipe adds too, as IMAD.IADD, where nothing forbids it; sm_70 has no integer maximum.
+std::map<std::string, double> with_two_pipes(const Instance& instance, double updates, int capability) {
+  const double tile = double(instance.x) * instance.y;
+  Counts counts;
+  if (instance.form == Form::kAddMax) {
+    counts.add("IADD3", tile + updates);
+  } else {
+    counts.add("IMAD", tile);
+    counts.add("IADD3", updates);
+  }
+  for (const char* opcode : capability < 75 ? std::vector{"ISETP", "SEL"} : std::vector{"IMNMX"}) {
+    counts.add(opcode, tile + updates);
+  }
+  return counts.take();
+}
+
+/// sm_50 to sm_61: two maxima of one accumulator become one VMNMX, unless they differ in sign.
+std::map<std::string, double> with_one_pipe(const Instance& instance, double updates) {
+  const double tile = double(instance.x) * instance.y;
+  const bool apart = instance.form == Form::kAddMax;
+  const double pairs = apart ? 0 : tile * std::floor(instance.body / 2.0) / instance.body;
+  Counts counts;
+  counts.add("IADD3", apart ? tile : 0);
+  counts.add("IADD", (apart ? 0 : tile) + updates);
+  counts.add("VMNMX", pairs);
+  counts.add("IMNMX", tile + updates - 2 * pairs);
+  return counts.take();
+}
+
+}  // namespace
+
+std::map<std::string, double> instructions(const Instance& instance, int capability) {
+  const double updates = instance.updates / instance.lanes;
+  if (capability == 90 || capability == 100) return with_fused(instance, updates);
+  if (capability == 120) return with_packed(instance, updates);
+  // Elsewhere 16-bit halves are emulated by logic, and before sm_70 multiplications by parts.
+  const bool multiplies = instance.form == Form::kMultiplyMax || instance.form == Form::kMultiplyMax3;
+  if (instance.lanes > 1 || capability >= 90 || (capability < 70 && multiplies)) return {};
+  return capability >= 70 ? with_two_pipes(instance, updates, capability) : with_one_pipe(instance, updates);
 }
 
 Ceiling ceiling(const std::map<std::string, double>& instructions, double operations, int capability) {

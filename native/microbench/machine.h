@@ -21,8 +21,9 @@ struct Peak {
 /// Peaks by compute capability, ascending.
 const std::vector<Peak>& peaks();
 
-/// The instructions of a thread and iteration that do the counted operations, by opcode, as they were found in machine
-/// code (test/gpu/microbench.test.ts looks at that of the GPU it runs on). Empty where nobody has looked.
+/// The instructions of a thread and iteration that do the counted operations, by opcode without its suffixes (but for those
+/// of packed ones), as they were found in the machine code for sm_52, 61, 70, 75, 80, 89, 90, 100 and 120;
+/// test/gpu/microbench.test.ts looks at that of the GPU it runs on. Empty where nobody has looked.
 std::map<std::string, double> instructions(const Instance& instance, int capability);
 
 /// The most operations a clock and multiprocessor for such instructions, and why; 0 where that isn't known.

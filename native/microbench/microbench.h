@@ -34,6 +34,7 @@ struct Instance {
   Form form;
   int lanes;  ///< elements of a word
   bool is_signed;
+  int multiplied;  ///< of the X·Y elements those whose sums are multiplications by 1 and additions
   /// Max-plus operations of an iteration that update operands, which the thesis counts beside the X·Y steps.
   double updates;
   bool shared_a, shared_b;  ///< whether X·BS_i rows, and Y·BS_j columns, of M elements are in shared memory

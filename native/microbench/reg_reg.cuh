@@ -33,19 +33,11 @@ template <class Steps, int X, int Y>
 struct RegReg {
   static Instance instance(const char* max) {
     constexpr int kUnrolled = unrolled(X * Y);
-    return {X,
-            Y,
-            1,
-            max,
-            reinterpret_cast<const void*>(&reg_reg_kernel<Steps, X, Y, kUnrolled>),
-            kUnrolled,
-            kUnrolled,
-            Steps::form,
-            Steps::lanes,
-            Steps::is_signed,
-            double(Steps::lanes) * (X + Y),
-            false,
-            false};
+    const auto* function = reinterpret_cast<const void*>(&reg_reg_kernel<Steps, X, Y, kUnrolled>);
+    Instance instance = instance_of<Steps, X, Y>(max, function);
+    instance.unrolled = instance.body = kUnrolled;
+    instance.updates = Steps::lanes * (X + Y);
+    return instance;
   }
 };
 

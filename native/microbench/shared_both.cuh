@@ -36,19 +36,14 @@ __global__ void shared_both_kernel(Arguments p) {
 template <class Steps, int X, int Y, int K>
 struct SharedBoth {
   static Instance instance(const char* max) {
-    return {X,
-            Y,
-            K,
-            max,
-            reinterpret_cast<const void*>(&shared_both_kernel<Steps, X, Y, K, unrolled_m(K)>),
-            1,
-            K * unrolled_m(K),
-            Steps::form,
-            Steps::lanes,
-            Steps::is_signed,
-            double(Y) * (K - 1) / K,
-            true,
-            true};
+    constexpr int kUnrolled = unrolled_m(K);
+    const auto* function = reinterpret_cast<const void*>(&shared_both_kernel<Steps, X, Y, K, kUnrolled>);
+    Instance instance = instance_of<Steps, X, Y>(max, function);
+    instance.k = K;
+    instance.body = K * kUnrolled;
+    instance.updates = double(Y) * (K - 1) / K;
+    instance.shared_a = instance.shared_b = true;
+    return instance;
   }
 };
 

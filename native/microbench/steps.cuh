@@ -31,6 +31,7 @@ struct Plain {
   static constexpr Form form = Form::kPlain;
   static constexpr int lanes = 1;
   static constexpr bool is_signed = true;
+  static constexpr int multiplied(int, int) { return 0; }
 
   static __device__ __forceinline__ uint32_t update(uint32_t x, const Arguments& p) {
     return Max::max(x, x + p.constant);
@@ -59,6 +60,7 @@ struct Apart {
   static constexpr Form form = form_;
   static constexpr int lanes = 1;
   static constexpr bool is_signed = true;
+  static constexpr int multiplied(int x, int y) { return form == Form::kMultiplyMax ? x * y : 0; }
 
   static __device__ __forceinline__ uint32_t update(uint32_t x, const Arguments& p) {
     return Intrinsic::max(x, x + p.constant);
@@ -115,6 +117,13 @@ struct MixedRows {
   static constexpr Form form = Form::kMixedRows;
   static constexpr int lanes = Words::kLanes;
   static constexpr bool is_signed = Words::kLanes == 1 || std::is_same_v<Words, Int16x2>;
+  static constexpr int multiplied(int x, int y) {
+    int count = 0;
+    for (int i = 0; i < x; ++i) {
+      for (int j = 0; j < y; ++j) count += Words::by_multiply(i, j);
+    }
+    return count;
+  }
 
   static __device__ __forceinline__ uint32_t update(uint32_t x, const Arguments& p) {
     return Words::step(x, x, p.constant);
@@ -131,6 +140,7 @@ struct MixedRows {
 template <class Words>
 struct Fused : MixedRows<Words> {
   static constexpr Form form = Form::kFused;
+  static constexpr int multiplied(int, int) { return 0; }
 
   template <int X, int Y>
   static __device__ __forceinline__ void two_steps(uint32_t (&c)[X][Y], const uint32_t (&a)[2][X],
@@ -150,6 +160,7 @@ struct Fused : MixedRows<Words> {
 template <class Words>
 struct MultiplyMax3 : MixedRows<Words> {
   static constexpr Form form = Form::kMultiplyMax3;
+  static constexpr int multiplied(int x, int y) { return x * y; }
 
   template <int X, int Y>
   static __device__ __forceinline__ void two_steps(uint32_t (&c)[X][Y], const uint32_t (&a)[2][X],

@@ -1,8 +1,9 @@
 /** The table of variants, the native registry and the TypeScript type are the same. */
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { type VariantName, variants } from '../../lib/index.js'
+import { matrix, mpmmSync, type VariantName, variants } from '../../lib/index.js'
 import { addon } from '../../lib/native.js'
+import { expectError, thrown } from '../support/expect.js'
 
 interface TableRow {
   name: string
@@ -13,8 +14,11 @@ interface TableRow {
   isa?: { processor: string }
 }
 
-const { allRows } = (await import(new URL('../../native/variants/rows.mjs', import.meta.url).href)) as {
+const { allRows, refusedRows } = (await import(
+  new URL('../../native/variants/rows.mjs', import.meta.url).href
+)) as {
   allRows: () => TableRow[]
+  refusedRows: () => (TableRow & { refused: string })[]
 }
 const processor = { x64: 'x86_64', arm64: 'aarch64' }[process.arch as string] ?? process.arch
 
@@ -43,6 +47,17 @@ describe('variants', () => {
     const [, union] = source.match(/export type VariantName =((?:\n {2}\| '[^']+')+)/)!
     const names = [...union!.matchAll(/'([^']+)'/g)].map(([, name]) => name)
     expect(names).toEqual(allRows().map(({ name }) => name))
+  })
+
+  it('that no kernel can be built for are refused with the reason', () => {
+    expect(addon.refusedVariants).toEqual(
+      refusedRows().map(({ name, refused: reason }) => ({ name, reason })),
+    )
+    expect(addon.refusedVariants.length).toBeGreaterThan(0)
+    for (const { name, reason } of addon.refusedVariants) {
+      const call = () => mpmmSync(matrix(1, 1, [1]), matrix(1, 1, [1]), { variant: name as VariantName })
+      expectError(thrown(call), 'ERR_MPMML_VARIANT', name, reason)
+    }
   })
 
   it('are frozen rows in an array of one’s own', () => {

@@ -1,0 +1,142 @@
+/** The microbenchmarks do what they count: by the clock, and by the machine code. */
+import { spawnSync } from 'node:child_process'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { addon, type LabMicrobenchRequest, root } from '../../lib/native.js'
+import { withoutCuda } from '../support/machine.js'
+
+const reason = withoutCuda()
+const median = (values: number[]) => [...values].sort((x, y) => x - y)[values.length >> 1]!
+
+/** The loop of a kernel: its instructions by opcode. */
+function loopOf(sass: string): Map<string, number> {
+  const lines = [...sass.matchAll(/\/\*([0-9a-f]{4,5})\*\/\s+(?:@!?U?P\w+\s+)?([A-Z][\w.]*)([^;]*);/g)].map(
+    ([, address, opcode, operands]) => ({
+      address: Number.parseInt(address!, 16),
+      opcode: opcode!,
+      operands: operands!,
+    }),
+  )
+  let longest: typeof lines = []
+  for (const line of lines) {
+    const target = /^BRA/.test(line.opcode) && /0x([0-9a-f]+)\s*$/.exec(line.operands.trimEnd())
+    if (!target) continue
+    const from = Number.parseInt(target[1]!, 16)
+    const loop = lines.filter(({ address }) => address >= from && address <= line.address)
+    if (from < line.address && loop.length > longest.length) longest = loop
+  }
+  const counts = new Map<string, number>()
+  for (const { opcode } of longest) {
+    const name = /^V\w+\.[SU]16/.test(opcode) ? opcode : opcode.split('.')[0]!
+    counts.set(name, (counts.get(name) ?? 0) + 1)
+  }
+  return counts
+}
+
+/** How the C++ compiler writes the instances of Algorithm 1 and of the mixes, by name. */
+const words = (arithmetic: string) => `NS_4cuda5WordsINS_${arithmetic}INS_7MaxPlusIiEEEEEE`
+const steps: Record<string, string> = {
+  'reg-reg': '5PlainINS0_9IntrinsicEEE',
+  'add-max': '5ApartILNS0_4FormE1ENS0_6AluSumEEE',
+  fused: `5FusedI${words('6Narrow')}E`,
+  'imad-max': '5ApartILNS0_4FormE3ENS0_11MultiplySumEEE',
+  'imad-max3': `12MultiplyMax3I${words('6Narrow')}E`,
+  mixed: `9MixedRowsI${words('6Narrow')}E`,
+  'fused-u16x2': `5FusedI${words('4Half')}E`,
+  'fused-s16x2': '5FusedINS0_7Int16x2EE',
+  'imad-max3-u16x2': `12MultiplyMax3I${words('4Half')}E`,
+  'mixed-u16x2': `9MixedRowsI${words('4Half')}E`,
+}
+
+describe.skipIf(reason !== undefined)(
+  reason === undefined ? 'microbenchmarks' : `microbenchmarks (skipped: ${reason})`,
+  () => {
+    it.each(addon.labMicrobenches().map(({ name }) => name))(
+      '%s takes time in proportion to N',
+      async (name) => {
+        const run = async (n: number) =>
+          median((await addon.labMicrobench({ name, x: 8, y: 8, m: 16, n, repetitions: 7 })).ms)
+        const base = name.startsWith('shared') ? 250 : 20_000
+        const [once, twice, fourTimes] = [await run(base), await run(2 * base), await run(4 * base)]
+        expect(twice / once).toBeCloseTo(2, 1)
+        expect(fourTimes / once).toBeCloseTo(4, 1)
+      },
+    )
+
+    it('counts operations as the thesis does', async () => {
+      const operations = async (request: LabMicrobenchRequest) => {
+        const result = await addon.labMicrobench({ m: 8, n: 100, ...request })
+        expect(result.operationsPerThread).toBeCloseTo(result.operationsPerIteration * result.iterations, 3)
+        return [result.operationsPerIteration, result.iterations]
+      }
+      for (const { x, y, max } of addon.labMicrobenches().find(({ name }) => name === 'reg-reg')!.instances) {
+        const [each, iterations] = await operations({ name: 'reg-reg', x, y, max, n: 160 })
+        expect([each, iterations]).toEqual([2 * (x * y + x + y), 160])
+      }
+      expect(await operations({ name: 'shared-one', x: 8, y: 4, k: 5 })).toEqual([2 * (32 + 4), 100 * 8 * 5])
+      expect(await operations({ name: 'shared-both', x: 8, y: 4, k: 1 })).toEqual([2 * 32, 100 * 8])
+      expect(await operations({ name: 'fused-u16x2', x: 8, y: 8, n: 160 })).toEqual([2 * 2 * 80, 160])
+    })
+
+    const dump = (name: string, x: number, y: number) => {
+      const names = [2, 4, 8, 16].map(
+        (unrolled) =>
+          `_ZN5mpmml10microbench14reg_reg_kernelINS0_${steps[name]}Li${x}ELi${y}ELi${unrolled}EEEvNS0_9ArgumentsE`,
+      )
+      const architecture = addon.describe().cuda.devices[0]!.smVersion as string
+      const file = join(root, 'build', 'Release', 'mpmml.node')
+      const args = ['-sass', '-arch', architecture, '-fun', names.join(','), file]
+      return spawnSync('cuobjdump', args, { encoding: 'utf8', maxBuffer: 1 << 28 })
+    }
+    const disassembler = spawnSync('cuobjdump', ['--version']).status === 0
+    it.skipIf(!disassembler).each(
+      addon
+        .labMicrobenches()
+        .filter(({ name }) => name in steps)
+        .flatMap(({ name, instances }) =>
+          instances.filter(({ max }) => max === 'intrinsic').map(({ x, y }) => ({ name, x, y })),
+        ),
+    )(
+      `$name $x × $y executes the instructions it reports${disassembler ? '' : ' (skipped: no cuobjdump on the PATH)'}`,
+      async ({ name, x, y }) => {
+        const { instructionsPerIteration: reported } = await addon.labMicrobench({ name, x, y, n: 100 })
+        const loop = loopOf(dump(name, x, y).stdout)
+        const total = (counts: Iterable<number>) => [...counts].reduce((sum, count) => sum + count, 0)
+        // The loop's body is some iterations; on top come its counter, and a few moves.
+        const iterations = Math.floor(total(loop.values()) / total(Object.values(reported)))
+        expect(iterations).toBeGreaterThanOrEqual(2)
+        for (const [opcode, count] of Object.entries(reported)) {
+          const found = loop.get(opcode) ?? 0
+          expect(found - count * iterations, `${opcode}, ${iterations} iterations`).toBeGreaterThanOrEqual(0)
+          expect(found - count * iterations, `${opcode}, ${iterations} iterations`).toBeLessThanOrEqual(1)
+        }
+        expect(total(loop.values()) / iterations / total(Object.values(reported))).toBeLessThan(1.06)
+      },
+    )
+
+    it('refuses what was not compiled, and says what was', async () => {
+      await expect(addon.labMicrobench({ name: 'reg-reg', x: 5 })).rejects.toThrow(/it is for 8x8/)
+      await expect(addon.labMicrobench({ name: 'nothing' })).rejects.toThrow(/there are reg-reg, shared-one/)
+      await expect(addon.labMicrobench({ name: 'shared-one', m: 1 << 20 })).rejects.toThrow(/shared memory/)
+    })
+
+    it('tells the occupancy of a block (Table 2.1)', async () => {
+      const block = await addon.labOccupancy({
+        microbench: { name: 'reg-reg', x: 4, y: 4, bsi: 32, bsj: 32 },
+      })
+      expect(block.threadsPerBlock).toBe(1024)
+      expect(block.activeThreads).toBe(1024 * block.activeBlocks)
+      expect(block.activeWarps * 32).toBe(block.activeThreads)
+      expect(block.localBytes).toBe(0)
+    })
+  },
+)
+
+describe.skipIf(reason === undefined)('the laboratory without a GPU', () => {
+  it('says why it measures nothing', async () => {
+    const refused = { code: 'ERR_MPMML_NO_CUDA', message: expect.stringContaining(reason ?? '') }
+    await expect(addon.labMicrobench({ name: 'reg-reg' })).rejects.toMatchObject(refused)
+    await expect(addon.labMeasure({ variant: 0, m: 1, n: 1, k: 1 })).rejects.toMatchObject(refused)
+    await expect(addon.labOccupancy({ variant: 0 })).rejects.toMatchObject(refused)
+  })
+})
