@@ -82,7 +82,8 @@ namespace mpmml::${backend} {
 ${rows.map((row) => `extern const Kernel ${row.identifier};`).join('\n')}
 
 const std::vector<KernelVariant>& kernel_variants() {
-  static const std::vector<KernelVariant> rows = {
+  // Never destroyed: at the end of the process threads may still read it.
+  static const auto& rows = *new std::vector<KernelVariant>{
 ${rows.map(registryRow).join(',\n')}
   };
   return rows;
