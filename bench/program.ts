@@ -4,7 +4,10 @@ import { Command } from 'commander'
 import { benchCommand } from './commands/bench.js'
 import { demoCommand } from './commands/demo.js'
 import { infoCommand } from './commands/info.js'
+import { microbenchCommand } from './commands/microbench.js'
 import { multiplyCommand } from './commands/multiply.js'
+import { occupancyCommand } from './commands/occupancy.js'
+import { sweepCommand } from './commands/sweep.js'
 import { variantsCommand } from './commands/variants.js'
 import { oneLine } from './output.js'
 
@@ -26,6 +29,9 @@ export function createProgram(signal: AbortSignal): Command {
     variantsCommand(),
     demoCommand(signal),
     benchCommand(signal),
+    microbenchCommand(signal),
+    occupancyCommand(),
+    sweepCommand(signal),
   ]) {
     program.addCommand(command.copyInheritedSettings(program))
   }

@@ -1,0 +1,189 @@
+/** mpmml microbench, occupancy and sweep. */
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { describe, expect, it } from 'vitest'
+import { kernelSweeps, microbenchJobs, reportJobs } from '../../bench/lab/sweeps.js'
+import { variants } from '../../lib/index.js'
+import { readResults, refusedVariants } from '../../lib/lab.js'
+import { withoutCuda } from '../support/machine.js'
+import { fails, json, mpmml, succeeds, useFolder } from './support.js'
+
+const path = useFolder()
+const noGpu = withoutCuda()
+const built = variants().some(({ backend }) => backend === 'cuda')
+
+describe.skipIf(noGpu === undefined)('without a GPU', () => {
+  it.each([
+    'microbench reg-reg',
+    'microbench shared-both --sweep',
+    'microbench fused --json',
+    'occupancy reg-reg',
+    'sweep cases',
+    'sweep instances --json',
+  ])('%s says so in one line', async (command) => {
+    const line = await fails(command.split(' '))
+    // A build without CUDA has no microbenchmarks by whose names to tell them from variants.
+    if (command.startsWith('occupancy') && !built) expect(line).toContain('ERR_MPMML_VARIANT')
+    else {
+      expect(line).toContain('needs a GPU')
+      expect(line).toContain(noGpu)
+    }
+  })
+  it('no file appears', async () => {
+    await fails(['sweep', 'cases', '-o', path('never.json'), '--csv-output', path('never.csv')])
+    expect(readdirSync(path('.'))).toEqual([])
+  })
+})
+
+describe('wrong usage', () => {
+  it.each<[string, string]>([
+    ['sweep nonsense', 'cases, patterns, transpose'],
+    ['sweep', 'name'],
+    ['sweep cases --sizes 0', '--sizes'],
+    ['sweep cases --sizes 10,x', '--sizes'],
+    ['sweep cases --json --csv', '--csv'],
+    ['microbench reg-reg --max both', 'ternary, intrinsic'],
+    ['microbench reg-reg --bsi 1025', '1024'],
+    ['microbench reg-reg --sweep --x 8', '--sweep'],
+    ['occupancy', 'kernel'],
+  ])('is %s', async (command, expected) => {
+    expect(await fails(command.split(' '), 2)).toContain(expected)
+  })
+})
+
+describe('sweeps', () => {
+  const names = new Set<string>(variants().map(({ name }) => name))
+  const refused = new Set(refusedVariants().map(({ name }) => name))
+
+  it.skipIf(!built).each(Object.entries(kernelSweeps))(
+    '%s names variants that exist, or says why not',
+    (_, { jobs }) => {
+      const list = jobs([1024, 2048])
+      expect(list.length).toBeGreaterThan(3)
+      for (const job of list) {
+        expect(names.has(job.name) ? undefined : job.refused !== undefined && refused.has(job.name)).not.toBe(
+          false,
+        )
+        // What the job says of the variant is what the variant is.
+        if (!names.has(job.name)) continue
+        const { parameters } = variants().find(({ name }) => name === job.name)!
+        expect(job.parameters).toMatchObject(parameters)
+      }
+    },
+  )
+  it('instances go from 1 to 20', () => {
+    const batches = kernelSweeps.instances
+      .jobs([1024, 8192])
+      .map(({ parameters }) => [parameters.m, parameters.batch])
+    expect(batches).toEqual([...Array.from({ length: 20 }, (_, index) => [1024, index + 1]), [8192, 1]])
+  })
+  it('cover tiles, blocks, K and both forms of the maximum', () => {
+    const values = (name: string, parameter: string) =>
+      new Set(microbenchJobs(name).map(({ parameters }) => parameters[parameter]))
+    expect(values('shared-both', 'k')).toEqual(new Set([10, 5, 1]))
+    expect(values('reg-reg', 'max')).toEqual(new Set(['ternary', 'intrinsic']))
+    expect(values('reg-reg', 'gsi').size).toBeGreaterThan(5)
+    expect(values('shared-one', 'm')).toEqual(new Set([31, 32, 33]))
+  })
+  it.skipIf(!built)('the report wants all of them', () => {
+    const sweeps = new Set(reportJobs().map(({ sweep }) => sweep))
+    for (const name of [
+      ...Object.keys(kernelSweeps),
+      'reg-reg',
+      'shared-one',
+      'shared-both',
+      'fused',
+      'occupancy',
+    ]) {
+      expect(sweeps).toContain(name)
+    }
+  })
+})
+
+describe.skipIf(noGpu !== undefined)(noGpu ? `with a GPU (skipped: ${noGpu})` : 'with a GPU', () => {
+  it('a microbenchmark', async () => {
+    const args = [
+      'microbench',
+      'reg-reg',
+      '--x',
+      '8',
+      '--y',
+      '8',
+      '--bsi',
+      '16',
+      '--bsj',
+      '16',
+      '--n',
+      '2000',
+    ]
+    const point = await json(args)
+    expect(point.result.operationsPerIteration).toBe(2 * (64 + 8 + 8))
+    expect(point.machine.gpu.name).toMatch(/\w/)
+    const printed = await succeeds(args)
+    expect(printed).toMatch(/^operations +160 a thread and iteration/m)
+    expect(printed).toMatch(/^machine code +\S/m)
+    expect(await fails(['microbench', 'reg-reg', '--x', '3'])).toContain('compiled')
+  })
+
+  it('occupancy of a variant and of a microbenchmark', async () => {
+    const small = await json(['occupancy', 'reg-reg', '--x', '4', '--y', '4', '--bsi', '32', '--bsj', '32'])
+    expect(small).toMatchObject({ threadsPerBlock: 1024, x: 4 })
+    const { name } = variants().find(({ family }) => family === 'mpmml')!
+    expect(await succeeds(['occupancy', name])).toMatch(/^occupancy +[\d.]+ %$/m)
+  })
+
+  it('a sweep is kept in a file, added to and resumed', async () => {
+    const file = path('sweep.json')
+    await succeeds(['sweep', 'cases', '--sizes', '256', '--repetitions', '1', '-o', file])
+    const first = await readResults(file)
+    expect(first.points).toHaveLength(4)
+    expect(first.points.every(({ result }) => result !== undefined)).toBe(true)
+    await succeeds(['sweep', 'patterns', '--sizes', '256', '--repetitions', '1', '-o', file])
+    expect((await readResults(file)).points).toHaveLength(7)
+    await succeeds([
+      'sweep',
+      'cases',
+      '--sizes',
+      '256,512',
+      '--repetitions',
+      '1',
+      '--resume',
+      '-o',
+      file,
+      '--csv-output',
+      path('sweep.csv'),
+    ])
+    const last = await readResults(file)
+    expect(last.points).toHaveLength(11)
+    expect(last.points.slice(0, 4)).toEqual(first.points)
+    expect(readFileSync(path('sweep.csv'), 'utf8').trimEnd().split('\r\n')).toHaveLength(12)
+  })
+
+  it('results of another GPU, and other files, are left alone', async () => {
+    const file = path('other.json')
+    const other = await json(['sweep', 'cases', '--sizes', '64', '--repetitions', '1'])
+    other.machine.gpu.name = 'Another GPU'
+    writeFileSync(file, JSON.stringify(other))
+    expect(await fails(['sweep', 'cases', '--sizes', '64', '-o', file])).toContain('Another GPU')
+    writeFileSync(file, 'mine')
+    expect(await fails(['sweep', 'cases', '--sizes', '64', '-o', file])).toContain('[ERR_MPMML_FILE]')
+    expect(readFileSync(file, 'utf8')).toBe('mine')
+  })
+
+  it('an interrupt leaves what was measured', async () => {
+    const file = path('interrupted.json')
+    const { status, stderr } = await mpmml(['sweep', 'patterns', '-o', file], {
+      started: (child) => {
+        const waiting = setInterval(() => {
+          if (!readdirSync(path('.')).includes('interrupted.json')) return
+          clearInterval(waiting)
+          child.kill('SIGINT')
+        }, 20)
+      },
+    })
+    expect(stderr).toBe('mpmml: interrupted\n')
+    expect(status).toBe(130)
+    const { points } = await readResults(file)
+    expect(points.length).toBeGreaterThan(0)
+    expect(points.length).toBeLessThan(15)
+  })
+})

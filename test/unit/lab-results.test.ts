@@ -1,0 +1,138 @@
+/** Results files: written, read back, refused with a reason, and as CSV. The numbers here are made up. */
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import * as lab from '../../lib/lab.js'
+
+let folder: string
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'mpmml-lab-'))
+})
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+const path = (name: string) => join(folder, name)
+
+const machine: lab.Machine = {
+  gpu: { name: 'Synthetic, "GPU"', computeCapability: '9.0', maxClockMHz: 1000, memoryClockMHz: 500 },
+  driver: '13.0',
+  toolkit: '13.0.88',
+  architectures: ['sm_90'],
+  mpmml: '0.0.0',
+  commit: null,
+  compiler: 'none',
+  node: '20',
+  peak: null,
+}
+const spread = (median: number): lab.Spread => ({ median, q1: median - 1, q3: median + 1, count: 3 })
+const measured = '2020-01-01T00:00:00.000Z'
+const kernel = (m: number, median = 5): lab.KernelPoint => ({
+  kind: 'kernel',
+  sweep: 'cases',
+  name: 'variant',
+  parameters: { m, n: m, k: m, batch: 1, MEMSEL_A: 0 },
+  measured,
+  result: {
+    kernelMs: spread(median),
+    prepareMs: spread(2),
+    analysisMs: spread(2),
+    gops: spread(100),
+    path: 'direct',
+    operandSets: 3,
+    clockMHz: 1000,
+  },
+})
+const refused: lab.OccupancyPoint = {
+  kind: 'occupancy',
+  sweep: 'occupancy',
+  name: 'reg-reg',
+  parameters: { x: 4, y: 4 },
+  measured,
+  failure: 'too large,\nfor this',
+}
+
+function results(...points: lab.Point[]): lab.Results {
+  const made = lab.newResults(machine)
+  for (const point of points) lab.addPoint(made, point)
+  return made
+}
+
+describe('points', () => {
+  it('replace those that measure the same thing, whatever the order of parameters', () => {
+    const again = kernel(8, 7)
+    again.parameters = Object.fromEntries(Object.entries(again.parameters).reverse()) as never
+    const made = results(kernel(8), kernel(16), again)
+    expect(made.points).toHaveLength(2)
+    expect(made.points[0]).toBe(again)
+  })
+  it('differ by kind, sweep, name and parameters', () => {
+    const point = kernel(8)
+    const others = [
+      { ...point, kind: 'microbench' },
+      { ...point, sweep: 'tiles' },
+      { ...point, name: 'x' },
+      { ...point, parameters: {} },
+    ]
+    expect(new Set([point, ...others].map(lab.pointKey)).size).toBe(5)
+  })
+})
+
+describe('a results file', () => {
+  it.each([[results()], [results(kernel(8))], [results(kernel(8), refused, kernel(16))]])(
+    'comes back as it was',
+    async (made) => {
+      await lab.writeResults(path('r.json'), made)
+      expect(await lab.readResults(path('r.json'))).toEqual(made)
+      const text = readFileSync(path('r.json'), 'utf8')
+      expect(text.endsWith('}\n')).toBe(true)
+      // A point a line, so that files can be compared.
+      expect(text.split('\n').filter((line) => line.includes('"kind"'))).toHaveLength(made.points.length)
+    },
+  )
+
+  const whole = JSON.stringify(results(kernel(8)))
+  it.each<[string, string, RegExp]>([
+    ['no JSON', '{', /isn't JSON/],
+    ['other JSON', '[1]', /no "format"/],
+    ['a newer version', whole.replace('"version":1', '"version":2'), /version is 2/],
+    ['no machine', whole.replace('"machine"', '"m"'), /names no machine/],
+    ['no points', whole.replace('"points"', '"p"'), /no points/],
+    [
+      'a kind of point that is unknown',
+      whole.replace('"kind":"kernel"', '"kind":"x"'),
+      /point 0 is of kind 'x'/,
+    ],
+    ['a point without a name', whole.replace('"name":"variant"', '"x":1'), /point 0 has no name/],
+    ['a parameter that is a list', whole.replace('"m":8', '"m":[8]'), /point 0 has a parameter m/],
+    ['a point without a result', whole.replace('"result"', '"r"'), /point 0 has neither result nor failure/],
+    ['a result without times', whole.replace('"kernelMs"', '"ms"'), /point 0 has a result without kernelMs/],
+    ['a time that is no number', whole.replace('"median":5', '"median":"5"'), /without kernelMs/],
+  ])('with %s is refused', async (_, text, expected) => {
+    writeFileSync(path('wrong.json'), text)
+    const failure = await lab.readResults(path('wrong.json')).catch((error) => error)
+    expect(failure.code).toBe('ERR_MPMML_FILE')
+    expect(failure.message).toMatch(expected)
+    expect(failure.message).toContain(path('wrong.json'))
+  })
+
+  it('that is a folder or is missing is refused', async () => {
+    await expect(lab.readResults(folder)).rejects.toMatchObject({ code: 'ERR_MPMML_FILE' })
+    await expect(lab.readResults(path('none.json'))).rejects.toMatchObject({
+      code: 'ERR_MPMML_FILE',
+      message: expect.stringContaining('ENOENT'),
+    })
+  })
+})
+
+it('CSV has a line a point, quoted where it must be', () => {
+  const csv = lab.resultsCsv(results(kernel(8), refused))
+  const [head, first, ...rest] = csv.split('\r\n')
+  const columns = head!.split(',')
+  expect(columns.slice(0, 3)).toEqual(['sweep', 'kind', 'name'])
+  for (const name of ['m', 'kernelMs', 'kernelMs_q1', 'kernelMs_q3', 'gpu', 'driver', 'toolkit', 'commit']) {
+    expect(columns).toContain(name)
+  }
+  expect(first!.split(',')[columns.indexOf('kernelMs_q3')]).toBe('6')
+  expect(first).toContain('"Synthetic, ""GPU"""')
+  expect(rest.join('\r\n')).toContain('"too large,\nfor this"')
+  expect(csv.endsWith('\r\n')).toBe(true)
+})
