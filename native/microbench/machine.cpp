@@ -32,9 +32,13 @@ class Counts {
   std::map<std::string, double> counts_;
 };
 
+std::string packed_suffix(const Instance& instance) {
+  return instance.lanes == 1 ? "" : instance.is_signed ? ".S16x2" : ".U16x2";
+}
+
 /// sm_90, sm_100: an addition and a maximum are one VIADDMNMX, two maxima one VIMNMX3.
 std::map<std::string, double> with_fused(const Instance& instance, double updates) {
-  const std::string suffix = instance.lanes == 1 ? "" : instance.is_signed ? ".S16" : ".U16";
+  const std::string suffix = packed_suffix(instance);
   const double tile = double(instance.x) * instance.y;
   const bool apart = instance.form == Form::kAddMax || instance.form == Form::kMultiplyMax;
   Counts counts;
@@ -56,7 +60,7 @@ std::map<std::string, double> with_packed(const Instance& instance, double updat
   Counts counts;
   counts.add("IMAD", instance.multiplied);
   counts.add(instance.lanes == 1 ? "IADD3" : "VIADD", tile - instance.multiplied + updates);
-  counts.add("VIMNMX", tile + updates);
+  counts.add("VIMNMX" + packed_suffix(instance), tile + updates);
   return counts.take();
 }
 
