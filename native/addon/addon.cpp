@@ -1,6 +1,7 @@
 // The addon's exports. What they are called and take, lib/native.ts says for TypeScript.
 #include <napi.h>
 
+#include "addon/background.h"
 #include "addon/describe.h"
 #include "addon/failure.h"
 #include "addon/lab.h"
@@ -19,6 +20,7 @@ Napi::Array path_names(Napi::Env env) {
 }
 
 Napi::Object init(Napi::Env env, Napi::Object exports) {
+  open_background(env);
   exports.Set("semirings", semirings(env));
   exports.Set("variants", variants(env));
   exports.Set("paths", path_names(env));

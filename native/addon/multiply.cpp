@@ -1,26 +1,20 @@
 #include "addon/multiply.h"
 
+#include <atomic>
 #include <chrono>
-#include <optional>
 
+#include "addon/background.h"
 #include "addon/engine.h"
-#include "addon/failure.h"
 #include "addon/request.h"
 
 namespace mpmml::addon {
 namespace {
 
-/// Runs the product and writes its report; returns what went wrong.
-std::optional<Failure> run(const Call& call, double* report) {
+void multiply_and_report(const Call& call, double* report) {
   const auto start = std::chrono::steady_clock::now();
-  try {
-    const Result result = engine().execute(call.problem, call.request);
-    const std::chrono::duration<double, std::milli> total = std::chrono::steady_clock::now() - start;
-    write_report(report, result, engine().variants(), call.request.device, total.count());
-    return std::nullopt;
-  } catch (...) {
-    return current_failure();
-  }
+  const Result result = engine().execute(call.problem, call.request);
+  const std::chrono::duration<double, std::milli> total = std::chrono::steady_clock::now() - start;
+  write_report(report, result, engine().variants(), call.request.device, total.count());
 }
 
 Napi::Float64Array report_of(const Napi::CallbackInfo& info) {
@@ -32,58 +26,41 @@ Napi::Float64Array report_of(const Napi::CallbackInfo& info) {
   return value.As<Napi::Float64Array>();
 }
 
-class MultiplyWorker : public Napi::AsyncWorker {
+class MultiplyWork : public Work {
  public:
-  MultiplyWorker(const Napi::CallbackInfo& info, const Call& call)
-      : Napi::AsyncWorker(info.Env(), "mpmml:multiply"),
-        deferred_(Napi::Promise::Deferred::New(info.Env())),
-        call_(call),
-        report_(report_of(info).Data()) {
+  MultiplyWork(const Napi::CallbackInfo& info, const Call& call)
+      : Work(info.Env()), call_(call), report_(report_of(info).Data()) {
     if (!info[6].IsTypedArray() || info[6].As<Napi::TypedArray>().TypedArrayType() != napi_int32_array ||
         info[6].As<Napi::TypedArray>().ElementLength() < 1) {
       throw Napi::TypeError::New(info.Env(), "mpmml addon: malformed request: no cancellation flag");
     }
-    const int32_t* flag = info[6].As<Napi::Int32Array>().Data();
-    call_.problem.cancelled = reinterpret_cast<const std::atomic<int32_t>*>(flag);
+    cancelled_ = reinterpret_cast<std::atomic<int32_t>*>(info[6].As<Napi::Int32Array>().Data());
+    call_.problem.cancelled = cancelled_;
     // The arrays must live as long as the product.
     Napi::Array arguments = Napi::Array::New(info.Env(), info.Length());
     for (uint32_t index = 0; index < info.Length(); ++index) arguments.Set(index, info[index]);
     arguments_ = Napi::Persistent(arguments.As<Napi::Object>());
   }
 
-  Napi::Promise promise() const { return deferred_.Promise(); }
-
-  void Execute() override { failure_ = run(call_, report_); }
-
-  void OnOK() override {
-    if (failure_) {
-      deferred_.Reject(to_javascript(Env(), *failure_).Value());
-    } else {
-      deferred_.Resolve(Env().Undefined());
-    }
-  }
+  void run() override { multiply_and_report(call_, report_); }
+  void give_up() override { cancelled_->store(1, std::memory_order_relaxed); }
 
  private:
-  Napi::Promise::Deferred deferred_;
   Call call_;
   double* report_;
+  std::atomic<int32_t>* cancelled_;
   Napi::ObjectReference arguments_;
-  std::optional<Failure> failure_;
 };
 
 }  // namespace
 
 Napi::Value multiply(const Napi::CallbackInfo& info) {
-  auto* worker = new MultiplyWorker(info, read_call(info, engine().variants()));
-  const Napi::Promise promise = worker->promise();
-  worker->Queue();
-  return promise;
+  return run_in_background(info.Env(), std::make_unique<MultiplyWork>(info, read_call(info, engine().variants())));
 }
 
 Napi::Value multiply_sync(const Napi::CallbackInfo& info) {
   const Call call = read_call(info, engine().variants());
-  Napi::Float64Array report = report_of(info);
-  if (const auto failure = run(call, report.Data())) throw to_javascript(info.Env(), *failure);
+  multiply_and_report(call, report_of(info).Data());
   return info.Env().Undefined();
 }
 

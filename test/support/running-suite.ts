@@ -1,5 +1,6 @@
 /** How products run beside other work: off the event loop, at once, given up. The same for both backends. */
 import { getEventListeners } from 'node:events'
+import { stat } from 'node:fs/promises'
 import { describe, expect, it } from 'vitest'
 import { type MpmmOptions, matrix, mpmm, mpmmSync } from '../../lib/index.js'
 import { expectElements, expectError, thrown } from './expect.js'
@@ -38,6 +39,18 @@ export function runningSuite(slow: { size: number; options: MpmmOptions }): void
     results.forEach(({ c }, index) => {
       expectElements(c, oracle(tasks[index]!.a, tasks[index]!.b) as Dense)
     })
+  })
+
+  it("leaves Node's own threads free", async () => {
+    let done = 0
+    const controller = new AbortController()
+    const running = Array.from({ length: 8 }, () =>
+      mpmm(a, b, { ...options, signal: controller.signal }).finally(() => done++),
+    )
+    await stat('.')
+    expect(done).toBe(0)
+    controller.abort()
+    await Promise.allSettled(running)
   })
 
   describe('AbortSignal', () => {

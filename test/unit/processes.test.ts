@@ -12,9 +12,11 @@ const program = (body: string) => `
   import { matrix, mpmm, mpmmSync, explainBackend, variants } from ${JSON.stringify(library.href)}
   ${body}
 `
-const slow = `
+/** Starts products that take a second and more each. */
+const slow = (size = 1500, count = 1) => `
   const { name } = variants().find(({ family, semiring }) => family === 'naive' && semiring === 'max-plus')
-  const running = mpmm(matrix(700, 700), matrix(700, 700), { variant: name })
+  const start = () => mpmm(matrix(${size}, ${size}), matrix(${size}, ${size}), { variant: name })
+  const running = Promise.all(Array.from({ length: ${count} }, start))
 `
 
 function run(body: string, env: NodeJS.ProcessEnv = {}) {
@@ -47,20 +49,29 @@ function inWorker(body: string): Promise<unknown> {
 describe.skipIf(!built)(
   built ? 'processes and threads' : `processes and threads (skipped: no ${fileURLToPath(library)})`,
   () => {
-    it('ends with process.exit while a product runs', () => {
-      const { status, signal, stderr } = run(`${slow}; setTimeout(() => process.exit(7), 20)`)
+    it.each([1, 9])('ends with process.exit while products run: %i', (count) => {
+      const { status, signal, stdout, stderr } = run(
+        `${slow(1500, count)}; setTimeout(() => { console.log(Date.now()); process.exit(7) }, 100)`,
+      )
       expect({ status, signal, stderr }).toEqual({ status: 7, signal: null, stderr: '' })
+      expect(Date.now() - Number(stdout)).toBeLessThan(700)
     })
 
     it('ends by an exception while a product runs', () => {
-      const { status, signal, stderr } = run(`${slow}; setTimeout(() => { throw new Error('planned') }, 20)`)
+      const { status, signal, stderr } = run(
+        `${slow()}; setTimeout(() => { throw new Error('planned') }, 20)`,
+      )
       expect({ status, signal }).toEqual({ status: 1, signal: null })
       expect(stderr).toContain('planned')
     })
 
-    it('stays alive until a product is done', () => {
-      const { status, stdout } = run(`${slow}; running.then(({ c }) => console.log(c.data.length))`)
-      expect({ status, stdout }).toEqual({ status: 0, stdout: '490000' })
+    it('stays alive until the products are done, and no longer', () => {
+      const { status, stdout } = run(
+        `${slow(500, 6)}; running.then((all) => console.log(all.map(({ c }) => c.data.length), Date.now()))`,
+      )
+      expect(status).toBe(0)
+      expect(stdout).toContain('250000, 250000, 250000, 250000, 250000, 250000')
+      expect(Date.now() - Number(stdout.split(' ').at(-1))).toBeLessThan(700)
     })
 
     it('works in several worker threads at once', async () => {
@@ -78,17 +89,25 @@ describe.skipIf(!built)(
     })
 
     // In a process of its own, because a failure ends the process.
-    it('outlives a worker thread that is terminated while its product runs', () => {
+    it.each([1, 9])('outlives a worker thread that is terminated while its products run: %i', (count) => {
+      const body = JSON.stringify(encodeURIComponent(program(`${slow(1500, count)}; await running`)))
       const { status, signal, stdout, stderr } = run(`
         import { Worker } from 'node:worker_threads'
-        const worker = new Worker(new URL('data:text/javascript,' + ${JSON.stringify(encodeURIComponent(program(`${slow}; await running`)))}))
+        const worker = new Worker(new URL('data:text/javascript,' + ${body}))
         await new Promise((resolve) => worker.once('online', resolve))
         await new Promise((resolve) => setTimeout(resolve, 200))
+        const start = performance.now()
         await worker.terminate()
+        const prompt = performance.now() - start < 700
         await new Promise((resolve) => setTimeout(resolve, 500))
-        console.log((await mpmm(matrix(1, 1, [2]), matrix(1, 1, [3]))).c.data[0])
+        console.log(prompt, (await mpmm(matrix(1, 1, [2]), matrix(1, 1, [3]))).c.data[0])
       `)
-      expect({ status, signal, stdout, stderr }).toEqual({ status: 0, signal: null, stdout: '5', stderr: '' })
+      expect({ status, signal, stdout, stderr }).toEqual({
+        status: 0,
+        signal: null,
+        stdout: 'true 5',
+        stderr: '',
+      })
     })
 
     describe('MPMML_BACKEND', () => {

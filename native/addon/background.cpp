@@ -1,0 +1,207 @@
+#include "addon/background.h"
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <cstdlib>
+#include <deque>
+#include <mutex>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+#include "core/status.h"
+
+namespace mpmml::addon {
+
+/// The work of one environment.
+class Background {
+ public:
+  explicit Background(Napi::Env env);
+
+  Napi::Promise start(std::unique_ptr<Work> work);
+
+  /// Runs `work` and tells the JavaScript thread; called by the dispatcher's threads.
+  void carry_out(Work* work);
+
+ private:
+  static void settle_finished(Napi::Env env, Napi::Function, Background* background, void*);
+  using Signal = Napi::TypedThreadSafeFunction<Background, void, settle_finished>;
+
+  void close();
+
+  Signal signal_;
+  std::vector<std::unique_ptr<Work>> unsettled_;  ///< only touched on the JavaScript thread
+  std::mutex mutex_;
+  std::vector<Work*> finished_;  ///< guarded by mutex_
+};
+
+namespace {
+
+/// The threads of the process: as many as Node's pool has, made when there is work for them, asleep when there is none.
+class Dispatcher {
+ public:
+  static Dispatcher& instance() {
+    // Never destroyed: at the end of the process the threads are still there.
+    static Dispatcher* const dispatcher = new Dispatcher;
+    return *dispatcher;
+  }
+
+  void submit(Background* owner, Work* work) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (idle_ <= waiting_.size() && threads_ < kMostThreads) add_thread();
+    waiting_.push_back({owner, work});
+    arrived_.notify_one();
+  }
+
+  /// Gives up the work of an environment; returns when none of it runs.
+  void abandon(Background* owner) {
+    std::unique_lock<std::mutex> lock(mutex_);
+    give_up([owner](const Task& task) { return task.owner == owner; });
+    ended_.wait(lock, [&] {
+      return std::none_of(running_.begin(), running_.end(), [&](const Task& task) { return task.owner == owner; });
+    });
+  }
+
+ private:
+  struct Task {
+    Background* owner;
+    Work* work;
+  };
+
+  static constexpr size_t kMostThreads = 4;
+  /// A GPU that hangs must not keep the process from ending.
+  static constexpr std::chrono::seconds kPatience{5};
+
+  Dispatcher() {
+    // process.exit() ends no environment, and destroys what the work may be using: the CUDA runtime's state for one.
+    std::atexit([] { instance().abandon_all(); });
+  }
+
+  void abandon_all() {
+    std::unique_lock<std::mutex> lock(mutex_);
+    give_up([](const Task&) { return true; });
+    ended_.wait_for(lock, kPatience, [&] { return running_.empty(); });
+  }
+
+  template <class Predicate>
+  void give_up(Predicate concerned) {
+    waiting_.erase(std::remove_if(waiting_.begin(), waiting_.end(), concerned), waiting_.end());
+    for (const Task& task : running_) {
+      if (concerned(task)) task.work->give_up();
+    }
+  }
+
+  void add_thread() {
+    try {
+      std::thread([this] { serve(); }).detach();
+      ++threads_;
+      ++idle_;
+    } catch (const std::system_error& error) {
+      // A process at its limit of threads works with those it has.
+      if (threads_ > 0) return;
+      throw Error(ErrorCode::kOutOfMemory,
+                  std::string("the system refuses a thread to compute on: ") + error.what() + "; mpmmSync needs none");
+    }
+  }
+
+  [[noreturn]] void serve() {
+    std::unique_lock<std::mutex> lock(mutex_);
+    for (;;) {
+      arrived_.wait(lock, [&] { return !waiting_.empty(); });
+      const Task task = waiting_.front();
+      waiting_.pop_front();
+      running_.push_back(task);
+      --idle_;
+      lock.unlock();
+      task.owner->carry_out(task.work);
+      lock.lock();
+      ++idle_;
+      running_.erase(
+          std::find_if(running_.begin(), running_.end(), [&](const Task& other) { return other.work == task.work; }));
+      ended_.notify_all();
+    }
+  }
+
+  std::mutex mutex_;
+  std::condition_variable arrived_;
+  std::condition_variable ended_;
+  std::deque<Task> waiting_;
+  std::vector<Task> running_;
+  size_t threads_ = 0;
+  size_t idle_ = 0;
+};
+
+}  // namespace
+
+Background::Background(Napi::Env env) : signal_(Signal::New(env, "mpmml", 0, 1, this)) {
+  signal_.Unref(env);
+  // After the signal, because hooks run in the reverse order: no thread may use a signal that is closed.
+  env.AddCleanupHook([this] { close(); });
+}
+
+Napi::Promise Background::start(std::unique_ptr<Work> work) {
+  const Napi::Env env = work->deferred_.Env();
+  const Napi::Promise promise = work->deferred_.Promise();
+  unsettled_.push_back(std::move(work));
+  try {
+    Dispatcher::instance().submit(this, unsettled_.back().get());
+  } catch (...) {
+    unsettled_.pop_back();
+    throw;
+  }
+  if (unsettled_.size() == 1) signal_.Ref(env);
+  return promise;
+}
+
+void Background::carry_out(Work* work) {
+  try {
+    work->run();
+  } catch (...) {
+    work->failure_ = current_failure();
+  }
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    finished_.push_back(work);
+  }
+  signal_.NonBlockingCall();
+}
+
+void Background::settle_finished(Napi::Env env, Napi::Function, Background* background, void*) {
+  if (static_cast<napi_env>(env) == nullptr) return;  // The environment is ending, and close() has been called.
+  std::vector<Work*> finished;
+  {
+    std::lock_guard<std::mutex> lock(background->mutex_);
+    finished.swap(background->finished_);
+  }
+  auto& unsettled = background->unsettled_;
+  for (const Work* done : finished) {
+    const auto place =
+        std::find_if(unsettled.begin(), unsettled.end(), [&](const auto& it) { return it.get() == done; });
+    const std::unique_ptr<Work> work = std::move(*place);
+    unsettled.erase(place);
+    if (unsettled.empty()) background->signal_.Unref(env);
+    try {
+      if (work->failure_) {
+        work->deferred_.Reject(to_javascript(env, *work->failure_).Value());
+      } else {
+        work->deferred_.Resolve(work->result(env));
+      }
+    } catch (const Napi::Error&) {
+      // The environment has been terminated: nobody can be told.
+    }
+  }
+}
+
+void Background::close() {
+  Dispatcher::instance().abandon(this);
+  unsettled_.clear();
+}
+
+void open_background(Napi::Env env) { env.SetInstanceData(new Background(env)); }
+
+Napi::Promise run_in_background(Napi::Env env, std::unique_ptr<Work> work) {
+  return env.GetInstanceData<Background>()->start(std::move(work));
+}
+
+}  // namespace mpmml::addon
