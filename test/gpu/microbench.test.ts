@@ -8,31 +8,12 @@ import { withoutCuda } from '../support/machine.js'
 const reason = withoutCuda()
 const median = (values: number[]) => [...values].sort((x, y) => x - y)[values.length >> 1]!
 
-/** The loop of a kernel: its instructions by opcode. */
-function loopOf(sass: string): Map<string, number> {
-  const lines = [...sass.matchAll(/\/\*([0-9a-f]{4,5})\*\/\s+(?:@!?U?P\w+\s+)?([A-Z][\w.]*)([^;]*);/g)].map(
-    ([, address, opcode, operands]) => ({
-      address: Number.parseInt(address!, 16),
-      opcode: opcode!,
-      operands: operands!,
-    }),
-  )
-  let longest: typeof lines = []
-  for (const line of lines) {
-    const target = /^BRA/.test(line.opcode) && /0x([0-9a-f]+)\s*$/.exec(line.operands.trimEnd())
-    if (!target) continue
-    const from = Number.parseInt(target[1]!, 16)
-    const loop = lines.filter(({ address }) => address >= from && address <= line.address)
-    if (from < line.address && loop.length > longest.length) longest = loop
-  }
-  const counts = new Map<string, number>()
-  for (const { opcode } of longest) {
-    // A move that runs on the FMA pipe is no multiplication.
-    const whole = /^(V\w+\.[SU]16|IMAD\.MOV)/.test(opcode)
-    const name = whole ? opcode : opcode.split('.')[0]!
-    counts.set(name, (counts.get(name) ?? 0) + 1)
-  }
-  return counts
+const { functionsOf, loopOf } = (await import(
+  new URL('../../native/cuda/sass.mjs', import.meta.url).href
+)) as {
+  functionsOf: (dump: string) => object[]
+  /** A function's longest loop: its instructions by opcode. */
+  loopOf: (code: object) => Map<string, number>
 }
 
 /** How the C++ compiler writes the instances of Algorithm 1 and of the mixes, by name. */
@@ -102,7 +83,7 @@ describe.skipIf(reason !== undefined)(
       `$name $x × $y executes the instructions it reports${disassembler ? '' : ' (skipped: no cuobjdump on the PATH)'}`,
       async ({ name, x, y }) => {
         const { instructionsPerIteration: reported } = await addon.labMicrobench({ name, x, y, n: 100 })
-        const loop = loopOf(dump(name, x, y).stdout)
+        const loop = loopOf(functionsOf(dump(name, x, y).stdout)[0]!)
         const total = (counts: Iterable<number>) => [...counts].reduce((sum, count) => sum + count, 0)
         // The loop's body is some iterations; on top come its counter, and a few moves.
         const iterations = Math.floor(total(loop.values()) / total(Object.values(reported)))

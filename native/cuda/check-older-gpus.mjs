@@ -1,0 +1,245 @@
+// Checks what Maxwell, Pascal and Volta (sm_52, sm_61, sm_70) get, which CUDA 13 has dropped: fetches CUDA 12.4 from
+// Debian's non-free packages, builds the whole addon for them, and looks at the machine code of the variants that the
+// planner takes and of a microbenchmark. Run by hand on Debian, some ten minutes; nothing installed is touched.
+//
+//   node native/cuda/check-older-gpus.mjs [folder]
+//
+// The folder (by default mpmml-older-gpus in the system's folder for temporary files) keeps the toolkit and the build.
+// Prints a table; exit status 1 where something isn't as it should be.
+import { execFileSync, spawnSync } from 'node:child_process'
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { allRows } from '../variants/rows.mjs'
+import { countsOf, functionsOf, loopOf } from './sass.mjs'
+
+const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))))
+const folder = resolve(process.argv[2] ?? join(tmpdir(), 'mpmml-older-gpus'))
+const toolkit = join(folder, 'toolkit')
+const architectures = ['sm_52', 'sm_61', 'sm_70']
+
+const say = (text) => console.error(`check-older-gpus: ${text}`)
+const fail = (text) => {
+  say(text)
+  process.exit(1)
+}
+
+/** The Debian archive that this machine's apt uses, and the keyring it is signed by. */
+function debianArchive() {
+  const read = (path) => (existsSync(path) ? readFileSync(path, 'utf8') : '')
+  const parts = '/etc/apt/sources.list.d'
+  const names = existsSync(parts) ? readdirSync(parts) : []
+  const stanzas = names
+    .filter((name) => name.endsWith('.sources'))
+    .flatMap((name) => read(join(parts, name)).split(/\n\s*\n/))
+    .map((stanza) => ({
+      uri: /^URIs:\s*(\S+)/m.exec(stanza)?.[1],
+      keyring: /^Signed-By:\s*(\/\S+)/m.exec(stanza)?.[1],
+    }))
+  const lines = [
+    '/etc/apt/sources.list',
+    ...names.filter((name) => name.endsWith('.list')).map((name) => join(parts, name)),
+  ]
+    .flatMap((path) => read(path).split('\n'))
+    .map((line) => /^deb\s+(?:\[([^\]]*)\]\s+)?(\S+)/.exec(line))
+    .filter(Boolean)
+    .map(([, options, uri]) => ({ uri, keyring: /signed-by=(\S+)/.exec(options ?? '')?.[1] }))
+  const archive = [...stanzas, ...lines].find(({ uri }) => /\/debian\/?$/.test(uri ?? ''))
+  if (!archive) fail("apt's sources name no Debian archive: this script runs on Debian")
+  return { keyring: '/usr/share/keyrings/debian-archive-keyring.gpg', ...archive }
+}
+
+/** Downloads and unpacks what a toolkit needs, with an apt state of its own. */
+function fetchToolkit() {
+  say(`fetching CUDA 12.4 (about 1 GB) into ${folder}`)
+  const apt = join(folder, 'apt')
+  for (const part of ['lists/partial', 'cache/archives/partial', 'sources', 'state', 'packages']) {
+    mkdirSync(join(apt, part), { recursive: true })
+  }
+  const { uri, keyring } = debianArchive()
+  writeFileSync(
+    join(apt, 'sources', 'trixie.sources'),
+    `Types: deb\nURIs: ${uri}\nSuites: trixie\nComponents: main contrib non-free\nSigned-By: ${keyring}\n`,
+  )
+  writeFileSync(join(apt, 'state', 'status'), '')
+  const options = [
+    ['Dir::Etc::sourcelist', '/dev/null'],
+    ['Dir::Etc::sourceparts', join(apt, 'sources')],
+    ['Dir::State::Lists', join(apt, 'lists')],
+    ['Dir::State::status', join(apt, 'state', 'status')],
+    ['Dir::Cache', join(apt, 'cache')],
+    ['APT::Sandbox::User', 'root'],
+  ].map(([name, value]) => `-o${name}=${value}`)
+  const quiet = { stdio: ['ignore', 'ignore', 'inherit'] }
+  execFileSync('apt-get', [...options, '-qq', 'update'], quiet)
+  const packages = join(apt, 'packages')
+  execFileSync('apt-get', [...options, '-qq', 'download', 'nvidia-cuda-toolkit', 'nvidia-cuda-dev'], {
+    ...quiet,
+    cwd: packages,
+  })
+  const unpacked = join(apt, 'unpacked')
+  for (const name of readdirSync(packages))
+    execFileSync('dpkg', ['-x', join(packages, name), unpacked], quiet)
+
+  const usr = join(unpacked, 'usr')
+  const parts = [
+    ...['bin2c', 'cudafe++', 'fatbinary', 'nvlink', 'ptxas', 'cuobjdump', 'nvdisasm'].map((name) => [
+      join('bin', name),
+      join('bin', name),
+    ]),
+    ['lib/nvidia-cuda-toolkit/bin/nvcc', 'bin/nvcc'],
+    ['lib/nvidia-cuda-toolkit/bin/crt', 'bin/crt'],
+    ['lib/nvidia-cuda-toolkit/bin/cicc', 'nvvm/bin/cicc'],
+    ['lib/nvidia-cuda-toolkit/libdevice', 'nvvm/libdevice'],
+    ['include', 'include'],
+    ...['libcudart_static.a', 'libcudadevrt.a', 'libculibos.a'].map((name) => [
+      join('lib/x86_64-linux-gnu', name),
+      join('lib64', name),
+    ]),
+  ]
+  for (const [from, to] of parts)
+    cpSync(join(usr, from), join(toolkit, to), { recursive: true, dereference: false })
+  writeFileSync(
+    join(toolkit, 'bin', 'nvcc.profile'),
+    'TOP = $(_HERE_)/..\n' +
+      'NVVMIR_LIBRARY_DIR = $(TOP)/nvvm/libdevice\n' +
+      'PATH += $(TOP)/nvvm/bin:$(_HERE_):\n' +
+      'INCLUDES += "-I$(TOP)/include" $(_SPACE_)\n' +
+      'LIBRARIES =+ $(_SPACE_) "-L$(TOP)/lib64"\n',
+  )
+  // CMake wants to see the shared runtime too, whose file is in another package; the build links the static one.
+  symlinkSync('libcudart_static.a', join(toolkit, 'lib64', 'libcudart.so'))
+  rmSync(apt, { recursive: true })
+}
+
+function build() {
+  say(`building for ${architectures.join(', ')}`)
+  const { status } = spawnSync(process.execPath, [join(root, 'native', 'build.mjs')], {
+    stdio: ['ignore', 2, 2],
+    env: {
+      ...process.env,
+      CUDACXX: join(toolkit, 'bin', 'nvcc'),
+      CUDAHOSTCXX: process.env.CUDAHOSTCXX ?? 'g++-12',
+      MPMML_CUDA: 'ON',
+      MPMML_CUDA_ARCHS: architectures.map((name) => name.slice(3)).join(' '),
+      MPMML_BUILD_DIR: join(folder, 'build'),
+    },
+  })
+  if (status !== 0) fail('the build failed')
+}
+
+const objects = join(folder, 'build', 'CMakeFiles', 'mpmml_cuda.dir', 'generated', 'generated')
+
+const inspect = (options, file) =>
+  execFileSync(join(toolkit, 'bin', 'cuobjdump'), [...options, file], {
+    encoding: 'utf8',
+    maxBuffer: 1 << 28,
+  })
+
+const sum = (counts, ...names) => names.reduce((total, name) => total + (counts.get(name) ?? 0), 0)
+
+/** What a kernel of 32-bit sums is made of on an architecture: a name for reports, and counts of a step. */
+function stepInstructions(architecture, loop) {
+  if (architecture === 'sm_70') {
+    return {
+      additions: sum(loop, 'IMAD', 'IADD3'),
+      maxima: sum(loop, 'SEL'),
+      names: 'IMAD or IADD3, ISETP, SEL',
+    }
+  }
+  // A VMNMX is two maxima; IMNMX also stands for the values' encoding.
+  return {
+    additions: sum(loop, 'IADD'),
+    maxima: 2 * sum(loop, 'VMNMX') + sum(loop, 'IMNMX'),
+    names: sum(loop, 'VMNMX') > 0 ? 'IADD, VMNMX' : 'IADD, IMNMX',
+  }
+}
+
+/** Steps of a thread in the body of a kernel's main loop. */
+const stepsOf = ({ family, parameters: p }) =>
+  family.name === 'mpmml' ? p.X * p.Y * p.S : p.TM * p.TN * p.BK
+
+const problems = []
+const table = []
+
+function checkVariant(row, architecture) {
+  const file = join(objects, `${row.name}.cu.o`)
+  const main = functionsOf(inspect(['-sass', '-arch', architecture], file)).filter(({ name }) =>
+    name.includes(`${row.family.name}_kernel`),
+  )
+  const registers = [
+    ...inspect(['-res-usage', '-arch', architecture], file).matchAll(/Function (\S+):\s*\n\s*REG:(\d+)/g),
+  ]
+    .filter(([, name]) => name.includes(`${row.family.name}_kernel`))
+    .map(([, , count]) => Number(count))
+  const spills = main.some(({ instructions }) => sum(countsOf(instructions), 'LDL', 'STL') > 0)
+  const complain = (text) => problems.push(`${row.name} on ${architecture}: ${text}`)
+  if (main.length === 0) complain('no machine code')
+  // 16-bit lanes are emulated here, and 64-bit sums are many instructions: neither promises more than to run.
+  const promises = row.parameters.accumulator === 'int32'
+  if (spills && promises) complain('registers are spilled')
+  const entry = {
+    architecture,
+    name: row.name,
+    registers: Math.max(...registers),
+    spills: spills ? 'yes' : 'none',
+  }
+  if (promises && main.length > 0) {
+    const loop = loopOf(main[0])
+    const { additions, maxima, names } = stepInstructions(architecture, loop)
+    const wide = main[0].instructions.filter(({ opcode }) => /^LDS\.(U\.)?128/.test(opcode)).length
+    const steps = stepsOf(row)
+    if (maxima < steps) complain(`${maxima} maxima for ${steps} steps`)
+    if (additions < steps) complain(`${additions} additions for ${steps} steps`)
+    if (wide === 0) complain('no shared load of 128 bits')
+    const total = [...loop.values()].reduce((all, count) => all + count, 0)
+    Object.assign(entry, { step: names, perStep: (total / steps).toFixed(2), wide })
+  }
+  table.push(entry)
+}
+
+function checkMicrobenchmark(architecture) {
+  const code = functionsOf(
+    inspect(['-sass', '-arch', architecture], join(objects, 'microbench_reg_reg_8x8.cu.o')),
+  )
+  const iterations = 4
+  const operations = iterations * (8 * 8 + 8 + 8)
+  for (const { name, instructions } of code) {
+    const { additions, maxima } = stepInstructions(architecture, loopOf({ instructions }))
+    if (maxima !== operations || additions < operations || additions > operations + 2) {
+      problems.push(
+        `${name} on ${architecture}: ${additions} additions and ${maxima} maxima, not ${operations} each`,
+      )
+    }
+  }
+}
+
+if (!existsSync(join(toolkit, 'bin', 'nvcc.profile'))) fetchToolkit()
+build()
+for (const architecture of architectures) {
+  for (const row of allRows()) {
+    if (row.family.backend === 'cuda' && row.automatic) checkVariant(row, architecture)
+  }
+  checkMicrobenchmark(architecture)
+}
+console.log(
+  '| GPU | variant | registers | spills | instructions of a step | instructions a step, all | 128-bit shared loads |',
+)
+console.log('|---|---|---|---|---|---|---|')
+for (const row of table) {
+  console.log(
+    `| ${row.architecture} | ${row.name} | ${row.registers} | ${row.spills} | ${row.step ?? '—'} | ${row.perStep ?? '—'} | ${row.wide ?? '—'} |`,
+  )
+}
+for (const problem of problems) say(problem)
+process.exitCode = problems.length > 0 ? 1 : 0
