@@ -138,7 +138,13 @@ function build() {
   if (status !== 0) fail('the build failed')
 }
 
-const objects = join(folder, 'build', 'CMakeFiles', 'mpmml_cuda.dir', 'generated', 'generated')
+/** The object file of a generated source. */
+const objectOf = (name) =>
+  ['mpmml_cuda', 'mpmml_lab']
+    .map((layer) =>
+      join(folder, 'build', 'CMakeFiles', `${layer}.dir`, 'generated', 'generated', `${name}.cu.o`),
+    )
+    .find(existsSync)
 
 const inspect = (options, file) =>
   execFileSync(join(toolkit, 'bin', 'cuobjdump'), [...options, file], {
@@ -173,7 +179,7 @@ const problems = []
 const table = []
 
 function checkVariant(row, architecture) {
-  const file = join(objects, `${row.name}.cu.o`)
+  const file = objectOf(row.name)
   const main = functionsOf(inspect(['-sass', '-arch', architecture], file)).filter(({ name }) =>
     name.includes(`${row.family.name}_kernel`),
   )
@@ -182,17 +188,19 @@ function checkVariant(row, architecture) {
   ]
     .filter(([, name]) => name.includes(`${row.family.name}_kernel`))
     .map(([, , count]) => Number(count))
-  const spills = main.some(({ instructions }) => sum(countsOf(instructions), 'LDL', 'STL') > 0)
+  const spills = Math.max(0, ...main.map(({ instructions }) => sum(countsOf(instructions), 'LDL', 'STL')))
+  const spillsInLoop = Math.max(0, ...main.map((code) => sum(loopOf(code), 'LDL', 'STL')))
   const complain = (text) => problems.push(`${row.name} on ${architecture}: ${text}`)
   if (main.length === 0) complain('no machine code')
   // 16-bit lanes are emulated here, and 64-bit sums are many instructions: neither promises more than to run.
   const promises = row.parameters.accumulator === 'int32'
-  if (spills && promises) complain('registers are spilled')
+  if (spills > 0 && promises)
+    complain(`registers are spilled: ${spills} accesses, ${spillsInLoop} of them in the main loop`)
   const entry = {
     architecture,
     name: row.name,
     registers: Math.max(...registers),
-    spills: spills ? 'yes' : 'none',
+    spills: spills > 0 ? `${spills}, ${spillsInLoop} in the loop` : 'none',
   }
   if (promises && main.length > 0) {
     const loop = loopOf(main[0])
@@ -209,9 +217,7 @@ function checkVariant(row, architecture) {
 }
 
 function checkMicrobenchmark(architecture) {
-  const code = functionsOf(
-    inspect(['-sass', '-arch', architecture], join(objects, 'microbench_reg_reg_8x8.cu.o')),
-  )
+  const code = functionsOf(inspect(['-sass', '-arch', architecture], objectOf('microbench_reg_reg_8x8')))
   const iterations = 4
   const operations = iterations * (8 * 8 + 8 + 8)
   for (const { name, instructions } of code) {
