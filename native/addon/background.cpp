@@ -5,6 +5,7 @@
 #include <condition_variable>
 #include <cstdlib>
 #include <deque>
+#include <list>
 #include <mutex>
 #include <system_error>
 #include <thread>
@@ -21,8 +22,10 @@ class Background {
 
   Napi::Promise start(std::unique_ptr<Work> work);
 
-  /// Runs `work` and tells the JavaScript thread; called by the dispatcher's threads.
-  void carry_out(Work* work);
+  /// Runs `work`; called by the dispatcher's threads, as tell() is afterwards.
+  static void carry_out(Work* work);
+  /// Tells the JavaScript thread that `work` is done, which may destroy it at once.
+  void tell(Work* work);
 
  private:
   static void settle_finished(Napi::Env env, Napi::Function, Background* background, void*);
@@ -66,7 +69,7 @@ class Dispatcher {
  private:
   struct Task {
     Background* owner;
-    Work* work;
+    Work* work;  ///< null once it has been run, because its owner may destroy it then
   };
 
   static constexpr size_t kMostThreads = 4;
@@ -88,7 +91,7 @@ class Dispatcher {
   void give_up(Predicate concerned) {
     waiting_.erase(std::remove_if(waiting_.begin(), waiting_.end(), concerned), waiting_.end());
     for (const Task& task : running_) {
-      if (concerned(task)) task.work->give_up();
+      if (task.work && concerned(task)) task.work->give_up();
     }
   }
 
@@ -109,16 +112,19 @@ class Dispatcher {
     std::unique_lock<std::mutex> lock(mutex_);
     for (;;) {
       arrived_.wait(lock, [&] { return !waiting_.empty(); });
-      const Task task = waiting_.front();
+      const auto task = running_.insert(running_.end(), waiting_.front());
       waiting_.pop_front();
-      running_.push_back(task);
       --idle_;
       lock.unlock();
-      task.owner->carry_out(task.work);
+      Work* const work = task->work;
+      Background::carry_out(work);
+      lock.lock();
+      task->work = nullptr;
+      lock.unlock();
+      task->owner->tell(work);
       lock.lock();
       ++idle_;
-      running_.erase(
-          std::find_if(running_.begin(), running_.end(), [&](const Task& other) { return other.work == task.work; }));
+      running_.erase(task);
       ended_.notify_all();
     }
   }
@@ -127,7 +133,7 @@ class Dispatcher {
   std::condition_variable arrived_;
   std::condition_variable ended_;
   std::deque<Task> waiting_;
-  std::vector<Task> running_;
+  std::list<Task> running_;
   size_t threads_ = 0;
   size_t idle_ = 0;
 };
@@ -160,6 +166,9 @@ void Background::carry_out(Work* work) {
   } catch (...) {
     work->failure_ = current_failure();
   }
+}
+
+void Background::tell(Work* work) {
   {
     std::lock_guard<std::mutex> lock(mutex_);
     finished_.push_back(work);

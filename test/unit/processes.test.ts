@@ -83,6 +83,21 @@ describe.skipIf(!built)(
       expect(answers).toEqual([1, 2, 3, 4].map((value) => [value, value]))
     })
 
+    it('survives environments that end while the thread that computed is still telling so', () => {
+      const body = JSON.stringify(
+        encodeURIComponent(program('await mpmm(matrix(1, 1, [2]), matrix(1, 1, [3]))')),
+      )
+      const { status, signal, stdout } = run(`
+        import { Worker } from 'node:worker_threads'
+        const end = () => new Promise((resolve) => {
+          new Worker(new URL('data:text/javascript,' + ${body})).once('exit', resolve)
+        })
+        for (let round = 0; round < 20; round++) await Promise.all([end(), end(), end(), end()])
+        console.log('alive')
+      `)
+      expect({ status, signal, stdout }).toEqual({ status: 0, signal: null, stdout: 'alive' })
+    })
+
     it('works in a worker thread after another one ended', async () => {
       const body = `parentPort.postMessage(mpmmSync(matrix(50, 50), matrix(50, 50)).c.data[7])`
       for (let round = 0; round < 3; round++) expect(await inWorker(body)).toBe(0)
