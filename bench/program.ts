@@ -7,6 +7,7 @@ import { infoCommand } from './commands/info.js'
 import { microbenchCommand } from './commands/microbench.js'
 import { multiplyCommand } from './commands/multiply.js'
 import { occupancyCommand } from './commands/occupancy.js'
+import { reportCommand } from './commands/report.js'
 import { sweepCommand } from './commands/sweep.js'
 import { variantsCommand } from './commands/variants.js'
 import { oneLine } from './output.js'
@@ -32,6 +33,7 @@ export function createProgram(signal: AbortSignal): Command {
     microbenchCommand(signal),
     occupancyCommand(),
     sweepCommand(signal),
+    reportCommand(signal),
   ]) {
     program.addCommand(command.copyInheritedSettings(program))
   }

@@ -167,9 +167,18 @@ export function microbenchJobs(name: string): MicrobenchJob[] {
   return kinds.flatMap((kind) => [
     ...tiles.flatMap(([x, y]) => blocks.map(([bsi, bsj]) => job({ ...best, ...kind, x, y, bsi, bsj }))),
     job({ ...best, ...kind, max: 'ternary' }),
-    ...(shared ? [31, 33].map((m) => job({ ...best, ...kind, m })) : gridJobs(best).map(job)),
+    ...(shared ? strideJobs({ ...best, ...kind }) : gridJobs(best)).map(job),
   ])
 }
+
+/**
+ * Strides beside that of 32 words, which leads to bank conflicts: for the instance that reuses an element most, and for the
+ * one that does least, in the block whose warps span most rows.
+ */
+const strideJobs = (best: Parameters): Parameters[] =>
+  [{}, { x: 4, y: 4, bsi: 8, bsj: 8 }].flatMap((instance) =>
+    [31, 33].map((m) => ({ ...best, ...instance, m })),
+  )
 
 /** GS_i × GS_j from a few blocks to many times what any device holds at a time. */
 const gridJobs = (best: Parameters): Parameters[] =>

@@ -1,0 +1,84 @@
+/** mpmml report */
+import { basename, extname } from 'node:path'
+import { Command, Option } from 'commander'
+import { type Results, readResults, writeText } from '../../lib/lab.js'
+import { device, wholeNumbers } from '../arguments.js'
+import { runJobs } from '../lab/runner.js'
+import { defaultSizes, reportJobs } from '../lab/sweeps.js'
+import { labelled, print, printJson } from '../output.js'
+import { checkOutput } from '../output-file.js'
+
+interface Flags {
+  from?: string
+  output: string
+  results?: string
+  sizes: number[]
+  again?: true
+  device: number
+  json?: true
+}
+
+export function reportCommand(signal: AbortSignal): Command {
+  return new Command('report')
+    .description(
+      'make a page with every table and figure of the thesis; measures first, on a GPU, unless --from is given',
+    )
+    .option('--from <results.json>', 'show what this file has, and measure nothing')
+    .option('-o, --output <report.html>', 'the page', 'report.html')
+    .addOption(
+      new Option(
+        '--results <results.json>',
+        'keep what is measured in this file, and reuse what it has (the name of the page with .json by default)',
+      ).conflicts('from'),
+    )
+    .addOption(
+      new Option('--sizes <n,…>', 'sizes of the square matrices')
+        .argParser(wholeNumbers(1, 10 ** 6))
+        .default(defaultSizes)
+        .conflicts('from'),
+    )
+    .addOption(new Option('--again', 'measure what the file has once more').conflicts('from'))
+    .option('--device <index>', 'the CUDA device, from 0', device, 0)
+    .option('--json', 'print one JSON value')
+    .action(async ({ json, ...flags }: Flags) => {
+      await checkOutput(flags.output, flags.from === undefined ? [] : [flags.from])
+      const { results, source } = await resultsFor(flags, signal)
+      // The plotting library takes a while to load, and only this command needs it.
+      const { reportPage } = await import('../report/page.js')
+      const { page, claims } = reportPage(results)
+      await writeText(flags.output, page)
+      const judged = (verdict: string) => claims.filter((claim) => claim.verdict === verdict).length
+      await (json
+        ? printJson({ page: flags.output, results: source, gpu: results.machine.gpu.name, claims })
+        : print(
+            labelled([
+              ['page', flags.output],
+              ['results', `${source}: ${results.points.length} points`],
+              ['GPU', String(results.machine.gpu.name)],
+              [
+                'thesis',
+                `${claims.length} statements: this GPU agrees with ${judged('agrees')}, differs from ${judged('differs')}; ${judged('missing')} not measured`,
+              ],
+            ]),
+          ))
+    })
+}
+
+async function resultsFor(flags: Flags, signal: AbortSignal): Promise<{ results: Results; source: string }> {
+  if (flags.from !== undefined) return { results: await readResults(flags.from), source: flags.from }
+  const { output } = flags
+  const extension = extname(basename(output))
+  const source = flags.results ?? `${extension ? output.slice(0, -extension.length) : output}.json`
+  const { results } = await runJobs(
+    {
+      jobs: reportJobs(flags.sizes),
+      device: flags.device,
+      repetitions: null,
+      output: source,
+      csv: null,
+      again: flags.again === true,
+    },
+    signal,
+  )
+  return { results, source }
+}

@@ -1,0 +1,118 @@
+/** The report: one HTML page that loads nothing. */
+import type { Results } from '../../lib/lab.js'
+import { type Claim, claimsOf, type Verdict } from './claims.js'
+import { Data } from './data.js'
+import { headline, type Section, sections } from './figures.js'
+import { type Html, html, raw, tableOf } from './html.js'
+import { style } from './style.js'
+
+const verdicts: Record<Verdict, string> = { agrees: 'agrees', differs: 'differs', missing: 'not measured' }
+
+/** A section's name in links. */
+export const anchor = ({ exhibits, title }: Pick<Section, 'exhibits' | 'title'>) =>
+  (exhibits[0] ?? title)
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '-')
+    .replace(/^-|-$/g, '')
+
+/** "Figures A.1, A.2 and A.3" */
+function exhibitNames(exhibits: readonly string[]): string {
+  const [first, ...rest] = exhibits
+  if (first === undefined) return 'Beyond the thesis'
+  const [kind, number] = first.split(' ')
+  if (rest.length === 0) return first
+  const numbers = [number, ...rest.map((name) => name.split(' ')[1])]
+  return `${kind}s ${numbers.slice(0, -1).join(', ')} and ${numbers.at(-1)}`
+}
+
+function claimItem(claim: Claim): Html {
+  return html`<li class="claim ${claim.verdict}">
+<p><strong>The thesis:</strong> ${claim.statement} (${claim.where}).</p>
+<p><strong>This GPU</strong> <span class="verdict">${verdicts[claim.verdict]}</span>: ${claim.measured}.</p>
+${claim.why ? html`<p><strong>Why:</strong> ${claim.why}</p>` : undefined}
+<p class="rule">Counts as agreement: ${claim.rule}.</p>
+</li>
+`
+}
+
+function sectionOf(section: Section, claims: Claim[]): Html {
+  const bearing = claims.filter(({ id }) => section.claims.includes(id))
+  const names = section.exhibits.join('|')
+  return html`<section id="${anchor(section)}" data-exhibits="${names}">
+<h2><small>${exhibitNames(section.exhibits)}</small>${section.title}</h2>
+<p>${section.caption}</p>
+${section.body ?? html`<p class="none">Not measured. <code>${section.command}</code> measures it.</p>`}
+${bearing.length > 0 ? html`<ul class="claims">${bearing.map(claimItem)}</ul>` : undefined}
+</section>
+`
+}
+
+function overview(claims: Claim[]): Html {
+  const rows = claims.map((claim) => [
+    claim.statement,
+    html`<span class="${claim.verdict}"><span class="verdict">${verdicts[claim.verdict]}</span></span>`,
+    claim.measured,
+  ])
+  return html`<div class="overview">${tableOf(['The thesis', 'This GPU', 'Measured'], rows, 'The thesis’ statements on this GPU')}</div>`
+}
+
+/** The first and the last day of the measurements. */
+function days({ points }: Results): string {
+  const sorted = points.map(({ measured }) => measured.slice(0, 10)).sort()
+  const [first, last] = [sorted[0], sorted.at(-1)]
+  if (first === undefined) return 'nothing measured yet'
+  return first === last ? `measured on ${first}` : `measured from ${first} to ${last}`
+}
+
+/** The page, and what it says of the thesis' statements. */
+export function reportPage(results: Results): { page: string; claims: Claim[] } {
+  const data = new Data(results)
+  const claims = claimsOf(data)
+  const shown = sections(data)
+  const { machine } = results
+  const count = (verdict: Verdict) => claims.filter((claim) => claim.verdict === verdict).length
+  const best = headline(data)
+  const page = html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<meta name="color-scheme" content="light dark">
+<title>MPMML on ${machine.gpu.name}</title>
+<style>${raw(style)}</style>
+</head>
+<body>
+<header>
+<h1>Max-plus matrix products on ${machine.gpu.name}</h1>
+<p class="lead">${best ? html`The thesis’ kernels reach ${best}. ` : undefined}Of the ${claims.length} statements of the thesis,
+this GPU agrees with ${count('agrees')} and differs from ${count('differs')}; ${count('missing')} weren’t measured.</p>
+<p class="facts">${days(results)}; compute capability ${machine.gpu.computeCapability}, ${machine.gpu.multiprocessors}
+multiprocessors, at most ${machine.gpu.maxClockMHz} MHz; driver for CUDA ${machine.driver}, built with CUDA ${machine.toolkit} for
+${machine.architectures.join(' ')}; mpmml ${machine.mpmml}${machine.commit ? `, commit ${machine.commit.slice(0, 12)}${machine.commit.includes('+') ? ' with changes' : ''}` : ''}</p>
+</header>
+<main>
+<section id="statements">
+<h2>The thesis’ statements</h2>
+<p>P. P. Ghalsasi, “Max-Plus Matrix Multiplication Library for GPUs – MPMML”, Colorado State University, 2019, on a GeForce GTX
+980, GTX Titan X and GTX 1080 Ti. Each is judged by a rule that stands beside it below.</p>
+${overview(claims)}
+</section>
+<nav aria-label="Tables and figures"><h2>Tables and figures</h2>
+<ul>${shown.map((section) => html`<li><a href="#${anchor(section)}">${exhibitNames(section.exhibits)}: ${section.title}</a></li>\n`)}</ul></nav>
+${shown.map((section) => sectionOf(section, claims))}
+</main>
+<footer>
+<h2>How it was measured</h2>
+<p>Speeds are medians of repeated launches, in 10⁹ operations per second (GOPS; 1000 of them are a TOPS): an addition and a
+maximum are two operations, so a product has 2·M·N·K. Pale bars behind the marks reach from the first to the third quartile.
+Kernels are timed by CUDA events on operands that are made on the GPU; several sets of them are taken in turn, so that none is still in the
+cache. Values are random integers from −1000 to 1000. Each number’s clock, taken on the GPU itself, is in the tables.</p>
+<p>Machine code: opcodes of the instructions that do the counted operations, as they were found by disassembling. “Of the pipes” compares
+with what the arithmetic units allow for these instructions, by NVIDIA’s table of throughputs.</p>
+</footer>
+</body>
+</html>
+`
+  return { page: page.text, claims }
+}

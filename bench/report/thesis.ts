@@ -1,0 +1,75 @@
+/**
+ * What the thesis states: P. P. Ghalsasi, "Max-Plus Matrix Multiplication Library for GPUs – MPMML", Colorado State
+ * University, 2019. Its plots are pictures without numbers, so only what its text and tables say is here.
+ */
+
+/** Speeds for large matrices on its three GPUs (abstract, chapter 5), GOPS. */
+export const largeMatrices = { least: 3065, most: 3631 }
+
+/** Speeds for 20 products of 1K × 1K (section 4.4), GOPS. */
+export const instances = { maxwell: { least: 2175, most: 2798 }, pascal: 3090 }
+
+/** Table 1.1. */
+export const globalMemory: [gpu: string, size: string][] = [
+  ['GeForce GTX 980 (GM204)', '4043 MBytes'],
+  ['GeForce GTX Titan X (GM204)', '12212 MBytes'],
+  ['GeForce GTX 1080 Ti (GP104)', '11178 MBytes'],
+]
+
+/** Table 1.2: a row's name, its values for the three GPUs, and which of `info()`'s rows says the same. */
+export const specifications: [name: string, values: [string, string, string], key: string | null][] = [
+  ['Compute capability', ['5.2', '5.2', '6.1'], 'computeCapability'],
+  ['SM version', ['sm_52', 'sm_52', 'sm_61'], 'smVersion'],
+  ['SMs', ['16', '24', '28'], 'multiprocessors'],
+  ['CUDA cores/SM', ['128', '128', '128'], null],
+  ['GPU max clock rate', ['1216 MHz', '1076 MHz', '1582 MHz'], 'maxClockMHz'],
+  ['Threads/warp', ['32', '32', '32'], 'threadsPerWarp'],
+  ['Warps/multiprocessor', ['64', '64', '64'], 'warpsPerMultiprocessor'],
+  ['Threads/multiprocessor', ['2048', '2048', '2048'], 'threadsPerMultiprocessor'],
+  ['Thread blocks/multiprocessor', ['32', '32', '32'], 'blocksPerMultiprocessor'],
+  ['Shared memory/multiprocessor (bytes)', ['98304', '98304', '98304'], 'sharedMemoryPerMultiprocessorBytes'],
+  ['Max shared memory/block (bytes)', ['49152', '49152', '49152'], 'sharedMemoryPerBlockBytes'],
+  [
+    'Register file/multiprocessor (32-bit registers)',
+    ['65536', '65536', '65536'],
+    'registersPerMultiprocessor',
+  ],
+  ['Max registers/block', ['65536', '65536', '65536'], 'registersPerBlock'],
+  ['Register allocation unit size', ['256', '256', '256'], null],
+  ['Register allocation granularity', ['warp', 'warp', 'warp'], null],
+  ['Max registers/thread', ['255', '255', '255'], null],
+  ['Shared memory allocation unit size', ['256', '256', '256'], null],
+  ['Warp allocation granularity', ['4', '4', '4'], null],
+  ['Max thread block size', ['1024', '1024', '1024'], 'maxThreadsPerBlock'],
+]
+
+/** Table 2.1, for blocks of 1024 threads on a GTX 980. */
+export const occupancy = [
+  { x: 4, y: 4, registers: 32, threads: 2048, warps: 64, blocks: 2, percent: 100 },
+  { x: 4, y: 6, registers: 40, threads: 1024, warps: 32, blocks: 1, percent: 50 },
+] as const
+
+/** Every table and figure of its chapters 1 (specifications), 2 and 4 and appendix A that shows a measurement. */
+export const exhibits = [
+  'Table 1.1',
+  'Table 1.2',
+  'Table 2.1',
+  'Figure 2.1',
+  'Figure 4.1',
+  'Figure 4.2',
+  'Figure 4.3',
+  'Figure 4.4',
+  'Figure 4.5',
+  'Figure 4.6',
+  'Figure A.1',
+  'Figure A.2',
+  'Figure A.3',
+  'Figure A.4',
+  'Figure A.5',
+  'Figure A.6',
+  'Figure A.7',
+  'Figure A.8',
+  'Figure A.9',
+] as const
+
+export type Exhibit = (typeof exhibits)[number]

@@ -1,0 +1,256 @@
+/** mpmml report: the page from a result file of an H200, from parts of it, and in a browser. */
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type Claim, claimsOf } from '../../bench/report/claims.js'
+import { Data } from '../../bench/report/data.js'
+import { reportPage } from '../../bench/report/page.js'
+import { exhibits } from '../../bench/report/thesis.js'
+import { type KernelPoint, newResults, type Results, readResults, writeResults } from '../../lib/lab.js'
+import { chromium, type Page, startBrowser } from '../support/browser.js'
+import { withoutCuda } from '../support/machine.js'
+import { fails, json, root, succeeds, useFolder } from './support.js'
+
+/** What `mpmml report` measured on one NVIDIA H200. */
+const h200 = join(root, 'test', 'cli', 'fixtures', 'h200.json')
+
+const path = useFolder()
+
+describe('report --from', () => {
+  it('makes a page with every table and figure of the thesis', async () => {
+    const printed = await succeeds(['report', '--from', h200, '-o', path('report.html')])
+    expect(printed).toMatch(/^GPU +NVIDIA H200$/m)
+    expect(printed).toMatch(/^thesis +13 statements: .* 0 not measured$/m)
+    const page = readFileSync(path('report.html'), 'utf8')
+    const shown = [...page.matchAll(/data-exhibits="([^"]*)"/g)].flatMap(([, names]) => names!.split('|'))
+    expect(shown.filter((name) => name !== '').sort()).toEqual([...exhibits].sort())
+    expect(page).not.toContain('Not measured')
+    // It says what it was measured on.
+    for (const text of ['NVIDIA H200', 'compute capability 9.0', 'driver for CUDA'])
+      expect(page).toContain(text)
+  })
+
+  it('loads nothing and runs nothing', async () => {
+    const { page } = reportPage(await readResults(h200))
+    expect(page).not.toMatch(/<(script|link|img|iframe|object|embed)\b|@import|url\(|\b(src|xlink:href)=/)
+    const links = [...page.matchAll(/href="([^"]*)"/g)].map(([, target]) => target!)
+    expect(links.filter((target) => !target.startsWith('#'))).toEqual([])
+    for (const target of links) expect(page).toContain(`id="${target.slice(1)}"`)
+    expect(page).toContain("default-src 'none'")
+  })
+
+  it('prints its claims as JSON', async () => {
+    const { gpu, claims } = await json(['report', '--from', h200, '-o', path('json.html')])
+    expect(gpu).toBe('NVIDIA H200')
+    expect(claims).toHaveLength(13)
+    for (const claim of claims) expect(['agrees', 'differs']).toContain(claim.verdict)
+  })
+
+  it('shows what is missing as missing', async () => {
+    const results = await readResults(h200)
+    const some = { ...results, points: results.points.filter(({ sweep }) => sweep === 'patterns') }
+    const { page, claims } = reportPage(some)
+    expect(page).toContain('npx mpmml sweep cases')
+    expect(page.match(/Not measured/g)!.length).toBeGreaterThan(8)
+    expect(claims.find(({ id }) => id === 'patterns')!.verdict).not.toBe('missing')
+    expect(claims.filter(({ verdict }) => verdict === 'missing').map(({ id }) => id)).toContain('cases')
+    const none = reportPage({ ...results, points: [] })
+    expect(none.claims.every(({ verdict }) => verdict === 'missing')).toBe(true)
+    expect(none.page).toContain('nothing measured yet')
+  })
+
+  it('escapes what a file says', async () => {
+    const results = await readResults(h200)
+    const evil = '<script>alert("1")</script>'
+    results.machine.gpu = { ...results.machine.gpu, name: evil }
+    results.machine.toolkit = evil
+    const { page } = reportPage(results)
+    expect(page).not.toContain('<script')
+    expect(page).toContain('&#60;script&#62;')
+  })
+
+  it('refuses what is no results file, and leaves the page that was there', async () => {
+    writeFileSync(path('old.html'), 'old')
+    writeFileSync(path('wrong.json'), '{}')
+    expect(await fails(['report', '--from', path('wrong.json'), '-o', path('old.html')])).toContain(
+      '[ERR_MPMML_FILE]',
+    )
+    expect(await fails(['report', '--from', path('none.json'), '-o', path('old.html')])).toContain('ENOENT')
+    expect(await fails(['report', '--from', h200, '-o', h200])).toContain('same file')
+    expect(readFileSync(path('old.html'), 'utf8')).toBe('old')
+  })
+
+  it('is wrong usage together with what measures', async () => {
+    expect(await fails(['report', '--from', h200, '--again'], 2)).toContain('--again')
+    expect(await fails(['report', '--from', h200, '--sizes', '64'], 2)).toContain('--sizes')
+  })
+})
+
+it.skipIf(withoutCuda() === undefined)(
+  'without a GPU and without --from it says so in one line',
+  async () => {
+    expect(await fails(['report', '-o', path('never.html')])).toContain('needs a GPU')
+  },
+)
+
+/** The verdicts on made-up numbers. */
+describe('claims', () => {
+  let machine: Results['machine']
+  beforeAll(async () => {
+    machine = (await readResults(h200)).machine
+  })
+  const point = (sweep: string, gops: number, parameters: KernelPoint['parameters']): KernelPoint => {
+    const spread = (median: number) => ({ median, q1: median, q3: median, count: 1 })
+    return {
+      kind: 'kernel',
+      sweep,
+      name: 'made-up',
+      parameters: {
+        X: 8,
+        Y: 8,
+        Sub_X: 4,
+        Sub_Y: 4,
+        Transpose: 0,
+        batch: 1,
+        MEMSEL_A: 0,
+        MEMSEL_B: 0,
+        ...parameters,
+      },
+      measured: '2020-01-01T00:00:00.000Z',
+      result: {
+        kernelMs: spread(1e6 / gops),
+        prepareMs: spread(0),
+        analysisMs: spread(0),
+        gops: spread(gops),
+        path: 'direct',
+        operandSets: 1,
+        clockMHz: 1000,
+      },
+    }
+  }
+  const claim = (id: string, points: KernelPoint[]): Claim =>
+    claimsOf(new Data({ ...newResults(machine), points })).find((claim) => claim.id === id)!
+  const cases = (speeds: number[]) =>
+    speeds.map((gops, index) => point('cases', gops, { m: 8192, MEMSEL_A: index >> 1, MEMSEL_B: index & 1 }))
+
+  it.each<[number[], string, string]>([
+    [[3000, 1000, 900, 500], 'agrees', 'agrees'],
+    [[3000, 2500, 900, 500], 'differs', 'agrees'],
+    [[3000, 1000, 400, 500], 'agrees', 'differs'],
+    [[500, 3000, 1000, 900], 'differs', 'differs'],
+    [[3000, 1000, 900], 'missing', 'missing'],
+  ])('cases 00, 01, 10 and 11 at %j', (speeds, far, least) => {
+    expect(claim('cases', cases(speeds)).verdict).toBe(far)
+    expect(claim('case11', cases(speeds)).verdict).toBe(least)
+  })
+
+  it.each([
+    [3100, 'agrees'],
+    [3000, 'differs'],
+  ])('large matrices at %i GOPS', (gops, verdict) => {
+    expect(claim('large', [point('cases', gops, { m: 8192 })]).verdict).toBe(verdict)
+    // Small ones don't count.
+    expect(claim('large', [point('cases', gops, { m: 1024 })]).verdict).toBe('missing')
+  })
+
+  it.each([
+    [2790, 'agrees'],
+    [2600, 'differs'],
+  ])('the slowest pattern at %i of 3000', (gops, verdict) => {
+    const points = [3000, 2900, gops].map((speed, index) =>
+      point('patterns', speed, { m: 4096, Sub_X: [8, 4, 1][index]! }),
+    )
+    expect(claim('patterns', points).verdict).toBe(verdict)
+  })
+
+  it.each([
+    [2200, 'agrees'],
+    [1500, 'differs'],
+  ])('20 instances at %i beside one product at 3000', (gops, verdict) => {
+    const points = [point('instances', gops, { m: 1024, batch: 20 }), point('instances', 3000, { m: 8192 })]
+    expect(claim('instances', points).verdict).toBe(verdict)
+  })
+
+  it.each([
+    [2000, 'agrees'],
+    [2990, 'differs'],
+  ])('A transposed at %i of 3000', (gops, verdict) => {
+    const points = [
+      point('transpose', 3000, { m: 10240 }),
+      point('transpose', gops, { m: 10240, Transpose: 1 }),
+    ]
+    expect(claim('transpose', points).verdict).toBe(verdict)
+  })
+
+  it('of the H200 are what its numbers say', async () => {
+    const found = claimsOf(new Data(await readResults(h200)))
+    const verdict = (id: string) => found.find((claim) => claim.id === id)!.verdict
+    for (const id of ['large', 'cases', 'patterns', 'instances', 'ordering', 'both']) {
+      expect([id, verdict(id)]).toEqual([id, 'agrees'])
+    }
+    for (const id of ['one', 'transpose', 'banks']) expect([id, verdict(id)]).toEqual([id, 'differs'])
+  })
+})
+
+describe.skipIf(!chromium)(
+  chromium ? 'in a browser' : 'in a browser (skipped: no Chromium is installed)',
+  () => {
+    let page: Page
+    beforeAll(async () => {
+      await succeeds(['report', '--from', h200, '-o', path('browser.html')])
+      const results = await readResults(h200)
+      await writeResults(path('partial.json'), { ...results, points: results.points.slice(0, 40) })
+      await succeeds(['report', '--from', path('partial.json'), '-o', path('partial.html')])
+      page = await startBrowser()
+    })
+    afterAll(() => page?.close())
+
+    const views = [390, 1200].flatMap((width) =>
+      (['light', 'dark'] as const).map((scheme) => [width, scheme] as const),
+    )
+
+    it.each(views)(
+      '%i pixels wide, %s: every figure, nothing beyond the edge, no error, no request',
+      async (width, scheme) => {
+        for (const name of ['browser.html', 'partial.html']) {
+          const url = pathToFileURL(path(name)).href
+          await page.open(url, width, scheme)
+          expect(page.problems).toEqual([])
+          expect(page.requests).toEqual([url])
+          expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width)
+        }
+        await page.open(pathToFileURL(path('browser.html')).href, width, scheme)
+        // Each figure is drawn once at this width, with marks in it, and has a name for those who don't see it.
+        const figures = await page.evaluate<{ label: string; marks: number; width: number }[]>(`
+      [...document.querySelectorAll('figure')].map((figure) => {
+        const [shown, ...others] = [...figure.querySelectorAll('[role=img]')].filter((e) => e.getClientRects().length > 0)
+        if (others.length > 0) throw new Error('drawn twice')
+        return {
+          label: shown.getAttribute('aria-label'),
+          marks: shown.querySelectorAll('svg rect, svg [aria-label=dot] path, svg [aria-label=dot] circle').length,
+          width: shown.firstElementChild.getBoundingClientRect().width,
+        }
+      })`)
+        expect(figures).toHaveLength(12)
+        for (const figure of figures) {
+          expect(figure.label).toMatch(/\. The numbers are in the table below\.$/)
+          expect(figure.marks).toBeGreaterThan(4)
+          expect(figure.width).toBeGreaterThan(300)
+          expect(figure.width).toBeLessThanOrEqual(width)
+        }
+        // The text stands out from the page in either scheme.
+        const [text, background] = await page.evaluate<string[]>(
+          '[getComputedStyle(document.body).color, getComputedStyle(document.body).backgroundColor]',
+        )
+        const light = (color: string) =>
+          color
+            .match(/\d+/g)!
+            .slice(0, 3)
+            .reduce((sum, part) => sum + Number(part), 0)
+        expect(Math.abs(light(text!) - light(background!))).toBeGreaterThan(500)
+        expect(light(background!) > 382).toBe(scheme === 'light')
+      },
+    )
+  },
+)

@@ -1,0 +1,116 @@
+/** A page in headless Chromium, where there is one: spoken to through its debugging pipe, without any package. */
+import { spawn, spawnSync } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Readable, Writable } from 'node:stream'
+
+const names = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable', 'chrome']
+
+/** The browser's name; undefined where none is installed. */
+export const chromium = names.find((name) => spawnSync(name, ['--version'], { stdio: 'ignore' }).status === 0)
+
+export interface Page {
+  /** Opens a page at a width, in a colour scheme, and waits until it is there. */
+  open(url: string, width: number, scheme: 'light' | 'dark'): Promise<void>
+  /** What an expression is in the page. */
+  evaluate<T>(expression: string): Promise<T>
+  /** What was requested, and every error and warning that was reported, since the page was opened. */
+  requests: string[]
+  problems: string[]
+  close(): Promise<void>
+}
+
+interface Message {
+  id?: number
+  method?: string
+  params?: Record<string, unknown>
+  result?: Record<string, unknown>
+  error?: { message: string }
+}
+
+export async function startBrowser(): Promise<Page> {
+  const profile = mkdtempSync(join(tmpdir(), 'mpmml-chromium-'))
+  const child = spawn(
+    chromium!,
+    [
+      '--headless=new',
+      '--no-sandbox',
+      '--disable-gpu',
+      '--disable-dev-shm-usage',
+      `--user-data-dir=${profile}`,
+      '--remote-debugging-pipe',
+    ],
+    { stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'] },
+  )
+  const input = child.stdio[3] as Writable
+  const waiting = new Map<number, (message: Message) => void>()
+  const requests: string[] = []
+  const problems: string[] = []
+  let loaded = () => {}
+  const handle = (message: Message) => {
+    if (message.id !== undefined) waiting.get(message.id)?.(message)
+    const params = message.params as {
+      request?: { url: string }
+      entry?: { text: string }
+      exceptionDetails?: object
+    }
+    if (message.method === 'Page.loadEventFired') loaded()
+    if (message.method === 'Network.requestWillBeSent') requests.push(params.request!.url)
+    if (message.method === 'Log.entryAdded') problems.push(params.entry!.text)
+    if (message.method === 'Runtime.exceptionThrown') problems.push(JSON.stringify(params.exceptionDetails))
+    if (message.method === 'Runtime.consoleAPICalled') problems.push(JSON.stringify(message.params))
+  }
+  let rest = ''
+  ;(child.stdio[4] as Readable).setEncoding('utf8').on('data', (chunk: string) => {
+    const parts = (rest + chunk).split('\0')
+    rest = parts.pop()!
+    for (const part of parts) handle(JSON.parse(part))
+  })
+  let last = 0
+  let session: string | undefined
+  const send = (method: string, params: object = {}) =>
+    new Promise<Record<string, unknown>>((resolve, reject) => {
+      const id = ++last
+      waiting.set(id, ({ result, error }) =>
+        error ? reject(new Error(`${method}: ${error.message}`)) : resolve(result!),
+      )
+      input.write(`${JSON.stringify({ id, method, params, sessionId: session })}\0`)
+    })
+  const { targetId } = await send('Target.createTarget', { url: 'about:blank' })
+  session = (await send('Target.attachToTarget', { targetId, flatten: true })).sessionId as string
+  for (const domain of ['Page', 'Network', 'Log', 'Runtime']) await send(`${domain}.enable`)
+  return {
+    requests,
+    problems,
+    async open(url, width, scheme) {
+      requests.length = 0
+      problems.length = 0
+      await send('Emulation.setEmulatedMedia', {
+        features: [{ name: 'prefers-color-scheme', value: scheme }],
+      })
+      await send('Emulation.setDeviceMetricsOverride', {
+        width,
+        height: 800,
+        deviceScaleFactor: 1,
+        mobile: false,
+      })
+      const done = new Promise<void>((resolve) => {
+        loaded = resolve
+      })
+      await send('Page.navigate', { url })
+      await done
+    },
+    async evaluate<T>(expression: string): Promise<T> {
+      const { result, exceptionDetails } = await send('Runtime.evaluate', { expression, returnByValue: true })
+      if (exceptionDetails) throw new Error(JSON.stringify(exceptionDetails))
+      return (result as { value: T }).value
+    },
+    async close() {
+      const closed = new Promise((resolve) => child.once('close', resolve))
+      await send('Browser.close').catch(() => child.kill())
+      await closed
+      rmSync(profile, { recursive: true, force: true })
+    },
+  }
+}
