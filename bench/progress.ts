@@ -17,6 +17,9 @@ export function startProgress(total: number): Progress {
     stream: process.stderr,
     format: '{bar} {percentage} %, {eta_formatted} left: {what}',
     barsize: 24,
+    // The estimate follows the pace of the last hundred steps; before the first there is none.
+    etaBuffer: 100,
+    formatTime: (seconds) => (Number.isFinite(Number(seconds)) ? timeText(Number(seconds)) : '?'),
     barCompleteChar: '█',
     barIncompleteChar: '░',
     clearOnComplete: true,
@@ -29,4 +32,10 @@ export function startProgress(total: number): Progress {
     show: (what, done) => bar.update(Math.min(done, total), { what }),
     end: () => bar.stop(),
   }
+}
+
+/** 12 s, 3 min 20 s */
+function timeText(seconds: number): string {
+  const whole = Math.max(0, Math.round(seconds))
+  return whole < 60 ? `${whole} s` : `${Math.floor(whole / 60)} min ${whole % 60} s`
 }
