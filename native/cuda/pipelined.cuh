@@ -46,8 +46,16 @@ struct Pipelined {
   static_assert(BM * BN * (kSlices / 2) * 4 <= kSharedBytes, "combining the slices reuses the stages");
   static_assert((kSlices & (kSlices - 1)) == 0, "slices combine pairwise");
 
-  /// Registers for 16 warps a multiprocessor: 65 536 / 512 = 128 a thread.
-  static constexpr int kBlocks = kThreads >= 512 ? 1 : 512 / kThreads;
+  /// Registers for 16 warps a multiprocessor: 65 536 / 512 = 128 a thread. GPUs without asynchronous copies, where a tile
+  /// waits in registers, have 12 warps with 168, or the kernel spills (seen for sm_52 to sm_70).
+  static constexpr int blocks_per_multiprocessor() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+    constexpr int kResidentThreads = 384;
+#else
+    constexpr int kResidentThreads = 512;
+#endif
+    return kThreads >= kResidentThreads ? 1 : kResidentThreads / kThreads;
+  }
 
   template <class Arithmetic>
   static PackedProblem layout(const Launch& launch) {
@@ -237,7 +245,7 @@ __device__ __forceinline__ void locate_tile(int64_t tiles_m, int64_t tiles_n, in
 }
 
 template <class Config, class Arithmetic>
-__global__ void __launch_bounds__(Config::kThreads, Config::kBlocks)
+__global__ void __launch_bounds__(Config::kThreads, Config::blocks_per_multiprocessor())
     pipelined_kernel(Launch problem, PackedProblem packed, Arithmetic arithmetic) {
   using W = Words<Arithmetic>;
   using Element = typename Arithmetic::Element;
