@@ -114,7 +114,7 @@ export async function readResults(path: string | URL): Promise<Results> {
   if (value.version !== VERSION) {
     throw wrong(`its version is ${show(value.version)}, and this mpmml reads version ${VERSION}`)
   }
-  if (!isRecord(value.machine) || !isRecord(value.machine.gpu)) throw wrong('it names no machine')
+  if (!isMachine(value.machine)) throw wrong('it names no machine, or not all of it')
   if (!Array.isArray(value.points)) throw wrong('it has no points')
   for (const [index, point] of value.points.entries()) {
     const problem = problemOf(point)
@@ -125,6 +125,19 @@ export async function readResults(path: string | URL): Promise<Results> {
 
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** What of a machine anything is made of. */
+function isMachine(value: unknown): boolean {
+  return (
+    isRecord(value) &&
+    isRecord(value.gpu) &&
+    typeof value.gpu.name === 'string' &&
+    ['driver', 'toolkit', 'mpmml'].every((name) => typeof value[name] === 'string') &&
+    Array.isArray(value.architectures) &&
+    (value.commit === null || typeof value.commit === 'string') &&
+    (value.peak === null || (isRecord(value.peak) && Number.isFinite(value.peak.cores)))
+  )
+}
 
 const isSpread = (value: unknown): value is Spread =>
   isRecord(value) && [value.median, value.q1, value.q3].every(Number.isFinite)
@@ -165,7 +178,11 @@ function problemOf(point: unknown): string | undefined {
   const spreadless = spreads[kind].find((field) => !isSpread(result[field]))
   if (spreadless) return `has a result without ${spreadless}`
   const numberless = numbers[kind].find((field) => !Number.isFinite(result[field]))
-  return numberless ? `has a result without ${numberless}` : undefined
+  if (numberless) return `has a result without ${numberless}`
+  if (kind === 'microbench' && !isRecord(result.instructionsPerIteration)) {
+    return 'has a result without instructionsPerIteration'
+  }
+  return undefined
 }
 
 /** The columns of the machine in CSV: every line can stand alone. */

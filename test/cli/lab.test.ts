@@ -5,7 +5,7 @@ import { kernelSweeps, microbenchJobs, reportJobs } from '../../bench/lab/sweeps
 import { variants } from '../../lib/index.js'
 import { readResults, refusedVariants } from '../../lib/lab.js'
 import { withoutCuda } from '../support/machine.js'
-import { fails, json, mpmml, succeeds, useFolder } from './support.js'
+import { fails, json, mpmml, root, runProgram, succeeds, useFolder } from './support.js'
 
 const path = useFolder()
 const noGpu = withoutCuda()
@@ -31,6 +31,16 @@ describe.skipIf(noGpu === undefined)('without a GPU', () => {
   it('no file appears', async () => {
     await fails(['sweep', 'cases', '-o', path('never.json'), '--csv-output', path('never.csv')])
     expect(readdirSync(path('.'))).toEqual([])
+  })
+})
+
+it("is exported to the package's users as mpmml/lab", async () => {
+  const program =
+    "import { spread, microbenches } from 'mpmml/lab'; console.log(spread([1, 2, 3]).median, typeof microbenches)"
+  const args = ['--input-type=module', '--eval', program]
+  expect(await runProgram(process.execPath, args, { cwd: root })).toMatchObject({
+    status: 0,
+    stdout: '2 function\n',
   })
 })
 

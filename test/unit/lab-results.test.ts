@@ -95,6 +95,7 @@ describe('a results file', () => {
     ['other JSON', '[1]', /no "format"/],
     ['a newer version', whole.replace('"version":1', '"version":2'), /version is 2/],
     ['no machine', whole.replace('"machine"', '"m"'), /names no machine/],
+    ['a machine that names no toolkit', whole.replace('"toolkit"', '"t"'), /names no machine/],
     ['no points', whole.replace('"points"', '"p"'), /no points/],
     [
       'a kind of point that is unknown',
