@@ -1,9 +1,11 @@
 /** The report: one HTML page that loads nothing. */
 import type { Results } from '../../lib/lab.js'
-import { type Claim, claimsOf, type Verdict } from './claims.js'
+import { claimsOf } from './claims.js'
 import { Data } from './data.js'
-import { headline, type Section, sections } from './figures.js'
 import { type Html, html, raw, tableOf } from './html.js'
+import type { Claim, Verdict } from './judge.js'
+import { headline } from './kernel-figures.js'
+import { type Section, sections } from './sections.js'
 import { style } from './style.js'
 
 const verdicts: Record<Verdict, string> = { agrees: 'agrees', differs: 'differs', missing: 'not measured' }

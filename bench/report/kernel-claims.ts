@@ -1,0 +1,151 @@
+/** The thesis' statements about kernels (chapters 3 to 5), judged. */
+import { type Data, type MeasuredKernel, percent, sizeName, speed, speeds } from './data.js'
+import { type Judged, judge, missing } from './judge.js'
+import { patternOf } from './kernel-figures.js'
+import * as thesis from './thesis.js'
+
+const median = (point: MeasuredKernel) => point.result.gops.median
+const caseName = ({ parameters }: MeasuredKernel) => `${parameters.MEMSEL_A}${parameters.MEMSEL_B}`
+
+/** The points of the sweep's largest size that has at least `count` of them. */
+function atLargest(
+  data: Data,
+  sweep: string,
+  count: number,
+  above = 0,
+): { size: number; points: MeasuredKernel[] } | undefined {
+  for (const size of data.sizes(sweep).reverse()) {
+    if (size < above) break
+    const points = data.kernels(sweep, { m: size })
+    if (points.length >= count) return { size, points }
+  }
+  return undefined
+}
+
+export function largeMatrices(data: Data): Judged {
+  const points = ['cases', 'patterns', 'tiles', 'blocks']
+    .flatMap((sweep) => data.kernels(sweep))
+    .filter(({ parameters }) => Number(parameters.m) >= 4096)
+  const best = points.sort((x, y) => median(y) - median(x))[0]
+  if (!best) return missing('products of 4K and more')
+  const { ceiling, machinePeak } = data
+  const parts = [
+    `${speed(median(best))} at ${sizeName(Number(best.parameters.m))}, by ${best.name}`,
+    ceiling
+      ? `${percent(median(best) / ceiling)} of the measured ceiling of fused additions and maxima`
+      : undefined,
+    machinePeak
+      ? `${percent(median(best) / machinePeak)} of one operation a clock for each CUDA core`
+      : undefined,
+  ]
+  return judge(
+    median(best) >= thesis.largeMatrices.least,
+    parts.filter((part) => part !== undefined).join(', '),
+    'The thesis’ speeds are more than one operation a clock and core would allow on a GTX 980 (16 × 128 × 1.216 GHz = 2490 ' +
+      'GOPS). The machine code that ptxas makes for sm_52 explains it: two maxima of one accumulator become one VMNMX of ' +
+      'three operands, so that two max-plus steps (4 operations) take 3 instructions. At 128 instructions a clock and ' +
+      'multiprocessor that would allow 3321 GOPS.',
+  )
+}
+
+export function otherCases(data: Data): Judged {
+  const found = atLargest(data, 'cases', 4)
+  if (!found) return missing('the four cases at one size')
+  const { size, points } = found
+  const best = points.find((point) => caseName(point) === '00')
+  if (!best) return missing('case 00')
+  const others = points.filter((point) => point !== best)
+  const shares = others.map((point) => median(point) / median(best))
+  const list = others.map((point, index) => `case ${caseName(point)} ${percent(shares[index]!)}`).join(', ')
+  return judge(
+    shares.every((share) => share < 2 / 3),
+    `at ${sizeName(size)}, of case 00’s ${speed(median(best))}: ${list}`,
+    'An operand that doesn’t go through shared memory is read from global memory by every thread for itself: each element is ' +
+      'loaded as often as there are threads along the other side of the block, where the cooperative load takes it once.',
+  )
+}
+
+export function case11Least(data: Data): Judged {
+  const found = atLargest(data, 'cases', 4)
+  if (!found) return missing('the four cases at one size')
+  const least = found.points.reduce((least, point) => (median(point) < median(least) ? point : least))
+  return judge(
+    caseName(least) === '11',
+    `the slowest at ${sizeName(found.size)} is case ${caseName(least)} with ${speed(median(least))}`,
+  )
+}
+
+export function patternsClose(data: Data): Judged {
+  const sizes = data.sizes('patterns').filter((size) => size > 1024)
+  const gaps = sizes
+    .map((size) => ({ size, speeds: data.kernels('patterns', { m: size }).map(median) }))
+    .filter(({ speeds }) => speeds.length >= 3)
+    .map(({ size, speeds }) => ({ size, gap: 1 - Math.min(...speeds) / Math.max(...speeds) }))
+  if (gaps.length === 0) return missing('the three patterns above 1K')
+  return judge(
+    gaps.every(({ gap }) => gap <= 0.1),
+    `the slowest is behind the fastest by ${gaps.map(({ size, gap }) => `${percent(gap)} at ${sizeName(size)}`).join(', ')}`,
+    'The patterns differ in which addresses of shared memory the threads of a warp read at once, and in how their results ' +
+      'lie in C. Reads of 128 bits need four neighbouring elements, which the cyclic pattern doesn’t have.',
+  )
+}
+
+export function patternsAt1K(data: Data): Judged {
+  const points = data.kernels('patterns', { m: 1024 })
+  if (points.length < 3) return missing('the three patterns at 1K')
+  const medians = points.map(median)
+  const shown = speeds(medians)
+  const list = points.map((point, index) => `${patternOf(point)} ${shown[index]}`).join(', ')
+  return judge(
+    Math.min(...medians) < 0.98 * Math.max(...medians),
+    list,
+    'At 1K a GPU with many multiprocessors has less than one block of C for each of them: tiles of 128 × 128 make 64 blocks.',
+  )
+}
+
+export function transposeSlower(data: Data): Judged {
+  const sizes = data.sizes('transpose')
+  const size = sizes.includes(10240) ? 10240 : sizes.at(-1)
+  if (size === undefined) return missing('A transposed')
+  const pairs = data.kernels('transpose', { m: size, Transpose: 0 }).flatMap((plain) => {
+    const { Sub_X, Sub_Y } = plain.parameters
+    const [transposed] = data.kernels('transpose', { m: size, Transpose: 1, Sub_X: Sub_X!, Sub_Y: Sub_Y! })
+    if (!transposed) return []
+    const whole = transposed.result.kernelMs.median + transposed.result.prepareMs.median
+    return [
+      {
+        pattern: patternOf(plain),
+        kernel: median(transposed) / median(plain),
+        whole: plain.result.kernelMs.median / whole,
+      },
+    ]
+  })
+  if (pairs.length === 0) return missing('A transposed beside A as it is')
+  const list = pairs.map(
+    ({ pattern, kernel, whole }) =>
+      `${pattern} ${percent(kernel)} (${percent(whole)} with the pass that transposes A)`,
+  )
+  return judge(
+    pairs.every(({ kernel }) => kernel < 0.95),
+    `speed with A transposed, of that without, at ${sizeName(size)}: ${list.join(', ')}`,
+    'Kernels that are near the ceiling of arithmetic aren’t bound by how A is loaded, in whichever layout it is.',
+  )
+}
+
+export function instancesNearLarge(data: Data): Judged {
+  const many = data.kernels('instances', { batch: 20 })[0]
+  const large = data
+    .kernels('instances', { batch: 1 })
+    .filter(({ parameters }) => Number(parameters.m) > Number(many?.parameters.m ?? 0))
+    .sort((x, y) => median(y) - median(x))[0]
+  if (!many || !large) return missing('20 instances beside one large product')
+  const one = data.kernels('instances', { batch: 1, m: Number(many.parameters.m) })[0]
+  const share = median(many) / median(large)
+  const single = one ? `; one of ${sizeName(Number(many.parameters.m))} alone: ${speed(median(one))}` : ''
+  return judge(
+    share >= 0.7,
+    `20 of ${sizeName(Number(many.parameters.m))}: ${speed(median(many))}, ${percent(share)} of one of ` +
+      `${sizeName(Number(large.parameters.m))} at ${speed(median(large))}${single}`,
+    'The third dimension of the grid fills the multiprocessors that one small product leaves idle.',
+  )
+}
