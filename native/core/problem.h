@@ -37,6 +37,7 @@ class PathSet {
   }
   constexpr void add(RangePath path) { bits_ |= 1u << static_cast<unsigned>(path); }
   constexpr bool has(RangePath path) const { return (bits_ >> static_cast<unsigned>(path)) & 1u; }
+  constexpr bool meets(PathSet other) const { return (bits_ & other.bits_) != 0; }
 
  private:
   unsigned bits_ = 0;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <limits>
 #include <new>
 #include <optional>
 
@@ -12,6 +13,7 @@
 #include "cpu/kernel.h"
 #include "cpu/machine.h"
 #include "cpu/product.h"
+#include "cpu/thin_product.h"
 #include "cpu/threads.h"
 
 namespace mpmml::cpu {
@@ -132,6 +134,9 @@ class CpuBackend final : public Backend {
   /// Hundredths of a nanosecond, on a processor with AVX2: only their ratios matter.
   static double cost_of(const Problem& problem, const Kernel& kernel, const Ranges& ranges) {
     const double steps = static_cast<double>(problem.outputs()) * static_cast<double>(problem.k());
+    const bool reads_in_place = kernel.thin.accumulate;
+    if (reads_in_place != is_thin(problem)) return std::numeric_limits<double>::infinity();
+    if (reads_in_place) return kernel.thin.operand_size * steps;
     if (kernel.packed.operand_size == 2) return 1.0 * steps;
     if (kernel.packed.operand_size == 8) return 8.0 * steps;
     if (kernel.packed.offsets == Offsets::kNone) return 2.0 * steps;
@@ -165,17 +170,15 @@ class CpuBackend final : public Backend {
     });
   }
 
-  static PathSet exact_paths_of(const Problem& problem, const Ranges& ranges) {
-    return with_semiring(problem.semiring, problem.dtype, [&](auto semiring) {
-      return exact_paths<decltype(semiring)>(ranges.a, ranges.b, problem.overflow);
-    });
-  }
-
-  /// Most products can be computed by the plain 32-bit kernel: its panels are packed before the ranges are known.
+  /// Most products can be computed by the plain 32-bit kernel: it begins before the ranges are known.
   const Variant* likely_variant(const Problem& problem, const Variant* requested) const {
-    const bool takes_offsets = requested && kernel_of(*requested).packed.offsets != Offsets::kNone;
-    return requested && !takes_offsets ? requested
-                                       : plan(problem, {RangePath::kTranslated}, nullptr, nullptr, {}).variant;
+    if (!requested) return plan(problem, {RangePath::kTranslated}, nullptr, nullptr, {}).variant;
+    if (kernel_of(*requested).packed.offsets == Offsets::kNone) return requested;
+    return make_plan(problem, {RangePath::kTranslated}, chosen_variants_, nullptr,
+                     [&](const Variant& variant, RangePath) {
+                       return Judgement{kernel_of(variant).packed.multiply ? "" : "its operands aren't packed", 0};
+                     })
+        .variant;
   }
 
   Outcome multiply(const Problem& problem, const Variant* requested) {
@@ -187,9 +190,10 @@ class CpuBackend final : public Backend {
         throw Error(ErrorCode::kVariant,
                     "variant " + std::string(requested->name) + " can't run this product: " + refused);
       }
-      if (!kernel_of(*requested).packed.multiply) return multiply_where_they_are(problem, *requested, start);
+      if (kernel_of(*requested).rows.multiply) return multiply_where_they_are(problem, *requested, start);
     }
     const Variant* likely = likely_variant(problem, requested);
+    if (kernel_of(*likely).thin.accumulate) return multiply_thin(problem, requested, *likely, start);
     std::optional<PackedProduct> product(std::in_place, problem, kernel_of(*likely).packed);
     const Ranges ranges = product->ranges();
     const PathSet exact = exact_paths_of(problem, ranges);
@@ -207,6 +211,22 @@ class CpuBackend final : public Backend {
       result = product->multiply(outcome.plan.path, destination.view(), false);
     }
     settle(problem, destination, result.overflow, outcome);
+    outcome.timing.kernel = milliseconds_since(start);
+    return outcome;
+  }
+
+  Outcome multiply_thin(const Problem& problem, const Variant* requested, const Variant& likely,
+                        Clock::time_point start) const {
+    std::optional<ThinProduct> product(std::in_place, problem, kernel_of(likely));
+    const RangePath any = problem.overflow == OverflowPolicy::kWrap ? RangePath::kWrapping : RangePath::kWide;
+    const Ranges ranges = product->accumulate(any);
+    Outcome outcome;
+    outcome.plan = plan(problem, exact_paths_of(problem, ranges), requested, nullptr, ranges);
+    if (outcome.plan.variant != &likely) {
+      product.emplace(problem, kernel_of(*outcome.plan.variant)).accumulate(outcome.plan.path);
+    }
+    const Destination destination(problem, outcome.plan.path);
+    settle(problem, destination, product->finish(outcome.plan.path, destination.view()), outcome);
     outcome.timing.kernel = milliseconds_since(start);
     return outcome;
   }

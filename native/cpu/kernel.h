@@ -110,10 +110,60 @@ struct RowsKernel {
                       int64_t first_row, int64_t end_row);
 };
 
+/// A part of a thin product (thin_product.h): some steps of the small operand ⊗ some lanes of the large one.
+struct ThinRequest {
+  RangePath path;  ///< only what arithmetic it calls for matters
+  Lanes small;
+  Lanes large;
+  bool may_be_zero;    ///< whether the large operand may hold zero
+  bool starts;         ///< whether the accumulators start here
+  void* encoded;       ///< room for the small operand's elements as operands
+  void* accumulators;  ///< a row for each lane of the small operand
+  int64_t row_stride;  ///< of the accumulators
+};
+
+/// What occurs in a part of a thin product.
+struct ThinOccurring {
+  Occurring small;
+  /// Where zero occurs though it may not, the accumulators are spoilt and the rest isn't known.
+  Occurring large;
+};
+
+/// Turns the accumulators of a thin product into results.
+struct ThinResults {
+  RangePath path;
+  int64_t rows;
+  int64_t cols;
+  void* accumulators;
+  int64_t row_stride;
+  int64_t parts;  ///< accumulators that are combined for each result
+  int64_t part_stride;
+  const void* c0;  ///< null where nothing is accumulated
+  int64_t c0_row_stride;
+  int64_t c0_col_stride;
+  void* c;
+  int64_t c_row_stride;
+  int64_t c_col_stride;
+  int64_t index_row_stride;  ///< the linear index of the result in row i and column j is i and j times these
+  int64_t index_col_stride;
+};
+
+/// A kernel that reads the operand with many lanes where it is, for an operand with few.
+struct ThinKernel {
+  int operand_size;
+  int accumulator_size;
+  /// accumulators ⊕= small ⊗ large. Finds what occurs only for operands that are held as they are.
+  ThinOccurring (*accumulate)(const ThinRequest& request);
+  /// Writes C; returns the least linear index of a result that overflowed, or kNoOverflow.
+  int64_t (*finish)(const ThinResults& results);
+};
+
+/// What a variant of each family has; the functions of the others are null.
 struct Kernel {
   PathSet paths;
-  PackedKernel packed;  ///< of the packed families; its functions are null in the others
-  RowsKernel rows;      ///< the other way round
+  PackedKernel packed;
+  RowsKernel rows;
+  ThinKernel thin;
 };
 
 struct KernelVariant {

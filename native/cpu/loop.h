@@ -19,6 +19,13 @@ inline int64_t saturating_product(int64_t x, int64_t y) {
   return __builtin_mul_overflow(x, y, &product) ? INT64_MAX : product;
 }
 
+/// The size of a workspace for `count` times `bytes`.
+inline size_t checked_size(int64_t bytes, int64_t count) {
+  const int64_t size = saturating_product(bytes, count);
+  if (size < INT64_MAX) return static_cast<size_t>(size);
+  throw Error(ErrorCode::kOutOfMemory, "the workspace of this product is larger than memory can be");
+}
+
 inline void check_cancelled(const Problem& problem) {
   if (problem.is_cancelled()) {
     throw Error(ErrorCode::kAborted, "the product was given up because its signal was aborted");

@@ -10,7 +10,7 @@ namespace mpmml::cpu {
 struct Naive {
   template <class Exact, class Modular>
   static constexpr Kernel kernel() {
-    return {paths_of<Exact, Modular>(), {}, {scan<typename Exact::Semiring>, multiply<Exact, Modular>}};
+    return {paths_of<Exact, Modular>(), {}, {scan<typename Exact::Semiring>, multiply<Exact, Modular>}, {}};
   }
 
  private:

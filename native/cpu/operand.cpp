@@ -9,12 +9,6 @@
 namespace mpmml::cpu {
 namespace {
 
-size_t checked_size(int64_t bytes, int64_t count) {
-  const int64_t size = saturating_product(bytes, count);
-  if (size < INT64_MAX) return static_cast<size_t>(size);
-  throw Error(ErrorCode::kOutOfMemory, "the packed operands of this product are larger than memory can be");
-}
-
 /// Packing an element takes as long as so many k-steps.
 constexpr int64_t kWorkPerElement = 8;
 /// What one thread packs at a time.

@@ -21,6 +21,7 @@ struct Packed {
             {MR, NR, kStepsAtOnce, sizeof(typename First::Operand), sizeof(typename First::Accumulator),
              offsets<First>(), pack<First, MR>, pack<First, NR>, find_ranges<First>(), fill_border_a<First, Others...>,
              fill_border_b<First, Others...>, multiply<First, Others...>},
+            {},
             {}};
   }
 
@@ -66,19 +67,6 @@ struct Packed {
       overflow = multiply_block<MR, NR>(arithmetic, request);
     });
     return overflow;
-  }
-
-  /// Calls `body` with the arithmetic for `path`, worked out by the compiler.
-  template <class Arithmetic, class... Others, class Body>
-  MPMML_INLINE void with_arithmetic(RangePath path, Body body) {
-    if constexpr (sizeof...(Others) > 0) {
-      if (!Arithmetic::paths.has(path)) return with_arithmetic<Others...>(path, body);
-    }
-    constexpr Arithmetic plain =
-        Arithmetic::for_operands(Arithmetic::paths.has(RangePath::kHalf) ? RangePath::kHalf : RangePath::kDirect);
-    constexpr Arithmetic translated = Arithmetic::for_operands(
-        Arithmetic::paths.has(RangePath::kHalf) ? RangePath::kHalfTranslated : RangePath::kTranslated);
-    body(path == RangePath::kDirect || path == RangePath::kHalf ? plain : translated);
   }
 };
 

@@ -28,12 +28,13 @@ struct Scan {
   V zeros = V{};
 
   MPMML_HOST_DEVICE void see(V x) {
-    const V is_zero = x == S::zero;
-    const V low = is_zero ? highest - V{} : x;
-    const V high = is_zero ? lowest - V{} : x;
+    // Zero is one end of all values, and neutral there.
+    const V away = x == S::zero ? (S::maximizes ? highest : lowest) - V{} : x;
+    const V low = S::maximizes ? away : x;
+    const V high = S::maximizes ? x : away;
     minimum = low < minimum ? low : minimum;
     maximum = high > maximum ? high : maximum;
-    zeros |= is_zero;
+    zeros |= x == S::zero;
   }
 
   MPMML_HOST_DEVICE void merge_into(Occurring& all) const {

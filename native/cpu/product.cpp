@@ -37,6 +37,12 @@ int64_t pad(int64_t k, int64_t multiple) { return ceil_div(k, multiple) * multip
 
 }  // namespace
 
+PathSet exact_paths_of(const Problem& problem, const Ranges& ranges) {
+  return with_semiring(problem.semiring, problem.dtype, [&](auto semiring) {
+    return exact_paths<decltype(semiring)>(ranges.a, ranges.b, problem.overflow);
+  });
+}
+
 PackedProduct::PackedProduct(const Problem& problem, const PackedKernel& kernel, const Ranges& ranges, RangePath path)
     : problem_(problem),
       kernel_(kernel),

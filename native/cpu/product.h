@@ -13,6 +13,9 @@ struct Ranges {
   ValueRange b;
 };
 
+/// The paths that are exact for operands with these ranges.
+PathSet exact_paths_of(const Problem& problem, const Ranges& ranges);
+
 /// A product whose operands are packed for one kernel.
 class PackedProduct {
  public:

@@ -11,6 +11,19 @@ namespace mpmml::cpu::MPMML_ISA {
 constexpr int kStepsAtOnce = 4;
 constexpr int kCacheLine = 64;
 
+/// Calls `body` with the arithmetic for `path`, worked out by the compiler.
+template <class Arithmetic, class... Others, class Body>
+MPMML_INLINE void with_arithmetic(RangePath path, Body body) {
+  if constexpr (sizeof...(Others) > 0) {
+    if (!Arithmetic::paths.has(path)) return with_arithmetic<Others...>(path, body);
+  }
+  constexpr Arithmetic plain =
+      Arithmetic::for_operands(Arithmetic::paths.has(RangePath::kHalf) ? RangePath::kHalf : RangePath::kDirect);
+  constexpr Arithmetic translated = Arithmetic::for_operands(
+      Arithmetic::paths.has(RangePath::kHalf) ? RangePath::kHalfTranslated : RangePath::kTranslated);
+  body(path == RangePath::kDirect || path == RangePath::kHalf ? plain : translated);
+}
+
 /// tile ⊕= panel of A ⊗ panel of B over `k` steps; `tile` is MR × NR, and starts from `initial` where `starts`.
 template <class Arithmetic, int MR, int NR>
 MPMML_INLINE void multiply_tile(const typename Arithmetic::Operand* __restrict a,

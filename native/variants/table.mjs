@@ -117,4 +117,18 @@ export const families = [
       { isa: 'portable', MR: 4, NR: 4, accumulator: 'int64' },
     ],
   },
+  {
+    name: 'thin',
+    backend: 'cpu',
+    header: 'cpu/thin.h',
+    template: 'Thin',
+    parameters: ['isa', 'accumulator'],
+    label: (p) => `${p.isa}${accumulatorSuffix(p)}`,
+    automatic: true,
+    dataTypes: ['int32'],
+    rows: instructionSets.flatMap(({ name }) => [
+      { isa: name, accumulator: 'int32' },
+      { isa: name, accumulator: 'int64' },
+    ]),
+  },
 ]

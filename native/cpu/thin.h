@@ -1,0 +1,368 @@
+// The thin family: products of an operand with few lanes (rows of A or columns of B) and one with many. Packing the
+// large one would take longer than the product, so it is read where it is, once, and looked at on the way.
+// Compiled once for each instruction set (see vector.h).
+#pragma once
+#include "core/arithmetic.h"
+#include "cpu/kernel.h"
+#include "cpu/packing.h"
+#include "cpu/tile.h"
+
+namespace mpmml::cpu::MPMML_ISA {
+
+/// k-steps of the large operand that are read side by side where its lanes are adjacent: as many streams as hardware
+/// prefetchers follow.
+constexpr int kStreams = 8;
+
+/// Sees the least and the greatest value. Where zero occurs it is one of them.
+template <class S, int n>
+struct Ends {
+  using Element = typename S::Element;
+  using V = ShortVector<Element, n>;
+  V minimum = std::numeric_limits<Element>::max() - V{};
+  V maximum = std::numeric_limits<Element>::min() - V{};
+
+  MPMML_HOST_DEVICE void see(V x) {
+    minimum = x < minimum ? x : minimum;
+    maximum = x > maximum ? x : maximum;
+  }
+  MPMML_HOST_DEVICE void merge_into(Occurring& all) const {
+    for (int i = 0; i < n && minimum[0] <= maximum[0]; ++i) {
+      all.minimum = minimum[i] < all.minimum ? minimum[i] : all.minimum;
+      all.maximum = maximum[i] > all.maximum ? maximum[i] : all.maximum;
+      all.has_zero = all.has_zero || minimum[i] == S::zero || maximum[i] == S::zero;
+    }
+  }
+};
+
+template <class S, int n>
+struct Nothing {
+  MPMML_HOST_DEVICE void see(ShortVector<typename S::Element, n>) {}
+  MPMML_HOST_DEVICE void merge_into(Occurring&) const {}
+};
+
+/// accumulators ⊕= small ⊗ large, for `zeros`: whether the large operand may hold zero.
+template <class Arithmetic, bool zeros>
+class ThinPart {
+  template <class, bool>
+  friend class ThinPart;
+  using S = typename Arithmetic::Semiring;
+  using Element = typename Arithmetic::Element;
+  using Operand = typename Arithmetic::Operand;
+  using Accumulator = typename Arithmetic::Accumulator;
+  static constexpr bool is_held_as_it_is = std::is_same_v<Operand, Element>;
+  static constexpr Arithmetic arithmetic = Arithmetic::for_operands(RangePath::kTranslated);
+  static constexpr int kLanes = VectorOf<Operand>::lanes;
+
+ public:
+  MPMML_HOST_DEVICE explicit ThinPart(const ThinRequest& request)
+      : small_(request.small),
+        large_(request.large),
+        from_(static_cast<const Element*>(large_.data)),
+        encoded_(static_cast<Operand*>(request.encoded)),
+        accumulators_(static_cast<Accumulator*>(request.accumulators)),
+        row_stride_(request.row_stride),
+        starts_(request.starts) {}
+
+  MPMML_HOST_DEVICE ThinOccurring accumulate() {
+    ThinOccurring occurring{{INT64_MAX, INT64_MIN, false}, {INT64_MAX, INT64_MIN, false}};
+    encode_small(occurring.small);
+    if (starts_) start();
+    if (large_.k_stride == 1 && large_.lane_stride != 1 && large_.k >= kLanes) {
+      along_steps();
+    } else {
+      along_lanes();
+    }
+    full_.merge_into(occurring.large);
+    few_.merge_into(occurring.large);
+    one_.merge_into(occurring.large);
+    return occurring;
+  }
+
+ private:
+  static constexpr int kFew = kLanes < 4 ? kLanes : 4;
+  /// Vectors of the large operand in a tile with R lanes of the small one: as many as registers hold.
+  template <int R>
+  static constexpr int kVectors = R > 2 ? 2 : 4;
+
+  template <int n>
+  using Elements = ShortVector<Element, n>;
+  template <int n>
+  using Operands = ShortVector<Operand, n>;
+  template <int n>
+  using Sight = std::conditional_t<!is_held_as_it_is, Nothing<S, n>, std::conditional_t<zeros, Scan<S, n>, Ends<S, n>>>;
+
+  template <int n>
+  MPMML_HOST_DEVICE static Operands<n> encode(Elements<n> x) {
+    if constexpr (!is_held_as_it_is) {
+      const auto wide = __builtin_convertvector(x, Operands<n>);
+      return wide == Operand{S::zero} ? arithmetic.encode(S::zero) - Operands<n>{} : wide;
+    } else if constexpr (zeros) {
+      return x == S::zero ? arithmetic.encode(S::zero) - Operands<n>{} : x;
+    } else {
+      return x;
+    }
+  }
+
+  template <int n>
+  MPMML_HOST_DEVICE Sight<n>& sight() {
+    if constexpr (n == kLanes) {
+      return full_;
+    } else if constexpr (n == 1) {
+      return one_;
+    } else {
+      return few_;
+    }
+  }
+
+  MPMML_HOST_DEVICE void encode_small(Occurring& occurring) {
+    Scan<S, kLanes> scan;
+    Scan<S, 1> rest;
+    for (int64_t lane = 0; lane < small_.lanes; ++lane) {
+      const Element* from = static_cast<const Element*>(small_.data) + lane * small_.lane_stride;
+      Operand* to = encoded_ + lane * small_.k;
+      int64_t k = 0;
+      for (; small_.k_stride == 1 && k + kLanes <= small_.k; k += kLanes) {
+        Elements<kLanes> x;
+        __builtin_memcpy(&x, from + k, sizeof x);
+        scan.see(x);
+        const Operands<kLanes> encoded = ThinPart<Arithmetic, true>::template encode<kLanes>(x);
+        __builtin_memcpy(to + k, &encoded, sizeof encoded);
+      }
+      for (; k < small_.k; ++k) {
+        const Element x = from[k * small_.k_stride];
+        rest.see(Elements<1>{x});
+        to[k] = arithmetic.encode(x);
+      }
+    }
+    scan.merge_into(occurring);
+    rest.merge_into(occurring);
+  }
+
+  MPMML_HOST_DEVICE void start() {
+    const Accumulator initial = Arithmetic::for_operands(RangePath::kDirect).initial();
+    for (int64_t row = 0; row < small_.lanes; ++row) {
+      for (int64_t col = 0; col < large_.lanes; ++col) accumulators_[row * row_stride_ + col] = initial;
+    }
+  }
+
+  /// Goes over [0, count) in parts of `each`; the last one overlaps its neighbour where they don't come out even, which
+  /// ⊕ doesn't mind. count ≥ each.
+  template <class Body>
+  MPMML_HOST_DEVICE static void in_parts(int64_t count, int64_t each, Body body) {
+    for (int64_t first = 0; first < count; first += each) {
+      if (first + each > count) first = count - each;
+      body(first);
+    }
+  }
+
+  /// Calls `body` with a number of the small operand's lanes, and from which on.
+  template <class Body>
+  MPMML_HOST_DEVICE void for_rows(Body body) {
+    int64_t row = 0;
+    for (; row + 4 <= small_.lanes; row += 4) body(std::integral_constant<int, 4>{}, row);
+    for (; row + 2 <= small_.lanes; row += 2) body(std::integral_constant<int, 2>{}, row);
+    if (row < small_.lanes) body(std::integral_constant<int, 1>{}, row);
+  }
+
+  // The loops stay functions of their own: together they would leave the compiler no registers.
+
+  /// R lanes of the small operand ⊗ all lanes of the large one, adjacent and taken as NV vectors of n at a time, over
+  /// the steps [first_k, end_k).
+  template <int R, int NV, int n>
+  __attribute__((noinline)) void row_along_lanes(int64_t row, int64_t first_k, int64_t end_k) {
+    Sight<n> seen = sight<n>();
+    in_parts(large_.lanes, NV * n, [&](int64_t col) __attribute__((always_inline)) {
+      Accumulator* to = accumulators_ + row * row_stride_ + col;
+      Operands<n> acc[R][NV];
+      MPMML_UNROLL
+      for (int i = 0; i < R; ++i) {
+        MPMML_UNROLL
+        for (int j = 0; j < NV; ++j) __builtin_memcpy(&acc[i][j], to + i * row_stride_ + j * n, sizeof acc[i][j]);
+      }
+      const Element* from = from_ + first_k * large_.k_stride + col * large_.lane_stride;
+      const Operand* a = encoded_ + row * small_.k;
+      for (int64_t k = first_k; k < end_k; ++k, from += large_.k_stride) {
+        Operands<n> b[NV];
+        MPMML_UNROLL
+        for (int j = 0; j < NV; ++j) {
+          Elements<n> x;
+          __builtin_memcpy(&x, from + j * n, sizeof x);
+          seen.see(x);
+          b[j] = encode<n>(x);
+        }
+        MPMML_UNROLL
+        for (int i = 0; i < R; ++i) {
+          Operands<n> element = a[i * small_.k + k] - Operands<n>{};
+          if constexpr (n > 1) MPMML_OPAQUE(element);
+          MPMML_UNROLL
+          for (int j = 0; j < NV; ++j) {
+            acc[i][j] = Arithmetic::accumulate(acc[i][j], element, b[j]);
+            if constexpr (n > 1) MPMML_OPAQUE(acc[i][j]);
+          }
+        }
+      }
+      MPMML_UNROLL
+      for (int i = 0; i < R; ++i) {
+        MPMML_UNROLL
+        for (int j = 0; j < NV; ++j) __builtin_memcpy(to + i * row_stride_ + j * n, &acc[i][j], sizeof acc[i][j]);
+      }
+    });
+    sight<n>() = seen;
+  }
+
+  MPMML_HOST_DEVICE void along_lanes() {
+    const int64_t lanes = large_.lane_stride == 1 ? large_.lanes : 1;
+    for (int64_t k = 0, end; k < large_.k; k = end) {
+      end = k + kStreams < large_.k ? k + kStreams : large_.k;
+      if (lanes >= kLanes) {
+        for_rows([&](auto rows, int64_t row) {
+          if (lanes >= kVectors<rows> * kLanes) {
+            row_along_lanes<rows, kVectors<rows>, kLanes>(row, k, end);
+          } else {
+            row_along_lanes<rows, 1, kLanes>(row, k, end);
+          }
+        });
+        continue;
+      }
+      for (int64_t row = 0; row < small_.lanes; ++row) {
+        if (lanes >= kFew) {
+          row_along_lanes<1, 1, kFew>(row, k, end);
+        } else {
+          row_along_lanes<1, 1, 1>(row, k, end);
+        }
+      }
+    }
+  }
+
+  /// R lanes of the small operand ⊗ all lanes of the large one, NJ at a time, whose steps are adjacent.
+  template <int R, int NJ>
+  __attribute__((noinline)) void row_along_steps(int64_t row) {
+    constexpr int n = kLanes;
+    Sight<n> seen = full_;
+    in_parts(large_.lanes, NJ, [&](int64_t col) __attribute__((always_inline)) {
+      Operands<n> acc[R][NJ];
+      MPMML_UNROLL
+      for (int i = 0; i < R; ++i) {
+        MPMML_UNROLL
+        for (int j = 0; j < NJ; ++j) acc[i][j] = Arithmetic::for_operands(RangePath::kDirect).initial() - Operands<n>{};
+      }
+      const Element* from = from_ + col * large_.lane_stride;
+      const Operand* a = encoded_ + row * small_.k;
+      in_parts(large_.k, n, [&](int64_t k) __attribute__((always_inline)) {
+        Operands<n> b[NJ];
+        MPMML_UNROLL
+        for (int j = 0; j < NJ; ++j) {
+          Elements<n> x;
+          __builtin_memcpy(&x, from + j * large_.lane_stride + k, sizeof x);
+          seen.see(x);
+          b[j] = encode<n>(x);
+        }
+        MPMML_UNROLL
+        for (int i = 0; i < R; ++i) {
+          Operands<n> elements;
+          __builtin_memcpy(&elements, a + i * small_.k + k, sizeof elements);
+          MPMML_UNROLL
+          for (int j = 0; j < NJ; ++j) {
+            acc[i][j] = Arithmetic::accumulate(acc[i][j], elements, b[j]);
+            MPMML_OPAQUE(acc[i][j]);
+          }
+        }
+      });
+      for (int i = 0; i < R; ++i) {
+        for (int j = 0; j < NJ; ++j) {
+          Accumulator& result = accumulators_[(row + i) * row_stride_ + col + j];
+          for (int lane = 0; lane < n; ++lane) result = S::combine(result, acc[i][j][lane]);
+        }
+      }
+    });
+    full_ = seen;
+  }
+
+  MPMML_HOST_DEVICE void along_steps() {
+    for_rows([&](auto rows, int64_t row) {
+      if (large_.lanes >= kVectors<rows>) {
+        row_along_steps<rows, kVectors<rows>>(row);
+      } else {
+        row_along_steps<rows, 1>(row);
+      }
+    });
+  }
+
+  const Lanes small_;
+  const Lanes large_;
+  const Element* const from_;
+  Operand* const encoded_;
+  Accumulator* const accumulators_;
+  const int64_t row_stride_;
+  const bool starts_;
+  Sight<kLanes> full_;
+  Sight<kFew> few_;
+  Sight<1> one_;
+};
+
+template <class Arithmetic>
+MPMML_INLINE int64_t finish_thin(const Arithmetic& arithmetic, const ThinResults& results) {
+  using Element = typename Arithmetic::Element;
+  using Accumulator = typename Arithmetic::Accumulator;
+  int64_t first_overflow = kNoOverflow;
+  for (int64_t row = 0; row < results.rows; ++row) {
+    Accumulator* acc = static_cast<Accumulator*>(results.accumulators) + row * results.row_stride;
+    for (int64_t part = 1; part < results.parts; ++part) {
+      const Accumulator* other = acc + part * results.part_stride;
+      for (int64_t col = 0; col < results.cols; ++col) acc[col] = Arithmetic::Semiring::combine(acc[col], other[col]);
+    }
+    const auto* c0 = static_cast<const Element*>(results.c0);
+    const Results<Element> to = {results.cols,
+                                 c0 ? c0 + row * results.c0_row_stride : nullptr,
+                                 results.c0_col_stride,
+                                 static_cast<Element*>(results.c) + row * results.c_row_stride,
+                                 results.c_col_stride,
+                                 0,
+                                 nullptr};
+    if (!finish_row(arithmetic, acc, to)) continue;
+    const int64_t col = find_overflow(arithmetic, acc, to);
+    const int64_t index = row * results.index_row_stride + col * results.index_col_stride;
+    if (col >= 0 && index < first_overflow) first_overflow = index;
+  }
+  return first_overflow;
+}
+
+/// The family, as the table names it.
+struct Thin {
+  template <class First, class... Others>
+  static constexpr Kernel kernel() {
+    return {paths_of<First, Others...>(),
+            {},
+            {},
+            {sizeof(typename First::Operand), sizeof(typename First::Accumulator), accumulate<First, Others...>,
+             finish<First, Others...>}};
+  }
+
+ private:
+  template <class Arithmetic, class... Others>
+  static ThinOccurring accumulate(const ThinRequest& request) {
+    ThinOccurring occurring{};
+    with_arithmetic<Arithmetic, Others...>(request.path, [&](auto arithmetic) __attribute__((always_inline)) {
+      using Chosen = decltype(arithmetic);
+      if constexpr (std::is_same_v<typename Chosen::Operand, typename Chosen::Element>) {
+        if (!request.may_be_zero) {
+          occurring = ThinPart<Chosen, false>(request).accumulate();
+          return;
+        }
+      }
+      occurring = ThinPart<Chosen, true>(request).accumulate();
+    });
+    return occurring;
+  }
+
+  template <class Arithmetic, class... Others>
+  static int64_t finish(const ThinResults& results) {
+    int64_t overflow = kNoOverflow;
+    with_arithmetic<Arithmetic, Others...>(results.path, [&](auto arithmetic) __attribute__((always_inline)) {
+      overflow = finish_thin(arithmetic, results);
+    });
+    return overflow;
+  }
+};
+
+}  // namespace mpmml::cpu::MPMML_ISA

@@ -1,0 +1,172 @@
+#include "cpu/thin_product.h"
+
+#include <algorithm>
+#include <mutex>
+
+#include "cpu/loop.h"
+
+namespace mpmml::cpu {
+namespace {
+
+/// Up to so many lanes of the small operand packing the large one takes longer than it saves.
+constexpr int64_t kMostThinLanes = 12;
+/// Bytes of a strip's accumulators, and of the small operand's steps that are gone over at a time: they stay in the
+/// first-level cache.
+constexpr int64_t kBytesAtHand = 16 << 10;
+
+struct Strides {
+  int64_t lane;
+  int64_t k;
+};
+/// Of a single lane only the steps matter.
+Strides strides_of_a(const Problem& problem) {
+  return {problem.m() == 1 ? 0 : problem.a.row_stride, problem.a.col_stride};
+}
+Strides strides_of_b(const Problem& problem) {
+  return {problem.n() == 1 ? 0 : problem.b.col_stride, problem.b.row_stride};
+}
+
+bool is_adjacent(const Strides& strides) { return strides.lane == 1 || strides.k == 1; }
+
+bool a_is_large(const Problem& problem) {
+  if (problem.m() != problem.n()) return problem.m() > problem.n();
+  return !is_adjacent(strides_of_b(problem));
+}
+
+}  // namespace
+
+bool is_thin(const Problem& problem) {
+  return std::min(problem.m(), problem.n()) <= kMostThinLanes &&
+         is_adjacent(a_is_large(problem) ? strides_of_a(problem) : strides_of_b(problem));
+}
+
+ThinProduct::ThinProduct(const Problem& problem, const Kernel& kernel)
+    : problem_(problem),
+      kernel_(kernel),
+      a_is_large_(a_is_large(problem)),
+      rows_(a_is_large_ ? problem.n() : problem.m()),
+      cols_(a_is_large_ ? problem.m() : problem.n()) {
+  const Strides large = a_is_large_ ? strides_of_a(problem) : strides_of_b(problem);
+  // Where the large operand's steps are adjacent, a part goes far along a few lanes, and else the other way round.
+  const bool along_steps = large.k == 1 && large.lane != 1;
+  constexpr int64_t little = 256;
+  const int64_t much = std::max(kBytesAtHand / (rows_ * kernel.thin.accumulator_size), little);
+  strip_ = std::min(along_steps ? little : much, cols_);
+  depth_ = std::min(along_steps ? much : little, problem.k());
+  // A thread more is worth it from about this many elements of the large operand on.
+  constexpr int64_t elements_of_a_part = 1 << 18;
+  const int64_t strips = ceil_div(cols_, strip_) * problem.batch;
+  const int64_t wanted = thread_count() > 1 ? ceil_div(4 * thread_count(), strips) : 1;
+  parts_ = std::max<int64_t>(std::min(wanted, strip_ * problem.k() / elements_of_a_part), 1);
+  part_depth_ = ceil_div(ceil_div(problem.k(), parts_), depth_) * depth_;
+  parts_ = ceil_div(problem.k(), part_depth_);
+  const int64_t elements = saturating_product(parts_ * rows_, cols_);
+  item_size_ = saturating_product(elements, kernel.thin.accumulator_size);
+  accumulators_.emplace(checked_size(item_size_, problem.batch));
+}
+
+ThinProduct::Part ThinProduct::part(int64_t index) const {
+  const int64_t strips = ceil_div(cols_, strip_);
+  const int64_t item = index / (strips * parts_);
+  const int64_t part = index / strips % parts_;
+  const int64_t col = index % strips * strip_, k = part * part_depth_;
+  return {item,
+          col,
+          std::min(cols_, col + strip_),
+          k,
+          std::min(problem_.k(), k + part_depth_),
+          accumulators(item, part) + col * kernel_.thin.accumulator_size};
+}
+
+char* ThinProduct::accumulators(int64_t item, int64_t part) const {
+  return static_cast<char*>(accumulators_->data()) + item * item_size_ +
+         part * rows_ * cols_ * kernel_.thin.accumulator_size;
+}
+
+Lanes ThinProduct::lanes(bool of_large, const Part& part, int64_t k) const {
+  const bool of_a = of_large == a_is_large_;
+  const MatrixView& view = of_a ? problem_.a : problem_.b;
+  const Strides strides = of_a ? strides_of_a(problem_) : strides_of_b(problem_);
+  const int64_t first = of_large ? part.first_col : 0, end = of_large ? part.end_col : rows_;
+  const auto* data = static_cast<const int32_t*>(view.data) + part.item * view.batch_stride;
+  return {data + first * strides.lane + k * strides.k, end - first, std::min(depth_, part.end_k - k), strides.lane,
+          strides.k};
+}
+
+Ranges ThinProduct::in_order(const Ranges& ranges) const { return a_is_large_ ? Ranges{ranges.b, ranges.a} : ranges; }
+
+bool ThinProduct::accumulate_part(const Part& part, RangePath path, Ranges& ranges,
+                                  const std::atomic<bool>& given_up) const {
+  const Workspace encoded(checked_size(depth_, rows_ * kernel_.thin.operand_size));
+  ThinRequest request{};
+  request.path = path;
+  request.encoded = encoded.data();
+  request.accumulators = part.accumulators;
+  request.row_stride = cols_;
+  for (int64_t k = part.first_k; k < part.end_k;) {
+    check_cancelled(problem_);
+    if (given_up.load(std::memory_order_relaxed)) return true;
+    request.small = lanes(false, part, k);
+    request.large = lanes(true, part, k);
+    request.starts = k == part.first_k;
+    const auto [small, large] = kernel_.thin.accumulate(request);
+    ranges.a.merge({small.minimum, small.maximum, small.has_zero});
+    if (large.has_zero && !request.may_be_zero) {
+      request.may_be_zero = true;
+      k = part.first_k;
+      continue;
+    }
+    ranges.b.merge({large.minimum, large.maximum, large.has_zero});
+    const PathSet exact = exact_paths_of(problem_, in_order(ranges));
+    if (!exact.meets(kernel_.paths)) return false;
+    k += request.large.k;
+  }
+  return true;
+}
+
+Ranges ThinProduct::accumulate(RangePath path) {
+  const int64_t count = ceil_div(cols_, strip_) * parts_ * problem_.batch;
+  const int64_t work = saturating_product(problem_.outputs(), problem_.k());
+  Ranges all;
+  std::mutex mutex;
+  std::atomic<bool> given_up{false};
+  for_each_run(problem_, count, work, 1, [&](int64_t first, int64_t end) {
+    Ranges seen;
+    for (int64_t index = first; index < end; ++index) {
+      if (!accumulate_part(part(index), path, seen, given_up)) given_up.store(true, std::memory_order_relaxed);
+    }
+    std::lock_guard<std::mutex> lock(mutex);
+    all.a.merge(seen.a);
+    all.b.merge(seen.b);
+  });
+  return in_order(all);
+}
+
+int64_t ThinProduct::finish(RangePath path, const MutableMatrixView& c) const {
+  const auto at = [&](const auto& view, int64_t item) { return item * view.batch_stride; };
+  const MatrixView& c0 = problem_.c0;
+  int64_t first_overflow = kNoOverflow;
+  for (int64_t item = 0; item < problem_.batch; ++item) {
+    ThinResults results{};
+    results.path = path;
+    results.rows = rows_;
+    results.cols = cols_;
+    results.accumulators = accumulators(item, 0);
+    results.row_stride = cols_;
+    results.parts = parts_;
+    results.part_stride = rows_ * cols_;
+    results.c0 = c0.data ? static_cast<const int32_t*>(c0.data) + at(c0, item) : nullptr;
+    results.c0_row_stride = a_is_large_ ? c0.col_stride : c0.row_stride;
+    results.c0_col_stride = a_is_large_ ? c0.row_stride : c0.col_stride;
+    results.c = static_cast<int32_t*>(c.data) + at(c, item);
+    results.c_row_stride = a_is_large_ ? c.col_stride : c.row_stride;
+    results.c_col_stride = a_is_large_ ? c.row_stride : c.col_stride;
+    results.index_row_stride = a_is_large_ ? 1 : problem_.n();
+    results.index_col_stride = a_is_large_ ? problem_.n() : 1;
+    const int64_t found = kernel_.thin.finish(results);
+    if (found != kNoOverflow) first_overflow = std::min(first_overflow, item * problem_.m() * problem_.n() + found);
+  }
+  return first_overflow;
+}
+
+}  // namespace mpmml::cpu

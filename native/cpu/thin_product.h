@@ -1,0 +1,59 @@
+// Products of an operand with few lanes and one with many, which the thin family computes.
+#pragma once
+#include <atomic>
+#include <optional>
+
+#include "core/range.h"
+#include "cpu/kernel.h"
+#include "cpu/product.h"
+#include "cpu/workspace.h"
+
+namespace mpmml::cpu {
+
+/// Whether the product is one for the thin family.
+bool is_thin(const Problem& problem);
+
+/// A product with a kernel of the thin family. Computes any product; quick with those that are thin.
+class ThinProduct {
+ public:
+  ThinProduct(const Problem& problem, const Kernel& kernel);
+
+  /// Accumulates A ⊗ B. Returns what occurs in the operands as far as it had to be known: in a part of them where that
+  /// excludes all paths of the kernel (then the rest is given up), and nothing in operands that any path can hold.
+  Ranges accumulate(RangePath path);
+
+  /// C = C0 ⊕ what was accumulated, into `c`; returns the linear index of the first result that overflowed, or
+  /// kNoOverflow.
+  int64_t finish(RangePath path, const MutableMatrixView& c) const;
+
+ private:
+  struct Part {
+    int64_t item;
+    int64_t first_col;
+    int64_t end_col;
+    int64_t first_k;
+    int64_t end_k;
+    char* accumulators;
+  };
+
+  Part part(int64_t index) const;
+  /// Returns whether the values seen leave the kernel a path.
+  bool accumulate_part(const Part& part, RangePath path, Ranges& ranges, const std::atomic<bool>& given_up) const;
+  Lanes lanes(bool of_large, const Part& part, int64_t k) const;
+  Ranges in_order(const Ranges& ranges) const;
+  char* accumulators(int64_t item, int64_t part) const;
+
+  const Problem& problem_;
+  const Kernel& kernel_;
+  const bool a_is_large_;
+  const int64_t rows_;  ///< lanes of the small operand
+  const int64_t cols_;  ///< lanes of the large one
+  int64_t strip_;       ///< lanes of the large one in a part
+  int64_t depth_;       ///< k-steps that a part goes over at a time
+  int64_t parts_;       ///< parts of k, each with accumulators of its own
+  int64_t part_depth_;  ///< k-steps of such a part
+  int64_t item_size_;   ///< accumulators of an item of the batch, in bytes
+  std::optional<Workspace> accumulators_;
+};
+
+}  // namespace mpmml::cpu

@@ -1,0 +1,109 @@
+/** Products of an operand with few rows or columns, which the CPU computes without packing the other one. */
+import { describe, expect, it } from 'vitest'
+import { mpmmSync, variants, zeroOf } from '../../lib/index.js'
+import { layoutsOf, policies, type Size, semirings } from '../support/cases.js'
+import { expectElements, expectProduct } from '../support/expect.js'
+import { type Kind, kindNames, operands, randomMatrix } from '../support/generators.js'
+import { type Dense, oracle } from '../support/oracle.js'
+
+const backend = 'cpu'
+const familyOf = (name: string) => variants().find((variant) => variant.name === name)!.family
+
+const thin: Size[] = [
+  [1, 37, 300],
+  [300, 37, 1],
+  [2, 70, 133],
+  [3, 5, 31],
+  [133, 70, 4],
+  [5, 129, 67],
+  [12, 33, 40],
+  [1, 9000, 3],
+  [3, 9000, 1],
+  [1, 1, 5000],
+]
+
+describe('thin products', () => {
+  for (const semiring of semirings) {
+    it.each(thin)(`${semiring}, %i × %i × %i`, (...size) => {
+      const cells = size[0] * size[1] * size[2]
+      for (const kind of cells > 20_000
+        ? (['small', 'small, ε scattered', 'extremes'] as Kind[])
+        : kindNames) {
+        for (const overflow of policies) {
+          const { a, b } = operands(kind, semiring, size, 4)
+          expectProduct(a, b, { backend, semiring, overflow }, `${kind}, ${overflow}`)
+        }
+      }
+    })
+  }
+
+  it('are computed by the thin family, whichever side is the thin one', () => {
+    for (const size of thin) {
+      for (const kind of ['small', 'small, ε scattered', 'full range'] as Kind[]) {
+        const { a, b } = operands(kind, 'max-plus', size)
+        const { variant } = mpmmSync(a, b, { backend, overflow: 'saturate' })
+        expect(familyOf(variant), `${size}, ${kind}`).toBe('thin')
+      }
+    }
+  })
+
+  it.each(Object.entries(layoutsOf))('take operands that are %s', (_, layout) => {
+    for (const size of [
+      [1, 43, 70],
+      [70, 43, 2],
+      [3, 6, 5],
+    ] as Size[]) {
+      const { a, b } = operands('small, ε scattered', 'min-plus', size, 8)
+      const accumulate = randomMatrix(size[0], size[2], 3)
+      const options = { backend, semiring: 'min-plus', accumulate } as const
+      expectProduct(layout(a), b, options)
+      expectProduct(a, layout(b), options)
+    }
+  })
+
+  it('see the one element of a large operand that changes the path, wherever it is', () => {
+    const [m, k, n] = [1, 1100, 1100]
+    for (const semiring of semirings) {
+      const zero = zeroOf(semiring)
+      for (const value of [zero, 2_000_000_000, -2_000_000_000]) {
+        for (const place of [0, k * n - 1, 700 * n + 3]) {
+          const a = randomMatrix(m, k, 1, [-300_000_000, 300_000_000])
+          const b = randomMatrix(k, n, 2, [-300_000_000, 300_000_000])
+          b.data[place] = value
+          const { c, path, variant } = mpmmSync(a, b, { backend, semiring, overflow: 'saturate' })
+          expect(familyOf(variant)).toBe('thin')
+          expect(path).toBe(value === zero ? 'translated' : 'wide')
+          expectElements(
+            c,
+            oracle(a, b, { semiring, overflow: 'saturate' }) as Dense,
+            `${semiring}, ${value}`,
+          )
+        }
+      }
+    }
+  })
+
+  it('are divided along K where there is nothing else to divide', () => {
+    for (const kind of ['small', 'small, ε scattered', 'full range'] as Kind[]) {
+      const { a, b } = operands(kind, 'max-plus', [2, 1_500_000, 1], 6)
+      expectProduct(a, b, { backend, overflow: 'saturate' }, kind)
+    }
+  })
+
+  it('name the first overflow of a tall result in row-major order', () => {
+    const { a, b } = operands('small', 'max-plus', [200, 7, 2], 3)
+    b.data.fill(2 ** 31 - 500)
+    a.data.fill(-1000)
+    a.data[150 * 7 + 2] = 900
+    a.data[31 * 7 + 6] = 800
+    expectProduct(a, b, { backend })
+  })
+
+  it('come in batches', () => {
+    const { a, b } = operands('small, ε scattered', 'max-plus', [1, 90, 41], 2, 5)
+    expectProduct(a, b, { backend })
+    const one = operands('small', 'max-plus', [1, 90, 41], 2)
+    expectProduct(a, one.b, { backend })
+    expectProduct(one.a, b, { backend })
+  })
+})
