@@ -7,8 +7,9 @@
 namespace mpmml {
 namespace {
 
-// Compiled for AVX2 too and chosen when the addon is loaded: the baseline has no 32-bit minimum and maximum.
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+// Compiled for AVX2 too and chosen when the addon is loaded: the baseline has no 32-bit minimum and maximum. The code
+// that chooses runs before ThreadSanitizer is ready for it.
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_THREAD__)
 #define MPMML_CLONES __attribute__((target_clones("avx2", "default")))
 #else
 #define MPMML_CLONES

@@ -1,0 +1,121 @@
+// Products from several threads at once, some of them given up, for ThreadSanitizer: Node itself isn't free of reports,
+// so this is a program of its own. Each result is compared with the naive product's.
+//
+//   npm run sanitize -- thread
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "core/execute.h"
+#include "core/semiring.h"
+#include "core/status.h"
+#include "cpu/backend.h"
+
+namespace mpmml {
+namespace {
+
+struct Shape {
+  int64_t batch, m, n, k;
+};
+
+/// With work for several threads, and without; thin, and divided along K; in slabs; in batches.
+constexpr Shape kShapes[] = {{1, 170, 165, 160}, {1, 20, 30, 40},  {1, 1, 2100, 2100}, {1, 2, 1, 1200000},
+                             {1, 40, 30, 5000},  {30, 50, 61, 52}, {7, 3, 900, 300},   {1, 1, 1, 1}};
+
+/// Values on each range path.
+struct Values {
+  int32_t least;
+  int32_t most;
+  bool zeros;
+};
+constexpr Values kValues[] = {{-1000, 1000, false},
+                              {-1000, 1000, true},
+                              {-300000000, 300000000, false},
+                              {-300000000, 300000000, true},
+                              {-2000000000, 2000000000, false}};
+
+class Client {
+ public:
+  Client(Engine& engine, unsigned seed) : engine_(engine), random_(seed) {}
+
+  /// Runs one product; returns whether it was right.
+  bool run() {
+    const Shape shape = kShapes[random_() % std::size(kShapes)];
+    Problem problem;
+    problem.semiring = random_() % 2 ? SemiringId::max_plus : SemiringId::min_plus;
+    problem.overflow = random_() % 2 ? OverflowPolicy::kSaturate : OverflowPolicy::kWrap;
+    problem.batch = shape.batch;
+    const Values values = kValues[random_() % std::size(kValues)];
+    const auto a = filled(shape.batch * shape.m * shape.k, values, problem.semiring);
+    const auto b = filled(shape.batch * shape.k * shape.n, values, problem.semiring);
+    std::vector<int32_t> c(shape.batch * shape.m * shape.n), expected(c.size());
+    problem.a = {a.data(), shape.m, shape.k, shape.k, 1, shape.m * shape.k};
+    problem.b = {b.data(), shape.k, shape.n, shape.n, 1, shape.k * shape.n};
+    problem.c = {c.data(), shape.m, shape.n, shape.n, 1, shape.m * shape.n};
+    const bool aborted = random_() % 4 == 0 ? run_and_give_up(problem) : (engine_.execute(problem, {}), false);
+    if (aborted) return true;
+    problem.c.data = expected.data();
+    Request naive;
+    for (const Variant* variant : engine_.variants()) {
+      if (variant->semiring == problem.semiring && std::strcmp(variant->family, "naive") == 0) naive.variant = variant;
+    }
+    engine_.execute(problem, naive);
+    return c == expected;
+  }
+
+ private:
+  std::vector<int32_t> filled(int64_t count, const Values& values, SemiringId semiring) {
+    std::vector<int32_t> data(count);
+    std::uniform_int_distribution<int32_t> value(values.least, values.most);
+    const int32_t zero = semiring == SemiringId::max_plus ? MaxPlus<int32_t>::zero : MinPlus<int32_t>::zero;
+    for (int32_t& element : data) element = values.zeros && random_() % 8 == 0 ? zero : value(random_);
+    return data;
+  }
+
+  /// Returns whether the product was given up before it was done.
+  bool run_and_give_up(Problem problem) {
+    std::atomic<int32_t> cancelled{0};
+    problem.cancelled = &cancelled;
+    std::thread other([&, delay = random_() % 3000] {
+      std::this_thread::sleep_for(std::chrono::microseconds(delay));
+      cancelled.store(1, std::memory_order_relaxed);
+    });
+    bool aborted = false;
+    try {
+      engine_.execute(problem, {});
+    } catch (const Error& error) {
+      aborted = error.code() == ErrorCode::kAborted;
+    }
+    other.join();
+    return aborted;
+  }
+
+  Engine& engine_;
+  std::minstd_rand random_;
+};
+
+}  // namespace
+}  // namespace mpmml
+
+int main(int count, char** arguments) {
+  const int products = count > 1 ? std::atoi(arguments[1]) : 40;
+  constexpr int kClients = 4;
+  mpmml::Engine engine(mpmml::cpu::make_backend(), nullptr, "this program has none");
+  std::atomic<int> wrong{0};
+  std::vector<std::thread> threads;
+  for (unsigned seed = 1; seed <= kClients; ++seed) {
+    threads.emplace_back([&, seed] {
+      mpmml::Client client(engine, seed);
+      for (int product = 0; product < products; ++product) wrong += client.run() ? 0 : 1;
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  std::printf("%d products from %d threads, %d wrong\n", kClients * products, kClients, wrong.load());
+  return wrong == 0 ? 0 : 1;
+}
