@@ -7,9 +7,9 @@
 // Each has a folder of its own under build/sanitize, with a copy of the sources, because the library loads the addon
 // from the build folder of its package.
 import { spawnSync } from 'node:child_process'
-import { cpSync, mkdirSync, rmSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, rmSync, symlinkSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
-import { dirname, join } from 'node:path'
+import { dirname, isAbsolute, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
@@ -29,7 +29,7 @@ function run(command, args, { env = {}, cwd = root, quiet = false } = {}) {
   process.exit(1)
 }
 
-/** A copy of what the build and the tests need. It finds the packages in the folders above it. */
+/** A copy of what the build and the tests need. */
 function copySources(name) {
   const copy = join(root, 'build', 'sanitize', name)
   mkdirSync(copy, { recursive: true })
@@ -42,12 +42,18 @@ function copySources(name) {
   ]) {
     cpSync(join(root, path), join(copy, path), { recursive: true, preserveTimestamps: true })
   }
+  const packages = join(copy, 'node_modules')
+  if (!existsSync(packages)) symlinkSync(join(root, 'node_modules'), packages)
   return copy
 }
 
 function compilerFile(name) {
-  const { stdout } = spawnSync(process.env.CXX ?? 'g++', [`-print-file-name=${name}`], { encoding: 'utf8' })
-  return stdout.trim()
+  const compiler = process.env.CXX ?? 'g++'
+  const { stdout } = spawnSync(compiler, [`-print-file-name=${name}`], { encoding: 'utf8' })
+  const file = stdout?.trim() ?? ''
+  if (isAbsolute(file)) return file
+  console.error(`mpmml: ${compiler} has no ${name}: this needs GCC and its sanitizers`)
+  process.exit(1)
 }
 
 function address(vitestArguments) {

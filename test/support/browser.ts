@@ -41,7 +41,8 @@ export async function startBrowser(): Promise<Page> {
       `--user-data-dir=${profile}`,
       '--remote-debugging-pipe',
     ],
-    { stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'] },
+    // What is preloaded for the addon (npm run sanitize) is nothing for a browser.
+    { stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'], env: { ...process.env, LD_PRELOAD: '' } },
   )
   const input = child.stdio[3] as Writable
   const waiting = new Map<number, (message: Message) => void>()
