@@ -1,6 +1,6 @@
 /**
  * The laboratory: kernel variants timed on the device alone, microbenchmarks, occupancy, and the files that keep what was
- * measured. Everything that measures needs a GPU; files are read and written anywhere.
+ * measured. What measures kernels of the GPU needs one; `cpuCeiling`, `cpuNaiveLoop` and the files work anywhere.
  *
  * The names of parameters are those of P. P. Ghalsasi, "Max-Plus Matrix Multiplication Library for GPUs – MPMML"
  * (Colorado State University, 2019).
@@ -19,6 +19,14 @@ export {
   microbenches,
 } from './lab/microbenchmarks.js'
 export { microbenchOccupancy, type Occupancy, occupancy } from './lab/occupancy.js'
+export {
+  type CpuCeiling,
+  type CpuCeilingOptions,
+  type CpuNaiveLoop,
+  type CpuNaiveLoopOptions,
+  cpuCeiling,
+  cpuNaiveLoop,
+} from './lab/processor.js'
 export { type RefusedVariant, refusedVariants } from './lab/refused.js'
 export * from './lab/results.js'
 export { type Spread, spread } from './lab/statistics.js'

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import bindings from 'bindings'
 import { AddonError } from './errors.js'
-import type { Semiring, VariantName } from './variant-names.js'
+import type { InstructionSet, Semiring, VariantName } from './variant-names.js'
 
 /** A row of the native variant registry. Its index in {@link Addon.variants} is how requests and reports name it. */
 export interface NativeVariant {
@@ -203,6 +203,39 @@ export interface LabPeak {
   cores: number
 }
 
+/** What products on the CPU are measured against (native/cpu/yardstick.h). */
+export interface CpuCeilingRequest {
+  /** The one that products take by default. */
+  isa?: InstructionSet
+  /** Of the sums: 32 or 16. */
+  bits: number
+  /** Threads that run at once. */
+  threads: number
+  samples: number
+  /** Of a sample, about. */
+  milliseconds: number
+}
+
+export interface CpuCeilingSamples {
+  isa: InstructionSet
+  /** Max-plus steps (an addition and a maximum) a second of all threads together, one for each sample. */
+  stepsPerSecond: number[]
+}
+
+export interface CpuNaiveLoopRequest {
+  isa?: InstructionSet
+  m: number
+  n: number
+  k: number
+  repetitions: number
+}
+
+export interface CpuNaiveLoopSamples {
+  isa: InstructionSet
+  /** Milliseconds of one core, one for each repetition. */
+  ms: number[]
+}
+
 export interface Addon {
   /** The semirings of the build; `zero` is the value of its zero, the others are finite. */
   semirings: { name: Semiring; zero: number; finiteMin: number; finiteMax: number }[]
@@ -244,6 +277,8 @@ export interface Addon {
   labMicrobench(request: LabMicrobenchRequest): Promise<LabMicrobenchResult>
   labOccupancy(request: LabOccupancyRequest): Promise<LabOccupancy>
   labPeaks(): LabPeak[]
+  cpuCeiling(request: CpuCeilingRequest): Promise<CpuCeilingSamples>
+  cpuNaiveLoop(request: CpuNaiveLoopRequest): Promise<CpuNaiveLoopSamples>
 }
 
 function packageRoot(): string {

@@ -3,7 +3,7 @@ import { Command, InvalidArgumentError, Option } from 'commander'
 import type { Spread } from '../../lib/lab.js'
 import { device, someOf, wholeNumber, wholeNumbers } from '../arguments.js'
 import { duration, labelled, print, printJson, rate, table } from '../output.js'
-import type { Product } from '../timing/protocol.js'
+import type { Product, TrialCeiling } from '../timing/protocol.js'
 import {
   type BenchRecord,
   type BenchRequest,
@@ -100,15 +100,13 @@ function describe(record: BenchRecord): string {
 function describeTrial(trial: TrialRecord): string {
   const gpu = trial.backend === 'cuda'
   const where = gpu ? trial.device : `CPU, ${trial.threads} ${trial.threads === 1 ? 'thread' : 'threads'}`
-  const ceiling = trial.ceiling
-    ? `ceiling ${rate(trial.ceiling.gops.median)}: ${trial.ceiling.name}, registers alone, at ${Math.round(trial.ceiling.clockMHz)} MHz`
-    : trial.noCeiling
+  const ceiling = trial.ceiling ? describeCeiling(trial.ceiling) : 'no ceiling'
   const rows = trial.rows.map((row) => [
     shapeName(row),
     row.values,
     timed(row.kernelMs),
     rate(row.gops.median),
-    ...(gpu ? [row.percentOfCeiling === null ? '' : `${row.percentOfCeiling.toFixed(0)} %`] : []),
+    row.percentOfCeiling === null ? '' : `${row.percentOfCeiling.toFixed(0)} %`,
     timed(row.callMs),
     ...(gpu ? [row.pinnedCallMs ? timed(row.pinnedCallMs) : ''] : []),
     `${(row.callMs.median / row.kernelMs.median).toFixed(2)}`,
@@ -120,7 +118,7 @@ function describeTrial(trial: TrialRecord): string {
     'values',
     'kernel',
     'speed',
-    ...(gpu ? ['of ceiling'] : []),
+    'of ceiling',
     'whole call',
     ...(gpu ? ['pinned'] : []),
     'call/kernel',
@@ -131,6 +129,14 @@ function describeTrial(trial: TrialRecord): string {
     (failure) => `${shapeName(failure)} ${failure.values}: ${failure.reason}`,
   )
   return [`${where}; ${ceiling}`, table([columns, ...rows]), ...failures].join('\n')
+}
+
+function describeCeiling({ name, gops, clockMHz, halfGops, naiveLoopGops }: TrialCeiling): string {
+  return [
+    `ceiling ${rate(gops.median)}${halfGops ? `, in 16 bits ${rate(halfGops.median)}` : ''}: ${name}, registers alone`,
+    ...(clockMHz === null ? [] : [`at ${Math.round(clockMHz)} MHz`]),
+    ...(naiveLoopGops ? [`a plain loop on one core ${rate(naiveLoopGops.median)}`] : []),
+  ].join(', ')
 }
 
 function timed({ median, q1, q3 }: Spread): string {

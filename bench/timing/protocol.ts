@@ -40,13 +40,18 @@ export interface Row extends Product {
   pinnedCallMs: Spread | null
 }
 
+/** What the products of a trial are measured against, in the same process. */
 export interface TrialCeiling {
   name: string
   gops: Spread
-  clockMHz: number
+  /** Null on the CPU, which doesn't tell. */
+  clockMHz: number | null
+  /** On the CPU: the ceiling of 16-bit sums, and a plain loop's speed on one core. */
+  halfGops: Spread | null
+  naiveLoopGops: Spread | null
 }
 
 export type Message =
-  | { type: 'started'; threads: number | null; device: string; ceiling: TrialCeiling | null }
+  | { type: 'started'; threads: number | null; device: string; ceiling: TrialCeiling }
   | { type: 'row'; row: Row }
   | { type: 'failed'; product: Product | null; code: string | null; message: string }

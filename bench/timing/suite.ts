@@ -22,9 +22,8 @@ export interface TrialRecord {
   backend: 'cuda' | 'cpu'
   threads: number | null
   device: string
-  /** The measured ceiling; null where there is none, and then why. */
+  /** Null where the trial failed before it was measured. */
   ceiling: TrialCeiling | null
-  noCeiling: string | null
   rows: (Row & { percentOfCeiling: number | null })[]
   failures: (Product & { reason: string })[]
 }
@@ -38,8 +37,6 @@ export interface BenchRecord {
   gpu: { name: string; driver: string; toolkit: string; maxClockMHz: number } | null
   trials: TrialRecord[]
 }
-
-const NO_CPU_CEILING = 'no ceiling: the CPU backend has no register-only microbenchmark to measure one with'
 
 const squares = (...sizes: number[]) => sizes.map((size) => ({ batch: 1, m: size, n: size, k: size }))
 
@@ -126,7 +123,6 @@ async function record(
     threads: trial.threads,
     device: '',
     ceiling: null,
-    noCeiling: backend === 'cpu' ? NO_CPU_CEILING : null,
     rows: [],
     failures: [],
   }
@@ -148,7 +144,8 @@ async function record(
       const product = products[count++] ?? null
       if (message.type === 'row') {
         const { row } = message
-        const ceiling = result.ceiling?.gops.median
+        const { halfGops, gops } = result.ceiling ?? {}
+        const ceiling = (row.path.startsWith('half') && halfGops ? halfGops : gops)?.median
         result.rows.push({ ...row, percentOfCeiling: ceiling ? (100 * row.gops.median) / ceiling : null })
       } else {
         const reason = message.message + (message.code ? ` [${message.code}]` : '')

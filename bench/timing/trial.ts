@@ -3,9 +3,9 @@
  * caches or memory. Its parent (trials.ts) sends a request and gets messages.
  */
 import { info, matrix, mpmm, pinnedInt32Array, plan, type Shape, type VariantName } from '../../lib/index.js'
-import { ceiling, measure, spread } from '../../lib/lab.js'
+import { ceiling, cpuCeiling, cpuNaiveLoop, measure, spread } from '../../lib/lab.js'
 import { verify } from '../verify.js'
-import type { Message, Product, Row, TrialRequest } from './protocol.js'
+import type { Message, Product, Row, TrialCeiling, TrialRequest } from './protocol.js'
 import { randomMatrix, valueKinds } from './values.js'
 
 const send = (message: Message) =>
@@ -97,6 +97,18 @@ async function timeProduct(request: TrialRequest, product: Product, threads: num
   }
 }
 
+/** The loop's product: large enough that it isn't all in the nearest cache. */
+const loop = { m: 512, n: 1024, k: 1024 }
+
+async function measureCeiling(device: number, threads: number | null): Promise<TrialCeiling> {
+  if (threads === null) return { ...(await ceiling({ device })), halfGops: null, naiveLoopGops: null }
+  const { isa, gops } = await cpuCeiling({ threads })
+  const half = await cpuCeiling({ threads, bits: 16 })
+  const naiveLoop = await cpuNaiveLoop(loop)
+  const name = `additions and maxima of ${isa}`
+  return { name, gops, clockMHz: null, halfGops: half.gops, naiveLoopGops: naiveLoop.gops }
+}
+
 function failure(product: Product | null, error: unknown): Message {
   const { code, message } = error as { code?: string; message?: string }
   return { type: 'failed', product, code: code ?? null, message: message ?? String(error) }
@@ -108,8 +120,12 @@ async function run(request: TrialRequest): Promise<void> {
   const threads = backend === 'cpu' ? cpu.threads : null
   const name = backend === 'cpu' ? cpu.model : String(cuda.devices[device]?.name)
   try {
-    const measured = backend === 'cuda' ? await ceiling({ device }) : null
-    await send({ type: 'started', threads, device: name, ceiling: measured })
+    await send({
+      type: 'started',
+      threads,
+      device: name,
+      ceiling: await measureCeiling(device, threads),
+    })
   } catch (error) {
     return send(failure(null, error))
   }

@@ -2,6 +2,7 @@
 #include <napi.h>
 
 #include "addon/background.h"
+#include "addon/cpu_lab.h"
 #include "addon/describe.h"
 #include "addon/failure.h"
 #include "addon/lab.h"
@@ -32,6 +33,7 @@ Napi::Object init(Napi::Env env, Napi::Object exports) {
   exports.Set("multiplySync", Napi::Function::New<guarded<multiply_sync>>(env, "multiplySync"));
   exports.Set("pinnedInt32Array", Napi::Function::New<guarded<pinned_int32_array>>(env, "pinnedInt32Array"));
   export_lab(env, exports);
+  export_cpu_lab(env, exports);
   return exports;
 }
 

@@ -174,6 +174,36 @@ ${rows.join(',\n')}};
 `
 }
 
+/** What products on the CPU are measured against, for each instruction set. */
+const yardstickName = (isa) => `yardstick_${isa.name}`
+
+const yardstick = (isa) => `// ${notice}
+#define MPMML_ISA ${isa.name}
+#include "cpu/yardstick.h"
+
+namespace mpmml::cpu {
+
+extern const Yardstick ${yardstickName(isa)};
+const Yardstick ${yardstickName(isa)} = ${isa.name}::yardstick("${isa.name}");
+
+}  // namespace mpmml::cpu
+`
+
+const yardstickRegistry = (isas) => `// ${notice}
+#include "cpu/yardsticks.h"
+
+namespace mpmml::cpu {
+
+${isas.map((isa) => `extern const Yardstick ${yardstickName(isa)};`).join('\n')}
+
+const std::vector<Yardstick>& yardsticks() {
+  static const auto& all = *new std::vector<Yardstick>{${isas.map(yardstickName).join(', ')}};
+  return all;
+}
+
+}  // namespace mpmml::cpu
+`
+
 function writeNative(directory, processor, withCuda) {
   const rows = allRows().filter((row) =>
     row.family.backend === 'cuda' ? withCuda : !row.isa || ['any', processor].includes(row.isa.processor),
@@ -197,16 +227,23 @@ function writeNative(directory, processor, withCuda) {
     const backendRows = rows.filter((row) => row.family.backend === backend)
     add(backend, `${backend}_registry.cpp`, registry(backend, backendRows))
   }
+  const isas = instructionSets.filter((isa) => ['any', processor].includes(isa.processor))
+  for (const isa of isas) add('cpu', `${yardstickName(isa)}.cpp`, yardstick(isa))
+  add('cpu', 'yardstick_registry.cpp', yardstickRegistry(isas))
   if (withCuda) {
     for (const { name, content } of microbenchmarks.flatMap(microbenchmarkTiles))
       add('lab', `${name}.cu`, content)
     add('cuda', 'microbench_registry.cpp', microbenchmarkRegistry())
   }
-  const options = rows
-    .filter((row) => row.isa?.options.length > 0)
+  const compiled = [
+    ...rows.filter(({ isa }) => isa).map(({ name, isa }) => ({ name, isa })),
+    ...isas.map((isa) => ({ name: yardstickName(isa), isa })),
+  ]
+  const options = compiled
+    .filter(({ isa }) => isa.options.length > 0)
     .map(
-      (row) =>
-        `set_source_files_properties("\${CMAKE_CURRENT_LIST_DIR}/${row.name}.cpp" PROPERTIES COMPILE_OPTIONS "${row.isa.options.join(';')}")`,
+      ({ name, isa }) =>
+        `set_source_files_properties("\${CMAKE_CURRENT_LIST_DIR}/${name}.cpp" PROPERTIES COMPILE_OPTIONS "${isa.options.join(';')}")`,
     )
   const lists = Object.entries(sources).map(
     ([backend, names]) =>

@@ -1,0 +1,71 @@
+#include "cpu/yardsticks.h"
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+#include "core/status.h"
+#include "cpu/machine.h"
+
+namespace mpmml::cpu {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+}  // namespace
+
+const Yardstick& find_yardstick(const std::string& isa) {
+  const std::string wanted = isa.empty() ? chosen_instruction_set() : isa;
+  const std::vector<std::string> supported = supported_instruction_sets();
+  if (std::find(supported.begin(), supported.end(), wanted) != supported.end()) {
+    for (const Yardstick& yardstick : yardsticks()) {
+      if (yardstick.isa == wanted) return yardstick;
+    }
+  }
+  throw Error(ErrorCode::kVariant, "this processor or this build doesn't have the instruction set \"" + wanted + "\"");
+}
+
+std::vector<double> measure_ceiling(const Yardstick& yardstick, int bits, int threads, int samples,
+                                    double milliseconds) {
+  const Yardstick::Steps& steps = bits == 16 ? yardstick.in_16_bits : yardstick.in_32_bits;
+  // The clock rises to the load meanwhile.
+  int64_t rounds = 1 << 12;
+  for (;;) {
+    const Clock::time_point start = Clock::now();
+    steps.run(rounds);
+    const double ms = 1e3 * seconds_since(start);
+    if (ms >= milliseconds / 2) {
+      rounds = std::max<int64_t>(static_cast<int64_t>(static_cast<double>(rounds) * milliseconds / ms), 1);
+      break;
+    }
+    rounds *= 2;
+  }
+  std::vector<double> rates;
+  for (int sample = 0; sample < samples; ++sample) {
+    const Clock::time_point start = Clock::now();
+    std::vector<std::thread> others;
+    for (int i = 1; i < threads; ++i) others.emplace_back(steps.run, rounds);
+    steps.run(rounds);
+    for (std::thread& other : others) other.join();
+    rates.push_back(static_cast<double>(threads) * static_cast<double>(rounds) * steps.steps_of_round /
+                    seconds_since(start));
+  }
+  return rates;
+}
+
+std::vector<double> measure_naive_loop(const Yardstick& yardstick, int64_t m, int64_t n, int64_t k, int repetitions) {
+  std::vector<int32_t> a(static_cast<size_t>(m * k)), b(static_cast<size_t>(k * n)), c(static_cast<size_t>(m * n));
+  for (size_t i = 0; i < a.size(); ++i) a[i] = static_cast<int32_t>(i * 7919 % 2001) - 1000;
+  for (size_t i = 0; i < b.size(); ++i) b[i] = static_cast<int32_t>(i * 104729 % 2001) - 1000;
+  std::vector<double> times;
+  for (int repetition = -1; repetition < repetitions; ++repetition) {
+    const Clock::time_point start = Clock::now();
+    yardstick.multiply_by_rows(a.data(), b.data(), c.data(), m, n, k);
+    if (repetition >= 0) times.push_back(1e3 * seconds_since(start));
+  }
+  return times;
+}
+
+}  // namespace mpmml::cpu

@@ -1,0 +1,36 @@
+// Measures what products on the CPU are compared with: see yardstick.h.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace mpmml::cpu {
+
+/// What yardstick.h has for an instruction set.
+struct Yardstick {
+  struct Steps {
+    void (*run)(int64_t rounds);
+    int steps_of_round;
+  };
+  const char* isa;
+  Steps in_32_bits;
+  Steps in_16_bits;
+  void (*multiply_by_rows)(const int32_t* a, const int32_t* b, int32_t* c, int64_t m, int64_t n, int64_t k);
+};
+
+/// Those of this build, best first.
+const std::vector<Yardstick>& yardsticks();
+
+/// The one for an instruction set, or for the one that products take where the name is empty. Throws Error(kVariant)
+/// where this processor or this build doesn't have it.
+const Yardstick& find_yardstick(const std::string& isa);
+
+/// Max-plus steps a second on registers alone: `samples` measurements of `milliseconds` each, by `threads` threads
+/// together.
+std::vector<double> measure_ceiling(const Yardstick& yardstick, int bits, int threads, int samples,
+                                    double milliseconds);
+
+/// Milliseconds of the naive product of row-major matrices, each time again.
+std::vector<double> measure_naive_loop(const Yardstick& yardstick, int64_t m, int64_t n, int64_t k, int repetitions);
+
+}  // namespace mpmml::cpu

@@ -1,0 +1,54 @@
+/** What products on the CPU are measured against. */
+import { describe, expect, it } from 'vitest'
+import { info } from '../../lib/index.js'
+import { cpuCeiling, cpuNaiveLoop } from '../../lib/lab.js'
+import { expectError } from '../support/expect.js'
+
+const rejected = (promise: Promise<unknown>) => promise.catch((error: unknown) => error)
+const short = { milliseconds: 10 }
+
+describe('cpuCeiling', () => {
+  it('takes the instruction set that products take', async () => {
+    const { isa, bits, threads, gops } = await cpuCeiling(short)
+    expect({ isa, bits, threads }).toEqual({ isa: info().cpu.simd, bits: 32, threads: 1 })
+    expect(gops.median).toBeGreaterThan(1)
+    // A core does some additions a clock of so many lanes, and no more than that.
+    expect(gops.median).toBeLessThan(1000)
+    expect(gops.count).toBe(9)
+  })
+
+  it('measures every instruction set of this machine', async () => {
+    for (const isa of ['avx512', 'avx2', 'sse41', 'neon', 'portable'] as const) {
+      if (!info().cpu.instructionSets.includes(isa)) continue
+      const [full, half] = [
+        await cpuCeiling({ ...short, isa }),
+        await cpuCeiling({ ...short, isa, bits: 16 }),
+      ]
+      expect(half.isa).toBe(isa)
+      expect(half.gops.median).toBeGreaterThan(1.2 * full.gops.median)
+    }
+  })
+
+  it("refuses what it can't measure", async () => {
+    const wrong = (options: object) => rejected(cpuCeiling(options))
+    expectError(await wrong({ isa: 'avx9' }), 'ERR_MPMML_VARIANT', 'avx9')
+    expectError(await wrong({ isa: 9 }), 'ERR_MPMML_OPTION', 'isa')
+    expectError(await wrong({ bits: 24 }), 'ERR_MPMML_OPTION', 'bits')
+    expectError(await wrong({ threads: 0 }), 'ERR_MPMML_OPTION', 'threads')
+    expectError(await wrong({ speed: 1 }), 'ERR_MPMML_OPTION', 'speed')
+  })
+})
+
+describe('cpuNaiveLoop', () => {
+  it('is slower than the ceiling', async () => {
+    const [{ gops }, loop] = [await cpuCeiling(short), await cpuNaiveLoop({ m: 64, n: 512, k: 256 })]
+    expect(loop.gops.median).toBeGreaterThan(0.1)
+    expect(loop.gops.median).toBeLessThan(2 * gops.median)
+    expect(loop.ms.count).toBe(3)
+  })
+
+  it('needs its sizes', async () => {
+    expectError(await rejected(cpuNaiveLoop({ m: 1, n: 2 } as never)), 'ERR_MPMML_OPTION', 'k')
+    expectError(await rejected(cpuNaiveLoop({ m: 1, n: 2, k: 0 })), 'ERR_MPMML_OPTION', 'k')
+  })
+})
