@@ -17,24 +17,15 @@ void multiply_and_report(const Call& call, double* report) {
   write_report(report, result, engine().variants(), call.request.device, total.count());
 }
 
-Napi::Float64Array report_of(const Napi::CallbackInfo& info) {
-  const Napi::Value value = info[5];
-  if (!value.IsTypedArray() || value.As<Napi::TypedArray>().TypedArrayType() != napi_float64_array ||
-      value.As<Napi::TypedArray>().ElementLength() < ReportField::count) {
-    throw Napi::TypeError::New(info.Env(), "mpmml addon: malformed request: no report to write into");
-  }
-  return value.As<Napi::Float64Array>();
+double* report_of(const Napi::CallbackInfo& info) {
+  return static_cast<double*>(elements_of(info[5], napi_float64_array, ReportField::count));
 }
 
 class MultiplyWork : public Work {
  public:
   MultiplyWork(const Napi::CallbackInfo& info, const Call& call)
-      : Work(info.Env()), call_(call), report_(report_of(info).Data()) {
-    if (!info[6].IsTypedArray() || info[6].As<Napi::TypedArray>().TypedArrayType() != napi_int32_array ||
-        info[6].As<Napi::TypedArray>().ElementLength() < 1) {
-      throw Napi::TypeError::New(info.Env(), "mpmml addon: malformed request: no cancellation flag");
-    }
-    cancelled_ = reinterpret_cast<std::atomic<int32_t>*>(info[6].As<Napi::Int32Array>().Data());
+      : Work(info.Env()), call_(call), report_(report_of(info)) {
+    cancelled_ = static_cast<std::atomic<int32_t>*>(elements_of(info[6], napi_int32_array, 1));
     call_.problem.cancelled = cancelled_;
     // The arrays must live as long as the product.
     Napi::Array arguments = Napi::Array::New(info.Env(), info.Length());
@@ -60,7 +51,7 @@ Napi::Value multiply(const Napi::CallbackInfo& info) {
 
 Napi::Value multiply_sync(const Napi::CallbackInfo& info) {
   const Call call = read_call(info, engine().variants());
-  multiply_and_report(call, report_of(info).Data());
+  multiply_and_report(call, report_of(info));
   return info.Env().Undefined();
 }
 

@@ -16,22 +16,12 @@ Napi::Array names(Napi::Env env, std::initializer_list<const char*> list) {
   throw Napi::TypeError::New(env, "mpmml addon: malformed request: " + what);
 }
 
-Napi::Float64Array numbers(Napi::Env env, const Napi::Value& value, size_t count) {
-  if (!value.IsTypedArray() || value.As<Napi::TypedArray>().TypedArrayType() != napi_float64_array ||
-      value.As<Napi::TypedArray>().ElementLength() < count) {
-    malformed(env, "expected a Float64Array of " + std::to_string(count));
-  }
-  return value.As<Napi::Float64Array>();
-}
-
 /// Reads a matrix whose fields start at `first`, and checks that its elements lie inside the array.
 template <class View>
 View read_matrix(Napi::Env env, const Napi::Value& value, const double* fields, size_t first, int64_t batch,
                  int64_t rows, int64_t cols) {
-  if (!value.IsTypedArray() || value.As<Napi::TypedArray>().TypedArrayType() != napi_int32_array) {
-    malformed(env, "expected an Int32Array");
-  }
-  const auto array = value.As<Napi::Int32Array>();
+  size_t length = 0;
+  auto* data = static_cast<int32_t*>(elements_of(value, napi_int32_array, 0, &length));
   const auto offset = static_cast<int64_t>(fields[first]);
   View view;
   view.rows = rows;
@@ -46,8 +36,8 @@ View read_matrix(Napi::Env env, const Napi::Value& value, const double* fields, 
     const __int128 last = static_cast<__int128>(offset) + static_cast<__int128>(batch - 1) * view.batch_stride +
                           static_cast<__int128>(rows - 1) * view.row_stride +
                           static_cast<__int128>(cols - 1) * view.col_stride;
-    if (last >= static_cast<__int128>(array.ElementLength())) malformed(env, "a matrix reaches past its array");
-    view.data = const_cast<int32_t*>(array.Data()) + offset;
+    if (last >= static_cast<__int128>(length)) malformed(env, "a matrix reaches past its array");
+    view.data = data + offset;
   }
   return view;
 }
@@ -59,11 +49,23 @@ Napi::Array request_field_names(Napi::Env env) { return names(env, {MPMML_REQUES
 Napi::Array report_field_names(Napi::Env env) { return names(env, {MPMML_REPORT_FIELDS(MPMML_NAME)}); }
 #undef MPMML_NAME
 
+void* elements_of(const Napi::Value& value, napi_typedarray_type type, size_t least, size_t* length) {
+  napi_typedarray_type actual{};
+  size_t count = 0;
+  void* data = nullptr;
+  const napi_status status = napi_get_typedarray_info(value.Env(), value, &actual, &count, &data, nullptr, nullptr);
+  if (status != napi_ok || actual != type || count < least) {
+    malformed(value.Env(),
+              "expected a typed array of type " + std::to_string(type) + " and length " + std::to_string(least));
+  }
+  if (length) *length = count;
+  return data;
+}
+
 Call read_call(const Napi::CallbackInfo& info, const std::vector<const Variant*>& variants) {
   const Napi::Env env = info.Env();
   using F = RequestField;
-  Napi::Float64Array array = numbers(env, info[4], F::count);
-  const double* fields = array.Data();
+  const auto* fields = static_cast<const double*>(elements_of(info[4], napi_float64_array, F::count));
   const auto index = [&](size_t field, size_t count) {
     const double value = fields[field];
     if (!(value >= 0 && value < static_cast<double>(count))) malformed(env, "field " + std::to_string(field));
