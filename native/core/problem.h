@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstdint>
 #include <initializer_list>
+#include <type_traits>
 
 #include "generated/semirings.h"
 
@@ -11,6 +12,8 @@ namespace mpmml {
 enum class BackendKind : uint8_t { kCpu, kCuda };
 
 enum class DataType : uint8_t { kInt32 };
+
+constexpr int64_t element_bytes(DataType) { return 4; }
 
 /// What to do with a finite sum that decides a result and lies outside the finite range of the element type.
 enum class OverflowPolicy : uint8_t { kThrow, kSaturate, kWrap };
@@ -43,6 +46,10 @@ class PathSet {
   unsigned bits_ = 0;
 };
 
+/// How the elements of an operand lie in memory: as the element type, or as int16, among which the semiring's zero is the
+/// end of their range that it is at among int32.
+enum class Storage : uint8_t { kElement, kInt16 };
+
 /// A batch of matrices in memory. Strides count elements; element (b, i, j) is data[b·batch_stride + i·row_stride +
 /// j·col_stride]. Strides are never negative.
 template <class Pointer>
@@ -53,9 +60,25 @@ struct BasicMatrixView {
   int64_t row_stride = 0;
   int64_t col_stride = 0;
   int64_t batch_stride = 0;
+  Storage storage = Storage::kElement;
 };
 using MatrixView = BasicMatrixView<const void*>;
 using MutableMatrixView = BasicMatrixView<void*>;
+
+constexpr int64_t stored_bytes(DataType dtype, Storage storage) {
+  return storage == Storage::kInt16 ? 2 : element_bytes(dtype);
+}
+
+/// `view` from element (item, row, col) on; its sizes are left as they are. Null stays null.
+template <class Pointer>
+BasicMatrixView<Pointer> view_from(BasicMatrixView<Pointer> view, DataType dtype, int64_t item, int64_t row,
+                                   int64_t col) {
+  using Byte = std::conditional_t<std::is_const_v<std::remove_pointer_t<Pointer>>, const char, char>;
+  if (!view.data) return view;
+  const int64_t elements = item * view.batch_stride + row * view.row_stride + col * view.col_stride;
+  view.data = static_cast<Byte*>(view.data) + elements * stored_bytes(dtype, view.storage);
+  return view;
+}
 
 struct Problem {
   SemiringId semiring = SemiringId{};

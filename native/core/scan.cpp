@@ -1,6 +1,7 @@
 #include "core/scan.h"
 
-#include <vector>
+#include <algorithm>
+#include <type_traits>
 
 #include "core/dispatch.h"
 
@@ -36,11 +37,38 @@ MPMML_CLONES ValueRange scan(const int32_t* data, int64_t count, int32_t zero) {
   return range;
 }
 
+/// Runs of elements that aren't contiguous, or not in their own type, pass through a buffer of this many.
+constexpr int64_t kBuffered = 4096;
+
+template <class S, class Stored>
+ValueRange scan_strided(const Stored* data, int64_t count, int64_t stride) {
+  using Element = typename S::Element;
+  if constexpr (std::is_same_v<Stored, Element>) {
+    if (stride == 1) return scan(data, count, S::zero);
+  }
+  ValueRange range;
+  Element buffer[kBuffered];
+  for (int64_t first = 0; first < count; first += kBuffered) {
+    const int64_t run = std::min(kBuffered, count - first);
+    for (int64_t index = 0; index < run; ++index) buffer[index] = widened<S>(data[(first + index) * stride]);
+    range.merge(scan(buffer, run, S::zero));
+  }
+  return range;
+}
+
+/// Calls `body` with `data` as a pointer to what is stored.
+template <class S, class Body>
+ValueRange with_stored(Storage storage, const void* data, Body&& body) {
+  if (storage == Storage::kInt16) return body(static_cast<const int16_t*>(data));
+  return body(static_cast<const typename S::Element*>(data));
+}
+
 }  // namespace
 
-ValueRange scan_elements(SemiringId semiring, DataType dtype, const void* data, int64_t count) {
+ValueRange scan_elements(SemiringId semiring, DataType dtype, Storage storage, const void* data, int64_t count) {
   return with_semiring(semiring, dtype, [&](auto value) {
-    return scan(static_cast<const int32_t*>(data), count, decltype(value)::zero);
+    using S = decltype(value);
+    return with_stored<S>(storage, data, [&](const auto* stored) { return scan_strided<S>(stored, count, 1); });
   });
 }
 
@@ -49,16 +77,19 @@ ValueRange scan_matrices(SemiringId semiring, DataType dtype, const MatrixView& 
   const int64_t lines = along_columns ? view.cols : view.rows, length = along_columns ? view.rows : view.cols;
   const int64_t line_stride = along_columns ? view.col_stride : view.row_stride;
   const int64_t stride = along_columns ? view.row_stride : view.col_stride;
-  std::vector<int32_t> gathered(stride == 1 ? 0 : length);
-  ValueRange range;
-  for (int64_t item = 0; item < (view.batch_stride == 0 ? std::min<int64_t>(batch, 1) : batch); ++item) {
-    for (int64_t line = 0; line < lines; ++line) {
-      const int32_t* data = static_cast<const int32_t*>(view.data) + item * view.batch_stride + line * line_stride;
-      for (size_t index = 0; index < gathered.size(); ++index) gathered[index] = data[index * stride];
-      range.merge(scan_elements(semiring, dtype, stride == 1 ? data : gathered.data(), length));
-    }
-  }
-  return range;
+  const int64_t items = view.batch_stride == 0 ? std::min<int64_t>(batch, 1) : batch;
+  return with_semiring(semiring, dtype, [&](auto value) {
+    using S = decltype(value);
+    return with_stored<S>(view.storage, view.data, [&](const auto* stored) {
+      ValueRange range;
+      for (int64_t item = 0; item < items; ++item) {
+        for (int64_t line = 0; line < lines; ++line) {
+          range.merge(scan_strided<S>(stored + item * view.batch_stride + line * line_stride, length, stride));
+        }
+      }
+      return range;
+    });
+  });
 }
 
 }  // namespace mpmml

@@ -6,7 +6,7 @@
 namespace mpmml {
 
 /// What occurs among `count` contiguous elements.
-ValueRange scan_elements(SemiringId semiring, DataType dtype, const void* data, int64_t count);
+ValueRange scan_elements(SemiringId semiring, DataType dtype, Storage storage, const void* data, int64_t count);
 
 /// What occurs in a batch of matrices.
 ValueRange scan_matrices(SemiringId semiring, DataType dtype, const MatrixView& view, int64_t batch);

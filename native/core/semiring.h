@@ -96,4 +96,15 @@ struct MinPlus<int32_t> {
   }
 };
 
+/// What stands in memory for an element (Storage), as the element.
+template <class S>
+MPMML_HOST_DEVICE typename S::Element widened(typename S::Element stored) {
+  return stored;
+}
+template <class S>
+MPMML_HOST_DEVICE typename S::Element widened(int16_t stored) {
+  constexpr int16_t zero = S::maximizes ? std::numeric_limits<int16_t>::min() : std::numeric_limits<int16_t>::max();
+  return stored == zero ? S::zero : stored;
+}
+
 }  // namespace mpmml

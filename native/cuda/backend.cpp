@@ -67,10 +67,8 @@ double CudaBackend::estimate_ms(const Problem& problem, int device) {
   constexpr double kBytesPerMs = 9e6;
   constexpr double kThreadsMs = 0.9, kBytesPerMsWithThreads = 4e7;
   constexpr double kStepsPerMsAndMultiprocessor = 1.3e8;
-  const double bytes =
-      sizeof(int32_t) *
-      (double(problem.m()) * problem.k() + double(problem.k()) * problem.n() + double(problem.m()) * problem.n()) *
-      problem.batch;
+  const double bytes = double(dense_bytes(problem, problem.a)) + double(dense_bytes(problem, problem.b)) +
+                       double(problem.outputs()) * element_bytes(problem.dtype);
   const double steps = double(problem.outputs()) * problem.k();
   return kCallMs + std::min(bytes / kBytesPerMs, kThreadsMs + bytes / kBytesPerMsWithThreads) +
          steps / (kStepsPerMsAndMultiprocessor * device_limits(device).multiprocessors);

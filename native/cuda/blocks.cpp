@@ -10,28 +10,21 @@ namespace mpmml::cuda {
 namespace {
 
 constexpr int64_t kLeastSide = 128;
-constexpr size_t kElementBytes = sizeof(int32_t);
 
 struct Block {
   int64_t first_item, items, first_row, rows, first_col, cols;
 };
 
-template <class View>
-void move(View& view, int64_t item, int64_t row, int64_t col) {
-  using Byte = std::conditional_t<std::is_const_v<std::remove_pointer_t<decltype(view.data)>>, const char, char>;
-  if (!view.data) return;
-  view.data =
-      static_cast<Byte*>(view.data) +
-      (item * view.batch_stride + row * view.row_stride + col * view.col_stride) * static_cast<int64_t>(kElementBytes);
-}
-
 Problem cut(const Problem& problem, const Block& block) {
   Problem part = problem;
   part.batch = block.items;
-  move(part.a, block.first_item, block.first_row, 0);
-  move(part.b, block.first_item, 0, block.first_col);
-  move(part.c0, block.first_item, block.first_row, block.first_col);
-  move(part.c, block.first_item, block.first_row, block.first_col);
+  const auto from = [&](auto& view, int64_t row, int64_t col) {
+    view = view_from(view, problem.dtype, block.first_item, row, col);
+  };
+  from(part.a, block.first_row, 0);
+  from(part.b, 0, block.first_col);
+  from(part.c0, block.first_row, block.first_col);
+  from(part.c, block.first_row, block.first_col);
   part.a.rows = part.c.rows = part.c0.rows = block.rows;
   part.b.cols = part.c.cols = part.c0.cols = block.cols;
   return part;

@@ -29,7 +29,7 @@ double estimate_clocks(const KernelShape& shape, bool packs, const Problem& prob
   if (tiles % at_once > 0) clocks += clocks_of(divide_up(tiles % at_once, device.multiprocessors));
   if (packs) {
     const double elements = double(problem.k()) * (problem.m() + problem.n()) * problem.batch;
-    clocks += 2 * kLaunchClocks + 2 * sizeof(int32_t) * elements / device.bytes_per_clock;
+    clocks += 2 * kLaunchClocks + 2.0 * element_bytes(problem.dtype) * elements / device.bytes_per_clock;
   }
   return clocks;
 }

@@ -14,14 +14,15 @@
 
 namespace mpmml::cuda {
 
-/// One launch. All pointers are device pointers.
+/// One launch. All pointers are device pointers. C is dense, or cells of a dense matrix.
 struct Launch {
   int64_t batch, m, n, k;
   int64_t first_instance;  ///< of those that the operands hold, where this is a part of a larger launch
-  int64_t first_output;    ///< linear index of the launch's first result in the whole product
+  int64_t
+      first_output;  ///< linear index of the launch's first result in the whole product, which C's strides lead on from
   MatrixView a, b, c0;
   MutableMatrixView c;
-  size_t element_bytes;
+  DataType dtype;
   RangePath path;
   ValueRange range_a, range_b;
   void* packed_a;  ///< Kernel::packed_bytes of device memory each
@@ -79,19 +80,15 @@ void for_arithmetic(const Launch& launch, Body&& body) {
 template <class Body>
 void for_instances(const Launch& launch, Body&& body) {
   constexpr int64_t kMaxInstances = 65535;
-  const auto advance = [](auto& view, int64_t instances, size_t element_bytes) {
-    using Byte = std::conditional_t<std::is_const_v<std::remove_pointer_t<decltype(view.data)>>, const char, char>;
-    if (view.data) view.data = static_cast<Byte*>(view.data) + instances * view.batch_stride * element_bytes;
-  };
   for (int64_t first = 0; first < launch.batch; first += kMaxInstances) {
     Launch part = launch;
     part.first_instance = launch.first_instance + first;
-    part.first_output = launch.first_output + first * launch.m * launch.n;
+    part.first_output = launch.first_output + first * launch.c.batch_stride;
     part.batch = std::min(kMaxInstances, launch.batch - first);
-    advance(part.a, first, launch.element_bytes);
-    advance(part.b, first, launch.element_bytes);
-    advance(part.c0, first, launch.element_bytes);
-    advance(part.c, first, launch.element_bytes);
+    part.a = view_from(part.a, launch.dtype, first, 0, 0);
+    part.b = view_from(part.b, launch.dtype, first, 0, 0);
+    part.c0 = view_from(part.c0, launch.dtype, first, 0, 0);
+    part.c = view_from(part.c, launch.dtype, first, 0, 0);
     body(part);
   }
 }

@@ -126,14 +126,15 @@ class Bench {
 
   void scan_operands(int64_t set) {
     reset_scans(scans(), 2, stream_);
-    scan_range(problem_.semiring, problem_.dtype, a(set), elements_a(), scans(), stream_);
-    scan_range(problem_.semiring, problem_.dtype, b(set), elements_b(), scans() + 1, stream_);
+    scan_range(problem_.semiring, problem_.dtype, Storage::kElement, a(set), elements_a(), scans(), stream_);
+    scan_range(problem_.semiring, problem_.dtype, Storage::kElement, b(set), elements_b(), scans() + 1, stream_);
   }
 
   /// What occurs in A and B together; every set is drawn from the same values.
   ScanResult scan(int64_t) {
     reset_scans(scans(), 1, stream_);
-    scan_range(problem_.semiring, problem_.dtype, a(0), sets_ * (elements_a() + elements_b()), scans(), stream_);
+    scan_range(problem_.semiring, problem_.dtype, Storage::kElement, a(0), sets_ * (elements_a() + elements_b()),
+               scans(), stream_);
     auto* result = static_cast<ScanResult*>(lane_.results());
     MPMML_CUDA(cudaMemcpyAsync(result, scans(), sizeof(ScanResult), cudaMemcpyDeviceToHost, stream_));
     MPMML_CUDA(cudaStreamSynchronize(stream_));
@@ -160,7 +161,7 @@ class Bench {
     launch.a = dense(a(set), request_.m, request_.k);
     launch.b = dense(b(set), request_.k, request_.n);
     launch.c = {c_.get(), request_.m, request_.n, request_.n, 1, request_.m * request_.n};
-    launch.element_bytes = kElementBytes;
+    launch.dtype = problem_.dtype;
     launch.path = path;
     launch.range_a = launch.range_b = range;
     if (path == RangePath::kWide) launch.overflow = reinterpret_cast<unsigned long long*>(ticks() + 2);

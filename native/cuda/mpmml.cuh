@@ -158,12 +158,11 @@ __global__ void __launch_bounds__(Config::kThreads,
                                  : Semiring::zero;
       bool overflowed = false;
       const Element value = arithmetic.finish(c[i][j], before, overflowed);
-      static_cast<Element*>(
-          problem.c.data)[instance * problem.c.batch_stride + row * problem.c.row_stride + col * problem.c.col_stride] =
-          value;
+      const int64_t output =
+          instance * problem.c.batch_stride + row * problem.c.row_stride + col * problem.c.col_stride;
+      static_cast<Element*>(problem.c.data)[output] = value;
       if (overflowed && problem.overflow) {
-        atomicMin(problem.overflow, static_cast<unsigned long long>(problem.first_output +
-                                                                    (instance * problem.m + row) * problem.n + col));
+        atomicMin(problem.overflow, static_cast<unsigned long long>(problem.first_output + output));
       }
     }
   }

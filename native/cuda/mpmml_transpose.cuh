@@ -40,7 +40,7 @@ inline int64_t transposed_items(const Launch& launch) { return launch.a.batch_st
 /// Memory for A transposed: none where A lies that way already, and none for B.
 inline int64_t transposed_bytes(const Launch& launch, Operand operand) {
   if (operand == Operand::kB || lies_along_columns(launch.a)) return 0;
-  return transposed_items(launch) * launch.m * launch.k * static_cast<int64_t>(launch.element_bytes);
+  return transposed_items(launch) * launch.m * launch.k * element_bytes(launch.dtype);
 }
 
 /// Queues the transposition of A into launch.packed_a.

@@ -13,11 +13,13 @@ struct PackSource {
   const void* data;
   int64_t lines, depth;
   int64_t line_stride, k_stride, batch_stride;
+  Storage storage;
 };
 
 /// Encodes elements of A: a row's element stands in every lane of its word.
 template <class Arithmetic>
 struct EncodeA {
+  using Semiring = typename Arithmetic::Semiring;
   using Target = uint32_t;
   Arithmetic arithmetic;
 
@@ -40,6 +42,7 @@ struct EncodeA {
 /// Encodes elements of B: the lanes of a word are neighbouring columns.
 template <class Arithmetic>
 struct EncodeB {
+  using Semiring = typename Arithmetic::Semiring;
   using Target = std::conditional_t<Words<Arithmetic>::kLanes == 1, uint32_t, uint16_t>;
   Arithmetic arithmetic;
 
@@ -64,14 +67,15 @@ constexpr int kPackRows = 8;
 
 /// Writes target[item][k][line] for k < padded_depth, line < padded_lines. Blocks of 32 × 8 threads; tiles of 32 × 32
 /// pass through shared memory where the source lies along k.
-template <class Encode, class Element>
+template <class Encode, class Stored>
 __global__ void __launch_bounds__(kPackTile* kPackRows)
     pack_kernel(PackSource source, typename Encode::Target* target, int64_t padded_lines, int64_t padded_depth,
                 Encode encode) {
   using Target = typename Encode::Target;
+  using S = typename Encode::Semiring;
   __shared__ Target tile[kPackTile][kPackTile + 1];
   const int64_t item = blockIdx.z;
-  const auto* data = static_cast<const Element*>(source.data) + item * source.batch_stride;
+  const auto* data = static_cast<const Stored*>(source.data) + item * source.batch_stride;
   target += item * padded_lines * padded_depth;
   const int64_t line0 = int64_t{blockIdx.x} * kPackTile;
   const bool along_k = source.k_stride < source.line_stride;
@@ -80,9 +84,10 @@ __global__ void __launch_bounds__(kPackTile* kPackRows)
 #pragma unroll
       for (int row = 0; row < kPackTile; row += kPackRows) {
         const int64_t line = line0 + threadIdx.y + row, k = k0 + threadIdx.x;
-        tile[threadIdx.x][threadIdx.y + row] = line < source.lines && k < source.depth
-                                                   ? encode(data[line * source.line_stride + k * source.k_stride])
-                                                   : encode.border();
+        tile[threadIdx.x][threadIdx.y + row] =
+            line < source.lines && k < source.depth
+                ? encode(widened<S>(data[line * source.line_stride + k * source.k_stride]))
+                : encode.border();
       }
       __syncthreads();
     }
@@ -93,8 +98,9 @@ __global__ void __launch_bounds__(kPackTile* kPackRows)
       if (along_k) {
         word = tile[threadIdx.y + row][threadIdx.x];
       } else {
-        word = line < source.lines && k < source.depth ? encode(data[line * source.line_stride + k * source.k_stride])
-                                                       : encode.border();
+        word = line < source.lines && k < source.depth
+                   ? encode(widened<S>(data[line * source.line_stride + k * source.k_stride]))
+                   : encode.border();
       }
       if (line < padded_lines && k < padded_depth) target[k * padded_lines + line] = word;
     }
@@ -102,23 +108,36 @@ __global__ void __launch_bounds__(kPackTile* kPackRows)
   }
 }
 
-/// Queues the packing of `items` matrices.
-template <class Encode, class Element>
-void pack(const PackSource& source, int64_t items, void* target, int64_t padded_lines, int64_t padded_depth,
-          const Encode& encode, cudaStream_t stream) {
+/// Queues the packing of `items` matrices whose elements are stored as `Stored`.
+template <class Stored, class Encode>
+void pack_stored(const PackSource& source, int64_t items, void* target, int64_t padded_lines, int64_t padded_depth,
+                 const Encode& encode, cudaStream_t stream) {
   constexpr int64_t kMaxGrid = 65535;
   using Target = typename Encode::Target;
   const auto tiles = [](int64_t size) { return (size + kPackTile - 1) / kPackTile; };
   for (int64_t first = 0; first < items; first += kMaxGrid) {
     PackSource part = source;
-    part.data = static_cast<const Element*>(source.data) + first * source.batch_stride;
+    part.data = static_cast<const Stored*>(source.data) + first * source.batch_stride;
     const dim3 grid(static_cast<unsigned>(tiles(padded_lines)),
                     static_cast<unsigned>(std::min(kMaxGrid, tiles(padded_depth))),
                     static_cast<unsigned>(std::min(kMaxGrid, items - first)));
-    pack_kernel<Encode, Element><<<grid, dim3(kPackTile, kPackRows), 0, stream>>>(
+    pack_kernel<Encode, Stored><<<grid, dim3(kPackTile, kPackRows), 0, stream>>>(
         part, static_cast<Target*>(target) + first * padded_lines * padded_depth, padded_lines, padded_depth, encode);
   }
   MPMML_CUDA(cudaGetLastError());
+}
+
+/// Queues the packing of `items` matrices.
+template <class Encode>
+void pack(const PackSource& source, int64_t items, void* target, int64_t padded_lines, int64_t padded_depth,
+          const Encode& encode, cudaStream_t stream) {
+  using Element = typename Encode::Semiring::Element;
+  if constexpr (std::is_integral_v<Element>) {
+    if (source.storage == Storage::kInt16) {
+      return pack_stored<int16_t>(source, items, target, padded_lines, padded_depth, encode, stream);
+    }
+  }
+  pack_stored<Element>(source, items, target, padded_lines, padded_depth, encode, stream);
 }
 
 }  // namespace mpmml::cuda

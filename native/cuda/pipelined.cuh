@@ -100,19 +100,18 @@ struct Pipelined {
 
   template <class Arithmetic>
   static void pack_operand(const Launch& launch, Operand operand) {
-    using Element = typename Arithmetic::Element;
     const PackedProblem packed = layout<Arithmetic>(launch);
     for_arithmetic<Arithmetic>(launch, [&](const Arithmetic& arithmetic) {
       if (operand == Operand::kA) {
         const MatrixView& a = launch.a;
-        pack<EncodeA<Arithmetic>, Element>({a.data, launch.m, launch.k, a.row_stride, a.col_stride, a.batch_stride},
-                                           items(launch, a), launch.packed_a, packed.padded_m, packed.padded_k,
-                                           {arithmetic}, launch.stream);
+        pack<EncodeA<Arithmetic>>({a.data, launch.m, launch.k, a.row_stride, a.col_stride, a.batch_stride, a.storage},
+                                  items(launch, a), launch.packed_a, packed.padded_m, packed.padded_k, {arithmetic},
+                                  launch.stream);
       } else {
         const MatrixView& b = launch.b;
-        pack<EncodeB<Arithmetic>, Element>(
-            {b.data, launch.n, launch.k, b.col_stride, b.row_stride, b.batch_stride}, items(launch, b), launch.packed_b,
-            packed.padded_n * Words<Arithmetic>::kLanes, packed.padded_k, {arithmetic}, launch.stream);
+        pack<EncodeB<Arithmetic>>({b.data, launch.n, launch.k, b.col_stride, b.row_stride, b.batch_stride, b.storage},
+                                  items(launch, b), launch.packed_b, packed.padded_n * Words<Arithmetic>::kLanes,
+                                  packed.padded_k, {arithmetic}, launch.stream);
       }
     });
   }
@@ -362,9 +361,9 @@ __global__ void __launch_bounds__(Config::kThreads, Config::blocks_per_multiproc
         bool overflowed = false;
         values[v] = arithmetic.finish(sum, previous, overflowed);
       }
-      // C is dense: its rows are aligned where their length is a multiple of 4.
+      // C's rows are aligned where they begin a multiple of 4 apart; tiles begin at such a column.
       Element* target = c + row * problem.c.row_stride + col;
-      if (problem.n % 4 == 0 && col + kColumns <= problem.n) {
+      if (problem.c.row_stride % 4 == 0 && col + kColumns <= problem.n) {
 #pragma unroll
         for (int v = 0; v < kColumns; v += 4) {
           *reinterpret_cast<int4*>(target + v) = make_int4(values[v], values[v + 1], values[v + 2], values[v + 3]);

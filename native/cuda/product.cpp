@@ -1,10 +1,12 @@
 #include "cuda/product.h"
 
+#include <algorithm>
 #include <chrono>
 #include <list>
 
 #include "core/scan.h"
 #include "core/status.h"
+#include "cuda/cells.h"
 #include "cuda/error.h"
 #include "cuda/range.h"
 #include "cuda/transfer.h"
@@ -12,55 +14,41 @@
 namespace mpmml::cuda {
 namespace {
 
-constexpr int kElementBytes = sizeof(int32_t);
-
-// A panel is worth its own launches from about this many steps (half a millisecond on an H200); more than eight hide
-// no more of the transfers.
-constexpr double kPanelSteps = 1.5e10;
-constexpr int64_t kMostPanels = 8;
-constexpr int64_t kPanelRows = 512;  ///< a panel's rows are a multiple of this, so that its tiles fill the device
-
 constexpr int64_t kAlignment = 256;  ///< bytes that device memory is aligned to
 
 constexpr unsigned long long kNoOverflow = ~0ull;
 
+int64_t aligned(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+
 /// Small results of a call, on the device and in the lane's pinned memory.
 struct Results {
-  ScanResult b;
-  ScanResult a[kMostPanels];
+  ScanResult a[kMostParts];
+  ScanResult b[kMostParts];
   unsigned long long overflow;
 };
 static_assert(sizeof(Results) <= Lane::kResultBytes, "the results fit the lane's pinned memory");
 
-/// An operand, or a panel of one, on the device.
-struct DeviceMatrix {
+/// A part of an operand on the device: as it is, and packed for each kernel and path that asked.
+struct Part {
+  struct Packed {
+    Plan plan;
+    DeviceBuffer buffer;
+    Event* done;
+  };
+
   DeviceBuffer buffer;
   MatrixView view;
+  size_t upload = 0;  ///< its number in the queue
   Event* arrived = nullptr;
   Event* scanned = nullptr;
+  ValueRange range;
+  std::list<Packed> packed;
 };
 
-/// Rows of A and C, or instances of the batch.
-struct Panel {
-  int64_t first_item, items, first_row, rows;
-  cudaStream_t stream;
-  DeviceMatrix a;
-  DeviceBuffer packed_a;
-  Event* started = nullptr;
-  Event* packed = nullptr;
-  Event* computed = nullptr;
+/// The events of a cell's launch.
+struct CellTimes {
+  Event *started, *packed, *computed;
 };
-
-int64_t divide_up(int64_t size, int64_t by) { return (size + by - 1) / by; }
-
-template <class View>
-View panel_view(View view, const Panel& panel) {
-  using Byte = std::conditional_t<std::is_const_v<std::remove_pointer_t<decltype(view.data)>>, const char, char>;
-  view.data = static_cast<Byte*>(view.data) +
-              (panel.first_item * view.batch_stride + panel.first_row * view.row_stride) * kElementBytes;
-  view.rows = panel.rows;
-  return view;
-}
 
 /// Waits for a lane's streams when it goes out of scope: after an error work may still be queued that uses the caller's
 /// memory, or the buffers declared before it.
@@ -76,47 +64,31 @@ class Quiesce {
 class DeviceProduct {
  public:
   DeviceProduct(const Problem& problem, Lane& lane, const Planner& planner, const KernelLookup& kernel_of)
-      : problem_(problem), lane_(lane), planner_(planner), kernel_of_(kernel_of) {
-    cut_into_panels();
-  }
+      : problem_(problem),
+        dtype_(problem.dtype),
+        lane_(lane),
+        planner_(planner),
+        kernel_of_(kernel_of),
+        cut_(cut_into_cells(problem)),
+        a_(cut_.a.size()),
+        b_(cut_.b.size()),
+        c0_(cut_.c0.size()) {}
 
   Outcome run() {
     const Quiesce quiesce(lane_);
-    if (operand_bytes() <= StagingRing::kSlotBytes && problem_.outputs() * kElementBytes <= StagingRing::kSlotBytes) {
+    if (operand_bytes() <= StagingRing::kSlotBytes && c_bytes() <= StagingRing::kSlotBytes) {
       run_small();
     } else {
-      run_by_panels();
+      run_by_cells();
     }
     return outcome_;
   }
 
  private:
+  int64_t c_bytes() const { return problem_.outputs() * element_bytes(dtype_); }
   int64_t operand_bytes() const {
-    return kElementBytes * (host_elements(problem_.a) + host_elements(problem_.b) + host_elements(problem_.c0));
-  }
-  int64_t host_elements(const MatrixView& view) const {
-    return view.data ? (view.batch_stride == 0 ? 1 : problem_.batch) * view.rows * view.cols : 0;
-  }
-
-  void cut_into_panels() {
-    const double steps = double(problem_.outputs()) * problem_.k();
-    const auto panels = std::clamp(static_cast<int64_t>(steps / kPanelSteps), int64_t{1}, kMostPanels);
-    const bool by_rows = problem_.batch == 1;
-    const int64_t size = by_rows ? problem_.m() : problem_.batch;
-    const int64_t granule = by_rows ? kPanelRows : 1;
-    const int64_t step = divide_up(divide_up(size, panels), granule) * granule;
-    for (int64_t first = 0; first < size; first += step) {
-      Panel& panel = panels_.emplace_back();
-      const int64_t count = std::min(step, size - first);
-      panel.first_item = by_rows ? 0 : first;
-      panel.items = by_rows ? 1 : count;
-      panel.first_row = by_rows ? first : 0;
-      panel.rows = by_rows ? count : problem_.m();
-      panel.stream = lane_.compute(static_cast<int>(panels_.size()) - 1);
-      panel.started = &lane_.event();
-      panel.packed = &lane_.event();
-      panel.computed = &lane_.event(step < size);
-    }
+    return aligned(dense_bytes(problem_, problem_.a)) + aligned(dense_bytes(problem_, problem_.b)) +
+           aligned(dense_bytes(problem_, problem_.c0));
   }
 
   Results* pinned() const { return static_cast<Results*>(lane_.results()); }
@@ -126,6 +98,27 @@ class DeviceProduct {
   void throw_if_cancelled() const {
     if (problem_.is_cancelled()) throw Error(ErrorCode::kAborted, "the product was given up before it was complete");
   }
+
+  /// C as it lies on the device.
+  MutableMatrixView dense_c() const {
+    return {c_, problem_.m(), problem_.n(), problem_.n(), 1, problem_.m() * problem_.n()};
+  }
+
+  template <class View>
+  View rows_of(View view, const Span& span) const {
+    if (cut_.by_instances) return view_from(view, dtype_, span.first, 0, 0);
+    view = view_from(view, dtype_, 0, span.first, 0);
+    view.rows = span.count;
+    return view;
+  }
+  template <class View>
+  View cols_of(View view, const Span& span) const {
+    if (cut_.by_instances) return view_from(view, dtype_, span.first, 0, 0);
+    view = view_from(view, dtype_, 0, 0, span.first);
+    view.cols = span.count;
+    return view;
+  }
+  int64_t items_of(const Span& span) const { return cut_.by_instances ? span.count : 1; }
 
   /// The dense form of `view`, which lies as `host` says, at `data`.
   static MatrixView dense_view(const MatrixView& view, const HostLayout& host, void* data) {
@@ -137,195 +130,208 @@ class DeviceProduct {
     return dense;
   }
 
-  /// A product whose operands fit one pinned slot: one stream, and the host scans what it gathers.
+  /// A product whose operands fit one pinned slot: one cell on one stream, and the host scans what it gathers.
   void run_small() {
     const cudaStream_t stream = lane_.compute(0);
     StagingRing& ring = lane_.ring(0);
     auto* slot = static_cast<char*>(ring.acquire());
-    Panel& panel = panels_.front();
-    const int64_t c_bytes = problem_.outputs() * kElementBytes;
-    const int64_t c_offset = divide_up(operand_bytes(), kAlignment) * kAlignment;
-    memory_ = DeviceBuffer(c_offset + c_bytes, lane_.device(), stream);
+    const int64_t c_offset = operand_bytes();
+    memory_ = DeviceBuffer(c_offset + c_bytes(), lane_.device(), stream);
     auto* operands = static_cast<char*>(memory_.get());
     c_ = operands + c_offset;
     Event& begin = lane_.event();
     Event& arrived = lane_.event();
     int64_t used = 0;
-    const auto stage = [&](DeviceMatrix& matrix, const MatrixView& view) {
-      const HostLayout host = host_layout(view, problem_.batch, kElementBytes, true);
-      const int64_t bytes = host.elements() * kElementBytes;
-      char* target = operands + used;
+    const auto stage = [&](Part& part, const MatrixView& view) {
+      const HostLayout host = host_layout(view, problem_.batch, dtype_, true);
       host.gather(0, host.elements(), slot + used);
-      MPMML_CUDA(cudaMemcpyAsync(target, slot + used, bytes, cudaMemcpyHostToDevice, stream));
-      matrix.view = dense_view(view, host, target);
-      const ValueRange range = scan_elements(problem_.semiring, problem_.dtype, slot + used, host.elements());
-      used += bytes;
-      return range;
+      MPMML_CUDA(cudaMemcpyAsync(operands + used, slot + used, host.bytes(), cudaMemcpyHostToDevice, stream));
+      part.view = dense_view(view, host, operands + used);
+      part.range = scan_elements(problem_.semiring, dtype_, view.storage, slot + used, host.elements());
+      used += aligned(host.bytes());
     };
     throw_if_cancelled();
     begin.record(stream);
-    const ValueRange range_a = stage(panel.a, problem_.a);
-    const ValueRange range_b = stage(b_, problem_.b);
-    if (problem_.c0.data) stage(c0_, problem_.c0);
+    stage(a_.front(), problem_.a);
+    stage(b_.front(), problem_.b);
+    if (problem_.c0.data) stage(c0_.front(), problem_.c0);
     ring.release(stream);
     arrived.record(stream);
-    compute(panel, range_a, range_b);
+    const CellTimes times = compute(cut_.cells.front(), stream);
 
     slot = static_cast<char*>(ring.acquire());
-    MPMML_CUDA(cudaMemcpyAsync(slot, c_, c_bytes, cudaMemcpyDeviceToHost, stream));
+    MPMML_CUDA(cudaMemcpyAsync(slot, c_, c_bytes(), cudaMemcpyDeviceToHost, stream));
     ring.release(stream);
     Event& returned = lane_.event();
     returned.record(stream);
     if (overflows()) return;
     returned.wait();
-    const HostLayout target = host_of_c(panel);
+    const HostLayout target = host_of_c(cut_.c.front());
     target.scatter(0, target.elements(), slot);
     outcome_.timing.h2d = arrived.since(begin);
-    outcome_.timing.analysis = panel.packed->since(*panel.started);
-    outcome_.timing.kernel = panel.computed->since(*panel.packed);
-    outcome_.timing.d2h = returned.since(*panel.computed);
+    outcome_.timing.analysis = times.packed->since(*times.started);
+    outcome_.timing.kernel = times.computed->since(*times.packed);
+    outcome_.timing.d2h = returned.since(*times.computed);
   }
 
-  void run_by_panels() {
+  void run_by_cells() {
     TransferQueue uploads(TransferQueue::Direction::kUpload, lane_, [this] { return problem_.is_cancelled(); });
     start_uploads(uploads);
-    compute_panels(uploads);
+    compute_cells(uploads);
     if (overflows()) return;
     download();
     report_times();
   }
 
-  /// Adds the upload of a matrix batch, followed by its scan where `result` isn't null.
-  void add_upload(TransferQueue& queue, DeviceMatrix& matrix, const MatrixView& view, int64_t items,
+  /// Adds the upload of a part, followed by its scan where `result` isn't null.
+  void add_upload(TransferQueue& queue, size_t number, Part& part, const MatrixView& view, int64_t items,
                   ScanResult* result) {
-    const HostLayout host = host_layout(view, items, kElementBytes, true);
-    matrix.buffer = DeviceBuffer(host.elements() * kElementBytes, lane_.device(), lane_.compute(0));
-    matrix.view = dense_view(view, host, matrix.buffer.get());
-    matrix.arrived = &lane_.event();
-    matrix.scanned = &lane_.event();
-    queue.add({host, static_cast<char*>(matrix.buffer.get()), [this, &matrix, result, count = host.elements()] {
-                 matrix.arrived->record(lane_.upload());
-                 matrix.arrived->hold(lane_.scan());
-                 if (result) {
-                   const auto offset = reinterpret_cast<char*>(result) - reinterpret_cast<char*>(pinned());
-                   auto* scanned = reinterpret_cast<ScanResult*>(reinterpret_cast<char*>(remote()) + offset);
-                   scan_range(problem_.semiring, problem_.dtype, matrix.view.data, count, scanned, lane_.scan());
-                   MPMML_CUDA(
-                       cudaMemcpyAsync(result, scanned, sizeof(ScanResult), cudaMemcpyDeviceToHost, lane_.scan()));
-                 }
-                 matrix.scanned->record(lane_.scan());
-               }});
+    const HostLayout host = host_layout(view, items, dtype_, true);
+    part.buffer = DeviceBuffer(host.bytes(), lane_.device(), lane_.compute(0));
+    part.view = dense_view(view, host, part.buffer.get());
+    part.upload = number;
+    part.arrived = &lane_.event();
+    part.scanned = &lane_.event();
+    queue.add(
+        {host, static_cast<char*>(part.buffer.get()), [this, &part, result, count = host.elements()] {
+           part.arrived->record(lane_.upload());
+           part.arrived->hold(lane_.scan());
+           if (result) {
+             const auto offset = reinterpret_cast<char*>(result) - reinterpret_cast<char*>(pinned());
+             auto* scanned = reinterpret_cast<ScanResult*>(reinterpret_cast<char*>(remote()) + offset);
+             scan_range(problem_.semiring, dtype_, part.view.storage, part.view.data, count, scanned, lane_.scan());
+             MPMML_CUDA(cudaMemcpyAsync(result, scanned, sizeof(ScanResult), cudaMemcpyDeviceToHost, lane_.scan()));
+           }
+           part.scanned->record(lane_.scan());
+         }});
   }
 
   void start_uploads(TransferQueue& queue) {
-    memory_ = DeviceBuffer(problem_.outputs() * kElementBytes, lane_.device(), lane_.compute(0));
+    memory_ = DeviceBuffer(c_bytes(), lane_.device(), lane_.compute(0));
     c_ = memory_.get();
-    add_upload(queue, b_, problem_.b, problem_.batch, &pinned()->b);
-    int index = 0;
-    for (Panel& panel : panels_) {
-      add_upload(queue, panel.a, panel_view(problem_.a, panel), panel.items, &pinned()->a[index++]);
-      if (index == 1 && problem_.c0.data) add_upload(queue, c0_, problem_.c0, problem_.batch, nullptr);
+    size_t number = 0;
+    for (const Upload& upload : cut_.uploads) {
+      const size_t index = upload.part;
+      if (upload.source == Source::kA) {
+        const Span& span = cut_.a[index];
+        add_upload(queue, number++, a_[index], rows_of(problem_.a, span), items_of(span), &pinned()->a[index]);
+      } else if (upload.source == Source::kB) {
+        const Span& span = cut_.b[index];
+        add_upload(queue, number++, b_[index], cols_of(problem_.b, span), items_of(span), &pinned()->b[index]);
+      } else {
+        const Span& span = cut_.c0[index];
+        add_upload(queue, number++, c0_[index], rows_of(problem_.c0, span), items_of(span), nullptr);
+      }
     }
-    reset_scans(&remote()->b, 1 + kMostPanels, lane_.compute(0));
+    reset_scans(remote()->a, 2 * kMostParts, lane_.compute(0));
     // What is allocated and set in the order of one stream is used in others.
     Event& ready = lane_.event();
     ready.record(lane_.compute(0));
-    for (cudaStream_t stream : {lane_.upload(), lane_.scan(), lane_.compute(1)}) ready.hold(stream);
+    for (cudaStream_t stream : {lane_.upload(), lane_.scan()}) ready.hold(stream);
+    for (int index = 1; index < Lane::kComputeStreams; ++index) ready.hold(lane_.compute(index));
     begin_ = &lane_.event();
     begin_->record(lane_.upload());
     queue.start();
   }
 
-  void compute_panels(TransferQueue& uploads) {
-    uploads.wait(0);
-    b_.scanned->wait();
-    size_t upload = 1;
-    int index = 0;
-    for (Panel& panel : panels_) {
-      uploads.wait(upload++);
-      panel.a.scanned->wait();
-      if (index == 0 && problem_.c0.data) {
-        uploads.wait(upload++);
-        c0_.scanned->wait();
-      }
+  static void await(TransferQueue& queue, const Part& part) {
+    queue.wait(part.upload);
+    part.scanned->wait();
+  }
+
+  void compute_cells(TransferQueue& uploads) {
+    const bool sleeps = cut_.cells.size() > 1;
+    std::vector<size_t> left(cut_.c.size());
+    for (const Cell& cell : cut_.cells) ++left[cell.c];
+    for (const Cell& cell : cut_.cells) {
+      Part &a = a_[cell.a], &b = b_[cell.b];
+      await(uploads, a);
+      await(uploads, b);
+      if (!c0_.empty()) await(uploads, c0_[cell.c0]);
       throw_if_cancelled();
-      compute(panel, pinned()->a[index++].range(), pinned()->b.range());
+      a.range = pinned()->a[cell.a].range();
+      b.range = pinned()->b[cell.b].range();
+      const cudaStream_t stream = lane_.compute(static_cast<int>(times_.size()));
+      times_.push_back(compute(cell, stream));
+      if (--left[cell.c] > 0) continue;
+      // The cell that completes a part of C waits for the part's others, on other streams.
+      for (size_t index = 0; index < times_.size(); ++index) {
+        if (cut_.cells[index].c == cell.c) times_[index].computed->hold(stream);
+      }
+      completed_.push_back({cell.c, &lane_.event(sleeps)});
+      completed_.back().event->record(stream);
     }
   }
 
-  void compute(Panel& panel, const ValueRange& range_a, const ValueRange& range_b) {
-    const Plan plan = planner_(range_a, range_b);
-    const bool new_plan = !last_.variant || plan.variant != last_.variant || plan.path != last_.path;
-    // The report names the costliest path that a panel took.
+  CellTimes compute(const Cell& cell, cudaStream_t stream) {
+    Part &a = a_[cell.a], &b = b_[cell.b];
+    const Plan plan = planner_(a.range, b.range);
+    // The report names the costliest path that a cell took.
     if (!outcome_.plan.variant || plan.path > outcome_.plan.path) outcome_.plan = plan;
-    last_ = plan;
 
+    const Span &rows = cut_.c[cell.c], &cols = cut_.b[cell.b];
     Launch launch{};
-    launch.batch = panel.items;
-    launch.m = panel.rows;
-    launch.n = problem_.n();
+    launch.batch = cut_.by_instances ? rows.count : 1;
+    launch.m = cut_.by_instances ? problem_.m() : rows.count;
+    launch.n = cut_.by_instances ? problem_.n() : cols.count;
     launch.k = problem_.k();
-    launch.first_output = first_output(panel);
-    launch.a = panel.a.view;
-    launch.b = panel_of_b(panel);
-    if (problem_.c0.data) launch.c0 = panel_view(c0_.view, panel);
-    const MutableMatrixView c{c_, problem_.m(), launch.n, launch.n, 1, problem_.m() * launch.n};
-    launch.c = panel_view(c, panel);
-    launch.element_bytes = kElementBytes;
+    launch.a = a.view;
+    launch.b = b.view;
+    const MutableMatrixView c = dense_c();
+    launch.c = rows_of(c, rows);
+    if (!c0_.empty()) launch.c0 = c0_[cell.c0].view;
+    if (!cut_.by_instances) {
+      launch.c = cols_of(launch.c, cols);
+      launch.c0 = cols_of(launch.c0, cols);
+    }
+    launch.first_output = (static_cast<char*>(launch.c.data) - static_cast<char*>(c.data)) / element_bytes(dtype_);
+    launch.dtype = dtype_;
     launch.path = plan.path;
-    launch.range_a = range_a;
-    launch.range_b = range_b;
-    launch.stream = panel.stream;
+    launch.range_a = a.range;
+    launch.range_b = b.range;
+    launch.stream = stream;
     if (may_throw() && plan.path == RangePath::kWide) {
       launch.overflow = &remote()->overflow;
       if (!watches_overflow_) {
-        MPMML_CUDA(cudaMemsetAsync(launch.overflow, 0xff, sizeof(kNoOverflow), panel.stream));
-        // Panels on the other stream report there too.
-        MPMML_CUDA(cudaStreamSynchronize(panel.stream));
+        MPMML_CUDA(cudaMemsetAsync(launch.overflow, 0xff, sizeof(kNoOverflow), stream));
+        // Cells on other streams report there too.
+        if (cut_.cells.size() > 1) MPMML_CUDA(cudaStreamSynchronize(stream));
       }
       watches_overflow_ = true;
     }
 
     const Kernel& kernel = kernel_of_(*plan.variant);
-    panel.started->record(panel.stream);
+    const CellTimes times{&lane_.event(), &lane_.event(), &lane_.event()};
+    times.started->record(stream);
     if (kernel.pack) {
-      pack(kernel, launch, Operand::kA, panel.packed_a);
-      // B is the same for every panel of rows, and packed anew only for another kernel or path.
-      if (new_plan || problem_.batch > 1) {
-        pack(kernel, launch, Operand::kB, packed_b_.emplace_back());
-        b_packed_ = &lane_.event();
-        b_packed_->record(panel.stream);
-      } else {
-        b_packed_->hold(panel.stream);
-      }
-      launch.packed_b = packed_b_.back().get();
+      pack(kernel, plan, launch, Operand::kA, a);
+      pack(kernel, plan, launch, Operand::kB, b);
     }
-    panel.packed->record(panel.stream);
+    times.packed->record(stream);
     kernel.launch(launch);
-    panel.computed->record(panel.stream);
+    times.computed->record(stream);
+    return times;
   }
 
-  int64_t first_output(const Panel& panel) const {
-    return (panel.first_item * problem_.m() + panel.first_row) * problem_.n();
-  }
-
-  /// B's instances that belong to the panel's.
-  MatrixView panel_of_b(const Panel& panel) const {
-    MatrixView view = b_.view;
-    view.data = static_cast<const char*>(view.data) + panel.first_item * view.batch_stride * kElementBytes;
-    return view;
-  }
-
-  void pack(const Kernel& kernel, Launch& launch, Operand operand, DeviceBuffer& buffer) {
+  /// Brings a part into the kernel's form, where no other cell has.
+  void pack(const Kernel& kernel, const Plan& plan, Launch& launch, Operand operand, Part& part) {
     const int64_t bytes = kernel.packed_bytes(launch, operand);
     if (bytes == 0) return;
-    buffer = DeviceBuffer(bytes, lane_.device(), launch.stream);
-    (operand == Operand::kA ? launch.packed_a : launch.packed_b) = buffer.get();
+    void*& target = operand == Operand::kA ? launch.packed_a : launch.packed_b;
+    for (const Part::Packed& packed : part.packed) {
+      if (packed.plan.variant != plan.variant || packed.plan.path != plan.path) continue;
+      packed.done->hold(launch.stream);
+      target = packed.buffer.get();
+      return;
+    }
+    part.packed.push_back({plan, DeviceBuffer(bytes, lane_.device(), launch.stream), &lane_.event()});
+    target = part.packed.back().buffer.get();
     kernel.pack(launch, operand);
+    part.packed.back().done->record(launch.stream);
   }
 
   /// Under the throwing policy C must be left as it was when something overflowed, so that is asked before the first
-  /// result is copied: where 64-bit sums were needed, after the last panel; elsewhere nothing can have overflowed.
+  /// result is copied: where 64-bit sums were needed, after the last cell; elsewhere nothing can have overflowed.
   bool overflows() {
     if (!watches_overflow_) return false;
     lane_.quiesce();
@@ -335,69 +341,82 @@ class DeviceProduct {
     return true;
   }
 
-  HostLayout host_of_c(const Panel& panel) const {
-    const MutableMatrixView c = panel_view(problem_.c, panel);
-    return host_layout({c.data, c.rows, c.cols, c.row_stride, c.col_stride, c.batch_stride}, panel.items, kElementBytes,
+  HostLayout host_of_c(const Span& span) const {
+    const MutableMatrixView c = rows_of(problem_.c, span);
+    return host_layout({c.data, c.rows, c.cols, c.row_stride, c.col_stride, c.batch_stride}, items_of(span), dtype_,
                        false);
   }
 
   void download() {
     const auto start = std::chrono::steady_clock::now();
     TransferQueue queue(TransferQueue::Direction::kDownload, lane_, [this] { return problem_.is_cancelled(); });
-    for (const Panel& panel : panels_) {
-      queue.add(
-          {host_of_c(panel), static_cast<char*>(c_) + first_output(panel) * kElementBytes, nullptr, panel.computed});
+    for (const auto& [part, event] : completed_) {
+      const Span& span = cut_.c[part];
+      queue.add({host_of_c(span), static_cast<char*>(rows_of(dense_c(), span).data), nullptr, event});
     }
     queue.start();
-    for (size_t index = 0; index < panels_.size(); ++index) queue.wait(index);
+    for (size_t index = 0; index < completed_.size(); ++index) queue.wait(index);
     const std::chrono::duration<double, std::milli> elapsed = std::chrono::steady_clock::now() - start;
     outcome_.timing.d2h = elapsed.count();
   }
 
   void report_times() {
     Timing& timing = outcome_.timing;
-    timing.h2d = panels_.back().a.arrived->since(*begin_);
-    // Later panels are scanned and packed while earlier ones are computed; computing waits for the first alone.
-    const Panel& front = panels_.front();
-    timing.analysis =
-        b_.scanned->since(*b_.arrived) + front.a.scanned->since(*front.a.arrived) + front.packed->since(*front.started);
-    // Panels overlap: a moment in which two are computed counts once.
+    for (const std::vector<Part>* parts : {&a_, &b_}) {
+      timing.h2d = std::max(timing.h2d, parts->back().arrived->since(*begin_));
+      // Later parts are scanned and packed while earlier ones are computed; computing waits for the first alone.
+      timing.analysis += parts->front().scanned->since(*parts->front().arrived);
+    }
+    timing.analysis += times_.front().packed->since(*times_.front().started);
+    // Cells overlap: a moment in which two are computed counts once.
     double until = 0;
-    for (const Panel& panel : panels_) {
-      const double from = std::max(until, panel.packed->since(*begin_));
-      until = std::max(until, panel.computed->since(*begin_));
+    for (const CellTimes& times : times_) {
+      const double from = std::max(until, times.packed->since(*begin_));
+      until = std::max(until, times.computed->since(*begin_));
       timing.kernel += std::max(0.0, until - from);
     }
     // Downloading waits for the kernels; what it took beyond them is its own.
     timing.d2h = std::max(0.0, timing.d2h - timing.kernel);
   }
 
+  struct Completed {
+    int part;
+    Event* event;
+  };
+
   const Problem& problem_;
+  const DataType dtype_;
   Lane& lane_;
   const Planner& planner_;
   const KernelLookup& kernel_of_;
+  const Cut cut_;
   DeviceBuffer memory_;  ///< C, and the operands of a small product
   void* c_ = nullptr;
-  std::list<Panel> panels_;
-  DeviceMatrix b_, c0_;
-  std::list<DeviceBuffer> packed_b_;  ///< the last is in use by new panels, earlier ones still by older panels
-  Event* b_packed_ = nullptr;
+  std::vector<Part> a_, b_, c0_;
+  std::vector<CellTimes> times_;      ///< of the cells, in their order
+  std::vector<Completed> completed_;  ///< parts of C, in the order in which they are complete
   Event* begin_ = nullptr;
   bool watches_overflow_ = false;
-  Plan last_{};
   Outcome outcome_;
 };
 
-int64_t dense_bytes(const Problem& problem, const MatrixView& view) {
-  if (!view.data) return 0;
-  return (view.batch_stride == 0 ? 1 : problem.batch) * view.rows * view.cols * kElementBytes;
-}
-
 }  // namespace
 
+int64_t dense_bytes(const Problem& problem, const MatrixView& view) {
+  if (!view.data) return 0;
+  return (view.batch_stride == 0 ? 1 : problem.batch) * view.rows * view.cols *
+         stored_bytes(problem.dtype, view.storage);
+}
+
 int64_t needed_bytes(const Problem& problem) {
-  return 2 * (dense_bytes(problem, problem.a) + dense_bytes(problem, problem.b)) + dense_bytes(problem, problem.c0) +
-         problem.outputs() * kElementBytes;
+  // A packed operand is about as large as it is with whole elements.
+  const auto with_packed = [&](const MatrixView& view) {
+    MatrixView whole = view;
+    whole.storage = Storage::kElement;
+    return dense_bytes(problem, view) + dense_bytes(problem, whole);
+  };
+  return with_packed(problem.a) + with_packed(problem.b) + dense_bytes(problem, problem.c0) +
+         problem.outputs() * element_bytes(problem.dtype);
 }
 
 Outcome multiply_on_device(const Problem& problem, int device, const Planner& planner, const KernelLookup& kernel_of) {

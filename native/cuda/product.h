@@ -14,6 +14,9 @@ namespace mpmml::cuda {
 using Planner = std::function<Plan(const ValueRange& a, const ValueRange& b)>;
 using KernelLookup = std::function<const Kernel&(const Variant&)>;
 
+/// Bytes of `view` on the device; 0 where it is null.
+int64_t dense_bytes(const Problem& problem, const MatrixView& view);
+
 /// Bytes of device memory for the operands, packed and as they are, and the result.
 int64_t needed_bytes(const Problem& problem);
 

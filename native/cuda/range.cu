@@ -16,14 +16,14 @@ constexpr int32_t kLowest = std::numeric_limits<int32_t>::min();
 
 __global__ void reset(ScanResult* results) { results[threadIdx.x] = {kHighest, kLowest, 0}; }
 
-template <class S>
-__global__ void __launch_bounds__(kThreads) scan(const typename S::Element* data, int64_t count, ScanResult* result) {
+template <class S, class Stored>
+__global__ void __launch_bounds__(kThreads) scan(const Stored* data, int64_t count, ScanResult* result) {
   int32_t minimum = kHighest;
   int32_t maximum = kLowest;
   bool has_zero = false;
   const int64_t step = int64_t{gridDim.x} * kThreads;
   for (int64_t index = int64_t{blockIdx.x} * kThreads + threadIdx.x; index < count; index += step) {
-    const int32_t value = data[index];
+    const int32_t value = widened<S>(data[index]);
     const bool zero = value == S::zero;
     has_zero |= zero;
     minimum = min(minimum, zero ? minimum : value);
@@ -49,12 +49,16 @@ void reset_scans(ScanResult* results, int count, cudaStream_t stream) {
   MPMML_CUDA(cudaGetLastError());
 }
 
-void scan_range(SemiringId semiring, DataType dtype, const void* data, int64_t count, ScanResult* result,
-                cudaStream_t stream) {
+void scan_range(SemiringId semiring, DataType dtype, Storage storage, const void* data, int64_t count,
+                ScanResult* result, cudaStream_t stream) {
   with_semiring(semiring, dtype, [&](auto value) {
     using S = decltype(value);
     const auto blocks = static_cast<unsigned>(std::min<int64_t>(kBlocks, (count + kThreads - 1) / kThreads));
-    scan<S><<<blocks, kThreads, 0, stream>>>(static_cast<const typename S::Element*>(data), count, result);
+    if (storage == Storage::kInt16) {
+      scan<S><<<blocks, kThreads, 0, stream>>>(static_cast<const int16_t*>(data), count, result);
+    } else {
+      scan<S><<<blocks, kThreads, 0, stream>>>(static_cast<const typename S::Element*>(data), count, result);
+    }
     MPMML_CUDA(cudaGetLastError());
   });
 }

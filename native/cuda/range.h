@@ -27,7 +27,7 @@ struct ScanResult {
 void reset_scans(ScanResult* results, int count, cudaStream_t stream);
 
 /// Queues a scan of `count` contiguous elements. `result` is device memory, and ready.
-void scan_range(SemiringId semiring, DataType dtype, const void* data, int64_t count, ScanResult* result,
-                cudaStream_t stream);
+void scan_range(SemiringId semiring, DataType dtype, Storage storage, const void* data, int64_t count,
+                ScanResult* result, cudaStream_t stream);
 
 }  // namespace mpmml::cuda

@@ -11,6 +11,8 @@ namespace {
 
 // A pinned transfer is split only to let a cancellation through.
 constexpr int64_t kPinnedPartBytes = int64_t{256} << 20;
+// Bytes between lines that a copy by lines can have.
+constexpr int64_t kMostPitch = int64_t{1} << 31;
 // Bytes that make another thread worth starting, and threads that saturate the bus (55 GB/s on an H200's host).
 constexpr int64_t kBytesPerThread = int64_t{4} << 20;
 constexpr unsigned kMostThreads = 12;
@@ -34,6 +36,41 @@ void for_runs(const HostLayout& host, int64_t first, int64_t count, Body&& body)
   }
 }
 
+/// to[i · to_stride] = from[i · from_stride], in elements of `bytes` bytes.
+void copy_elements(char* to, int64_t to_stride, const char* from, int64_t from_stride, int64_t count, int bytes) {
+  const auto copy = [&](auto element) {
+    using Element = decltype(element);
+    auto* target = reinterpret_cast<Element*>(to);
+    const auto* source = reinterpret_cast<const Element*>(from);
+    for (int64_t index = 0; index < count; ++index) target[index * to_stride] = source[index * from_stride];
+  };
+  if (to_stride == 1 && from_stride == 1) {
+    std::memcpy(to, from, count * bytes);
+  } else if (bytes == 2) {
+    copy(int16_t{});
+  } else if (bytes == 4) {
+    copy(int32_t{});
+  } else {
+    copy(int64_t{});
+  }
+}
+
+/// Queues a copy of `count` elements from `first` on between pinned and device memory, by lines where they lie apart.
+void copy_pinned(const HostLayout& host, int64_t first, int64_t count, char* device, cudaMemcpyKind kind,
+                 cudaStream_t stream) {
+  const bool upload = kind == cudaMemcpyHostToDevice;
+  const int64_t bytes = count * host.element_bytes;
+  if (host.dense()) {
+    char* memory = host.data + first * host.element_bytes;
+    MPMML_CUDA(cudaMemcpyAsync(upload ? device : memory, upload ? memory : device, bytes, kind, stream));
+    return;
+  }
+  const int64_t pitch = host.line_stride * host.element_bytes, width = host.length * host.element_bytes;
+  char* memory = host.data + first / host.length * pitch;
+  MPMML_CUDA(cudaMemcpy2DAsync(upload ? device : memory, upload ? width : pitch, upload ? memory : device,
+                               upload ? pitch : width, width, count / host.length, kind, stream));
+}
+
 bool is_pinned(const void* memory) {
   cudaPointerAttributes attributes{};
   if (cudaPointerGetAttributes(&attributes, memory) != cudaSuccess) {
@@ -47,34 +84,22 @@ bool is_pinned(const void* memory) {
 
 void HostLayout::gather(int64_t first, int64_t count, char* target) const {
   for_runs(*this, first, count, [&](const char* memory, int64_t position, int64_t run) {
-    if (element_stride == 1) {
-      std::memcpy(target + position, memory, run * element_bytes);
-    } else {
-      const auto* from = reinterpret_cast<const int32_t*>(memory);
-      auto* to = reinterpret_cast<int32_t*>(target + position);
-      for (int64_t index = 0; index < run; ++index) to[index] = from[index * element_stride];
-    }
+    copy_elements(target + position, 1, memory, element_stride, run, element_bytes);
   });
 }
 
 void HostLayout::scatter(int64_t first, int64_t count, const char* source) const {
   for_runs(*this, first, count, [&](char* memory, int64_t position, int64_t run) {
-    if (element_stride == 1) {
-      std::memcpy(memory, source + position, run * element_bytes);
-    } else {
-      const auto* from = reinterpret_cast<const int32_t*>(source + position);
-      auto* to = reinterpret_cast<int32_t*>(memory);
-      for (int64_t index = 0; index < run; ++index) to[index * element_stride] = from[index];
-    }
+    copy_elements(memory, element_stride, source + position, 1, run, element_bytes);
   });
 }
 
-HostLayout host_layout(const MatrixView& view, int64_t batch, int element_bytes, bool any_order) {
+HostLayout host_layout(const MatrixView& view, int64_t batch, DataType dtype, bool any_order) {
   HostLayout host{};
   host.data = static_cast<char*>(const_cast<void*>(view.data));
   host.items = view.batch_stride == 0 ? 1 : batch;
   host.item_stride = view.batch_stride;
-  host.element_bytes = element_bytes;
+  host.element_bytes = static_cast<int>(stored_bytes(dtype, view.storage));
   host.by_columns = any_order && view.row_stride < view.col_stride && view.rows > 1;
   host.lines = host.by_columns ? view.cols : view.rows;
   host.length = host.by_columns ? view.rows : view.cols;
@@ -97,8 +122,9 @@ TransferQueue::~TransferQueue() {
 
 void TransferQueue::add(Transfer transfer) {
   const HostLayout& host = transfer.host;
-  const bool pinned = host.dense() && is_pinned(host.data);
-  const int64_t part_elements = (pinned ? kPinnedPartBytes : StagingRing::kSlotBytes) / host.element_bytes;
+  const bool pinned = host.pitched() && host.line_stride * host.element_bytes < kMostPitch && is_pinned(host.data);
+  int64_t part_elements = (pinned ? kPinnedPartBytes : StagingRing::kSlotBytes) / host.element_bytes;
+  if (pinned && !host.dense()) part_elements = std::max<int64_t>(1, part_elements / host.length) * host.length;
   const int64_t parts = (host.elements() + part_elements - 1) / part_elements;
   entries_.push_back({std::move(transfer), pinned, parts_, parts, part_elements, parts});
   parts_ += parts;
@@ -107,7 +133,7 @@ void TransferQueue::add(Transfer transfer) {
 void TransferQueue::start() {
   int64_t staged = 0;
   for (const Entry& entry : entries_) {
-    if (!entry.pinned) staged += entry.transfer.host.elements() * entry.transfer.host.element_bytes;
+    if (!entry.pinned) staged += entry.transfer.host.bytes();
   }
   const int64_t most = std::min(kMostThreads, std::max(1u, std::thread::hardware_concurrency()));
   const int threads = static_cast<int>(std::clamp<int64_t>(staged / kBytesPerThread, 1, most));
@@ -166,11 +192,7 @@ void TransferQueue::run_part(Entry& entry, int64_t part, int thread) {
   char* device = entry.transfer.device + first * host.element_bytes;
   if (direction_ == Direction::kUpload) {
     const cudaStream_t stream = lane_.upload();
-    if (entry.pinned) {
-      MPMML_CUDA(
-          cudaMemcpyAsync(device, host.data + first * host.element_bytes, bytes, cudaMemcpyHostToDevice, stream));
-      return;
-    }
+    if (entry.pinned) return copy_pinned(host, first, count, device, cudaMemcpyHostToDevice, stream);
     StagingRing& ring = lane_.ring(thread);
     auto* slot = static_cast<char*>(ring.acquire());
     host.gather(first, count, slot);
@@ -182,8 +204,11 @@ void TransferQueue::run_part(Entry& entry, int64_t part, int thread) {
   if (entry.transfer.after) entry.transfer.after->wait();
   StagingRing& ring = lane_.ring(thread);
   auto* slot = static_cast<char*>(ring.acquire());
-  MPMML_CUDA(cudaMemcpyAsync(entry.pinned ? host.data + first * host.element_bytes : slot, device, bytes,
-                             cudaMemcpyDeviceToHost, stream));
+  if (entry.pinned) {
+    copy_pinned(host, first, count, device, cudaMemcpyDeviceToHost, stream);
+  } else {
+    MPMML_CUDA(cudaMemcpyAsync(slot, device, bytes, cudaMemcpyDeviceToHost, stream));
+  }
   ring.release(stream);
   ring.finish();
   if (!entry.pinned) host.scatter(first, count, slot);

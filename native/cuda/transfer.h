@@ -23,10 +23,16 @@ struct HostLayout {
   bool by_columns;  ///< a line is a column
 
   int64_t elements() const { return items * lines * length; }
+  int64_t bytes() const { return elements() * element_bytes; }
   /// Whether the dense order is the order in memory.
   bool dense() const {
     return (element_stride == 1 || length == 1) && (line_stride == length || lines == 1) &&
            (item_stride == lines * length || items == 1);
+  }
+
+  /// Whether lines are contiguous and equally far apart.
+  bool pitched() const {
+    return (element_stride == 1 || length == 1) && (items == 1 || item_stride == lines * line_stride);
   }
 
   /// Copies elements [first, first + count) of the dense order out of the matrices, or into them.
@@ -35,7 +41,7 @@ struct HostLayout {
 };
 
 /// `any_order`: lines may be columns where that is how the matrix lies; otherwise they are rows.
-HostLayout host_layout(const MatrixView& view, int64_t batch, int element_bytes, bool any_order);
+HostLayout host_layout(const MatrixView& view, int64_t batch, DataType dtype, bool any_order);
 
 /// One matrix batch to be copied to or from dense device memory.
 struct Transfer {
@@ -67,7 +73,7 @@ class TransferQueue {
  private:
   struct Entry {
     Transfer transfer;
-    bool pinned;
+    bool pinned;  ///< copied without staging, in parts of whole lines
     int64_t first_part, parts, part_elements;
     int64_t left;
   };
