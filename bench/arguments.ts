@@ -1,5 +1,6 @@
-/** Readers of options that several commands have. They throw commander's error, which ends as wrong usage. */
-import { InvalidArgumentError } from 'commander'
+/** Options that several commands have, and their readers, which throw commander's error: it ends as wrong usage. */
+import { InvalidArgumentError, Option } from 'commander'
+import { variants } from '../lib/index.js'
 
 /** A whole number from `least` to `most`. */
 export function wholeNumber(least = 1, most = 2 ** 31 - 1): (text: string) => number {
@@ -28,4 +29,44 @@ export function someOf<Choice extends string>(choices: readonly Choice[]): (text
       if (found === undefined) throw new InvalidArgumentError(`Allowed choices are ${choices.join(', ')}.`)
       return found
     })
+}
+
+/** The sizes of a product: C is M × N, K deep, `batch` times. */
+export interface ProductShape {
+  batch: number
+  m: number
+  n: number
+  k: number
+}
+
+export const squares = (sizes: readonly number[]): ProductShape[] =>
+  sizes.map((size) => ({ batch: 1, m: size, n: size, k: size }))
+
+/** More than any machine holds. */
+export const MOST_ROWS = 10 ** 6
+
+/** MxKxN or BATCHxMxKxN, several separated by commas. */
+export function shapes(text: string): ProductShape[] {
+  return text.split(',').map((part) => {
+    const sizes = /^\s*(?:(\d{1,7})x)?(\d{1,7})x(\d{1,7})x(\d{1,7})\s*$/.exec(part)?.slice(1)
+    const [batch, m, k, n] = (sizes ?? []).map((size) => (size === undefined ? 1 : Number(size)))
+    if (!batch || !m || !k || !n || Math.max(batch, m, k, n) > MOST_ROWS) {
+      throw new InvalidArgumentError(`A shape is MxKxN or BATCHxMxKxN, with sizes from 1 to ${MOST_ROWS}.`)
+    }
+    return { batch, m, n, k }
+  })
+}
+
+/** The options of a product, as `mpmm` has them. */
+export function productOptions(): Option[] {
+  const semirings = [...new Set(variants().map(({ semiring }) => semiring))]
+  return [
+    new Option('--semiring <name>', 'the semiring').choices(semirings).default('max-plus'),
+    new Option('--backend <name>', 'where to compute').choices(['auto', 'cuda', 'cpu']),
+    new Option('--device <index>', 'the CUDA device, from 0').argParser(device),
+    new Option('--variant <name>', 'a kernel variant, from mpmml variants'),
+    new Option('--overflow <policy>', 'what a sum outside the finite int32 range does')
+      .choices(['throw', 'saturate', 'wrap'])
+      .default('throw'),
+  ]
 }

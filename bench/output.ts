@@ -86,3 +86,9 @@ function significant(value: number): string {
 export function shapeText(shape: readonly number[]): string {
   return shape.join(' × ')
 }
+
+/** 1024³, 20 × 1024³, 8192×64×8192 (M × K × N, as the operands are written) */
+export function shapeName({ batch, m, n, k }: { batch: number; m: number; n: number; k: number }): string {
+  const one = m === n && n === k ? `${m}³` : `${m}×${k}×${n}`
+  return batch === 1 ? one : `${batch} × ${one}`
+}

@@ -7,8 +7,10 @@ import { infoCommand } from './commands/info.js'
 import { microbenchCommand } from './commands/microbench.js'
 import { multiplyCommand } from './commands/multiply.js'
 import { occupancyCommand } from './commands/occupancy.js'
+import { planCommand } from './commands/plan.js'
 import { reportCommand } from './commands/report.js'
 import { sweepCommand } from './commands/sweep.js'
+import { tuneCommand } from './commands/tune.js'
 import { variantsCommand } from './commands/variants.js'
 import { oneLine } from './output.js'
 
@@ -26,10 +28,12 @@ export function createProgram(signal: AbortSignal): Command {
     .exitOverride()
   for (const command of [
     multiplyCommand(signal),
+    planCommand(signal),
     infoCommand(),
     variantsCommand(),
     demoCommand(signal),
     benchCommand(signal),
+    tuneCommand(signal),
     microbenchCommand(signal),
     occupancyCommand(),
     sweepCommand(signal),

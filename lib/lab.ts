@@ -31,3 +31,13 @@ export { type RefusedVariant, refusedVariants } from './lab/refused.js'
 export * from './lab/results.js'
 export { type Spread, spread } from './lab/statistics.js'
 export { writeText } from './lab/text-file.js'
+export {
+  type GpuTuning,
+  type TunedChoice,
+  type TunedShape,
+  type TunedTime,
+  type TuneOptions,
+  type TuneShape,
+  type TuningFile,
+  tune,
+} from './lab/tune.js'

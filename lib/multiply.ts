@@ -4,9 +4,10 @@ import { show, showList } from './describe.js'
 import { AbortedError, fromNative, OptionError, ShapeError } from './errors.js'
 import { allocate, type DenseMatrix, type MatrixLike, rowMajor, type Shape } from './matrix.js'
 import { addon, type NativeVariant } from './native.js'
-import { type MpmmOptions, readOptions } from './options.js'
+import { backends, type MpmmOptions, readOptions } from './options.js'
 import { overlap, overlapsItself, sameLayout } from './overlap.js'
 import { report as at, newReport, newRequest, type Product, writeRequest } from './request.js'
+import { loadTuning } from './tuning.js'
 import type { VariantName } from './variant-names.js'
 import { readView, requireReach, requireStillThere, showShape, type View } from './view.js'
 
@@ -163,6 +164,7 @@ export function prepare(aValue: unknown, bValue: unknown, optionsValue: unknown)
   if (out) requireOut(out, a, b, batched, batch, m, n)
   if (c0 && c0 !== out) requireAccumulate(c0, out, batch, m, n)
 
+  if (options.backend !== backends.cpu) loadTuning()
   const shape: Shape = batched ? [batch, m, n] : [m, n]
   const c = out ?? newResult(shape, batch, m, n)
   return {

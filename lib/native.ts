@@ -13,8 +13,19 @@ export interface NativeVariant {
   semiring: Semiring
   dtype: 'int32'
   parameters: Record<string, number | string>
+  automatic: boolean
   backend: 'cpu' | 'cuda'
   architectures: string[]
+}
+
+/** The variant that was the fastest for products of a size, of which `path` is the cheapest exact path. */
+export interface MeasuredChoice {
+  variant: number
+  path: number
+  m: number
+  n: number
+  k: number
+  batch: number
 }
 
 /** Milliseconds and indices that a product reports, by the names in {@link Addon.reportFields}. */
@@ -269,6 +280,8 @@ export interface Addon {
   ): Promise<void>
   /** An array of zeros in pinned memory; null where CUDA can't be used. */
   pinnedInt32Array(length: number): Int32Array | null
+  /** Replaces what the planner knows of a CUDA device; `variant` and `path` are indices. */
+  setMeasuredChoices(device: number, choices: MeasuredChoice[]): void
   /** Names that fit a family's pattern but that no kernel can be built for, and why. */
   refusedVariants: { name: string; reason: string }[]
   /** Promises of the laboratory are rejected with ERR_MPMML_NO_CUDA where no GPU can be used. */

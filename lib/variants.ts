@@ -15,6 +15,8 @@ export interface Variant {
   readonly dtype: NativeVariant['dtype']
   /** The family's parameters by their names. */
   readonly parameters: Readonly<Record<string, number | string>>
+  /** Whether the planner may take it unasked; the others run only by name. */
+  readonly automatic: boolean
   readonly backend: NativeVariant['backend']
   /** What it is compiled for: GPU architectures (such as 'sm_90') or CPU instruction sets. */
   readonly architectures: readonly string[]
@@ -29,16 +31,18 @@ let rows: readonly Variant[] | undefined
  * variants().filter(({ backend, semiring }) => backend === 'cpu' && semiring === 'min-plus')
  */
 export function variants(): Variant[] {
-  rows ??= addon.variants.map(({ name, family, semiring, dtype, parameters, backend, architectures }) =>
-    Object.freeze({
-      name,
-      family,
-      semiring,
-      dtype,
-      parameters: Object.freeze({ ...parameters }),
-      backend,
-      architectures: Object.freeze([...architectures]),
-    }),
+  rows ??= addon.variants.map(
+    ({ name, family, semiring, dtype, parameters, automatic, backend, architectures }) =>
+      Object.freeze({
+        name,
+        family,
+        semiring,
+        dtype,
+        parameters: Object.freeze({ ...parameters }),
+        automatic,
+        backend,
+        architectures: Object.freeze([...architectures]),
+      }),
   )
   return [...rows]
 }

@@ -1,26 +1,28 @@
 /** mpmml bench */
-import { Command, InvalidArgumentError, Option } from 'commander'
+import { Command, Option } from 'commander'
 import type { Spread } from '../../lib/lab.js'
-import { device, someOf, wholeNumber, wholeNumbers } from '../arguments.js'
-import { duration, labelled, print, printJson, rate, table } from '../output.js'
-import type { Product, TrialCeiling } from '../timing/protocol.js'
 import {
-  type BenchRecord,
-  type BenchRequest,
-  runBench,
-  shapeName,
-  type TrialRecord,
-} from '../timing/suite.js'
+  device,
+  MOST_ROWS,
+  type ProductShape,
+  shapes,
+  someOf,
+  squares,
+  wholeNumber,
+  wholeNumbers,
+} from '../arguments.js'
+import { duration, labelled, print, printJson, rate, shapeName, table } from '../output.js'
+import { type ChoiceRecord, choiceShapes, runChoice } from '../timing/choice.js'
+import type { TrialCeiling } from '../timing/protocol.js'
+import { type BenchRecord, type BenchRequest, runBench, type TrialRecord } from '../timing/suite.js'
 import { type ValueKind, valueKinds } from '../timing/values.js'
 
 interface Flags extends Omit<BenchRequest, 'shapes'> {
   sizes?: number[]
-  shapes?: Omit<Product, 'values'>[]
+  shapes?: ProductShape[]
+  choice?: true
   json?: true
 }
-
-/** More than any machine holds. */
-const MOST = 10 ** 6
 
 export function benchCommand(signal: AbortSignal): Command {
   return new Command('bench')
@@ -31,7 +33,7 @@ export function benchCommand(signal: AbortSignal): Command {
         .default('auto'),
     )
     .option('--device <index>', 'the CUDA device, from 0', device, 0)
-    .option('--sizes <n,…>', 'square sizes', wholeNumbers(1, MOST))
+    .option('--sizes <n,…>', 'square sizes', wholeNumbers(1, MOST_ROWS))
     .option('--shapes <MxKxN,…>', 'shapes: A is M × K, B is K × N; BATCHxMxKxN for a batch', shapes)
     .option(
       '--values <kind,…>',
@@ -43,15 +45,25 @@ export function benchCommand(signal: AbortSignal): Command {
       'timed repetitions (as many as fill a second by default)',
       wholeNumber(1, 10000),
     )
+    .option('--choice', 'whether auto takes the faster backend: whole calls with it and with each backend')
     .option('--quick', 'few sizes, and no ε')
     .option('--json', 'print one JSON value')
-    .action(async ({ sizes, shapes, json, ...flags }: Flags) => {
-      const squares = (sizes ?? []).map((size) => ({ batch: 1, m: size, n: size, k: size }))
+    .action(async ({ sizes, shapes: asked, choice, json, ...flags }: Flags) => {
+      const wanted = sizes || asked ? [...squares(sizes ?? []), ...(asked ?? [])] : null
+      if (choice) {
+        const record = await runChoice(
+          wanted ?? choiceShapes,
+          flags.values ?? ['int32'],
+          flags.device,
+          signal,
+        )
+        return json ? printJson(record) : print(describeChoice(record))
+      }
       const record = await runBench(
         {
           backend: flags.backend,
           device: flags.device,
-          shapes: sizes || shapes ? [...squares, ...(shapes ?? [])] : null,
+          shapes: wanted,
           values: flags.values ?? null,
           repetitions: flags.repetitions ?? null,
           quick: flags.quick === true,
@@ -65,17 +77,6 @@ export function benchCommand(signal: AbortSignal): Command {
         throw new Error(`${shapeName(failed[0]!)} ${failed[0]!.values}: ${failed[0]!.reason}${more}`)
       }
     })
-}
-
-function shapes(text: string): Omit<Product, 'values'>[] {
-  return text.split(',').map((part) => {
-    const sizes = /^\s*(?:(\d{1,7})x)?(\d{1,7})x(\d{1,7})x(\d{1,7})\s*$/.exec(part)?.slice(1)
-    const [batch, m, k, n] = (sizes ?? []).map((size) => (size === undefined ? 1 : Number(size)))
-    if (!batch || !m || !k || !n || Math.max(batch, m, k, n) > MOST) {
-      throw new InvalidArgumentError(`A shape is MxKxN or BATCHxMxKxN, with sizes from 1 to ${MOST}.`)
-    }
-    return { batch, m, n, k }
-  })
 }
 
 function describe(record: BenchRecord): string {
@@ -137,6 +138,18 @@ function describeCeiling({ name, gops, clockMHz, halfGops, naiveLoopGops }: Tria
     ...(clockMHz === null ? [] : [`at ${Math.round(clockMHz)} MHz`]),
     ...(naiveLoopGops ? [`a plain loop on one core ${rate(naiveLoopGops.median)}`] : []),
   ].join(', ')
+}
+
+function describeChoice({ device, rows }: ChoiceRecord): string {
+  const cells = rows.map(({ callMs, taken, ratio, ...product }) => [
+    shapeName(product),
+    product.values,
+    ...[callMs.auto, callMs.cuda, callMs.cpu].map(timed),
+    taken,
+    ratio.toFixed(2),
+  ])
+  const head = ['M×K×N', 'values', 'auto', 'cuda', 'cpu', 'auto took', 'times the faster']
+  return `${device} and the CPU; whole calls, medians\n${table([head, ...cells])}`
 }
 
 function timed({ median, q1, q3 }: Spread): string {

@@ -1,13 +1,10 @@
 /** What the command and the processes that measure tell each other. */
 import type { Spread } from '../../lib/lab.js'
+import type { ProductShape } from '../arguments.js'
 import type { ValueKind } from './values.js'
 
-/** A product to time: C is M × N, K deep, `batch` times. */
-export interface Product {
-  batch: number
-  m: number
-  n: number
-  k: number
+/** A product to time. */
+export interface Product extends ProductShape {
   values: ValueKind
 }
 

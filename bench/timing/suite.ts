@@ -1,7 +1,9 @@
 /** What `mpmml bench` measures, and the record that it makes of it. */
 import { info } from '../../lib/index.js'
 import { machine } from '../../lib/lab.js'
+import { type ProductShape, squares } from '../arguments.js'
 import { commit } from '../commit.js'
+import { shapeName } from '../output.js'
 import { startProgress } from '../progress.js'
 import type { Product, Row, TrialCeiling, TrialRequest } from './protocol.js'
 import { runTrial, TrialError } from './trials.js'
@@ -11,7 +13,7 @@ export interface BenchRequest {
   backend: 'auto' | 'cuda' | 'cpu' | 'all'
   device: number
   /** Sizes or shapes; the backend's own where it is null. */
-  shapes: Omit<Product, 'values'>[] | null
+  shapes: ProductShape[] | null
   values: ValueKind[] | null
   repetitions: number | null
   quick: boolean
@@ -38,20 +40,18 @@ export interface BenchRecord {
   trials: TrialRecord[]
 }
 
-const squares = (...sizes: number[]) => sizes.map((size) => ({ batch: 1, m: size, n: size, k: size }))
-
 const defaults = {
   cuda: [
-    ...squares(1024, 2048, 4096, 8192),
+    ...squares([1024, 2048, 4096, 8192]),
     { batch: 20, m: 1024, n: 1024, k: 1024 },
     { batch: 1, m: 8191, n: 8193, k: 8209 },
     { batch: 1, m: 8192, n: 64, k: 8192 },
     { batch: 1, m: 64, n: 8192, k: 8192 },
     { batch: 1, m: 8192, n: 8192, k: 64 },
   ],
-  cpu: [...squares(256, 1024, 2048), { batch: 1, m: 1021, n: 1031, k: 1033 }],
+  cpu: [...squares([256, 1024, 2048]), { batch: 1, m: 1021, n: 1031, k: 1033 }],
 }
-const quick = { cuda: squares(1024, 4096), cpu: squares(256, 512) }
+const quick = { cuda: squares([1024, 4096]), cpu: squares([256, 512]) }
 
 interface Trial {
   request: TrialRequest
@@ -178,10 +178,4 @@ function circumstances(request: BenchRequest, trials: Trial[]): Omit<BenchRecord
         }
       : null,
   }
-}
-
-/** 1024³, 20 × 1024³, 8192×64×8192 (M × K × N, as the operands are written) */
-export function shapeName({ batch, m, n, k }: Omit<Product, 'values'>): string {
-  const one = m === n && n === k ? `${m}³` : `${m}×${k}×${n}`
-  return batch === 1 ? one : `${batch} × ${one}`
 }

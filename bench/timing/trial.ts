@@ -6,7 +6,7 @@ import { info, matrix, mpmm, pinnedInt32Array, plan, type Shape, type VariantNam
 import { ceiling, cpuCeiling, cpuNaiveLoop, measure, spread } from '../../lib/lab.js'
 import { verify } from '../verify.js'
 import type { Message, Product, Row, TrialCeiling, TrialRequest } from './protocol.js'
-import { randomMatrix, valueKinds } from './values.js'
+import { operandsOf, randomMatrix, valueKinds } from './values.js'
 
 const send = (message: Message) =>
   new Promise<void>((resolve, reject) => {
@@ -17,9 +17,6 @@ const send = (message: Message) =>
 function repetitionsFor(ms: number, budget: number): number {
   return 2 * Math.min(10, Math.max(1, Math.floor(budget / Math.max(ms, 0.01) / 2))) + 1
 }
-
-const operandShape = ({ batch }: Product, rows: number, cols: number): Shape =>
-  batch === 1 ? [rows, cols] : [batch, rows, cols]
 
 /** No multiple of any tile, and small enough for the naive product. */
 const small = { m: 149, n: 163, k: 131 }
@@ -37,12 +34,10 @@ async function timeCalls(
   product: Product,
   pinned: boolean,
 ): Promise<{ callMs: number[]; kernelMs: number[] }> {
-  const { m, n, k } = product
-  const values = valueKinds[product.values]
-  const a = randomMatrix(operandShape(product, m, k), values, 1, pinned)
-  const b = randomMatrix(operandShape(product, k, n), values, 2, pinned)
-  const shape = operandShape(product, m, n)
-  const out = pinned ? matrix(shape, pinnedInt32Array(product.batch * m * n)) : undefined
+  const { batch, m, n } = product
+  const { a, b } = operandsOf(product, product.values, { pinned })
+  const shape: Shape = batch === 1 ? [m, n] : [batch, m, n]
+  const out = pinned ? matrix(shape, pinnedInt32Array(batch * m * n)) : undefined
   const options = { backend: request.backend, device: request.device, out }
   const call = async () => {
     const start = performance.now()
@@ -76,9 +71,7 @@ async function timeKernel(request: TrialRequest, product: Product, variant: Vari
 
 async function timeProduct(request: TrialRequest, product: Product, threads: number | null): Promise<Row> {
   const { backend, device } = request
-  const values = valueKinds[product.values]
-  const a = randomMatrix(operandShape(product, product.m, product.k), values, 1)
-  const b = randomMatrix(operandShape(product, product.k, product.n), values, 2)
+  const { a, b } = operandsOf(product, product.values)
   const { variant, path } = await plan(a, b, { backend, device })
   const verified = await verifySmall(product, variant)
   const calls = await timeCalls(request, product, false)

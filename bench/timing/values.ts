@@ -1,5 +1,13 @@
 /** The kinds of values that products are timed on: what they are decides the path that a product takes. */
-import { type DenseMatrix, matrix, pinnedInt32Array, type Shape, zeroOf } from '../../lib/index.js'
+import {
+  type DenseMatrix,
+  matrix,
+  pinnedInt32Array,
+  type Semiring,
+  type Shape,
+  zeroOf,
+} from '../../lib/index.js'
+import type { ProductShape } from '../arguments.js'
 
 export interface Values {
   /** Finite values are drawn evenly from [minimum, maximum]. */
@@ -28,11 +36,11 @@ export function randomMatrix(
   shape: Readonly<Shape>,
   { minimum, maximum, zeroFraction }: Values,
   seed: number,
-  pinned = false,
+  { semiring = 'max-plus', pinned = false }: { semiring?: Semiring | undefined; pinned?: boolean } = {},
 ): DenseMatrix {
   const length = shape.reduce<number>((product, size) => product * size, 1)
   const data = pinned ? pinnedInt32Array(length) : new Int32Array(length)
-  const zero = zeroOf('max-plus')
+  const zero = zeroOf(semiring)
   const spread = maximum - minimum + 1
   const zeroBelow = zeroFraction * 2 ** 32
   // Marsaglia's xorshift32, after a multiplication that takes neighbouring seeds apart.
@@ -47,4 +55,15 @@ export function randomMatrix(
     data[index] = zeroBelow > 0 && next() < zeroBelow ? zero : minimum + (next() % spread)
   }
   return matrix(shape, data)
+}
+
+/** The operands of a product, always the same. */
+export function operandsOf(
+  { batch, m, n, k }: ProductShape,
+  kind: ValueKind,
+  options: Parameters<typeof randomMatrix>[3] = {},
+): { a: DenseMatrix; b: DenseMatrix } {
+  const random = (rows: number, cols: number, seed: number) =>
+    randomMatrix(batch === 1 ? [rows, cols] : [batch, rows, cols], valueKinds[kind], seed, options)
+  return { a: random(m, k, 1), b: random(k, n, 2) }
 }

@@ -2,6 +2,7 @@
 #include <napi.h>
 
 #include "addon/background.h"
+#include "addon/choices.h"
 #include "addon/cpu_lab.h"
 #include "addon/describe.h"
 #include "addon/failure.h"
@@ -32,6 +33,7 @@ Napi::Object init(Napi::Env env, Napi::Object exports) {
   exports.Set("multiply", Napi::Function::New<guarded<multiply>>(env, "multiply"));
   exports.Set("multiplySync", Napi::Function::New<guarded<multiply_sync>>(env, "multiplySync"));
   exports.Set("pinnedInt32Array", Napi::Function::New<guarded<pinned_int32_array>>(env, "pinnedInt32Array"));
+  exports.Set("setMeasuredChoices", Napi::Function::New<guarded<set_measured_choices>>(env, "setMeasuredChoices"));
   export_lab(env, exports);
   export_cpu_lab(env, exports);
   return exports;

@@ -85,6 +85,7 @@ Napi::Array variants(Napi::Env env) {
     row.Set("semiring", semiring_name(variant->semiring));
     row.Set("dtype", data_type_name(variant->dtype));
     row.Set("parameters", parameters);
+    row.Set("automatic", variant->automatic);
     row.Set("backend", variant->backend == BackendKind::kCuda ? "cuda" : "cpu");
     row.Set("architectures", architectures_of(env, *variant));
     rows.Set(rows.Length(), row);

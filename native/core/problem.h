@@ -40,6 +40,12 @@ class PathSet {
   }
   constexpr void add(RangePath path) { bits_ |= 1u << static_cast<unsigned>(path); }
   constexpr bool has(RangePath path) const { return (bits_ >> static_cast<unsigned>(path)) & 1u; }
+  /// Of a set that isn't empty.
+  constexpr RangePath cheapest() const {
+    int path = 0;
+    while (!has(static_cast<RangePath>(path))) ++path;
+    return static_cast<RangePath>(path);
+  }
   constexpr bool meets(PathSet other) const { return (bits_ & other.bits_) != 0; }
 
  private:
@@ -96,6 +102,8 @@ struct Problem {
   int64_t n() const { return b.cols; }
   int64_t k() const { return a.cols; }
   int64_t outputs() const { return batch * m() * n(); }
+  /// Whether an operand is stored as int16.
+  bool has_int16() const { return a.storage == Storage::kInt16 || b.storage == Storage::kInt16; }
   bool is_cancelled() const { return cancelled && cancelled->load(std::memory_order_relaxed) != 0; }
 };
 

@@ -16,6 +16,7 @@
 #include "cpu/product.h"
 #include "cpu/thin_product.h"
 #include "cpu/threads.h"
+#include "cpu/widened.h"
 
 namespace mpmml::cpu {
 namespace {
@@ -69,22 +70,24 @@ class CpuBackend final : public Backend {
 
   double estimate_ms(const Problem& problem, int) override {
     // Measured on Zen 4 and Sapphire Rapids: steps a millisecond and core, bytes packed a millisecond, and what waking
-    // the threads costs; a thread is worth waking for about a million steps.
+    // a thread costs, which is worth it for about a million steps.
     constexpr double kStepsPerMs = 2.5e7;
     constexpr double kPackedBytesPerMs = 1e7;
-    constexpr double kWakingMs = 0.08;
+    constexpr double kWakingMs = 0.006;
     constexpr double kStepsPerThread = 1e6;
     const double steps = double(problem.outputs()) * problem.k();
     const double vectors = chosen_ == "avx512" || chosen_ == "avx2" ? 1 : 4;
     const double threads = misconfigured_ ? 1 : std::clamp(steps / kStepsPerThread, 1.0, 0.85 * thread_count());
     const double bytes = sizeof(int32_t) * double(problem.k()) * (problem.m() + problem.n()) * problem.batch;
-    return vectors * steps / (kStepsPerMs * threads) + bytes / kPackedBytesPerMs + (threads > 2 ? kWakingMs : 0);
+    return vectors * steps / (kStepsPerMs * threads) + bytes / kPackedBytesPerMs +
+           (threads > 1 ? kWakingMs * threads : 0);
   }
 
   Outcome run(const Problem& problem, int, const Variant* requested) override {
     if (misconfigured_) throw Error(*misconfigured_);
     try {
-      return multiply(problem, requested);
+      return problem.has_int16() ? multiply(WidenedProblem(problem).problem(), requested)
+                                 : multiply(problem, requested);
     } catch (const std::bad_alloc&) {
       throw Error(ErrorCode::kOutOfMemory, "the cpu backend found no memory for a product of " +
                                                std::to_string(problem.batch) + " × [" + std::to_string(problem.m()) +

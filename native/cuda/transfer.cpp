@@ -14,7 +14,7 @@ constexpr int64_t kPinnedPartBytes = int64_t{256} << 20;
 // Bytes between lines that a copy by lines can have.
 constexpr int64_t kMostPitch = int64_t{1} << 31;
 // Bytes that make another thread worth starting, and threads that saturate the bus (55 GB/s on an H200's host).
-constexpr int64_t kBytesPerThread = int64_t{4} << 20;
+constexpr int64_t kBytesPerThread = int64_t{1} << 20;
 constexpr unsigned kMostThreads = 12;
 
 /// Calls `body(run's first element in memory, position in the dense part, elements)` for each run of a part.

@@ -2,9 +2,6 @@
 import { info, type Overflow, type Semiring, type Variant, variants } from '../../lib/index.js'
 import { exactPaths, type Plain } from './generators.js'
 
-const { allRows } = (await import(new URL('../../native/variants/rows.mjs', import.meta.url).href)) as {
-  allRows: () => { name: string; automatic: boolean }[]
-}
 const { instructionSets } = (await import(
   new URL('../../native/variants/table.mjs', import.meta.url).href
 )) as {
@@ -21,12 +18,6 @@ const pathsByAccumulator: Record<string, string[]> = {
 }
 
 const pathsOf = ({ parameters }: Variant): string[] => pathsByAccumulator[parameters.accumulator as string]!
-
-const automatic = new Set(
-  allRows()
-    .filter((row) => row.automatic)
-    .map(({ name }) => name),
-)
 
 /** Why a variant can't run here at all; undefined where it must run. */
 export function missing({ parameters: { isa } }: Variant): string | undefined {
@@ -52,7 +43,7 @@ export function variantWith(
       variant.backend === backend &&
       variant.semiring === semiring &&
       variant.parameters.accumulator === accumulator &&
-      automatic.has(variant.name) &&
+      variant.automatic &&
       missing(variant) === undefined,
   )
 }

@@ -8,6 +8,7 @@ import { expectError, thrown } from '../support/expect.js'
 interface TableRow {
   name: string
   family: { name: string; backend: 'cpu' | 'cuda' }
+  automatic: boolean
   semiring: { name: string }
   dataType: { name: string }
   parameters: Record<string, number | string>
@@ -29,12 +30,13 @@ describe('variants', () => {
       allRows()
         .filter(({ family }) => family.backend === backend && (backend === 'cpu' || built))
         .filter(({ isa }) => !isa || isa.processor === 'any' || isa.processor === processor)
-        .map(({ name, family, semiring, dataType, parameters }) => ({
+        .map(({ name, family, semiring, dataType, parameters, automatic }) => ({
           name,
           family: family.name,
           semiring: semiring.name,
           dtype: dataType.name,
           parameters,
+          automatic,
           backend,
         })),
     )

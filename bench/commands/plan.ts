@@ -1,0 +1,68 @@
+/** mpmml plan A.npy B.npy */
+import { Command, Option } from 'commander'
+import { type Matrix, type MpmmOptions, type Plan, plan, readNpy } from '../../lib/index.js'
+import { type ProductShape, productOptions, shapes } from '../arguments.js'
+import { labelled, print, printJson, shapeText, withStatus } from '../output.js'
+import { operandsOf, type ValueKind, valueKinds } from '../timing/values.js'
+
+type Flags = Pick<MpmmOptions, 'semiring' | 'backend' | 'device' | 'variant' | 'overflow'> & {
+  shapes?: ProductShape[]
+  values: ValueKind
+  json?: true
+}
+
+/** What `plan --json` prints: one for each product. */
+interface PlanRecord extends Plan {
+  a: readonly number[]
+  b: readonly number[]
+}
+
+export function planCommand(signal: AbortSignal): Command {
+  const command = new Command('plan')
+    .description('tell which kernel a product would take and how it stays exact, without computing it')
+    .argument('[A.npy]', 'M × K, or batch × M × K')
+    .argument('[B.npy]', 'K × N, or batch × K × N')
+    .option('--shapes <MxKxN,…>', 'instead of files: random matrices of these shapes', shapes)
+    .addOption(
+      new Option('--values <kind>', 'what random matrices hold')
+        .choices(Object.keys(valueKinds))
+        .default('int32'),
+    )
+  for (const option of productOptions()) command.addOption(option)
+  return command
+    .option('--json', 'print one JSON value')
+    .action(async (aPath: string | undefined, bPath: string | undefined, flags: Flags) => {
+      const { shapes: asked, values, json, ...options } = flags
+      if ((aPath === undefined) === (asked === undefined) || (aPath !== undefined && bPath === undefined)) {
+        command.error('error: name two files, or shapes with --shapes')
+      }
+      const records: PlanRecord[] = []
+      const add = async (a: Matrix, b: Matrix) =>
+        records.push({
+          a: [...a.shape],
+          b: [...b.shape],
+          ...(await withStatus('planning', () => plan(a, b, options))),
+        })
+      if (asked === undefined) {
+        const read = (path: string) => withStatus(`reading ${path}`, () => readNpy(path, { signal }))
+        await add(await read(aPath as string), await read(bPath as string))
+      } else {
+        for (const shape of asked) {
+          const { a, b } = operandsOf(shape, values, { semiring: options.semiring })
+          await add(a, b)
+        }
+      }
+      await (json ? printJson(records) : print(records.map(describe).join('\n\n')))
+    })
+}
+
+function describe({ a, b, backend, variant, parameters, path }: PlanRecord): string {
+  const text = Object.entries(parameters).map(([name, value]) => `${name} ${value}`)
+  return labelled([
+    ['product', `${shapeText(a)} by ${shapeText(b)}`],
+    ['backend', backend],
+    ['variant', variant],
+    ['parameters', text.join(', ')],
+    ['path', `${path} sums`],
+  ])
+}

@@ -1,0 +1,66 @@
+/** mpmml tune */
+import { Command } from 'commander'
+import { type TunedShape, type TuneShape, tune } from '../../lib/lab.js'
+import { device, shapes, squares, wholeNumber, wholeNumbers } from '../arguments.js'
+import { duration, print, printJson, rate, shapeName, table } from '../output.js'
+import { startProgress } from '../progress.js'
+
+interface Flags {
+  sizes?: number[]
+  shapes?: Required<TuneShape>[]
+  device: number
+  repetitions: number
+  json?: true
+}
+
+/** Where the choice isn't obvious: too small to fill the GPU, long and thin, batches. */
+const defaults = [
+  ...squares([128, 256, 512, 1024, 2048, 4096, 8192]),
+  { m: 8192, n: 64, k: 8192, batch: 1 },
+  { m: 64, n: 8192, k: 8192, batch: 1 },
+  { m: 8192, n: 8192, k: 64, batch: 1 },
+  { m: 512, n: 512, k: 16384, batch: 1 },
+  { m: 64, n: 64, k: 64, batch: 1024 },
+  { m: 256, n: 256, k: 256, batch: 128 },
+  { m: 1024, n: 1024, k: 1024, batch: 16 },
+]
+
+export function tuneCommand(signal: AbortSignal): Command {
+  return new Command('tune')
+    .description('measure which kernels are the fastest on this GPU, and plan by them from now on')
+    .option('--sizes <n,…>', 'square sizes', wholeNumbers())
+    .option('--shapes <MxKxN,…>', 'shapes: A is M × K, B is K × N; BATCHxMxKxN for a batch', shapes)
+    .option('--device <index>', 'the CUDA device, from 0', device, 0)
+    .option('--repetitions <count>', 'timed launches of each kernel', wholeNumber(1, 10000), 5)
+    .option('--json', 'print one JSON value')
+    .action(async ({ sizes, shapes: asked, json, ...options }: Flags) => {
+      const wanted = sizes || asked ? [...squares(sizes ?? []), ...(asked ?? [])] : defaults
+      let progress: ReturnType<typeof startProgress> | undefined
+      try {
+        const tuned = await tune({
+          ...options,
+          shapes: wanted,
+          signal,
+          onProgress: ({ shape, variant, done, total }) => {
+            progress ??= startProgress(total)
+            progress.show(`${shapeName({ ...shape, batch: shape.batch ?? 1 })} ${variant}`, done)
+          },
+        })
+        progress?.end()
+        progress = undefined
+        await (json ? printJson(tuned) : print(describe(tuned)))
+      } finally {
+        progress?.end()
+      }
+    })
+}
+
+function describe({ path, shapes: tuned }: { path: string; shapes: TunedShape[] }): string {
+  const rows = tuned.map(({ choice, times }) => {
+    const [best, second] = times
+    const ahead = second ? `${duration(second.ms)}  ${second.variant}` : ''
+    return [shapeName(choice), choice.path, duration(best!.ms), rate(choice.gops), choice.variant, ahead]
+  })
+  const head = ['M×K×N', 'path', 'fastest', 'speed', 'variant', 'next best']
+  return `${table([head, ...rows])}\n\nkernel and packing together, medians; kept in ${path}`
+}

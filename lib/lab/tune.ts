@@ -1,0 +1,131 @@
+/** Measuring which variants the planner should take on this GPU. */
+import { mkdir } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { AbortedError, VariantError } from '../errors.js'
+import { readTuning, reloadTuning, type TunedChoice, type TuningFile, tuningPath } from '../tuning.js'
+import type { Semiring, VariantName } from '../variant-names.js'
+import { variants } from '../variants.js'
+import { type Measurement, measure } from './kernels.js'
+import { machine } from './machine.js'
+import { writeText } from './text-file.js'
+
+export type { GpuTuning, TunedChoice, TuningFile } from '../tuning.js'
+
+/** The sizes of a product: C is M × N, A is M × K, B is K × N. */
+export interface TuneShape {
+  m: number
+  n: number
+  k: number
+  /** The number of products; 1 by default. */
+  batch?: number | undefined
+}
+
+/** What to measure. */
+export interface TuneOptions {
+  shapes: readonly TuneShape[]
+  /** The semiring whose variants are measured, 'max-plus' by default. The other semirings' take the same time. */
+  semiring?: Semiring | undefined
+  /** The index of the CUDA device; 0 by default. */
+  device?: number | undefined
+  /** Timed launches of each variant; 5 by default. */
+  repetitions?: number | undefined
+  signal?: AbortSignal | undefined
+  /** Is called before each measurement. */
+  onProgress?:
+    | ((next: { shape: TuneShape; variant: VariantName; done: number; total: number }) => void)
+    | undefined
+}
+
+/** A variant that was measured for a shape. */
+export interface TunedTime {
+  variant: VariantName
+  /** The median of kernel and packing together, milliseconds. */
+  ms: number
+}
+
+/** What was measured for a shape and a kind of values. */
+export interface TunedShape {
+  choice: TunedChoice
+  /** All that were measured, the fastest first. */
+  times: TunedTime[]
+}
+
+/** Values whose cheapest exact path is the first that the kernels distinguish: sums in 16 bits, and in 32. */
+const kinds = [
+  { path: 'half', minimum: -8000, maximum: 8000 },
+  { path: 'direct', minimum: -300_000_000, maximum: 300_000_000 },
+]
+
+/**
+ * Measures the variants that the planner may take, for each shape and for values of 16-bit and of larger spread; stores
+ * the fastest in the user's cache folder, and plans by them from now on. Choices of earlier calls stay unless they are
+ * of the same shapes.
+ *
+ * @throws Rejects with ERR_MPMML_NO_CUDA where no GPU can be used, ERR_MPMML_ABORTED (then nothing is stored),
+ *   ERR_MPMML_OUT_OF_MEMORY, ERR_MPMML_FILE where the file can't be written, ERR_MPMML_CUDA.
+ */
+export async function tune(options: TuneOptions): Promise<{ path: string; shapes: TunedShape[] }> {
+  const { shapes, semiring = 'max-plus', device = 0, repetitions = 5, signal, onProgress } = options
+  const { gpu, driver, toolkit, mpmml } = machine(device)
+  const candidates = variants().filter(
+    (row) => row.backend === 'cuda' && row.automatic && row.semiring === semiring && row.dtype === 'int32',
+  )
+  const total = shapes.length * kinds.length * candidates.length
+  const tuned: TunedShape[] = []
+  let done = 0
+  for (const shape of shapes) {
+    for (const { path, minimum, maximum } of kinds) {
+      const measured: Measurement[] = []
+      for (const { name } of candidates) {
+        if (signal?.aborted) throw new AbortedError('tuning was given up', { cause: signal.reason })
+        onProgress?.({ shape, variant: name, done: done++, total })
+        try {
+          measured.push(await measure(name, { ...shape, device, repetitions, minimum, maximum }))
+        } catch (error) {
+          // A variant that can't run these values, or not on this device.
+          if (!(error instanceof VariantError)) throw error
+        }
+      }
+      if (measured.length > 0) tuned.push(fastest(shape, path, measured))
+    }
+  }
+  const stored: TuningFile = storedTuning()
+  const name = String(gpu.name)
+  const fresh = tuned.map(({ choice }) => choice)
+  const kept = (stored.gpus[name]?.choices ?? []).filter((old) => !fresh.some((one) => sameProduct(one, old)))
+  stored.gpus[name] = {
+    measured: new Date().toISOString(),
+    driver,
+    toolkit,
+    mpmml,
+    choices: [...kept, ...fresh],
+  }
+  const path = tuningPath()
+  await mkdir(dirname(path), { recursive: true })
+  await writeText(path, `${JSON.stringify(stored, null, 1)}\n`)
+  reloadTuning()
+  return { path, shapes: tuned }
+}
+
+/** What the file holds; nothing where it is none. */
+function storedTuning(): TuningFile {
+  try {
+    return readTuning(tuningPath()) ?? { format: 1, gpus: {} }
+  } catch {
+    return { format: 1, gpus: {} }
+  }
+}
+
+function sameProduct(one: TunedChoice, other: TunedChoice): boolean {
+  const key = ({ m, n, k, batch, path }: TunedChoice) => [m, n, k, batch, path].join()
+  return key(one) === key(other)
+}
+
+function fastest({ m, n, k, batch = 1 }: TuneShape, path: string, measured: Measurement[]): TunedShape {
+  const times = measured
+    .map(({ variant, kernelMs, prepareMs }) => ({ variant, ms: kernelMs.median + prepareMs.median }))
+    .sort((one, other) => one.ms - other.ms)
+  const { variant, ms } = times[0]!
+  const gops = Math.round((2 * batch * m * n * k) / ms / 1e6)
+  return { choice: { m, n, k, batch, path, variant, gops }, times }
+}

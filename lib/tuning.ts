@@ -1,0 +1,124 @@
+/**
+ * Measured choices of kernels: for products of some size on some GPU model, the variant that was the fastest. What comes
+ * with the package and what {@link tune} stored in the user's cache folder; a GPU without any is planned by estimate.
+ */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import envPaths from 'env-paths'
+import { systemReason } from './files.js'
+import { addon, type NativeVariant, root } from './native.js'
+
+/** One measured choice. */
+export interface TunedChoice {
+  /** C is M × N, A is M × K, B is K × N; `batch` products. Products of about these sizes are planned by it. */
+  m: number
+  n: number
+  k: number
+  batch: number
+  /** The cheapest exact path of the values that it was measured on. */
+  path: string
+  /** The name of the fastest variant. */
+  variant: string
+  /** 10^9 operations per second, packing included. */
+  gops: number
+}
+
+/** What was measured on a GPU model. */
+export interface GpuTuning {
+  /** When, as ISO 8601, and with what. */
+  measured: string
+  driver: string
+  toolkit: string
+  mpmml: string
+  choices: TunedChoice[]
+}
+
+/** The content of a file of choices, by the names of the GPU models. */
+export interface TuningFile {
+  format: 1
+  gpus: Record<string, GpuTuning>
+}
+
+/** The file of the user's own choices. */
+export const tuningPath = (): string => join(envPaths('mpmml', { suffix: '' }).cache, 'tuning.json')
+
+const shippedPath = join(root, 'native', 'variants', 'tuning.json')
+
+function isChoice(value: unknown): value is TunedChoice {
+  const { m, n, k, batch, path, variant, gops } = (value ?? {}) as Record<string, unknown>
+  return (
+    [m, n, k, batch].every((size) => Number.isSafeInteger(size) && (size as number) > 0) &&
+    [path, variant].every((name) => typeof name === 'string') &&
+    typeof gops === 'number'
+  )
+}
+
+/** Reads a file of choices; null where there is none. Throws Error where it is no such file. */
+export function readTuning(path: string): TuningFile | null {
+  let text: string
+  try {
+    text = readFileSync(path, 'utf8')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null
+    throw new Error(systemReason(error))
+  }
+  const file = JSON.parse(text) as TuningFile | null
+  if (file?.format !== 1 || typeof file.gpus !== 'object' || file.gpus === null) {
+    throw new Error('it is not of format 1')
+  }
+  for (const [name, gpu] of Object.entries(file.gpus)) {
+    if (!Array.isArray(gpu?.choices) || !gpu.choices.every(isChoice)) {
+      throw new Error(`its choices for ${name} are malformed`)
+    }
+  }
+  return file
+}
+
+/** Variants that differ from `variant` in the semiring alone: they take the same time. */
+function alike(variant: NativeVariant): number[] {
+  const key = ({ family, dtype, parameters }: NativeVariant) => JSON.stringify([family, dtype, parameters])
+  return addon.variants.flatMap((other, index) => (key(other) === key(variant) ? [index] : []))
+}
+
+/** Tells native code the choices for a device. Those that name variants of other builds are left out. */
+function applyTuning(device: number, choices: readonly TunedChoice[]): void {
+  addon.setMeasuredChoices(
+    device,
+    choices.flatMap(({ m, n, k, batch, path, variant: name }) => {
+      const variant = addon.variants.find((row) => row.name === name && row.automatic)
+      const pathIndex = addon.paths.indexOf(path)
+      if (!variant || pathIndex < 0) return []
+      return alike(variant).map((index) => ({ variant: index, path: pathIndex, m, n, k, batch }))
+    }),
+  )
+}
+
+let loaded = false
+
+/** Loads the choices for this machine's GPUs, once. A file of the user's that can't be read is a warning. */
+export function loadTuning(): void {
+  if (loaded) return
+  loaded = true
+  const { built, devices } = addon.describe().cuda
+  if (!built || devices.length === 0) return
+  const shipped = readTuning(shippedPath)
+  let own: TuningFile | null = null
+  try {
+    own = readTuning(tuningPath())
+  } catch (error) {
+    process.emitWarning(
+      `${tuningPath()} is left aside: ${(error as Error).message}. npx mpmml tune writes it anew`,
+      { code: 'MPMML_TUNING' },
+    )
+  }
+  devices.forEach(({ name }, device) => {
+    const choices = [shipped, own].flatMap((file) => file?.gpus[String(name)]?.choices ?? [])
+    if (choices.length > 0) applyTuning(device, choices)
+  })
+}
+
+/** Loads the choices anew for the products to come. */
+export function reloadTuning(): void {
+  loaded = false
+  loadTuning()
+}

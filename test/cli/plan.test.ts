@@ -1,0 +1,51 @@
+/** mpmml plan, and what tune needs no GPU for. */
+import { describe, expect, it } from 'vitest'
+import { info, variants } from '../../lib/index.js'
+import { fails, json, succeeds, useFolder, writeNumbers } from './support.js'
+
+const file = useFolder()
+
+describe('plan', () => {
+  it('tells the kernel of a product of files, and why it is exact', async () => {
+    const a = writeNumbers(file('a.npy'), [2, 3], [1, 6, 2, 8, 3, 4])
+    const b = writeNumbers(file('b.npy'), [3, 2], [2 ** 31 - 1, 5, 3, 3, 1, 6])
+    const [planned] = await json(['plan', a, b, '--backend', 'cpu', '--overflow', 'saturate'])
+    const variant = variants().find(({ name }) => name === planned.variant)!
+    expect(variant.semiring).toBe('max-plus')
+    expect(planned).toEqual({
+      a: [2, 3],
+      b: [3, 2],
+      backend: 'cpu',
+      variant: variant.name,
+      parameters: variant.parameters,
+      path: 'wide',
+    })
+    expect(await succeeds(['plan', a, b, '--backend', 'cpu'])).toMatch(
+      /^product +2 × 3 by 3 × 2\nbackend +cpu\n/,
+    )
+  })
+
+  it('tells those of random matrices', async () => {
+    const shapes = ['--shapes', '300x200x100,3x40x50x60', '--backend', 'cpu']
+    const records = await json(['plan', ...shapes, '--values', '16bit-eps', '--semiring', 'min-plus'])
+    expect(records.map(({ a, b }: { a: number[]; b: number[] }) => [a, b])).toEqual([
+      [
+        [300, 200],
+        [200, 100],
+      ],
+      [
+        [3, 40, 50],
+        [3, 50, 60],
+      ],
+    ])
+    expect(records[0].path).toBe('half-translated')
+    expect(records[0].variant).toContain(`minplus_i32_${info().cpu.simd}`)
+  })
+
+  it.each([[['plan']], [['plan', 'a.npy']], [['plan', 'a.npy', 'b.npy', '--shapes', '2x2x2']]])(
+    'is wrong usage: %s',
+    async (args) => {
+      expect(await fails(args, 2)).toContain('name two files, or shapes with --shapes')
+    },
+  )
+})

@@ -1,0 +1,63 @@
+/** The files of measured choices. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, it } from 'vitest'
+import { addon, root } from '../../lib/native.js'
+import { readTuning } from '../../lib/tuning.js'
+
+const { allRows } = (await import(new URL('../../native/variants/rows.mjs', import.meta.url).href)) as {
+  allRows: () => { name: string; automatic: boolean; family: { backend: string } }[]
+}
+
+const folder = mkdtempSync(join(tmpdir(), 'mpmml-tuning-'))
+afterAll(() => rmSync(folder, { recursive: true }))
+
+const written = (content: string) => {
+  const path = join(folder, 'tuning.json')
+  writeFileSync(path, content)
+  return path
+}
+
+const choice = { m: 1, n: 2, k: 3, batch: 1, path: 'half', variant: 'x', gops: 1 }
+const file = (change: object) =>
+  JSON.stringify({ format: 1, gpus: { GPU: { choices: [{ ...choice, ...change }] } } })
+
+describe('a file of measured choices', () => {
+  it('that comes with the package names paths and variants that a planner may take', () => {
+    const shipped = readTuning(join(root, 'native', 'variants', 'tuning.json'))!
+    const takeable = new Set(
+      allRows()
+        .filter(({ automatic, family }) => automatic && family.backend === 'cuda')
+        .map(({ name }) => name),
+    )
+    const choices = Object.values(shipped.gpus).flatMap((gpu) => gpu.choices)
+    expect(choices.length).toBeGreaterThan(0)
+    for (const { variant, path } of choices) {
+      expect(takeable).toContain(variant)
+      expect(addon.paths).toContain(path)
+    }
+  })
+
+  it('that is missing holds none', () => {
+    expect(readTuning(join(folder, 'missing.json'))).toBeNull()
+  })
+
+  it('is read', () => {
+    expect(readTuning(written(file({})))?.gpus.GPU?.choices).toEqual([choice])
+  })
+
+  it.each([
+    ['no JSON', '{', /JSON/],
+    ['null', 'null', /format 1/],
+    ['another format', '{ "format": 2, "gpus": {} }', /format 1/],
+    ['no GPUs', '{ "format": 1, "gpus": null }', /format 1/],
+    ['no choices', '{ "format": 1, "gpus": { "GPU": {} } }', /GPU are malformed/],
+    ['no choice', '{ "format": 1, "gpus": { "GPU": { "choices": [null] } } }', /GPU are malformed/],
+    ['a size of 0', file({ m: 0 }), /GPU are malformed/],
+    ['a size that is no number', file({ k: '3' }), /GPU are malformed/],
+    ['a variant that is no name', file({ variant: 7 }), /GPU are malformed/],
+  ])('of %s is refused with the reason', (_, content, reason) => {
+    expect(() => readTuning(written(content))).toThrow(reason)
+  })
+})
