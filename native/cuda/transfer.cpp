@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <thread>
 
 #include "core/status.h"
 #include "cuda/error.h"
+#include "cuda/worker_threads.h"
 
 namespace mpmml::cuda {
 namespace {
@@ -13,7 +15,7 @@ namespace {
 constexpr int64_t kPinnedPartBytes = int64_t{256} << 20;
 // Bytes between lines that a copy by lines can have.
 constexpr int64_t kMostPitch = int64_t{1} << 31;
-// Bytes that make another thread worth starting, and threads that saturate the bus (55 GB/s on an H200's host).
+// Bytes that make another thread worth waking, and threads that saturate the bus (55 GB/s on an H200's host).
 constexpr int64_t kBytesPerThread = int64_t{1} << 20;
 constexpr unsigned kMostThreads = 12;
 
@@ -113,11 +115,9 @@ TransferQueue::TransferQueue(Direction direction, Lane& lane, std::function<bool
     : direction_(direction), lane_(lane), cancelled_(std::move(cancelled)) {}
 
 TransferQueue::~TransferQueue() {
-  {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    next_part_ = parts_;
-  }
-  for (std::thread& thread : threads_) thread.join();
+  std::unique_lock<std::mutex> lock(mutex_);
+  next_part_ = parts_;
+  progress_.wait(lock, [this] { return working_ == 0; });
 }
 
 void TransferQueue::add(Transfer transfer) {
@@ -138,11 +138,16 @@ void TransferQueue::start() {
   const int64_t most = std::min(kMostThreads, std::max(1u, std::thread::hardware_concurrency()));
   const int threads = static_cast<int>(std::clamp<int64_t>(staged / kBytesPerThread, 1, most));
   for (int thread = 0; thread < threads; ++thread) lane_.ring(thread);
-  if (threads == 1 && staged <= kBytesPerThread) {
-    work(0);
-    return;
+  if (threads == 1) return work(0);
+  working_ = threads;
+  for (int thread = 0; thread < threads; ++thread) {
+    run_on_thread([this, thread] {
+      work(thread);
+      const std::lock_guard<std::mutex> lock(mutex_);
+      --working_;
+      progress_.notify_all();
+    });
   }
-  for (int thread = 0; thread < threads; ++thread) threads_.emplace_back([this, thread] { work(thread); });
 }
 
 void TransferQueue::wait(size_t index) {

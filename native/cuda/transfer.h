@@ -7,7 +7,6 @@
 #include <condition_variable>
 #include <functional>
 #include <mutex>
-#include <thread>
 
 #include "core/problem.h"
 #include "cuda/memory.h"
@@ -60,12 +59,12 @@ class TransferQueue {
 
   /// `cancelled` is asked before each part; the rest is then left out.
   TransferQueue(Direction direction, Lane& lane, std::function<bool()> cancelled);
-  /// Joins the threads; transfers that aren't complete are given up.
+  /// Waits for the threads; transfers that aren't complete are given up.
   ~TransferQueue();
   TransferQueue(const TransferQueue&) = delete;
 
   void add(Transfer transfer);
-  /// Starts as many threads as the bytes are worth; few bytes are copied before it returns.
+  /// Takes as many threads as the bytes are worth; few bytes are copied before it returns.
   void start();
   /// Returns when transfer number `index` is queued (upload) or complete (download). Rethrows what a thread threw.
   void wait(size_t index);
@@ -86,11 +85,11 @@ class TransferQueue {
   const std::function<bool()> cancelled_;
   std::vector<Entry> entries_;
   int64_t parts_ = 0;
-  std::vector<std::thread> threads_;
 
   std::mutex mutex_;
   std::condition_variable progress_;
   int64_t next_part_ = 0;
+  int working_ = 0;  ///< threads
   std::exception_ptr failure_;
 };
 
