@@ -7,6 +7,7 @@ import { addon, type NativeVariant } from './native.js'
 import { backends, type MpmmOptions, readOptions } from './options.js'
 import { overlap, overlapsItself, sameLayout } from './overlap.js'
 import { report as at, newReport, newRequest, type Product, writeRequest } from './request.js'
+import { requireSemiringType } from './semirings.js'
 import { loadTuning } from './tuning.js'
 import type { VariantName } from './variant-names.js'
 import { readView, requireReach, requireStillThere, showShape, type View } from './view.js'
@@ -144,6 +145,7 @@ export function prepare(aValue: unknown, bValue: unknown, optionsValue: unknown)
   const c0 = readAccumulate(options.accumulate, options.out, out)
   if (options.signal?.aborted) throw aborted(options.signal)
 
+  requireSemiringType(options.semiring, 'int32')
   requireReach(a)
   requireReach(b)
   if (a.cols !== b.rows) {

@@ -4,14 +4,14 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import bindings from 'bindings'
 import { AddonError } from './errors.js'
-import type { InstructionSet, Semiring, VariantName } from './variant-names.js'
+import type { DataType, InstructionSet, Semiring, VariantName } from './variant-names.js'
 
 /** A row of the native variant registry. Its index in {@link Addon.variants} is how requests and reports name it. */
 export interface NativeVariant {
   name: VariantName
   family: string
   semiring: Semiring
-  dtype: 'int32'
+  dtype: DataType
   parameters: Record<string, number | string>
   automatic: boolean
   backend: 'cpu' | 'cuda'
@@ -50,6 +50,7 @@ export type RequestField =
   | 'k'
   | `${'a' | 'b' | 'c' | 'c0'}${MatrixField}`
   | 'semiring'
+  | 'dtype'
   | 'overflow'
   | 'backend'
   | 'device'
@@ -248,8 +249,10 @@ export interface CpuNaiveLoopSamples {
 }
 
 export interface Addon {
-  /** The semirings of the build; `zero` is the value of its zero, the others are finite. */
-  semirings: { name: Semiring; zero: number; finiteMin: number; finiteMax: number }[]
+  /** The semirings of the build, with the value of its zero in each element type that it has. */
+  semirings: { name: Semiring; zeros: Partial<Record<DataType, number>> }[]
+  /** The element types, by the index in a request. */
+  dataTypes: DataType[]
   variants: NativeVariant[]
   /** Names of the range paths, by the index in a report. */
   paths: string[]

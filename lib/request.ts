@@ -38,7 +38,9 @@ const BATCH = at('batch')
 const M = at('m')
 const N = at('n')
 const K = at('k')
+const INT32 = addon.dataTypes.indexOf('int32')
 const SEMIRING = at('semiring')
+const DTYPE = at('dtype')
 const OVERFLOW = at('overflow')
 const BACKEND = at('backend')
 const DEVICE = at('device')
@@ -83,6 +85,7 @@ export function writeRequest(request: Float64Array, product: Product): void {
   request[N] = product.n
   request[K] = product.k
   request[SEMIRING] = options.semiring
+  request[DTYPE] = INT32
   request[OVERFLOW] = options.overflow
   request[BACKEND] = options.backend
   request[DEVICE] = options.device

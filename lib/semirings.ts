@@ -1,8 +1,8 @@
 /** The semirings of the build. */
 import { showChoices } from './describe.js'
-import { OptionError } from './errors.js'
+import { DTypeError, OptionError } from './errors.js'
 import { addon } from './native.js'
-import type { Semiring } from './variant-names.js'
+import type { DataType, Semiring } from './variant-names.js'
 
 /**
  * ε, the zero of max-plus: −∞, held as −2^31. It absorbs (ε ⊗ x = ε), and a result without a finite candidate is
@@ -17,6 +17,15 @@ const names = addon.semirings.map(({ name }) => name)
 /** The index of a semiring in the addon's list; -1 where there is none of that name. */
 export function semiringIndex(name: unknown): number {
   return names.indexOf(name as Semiring)
+}
+
+/** Throws DTypeError where the semiring of this index doesn't have the element type. */
+export function requireSemiringType(index: number, dtype: DataType): void {
+  const { name, zeros } = addon.semirings[index]!
+  if (zeros[dtype] !== undefined) return
+  throw new DTypeError(
+    `${name} has the element types ${Object.keys(zeros).join(' and ')}, but the operands are of ${dtype}: convert them, or choose another semiring`,
+  )
 }
 
 /** The names of the semirings. */
@@ -34,5 +43,5 @@ export function zeroOf(semiring: Semiring): number {
   const found = addon.semirings[semiringIndex(semiring)]
   if (!found)
     throw new OptionError(`there is no semiring ${String(semiring)}: expected ${showChoices(names)}`)
-  return found.zero
+  return found.zeros.int32!
 }

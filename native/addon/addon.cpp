@@ -15,9 +15,10 @@
 namespace mpmml::addon {
 namespace {
 
-Napi::Array path_names(Napi::Env env) {
-  Napi::Array array = Napi::Array::New(env);
-  for (const char* name : kRangePathNames) array.Set(array.Length(), name);
+template <size_t count>
+Napi::Array names(Napi::Env env, const char* const (&list)[count]) {
+  Napi::Array array = Napi::Array::New(env, count);
+  for (uint32_t index = 0; index < count; ++index) array.Set(index, list[index]);
   return array;
 }
 
@@ -25,7 +26,8 @@ Napi::Object init(Napi::Env env, Napi::Object exports) {
   open_background(env);
   exports.Set("semirings", semirings(env));
   exports.Set("variants", variants(env));
-  exports.Set("paths", path_names(env));
+  exports.Set("dataTypes", names(env, kDataTypeNames));
+  exports.Set("paths", names(env, kRangePathNames));
   exports.Set("requestFields", request_field_names(env));
   exports.Set("reportFields", report_field_names(env));
   exports.Set("describe", Napi::Function::New<guarded<describe>>(env, "describe"));

@@ -27,8 +27,6 @@ Napi::Array strings(Napi::Env env, const Strings& list) {
   return array;
 }
 
-const char* data_type_name(DataType) { return "int32"; }
-
 /// CPU kernels are made for one instruction set, CUDA kernels for the architectures of the build, of which there are
 /// fewer for those of the laboratory.
 Napi::Array architectures_of(Napi::Env env, const Variant& variant) {
@@ -96,15 +94,18 @@ Napi::Array variants(Napi::Env env) {
 Napi::Array semirings(Napi::Env env) {
   Napi::Array rows = Napi::Array::New(env);
   for (size_t id = 0; id < std::size(kSemiringNames); ++id) {
-    with_semiring(static_cast<SemiringId>(id), DataType::kInt32, [&](auto semiring) {
-      using S = decltype(semiring);
-      Napi::Object row = Napi::Object::New(env);
-      row.Set("name", kSemiringNames[id]);
-      row.Set("zero", static_cast<double>(S::zero));
-      row.Set("finiteMin", static_cast<double>(S::finite_min));
-      row.Set("finiteMax", static_cast<double>(S::finite_max));
-      rows.Set(rows.Length(), row);
-    });
+    Napi::Object zeros = Napi::Object::New(env);
+    for (size_t type = 0; type < std::size(kDataTypeNames); ++type) {
+      const auto semiring = static_cast<SemiringId>(id);
+      const auto dtype = static_cast<DataType>(type);
+      if (!has_semiring(semiring, dtype)) continue;
+      with_semiring(semiring, dtype,
+                    [&](auto value) { zeros.Set(data_type_name(dtype), static_cast<double>(decltype(value)::zero)); });
+    }
+    Napi::Object row = Napi::Object::New(env);
+    row.Set("name", kSemiringNames[id]);
+    row.Set("zeros", zeros);
+    rows.Set(rows.Length(), row);
   }
   return rows;
 }

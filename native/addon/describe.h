@@ -7,7 +7,7 @@ namespace mpmml::addon {
 /// The registry's rows as JavaScript objects.
 Napi::Array variants(Napi::Env env);
 
-/// The semirings: name, zero, and the finite range.
+/// The semirings: name, and the zero in each element type that it has.
 Napi::Array semirings(Napi::Env env);
 
 Napi::Value describe(const Napi::CallbackInfo& info);

@@ -1,6 +1,9 @@
 #include "addon/request.h"
 
 #include <algorithm>
+#include <stdexcept>
+
+#include "core/dispatch.h"
 
 namespace mpmml::addon {
 namespace {
@@ -16,12 +19,24 @@ Napi::Array names(Napi::Env env, std::initializer_list<const char*> list) {
   throw Napi::TypeError::New(env, "mpmml addon: malformed request: " + what);
 }
 
+napi_typedarray_type array_of(DataType dtype) {
+  switch (dtype) {
+    case DataType::kInt32:
+      return napi_int32_array;
+    case DataType::kFloat32:
+      return napi_float32_array;
+    case DataType::kFloat64:
+      return napi_float64_array;
+  }
+  throw std::logic_error("an element type without an array");
+}
+
 /// Reads a matrix whose fields start at `first`, and checks that its elements lie inside the array.
 template <class View>
-View read_matrix(Napi::Env env, const Napi::Value& value, const double* fields, size_t first, int64_t batch,
-                 int64_t rows, int64_t cols) {
+View read_matrix(Napi::Env env, const Napi::Value& value, DataType dtype, const double* fields, size_t first,
+                 int64_t batch, int64_t rows, int64_t cols) {
   size_t length = 0;
-  auto* data = static_cast<int32_t*>(elements_of(value, napi_int32_array, 0, &length));
+  auto* data = static_cast<char*>(elements_of(value, array_of(dtype), 0, &length));
   const auto offset = static_cast<int64_t>(fields[first]);
   View view;
   view.rows = rows;
@@ -37,7 +52,7 @@ View read_matrix(Napi::Env env, const Napi::Value& value, const double* fields, 
                           static_cast<__int128>(rows - 1) * view.row_stride +
                           static_cast<__int128>(cols - 1) * view.col_stride;
     if (last >= static_cast<__int128>(length)) malformed(env, "a matrix reaches past its array");
-    view.data = data + offset;
+    view.data = data + offset * element_bytes(dtype);
   }
   return view;
 }
@@ -75,15 +90,18 @@ Call read_call(const Napi::CallbackInfo& info, const std::vector<const Variant*>
 
   Call call;
   Problem& problem = call.problem;
+  problem.semiring = static_cast<SemiringId>(index(F::semiring, std::size(kSemiringNames)));
+  problem.dtype = static_cast<DataType>(index(F::dtype, std::size(kDataTypeNames)));
+  if (!has_semiring(problem.semiring, problem.dtype)) malformed(env, "a semiring without this element type");
+  const DataType dtype = problem.dtype;
   problem.batch = size(F::batch);
   const int64_t m = size(F::m), n = size(F::n), k = size(F::k);
-  problem.a = read_matrix<MatrixView>(env, info[0], fields, F::aOffset, problem.batch, m, k);
-  problem.b = read_matrix<MatrixView>(env, info[1], fields, F::bOffset, problem.batch, k, n);
-  problem.c = read_matrix<MutableMatrixView>(env, info[2], fields, F::cOffset, problem.batch, m, n);
+  problem.a = read_matrix<MatrixView>(env, info[0], dtype, fields, F::aOffset, problem.batch, m, k);
+  problem.b = read_matrix<MatrixView>(env, info[1], dtype, fields, F::bOffset, problem.batch, k, n);
+  problem.c = read_matrix<MutableMatrixView>(env, info[2], dtype, fields, F::cOffset, problem.batch, m, n);
   if (!info[3].IsNull()) {
-    problem.c0 = read_matrix<MatrixView>(env, info[3], fields, F::c0Offset, problem.batch, m, n);
+    problem.c0 = read_matrix<MatrixView>(env, info[3], dtype, fields, F::c0Offset, problem.batch, m, n);
   }
-  problem.semiring = static_cast<SemiringId>(index(F::semiring, std::size(kSemiringNames)));
   problem.overflow = static_cast<OverflowPolicy>(index(F::overflow, 3));
   call.request.backend = static_cast<BackendChoice>(index(F::backend, 3));
   call.request.device = static_cast<int>(index(F::device, 1 << 16));

@@ -1,4 +1,4 @@
-// What crosses from JavaScript: four Int32Arrays, and two Float64Arrays whose fields are listed here alone. The addon
+// What crosses from JavaScript: four arrays of one element type, and two Float64Arrays whose fields are listed here alone. The addon
 // exports the lists, and lib finds the fields by name. Flat arrays, because reading a property of a JavaScript object
 // costs about as much as multiplying two small matrices.
 #pragma once
@@ -11,13 +11,13 @@ namespace mpmml::addon {
 #define MPMML_MATRIX_FIELDS(X, matrix) \
   X(matrix##Offset) X(matrix##RowStride) X(matrix##ColStride) X(matrix##BatchStride)
 
-/// Sizes, offsets and strides count elements; semiring and variant are indices into the exported lists (variant −1:
-/// none asked for); overflow is an OverflowPolicy, backend a BackendChoice; planOnly is 0 or 1.
+/// Sizes, offsets and strides count elements; semiring, dtype and variant are indices into the exported lists
+/// (variant −1: none asked for); overflow is an OverflowPolicy, backend a BackendChoice; planOnly is 0 or 1.
 // clang-format off
 #define MPMML_REQUEST_FIELDS(X)                                                                             \
   X(batch) X(m) X(n) X(k)                                                                                   \
   MPMML_MATRIX_FIELDS(X, a) MPMML_MATRIX_FIELDS(X, b) MPMML_MATRIX_FIELDS(X, c) MPMML_MATRIX_FIELDS(X, c0) \
-  X(semiring) X(overflow) X(backend) X(device) X(variant) X(planOnly)
+  X(semiring) X(dtype) X(overflow) X(backend) X(device) X(variant) X(planOnly)
 // clang-format on
 
 /// backend is a BackendKind, device −1 on the CPU, path a RangePath; times in milliseconds.

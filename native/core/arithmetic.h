@@ -177,4 +177,28 @@ struct Wrapping : WideEncoding<S> {
   }
 };
 
+/// Floating-point elements as they are: for any operands.
+template <class S>
+struct Floating {
+  using Semiring = S;
+  using Element = typename S::Element;
+  using Operand = Element;
+  using Accumulator = Element;
+
+  static constexpr PathSet paths{RangePath::kDirect};
+  static constexpr Floating for_operands(RangePath, const ValueRange& = {}, const ValueRange& = {}) { return {}; }
+
+  MPMML_HOST_DEVICE static constexpr Operand encode(Element x) { return x; }
+  MPMML_HOST_DEVICE static constexpr Accumulator initial() { return S::zero; }
+
+  template <class V>
+  MPMML_HOST_DEVICE static V accumulate(V acc, V a, V b) {
+    return S::accumulate(acc, a, b);
+  }
+
+  MPMML_HOST_DEVICE static Element finish(Accumulator acc, Element c0, bool& /*overflowed*/) {
+    return S::combine(acc, c0);
+  }
+};
+
 }  // namespace mpmml

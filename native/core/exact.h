@@ -12,7 +12,7 @@ const Element& element_at(const BasicMatrixView<Pointer>& view, int64_t batch, i
       view.data)[batch * view.batch_stride + row * view.row_stride + col * view.col_stride];
 }
 
-/// Row `row` of A ⊗ column `col` of B, as an accumulator of `Arithmetic` (Wide or Wrapping).
+/// Row `row` of A ⊗ column `col` of B, as an accumulator of `Arithmetic` (Wide, Wrapping or Floating).
 template <class Arithmetic>
 typename Arithmetic::Accumulator exact_cell(const Problem& problem, int64_t batch, int64_t row, int64_t col) {
   using Element = typename Arithmetic::Element;

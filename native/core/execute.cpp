@@ -8,7 +8,7 @@
 namespace mpmml {
 namespace {
 
-/// C = C0, or zero everywhere: what remains of a product with K = 0.
+/// C = C0 (numbers only, where NaN is no candidate), or zero everywhere: what remains of a product with K = 0.
 template <class S>
 void fill_without_product(const Problem& problem) {
   using Element = typename S::Element;
@@ -16,7 +16,8 @@ void fill_without_product(const Problem& problem) {
   for (int64_t batch = 0; batch < problem.batch; ++batch) {
     for (int64_t row = 0; row < problem.m(); ++row) {
       for (int64_t col = 0; col < problem.n(); ++col) {
-        const Element value = problem.c0.data ? element_at<Element>(problem.c0, batch, row, col) : S::zero;
+        Element value = S::zero;
+        if (problem.c0.data) value = S::combine(value, element_at<Element>(problem.c0, batch, row, col));
         const_cast<Element&>(element_at<Element>(problem.c, batch, row, col)) = value;
       }
     }
@@ -34,7 +35,7 @@ Error overflow_error(const Problem& problem, int64_t index) {
   const int64_t col = index % problem.n();
   const int64_t row = index / problem.n() % problem.m();
   const int64_t batch = index / problem.n() / problem.m();
-  return with_semiring(problem.semiring, problem.dtype, [&](auto semiring) {
+  return with_integer_semiring(problem.semiring, problem.dtype, [&](auto semiring) {
     using S = decltype(semiring);
     const int64_t value = exact_cell<Wide<S>>(problem, batch, row, col);
     return Error(ErrorCode::kOverflow,

@@ -24,9 +24,13 @@ std::optional<RangePath> common_path(const Variant& variant, PathSet exact) {
 
 void check_requested(const Problem& problem, const Variant& variant) {
   if (computes(variant, problem)) return;
+  const auto name = [](SemiringId semiring, DataType dtype) {
+    return std::string(semiring_name(semiring)) + " on " + data_type_name(dtype);
+  };
   throw Error(ErrorCode::kVariant, "variant " + std::string(variant.name) + " computes " +
-                                       semiring_name(variant.semiring) + ", but the product asked for is " +
-                                       semiring_name(problem.semiring) + ": choose a variant of that semiring");
+                                       name(variant.semiring, variant.dtype) + ", but the product asked for is " +
+                                       name(problem.semiring, problem.dtype) + ": choose a variant of " +
+                                       (variant.semiring == problem.semiring ? "that type" : "that semiring"));
 }
 
 Plan make_plan(const Problem& problem, PathSet exact, const std::vector<const Variant*>& variants,
@@ -53,6 +57,7 @@ Plan make_plan(const Problem& problem, PathSet exact, const std::vector<const Va
   }
   if (plan.variant) return plan;
   throw Error(ErrorCode::kVariant, "no variant of this build runs a " + std::string(semiring_name(problem.semiring)) +
+                                       " " + data_type_name(problem.dtype) +
                                        " product of such values on this device: see variants()");
 }
 

@@ -11,11 +11,8 @@ namespace mpmml {
 
 enum class BackendKind : uint8_t { kCpu, kCuda };
 
-enum class DataType : uint8_t { kInt32 };
-
-constexpr int64_t element_bytes(DataType) { return 4; }
-
-/// What to do with a finite sum that decides a result and lies outside the finite range of the element type.
+/// What to do with a finite sum that decides a result and lies outside the finite range of an integer element type.
+/// Floating-point sums round to infinities there, and know no policy.
 enum class OverflowPolicy : uint8_t { kThrow, kSaturate, kWrap };
 
 /// The ways to compute a product, cheapest first. Which of them are exact for a product follows from its values
@@ -23,7 +20,7 @@ enum class OverflowPolicy : uint8_t { kThrow, kSaturate, kWrap };
 enum class RangePath : uint8_t {
   kHalf,            ///< sums fit 16 bits once an offset is taken off each operand; no zero in the operands
   kHalfTranslated,  ///< the same with zero in the operands
-  kDirect,          ///< no zero in the operands, no sum wraps (or wrapping is what was asked for)
+  kDirect,          ///< no zero in the operands, no sum wraps (or wrapping is what was asked for); floating point
   kTranslated,      ///< zero in the operands, finite values within ±Semiring::encoded_limit
   kWide,            ///< 64-bit sums
   kWrapping         ///< 64-bit sums reduced modulo 2^32, for the wrapping policy

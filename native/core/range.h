@@ -31,9 +31,8 @@ struct ValueRange {
   }
 };
 
-/// The paths on which the product of operands with these ranges is exact under `overflow`.
 template <class S>
-PathSet exact_paths(const ValueRange& a, const ValueRange& b, OverflowPolicy overflow) {
+PathSet exact_integer_paths(const ValueRange& a, const ValueRange& b, OverflowPolicy overflow) {
   const bool wraps = overflow == OverflowPolicy::kWrap;
   const bool has_zero = a.has_zero || b.has_zero;
   const bool fits = !a.has_finite() || !b.has_finite() ||
@@ -51,6 +50,17 @@ PathSet exact_paths(const ValueRange& a, const ValueRange& b, OverflowPolicy ove
     if (fits && a.spread() + b.spread() <= kHalfSpread) paths.add(RangePath::kHalf);
   }
   return paths;
+}
+
+/// The paths on which the product of operands with these ranges is exact under `overflow`. Floating-point elements have
+/// one, whatever their values.
+template <class S>
+PathSet exact_paths(const ValueRange& a, const ValueRange& b, OverflowPolicy overflow) {
+  if constexpr (std::is_floating_point_v<typename S::Element>) {
+    return {RangePath::kDirect};
+  } else {
+    return exact_integer_paths<S>(a, b, overflow);
+  }
 }
 
 }  // namespace mpmml

@@ -66,19 +66,21 @@ ValueRange with_stored(Storage storage, const void* data, Body&& body) {
 }  // namespace
 
 ValueRange scan_elements(SemiringId semiring, DataType dtype, Storage storage, const void* data, int64_t count) {
-  return with_semiring(semiring, dtype, [&](auto value) {
+  if (!is_integral(dtype)) return {};
+  return with_integer_semiring(semiring, dtype, [&](auto value) {
     using S = decltype(value);
     return with_stored<S>(storage, data, [&](const auto* stored) { return scan_strided<S>(stored, count, 1); });
   });
 }
 
 ValueRange scan_matrices(SemiringId semiring, DataType dtype, const MatrixView& view, int64_t batch) {
+  if (!is_integral(dtype)) return {};
   const bool along_columns = view.row_stride < view.col_stride;
   const int64_t lines = along_columns ? view.cols : view.rows, length = along_columns ? view.rows : view.cols;
   const int64_t line_stride = along_columns ? view.col_stride : view.row_stride;
   const int64_t stride = along_columns ? view.row_stride : view.col_stride;
   const int64_t items = view.batch_stride == 0 ? std::min<int64_t>(batch, 1) : batch;
-  return with_semiring(semiring, dtype, [&](auto value) {
+  return with_integer_semiring(semiring, dtype, [&](auto value) {
     using S = decltype(value);
     return with_stored<S>(view.storage, view.data, [&](const auto* stored) {
       ValueRange range;

@@ -1,4 +1,4 @@
-// Value-range analysis of host memory.
+// Value-range analysis of host memory. Of floating-point elements nothing needs to be known: they have no range.
 #pragma once
 #include "core/problem.h"
 #include "core/range.h"

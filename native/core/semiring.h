@@ -3,9 +3,13 @@
 // A struct gives ⊕ (combine), ⊗ (extend), their neutral elements zero and one, and the two elements that fill the
 // border of a tile that reaches past K: border_a ⊗ border_b is zero, so a border step changes no result.
 //
-// zero is one of the values of the element type; all the other values are finite. Inside a kernel zero is held as
-// encoded_zero, so that a plain sum can't wrap and can be told from a sum of finite values (see arithmetic.h):
+// Over integers zero is one of the values of the element type; all the other values are finite. Inside a kernel zero is
+// held as encoded_zero, so that a plain sum can't wrap and can be told from a sum of finite values (see arithmetic.h):
 // that is exact as long as every finite value lies within ±encoded_limit.
+//
+// Over floating-point numbers (IEEE 754) the zero of max-plus and min-plus is an infinity. A sum is rounded once, and one
+// that is NaN (an operand is NaN, or −∞ + ∞) is no candidate: ⊕ passes over it, as maximumNumber and minimumNumber of
+// IEEE 754-2019 do. So zero absorbs every value, infinities among them, and results are the same in any order of k.
 #pragma once
 #include <cstdint>
 #include <limits>
@@ -41,8 +45,52 @@ MPMML_HOST_DEVICE V wrapping_subtract(V x, V y) {
 #endif
 }
 
+/// The greater (the lesser) of the number x and of y, which is passed over where it is NaN. Device code has instructions
+/// for that; elsewhere the operands stand in the order in which x86's MAXPS and MINPS take them.
+template <class V>
+MPMML_HOST_DEVICE V maximum_number(V x, V y) {
+#if defined(__CUDA_ARCH__)
+  return fmax(x, y);
+#else
+  return y > x ? y : x;
+#endif
+}
+
+template <class V>
+MPMML_HOST_DEVICE V minimum_number(V x, V y) {
+#if defined(__CUDA_ARCH__)
+  return fmin(x, y);
+#else
+  return y < x ? y : x;
+#endif
+}
+
+/// ⊕ = max, ⊗ = + on floating-point numbers, zero = −∞.
 template <class T>
-struct MaxPlus;
+struct MaxPlus {
+  static_assert(std::is_floating_point_v<T>);
+  using Element = T;
+  static constexpr bool maximizes = true;
+  static constexpr Element zero = -std::numeric_limits<Element>::infinity();
+  static constexpr Element one = 0;
+  static constexpr Element border_a = zero;
+  static constexpr Element border_b = one;
+
+  /// y may be NaN; x, an accumulator, never is.
+  template <class V>
+  MPMML_HOST_DEVICE static V combine(V x, V y) {
+    return maximum_number(x, y);
+  }
+  template <class V>
+  MPMML_HOST_DEVICE static V extend(V x, V y) {
+    return x + y;
+  }
+  /// acc ⊕ (x ⊗ y).
+  template <class V>
+  MPMML_HOST_DEVICE static V accumulate(V acc, V x, V y) {
+    return combine(acc, extend(x, y));
+  }
+};
 
 /// ⊕ = max, ⊗ = +, zero = ε = −∞, held as −2^31.
 template <>
@@ -68,8 +116,32 @@ struct MaxPlus<int32_t> {
   }
 };
 
+/// ⊕ = min, ⊗ = + on floating-point numbers, zero = +∞.
 template <class T>
-struct MinPlus;
+struct MinPlus {
+  static_assert(std::is_floating_point_v<T>);
+  using Element = T;
+  static constexpr bool maximizes = false;
+  static constexpr Element zero = std::numeric_limits<Element>::infinity();
+  static constexpr Element one = 0;
+  static constexpr Element border_a = zero;
+  static constexpr Element border_b = one;
+
+  /// As MaxPlus::combine.
+  template <class V>
+  MPMML_HOST_DEVICE static V combine(V x, V y) {
+    return minimum_number(x, y);
+  }
+  template <class V>
+  MPMML_HOST_DEVICE static V extend(V x, V y) {
+    return x + y;
+  }
+  /// acc ⊕ (x ⊗ y).
+  template <class V>
+  MPMML_HOST_DEVICE static V accumulate(V acc, V x, V y) {
+    return combine(acc, extend(x, y));
+  }
+};
 
 /// ⊕ = min, ⊗ = +, zero = +∞, held as 2^31 − 1. Not a negated max-plus: the finite range is another one, and so
 /// are encoded_zero and encoded_limit, because 2^30 + 2^30 wraps where −2^30 − 2^30 doesn't.
@@ -93,6 +165,32 @@ struct MinPlus<int32_t> {
   template <class V>
   MPMML_HOST_DEVICE static V extend(V x, V y) {
     return wrapping_add(x, y);
+  }
+};
+
+/// The linear algebra everyone knows: ⊕ = +, ⊗ = ×, zero = 0, one = 1, on floating-point numbers with IEEE 754's rules
+/// (NaN and infinities propagate).
+template <class T>
+struct PlusTimes {
+  static_assert(std::is_floating_point_v<T>);
+  using Element = T;
+  static constexpr Element zero = 0;
+  static constexpr Element one = 1;
+  static constexpr Element border_a = zero;
+  static constexpr Element border_b = one;
+
+  template <class V>
+  MPMML_HOST_DEVICE static V combine(V x, V y) {
+    return x + y;
+  }
+  template <class V>
+  MPMML_HOST_DEVICE static V extend(V x, V y) {
+    return x * y;
+  }
+  /// One expression, so that every compiler may contract it to a fused multiply-add.
+  template <class V>
+  MPMML_HOST_DEVICE static V accumulate(V acc, V x, V y) {
+    return acc + x * y;
   }
 };
 

@@ -76,9 +76,11 @@ class CpuBackend final : public Backend {
     constexpr double kWakingMs = 0.006;
     constexpr double kStepsPerThread = 1e6;
     const double steps = double(problem.outputs()) * problem.k();
-    const double vectors = chosen_ == "avx512" || chosen_ == "avx2" ? 1 : 4;
+    const double vectors =
+        (chosen_ == "avx512" || chosen_ == "avx2" ? 1 : 4) * double(element_bytes(problem.dtype)) / 4;
     const double threads = misconfigured_ ? 1 : std::clamp(steps / kStepsPerThread, 1.0, 0.85 * thread_count());
-    const double bytes = sizeof(int32_t) * double(problem.k()) * (problem.m() + problem.n()) * problem.batch;
+    const double bytes =
+        double(element_bytes(problem.dtype)) * double(problem.k()) * (problem.m() + problem.n()) * problem.batch;
     return vectors * steps / (kStepsPerMs * threads) + bytes / kPackedBytesPerMs +
            (threads > 1 ? kWakingMs * threads : 0);
   }
@@ -102,7 +104,7 @@ class CpuBackend final : public Backend {
    public:
     explicit Destination(const Problem& problem, RangePath path) : problem_(problem), view_(problem.c) {
       if (problem.overflow != OverflowPolicy::kThrow || path != RangePath::kWide) return;
-      apart_.emplace(static_cast<size_t>(problem.outputs()) * sizeof(int32_t));
+      apart_.emplace(static_cast<size_t>(problem.outputs() * element_bytes(problem.dtype)));
       view_ = {apart_->data(), problem.m(), problem.n(), problem.n(), 1, problem.m() * problem.n()};
     }
 
@@ -110,14 +112,17 @@ class CpuBackend final : public Backend {
 
     void commit() const {
       if (!apart_) return;
-      const auto* from = static_cast<const int32_t*>(apart_->data());
-      const MutableMatrixView& c = problem_.c;
-      for (int64_t batch = 0; batch < problem_.batch; ++batch) {
-        for (int64_t row = 0; row < problem_.m(); ++row) {
-          auto* to = static_cast<int32_t*>(c.data) + batch * c.batch_stride + row * c.row_stride;
-          for (int64_t col = 0; col < problem_.n(); ++col) to[col * c.col_stride] = *from++;
+      with_integer_semiring(problem_.semiring, problem_.dtype, [this](auto semiring) {
+        using Element = typename decltype(semiring)::Element;
+        const auto* from = static_cast<const Element*>(apart_->data());
+        const MutableMatrixView& c = problem_.c;
+        for (int64_t batch = 0; batch < problem_.batch; ++batch) {
+          for (int64_t row = 0; row < problem_.m(); ++row) {
+            auto* to = static_cast<Element*>(c.data) + batch * c.batch_stride + row * c.row_stride;
+            for (int64_t col = 0; col < problem_.n(); ++col) to[col * c.col_stride] = *from++;
+          }
         }
-      }
+      });
     }
 
    private:
@@ -180,11 +185,17 @@ class CpuBackend final : public Backend {
     });
   }
 
-  /// Most products can be computed by the plain 32-bit kernel: it begins before the ranges are known.
+  /// The path of the plain kernel of the product's element type.
+  static RangePath plain_path(const Problem& problem) {
+    return is_integral(problem.dtype) ? RangePath::kTranslated : RangePath::kDirect;
+  }
+
+  /// Most products can be computed by the plain kernel: it begins before the ranges are known.
   const Variant* likely_variant(const Problem& problem, const Variant* requested) const {
-    if (!requested) return plan(problem, {RangePath::kTranslated}, nullptr, nullptr, {}).variant;
+    const PathSet likely{plain_path(problem)};
+    if (!requested) return plan(problem, likely, nullptr, nullptr, {}).variant;
     if (kernel_of(*requested).packed.offsets == Offsets::kNone) return requested;
-    return make_plan(problem, {RangePath::kTranslated}, chosen_variants_, nullptr,
+    return make_plan(problem, likely, chosen_variants_, nullptr,
                      [&](const Variant& variant, RangePath) {
                        return Judgement{kernel_of(variant).packed.multiply ? "" : "its operands aren't packed", 0};
                      })
@@ -228,7 +239,9 @@ class CpuBackend final : public Backend {
   Outcome multiply_thin(const Problem& problem, const Variant* requested, const Variant& likely,
                         Clock::time_point start) const {
     std::optional<ThinProduct> product(std::in_place, problem, kernel_of(likely));
-    const RangePath any = problem.overflow == OverflowPolicy::kWrap ? RangePath::kWrapping : RangePath::kWide;
+    const RangePath any = !is_integral(problem.dtype)                 ? RangePath::kDirect
+                          : problem.overflow == OverflowPolicy::kWrap ? RangePath::kWrapping
+                                                                      : RangePath::kWide;
     const Ranges ranges = product->accumulate(any);
     Outcome outcome;
     outcome.plan = plan(problem, exact_paths_of(problem, ranges), requested, nullptr, ranges);

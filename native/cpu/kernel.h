@@ -23,7 +23,8 @@ struct Lanes {
   int64_t k_stride;
 };
 
-/// What occurs among the values of an operand (core/range.h): minimum > maximum where nothing is finite.
+/// What occurs among the values of an operand (core/range.h): minimum > maximum where nothing is finite, and where the
+/// elements are floating-point numbers, which aren't looked at.
 struct Occurring {
   int64_t minimum;
   int64_t maximum;
@@ -103,6 +104,7 @@ struct PackedKernel {
 
 /// A kernel that reads the operands where they are.
 struct RowsKernel {
+  /// Null where every value is as good as any other.
   Occurring (*scan)(const MatrixView& view, int64_t batch);
   /// Writes rows [first_row, end_row) of one product of the batch to `c`; returns the linear index (batch, row,
   /// column) of the first result that overflowed, or kNoOverflow.

@@ -1,4 +1,5 @@
-// Algorithm 4 of the thesis: each result by its definition, in 64-bit arithmetic, from the operands where they are.
+// Algorithm 4 of the thesis: each result by its definition, integers in 64-bit arithmetic, from the operands where they
+// are.
 // The reference that the others are checked against: it shares no code with them.
 #pragma once
 #include "core/exact.h"
@@ -8,12 +9,18 @@
 namespace mpmml::cpu {
 
 struct Naive {
-  template <class Exact, class Modular>
+  template <class First, class... Others>
   static constexpr Kernel kernel() {
-    return {paths_of<Exact, Modular>(), {}, {scan<typename Exact::Semiring>, multiply<Exact, Modular>}, {}};
+    return {paths_of<First, Others...>(), {}, {scan_of<typename First::Semiring>(), multiply<First, Others...>}, {}};
   }
 
  private:
+  template <class S>
+  static constexpr decltype(RowsKernel::scan) scan_of() {
+    if constexpr (std::is_integral_v<typename S::Element>) return scan<S>;
+    return nullptr;
+  }
+
   template <class S>
   static Occurring scan(const MatrixView& view, int64_t batch) {
     ValueRange range;
@@ -30,11 +37,13 @@ struct Naive {
     return {range.minimum, range.maximum, range.has_zero};
   }
 
-  template <class Exact, class Modular>
+  template <class First, class... Others>
   static int64_t multiply(const Problem& problem, RangePath path, const MutableMatrixView& c, int64_t batch,
                           int64_t first_row, int64_t end_row) {
-    return Exact::paths.has(path) ? multiply_rows<Exact>(problem, c, batch, first_row, end_row)
-                                  : multiply_rows<Modular>(problem, c, batch, first_row, end_row);
+    if constexpr (sizeof...(Others) > 0) {
+      if (!First::paths.has(path)) return multiply<Others...>(problem, path, c, batch, first_row, end_row);
+    }
+    return multiply_rows<First>(problem, c, batch, first_row, end_row);
   }
 
   template <class Arithmetic>

@@ -32,7 +32,7 @@ PackedOperand::PackedOperand(const Problem& problem, const PackedKernel& kernel,
       data_(checked_size(item_bytes_, items_)) {}
 
 PackRequest PackedOperand::request(int64_t item) const {
-  const char* first = static_cast<const char*>(view_.data) + item * view_.batch_stride * int64_t{sizeof(int32_t)};
+  const char* first = static_cast<const char*>(view_.data) + item * view_.batch_stride * element_bytes(problem_.dtype);
   PackRequest request{};
   request.source = {first, lanes_, problem_.k(), is_b_ ? view_.col_stride : view_.row_stride,
                     is_b_ ? view_.row_stride : view_.col_stride};
@@ -66,7 +66,7 @@ void PackedOperand::find_offsets() {
                    first += end_lane - lane;
                  }
                });
-  with_semiring(problem_.semiring, problem_.dtype, [&](auto semiring) {
+  with_integer_semiring(problem_.semiring, problem_.dtype, [&](auto semiring) {
     using S = decltype(semiring);
     for (int64_t lane = 0; lane < count; ++lane) {
       const LaneRange range = ranges[lane];

@@ -48,6 +48,16 @@ struct Scan {
   }
 };
 
+/// In place of a scan where nothing needs to be known.
+template <class S, int n>
+struct Nothing {
+  MPMML_HOST_DEVICE void see(ShortVector<typename S::Element, n>) {}
+  MPMML_HOST_DEVICE void merge_into(Occurring&) const {}
+};
+
+template <class S, int n>
+using Sight = std::conditional_t<std::is_integral_v<typename S::Element>, Scan<S, n>, Nothing<S, n>>;
+
 /// Packs panels of `width` lanes.
 template <class Arithmetic, int width>
 class Packer {
@@ -64,7 +74,7 @@ class Packer {
   /// Packs steps [first_k, end_k) of the panel that starts with lane `first_lane`; `to` is where the first step goes.
   MPMML_HOST_DEVICE void pack(int64_t first_lane, int64_t first_k, int64_t end_k, Operand* to) {
     const bool whole = first_lane + width <= source_.lanes;
-    const Element* offsets = offsets_ ? offsets_ + first_lane : nullptr;
+    const int32_t* offsets = offsets_ ? offsets_ + first_lane : nullptr;
     const Element* from = data_ + first_lane * source_.lane_stride + first_k * source_.k_stride;
     if (whole && source_.lane_stride == 1) {
       pack_adjacent_lanes(from, offsets, end_k - first_k, to);
@@ -91,13 +101,15 @@ class Packer {
 
   /// Packs one element of each of some lanes, of which the first one's offset is at `offsets`.
   template <class V>
-  MPMML_HOST_DEVICE static void encode(V x, const Element* offsets, Operand* to) {
+  MPMML_HOST_DEVICE static void encode(V x, const int32_t* offsets, Operand* to) {
     constexpr int lanes = sizeof(V) / sizeof(Element);
     if constexpr (std::is_base_of_v<Offset, Arithmetic>) {
       V offset;
       __builtin_memcpy(&offset, offsets, sizeof offset);
       const auto encoded = __builtin_convertvector(Arithmetic::encode(x, offset), ShortVector<Operand, lanes>);
       __builtin_memcpy(to, &encoded, sizeof encoded);
+    } else if constexpr (std::is_floating_point_v<Element>) {
+      __builtin_memcpy(to, &x, sizeof x);
     } else if constexpr (std::is_same_v<Operand, Element>) {
       const V encoded = x == S::zero ? arithmetic.encode(S::zero) - V{} : x;
       __builtin_memcpy(to, &encoded, sizeof encoded);
@@ -106,7 +118,7 @@ class Packer {
     }
   }
 
-  MPMML_HOST_DEVICE void pack_adjacent_lanes(const Element* from, const Element* offsets, int64_t steps, Operand* to) {
+  MPMML_HOST_DEVICE void pack_adjacent_lanes(const Element* from, const int32_t* offsets, int64_t steps, Operand* to) {
     for (int64_t k = 0; k < steps; ++k) {
       MPMML_UNROLL
       for (int lane = 0; lane < width; lane += kLanes) {
@@ -119,7 +131,7 @@ class Packer {
   }
 
   /// Transposes blocks of four lanes by four steps.
-  MPMML_HOST_DEVICE void pack_adjacent_steps(const Element* from, const Element* offsets, int64_t steps, Operand* to) {
+  MPMML_HOST_DEVICE void pack_adjacent_steps(const Element* from, const int32_t* offsets, int64_t steps, Operand* to) {
     for (int lane = 0; lane < width; lane += 4) {
       for (int64_t k = 0; k < steps; k += 4) {
         Four x[4];
@@ -140,7 +152,7 @@ class Packer {
     }
   }
 
-  MPMML_HOST_DEVICE void pack_any(const Element* from, const Element* offsets, int lanes, int64_t steps, Operand* to) {
+  MPMML_HOST_DEVICE void pack_any(const Element* from, const int32_t* offsets, int lanes, int64_t steps, Operand* to) {
     for (int64_t k = 0; k < steps; ++k) {
       for (int lane = 0; lane < lanes; ++lane) {
         const ShortVector<Element, 1> x = {from[lane * source_.lane_stride + k * source_.k_stride]};
@@ -153,10 +165,10 @@ class Packer {
 
   const Lanes source_;
   const Element* const data_;
-  const Element* const offsets_;
-  Scan<S, kLanes> lanes_;
-  Scan<S, 4> fours_;
-  Scan<S, 1> ones_;
+  const int32_t* const offsets_;
+  Sight<S, kLanes> lanes_;
+  Sight<S, 4> fours_;
+  Sight<S, 1> ones_;
 };
 
 /// Where step k of a panel is in a packed operand, in elements.

@@ -27,10 +27,10 @@ class FirstIndex {
 };
 
 template <class Pointer>
-auto* element(const BasicMatrixView<Pointer>& view, int64_t batch, int64_t row, int64_t col) {
+auto* element(DataType dtype, const BasicMatrixView<Pointer>& view, int64_t batch, int64_t row, int64_t col) {
   using Byte = std::conditional_t<std::is_const_v<std::remove_pointer_t<Pointer>>, const char, char>;
   return static_cast<Byte*>(view.data) +
-         (batch * view.batch_stride + row * view.row_stride + col * view.col_stride) * int64_t{sizeof(int32_t)};
+         (batch * view.batch_stride + row * view.row_stride + col * view.col_stride) * element_bytes(dtype);
 }
 
 int64_t pad(int64_t k, int64_t multiple) { return ceil_div(k, multiple) * multiple; }
@@ -51,7 +51,7 @@ PackedProduct::PackedProduct(const Problem& problem, const PackedKernel& kernel,
       a_(problem, kernel, false, padded_k_, blocking_.KC),
       b_(problem, kernel, true, padded_k_, blocking_.KC) {
   if (kernel.offsets == Offsets::kPerOperand) {
-    with_semiring(problem.semiring, problem.dtype, [&](auto semiring) {
+    with_integer_semiring(problem.semiring, problem.dtype, [&](auto semiring) {
       const auto half = Half<decltype(semiring)>::for_operands(path, ranges.a, ranges.b);
       a_.set_offset(half.offset_a);
       b_.set_offset(half.offset_b);
@@ -116,10 +116,10 @@ class PackedProduct::Run {
     request.path = path_;
     request.rows = std::min(blocking.MC, problem_.m() - row);
     request.cols = std::min(blocking.NC, problem_.n() - col);
-    request.c0 = problem_.c0.data ? element(problem_.c0, batch, row, col) : nullptr;
+    request.c0 = problem_.c0.data ? element(problem_.dtype, problem_.c0, batch, row, col) : nullptr;
     request.c0_row_stride = problem_.c0.row_stride;
     request.c0_col_stride = problem_.c0.col_stride;
-    request.c = element(c_, batch, row, col);
+    request.c = element(problem_.dtype, c_, batch, row, col);
     request.c_row_stride = c_.row_stride;
     request.c_col_stride = c_.col_stride;
     request.offsets_a = product_.a_.offsets(batch, row);
@@ -145,9 +145,9 @@ class PackedProduct::Run {
 
   /// Computes a result by its definition. The kernel left C0 in its place.
   void compute_lost(int64_t batch, int64_t row, int64_t col) {
-    with_semiring(problem_.semiring, problem_.dtype, [&](auto semiring) {
+    with_integer_semiring(problem_.semiring, problem_.dtype, [&](auto semiring) {
       using Arithmetic = Wide<decltype(semiring)>;
-      auto& result = *reinterpret_cast<typename Arithmetic::Element*>(element(c_, batch, row, col));
+      auto& result = *reinterpret_cast<typename Arithmetic::Element*>(element(problem_.dtype, c_, batch, row, col));
       bool overflowed = false;
       result = Arithmetic::finish(exact_cell<Arithmetic>(problem_, batch, row, col), result, overflowed);
       if (overflowed) report_overflow(batch, row, col);
@@ -190,6 +190,7 @@ int64_t multiply_rows(const Problem& problem, const RowsKernel& kernel, RangePat
 }
 
 Ranges scan(const Problem& problem, const RowsKernel& kernel) {
+  if (!kernel.scan) return {};
   const auto scan_one = [&](const MatrixView& view) {
     ValueRange range;
     for (int64_t item = 0; item < (view.batch_stride == 0 ? 1 : problem.batch); ++item) {

@@ -50,7 +50,7 @@ class PackedProduct {
 /// The same for a kernel that reads the operands where they are.
 int64_t multiply_rows(const Problem& problem, const RowsKernel& kernel, RangePath path, const MutableMatrixView& c);
 
-/// The ranges of the operands, by a pass over each.
+/// The ranges of the operands, by a pass over each; nothing where the kernel needs to know none.
 Ranges scan(const Problem& problem, const RowsKernel& kernel);
 
 }  // namespace mpmml::cpu

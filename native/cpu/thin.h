@@ -34,12 +34,6 @@ struct Ends {
   }
 };
 
-template <class S, int n>
-struct Nothing {
-  MPMML_HOST_DEVICE void see(ShortVector<typename S::Element, n>) {}
-  MPMML_HOST_DEVICE void merge_into(Occurring&) const {}
-};
-
 /// accumulators ⊕= small ⊗ large, for `zeros`: whether the large operand may hold zero.
 template <class Arithmetic, bool zeros>
 class ThinPart {
@@ -89,7 +83,8 @@ class ThinPart {
   template <int n>
   using Operands = ShortVector<Operand, n>;
   template <int n>
-  using Sight = std::conditional_t<!is_held_as_it_is, Nothing<S, n>, std::conditional_t<zeros, Scan<S, n>, Ends<S, n>>>;
+  using Sight = std::conditional_t<!is_held_as_it_is || std::is_floating_point_v<Element>, Nothing<S, n>,
+                                   std::conditional_t<zeros, Scan<S, n>, Ends<S, n>>>;
 
   template <int n>
   MPMML_HOST_DEVICE static Operands<n> encode(Elements<n> x) {

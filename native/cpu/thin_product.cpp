@@ -88,9 +88,9 @@ Lanes ThinProduct::lanes(bool of_large, const Part& part, int64_t k) const {
   const MatrixView& view = of_a ? problem_.a : problem_.b;
   const Strides strides = of_a ? strides_of_a(problem_) : strides_of_b(problem_);
   const int64_t first = of_large ? part.first_col : 0, end = of_large ? part.end_col : rows_;
-  const auto* data = static_cast<const int32_t*>(view.data) + part.item * view.batch_stride;
-  return {data + first * strides.lane + k * strides.k, end - first, std::min(depth_, part.end_k - k), strides.lane,
-          strides.k};
+  const int64_t index = part.item * view.batch_stride + first * strides.lane + k * strides.k;
+  return {static_cast<const char*>(view.data) + index * element_bytes(problem_.dtype), end - first,
+          std::min(depth_, part.end_k - k), strides.lane, strides.k};
 }
 
 Ranges ThinProduct::in_order(const Ranges& ranges) const { return a_is_large_ ? Ranges{ranges.b, ranges.a} : ranges; }
@@ -143,7 +143,9 @@ Ranges ThinProduct::accumulate(RangePath path) {
 }
 
 int64_t ThinProduct::finish(RangePath path, const MutableMatrixView& c) const {
-  const auto at = [&](const auto& view, int64_t item) { return item * view.batch_stride; };
+  const auto at = [&](const auto& view, int64_t item) {
+    return item * view.batch_stride * element_bytes(problem_.dtype);
+  };
   const MatrixView& c0 = problem_.c0;
   int64_t first_overflow = kNoOverflow;
   for (int64_t item = 0; item < problem_.batch; ++item) {
@@ -155,10 +157,10 @@ int64_t ThinProduct::finish(RangePath path, const MutableMatrixView& c) const {
     results.row_stride = cols_;
     results.parts = parts_;
     results.part_stride = rows_ * cols_;
-    results.c0 = c0.data ? static_cast<const int32_t*>(c0.data) + at(c0, item) : nullptr;
+    results.c0 = c0.data ? static_cast<const char*>(c0.data) + at(c0, item) : nullptr;
     results.c0_row_stride = a_is_large_ ? c0.col_stride : c0.row_stride;
     results.c0_col_stride = a_is_large_ ? c0.row_stride : c0.col_stride;
-    results.c = static_cast<int32_t*>(c.data) + at(c, item);
+    results.c = static_cast<char*>(c.data) + at(c, item);
     results.c_row_stride = a_is_large_ ? c.col_stride : c.row_stride;
     results.c_col_stride = a_is_large_ ? c.row_stride : c.col_stride;
     results.index_row_stride = a_is_large_ ? 1 : problem_.n();

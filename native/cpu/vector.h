@@ -78,7 +78,8 @@ MPMML_INLINE V shuffle(V x, V y) {
 #if defined(__clang__)
   return __builtin_shufflevector(x, y, order...);
 #else
-  return __builtin_shuffle(x, y, V{order...});
+  using Mask = decltype(x < y);
+  return __builtin_shuffle(x, y, Mask{order...});
 #endif
 }
 

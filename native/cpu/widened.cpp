@@ -26,7 +26,7 @@ void WidenedProblem::widen(MatrixView& view, std::optional<Workspace>& copy) con
   const int64_t lines = by_columns ? view.cols : view.rows, length = by_columns ? view.rows : view.cols;
   const int64_t line_stride = by_columns ? view.col_stride : view.row_stride;
   const int64_t stride = by_columns ? view.row_stride : view.col_stride;
-  with_semiring(problem_.semiring, problem_.dtype, [&](auto semiring) {
+  with_integer_semiring(problem_.semiring, problem_.dtype, [&](auto semiring) {
     using S = decltype(semiring);
     auto* to = static_cast<typename S::Element*>(copy->data());
     for (int64_t item = 0; item < items; ++item) {

@@ -16,8 +16,6 @@
 namespace mpmml::cuda {
 namespace {
 
-constexpr int64_t kElementBytes = sizeof(int32_t);
-
 const Kernel& kernel_of(const Variant& variant) {
   for (const KernelVariant& row : kernel_variants()) {
     if (&row.variant == &variant) return *row.kernel;
@@ -95,12 +93,14 @@ class Bench {
   int64_t elements_b() const { return request_.batch * request_.k * request_.n; }
   int64_t elements_c() const { return request_.batch * request_.m * request_.n; }
 
-  int32_t* a(int64_t set) const { return static_cast<int32_t*>(operands_.get()) + set * (elements_a() + elements_b()); }
-  int32_t* b(int64_t set) const { return a(set) + elements_a(); }
+  char* a(int64_t set) const {
+    return static_cast<char*>(operands_.get()) + set * (elements_a() + elements_b()) * element_bytes_;
+  }
+  char* b(int64_t set) const { return a(set) + elements_a() * element_bytes_; }
 
   void allocate() {
     constexpr double kMost = 4e12;  // bytes: sizes beyond any device, whose product might not fit 64 bits
-    const double batch = double(request_.batch) * kElementBytes;
+    const double batch = double(request_.batch) * element_bytes_;
     const double one = batch * (double(request_.m) * request_.k + double(request_.k) * request_.n);
     // Packed operands are at most about as large again.
     const double rest = one + batch * request_.m * request_.n;
@@ -113,12 +113,11 @@ class Bench {
     const double wanted = std::min(cached / one + 2, double(request_.repetitions + request_.warmup));
     sets_ = std::max(int64_t{1}, static_cast<int64_t>(std::min(wanted, (0.8 * available - rest) / one)));
     const auto buffer = [&](int64_t bytes) { return DeviceBuffer(bytes, request_.device, stream_); };
-    operands_ = buffer(sets_ * (elements_a() + elements_b()) * kElementBytes);
-    c_ = buffer(elements_c() * kElementBytes);
+    operands_ = buffer(sets_ * (elements_a() + elements_b()) * element_bytes_);
+    c_ = buffer(elements_c() * element_bytes_);
     small_ = buffer(2 * sizeof(ScanResult) + 2 * sizeof(uint64_t) + sizeof(unsigned long long));
-    RandomValues values{request_.minimum, request_.maximum, 0, request_.zero_fraction, request_.seed};
-    with_semiring(problem_.semiring, problem_.dtype, [&](auto semiring) { values.zero = decltype(semiring)::zero; });
-    fill_random(a(0), sets_ * (elements_a() + elements_b()), values, stream_);
+    const RandomValues values{request_.minimum, request_.maximum, request_.zero_fraction, request_.seed};
+    fill_random(problem_.semiring, problem_.dtype, a(0), sets_ * (elements_a() + elements_b()), values, stream_);
   }
 
   ScanResult* scans() const { return static_cast<ScanResult*>(small_.get()); }
@@ -190,6 +189,7 @@ class Bench {
   cudaStream_t stream_;
   const Kernel& kernel_;
   Problem problem_;
+  const int64_t element_bytes_ = element_bytes(request_.variant->dtype);
   int64_t sets_ = 1;
   DeviceBuffer operands_, c_, small_, packed_a_, packed_b_;
 };

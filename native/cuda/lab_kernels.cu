@@ -1,3 +1,4 @@
+#include "core/dispatch.h"
 #include "cuda/error.h"
 #include "cuda/lab_kernels.h"
 
@@ -15,14 +16,16 @@ __device__ __forceinline__ uint64_t scramble(uint64_t x) {
   return x ^ (x >> 31);
 }
 
+template <class S>
 __global__ void __launch_bounds__(kThreads)
-    fill(int32_t* data, int64_t count, RandomValues values, uint32_t zero_below) {
+    fill(typename S::Element* data, int64_t count, RandomValues values, uint32_t zero_below) {
   const uint64_t span = static_cast<uint64_t>(int64_t{values.maximum} - values.minimum + 1);
   const int64_t step = int64_t{gridDim.x} * kThreads;
   for (int64_t index = int64_t{blockIdx.x} * kThreads + threadIdx.x; index < count; index += step) {
     const uint64_t random = scramble(scramble(values.seed) + static_cast<uint64_t>(index));
-    const auto value = static_cast<int32_t>(values.minimum + static_cast<int64_t>((random >> 32) * span >> 32));
-    data[index] = static_cast<uint32_t>(random) < zero_below ? values.zero : value;
+    const auto value =
+        static_cast<typename S::Element>(values.minimum + static_cast<int64_t>((random >> 32) * span >> 32));
+    data[index] = static_cast<uint32_t>(random) < zero_below ? S::zero : value;
   }
 }
 
@@ -43,9 +46,13 @@ __global__ void probe(uint64_t* ticks) {
 
 }  // namespace
 
-void fill_random(int32_t* data, int64_t count, const RandomValues& values, cudaStream_t stream) {
+void fill_random(SemiringId semiring, DataType dtype, void* data, int64_t count, const RandomValues& values,
+                 cudaStream_t stream) {
   const auto zero_below = static_cast<uint32_t>(values.zero_fraction * 4294967295.0);
-  fill<<<kBlocks, kThreads, 0, stream>>>(data, count, values, zero_below);
+  with_semiring(semiring, dtype, [&](auto value) {
+    using S = decltype(value);
+    fill<S><<<kBlocks, kThreads, 0, stream>>>(static_cast<typename S::Element*>(data), count, values, zero_below);
+  });
   MPMML_CUDA(cudaGetLastError());
 }
 

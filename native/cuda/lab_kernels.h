@@ -4,17 +4,19 @@
 
 #include <cstdint>
 
+#include "core/problem.h"
+
 namespace mpmml::cuda {
 
 struct RandomValues {
   int32_t minimum, maximum;
-  int32_t zero;
   double zero_fraction;
   uint64_t seed;
 };
 
-/// Queues the filling of `count` elements.
-void fill_random(int32_t* data, int64_t count, const RandomValues& values, cudaStream_t stream);
+/// Queues the filling of `count` elements; floating-point elements get whole numbers too.
+void fill_random(SemiringId semiring, DataType dtype, void* data, int64_t count, const RandomValues& values,
+                 cudaStream_t stream);
 
 /// Queues a kernel that spins for a fifth of a millisecond and leaves the clocks and the nanoseconds that it took.
 void probe_clock(uint64_t* ticks, cudaStream_t stream);

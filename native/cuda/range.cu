@@ -51,7 +51,8 @@ void reset_scans(ScanResult* results, int count, cudaStream_t stream) {
 
 void scan_range(SemiringId semiring, DataType dtype, Storage storage, const void* data, int64_t count,
                 ScanResult* result, cudaStream_t stream) {
-  with_semiring(semiring, dtype, [&](auto value) {
+  if (!is_integral(dtype)) return;
+  with_integer_semiring(semiring, dtype, [&](auto value) {
     using S = decltype(value);
     const auto blocks = static_cast<unsigned>(std::min<int64_t>(kBlocks, (count + kThreads - 1) / kThreads));
     if (storage == Storage::kInt16) {

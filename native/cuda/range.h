@@ -26,7 +26,8 @@ struct ScanResult {
 /// Queues what makes `count` results ready for scans. `results` is device memory.
 void reset_scans(ScanResult* results, int count, cudaStream_t stream);
 
-/// Queues a scan of `count` contiguous elements. `result` is device memory, and ready.
+/// Queues a scan of `count` contiguous elements, unless they are floating-point numbers, which have no range. `result` is
+/// device memory, and ready.
 void scan_range(SemiringId semiring, DataType dtype, Storage storage, const void* data, int64_t count,
                 ScanResult* result, cudaStream_t stream);
 

@@ -8,7 +8,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync
 import { dirname, join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { microbenchmarks } from './microbenchmarks.mjs'
-import { allRows, identifier, refusedRows } from './rows.mjs'
+import { allRows, identifier, refusedRows, semiringTypes } from './rows.mjs'
 import { dataTypes, instructionSets, semirings } from './table.mjs'
 
 const notice = 'Written by native/variants/generate.mjs from native/variants/table.mjs. Do not edit.'
@@ -21,10 +21,9 @@ function writeIfChanged(path, content) {
 
 function semiringHeader() {
   const ids = semirings.map((semiring) => identifier(semiring.name))
-  const cases = semirings.flatMap((semiring) =>
-    dataTypes.map(
-      (type) => `  X(${identifier(semiring.name)}, ${semiring.struct}, ${type.id}, ${type.element})`,
-    ),
+  const cases = semiringTypes().map(
+    ({ semiring, dataType }) =>
+      `  X(${identifier(semiring.name)}, ${semiring.struct}, ${dataType.id}, ${dataType.element})`,
   )
   return `// ${notice}
 #pragma once
@@ -37,6 +36,17 @@ enum class SemiringId : uint8_t { ${ids.join(', ')} };
 constexpr const char* kSemiringNames[] = {${semirings.map(({ name }) => `"${name}"`).join(', ')}};
 
 constexpr const char* semiring_name(SemiringId id) { return kSemiringNames[static_cast<int>(id)]; }
+
+/// The types of elements.
+enum class DataType : uint8_t { ${dataTypes.map(({ id }) => id).join(', ')} };
+
+constexpr const char* kDataTypeNames[] = {${dataTypes.map(({ name }) => `"${name}"`).join(', ')}};
+constexpr int64_t kDataTypeBytes[] = {${dataTypes.map(({ element }) => `sizeof(${element})`).join(', ')}};
+
+constexpr const char* data_type_name(DataType type) { return kDataTypeNames[static_cast<int>(type)]; }
+
+/// Bytes of an element.
+constexpr int64_t element_bytes(DataType type) { return kDataTypeBytes[static_cast<int>(type)]; }
 
 }  // namespace mpmml
 
@@ -267,6 +277,9 @@ export type VariantName =${union(allRows().map((row) => row.name))}
 
 /** The name of a semiring. */
 export type Semiring =${union(semirings.map(({ name }) => name))}
+
+/** The name of an element type. */
+export type DataType =${union(dataTypes.map(({ name }) => name))}
 
 /** The instruction sets that the CPU backend has micro-kernels for. */
 export type InstructionSet =${union(instructionSets.map(({ name }) => name))}

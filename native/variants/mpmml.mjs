@@ -90,7 +90,6 @@ export const mpmml = {
     (p.Transpose ? '_at' : '') +
     (p.accumulator === 'int64' ? '_acc64' : ''),
   automatic: (p) => defaults.some((row) => Object.entries(row).every(([name, value]) => p[name] === value)),
-  dataTypes: ['int32'],
   rows: distinct,
   constraints: [
     {

@@ -1,4 +1,4 @@
-// The table's rows, expanded: each family over its semirings and element types, with its canonical name.
+// The table's rows, expanded: each over the semirings with an element type of its accumulator, with its canonical name.
 import { accumulators, dataTypes, families, instructionSets, semirings } from './table.mjs'
 
 /** Parameters that choose the arithmetic or the compiler's options instead of standing in the template's arguments. */
@@ -19,7 +19,7 @@ function expand(family, parameters, semiring, dataType) {
     .filter((key) => !selectors.has(key))
     .map((key) => parameters[key])
   const semiringType = `${semiring.struct}<${dataType.element}>`
-  const arithmetics = accumulators[parameters.accumulator].map(
+  const arithmetics = accumulators[parameters.accumulator].arithmetics.map(
     (arithmetic) => `${arithmetic}<${semiringType}>`,
   )
   return {
@@ -45,14 +45,20 @@ export const allRows = () => expandedRows().filter(({ refused }) => refused === 
 /** The others; `refused` says why. */
 export const refusedRows = () => expandedRows().filter(({ refused }) => refused !== undefined)
 
+/** The semirings with the element types that each has. */
+export const semiringTypes = () =>
+  semirings.flatMap((semiring) =>
+    dataTypes
+      .filter(({ name }) => semiring.dataTypes.includes(name))
+      .map((dataType) => ({ semiring, dataType })),
+  )
+
 function expandedRows() {
   const rows = families.flatMap((family) =>
-    semirings.flatMap((semiring) =>
-      dataTypes
-        .filter((dataType) => family.dataTypes.includes(dataType.name))
-        .flatMap((dataType) =>
-          family.rows.map((parameters) => expand(family, parameters, semiring, dataType)),
-        ),
+    semiringTypes().flatMap(({ semiring, dataType }) =>
+      family.rows
+        .filter(({ accumulator }) => accumulators[accumulator].dataTypes.includes(dataType.name))
+        .map((parameters) => expand(family, parameters, semiring, dataType)),
     ),
   )
   const seen = new Set()

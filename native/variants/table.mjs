@@ -10,14 +10,19 @@
 
 import { mpmml } from './mpmml.mjs'
 
-/** Semirings: the public name, and the struct template in core/semiring.h. */
+/** Semirings: the public name, the struct template in core/semiring.h, and the element types that it has. */
 export const semirings = [
-  { name: 'max-plus', struct: 'MaxPlus' },
-  { name: 'min-plus', struct: 'MinPlus' },
+  { name: 'max-plus', struct: 'MaxPlus', dataTypes: ['int32', 'float32', 'float64'] },
+  { name: 'min-plus', struct: 'MinPlus', dataTypes: ['int32', 'float32', 'float64'] },
+  { name: 'plus-times', struct: 'PlusTimes', dataTypes: ['float32', 'float64'] },
 ]
 
 /** Element types: the public name, its abbreviation in variant names, the C++ type and the DataType enumerator. */
-export const dataTypes = [{ name: 'int32', short: 'i32', element: 'int32_t', id: 'kInt32' }]
+export const dataTypes = [
+  { name: 'int32', short: 'i32', element: 'int32_t', id: 'kInt32' },
+  { name: 'float32', short: 'f32', element: 'float', id: 'kFloat32' },
+  { name: 'float64', short: 'f64', element: 'double', id: 'kFloat64' },
+]
 
 /**
  * Instruction sets of the CPU backend, best first: the processor family they belong to and the compiler's options.
@@ -35,22 +40,26 @@ export const instructionSets = [
   { name: 'portable', processor: 'any', options: [] },
 ]
 
-/** Accumulators: the arithmetics (core/arithmetic.h, cpu/offset.h) that a kernel with this accumulator is instantiated over. */
+/**
+ * Accumulators: the arithmetics (core/arithmetic.h, cpu/offset.h) that a kernel with this accumulator is instantiated
+ * over, the element types that it is for, and what it adds to a variant's name.
+ */
 export const accumulators = {
-  uint16: ['Half'],
-  int32: ['Narrow'],
-  shifted32: ['Shifted'],
-  int64: ['Wide', 'Wrapping'],
+  uint16: { arithmetics: ['Half'], dataTypes: ['int32'], suffix: '_acc16' },
+  int32: { arithmetics: ['Narrow'], dataTypes: ['int32'], suffix: '' },
+  shifted32: { arithmetics: ['Shifted'], dataTypes: ['int32'], suffix: '_shifted' },
+  int64: { arithmetics: ['Wide', 'Wrapping'], dataTypes: ['int32'], suffix: '_acc64' },
+  float32: { arithmetics: ['Floating'], dataTypes: ['float32'], suffix: '' },
+  float64: { arithmetics: ['Floating'], dataTypes: ['float64'], suffix: '' },
 }
 
-const accumulatorSuffix = (p) =>
-  ({ uint16: '_acc16', int32: '', shifted32: '_shifted', int64: '_acc64' })[p.accumulator]
+const accumulatorSuffix = (p) => accumulators[p.accumulator].suffix
 
 /**
  * Kernel families. `parameters` lists the parameters in the order of the template's arguments (the accumulator and
  * the instruction set apart, which choose the arithmetic and the compiler's options); `label` makes a row's part of
- * the canonical name; `automatic` says whether the planner may take the family unasked, or which of its rows;
- * `constraints` say what holds of every row that can be built, and of one that can't why: such rows are refused by name.
+ * the canonical name; a row is there for each semiring with an element type of its accumulator; `automatic` says
+ * whether the planner may take the family unasked, or which of its rows; `constraints` say what holds of every row that can be built, and of one that can't why: such rows are refused by name.
  */
 export const families = [
   {
@@ -62,7 +71,6 @@ export const families = [
     label: (p) =>
       `${p.BM}x${p.BN}x${p.BK}_${p.TM}x${p.TN}_st${p.stages}_sl${p.slices}${accumulatorSuffix(p)}`,
     automatic: true,
-    dataTypes: ['int32'],
     // biome-ignore format: a row a line
     rows: [
       { BM: 128, BN: 64, BK: 16, TM: 8, TN: 8, stages: 2, slices: 1, accumulator: 'int32' },
@@ -80,10 +88,9 @@ export const families = [
     header: 'cpu/naive.h',
     template: 'Naive',
     parameters: ['accumulator'],
-    label: () => 'acc64',
+    label: (p) => accumulatorSuffix(p).slice(1) || 'direct',
     automatic: false,
-    dataTypes: ['int32'],
-    rows: [{ accumulator: 'int64' }],
+    rows: [{ accumulator: 'int64' }, { accumulator: 'float32' }, { accumulator: 'float64' }],
   },
   {
     name: 'packed',
@@ -93,7 +100,6 @@ export const families = [
     parameters: ['isa', 'MR', 'NR', 'accumulator'],
     label: (p) => `${p.isa}_${p.MR}x${p.NR}${accumulatorSuffix(p)}`,
     automatic: true,
-    dataTypes: ['int32'],
     rows: [
       { isa: 'avx512', MR: 8, NR: 64, accumulator: 'uint16' },
       { isa: 'avx512', MR: 8, NR: 32, accumulator: 'int32' },
@@ -125,7 +131,6 @@ export const families = [
     parameters: ['isa', 'accumulator'],
     label: (p) => `${p.isa}${accumulatorSuffix(p)}`,
     automatic: true,
-    dataTypes: ['int32'],
     rows: instructionSets.flatMap(({ name }) => [
       { isa: name, accumulator: 'int32' },
       { isa: name, accumulator: 'int64' },

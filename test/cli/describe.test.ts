@@ -91,13 +91,16 @@ describe('variants', () => {
       expect(Object.keys(row).sort()).toEqual(
         ['architectures', 'backend', 'dtype', 'family', 'name', 'parameters', 'semiring'].sort(),
       )
-      expect(row.dtype).toBe('int32')
+      expect(['int32', 'float32', 'float64']).toContain(row.dtype)
       expect(row.architectures.length).toBeGreaterThan(0)
     }
     const { cuda } = await json(['info'])
     expect(rows.some(({ backend }) => backend === 'cuda')).toBe(cuda.built)
-    for (const semiring of ['max-plus', 'min-plus']) {
-      expect(rows.filter((row) => row.family === 'naive' && row.semiring === semiring)).toHaveLength(1)
+    for (const semiring of ['max-plus', 'min-plus', 'plus-times']) {
+      const types = rows
+        .filter((row) => row.family === 'naive' && row.semiring === semiring)
+        .map((row) => row.dtype)
+      expect(types).toEqual([...(semiring === 'plus-times' ? [] : ['int32']), 'float32', 'float64'])
     }
   })
 

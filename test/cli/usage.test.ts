@@ -13,7 +13,11 @@ describe('wrong usage', () => {
     ['an argument too many', ['multiply', 'a.npy', 'b.npy', 'c.npy'], 'too many'],
     ['an argument for a command without', ['info', 'x'], 'too many'],
     ['a missing value', ['multiply', 'a.npy', 'b.npy', '-o'], '-o'],
-    ['an unknown semiring', ['multiply', 'a.npy', 'b.npy', '--semiring', 'plus-times'], 'max-plus, min-plus'],
+    [
+      'an unknown semiring',
+      ['multiply', 'a.npy', 'b.npy', '--semiring', 'times-plus'],
+      'max-plus, min-plus, plus-times',
+    ],
     ['an unknown backend', ['multiply', 'a.npy', 'b.npy', '--backend', 'gpu'], 'auto, cuda, cpu'],
     ['an unknown policy', ['multiply', 'a.npy', 'b.npy', '--overflow', 'ignore'], 'throw, saturate, wrap'],
     ['a device that is no number', ['multiply', 'a.npy', 'b.npy', '--device', 'first'], 'first'],

@@ -1,9 +1,9 @@
 /** What the suites go over: semirings, policies, sizes, layouts. */
-import type { Overflow, Semiring } from '../../lib/index.js'
+import type { Overflow } from '../../lib/index.js'
 import type { Plain } from './generators.js'
-import type { Strided } from './oracle.js'
+import type { SemiringName, Strided } from './oracle.js'
 
-export const semirings: Semiring[] = ['max-plus', 'min-plus']
+export const semirings: SemiringName[] = ['max-plus', 'min-plus']
 export const policies: Overflow[] = ['throw', 'saturate', 'wrap']
 
 export type Size = readonly [m: number, k: number, n: number]

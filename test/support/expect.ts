@@ -1,7 +1,7 @@
 /** Comparison of a product with the oracle, element by element. */
 import { expect } from 'vitest'
 import { type MatrixLike, MpmmlError, type MpmmOptions, type MpmmResult, mpmmSync } from '../../lib/index.js'
-import { type Dense, dense, type Expected, oracle, type Strided } from './oracle.js'
+import { type Dense, dense, type Expected, oracle, type SemiringName, type Strided } from './oracle.js'
 
 /** Fails at the first element that differs, and says which it is. */
 export function expectElements(c: Strided, expected: Dense, what = ''): void {
@@ -41,7 +41,7 @@ export function expectError(error: unknown, code: string, ...patterns: (string |
 export function expectProduct(
   a: MatrixLike & Strided,
   b: MatrixLike & Strided,
-  options: MpmmOptions & { accumulate?: (MatrixLike & Strided) | undefined } = {},
+  options: MpmmOptions & { semiring?: SemiringName; accumulate?: (MatrixLike & Strided) | undefined } = {},
   what = '',
 ): MpmmResult | undefined {
   const { semiring = 'max-plus', overflow = 'throw', accumulate } = options

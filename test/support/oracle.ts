@@ -5,6 +5,7 @@
  * itself: −∞ + x = −∞.
  */
 
+/** The semirings over int32. */
 export type SemiringName = 'max-plus' | 'min-plus'
 export type Policy = 'throw' | 'saturate' | 'wrap'
 

@@ -1,6 +1,7 @@
 /** What the suites need of the variant table, and of the variants that can run here. */
 import { info, type Overflow, type Semiring, type Variant, variants } from '../../lib/index.js'
 import { exactPaths, type Plain } from './generators.js'
+import type { SemiringName } from './oracle.js'
 
 const { instructionSets } = (await import(
   new URL('../../native/variants/table.mjs', import.meta.url).href
@@ -26,10 +27,12 @@ export function missing({ parameters: { isa } }: Variant): string | undefined {
   return rank(isa) < rank(simd) && rank(isa) >= 0 ? `the best instruction set here is ${simd}` : undefined
 }
 
-/** The path on which `variant` must compute this product; undefined where it must refuse it. */
+/** The path on which `variant`, of int32, must compute this product; undefined where it must refuse it. */
 export function pathOn(variant: Variant, a: Plain, b: Plain, overflow: Overflow): string | undefined {
   const able = pathsOf(variant)
-  return exactPaths(a.data, b.data, variant.semiring, overflow).find((path) => able.includes(path))
+  return exactPaths(a.data, b.data, variant.semiring as SemiringName, overflow).find((path) =>
+    able.includes(path),
+  )
 }
 
 /** A variant with this accumulator that can run here. */

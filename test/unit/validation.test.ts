@@ -587,8 +587,8 @@ describe('options', () => {
   it('of an unknown name', () =>
     refused({ semirings: 'max-plus' }, 'OPTION', "'semirings'", "'semiring'.*'out'.*'signal'"))
   it.each([
-    ['semiring', 'plus-times', "'max-plus' or 'min-plus'"],
-    ['semiring', 0, "'max-plus' or 'min-plus'"],
+    ['semiring', 'times-plus', "'max-plus', 'min-plus' or 'plus-times'"],
+    ['semiring', 0, "'max-plus', 'min-plus' or 'plus-times'"],
     ['semiring', null, 'null'],
     ['overflow', 'ignore', "'throw', 'saturate' or 'wrap'"],
     ['overflow', 'toString', "'throw', 'saturate' or 'wrap'"],
