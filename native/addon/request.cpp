@@ -31,14 +31,37 @@ napi_typedarray_type array_of(DataType dtype) {
   throw std::logic_error("an element type without an array");
 }
 
+struct TypedArray {
+  bool valid;
+  napi_typedarray_type type;
+  size_t length;
+  void* data;
+};
+
+TypedArray typed_array(const Napi::Value& value) {
+  TypedArray array{};
+  array.valid = napi_get_typedarray_info(value.Env(), value, &array.type, &array.length, &array.data, nullptr,
+                                         nullptr) == napi_ok;
+  return array;
+}
+
+/// Whether a matrix may be stored as int16.
+enum class Int16 : bool { kRefused, kTaken };
+
 /// Reads a matrix whose fields start at `first`, and checks that its elements lie inside the array.
 template <class View>
-View read_matrix(Napi::Env env, const Napi::Value& value, DataType dtype, const double* fields, size_t first,
+View read_matrix(const Napi::Value& value, DataType dtype, Int16 int16, const double* fields, size_t first,
                  int64_t batch, int64_t rows, int64_t cols) {
-  size_t length = 0;
-  auto* data = static_cast<char*>(elements_of(value, array_of(dtype), 0, &length));
-  const auto offset = static_cast<int64_t>(fields[first]);
+  const Napi::Env env = value.Env();
+  const TypedArray array = typed_array(value);
   View view;
+  if (int16 == Int16::kTaken && dtype == DataType::kInt32 && array.type == napi_int16_array) {
+    view.storage = Storage::kInt16;
+  }
+  if (!array.valid || (view.storage == Storage::kElement && array.type != array_of(dtype))) {
+    malformed(env, "a matrix in an array of another type");
+  }
+  const auto offset = static_cast<int64_t>(fields[first]);
   view.rows = rows;
   view.cols = cols;
   view.row_stride = static_cast<int64_t>(fields[first + 1]);
@@ -51,8 +74,8 @@ View read_matrix(Napi::Env env, const Napi::Value& value, DataType dtype, const 
     const __int128 last = static_cast<__int128>(offset) + static_cast<__int128>(batch - 1) * view.batch_stride +
                           static_cast<__int128>(rows - 1) * view.row_stride +
                           static_cast<__int128>(cols - 1) * view.col_stride;
-    if (last >= static_cast<__int128>(length)) malformed(env, "a matrix reaches past its array");
-    view.data = data + offset * element_bytes(dtype);
+    if (last >= static_cast<__int128>(array.length)) malformed(env, "a matrix reaches past its array");
+    view.data = static_cast<char*>(array.data) + offset * stored_bytes(dtype, view.storage);
   }
   return view;
 }
@@ -64,17 +87,11 @@ Napi::Array request_field_names(Napi::Env env) { return names(env, {MPMML_REQUES
 Napi::Array report_field_names(Napi::Env env) { return names(env, {MPMML_REPORT_FIELDS(MPMML_NAME)}); }
 #undef MPMML_NAME
 
-void* elements_of(const Napi::Value& value, napi_typedarray_type type, size_t least, size_t* length) {
-  napi_typedarray_type actual{};
-  size_t count = 0;
-  void* data = nullptr;
-  const napi_status status = napi_get_typedarray_info(value.Env(), value, &actual, &count, &data, nullptr, nullptr);
-  if (status != napi_ok || actual != type || count < least) {
-    malformed(value.Env(),
-              "expected a typed array of type " + std::to_string(type) + " and length " + std::to_string(least));
-  }
-  if (length) *length = count;
-  return data;
+void* elements_of(const Napi::Value& value, napi_typedarray_type type, size_t least) {
+  const TypedArray array = typed_array(value);
+  if (array.valid && array.type == type && array.length >= least) return array.data;
+  malformed(value.Env(),
+            "expected a typed array of type " + std::to_string(type) + " and length " + std::to_string(least));
 }
 
 Call read_call(const Napi::CallbackInfo& info, const std::vector<const Variant*>& variants) {
@@ -96,11 +113,11 @@ Call read_call(const Napi::CallbackInfo& info, const std::vector<const Variant*>
   const DataType dtype = problem.dtype;
   problem.batch = size(F::batch);
   const int64_t m = size(F::m), n = size(F::n), k = size(F::k);
-  problem.a = read_matrix<MatrixView>(env, info[0], dtype, fields, F::aOffset, problem.batch, m, k);
-  problem.b = read_matrix<MatrixView>(env, info[1], dtype, fields, F::bOffset, problem.batch, k, n);
-  problem.c = read_matrix<MutableMatrixView>(env, info[2], dtype, fields, F::cOffset, problem.batch, m, n);
+  problem.a = read_matrix<MatrixView>(info[0], dtype, Int16::kTaken, fields, F::aOffset, problem.batch, m, k);
+  problem.b = read_matrix<MatrixView>(info[1], dtype, Int16::kTaken, fields, F::bOffset, problem.batch, k, n);
+  problem.c = read_matrix<MutableMatrixView>(info[2], dtype, Int16::kRefused, fields, F::cOffset, problem.batch, m, n);
   if (!info[3].IsNull()) {
-    problem.c0 = read_matrix<MatrixView>(env, info[3], dtype, fields, F::c0Offset, problem.batch, m, n);
+    problem.c0 = read_matrix<MatrixView>(info[3], dtype, Int16::kRefused, fields, F::c0Offset, problem.batch, m, n);
   }
   problem.overflow = static_cast<OverflowPolicy>(index(F::overflow, 3));
   call.request.backend = static_cast<BackendChoice>(index(F::backend, 3));

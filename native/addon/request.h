@@ -39,7 +39,7 @@ Napi::Array report_field_names(Napi::Env env);
 
 /// The elements of a typed array. Throws Napi::Error where `value` isn't one of that type and with so many elements.
 /// One call of Node-API: asking for each property apart takes as long as a small product.
-void* elements_of(const Napi::Value& value, napi_typedarray_type type, size_t least, size_t* length = nullptr);
+void* elements_of(const Napi::Value& value, napi_typedarray_type type, size_t least);
 
 struct Call {
   Problem problem;
