@@ -56,18 +56,23 @@ ${cases.join(' \\\n')}
 `
 }
 
-function instantiation(row) {
+/** The source file of rows that are compiled together: one, in most families. */
+function instantiation(rows) {
+  const [{ family, isa }] = rows
+  const definitions = rows.map(
+    ({ identifier, expression }) => `extern const Kernel ${identifier};
+const Kernel ${identifier} = ${isa ? `${isa.name}::` : ''}${expression};
+`,
+  )
   return `// ${notice}
 #include "core/arithmetic.h"
-#include "${row.family.backend}/kernel.h"
-${row.isa ? `#define MPMML_ISA ${row.isa.name}\n` : ''}#include "${row.family.header}"
+#include "${family.backend}/kernel.h"
+${isa ? `#define MPMML_ISA ${isa.name}\n` : ''}${[...new Set(rows.map(({ header }) => `#include "${header}"`))].join('\n')}
 
-namespace mpmml::${row.family.backend} {
+namespace mpmml::${family.backend} {
 
-extern const Kernel ${row.identifier};
-const Kernel ${row.identifier} = ${row.isa ? `${row.isa.name}::` : ''}${row.expression};
-
-}  // namespace mpmml::${row.family.backend}
+${definitions.join('\n')}
+}  // namespace mpmml::${family.backend}
 `
 }
 
@@ -228,10 +233,12 @@ function writeNative(directory, processor, withCuda) {
     files.set(file, content)
     sources[backend].push(file)
   }
-  for (const row of rows) {
-    const extension = row.family.backend === 'cuda' ? 'cu' : 'cpp'
-    const list = row.family.backend === 'cuda' && !row.automatic ? 'lab' : row.family.backend
-    add(list, `${row.name}.${extension}`, instantiation(row))
+  for (const unit of new Set(rows.map((row) => row.unit))) {
+    const compiled = rows.filter((row) => row.unit === unit)
+    const { backend } = compiled[0].family
+    const automatic = compiled.some((row) => row.automatic)
+    const list = backend === 'cuda' && !automatic ? 'lab' : backend
+    add(list, `${unit}.${backend === 'cuda' ? 'cu' : 'cpp'}`, instantiation(compiled))
   }
   for (const backend of withCuda ? ['cpu', 'cuda'] : ['cpu']) {
     const backendRows = rows.filter((row) => row.family.backend === backend)

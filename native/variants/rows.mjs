@@ -6,6 +6,9 @@ const selectors = new Set(['accumulator', 'isa'])
 
 const identifier = (name) => name.replaceAll('-', '_')
 
+/** What a family says of all its rows, or by a function of each. */
+const ofRow = (value, parameters) => (typeof value === 'function' ? value(parameters) : value)
+
 function expand(family, parameters, semiring, dataType) {
   const missing = family.parameters.filter((name) => !(name in parameters))
   const unknown = Object.keys(parameters).filter((name) => !family.parameters.includes(name))
@@ -15,9 +18,9 @@ function expand(family, parameters, semiring, dataType) {
     )
   }
   const name = `${family.name}_${semiring.name.replaceAll('-', '')}_${dataType.short}_${family.label(parameters)}`
-  const templateArguments = family.parameters
-    .filter((key) => !selectors.has(key))
-    .map((key) => parameters[key])
+  const templateArguments =
+    family.arguments?.(parameters) ??
+    family.parameters.filter((key) => !selectors.has(key)).map((key) => parameters[key])
   const semiringType = `${semiring.struct}<${dataType.element}>`
   const arithmetics = accumulators[parameters.accumulator].arithmetics.map(
     (arithmetic) => `${arithmetic}<${semiringType}>`,
@@ -32,8 +35,10 @@ function expand(family, parameters, semiring, dataType) {
     refused: (family.constraints ?? []).find(({ holds }) => !holds(parameters))?.reason(parameters),
     isa: instructionSets.find((isa) => isa.name === parameters.isa),
     identifier: identifier(name),
+    header: ofRow(family.header, parameters),
+    unit: family.together ? `${family.name}_${semiring.name.replaceAll('-', '')}_${dataType.short}` : name,
     expression:
-      family.template +
+      ofRow(family.template, parameters) +
       (templateArguments.length > 0 ? `<${templateArguments.join(', ')}>` : '') +
       `::template kernel<${arithmetics.join(', ')}>()`,
   }

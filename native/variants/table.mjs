@@ -8,6 +8,7 @@
 //  - To add a kernel family, write its header and add it to `families`.
 //  - To add a semiring, write its struct in core/semiring.h and add it to `semirings` (and to the tests' oracle).
 
+import { ladder } from './ladder.mjs'
 import { mpmml } from './mpmml.mjs'
 
 /** Semirings: the public name, the struct template in core/semiring.h, and the element types that it has. */
@@ -60,6 +61,9 @@ const accumulatorSuffix = (p) => accumulators[p.accumulator].suffix
  * the instruction set apart, which choose the arithmetic and the compiler's options); `label` makes a row's part of
  * the canonical name; a row is there for each semiring with an element type of its accumulator; `automatic` says
  * whether the planner may take the family unasked, or which of its rows; `constraints` say what holds of every row that can be built, and of one that can't why: such rows are refused by name.
+ * Where rows are of several templates, `header` and `template` are functions of the row, and `arguments` gives the
+ * template's arguments. The rows of a family with `together` are one source file for each semiring and type: their kernels
+ * are so small that the compiler would spend most of its time starting.
  */
 export const families = [
   {
@@ -82,6 +86,7 @@ export const families = [
     ],
   },
   mpmml,
+  ladder,
   {
     name: 'naive',
     backend: 'cpu',

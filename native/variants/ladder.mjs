@@ -1,0 +1,37 @@
+// The rows of the ladder family (native/cuda/ladder): the steps from one thread a cell to tiles in shared memory.
+// Tiles are square, and a block has a thread for each of their cells.
+
+const orders = { coalesced: 'ladder::Order::kCoalesced', uncoalesced: 'ladder::Order::kUncoalesced' }
+const borderings = { guards: 'ladder::Borders::kGuards', padding: 'ladder::Borders::kPadding' }
+const techniques = { naive: 'Naive', tiled: 'Tiled', prefetch: 'Prefetch' }
+
+const row = (technique, tile, order, borders) => ({ technique, tile, order, borders })
+
+/** Tiles of one cell have no borders. */
+const bordersOf = (tile) => (tile === 1 ? ['guards'] : ['guards', 'padding'])
+
+const steps = [
+  ...['uncoalesced', 'coalesced'].map((order) => row('naive', 32, order, 'guards')),
+  ...[1, 2, 4, 8, 16, 32].flatMap((tile) =>
+    ['uncoalesced', 'coalesced'].flatMap((order) =>
+      bordersOf(tile).map((borders) => row('tiled', tile, order, borders)),
+    ),
+  ),
+  ...[16, 32].flatMap((tile) =>
+    bordersOf(tile).map((borders) => row('prefetch', tile, 'coalesced', borders)),
+  ),
+]
+
+export const ladder = {
+  name: 'ladder',
+  backend: 'cuda',
+  header: (p) => `cuda/ladder/${p.technique}.cuh`,
+  template: (p) => `ladder::${techniques[p.technique]}`,
+  arguments: (p) => [p.tile, orders[p.order], ...(p.technique === 'naive' ? [] : [borderings[p.borders]])],
+  parameters: ['technique', 'tile', 'order', 'borders', 'accumulator'],
+  label: (p) =>
+    `${p.technique}_${p.tile}x${p.tile}_${p.order}${p.technique === 'naive' ? '' : `_${p.borders}`}`,
+  automatic: false,
+  together: true,
+  rows: ['int32', 'float32'].flatMap((accumulator) => steps.map((step) => ({ ...step, accumulator }))),
+}
