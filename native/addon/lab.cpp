@@ -11,6 +11,7 @@
 #include "generated/refused.h"
 #if defined(MPMML_WITH_CUDA)
 #include "cuda/lab.h"
+#include "microbench/bandwidth.h"
 #include "microbench/machine.h"
 #endif
 
@@ -190,6 +191,40 @@ Napi::Value run_microbench(const Napi::CallbackInfo& info) {
       });
 }
 
+Napi::Value bandwidths(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  Napi::Array rows = Napi::Array::New(env);
+  for (const microbench::Bandwidth& bandwidth : microbench::bandwidths()) {
+    Napi::Object row = Napi::Object::New(env);
+    row.Set("name", bandwidth.name);
+    row.Set("summary", bandwidth.summary);
+    rows.Set(rows.Length(), row);
+  }
+  return rows;
+}
+
+Napi::Value run_bandwidth(const Napi::CallbackInfo& info) {
+  const Fields fields(info[0]);
+  microbench::BandwidthRequest request{};
+  request.name = fields.text("name");
+  request.stride = fields.integer<int32_t>("stride", 1, 1, 1 << 20);
+  request.repetitions = fields.integer("repetitions", 5, 1, 1e6);
+  request.warmup = fields.integer("warmup", 1, 0, 1e6);
+  request.device = fields.device();
+  using Result = microbench::BandwidthResult;
+  return Worker<Result>::start(
+      info.Env(), request.device, [request] { return microbench::run(request); },
+      [](Napi::Env env, const Result& result) -> Napi::Value {
+        Napi::Object object = Napi::Object::New(env);
+        object.Set("ms", numbers(env, result.ms));
+        object.Set("bytes", static_cast<double>(result.bytes));
+        object.Set("bufferBytes", static_cast<double>(result.buffer_bytes));
+        object.Set("clockMHz", result.clock_mhz);
+        object.Set("multiprocessors", result.multiprocessors);
+        return object;
+      });
+}
+
 Napi::Value occupancy(const Napi::CallbackInfo& info) {
   const Fields fields(info[0]);
   const int device = fields.device();
@@ -247,10 +282,10 @@ Napi::Value refuse(const Napi::CallbackInfo& info) {
   return Worker<int>::start(
       info.Env(), fields.device(), [] { return 0; }, [](Napi::Env env, const int&) { return env.Undefined(); });
 }
-constexpr auto measure = refuse, run_microbench = refuse, occupancy = refuse;
+constexpr auto measure = refuse, run_microbench = refuse, run_bandwidth = refuse, occupancy = refuse;
 
 Napi::Value microbenches(const Napi::CallbackInfo& info) { return Napi::Array::New(info.Env()); }
-constexpr auto peaks = microbenches;
+constexpr auto peaks = microbenches, bandwidths = microbenches;
 
 #endif
 
@@ -261,6 +296,8 @@ void export_lab(Napi::Env env, Napi::Object exports) {
   exports.Set("labMeasure", Napi::Function::New<guarded<measure>>(env, "labMeasure"));
   exports.Set("labMicrobenches", Napi::Function::New<guarded<microbenches>>(env, "labMicrobenches"));
   exports.Set("labMicrobench", Napi::Function::New<guarded<run_microbench>>(env, "labMicrobench"));
+  exports.Set("labBandwidths", Napi::Function::New<guarded<bandwidths>>(env, "labBandwidths"));
+  exports.Set("labBandwidth", Napi::Function::New<guarded<run_bandwidth>>(env, "labBandwidth"));
   exports.Set("labOccupancy", Napi::Function::New<guarded<occupancy>>(env, "labOccupancy"));
   exports.Set("labPeaks", Napi::Function::New<guarded<peaks>>(env, "labPeaks"));
 }

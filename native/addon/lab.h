@@ -5,6 +5,8 @@
 //   labMeasure(request: LabMeasureRequest): Promise<LabMeasurement>
 //   labMicrobenches(): LabMicrobench[]
 //   labMicrobench(request: LabMicrobenchRequest): Promise<LabMicrobenchResult>
+//   labBandwidths(): LabBandwidth[]
+//   labBandwidth(request: LabBandwidthRequest): Promise<LabBandwidthResult>
 //   labOccupancy(request: LabOccupancyRequest): Promise<LabOccupancy>
 //   labPeaks(): LabPeak[]
 //   refusedVariants: { name: string; reason: string }[]
@@ -16,6 +18,9 @@
 //   LabMicrobenchResult  { ms[], clockMHz, multiprocessors, threadsPerBlock, threads, iterations, lanes,
 //                          stepsPerIteration, operationsPerIteration, operationsPerThread, instructionsPerIteration,
 //                          peakOperationsPerClock, peakReason }
+//   LabBandwidth         { name, summary }
+//   LabBandwidthRequest  { name, stride, repetitions, warmup, device }
+//   LabBandwidthResult   { ms[], bytes, bufferBytes, clockMHz, multiprocessors }
 //   LabOccupancyRequest  { device, variant } or { device, microbench: { name, x, y, k, max, m, bsi, bsj } }
 //   LabOccupancy         { registersPerThread, sharedBytesPerBlock, localBytes, threadsPerBlock, activeThreads,
 //                          activeWarps, activeBlocks, occupancyPercent }

@@ -93,10 +93,26 @@ std::map<std::string, double> with_one_pipe(const Instance& instance, double upd
   return counts.take();
 }
 
+/// float32: the same instructions from sm_50 to sm_90; newer GPUs have a maximum of three operands.
+std::map<std::string, double> of_floats(const Instance& instance, double updates, int capability) {
+  const double steps = double(instance.x) * instance.y + updates;
+  Counts counts;
+  if (instance.form == Form::kFloatMultiplyAdd) {
+    counts.add("FFMA", steps);
+  } else if (capability <= 90) {
+    counts.add("FADD", steps);
+    counts.add("FMNMX", steps);
+  }
+  return counts.take();
+}
+
 }  // namespace
 
 std::map<std::string, double> instructions(const Instance& instance, int capability) {
   const double updates = instance.updates / instance.lanes;
+  if (instance.form == Form::kFloatAddMax || instance.form == Form::kFloatMultiplyAdd) {
+    return of_floats(instance, updates, capability);
+  }
   if (capability == 90 || capability == 100) return with_fused(instance, updates);
   if (capability == 120) return with_packed(instance, updates);
   // Elsewhere 16-bit halves are emulated by logic, and before sm_70 multiplications by parts.
@@ -109,9 +125,10 @@ Ceiling ceiling(const std::map<std::string, double>& instructions, double operat
   const auto peak =
       std::find_if(peaks().begin(), peaks().end(), [&](const Peak& row) { return row.capability == capability; });
   if (peak == peaks().end() || instructions.empty()) return {0, "not known for this architecture"};
-  double multiply = 0, minmax = 0, total = 0;
+  double multiply = 0, minmax = 0, floats = 0, total = 0;
   for (const auto& [opcode, count] : instructions) {
     total += count;
+    if (opcode == "FADD" || opcode == "FFMA") floats += count;
     if (opcode.rfind("IMAD", 0) == 0) multiply += count;
     if (opcode.find("MNMX") != std::string::npos) minmax += count;
   }
@@ -119,9 +136,9 @@ Ceiling ceiling(const std::map<std::string, double>& instructions, double operat
     double clocks;
     const char* what;
   };
-  std::vector<Bound> bounds = {{total / peak->issue, "issuing instructions"}};
+  std::vector<Bound> bounds = {{total / peak->issue, "issuing instructions"}, {floats / peak->cores, "the FP32 pipe"}};
   if (capability >= 70) {
-    bounds.push_back({(total - multiply) / peak->minmax, "the ALU pipe"});
+    bounds.push_back({(total - multiply - floats) / peak->minmax, "the ALU pipe"});
     bounds.push_back({multiply / peak->multiply_add, "the FMA pipe"});
   } else {
     bounds.push_back({minmax / peak->minmax, "maxima"});

@@ -21,7 +21,16 @@ struct Arguments {
 
 /// The instructions of a step, by what they are made for; what a compiler makes of them on an architecture, machine.h
 /// says.
-enum class Form : uint8_t { kPlain, kAddMax, kFused, kMultiplyMax, kMultiplyMax3, kMixedRows };
+enum class Form : uint8_t {
+  kPlain,
+  kAddMax,
+  kFused,
+  kMultiplyMax,
+  kMultiplyMax3,
+  kMixedRows,
+  kFloatAddMax,
+  kFloatMultiplyAdd
+};
 
 /// A compiled kernel: a row that the generator writes from native/variants/microbenchmarks.mjs.
 struct Instance {

@@ -7,7 +7,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { microbenchmarks } from './microbenchmarks.mjs'
+import { bandwidths, microbenchmarks } from './microbenchmarks.mjs'
 import { allRows, identifier, refusedRows, semiringTypes } from './rows.mjs'
 import { dataTypes, instructionSets, semirings } from './table.mjs'
 
@@ -189,6 +189,20 @@ ${rows.join(',\n')}};
 `
 }
 
+const bandwidthRegistry = () => `// ${notice}
+${bandwidths.map(({ header }) => `#include "${header}"`).join('\n')}
+
+namespace mpmml::microbench {
+
+const std::vector<Bandwidth>& bandwidths() {
+  static const std::vector<Bandwidth> rows = {
+${bandwidths.map(({ name, summary, template }) => `      ${template}::row("${name}", "${summary}")`).join(',\n')}};
+  return rows;
+}
+
+}  // namespace mpmml::microbench
+`
+
 /** What products on the CPU are measured against, for each instruction set. */
 const yardstickName = (isa) => `yardstick_${isa.name}`
 
@@ -251,6 +265,7 @@ function writeNative(directory, processor, withCuda) {
     for (const { name, content } of microbenchmarks.flatMap(microbenchmarkTiles))
       add('lab', `${name}.cu`, content)
     add('cuda', 'microbench_registry.cpp', microbenchmarkRegistry())
+    add('lab', 'bandwidths.cu', bandwidthRegistry())
   }
   const compiled = [
     ...rows.filter(({ isa }) => isa).map(({ name, isa }) => ({ name, isa })),

@@ -1,6 +1,6 @@
 // The table of microbenchmarks: which kernels are compiled for each (native/microbench/). From it the generator writes
 // their instantiations and their registry. X × Y are the steps of a thread and iteration, K the iterations between two
-// reads of shared memory; everything else is a run-time parameter.
+// reads of shared memory; everything else is a run-time parameter. Bandwidths have no parameters that are compiled in.
 
 const tiles = [
   [8, 8],
@@ -54,4 +54,21 @@ export const microbenchmarks = [
   mix('fused-s16x2', 'fused, on two signed 16-bit halves of a word', 'Fused<Int16x2>'),
   mix('imad-max3-u16x2', 'imad-max3, on two unsigned 16-bit halves of a word', 'MultiplyMax3<Uint16x2>'),
   mix('mixed-u16x2', 'mixed, on two unsigned 16-bit halves of a word', 'MixedRows<Uint16x2>'),
+  mix('add-max-f32', 'an addition and a maximum of float32', 'FloatAddMax'),
+  mix('fma-f32', 'a fused multiplication and addition of float32: a step of plus-times', 'FloatMultiplyAdd'),
+]
+
+const bandwidth = (name, file, template, summary) => ({
+  name,
+  header: `microbench/${file}.cuh`,
+  template,
+  summary,
+})
+
+/** Bandwidths of the levels of memory. */
+export const bandwidths = [
+  bandwidth('copy', 'copy', 'CopyBuffer', 'device memory: a large buffer is copied'),
+  bandwidth('l2', 'l2_read', 'ReadL2', 'L2 cache: a part of it is read again and again'),
+  bandwidth('shared', 'shared_read', 'ReadShared', 'shared memory: read without bank conflicts'),
+  bandwidth('strided', 'strided', 'ReadStrided', 'device memory: words at a stride are read'),
 ]
