@@ -4,6 +4,7 @@ import { Command } from 'commander'
 import { benchCommand } from './commands/bench.js'
 import { demoCommand } from './commands/demo.js'
 import { infoCommand } from './commands/info.js'
+import { ladderCommand } from './commands/ladder.js'
 import { microbenchCommand } from './commands/microbench.js'
 import { multiplyCommand } from './commands/multiply.js'
 import { occupancyCommand } from './commands/occupancy.js'
@@ -37,6 +38,7 @@ export function createProgram(signal: AbortSignal): Command {
     microbenchCommand(signal),
     occupancyCommand(),
     sweepCommand(signal),
+    ladderCommand(signal),
     reportCommand(signal),
   ]) {
     program.addCommand(command.copyInheritedSettings(program))

@@ -7,6 +7,14 @@
  *
  * @packageDocumentation
  */
+export {
+  type Bandwidth,
+  type BandwidthOptions,
+  type BandwidthResult,
+  bandwidth,
+  bandwidths,
+} from './lab/bandwidths.js'
+export { type Intensity, intensityOf, wavefronts } from './lab/intensity.js'
 export { type Measurement, type MeasureOptions, measure } from './lab/kernels.js'
 export { type Machine, machine, type Peak, peaks } from './lab/machine.js'
 export {
@@ -29,6 +37,7 @@ export {
 } from './lab/processor.js'
 export { type RefusedVariant, refusedVariants } from './lab/refused.js'
 export * from './lab/results.js'
+export { type Ceilings, type Roof, roofsOver } from './lab/roofline.js'
 export { type Spread, spread } from './lab/statistics.js'
 export { writeText } from './lab/text-file.js'
 export {

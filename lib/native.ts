@@ -180,6 +180,34 @@ export interface LabMicrobenchResult {
   peakReason: string
 }
 
+export interface LabBandwidth {
+  /** 'copy', 'l2', 'shared' or 'strided'. */
+  name: string
+  /** What is read, and how, in one line. */
+  summary: string
+}
+
+export interface LabBandwidthRequest {
+  name: string
+  /** 32-bit words from one thread to the next, where that counts; 1 by default. */
+  stride?: number
+  repetitions?: number
+  warmup?: number
+  device?: number
+}
+
+export interface LabBandwidthResult {
+  /** Milliseconds, one for each repetition. */
+  ms: number[]
+  /** Bytes that a launch reads and writes, as far as they are asked for. */
+  bytes: number
+  /** The size of the buffer that they lie in; 0 for shared memory. */
+  bufferBytes: number
+  /** Clock of the multiprocessors just after the last repetition. */
+  clockMHz: number
+  multiprocessors: number
+}
+
 export type LabOccupancyRequest = { device?: number } & (
   | { variant: number }
   | { microbench: Pick<LabMicrobenchRequest, 'name' | 'x' | 'y' | 'k' | 'max' | 'm' | 'bsi' | 'bsj'> }
@@ -291,6 +319,8 @@ export interface Addon {
   labMeasure(request: LabMeasureRequest): Promise<LabMeasurement>
   labMicrobenches(): LabMicrobench[]
   labMicrobench(request: LabMicrobenchRequest): Promise<LabMicrobenchResult>
+  labBandwidths(): LabBandwidth[]
+  labBandwidth(request: LabBandwidthRequest): Promise<LabBandwidthResult>
   labOccupancy(request: LabOccupancyRequest): Promise<LabOccupancy>
   labPeaks(): LabPeak[]
   cpuCeiling(request: CpuCeilingRequest): Promise<CpuCeilingSamples>

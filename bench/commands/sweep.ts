@@ -3,12 +3,13 @@ import { Argument, Command, Option } from 'commander'
 import { resultsCsv } from '../../lib/lab.js'
 import { device, wholeNumber, wholeNumbers } from '../arguments.js'
 import { describePoints } from '../lab/describe.js'
+import { describeBorders } from '../lab/describe-ladder.js'
 import { runJobs } from '../lab/runner.js'
 import { defaultSizes, type KernelSweep, kernelSweeps } from '../lab/sweeps.js'
 import { print, printJson } from '../output.js'
 
 interface Flags {
-  sizes: number[]
+  sizes?: number[]
   device: number
   repetitions?: number
   output?: string
@@ -21,9 +22,13 @@ interface Flags {
 export function sweepCommand(signal: AbortSignal): Command {
   const names = Object.keys(kernelSweeps) as KernelSweep[]
   return new Command('sweep')
-    .description("time the kernels of the thesis' chapter 4 over sizes; needs a GPU")
+    .description("time the kernels of the thesis' chapter 4, or borders, over sizes; needs a GPU")
     .addArgument(new Argument('<name>', 'which parameter is swept').choices(names))
-    .option('--sizes <n,…>', 'sizes of the square matrices', wholeNumbers(1, 10 ** 6), defaultSizes)
+    .option(
+      '--sizes <n,…>',
+      `sizes of the square matrices (${defaultSizes.join(',')}; for borders of C, non-multiples of 32 up to 8100)`,
+      wholeNumbers(1, 10 ** 6),
+    )
     .option('--repetitions <count>', 'timed launches (by their time by default)', wholeNumber(1, 10 ** 6))
     .option('--device <index>', 'the CUDA device, from 0', device, 0)
     .option(
@@ -39,9 +44,10 @@ export function sweepCommand(signal: AbortSignal): Command {
       `\nSweeps:\n${names.map((name) => `  ${name.padEnd(10)} ${kernelSweeps[name].summary}`).join('\n')}`,
     )
     .action(async (name: KernelSweep, flags: Flags) => {
+      const sweep = kernelSweeps[name]
       const { results, points } = await runJobs(
         {
-          jobs: kernelSweeps[name].jobs(flags.sizes),
+          jobs: sweep.jobs(flags.sizes ?? ('sizes' in sweep ? [...sweep.sizes] : defaultSizes)),
           device: flags.device,
           repetitions: flags.repetitions ?? null,
           output: flags.output ?? null,
@@ -52,6 +58,6 @@ export function sweepCommand(signal: AbortSignal): Command {
       )
       if (flags.json) await printJson({ ...results, points })
       else if (flags.csv) await print(resultsCsv({ ...results, points }).trimEnd())
-      else await print(describePoints(points))
+      else await print(name === 'borders' ? describeBorders(points) : describePoints(points))
     })
 }

@@ -1,12 +1,24 @@
 /** Jobs of the laboratory: what is to be measured, as data; running one makes a point of a results file. */
-import type { MpmmlError, VariantName } from '../../lib/index.js'
-import { measure, microbench, microbenchOccupancy, occupancy, type Point, pointKey } from '../../lib/lab.js'
+import type { MpmmlError, Semiring, Variant, VariantName } from '../../lib/index.js'
+import {
+  bandwidth,
+  measure,
+  microbench,
+  microbenchOccupancy,
+  occupancy,
+  type Point,
+  pointKey,
+} from '../../lib/lab.js'
+import { runCall } from './calls.js'
 
 interface JobBase {
   sweep: string
   name: string
   parameters: Record<string, number | string>
 }
+
+/** The name of an element type. */
+export type DataType = Variant['dtype']
 
 /** A kernel variant on a product; `parameters` has m, n, k, batch and the variant's own. */
 export interface KernelJob extends JobBase {
@@ -25,7 +37,19 @@ export interface OccupancyJob extends JobBase {
   kind: 'occupancy'
 }
 
-export type Job = KernelJob | MicrobenchJob | OccupancyJob
+/** A bandwidth of a level of memory; `parameters` are its options. */
+export interface BandwidthJob extends JobBase {
+  kind: 'bandwidth'
+}
+
+/** A whole call of `mpmm`, by the variant `name`, or, for the backend 'cpu', by that of the library's choice. */
+export interface CallJob extends JobBase {
+  kind: 'call'
+  backend: 'cuda' | 'cpu'
+  parameters: { semiring: Semiring; dtype: DataType; m: number; n: number; k: number }
+}
+
+export type Job = KernelJob | MicrobenchJob | OccupancyJob | BandwidthJob | CallJob
 
 /** Two jobs with the same key measure the same thing. */
 export const jobKey: (job: Job) => string = pointKey
@@ -33,17 +57,31 @@ export const jobKey: (job: Job) => string = pointKey
 /** What of a kernel's parameters says where its operands are: such a product takes several times as long. */
 const fromGlobal = ({ MEMSEL_A, MEMSEL_B }: KernelJob['parameters']) => MEMSEL_A === 1 || MEMSEL_B === 1
 
+/** Steps per second, very roughly: a ladder's first rungs are hundreds of times slower than its last. */
+function paceOf({ technique, tile, ...parameters }: JobBase['parameters']): number {
+  if (technique === undefined) return fromGlobal(parameters as KernelJob['parameters']) ? 2e12 : 1.2e13
+  return technique === 'naive' ? 5e11 : 1e11 * Math.min(16, Number(tile)) ** 1.2
+}
+
 /** Seconds that a job takes, as far as they can be told: the estimate of the time left follows what it took so far. */
 export function costOf(job: Job): number {
+  if (job.kind === 'call') {
+    const { m, n, k } = job.parameters
+    // Making the operands and a call of a kernel in the middle of the ladder.
+    return 0.2 + (m * k + k * n) / 1e8 + (m * n * k) / (job.backend === 'cpu' ? 2e10 : 1e12)
+  }
   if (job.kind !== 'kernel') return 0.05
   if (job.refused !== undefined) return 0
   const { m, n, k, batch } = job.parameters
-  const seconds = (batch * m * n * k) / (fromGlobal(job.parameters) ? 2e12 : 1.2e13)
-  return 0.1 + seconds * 2 + Math.max(BUDGET_MS / 1000, seconds * 3)
+  const seconds = (batch * m * n * k) / paceOf(job.parameters)
+  return 0.1 + seconds + (seconds > SLOW_MS / 1000 ? 0 : Math.max(BUDGET_MS / 1000, seconds * 4))
 }
 
 /** Milliseconds that the timed repetitions of a kernel fill, unless the user says how many there are. */
 const BUDGET_MS = 300
+
+/** A kernel that takes longer is run once: repeating it would say little more. */
+const SLOW_MS = 2000
 
 /** At least three, an odd number so that the median is one of them. */
 const repetitionsFor = (ms: number) => 2 * Math.min(10, Math.max(1, Math.floor(BUDGET_MS / ms / 2))) + 1
@@ -76,6 +114,20 @@ export async function runJob(job: Job, options: RunOptions): Promise<Point> {
       })
       return { ...point, kind: 'microbench', result }
     }
+    if (job.kind === 'bandwidth') {
+      const { name: _, ...result } = await bandwidth(name, { ...parameters, device: options.device })
+      return { ...point, kind: 'bandwidth', result }
+    }
+    if (job.kind === 'call') {
+      const variant = job.backend === 'cpu' ? undefined : (name as VariantName)
+      const result = await runCall({
+        ...job.parameters,
+        backend: job.backend,
+        variant,
+        device: options.device,
+      })
+      return { ...point, kind: 'call', result }
+    }
     return { ...point, kind: 'occupancy', result: await askOccupancy(job, options) }
   } catch (error) {
     const { code, message } = error as MpmmlError
@@ -86,17 +138,13 @@ export async function runJob(job: Job, options: RunOptions): Promise<Point> {
 
 async function measureKernel(job: KernelJob, { device, repetitions }: RunOptions) {
   const { m, n, k, batch } = job.parameters
-  const variant = job.name as VariantName
-  const once =
-    repetitions === null ? await measure(variant, { m, n, k, batch, device, repetitions: 1 }) : null
-  const measured = await measure(variant, {
-    m,
-    n,
-    k,
-    batch,
-    device,
-    repetitions: repetitions ?? repetitionsFor(once!.kernelMs.median),
-  })
+  const run = (count: number, warmup: number) =>
+    measure(job.name as VariantName, { m, n, k, batch, device, repetitions: count, warmup })
+  const once = repetitions === null ? await run(1, 0) : null
+  const measured =
+    once && once.kernelMs.median > SLOW_MS
+      ? once
+      : await run(repetitions ?? repetitionsFor(once!.kernelMs.median), 1)
   const { variant: _v, m: _m, n: _n, k: _k, batch: _b, ...result } = measured
   return result
 }

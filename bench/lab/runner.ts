@@ -73,26 +73,50 @@ export async function runJobs(request: RunRequest, signal: AbortSignal): Promise
   const known = new Map(results.points.map((point) => [pointKey(point), point]))
   const unique = [...new Map(request.jobs.map((job) => [jobKey(job), job])).values()]
   const todo = unique.filter((job) => request.again || !known.has(jobKey(job)))
-  const progress = startProgress(todo.reduce((sum, job) => sum + costOf(job), 0))
-  let done = 0
   try {
-    for (const job of todo) {
-      if (signal.aborted) throw new AbortedError('the sweep was interrupted', { cause: signal.reason })
-      progress.show(describeJob(job), done)
-      const point = await runJob(job, request)
+    await runEach(todo, request, signal, async (point) => {
       addPoint(results, point)
       known.set(pointKey(point), point)
       if (request.output !== null) await writeResults(request.output, results)
-      done += costOf(job)
-    }
+    })
   } finally {
-    progress.end()
     if (request.csv !== null) await writeText(request.csv, resultsCsv(results))
   }
   return { results, points: unique.map((job) => known.get(jobKey(job))!) }
 }
 
+async function runEach(
+  jobs: Job[],
+  options: RunOptions,
+  signal: AbortSignal,
+  keep: (point: Point) => Promise<void> | void,
+): Promise<void> {
+  const progress = startProgress(jobs.reduce((sum, job) => sum + costOf(job), 0))
+  let done = 0
+  try {
+    for (const job of jobs) {
+      if (signal.aborted) throw new AbortedError('the sweep was interrupted', { cause: signal.reason })
+      progress.show(describeJob(job), done)
+      await keep(await runJob(job, options))
+      done += costOf(job)
+    }
+  } finally {
+    progress.end()
+  }
+}
+
+/** Runs jobs that need no GPU, and keeps what is measured nowhere. */
+export async function runInMemory(jobs: Job[], options: RunOptions, signal: AbortSignal): Promise<Point[]> {
+  const points: Point[] = []
+  await runEach(jobs, options, signal, (point) => {
+    points.push(point)
+  })
+  return points
+}
+
 function describeJob({ kind, sweep, name, parameters }: Job): string {
+  if (kind === 'bandwidth') return `bandwidth ${name}`
+  if (kind === 'call') return `${name} ${parameters.m} × ${parameters.k} × ${parameters.n}`
   if (kind === 'kernel') {
     const { m, batch } = parameters as { m: number; batch: number }
     return `${sweep} ${batch > 1 ? `${batch} × ` : ''}${m}³`

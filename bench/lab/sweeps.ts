@@ -1,6 +1,7 @@
-/** The sweeps of the thesis' chapters 2 and 4, as jobs. */
+/** The sweeps as jobs: those of the thesis' chapters 2 and 4, and that of borders. */
 import { type Variant, variants } from '../../lib/index.js'
 import { microbenches, refusedVariants } from '../../lib/lab.js'
+import { bordersJobs, bordersSizes } from './borders.js'
 import type { Job, KernelJob, MicrobenchJob, OccupancyJob } from './jobs.js'
 
 /** The family's parameters by the thesis' names. */
@@ -84,7 +85,7 @@ export const patterns = {
   cyclic: { Sub_X: 1, Sub_Y: 1 },
 } as const
 
-/** The kernel sweeps by name, over square sizes. */
+/** The kernel sweeps by name, over square sizes; `sizes` are their own defaults. */
 export const kernelSweeps = {
   cases: {
     summary: 'cases 00, 01, 10 and 11: which operands go through shared memory (Figure 4.1)',
@@ -134,7 +135,16 @@ export const kernelSweeps = {
         blocks.map(([BS_i, BS_j]) => ({ BS_i, BS_j })),
       ),
   },
-} as const satisfies Record<string, { summary: string; jobs: (sizes: number[]) => KernelJob[] }>
+  borders: {
+    summary:
+      'guards in the kernel against operands that are padded before it, K = 32 and 64 (Lameski et al., 2013)',
+    jobs: bordersJobs,
+    sizes: bordersSizes,
+  },
+} as const satisfies Record<
+  string,
+  { summary: string; jobs: (sizes: number[]) => KernelJob[]; sizes?: readonly number[] }
+>
 
 export type KernelSweep = keyof typeof kernelSweeps
 
@@ -227,5 +237,6 @@ export function reportJobs(sizes: number[] = defaultSizes): Job[] {
     ),
     ...kernelSweeps.tiles.jobs(sizes),
     ...kernelSweeps.blocks.jobs(sizes),
+    ...bordersJobs([...bordersSizes]),
   ]
 }

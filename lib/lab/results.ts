@@ -2,6 +2,7 @@
 import { show } from '../describe.js'
 import { FileError } from '../errors.js'
 import { pathOf } from '../files.js'
+import type { BandwidthResult } from './bandwidths.js'
 import type { Measurement } from './kernels.js'
 import type { Machine } from './machine.js'
 import type { MicrobenchOptions, MicrobenchResult } from './microbenchmarks.js'
@@ -43,7 +44,34 @@ export interface OccupancyPoint extends PointBase {
   result?: Occupancy
 }
 
-export type Point = KernelPoint | MicrobenchPoint | OccupancyPoint
+/** A bandwidth; its parameters are the options of {@link bandwidth} that count. */
+export interface BandwidthPoint extends PointBase {
+  kind: 'bandwidth'
+  result?: Omit<BandwidthResult, 'name'>
+}
+
+/** A whole call of `mpmm` with operands in the host's memory. Its parameters are semiring, dtype, m, n and k. */
+export interface CallPoint extends PointBase {
+  kind: 'call'
+  result?: {
+    backend: 'cuda' | 'cpu'
+    /** The GPU's or the processor's name. */
+    device: string
+    variant: string
+    /** Milliseconds outside JavaScript: allocation, transfers and kernel. */
+    totalMs: Spread
+    /** Milliseconds of the kernel. */
+    kernelMs: Spread
+    /** 10^9 operations per second of kernel time, at 2 a step. */
+    gops: Spread
+    /** The largest relative error of a sample of elements against sums in float64; 0 where all are equal. */
+    relativeError: number
+    /** How many elements the sample has. */
+    compared: number
+  }
+}
+
+export type Point = KernelPoint | MicrobenchPoint | OccupancyPoint | BandwidthPoint | CallPoint
 
 const FORMAT = 'mpmml-lab-results'
 const VERSION = 1
@@ -143,8 +171,14 @@ const isSpread = (value: unknown): value is Spread =>
   isRecord(value) && [value.median, value.q1, value.q3].every(Number.isFinite)
 
 /** What each kind of result must have, as far as anything is computed from it. */
-const spreads = { kernel: ['kernelMs', 'prepareMs', 'gops'], microbench: ['ms', 'gops'], occupancy: [] }
-const numbers = {
+const spreads: Record<Point['kind'], string[]> = {
+  kernel: ['kernelMs', 'prepareMs', 'gops'],
+  microbench: ['ms', 'gops'],
+  occupancy: [],
+  bandwidth: ['ms', 'gbps'],
+  call: ['totalMs', 'kernelMs', 'gops'],
+}
+const numbers: Record<Point['kind'], string[]> = {
   kernel: ['clockMHz'],
   microbench: ['clockMHz', 'lanesPerClock', 'percentOfPipes', 'percentOfMachine', 'peakOperationsPerClock'],
   occupancy: [
@@ -156,12 +190,17 @@ const numbers = {
     'activeBlocks',
     'occupancyPercent',
   ],
+  bandwidth: ['bytes', 'bufferBytes', 'clockMHz'],
+  call: ['relativeError', 'compared'],
 }
+
+const isKind = (kind: unknown): kind is Point['kind'] =>
+  typeof kind === 'string' && Object.hasOwn(spreads, kind)
 
 function problemOf(point: unknown): string | undefined {
   if (!isRecord(point)) return "isn't an object"
   const { kind } = point
-  if (kind !== 'kernel' && kind !== 'microbench' && kind !== 'occupancy') return `is of kind ${show(kind)}`
+  if (!isKind(kind)) return `is of kind ${show(kind)}`
   for (const field of ['sweep', 'name', 'measured']) {
     if (typeof point[field] !== 'string') return `has no ${field}`
   }
@@ -179,6 +218,12 @@ function problemOf(point: unknown): string | undefined {
   if (spreadless) return `has a result without ${spreadless}`
   const numberless = numbers[kind].find((field) => !Number.isFinite(result[field]))
   if (numberless) return `has a result without ${numberless}`
+  if (
+    kind === 'call' &&
+    ['backend', 'device', 'variant'].some((field) => typeof result[field] !== 'string')
+  ) {
+    return 'has a result that names no backend, device or variant'
+  }
   if (kind === 'microbench' && !isRecord(result.instructionsPerIteration)) {
     return 'has a result without instructionsPerIteration'
   }

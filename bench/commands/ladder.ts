@@ -1,0 +1,191 @@
+/** mpmml ladder */
+import { Command, Option } from 'commander'
+import { mpmm, NoCudaError, type Semiring, variants } from '../../lib/index.js'
+import { type Machine, machine, type Point, type Results } from '../../lib/lab.js'
+import { device, wholeNumber, wholeNumbers } from '../arguments.js'
+import { forgetOperands } from '../lab/calls.js'
+import {
+  cpuTable,
+  describeTables,
+  LadderPoints,
+  type LadderTable,
+  reportTables,
+  rungTable,
+} from '../lab/describe-ladder.js'
+import { type Dimensions, readDimensions } from '../lab/dimensions.js'
+import type { DataType, Job } from '../lab/jobs.js'
+import { type Algebra, type Borders, cpuJob, productJobs, rungs, sizeOf, tableJobs } from '../lab/ladder.js'
+import { runInMemory, runJobs } from '../lab/runner.js'
+import { print, printJson } from '../output.js'
+
+interface Flags {
+  semiring: Semiring
+  dtype?: DataType
+  sizes?: number[]
+  borders: Borders
+  device: number
+  output?: string
+  resume?: true
+  json?: true
+}
+
+/** The sizes of the report's Tables 1 and 2. */
+const reportSizes = Array.from({ length: 10 }, (_, index) => 1000 * (index + 1))
+
+/** Seconds that a product on the CPU may take: larger ones are left out. */
+const CPU_SECONDS = 10
+
+const most = 10 ** 6
+const dimension = wholeNumber(1, most)
+
+export function ladderCommand(signal: AbortSignal): Command {
+  const values = (key: 'semiring' | 'dtype') => [...new Set(variants().map((variant) => variant[key]))]
+  const command = new Command('ladder')
+    .description(
+      'time the steps from one thread a cell to tuned tiles, kernel and whole call, on the GPU, and the product on the CPU',
+    )
+    .argument('[dim1]', 'rows of A; with it alone all matrices are dim1 × dim1', dimension)
+    .argument('[dim2]', 'columns of A (dim1 by default)', dimension)
+    .argument('[dim3]', 'rows of B (dim2 by default, and it must be that)', dimension)
+    .argument('[dim4]', 'columns of B (dim3 by default)', dimension)
+    .option('--sizes <n,…>', "square sizes in the place of the report's 1000 to 10000", wholeNumbers(1, most))
+    .addOption(
+      new Option('--semiring <name>', 'the semiring').choices(values('semiring')).default('max-plus'),
+    )
+    .addOption(
+      new Option(
+        '--dtype <name>',
+        'the type of the elements (int32, float32 for plus-times by default)',
+      ).choices(values('dtype')),
+    )
+    .addOption(
+      new Option('--borders <how>', 'what tiles at the border are kept right by')
+        .choices(['guards', 'padding'])
+        .default('guards'),
+    )
+    .option('--device <index>', 'the CUDA device, from 0', device, 0)
+    .option('-o, --output <results.json>', 'keep the results in this file, beside what it has; needs a GPU')
+    .option('--resume', 'leave out what the file has already')
+    .option('--json', 'print one JSON value')
+    .addHelpText(
+      'after',
+      "\nWithout dimensions the tables of J. Sun's report (2017) are measured, and its Tesla K20c's times stand beside.",
+    )
+  return command.action(async (...given: unknown[]) => {
+    const dims = given.slice(0, 4).filter((value): value is number => value !== undefined)
+    const flags = given[4] as Flags
+    const product = productOf(command, dims, flags)
+    const sizes = flags.sizes ?? reportSizes
+    const algebra = algebraOf(command, flags)
+    const { points, missing, results } = await run(product, sizes, algebra, flags, signal)
+    forgetOperands()
+    const tables = tablesOf(points, product, sizes, algebra, flags)
+    await (flags.json
+      ? printJson({ ...algebra, ...(results ?? { machine: null }), points, missing: missing ?? null, tables })
+      : print([describeTables(tables), missing].filter((text) => text !== undefined).join('\n\n')))
+  })
+}
+
+/** The product that the dimensions name; undefined where the report's tables are asked for. */
+function productOf(command: Command, dims: number[], flags: Flags): Dimensions | undefined {
+  if (dims.length === 0) return undefined
+  if (flags.sizes) command.error('error: --sizes cannot be used with dimensions', { exitCode: 2 })
+  try {
+    return readDimensions(dims)
+  } catch (error) {
+    return command.error(`error: ${(error as Error).message}`, { exitCode: 2 })
+  }
+}
+
+/** The semiring and the type, int32 where the semiring has it. */
+function algebraOf(command: Command, { semiring, dtype: asked }: Flags): Algebra {
+  const types = [
+    ...new Set(
+      variants()
+        .filter((row) => row.semiring === semiring)
+        .map(({ dtype }) => dtype),
+    ),
+  ]
+  const dtype = asked ?? (types.includes('int32') ? 'int32' : 'float32')
+  if (!types.includes(dtype)) {
+    command.error(`error: ${semiring} has no elements of ${dtype}: --dtype can be ${types.join(' or ')}`, {
+      exitCode: 2,
+    })
+  }
+  return { semiring, dtype }
+}
+
+interface Outcome {
+  points: Point[]
+  /** Why there is no GPU part. */
+  missing: string | undefined
+  results: Results | undefined
+}
+
+async function run(
+  product: Dimensions | undefined,
+  sizes: number[],
+  algebra: Algebra,
+  { borders, output, resume, device }: Flags,
+  signal: AbortSignal,
+): Promise<Outcome> {
+  const onCpu = await cpuJobs(algebra, product ? [product] : sizes.map(sizeOf))
+  let here: Machine | undefined
+  let missing: string | undefined
+  try {
+    here = machine(device)
+  } catch (error) {
+    // A file of results belongs to a GPU.
+    if (!(error instanceof NoCudaError) || output !== undefined) throw error
+    missing = `The GPU's part is missing: ${error.message}`
+  }
+  if (!here)
+    return {
+      points: await runInMemory(onCpu, { device, repetitions: null }, signal),
+      missing,
+      results: undefined,
+    }
+  const onGpu = product ? productJobs(algebra, borders, product) : tableJobs(algebra, borders, sizes)
+  const { results, points } = await runJobs(
+    {
+      jobs: [...onCpu, ...onGpu],
+      device,
+      repetitions: null,
+      output: output ?? null,
+      csv: null,
+      again: !resume,
+    },
+    signal,
+  )
+  return { points, missing, results }
+}
+
+/** The products that the CPU computes in seconds, by the speed of a small one. */
+async function cpuJobs(algebra: Algebra, products: Dimensions[]): Promise<Job[]> {
+  const steps = ({ m, k, n }: Dimensions) => m * k * n
+  const arrays = { int32: Int32Array, float32: Float32Array, float64: Float64Array }
+  const data = new arrays[algebra.dtype](512 * 512).fill(1) as Int32Array
+  const small = { data, shape: [512, 512] as [number, number] }
+  const { timing } = await mpmm(small, small, { backend: 'cpu', semiring: algebra.semiring })
+  const perSecond = steps(sizeOf(512)) / (timing.totalMs / 1000)
+  return products
+    .filter((product) => steps(product) / perSecond <= CPU_SECONDS)
+    .map((product) => cpuJob(algebra, product))
+}
+
+function tablesOf(
+  all: Point[],
+  product: Dimensions | undefined,
+  sizes: number[],
+  algebra: Algebra,
+  { borders }: Flags,
+): LadderTable[] {
+  const points = new LadderPoints(all)
+  const list = rungs(algebra, borders)
+  const measured = points.calls('cuda').length > 0
+  const largest = Math.max(...sizes)
+  const { m, k, n } = product ?? sizeOf(largest)
+  const onGpu = [...(product ? [] : reportTables(points, list, sizes)), rungTable(points, list, [m, k, n])]
+  const onCpu = cpuTable(points)
+  return [...(measured ? onGpu : []), ...(onCpu ? [onCpu] : [])]
+}

@@ -1,0 +1,145 @@
+/** Whole calls of `mpmm` with operands in the host's memory, and a sample of their results compared with sums in float64. */
+import { type MatrixLike, mpmm, type Semiring, type VariantName } from '../../lib/index.js'
+import { type CallPoint, spread } from '../../lib/lab.js'
+import { VerificationError } from '../verify.js'
+import type { DataType } from './jobs.js'
+
+export interface CallRequest {
+  backend: 'cuda' | 'cpu'
+  /** The variant; the library's choice where it is undefined. */
+  variant: VariantName | undefined
+  semiring: Semiring
+  dtype: DataType
+  m: number
+  n: number
+  k: number
+  device: number
+}
+
+type Elements = Int32Array | Float32Array | Float64Array
+type Operands = { key: string; a: Elements; b: Elements }
+
+const arrays = { int32: Int32Array, float32: Float32Array, float64: Float64Array }
+
+/** The step a ⊗ b and the sum x ⊕ y of each semiring, in float64: exact for int32. */
+const algebras: Record<
+  string,
+  { extend(a: number, b: number): number; combine(x: number, y: number): number }
+> = {
+  'max-plus': { extend: (a, b) => a + b, combine: Math.max },
+  'min-plus': { extend: (a, b) => a + b, combine: Math.min },
+  'plus-times': { extend: (a, b) => a * b, combine: (x, y) => x + y },
+}
+
+/** Elements compared at most, spread evenly over C. */
+const MOST_COMPARED = 1000
+
+let last: Operands | undefined
+
+/** The operands of a product, kept for the next call on the same one. */
+function operandsOf({ dtype, m, n, k }: CallRequest): Operands {
+  const key = `${dtype} ${m} ${n} ${k}`
+  if (last?.key === key) return last
+  // Those of the product before are let go first: they may be most of the memory.
+  last = undefined
+  // A linear congruential generator (Numerical Recipes): the same operands for every kernel and on every machine.
+  let state = 1
+  const random = () => {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0
+    return Math.floor(state / 4294967.296)
+  }
+  const fill = (length: number) => {
+    const data = new arrays[dtype](length)
+    // The report's values: thousandths from 0 to 0.999. Integers are the thousands.
+    for (let index = 0; index < length; index++) data[index] = dtype === 'int32' ? random() : random() * 0.001
+    return data
+  }
+  last = { key, a: fill(m * k), b: fill(k * n) }
+  return last
+}
+
+/** Lets go of the operands that were kept. */
+export function forgetOperands(): void {
+  last = undefined
+}
+
+/**
+ * The largest relative error of a sample of C's elements against the same sums in float64, and the size of the sample.
+ *
+ * @throws VerificationError where it is more than rounding can make: K times float's unit roundoff, and anything for
+ *   integers.
+ */
+export function compare(
+  request: Pick<CallRequest, 'semiring' | 'dtype' | 'm' | 'n' | 'k'>,
+  a: ArrayLike<number>,
+  b: ArrayLike<number>,
+  c: ArrayLike<number>,
+): { relativeError: number; compared: number } {
+  const { semiring, dtype, m, n, k } = request
+  const { extend, combine } = algebras[semiring]!
+  const roundoff = dtype === 'int32' ? 0 : dtype === 'float32' ? 2 ** -24 : 2 ** -53
+  const allowed = (semiring === 'plus-times' ? k : 1) * roundoff
+  const compared = Math.min(MOST_COMPARED, m * n)
+  let relativeError = 0
+  for (let sample = 0; sample < compared; sample++) {
+    // Both ends, and a step between that is seldom a multiple of a row.
+    const at = compared === 1 ? 0 : Math.round((sample * (m * n - 1)) / (compared - 1))
+    const [row, col] = [Math.floor(at / n), at % n]
+    let expected = extend(a[row * k]!, b[col]!)
+    for (let step = 1; step < k; step++) {
+      expected = combine(expected, extend(a[row * k + step]!, b[step * n + col]!))
+    }
+    const error = Math.abs(c[at]! - expected)
+    const relative = error === 0 ? 0 : error / Math.abs(expected)
+    if (!(relative <= allowed)) {
+      throw new VerificationError(
+        `C[${row}, ${col}] is ${c[at]}, and in float64 ${expected}: a relative error of ${relative.toExponential(1)}, where rounding explains ${allowed.toExponential(1)}`,
+      )
+    }
+    relativeError = Math.max(relativeError, relative)
+  }
+  return { relativeError, compared }
+}
+
+/** Calls that are repeated as long as they are short: their median counts. */
+const BUDGET_MS = 1000
+const MOST_CALLS = 5
+
+export async function runCall(request: CallRequest): Promise<NonNullable<CallPoint['result']>> {
+  const { m, n, k, semiring, backend, variant, device } = request
+  const { a, b } = operandsOf(request)
+  const matrixOf = (data: Elements, rows: number, cols: number) =>
+    ({ data, shape: [rows, cols] }) as unknown as MatrixLike
+  const options = {
+    semiring,
+    device,
+    ...(variant === undefined ? { backend } : { variant }),
+  }
+  const totals: number[] = []
+  const kernels: number[] = []
+  let outcome: NonNullable<CallPoint['result']> | undefined
+  let spent = 0
+  do {
+    const { c, timing, ...how } = await mpmm(matrixOf(a, m, k), matrixOf(b, k, n), options)
+    totals.push(timing.totalMs)
+    kernels.push(timing.kernelMs)
+    spent += timing.totalMs
+    outcome ??= {
+      backend: how.backend,
+      device: how.device,
+      variant: how.variant,
+      totalMs: spread(totals),
+      kernelMs: spread(kernels),
+      gops: spread([0]),
+      ...compare(request, a, b, c.data as unknown as ArrayLike<number>),
+    }
+  } while (spent < BUDGET_MS && totals.length < MOST_CALLS)
+  // The first call may allocate and start what later ones find ready.
+  const [totalMs, kernelMs] = totals.length > 2 ? [totals.slice(1), kernels.slice(1)] : [totals, kernels]
+  return {
+    ...outcome,
+    totalMs: spread(totalMs),
+    kernelMs: spread(kernelMs),
+    gops: spread(kernelMs.map((ms) => (2 * m * n * k) / ms / 1e6)),
+  }
+}

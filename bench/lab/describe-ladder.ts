@@ -1,0 +1,210 @@
+/** The ladder as tables: times here, and those of the report's Tesla K20c where it has them. */
+import type { CallPoint, KernelPoint, Point } from '../../lib/lab.js'
+import { duration, rate, shapeText, table } from '../output.js'
+import { type BordersExperiment, experiments, paperAverages } from './borders.js'
+import * as k20 from './k20.js'
+import type { Rung } from './ladder.js'
+
+/** Seconds with what a person compares: 0.0123, 7.99, 1274. */
+export const seconds = (value: number) =>
+  value >= 100 ? value.toFixed(0) : value >= 0.001 ? String(Number(value.toPrecision(3))) : value.toFixed(6)
+
+const shown = (value: number | undefined) => (value === undefined ? '' : seconds(value))
+
+/** The ladder's points, by variant and size. */
+export class LadderPoints {
+  constructor(private readonly points: readonly Point[]) {}
+
+  private find<Kind extends 'kernel' | 'call'>(kind: Kind, name: string, m: number, k?: number, n?: number) {
+    return this.points.find(
+      ({ kind: found, sweep, name: called, parameters: p }) =>
+        found === kind &&
+        sweep === 'ladder' &&
+        called === name &&
+        p.m === m &&
+        p.k === (k ?? m) &&
+        p.n === (n ?? m),
+    ) as (Kind extends 'kernel' ? KernelPoint : CallPoint) | undefined
+  }
+
+  /** Seconds of a kernel, and of a whole call, on M × K times K × N; square where K and N are left out. */
+  times(name: string, m: number, k?: number, n?: number) {
+    const kernel = this.find('kernel', name, m, k, n)
+    const call = this.find('call', name, m, k, n)
+    return {
+      kernel: kernel?.result && kernel.result.kernelMs.median / 1000,
+      total: call?.result && call.result.totalMs.median / 1000,
+      gops: kernel?.result?.gops.median,
+      failure: kernel?.failure ?? call?.failure,
+      relativeError: call?.result?.relativeError,
+    }
+  }
+
+  calls(backend: 'cpu' | 'cuda'): CallPoint[] {
+    return this.points.filter(
+      (point): point is CallPoint =>
+        point.kind === 'call' && point.sweep === 'ladder' && (point.name === 'cpu') === (backend === 'cpu'),
+    )
+  }
+}
+
+const head = ['K20c kernel', 'K20c total', 'kernel', 'total', 'K20c kernel / kernel']
+
+function k20Cells(
+  there: k20.K20Time | undefined,
+  here: { kernel?: number | undefined; total?: number | undefined },
+) {
+  const ratio = there && here.kernel ? `${Number((there.kernel / here.kernel).toPrecision(3))}` : ''
+  return [shown(there?.kernel), shown(there?.total), shown(here.kernel), shown(here.total), ratio]
+}
+
+/** A table as rows; the first is its head. */
+export interface LadderTable {
+  title: string
+  rows: string[][]
+}
+
+/** The report's Table 1 or 2. */
+function overSizes(
+  title: string,
+  points: LadderPoints,
+  rung: Rung | undefined,
+  sizes: number[],
+  there: ReadonlyMap<number, k20.K20Time>,
+): LadderTable[] {
+  if (!rung) return []
+  const rows = sizes.map((size) => [
+    String(size),
+    ...k20Cells(there.get(size), points.times(rung.variant.name, size)),
+  ])
+  return [{ title, rows: [['size', ...head], ...rows] }]
+}
+
+/** The report's Table 3, at the largest of the sizes; the K20c's column only where that is its size. */
+function overBlocks(points: LadderPoints, rungs: Rung[], size: number): LadderTable[] {
+  const tiled = rungs
+    .filter(({ variant: { parameters: p } }) => p.technique === 'tiled' && p.order === 'coalesced')
+    .sort((x, y) => Number(y.variant.parameters.tile) - Number(x.variant.parameters.tile))
+  if (tiled.length === 0) return []
+  const rows = tiled.map(({ variant: { name, parameters } }) => {
+    const there = size === k20.BLOCK_SIZE_TABLE ? k20.byBlockSize.get(Number(parameters.tile)) : undefined
+    return [String(parameters.tile), ...k20Cells(there, points.times(name, size))]
+  })
+  return [
+    {
+      title: `Table 3: shared memory with different block sizes on ${size} × ${size}, seconds`,
+      rows: [['block', ...head], ...rows],
+    },
+  ]
+}
+
+/** Tables 1 to 3 of the report. */
+export function reportTables(points: LadderPoints, rungs: Rung[], sizes: number[]): LadderTable[] {
+  const find = (technique: string, order: string) =>
+    rungs.find(
+      ({ variant: { parameters: p } }) => p.technique === technique && p.order === order && p.tile === 32,
+    )
+  const tables12 = [
+    ...overSizes(
+      'Table 1: baseline with blocks of 32 × 32 threads, seconds (its threads run along columns: uncoalesced)',
+      points,
+      find('naive', 'uncoalesced'),
+      sizes,
+      k20.baseline,
+    ),
+    ...overSizes(
+      'Table 2: shared memory with blocks of 32 × 32 threads, seconds',
+      points,
+      find('tiled', 'coalesced'),
+      sizes,
+      k20.sharedMemory,
+    ),
+  ]
+  return [...tables12, ...overBlocks(points, rungs, Math.max(...sizes))]
+}
+
+/** Every rung on one product. */
+export function rungTable(
+  points: LadderPoints,
+  rungs: Rung[],
+  [m, k, n]: [number, number, number],
+): LadderTable {
+  const times = rungs.map((rung) => ({ ...rung, ...points.times(rung.variant.name, m, k, n) }))
+  const first = times.find(({ kernel }) => kernel !== undefined)?.kernel
+  const error = times.some(({ relativeError }) => relativeError)
+  return {
+    title: `Every rung on ${shapeText([m, k])} by ${shapeText([k, n])}, seconds`,
+    rows: [
+      ['rung', 'kernel', 'total', 'speed', '× the first', ...(error ? ['relative error'] : [])],
+      ...times.map(({ title, kernel, total, gops, failure, relativeError }) => [
+        title,
+        failure ?? shown(kernel),
+        shown(total),
+        gops === undefined ? '' : rate(gops),
+        kernel && first ? `${Number((first / kernel).toPrecision(3))}` : '',
+        ...(error ? [relativeError === undefined ? '' : relativeError.toExponential(1)] : []),
+      ]),
+    ],
+  }
+}
+
+/** The product on the CPU, over the products that it was computed for. */
+export function cpuTable(points: LadderPoints): LadderTable | undefined {
+  const calls = points.calls('cpu').filter(({ result }) => result !== undefined)
+  if (calls.length === 0) return undefined
+  return {
+    title: `The product on the CPU (${calls[0]!.result!.device}), seconds; the report's took ${k20.cpu.seconds} at ${k20.cpu.size}`,
+    rows: [
+      ['M × K × N', 'total', 'speed', 'variant'],
+      ...calls.map(({ parameters: { m, k, n }, result }) => [
+        shapeText([Number(m), Number(k), Number(n)]),
+        seconds(result!.totalMs.median / 1000),
+        rate(result!.gops.median),
+        result!.variant,
+      ]),
+    ],
+  }
+}
+
+const percent = (share: number) => `${(100 * share).toFixed(2)} %`
+
+/** Lameski et al.'s Figures 3 and 4, and their averages, for each algebra and K. */
+export function describeBorders(points: readonly Point[]): string {
+  return experiments(points)
+    .map((experiment) => {
+      const { semiring, dtype, k, rows } = experiment
+      return [
+        `${semiring} ${dtype}, K = ${k}: speed of guards where that of padding is 1; C is M × M`,
+        table([
+          ['M', 'guards', 'padding', 'copies', 'normalised', 'with the copies'],
+          ...rows.map((row) => [
+            String(row.size),
+            duration(row.guardsMs),
+            duration(row.paddingMs),
+            duration(row.copiesMs),
+            row.normalised.toFixed(3),
+            row.normalisedWithCopies.toFixed(3),
+          ]),
+        ]),
+        averageText(experiment),
+      ].join('\n')
+    })
+    .join('\n\n')
+}
+
+/** "Padding is ahead by …" */
+export function averageText({ k, average, averageWithCopies }: BordersExperiment): string {
+  const there = paperAverages.get(k)
+  const ahead = (share: number) =>
+    share >= 0 ? `ahead by ${percent(share)}` : `behind by ${percent(-share)}`
+  return (
+    `On average padding is ${ahead(average)}${there === undefined ? '' : ` (the paper, GTX 680: ahead by ${percent(there)})`}; ` +
+    `with the copies that pad the operands, ${ahead(averageWithCopies)}`
+  )
+}
+
+export const describeTables = (tables: (LadderTable | undefined)[]) =>
+  tables
+    .filter((one) => one !== undefined)
+    .map(({ title, rows }) => `${title}\n${table(rows)}`)
+    .join('\n\n')

@@ -1,0 +1,27 @@
+/** One to four dimensions on the command line, read as the report's program reads them. */
+import { InvalidArgumentError } from 'commander'
+
+/** C is M × N, A is M × K, B is K × N. */
+export interface Dimensions {
+  m: number
+  k: number
+  n: number
+}
+
+/**
+ * dim1 and dim2 are A's, dim3 and dim4 are B's; each that is missing is the one before it.
+ *
+ * @throws InvalidArgumentError, wrong usage, where A has another number of columns than B has rows.
+ * @see J. Sun, "CS 4444 – Report for Homework 5" (2017), main() of its listing. Without any dimension its program takes 100.
+ */
+export function readDimensions([dim1, dim2 = dim1, dim3 = dim2, dim4 = dim3]: readonly number[]): Dimensions {
+  if (dim1 === undefined || dim2 === undefined || dim3 === undefined || dim4 === undefined) {
+    throw new InvalidArgumentError('at least one dimension is needed')
+  }
+  if (dim2 !== dim3) {
+    throw new InvalidArgumentError(
+      `dimensions inconsistent: A is ${dim1} × ${dim2} and B is ${dim3} × ${dim4}, but A must have as many columns as B has rows`,
+    )
+  }
+  return { m: dim1, k: dim2, n: dim4 }
+}

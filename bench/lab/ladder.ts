@@ -1,0 +1,103 @@
+/** The ladder's rungs, and what is measured of them. */
+import { type Semiring, type Variant, variants } from '../../lib/index.js'
+import type { Dimensions } from './dimensions.js'
+import type { CallJob, DataType, Job, KernelJob } from './jobs.js'
+
+export interface Algebra {
+  semiring: Semiring
+  dtype: DataType
+}
+
+export type Borders = 'guards' | 'padding'
+
+/** A step of the ladder, and the variant that takes it. */
+export interface Rung {
+  /** The technique in words. */
+  title: string
+  variant: Variant
+}
+
+const techniques: Record<string, string> = {
+  naive: 'one thread a cell',
+  tiled: 'tiles in shared memory',
+  prefetch: 'tiles, the next one prefetched into registers',
+}
+
+/** Whether neighbouring threads read neighbours; all kernels do but those of the ladder that say otherwise. */
+export const isCoalesced = ({ parameters }: Pick<Variant, 'parameters'>) => parameters.order !== 'uncoalesced'
+
+/** A row of the ladder family as a person says it. */
+export function titleOf({ family, parameters: p }: Pick<Variant, 'family' | 'parameters'>): string {
+  if (family === 'mpmml') return `tiles in registers (MPMML), ${p.X}×${p.Y} a thread`
+  if (family === 'pipelined') return `asynchronous copies, tuned (pipelined), ${p.TM}×${p.TN} a thread`
+  const tile = p.technique === 'naive' ? '' : ` ${p.tile}×${p.tile}`
+  return `${techniques[String(p.technique)]}${tile}, ${p.order}`
+}
+
+/**
+ * The rungs that this build has of an algebra, from the baseline up: the ladder family with these borders, then tiles in
+ * registers, and the tuned kernel.
+ */
+export function rungs({ semiring, dtype }: Algebra, borders: Borders = 'guards'): Rung[] {
+  const of = variants().filter(
+    (row) => row.backend === 'cuda' && row.semiring === semiring && row.dtype === dtype,
+  )
+  const ladder = of.filter(({ family, parameters: p }) => {
+    if (family !== 'ladder') return false
+    // Tiles of one cell have no order, and no borders.
+    if (p.tile === 1) return p.order === 'coalesced'
+    return p.technique === 'naive' || p.borders === borders
+  })
+  const direct = (family: string) =>
+    of.find((row) => row.family === family && row.parameters.accumulator === dtype)
+  const others = [direct('mpmml'), direct('pipelined')].filter((row) => row !== undefined)
+  return [...ladder, ...others].map((variant) => ({ title: titleOf(variant), variant }))
+}
+
+export const sizeOf = (m: number): Dimensions => ({ m, k: m, n: m })
+
+export function kernelJob(sweep: string, { name, parameters, ...row }: Variant, d: Dimensions): KernelJob {
+  const { semiring, dtype } = row
+  return {
+    kind: 'kernel',
+    sweep,
+    name,
+    parameters: { ...parameters, semiring, dtype, m: d.m, n: d.n, k: d.k, batch: 1 },
+  }
+}
+
+function callJob(backend: 'cuda' | 'cpu', name: string, algebra: Algebra, d: Dimensions): CallJob {
+  return {
+    kind: 'call',
+    sweep: 'ladder',
+    name,
+    backend,
+    parameters: { ...algebra, m: d.m, n: d.n, k: d.k },
+  }
+}
+
+/** A call on the CPU, whose variant the library chooses. */
+export const cpuJob = (algebra: Algebra, d: Dimensions) => callJob('cpu', 'cpu', algebra, d)
+
+/** Kernel time and total time of rungs on a product. */
+const both = (algebra: Algebra, list: Rung[], d: Dimensions): Job[] =>
+  list.flatMap(({ variant }) => [callJob('cuda', variant.name, algebra, d), kernelJob('ladder', variant, d)])
+
+/** The rungs of the report's Tables 1 and 2, and the last one to compare with. */
+export function tableRungs(list: Rung[]): Rung[] {
+  const isTiled = ({ variant: { parameters: p } }: Rung) =>
+    p.technique === 'tiled' && p.tile === 32 && p.order === 'coalesced'
+  const isNaive = ({ variant: { parameters: p } }: Rung) => p.technique === 'naive'
+  return list.filter((rung, index) => isNaive(rung) || isTiled(rung) || index === list.length - 1)
+}
+
+/** All rungs on one product. */
+export const productJobs = (algebra: Algebra, borders: Borders, d: Dimensions): Job[] =>
+  both(algebra, rungs(algebra, borders), d)
+
+/** The report's tables: the baseline and shared memory over sizes, and every rung at the largest. */
+export function tableJobs(algebra: Algebra, borders: Borders, sizes: number[]): Job[] {
+  const list = rungs(algebra, borders)
+  const largest = Math.max(...sizes)
+  return sizes.flatMap((size) => both(algebra, size === largest ? list : tableRungs(list), sizeOf(size)))
+}

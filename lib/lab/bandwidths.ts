@@ -1,0 +1,61 @@
+/** Bandwidths of the levels of a GPU's memory: the sloped ceilings of a roofline. */
+import { show, showChoices } from '../describe.js'
+import { fromNative, VariantError } from '../errors.js'
+import { addon, type LabBandwidth, type LabBandwidthResult } from '../native.js'
+import { device, readNumbers, repetitions, warmup } from './options.js'
+import { type Spread, spread } from './statistics.js'
+
+/** A bandwidth that can be measured. */
+export type Bandwidth = Readonly<LabBandwidth>
+
+export interface BandwidthOptions {
+  /** 32-bit words from one thread to the next, for 'strided'; 1 by default. */
+  stride?: number | undefined
+  /** Timed launches; 5 by default. */
+  repetitions?: number | undefined
+  /** Launches before the timed ones; 1 by default. */
+  warmup?: number | undefined
+  /** The index of the CUDA device; 0 by default. */
+  device?: number | undefined
+}
+
+export interface BandwidthResult extends Omit<LabBandwidthResult, 'ms'> {
+  name: string
+  /** Milliseconds of a launch. */
+  ms: Spread
+  /** 10^9 bytes per second. Of strided reads only the words that are asked for count. */
+  gbps: Spread
+}
+
+const ranges = { stride: { least: 1, most: 2 ** 20 }, repetitions, warmup, device } as const
+
+/** The bandwidths of this build; none where it was built without CUDA. */
+export function bandwidths(): Bandwidth[] {
+  return addon.labBandwidths()
+}
+
+/**
+ * Measures a bandwidth.
+ *
+ * @param name - of {@link bandwidths}: 'copy' (device memory, read and written), 'l2', 'shared', or 'strided'.
+ * @throws Rejects with ERR_MPMML_NO_CUDA where no GPU can be used, ERR_MPMML_VARIANT for a name that doesn't exist,
+ *   ERR_MPMML_OPTION, ERR_MPMML_OUT_OF_MEMORY, ERR_MPMML_CUDA.
+ * @example
+ * const { gbps } = await bandwidth('strided', { stride: 32 })
+ */
+export async function bandwidth(name: string, options: BandwidthOptions = {}): Promise<BandwidthResult> {
+  const names = bandwidths().map((bandwidth) => bandwidth.name)
+  // A build without CUDA has none: the call tells that, which is more to the point.
+  if (names.length > 0 && !names.includes(name)) {
+    throw new VariantError(`there is no bandwidth ${show(name)}: expected ${showChoices(names)}`)
+  }
+  const request = readNumbers(options, ranges)
+  let result: LabBandwidthResult
+  try {
+    result = await addon.labBandwidth({ ...request, name })
+  } catch (error) {
+    throw fromNative(error)
+  }
+  const { ms, ...facts } = result
+  return { name, ...facts, ms: spread(ms), gbps: spread(ms.map((time) => facts.bytes / time / 1e6)) }
+}

@@ -1,0 +1,43 @@
+/** Rooflines: which ceiling of a GPU bounds a kernel. Williams, Waterman, Patterson, "Roofline", CACM 52(4), 2009. */
+import type { Intensity } from './intensity.js'
+
+/** What a GPU gives. Bandwidths in 10^9 bytes a second, operations in 10^9 a second. */
+export interface Ceilings {
+  operations: number
+  deviceMemory: number
+  l2?: number | undefined
+  sharedMemory?: number | undefined
+  /** Of device memory, as far as it is asked for, where neighbouring threads read words far apart. */
+  strided?: number | undefined
+}
+
+/** A ceiling over a kernel: how fast it would be, 10^9 operations a second, if that alone held it back. */
+export interface Roof {
+  name: keyof Ceilings
+  gops: number
+}
+
+/**
+ * The ceilings over a kernel, lowest first: the first binds it. Device memory's is one that caches can lift, because the
+ * intensity counts every byte that is asked for; so a kernel may lie above it, as the tutorial found of L1.
+ *
+ * @param coalesced - whether neighbouring threads read neighbours; where they don't, `strided` bounds the kernel too.
+ */
+export function roofsOver(ceilings: Ceilings, { global, shared }: Intensity, coalesced: boolean): Roof[] {
+  const roofs: { name: keyof Ceilings; gops: number | undefined }[] = [
+    { name: 'operations', gops: ceilings.operations },
+    { name: 'deviceMemory', gops: ceilings.deviceMemory * global },
+    { name: 'l2', gops: ceilings.l2 === undefined ? undefined : ceilings.l2 * global },
+    {
+      name: 'sharedMemory',
+      gops: ceilings.sharedMemory === undefined ? undefined : ceilings.sharedMemory * shared,
+    },
+    {
+      name: 'strided',
+      gops: coalesced || ceilings.strided === undefined ? undefined : ceilings.strided * global,
+    },
+  ]
+  return roofs
+    .filter((roof): roof is Roof => roof.gops !== undefined)
+    .sort((one, other) => one.gops - other.gops)
+}
