@@ -10,6 +10,7 @@ import { multiplyCommand } from './commands/multiply.js'
 import { occupancyCommand } from './commands/occupancy.js'
 import { planCommand } from './commands/plan.js'
 import { reportCommand } from './commands/report.js'
+import { rooflineCommand } from './commands/roofline.js'
 import { sweepCommand } from './commands/sweep.js'
 import { tuneCommand } from './commands/tune.js'
 import { variantsCommand } from './commands/variants.js'
@@ -39,6 +40,7 @@ export function createProgram(signal: AbortSignal): Command {
     occupancyCommand(),
     sweepCommand(signal),
     ladderCommand(signal),
+    rooflineCommand(signal),
     reportCommand(signal),
   ]) {
     program.addCommand(command.copyInheritedSettings(program))

@@ -44,7 +44,7 @@ export const bordersJobs = (sizes: number[]): KernelJob[] =>
   algebras.flatMap((algebra) => {
     const pair = pairOf(algebra)
     return depths.flatMap((k) =>
-      sizes.flatMap((m) => pair.map((variant) => kernelJob('borders', variant, { m, k, n: m }))),
+      sizes.flatMap((m) => pair.map((variant) => kernelJob('borders', variant, algebra, { m, k, n: m }))),
     )
   })
 

@@ -1,5 +1,6 @@
 /** The ladder's rungs, and what is measured of them. */
-import { type Semiring, type Variant, variants } from '../../lib/index.js'
+import { type Semiring, type Variant, type VariantName, variants } from '../../lib/index.js'
+import type { Point } from '../../lib/lab.js'
 import type { Dimensions } from './dimensions.js'
 import type { CallJob, DataType, Job, KernelJob } from './jobs.js'
 
@@ -14,7 +15,7 @@ export type Borders = 'guards' | 'padding'
 export interface Rung {
   /** The technique in words. */
   title: string
-  variant: Variant
+  variant: Pick<Variant, 'name' | 'family' | 'parameters'>
 }
 
 const techniques: Record<string, string> = {
@@ -51,13 +52,41 @@ export function rungs({ semiring, dtype }: Algebra, borders: Borders = 'guards')
   const direct = (family: string) =>
     of.find((row) => row.family === family && row.parameters.accumulator === dtype)
   const others = [direct('mpmml'), direct('pipelined')].filter((row) => row !== undefined)
-  return [...ladder, ...others].map((variant) => ({ title: titleOf(variant), variant }))
+  return [...ladder, ...others]
+    .map((variant) => ({ title: titleOf(variant), variant }))
+    .sort((one, other) => height(one) - height(other))
+}
+
+/** The rungs that points of the ladder were measured on: a file of results may be of another build. */
+export function rungsOf(points: readonly Point[]): Rung[] {
+  const named = new Map(points.map((point) => [point.name, point]))
+  return [...named.values()]
+    .map(({ name, parameters }) => {
+      const variant = { name: name as VariantName, family: name.split('_')[0]!, parameters }
+      return { title: titleOf(variant), variant }
+    })
+    .sort((one, other) => height(one) - height(other))
+}
+
+/** Where a rung stands on the ladder. */
+function height({ variant: { family, parameters: p } }: Rung): number {
+  const families = ['ladder', 'mpmml', 'pipelined']
+  return (
+    1000 * families.indexOf(family) +
+    100 * Object.keys(techniques).indexOf(String(p.technique)) +
+    2 * Number(p.tile ?? 0) +
+    (p.order === 'coalesced' ? 1 : 0)
+  )
 }
 
 export const sizeOf = (m: number): Dimensions => ({ m, k: m, n: m })
 
-export function kernelJob(sweep: string, { name, parameters, ...row }: Variant, d: Dimensions): KernelJob {
-  const { semiring, dtype } = row
+export function kernelJob(
+  sweep: string,
+  { name, parameters }: Rung['variant'],
+  { semiring, dtype }: Algebra,
+  d: Dimensions,
+): KernelJob {
   return {
     kind: 'kernel',
     sweep,
@@ -81,7 +110,10 @@ export const cpuJob = (algebra: Algebra, d: Dimensions) => callJob('cpu', 'cpu',
 
 /** Kernel time and total time of rungs on a product. */
 const both = (algebra: Algebra, list: Rung[], d: Dimensions): Job[] =>
-  list.flatMap(({ variant }) => [callJob('cuda', variant.name, algebra, d), kernelJob('ladder', variant, d)])
+  list.flatMap(({ variant }) => [
+    callJob('cuda', variant.name, algebra, d),
+    kernelJob('ladder', variant, algebra, d),
+  ])
 
 /** The rungs of the report's Tables 1 and 2, and the last one to compare with. */
 export function tableRungs(list: Rung[]): Rung[] {

@@ -5,7 +5,7 @@ import { type Html, html, raw, tableOf } from './html.js'
 import { barChart, type Datum, legend, lineChart } from './plot.js'
 
 /** A chart at the two widths that the page chooses from, its key, and its numbers. */
-function figure(
+export function figure(
   draw: (width: number) => string,
   series: string[],
   kind: 'line' | 'bar',

@@ -17,14 +17,26 @@ export interface Datum {
 
 export interface LineChart {
   data: Datum[]
-  /** The values of x in order. */
+  /** The values of x in order, and those that the axis names: all where left out. */
   xs: string[]
+  ticks?: string[]
   xLabel: string
   yLabel: string
   series: string[]
   facets?: string[]
   /** Levels to compare with, such as a ceiling. */
   references: { y: number; label: string }[]
+}
+
+export interface RooflineChart {
+  /** The panels, top to bottom: what a byte is one of. */
+  facets: string[]
+  /** Ceilings that rise with intensity, 10^9 bytes a second. */
+  slopes: { facet: string; label: string; gbps: number; dashed: boolean }[]
+  /** Ceilings of instructions, in every panel. */
+  levels: { label: string; gops: number }[]
+  data: { facet: string; x: number; y: number; series: string; label: string }[]
+  series: readonly string[]
 }
 
 export interface BarChart {
@@ -83,7 +95,7 @@ export function lineChart(chart: LineChart, width: number): string {
       marginLeft: 52,
       marginRight: facets ? 44 : 16,
       marginBottom: 42,
-      x: { type: 'point', domain: xs, label: chart.xLabel, padding: 0.3 },
+      x: { type: 'point', domain: xs, label: chart.xLabel, padding: 0.3, ticks: chart.ticks ?? xs },
       y: {
         domain: [bottom, top + 0.06 * (top - bottom)],
         label: bottom > 0 ? `${chart.yLabel} (not from 0)` : chart.yLabel,
@@ -167,6 +179,162 @@ export function barChart(chart: BarChart, width: number): string {
       ],
     } as Plot.PlotOptions),
   )
+}
+
+/** Operations a second over operations a byte, both logarithmic. */
+export function rooflineChart(chart: RooflineChart, width: number): string {
+  const document = newDocument()
+  const { facets, slopes, levels, data, series } = chart
+  const xs = data.map(({ x }) => x)
+  const [left, right] = [Math.min(...xs) / 2, Math.max(...xs) * 2]
+  const top = Math.max(...levels.map(({ gops }) => gops))
+  const bottom = Math.min(...data.map(({ y }) => y)) / 2
+  // A slope ends where it meets the highest level, or at the panel's edges.
+  const ends = slopes.map(({ gbps, ...slope }) => {
+    const [x1, x2] = [Math.max(left, bottom / gbps), Math.min(right, top / gbps)]
+    return { ...slope, x1, y1: x1 * gbps, x2, y2: x2 * gbps }
+  })
+  const inside = ends.filter(({ x1, x2 }) => x1 < x2)
+  // Labels start on their line, each higher than the one before, so that they don't cover each other.
+  const named = inside.map((slope, index) => {
+    const before = inside.slice(0, index).filter(({ facet }) => facet === slope.facet).length
+    const lift = Math.min(1.9 ** (before + 1), slope.x2 / slope.x1)
+    return { ...slope, x: slope.x1 * lift, y: slope.y1 * lift }
+  })
+  const flat = facets.flatMap((facet) => levels.map((level) => ({ ...level, facet })))
+  const [above, below] = [true, false].map((isTop) => flat.filter(({ gops }) => (gops === top) === isTop))
+  const halo = { fill: muted, stroke: 'var(--page)', strokeWidth: 4 }
+  const narrow = width < 500
+  return finish(
+    Plot.plot({
+      ...frame(document, width),
+      height: (narrow ? 260 : 330) * facets.length + 60,
+      marginLeft: 58,
+      marginRight: 20,
+      marginBottom: 42,
+      x: {
+        type: 'log',
+        domain: [left, right],
+        label: 'operations a byte',
+        grid: true,
+        ticks: narrow ? 4 : 8,
+        tickFormat: 'g',
+      },
+      y: { type: 'log', domain: [bottom, top * 1.7], label: 'GOPS', grid: true, ticks: 5, tickFormat: 'd' },
+      fy: { domain: facets, label: null, axis: null, padding: 0.1 },
+      color: { domain: series, range: colors.slice(0, series.length) },
+      symbol: { domain: series, range: symbols.slice(0, series.length) },
+      marks: [
+        Plot.text(facets, {
+          fy: (facet: string) => facet,
+          text: (facet: string) => `a byte of ${facet}`,
+          frameAnchor: 'top-left',
+          dx: 6,
+          dy: 6,
+          fontWeight: 600,
+        }),
+        Plot.link(flat, {
+          fy: 'facet',
+          x1: left,
+          x2: right,
+          y1: 'gops',
+          y2: 'gops',
+          stroke: muted,
+          strokeDasharray: '5,4',
+        }),
+        ...[above!, below!].map((levels, index) =>
+          Plot.text(levels, {
+            fy: 'facet',
+            x: right,
+            y: 'gops',
+            text: 'label',
+            textAnchor: 'end',
+            dy: index === 0 ? -7 : 9,
+            ...halo,
+          }),
+        ),
+        ...[false, true].map((dashed) =>
+          Plot.link(
+            inside.filter((slope) => slope.dashed === dashed),
+            {
+              fy: 'facet',
+              x1: 'x1',
+              x2: 'x2',
+              y1: 'y1',
+              y2: 'y2',
+              stroke: muted,
+              ...(dashed ? { strokeDasharray: '2,4' } : {}),
+            },
+          ),
+        ),
+        Plot.text(named, {
+          fy: 'facet',
+          x: 'x',
+          y: 'y',
+          text: 'label',
+          textAnchor: 'start',
+          dx: 5,
+          dy: 3,
+          ...halo,
+        }),
+        Plot.dot(data, {
+          fy: 'facet',
+          x: 'x',
+          y: 'y',
+          stroke: 'series',
+          symbol: 'series',
+          fill: 'var(--page)',
+          r: 4.5,
+          strokeWidth: 2,
+        }),
+        Plot.text(data, { fy: 'facet', x: 'x', y: 'y', text: 'label', textAnchor: 'start', dx: 9, dy: 1 }),
+      ],
+    } as Plot.PlotOptions),
+  )
+}
+
+/** The path of a symbol, as Plot draws it. */
+function shapeOf(document: Document, symbol: string): string {
+  const plot = Plot.dot([[0, 0]], { symbol: symbol as Plot.SymbolType, r: 4.5 }).plot({
+    document,
+    axis: null,
+  } as never)
+  const mark = plot.querySelector('path, circle')
+  return mark?.getAttribute('d') ?? 'M4.5,0A4.5,4.5,0,1,1,-4.5,0A4.5,4.5,0,1,1,4.5,0'
+}
+
+/** A plot as a file of its own: with its title, its key and the colours that the report's page defines. */
+export function standaloneSvg(
+  plot: string,
+  title: string,
+  series: readonly string[],
+  style: string,
+  width: number,
+): string {
+  const document = newDocument()
+  const holder = document.createElement('div')
+  holder.innerHTML = plot
+  const svg = holder.querySelector('svg')!
+  const rows = Math.ceil(series.length / 2)
+  const head = 44 + 20 * rows
+  const height = Number(svg.getAttribute('height')) + head
+  svg.setAttribute('y', String(head))
+  svg.setAttribute('xmlns', 'http://www.w3.org/2000/svg')
+  svg.removeAttribute('aria-hidden')
+  const escaped = (text: string) => text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
+  const key = series.map((name, index) => {
+    const [x, y] = [24 + (index % 2) * (width / 2), 52 + 20 * Math.floor(index / 2)]
+    const mark = shapeOf(document, symbols[index]!)
+    return `<path d="${mark}" transform="translate(${x},${y - 4})" fill="none" stroke-width="2" stroke="${colors[index]}"/><text x="${x + 12}" y="${y}">${escaped(name)}</text>`
+  })
+  return `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" font-family="system-ui, sans-serif" font-size="12" fill="currentColor" role="img" aria-label="${escaped(title)}">
+<style>${style}</style>
+<rect width="100%" height="100%" fill="var(--page)"/>
+<text x="16" y="26" font-size="15" font-weight="600">${escaped(title)}</text>
+${key.join('\n')}
+${svg.outerHTML}
+</svg>
+`
 }
 
 /** The key to the series of a chart: symbols of the same colours and shapes. */

@@ -11,6 +11,7 @@ import {
   patternNames,
   patternOf,
 } from './kernel-figures.js'
+import { bordersFigures, ladderTables, rooflineFigures } from './ladder-figures.js'
 import { mixes, overBlocks, overGrids, summary } from './microbench-figures.js'
 import { globalMemory, occupancy, specifications } from './tables.js'
 import type * as thesis from './thesis.js'
@@ -29,8 +30,49 @@ export interface Section {
   command: string
 }
 
-/** Every section in the order of the page. */
+/** Every section in the order of the page: what goes beyond the thesis' sweeps only where it was measured. */
 export function sections(data: Data): Section[] {
+  return [...thesisSections(data), ...ladderSections(data).filter(({ body }) => body !== undefined)]
+}
+
+function ladderSections(data: Data): Section[] {
+  return [
+    {
+      exhibits: [],
+      title: 'The matrix-multiplication ladder',
+      caption: html`From one thread a cell to tuned tiles, a technique a rung. The tables are those of J. Sun, “CS 4444 – Report for
+        Homework 5” (University of Virginia, 2017), whose times on a Tesla K20c, for plus-times on float32, stand beside. Totals are
+        whole calls with operands in the host’s memory: allocation, transfers and kernel.`,
+      claims: [],
+      body: ladderTables(data),
+      command: 'npx mpmml ladder',
+    },
+    {
+      exhibits: [],
+      title: 'Borders: guards or padding',
+      caption: html`The experiment of P. Lameski and others, “Comparison Of Rectangular Matrix Multiplication With And Without Border
+        Conditions” (2013): tiles of 32 × 32 in shared memory, A with K columns, C of sizes that no tile divides. Speeds are
+        normalised to that of the kernel on padded operands. As in the paper, kernels are timed; what pads the operands comes
+        beside it.`,
+      claims: [],
+      body: bordersFigures(data),
+      command: 'npx mpmml sweep borders',
+    },
+    {
+      exhibits: [],
+      title: 'Roofline',
+      caption: html`Ceilings measured on this GPU, and each kernel by its computed operations a byte. Above: a byte that blocks ask global
+        memory for, as A. Pöpl’s tutorial “Dense Linear Algebra” (Technical University of Munich, 2016) counts them, so that caches
+        can lift a kernel over device memory’s ceiling. Below: a byte between registers and shared memory, in wavefronts of 128. The numbers
+        at the marks are the sides of tiles.`,
+      claims: [],
+      body: rooflineFigures(data),
+      command: 'npx mpmml roofline',
+    },
+  ]
+}
+
+function thesisSections(data: Data): Section[] {
   const gpu = String(data.machine.gpu.name)
   return [
     {

@@ -1,5 +1,5 @@
-/** The page's style sheet: readable on a phone, in light and in dark. */
-export const style = `
+/** The colours, in light and in dark. */
+export const palette = `
 :root {
   color-scheme: light dark;
   --page: #fdfdfb; --panel: #f3f3ee; --text: #1b1c1e; --muted: #5d6168; --rule: #d6d6cf; --link: #0b5cad;
@@ -15,7 +15,10 @@ export const style = `
     --series-5: #e0c04a; --series-6: #a9a5ff; --series-7: #ff8a8f; --series-8: #b9bec6;
   }
 }
-* { box-sizing: border-box; }
+`
+
+/** The page's style sheet: readable on a phone, in light and in dark. */
+export const style = `${palette}* { box-sizing: border-box; }
 html { -webkit-text-size-adjust: 100%; }
 body { margin: 0; background: var(--page); color: var(--text); font: 1rem/1.55 system-ui, sans-serif; }
 main, header, footer { max-width: 50rem; margin: 0 auto; padding: 0 1rem; }

@@ -28,7 +28,10 @@ interface PointBase {
 /** A kernel variant, timed. Its parameters are those of the variant and m, n, k and batch. */
 export interface KernelPoint extends PointBase {
   kind: 'kernel'
-  result?: Omit<Measurement, 'variant' | 'm' | 'n' | 'k' | 'batch'>
+  result?: Omit<Measurement, 'variant' | 'm' | 'n' | 'k' | 'batch'> & {
+    /** Bytes of a launch by hardware counters, where they were asked. */
+    counters?: { deviceMemory: number; l2: number; sharedMemory: number }
+  }
 }
 
 /** A microbenchmark. Its parameters are those of {@link MicrobenchOptions}. */
@@ -170,6 +173,9 @@ function isMachine(value: unknown): boolean {
 const isSpread = (value: unknown): value is Spread =>
   isRecord(value) && [value.median, value.q1, value.q3].every(Number.isFinite)
 
+const isCounters = (value: unknown) =>
+  isRecord(value) && [value.deviceMemory, value.l2, value.sharedMemory].every(Number.isFinite)
+
 /** What each kind of result must have, as far as anything is computed from it. */
 const spreads: Record<Point['kind'], string[]> = {
   kernel: ['kernelMs', 'prepareMs', 'gops'],
@@ -218,6 +224,9 @@ function problemOf(point: unknown): string | undefined {
   if (spreadless) return `has a result without ${spreadless}`
   const numberless = numbers[kind].find((field) => !Number.isFinite(result[field]))
   if (numberless) return `has a result without ${numberless}`
+  if (kind === 'kernel' && result.counters !== undefined && !isCounters(result.counters)) {
+    return 'has a result with counters that are no numbers'
+  }
   if (
     kind === 'call' &&
     ['backend', 'device', 'variant'].some((field) => typeof result[field] !== 'string')

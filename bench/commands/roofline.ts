@@ -1,0 +1,118 @@
+/** mpmml roofline */
+import { Command, Option } from 'commander'
+import { type Semiring, variants } from '../../lib/index.js'
+import { type Results, readResults, writeText } from '../../lib/lab.js'
+import { device, wholeNumber } from '../arguments.js'
+import { addCounters } from '../lab/counters.js'
+import { describeTables } from '../lab/describe-ladder.js'
+import type { DataType } from '../lab/jobs.js'
+import { rooflineAlgebras, rooflineJobs, rooflines } from '../lab/roofline.js'
+import { runJobs } from '../lab/runner.js'
+import { print, printJson } from '../output.js'
+import { checkOutput } from '../output-file.js'
+
+interface Flags {
+  from?: string
+  output?: string
+  results?: string
+  semiring: Semiring
+  dtype?: DataType
+  size: number
+  counters?: true
+  again?: true
+  device: number
+  json?: true
+}
+
+/** Large enough for every level of memory, and a second for the slowest kernel. */
+const SIZE = 4096
+
+export function rooflineCommand(signal: AbortSignal): Command {
+  const values = (key: 'semiring' | 'dtype') => [...new Set(variants().map((variant) => variant[key]))]
+  const command = new Command('roofline')
+    .description(
+      "measure this GPU's ceilings and how far below them each kernel stays; measures on a GPU, unless --from is given",
+    )
+    .option('--from <results.json>', 'show what this file has, and measure nothing')
+    .option('-o, --output <roofline.svg>', 'draw it in this file')
+    .addOption(
+      new Option(
+        '--results <results.json>',
+        'keep what is measured in this file, and reuse what it has',
+      ).conflicts('from'),
+    )
+    .addOption(
+      new Option('--semiring <name>', 'the semiring').choices(values('semiring')).default('max-plus'),
+    )
+    .addOption(
+      new Option(
+        '--dtype <name>',
+        'the type of the elements (int32, float32 for plus-times by default)',
+      ).choices(['int32', 'float32']),
+    )
+    .addOption(
+      new Option('--size <n>', 'the size of the square matrices')
+        .argParser(wholeNumber(64, 65536))
+        .default(SIZE)
+        .conflicts('from'),
+    )
+    .addOption(new Option('--counters', 'ask hardware counters too, by ncu').conflicts('from'))
+    .addOption(new Option('--again', 'measure what the file has once more').conflicts('from'))
+    .option('--device <index>', 'the CUDA device, from 0', device, 0)
+    .option('--json', 'print one JSON value')
+  return command.action(async (flags: Flags) => {
+    const dtype = flags.dtype ?? (flags.semiring === 'plus-times' ? 'float32' : 'int32')
+    if (flags.semiring === 'plus-times' && dtype === 'int32') {
+      command.error('error: plus-times has no elements of int32: --dtype can be float32', { exitCode: 2 })
+    }
+    if (flags.output !== undefined)
+      await checkOutput(flags.output, flags.from === undefined ? [] : [flags.from])
+    const { results, note } = await resultsFor({ ...flags, dtype }, signal)
+    const found = rooflines(results.points).filter(
+      (one) =>
+        one.semiring === flags.semiring &&
+        one.dtype === dtype &&
+        (flags.from !== undefined || one.size === flags.size),
+    )
+    const [roofline] = found.sort((one, other) => other.size - one.size)
+    if (!roofline) {
+      throw new Error(
+        `${flags.from} has no roofline of ${flags.semiring} ${dtype}: npx mpmml roofline --results ${flags.from} measures it`,
+      )
+    }
+    // The plotting library takes a while to load.
+    const { rooflineSvg, rooflineTables } = await import('../report/ladder-figures.js')
+    const gpu = String(results.machine.gpu.name)
+    if (flags.output !== undefined) await writeText(flags.output, rooflineSvg(roofline, gpu))
+    await (flags.json
+      ? printJson({ gpu, ...roofline, svg: flags.output ?? null, note: note ?? null })
+      : print(
+          [describeTables(rooflineTables(roofline)), note, flags.output && `drawn in ${flags.output}`]
+            .filter((text) => text)
+            .join('\n\n'),
+        ))
+  })
+}
+
+async function resultsFor(
+  flags: Flags & { dtype: DataType },
+  signal: AbortSignal,
+): Promise<{ results: Results; note?: string | undefined }> {
+  if (flags.from !== undefined) return { results: await readResults(flags.from) }
+  const algebra =
+    rooflineAlgebras().find(({ semiring, dtype }) => semiring === flags.semiring && dtype === flags.dtype) ??
+    ({ semiring: flags.semiring, dtype: flags.dtype } as const)
+  const { results, points } = await runJobs(
+    {
+      jobs: rooflineJobs(algebra, flags.size),
+      device: flags.device,
+      repetitions: null,
+      output: flags.results ?? null,
+      csv: null,
+      again: flags.again === true || flags.results === undefined,
+    },
+    signal,
+  )
+  const note = flags.counters ? await addCounters(points, flags.device, signal) : undefined
+  return { results, note }
+}

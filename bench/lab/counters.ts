@@ -1,0 +1,80 @@
+/** Bytes that hardware counters see, by NVIDIA's Nsight Compute where `ncu` is on the PATH and may be used. */
+import { execFile } from 'node:child_process'
+import type { KernelPoint, Point } from '../../lib/lab.js'
+
+const metrics = {
+  deviceMemory: 'dram__bytes.sum',
+  l2: 'lts__t_bytes.sum',
+  sharedMemory: 'l1tex__data_pipe_lsu_wavefronts_mem_shared.sum',
+} as const
+
+/** Shared memory is counted in wavefronts of as many bytes. */
+const WAVEFRONT_BYTES = 128
+
+/** The names of the kernels that compute products, as ncu knows them. */
+const KERNELS = 'regex:^(naive|tiled|prefetch|mpmml|pipelined)_kernel$'
+
+/** One launch of a variant, in a process of its own. */
+const program = (point: KernelPoint, device: number) => {
+  const { m, n, k } = point.parameters
+  const options = { m, n, k, device, repetitions: 1, warmup: 0 }
+  const library = new URL('../../lib/lab.js', import.meta.url).href
+  return `const { measure } = await import(${JSON.stringify(library)}); await measure(${JSON.stringify(point.name)}, ${JSON.stringify(options)})`
+}
+
+function ncu(args: string[], signal: AbortSignal): Promise<string> {
+  return new Promise((resolve, reject) => {
+    execFile('ncu', args, { signal, maxBuffer: 2 ** 24 }, (error, stdout) =>
+      // It says on stdout what it may not do.
+      error
+        ? reject(new Error(/==ERROR== (.*)/.exec(stdout)?.[1] ?? error.message.split('\n')[0]))
+        : resolve(stdout),
+    )
+  })
+}
+
+/** The values of the metrics in ncu's CSV with one line a metric, units in base units. */
+export function readMetrics(csv: string): Map<string, number> {
+  const rows = csv
+    .split('\n')
+    .filter((line) => line.startsWith('"'))
+    .map((line) => [...line.matchAll(/"((?:[^"]|"")*)"/g)].map(([, cell]) => cell!))
+  const [head, ...lines] = rows
+  const [name, value] = ['Metric Name', 'Metric Value'].map((column) => head?.indexOf(column) ?? -1)
+  if (name === undefined || value === undefined || name < 0 || value < 0) return new Map()
+  return new Map(lines.map((line) => [line[name]!, Number(line[value]!.replaceAll(',', ''))]))
+}
+
+/**
+ * Adds to every kernel's result what the counters saw of one launch.
+ *
+ * @returns why there are none, in one line; undefined where there are.
+ */
+export async function addCounters(
+  points: Point[],
+  device: number,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  for (const point of points) {
+    if (point.kind !== 'kernel' || !point.result) continue
+    const args = [
+      ...['--csv', '--print-units', 'base', '--kernel-name', KERNELS, '--launch-count', '1'],
+      ...['--metrics', Object.values(metrics).join(',')],
+      ...[process.execPath, '--input-type=module', '--eval', program(point, device)],
+    ]
+    try {
+      const found = readMetrics(await ncu(args, signal))
+      const [deviceMemory, l2, shared] = Object.values(metrics).map((metric) => found.get(metric))
+      if (deviceMemory === undefined || l2 === undefined || shared === undefined) {
+        return 'Hardware counters are not to be had: ncu printed none of them'
+      }
+      point.result.counters = { deviceMemory, l2, sharedMemory: shared * WAVEFRONT_BYTES }
+    } catch (error) {
+      if (signal.aborted) throw error
+      const { code, message } = error as NodeJS.ErrnoException
+      const why = /ENOENT/.test(`${code} ${message}`) ? 'ncu is not on the PATH' : message
+      return `Hardware counters are not to be had: ${why}`
+    }
+  }
+  return undefined
+}

@@ -1,0 +1,204 @@
+/** A roofline: the ceilings of a GPU, and where the rungs of the ladder lie under them. */
+import { type Semiring, variants } from '../../lib/index.js'
+import {
+  type BandwidthPoint,
+  type Ceilings,
+  type Intensity,
+  intensityOf,
+  type KernelPoint,
+  type MicrobenchPoint,
+  type Point,
+  type Roof,
+  roofsOver,
+} from '../../lib/lab.js'
+import type { BandwidthJob, DataType, Job, MicrobenchJob } from './jobs.js'
+import { type Algebra, isCoalesced, kernelJob, rungs, sizeOf, titleOf } from './ladder.js'
+
+const SWEEP = 'roofline'
+
+/** Words between neighbouring threads: to where every thread has a sector, and a line of 128 bytes, of its own. */
+export const strides = [1, 2, 4, 8, 16, 32]
+
+/** Where each thread reads a line of its own: what uncoalesced access comes to. */
+const WORST_STRIDE = 32
+
+/** The streams of instructions that a step can be made of; the fastest is the ceiling. */
+export function operationCeilings({ semiring, dtype }: Algebra): string[] {
+  if (dtype === 'int32') return ['fused', 'mixed']
+  if (dtype === 'float32') return [semiring === 'plus-times' ? 'fma-f32' : 'add-max-f32']
+  return []
+}
+
+/** The algebras that a roofline is known for. */
+export const rooflineAlgebras = (): Algebra[] => {
+  const rows = variants().filter(({ family }) => family === 'ladder')
+  const keys = new Set(rows.map(({ semiring, dtype }) => `${semiring} ${dtype}`))
+  return [...keys].map((key) => {
+    const [semiring, dtype] = key.split(' ')
+    return { semiring: semiring as Semiring, dtype: dtype as DataType }
+  })
+}
+
+export function rooflineJobs(algebra: Algebra, size: number): Job[] {
+  const bandwidth = (name: string, parameters: BandwidthJob['parameters'] = {}): BandwidthJob => ({
+    kind: 'bandwidth',
+    sweep: SWEEP,
+    name,
+    parameters,
+  })
+  const instructions = (name: string): MicrobenchJob => ({
+    kind: 'microbench',
+    sweep: SWEEP,
+    name,
+    parameters: { x: 8, y: 8, bsi: 16, bsj: 16, n: 4000 },
+  })
+  return [
+    ...['copy', 'l2', 'shared'].map((name) => bandwidth(name)),
+    ...strides.map((stride) => bandwidth('strided', { stride })),
+    ...operationCeilings(algebra).map(instructions),
+    ...rungs(algebra).map(({ variant }) => kernelJob(SWEEP, variant, algebra, sizeOf(size))),
+  ]
+}
+
+/** A kernel under the roofs. */
+export interface RooflineKernel {
+  name: string
+  title: string
+  group: Group
+  /** What tells it from the others of its group: its tile. */
+  label: string
+  intensity: Intensity
+  /** Measured, 10^9 operations a second. */
+  gops: number
+  /** The ceilings over it, lowest first. */
+  roofs: Roof[]
+  /** Bytes that hardware counters saw, where they were asked. */
+  counters?: KernelCounters | undefined
+}
+
+/** Bytes of a launch. */
+export type KernelCounters = NonNullable<NonNullable<KernelPoint['result']>['counters']>
+
+export const groups = [
+  'one thread a cell',
+  'one thread a cell, uncoalesced',
+  'tiles',
+  'tiles, uncoalesced',
+  'tiles, prefetched',
+  'MPMML',
+  'pipelined',
+] as const
+export type Group = (typeof groups)[number]
+
+export interface Roofline {
+  semiring: string
+  dtype: string
+  /** Of the square matrices. */
+  size: number
+  ceilings: Ceilings
+  /** The instruction ceilings by their microbenchmarks, 10^9 operations a second. */
+  operations: { name: string; gops: number }[]
+  /** 10^9 bytes a second that were asked for, by the words between neighbouring threads. */
+  strided: { stride: number; gbps: number }[]
+  kernels: RooflineKernel[]
+}
+
+function groupOf(family: string, { technique, order }: KernelPoint['parameters']): Group {
+  if (family === 'mpmml') return 'MPMML'
+  if (family === 'pipelined') return 'pipelined'
+  if (technique === 'prefetch') return 'tiles, prefetched'
+  const base = technique === 'naive' ? 'one thread a cell' : 'tiles'
+  return order === 'uncoalesced' ? `${base}, uncoalesced` : base
+}
+
+/** The rooflines that points hold, one for each algebra and size: those whose ceilings are there too. */
+export function rooflines(points: readonly Point[]): Roofline[] {
+  const mine = points.filter(({ sweep, result }) => sweep === SWEEP && result !== undefined)
+  const kernels = mine.filter((point): point is KernelPoint => point.kind === 'kernel')
+  const keys = new Set(kernels.map(({ parameters: p }) => `${p.semiring} ${p.dtype} ${p.m}`))
+  return [...keys].flatMap((key) => {
+    const [semiring, dtype, size] = key.split(' ') as [string, string, string]
+    const own = kernels.filter(({ parameters: p }) => `${p.semiring} ${p.dtype} ${p.m}` === key)
+    const roofline = rooflineOf(mine, own, semiring, dtype, Number(size))
+    return roofline ? [roofline] : []
+  })
+}
+
+function rooflineOf(
+  points: Point[],
+  kernels: KernelPoint[],
+  semiring: string,
+  dtype: string,
+  size: number,
+): Roofline | undefined {
+  const bandwidths = points.filter((point): point is BandwidthPoint => point.kind === 'bandwidth')
+  const gbps = (name: string) => bandwidths.find((point) => point.name === name)?.result?.gbps.median
+  const strided = bandwidths
+    .filter(({ name }) => name === 'strided')
+    .map(({ parameters, result }) => ({ stride: Number(parameters.stride), gbps: result!.gbps.median }))
+  const wanted = operationCeilings({ semiring, dtype } as Algebra)
+  const operations = points
+    .filter((point): point is MicrobenchPoint => point.kind === 'microbench' && wanted.includes(point.name))
+    .map(({ name, result }) => ({ name, gops: result!.gops.median }))
+  const deviceMemory = gbps('copy')
+  if (deviceMemory === undefined || operations.length === 0) return undefined
+  const ceilings: Ceilings = {
+    operations: Math.max(...operations.map(({ gops }) => gops)),
+    deviceMemory,
+    l2: gbps('l2'),
+    sharedMemory: gbps('shared'),
+    strided: strided.find(({ stride }) => stride === WORST_STRIDE)?.gbps,
+  }
+  return {
+    semiring,
+    dtype,
+    size,
+    ceilings,
+    operations,
+    strided,
+    kernels: kernels.flatMap((point): RooflineKernel[] => {
+      const family = point.name.split('_')[0]!
+      const variant = { family, parameters: point.parameters }
+      const intensity = intensityOf(variant)
+      if (!intensity) return []
+      const { tile, X, Y, BS_i, BS_j, BM, BN } = point.parameters
+      return [
+        {
+          name: point.name,
+          title: titleOf(variant),
+          group: groupOf(family, point.parameters),
+          label: String(
+            family === 'ladder'
+              ? tile
+              : family === 'mpmml'
+                ? `${Number(X) * Number(BS_i)}×${Number(Y) * Number(BS_j)}`
+                : `${BM}×${BN}`,
+          ),
+          intensity,
+          gops: point.result!.gops.median,
+          roofs: roofsOver(ceilings, intensity, isCoalesced(variant)),
+          counters: point.result!.counters,
+        },
+      ]
+    }),
+  }
+}
+
+export const roofNames: Readonly<Record<keyof Ceilings, string>> = {
+  operations: 'instructions',
+  deviceMemory: 'device memory',
+  l2: 'L2',
+  sharedMemory: 'shared memory',
+  strided: 'coalescing',
+}
+
+/** What binds a kernel, in words: the lowest ceiling that it doesn't lie above. */
+export function bindingText({ roofs, gops }: Pick<RooflineKernel, 'roofs' | 'gops'>): string {
+  const binding = roofs.find((roof) => roof.gops >= gops)
+  const passed = roofs.filter((roof) => roof.gops < gops).map(({ name }) => roofNames[name])
+  return (
+    (binding ? roofNames[binding.name] : 'none of these') +
+    // Caches serve what would have to come from below.
+    (passed.length > 0 ? `; above that of ${passed.join(' and ')}` : '')
+  )
+}
