@@ -65,7 +65,7 @@ export interface RooflineKernel {
   name: string
   title: string
   group: Group
-  /** What tells it from the others of its group: its tile. */
+  /** What tells it from the others of its group: the side of its tile. */
   label: string
   intensity: Intensity
   /** Measured, 10^9 operations a second. */
@@ -161,19 +161,13 @@ function rooflineOf(
       const variant = { family, parameters: point.parameters }
       const intensity = intensityOf(variant)
       if (!intensity) return []
-      const { tile, X, Y, BS_i, BS_j, BM, BN } = point.parameters
+      const { technique, tile } = point.parameters
       return [
         {
           name: point.name,
           title: titleOf(variant),
           group: groupOf(family, point.parameters),
-          label: String(
-            family === 'ladder'
-              ? tile
-              : family === 'mpmml'
-                ? `${Number(X) * Number(BS_i)}×${Number(Y) * Number(BS_j)}`
-                : `${BM}×${BN}`,
-          ),
+          label: family === 'ladder' && technique !== 'naive' ? String(tile) : '',
           intensity,
           gops: point.result!.gops.median,
           roofs: roofsOver(ceilings, intensity, isCoalesced(variant)),

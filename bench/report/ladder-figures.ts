@@ -97,19 +97,18 @@ ${figure((width) => lineChart(chart, width), names, 'line', `${title}. The numbe
 
 const facets = ['global memory', 'shared memory or L1']
 
-function chartOf({ ceilings, operations, kernels, strided }: Roofline) {
+function chartOf({ ceilings, operations, kernels }: Roofline) {
   const rounded = (gbps: number) =>
     gbps >= 10_000 ? `${(gbps / 1000).toFixed(1)} TB/s` : `${gbps.toFixed(0)} GB/s`
   const slope = (facet: string, name: string, gbps: number | undefined, dashed = false) =>
     gbps === undefined ? [] : [{ facet, label: `${name} ${rounded(gbps)}`, gbps, dashed }]
-  const widest = strided.reduce((most, { stride }) => Math.max(most, stride), 1)
   const shown = groups.filter((group) => kernels.some((kernel) => kernel.group === group))
   return {
     facets,
     slopes: [
       ...slope(facets[0]!, 'device memory', ceilings.deviceMemory),
       ...slope(facets[0]!, 'L2', ceilings.l2),
-      ...slope(facets[0]!, `uncoalesced (${widest} words apart)`, ceilings.strided, true),
+      ...slope(facets[0]!, 'uncoalesced', ceilings.strided, true),
       ...slope(facets[1]!, 'shared memory', ceilings.sharedMemory),
     ],
     levels: operations.map(({ name, gops }) => ({ label: `${name} ${speed(gops)}`, gops })),

@@ -202,7 +202,8 @@ export function rooflineChart(chart: RooflineChart, width: number): string {
     return { ...slope, x: slope.x1 * lift, y: slope.y1 * lift }
   })
   const flat = facets.flatMap((facet) => levels.map((level) => ({ ...level, facet })))
-  const [above, below] = [true, false].map((isTop) => flat.filter(({ gops }) => (gops === top) === isTop))
+  const lowest = Math.min(...levels.map(({ gops }) => gops))
+  const levelNames = levels.map(({ label }) => label).join(', ')
   const halo = { fill: muted, stroke: 'var(--page)', strokeWidth: 4 }
   const narrow = width < 500
   return finish(
@@ -242,17 +243,16 @@ export function rooflineChart(chart: RooflineChart, width: number): string {
           stroke: muted,
           strokeDasharray: '5,4',
         }),
-        ...[above!, below!].map((levels, index) =>
-          Plot.text(levels, {
-            fy: 'facet',
-            x: right,
-            y: 'gops',
-            text: 'label',
-            textAnchor: 'end',
-            dy: index === 0 ? -7 : 9,
-            ...halo,
-          }),
-        ),
+        Plot.text(facets, {
+          fy: (facet: string) => facet,
+          x: left,
+          y: lowest,
+          text: () => levelNames,
+          textAnchor: 'start',
+          dx: 6,
+          dy: 10,
+          ...halo,
+        }),
         ...[false, true].map((dashed) =>
           Plot.link(
             inside.filter((slope) => slope.dashed === dashed),
