@@ -12,8 +12,10 @@
 namespace mpmml::cuda::ladder {
 
 /// For pack() of packing.cuh, which writes the second dimension of the target along what it calls lines.
-template <class Element>
+template <class S>
 struct Copy {
+  using Semiring = S;
+  using Element = typename Semiring::Element;
   using Target = Element;
   Element filling;
 
@@ -46,20 +48,20 @@ Padded padded(const Launch& launch, Operand operand) {
 template <int kTile>
 int64_t padded_bytes(const Launch& launch, Operand operand) {
   const Padded sizes = padded<kTile>(launch, operand);
-  return sizes.is_needed() ? sizes.elements() * static_cast<int64_t>(launch.element_bytes) : 0;
+  return sizes.is_needed() ? sizes.elements() * element_bytes(launch.dtype) : 0;
 }
 
 /// Queues the copy of an operand into launch.packed_a or packed_b.
 template <int kTile, class Semiring>
 void pad(const Launch& launch, Operand operand) {
-  using Element = typename Semiring::Element;
   if (padded_bytes<kTile>(launch, operand) == 0) return;
   const Padded sizes = padded<kTile>(launch, operand);
   const bool is_a = operand == Operand::kA;
-  pack<Copy<Element>, Element>(
-      {sizes.view.data, sizes.cols, sizes.rows, sizes.view.col_stride, sizes.view.row_stride, sizes.view.batch_stride},
+  pack<Copy<Semiring>>(
+      {sizes.view.data, sizes.cols, sizes.rows, sizes.view.col_stride, sizes.view.row_stride, sizes.view.batch_stride,
+       sizes.view.storage},
       sizes.items, is_a ? launch.packed_a : launch.packed_b, sizes.padded_cols, sizes.padded_rows,
-      Copy<Element>{is_a ? Semiring::border_a : Semiring::border_b}, launch.stream);
+      Copy<Semiring>{is_a ? Semiring::border_a : Semiring::border_b}, launch.stream);
 }
 
 /// The launch that reads what pad() wrote.
