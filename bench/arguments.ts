@@ -65,8 +65,9 @@ export function productOptions(): Option[] {
     new Option('--backend <name>', 'where to compute').choices(['auto', 'cuda', 'cpu']),
     new Option('--device <index>', 'the CUDA device, from 0').argParser(device),
     new Option('--variant <name>', 'a kernel variant, from mpmml variants'),
-    new Option('--overflow <policy>', 'what a sum outside the finite int32 range does')
-      .choices(['throw', 'saturate', 'wrap'])
-      .default('throw'),
+    new Option(
+      '--overflow <policy>',
+      'what a sum outside the finite int32 range does ("throw" by default)',
+    ).choices(['throw', 'saturate', 'wrap']),
   ]
 }

@@ -1,7 +1,9 @@
 /** The product of two files: read, multiplied, verified, written, and told about. */
 import {
+  type DataType,
+  type DenseMatrix,
+  type ElementArray,
   explainBackend,
-  type Matrix,
   type MpmmOptions,
   type MpmmResult,
   mpmm,
@@ -10,9 +12,10 @@ import {
   writeNpy,
   zeroOf,
 } from '../lib/index.js'
+import { dtypeOf } from './dtype.js'
 import { duration, labelled, rate, shapeText, withStatus } from './output.js'
 import { checkOutput } from './output-file.js'
-import { verify } from './verify.js'
+import { type Verification, verify } from './verify.js'
 
 export interface ProductRequest {
   a: string
@@ -24,7 +27,7 @@ export interface ProductRequest {
   /** Whether to compare with the naive product. */
   verify: boolean
   semiring: Semiring
-  overflow: NonNullable<MpmmOptions['overflow']>
+  overflow: MpmmOptions['overflow']
   backend: MpmmOptions['backend']
   device: MpmmOptions['device']
   variant: MpmmOptions['variant']
@@ -42,13 +45,16 @@ export interface ProductRecord extends Omit<MpmmResult, 'c'> {
   accumulate: FileRecord | null
   c: ValueSummary & { path: string | null; shape: readonly number[] }
   semiring: Semiring
-  overflow: string
-  /** The naive variant that found the product equal; null where nobody asked. */
-  verified: { variant: string } | null
+  /** The type of the elements. */
+  dtype: DataType
+  /** Null for floating-point elements. */
+  overflow: string | null
+  /** What the product was found to agree with; null where nobody asked. */
+  verified: Verification | null
 }
 
 interface ValueSummary {
-  /** The smallest and the largest finite value; null where none is finite. */
+  /** The smallest and the largest finite value; null where none is. */
   min: number | null
   max: number | null
   /** How many elements are the semiring's zero. */
@@ -65,11 +71,12 @@ export async function multiplyFiles(request: ProductRequest, signal: AbortSignal
   const b = await read(request.b)
   const accumulate = request.accumulate === undefined ? undefined : await read(request.accumulate)
   const options = { semiring, overflow, accumulate, signal }
+  const dtype = dtypeOf(a.data)
   const { c, ...how } = await withStatus(`multiplying ${shapeText(a.shape)} by ${shapeText(b.shape)}`, () =>
     mpmm(a, b, { ...options, backend: request.backend, device: request.device, variant: request.variant }),
   )
   const verified = request.verify
-    ? { variant: await withStatus('verifying', () => verify(a, b, options, { ...how, c })) }
+    ? await withStatus('verifying', () => verify(a, b, options, { ...how, c }))
     : null
   if (request.output !== undefined) {
     const path = request.output
@@ -80,27 +87,29 @@ export async function multiplyFiles(request: ProductRequest, signal: AbortSignal
     b: { path: request.b, shape: b.shape },
     accumulate:
       request.accumulate === undefined ? null : { path: request.accumulate, shape: accumulate!.shape },
-    c: { path: request.output ?? null, shape: c.shape, ...summarize(c, zeroOf(semiring)) },
+    c: { path: request.output ?? null, shape: c.shape, ...summarize(c, zeroOf(semiring, dtype)) },
     semiring,
-    overflow,
+    dtype,
+    overflow: dtype === 'int32' ? (overflow ?? 'throw') : null,
     ...how,
     verified,
   }
 }
 
 /** @param matrix - dense, as mpmm makes it. */
-function summarize({ data }: Matrix, zero: number): ValueSummary {
+function summarize({ data }: DenseMatrix<ElementArray>, zero: number): ValueSummary {
   let min = Number.POSITIVE_INFINITY
   let max = Number.NEGATIVE_INFINITY
   let zeros = 0
   for (const value of data) {
     if (value === zero) zeros++
-    else {
+    // Zero is finite in plus-times alone; of other infinities and of NaN neither end is told.
+    if (value === zero ? zero === 0 : Number.isFinite(value)) {
       if (value < min) min = value
       if (value > max) max = value
     }
   }
-  return zeros === data.length ? { min: null, max: null, zeros } : { min, max, zeros }
+  return min > max ? { min: null, max: null, zeros } : { min, max, zeros }
 }
 
 /** The record as a person reads it. */
@@ -108,22 +117,32 @@ export function describeProduct(record: ProductRecord, request: ProductRequest):
   const { c, timing } = record
   const file = ({ path, shape }: FileRecord) => `${shapeText(shape)}  ${path}`
   const finite = c.min === null ? 'none finite' : `${c.min} … ${c.max}`
-  const zero = zeroOf(record.semiring)
-  const zeros = `; ${c.zeros} ${c.zeros === 1 ? 'is' : 'are'} ${zero < 0 ? '−∞' : '+∞'}, held as ${zero}`
+  const zero = zeroOf(record.semiring, record.dtype)
+  const name = zero === 0 ? '0' : zero < 0 ? '−∞' : '+∞'
+  const held = record.dtype === 'int32' ? `, held as ${zero}` : ''
+  const zeros = `; ${c.zeros} ${c.zeros === 1 ? 'is' : 'are'} ${name}${held}`
   return labelled([
     ['A', file(record.a)],
     ['B', file(record.b)],
     ['C0', record.accumulate ? file(record.accumulate) : undefined],
     ['C', `${shapeText(c.shape)}  ${c.path ?? '(not written; -o names a file)'}`],
     ['values', `${c.shape.reduce((product, size) => product * size)}: ${finite}${c.zeros > 0 ? zeros : ''}`],
-    ['semiring', `${record.semiring}, overflow: ${record.overflow}`],
+    [
+      'semiring',
+      `${record.semiring} on ${record.dtype}${record.overflow ? `, overflow: ${record.overflow}` : ''}`,
+    ],
     ['backend', `${record.backend}, ${record.device}: ${why(record, request)}`],
     ['variant', `${record.variant}, ${record.path} sums`],
     ['kernel', duration(timing.kernelMs)],
     ['total', duration(timing.totalMs)],
     ['speed', `${rate(record.gops)} (2 operations a step, kernel time)`],
-    ['verified', record.verified ? `equal to ${record.verified.variant} in every element` : undefined],
+    ['verified', record.verified ? agreement(record.verified) : undefined],
   ])
+}
+
+function agreement({ variant, shareOfErrorBound }: Verification): string {
+  if (shareOfErrorBound === null) return `equal to ${variant} in every element`
+  return `as ${variant} in every element, to at most ${shareOfErrorBound.toPrecision(2)} of the bound on rounding errors`
 }
 
 function why(record: ProductRecord, request: ProductRequest): string {

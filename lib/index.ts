@@ -1,6 +1,6 @@
 /**
- * Exact max-plus and min-plus products of int32 matrices, on CUDA where there is a GPU and on the CPU's SIMD units
- * where there is none.
+ * Max-plus and min-plus products of matrices, exact on int32, and on float32 and float64 with infinities, beside the ordinary
+ * product: on CUDA where there is a GPU and on the CPU's SIMD units where there is none.
  *
  * @packageDocumentation
  */
@@ -14,5 +14,6 @@ export type { BackendChoice, MpmmOptions, Overflow } from './options.js'
 export { pinnedInt32Array } from './pinned.js'
 export { type Plan, plan } from './plan.js'
 export { EPSILON, zeroOf } from './semirings.js'
-export type { InstructionSet, Semiring, VariantName } from './variant-names.js'
+export type { ElementArray } from './storage.js'
+export type { DataType, InstructionSet, Semiring, VariantName } from './variant-names.js'
 export { type Variant, variants } from './variants.js'

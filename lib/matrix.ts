@@ -1,20 +1,21 @@
 /** Matrices: what the library takes and what it makes. */
-import { types } from 'node:util'
 import { show, showList, typeName } from './describe.js'
+import { arrayNames, bytesOf, INT32, isElementArray, newArray } from './elements.js'
 import { DTypeError, OutOfMemoryError, ShapeError } from './errors.js'
+import type { ElementArray } from './storage.js'
 import { lengthOf, requireOrdinaryBuffer } from './storage.js'
 
 /** [rows, cols] of a matrix, or [batch, rows, cols] of a batch of them. */
 export type Shape = [rows: number, cols: number] | [batch: number, rows: number, cols: number]
 
 /**
- * A matrix of int32, or a batch of them. Element (i, j) is `data[offset + i·strides[0] + j·strides[1]]`, element
+ * A matrix of int32, float32 or float64, as its array is, or a batch of them. Element (i, j) is `data[offset + i·strides[0] + j·strides[1]]`, element
  * (b, i, j) of a batch is `data[offset + b·strides[0] + i·strides[1] + j·strides[2]]`: transposes, leading
  * dimensions and sub-matrices are strides, and need no copy.
  */
-export interface Matrix {
+export interface Matrix<Data extends ElementArray = Int32Array> {
   /** May be longer than shape and strides need. */
-  data: Int32Array
+  data: Data
   shape: Shape
   /** How many elements lie between neighbours along each dimension, never negative; row-major where left out. */
   strides?: Shape
@@ -23,17 +24,17 @@ export interface Matrix {
 }
 
 /** A {@link Matrix} that has all its properties: what the library makes. */
-export type DenseMatrix = Required<Matrix>
+export type DenseMatrix<Data extends ElementArray = Int32Array> = Required<Matrix<Data>>
 
 /**
  * Whatever is taken as a matrix: a {@link Matrix}, a scijs `ndarray` (which calls its strides `stride`) or a stdlib
- * ndarray of int32, as it is. Each property is read once.
+ * ndarray of such elements, as it is. Each property is read once.
  *
  * @see https://github.com/scijs/ndarray
  * @see https://stdlib.io/docs/api/latest/@stdlib/ndarray/ctor
  */
-export interface MatrixLike {
-  readonly data: Int32Array
+export interface MatrixLike<Data extends ElementArray = Int32Array> {
+  readonly data: Data
   readonly shape: ArrayLike<number>
   readonly strides?: ArrayLike<number> | undefined
   readonly stride?: ArrayLike<number> | undefined
@@ -46,14 +47,14 @@ export const MAX_DIMENSION = 2 ** 31 - 1
 /** Below this many bytes an allocation isn't compared with the memory that is available: asking costs time. */
 const SMALL_ALLOCATION = 256 * 2 ** 20
 
-/** An array of `length` zeros for `name`, or an OutOfMemoryError. */
-export function allocate(length: number, name: string): Int32Array {
-  const bytes = length * 4
+/** An array of `length` zeros of an element type (by its number) for `name`, or an OutOfMemoryError. */
+export function allocate(length: number, name: string, type: number): ElementArray {
+  const bytes = length * bytesOf(type)
   // What is allocated is mapped when it is first written, and by then running out of memory kills the process.
   const available = bytes > SMALL_ALLOCATION ? process.availableMemory?.() || Number.POSITIVE_INFINITY : bytes
   if (bytes <= available) {
     try {
-      return new Int32Array(length)
+      return newArray(type, length)
     } catch {}
   }
   const limit = bytes > available ? `, but ${available} are available` : ", which can't be allocated"
@@ -80,9 +81,10 @@ export function dimension(value: unknown, name: string, shape: ArrayLike<unknown
 /**
  * A matrix of `rows` × `cols`, row-major.
  *
- * @param data - The elements in row-major order, exactly rows·cols of them: an Int32Array, which is used as it is
- *   (not copied), or an array of int32 integers, which is copied. Without data, all elements are the number 0; that
- *   is the *one* of max-plus and min-plus, whose zero is {@link zeroOf} the semiring.
+ * @param data - The elements in row-major order, exactly rows·cols of them: an Int32Array, Float32Array or
+ *   Float64Array, which is used as it is (not copied) and says the element type, or an array of int32 integers, which is
+ *   copied into an Int32Array. Without data, all elements are the int32 0; that is the *one* of max-plus and min-plus,
+ *   whose zero is {@link zeroOf} the semiring.
  * @throws ShapeError (ERR_MPMML_SHAPE) where a size isn't an integer from 0 to 2^31 − 1, or the number of elements
  *   isn't rows·cols; DTypeError (ERR_MPMML_DTYPE) where data is of another type, lies in shared, resizable or
  *   detached memory, or has an entry that isn't an int32 integer; OutOfMemoryError (ERR_MPMML_OUT_OF_MEMORY).
@@ -90,6 +92,7 @@ export function dimension(value: unknown, name: string, shape: ArrayLike<unknown
  * const a = matrix(2, 3, Int32Array.of(1, 6, 2, 8, 3, 4))
  */
 export function matrix(rows: number, cols: number, data?: Int32Array | readonly number[]): DenseMatrix
+export function matrix<Data extends ElementArray>(rows: number, cols: number, data: Data): DenseMatrix<Data>
 /**
  * The same for shape [rows, cols], or a batch of matrices for shape [batch, rows, cols].
  *
@@ -97,7 +100,8 @@ export function matrix(rows: number, cols: number, data?: Int32Array | readonly 
  * const batch = matrix([10, 64, 64])
  */
 export function matrix(shape: Readonly<Shape>, data?: Int32Array | readonly number[]): DenseMatrix
-export function matrix(first: unknown, second?: unknown, third?: unknown): DenseMatrix {
+export function matrix<Data extends ElementArray>(shape: Readonly<Shape>, data: Data): DenseMatrix<Data>
+export function matrix(first: unknown, second?: unknown, third?: unknown): DenseMatrix<ElementArray> {
   const listed = typeof first === 'object' && first !== null
   const sizes: unknown[] = listed ? Array.from(first as ArrayLike<unknown>) : [first, second]
   const data = listed ? second : third
@@ -112,27 +116,27 @@ export function matrix(first: unknown, second?: unknown, third?: unknown): Dense
   return { data: elements(data, length, shape), shape, strides: rowMajor(shape), offset: 0 }
 }
 
-function elements(data: unknown, length: number, shape: Shape): Int32Array {
-  if (data === undefined) return allocate(length, 'a matrix')
-  if (types.isInt32Array(data)) {
+function elements(data: unknown, length: number, shape: Shape): ElementArray {
+  if (data === undefined) return allocate(length, 'a matrix', INT32)
+  if (isElementArray(data)) {
     requireOrdinaryBuffer(data, 'data')
     requireLength(lengthOf(data), length, shape)
     return data
   }
   if (!Array.isArray(data)) {
     throw new DTypeError(
-      `data must be an Int32Array or an array of int32 integers, but it is ${typeName(data)}: ` +
-        'Int32Array.from(data) converts whole numbers',
+      `data must be an ${arrayNames}, or an array of int32 integers, but it is ${typeName(data)}: ` +
+        'Int32Array.from(data) converts whole numbers, Float64Array.from(data) any',
     )
   }
   requireLength(data.length, length, shape)
-  const copy = allocate(length, 'a matrix')
+  const copy = allocate(length, 'a matrix', INT32)
   for (let i = 0; i < length; i++) {
     const value: unknown = data[i]
     if (typeof value !== 'number' || (value | 0) !== value) {
       throw new DTypeError(
         `data[${i}] must be an integer from -2^31 to 2^31 - 1, but it is ${show(value)}; ` +
-          "a semiring's infinity is written as zeroOf(semiring)",
+          "a semiring's infinity is written as zeroOf(semiring), other numbers in a Float32Array or Float64Array",
       )
     }
     copy[i] = value

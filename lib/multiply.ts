@@ -1,19 +1,21 @@
 /** The product: arguments to request, report to result. */
 import { deviceName } from './backend.js'
 import { show, showList } from './describe.js'
-import { AbortedError, fromNative, OptionError, ShapeError } from './errors.js'
+import { INT32, typeNameOf } from './elements.js'
+import { AbortedError, DTypeError, fromNative, OptionError, ShapeError } from './errors.js'
 import { allocate, type DenseMatrix, type MatrixLike, rowMajor, type Shape } from './matrix.js'
 import { addon, type NativeVariant } from './native.js'
-import { backends, type MpmmOptions, readOptions } from './options.js'
+import { backends, LEFT_OUT, type MpmmOptions, readOptions } from './options.js'
 import { overlap, overlapsItself, sameLayout } from './overlap.js'
 import { report as at, newReport, newRequest, type Product, writeRequest } from './request.js'
 import { requireSemiringType } from './semirings.js'
+import type { ElementArray } from './storage.js'
 import { loadTuning } from './tuning.js'
 import type { VariantName } from './variant-names.js'
 import { readView, requireReach, requireStillThere, showShape, type View } from './view.js'
 
 /** What a product gives. */
-export interface MpmmResult<C extends MatrixLike = DenseMatrix> {
+export interface MpmmResult<C extends MatrixLike<ElementArray> = DenseMatrix> {
   /** The product: `out` itself where it was given, a row-major matrix otherwise. */
   c: C
   /** Where it was computed. */
@@ -23,8 +25,8 @@ export interface MpmmResult<C extends MatrixLike = DenseMatrix> {
   /** The kernel variant that computed it. */
   variant: VariantName
   /**
-   * How the values allowed it to be computed, all of them exactly: 'direct' (plain int32 sums), 'translated' (the same
-   * with the semiring's zero held as another value), 'half' and 'half-translated' (16-bit sums of what remains when an
+   * How the values allowed it to be computed, integers always exactly: 'direct' (sums in the element type itself, the
+   * only way for floating-point elements), 'translated' (the same with the semiring's zero held as another value), 'half' and 'half-translated' (16-bit sums of what remains when an
    * offset is taken off each operand), 'wide' (64-bit sums) or 'wrapping' (64-bit sums, finite ones modulo 2^32).
    */
   path: string
@@ -47,8 +49,14 @@ export interface MpmmResult<C extends MatrixLike = DenseMatrix> {
 
 /**
  * The product C = A ⊗ B over a semiring, C[i, j] = ⊕ over k of A[i, k] ⊗ B[k, j]; in max-plus the maximum of the
- * sums A[i, k] + B[k, j]. Exact over all of int32 and the same on every backend, device and variant. Works off the
- * event loop; several products may run at once.
+ * sums A[i, k] + B[k, j]. Works off the event loop; several products may run at once.
+ *
+ * All matrices have one element type. Over int32 results are exact. Over float32 and float64 max-plus and min-plus round
+ * each sum once, and a sum that is NaN (an operand is, or the operands are infinities of opposite sign) is no candidate:
+ * so zero, which is −∞ or +∞, absorbs, and a result without candidates is zero. All of these are the same, bit for bit, on
+ * every backend, device and variant (but for the sign of a result that is the number 0). 'plus-times' is the
+ * ordinary product with NaN and infinities as IEEE 754 has them; the order of its sums isn't specified, nor whether a
+ * multiplication and an addition round once or twice.
  *
  * Don't write to, transfer or detach the arrays of a product until its promise settles.
  *
@@ -66,9 +74,9 @@ export interface MpmmResult<C extends MatrixLike = DenseMatrix> {
  * const b = matrix(3, 2, Int32Array.of(2, 5, 3, 3, 1, 6))
  * const { c } = await mpmm(a, b) // c.data = [9, 9, 10, 13]
  */
-export async function mpmm<Out extends MatrixLike = DenseMatrix>(
-  a: MatrixLike,
-  b: MatrixLike,
+export async function mpmm<Data extends ElementArray, Out extends MatrixLike<Data> = DenseMatrix<Data>>(
+  a: MatrixLike<Data>,
+  b: MatrixLike<Data>,
   options?: MpmmOptions<Out>,
 ): Promise<MpmmResult<Out>> {
   const product = prepare(a, b, options)
@@ -113,9 +121,9 @@ const syncReport = newReport()
  * {@link mpmm}, blocking: computes before it returns, and throws what mpmm rejects with. The signal is looked at once,
  * before the work starts.
  */
-export function mpmmSync<Out extends MatrixLike = DenseMatrix>(
-  a: MatrixLike,
-  b: MatrixLike,
+export function mpmmSync<Data extends ElementArray, Out extends MatrixLike<Data> = DenseMatrix<Data>>(
+  a: MatrixLike<Data>,
+  b: MatrixLike<Data>,
   options?: MpmmOptions<Out>,
 ): MpmmResult<Out> {
   const product = prepare(a, b, options)
@@ -132,7 +140,7 @@ export function mpmmSync<Out extends MatrixLike = DenseMatrix>(
 
 /** A product and what its result's `c` will be. */
 interface PreparedProduct extends Product {
-  result: MatrixLike
+  result: MatrixLike<ElementArray>
 }
 
 /** Checks the arguments of a product. Throws what {@link mpmm} rejects with. */
@@ -145,7 +153,17 @@ export function prepare(aValue: unknown, bValue: unknown, optionsValue: unknown)
   const c0 = readAccumulate(options.accumulate, options.out, out)
   if (options.signal?.aborted) throw aborted(options.signal)
 
-  requireSemiringType(options.semiring, 'int32')
+  requireOneType(a, b)
+  if (out) requireOneType(a, out)
+  if (c0) requireOneType(a, c0)
+  const { type } = a
+  requireSemiringType(options.semiring, type)
+  if (options.overflow !== LEFT_OUT && type !== INT32) {
+    throw new OptionError(
+      `option overflow is for integers, but the operands are of ${typeNameOf(type)}, where sums that are too large become ` +
+        'infinities: leave it out',
+    )
+  }
   requireReach(a)
   requireReach(b)
   if (a.cols !== b.rows) {
@@ -168,7 +186,7 @@ export function prepare(aValue: unknown, bValue: unknown, optionsValue: unknown)
 
   if (options.backend !== backends.cpu) loadTuning()
   const shape: Shape = batched ? [batch, m, n] : [m, n]
-  const c = out ?? newResult(shape, batch, m, n)
+  const c = out ?? newResult(shape, batch, m, n, type)
   return {
     options,
     batch,
@@ -179,15 +197,18 @@ export function prepare(aValue: unknown, bValue: unknown, optionsValue: unknown)
     b,
     c,
     c0,
-    result: out ? (options.out as MatrixLike) : { data: c.data, shape, strides: rowMajor(shape), offset: 0 },
+    result: out
+      ? (options.out as MatrixLike<ElementArray>)
+      : { data: c.data, shape, strides: rowMajor(shape), offset: 0 },
   }
 }
 
-function newResult(shape: Shape, batch: number, rows: number, cols: number): View {
+function newResult(shape: Shape, batch: number, rows: number, cols: number, type: number): View {
   const length = batch * rows * cols
   return {
     name: 'the result',
-    data: allocate(length, 'the result'),
+    data: allocate(length, 'the result', type),
+    type,
     batched: shape.length === 3,
     batch,
     rows,
@@ -198,6 +219,14 @@ function newResult(shape: Shape, batch: number, rows: number, cols: number): Vie
     offset: 0,
     reach: length,
   }
+}
+
+function requireOneType(a: View, other: View): void {
+  if (a.type === other.type) return
+  throw new DTypeError(
+    `${other.name} is of ${typeNameOf(other.type)} and a of ${typeNameOf(a.type)}: the matrices of a product must all be of ` +
+      'one element type; convert one with its array type, as in Float32Array.from(data)',
+  )
 }
 
 function readAccumulate(value: unknown, outValue: unknown, out: View | null): View | null {
@@ -267,7 +296,10 @@ function aborted(signal: AbortSignal): AbortedError {
   })
 }
 
-function result<Out extends MatrixLike>(product: PreparedProduct, report: Float64Array): MpmmResult<Out> {
+function result<Out extends MatrixLike<ElementArray>>(
+  product: PreparedProduct,
+  report: Float64Array,
+): MpmmResult<Out> {
   const kernelMs = report[at.kernelMs]!
   const variant = addon.variants[report[at.variant]!] as NativeVariant
   return {

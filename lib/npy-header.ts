@@ -3,6 +3,8 @@
  * a Python dictionary with the keys descr, fortran_order and shape. Source: numpy.lib.format, "Format Version 1.0".
  */
 
+import type { DataType } from './variant-names.js'
+
 /** What a header says. The numbers are as they stand there: nothing vouches for them yet. */
 export interface NpyHeader {
   /** The element type, for example "<i4"; undefined for a structured type. */
@@ -139,9 +141,12 @@ export function parseHeader(text: string): NpyHeader {
 /** NumPy leaves room in the header for the first dimension to grow to so many digits. */
 const growthDigits = 21
 
-/** The first bytes of a version 1.0 file of int32 in C order, as NumPy writes them: the data starts at a multiple of 64. */
-export function formatHeader(shape: readonly number[]): Buffer {
-  const dictionary = `{'descr': '<i4', 'fortran_order': False, 'shape': (${shape.join(', ')}), }`
+/** What NumPy calls the element types, little-endian. */
+const descriptions: Record<DataType, string> = { int32: '<i4', float32: '<f4', float64: '<f8' }
+
+/** The first bytes of a version 1.0 file in C order, as NumPy writes them: the data starts at a multiple of 64. */
+export function formatHeader(shape: readonly number[], dtype: DataType): Buffer {
+  const dictionary = `{'descr': '${descriptions[dtype]}', 'fortran_order': False, 'shape': (${shape.join(', ')}), }`
   const grown = dictionary + ' '.repeat(growthDigits - String(shape[0]).length)
   const total = Math.ceil((10 + grown.length + 1) / 64) * 64
   const bytes = Buffer.alloc(total, ' ')

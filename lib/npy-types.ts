@@ -1,16 +1,19 @@
-/** The element types of .npy files: which are converted to int32, and why the others aren't. */
+/** The element types of .npy files: which are taken as they are, which are converted to int32, and why the others aren't. */
 import { endianness } from 'node:os'
 import { NpyProblem } from './npy-header.js'
+import type { DataType } from './variant-names.js'
 
 /** Converts `count` elements to `out` from `at` on; returns the index of the first that isn't an int32, or -1. */
 type Convert = (bytes: Buffer, count: number, out: Int32Array, at: number) => number
 
-export interface ElementType {
+export interface FileType {
   name: string
+  /** What a matrix of it holds. */
+  dtype: DataType
   size: 1 | 2 | 4 | 8
   /** Whether the file's byte order is the other one than this machine's. */
   swapped: boolean
-  /** Undefined for int32: its bytes are the result. */
+  /** Undefined where its bytes are the result. */
   convert: Convert | undefined
   /** Element `index`, for a message. */
   value(bytes: Buffer, index: number): number | bigint
@@ -55,13 +58,14 @@ const fromHalves =
     return -1
   }
 
-interface Integer {
+interface Known {
   name: string
+  dtype?: DataType
   View: View<number> | View<bigint>
   convert: Convert | undefined
 }
 
-const integers: Record<string, Integer> = {
+const types: Record<string, Known> = {
   i1: { name: 'int8', View: Int8Array, convert: widen(Int8Array) },
   u1: { name: 'uint8', View: Uint8Array, convert: widen(Uint8Array) },
   i2: { name: 'int16', View: Int16Array, convert: widen(Int16Array) },
@@ -70,13 +74,17 @@ const integers: Record<string, Integer> = {
   u4: { name: 'uint32', View: Uint32Array, convert: fromUint32 },
   i8: { name: 'int64', View: BigInt64Array, convert: fromHalves((high, low) => high === low >> 31) },
   u8: { name: 'uint64', View: BigUint64Array, convert: fromHalves((high, low) => high === 0 && low >= 0) },
+  f4: { name: 'float32', dtype: 'float32', View: Float32Array, convert: undefined },
+  f8: { name: 'float64', dtype: 'float64', View: Float64Array, convert: undefined },
 }
 
-const integerNames = 'int8, int16, int32, int64 or their unsigned kin'
+const names = 'int8, int16, int32, int64 or their unsigned kin, float32 or float64'
 
-/** Why a type that isn't an integer isn't read, by its letter. */
+/** Why another type isn't read, by its letter. */
 const refusals: Record<string, string> = {
-  f: 'floating-point numbers; products here are exact on integers: convert with a.astype(numpy.int32), with -2**31 where -inf stands',
+  e: 'half precision; convert with a.astype(numpy.float32), which is exact',
+  f: 'floating-point numbers of another size; convert half precision with a.astype(numpy.float32), which is exact, and long double with a.astype(numpy.float64), which rounds',
+  g: 'long double, which is another format on each platform; convert with a.astype(numpy.float64)',
   c: 'complex numbers, which have no order',
   b: 'booleans: say which numbers they stand for, for example numpy.where(a, 0, -2**31).astype(numpy.int32)',
   S: 'byte strings',
@@ -88,38 +96,39 @@ const refusals: Record<string, string> = {
   m: 'time spans; convert with a.astype(numpy.int64), and make them small enough for int32',
 }
 
-/** The type that `descr` names; throws NpyProblem with the reason where it can't be converted exactly. */
-export function elementType(descr: string | undefined): ElementType {
+/** The type that `descr` names; throws NpyProblem with the reason where it can't be taken exactly. */
+export function fileType(descr: string | undefined): FileType {
   if (descr === undefined) {
     throw new NpyProblem(
-      `expected ${integerNames}, but it holds records (a structured type); save one field of them`,
+      `expected ${names}, but it holds records (a structured type); save one field of them`,
     )
   }
   const [, order, code, letter] = /^([<>|=]?)(([A-Za-z])(?:\d.*)?)$/.exec(descr) ?? []
-  const integer = code !== undefined && Object.hasOwn(integers, code) ? integers[code] : undefined
-  if (!integer) {
+  const type = code !== undefined && Object.hasOwn(types, code) ? types[code] : undefined
+  if (!type) {
     const refusal =
       letter !== undefined && Object.hasOwn(refusals, letter) ? refusals[letter] : 'another type'
-    throw new NpyProblem(`expected ${integerNames}, but its type ${JSON.stringify(descr)} is ${refusal}`)
+    throw new NpyProblem(`expected ${names}, but its type ${JSON.stringify(descr)} is ${refusal}`)
   }
-  const size = Number(code![1]) as ElementType['size']
+  const size = Number(code![1]) as FileType['size']
   if (size > 1 && order !== '<' && order !== '>') {
     throw new NpyProblem(
       `its type ${JSON.stringify(descr)} doesn't say the byte order; expected "<${code}" or ">${code}"`,
     )
   }
   return {
-    name: integer.name,
+    name: type.name,
+    dtype: type.dtype ?? 'int32',
     size,
     swapped: size > 1 && (order === '<') !== littleEndian,
-    convert: integer.convert,
+    convert: type.convert,
     value: (bytes, index) =>
-      view<number | bigint>(integer.View as View<number | bigint>, bytes, index + 1)[index]!,
+      view<number | bigint>(type.View as View<number | bigint>, bytes, index + 1)[index]!,
   }
 }
 
 /** Reverses the bytes of each element in place. */
-export function swapBytes(bytes: Buffer, size: ElementType['size']): void {
+export function swapBytes(bytes: Buffer, size: FileType['size']): void {
   if (size === 2) bytes.swap16()
   if (size === 4) bytes.swap32()
   if (size === 8) bytes.swap64()

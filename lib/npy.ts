@@ -1,6 +1,7 @@
 /** NumPy's .npy files: read into matrices exactly or refused with the reason, and written as NumPy writes them. */
 import type { FileHandle } from 'node:fs/promises'
 import { endianness } from 'node:os'
+import { bytesOf, newArray, typeNameOf } from './elements.js'
 import { FileError, MpmmlError } from './errors.js'
 import {
   openForReading,
@@ -12,6 +13,7 @@ import {
   writeFully,
 } from './files.js'
 import { allocate, MAX_DIMENSION, type Matrix, type MatrixLike, type Shape } from './matrix.js'
+import { addon } from './native.js'
 import {
   formatHeader,
   type NpyHeader,
@@ -20,7 +22,8 @@ import {
   parsePreamble,
   preambleLength,
 } from './npy-header.js'
-import { type ElementType, elementType, swapBytes } from './npy-types.js'
+import { type FileType, fileType, swapBytes } from './npy-types.js'
+import type { ElementArray } from './storage.js'
 import { readView, requireReach, requireStillThere, shapeOf, type View } from './view.js'
 
 /** Bytes of one read or write: enough for the full speed of a disk, few enough to stop soon after a signal. */
@@ -34,16 +37,17 @@ export interface FileOptions {
 /**
  * Reads a matrix (2-D), or a batch of matrices (3-D), from a NumPy .npy file of format 1.0, 2.0 or 3.0.
  *
- * int32 in C order is read straight into the result. Fortran order is kept and described by strides. The other
- * integer types of 8 to 64 bits, and big-endian ones, are converted exactly: a value outside int32's range is an
- * error that names it and its index. Note that −2^31 is {@link EPSILON} whichever type it comes from.
+ * int32, float32 and float64 in C order are read straight into the result, whose data is an Int32Array, a Float32Array or a
+ * Float64Array. Fortran order is kept and described by strides. The other integer types of 8 to 64 bits are converted
+ * to int32 exactly, and so are big-endian files: a value outside int32's range is an error that names it and its index.
+ * Note that −2^31 is {@link EPSILON} whichever integer type it comes from.
  *
  * @param path - a regular file.
  * @returns a matrix with data of its own.
- * @throws FileError for a file that can't be read, is damaged, or holds something else than integers in 2 or 3
- *   dimensions; OutOfMemoryError; AbortedError.
+ * @throws FileError for a file that can't be read, is damaged, or holds something else than these types in 2 or
+ *   3 dimensions; OutOfMemoryError; AbortedError.
  */
-export async function readNpy(path: string | URL, options: FileOptions = {}): Promise<Matrix> {
+export async function readNpy(path: string | URL, options: FileOptions = {}): Promise<Matrix<ElementArray>> {
   const name = pathOf(path)
   const { file, size } = await openForReading(name, 'a NumPy .npy file')
   try {
@@ -62,14 +66,14 @@ async function readMatrix(
   size: number,
   signal: AbortSignal | undefined,
   name: string,
-): Promise<Matrix> {
+): Promise<Matrix<ElementArray>> {
   const { header, dataOffset } = await readHeader(file, size)
-  const type = elementType(header.descr)
+  const type = fileType(header.descr)
   const shape = checkedShape(header.shape)
   const count = checkedCount(shape, type, BigInt(size - dataOffset))
-  const data = allocate(count, name)
+  const data = allocate(count, name, addon.dataTypes.indexOf(type.dtype))
   const bad = type.convert
-    ? await readConverted(file, dataOffset, type, data, signal)
+    ? await readConverted(file, dataOffset, type, data as Int32Array, signal)
     : await readStraight(file, dataOffset, type, data, signal)
   if (bad) {
     throw new NpyProblem(
@@ -118,7 +122,7 @@ function checkedShape(claimed: bigint[]): Shape {
 }
 
 /** The number of elements, once the header's claim agrees with the bytes that are there. */
-function checkedCount(shape: number[], type: ElementType, present: bigint): number {
+function checkedCount(shape: number[], type: FileType, present: bigint): number {
   const count = shape.map(BigInt).reduce((product, dimension) => product * dimension)
   const claimed = count * BigInt(type.size)
   if (claimed !== present) {
@@ -136,12 +140,7 @@ interface Offender {
   value: number | bigint
 }
 
-async function readChunk(
-  file: FileHandle,
-  bytes: Buffer,
-  position: number,
-  type: ElementType,
-): Promise<void> {
+async function readChunk(file: FileHandle, bytes: Buffer, position: number, type: FileType): Promise<void> {
   if ((await readFully(file, bytes, position)) < bytes.length) {
     throw new NpyProblem('the file became shorter while it was read')
   }
@@ -151,8 +150,8 @@ async function readChunk(
 async function readStraight(
   file: FileHandle,
   dataOffset: number,
-  type: ElementType,
-  data: Int32Array,
+  type: FileType,
+  data: ElementArray,
   signal: AbortSignal | undefined,
 ): Promise<undefined> {
   for (let done = 0; done < data.byteLength; done += chunkBytes) {
@@ -165,7 +164,7 @@ async function readStraight(
 async function readConverted(
   file: FileHandle,
   dataOffset: number,
-  type: ElementType,
+  type: FileType,
   data: Int32Array,
   signal: AbortSignal | undefined,
 ): Promise<Offender | undefined> {
@@ -201,8 +200,8 @@ function fortranStrides(shape: Shape): Shape {
 }
 
 /**
- * Writes a matrix or a batch of matrices as a NumPy .npy file: format 1.0, int32, little-endian, C order, whatever
- * the matrix' strides are. The file appears under its name only when it is complete; a regular file that stands
+ * Writes a matrix or a batch of matrices as a NumPy .npy file: format 1.0, of its own element type, little-endian, C
+ * order, whatever the matrix' strides are. The file appears under its name only when it is complete; a regular file that stands
  * there before is replaced, anything else refused.
  *
  * @param matrix - is read while the file is written: leave it alone until the promise settles.
@@ -210,7 +209,7 @@ function fortranStrides(shape: Shape): Shape {
  */
 export async function writeNpy(
   path: string | URL,
-  matrix: MatrixLike,
+  matrix: MatrixLike<ElementArray>,
   options: FileOptions = {},
 ): Promise<void> {
   const name = pathOf(path)
@@ -221,17 +220,18 @@ export async function writeNpy(
   await writeComplete(
     name,
     async (file) => {
-      await writeFully(file, formatHeader(shape))
+      await writeFully(file, formatHeader(shape, typeNameOf(view.type)))
       const count = view.batch * view.rows * view.cols
-      const chunk = new Int32Array(Math.min(count, chunkBytes / 4))
+      const size = bytesOf(view.type)
+      const chunk = newArray(view.type, Math.min(count, chunkBytes / size))
       const bytes = Buffer.from(chunk.buffer)
       for (let done = 0; done < count; done += chunk.length) {
         throwIfAborted(signal, `writing ${name}`)
         requireStillThere(view)
         const length = Math.min(chunk.length, count - done)
         gather(view, done, chunk.subarray(0, length))
-        if (endianness() === 'BE') bytes.swap32()
-        await writeFully(file, bytes.subarray(0, 4 * length))
+        if (endianness() === 'BE') swapBytes(bytes, size)
+        await writeFully(file, bytes.subarray(0, size * length))
       }
     },
     signal,
@@ -239,7 +239,7 @@ export async function writeNpy(
 }
 
 /** Fills `out` with the view's elements in row-major order, from number `first` on. */
-function gather(view: View, first: number, out: Int32Array): void {
+function gather(view: View, first: number, out: ElementArray): void {
   const { data, rows, cols, colStride } = view
   let row = Math.floor(first / cols)
   let col = first % cols

@@ -4,6 +4,7 @@ import { show, showChoices, typeName } from './describe.js'
 import { OptionError } from './errors.js'
 import type { MatrixLike } from './matrix.js'
 import { semiringIndex, semiringNames } from './semirings.js'
+import type { ElementArray } from './storage.js'
 import type { Semiring, VariantName } from './variant-names.js'
 import { variantIndex } from './variants.js'
 
@@ -14,7 +15,7 @@ export type Overflow = 'throw' | 'saturate' | 'wrap'
 export type BackendChoice = 'auto' | 'cuda' | 'cpu'
 
 /** The options of {@link mpmm}. `undefined` means the default. */
-export interface MpmmOptions<Out extends MatrixLike = MatrixLike> {
+export interface MpmmOptions<Out extends MatrixLike<ElementArray> = MatrixLike> {
   /** The semiring of the product; 'max-plus' by default. */
   semiring?: Semiring | undefined
   /**
@@ -27,7 +28,7 @@ export interface MpmmOptions<Out extends MatrixLike = MatrixLike> {
    * C0 of C0 ⊕ A⊗B: a matrix of the result's shape (or one matrix for every product of a batch), or `true` for what
    * `out` holds. It may be `out` itself, but not overlap it otherwise.
    */
-  accumulate?: MatrixLike | boolean | undefined
+  accumulate?: MatrixLike<ElementArray> | boolean | undefined
   /**
    * 'auto', the default, takes CUDA where it is usable and fits the product, and the CPU otherwise; the environment
    * variable MPMML_BACKEND (auto, cuda or cpu) decides in its place. 'cuda' without a usable GPU is an error.
@@ -40,7 +41,8 @@ export interface MpmmOptions<Out extends MatrixLike = MatrixLike> {
   /**
    * A finite sum that decides a result and lies outside the finite range: 'throw', the default, rejects the product
    * with ERR_MPMML_OVERFLOW; 'saturate' takes the nearest finite value; 'wrap' computes finite sums modulo 2^32 (a
-   * sum that wraps onto the value of the semiring's zero is zero).
+   * sum that wraps onto the value of the semiring's zero is zero). Only for int32: floating-point sums that are too large
+   * become infinities, as IEEE 754 says.
    */
   overflow?: Overflow | undefined
   /** Gives the product up, with ERR_MPMML_ABORTED and the signal's reason as `cause`. */
@@ -74,6 +76,9 @@ export interface ReadOptions {
   signal: AbortSignal | undefined
 }
 
+/** The option `overflow` where it isn't given, which means 'throw' to integers. */
+export const LEFT_OUT = -1
+
 const maxPlus = semiringIndex('max-plus')
 
 /** Reads what the user passed as options: each property once. */
@@ -81,7 +86,7 @@ export function readOptions(options: unknown): ReadOptions {
   if (options === undefined) {
     return {
       semiring: maxPlus,
-      overflow: 0,
+      overflow: LEFT_OUT,
       backend: backends[environmentBackend()],
       device: 0,
       variant: -1,
@@ -109,7 +114,7 @@ export function readOptions(options: unknown): ReadOptions {
   if (backendNumber === backends.auto && variantNumber < 0) backendNumber = backends[environmentBackend()]
   return {
     semiring: semiring === undefined ? maxPlus : readSemiring(semiring),
-    overflow: overflow === undefined ? 0 : choice(overflows, overflow, 'overflow'),
+    overflow: overflow === undefined ? LEFT_OUT : choice(overflows, overflow, 'overflow'),
     backend: backendNumber,
     device: readDevice(device),
     variant: variantNumber,

@@ -6,7 +6,8 @@
  * stride, pruned by what the smaller strides can still reach and by their greatest common divisor, with a limit on
  * the work. At the limit the answer is "yes".
  */
-import { bufferOf, firstElementOf } from './storage.js'
+import { bytesOf } from './elements.js'
+import { bufferOf, firstByteOf } from './storage.js'
 import type { View } from './view.js'
 
 /** One unknown x of the equation: low ≤ x ≤ high, taken `stride` times. */
@@ -58,9 +59,9 @@ function dimensions(view: View): { stride: number; count: number }[] {
   ].filter(({ count }) => count > 1)
 }
 
-/** The index of a view's first element in its buffer. */
+/** The index of a view's first element in its buffer, counted in elements of its type. */
 function start(view: View): number {
-  return firstElementOf(view.data) + view.offset
+  return firstByteOf(view.data) / bytesOf(view.type) + view.offset
 }
 
 /** Whether two elements of `view` are the same memory. */
@@ -90,7 +91,7 @@ export function overlapsItself(view: View): boolean {
   )
 }
 
-/** Whether two views have an element in common. */
+/** Whether two views of one element type have an element in common. */
 export function overlap(x: View, y: View): boolean {
   if (x.reach === 0 || y.reach === 0 || bufferOf(x.data) !== bufferOf(y.data)) return false
   const distance = start(y) - start(x)

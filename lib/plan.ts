@@ -1,10 +1,12 @@
 /** Which kernel a product would take, without computing it. */
+
 import { fromNative } from './errors.js'
 import type { MatrixLike } from './matrix.js'
 import { prepare } from './multiply.js'
 import { addon } from './native.js'
 import type { MpmmOptions } from './options.js'
 import { report as field, newReport, newRequest, PLAN_ONLY, writeRequest } from './request.js'
+import type { ElementArray } from './storage.js'
 import type { VariantName } from './variant-names.js'
 import { variants } from './variants.js'
 
@@ -16,8 +18,8 @@ export interface Plan {
   /** Its parameters, such as the tile. */
   parameters: Readonly<Record<string, number | string>>
   /**
-   * How it stays exact: 'half' and 'half-translated' add in 16 bits, 'direct' and 'translated' in 32 ('translated' with
-   * ε in the operands), 'wide' and 'wrapping' in 64.
+   * How it stays exact: 'half' and 'half-translated' add in 16 bits, 'direct' and 'translated' in the element type
+   * ('translated' with ε in the operands), 'wide' and 'wrapping' in 64.
    */
   path: string
 }
@@ -30,7 +32,11 @@ export interface Plan {
  *
  * @throws what {@link mpmm} throws for the same arguments, where that can be told without computing
  */
-export async function plan(a: MatrixLike, b: MatrixLike, options?: MpmmOptions<MatrixLike>): Promise<Plan> {
+export async function plan(
+  a: MatrixLike<ElementArray>,
+  b: MatrixLike<ElementArray>,
+  options?: MpmmOptions<MatrixLike<ElementArray>>,
+): Promise<Plan> {
   const product = prepare(a, b, options)
   const request = newRequest()
   const report = newReport()

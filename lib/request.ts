@@ -1,7 +1,7 @@
 /** A product in the form that native code reads, and the report that it writes. */
 import { AddonError } from './errors.js'
 import { addon, type ReportField, type RequestField } from './native.js'
-import type { ReadOptions } from './options.js'
+import { LEFT_OUT, type ReadOptions } from './options.js'
 import type { View } from './view.js'
 
 /** A checked product. */
@@ -38,7 +38,6 @@ const BATCH = at('batch')
 const M = at('m')
 const N = at('n')
 const K = at('k')
-const INT32 = addon.dataTypes.indexOf('int32')
 const SEMIRING = at('semiring')
 const DTYPE = at('dtype')
 const OVERFLOW = at('overflow')
@@ -85,8 +84,8 @@ export function writeRequest(request: Float64Array, product: Product): void {
   request[N] = product.n
   request[K] = product.k
   request[SEMIRING] = options.semiring
-  request[DTYPE] = INT32
-  request[OVERFLOW] = options.overflow
+  request[DTYPE] = product.c.type
+  request[OVERFLOW] = options.overflow === LEFT_OUT ? 0 : options.overflow
   request[BACKEND] = options.backend
   request[DEVICE] = options.device
   request[VARIANT] = options.variant

@@ -19,12 +19,16 @@ export function semiringIndex(name: unknown): number {
   return names.indexOf(name as Semiring)
 }
 
-/** Throws DTypeError where the semiring of this index doesn't have the element type. */
-export function requireSemiringType(index: number, dtype: DataType): void {
-  const { name, zeros } = addon.semirings[index]!
-  if (zeros[dtype] !== undefined) return
+/** By semiring and element type: whether the one has the other. */
+const types = addon.semirings.map(({ zeros }) => addon.dataTypes.map((name) => zeros[name] !== undefined))
+
+/** Throws DTypeError where the semiring doesn't have the element type; both are numbers of the addon's lists. */
+export function requireSemiringType(semiring: number, type: number): void {
+  if (types[semiring]![type]) return
+  const { name, zeros } = addon.semirings[semiring]!
   throw new DTypeError(
-    `${name} has the element types ${Object.keys(zeros).join(' and ')}, but the operands are of ${dtype}: convert them, or choose another semiring`,
+    `${name} has the element types ${Object.keys(zeros).join(' and ')}, but the operands are of ${addon.dataTypes[type]}: ` +
+      'convert them, or choose another semiring',
   )
 }
 
@@ -34,14 +38,23 @@ export function semiringNames(): readonly Semiring[] {
 }
 
 /**
- * The int32 value that stands for a semiring's zero, the neutral element of ⊕: {@link EPSILON} (−2^31, −∞) for
- * 'max-plus', 2^31 − 1 (+∞) for 'min-plus'.
+ * The value that stands for a semiring's zero, the neutral element of ⊕: over int32 {@link EPSILON} (−2^31) for
+ * 'max-plus' and 2^31 − 1 for 'min-plus', over float32 and float64 −Infinity for 'max-plus', Infinity for 'min-plus' and
+ * 0 for 'plus-times'.
  *
- * @throws OptionError (ERR_MPMML_OPTION) where there is no semiring of that name.
+ * @param dtype - the element type; 'int32' by default.
+ * @throws OptionError (ERR_MPMML_OPTION) where there is no semiring of that name, DTypeError (ERR_MPMML_DTYPE) where it
+ *   doesn't have that element type.
  */
-export function zeroOf(semiring: Semiring): number {
+export function zeroOf(semiring: Semiring, dtype: DataType = 'int32'): number {
   const found = addon.semirings[semiringIndex(semiring)]
   if (!found)
     throw new OptionError(`there is no semiring ${String(semiring)}: expected ${showChoices(names)}`)
-  return found.zeros.int32!
+  const zero = found.zeros[dtype]
+  if (zero === undefined) {
+    throw new DTypeError(
+      `${semiring} has the element types ${Object.keys(found.zeros).join(' and ')}, but not ${String(dtype)}`,
+    )
+  }
+  return zero
 }

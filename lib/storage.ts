@@ -1,8 +1,11 @@
 /**
- * What the library needs to know of an Int32Array, read through the intrinsic accessors: a property of the same name
+ * What the library needs to know of a typed array, read through the intrinsic accessors: a property of the same name
  * on the object can't lie to native code.
  */
 import { DTypeError } from './errors.js'
+
+/** An array of elements: its type is the element type of the matrix. */
+export type ElementArray = Int32Array | Float32Array | Float64Array
 
 function getter<T>(prototype: object, name: string): (this: unknown) => T {
   return Object.getOwnPropertyDescriptor(prototype, name)!.get!
@@ -16,20 +19,20 @@ const resizable = getter<boolean>(ArrayBuffer.prototype, 'resizable')
 const slice = ArrayBuffer.prototype.slice
 
 /** Elements; 0 when the buffer is detached. */
-export function lengthOf(data: Int32Array): number {
+export function lengthOf(data: ElementArray): number {
   return length.call(data)
 }
 
-export function bufferOf(data: Int32Array): ArrayBufferLike {
+export function bufferOf(data: ElementArray): ArrayBufferLike {
   return buffer.call(data)
 }
 
-/** Elements before the array in its buffer. */
-export function firstElementOf(data: Int32Array): number {
-  return byteOffset.call(data) / 4
+/** Bytes before the array in its buffer. */
+export function firstByteOf(data: ElementArray): number {
+  return byteOffset.call(data)
 }
 
-export function isDetached(data: Int32Array): boolean {
+export function isDetached(data: ElementArray): boolean {
   if (length.call(data) > 0) return false
   try {
     slice.call(buffer.call(data), 0, 0)
@@ -40,20 +43,20 @@ export function isDetached(data: Int32Array): boolean {
 }
 
 /** Throws DTypeError unless `data` lies in an ArrayBuffer that nobody else writes, resizes or has taken away. */
-export function requireOrdinaryBuffer(data: Int32Array, name: string): void {
+export function requireOrdinaryBuffer(data: ElementArray, name: string): void {
   let resizes: boolean
   try {
     resizes = resizable.call(buffer.call(data))
   } catch {
     throw new DTypeError(
       `${name} must lie in an ArrayBuffer, but it lies in a SharedArrayBuffer, which other threads can change ` +
-        'while the product runs: copy it with Int32Array.from()',
+        'while the product runs: copy it into an array of its own',
     )
   }
   if (resizes) {
     throw new DTypeError(
       `${name} must lie in an ArrayBuffer of fixed length, but its buffer is resizable and could shrink while the ` +
-        'product runs: copy it with Int32Array.from()',
+        'product runs: copy it into an array of its own',
     )
   }
   if (isDetached(data)) {

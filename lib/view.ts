@@ -1,15 +1,18 @@
 /** One matrix argument, read once and checked. */
-import { types } from 'node:util'
 import { show, showList, typeName } from './describe.js'
+import { arrayNames, elementType } from './elements.js'
 import { DTypeError, ShapeError } from './errors.js'
 import { dimension } from './matrix.js'
+import type { ElementArray } from './storage.js'
 import { lengthOf, requireOrdinaryBuffer } from './storage.js'
 
 /** Where the elements of a matrix, or of a batch of them, lie: what native code is told. */
 export interface View {
   /** What the argument is called in messages. */
   readonly name: string
-  readonly data: Int32Array
+  readonly data: ElementArray
+  /** The element type, by its number. */
+  readonly type: number
   /** Whether the shape has a batch dimension. */
   readonly batched: boolean
   readonly batch: number
@@ -50,7 +53,8 @@ export function readView(value: unknown, name: string): View {
     strides = (value as { stride?: unknown }).stride,
     offset = 0,
   } = value as Record<string, unknown>
-  if (!types.isInt32Array(data)) throw new DTypeError(dataMessage(value, data, name))
+  const type = elementType(data)
+  if (type < 0) throw new DTypeError(dataMessage(value, data, name))
   const sizes = readList(shape, `${name}.shape`)
   const batched = sizes.length === 3
   const batch = batched ? dimension(sizes[0], `${name}.shape`, sizes) : 1
@@ -89,7 +93,8 @@ export function readView(value: unknown, name: string): View {
   const empty = count === 0
   return {
     name,
-    data,
+    data: data as ElementArray,
+    type,
     batched,
     batch,
     rows,
@@ -160,7 +165,7 @@ function dataMessage(matrix: object, data: unknown, name: string): string {
   }
   const came = data === undefined ? 'missing' : typeName(data)
   return (
-    `${name}.data must be an Int32Array, but it is ${came}` +
-    (data === undefined ? '' : ': Int32Array.from(data) converts whole numbers')
+    `${name}.data must be an ${arrayNames}, but it is ${came}` +
+    (data === undefined ? '' : ': Int32Array.from(data) converts whole numbers, Float64Array.from(data) any')
   )
 }

@@ -1,6 +1,13 @@
 /** mpmml plan A.npy B.npy */
 import { Command, Option } from 'commander'
-import { type Matrix, type MpmmOptions, type Plan, plan, readNpy } from '../../lib/index.js'
+import {
+  type ElementArray,
+  type Matrix,
+  type MpmmOptions,
+  type Plan,
+  plan,
+  readNpy,
+} from '../../lib/index.js'
 import { type ProductShape, productOptions, shapes } from '../arguments.js'
 import { labelled, print, printJson, shapeText, withStatus } from '../output.js'
 import { operandsOf, type ValueKind, valueKinds } from '../timing/values.js'
@@ -37,7 +44,7 @@ export function planCommand(signal: AbortSignal): Command {
         command.error('error: name two files, or shapes with --shapes')
       }
       const records: PlanRecord[] = []
-      const add = async (a: Matrix, b: Matrix) =>
+      const add = async (a: Matrix<ElementArray>, b: Matrix<ElementArray>) =>
         records.push({
           a: [...a.shape],
           b: [...b.shape],

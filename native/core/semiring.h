@@ -1,7 +1,8 @@
 // The semirings: one struct for each pair of semiring and element type, used by every kernel on both backends.
 //
 // A struct gives ⊕ (combine), ⊗ (extend), their neutral elements zero and one, and the two elements that fill the
-// border of a tile that reaches past K: border_a ⊗ border_b is zero, so a border step changes no result.
+// border of a tile that reaches past K: border_a ⊗ border_b is zero, so a border step changes no result. `idempotent`
+// says whether x ⊕ x = x, so that a step may be done twice; `maximizes`, whether ⊕ is a maximum, and else a minimum.
 //
 // Over integers zero is one of the values of the element type; all the other values are finite. Inside a kernel zero is
 // held as encoded_zero, so that a plain sum can't wrap and can be told from a sum of finite values (see arithmetic.h):
@@ -70,6 +71,7 @@ template <class T>
 struct MaxPlus {
   static_assert(std::is_floating_point_v<T>);
   using Element = T;
+  static constexpr bool idempotent = true;
   static constexpr bool maximizes = true;
   static constexpr Element zero = -std::numeric_limits<Element>::infinity();
   static constexpr Element one = 0;
@@ -96,7 +98,8 @@ struct MaxPlus {
 template <>
 struct MaxPlus<int32_t> {
   using Element = int32_t;
-  static constexpr bool maximizes = true;  ///< whether ⊕ is a maximum; else it is a minimum
+  static constexpr bool idempotent = true;
+  static constexpr bool maximizes = true;
   static constexpr Element zero = std::numeric_limits<Element>::min();
   static constexpr Element one = 0;
   static constexpr Element border_a = zero;
@@ -121,6 +124,7 @@ template <class T>
 struct MinPlus {
   static_assert(std::is_floating_point_v<T>);
   using Element = T;
+  static constexpr bool idempotent = true;
   static constexpr bool maximizes = false;
   static constexpr Element zero = std::numeric_limits<Element>::infinity();
   static constexpr Element one = 0;
@@ -148,6 +152,7 @@ struct MinPlus {
 template <>
 struct MinPlus<int32_t> {
   using Element = int32_t;
+  static constexpr bool idempotent = true;
   static constexpr bool maximizes = false;
   static constexpr Element zero = std::numeric_limits<Element>::max();
   static constexpr Element one = 0;
@@ -174,6 +179,7 @@ template <class T>
 struct PlusTimes {
   static_assert(std::is_floating_point_v<T>);
   using Element = T;
+  static constexpr bool idempotent = false;
   static constexpr Element zero = 0;
   static constexpr Element one = 1;
   static constexpr Element border_a = zero;

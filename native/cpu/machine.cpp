@@ -124,7 +124,7 @@ std::vector<std::string> supported_instruction_sets() {
       __builtin_cpu_supports("avx512dq")) {
     names.push_back("avx512");
   }
-  if (__builtin_cpu_supports("avx2")) names.push_back("avx2");
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) names.push_back("avx2");
   if (__builtin_cpu_supports("sse4.1")) names.push_back("sse41");
 #elif defined(__aarch64__)
   names.push_back("neon");

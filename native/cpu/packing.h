@@ -51,12 +51,12 @@ struct Scan {
 /// In place of a scan where nothing needs to be known.
 template <class S, int n>
 struct Nothing {
-  MPMML_HOST_DEVICE void see(ShortVector<typename S::Element, n>) {}
+  MPMML_HOST_DEVICE void see(const ShortVector<typename S::Element, n>&) {}
   MPMML_HOST_DEVICE void merge_into(Occurring&) const {}
 };
 
 template <class S, int n>
-using Sight = std::conditional_t<std::is_integral_v<typename S::Element>, Scan<S, n>, Nothing<S, n>>;
+using ScanOf = std::conditional_t<std::is_integral_v<typename S::Element>, Scan<S, n>, Nothing<S, n>>;
 
 /// Packs panels of `width` lanes.
 template <class Arithmetic, int width>
@@ -101,7 +101,7 @@ class Packer {
 
   /// Packs one element of each of some lanes, of which the first one's offset is at `offsets`.
   template <class V>
-  MPMML_HOST_DEVICE static void encode(V x, const int32_t* offsets, Operand* to) {
+  MPMML_HOST_DEVICE static void encode(const V& x, const int32_t* offsets, Operand* to) {
     constexpr int lanes = sizeof(V) / sizeof(Element);
     if constexpr (std::is_base_of_v<Offset, Arithmetic>) {
       V offset;
@@ -140,14 +140,17 @@ class Packer {
           __builtin_memcpy(&x[i], from + (lane + i) * source_.lane_stride + k, sizeof x[i]);
           fours_.see(x[i]);
         }
-        const Four low01 = shuffle<0, 4, 1, 5>(x[0], x[1]);
-        const Four low23 = shuffle<0, 4, 1, 5>(x[2], x[3]);
-        const Four high01 = shuffle<2, 6, 3, 7>(x[0], x[1]);
-        const Four high23 = shuffle<2, 6, 3, 7>(x[2], x[3]);
-        encode(shuffle<0, 1, 4, 5>(low01, low23), offsets + lane, to + k * width + lane);
-        encode(shuffle<2, 3, 6, 7>(low01, low23), offsets + lane, to + (k + 1) * width + lane);
-        encode(shuffle<0, 1, 4, 5>(high01, high23), offsets + lane, to + (k + 2) * width + lane);
-        encode(shuffle<2, 3, 6, 7>(high01, high23), offsets + lane, to + (k + 3) * width + lane);
+        Four low01, low23, high01, high23;
+        shuffle<0, 4, 1, 5>(low01, x[0], x[1]);
+        shuffle<0, 4, 1, 5>(low23, x[2], x[3]);
+        shuffle<2, 6, 3, 7>(high01, x[0], x[1]);
+        shuffle<2, 6, 3, 7>(high23, x[2], x[3]);
+        shuffle<0, 1, 4, 5>(x[0], low01, low23);
+        shuffle<2, 3, 6, 7>(x[1], low01, low23);
+        shuffle<0, 1, 4, 5>(x[2], high01, high23);
+        shuffle<2, 3, 6, 7>(x[3], high01, high23);
+        MPMML_UNROLL
+        for (int step = 0; step < 4; ++step) encode(x[step], offsets + lane, to + (k + step) * width + lane);
       }
     }
   }
@@ -166,9 +169,9 @@ class Packer {
   const Lanes source_;
   const Element* const data_;
   const int32_t* const offsets_;
-  Sight<S, kLanes> lanes_;
-  Sight<S, 4> fours_;
-  Sight<S, 1> ones_;
+  ScanOf<S, kLanes> lanes_;
+  ScanOf<S, 4> fours_;
+  ScanOf<S, 1> ones_;
 };
 
 /// Where step k of a panel is in a packed operand, in elements.

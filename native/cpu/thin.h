@@ -34,7 +34,7 @@ struct Ends {
   }
 };
 
-/// accumulators ⊕= small ⊗ large, for `zeros`: whether the large operand may hold zero.
+/// accumulators ⊕= small ⊗ large, for `zeros`: whether the large operand may hold zero that is held as another value.
 template <class Arithmetic, bool zeros>
 class ThinPart {
   template <class, bool>
@@ -88,7 +88,9 @@ class ThinPart {
 
   template <int n>
   MPMML_HOST_DEVICE static Operands<n> encode(Elements<n> x) {
-    if constexpr (!is_held_as_it_is) {
+    if constexpr (std::is_floating_point_v<Element>) {
+      return x;
+    } else if constexpr (!is_held_as_it_is) {
       const auto wide = __builtin_convertvector(x, Operands<n>);
       return wide == Operand{S::zero} ? arithmetic.encode(S::zero) - Operands<n>{} : wide;
     } else if constexpr (zeros) {
@@ -110,8 +112,8 @@ class ThinPart {
   }
 
   MPMML_HOST_DEVICE void encode_small(Occurring& occurring) {
-    Scan<S, kLanes> scan;
-    Scan<S, 1> rest;
+    ScanOf<S, kLanes> scan;
+    ScanOf<S, 1> rest;
     for (int64_t lane = 0; lane < small_.lanes; ++lane) {
       const Element* from = static_cast<const Element*>(small_.data) + lane * small_.lane_stride;
       Operand* to = encoded_ + lane * small_.k;
@@ -140,14 +142,40 @@ class ThinPart {
     }
   }
 
-  /// Goes over [0, count) in parts of `each`; the last one overlaps its neighbour where they don't come out even, which
-  /// ⊕ doesn't mind. count ≥ each.
+  /// Goes over [0, count) in parts of `each`, and tells `body` how many of a part are done already: the last one overlaps
+  /// its neighbour where they don't come out even, which an idempotent ⊕ doesn't mind. count ≥ each.
   template <class Body>
   MPMML_HOST_DEVICE static void in_parts(int64_t count, int64_t each, Body body) {
     for (int64_t first = 0; first < count; first += each) {
-      if (first + each > count) first = count - each;
-      body(first);
+      const int64_t done = first + each > count ? first + each - count : 0;
+      first -= done;
+      body(first, done);
     }
+  }
+
+  /// Stores some vectors of accumulators, but for the first ones of what is `done` already.
+  template <class V, int NV>
+  MPMML_HOST_DEVICE static void store(const V (&acc)[NV], Accumulator* to, int64_t done) {
+    constexpr int n = sizeof(V) / sizeof(Accumulator);
+    if constexpr (!S::idempotent) {
+      if (done > 0) {
+        Accumulator all[NV * n];
+        __builtin_memcpy(all, acc, sizeof all);
+        for (int64_t lane = done; lane < NV * n; ++lane) to[lane] = all[lane];
+        return;
+      }
+    }
+    MPMML_UNROLL
+    for (int j = 0; j < NV; ++j) __builtin_memcpy(to + j * n, &acc[j], sizeof acc[j]);
+  }
+
+  /// `x`, but zero in the lanes of what is `done` already.
+  template <int n>
+  MPMML_HOST_DEVICE static Operands<n> rest_of(Operands<n> x, int64_t done) {
+    if constexpr (!S::idempotent) {
+      for (int lane = 0; lane < n && lane < done; ++lane) x[lane] = S::zero;
+    }
+    return x;
   }
 
   /// Calls `body` with a number of the small operand's lanes, and from which on.
@@ -166,7 +194,7 @@ class ThinPart {
   template <int R, int NV, int n>
   __attribute__((noinline)) void row_along_lanes(int64_t row, int64_t first_k, int64_t end_k) {
     Sight<n> seen = sight<n>();
-    in_parts(large_.lanes, NV * n, [&](int64_t col) __attribute__((always_inline)) {
+    in_parts(large_.lanes, NV * n, [&](int64_t col, int64_t done) __attribute__((always_inline)) {
       Accumulator* to = accumulators_ + row * row_stride_ + col;
       Operands<n> acc[R][NV];
       MPMML_UNROLL
@@ -197,10 +225,7 @@ class ThinPart {
         }
       }
       MPMML_UNROLL
-      for (int i = 0; i < R; ++i) {
-        MPMML_UNROLL
-        for (int j = 0; j < NV; ++j) __builtin_memcpy(to + i * row_stride_ + j * n, &acc[i][j], sizeof acc[i][j]);
-      }
+      for (int i = 0; i < R; ++i) store(acc[i], to + i * row_stride_, done);
     });
     sight<n>() = seen;
   }
@@ -234,7 +259,7 @@ class ThinPart {
   __attribute__((noinline)) void row_along_steps(int64_t row) {
     constexpr int n = kLanes;
     Sight<n> seen = full_;
-    in_parts(large_.lanes, NJ, [&](int64_t col) __attribute__((always_inline)) {
+    in_parts(large_.lanes, NJ, [&](int64_t col, int64_t done) __attribute__((always_inline)) {
       Operands<n> acc[R][NJ];
       MPMML_UNROLL
       for (int i = 0; i < R; ++i) {
@@ -243,19 +268,20 @@ class ThinPart {
       }
       const Element* from = from_ + col * large_.lane_stride;
       const Operand* a = encoded_ + row * small_.k;
-      in_parts(large_.k, n, [&](int64_t k) __attribute__((always_inline)) {
+      in_parts(large_.k, n, [&](int64_t k, int64_t steps_done) __attribute__((always_inline)) {
         Operands<n> b[NJ];
         MPMML_UNROLL
         for (int j = 0; j < NJ; ++j) {
           Elements<n> x;
           __builtin_memcpy(&x, from + j * large_.lane_stride + k, sizeof x);
           seen.see(x);
-          b[j] = encode<n>(x);
+          b[j] = rest_of<n>(encode<n>(x), steps_done);
         }
         MPMML_UNROLL
         for (int i = 0; i < R; ++i) {
           Operands<n> elements;
           __builtin_memcpy(&elements, a + i * small_.k + k, sizeof elements);
+          elements = rest_of<n>(elements, steps_done);
           MPMML_UNROLL
           for (int j = 0; j < NJ; ++j) {
             acc[i][j] = Arithmetic::accumulate(acc[i][j], elements, b[j]);
@@ -264,7 +290,7 @@ class ThinPart {
         }
       });
       for (int i = 0; i < R; ++i) {
-        for (int j = 0; j < NJ; ++j) {
+        for (int j = S::idempotent ? 0 : static_cast<int>(done); j < NJ; ++j) {
           Accumulator& result = accumulators_[(row + i) * row_stride_ + col + j];
           for (int lane = 0; lane < n; ++lane) result = S::combine(result, acc[i][j][lane]);
         }
@@ -339,7 +365,10 @@ struct Thin {
     ThinOccurring occurring{};
     with_arithmetic<Arithmetic, Others...>(request.path, [&](auto arithmetic) __attribute__((always_inline)) {
       using Chosen = decltype(arithmetic);
-      if constexpr (std::is_same_v<typename Chosen::Operand, typename Chosen::Element>) {
+      if constexpr (std::is_floating_point_v<typename Chosen::Element>) {
+        occurring = ThinPart<Chosen, false>(request).accumulate();
+        return;
+      } else if constexpr (std::is_same_v<typename Chosen::Operand, typename Chosen::Element>) {
         if (!request.may_be_zero) {
           occurring = ThinPart<Chosen, false>(request).accumulate();
           return;

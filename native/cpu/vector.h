@@ -72,14 +72,15 @@ MPMML_INLINE Vector<T> splat(T x) {
   return x - Vector<T>{};
 }
 
-/// The elements of x and y (which count on from x's last) in this order.
+/// to = the elements of x and y (which count on from x's last) in this order. By reference, as wherever vectors may be
+/// wider than the instruction set's: how those are passed by value, compilers warn, has changed once.
 template <int... order, class V>
-MPMML_INLINE V shuffle(V x, V y) {
+MPMML_INLINE void shuffle(V& to, const V& x, const V& y) {
 #if defined(__clang__)
-  return __builtin_shufflevector(x, y, order...);
+  to = __builtin_shufflevector(x, y, order...);
 #else
   using Mask = decltype(x < y);
-  return __builtin_shuffle(x, y, Mask{order...});
+  to = __builtin_shuffle(x, y, Mask{order...});
 #endif
 }
 

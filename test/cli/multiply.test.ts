@@ -9,6 +9,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { describe, expect, it } from 'vitest'
+import { matrix, readNpy, writeNpy } from '../../lib/index.js'
 import { EPSILON, fails, json, readNumbers, succeeds, useFolder, writeNumbers } from './support.js'
 
 const path = useFolder()
@@ -205,6 +206,7 @@ describe('what is printed', () => {
       accumulate: null,
       c: { path: path('c.npy'), shape: [2, 2], min: 9, max: 13, zeros: 0 },
       semiring: 'max-plus',
+      dtype: 'int32',
       overflow: 'throw',
       backend: 'cpu',
       device: expect.any(String),
@@ -218,7 +220,7 @@ describe('what is printed', () => {
         d2hMs: 0,
       },
       gops: expect.any(Number),
-      verified: { variant: expect.stringMatching(/^naive_maxplus_i32/) },
+      verified: { variant: expect.stringMatching(/^naive_maxplus_i32/), shareOfErrorBound: null },
     })
     expect(record.timing.totalMs).toBeGreaterThanOrEqual(record.timing.kernelMs)
   })
@@ -233,6 +235,31 @@ describe('what is printed', () => {
     expect(readdirSync(path('.'))).toHaveLength(before)
     expect(await succeeds(['multiply', path('a.npy'), path('b.npy')])).toMatch(
       /^values +3: 7 … 9; 1 is −∞, held as -2147483648$/m,
+    )
+  })
+
+  it('is of floating-point numbers where the files are', async () => {
+    await writeNpy(path('a.npy'), matrix(1, 2, Float32Array.of(0.5, 3)))
+    await writeNpy(path('b.npy'), matrix(2, 3, Float32Array.of(1, 2, 3, 4, Number.NEGATIVE_INFINITY, 6)))
+    const files = [path('a.npy'), path('b.npy'), '-o', path('c.npy'), '--verify']
+    const record = await json(['multiply', ...files])
+    expect(record).toMatchObject({ dtype: 'float32', overflow: null, semiring: 'max-plus' })
+    expect(record.c).toMatchObject({ min: 2.5, max: 9, zeros: 0 })
+    expect((await readNpy(path('c.npy'))).data).toEqual(Float32Array.of(7, 2.5, 9))
+    expect(await fails(['multiply', ...files, '--overflow', 'wrap'])).toContain('overflow is for integers')
+  })
+
+  it('is the ordinary product with plus-times, verified within the bound on its rounding errors', async () => {
+    const numbers = (length: number) => Float32Array.from({ length }, (_, i) => Math.sin(i * i))
+    await writeNpy(path('a.npy'), matrix(30, 40, numbers(1200)))
+    await writeNpy(path('b.npy'), matrix(40, 20, numbers(800)))
+    const files = [path('a.npy'), path('b.npy'), '--semiring', 'plus-times', '--verify']
+    const { verified } = await json(['multiply', ...files])
+    expect(verified.variant).toMatch(/^naive_plustimes_f64/)
+    expect(verified.shareOfErrorBound).toBeGreaterThan(0)
+    expect(verified.shareOfErrorBound).toBeLessThan(1)
+    expect(await succeeds(['multiply', ...files])).toMatch(
+      /^verified +as naive_plustimes_f64.*rounding errors$/m,
     )
   })
 
@@ -344,7 +371,7 @@ describe('an input file', () => {
     ['has trailing bytes', () => Buffer.concat([good(), Buffer.alloc(4)]), 'trailing'],
     ['claims more than it has', () => replaced('(2, 3)', '(9, 3)'), 'truncated'],
     ['claims a negative size', () => replaced('(2, 3)', '(-2,3)'), '-2'],
-    ['has floats', () => replaced('<i4', '<f4'), 'astype(numpy.int32)'],
+    ['has half floats', () => replaced('<i4', '<f2'), 'astype(numpy.float32)'],
     ['is a vector', () => replaced('(2, 3)', '(6 , )'), 'reshape'],
   ])('that %s is refused', async (_, content, expected) => {
     writeFileSync(path('bad.npy'), content())

@@ -8,6 +8,10 @@ import { expectError, thrown } from '../support/expect.js'
 const untyped = matrix as (...values: unknown[]) => unknown
 
 describe('matrix', () => {
+  it.each([Float32Array, Float64Array])('uses a %o as it is', (Type) => {
+    const data = Type.of(0.5, Number.NaN)
+    expect(matrix(1, 2, data).data).toBe(data)
+  })
   it('uses an Int32Array as it is', () => {
     const data = Int32Array.of(1, 6, 2, 8, 3, 4)
     const made = matrix(2, 3, data)
@@ -62,7 +66,7 @@ describe('matrix', () => {
     ['too few elements', [2, 3, new Int32Array(5)], 'SHAPE', ['exactly', '6', '5', '\\[2, 3\\]', 'offset']],
     ['too many elements', [2, 3, new Int32Array(7)], 'SHAPE', ['exactly', '6', '7']],
     ['too short an array', [2, 3, [1]], 'SHAPE', ['6', '1']],
-    ['a Float32Array', [1, 2, new Float32Array(2)], 'DTYPE', ['Float32Array', 'Int32Array']],
+    ['an Int16Array', [1, 2, new Int16Array(2)], 'DTYPE', ['Int16Array', 'Int32Array']],
     ['a Buffer', [1, 2, Buffer.alloc(8)], 'DTYPE', ['a Buffer']],
     ['null', [1, 2, null], 'DTYPE', ['null']],
     ['a number', [1, 2, 5], 'DTYPE', ['number']],
@@ -98,6 +102,18 @@ describe('the zeros of the semirings', () => {
     expect(addon.semirings.find(({ name }) => name === 'max-plus')?.zeros.int32).toBe(EPSILON)
     expect(zeroOf('max-plus')).toBe(EPSILON)
     expect(zeroOf('min-plus')).toBe(2 ** 31 - 1)
+  })
+  it('are infinities, or 0, among floating-point numbers', () => {
+    for (const dtype of ['float32', 'float64'] as const) {
+      expect(zeroOf('max-plus', dtype)).toBe(Number.NEGATIVE_INFINITY)
+      expect(zeroOf('min-plus', dtype)).toBe(Number.POSITIVE_INFINITY)
+      expect(zeroOf('plus-times', dtype)).toBe(0)
+    }
+    expectError(
+      thrown(() => zeroOf('plus-times')),
+      'ERR_MPMML_DTYPE',
+      'float32 and float64',
+    )
   })
   it('exist for semirings alone', () => {
     expectError(

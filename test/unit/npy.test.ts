@@ -11,6 +11,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { AbortedError, DTypeError, FileError, OutOfMemoryError, ShapeError } from '../../lib/errors.js'
 import type { Matrix } from '../../lib/matrix.js'
 import { readNpy, writeNpy } from '../../lib/npy.js'
+import type { ElementArray } from '../../lib/storage.js'
 
 let folder: string
 beforeAll(() => {
@@ -56,7 +57,7 @@ const six = [1, 0, 0, 0, 254, 255, 255, 255, 3, 0, 0, 0, 0, 0, 0, 128, 255, 255,
 const sixValues = [1, -2, 3, -2147483648, 2147483647, 256]
 
 /** The elements in row-major order, by the definition of strides. */
-function elements({ data, shape, strides, offset = 0 }: Matrix): number[] {
+function elements({ data, shape, strides, offset = 0 }: Matrix<ElementArray>): number[] {
   const steps = strides ?? shape.map((_, axis) => shape.slice(axis + 1).reduce((p, n) => p * n, 1))
   let all = [offset]
   shape.forEach((size, axis) => {
@@ -100,6 +101,31 @@ describe('reading', () => {
     expect(elements(m)).toEqual([1, 3, 2147483647, -2, -2147483648, 256])
     const batch = await readNpy(npy({ header: header('<i4', '(3, 2, 1)', 'True'), data: six }))
     expect(elements(batch)).toEqual([1, -2147483648, -2, 2147483647, 3, 256])
+  })
+
+  it.each([
+    ['float32', 'f4', Float32Array],
+    ['float64', 'f8', Float64Array],
+  ] as const)('takes %s as it is, in both byte orders and in Fortran order', async (_, code, Type) => {
+    const values = Type.of(0.1, -0, Number.NaN, Number.NEGATIVE_INFINITY, 2 ** -149, 1e30)
+    const data = new Uint8Array(values.buffer)
+    const straight = await readNpy(npy({ header: header(`<${code}`, '(2, 3)'), data }))
+    expect(straight.data).toBeInstanceOf(Type)
+    expect(straight).toEqual({ data: values, shape: [2, 3] })
+    const size = values.BYTES_PER_ELEMENT
+    const reversed = data.map((_, index) => data[index - (index % size) + size - 1 - (index % size)]!)
+    const swapped = await readNpy(npy({ header: header(`>${code}`, '(2, 3)'), data: reversed }))
+    expect(swapped.data).toEqual(values)
+    const text = `{'descr': '<${code}', 'fortran_order': True, 'shape': (2, 3), }\n`
+    const fortran = await readNpy(npy({ header: text, data }))
+    expect(elements(fortran)).toEqual([0, 2, 4, 1, 3, 5].map((index) => values[index]))
+    const path = fresh()
+    await writeNpy(path, fortran)
+    const written = readFileSync(path)
+    expect(written.toString('latin1', 10, 128)).toContain(
+      `{'descr': '<${code}', 'fortran_order': False, 'shape': (2, 3), }`,
+    )
+    expect(await readNpy(path)).toEqual({ data: Type.from(elements(fortran)), shape: [2, 3] })
   })
 
   it('takes a batch, and empty matrices', async () => {
@@ -200,8 +226,9 @@ describe('reading', () => {
   })
 
   it.each([
-    ['<f8', 'floating-point', 'astype(numpy.int32)'],
-    ['<f4', 'floating-point', 'astype(numpy.int32)'],
+    ['<f2', 'half precision', 'astype(numpy.float32)'],
+    ['<f16', 'long double', 'astype(numpy.float64)'],
+    ['f4', 'byte order', '"<f4"'],
     ['<c16', 'complex', ''],
     ['|b1', 'booleans', 'numpy.where'],
     ['|S8', 'byte strings', ''],

@@ -60,7 +60,7 @@ describe('operands', () => {
       'DTYPE',
       ['\\.data', 'an array', 'Int32Array'],
     ],
-    ...[Float32Array, Float64Array, Int8Array, Int16Array, Uint8Array, Uint32Array, BigInt64Array].map(
+    ...[Int8Array, Int16Array, Uint8Array, Uint32Array, BigInt64Array].map(
       (Type): Case => [
         `${Type.name} data`,
         { data: new Type(4), shape: [2, 2] },
@@ -82,7 +82,7 @@ describe('operands', () => {
       'DTYPE',
       ['\\.data'],
     ],
-    ['an ndarray of doubles', ndarray(new Float64Array(4), [2, 2]), 'DTYPE', ['Float64Array']],
+    ['an ndarray of bytes', ndarray(new Uint8Array(4), [2, 2]), 'DTYPE', ['Uint8Array']],
     ['an ndarray of numbers', ndarray([1, 2, 3, 4], [2, 2]), 'DTYPE', ['an array']],
     [
       'shared memory',
@@ -251,6 +251,55 @@ describe('operands', () => {
     const column = { data: ints(1), shape: [2 ** 31 - 1, 1], strides: [0, 0] }
     const row = { data: ints(1), shape: [1, 2 ** 31 - 1], strides: [0, 0] }
     return expectRefused([column, row], 'OUT_OF_MEMORY', 'the result')
+  })
+})
+
+describe('element types', () => {
+  const float32 = (...values: number[]) => matrix(1, values.length, Float32Array.from(values))
+  const float64 = (...values: number[]) => matrix(1, values.length, Float64Array.from(values))
+  const call = (a: unknown, b: unknown, options = {}) => [a, b, options]
+
+  it('are one for all matrices of a product', async () => {
+    const one = matrix(1, 1, [1])
+    await expectRefused(call(one, float32(1)), 'DTYPE', '^b is of float32 and a of int32', 'one element type')
+    await expectRefused(call(float32(1), float64(1)), 'DTYPE', '^b is of float64 and a of float32')
+    await expectRefused(call(one, one, { out: float32(1) }), 'DTYPE', '^out is of float32 and a of int32')
+    await expectRefused(call(float64(1), float64(1), { accumulate: one }), 'DTYPE', '^accumulate is of int32')
+  })
+  it('are those that the semiring has', async () => {
+    const one = matrix(1, 1, [1])
+    const message = ['^plus-times has the element types float32 and float64', 'int32']
+    await expectRefused(call(one, one, { semiring: 'plus-times' }), 'DTYPE', ...message)
+  })
+  it('decide whether there is an option overflow', async () => {
+    for (const overflow of ['throw', 'saturate', 'wrap']) {
+      await expectRefused(call(float32(1), float32(1), { overflow }), 'OPTION', 'overflow', 'float32')
+    }
+    expect(mpmmSync(float32(1), float32(2), { overflow: undefined }).c.data).toEqual(Float32Array.of(3))
+  })
+  it('choose the array of the result', async () => {
+    expect(mpmmSync(float32(0.1), float32(0.2)).c.data).toEqual(
+      Float32Array.of(Math.fround(0.1) + Math.fround(0.2)),
+    )
+    expect((await mpmm(float64(0.1), float64(0.2))).c.data).toEqual(Float64Array.of(0.1 + 0.2))
+  })
+  it('have variants of their own', async () => {
+    await expectRefused(
+      call(float32(1), float32(1), { variant: 'naive_maxplus_i32_acc64' }),
+      'VARIANT',
+      'naive_maxplus_i32_acc64 computes max-plus on int32',
+      'max-plus on float32',
+    )
+  })
+  it('may share a buffer', () => {
+    const buffer = new ArrayBuffer(64)
+    const a = { data: new Float64Array(buffer, 0, 2), shape: [1, 2] }
+    const out = { data: new Float64Array(buffer, 16, 2), shape: [1, 2] }
+    a.data.set([1, 2])
+    expect(mpmmSync(float64(1), a, { out }).c.data).toEqual(Float64Array.of(2, 3))
+    expect(() =>
+      mpmmSync(float64(1), a, { out: { data: new Float64Array(buffer, 8, 2), shape: [1, 2] } }),
+    ).toThrow('overlaps')
   })
 })
 

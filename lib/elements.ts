@@ -1,0 +1,54 @@
+/** The element types, and the arrays that hold them. */
+import { addon } from './native.js'
+import type { ElementArray } from './storage.js'
+import type { DataType } from './variant-names.js'
+
+const arrays = {
+  int32: Int32Array,
+  float32: Float32Array,
+  float64: Float64Array,
+} as const satisfies Record<DataType, unknown>
+
+/** The array that holds each element type. */
+export type ArrayOf<Type extends DataType> = InstanceType<(typeof arrays)[Type]>
+
+/** Element types by the numbers by which native code knows them. */
+export const INT32 = addon.dataTypes.indexOf('int32')
+const FLOAT32 = addon.dataTypes.indexOf('float32')
+const FLOAT64 = addon.dataTypes.indexOf('float64')
+
+export const arrayNames = 'Int32Array, Float32Array or Float64Array'
+
+const tag = Object.getOwnPropertyDescriptor(Object.getPrototypeOf(Int32Array.prototype), Symbol.toStringTag)!
+  .get! as (this: unknown) => string | undefined
+
+/** The element type of an array by its number; -1 for anything that doesn't hold elements, whatever it pretends to be. */
+export function elementType(data: unknown): number {
+  switch (tag.call(data)) {
+    case 'Int32Array':
+      return INT32
+    case 'Float32Array':
+      return FLOAT32
+    case 'Float64Array':
+      return FLOAT64
+    default:
+      return -1
+  }
+}
+
+export const isElementArray = (data: unknown): data is ElementArray => elementType(data) >= 0
+
+/** The name of an element type. */
+export function typeNameOf(type: number): DataType {
+  return addon.dataTypes[type]!
+}
+
+/** The bytes of an element. */
+export function bytesOf(type: number): 4 | 8 {
+  return type === FLOAT64 ? 8 : 4
+}
+
+/** Zeros. Throws RangeError where there is no memory for them. */
+export function newArray(type: number, length: number): ElementArray {
+  return type === INT32 ? new Int32Array(length) : new arrays[typeNameOf(type)](length)
+}
