@@ -46,24 +46,22 @@ MPMML_HOST_DEVICE V wrapping_subtract(V x, V y) {
 #endif
 }
 
-/// The greater (the lesser) of the number x and of y, which is passed over where it is NaN. Device code has instructions
-/// for that; elsewhere the operands stand in the order in which x86's MAXPS and MINPS take them.
+/// The greater (the lesser) of the number x and of y, which is passed over where it is NaN. GPUs have an instruction for
+/// that, of float alone; elsewhere the operands stand in the order in which x86's MAXPS and MINPS take them.
 template <class V>
 MPMML_HOST_DEVICE V maximum_number(V x, V y) {
 #if defined(__CUDA_ARCH__)
-  return fmax(x, y);
-#else
-  return y > x ? y : x;
+  if constexpr (std::is_same_v<V, float>) return fmaxf(x, y);
 #endif
+  return y > x ? y : x;
 }
 
 template <class V>
 MPMML_HOST_DEVICE V minimum_number(V x, V y) {
 #if defined(__CUDA_ARCH__)
-  return fmin(x, y);
-#else
-  return y < x ? y : x;
+  if constexpr (std::is_same_v<V, float>) return fminf(x, y);
 #endif
+  return y < x ? y : x;
 }
 
 /// ⊕ = max, ⊗ = + on floating-point numbers, zero = −∞.

@@ -20,21 +20,21 @@ struct PackSource {
 template <class Arithmetic>
 struct EncodeA {
   using Semiring = typename Arithmetic::Semiring;
-  using Target = uint32_t;
+  using Target = typename Words<Arithmetic>::Word;
   Arithmetic arithmetic;
 
   __device__ Target operator()(typename Arithmetic::Element x) const {
     if constexpr (Words<Arithmetic>::kLanes == 1) {
-      return static_cast<uint32_t>(arithmetic.encode(x));
+      return Words<Arithmetic>::word_of(arithmetic.encode(x));
     } else {
-      return uint32_t{arithmetic.encode_a(x)} * 0x10001u;
+      return Words<Arithmetic>::word_of(arithmetic.encode_a(x));
     }
   }
   __device__ Target border() const {
     if constexpr (Words<Arithmetic>::kLanes == 1) {
-      return static_cast<uint32_t>(arithmetic.encode(Arithmetic::Semiring::border_a));
+      return Words<Arithmetic>::word_of(arithmetic.encode(Arithmetic::Semiring::border_a));
     } else {
-      return uint32_t{arithmetic.border_a()} * 0x10001u;
+      return Words<Arithmetic>::word_of(arithmetic.border_a());
     }
   }
 };
@@ -43,19 +43,19 @@ struct EncodeA {
 template <class Arithmetic>
 struct EncodeB {
   using Semiring = typename Arithmetic::Semiring;
-  using Target = std::conditional_t<Words<Arithmetic>::kLanes == 1, uint32_t, uint16_t>;
+  using Target = std::conditional_t<Words<Arithmetic>::kLanes == 1, typename Words<Arithmetic>::Word, uint16_t>;
   Arithmetic arithmetic;
 
   __device__ Target operator()(typename Arithmetic::Element x) const {
     if constexpr (Words<Arithmetic>::kLanes == 1) {
-      return static_cast<uint32_t>(arithmetic.encode(x));
+      return Words<Arithmetic>::word_of(arithmetic.encode(x));
     } else {
       return arithmetic.encode_b(x);
     }
   }
   __device__ Target border() const {
     if constexpr (Words<Arithmetic>::kLanes == 1) {
-      return static_cast<uint32_t>(arithmetic.encode(Arithmetic::Semiring::border_b));
+      return Words<Arithmetic>::word_of(arithmetic.encode(Arithmetic::Semiring::border_b));
     } else {
       return arithmetic.border_b();
     }

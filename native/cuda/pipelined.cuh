@@ -2,7 +2,7 @@
 // mixed stream of instructions (words.cuh) computes.
 //
 // A block computes a tile of C of BM rows × BN words (a word is one column, or two in 16-bit lanes), each thread TM × TN
-// of it in chunks of 4 rows and 4 words, which 16-byte shared loads bring (block-cyclic). With `slices` > 1 as many
+// of it in chunks of 16 bytes, which one shared load brings: 4 rows or words of 32 bits, 2 of 64 (block-cyclic). With `slices` > 1 as many
 // groups of threads compute the same tile over an equal part of K each, and combine at the end: that fills the GPU when
 // there are few tiles, without a second kernel.
 #pragma once
@@ -14,17 +14,22 @@
 
 namespace mpmml::cuda {
 
+/// What one load or copy brings.
+constexpr int kChunkBytes = 16;
+
 /// The packed operands and what the main loop needs to know of them.
+template <class Word>
 struct PackedProblem {
-  const uint32_t* a;                     ///< [instance][k][rows], words
-  const uint32_t* b;                     ///< [instance][k][words of columns]
+  const Word* a;                         ///< [instance][k][rows], words
+  const Word* b;                         ///< [instance][k][words of columns]
   int64_t padded_m, padded_n, padded_k;  ///< in rows, words and steps
   int64_t a_instance, b_instance;        ///< words from one instance to the next
   uint32_t one;                          ///< 1; see sum_by_multiply
 };
 
 template <class Config, class Arithmetic>
-__global__ void pipelined_kernel(Launch problem, PackedProblem packed, Arithmetic arithmetic);
+__global__ void pipelined_kernel(Launch problem, PackedProblem<typename Words<Arithmetic>::Word> packed,
+                                 Arithmetic arithmetic);
 
 template <int BM_, int BN_, int BK_, int TM_, int TN_, int kStages_, int kSlices_>
 struct Pipelined {
@@ -33,41 +38,47 @@ struct Pipelined {
   static constexpr int kSliceThreads = kThreadsM * kThreadsN;
   static constexpr int kThreads = kSliceThreads * kSlices;
   static constexpr int kStageWords = BK * (BM + BN);
-  static constexpr int kSharedBytes = kSlices * kStages * kStageWords * int{sizeof(uint32_t)};
+  template <class Word>
+  static constexpr int shared_bytes = kSlices * kStages * kStageWords * int{sizeof(Word)};
   // The lanes of a warp lie 8 × 4 over the tile: a warp reads 128 bytes of A and 64 of B, broadcast, without conflicts.
   static constexpr int kLanesM = 8, kLanesN = 4;
   static constexpr int kWarpsN = kThreadsN / kLanesN;
 
-  static_assert(TM % 4 == 0 && TN % 4 == 0, "fragments are loaded as 16-byte vectors");
+  static_assert(TM % 4 == 0 && TN % 4 == 0, "fragments are loaded as whole chunks");
   static_assert(kThreadsM % kLanesM == 0 && kThreadsN % kLanesN == 0, "warps tile the block");
   static_assert(BK % 2 == 0, "the stream takes two steps at a time");
-  static_assert(BK * BM / 4 % kSliceThreads == 0 && BK * BN / 4 % kSliceThreads == 0, "equal shares of a copy");
-  static_assert(kSliceThreads * 4 % BM == 0 || BM % (kSliceThreads * 4) == 0, "a thread copies one column of words");
-  static_assert(BM * BN * (kSlices / 2) * 4 <= kSharedBytes, "combining the slices reuses the stages");
+  static_assert(BM * BN * (kSlices / 2) <= kSlices * kStages * kStageWords, "combining the slices reuses the stages");
   static_assert((kSlices & (kSlices - 1)) == 0, "slices combine pairwise");
 
   /// Registers for 16 warps a multiprocessor: 65 536 / 512 = 128 a thread. GPUs without asynchronous copies, where a tile
-  /// waits in registers, have 12 warps with 168, or the kernel spills (seen for sm_52 to sm_70).
+  /// waits in registers, have 12 warps with 168, or the kernel spills (seen for sm_52 to sm_70). Words of two registers
+  /// leave room for half as many warps.
+  template <class Word>
   static constexpr int blocks_per_multiprocessor() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
-    constexpr int kResidentThreads = 384;
+    constexpr int kResidentThreads = sizeof(Word) == 8 ? 256 : 384;
 #else
-    constexpr int kResidentThreads = 512;
+    constexpr int kResidentThreads = 512 * 4 / int{sizeof(Word)};
 #endif
     return kThreads >= kResidentThreads ? 1 : kResidentThreads / kThreads;
   }
 
   template <class Arithmetic>
-  static PackedProblem layout(const Launch& launch) {
+  using WordOf = typename Words<Arithmetic>::Word;
+  template <class Arithmetic>
+  using Packed = PackedProblem<WordOf<Arithmetic>>;
+
+  template <class Arithmetic>
+  static Packed<Arithmetic> layout(const Launch& launch) {
     const auto round_up = [](int64_t size, int64_t multiple) { return (size + multiple - 1) / multiple * multiple; };
-    PackedProblem packed{};
+    Packed<Arithmetic> packed{};
     packed.padded_m = round_up(launch.m, BM);
     packed.padded_n = round_up(launch.n, BN * Words<Arithmetic>::kLanes) / Words<Arithmetic>::kLanes;
     packed.padded_k = round_up(launch.k, BK * kSlices);
     packed.a_instance = launch.a.batch_stride == 0 ? 0 : packed.padded_m * packed.padded_k;
     packed.b_instance = launch.b.batch_stride == 0 ? 0 : packed.padded_n * packed.padded_k;
-    packed.a = static_cast<const uint32_t*>(launch.packed_a);
-    packed.b = static_cast<const uint32_t*>(launch.packed_b);
+    packed.a = static_cast<const WordOf<Arithmetic>*>(launch.packed_a);
+    packed.b = static_cast<const WordOf<Arithmetic>*>(launch.packed_b);
     packed.one = 1;
     return packed;
   }
@@ -85,23 +96,23 @@ struct Pipelined {
                     BN * Words<Arithmetic>::kLanes,
                     BK * kSlices,
                     kThreads,
-                    kSharedBytes,
-                    (kSlices == 1 ? 71.0 : 69.0) * Words<Arithmetic>::kLanes,
+                    shared_bytes<WordOf<Arithmetic>>,
+                    kSlices == 1 ? Words<Arithmetic>::kStepsPerClock : Words<Arithmetic>::kStepsPerClockInSlices,
                     Words<Arithmetic>::kFullSpeedFrom};
     return kernel;
   }
 
   template <class Arithmetic>
   static int64_t packed_bytes(const Launch& launch, Operand operand) {
-    const PackedProblem packed = layout<Arithmetic>(launch);
+    const Packed<Arithmetic> packed = layout<Arithmetic>(launch);
     const int64_t words =
         operand == Operand::kA ? packed.padded_m * items(launch, launch.a) : packed.padded_n * items(launch, launch.b);
-    return words * packed.padded_k * int64_t{sizeof(uint32_t)};
+    return words * packed.padded_k * int64_t{sizeof(WordOf<Arithmetic>)};
   }
 
   template <class Arithmetic>
   static void pack_operand(const Launch& launch, Operand operand) {
-    const PackedProblem packed = layout<Arithmetic>(launch);
+    const Packed<Arithmetic> packed = layout<Arithmetic>(launch);
     for_arithmetic<Arithmetic>(launch, [&](const Arithmetic& arithmetic) {
       if (operand == Operand::kA) {
         const MatrixView& a = launch.a;
@@ -119,16 +130,16 @@ struct Pipelined {
 
   template <class Arithmetic>
   static void launch(const Launch& launch) {
-    const PackedProblem whole = layout<Arithmetic>(launch);
+    const Packed<Arithmetic> whole = layout<Arithmetic>(launch);
     const int64_t tiles = whole.padded_m / BM * (whole.padded_n / BN);
     for_arithmetic<Arithmetic>(launch, [&](const Arithmetic& arithmetic) {
       for_instances(launch, [&](const Launch& part) {
-        PackedProblem packed = whole;
+        Packed<Arithmetic> packed = whole;
         packed.a += part.first_instance * packed.a_instance;
         packed.b += part.first_instance * packed.b_instance;
         const dim3 grid(static_cast<unsigned>(tiles), 1, static_cast<unsigned>(part.batch));
         pipelined_kernel<Pipelined, Arithmetic>
-            <<<grid, kThreads, kSharedBytes, part.stream>>>(part, packed, arithmetic);
+            <<<grid, kThreads, shared_bytes<WordOf<Arithmetic>>, part.stream>>>(part, packed, arithmetic);
       });
     });
     MPMML_CUDA(cudaGetLastError());
@@ -146,12 +157,12 @@ struct Pipelined {
 };
 
 /// Copies the stages of one slice: each thread its share of the k-major tiles of A and B.
-template <class Config>
+template <class Config, class Word>
 class StagePipe {
  public:
-  __device__ __forceinline__ StagePipe(uint32_t* shared, const uint32_t* a, const uint32_t* b, int64_t padded_m,
-                                       int64_t padded_n, int thread)
-      : shared_(shared + thread * 4),
+  __device__ __forceinline__ StagePipe(Word* shared, const Word* a, const Word* b, int64_t padded_m, int64_t padded_n,
+                                       int thread)
+      : shared_(shared + thread * kChunk),
         a_(source(a, padded_m, Config::BM, thread)),
         b_(source(b, padded_n, Config::BN, thread)),
         padded_m_(padded_m),
@@ -159,7 +170,7 @@ class StagePipe {
 
   /// Starts copying the next tile into `stage`.
   __device__ __forceinline__ void start(int stage) {
-    uint32_t* target = shared_ + stage * Config::kStageWords;
+    Word* target = shared_ + stage * Config::kStageWords;
 #pragma unroll
     for (int share = 0; share < kSharesA; ++share) {
       copy(share, target + share * kStep, a_ + share * (kStep / Config::BM) * padded_m_);
@@ -187,7 +198,7 @@ class StagePipe {
   __device__ __forceinline__ void commit() {}
   __device__ __forceinline__ void wait() {}
   __device__ __forceinline__ void finish(int stage) {
-    uint32_t* target = shared_ + stage * Config::kStageWords;
+    Word* target = shared_ + stage * Config::kStageWords;
 #pragma unroll
     for (int share = 0; share < kSharesA + kSharesB; ++share) {
       const int offset = share < kSharesA ? share * kStep : Config::BK * Config::BM + (share - kSharesA) * kStep;
@@ -197,16 +208,18 @@ class StagePipe {
 #endif
 
  private:
-  static constexpr int kStep = Config::kSliceThreads * 4;
+  static constexpr int kChunk = kChunkBytes / sizeof(Word);
+  static constexpr int kStep = Config::kSliceThreads * kChunk;
   static constexpr int kSharesA = Config::BK * Config::BM / kStep;
   static constexpr int kSharesB = Config::BK * Config::BN / kStep;
+  static_assert(Config::BK * Config::BM % kStep == 0 && Config::BK * Config::BN % kStep == 0, "equal shares of a copy");
   static_assert(kStep % Config::BM == 0 && kStep % Config::BN == 0, "a step of a copy is whole rows of the tile");
 
-  static __device__ __forceinline__ const uint32_t* source(const uint32_t* data, int64_t pitch, int width, int thread) {
-    return data + thread * 4 / width * pitch + thread * 4 % width;
+  static __device__ __forceinline__ const Word* source(const Word* data, int64_t pitch, int width, int thread) {
+    return data + thread * kChunk / width * pitch + thread * kChunk % width;
   }
 
-  __device__ __forceinline__ void copy(int share, uint32_t* target, const uint32_t* from) {
+  __device__ __forceinline__ void copy(int share, Word* target, const Word* from) {
 #if __CUDA_ARCH__ >= 800
     const auto address = static_cast<unsigned>(__cvta_generic_to_shared(target));
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(address), "l"(from));
@@ -215,9 +228,9 @@ class StagePipe {
 #endif
   }
 
-  uint32_t* shared_;
-  const uint32_t* a_;
-  const uint32_t* b_;
+  Word* shared_;
+  const Word* a_;
+  const Word* b_;
   int64_t padded_m_, padded_n_;
 #if __CUDA_ARCH__ < 800
   uint4 waiting_[kSharesA + kSharesB];
@@ -234,6 +247,16 @@ __device__ __forceinline__ void slice_barrier(int slice) {
   }
 }
 
+__device__ __forceinline__ void store_chunk(int32_t* target, const int32_t* x) {
+  *reinterpret_cast<int4*>(target) = make_int4(x[0], x[1], x[2], x[3]);
+}
+__device__ __forceinline__ void store_chunk(float* target, const float* x) {
+  *reinterpret_cast<float4*>(target) = make_float4(x[0], x[1], x[2], x[3]);
+}
+__device__ __forceinline__ void store_chunk(double* target, const double* x) {
+  *reinterpret_cast<double2*>(target) = make_double2(x[0], x[1]);
+}
+
 /// The tile's place: columns of up to 8 tile rows, so that blocks that run together share operands in the L2 cache.
 __device__ __forceinline__ void locate_tile(int64_t tiles_m, int64_t tiles_n, int64_t& tile_m, int64_t& tile_n) {
   constexpr int64_t kGroup = 8;
@@ -245,12 +268,16 @@ __device__ __forceinline__ void locate_tile(int64_t tiles_m, int64_t tiles_n, in
 }
 
 template <class Config, class Arithmetic>
-__global__ void __launch_bounds__(Config::kThreads, Config::blocks_per_multiprocessor())
-    pipelined_kernel(Launch problem, PackedProblem packed, Arithmetic arithmetic) {
+__global__ void __launch_bounds__(Config::kThreads,
+                                  Config::template blocks_per_multiprocessor<typename Words<Arithmetic>::Word>())
+    pipelined_kernel(Launch problem, PackedProblem<typename Words<Arithmetic>::Word> packed, Arithmetic arithmetic) {
   using W = Words<Arithmetic>;
+  using Word = typename W::Word;
   using Element = typename Arithmetic::Element;
   constexpr int BM = Config::BM, BN = Config::BN, BK = Config::BK, TM = Config::TM, TN = Config::TN;
-  extern __shared__ __align__(16) uint32_t shared[];
+  constexpr int kChunk = kChunkBytes / sizeof(Word);
+  extern __shared__ __align__(kChunkBytes) unsigned char memory[];
+  Word* shared = reinterpret_cast<Word*>(memory);
 
   const int slice = Config::kSlices == 1 ? 0 : threadIdx.x / Config::kSliceThreads;
   const int thread = Config::kSlices == 1 ? threadIdx.x : threadIdx.x % Config::kSliceThreads;
@@ -262,21 +289,21 @@ __global__ void __launch_bounds__(Config::kThreads, Config::blocks_per_multiproc
   locate_tile(packed.padded_m / BM, packed.padded_n / BN, tile_m, tile_n);
   const int64_t instance = blockIdx.z;
   const int64_t first_k = slice * (packed.padded_k / Config::kSlices);
-  uint32_t* stages = shared + slice * Config::kStages * Config::kStageWords;
-  StagePipe<Config> pipe(stages, packed.a + instance * packed.a_instance + first_k * packed.padded_m + tile_m * BM,
-                         packed.b + instance * packed.b_instance + first_k * packed.padded_n + tile_n * BN,
-                         packed.padded_m, packed.padded_n, thread);
+  Word* stages = shared + slice * Config::kStages * Config::kStageWords;
+  using Pipe = StagePipe<Config, Word>;
+  Pipe pipe(stages, packed.a + instance * packed.a_instance + first_k * packed.padded_m + tile_m * BM,
+            packed.b + instance * packed.b_instance + first_k * packed.padded_n + tile_n * BN, packed.padded_m,
+            packed.padded_n, thread);
 
-  uint32_t acc[TM][TN];
-  const uint32_t initial = W::kLanes == 1 ? static_cast<uint32_t>(arithmetic.initial())
-                                          : static_cast<uint32_t>(arithmetic.initial()) * 0x10001u;
+  Word acc[TM][TN];
+  const Word initial = W::word_of(arithmetic.initial());
 #pragma unroll
   for (int i = 0; i < TM; ++i) {
 #pragma unroll
     for (int j = 0; j < TN; ++j) acc[i][j] = initial;
   }
 
-  constexpr int kStages = StagePipe<Config>::kStages;
+  constexpr int kStages = Pipe::kStages;
   const int tiles_k = static_cast<int>(packed.padded_k / (BK * Config::kSlices));
 #pragma unroll
   for (int stage = 0; stage < kStages - 1; ++stage) {
@@ -293,20 +320,20 @@ __global__ void __launch_bounds__(Config::kThreads, Config::blocks_per_multiproc
     const bool more = tile + kStages - 1 < tiles_k;
     if (more) pipe.start(writing);
     pipe.commit();
-    const uint32_t* a = stages + reading * Config::kStageWords + thread_m * 4;
-    const uint32_t* b = stages + reading * Config::kStageWords + BK * BM + thread_n * 4;
+    const Word* a = stages + reading * Config::kStageWords + thread_m * kChunk;
+    const Word* b = stages + reading * Config::kStageWords + BK * BM + thread_n * kChunk;
 #pragma unroll
     for (int k = 0; k < BK; k += 2) {
-      uint32_t fragment_a[2][TM], fragment_b[2][TN];
+      Word fragment_a[2][TM], fragment_b[2][TN];
 #pragma unroll
       for (int step = 0; step < 2; ++step) {
 #pragma unroll
-        for (int i = 0; i < TM; i += 4) {
+        for (int i = 0; i < TM; i += kChunk) {
           *reinterpret_cast<uint4*>(&fragment_a[step][i]) =
               *reinterpret_cast<const uint4*>(a + (k + step) * BM + i * Config::kThreadsM);
         }
 #pragma unroll
-        for (int j = 0; j < TN; j += 4) {
+        for (int j = 0; j < TN; j += kChunk) {
           *reinterpret_cast<uint4*>(&fragment_b[step][j]) =
               *reinterpret_cast<const uint4*>(b + (k + step) * BN + j * Config::kThreadsN);
         }
@@ -322,7 +349,7 @@ __global__ void __launch_bounds__(Config::kThreads, Config::blocks_per_multiproc
 #pragma unroll
   for (int half = Config::kSlices / 2; half > 0; half /= 2) {
     __syncthreads();
-    uint32_t* exchange = shared + (slice % half) * BM * BN + thread;
+    Word* exchange = shared + (slice % half) * BM * BN + thread;
     if (slice >= half && slice < 2 * half) {
 #pragma unroll
       for (int element = 0; element < TM * TN; ++element) {
@@ -333,7 +360,7 @@ __global__ void __launch_bounds__(Config::kThreads, Config::blocks_per_multiproc
     if (slice < half) {
 #pragma unroll
       for (int element = 0; element < TM * TN; ++element) {
-        uint32_t& own = acc[element / TN][element % TN];
+        Word& own = acc[element / TN][element % TN];
         own = W::combine(own, exchange[element * Config::kSliceThreads]);
       }
     }
@@ -345,30 +372,28 @@ __global__ void __launch_bounds__(Config::kThreads, Config::blocks_per_multiproc
   auto* c = static_cast<Element*>(problem.c.data) + instance * problem.c.batch_stride;
 #pragma unroll
   for (int i = 0; i < TM; ++i) {
-    const int64_t row = tile_m * BM + (i / 4 * Config::kThreadsM + thread_m) * 4 + i % 4;
+    const int64_t row = tile_m * BM + (i / kChunk * Config::kThreadsM + thread_m) * kChunk + i % kChunk;
     if (row >= problem.m) continue;
 #pragma unroll
-    for (int j = 0; j < TN; j += 4) {
-      constexpr int kColumns = 4 * W::kLanes;
-      const int64_t col = (tile_n * BN + (j * Config::kThreadsN) + thread_n * 4) * W::kLanes;
+    for (int j = 0; j < TN; j += kChunk) {
+      constexpr int kColumns = kChunk * W::kLanes;
+      const int64_t col = (tile_n * BN + (j * Config::kThreadsN) + thread_n * kChunk) * W::kLanes;
       Element values[kColumns];
 #pragma unroll
       for (int v = 0; v < kColumns; ++v) {
-        const uint32_t word = acc[i][j + v / W::kLanes];
-        const auto sum = static_cast<typename Arithmetic::Accumulator>(W::kLanes == 1 ? word : word >> 16 * (v % 2));
+        const typename Arithmetic::Accumulator sum = W::lane_of(acc[i][j + v / W::kLanes], v % W::kLanes);
         const Element previous = c0.data && col + v < problem.n
                                      ? before[row * c0.row_stride + (col + v) * c0.col_stride]
                                      : Arithmetic::Semiring::zero;
         bool overflowed = false;
         values[v] = arithmetic.finish(sum, previous, overflowed);
       }
-      // C's rows are aligned where they begin a multiple of 4 apart; tiles begin at such a column.
+      // C's rows are aligned where they begin a multiple of a chunk apart; tiles begin at such a column.
+      constexpr int kElements = kChunkBytes / sizeof(Element);
       Element* target = c + row * problem.c.row_stride + col;
-      if (problem.c.row_stride % 4 == 0 && col + kColumns <= problem.n) {
+      if (problem.c.row_stride % kElements == 0 && col + kColumns <= problem.n) {
 #pragma unroll
-        for (int v = 0; v < kColumns; v += 4) {
-          *reinterpret_cast<int4*>(target + v) = make_int4(values[v], values[v + 1], values[v + 2], values[v + 3]);
-        }
+        for (int v = 0; v < kColumns; v += kElements) store_chunk(target + v, values + v);
       } else {
 #pragma unroll
         for (int v = 0; v < kColumns; ++v) {

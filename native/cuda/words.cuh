@@ -1,8 +1,10 @@
-// The instruction streams of the pipelined family: how it steps over 32-bit words of one or two elements.
+// The instruction streams of the pipelined family: how it steps over words of one or two elements.
 //
 // A step is acc ⊕ (a ⊗ b). Hopper's VIADDMNMX does one in one instruction of the ALU pipe, 64 lanes a clock and
 // multiprocessor. IMAD (a·1 + b) adds on the FMA pipe beside it, and VIMNMX3 takes two such sums at once, so a stream of
-// both forms passes that ceiling.
+// both forms passes that ceiling. Floating-point numbers add or multiply and add on the FMA pipe, 128 lanes of float a
+// clock; their maxima take the ALU, 64, so that a max-plus step of float fills every issue slot of a multiprocessor at 64
+// steps a clock.
 #pragma once
 #include <cstdint>
 
@@ -16,9 +18,15 @@ struct Words;
 
 template <class S>
 struct Words<Narrow<S>> {
+  using Word = uint32_t;
   static constexpr int kLanes = 1;
+  /// Steps a clock and multiprocessor, measured on an H200.
+  static constexpr double kStepsPerClock = 71, kStepsPerClockInSlices = 69;
   /// Steps run on sm_52 and newer with the instructions that the pipes are made for.
   static constexpr int kFullSpeedFrom = 52;
+
+  static __host__ __device__ __forceinline__ Word word_of(int32_t x) { return static_cast<uint32_t>(x); }
+  static __device__ __forceinline__ int32_t lane_of(Word word, int) { return static_cast<int32_t>(word); }
 
   // The fused instructions by name: left to the compiler they are found too, but scheduled 2.5 % slower (H200).
   static __device__ __forceinline__ uint32_t step(uint32_t acc, uint32_t a, uint32_t b) {
@@ -38,9 +46,17 @@ struct Words<Narrow<S>> {
 
 template <class S>
 struct Words<Half<S>> {
+  using Word = uint32_t;
   static constexpr int kLanes = 2;
+  static constexpr double kStepsPerClock = 2 * 71, kStepsPerClockInSlices = 2 * 69;
   /// Older GPUs emulate arithmetic on packed 16-bit integers.
   static constexpr int kFullSpeedFrom = 90;
+
+  /// The same element in each lane.
+  static __host__ __device__ __forceinline__ Word word_of(uint16_t x) { return uint32_t{x} * 0x10001u; }
+  static __device__ __forceinline__ uint16_t lane_of(Word word, int lane) {
+    return static_cast<uint16_t>(word >> 16 * lane);
+  }
 
   static __device__ __forceinline__ uint32_t step(uint32_t acc, uint32_t a, uint32_t b) {
     return S::maximizes ? __viaddmax_u16x2(a, b, acc) : __viaddmin_u16x2(a, b, acc);
@@ -55,14 +71,30 @@ struct Words<Half<S>> {
   static constexpr __host__ __device__ bool by_multiply(int i, int j) { return i % 2 == 0 || (i == 7 && j < 4); }
 };
 
+template <class S>
+struct Words<Floating<S>> {
+  using Word = typename S::Element;
+  static constexpr int kLanes = 1;
+  static constexpr int kFullSpeedFrom = 52;
+  /// By the pipes: of an H200's 64-bit ones, which have 64 lanes, a maximum takes a comparison and two choices.
+  static constexpr double kStepsPerClock = (S::idempotent ? 60.0 : 100.0) * 4 / sizeof(Word);
+  static constexpr double kStepsPerClockInSlices = 0.97 * kStepsPerClock;
+
+  static __host__ __device__ __forceinline__ Word word_of(Word x) { return x; }
+  static __device__ __forceinline__ Word lane_of(Word word, int) { return word; }
+
+  static __device__ __forceinline__ Word step(Word acc, Word a, Word b) { return S::accumulate(acc, a, b); }
+  static __device__ __forceinline__ Word combine(Word x, Word y) { return S::combine(x, y); }
+};
+
 /// a ⊗ b on the FMA pipe. `one` is 1, but a kernel argument: were it a constant, the compiler would turn the IMAD back
 /// into an addition on the ALU pipe. No carry passes between 16-bit lanes, because their sums fit 16 bits.
 __device__ __forceinline__ uint32_t sum_by_multiply(uint32_t a, uint32_t one, uint32_t b) { return a * one + b; }
 
-/// Two steps of a thread's tile.
+/// Two steps of a thread's tile of integers.
 template <class W, int TM, int TN>
-__device__ __forceinline__ void two_steps(uint32_t (&acc)[TM][TN], const uint32_t (&a)[2][TM],
-                                          const uint32_t (&b)[2][TN], uint32_t one) {
+__device__ __forceinline__ void two_mixed_steps(uint32_t (&acc)[TM][TN], const uint32_t (&a)[2][TM],
+                                                const uint32_t (&b)[2][TN], uint32_t one) {
 #pragma unroll
   for (int i = 0; i < TM; ++i) {
 #pragma unroll
@@ -82,6 +114,24 @@ __device__ __forceinline__ void two_steps(uint32_t (&acc)[TM][TN], const uint32_
       acc[i][j] = W::step(acc[i][j], a[0][i], b[0][j]);
       acc[i][j] = W::step(acc[i][j], a[1][i], b[1][j]);
     }
+  }
+}
+
+/// Two steps of a thread's tile.
+template <class W, int TM, int TN>
+__device__ __forceinline__ void two_steps(typename W::Word (&acc)[TM][TN], const typename W::Word (&a)[2][TM],
+                                          const typename W::Word (&b)[2][TN], uint32_t one) {
+  if constexpr (std::is_floating_point_v<typename W::Word>) {
+#pragma unroll
+    for (int step = 0; step < 2; ++step) {
+#pragma unroll
+      for (int i = 0; i < TM; ++i) {
+#pragma unroll
+        for (int j = 0; j < TN; ++j) acc[i][j] = W::step(acc[i][j], a[step][i], b[step][j]);
+      }
+    }
+  } else {
+    two_mixed_steps<W>(acc, a, b, one);
   }
 }
 
