@@ -1,4 +1,5 @@
 /** The element types, and the arrays that hold them. */
+import { types } from 'node:util'
 import { addon } from './native.js'
 import type { ElementArray } from './storage.js'
 import type { DataType } from './variant-names.js'
@@ -37,6 +38,12 @@ export function elementType(data: unknown): number {
 }
 
 export const isElementArray = (data: unknown): data is ElementArray => elementType(data) >= 0
+
+/** The arrays of operands. */
+export const operandArrayNames = 'Int32Array, Int16Array, Float32Array or Float64Array'
+
+/** Whether an array holds int32 elements as int16: see {@link OperandArray}. */
+export const isInt16Array = (data: unknown): data is Int16Array => types.isInt16Array(data)
 
 /** The name of an element type. */
 export function typeNameOf(type: number): DataType {

@@ -1,8 +1,8 @@
 /** Matrices: what the library takes and what it makes. */
 import { show, showList, typeName } from './describe.js'
-import { arrayNames, bytesOf, INT32, isElementArray, newArray } from './elements.js'
+import { bytesOf, INT32, isElementArray, isInt16Array, newArray, operandArrayNames } from './elements.js'
 import { DTypeError, OutOfMemoryError, ShapeError } from './errors.js'
-import type { ElementArray } from './storage.js'
+import type { ElementArray, OperandArray } from './storage.js'
 import { lengthOf, requireOrdinaryBuffer } from './storage.js'
 
 /** [rows, cols] of a matrix, or [batch, rows, cols] of a batch of them. */
@@ -13,7 +13,7 @@ export type Shape = [rows: number, cols: number] | [batch: number, rows: number,
  * (b, i, j) of a batch is `data[offset + b·strides[0] + i·strides[1] + j·strides[2]]`: transposes, leading
  * dimensions and sub-matrices are strides, and need no copy.
  */
-export interface Matrix<Data extends ElementArray = Int32Array> {
+export interface Matrix<Data extends OperandArray = Int32Array> {
   /** May be longer than shape and strides need. */
   data: Data
   shape: Shape
@@ -24,7 +24,7 @@ export interface Matrix<Data extends ElementArray = Int32Array> {
 }
 
 /** A {@link Matrix} that has all its properties: what the library makes. */
-export type DenseMatrix<Data extends ElementArray = Int32Array> = Required<Matrix<Data>>
+export type DenseMatrix<Data extends OperandArray = Int32Array> = Required<Matrix<Data>>
 
 /**
  * Whatever is taken as a matrix: a {@link Matrix}, a scijs `ndarray` (which calls its strides `stride`) or a stdlib
@@ -33,7 +33,7 @@ export type DenseMatrix<Data extends ElementArray = Int32Array> = Required<Matri
  * @see https://github.com/scijs/ndarray
  * @see https://stdlib.io/docs/api/latest/@stdlib/ndarray/ctor
  */
-export interface MatrixLike<Data extends ElementArray = Int32Array> {
+export interface MatrixLike<Data extends OperandArray = Int32Array> {
   readonly data: Data
   readonly shape: ArrayLike<number>
   readonly strides?: ArrayLike<number> | undefined
@@ -82,7 +82,8 @@ export function dimension(value: unknown, name: string, shape: ArrayLike<unknown
  * A matrix of `rows` × `cols`, row-major.
  *
  * @param data - The elements in row-major order, exactly rows·cols of them: an Int32Array, Float32Array or
- *   Float64Array, which is used as it is (not copied) and says the element type, or an array of int32 integers, which is
+ *   Float64Array, which is used as it is (not copied) and says the element type, an Int16Array for an operand of int32
+ *   elements (see {@link OperandArray}), or an array of int32 integers, which is
  *   copied into an Int32Array. Without data, all elements are the int32 0; that is the *one* of max-plus and min-plus,
  *   whose zero is {@link zeroOf} the semiring.
  * @throws ShapeError (ERR_MPMML_SHAPE) where a size isn't an integer from 0 to 2^31 − 1, or the number of elements
@@ -92,7 +93,7 @@ export function dimension(value: unknown, name: string, shape: ArrayLike<unknown
  * const a = matrix(2, 3, Int32Array.of(1, 6, 2, 8, 3, 4))
  */
 export function matrix(rows: number, cols: number, data?: Int32Array | readonly number[]): DenseMatrix
-export function matrix<Data extends ElementArray>(rows: number, cols: number, data: Data): DenseMatrix<Data>
+export function matrix<Data extends OperandArray>(rows: number, cols: number, data: Data): DenseMatrix<Data>
 /**
  * The same for shape [rows, cols], or a batch of matrices for shape [batch, rows, cols].
  *
@@ -100,8 +101,8 @@ export function matrix<Data extends ElementArray>(rows: number, cols: number, da
  * const batch = matrix([10, 64, 64])
  */
 export function matrix(shape: Readonly<Shape>, data?: Int32Array | readonly number[]): DenseMatrix
-export function matrix<Data extends ElementArray>(shape: Readonly<Shape>, data: Data): DenseMatrix<Data>
-export function matrix(first: unknown, second?: unknown, third?: unknown): DenseMatrix<ElementArray> {
+export function matrix<Data extends OperandArray>(shape: Readonly<Shape>, data: Data): DenseMatrix<Data>
+export function matrix(first: unknown, second?: unknown, third?: unknown): DenseMatrix<OperandArray> {
   const listed = typeof first === 'object' && first !== null
   const sizes: unknown[] = listed ? Array.from(first as ArrayLike<unknown>) : [first, second]
   const data = listed ? second : third
@@ -116,16 +117,16 @@ export function matrix(first: unknown, second?: unknown, third?: unknown): Dense
   return { data: elements(data, length, shape), shape, strides: rowMajor(shape), offset: 0 }
 }
 
-function elements(data: unknown, length: number, shape: Shape): ElementArray {
+function elements(data: unknown, length: number, shape: Shape): OperandArray {
   if (data === undefined) return allocate(length, 'a matrix', INT32)
-  if (isElementArray(data)) {
+  if (isElementArray(data) || isInt16Array(data)) {
     requireOrdinaryBuffer(data, 'data')
     requireLength(lengthOf(data), length, shape)
     return data
   }
   if (!Array.isArray(data)) {
     throw new DTypeError(
-      `data must be an ${arrayNames}, or an array of int32 integers, but it is ${typeName(data)}: ` +
+      `data must be an ${operandArrayNames}, or an array of int32 integers, but it is ${typeName(data)}: ` +
         'Int32Array.from(data) converts whole numbers, Float64Array.from(data) any',
     )
   }

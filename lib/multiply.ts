@@ -1,7 +1,7 @@
 /** The product: arguments to request, report to result. */
 import { deviceName } from './backend.js'
 import { show, showList } from './describe.js'
-import { INT32, typeNameOf } from './elements.js'
+import { bytesOf, INT32, typeNameOf } from './elements.js'
 import { AbortedError, DTypeError, fromNative, OptionError, ShapeError } from './errors.js'
 import { allocate, type DenseMatrix, type MatrixLike, rowMajor, type Shape } from './matrix.js'
 import { addon, type NativeVariant } from './native.js'
@@ -9,7 +9,7 @@ import { backends, LEFT_OUT, type MpmmOptions, readOptions } from './options.js'
 import { overlap, overlapsItself, sameLayout } from './overlap.js'
 import { report as at, newReport, newRequest, type Product, writeRequest } from './request.js'
 import { requireSemiringType } from './semirings.js'
-import type { ElementArray } from './storage.js'
+import type { ElementArray, OperandArray } from './storage.js'
 import { loadTuning } from './tuning.js'
 import type { VariantName } from './variant-names.js'
 import { readView, requireReach, requireStillThere, showShape, type View } from './view.js'
@@ -74,9 +74,19 @@ export interface MpmmResult<C extends MatrixLike<ElementArray> = DenseMatrix> {
  * const b = matrix(3, 2, Int32Array.of(2, 5, 3, 3, 1, 6))
  * const { c } = await mpmm(a, b) // c.data = [9, 9, 10, 13]
  */
-export async function mpmm<Data extends ElementArray, Out extends MatrixLike<Data> = DenseMatrix<Data>>(
+export function mpmm<Out extends MatrixLike = DenseMatrix>(
+  a: MatrixLike<Int32Array | Int16Array>,
+  b: MatrixLike<Int32Array | Int16Array>,
+  options?: MpmmOptions<Out>,
+): Promise<MpmmResult<Out>>
+export function mpmm<Data extends ElementArray, Out extends MatrixLike<Data> = DenseMatrix<Data>>(
   a: MatrixLike<Data>,
   b: MatrixLike<Data>,
+  options?: MpmmOptions<Out>,
+): Promise<MpmmResult<Out>>
+export async function mpmm<Out extends MatrixLike<ElementArray>>(
+  a: MatrixLike<OperandArray>,
+  b: MatrixLike<OperandArray>,
   options?: MpmmOptions<Out>,
 ): Promise<MpmmResult<Out>> {
   const product = prepare(a, b, options)
@@ -121,9 +131,19 @@ const syncReport = newReport()
  * {@link mpmm}, blocking: computes before it returns, and throws what mpmm rejects with. The signal is looked at once,
  * before the work starts.
  */
+export function mpmmSync<Out extends MatrixLike = DenseMatrix>(
+  a: MatrixLike<Int32Array | Int16Array>,
+  b: MatrixLike<Int32Array | Int16Array>,
+  options?: MpmmOptions<Out>,
+): MpmmResult<Out>
 export function mpmmSync<Data extends ElementArray, Out extends MatrixLike<Data> = DenseMatrix<Data>>(
   a: MatrixLike<Data>,
   b: MatrixLike<Data>,
+  options?: MpmmOptions<Out>,
+): MpmmResult<Out>
+export function mpmmSync<Out extends MatrixLike<ElementArray>>(
+  a: MatrixLike<OperandArray>,
+  b: MatrixLike<OperandArray>,
   options?: MpmmOptions<Out>,
 ): MpmmResult<Out> {
   const product = prepare(a, b, options)
@@ -147,9 +167,9 @@ interface PreparedProduct extends Product {
 export function prepare(aValue: unknown, bValue: unknown, optionsValue: unknown): PreparedProduct {
   // Everything that can run user code comes first: after this the arguments can't change under the checks.
   const options = readOptions(optionsValue)
-  const a = readView(aValue, 'a')
-  const b = readView(bValue, 'b')
-  const out = options.out === undefined ? null : readView(options.out, 'out')
+  const a = readView(aValue, 'a', 'operand')
+  const b = readView(bValue, 'b', 'operand')
+  const out = options.out === undefined ? null : readView(options.out, 'out', 'result')
   const c0 = readAccumulate(options.accumulate, options.out, out)
   if (options.signal?.aborted) throw aborted(options.signal)
 
@@ -203,12 +223,19 @@ export function prepare(aValue: unknown, bValue: unknown, optionsValue: unknown)
   }
 }
 
-function newResult(shape: Shape, batch: number, rows: number, cols: number, type: number): View {
+function newResult(
+  shape: Shape,
+  batch: number,
+  rows: number,
+  cols: number,
+  type: number,
+): View<ElementArray> {
   const length = batch * rows * cols
   return {
     name: 'the result',
     data: allocate(length, 'the result', type),
     type,
+    bytes: bytesOf(type),
     batched: shape.length === 3,
     batch,
     rows,
@@ -229,7 +256,11 @@ function requireOneType(a: View, other: View): void {
   )
 }
 
-function readAccumulate(value: unknown, outValue: unknown, out: View | null): View | null {
+function readAccumulate(
+  value: unknown,
+  outValue: unknown,
+  out: View<ElementArray> | null,
+): View<ElementArray> | null {
   if (value === undefined || value === false) return null
   if (value === true) {
     if (out) return out
@@ -238,7 +269,7 @@ function readAccumulate(value: unknown, outValue: unknown, out: View | null): Vi
   if (typeof value !== 'object') {
     throw new OptionError(`option accumulate must be a matrix or a boolean, but it is ${show(value)}`)
   }
-  return out && value === outValue ? out : readView(value, 'accumulate')
+  return out && value === outValue ? out : readView(value, 'accumulate', 'result')
 }
 
 function requireOut(

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import bindings from 'bindings'
 import { AddonError } from './errors.js'
-import type { ElementArray } from './storage.js'
+import type { ElementArray, OperandArray } from './storage.js'
 import type { DataType, InstructionSet, Semiring, VariantName } from './variant-names.js'
 
 /** A row of the native variant registry. Its index in {@link Addon.variants} is how requests and reports name it. */
@@ -293,8 +293,8 @@ export interface Addon {
   explain(device: number): { backend: 'cpu' | 'cuda'; reason: string }
   /** Throws Error with `code`. */
   multiplySync(
-    a: ElementArray,
-    b: ElementArray,
+    a: OperandArray,
+    b: OperandArray,
     c: ElementArray,
     c0: ElementArray | null,
     request: Float64Array,
@@ -302,8 +302,8 @@ export interface Addon {
   ): void
   /** The same off the event loop; a value other than 0 in `cancel[0]` asks that it be given up. */
   multiply(
-    a: ElementArray,
-    b: ElementArray,
+    a: OperandArray,
+    b: OperandArray,
     c: ElementArray,
     c0: ElementArray | null,
     request: Float64Array,

@@ -213,7 +213,7 @@ export async function writeNpy(
   options: FileOptions = {},
 ): Promise<void> {
   const name = pathOf(path)
-  const view = readView(matrix, 'matrix')
+  const view = readView(matrix, 'matrix', 'result')
   requireReach(view)
   const { signal } = options
   const shape = shapeOf(view)

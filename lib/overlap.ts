@@ -6,7 +6,6 @@
  * stride, pruned by what the smaller strides can still reach and by their greatest common divisor, with a limit on
  * the work. At the limit the answer is "yes".
  */
-import { bytesOf } from './elements.js'
 import { bufferOf, firstByteOf } from './storage.js'
 import type { View } from './view.js'
 
@@ -59,9 +58,9 @@ function dimensions(view: View): { stride: number; count: number }[] {
   ].filter(({ count }) => count > 1)
 }
 
-/** The index of a view's first element in its buffer, counted in elements of its type. */
+/** The place of a view's first element in its buffer, in bytes. */
 function start(view: View): number {
-  return firstByteOf(view.data) / bytesOf(view.type) + view.offset
+  return firstByteOf(view.data) + view.offset * view.bytes
 }
 
 /** Whether two elements of `view` are the same memory. */
@@ -91,20 +90,24 @@ export function overlapsItself(view: View): boolean {
   )
 }
 
-/** Whether two views of one element type have an element in common. */
+/** Whether two views have memory in common. */
 export function overlap(x: View, y: View): boolean {
   if (x.reach === 0 || y.reach === 0 || bufferOf(x.data) !== bufferOf(y.data)) return false
-  const distance = start(y) - start(x)
-  if (distance >= x.reach - x.offset || -distance >= y.reach - y.offset) return false
-  // x's indices minus y's: where both have a stride, one unknown stands for the two.
+  // Counted in units of the smaller element, of which the larger one has several.
+  const unit = Math.min(x.bytes, y.bytes)
+  const [xUnits, yUnits] = [x.bytes / unit, y.bytes / unit]
+  const distance = (start(y) - start(x)) / unit
+  if (distance >= (x.reach - x.offset) * xUnits || -distance >= (y.reach - y.offset) * yUnits) return false
+  // x's places minus y's: where both have a stride, one unknown stands for the two.
   const terms = new Map<number, Term>()
   const add = (stride: number, low: number, high: number) => {
     if (stride === 0) return
     const term = terms.get(stride) ?? { stride, low: 0, high: 0 }
     terms.set(stride, { stride, low: term.low + low, high: term.high + high })
   }
-  for (const { stride, count } of dimensions(x)) add(stride, 0, count - 1)
-  for (const { stride, count } of dimensions(y)) add(stride, 1 - count, 0)
+  for (const { stride, count } of dimensions(x)) add(stride * xUnits, 0, count - 1)
+  for (const { stride, count } of dimensions(y)) add(stride * yUnits, 1 - count, 0)
+  add(1, 1 - yUnits, xUnits - 1)
   return solvable([...terms.values()], distance)
 }
 

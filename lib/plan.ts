@@ -6,7 +6,7 @@ import { prepare } from './multiply.js'
 import { addon } from './native.js'
 import type { MpmmOptions } from './options.js'
 import { report as field, newReport, newRequest, PLAN_ONLY, writeRequest } from './request.js'
-import type { ElementArray } from './storage.js'
+import type { ElementArray, OperandArray } from './storage.js'
 import type { VariantName } from './variant-names.js'
 import { variants } from './variants.js'
 
@@ -33,8 +33,8 @@ export interface Plan {
  * @throws what {@link mpmm} throws for the same arguments, where that can be told without computing
  */
 export async function plan(
-  a: MatrixLike<ElementArray>,
-  b: MatrixLike<ElementArray>,
+  a: MatrixLike<OperandArray>,
+  b: MatrixLike<OperandArray>,
   options?: MpmmOptions<MatrixLike<ElementArray>>,
 ): Promise<Plan> {
   const product = prepare(a, b, options)

@@ -2,6 +2,7 @@
 import { AddonError } from './errors.js'
 import { addon, type ReportField, type RequestField } from './native.js'
 import { LEFT_OUT, type ReadOptions } from './options.js'
+import type { ElementArray } from './storage.js'
 import type { View } from './view.js'
 
 /** A checked product. */
@@ -13,8 +14,8 @@ export interface Product {
   k: number
   a: View
   b: View
-  c: View
-  c0: View | null
+  c: View<ElementArray>
+  c0: View<ElementArray> | null
 }
 
 // Native code is the one source of the fields' order.

@@ -7,6 +7,12 @@ import { DTypeError } from './errors.js'
 /** An array of elements: its type is the element type of the matrix. */
 export type ElementArray = Int32Array | Float32Array | Float64Array
 
+/**
+ * An array that an operand may lie in. An Int16Array holds int32 elements in half the memory: from −32767 to 32767 they
+ * are what they are, and −32768 is max-plus's zero (for min-plus from −32768 to 32766, and 32767).
+ */
+export type OperandArray = ElementArray | Int16Array
+
 function getter<T>(prototype: object, name: string): (this: unknown) => T {
   return Object.getOwnPropertyDescriptor(prototype, name)!.get!
 }
@@ -19,20 +25,20 @@ const resizable = getter<boolean>(ArrayBuffer.prototype, 'resizable')
 const slice = ArrayBuffer.prototype.slice
 
 /** Elements; 0 when the buffer is detached. */
-export function lengthOf(data: ElementArray): number {
+export function lengthOf(data: OperandArray): number {
   return length.call(data)
 }
 
-export function bufferOf(data: ElementArray): ArrayBufferLike {
+export function bufferOf(data: OperandArray): ArrayBufferLike {
   return buffer.call(data)
 }
 
 /** Bytes before the array in its buffer. */
-export function firstByteOf(data: ElementArray): number {
+export function firstByteOf(data: OperandArray): number {
   return byteOffset.call(data)
 }
 
-export function isDetached(data: ElementArray): boolean {
+export function isDetached(data: OperandArray): boolean {
   if (length.call(data) > 0) return false
   try {
     slice.call(buffer.call(data), 0, 0)
@@ -43,7 +49,7 @@ export function isDetached(data: ElementArray): boolean {
 }
 
 /** Throws DTypeError unless `data` lies in an ArrayBuffer that nobody else writes, resizes or has taken away. */
-export function requireOrdinaryBuffer(data: ElementArray, name: string): void {
+export function requireOrdinaryBuffer(data: OperandArray, name: string): void {
   let resizes: boolean
   try {
     resizes = resizable.call(buffer.call(data))

@@ -1,18 +1,20 @@
 /** One matrix argument, read once and checked. */
 import { show, showList, typeName } from './describe.js'
-import { arrayNames, elementType } from './elements.js'
+import { arrayNames, bytesOf, elementType, INT32, isInt16Array, operandArrayNames } from './elements.js'
 import { DTypeError, ShapeError } from './errors.js'
 import { dimension } from './matrix.js'
-import type { ElementArray } from './storage.js'
+import type { ElementArray, OperandArray } from './storage.js'
 import { lengthOf, requireOrdinaryBuffer } from './storage.js'
 
 /** Where the elements of a matrix, or of a batch of them, lie: what native code is told. */
-export interface View {
+export interface View<Data extends OperandArray = OperandArray> {
   /** What the argument is called in messages. */
   readonly name: string
-  readonly data: ElementArray
+  readonly data: Data
   /** The element type, by its number. */
   readonly type: number
+  /** Of an element in `data`. */
+  readonly bytes: number
   /** Whether the shape has a batch dimension. */
   readonly batched: boolean
   readonly batch: number
@@ -36,12 +38,16 @@ export function showShape(view: View): string {
   return `${view.name} ${showList(shapeOf(view))}`
 }
 
+/** What a matrix is to a product: operands may lie in an Int16Array, what has the result's type may not. */
+export type Role = 'operand' | 'result'
+type DataOf<R extends Role> = R extends 'result' ? ElementArray : OperandArray
+
 /**
  * Reads what the user passed as `name`: each property once, because a getter or another thread of user code may
  * answer differently the next time. Of the data only the type is checked here; {@link requireReach} does the rest
  * when no user code can run any more.
  */
-export function readView(value: unknown, name: string): View {
+export function readView<R extends Role>(value: unknown, name: string, role: R): View<DataOf<R>> {
   if (typeof value !== 'object' || value === null) {
     throw new DTypeError(
       `${name} must be a matrix { data: Int32Array, shape: [rows, cols] }, but it is ${typeName(value)}: make one with matrix()`,
@@ -53,8 +59,9 @@ export function readView(value: unknown, name: string): View {
     strides = (value as { stride?: unknown }).stride,
     offset = 0,
   } = value as Record<string, unknown>
-  const type = elementType(data)
-  if (type < 0) throw new DTypeError(dataMessage(value, data, name))
+  const int16 = role === 'operand' && isInt16Array(data)
+  const type = int16 ? INT32 : elementType(data)
+  if (type < 0) throw new DTypeError(dataMessage(value, data, name, role))
   const sizes = readList(shape, `${name}.shape`)
   const batched = sizes.length === 3
   const batch = batched ? dimension(sizes[0], `${name}.shape`, sizes) : 1
@@ -93,8 +100,9 @@ export function readView(value: unknown, name: string): View {
   const empty = count === 0
   return {
     name,
-    data: data as ElementArray,
+    data: data as DataOf<R>,
     type,
+    bytes: int16 ? 2 : bytesOf(type),
     batched,
     batch,
     rows,
@@ -156,7 +164,7 @@ function stride(value: unknown, name: string, steps: unknown[]): number {
   )
 }
 
-function dataMessage(matrix: object, data: unknown, name: string): string {
+function dataMessage(matrix: object, data: unknown, name: string, role: Role): string {
   if (Array.isArray(matrix) || ArrayBuffer.isView(matrix)) {
     return (
       `${name} must be a matrix { data: Int32Array, shape: [rows, cols] }, but it is ${typeName(matrix)}: ` +
@@ -164,8 +172,12 @@ function dataMessage(matrix: object, data: unknown, name: string): string {
     )
   }
   const came = data === undefined ? 'missing' : typeName(data)
+  const expected = role === 'operand' ? operandArrayNames : arrayNames
+  if (isInt16Array(data)) {
+    return `${name}.data must be an ${expected}, but it is ${came}, which only operands may be: results are int32`
+  }
   return (
-    `${name}.data must be an ${arrayNames}, but it is ${came}` +
+    `${name}.data must be an ${expected}, but it is ${came}` +
     (data === undefined ? '' : ': Int32Array.from(data) converts whole numbers, Float64Array.from(data) any')
   )
 }

@@ -77,7 +77,6 @@ double CudaBackend::estimate_ms(const Problem& problem, int device) {
 
 Judgement CudaBackend::judge(const Variant& variant, RangePath path, const Problem& problem, int device) {
   const Kernel& kernel = kernel_of(variant);
-  if (problem.has_int16() && !kernel.takes_int16) return {"it doesn't take int16 operands", 0};
   const DeviceLimits limits = device_limits(device);
   const int blocks =
       kernel.shape.shared_bytes <= limits.shared_bytes_per_block ? resident_blocks(kernel, path, device) : 0;

@@ -47,7 +47,7 @@ struct KernelShape {
 
 struct Kernel {
   PathSet paths;
-  bool takes_int16;  ///< whether operands may be stored as int16
+  bool takes_int16;  ///< whether operands stored as int16 needn't be widened before
   KernelShape shape;
   void (*launch)(const Launch&);
   /// The __global__ function that runs `path`, for the runtime's queries.

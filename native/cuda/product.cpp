@@ -38,10 +38,13 @@ struct Part {
 
   DeviceBuffer buffer;
   MatrixView view;
+  int64_t count = 0;  ///< elements
   size_t upload = 0;  ///< its number in the queue
   Event* arrived = nullptr;
   Event* scanned = nullptr;
   ValueRange range;
+  DeviceBuffer elements;  ///< what was stored as int16, once a kernel wanted it so
+  Event* widened = nullptr;
   std::list<Packed> packed;
 };
 
@@ -147,6 +150,7 @@ class DeviceProduct {
       host.gather(0, host.elements(), slot + used);
       MPMML_CUDA(cudaMemcpyAsync(operands + used, slot + used, host.bytes(), cudaMemcpyHostToDevice, stream));
       part.view = dense_view(view, host, operands + used);
+      part.count = host.elements();
       part.range = scan_elements(problem_.semiring, dtype_, view.storage, slot + used, host.elements());
       used += aligned(host.bytes());
     };
@@ -189,21 +193,23 @@ class DeviceProduct {
     const HostLayout host = host_layout(view, items, dtype_, true);
     part.buffer = DeviceBuffer(host.bytes(), lane_.device(), lane_.compute(0));
     part.view = dense_view(view, host, part.buffer.get());
+    part.count = host.elements();
     part.upload = number;
     part.arrived = &lane_.event();
     part.scanned = &lane_.event();
-    queue.add(
-        {host, static_cast<char*>(part.buffer.get()), [this, &part, result, count = host.elements()] {
-           part.arrived->record(lane_.upload());
-           part.arrived->hold(lane_.scan());
-           if (result) {
-             const auto offset = reinterpret_cast<char*>(result) - reinterpret_cast<char*>(pinned());
-             auto* scanned = reinterpret_cast<ScanResult*>(reinterpret_cast<char*>(remote()) + offset);
-             scan_range(problem_.semiring, dtype_, part.view.storage, part.view.data, count, scanned, lane_.scan());
-             MPMML_CUDA(cudaMemcpyAsync(result, scanned, sizeof(ScanResult), cudaMemcpyDeviceToHost, lane_.scan()));
-           }
-           part.scanned->record(lane_.scan());
-         }});
+    queue.add({host, static_cast<char*>(part.buffer.get()), [this, &part, result] {
+                 part.arrived->record(lane_.upload());
+                 part.arrived->hold(lane_.scan());
+                 if (result) {
+                   const auto offset = reinterpret_cast<char*>(result) - reinterpret_cast<char*>(pinned());
+                   auto* scanned = reinterpret_cast<ScanResult*>(reinterpret_cast<char*>(remote()) + offset);
+                   scan_range(problem_.semiring, dtype_, part.view.storage, part.view.data, part.count, scanned,
+                              lane_.scan());
+                   MPMML_CUDA(
+                       cudaMemcpyAsync(result, scanned, sizeof(ScanResult), cudaMemcpyDeviceToHost, lane_.scan()));
+                 }
+                 part.scanned->record(lane_.scan());
+               }});
   }
 
   void start_uploads(TransferQueue& queue) {
@@ -269,6 +275,14 @@ class DeviceProduct {
     // The report names the costliest path that a cell took.
     if (!outcome_.plan.variant || plan.path > outcome_.plan.path) outcome_.plan = plan;
 
+    const Kernel& kernel = kernel_of_(*plan.variant);
+    const CellTimes times{&lane_.event(), &lane_.event(), &lane_.event()};
+    times.started->record(stream);
+    for (Part* part : {&a, &b}) {
+      if (part->widened) part->widened->hold(stream);
+      if (!kernel.takes_int16 && part->view.storage == Storage::kInt16) widen_part(*part, stream);
+    }
+
     const Span &rows = cut_.c[cell.c], &cols = cut_.b[cell.b];
     Launch launch{};
     launch.batch = cut_.by_instances ? rows.count : 1;
@@ -300,9 +314,6 @@ class DeviceProduct {
       watches_overflow_ = true;
     }
 
-    const Kernel& kernel = kernel_of_(*plan.variant);
-    const CellTimes times{&lane_.event(), &lane_.event(), &lane_.event()};
-    times.started->record(stream);
     if (kernel.pack) {
       pack(kernel, plan, launch, Operand::kA, a);
       pack(kernel, plan, launch, Operand::kB, b);
@@ -311,6 +322,16 @@ class DeviceProduct {
     kernel.launch(launch);
     times.computed->record(stream);
     return times;
+  }
+
+  void widen_part(Part& part, cudaStream_t stream) {
+    MatrixView& view = part.view;
+    part.elements = DeviceBuffer(part.count * element_bytes(dtype_), lane_.device(), stream);
+    widen(problem_.semiring, dtype_, view.data, part.elements.get(), part.count, stream);
+    view.data = part.elements.get();
+    view.storage = Storage::kElement;
+    part.widened = &lane_.event();
+    part.widened->record(stream);
   }
 
   /// Brings a part into the kernel's form, where no other cell has.

@@ -42,6 +42,18 @@ __global__ void __launch_bounds__(kThreads) scan(const Stored* data, int64_t cou
   }
 }
 
+template <class S>
+__global__ void __launch_bounds__(kThreads) widen(const int16_t* from, typename S::Element* to, int64_t count) {
+  const int64_t step = int64_t{gridDim.x} * kThreads;
+  for (int64_t index = int64_t{blockIdx.x} * kThreads + threadIdx.x; index < count; index += step) {
+    to[index] = widened<S>(from[index]);
+  }
+}
+
+unsigned blocks_for(int64_t count) {
+  return static_cast<unsigned>(std::min<int64_t>(kBlocks, (count + kThreads - 1) / kThreads));
+}
+
 }  // namespace
 
 void reset_scans(ScanResult* results, int count, cudaStream_t stream) {
@@ -54,12 +66,21 @@ void scan_range(SemiringId semiring, DataType dtype, Storage storage, const void
   if (!is_integral(dtype)) return;
   with_integer_semiring(semiring, dtype, [&](auto value) {
     using S = decltype(value);
-    const auto blocks = static_cast<unsigned>(std::min<int64_t>(kBlocks, (count + kThreads - 1) / kThreads));
+    const unsigned blocks = blocks_for(count);
     if (storage == Storage::kInt16) {
       scan<S><<<blocks, kThreads, 0, stream>>>(static_cast<const int16_t*>(data), count, result);
     } else {
       scan<S><<<blocks, kThreads, 0, stream>>>(static_cast<const typename S::Element*>(data), count, result);
     }
+    MPMML_CUDA(cudaGetLastError());
+  });
+}
+
+void widen(SemiringId semiring, DataType dtype, const void* from, void* to, int64_t count, cudaStream_t stream) {
+  with_integer_semiring(semiring, dtype, [&](auto value) {
+    using S = decltype(value);
+    widen<S><<<blocks_for(count), kThreads, 0, stream>>>(static_cast<const int16_t*>(from),
+                                                         static_cast<typename S::Element*>(to), count);
     MPMML_CUDA(cudaGetLastError());
   });
 }

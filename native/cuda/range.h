@@ -1,4 +1,4 @@
-// Value-range analysis on the device.
+// Passes over the elements of an operand on the device: value-range analysis, and int16 to elements.
 #pragma once
 #include <cuda_runtime_api.h>
 
@@ -30,5 +30,8 @@ void reset_scans(ScanResult* results, int count, cudaStream_t stream);
 /// device memory, and ready.
 void scan_range(SemiringId semiring, DataType dtype, Storage storage, const void* data, int64_t count,
                 ScanResult* result, cudaStream_t stream);
+
+/// Queues the conversion of `count` contiguous elements stored as int16 into elements.
+void widen(SemiringId semiring, DataType dtype, const void* from, void* to, int64_t count, cudaStream_t stream);
 
 }  // namespace mpmml::cuda

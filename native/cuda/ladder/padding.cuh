@@ -57,11 +57,10 @@ void pad(const Launch& launch, Operand operand) {
   if (padded_bytes<kTile>(launch, operand) == 0) return;
   const Padded sizes = padded<kTile>(launch, operand);
   const bool is_a = operand == Operand::kA;
-  pack<Copy<Semiring>>(
-      {sizes.view.data, sizes.cols, sizes.rows, sizes.view.col_stride, sizes.view.row_stride, sizes.view.batch_stride,
-       sizes.view.storage},
-      sizes.items, is_a ? launch.packed_a : launch.packed_b, sizes.padded_cols, sizes.padded_rows,
-      Copy<Semiring>{is_a ? Semiring::border_a : Semiring::border_b}, launch.stream);
+  pack<Copy<Semiring>>({sizes.view.data, sizes.cols, sizes.rows, sizes.view.col_stride, sizes.view.row_stride,
+                        sizes.view.batch_stride, sizes.view.storage},
+                       sizes.items, is_a ? launch.packed_a : launch.packed_b, sizes.padded_cols, sizes.padded_rows,
+                       Copy<Semiring>{is_a ? Semiring::border_a : Semiring::border_b}, launch.stream);
 }
 
 /// The launch that reads what pad() wrote.

@@ -1,0 +1,60 @@
+/** Operands in Int16Arrays, on the CPU; and what of them is the same everywhere. */
+import { describe, expect, it } from 'vitest'
+import { type MatrixLike, matrix, mpmmSync } from '../../lib/index.js'
+import { expectError, thrown } from '../support/expect.js'
+import { int16Suite } from '../support/suite-int16.js'
+
+describe('int16 operands', () => {
+  int16Suite('cpu')
+
+  it('can be made by matrix()', () => {
+    const data = Int16Array.of(1, 2, 3, 4)
+    expect(matrix(2, 2, data).data).toBe(data)
+  })
+
+  it('may not be what a result is written into or accumulated to', () => {
+    const a = matrix(2, 2, Int16Array.of(1, 2, 3, 4))
+    for (const options of [{ out: a }, { accumulate: a }]) {
+      expectError(
+        thrown(() => mpmmSync(a, a, options as never)),
+        'ERR_MPMML_DTYPE',
+        /must be an Int32Array, .* but it is a Int16Array, which only operands may be/,
+      )
+    }
+  })
+
+  it('may not be mixed with floats', () => {
+    const a = matrix(1, 1, Int16Array.of(1)) as unknown as MatrixLike<Float32Array>
+    expectError(
+      thrown(() => mpmmSync(a, matrix(1, 1, Float32Array.of(1)))),
+      'ERR_MPMML_DTYPE',
+    )
+  })
+
+  it('may share a buffer with the result, but no memory', () => {
+    const buffer = new ArrayBuffer(64)
+    const operand = (byte: number) => ({ data: new Int16Array(buffer, byte, 4), shape: [2, 2] })
+    const out = (byte: number) => ({ data: new Int32Array(buffer, byte, 4), shape: [2, 2] })
+    const b = matrix(2, 2, Int16Array.of(0, -32768, -32768, 0))
+    operand(0).data.set([1, 2, 3, 4])
+    mpmmSync(operand(0), b, { out: out(8) })
+    expect([...out(8).data]).toEqual([1, 2, 3, 4])
+    for (const byte of [2, 18, 22]) {
+      expectError(
+        thrown(() => mpmmSync(operand(byte), b, { out: out(8) })),
+        'ERR_MPMML_SHAPE',
+        'out overlaps a',
+      )
+    }
+    mpmmSync(operand(24), b, { out: out(8) })
+    // Every other int32, and int16s that lie in the gaps.
+    const gaps = { data: new Int16Array(buffer), shape: [1, 2], strides: [1, 4], offset: 2 }
+    const spread = { data: new Int32Array(buffer), shape: [1, 2], strides: [1, 2] }
+    mpmmSync(gaps, b, { out: spread })
+    expectError(
+      thrown(() => mpmmSync({ ...gaps, offset: 1 }, b, { out: spread })),
+      'ERR_MPMML_SHAPE',
+      'out overlaps a',
+    )
+  })
+})
