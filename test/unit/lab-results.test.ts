@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import * as lab from '../../lib/lab.js'
+import { bandwidthPoint, callPoint, madeUpPoints } from '../support/made-up.js'
 
 let folder: string
 beforeAll(() => {
@@ -77,19 +78,23 @@ describe('points', () => {
 })
 
 describe('a results file', () => {
-  it.each([[results()], [results(kernel(8))], [results(kernel(8), refused, kernel(16))]])(
-    'comes back as it was',
-    async (made) => {
-      await lab.writeResults(path('r.json'), made)
-      expect(await lab.readResults(path('r.json'))).toEqual(made)
-      const text = readFileSync(path('r.json'), 'utf8')
-      expect(text.endsWith('}\n')).toBe(true)
-      // A point a line, so that files can be compared.
-      expect(text.split('\n').filter((line) => line.includes('"kind"'))).toHaveLength(made.points.length)
-    },
-  )
+  it.each([
+    [results()],
+    [results(kernel(8))],
+    [results(kernel(8), refused, kernel(16))],
+    [results(...madeUpPoints())],
+  ])('comes back as it was', async (made) => {
+    await lab.writeResults(path('r.json'), made)
+    expect(await lab.readResults(path('r.json'))).toEqual(made)
+    const text = readFileSync(path('r.json'), 'utf8')
+    expect(text.endsWith('}\n')).toBe(true)
+    // A point a line, so that files can be compared.
+    expect(text.split('\n').filter((line) => line.includes('"kind"'))).toHaveLength(made.points.length)
+  })
 
   const whole = JSON.stringify(results(kernel(8)))
+  const bandwidth = JSON.stringify(results(bandwidthPoint('copy', 100)))
+  const call = JSON.stringify(results(callPoint('cpu', { m: 1 })))
   it.each<[string, string, RegExp]>([
     ['no JSON', '{', /isn't JSON/],
     ['other JSON', '[1]', /no "format"/],
@@ -106,6 +111,14 @@ describe('a results file', () => {
     ['a parameter that is a list', whole.replace('"m":8', '"m":[8]'), /point 0 has a parameter m/],
     ['a point without a result', whole.replace('"result"', '"r"'), /point 0 has neither result nor failure/],
     ['a result without times', whole.replace('"kernelMs"', '"ms"'), /point 0 has a result without kernelMs/],
+    ['a bandwidth without one', bandwidth.replace('"gbps"', '"x"'), /point 0 has a result without gbps/],
+    ['a call of no backend', call.replace('"backend"', '"x"'), /point 0 has a result that names no backend/],
+    ['a call without its total', call.replace('"totalMs"', '"x"'), /point 0 has a result without totalMs/],
+    [
+      'counters that are text',
+      whole.replace('"path"', '"counters":{"l2":"1"},"path"'),
+      /point 0 has a result with counters/,
+    ],
     ['a time that is no number', whole.replace('"median":5', '"median":"5"'), /without kernelMs/],
   ])('with %s is refused', async (_, text, expected) => {
     writeFileSync(path('wrong.json'), text)

@@ -1,0 +1,237 @@
+/** mpmml ladder, mpmml sweep borders and mpmml roofline, and what the report makes of them. */
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { reportPage } from '../../bench/report/page.js'
+import { variants } from '../../lib/index.js'
+import { readResults, writeResults } from '../../lib/lab.js'
+import { chromium, type Page, startBrowser } from '../support/browser.js'
+import { withoutCuda } from '../support/machine.js'
+import { madeUpPoints } from '../support/made-up.js'
+import { fails, json, root, succeeds, useFolder } from './support.js'
+
+const path = useFolder()
+const noGpu = withoutCuda()
+const built = variants().some(({ backend }) => backend === 'cuda')
+
+/** A results file with made-up numbers of a machine that is real. */
+async function madeUpFile(name: string): Promise<string> {
+  const { machine, ...results } = await readResults(join(root, 'test', 'cli', 'fixtures', 'h200.json'))
+  await writeResults(path(name), { ...results, machine, points: madeUpPoints() })
+  return path(name)
+}
+
+describe('wrong usage', () => {
+  it.each<[string, string]>([
+    ['ladder 5 7 8', 'dimensions inconsistent: A is 5 × 7 and B is 8 × 8'],
+    ['ladder 5 7 5 9', 'dimensions inconsistent'],
+    ['ladder 5 --sizes 7', '--sizes'],
+    ['ladder 0', 'dim1'],
+    ['ladder 5 x', 'dim2'],
+    ['ladder 1 1 1 1 1', 'too many'],
+    ['ladder 5 --semiring plus-times --dtype int32', 'float32'],
+    ['ladder 5 --borders none', 'guards, padding'],
+    ['roofline --from x.json --size 64', '--size'],
+    ['roofline --from x.json --counters', '--counters'],
+    ['roofline --semiring plus-times --dtype int32', 'float32'],
+  ])('is %s', async (command, expected) => {
+    expect(await fails(command.split(' '), 2)).toContain(expected)
+  })
+})
+
+describe.skipIf(noGpu === undefined)('without a GPU', () => {
+  it('ladder computes on the CPU, and says what is missing', async () => {
+    const printed = await succeeds(['ladder', '40', '30', '30', '20'])
+    expect(printed).toMatch(/^40 × 30 × 20 +\S+ +\S+ [GT]OPS +packed_maxplus_i32_/m)
+    expect(printed).toMatch(/^The GPU's part is missing: .*none can be used/m)
+    expect(printed).toContain(noGpu)
+  })
+  it('ladder --json has the points and the reason', async () => {
+    const { semiring, dtype, points, missing, machine } = await json(['ladder', '--sizes', '20,30'])
+    expect([semiring, dtype, machine]).toEqual(['max-plus', 'int32', null])
+    expect(missing).toContain(noGpu)
+    expect(
+      points.map(({ parameters: { m, k, n } }: { parameters: Record<string, number> }) => [m, k, n]),
+    ).toEqual([
+      [20, 20, 20],
+      [30, 30, 30],
+    ])
+    // Each was compared with sums in float64.
+    for (const { result } of points) expect(result).toMatchObject({ backend: 'cpu', relativeError: 0 })
+  })
+  it.each(['ladder 20 -o never.json', 'sweep borders', 'roofline', 'roofline -o never.svg --json'])(
+    '%s says so in one line',
+    async (command) => {
+      expect(await fails(command.split(' '), 1, { cwd: path('.') })).toContain(noGpu)
+      expect(readdirSync(path('.')).filter((name) => name.startsWith('never'))).toEqual([])
+    },
+  )
+})
+
+describe('roofline --from', () => {
+  it('prints ceilings and kernels, and draws them', async () => {
+    const file = await madeUpFile('roofline.json')
+    const printed = await succeeds(['roofline', '--from', file, '-o', path('roofline.svg')])
+    expect(printed).toMatch(/^instructions: fused +33\.0 TOPS$/m)
+    expect(printed).toMatch(/^device memory: copy +4000 GB\/s$/m)
+    // 1/4 operation a byte of 4000 GB/s; caches lift it.
+    expect(printed).toMatch(
+      /^one thread a cell, coalesced +0\.25 +0\.25 +3000 GOPS +1000 GOPS \(device memory\) +shared memory; above that of device memory and L2$/m,
+    )
+    // 2 operations a byte of 4000 GB/s.
+    expect(printed).toMatch(
+      /^tiles in shared memory 8×8, coalesced +2 +0\.333 +4000 GOPS +8000 GOPS \(device memory\) +device memory$/m,
+    )
+    const svg = readFileSync(path('roofline.svg'), 'utf8')
+    expect(svg.startsWith('<svg xmlns="http://www.w3.org/2000/svg"')).toBe(true)
+    expect(svg.endsWith('</svg>\n')).toBe(true)
+    expect(svg).toContain('Roofline of NVIDIA H200: max-plus int32, 4096³')
+    for (const text of ['device memory 4000 GB/s', 'L2 7000 GB/s', 'fused 33.0 TOPS'])
+      expect(svg).toContain(text)
+    expect(svg).not.toMatch(/<script|\b(href|src)=|url\(|@import/)
+  })
+  it('prints JSON', async () => {
+    const { ceilings, kernels, gpu } = await json(['roofline', '--from', await madeUpFile('json.json')])
+    expect(gpu).toBe('NVIDIA H200')
+    expect(ceilings).toEqual({
+      operations: 33000,
+      deviceMemory: 4000,
+      l2: 7000,
+      sharedMemory: 30000,
+      strided: 500,
+    })
+    expect(kernels).toHaveLength(4)
+    expect(kernels[0].roofs[0]).toEqual({ name: 'strided', gops: 125 })
+  })
+  it('says what a file lacks', async () => {
+    const h200 = join(root, 'test', 'cli', 'fixtures', 'h200.json')
+    const file = await madeUpFile('other.json')
+    expect(await fails(['roofline', '--from', file, '--semiring', 'min-plus'])).toContain(
+      'no roofline of min-plus int32',
+    )
+    writeFileSync(path('empty.json'), '{}')
+    expect(await fails(['roofline', '--from', path('empty.json')])).toContain('[ERR_MPMML_FILE]')
+    expect(await fails(['roofline', '--from', h200, '-o', h200])).toContain('same file')
+  })
+})
+
+describe('the report', () => {
+  it('has sections for the ladder, borders and the roofline where they were measured', async () => {
+    const { page } = reportPage(await readResults(await madeUpFile('report.json')))
+    for (const id of ['the-matrix-multiplication-ladder', 'borders-guards-or-padding', 'roofline']) {
+      expect(page).toContain(`<section id="${id}"`)
+      expect(page).toContain(`href="#${id}"`)
+    }
+    // The K20c's times beside those of the file.
+    for (const text of ['Table 1: baseline', '<td>232</td><td>233</td>', '<td>7.99</td><td>9.49</td>']) {
+      expect(page).toContain(text)
+    }
+    // 1.25 / 1 − 1, and 1.25 / 1.5 − 1.
+    expect(page).toContain(
+      'padding is ahead by 25.00 % (the paper, GTX 680: ahead by 15.51 %); with the copies that pad the operands, behind by 16.67 %',
+    )
+    expect(page).not.toContain('NaN')
+  })
+  it('has none of them where they were not', async () => {
+    const results = await readResults(await madeUpFile('none.json'))
+    const { page } = reportPage({ ...results, points: [] })
+    for (const id of ['the-matrix', 'borders', 'roofline']) expect(page).not.toContain(`<section id="${id}`)
+  })
+  describe.skipIf(!chromium)(
+    chromium ? 'in a browser' : 'in a browser (skipped: no Chromium is installed)',
+    () => {
+      let page: Page
+      beforeAll(async () => {
+        await succeeds(['report', '--from', await madeUpFile('browser.json'), '-o', path('browser.html')])
+        await succeeds(['roofline', '--from', path('browser.json'), '-o', path('browser.svg')])
+        page = await startBrowser()
+      })
+      afterAll(() => page?.close())
+      it.each([390, 1200])('%i pixels wide: nothing beyond the edge, no error, no request', async (width) => {
+        const url = pathToFileURL(path('browser.html')).href
+        await page.open(url, width, 'light')
+        expect(page.problems).toEqual([])
+        expect(page.requests).toEqual([url])
+        expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width)
+        const marks = await page.evaluate<number>(
+          `[...document.querySelectorAll('#roofline [role=img]')].filter((e) => e.getClientRects().length > 0)[0].querySelectorAll('[aria-label=dot] :is(path, circle)').length`,
+        )
+        // Four kernels in two panels.
+        expect(marks).toBe(8)
+      })
+      it('the SVG file is drawn as it is', async () => {
+        const url = pathToFileURL(path('browser.svg')).href
+        await page.open(url, 900, 'dark')
+        expect(page.problems).toEqual([])
+        expect(page.requests).toEqual([url])
+        expect(await page.evaluate<string>('document.documentElement.tagName')).toBe('svg')
+      })
+    },
+  )
+})
+
+describe.skipIf(noGpu !== undefined)(noGpu ? `with a GPU (skipped: ${noGpu})` : 'with a GPU', () => {
+  it('ladder times every rung, and compares each result with sums in float64', async () => {
+    const { points, tables, missing } = await json(['ladder', '130', '70', '70', '90'])
+    expect(missing).toBeNull()
+    const calls = points.filter(
+      ({ kind, name }: { kind: string; name: string }) => kind === 'call' && name !== 'cpu',
+    )
+    expect(calls.length).toBeGreaterThan(14)
+    for (const { result, name } of calls) {
+      expect(result, name).toMatchObject({ backend: 'cuda', variant: name, relativeError: 0 })
+      expect(result.totalMs.median, name).toBeGreaterThanOrEqual(result.kernelMs.median)
+    }
+    expect(tables[0].rows.length).toBe(calls.length + 1)
+  })
+  it('ladder with padding, into a file that is resumed', async () => {
+    const file = path('ladder.json')
+    await succeeds(['ladder', '--sizes', '100,200', '--borders', 'padding', '-o', file])
+    const first = await readResults(file)
+    const printed = await succeeds([
+      'ladder',
+      '--sizes',
+      '100,200',
+      '--borders',
+      'padding',
+      '-o',
+      file,
+      '--resume',
+    ])
+    expect(await readResults(file)).toEqual({ ...first, machine: (await readResults(file)).machine })
+    expect(printed).toMatch(/^Table 3: shared memory with different block sizes on 200 × 200/m)
+  })
+  it('sweep borders compares guards and padding', async () => {
+    const printed = await succeeds(['sweep', 'borders', '--sizes', '100,333', '--repetitions', '1'])
+    expect(printed.match(/^On average padding is /gm)!.length).toBeGreaterThanOrEqual(2)
+    expect(printed).toContain('the paper, GTX 680: ahead by 15.51 %')
+  })
+  it('roofline measures, and no kernel is above what the instructions allow', async () => {
+    const found = await json([
+      'roofline',
+      '--size',
+      '512',
+      '-o',
+      path('gpu.svg'),
+      '--results',
+      path('gpu.json'),
+    ])
+    const { ceilings, kernels, strided } = found
+    expect(ceilings.l2).toBeGreaterThan(ceilings.deviceMemory)
+    expect(ceilings.sharedMemory).toBeGreaterThan(ceilings.l2)
+    // Words a line apart: of each sector one word counts.
+    expect(ceilings.strided).toBeLessThan(ceilings.deviceMemory / 2)
+    expect(strided).toHaveLength(6)
+    expect(kernels.length).toBeGreaterThan(14)
+    for (const { gops, name } of kernels) expect(gops, name).toBeLessThan(1.02 * ceilings.operations)
+    expect(readFileSync(path('gpu.svg'), 'utf8')).toContain('</svg>')
+    const again = await json(['roofline', '--from', path('gpu.json')])
+    expect(again.kernels).toEqual(kernels)
+  })
+})
+
+it.skipIf(!built)('variants lists the ladder', async () => {
+  const printed = await succeeds(['variants', '--family', 'ladder', '--semiring', 'min-plus'])
+  expect(printed).toContain('ladder_minplus_i32_prefetch_32x32_coalesced_padding')
+})

@@ -1,0 +1,149 @@
+/** Points with made-up numbers, for what is made of results. */
+import type { BandwidthPoint, CallPoint, KernelPoint, MicrobenchPoint, Spread } from '../../lib/lab.js'
+
+const measured = '2020-01-01T00:00:00.000Z'
+
+export const spread = (median: number): Spread => ({ median, q1: median, q3: median, count: 1 })
+
+export const kernelPoint = (
+  sweep: string,
+  name: string,
+  parameters: KernelPoint['parameters'],
+  { kernelMs = 1, prepareMs = 0, gops = 1 } = {},
+): KernelPoint => ({
+  kind: 'kernel',
+  sweep,
+  name,
+  parameters: { batch: 1, ...parameters },
+  measured,
+  result: {
+    kernelMs: spread(kernelMs),
+    prepareMs: spread(prepareMs),
+    analysisMs: spread(0),
+    gops: spread(gops),
+    path: 'direct',
+    operandSets: 1,
+    clockMHz: 1000,
+  },
+})
+
+export const callPoint = (
+  name: string,
+  parameters: CallPoint['parameters'],
+  { totalMs = 1, kernelMs = 1 } = {},
+): CallPoint => ({
+  kind: 'call',
+  sweep: 'ladder',
+  name,
+  parameters,
+  measured,
+  result: {
+    backend: name === 'cpu' ? 'cpu' : 'cuda',
+    device: 'Synthetic',
+    variant: name,
+    totalMs: spread(totalMs),
+    kernelMs: spread(kernelMs),
+    gops: spread(1),
+    relativeError: 0,
+    compared: 1,
+  },
+})
+
+export const bandwidthPoint = (name: string, gbps: number, stride?: number): BandwidthPoint => ({
+  kind: 'bandwidth',
+  sweep: 'roofline',
+  name,
+  parameters: stride === undefined ? {} : { stride },
+  measured,
+  result: {
+    ms: spread(1),
+    gbps: spread(gbps),
+    bytes: 1,
+    bufferBytes: 1,
+    clockMHz: 1000,
+    multiprocessors: 1,
+  },
+})
+
+export const microbenchPoint = (sweep: string, name: string, gops: number): MicrobenchPoint => ({
+  kind: 'microbench',
+  sweep,
+  name,
+  parameters: {},
+  measured,
+  result: {
+    ms: spread(1),
+    gops: spread(gops),
+    clockMHz: 1000,
+    multiprocessors: 1,
+    threadsPerBlock: 256,
+    threads: 256,
+    iterations: 1,
+    lanes: 1,
+    stepsPerIteration: 64,
+    operationsPerIteration: 160,
+    operationsPerThread: 160,
+    instructionsPerIteration: {},
+    lanesPerClock: 1,
+    instructionsPerClock: 1,
+    peakOperationsPerClock: 1,
+    peakReason: '',
+    percentOfPipes: 1,
+    percentOfMachine: 1,
+  },
+})
+
+/** Parameters of a row of the ladder family, as the table has them. */
+export const rungParameters = (
+  technique: string,
+  tile: number,
+  order = 'coalesced',
+  borders = 'guards',
+): Record<string, number | string> => ({ technique, tile, order, borders, accumulator: 'int32' })
+
+/** A file's worth: a ladder at two sizes, borders and a roofline, of max-plus on int32. */
+export function madeUpPoints() {
+  const algebra = { semiring: 'max-plus', dtype: 'int32' }
+  const square = (m: number) => ({ m, n: m, k: m })
+  const rungs = [
+    {
+      name: 'ladder_maxplus_i32_naive_32x32_uncoalesced',
+      p: rungParameters('naive', 32, 'uncoalesced'),
+      gops: 400,
+    },
+    { name: 'ladder_maxplus_i32_naive_32x32_coalesced', p: rungParameters('naive', 32), gops: 3000 },
+    { name: 'ladder_maxplus_i32_tiled_8x8_coalesced_guards', p: rungParameters('tiled', 8), gops: 4000 },
+    { name: 'ladder_maxplus_i32_tiled_32x32_coalesced_guards', p: rungParameters('tiled', 32), gops: 7000 },
+  ]
+  const ms = (m: number, gops: number) => (2 * m ** 3) / gops / 1e6
+  return [
+    callPoint('cpu', { ...algebra, ...square(1000) }, { totalMs: 20 }),
+    ...[1000, 10000].flatMap((m) =>
+      rungs.flatMap(({ name, p, gops }) => [
+        kernelPoint('ladder', name, { ...p, ...algebra, ...square(m) }, { kernelMs: ms(m, gops), gops }),
+        callPoint(name, { ...algebra, ...square(m) }, { totalMs: 2 * ms(m, gops), kernelMs: ms(m, gops) }),
+      ]),
+    ),
+    ...[500, 900].flatMap((m) =>
+      [32, 64].flatMap((k) =>
+        ['guards', 'padding'].map((borders) =>
+          kernelPoint(
+            'borders',
+            `ladder_maxplus_i32_tiled_32x32_coalesced_${borders}`,
+            { ...rungParameters('tiled', 32, 'coalesced', borders), ...algebra, m, n: m, k },
+            borders === 'guards' ? { kernelMs: 1.25 } : { kernelMs: 1, prepareMs: 0.5 },
+          ),
+        ),
+      ),
+    ),
+    bandwidthPoint('copy', 4000),
+    bandwidthPoint('l2', 7000),
+    bandwidthPoint('shared', 30000),
+    bandwidthPoint('strided', 4000, 1),
+    bandwidthPoint('strided', 500, 32),
+    microbenchPoint('roofline', 'fused', 33000),
+    ...rungs.map(({ name, p, gops }) =>
+      kernelPoint('roofline', name, { ...p, ...algebra, ...square(4096) }, { gops }),
+    ),
+  ]
+}
