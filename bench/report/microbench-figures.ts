@@ -97,11 +97,12 @@ export function mixes(data: Data): Html | undefined {
     names.flatMap((name) => {
       const best = data.best(name)
       if (!best) return []
-      const series = best.result.lanes > 1 ? 'two 16-bit elements a word' : '32-bit elements'
+      const integers = best.result.lanes > 1 ? 'two 16-bit elements a word' : '32-bit elements'
+      const series = name.endsWith('-f32') ? 'float32' : integers
       return [{ label: name, series, gops: best.result.gops, more: microbenchCells(best) }]
     }),
     microbenchColumns,
-    'Instruction mixes of a max-plus step',
+    'Instruction mixes of a step',
     data.machinePeak ? [{ y: data.machinePeak, label: 'one operation a clock and core' }] : [],
   )
 }

@@ -29,6 +29,8 @@ const steps: Record<string, string> = {
   'fused-s16x2': '5FusedINS0_7Int16x2EEE',
   'imad-max3-u16x2': `12MultiplyMax3I${words('4Half')}EE`,
   'mixed-u16x2': `9MixedRowsI${words('4Half')}EE`,
+  'add-max-f32': '10FloatStepsILNS0_4FormE6ENS0_16FloatMaxPlusStepEEE',
+  'fma-f32': '10FloatStepsILNS0_4FormE7ENS0_18FloatPlusTimesStepEEE',
 }
 
 describe.skipIf(reason !== undefined)(
@@ -123,5 +125,6 @@ describe.skipIf(reason === undefined)('the laboratory without a GPU', () => {
     await expect(addon.labMicrobench({ name: 'reg-reg' })).rejects.toMatchObject(refused)
     await expect(addon.labMeasure({ variant: 0, m: 1, n: 1, k: 1 })).rejects.toMatchObject(refused)
     await expect(addon.labOccupancy({ variant: 0 })).rejects.toMatchObject(refused)
+    await expect(addon.labBandwidth({ name: 'copy' })).rejects.toMatchObject(refused)
   })
 })
