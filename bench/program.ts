@@ -21,7 +21,9 @@ const { version } = createRequire(import.meta.url)('mpmml/package.json') as { ve
 /** @param signal - is aborted when the user interrupts the command. */
 export function createProgram(signal: AbortSignal): Command {
   const program = new Command('mpmml')
-    .description('Exact max-plus and min-plus products of int32 matrices in NumPy .npy files')
+    .description(
+      'Max-plus, min-plus and ordinary products of int32, float32 and float64 matrices in NumPy .npy files',
+    )
     .version(version, '--version', 'print the version')
     .configureOutput({
       outputError: (text, write) =>

@@ -19,7 +19,9 @@ export { type Measurement, type MeasureOptions, measure } from './lab/kernels.js
 export { type Machine, machine, type Peak, peaks } from './lab/machine.js'
 export {
   type Ceiling,
+  type CeilingOptions,
   ceiling,
+  ceilingName,
   type Microbench,
   type MicrobenchOptions,
   type MicrobenchResult,

@@ -248,8 +248,8 @@ export interface LabPeak {
 export interface CpuCeilingRequest {
   /** The one that products take by default. */
   isa?: InstructionSet
-  /** Of the sums: 32 or 16. */
-  bits: number
+  /** The name of the steps (native/cpu/yardsticks.h). */
+  steps: string
   /** Threads that run at once. */
   threads: number
   samples: number
@@ -259,7 +259,7 @@ export interface CpuCeilingRequest {
 
 export interface CpuCeilingSamples {
   isa: InstructionSet
-  /** Max-plus steps (an addition and a maximum) a second of all threads together, one for each sample. */
+  /** Steps a second of all threads together, one for each sample. */
   stepsPerSecond: number[]
 }
 

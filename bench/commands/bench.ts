@@ -1,5 +1,6 @@
 /** mpmml bench */
 import { Command, Option } from 'commander'
+import type { DataType } from '../../lib/index.js'
 import type { Spread } from '../../lib/lab.js'
 import {
   device,
@@ -11,13 +12,15 @@ import {
   wholeNumber,
   wholeNumbers,
 } from '../arguments.js'
+import { dataTypes } from '../dtype.js'
 import { duration, labelled, print, printJson, rate, shapeName, table } from '../output.js'
 import { type ChoiceRecord, choiceShapes, runChoice } from '../timing/choice.js'
 import type { TrialCeiling } from '../timing/protocol.js'
 import { type BenchRecord, type BenchRequest, runBench, type TrialRecord } from '../timing/suite.js'
 import { type ValueKind, valueKinds } from '../timing/values.js'
 
-interface Flags extends Omit<BenchRequest, 'shapes'> {
+interface Flags extends Omit<BenchRequest, 'shapes' | 'dtype'> {
+  dtype?: DataType
   sizes?: number[]
   shapes?: ProductShape[]
   choice?: true
@@ -35,9 +38,17 @@ export function benchCommand(signal: AbortSignal): Command {
     .option('--device <index>', 'the CUDA device, from 0', device, 0)
     .option('--sizes <n,…>', 'square sizes', wholeNumbers(1, MOST_ROWS))
     .option('--shapes <MxKxN,…>', 'shapes: A is M × K, B is K × N; BATCHxMxKxN for a batch', shapes)
+    .addOption(
+      new Option('--dtype <type>', 'the element type ("int32", or that of the values)').choices(dataTypes),
+    )
+    .addOption(
+      new Option('--semiring <name>', 'the semiring')
+        .choices(['max-plus', 'min-plus', 'plus-times'])
+        .default('max-plus'),
+    )
     .option(
       '--values <kind,…>',
-      `what the operands hold: ${Object.keys(valueKinds).join(', ')} (all by default)`,
+      `what the operands hold: ${Object.keys(valueKinds).join(', ')} (all of the type by default)`,
       someOf(Object.keys(valueKinds) as ValueKind[]),
     )
     .option(
@@ -53,7 +64,8 @@ export function benchCommand(signal: AbortSignal): Command {
       if (choice) {
         const record = await runChoice(
           wanted ?? choiceShapes,
-          flags.values ?? ['int32'],
+          flags.values ?? [elementType(flags)],
+          flags.semiring,
           flags.device,
           signal,
         )
@@ -63,6 +75,8 @@ export function benchCommand(signal: AbortSignal): Command {
         {
           backend: flags.backend,
           device: flags.device,
+          dtype: elementType(flags),
+          semiring: flags.semiring,
           shapes: wanted,
           values: flags.values ?? null,
           repetitions: flags.repetitions ?? null,
@@ -79,6 +93,19 @@ export function benchCommand(signal: AbortSignal): Command {
     })
 }
 
+/** One type a run, because a run has one ceiling. */
+function elementType({ dtype, values, semiring }: Flags): DataType {
+  const types = [...new Set((values ?? []).map((kind) => valueKinds[kind].dtype))]
+  const type = dtype ?? types[0] ?? (semiring === 'plus-times' ? 'float32' : 'int32')
+  const other = types.find((found) => found !== type)
+  if (other !== undefined)
+    throw new Error(`values of ${other} among products of ${type}: time one type at a time`)
+  if (type === 'int32' && semiring === 'plus-times') {
+    throw new Error('plus-times has no int32: choose --dtype float32 or float64')
+  }
+  return type
+}
+
 function describe(record: BenchRecord): string {
   const { cpu, gpu, commit } = record
   const head = labelled([
@@ -90,6 +117,7 @@ function describe(record: BenchRecord): string {
         : undefined,
     ],
     ['CPU', `${cpu.model}, ${cpu.simd}`],
+    ['products', `${record.semiring} on ${record.dtype}`],
     [
       'times',
       'medians, ± half the distance between the quartiles; speeds count 2 operations a step, in kernel time',

@@ -1,5 +1,5 @@
 /** Whether `auto` takes the faster backend: whole calls with it beside calls with each backend alone. */
-import { type DenseMatrix, mpmm } from '../../lib/index.js'
+import { type DenseMatrix, type ElementArray, mpmm, type Semiring } from '../../lib/index.js'
 import { machine, type Spread, spread } from '../../lib/lab.js'
 import type { ProductShape } from '../arguments.js'
 import { shapeName } from '../output.js'
@@ -32,6 +32,7 @@ export const choiceShapes: ProductShape[] = sides.map((side) => ({ batch: 1, m: 
 export async function runChoice(
   shapes: readonly ProductShape[],
   values: readonly ValueKind[],
+  semiring: Semiring,
   device: number,
   signal: AbortSignal,
 ): Promise<ChoiceRecord> {
@@ -45,7 +46,7 @@ export async function runChoice(
     for (const product of products) {
       signal.throwIfAborted()
       progress.show(`${shapeName(product)} ${product.values}`, done)
-      rows.push(await compare(product, device))
+      rows.push(await compare(product, semiring, device))
       done += cost(product)
     }
   } finally {
@@ -54,8 +55,12 @@ export async function runChoice(
   return { device: String(gpu.name), rows }
 }
 
-async function compare(product: ProductShape & { values: ValueKind }, device: number): Promise<ChoiceRow> {
-  const { a, b } = operandsOf(product, product.values)
+async function compare(
+  product: ProductShape & { values: ValueKind },
+  semiring: Semiring,
+  device: number,
+): Promise<ChoiceRow> {
+  const { a, b } = operandsOf(product, product.values, { semiring })
   const times: Record<Backend, number[]> = { auto: [], cuda: [], cpu: [] }
   const taken = { cuda: 0, cpu: 0 }
   const budget = 300
@@ -63,7 +68,7 @@ async function compare(product: ProductShape & { values: ValueKind }, device: nu
   // In turns, so that whatever else the machine does falls on all alike; the first round warms up.
   for (let round = -1; round < 3 || (round < 200 && performance.now() < end); round++) {
     for (const backend of backends) {
-      const { ms, took } = await call(a, b, backend, device)
+      const { ms, took } = await call(a, b, { semiring, backend, device })
       if (round < 0) continue
       times[backend].push(ms)
       if (backend === 'auto') taken[took]++
@@ -75,8 +80,12 @@ async function compare(product: ProductShape & { values: ValueKind }, device: nu
   return { ...product, callMs, taken: took, ratio }
 }
 
-async function call(a: DenseMatrix, b: DenseMatrix, backend: Backend, device: number) {
+async function call(
+  a: DenseMatrix<ElementArray>,
+  b: DenseMatrix<ElementArray>,
+  options: { semiring: Semiring; backend: Backend; device: number },
+) {
   const start = performance.now()
-  const result = await mpmm(a, b, { backend, device })
+  const result = await mpmm(a, b, options)
   return { ms: performance.now() - start, took: result.backend }
 }

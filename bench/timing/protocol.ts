@@ -1,4 +1,5 @@
 /** What the command and the processes that measure tell each other. */
+import type { DataType, Semiring } from '../../lib/index.js'
 import type { Spread } from '../../lib/lab.js'
 import type { ProductShape } from '../arguments.js'
 import type { ValueKind } from './values.js'
@@ -12,6 +13,8 @@ export interface Product extends ProductShape {
 export interface TrialRequest {
   backend: 'cuda' | 'cpu'
   device: number
+  dtype: DataType
+  semiring: Semiring
   /** Timed repetitions; chosen by the time that one takes where it is null. */
   repetitions: number | null
   products: Product[]
@@ -49,6 +52,6 @@ export interface TrialCeiling {
 }
 
 export type Message =
-  | { type: 'started'; threads: number | null; device: string; ceiling: TrialCeiling }
+  | { type: 'started'; threads: number | null; device: string; ceiling: TrialCeiling | null }
   | { type: 'row'; row: Row }
   | { type: 'failed'; product: Product | null; code: string | null; message: string }

@@ -1,5 +1,5 @@
 /** What `mpmml bench` measures, and the record that it makes of it. */
-import { info } from '../../lib/index.js'
+import { type DataType, info, type Semiring } from '../../lib/index.js'
 import { machine } from '../../lib/lab.js'
 import { type ProductShape, squares } from '../arguments.js'
 import { commit } from '../commit.js'
@@ -12,6 +12,8 @@ import { type ValueKind, valueKinds } from './values.js'
 export interface BenchRequest {
   backend: 'auto' | 'cuda' | 'cpu' | 'all'
   device: number
+  dtype: DataType
+  semiring: Semiring
   /** Sizes or shapes; the backend's own where it is null. */
   shapes: ProductShape[] | null
   values: ValueKind[] | null
@@ -35,6 +37,8 @@ export interface BenchRecord {
   mpmml: string
   commit: string | null
   measured: string
+  dtype: DataType
+  semiring: Semiring
   cpu: { model: string; simd: string; cores: number }
   gpu: { name: string; driver: string; toolkit: string; maxClockMHz: number } | null
   trials: TrialRecord[]
@@ -63,13 +67,24 @@ function trialsOf(request: BenchRequest): Trial[] {
   const { cuda, cpu } = info()
   const wanted = request.backend
   if (wanted === 'cuda') machine(request.device)
-  const kinds = Object.keys(valueKinds) as ValueKind[]
+  const { dtype, semiring } = request
+  // The zero of plus-times is a number like any other.
+  const kinds = (Object.keys(valueKinds) as ValueKind[]).filter(
+    (kind) => valueKinds[kind].dtype === dtype && !(semiring === 'plus-times' && kind.endsWith('-eps')),
+  )
   const values = request.values ?? (request.quick ? kinds.filter((kind) => !kind.endsWith('-eps')) : kinds)
   const trial = (backend: 'cuda' | 'cpu', threads: number | null): Trial => {
     const shapes = request.shapes ?? (request.quick ? quick : defaults)[backend]
     const products = shapes.flatMap((shape) => values.map((kind) => ({ ...shape, values: kind })))
     return {
-      request: { backend, device: request.device, repetitions: request.repetitions, products },
+      request: {
+        backend,
+        device: request.device,
+        dtype,
+        semiring,
+        repetitions: request.repetitions,
+        products,
+      },
       threads,
     }
   }
@@ -168,6 +183,8 @@ function circumstances(request: BenchRequest, trials: Trial[]): Omit<BenchRecord
     mpmml: version,
     commit: commit(),
     measured: new Date().toISOString(),
+    dtype: request.dtype,
+    semiring: request.semiring,
     cpu: { model: cpu.model, simd: cpu.simd, cores: cpu.cores },
     gpu: gpu
       ? {

@@ -2,11 +2,11 @@
  * A process that measures: one for each backend and number of threads, so that no trial inherits the other's threads,
  * caches or memory. Its parent (trials.ts) sends a request and gets messages.
  */
-import { info, matrix, mpmm, pinnedInt32Array, plan, type Shape, type VariantName } from '../../lib/index.js'
-import { ceiling, cpuCeiling, cpuNaiveLoop, measure, spread } from '../../lib/lab.js'
+import { info, matrix, mpmm, plan, type Semiring, type Shape, type VariantName } from '../../lib/index.js'
+import { ceiling, ceilingName, cpuCeiling, cpuNaiveLoop, measure, spread } from '../../lib/lab.js'
 import { verify } from '../verify.js'
 import type { Message, Product, Row, TrialCeiling, TrialRequest } from './protocol.js'
-import { operandsOf, randomMatrix, valueKinds } from './values.js'
+import { newArray, operandsOf, randomMatrix, valueKinds } from './values.js'
 
 const send = (message: Message) =>
   new Promise<void>((resolve, reject) => {
@@ -21,11 +21,11 @@ function repetitionsFor(ms: number, budget: number): number {
 /** No multiple of any tile, and small enough for the naive product. */
 const small = { m: 149, n: 163, k: 131 }
 
-async function verifySmall(product: Product, variant: VariantName): Promise<string> {
+async function verifySmall(product: Product, semiring: Semiring, variant: VariantName): Promise<string> {
   const values = valueKinds[product.values]
-  const a = randomMatrix([small.m, small.k], values, 3)
-  const b = randomMatrix([small.k, small.n], values, 4)
-  const options = { semiring: 'max-plus' } as const
+  const a = randomMatrix([small.m, small.k], values, 3, { semiring })
+  const b = randomMatrix([small.k, small.n], values, 4, { semiring })
+  const options = { semiring }
   const computed = await mpmm(a, b, { ...options, variant })
   return (await verify(a, b, options, computed)).variant
 }
@@ -36,10 +36,11 @@ async function timeCalls(
   pinned: boolean,
 ): Promise<{ callMs: number[]; kernelMs: number[] }> {
   const { batch, m, n } = product
-  const { a, b } = operandsOf(product, product.values, { pinned })
+  const { backend, device, semiring, dtype } = request
+  const { a, b } = operandsOf(product, product.values, { semiring, pinned })
   const shape: Shape = batch === 1 ? [m, n] : [batch, m, n]
-  const out = pinned ? matrix(shape, pinnedInt32Array(batch * m * n)) : undefined
-  const options = { backend: request.backend, device: request.device, out }
+  const out = pinned ? matrix(shape, newArray(dtype, batch * m * n, true)) : undefined
+  const options = { backend, device, semiring, out }
   const call = async () => {
     const start = performance.now()
     const { timing } = await mpmm(a, b, options)
@@ -71,10 +72,10 @@ async function timeKernel(request: TrialRequest, product: Product, variant: Vari
 }
 
 async function timeProduct(request: TrialRequest, product: Product, threads: number | null): Promise<Row> {
-  const { backend, device } = request
-  const { a, b } = operandsOf(product, product.values)
-  const { variant, path } = await plan(a, b, { backend, device })
-  const verified = await verifySmall(product, variant)
+  const { backend, device, semiring } = request
+  const { a, b } = operandsOf(product, product.values, { semiring })
+  const { variant, path } = await plan(a, b, { backend, device, semiring })
+  const verified = await verifySmall(product, semiring, variant)
   const calls = await timeCalls(request, product, false)
   const kernel = await timeKernel(request, product, variant, calls.kernelMs)
   const pinned = backend === 'cuda' ? await timeCalls(request, product, true) : null
@@ -94,12 +95,20 @@ async function timeProduct(request: TrialRequest, product: Product, threads: num
 /** The loop's product: large enough that it isn't all in the nearest cache. */
 const loop = { m: 512, n: 1024, k: 1024 }
 
-async function measureCeiling(device: number, threads: number | null): Promise<TrialCeiling> {
-  if (threads === null) return { ...(await ceiling({ device })), halfGops: null, naiveLoopGops: null }
-  const { isa, gops } = await cpuCeiling({ threads })
+async function measureCeiling(
+  { device, dtype, semiring }: TrialRequest,
+  threads: number | null,
+): Promise<TrialCeiling | null> {
+  if (threads === null) {
+    if (ceilingName(dtype, semiring) === undefined) return null
+    return { ...(await ceiling({ device, dtype, semiring })), halfGops: null, naiveLoopGops: null }
+  }
+  const { isa, gops } = await cpuCeiling({ threads, dtype, semiring })
+  const steps = semiring === 'plus-times' ? 'multiply-adds' : 'additions and maxima'
+  const name = `${steps} of ${dtype} with ${isa}`
+  if (dtype !== 'int32') return { name, gops, clockMHz: null, halfGops: null, naiveLoopGops: null }
   const half = await cpuCeiling({ threads, bits: 16 })
   const naiveLoop = await cpuNaiveLoop(loop)
-  const name = `additions and maxima of ${isa}`
   return { name, gops, clockMHz: null, halfGops: half.gops, naiveLoopGops: naiveLoop.gops }
 }
 
@@ -118,7 +127,7 @@ async function run(request: TrialRequest): Promise<void> {
       type: 'started',
       threads,
       device: name,
-      ceiling: await measureCeiling(device, threads),
+      ceiling: await measureCeiling(request, threads),
     })
   } catch (error) {
     return send(failure(null, error))

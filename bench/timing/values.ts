@@ -1,6 +1,8 @@
 /** The kinds of values that products are timed on: what they are decides the path that a product takes. */
 import {
+  type DataType,
   type DenseMatrix,
+  type ElementArray,
   matrix,
   pinnedInt32Array,
   type Semiring,
@@ -10,6 +12,8 @@ import {
 import type { ProductShape } from '../arguments.js'
 
 export interface Values {
+  /** The element type. */
+  dtype: DataType
   /** Finite values are drawn evenly from [minimum, maximum]. */
   minimum: number
   maximum: number
@@ -23,24 +27,38 @@ const wide = { minimum: -300_000_000, maximum: 300_000_000 }
 const narrow = { minimum: -8000, maximum: 8000 }
 
 export const valueKinds = {
-  int32: { ...wide, zeroFraction: 0, summary: 'any int32 (±3·10⁸)' },
-  'int32-eps': { ...wide, zeroFraction: 0.1, summary: 'any int32, 10 % ε' },
-  '16bit': { ...narrow, zeroFraction: 0, summary: '16-bit spread (±8000)' },
-  '16bit-eps': { ...narrow, zeroFraction: 0.1, summary: '16-bit spread, 10 % ε' },
+  int32: { dtype: 'int32', ...wide, zeroFraction: 0, summary: 'any int32 (±3·10⁸)' },
+  'int32-eps': { dtype: 'int32', ...wide, zeroFraction: 0.1, summary: 'any int32, 10 % ε' },
+  '16bit': { dtype: 'int32', ...narrow, zeroFraction: 0, summary: '16-bit spread (±8000)' },
+  '16bit-eps': { dtype: 'int32', ...narrow, zeroFraction: 0.1, summary: '16-bit spread, 10 % ε' },
+  float32: { dtype: 'float32', ...narrow, zeroFraction: 0, summary: 'float32 (±8000)' },
+  'float32-eps': { dtype: 'float32', ...narrow, zeroFraction: 0.1, summary: 'float32, 10 % ε' },
+  float64: { dtype: 'float64', ...narrow, zeroFraction: 0, summary: 'float64 (±8000)' },
+  'float64-eps': { dtype: 'float64', ...narrow, zeroFraction: 0.1, summary: 'float64, 10 % ε' },
 } as const satisfies Record<string, Values>
 
 export type ValueKind = keyof typeof valueKinds
 
+const arrays = { int32: Int32Array, float32: Float32Array, float64: Float64Array }
+
+/** Zeros of an element type, in pinned memory or not. */
+export function newArray(dtype: DataType, length: number, pinned: boolean): ElementArray {
+  const Type = arrays[dtype]
+  return pinned
+    ? new Type(pinnedInt32Array((length * Type.BYTES_PER_ELEMENT) / 4).buffer as ArrayBuffer)
+    : new Type(length)
+}
+
 /** A matrix of random values, or a batch of them; the same for the same seed. */
 export function randomMatrix(
   shape: Readonly<Shape>,
-  { minimum, maximum, zeroFraction }: Values,
+  { dtype, minimum, maximum, zeroFraction }: Values,
   seed: number,
   { semiring = 'max-plus', pinned = false }: { semiring?: Semiring | undefined; pinned?: boolean } = {},
-): DenseMatrix {
+): DenseMatrix<ElementArray> {
   const length = shape.reduce<number>((product, size) => product * size, 1)
-  const data = pinned ? pinnedInt32Array(length) : new Int32Array(length)
-  const zero = zeroOf(semiring)
+  const data = newArray(dtype, length, pinned)
+  const zero = zeroOf(semiring, dtype)
   const spread = maximum - minimum + 1
   const zeroBelow = zeroFraction * 2 ** 32
   // Marsaglia's xorshift32, after a multiplication that takes neighbouring seeds apart.
@@ -62,7 +80,7 @@ export function operandsOf(
   { batch, m, n, k }: ProductShape,
   kind: ValueKind,
   options: Parameters<typeof randomMatrix>[3] = {},
-): { a: DenseMatrix; b: DenseMatrix } {
+): { a: DenseMatrix<ElementArray>; b: DenseMatrix<ElementArray> } {
   const random = (rows: number, cols: number, seed: number) =>
     randomMatrix(batch === 1 ? [rows, cols] : [batch, rows, cols], valueKinds[kind], seed, options)
   return { a: random(m, k, 1), b: random(k, n, 2) }

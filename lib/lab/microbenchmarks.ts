@@ -1,7 +1,8 @@
 /** Microbenchmarks: chapter 2 of the thesis, and the instruction mixes that bound newer GPUs. */
 import { show, showChoices } from '../describe.js'
-import { fromNative, OptionError, VariantError } from '../errors.js'
+import { DTypeError, fromNative, OptionError, VariantError } from '../errors.js'
 import { addon, type LabMicrobench, type LabMicrobenchRequest, type LabMicrobenchResult } from '../native.js'
+import type { DataType, Semiring } from '../variant-names.js'
 import { peakOf } from './machine.js'
 import { device, readNumbers, repetitions, size, warmup } from './options.js'
 import { type Spread, spread } from './statistics.js'
@@ -139,14 +140,31 @@ export interface Ceiling {
   clockMHz: number
 }
 
+export interface CeilingOptions {
+  device?: number | undefined
+  /** 'int32' by default, or 'float32'. */
+  dtype?: DataType | undefined
+  /** 'max-plus' (by default; min-plus is as fast) or 'plus-times'. */
+  semiring?: Semiring | undefined
+}
+
+/** The microbenchmark that is the ceiling of an element type and a semiring; undefined where there is none. */
+export function ceilingName(dtype: DataType, semiring: Semiring): string | undefined {
+  if (dtype === 'int32') return 'fused'
+  if (dtype === 'float32') return semiring === 'plus-times' ? 'fma-f32' : 'add-max-f32'
+  return undefined
+}
+
 /**
- * The measured ceiling of a GPU: additions and maxima on registers alone, as `__viaddmax_s32` where the architecture has it as
- * one instruction.
+ * The measured ceiling of a GPU: steps on registers alone. Over int32 additions and maxima, as `__viaddmax_s32` where the
+ * architecture has it as one instruction; over float32 the same as two instructions, or multiply-adds.
  *
- * @throws Rejects as {@link microbench} does.
+ * @throws Rejects as {@link microbench} does, and with ERR_MPMML_DTYPE for float64, which there is no microbenchmark of.
  */
-export async function ceiling(options: { device?: number | undefined } = {}): Promise<Ceiling> {
-  const name = 'fused'
-  const { gops, clockMHz } = await microbench(name, { ...options, n: 20000, repetitions: 9, warmup: 3 })
+export async function ceiling(options: CeilingOptions = {}): Promise<Ceiling> {
+  const { dtype = 'int32', semiring = 'max-plus', ...rest } = options
+  const name = ceilingName(dtype, semiring)
+  if (name === undefined) throw new DTypeError(`no microbenchmark measures the ceiling of ${dtype}`)
+  const { gops, clockMHz } = await microbench(name, { ...rest, n: 20000, repetitions: 9, warmup: 3 })
   return { name, gops, clockMHz }
 }

@@ -1,15 +1,20 @@
 /** What products on the CPU are measured against: a ceiling on registers alone, and the loop that anyone writes first. */
-import { show } from '../describe.js'
+import { show, showChoices } from '../describe.js'
 import { fromNative, OptionError } from '../errors.js'
 import { addon } from '../native.js'
-import type { InstructionSet } from '../variant-names.js'
+import { requireSemiringType, semiringIndex, semiringNames } from '../semirings.js'
+import type { DataType, InstructionSet, Semiring } from '../variant-names.js'
 import { readNumbers, repetitions, withNumbers } from './options.js'
 import { type Spread, spread } from './statistics.js'
 
 export interface CpuCeilingOptions {
   /** The instruction set; the one that products take by default. */
   isa?: InstructionSet | undefined
-  /** Of the sums: 32 (by default) or 16. */
+  /** The element type; 'int32' by default. */
+  dtype?: DataType | undefined
+  /** 'max-plus' (by default; min-plus is as fast), or 'plus-times', whose steps are multiply-adds. */
+  semiring?: Semiring | undefined
+  /** Of sums of integers: 32 (by default) or 16. */
   bits?: 32 | 16 | undefined
   /** Threads that run at once; 1 by default. */
   threads?: number | undefined
@@ -19,9 +24,11 @@ export interface CpuCeilingOptions {
 
 export interface CpuCeiling {
   isa: InstructionSet
-  bits: 32 | 16
+  dtype: DataType
+  /** Of a sum. */
+  bits: number
   threads: number
-  /** 10^9 operations per second of all threads together; an addition or a maximum is one. */
+  /** 10^9 operations per second of all threads together, 2 a step. */
   gops: Spread
 }
 
@@ -53,9 +60,10 @@ function readIsa(options: unknown): { isa?: InstructionSet } {
 }
 
 /**
- * Additions and maxima on registers alone, as the steps of a product are: what no product can exceed.
+ * Steps of a product on registers alone, additions and maxima or multiply-adds: what no product can exceed.
  *
- * @throws Rejects with ERR_MPMML_OPTION, and ERR_MPMML_VARIANT for an instruction set that isn't to be had here.
+ * @throws Rejects with ERR_MPMML_OPTION, ERR_MPMML_DTYPE where the semiring doesn't have the element type, and
+ *   ERR_MPMML_VARIANT for an instruction set that isn't to be had here.
  */
 export async function cpuCeiling(options: CpuCeilingOptions = {}): Promise<CpuCeiling> {
   const read = readNumbers(
@@ -65,20 +73,36 @@ export async function cpuCeiling(options: CpuCeilingOptions = {}): Promise<CpuCe
       threads: { least: 1, most: 1024 },
       milliseconds: { least: 1, most: 60_000, fraction: true },
     },
-    ['isa'],
+    ['isa', 'dtype', 'semiring'],
   )
-  const { bits = 32, threads = 1, milliseconds = 90 } = read
-  if (bits !== 32 && bits !== 16) throw new OptionError(`option bits must be 32 or 16, but it is ${bits}`)
+  const { threads = 1, milliseconds = 90 } = read
+  const { dtype = 'int32', semiring = 'max-plus' } = options
+  if (!addon.dataTypes.includes(dtype)) {
+    throw new OptionError(`option dtype must be ${showChoices(addon.dataTypes)}, but it is ${show(dtype)}`)
+  }
+  if (semiringIndex(semiring) < 0) {
+    throw new OptionError(
+      `option semiring must be ${showChoices(semiringNames())}, but it is ${show(semiring)}`,
+    )
+  }
+  requireSemiringType(semiringIndex(semiring), addon.dataTypes.indexOf(dtype))
+  const bits = read.bits ?? (dtype === 'float64' ? 64 : 32)
+  if (read.bits !== undefined && (dtype !== 'int32' || (bits !== 32 && bits !== 16))) {
+    throw new OptionError(
+      `option bits must be 32 or 16, and is for int32 alone, but it is ${bits} for ${dtype}`,
+    )
+  }
+  const type = dtype === 'int32' ? `int${bits}` : dtype
   const request = {
     ...readIsa(options),
-    bits,
+    steps: semiring === 'plus-times' ? `${type}-fma` : type,
     threads,
     samples: SAMPLES,
     milliseconds: milliseconds / SAMPLES,
   }
   try {
     const { isa, stepsPerSecond } = await addon.cpuCeiling(request)
-    return { isa, bits, threads, gops: spread(stepsPerSecond.map((steps) => (2 * steps) / 1e9)) }
+    return { isa, dtype, bits, threads, gops: spread(stepsPerSecond.map((steps) => (2 * steps) / 1e9)) }
   } catch (error) {
     throw fromNative(error)
   }

@@ -58,12 +58,13 @@ Napi::Object request_of(const Napi::CallbackInfo& info) {
 Napi::Value cpu_ceiling(const Napi::CallbackInfo& info) {
   const Napi::Object request = request_of(info);
   const cpu::Yardstick& yardstick = yardstick_of(request);
-  const int bits = integer(request, "bits", 32), threads = integer(request, "threads", 1024);
+  const Napi::Value name = request.Get("steps");
+  const cpu::Yardstick::Steps& steps =
+      cpu::find_steps(yardstick, name.IsString() ? name.As<Napi::String>().Utf8Value() : "");
+  const int threads = integer(request, "threads", 1024);
   const int samples = integer(request, "samples", 1000);
   const double milliseconds = number(request, "milliseconds", 0.01, 1e5);
-  const auto measure = [=, &yardstick] {
-    return cpu::measure_ceiling(yardstick, bits, threads, samples, milliseconds);
-  };
+  const auto measure = [=, &steps] { return cpu::measure_ceiling(steps, threads, samples, milliseconds); };
   return run_in_background(info.Env(), std::make_unique<Measurement>(info.Env(), yardstick, "stepsPerSecond", measure));
 }
 

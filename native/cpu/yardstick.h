@@ -1,7 +1,9 @@
-// What products on the CPU are measured against, compiled for each instruction set (see vector.h): the ceiling of
-// additions and maxima on registers alone, and the loop that a user would write.
+// What products on the CPU are measured against, compiled for each instruction set (see vector.h): the ceiling of steps
+// on registers alone, and the loop that a user would write.
 #pragma once
-#include "core/semiring.h"
+#include "core/arithmetic.h"
+#include "cpu/offset.h"
+#include "cpu/tile.h"
 #include "cpu/vector.h"
 #include "cpu/yardsticks.h"
 
@@ -15,21 +17,22 @@ constexpr int kChains = 8;
 template <class T>
 constexpr int kStepsOfRound = 3 * kChains * VectorOf<T>::lanes;
 
-/// acc ⊕= x ⊗ y on registers alone, as a tile's steps are: an addition and a maximum each.
-template <class T>
+/// acc ⊕= x ⊗ y on registers alone, as a tile's steps are.
+template <class Arithmetic>
 static void run_steps(int64_t rounds) {
+  using T = typename Arithmetic::Operand;
   Vector<T> acc[kChains];
   MPMML_UNROLL
   for (int i = 0; i < kChains; ++i) acc[i] = splat(T(i));
-  Vector<T> x = splat(T{3}), y = splat(T{5});
+  Vector<T> x = splat(T{3}), y = splat(T{5}), one = splat(T{1});
+  MPMML_OPAQUE(one);
   for (; rounds > 0; --rounds) {
     MPMML_UNROLL
-    for (int step = 0; step < kStepsOfRound<T> / VectorOf<T>::lanes; ++step) {
-      // Otherwise x + y is the same for all.
+    for (int index = 0; index < kStepsOfRound<T> / VectorOf<T>::lanes; ++index) {
+      // Otherwise x ⊗ y is the same for all.
       MPMML_OPAQUE(x);
-      Vector<T>& into = acc[step % kChains];
-      const Vector<T> sum = x + y;
-      into = sum > into ? sum : into;
+      Vector<T>& into = acc[index % kChains];
+      into = step<Arithmetic>(into, x, y, one);
       MPMML_OPAQUE(into);
     }
   }
@@ -38,6 +41,11 @@ static void run_steps(int64_t rounds) {
   for (int i = 0; i < kChains; ++i) results[i] = acc[i];
   // Otherwise nobody would need them.
   asm volatile("" : : "r"(results) : "memory");
+}
+
+template <class Arithmetic>
+constexpr Yardstick::Steps steps_of(const char* name) {
+  return {name, run_steps<Arithmetic>, kStepsOfRound<typename Arithmetic::Operand>};
 }
 
 /// The max-plus product as anyone writes it first: row-major, by rows, left to the compiler.
@@ -57,8 +65,9 @@ static void multiply_by_rows(const int32_t* __restrict a, const int32_t* __restr
 
 constexpr Yardstick yardstick(const char* isa) {
   return {isa,
-          {run_steps<int32_t>, kStepsOfRound<int32_t>},
-          {run_steps<uint16_t>, kStepsOfRound<uint16_t>},
+          {steps_of<Narrow<MaxPlus<int32_t>>>("int32"), steps_of<Half<MaxPlus<int32_t>>>("int16"),
+           steps_of<Floating<MaxPlus<float>>>("float32"), steps_of<Floating<MaxPlus<double>>>("float64"),
+           steps_of<Floating<PlusTimes<float>>>("float32-fma"), steps_of<Floating<PlusTimes<double>>>("float64-fma")},
           multiply_by_rows};
 }
 

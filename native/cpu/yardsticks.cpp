@@ -27,9 +27,14 @@ const Yardstick& find_yardstick(const std::string& isa) {
   throw Error(ErrorCode::kVariant, "this processor or this build doesn't have the instruction set \"" + wanted + "\"");
 }
 
-std::vector<double> measure_ceiling(const Yardstick& yardstick, int bits, int threads, int samples,
-                                    double milliseconds) {
-  const Yardstick::Steps& steps = bits == 16 ? yardstick.in_16_bits : yardstick.in_32_bits;
+const Yardstick::Steps& find_steps(const Yardstick& yardstick, const std::string& name) {
+  for (const Yardstick::Steps& steps : yardstick.steps) {
+    if (steps.name == name) return steps;
+  }
+  throw Error(ErrorCode::kVariant, "there is no ceiling of \"" + name + "\"");
+}
+
+std::vector<double> measure_ceiling(const Yardstick::Steps& steps, int threads, int samples, double milliseconds) {
   // The clock rises to the load meanwhile.
   int64_t rounds = 1 << 12;
   for (;;) {

@@ -8,13 +8,15 @@ namespace mpmml::cpu {
 
 /// What yardstick.h has for an instruction set.
 struct Yardstick {
+  /// Steps of max-plus or plus-times on one type: name is 'int32', 'int16', 'float32', 'float64', 'float32-fma' or
+  /// 'float64-fma'.
   struct Steps {
+    const char* name;
     void (*run)(int64_t rounds);
     int steps_of_round;
   };
   const char* isa;
-  Steps in_32_bits;
-  Steps in_16_bits;
+  Steps steps[6];
   void (*multiply_by_rows)(const int32_t* a, const int32_t* b, int32_t* c, int64_t m, int64_t n, int64_t k);
 };
 
@@ -25,10 +27,11 @@ const std::vector<Yardstick>& yardsticks();
 /// where this processor or this build doesn't have it.
 const Yardstick& find_yardstick(const std::string& isa);
 
-/// Max-plus steps a second on registers alone: `samples` measurements of `milliseconds` each, by `threads` threads
-/// together.
-std::vector<double> measure_ceiling(const Yardstick& yardstick, int bits, int threads, int samples,
-                                    double milliseconds);
+/// Throws Error(kVariant) where there are no such steps.
+const Yardstick::Steps& find_steps(const Yardstick& yardstick, const std::string& name);
+
+/// Steps a second on registers alone: `samples` measurements of `milliseconds` each, by `threads` threads together.
+std::vector<double> measure_ceiling(const Yardstick::Steps& steps, int threads, int samples, double milliseconds);
 
 /// Milliseconds of the naive product of row-major matrices, each time again.
 std::vector<double> measure_naive_loop(const Yardstick& yardstick, int64_t m, int64_t n, int64_t k, int repetitions);

@@ -40,8 +40,12 @@ const defaults = ['int32', 'int64'].map((accumulator) => ({
   accumulator,
 }))
 
+/** The same over float32, for the laboratory. */
+const floats = { ...defaults[0], accumulator: 'float32' }
+
 const rows = [
   ...defaults,
+  floats,
   ...cases.flatMap((memsel) =>
     patterns.flatMap((pattern) =>
       [0, 1].map((Transpose) => ({ ...best, ...memsel, ...pattern, ...plain, Transpose })),

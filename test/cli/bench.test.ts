@@ -54,6 +54,38 @@ describe('bench', () => {
     expect(printed).toMatch(/^2 × 16³ +int32 .* packed_maxplus_i32_/m)
   })
 
+  it.each([
+    ['max-plus', 'float32', 'naive_maxplus_f32_direct', ['float32', 'float32-eps']],
+    ['plus-times', 'float64', 'naive_plustimes_f64_direct', ['float64']],
+  ])('measures %s on %s beside its own ceiling', async (semiring, dtype, verified, values) => {
+    const flags = [
+      '--backend',
+      'cpu',
+      '--dtype',
+      dtype,
+      '--semiring',
+      semiring,
+      '--sizes',
+      '64',
+      '--repetitions',
+      '3',
+    ]
+    const record = await json(['bench', ...flags], { env: { MPMML_NUM_THREADS: '1' } })
+    expect(record).toMatchObject({ dtype, semiring })
+    const { ceiling, rows } = record.trials[0]
+    expect(ceiling.name).toContain(dtype)
+    expect(rows.map((row: { values: string }) => row.values)).toEqual(values)
+    for (const row of rows) {
+      expect(row).toMatchObject({ path: 'direct', verified })
+      expect(row.percentOfCeiling).toBeCloseTo((100 * row.gops.median) / ceiling.gops.median, 6)
+    }
+  })
+
+  it('times one element type at a time, and what there is', async () => {
+    expect(await fails(['bench', '--values', 'int32,float32'])).toContain('one type at a time')
+    expect(await fails(['bench', '--semiring', 'plus-times', '--dtype', 'int32'])).toContain('no int32')
+  })
+
   it('measures what this machine has', async () => {
     const { trials, gpu } = await json(['bench', '--sizes', '64', '--values', '16bit', '--repetitions', '1'])
     const reason = withoutCuda()

@@ -29,10 +29,23 @@ describe('cpuCeiling', () => {
     }
   })
 
+  it('measures the steps of floating-point elements', async () => {
+    const wide = await cpuCeiling({ ...short, dtype: 'float64' })
+    expect(wide).toMatchObject({ dtype: 'float64', bits: 64 })
+    const single = await cpuCeiling({ ...short, dtype: 'float32' })
+    expect(single.gops.median).toBeGreaterThan(1.2 * wide.gops.median)
+    const fused = await cpuCeiling({ ...short, dtype: 'float32', semiring: 'plus-times' })
+    expect(fused.gops.median).toBeGreaterThan(1)
+  })
+
   it("refuses what it can't measure", async () => {
     const wrong = (options: object) => rejected(cpuCeiling(options))
     expectError(await wrong({ isa: 'avx9' }), 'ERR_MPMML_VARIANT', 'avx9')
     expectError(await wrong({ isa: 9 }), 'ERR_MPMML_OPTION', 'isa')
+    expectError(await wrong({ dtype: 'int16' }), 'ERR_MPMML_OPTION', 'dtype')
+    expectError(await wrong({ semiring: 'plus' }), 'ERR_MPMML_OPTION', 'semiring')
+    expectError(await wrong({ semiring: 'plus-times' }), 'ERR_MPMML_DTYPE', 'plus-times')
+    expectError(await wrong({ bits: 32, dtype: 'float32' }), 'ERR_MPMML_OPTION', 'bits')
     expectError(await wrong({ bits: 24 }), 'ERR_MPMML_OPTION', 'bits')
     expectError(await wrong({ threads: 0 }), 'ERR_MPMML_OPTION', 'threads')
     expectError(await wrong({ speed: 1 }), 'ERR_MPMML_OPTION', 'speed')
