@@ -7,6 +7,8 @@ import { addon } from './native.js'
  * lie in such arrays save the detour through the library's own pinned buffers. Pinned memory isn't swapped out and is
  * slow to allocate, so make few such arrays and use them again.
  *
+ * For float32 and float64 take an array over its buffer: `new Float64Array(pinnedInt32Array(2 * n).buffer)`.
+ *
  * Where CUDA can't be used an ordinary Int32Array is returned: the same program runs with and without a GPU.
  *
  * @param length - number of elements, an integer from 0 on
