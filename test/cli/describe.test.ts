@@ -89,7 +89,7 @@ describe('variants', () => {
     expect(new Set(rows.map(({ name }) => name)).size).toBe(rows.length)
     for (const row of rows) {
       expect(Object.keys(row).sort()).toEqual(
-        ['architectures', 'backend', 'dtype', 'family', 'name', 'parameters', 'semiring'].sort(),
+        ['architectures', 'automatic', 'backend', 'dtype', 'family', 'name', 'parameters', 'semiring'].sort(),
       )
       expect(['int32', 'float32', 'float64']).toContain(row.dtype)
       expect(row.architectures.length).toBeGreaterThan(0)

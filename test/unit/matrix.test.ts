@@ -66,7 +66,7 @@ describe('matrix', () => {
     ['too few elements', [2, 3, new Int32Array(5)], 'SHAPE', ['exactly', '6', '5', '\\[2, 3\\]', 'offset']],
     ['too many elements', [2, 3, new Int32Array(7)], 'SHAPE', ['exactly', '6', '7']],
     ['too short an array', [2, 3, [1]], 'SHAPE', ['6', '1']],
-    ['an Int16Array', [1, 2, new Int16Array(2)], 'DTYPE', ['Int16Array', 'Int32Array']],
+    ['a Uint16Array', [1, 2, new Uint16Array(2)], 'DTYPE', ['Uint16Array', 'Int32Array']],
     ['a Buffer', [1, 2, Buffer.alloc(8)], 'DTYPE', ['a Buffer']],
     ['null', [1, 2, null], 'DTYPE', ['null']],
     ['a number', [1, 2, 5], 'DTYPE', ['number']],
