@@ -119,7 +119,9 @@ Call read_call(const Napi::CallbackInfo& info, const std::vector<const Variant*>
   if (!info[3].IsNull()) {
     problem.c0 = read_matrix<MatrixView>(info[3], dtype, Int16::kRefused, fields, F::c0Offset, problem.batch, m, n);
   }
-  problem.overflow = static_cast<OverflowPolicy>(index(F::overflow, 3));
+  const auto overflow = static_cast<OverflowPolicy>(index(F::overflow, 3));
+  // Nothing is ever thrown for a floating-point sum, so that results can be written at once.
+  problem.overflow = is_integral(dtype) ? overflow : OverflowPolicy::kSaturate;
   call.request.backend = static_cast<BackendChoice>(index(F::backend, 3));
   call.request.device = static_cast<int>(index(F::device, 1 << 16));
   call.request.plan_only = fields[F::planOnly] != 0;
