@@ -1,5 +1,5 @@
 /** Options that several commands have, and their readers, which throw commander's error: it ends as wrong usage. */
-import { InvalidArgumentError, Option } from 'commander'
+import { type Command, InvalidArgumentError, Option } from 'commander'
 import { variants } from '../lib/index.js'
 
 /** A whole number from `least` to `most`. */
@@ -70,4 +70,14 @@ export function productOptions(): Option[] {
       'what a sum outside the finite int32 range does ("throw" by default)',
     ).choices(['throw', 'saturate', 'wrap']),
   ]
+}
+
+/** What `read` returns; what it finds wrong with several arguments together ends as wrong usage too. */
+export function usage<T>(command: Command, read: () => T): T {
+  try {
+    return read()
+  } catch (error) {
+    if (!(error instanceof InvalidArgumentError)) throw error
+    return command.error(`error: ${error.message}`, { exitCode: 2 })
+  }
 }

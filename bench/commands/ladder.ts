@@ -1,9 +1,9 @@
 /** mpmml ladder */
 import { Command, Option } from 'commander'
-import { mpmm, NoCudaError, type Semiring, variants } from '../../lib/index.js'
+import { type DataType, matrix, mpmm, NoCudaError, type Semiring, variants } from '../../lib/index.js'
 import { type Machine, machine, type Point, type Results } from '../../lib/lab.js'
-import { device, wholeNumber, wholeNumbers } from '../arguments.js'
-import { forgetOperands } from '../lab/calls.js'
+import { device, usage, wholeNumber, wholeNumbers } from '../arguments.js'
+import { arrays, forgetOperands } from '../lab/calls.js'
 import {
   cpuTable,
   describeTables,
@@ -13,8 +13,18 @@ import {
   rungTable,
 } from '../lab/describe-ladder.js'
 import { type Dimensions, readDimensions } from '../lab/dimensions.js'
-import type { DataType, Job } from '../lab/jobs.js'
-import { type Algebra, type Borders, cpuJob, productJobs, rungs, sizeOf, tableJobs } from '../lab/ladder.js'
+import type { Job } from '../lab/jobs.js'
+import {
+  type Algebra,
+  algebraOf,
+  type Borders,
+  cpuJob,
+  elementTypes,
+  productJobs,
+  rungs,
+  sizeOf,
+  tableJobs,
+} from '../lab/ladder.js'
 import { runInMemory, runJobs } from '../lab/runner.js'
 import { print, printJson } from '../output.js'
 
@@ -39,7 +49,7 @@ const most = 10 ** 6
 const dimension = wholeNumber(1, most)
 
 export function ladderCommand(signal: AbortSignal): Command {
-  const values = (key: 'semiring' | 'dtype') => [...new Set(variants().map((variant) => variant[key]))]
+  const semirings = [...new Set(variants().map(({ semiring }) => semiring))]
   const command = new Command('ladder')
     .description(
       'time the steps from one thread a cell to tuned tiles, kernel and whole call, on the GPU, and the product on the CPU',
@@ -49,14 +59,12 @@ export function ladderCommand(signal: AbortSignal): Command {
     .argument('[dim3]', 'rows of B (dim2 by default, and it must be that)', dimension)
     .argument('[dim4]', 'columns of B (dim3 by default)', dimension)
     .option('--sizes <n,…>', "square sizes in the place of the report's 1000 to 10000", wholeNumbers(1, most))
-    .addOption(
-      new Option('--semiring <name>', 'the semiring').choices(values('semiring')).default('max-plus'),
-    )
+    .addOption(new Option('--semiring <name>', 'the semiring').choices(semirings).default('max-plus'))
     .addOption(
       new Option(
         '--dtype <name>',
         'the type of the elements (int32, float32 for plus-times by default)',
-      ).choices(values('dtype')),
+      ).choices(elementTypes),
     )
     .addOption(
       new Option('--borders <how>', 'what tiles at the border are kept right by')
@@ -76,7 +84,7 @@ export function ladderCommand(signal: AbortSignal): Command {
     const flags = given[4] as Flags
     const product = productOf(command, dims, flags)
     const sizes = flags.sizes ?? reportSizes
-    const algebra = algebraOf(command, flags)
+    const algebra = usage(command, () => algebraOf(flags))
     const { points, missing, results } = await run(product, sizes, algebra, flags, signal)
     forgetOperands()
     const tables = tablesOf(points, product, sizes, algebra, flags)
@@ -90,29 +98,7 @@ export function ladderCommand(signal: AbortSignal): Command {
 function productOf(command: Command, dims: number[], flags: Flags): Dimensions | undefined {
   if (dims.length === 0) return undefined
   if (flags.sizes) command.error('error: --sizes cannot be used with dimensions', { exitCode: 2 })
-  try {
-    return readDimensions(dims)
-  } catch (error) {
-    return command.error(`error: ${(error as Error).message}`, { exitCode: 2 })
-  }
-}
-
-/** The semiring and the type, int32 where the semiring has it. */
-function algebraOf(command: Command, { semiring, dtype: asked }: Flags): Algebra {
-  const types = [
-    ...new Set(
-      variants()
-        .filter((row) => row.semiring === semiring)
-        .map(({ dtype }) => dtype),
-    ),
-  ]
-  const dtype = asked ?? (types.includes('int32') ? 'int32' : 'float32')
-  if (!types.includes(dtype)) {
-    command.error(`error: ${semiring} has no elements of ${dtype}: --dtype can be ${types.join(' or ')}`, {
-      exitCode: 2,
-    })
-  }
-  return { semiring, dtype }
+  return usage(command, () => readDimensions(dims))
 }
 
 interface Outcome {
@@ -163,9 +149,7 @@ async function run(
 /** The products that the CPU computes in seconds, by the speed of a small one. */
 async function cpuJobs(algebra: Algebra, products: Dimensions[]): Promise<Job[]> {
   const steps = ({ m, k, n }: Dimensions) => m * k * n
-  const arrays = { int32: Int32Array, float32: Float32Array, float64: Float64Array }
-  const data = new arrays[algebra.dtype](512 * 512).fill(1) as Int32Array
-  const small = { data, shape: [512, 512] as [number, number] }
+  const small = matrix(512, 512, new arrays[algebra.dtype](512 * 512).fill(1))
   const { timing } = await mpmm(small, small, { backend: 'cpu', semiring: algebra.semiring })
   const perSecond = steps(sizeOf(512)) / (timing.totalMs / 1000)
   return products

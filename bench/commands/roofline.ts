@@ -1,12 +1,12 @@
 /** mpmml roofline */
 import { Command, Option } from 'commander'
-import { type Semiring, variants } from '../../lib/index.js'
-import { type Results, readResults, writeText } from '../../lib/lab.js'
-import { device, wholeNumber } from '../arguments.js'
+import { type DataType, type Semiring, variants } from '../../lib/index.js'
+import { type Results, readResults, writeResults, writeText } from '../../lib/lab.js'
+import { device, usage, wholeNumber } from '../arguments.js'
 import { addCounters } from '../lab/counters.js'
 import { describeTables } from '../lab/describe-ladder.js'
-import type { DataType } from '../lab/jobs.js'
-import { rooflineAlgebras, rooflineJobs, rooflines } from '../lab/roofline.js'
+import { type Algebra, algebraOf, elementTypes } from '../lab/ladder.js'
+import { rooflineJobs, rooflines } from '../lab/roofline.js'
 import { runJobs } from '../lab/runner.js'
 import { print, printJson } from '../output.js'
 import { checkOutput } from '../output-file.js'
@@ -28,7 +28,7 @@ interface Flags {
 const SIZE = 4096
 
 export function rooflineCommand(signal: AbortSignal): Command {
-  const values = (key: 'semiring' | 'dtype') => [...new Set(variants().map((variant) => variant[key]))]
+  const semirings = [...new Set(variants().map(({ semiring }) => semiring))]
   const command = new Command('roofline')
     .description(
       "measure this GPU's ceilings and how far below them each kernel stays; measures on a GPU, unless --from is given",
@@ -41,14 +41,12 @@ export function rooflineCommand(signal: AbortSignal): Command {
         'keep what is measured in this file, and reuse what it has',
       ).conflicts('from'),
     )
-    .addOption(
-      new Option('--semiring <name>', 'the semiring').choices(values('semiring')).default('max-plus'),
-    )
+    .addOption(new Option('--semiring <name>', 'the semiring').choices(semirings).default('max-plus'))
     .addOption(
       new Option(
         '--dtype <name>',
         'the type of the elements (int32, float32 for plus-times by default)',
-      ).choices(['int32', 'float32']),
+      ).choices(elementTypes),
     )
     .addOption(
       new Option('--size <n>', 'the size of the square matrices')
@@ -61,23 +59,23 @@ export function rooflineCommand(signal: AbortSignal): Command {
     .option('--device <index>', 'the CUDA device, from 0', device, 0)
     .option('--json', 'print one JSON value')
   return command.action(async (flags: Flags) => {
-    const dtype = flags.dtype ?? (flags.semiring === 'plus-times' ? 'float32' : 'int32')
-    if (flags.semiring === 'plus-times' && dtype === 'int32') {
-      command.error('error: plus-times has no elements of int32: --dtype can be float32', { exitCode: 2 })
-    }
+    const algebra = usage(command, () => algebraOf(flags))
+    const { semiring, dtype } = algebra
     if (flags.output !== undefined)
       await checkOutput(flags.output, flags.from === undefined ? [] : [flags.from])
-    const { results, note } = await resultsFor({ ...flags, dtype }, signal)
+    const { results, note } = await resultsFor(flags, algebra, signal)
     const found = rooflines(results.points).filter(
       (one) =>
-        one.semiring === flags.semiring &&
+        one.semiring === semiring &&
         one.dtype === dtype &&
         (flags.from !== undefined || one.size === flags.size),
     )
     const [roofline] = found.sort((one, other) => other.size - one.size)
     if (!roofline) {
       throw new Error(
-        `${flags.from} has no roofline of ${flags.semiring} ${dtype}: npx mpmml roofline --results ${flags.from} measures it`,
+        flags.from === undefined
+          ? `there is no roofline of ${semiring} ${dtype}, because its ceilings or all of its kernels could not be measured`
+          : `${flags.from} has no roofline of ${semiring} ${dtype}: npx mpmml roofline --results ${flags.from} measures it`,
       )
     }
     // The plotting library takes a while to load.
@@ -95,13 +93,11 @@ export function rooflineCommand(signal: AbortSignal): Command {
 }
 
 async function resultsFor(
-  flags: Flags & { dtype: DataType },
+  flags: Flags,
+  algebra: Algebra,
   signal: AbortSignal,
 ): Promise<{ results: Results; note?: string | undefined }> {
   if (flags.from !== undefined) return { results: await readResults(flags.from) }
-  const algebra =
-    rooflineAlgebras().find(({ semiring, dtype }) => semiring === flags.semiring && dtype === flags.dtype) ??
-    ({ semiring: flags.semiring, dtype: flags.dtype } as const)
   const { results, points } = await runJobs(
     {
       jobs: rooflineJobs(algebra, flags.size),
@@ -113,6 +109,9 @@ async function resultsFor(
     },
     signal,
   )
-  const note = flags.counters ? await addCounters(points, flags.device, signal) : undefined
+  if (!flags.counters) return { results }
+  const note = await addCounters(points, flags.device, signal)
+  // The points had been written without them.
+  if (flags.results !== undefined) await writeResults(flags.results, results)
   return { results, note }
 }

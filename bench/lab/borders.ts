@@ -4,9 +4,9 @@
  * and V. Its inner dimension is wA = hB, K here; the outer ones, hA and wB, are varied. Its Figures 3 and 4 show the
  * speed of the kernel with guards, divided by that of the kernel on padded operands.
  */
-import { type Semiring, type Variant, variants } from '../../lib/index.js'
+import { type DataType, type Semiring, type Variant, variants } from '../../lib/index.js'
 import type { KernelPoint, Point } from '../../lib/lab.js'
-import type { DataType, KernelJob } from './jobs.js'
+import type { KernelJob } from './jobs.js'
 import { kernelJob } from './ladder.js'
 
 /** The paper's values of K. */

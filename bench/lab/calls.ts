@@ -1,8 +1,14 @@
 /** Whole calls of `mpmm` with operands in the host's memory, and a sample of their results compared with sums in float64. */
-import { type MatrixLike, mpmm, type Semiring, type VariantName } from '../../lib/index.js'
+import {
+  type DataType,
+  type ElementArray,
+  matrix,
+  mpmm,
+  type Semiring,
+  type VariantName,
+} from '../../lib/index.js'
 import { type CallPoint, spread } from '../../lib/lab.js'
 import { VerificationError } from '../verify.js'
-import type { DataType } from './jobs.js'
 
 export interface CallRequest {
   backend: 'cuda' | 'cpu'
@@ -16,10 +22,9 @@ export interface CallRequest {
   device: number
 }
 
-type Elements = Int32Array | Float32Array | Float64Array
-type Operands = { key: string; a: Elements; b: Elements }
+type Operands = { key: string; a: ElementArray; b: ElementArray }
 
-const arrays = { int32: Int32Array, float32: Float32Array, float64: Float64Array }
+export const arrays = { int32: Int32Array, float32: Float32Array, float64: Float64Array }
 
 /** The step a ⊗ b and the sum x ⊕ y of each semiring, in float64: exact for int32. */
 const algebras: Record<
@@ -108,8 +113,6 @@ const MOST_CALLS = 5
 export async function runCall(request: CallRequest): Promise<NonNullable<CallPoint['result']>> {
   const { m, n, k, semiring, backend, variant, device } = request
   const { a, b } = operandsOf(request)
-  const matrixOf = (data: Elements, rows: number, cols: number) =>
-    ({ data, shape: [rows, cols] }) as unknown as MatrixLike
   const options = {
     semiring,
     device,
@@ -120,7 +123,7 @@ export async function runCall(request: CallRequest): Promise<NonNullable<CallPoi
   let outcome: NonNullable<CallPoint['result']> | undefined
   let spent = 0
   do {
-    const { c, timing, ...how } = await mpmm(matrixOf(a, m, k), matrixOf(b, k, n), options)
+    const { c, timing, ...how } = await mpmm(matrix(m, k, a), matrix(k, n, b), options)
     totals.push(timing.totalMs)
     kernels.push(timing.kernelMs)
     spent += timing.totalMs
@@ -131,7 +134,7 @@ export async function runCall(request: CallRequest): Promise<NonNullable<CallPoi
       totalMs: spread(totals),
       kernelMs: spread(kernels),
       gops: spread([0]),
-      ...compare(request, a, b, c.data as unknown as ArrayLike<number>),
+      ...compare(request, a, b, c.data),
     }
   } while (spent < BUDGET_MS && totals.length < MOST_CALLS)
   // The first call may allocate and start what later ones find ready.

@@ -1,5 +1,5 @@
 /** Jobs of the laboratory: what is to be measured, as data; running one makes a point of a results file. */
-import type { MpmmlError, Semiring, Variant, VariantName } from '../../lib/index.js'
+import type { DataType, MpmmlError, Semiring, VariantName } from '../../lib/index.js'
 import {
   bandwidth,
   measure,
@@ -16,9 +16,6 @@ interface JobBase {
   name: string
   parameters: Record<string, number | string>
 }
-
-/** The name of an element type. */
-export type DataType = Variant['dtype']
 
 /** A kernel variant on a product; `parameters` has m, n, k, batch and the variant's own. */
 export interface KernelJob extends JobBase {

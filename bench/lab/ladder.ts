@@ -1,12 +1,35 @@
 /** The ladder's rungs, and what is measured of them. */
-import { type Semiring, type Variant, type VariantName, variants } from '../../lib/index.js'
+import { InvalidArgumentError } from 'commander'
+import { type DataType, type Semiring, type Variant, type VariantName, variants } from '../../lib/index.js'
 import type { Point } from '../../lib/lab.js'
 import type { Dimensions } from './dimensions.js'
-import type { CallJob, DataType, Job, KernelJob } from './jobs.js'
+import type { CallJob, Job, KernelJob } from './jobs.js'
 
 export interface Algebra {
   semiring: Semiring
   dtype: DataType
+}
+
+/** The element types that the ladder has kernels for. */
+export const elementTypes = ['int32', 'float32'] as const satisfies DataType[]
+
+/**
+ * The algebra that is asked for: of int32 where no type is, or of float32 where the semiring has no other.
+ *
+ * @throws InvalidArgumentError, wrong usage, where the semiring doesn't have the type.
+ */
+export function algebraOf({
+  semiring,
+  dtype,
+}: {
+  semiring: Semiring
+  dtype?: DataType | undefined
+}): Algebra {
+  const isOrdinary = semiring === 'plus-times'
+  if (isOrdinary && dtype === 'int32') {
+    throw new InvalidArgumentError('plus-times has no int32: --dtype can be float32')
+  }
+  return { semiring, dtype: dtype ?? (isOrdinary ? 'float32' : 'int32') }
 }
 
 export type Borders = 'guards' | 'padding'

@@ -1,8 +1,8 @@
 /** A roofline: the ceilings of a GPU, and where the rungs of the ladder lie under them. */
-import { type Semiring, variants } from '../../lib/index.js'
 import {
   type BandwidthPoint,
   type Ceilings,
+  ceilingName,
   type Intensity,
   intensityOf,
   type KernelPoint,
@@ -11,7 +11,7 @@ import {
   type Roof,
   roofsOver,
 } from '../../lib/lab.js'
-import type { BandwidthJob, DataType, Job, MicrobenchJob } from './jobs.js'
+import type { BandwidthJob, Job, MicrobenchJob } from './jobs.js'
 import { type Algebra, isCoalesced, kernelJob, rungs, sizeOf, titleOf } from './ladder.js'
 
 const SWEEP = 'roofline'
@@ -24,19 +24,9 @@ const WORST_STRIDE = 32
 
 /** The streams of instructions that a step can be made of; the fastest is the ceiling. */
 export function operationCeilings({ semiring, dtype }: Algebra): string[] {
-  if (dtype === 'int32') return ['fused', 'mixed']
-  if (dtype === 'float32') return [semiring === 'plus-times' ? 'fma-f32' : 'add-max-f32']
-  return []
-}
-
-/** The algebras that a roofline is known for. */
-export const rooflineAlgebras = (): Algebra[] => {
-  const rows = variants().filter(({ family }) => family === 'ladder')
-  const keys = new Set(rows.map(({ semiring, dtype }) => `${semiring} ${dtype}`))
-  return [...keys].map((key) => {
-    const [semiring, dtype] = key.split(' ')
-    return { semiring: semiring as Semiring, dtype: dtype as DataType }
-  })
+  const name = ceilingName(dtype, semiring)
+  // The pipelined family's stream passes that of int32.
+  return name === undefined ? [] : dtype === 'int32' ? [name, 'mixed'] : [name]
 }
 
 export function rooflineJobs(algebra: Algebra, size: number): Job[] {
