@@ -60,7 +60,10 @@ function tiledShared(shape: TiledShape): number {
   return (2 * warp.length * tile) / (WAVEFRONT_BYTES * (stores + readA + readB))
 }
 
-/** One thread a cell, through L1: a step reads rows of A that lie apart, each a sector, and neighbours in B, or one row and so on. */
+/**
+ * One thread a cell, through L1, which gives a warp four sectors a wavefront. Of the two operands of a step the threads of a
+ * warp read one element or neighbours, a wavefront each; uncoalesced ones read as many rows of A, a sector each.
+ */
 function naiveL1(coalesced: boolean): number {
   const ofRows = coalesced ? 1 : LANES / SECTORS_A_WAVEFRONT
   return (2 * LANES) / (WAVEFRONT_BYTES * (ofRows + 1))

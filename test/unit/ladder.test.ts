@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { experiments } from '../../bench/lab/borders.js'
 import { compare } from '../../bench/lab/calls.js'
-import { readMetrics } from '../../bench/lab/counters.js'
+import { addCounters, readMetrics } from '../../bench/lab/counters.js'
 import {
   averageText,
   LadderPoints,
@@ -378,6 +378,19 @@ it('metrics are read from what ncu prints', () => {
     ]),
   )
   expect(readMetrics('==ERROR== no permission').size).toBe(0)
+})
+
+it('without ncu a line says so, and no point changes', async () => {
+  const point = kernelPoint('roofline', 'ladder', { m: 1, n: 1, k: 1 })
+  const path = process.env.PATH
+  process.env.PATH = ''
+  try {
+    const why = await addCounters([point], 0, new AbortController().signal)
+    expect(why).toBe('Hardware counters are not to be had: ncu is not on the PATH')
+  } finally {
+    process.env.PATH = path
+  }
+  expect(point.result).not.toHaveProperty('counters')
 })
 
 describe('bandwidths', () => {
