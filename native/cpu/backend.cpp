@@ -65,7 +65,7 @@ class CpuBackend final : public Backend {
 
   Plan plan(const Problem& problem, const ValueRange& a, const ValueRange& b, int, const Variant* requested) override {
     const Ranges ranges{a, b};
-    return plan(problem, exact_paths_of(problem, ranges), requested, likely_variant(problem, requested), ranges);
+    return plan(problem, exact_paths_of(problem, ranges), requested, likely_variant(problem, requested));
   }
 
   double estimate_ms(const Problem& problem, int) override {
@@ -119,7 +119,12 @@ class CpuBackend final : public Backend {
         for (int64_t batch = 0; batch < problem_.batch; ++batch) {
           for (int64_t row = 0; row < problem_.m(); ++row) {
             auto* to = static_cast<Element*>(c.data) + batch * c.batch_stride + row * c.row_stride;
-            for (int64_t col = 0; col < problem_.n(); ++col) to[col * c.col_stride] = *from++;
+            if (c.col_stride == 1) {
+              std::copy_n(from, problem_.n(), to);
+            } else {
+              for (int64_t col = 0; col < problem_.n(); ++col) to[col * c.col_stride] = from[col];
+            }
+            from += problem_.n();
           }
         }
       });
@@ -146,18 +151,12 @@ class CpuBackend final : public Backend {
   const std::string& refusal(const Variant& variant) const { return known(variant).refusal; }
 
   /// Hundredths of a nanosecond, on a processor with AVX2: only their ratios matter.
-  static double cost_of(const Problem& problem, const Kernel& kernel, const Ranges& ranges) {
+  static double cost_of(const Problem& problem, const Kernel& kernel) {
     const double steps = static_cast<double>(problem.outputs()) * static_cast<double>(problem.k());
     const bool reads_in_place = kernel.thin.accumulate;
     if (reads_in_place != is_thin(problem)) return std::numeric_limits<double>::infinity();
     if (reads_in_place) return kernel.thin.operand_size * steps;
-    if (kernel.packed.operand_size == 2) return 1.0 * steps;
-    if (kernel.packed.operand_size == 8) return 8.0 * steps;
-    if (kernel.packed.offsets == Offsets::kNone) return 2.0 * steps;
-    // With values from end to end of the element type, few sums lie so near the best that they can be told.
-    constexpr int64_t steps_that_tell = 64;
-    const bool loses = ranges.a.spread() + ranges.b.spread() >= INT32_MAX;
-    return (loses && problem.k() < steps_that_tell ? 10.0 : 3.5) * steps;
+    return 0.5 * kernel.packed.operand_size * steps;
   }
 
   static double cost_of_packing(const Problem& problem) {
@@ -166,22 +165,11 @@ class CpuBackend final : public Backend {
   }
 
   /// The plan, given what is known: `packed` is the variant that the operands are already packed for, if any.
-  Plan plan(const Problem& problem, PathSet exact, const Variant* requested, const Variant* packed,
-            const Ranges& ranges) const {
+  Plan plan(const Problem& problem, PathSet exact, const Variant* requested, const Variant* packed) const {
     return make_plan(problem, exact, chosen_variants_, requested, [&](const Variant& variant, RangePath) {
-      double cost = cost_of(problem, kernel_of(variant), ranges);
+      double cost = cost_of(problem, kernel_of(variant));
       if (packed && &variant != packed) cost += cost_of_packing(problem);
       return Judgement{refusal(variant), cost};
-    });
-  }
-
-  /// The plan after too many results were lost.
-  Plan plan_without_loss(const Problem& problem, PathSet exact) const {
-    return make_plan(problem, exact, chosen_variants_, nullptr, [&](const Variant& variant, RangePath) {
-      const Kernel& kernel = kernel_of(variant);
-      const bool loses = kernel.packed.offsets == Offsets::kPerLane;
-      return Judgement{loses ? std::string("it loses results far below the best") : refusal(variant),
-                       cost_of(problem, kernel, {})};
     });
   }
 
@@ -193,8 +181,8 @@ class CpuBackend final : public Backend {
   /// Most products can be computed by the plain kernel: it begins before the ranges are known.
   const Variant* likely_variant(const Problem& problem, const Variant* requested) const {
     const PathSet likely{plain_path(problem)};
-    if (!requested) return plan(problem, likely, nullptr, nullptr, {}).variant;
-    if (kernel_of(*requested).packed.offsets == Offsets::kNone) return requested;
+    if (!requested) return plan(problem, likely, nullptr, nullptr).variant;
+    if (!kernel_of(*requested).packed.takes_offsets) return requested;
     return make_plan(problem, likely, chosen_variants_, nullptr,
                      [&](const Variant& variant, RangePath) {
                        return Judgement{kernel_of(variant).packed.multiply ? "" : "its operands aren't packed", 0};
@@ -219,19 +207,12 @@ class CpuBackend final : public Backend {
     const Ranges ranges = product->ranges();
     const PathSet exact = exact_paths_of(problem, ranges);
     Outcome outcome;
-    outcome.plan = plan(problem, exact, requested, likely, ranges);
+    outcome.plan = plan(problem, exact, requested, likely);
     const Destination destination(problem, outcome.plan.path);
     if (outcome.plan.variant != likely) {
       product.emplace(problem, kernel_of(*outcome.plan.variant).packed, ranges, outcome.plan.path);
     }
-    PackedProduct::Result result = product->multiply(outcome.plan.path, destination.view(), !requested);
-    if (result.given_up) {
-      // Results that were finished stay as they are when they are accumulated onto once more.
-      outcome.plan = plan_without_loss(problem, exact);
-      product.emplace(problem, kernel_of(*outcome.plan.variant).packed, ranges, outcome.plan.path);
-      result = product->multiply(outcome.plan.path, destination.view(), false);
-    }
-    settle(problem, destination, result.overflow, outcome);
+    settle(problem, destination, product->multiply(outcome.plan.path, destination.view()), outcome);
     outcome.timing.kernel = milliseconds_since(start);
     return outcome;
   }
@@ -244,7 +225,7 @@ class CpuBackend final : public Backend {
                                                                       : RangePath::kWide;
     const Ranges ranges = product->accumulate(any);
     Outcome outcome;
-    outcome.plan = plan(problem, exact_paths_of(problem, ranges), requested, nullptr, ranges);
+    outcome.plan = plan(problem, exact_paths_of(problem, ranges), requested, nullptr);
     if (outcome.plan.variant != &likely) {
       product.emplace(problem, kernel_of(*outcome.plan.variant)).accumulate(outcome.plan.path);
     }
@@ -259,7 +240,7 @@ class CpuBackend final : public Backend {
     const Ranges ranges = scan(problem, kernel);
     Outcome outcome;
     outcome.timing.analysis = milliseconds_since(start);
-    outcome.plan = plan(problem, exact_paths_of(problem, ranges), &requested, nullptr, ranges);
+    outcome.plan = plan(problem, exact_paths_of(problem, ranges), &requested, nullptr);
     const Destination destination(problem, outcome.plan.path);
     settle(problem, destination, multiply_rows(problem, kernel, outcome.plan.path, destination.view()), outcome);
     outcome.timing.kernel = milliseconds_since(start) - outcome.timing.analysis;

@@ -31,15 +31,6 @@ struct Occurring {
   bool has_zero;
 };
 
-/// The finite values of one lane: minimum > maximum where there is none.
-struct LaneRange {
-  int64_t minimum;
-  int64_t maximum;
-};
-
-/// What a packed kernel takes off the elements before it packs them (offset.h).
-enum class Offsets : uint8_t { kNone, kPerOperand, kPerLane };
-
 /// A packed operand: slabs of KC k-steps, in each of them panels of `width` lanes (MR rows of A or NR columns of B), in
 /// each of them k-major. Lanes past the operand's last and steps past k hold border elements. What a block of C reads
 /// of a slab lies together.
@@ -48,10 +39,10 @@ struct PackRequest {
   int64_t first_panel;
   int64_t end_panel;
   void* packed;
-  int64_t panels;          ///< of the whole operand
-  int64_t padded_k;        ///< k rounded up to PackedKernel::k_multiple
-  int64_t KC;              ///< a multiple of it as well
-  const int32_t* offsets;  ///< of each lane; null where the kernel takes none
+  int64_t panels;    ///< of the whole operand
+  int64_t padded_k;  ///< k rounded up to PackedKernel::k_multiple
+  int64_t KC;        ///< a multiple of it as well
+  int32_t offset;    ///< is taken off the elements, by kernels that take offsets
 };
 
 /// One slab's part of a block of C: rows × cols results from whole panels.
@@ -72,14 +63,8 @@ struct BlockRequest {
   void* c;
   int64_t c_row_stride;
   int64_t c_col_stride;
-  const int32_t* offsets_a;  ///< of the block's rows; null where the kernel takes none
-  const int32_t* offsets_b;
-  /// How far the finite values of the block's rows reach from one to another, and below 0 where there are none; only
-  /// for kernels with offsets for each lane.
-  const int64_t* spans_a;
-  const int64_t* spans_b;
-  int64_t* lost;  ///< takes the results that are lost (offset.h), as row · cols + col; room for all of them
-  int64_t lost_count;
+  int32_t offset_a;  ///< of the operands, for kernels that take offsets
+  int32_t offset_b;
 };
 
 /// A packed, register-tiled kernel.
@@ -89,17 +74,15 @@ struct PackedKernel {
   int k_multiple;
   int operand_size;
   int accumulator_size;
-  Offsets offsets;
+  bool takes_offsets;  ///< whether an offset is taken off each operand before it is packed (offset.h)
   Occurring (*pack_a)(const PackRequest& request);
   Occurring (*pack_b)(const PackRequest& request);
-  /// Finds the range of each lane of the panels; null where offsets aren't taken of each.
-  void (*find_ranges)(const Lanes& source, int64_t first_lane, int64_t end_lane, LaneRange* ranges);
   /// Writes the steps from k to padded_k of a packed operand; `path` must be known by then.
   void (*fill_border_a)(const PackRequest& request, RangePath path);
   void (*fill_border_b)(const PackRequest& request, RangePath path);
   /// Runs a slab; after the last one writes C, and returns row · cols + col of the block's first result in row-major
   /// order that overflowed, or kNoOverflow.
-  int64_t (*multiply)(BlockRequest& request);
+  int64_t (*multiply)(const BlockRequest& request);
 };
 
 /// A kernel that reads the operands where they are.

@@ -41,41 +41,8 @@ PackRequest PackedOperand::request(int64_t item) const {
   request.panels = panels_;
   request.padded_k = padded_k_;
   request.KC = KC_;
-  request.offsets = offsets(item, 0);
+  request.offset = offset_;
   return request;
-}
-
-void PackedOperand::set_offset(int32_t offset) {
-  auto* offsets = static_cast<int32_t*>(offsets_.emplace(checked_size(lanes_, sizeof(int32_t))).data());
-  std::fill_n(offsets, lanes_, offset);
-}
-
-void PackedOperand::find_offsets() {
-  const int64_t count = lanes_ * items_;
-  auto* offsets = static_cast<int32_t*>(offsets_.emplace(checked_size(count, sizeof(int32_t))).data());
-  auto* spans = static_cast<int64_t*>(spans_.emplace(checked_size(count, sizeof(int64_t))).data());
-  const Workspace ranges_of_lanes(checked_size(count, sizeof(LaneRange)));
-  auto* ranges = static_cast<LaneRange*>(ranges_of_lanes.data());
-  for_each_run(problem_, count, saturating_product(count, kWorkPerElement * problem_.k()), kWorkAtOnce,
-               [&](int64_t first, int64_t end) {
-                 while (first < end) {
-                   const int64_t item = first / lanes_;
-                   const int64_t lane = first - item * lanes_;
-                   const int64_t end_lane = std::min(lanes_, lane + end - first);
-                   kernel_.find_ranges(request(item).source, lane, end_lane, ranges + item * lanes_);
-                   first += end_lane - lane;
-                 }
-               });
-  with_integer_semiring(problem_.semiring, problem_.dtype, [&](auto semiring) {
-    using S = decltype(semiring);
-    for (int64_t lane = 0; lane < count; ++lane) {
-      const LaneRange range = ranges[lane];
-      const bool has_finite = range.minimum <= range.maximum;
-      offsets[lane] = has_finite ? static_cast<int32_t>(S::combine(range.minimum, range.maximum)) : 0;
-      // A lane without finite values loses nothing, whatever the other's span.
-      spans[lane] = has_finite ? range.maximum - range.minimum : INT64_MIN / 2;
-    }
-  });
 }
 
 ValueRange PackedOperand::pack() {
@@ -110,15 +77,6 @@ const void* PackedOperand::panel(int64_t item, int64_t k, int64_t lane) const {
   const int64_t steps = std::min(KC_, padded_k_ - k);
   return static_cast<const char*>(data_.data()) + own(item) * item_bytes_ +
          (k * panels_ * width_ + lane * steps) * kernel_.operand_size;
-}
-
-const int32_t* PackedOperand::offsets(int64_t item, int64_t lane) const {
-  if (!offsets_) return nullptr;
-  return static_cast<const int32_t*>(offsets_->data()) + (spans_ ? own(item) * lanes_ : 0) + lane;
-}
-
-const int64_t* PackedOperand::spans(int64_t item, int64_t lane) const {
-  return spans_ ? static_cast<const int64_t*>(spans_->data()) + own(item) * lanes_ + lane : nullptr;
 }
 
 }  // namespace mpmml::cpu

@@ -13,10 +13,9 @@ class PackedOperand {
   /// Describes A or B of `problem`, cut into slabs of KC out of padded_k steps.
   PackedOperand(const Problem& problem, const PackedKernel& kernel, bool is_b, int64_t padded_k, int64_t KC);
 
-  /// Takes off `offset` from every element (kernels with Offsets::kPerOperand).
-  void set_offset(int32_t offset);
-  /// Takes off each lane's best element (kernels with Offsets::kPerLane).
-  void find_offsets();
+  /// Is taken off every element from then on (kernels that take offsets).
+  void set_offset(int32_t offset) { offset_ = offset; }
+  int32_t offset() const { return offset_; }
 
   /// Packs every step of k, and returns what occurs.
   ValueRange pack();
@@ -25,8 +24,6 @@ class PackedOperand {
 
   /// The panel of `lane` in the slab from step k on.
   const void* panel(int64_t item, int64_t k, int64_t lane) const;
-  const int32_t* offsets(int64_t item, int64_t lane) const;
-  const int64_t* spans(int64_t item, int64_t lane) const;
 
  private:
   PackRequest request(int64_t item) const;
@@ -45,8 +42,7 @@ class PackedOperand {
   const int64_t panels_;  ///< of an item
   const int64_t item_bytes_;
   Workspace data_;
-  std::optional<Workspace> offsets_;
-  std::optional<Workspace> spans_;
+  int32_t offset_ = 0;
 };
 
 }  // namespace mpmml::cpu

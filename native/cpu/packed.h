@@ -19,29 +19,17 @@ struct Packed {
                   "the arithmetics of a kernel share their panels");
     return {paths_of<First, Others...>(),
             {MR, NR, kStepsAtOnce, sizeof(typename First::Operand), sizeof(typename First::Accumulator),
-             offsets<First>(), pack<First, MR>, pack<First, NR>, find_ranges<First>(), fill_border_a<First, Others...>,
+             takes_offsets<First>, pack<First, MR>, pack<First, NR>, fill_border_a<First, Others...>,
              fill_border_b<First, Others...>, multiply<First, Others...>},
             {},
             {}};
   }
 
  private:
-  template <class Arithmetic>
-  static constexpr Offsets offsets() {
-    if constexpr (!std::is_base_of_v<Offset, Arithmetic>) return Offsets::kNone;
-    return std::is_same_v<Arithmetic, Half<typename Arithmetic::Semiring>> ? Offsets::kPerOperand : Offsets::kPerLane;
-  }
-
-  template <class Arithmetic>
-  static constexpr decltype(PackedKernel::find_ranges) find_ranges() {
-    if constexpr (offsets<Arithmetic>() == Offsets::kPerLane) return find_lane_ranges<typename Arithmetic::Semiring>;
-    return nullptr;
-  }
-
   template <class Arithmetic, class... Others>
   static void fill_border_a(const PackRequest& request, RangePath path) {
     with_arithmetic<Arithmetic, Others...>(path, [&](auto arithmetic) __attribute__((always_inline)) {
-      if constexpr (std::is_base_of_v<Offset, Arithmetic>) {
+      if constexpr (takes_offsets<Arithmetic>) {
         fill_border<MR>(request, arithmetic.border_a());
       } else {
         fill_border<MR>(request, arithmetic.encode(Arithmetic::Semiring::border_a));
@@ -52,7 +40,7 @@ struct Packed {
   template <class Arithmetic, class... Others>
   static void fill_border_b(const PackRequest& request, RangePath path) {
     with_arithmetic<Arithmetic, Others...>(path, [&](auto arithmetic) __attribute__((always_inline)) {
-      if constexpr (std::is_base_of_v<Offset, Arithmetic>) {
+      if constexpr (takes_offsets<Arithmetic>) {
         fill_border<NR>(request, arithmetic.border_b());
       } else {
         fill_border<NR>(request, arithmetic.encode(Arithmetic::Semiring::border_b));
@@ -61,7 +49,7 @@ struct Packed {
   }
 
   template <class Arithmetic, class... Others>
-  static int64_t multiply(BlockRequest& request) {
+  static int64_t multiply(const BlockRequest& request) {
     int64_t overflow = kNoOverflow;
     with_arithmetic<Arithmetic, Others...>(request.path, [&](auto arithmetic) __attribute__((always_inline)) {
       overflow = multiply_block<MR, NR>(arithmetic, request);

@@ -69,22 +69,21 @@ class Packer {
 
  public:
   MPMML_HOST_DEVICE explicit Packer(const PackRequest& request)
-      : source_(request.source), data_(static_cast<const Element*>(source_.data)), offsets_(request.offsets) {}
+      : source_(request.source), data_(static_cast<const Element*>(source_.data)), offset_(request.offset) {}
 
   /// Packs steps [first_k, end_k) of the panel that starts with lane `first_lane`; `to` is where the first step goes.
   MPMML_HOST_DEVICE void pack(int64_t first_lane, int64_t first_k, int64_t end_k, Operand* to) {
     const bool whole = first_lane + width <= source_.lanes;
-    const int32_t* offsets = offsets_ ? offsets_ + first_lane : nullptr;
     const Element* from = data_ + first_lane * source_.lane_stride + first_k * source_.k_stride;
     if (whole && source_.lane_stride == 1) {
-      pack_adjacent_lanes(from, offsets, end_k - first_k, to);
+      pack_adjacent_lanes(from, end_k - first_k, to);
     } else if (whole && source_.k_stride == 1 && width % 4 == 0) {
       const int64_t fours = (end_k - first_k) / 4 * 4;
-      pack_adjacent_steps(from, offsets, fours, to);
-      pack_any(from + fours, offsets, width, end_k - first_k - fours, to + fours * width);
+      pack_adjacent_steps(from, fours, to);
+      pack_any(from + fours, width, end_k - first_k - fours, to + fours * width);
     } else {
       const int64_t lanes = whole ? width : source_.lanes - first_lane;
-      pack_any(from, offsets, static_cast<int>(lanes), end_k - first_k, to);
+      pack_any(from, static_cast<int>(lanes), end_k - first_k, to);
     }
   }
 
@@ -99,14 +98,12 @@ class Packer {
  private:
   using Four = ShortVector<Element, 4>;
 
-  /// Packs one element of each of some lanes, of which the first one's offset is at `offsets`.
+  /// Packs one element of each of some lanes.
   template <class V>
-  MPMML_HOST_DEVICE static void encode(const V& x, const int32_t* offsets, Operand* to) {
+  MPMML_HOST_DEVICE void encode(const V& x, Operand* to) const {
     constexpr int lanes = sizeof(V) / sizeof(Element);
-    if constexpr (std::is_base_of_v<Offset, Arithmetic>) {
-      V offset;
-      __builtin_memcpy(&offset, offsets, sizeof offset);
-      const auto encoded = __builtin_convertvector(Arithmetic::encode(x, offset), ShortVector<Operand, lanes>);
+    if constexpr (takes_offsets<Arithmetic>) {
+      const auto encoded = __builtin_convertvector(Arithmetic::encode(x, offset_), ShortVector<Operand, lanes>);
       __builtin_memcpy(to, &encoded, sizeof encoded);
     } else if constexpr (std::is_floating_point_v<Element>) {
       __builtin_memcpy(to, &x, sizeof x);
@@ -114,24 +111,31 @@ class Packer {
       const V encoded = x == S::zero ? arithmetic.encode(S::zero) - V{} : x;
       __builtin_memcpy(to, &encoded, sizeof encoded);
     } else {
-      for (int i = 0; i < lanes; ++i) to[i] = arithmetic.encode(x[i]);
+      constexpr int n = lanes < VectorOf<Operand>::lanes ? lanes : VectorOf<Operand>::lanes;
+      MPMML_UNROLL
+      for (int i = 0; i < lanes; i += n) {
+        ShortVector<Element, n> part;
+        __builtin_memcpy(&part, reinterpret_cast<const char*>(&x) + i * sizeof(Element), sizeof part);
+        const auto encoded = arithmetic.encode_wide(__builtin_convertvector(part, ShortVector<Operand, n>));
+        __builtin_memcpy(to + i, &encoded, sizeof encoded);
+      }
     }
   }
 
-  MPMML_HOST_DEVICE void pack_adjacent_lanes(const Element* from, const int32_t* offsets, int64_t steps, Operand* to) {
+  MPMML_HOST_DEVICE void pack_adjacent_lanes(const Element* from, int64_t steps, Operand* to) {
     for (int64_t k = 0; k < steps; ++k) {
       MPMML_UNROLL
       for (int lane = 0; lane < width; lane += kLanes) {
         ShortVector<Element, kLanes> x;
         __builtin_memcpy(&x, from + k * source_.k_stride + lane, sizeof x);
         lanes_.see(x);
-        encode(x, offsets + lane, to + k * width + lane);
+        encode(x, to + k * width + lane);
       }
     }
   }
 
   /// Transposes blocks of four lanes by four steps.
-  MPMML_HOST_DEVICE void pack_adjacent_steps(const Element* from, const int32_t* offsets, int64_t steps, Operand* to) {
+  MPMML_HOST_DEVICE void pack_adjacent_steps(const Element* from, int64_t steps, Operand* to) {
     for (int lane = 0; lane < width; lane += 4) {
       for (int64_t k = 0; k < steps; k += 4) {
         Four x[4];
@@ -150,17 +154,17 @@ class Packer {
         shuffle<0, 1, 4, 5>(x[2], high01, high23);
         shuffle<2, 3, 6, 7>(x[3], high01, high23);
         MPMML_UNROLL
-        for (int step = 0; step < 4; ++step) encode(x[step], offsets + lane, to + (k + step) * width + lane);
+        for (int step = 0; step < 4; ++step) encode(x[step], to + (k + step) * width + lane);
       }
     }
   }
 
-  MPMML_HOST_DEVICE void pack_any(const Element* from, const int32_t* offsets, int lanes, int64_t steps, Operand* to) {
+  MPMML_HOST_DEVICE void pack_any(const Element* from, int lanes, int64_t steps, Operand* to) {
     for (int64_t k = 0; k < steps; ++k) {
       for (int lane = 0; lane < lanes; ++lane) {
         const ShortVector<Element, 1> x = {from[lane * source_.lane_stride + k * source_.k_stride]};
         ones_.see(x);
-        encode(x, offsets + lane, to + k * width + lane);
+        encode(x, to + k * width + lane);
       }
       for (int lane = lanes; lane < width; ++lane) to[k * width + lane] = 0;
     }
@@ -168,7 +172,7 @@ class Packer {
 
   const Lanes source_;
   const Element* const data_;
-  const int32_t* const offsets_;
+  const int32_t offset_;
   ScanOf<S, kLanes> lanes_;
   ScanOf<S, 4> fours_;
   ScanOf<S, 1> ones_;
@@ -196,45 +200,6 @@ static Occurring pack(const PackRequest& request) {
     }
   }
   return packer.occurring();
-}
-
-/// The range of each lane.
-template <class S>
-static void find_lane_ranges(const Lanes& source, int64_t first_lane, int64_t end_lane, LaneRange* ranges) {
-  using Element = typename S::Element;
-  constexpr int n = VectorOf<Element>::lanes;
-  for (int64_t lane = first_lane, lanes; lane < end_lane; lane += lanes) {
-    lanes = end_lane - lane < n ? end_lane - lane : n;
-    const Element* from = static_cast<const Element*>(source.data) + lane * source.lane_stride;
-    Occurring occurring[n];
-    if (source.lane_stride == 1 && lanes == n) {
-      Scan<S, n> scan;
-      for (int64_t k = 0; k < source.k; ++k) {
-        ShortVector<Element, n> x;
-        __builtin_memcpy(&x, from + k * source.k_stride, sizeof x);
-        scan.see(x);
-      }
-      for (int i = 0; i < n; ++i) occurring[i] = {scan.minimum[i], scan.maximum[i], false};
-    } else {
-      for (int i = 0; i < lanes; ++i) {
-        Scan<S, n> scan;
-        Scan<S, 1> rest;
-        int64_t k = 0;
-        for (; source.k_stride == 1 && k + n <= source.k; k += n) {
-          ShortVector<Element, n> x;
-          __builtin_memcpy(&x, from + i * source.lane_stride + k, sizeof x);
-          scan.see(x);
-        }
-        for (; k < source.k; ++k) {
-          rest.see(ShortVector<Element, 1>{from[i * source.lane_stride + k * source.k_stride]});
-        }
-        occurring[i] = {INT64_MAX, INT64_MIN, false};
-        scan.merge_into(occurring[i]);
-        rest.merge_into(occurring[i]);
-      }
-    }
-    for (int i = 0; i < lanes; ++i) ranges[lane + i] = {occurring[i].minimum, occurring[i].maximum};
-  }
 }
 
 template <int width, class Operand>

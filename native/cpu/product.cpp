@@ -50,15 +50,12 @@ PackedProduct::PackedProduct(const Problem& problem, const PackedKernel& kernel,
       blocking_(choose_blocking(kernel, problem.m(), problem.n(), padded_k_, problem.batch, thread_count())),
       a_(problem, kernel, false, padded_k_, blocking_.KC),
       b_(problem, kernel, true, padded_k_, blocking_.KC) {
-  if (kernel.offsets == Offsets::kPerOperand) {
+  if (kernel.takes_offsets) {
     with_integer_semiring(problem.semiring, problem.dtype, [&](auto semiring) {
       const auto half = Half<decltype(semiring)>::for_operands(path, ranges.a, ranges.b);
       a_.set_offset(half.offset_a);
       b_.set_offset(half.offset_b);
     });
-  } else if (kernel.offsets == Offsets::kPerLane) {
-    a_.find_offsets();
-    b_.find_offsets();
   }
   ranges_ = {a_.pack(), b_.pack()};
 }
@@ -66,45 +63,35 @@ PackedProduct::PackedProduct(const Problem& problem, const PackedKernel& kernel,
 /// One run over all blocks of C.
 class PackedProduct::Run {
  public:
-  Run(const PackedProduct& product, RangePath path, const MutableMatrixView& c, bool may_give_up)
+  Run(const PackedProduct& product, RangePath path, const MutableMatrixView& c)
       : product_(product),
         problem_(product.problem_),
         path_(path),
         c_(c),
         blocks_m_(ceil_div(problem_.m(), product.blocking_.MC)),
-        blocks_n_(ceil_div(problem_.n(), product.blocking_.NC)),
-        most_lost_(may_give_up ? std::max(kLostInAnyCase, work() / kWorkPerLostStep) : INT64_MAX) {}
+        blocks_n_(ceil_div(problem_.n(), product.blocking_.NC)) {}
 
-  Result run() {
+  int64_t run() {
     const Blocking& blocking = product_.blocking_;
     const int64_t cells = blocking.MC * blocking.NC;
     const bool in_slabs = blocking.KC < product_.padded_k_;
-    const bool may_lose = product_.kernel_.offsets == Offsets::kPerLane;
-    for_each_run(
-        problem_, blocks_m_ * blocks_n_ * problem_.batch, work(), kStepsAtOnce, [&](int64_t first, int64_t end) {
-          std::optional<Workspace> accumulators, lost;
-          BlockRequest request{};
-          if (in_slabs) {
-            request.accumulators =
-                accumulators.emplace(static_cast<size_t>(cells * product_.kernel_.accumulator_size)).data();
-          }
-          if (may_lose) {
-            request.lost = static_cast<int64_t*>(lost.emplace(static_cast<size_t>(cells) * sizeof(int64_t)).data());
-          }
-          for (int64_t index = first; index < end && !given_up(); ++index) block(index, request);
-        });
-    return {overflow_.value(), given_up()};
+    for_each_run(problem_, blocks_m_ * blocks_n_ * problem_.batch, work(), kStepsAtOnce,
+                 [&](int64_t first, int64_t end) {
+                   std::optional<Workspace> accumulators;
+                   BlockRequest request{};
+                   if (in_slabs) {
+                     request.accumulators =
+                         accumulators.emplace(static_cast<size_t>(cells * product_.kernel_.accumulator_size)).data();
+                   }
+                   for (int64_t index = first; index < end; ++index) block(index, request);
+                 });
+    return overflow_.value();
   }
 
  private:
   /// Steps computed at a time by one thread.
   static constexpr int64_t kStepsAtOnce = 1 << 20;
-  /// A step of a result that is computed by itself takes about as long as so many steps of a tile.
-  static constexpr int64_t kWorkPerLostStep = 64;
-  static constexpr int64_t kLostInAnyCase = 1 << 14;
-
   int64_t work() const { return saturating_product(problem_.outputs(), product_.padded_k_); }
-  bool given_up() const { return lost_steps_.load(std::memory_order_relaxed) > most_lost_; }
 
   void block(int64_t index, BlockRequest& request) {
     const Blocking& blocking = product_.blocking_;
@@ -122,11 +109,8 @@ class PackedProduct::Run {
     request.c = element(problem_.dtype, c_, batch, row, col);
     request.c_row_stride = c_.row_stride;
     request.c_col_stride = c_.col_stride;
-    request.offsets_a = product_.a_.offsets(batch, row);
-    request.offsets_b = product_.b_.offsets(batch, col);
-    request.spans_a = product_.a_.spans(batch, row);
-    request.spans_b = product_.b_.spans(batch, col);
-    request.lost_count = 0;
+    request.offset_a = product_.a_.offset();
+    request.offset_b = product_.b_.offset();
     for (int64_t k = 0; k < product_.padded_k_; k += blocking.KC) {
       if (k > 0) check_cancelled(problem_);
       request.a = product_.a_.panel(batch, k, row);
@@ -137,21 +121,6 @@ class PackedProduct::Run {
       const int64_t found = product_.kernel_.multiply(request);
       if (found != kNoOverflow) report_overflow(batch, row + found / request.cols, col + found % request.cols);
     }
-    lost_steps_.fetch_add(request.lost_count * problem_.k(), std::memory_order_relaxed);
-    for (int64_t i = 0; i < request.lost_count && !given_up(); ++i) {
-      compute_lost(batch, row + request.lost[i] / request.cols, col + request.lost[i] % request.cols);
-    }
-  }
-
-  /// Computes a result by its definition. The kernel left C0 in its place.
-  void compute_lost(int64_t batch, int64_t row, int64_t col) {
-    with_integer_semiring(problem_.semiring, problem_.dtype, [&](auto semiring) {
-      using Arithmetic = Wide<decltype(semiring)>;
-      auto& result = *reinterpret_cast<typename Arithmetic::Element*>(element(problem_.dtype, c_, batch, row, col));
-      bool overflowed = false;
-      result = Arithmetic::finish(exact_cell<Arithmetic>(problem_, batch, row, col), result, overflowed);
-      if (overflowed) report_overflow(batch, row, col);
-    });
   }
 
   void report_overflow(int64_t batch, int64_t row, int64_t col) {
@@ -164,15 +133,13 @@ class PackedProduct::Run {
   const MutableMatrixView& c_;
   const int64_t blocks_m_;
   const int64_t blocks_n_;
-  const int64_t most_lost_;
-  std::atomic<int64_t> lost_steps_{0};
   FirstIndex overflow_;
 };
 
-PackedProduct::Result PackedProduct::multiply(RangePath path, const MutableMatrixView& c, bool may_give_up) {
+int64_t PackedProduct::multiply(RangePath path, const MutableMatrixView& c) {
   a_.fill_border(path);
   b_.fill_border(path);
-  return Run(*this, path, c, may_give_up).run();
+  return Run(*this, path, c).run();
 }
 
 int64_t multiply_rows(const Problem& problem, const RowsKernel& kernel, RangePath path, const MutableMatrixView& c) {

@@ -26,14 +26,8 @@ class PackedProduct {
   /// What occurs in the operands.
   const Ranges& ranges() const { return ranges_; }
 
-  struct Result {
-    int64_t overflow;  ///< linear index of the first result that overflowed, or kNoOverflow
-    bool given_up;     ///< too many results were lost (offset.h): C holds some of them, and isn't to be read
-  };
-
-  /// C = C0 ⊕ A ⊗ B into `c`. Results that are lost are computed one by one, which is slow; it can be given up when
-  /// there are many.
-  Result multiply(RangePath path, const MutableMatrixView& c, bool may_give_up);
+  /// C = C0 ⊕ A ⊗ B into `c`; returns the linear index of the first result that overflowed, or kNoOverflow.
+  int64_t multiply(RangePath path, const MutableMatrixView& c);
 
  private:
   class Run;

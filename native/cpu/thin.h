@@ -91,8 +91,7 @@ class ThinPart {
     if constexpr (std::is_floating_point_v<Element>) {
       return x;
     } else if constexpr (!is_held_as_it_is) {
-      const auto wide = __builtin_convertvector(x, Operands<n>);
-      return wide == Operand{S::zero} ? arithmetic.encode(S::zero) - Operands<n>{} : wide;
+      return arithmetic.encode_wide(__builtin_convertvector(x, Operands<n>));
     } else if constexpr (zeros) {
       return x == S::zero ? arithmetic.encode(S::zero) - Operands<n>{} : x;
     } else {
@@ -339,10 +338,11 @@ MPMML_INLINE int64_t finish_thin(const Arithmetic& arithmetic, const ThinResults
                                  static_cast<Element*>(results.c) + row * results.c_row_stride,
                                  results.c_col_stride,
                                  0,
-                                 nullptr};
-    if (!finish_row(arithmetic, acc, to)) continue;
+                                 0};
+    const int64_t first = row * results.index_row_stride;
+    if (!finish_row(arithmetic, acc, to) || first > first_overflow) continue;
     const int64_t col = find_overflow(arithmetic, acc, to);
-    const int64_t index = row * results.index_row_stride + col * results.index_col_stride;
+    const int64_t index = first + col * results.index_col_stride;
     if (col >= 0 && index < first_overflow) first_overflow = index;
   }
   return first_overflow;

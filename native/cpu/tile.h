@@ -4,6 +4,7 @@
 #include "cpu/kernel.h"
 #include "cpu/offset.h"
 #include "cpu/vector.h"
+#include "cpu/wide.h"
 
 namespace mpmml::cpu::MPMML_ISA {
 
@@ -46,11 +47,12 @@ MPMML_INLINE V step(V acc, V a, V b, V one) {
 }
 
 /// tile ⊕= panel of A ⊗ panel of B over `k` steps; `tile` is MR × NR, and starts from `initial` where `starts`.
+/// A function of its own: together with what finishes the results the compiler runs out of registers.
 template <class Arithmetic, int MR, int NR>
-MPMML_INLINE void multiply_tile(const typename Arithmetic::Operand* __restrict a,
-                                const typename Arithmetic::Operand* __restrict b, int64_t k,
-                                typename Arithmetic::Accumulator* __restrict tile, bool starts,
-                                typename Arithmetic::Accumulator initial) {
+static __attribute__((noinline)) void multiply_tile(const typename Arithmetic::Operand* __restrict a,
+                                                    const typename Arithmetic::Operand* __restrict b, int64_t k,
+                                                    typename Arithmetic::Accumulator* __restrict tile, bool starts,
+                                                    typename Arithmetic::Accumulator initial) {
   using T = typename Arithmetic::Operand;
   constexpr int lanes = VectorOf<T>::lanes;
   static_assert(NR % lanes == 0, "a tile's row is made of whole vectors");
@@ -91,8 +93,8 @@ MPMML_INLINE void multiply_tile(const typename Arithmetic::Operand* __restrict a
   }
 }
 
-/// A row of results: where it goes, what it is accumulated onto (c0 is null where nothing is), and, for arithmetics
-/// with offsets, those of its row and of its columns.
+/// A row of results: where it goes, what it is accumulated onto (c0 is null where nothing is), and the operands'
+/// offsets, for arithmetics that take them.
 template <class Element>
 struct Results {
   int64_t cols;
@@ -100,20 +102,43 @@ struct Results {
   int64_t c0_col_stride;
   Element* c;
   int64_t c_col_stride;
-  Element offset_a;
-  const Element* offsets_b;
+  int32_t offset_a;
+  int32_t offset_b;
 
   MPMML_HOST_DEVICE Element c0_at(int64_t j, Element zero) const { return c0 ? c0[j * c0_col_stride] : zero; }
 };
 
 template <class Arithmetic, class Element = typename Arithmetic::Element>
 MPMML_INLINE Element finish(const Arithmetic& arithmetic, typename Arithmetic::Accumulator acc, Element c0,
-                            bool& overflowed, const Results<Element>& to, int64_t j) {
-  if constexpr (std::is_base_of_v<Offset, Arithmetic>) {
-    return arithmetic.finish(acc, c0, overflowed, to.offset_a, to.offsets_b[j]);
+                            bool& overflowed, const Results<Element>& to) {
+  if constexpr (takes_offsets<Arithmetic>) {
+    return arithmetic.finish(acc, c0, overflowed, to.offset_a, to.offset_b);
   } else {
     return arithmetic.finish(acc, c0, overflowed);
   }
+}
+
+/// Writes the results of a row, adjacent in memory, that fill vectors; returns how many.
+template <class Arithmetic, class Element = typename Arithmetic::Element>
+MPMML_INLINE int64_t finish_vectors(const typename Arithmetic::Accumulator* acc, const Results<Element>& to,
+                                    bool& overflowed) {
+  using Sums = Vector<typename Arithmetic::Accumulator>;
+  constexpr int n = VectorOf<typename Arithmetic::Accumulator>::lanes;
+  using Elements = ShortVector<Element, n>;
+  Sums beyond = {};
+  int64_t j = 0;
+  for (; j + n <= to.cols; j += n) {
+    Sums sum = load(acc + j);
+    if (to.c0) {
+      Elements previous;
+      __builtin_memcpy(&previous, to.c0 + j, sizeof previous);
+      sum = Arithmetic::combine(sum, Arithmetic::encode_sum(__builtin_convertvector(previous, Sums)));
+    }
+    const auto results = __builtin_convertvector(Arithmetic::settle(sum, beyond), Elements);
+    __builtin_memcpy(to.c + j, &results, sizeof results);
+  }
+  for (int i = 0; i < n; ++i) overflowed = overflowed || beyond[i] != 0;
+  return j;
 }
 
 /// Writes one row of results; returns whether one of them overflowed.
@@ -122,13 +147,20 @@ MPMML_INLINE bool finish_row(const Arithmetic& arithmetic, const typename Arithm
                              const Results<Element>& to) {
   constexpr Element zero = Arithmetic::Semiring::zero;
   bool overflowed = false;
+  if constexpr (is_biased<Arithmetic>) {
+    const bool adjacent = to.c_col_stride == 1 && (!to.c0 || to.c0_col_stride == 1);
+    for (int64_t j = adjacent ? finish_vectors<Arithmetic>(acc, to, overflowed) : 0; j < to.cols; ++j) {
+      to.c[j * to.c_col_stride] = finish(arithmetic, acc[j], to.c0_at(j, zero), overflowed, to);
+    }
+    return overflowed;
+  }
   if (to.c_col_stride == 1 && !to.c0) {
-    for (int64_t j = 0; j < to.cols; ++j) to.c[j] = finish(arithmetic, acc[j], zero, overflowed, to, j);
+    for (int64_t j = 0; j < to.cols; ++j) to.c[j] = finish(arithmetic, acc[j], zero, overflowed, to);
   } else if (to.c_col_stride == 1 && to.c0_col_stride == 1) {
-    for (int64_t j = 0; j < to.cols; ++j) to.c[j] = finish(arithmetic, acc[j], to.c0[j], overflowed, to, j);
+    for (int64_t j = 0; j < to.cols; ++j) to.c[j] = finish(arithmetic, acc[j], to.c0[j], overflowed, to);
   } else {
     for (int64_t j = 0; j < to.cols; ++j) {
-      to.c[j * to.c_col_stride] = finish(arithmetic, acc[j], to.c0_at(j, zero), overflowed, to, j);
+      to.c[j * to.c_col_stride] = finish(arithmetic, acc[j], to.c0_at(j, zero), overflowed, to);
     }
   }
   return overflowed;
@@ -140,7 +172,7 @@ MPMML_INLINE int64_t find_overflow(const Arithmetic& arithmetic, const typename 
                                    const Results<Element>& to) {
   for (int64_t j = 0; j < to.cols; ++j) {
     bool overflowed = false;
-    finish(arithmetic, acc[j], to.c0_at(j, Arithmetic::Semiring::zero), overflowed, to, j);
+    finish(arithmetic, acc[j], to.c0_at(j, Arithmetic::Semiring::zero), overflowed, to);
     if (overflowed) return j;
   }
   return -1;
@@ -152,7 +184,7 @@ MPMML_INLINE void prefetch(const void* from, int64_t bytes) {
 }
 
 template <int MR, int NR, class Arithmetic>
-MPMML_INLINE int64_t multiply_block(const Arithmetic& arithmetic, BlockRequest& block) {
+MPMML_INLINE int64_t multiply_block(const Arithmetic& arithmetic, const BlockRequest& block) {
   using Element = typename Arithmetic::Element;
   using Operand = typename Arithmetic::Operand;
   using Accumulator = typename Arithmetic::Accumulator;
@@ -177,24 +209,15 @@ MPMML_INLINE int64_t multiply_block(const Arithmetic& arithmetic, BlockRequest& 
       auto* c = static_cast<Element*>(block.c);
       for (int64_t i = 0; i < rows; ++i) {
         const Accumulator* acc = tile + i * NR;
-        Results<Element> to = {cols,
-                               c0 ? c0 + (row + i) * block.c0_row_stride + col * block.c0_col_stride : nullptr,
-                               block.c0_col_stride,
-                               c + (row + i) * block.c_row_stride + col * block.c_col_stride,
-                               block.c_col_stride,
-                               0,
-                               nullptr};
+        const Results<Element> to = {cols,
+                                     c0 ? c0 + (row + i) * block.c0_row_stride + col * block.c0_col_stride : nullptr,
+                                     block.c0_col_stride,
+                                     c + (row + i) * block.c_row_stride + col * block.c_col_stride,
+                                     block.c_col_stride,
+                                     block.offset_a,
+                                     block.offset_b};
         const int64_t first = (row + i) * block.cols + col;
-        if constexpr (std::is_base_of_v<Offset, Arithmetic>) {
-          to.offset_a = block.offsets_a[row + i];
-          to.offsets_b = block.offsets_b + col;
-          for (int64_t j = 0; block.spans_a && j < cols; ++j) {
-            if (arithmetic.loses(acc[j], block.spans_a[row + i] + block.spans_b[col + j])) {
-              block.lost[block.lost_count++] = first + j;
-            }
-          }
-        }
-        if (!finish_row(arithmetic, acc, to)) continue;
+        if (!finish_row(arithmetic, acc, to) || first > first_overflow) continue;
         const int64_t found = find_overflow(arithmetic, acc, to);
         if (found >= 0 && first + found < first_overflow) first_overflow = first + found;
       }

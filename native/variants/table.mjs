@@ -42,13 +42,13 @@ export const instructionSets = [
 ]
 
 /**
- * Accumulators: the arithmetics (core/arithmetic.h, cpu/offset.h) that a kernel with this accumulator is instantiated
- * over, the element types that it is for, and what it adds to a variant's name.
+ * Accumulators: the arithmetics (core/arithmetic.h; the CPU has its own of some, in cpu/offset.h and cpu/wide.h) that a
+ * kernel with this accumulator is instantiated over, the element types that it is for, and what it adds to a variant's
+ * name.
  */
 export const accumulators = {
   uint16: { arithmetics: ['Half'], dataTypes: ['int32'], suffix: '_acc16' },
   int32: { arithmetics: ['Narrow'], dataTypes: ['int32'], suffix: '' },
-  shifted32: { arithmetics: ['Shifted'], dataTypes: ['int32'], suffix: '_shifted' },
   int64: { arithmetics: ['Wide', 'Wrapping'], dataTypes: ['int32'], suffix: '_acc64' },
   float32: { arithmetics: ['Floating'], dataTypes: ['float32'], suffix: '' },
   float64: { arithmetics: ['Floating'], dataTypes: ['float64'], suffix: '' },
@@ -113,31 +113,26 @@ export const families = [
     rows: [
       { isa: 'avx512', MR: 8, NR: 64, accumulator: 'uint16' },
       { isa: 'avx512', MR: 8, NR: 32, accumulator: 'int32' },
-      { isa: 'avx512', MR: 8, NR: 32, accumulator: 'shifted32' },
       { isa: 'avx512', MR: 8, NR: 16, accumulator: 'int64' },
       { isa: 'avx512', MR: 8, NR: 32, accumulator: 'float32' },
       { isa: 'avx512', MR: 8, NR: 16, accumulator: 'float64' },
       { isa: 'avx2', MR: 4, NR: 32, accumulator: 'uint16' },
       { isa: 'avx2', MR: 4, NR: 16, accumulator: 'int32' },
-      { isa: 'avx2', MR: 4, NR: 16, accumulator: 'shifted32' },
       { isa: 'avx2', MR: 4, NR: 8, accumulator: 'int64' },
       { isa: 'avx2', MR: 4, NR: 16, accumulator: 'float32' },
       { isa: 'avx2', MR: 4, NR: 8, accumulator: 'float64' },
       { isa: 'sse41', MR: 4, NR: 16, accumulator: 'uint16' },
       { isa: 'sse41', MR: 4, NR: 8, accumulator: 'int32' },
-      { isa: 'sse41', MR: 4, NR: 8, accumulator: 'shifted32' },
       { isa: 'sse41', MR: 4, NR: 4, accumulator: 'int64' },
       { isa: 'sse41', MR: 4, NR: 8, accumulator: 'float32' },
       { isa: 'sse41', MR: 4, NR: 4, accumulator: 'float64' },
       { isa: 'neon', MR: 4, NR: 32, accumulator: 'uint16' },
       { isa: 'neon', MR: 4, NR: 16, accumulator: 'int32' },
-      { isa: 'neon', MR: 4, NR: 16, accumulator: 'shifted32' },
       { isa: 'neon', MR: 4, NR: 8, accumulator: 'int64' },
       { isa: 'neon', MR: 4, NR: 16, accumulator: 'float32' },
       { isa: 'neon', MR: 4, NR: 8, accumulator: 'float64' },
       { isa: 'portable', MR: 4, NR: 16, accumulator: 'uint16' },
       { isa: 'portable', MR: 4, NR: 8, accumulator: 'int32' },
-      { isa: 'portable', MR: 4, NR: 8, accumulator: 'shifted32' },
       { isa: 'portable', MR: 4, NR: 4, accumulator: 'int64' },
       { isa: 'portable', MR: 4, NR: 8, accumulator: 'float32' },
       { isa: 'portable', MR: 4, NR: 4, accumulator: 'float64' },

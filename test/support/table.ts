@@ -14,7 +14,6 @@ const { instructionSets } = (await import(
 const pathsByAccumulator: Record<string, string[]> = {
   uint16: ['half', 'half-translated'],
   int32: ['direct', 'translated'],
-  shifted32: ['wide'],
   int64: ['wide', 'wrapping'],
 }
 
