@@ -84,6 +84,11 @@ export function mpmm<Data extends ElementArray, Out extends MatrixLike<Data> = D
   b: MatrixLike<Data>,
   options?: MpmmOptions<Out>,
 ): Promise<MpmmResult<Out>>
+export function mpmm<Out extends MatrixLike<ElementArray> = DenseMatrix<ElementArray>>(
+  a: MatrixLike<OperandArray>,
+  b: MatrixLike<OperandArray>,
+  options?: MpmmOptions<Out>,
+): Promise<MpmmResult<Out>>
 export async function mpmm<Out extends MatrixLike<ElementArray>>(
   a: MatrixLike<OperandArray>,
   b: MatrixLike<OperandArray>,
@@ -139,6 +144,11 @@ export function mpmmSync<Out extends MatrixLike = DenseMatrix>(
 export function mpmmSync<Data extends ElementArray, Out extends MatrixLike<Data> = DenseMatrix<Data>>(
   a: MatrixLike<Data>,
   b: MatrixLike<Data>,
+  options?: MpmmOptions<Out>,
+): MpmmResult<Out>
+export function mpmmSync<Out extends MatrixLike<ElementArray> = DenseMatrix<ElementArray>>(
+  a: MatrixLike<OperandArray>,
+  b: MatrixLike<OperandArray>,
   options?: MpmmOptions<Out>,
 ): MpmmResult<Out>
 export function mpmmSync<Out extends MatrixLike<ElementArray>>(

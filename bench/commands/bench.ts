@@ -120,7 +120,8 @@ function describe(record: BenchRecord): string {
     ['products', `${record.semiring} on ${record.dtype}`],
     [
       'times',
-      'medians, ± half the distance between the quartiles; speeds count 2 operations a step, in kernel time',
+      'medians, ± half the distance between the quartiles; speeds count 2 operations a step, in kernel time; ' +
+        'on the CPU small products are mpmmSync calls',
     ],
   ])
   return [head, ...record.trials.map(describeTrial)].join('\n\n')

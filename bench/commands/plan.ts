@@ -1,9 +1,9 @@
 /** mpmml plan A.npy B.npy */
 import { Command, Option } from 'commander'
 import {
-  type ElementArray,
   type Matrix,
   type MpmmOptions,
+  type OperandArray,
   type Plan,
   plan,
   readNpy,
@@ -44,7 +44,7 @@ export function planCommand(signal: AbortSignal): Command {
         command.error('error: name two files, or shapes with --shapes')
       }
       const records: PlanRecord[] = []
-      const add = async (a: Matrix<ElementArray>, b: Matrix<ElementArray>) =>
+      const add = async (a: Matrix<OperandArray>, b: Matrix<OperandArray>) =>
         records.push({
           a: [...a.shape],
           b: [...b.shape],

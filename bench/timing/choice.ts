@@ -1,5 +1,5 @@
 /** Whether `auto` takes the faster backend: whole calls with it beside calls with each backend alone. */
-import { type DenseMatrix, type ElementArray, mpmm, type Semiring } from '../../lib/index.js'
+import { type DenseMatrix, mpmm, type OperandArray, type Semiring } from '../../lib/index.js'
 import { machine, type Spread, spread } from '../../lib/lab.js'
 import type { ProductShape } from '../arguments.js'
 import { shapeName } from '../output.js'
@@ -81,8 +81,8 @@ async function compare(
 }
 
 async function call(
-  a: DenseMatrix<ElementArray>,
-  b: DenseMatrix<ElementArray>,
+  a: DenseMatrix<OperandArray>,
+  b: DenseMatrix<OperandArray>,
   options: { semiring: Semiring; backend: Backend; device: number },
 ) {
   const start = performance.now()

@@ -7,7 +7,7 @@ import { shapeName } from '../output.js'
 import { startProgress } from '../progress.js'
 import type { Product, Row, TrialCeiling, TrialRequest } from './protocol.js'
 import { runTrial, TrialError } from './trials.js'
-import { type ValueKind, valueKinds } from './values.js'
+import { type ValueKind, type Values, valueKinds } from './values.js'
 
 export interface BenchRequest {
   backend: 'auto' | 'cuda' | 'cpu' | 'all'
@@ -53,7 +53,7 @@ const defaults = {
     { batch: 1, m: 64, n: 8192, k: 8192 },
     { batch: 1, m: 8192, n: 8192, k: 64 },
   ],
-  cpu: [...squares([256, 1024, 2048]), { batch: 1, m: 1021, n: 1031, k: 1033 }],
+  cpu: [...squares([16, 64, 256, 1024, 2048]), { batch: 1, m: 1021, n: 1031, k: 1033 }],
 }
 const quick = { cuda: squares([1024, 4096]), cpu: squares([256, 512]) }
 
@@ -68,12 +68,17 @@ function trialsOf(request: BenchRequest): Trial[] {
   const wanted = request.backend
   if (wanted === 'cuda') machine(request.device)
   const { dtype, semiring } = request
-  // The zero of plus-times is a number like any other.
-  const kinds = (Object.keys(valueKinds) as ValueKind[]).filter(
-    (kind) => valueKinds[kind].dtype === dtype && !(semiring === 'plus-times' && kind.endsWith('-eps')),
-  )
-  const values = request.values ?? (request.quick ? kinds.filter((kind) => !kind.endsWith('-eps')) : kinds)
+  const kindsOf = (backend: 'cuda' | 'cpu') =>
+    (Object.keys(valueKinds) as ValueKind[]).filter((kind) => {
+      const { cpuAlone = false, ...values }: Values = valueKinds[kind]
+      // The zero of plus-times is a number like any other.
+      const without = request.quick || semiring === 'plus-times'
+      return (
+        values.dtype === dtype && !(without && kind.endsWith('-eps')) && !(cpuAlone && backend === 'cuda')
+      )
+    })
   const trial = (backend: 'cuda' | 'cpu', threads: number | null): Trial => {
+    const values = request.values ?? kindsOf(backend)
     const shapes = request.shapes ?? (request.quick ? quick : defaults)[backend]
     const products = shapes.flatMap((shape) => values.map((kind) => ({ ...shape, values: kind })))
     return {

@@ -2,7 +2,16 @@
  * A process that measures: one for each backend and number of threads, so that no trial inherits the other's threads,
  * caches or memory. Its parent (trials.ts) sends a request and gets messages.
  */
-import { info, matrix, mpmm, plan, type Semiring, type Shape, type VariantName } from '../../lib/index.js'
+import {
+  info,
+  matrix,
+  mpmm,
+  mpmmSync,
+  plan,
+  type Semiring,
+  type Shape,
+  type VariantName,
+} from '../../lib/index.js'
 import { ceiling, ceilingName, cpuCeiling, cpuNaiveLoop, measure, spread } from '../../lib/lab.js'
 import { verify } from '../verify.js'
 import type { Message, Product, Row, TrialCeiling, TrialRequest } from './protocol.js'
@@ -30,22 +39,33 @@ async function verifySmall(product: Product, semiring: Semiring, variant: Varian
   return (await verify(a, b, options, computed)).variant
 }
 
+/** Up to so many steps the CPU's calls are mpmmSync's, and timed so many at a time: they take microseconds. */
+const SMALL_STEPS = 64 ** 3
+const CALLS_AT_ONCE = 100
+
 async function timeCalls(
   request: TrialRequest,
   product: Product,
   pinned: boolean,
 ): Promise<{ callMs: number[]; kernelMs: number[] }> {
-  const { batch, m, n } = product
+  const { batch, m, n, k } = product
   const { backend, device, semiring, dtype } = request
   const { a, b } = operandsOf(product, product.values, { semiring, pinned })
   const shape: Shape = batch === 1 ? [m, n] : [batch, m, n]
   const out = pinned ? matrix(shape, newArray(dtype, batch * m * n, true)) : undefined
   const options = { backend, device, semiring, out }
-  const call = async () => {
+  const once = async () => {
     const start = performance.now()
     const { timing } = await mpmm(a, b, options)
     return { call: performance.now() - start, kernel: timing.kernelMs }
   }
+  const many = async () => {
+    const start = performance.now()
+    let kernel = 0
+    for (let count = 0; count < CALLS_AT_ONCE; count++) kernel += mpmmSync(a, b, options).timing.kernelMs
+    return { call: (performance.now() - start) / CALLS_AT_ONCE, kernel: kernel / CALLS_AT_ONCE }
+  }
+  const call = request.backend === 'cpu' && batch * m * n * k <= SMALL_STEPS ? many : once
   // The first call loads kernels and allocates; the second tells how long one takes.
   await call()
   const repetitions = request.repetitions ?? repetitionsFor((await call()).call, 1000)

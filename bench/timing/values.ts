@@ -4,6 +4,7 @@ import {
   type DenseMatrix,
   type ElementArray,
   matrix,
+  type OperandArray,
   pinnedInt32Array,
   type Semiring,
   type Shape,
@@ -19,6 +20,12 @@ export interface Values {
   maximum: number
   /** The share of ε. */
   zeroFraction: number
+  /** Whether the operands lie in Int16Arrays. */
+  int16?: boolean
+  /** Whether the operands' columns lie in memory one after the other, instead of their rows. */
+  byColumns?: boolean
+  /** Whether only the CPU is measured on it unasked. */
+  cpuAlone?: boolean
   summary: string
 }
 
@@ -31,10 +38,34 @@ export const valueKinds = {
   'int32-eps': { dtype: 'int32', ...wide, zeroFraction: 0.1, summary: 'any int32, 10 % ε' },
   '16bit': { dtype: 'int32', ...narrow, zeroFraction: 0, summary: '16-bit spread (±8000)' },
   '16bit-eps': { dtype: 'int32', ...narrow, zeroFraction: 0.1, summary: '16-bit spread, 10 % ε' },
+  int16: {
+    dtype: 'int32',
+    ...narrow,
+    zeroFraction: 0,
+    int16: true,
+    summary: '16-bit spread, in Int16Arrays',
+  },
   float32: { dtype: 'float32', ...narrow, zeroFraction: 0, summary: 'float32 (±8000)' },
   'float32-eps': { dtype: 'float32', ...narrow, zeroFraction: 0.1, summary: 'float32, 10 % ε' },
   float64: { dtype: 'float64', ...narrow, zeroFraction: 0, summary: 'float64 (±8000)' },
   'float64-eps': { dtype: 'float64', ...narrow, zeroFraction: 0.1, summary: 'float64, 10 % ε' },
+  // No sum passes 2^31, and many lie below −2^31: 32 bits don't hold them.
+  full: {
+    dtype: 'int32',
+    minimum: -(2 ** 31) + 1,
+    maximum: 2 ** 30 - 1,
+    zeroFraction: 0.1,
+    cpuAlone: true,
+    summary: 'nearly the whole range of int32, 10 % ε: exact 64-bit sums',
+  },
+  transposed: {
+    dtype: 'int32',
+    ...wide,
+    zeroFraction: 0,
+    byColumns: true,
+    cpuAlone: true,
+    summary: 'any int32, transposed views',
+  },
 } as const satisfies Record<string, Values>
 
 export type ValueKind = keyof typeof valueKinds
@@ -75,13 +106,36 @@ export function randomMatrix(
   return matrix(shape, data)
 }
 
+/** A view with rows and columns exchanged. */
+function transposed<Data extends OperandArray>({
+  data,
+  shape,
+  offset,
+}: DenseMatrix<Data>): DenseMatrix<Data> {
+  const [rows, cols] = shape.slice(-2) as [number, number]
+  return shape.length === 3
+    ? { data, shape: [shape[0], cols, rows], strides: [rows * cols, 1, cols], offset }
+    : { data, shape: [cols, rows], strides: [1, cols], offset }
+}
+
+function inInt16(data: ElementArray, pinned = false): Int16Array {
+  if (!pinned) return Int16Array.from(data)
+  const narrowed = new Int16Array(pinnedInt32Array(Math.ceil(data.length / 2)).buffer, 0, data.length)
+  narrowed.set(data)
+  return narrowed
+}
+
 /** The operands of a product, always the same. */
 export function operandsOf(
   { batch, m, n, k }: ProductShape,
   kind: ValueKind,
   options: Parameters<typeof randomMatrix>[3] = {},
-): { a: DenseMatrix<ElementArray>; b: DenseMatrix<ElementArray> } {
-  const random = (rows: number, cols: number, seed: number) =>
-    randomMatrix(batch === 1 ? [rows, cols] : [batch, rows, cols], valueKinds[kind], seed, options)
-  return { a: random(m, k, 1), b: random(k, n, 2) }
+): { a: DenseMatrix<OperandArray>; b: DenseMatrix<OperandArray> } {
+  const values: Values = valueKinds[kind]
+  const random = (rows: number, cols: number, seed: number): DenseMatrix<OperandArray> => {
+    const made = randomMatrix(batch === 1 ? [rows, cols] : [batch, rows, cols], values, seed, options)
+    return values.int16 ? { ...made, data: inInt16(made.data, options.pinned) } : made
+  }
+  if (!values.byColumns) return { a: random(m, k, 1), b: random(k, n, 2) }
+  return { a: transposed(random(k, m, 1)), b: transposed(random(n, k, 2)) }
 }
