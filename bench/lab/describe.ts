@@ -117,7 +117,7 @@ export function describeMicrobench({ name, parameters, result }: MicrobenchPoint
       'of the machine',
       r.percentOfMachine > 0
         ? `${percent(r.percentOfMachine)} of one operation a clock for each CUDA core`
-        : undefined,
+        : 'no published number of cores for this architecture is known to the library',
     ],
   ])
 }

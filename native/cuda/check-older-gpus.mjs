@@ -28,6 +28,9 @@ const folder = resolve(process.argv[2] ?? join(tmpdir(), 'mpmml-older-gpus'))
 const toolkit = join(folder, 'toolkit')
 const architectures = ['sm_52', 'sm_61', 'sm_70']
 
+/** Shared memory that a block can have, in bytes: CUDA C++ Programming Guide, "Technical Specifications per Compute Capability". */
+const sharedMemory = { sm_52: 48 << 10, sm_61: 48 << 10, sm_70: 96 << 10 }
+
 const say = (text) => console.error(`check-older-gpus: ${text}`)
 const fail = (text) => {
   say(text)
@@ -175,10 +178,21 @@ function stepInstructions(architecture, loop) {
 const stepsOf = ({ family, parameters: p }) =>
   family.name === 'mpmml' ? p.X * p.Y * p.S : p.TM * p.TN * p.BK
 
+/** Dynamic shared memory of a block, in bytes. The mpmml family's is static: what the compiler allows. */
+const sharedBytesOf = ({ family, dataType, parameters: p }) =>
+  family.name === 'pipelined'
+    ? p.slices * p.stages * p.BK * (p.BM + p.BN) * (dataType.name === 'float64' ? 8 : 4)
+    : 0
+
 const problems = []
 const table = []
+const tooLarge = new Map()
 
 function checkVariant(row, architecture) {
+  if (sharedBytesOf(row) > sharedMemory[architecture]) {
+    tooLarge.set(row.name, [...(tooLarge.get(row.name) ?? []), architecture])
+    return
+  }
   const file = objectOf(row.name)
   const main = functionsOf(inspect(['-sass', '-arch', architecture], file)).filter(({ name }) =>
     name.includes(`${row.family.name}_kernel`),
@@ -192,8 +206,8 @@ function checkVariant(row, architecture) {
   const spillsInLoop = Math.max(0, ...main.map((code) => sum(loopOf(code), 'LDL', 'STL')))
   const complain = (text) => problems.push(`${row.name} on ${architecture}: ${text}`)
   if (main.length === 0) complain('no machine code')
-  // 16-bit lanes are emulated here, and 64-bit sums are many instructions: neither promises more than to run.
-  const promises = row.parameters.accumulator === 'int32'
+  // 16-bit lanes are emulated here, and 64-bit values take two registers: they promise no more than to run.
+  const promises = ['int32', 'float32'].includes(row.parameters.accumulator)
   if (spills > 0 && promises)
     complain(`registers are spilled: ${spills} accesses, ${spillsInLoop} of them in the main loop`)
   const entry = {
@@ -202,7 +216,7 @@ function checkVariant(row, architecture) {
     registers: Math.max(...registers),
     spills: spills > 0 ? `${spills}, ${spillsInLoop} in the loop` : 'none',
   }
-  if (promises && main.length > 0) {
+  if (row.parameters.accumulator === 'int32' && main.length > 0) {
     const loop = loopOf(main[0])
     const { additions, maxima, names } = stepInstructions(architecture, loop)
     const wide = main[0].instructions.filter(({ opcode }) => /^LDS\.(U\.)?128/.test(opcode)).length
@@ -242,10 +256,14 @@ console.log(
   '| GPU | variant | registers | spills | instructions of a step | instructions a step, all | 128-bit shared loads |',
 )
 console.log('|---|---|---|---|---|---|---|')
-for (const row of table) {
+for (const row of table.filter(({ name }) => name.includes('maxplus'))) {
   console.log(
     `| ${row.architecture} | ${row.name} | ${row.registers} | ${row.spills} | ${row.step ?? '—'} | ${row.perStep ?? '—'} | ${row.wide ?? '—'} |`,
   )
+}
+for (const [name, where] of tooLarge) {
+  if (name.includes('maxplus'))
+    console.log(`${name} needs more shared memory than a block has on ${where.join(', ')}.`)
 }
 for (const problem of problems) say(problem)
 process.exitCode = problems.length > 0 ? 1 : 0
