@@ -14,7 +14,7 @@ describe('bench', () => {
       expect(ceiling.name).toContain(record.cpu.simd)
       expect(ceiling.halfGops.median).toBeGreaterThan(1.2 * ceiling.gops.median)
       expect(ceiling.naiveLoopGops.median).toBeLessThan(2 * ceiling.gops.median)
-      expect(rows).toHaveLength(12)
+      expect(rows).toHaveLength(14)
       for (const row of rows) {
         expect(row).toMatchObject({
           backend: 'cpu',
@@ -32,7 +32,7 @@ describe('bench', () => {
         }
         expect(row.callMs.median).toBeGreaterThanOrEqual(row.kernelMs.q1)
       }
-      const [first, batch] = [rows[0], rows[6]]
+      const [first, batch] = [rows[0], rows[7]]
       expect(first).toMatchObject({ batch: 1, m: 40, k: 30, n: 50, values: 'int32' })
       expect(batch).toMatchObject({ batch: 2, m: 16, k: 16, n: 16 })
       const of = (values: string) => rows.find((row: { values: string }) => row.values === values)
