@@ -42,6 +42,7 @@ async function verifySmall(product: Product, semiring: Semiring, variant: Varian
 /** Up to so many steps the CPU's calls are mpmmSync's, and timed so many at a time: they take microseconds. */
 const SMALL_STEPS = 64 ** 3
 const CALLS_AT_ONCE = 100
+const WARMING_UP = 20
 
 async function timeCalls(
   request: TrialRequest,
@@ -66,8 +67,8 @@ async function timeCalls(
     return { call: (performance.now() - start) / CALLS_AT_ONCE, kernel: kernel / CALLS_AT_ONCE }
   }
   const call = request.backend === 'cpu' && batch * m * n * k <= SMALL_STEPS ? many : once
-  // The first call loads kernels and allocates; the second tells how long one takes.
-  await call()
+  // The first calls load kernels, allocate and have their JavaScript compiled; the one after tells how long one takes.
+  for (let count = call === many ? WARMING_UP : 1; count > 0; count--) await call()
   const repetitions = request.repetitions ?? repetitionsFor((await call()).call, 1000)
   const times = []
   for (let repetition = 0; repetition < repetitions; repetition++) times.push(await call())
