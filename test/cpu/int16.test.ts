@@ -1,11 +1,25 @@
 /** Operands in Int16Arrays, on the CPU; and what of them is the same everywhere. */
 import { describe, expect, it } from 'vitest'
-import { type MatrixLike, matrix, mpmmSync } from '../../lib/index.js'
+import { type MatrixLike, matrix, mpmmSync, plan } from '../../lib/index.js'
 import { expectError, thrown } from '../support/expect.js'
 import { int16Suite } from '../support/suite-int16.js'
 
 describe('int16 operands', () => {
   int16Suite('cpu')
+
+  it('take 16-bit sums where those suffice', async () => {
+    const path = async (limit: number, everyZero: number) => {
+      const data = Int16Array.from({ length: 600 * 600 }, (_, index) =>
+        everyZero > 0 && index % everyZero === 0 ? -32768 : ((index * 7919) % (2 * limit)) - limit,
+      )
+      const operand = { data, shape: [600, 600] }
+      return (await plan(operand, operand, { backend: 'cpu' })).path
+    }
+    expect(await path(16000, 0)).toBe('half')
+    expect(await path(8000, 10)).toBe('half-translated')
+    expect(await path(32000, 0)).toBe('direct')
+    expect(await path(32000, 10)).toBe('translated')
+  })
 
   it('can be made by matrix()', () => {
     const data = Int16Array.of(1, 2, 3, 4)
