@@ -7,8 +7,13 @@ import type { Readable, Writable } from 'node:stream'
 
 const names = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable', 'chrome']
 
+// What is preloaded for Node, as sanitizers are, makes a browser hang.
+const env = { ...process.env, LD_PRELOAD: '' }
+
 /** The browser's name; undefined where none is installed. */
-export const chromium = names.find((name) => spawnSync(name, ['--version'], { stdio: 'ignore' }).status === 0)
+export const chromium = names.find(
+  (name) => spawnSync(name, ['--version'], { stdio: 'ignore', env }).status === 0,
+)
 
 export interface Page {
   /** Opens a page at a width, in a colour scheme, and waits until it is there. */
@@ -42,7 +47,7 @@ export async function startBrowser(): Promise<Page> {
       '--remote-debugging-pipe',
     ],
     // What is preloaded for the addon (npm run sanitize) is nothing for a browser.
-    { stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'], env: { ...process.env, LD_PRELOAD: '' } },
+    { stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'], env },
   )
   const input = child.stdio[3] as Writable
   const waiting = new Map<number, (message: Message) => void>()
