@@ -116,6 +116,33 @@ describe('roofline --from', () => {
   })
 })
 
+describe('what an H200 was measured to do', () => {
+  const file = join(root, 'test', 'cli', 'fixtures', 'h200-ladder.json')
+
+  it('is a roofline: each kernel below a ceiling of its kind, and the tuned ones bound by instructions', async () => {
+    const { ceilings, kernels } = await json(['roofline', '--from', file])
+    const { operations, deviceMemory, l2, sharedMemory } = ceilings
+    expect(deviceMemory).toBeLessThan(l2)
+    expect(l2).toBeLessThan(sharedMemory)
+    expect(kernels).toHaveLength(17)
+    for (const { gops, roofs } of kernels as { gops: number; roofs: { name: string; gops: number }[] }[]) {
+      expect(gops).toBeLessThan(operations)
+      expect(gops).toBeLessThan(Math.max(...roofs.map((roof) => roof.gops)))
+    }
+    expect(await succeeds(['roofline', '--from', file])).toMatch(
+      /^asynchronous copies, tuned .*35\.3 TOPS .*instructions$/m,
+    )
+  })
+
+  it('makes a page with its three sections', async () => {
+    const { page } = reportPage(await readResults(file))
+    for (const id of ['the-matrix-multiplication-ladder', 'borders-guards-or-padding', 'roofline']) {
+      expect(page).toContain(`<section id="${id}"`)
+    }
+    expect(page).not.toContain('NaN')
+  })
+})
+
 describe('the report', () => {
   it('has sections for the ladder, borders and the roofline where they were measured', async () => {
     const { page } = reportPage(await readResults(await madeUpFile('report.json')))

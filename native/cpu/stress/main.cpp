@@ -63,7 +63,8 @@ class Client {
     problem.c.data = expected.data();
     Request naive;
     for (const Variant* variant : engine_.variants()) {
-      if (variant->semiring == problem.semiring && std::strcmp(variant->family, "naive") == 0) naive.variant = variant;
+      const bool computes = variant->semiring == problem.semiring && variant->dtype == problem.dtype;
+      if (computes && std::strcmp(variant->family, "naive") == 0) naive.variant = variant;
     }
     engine_.execute(problem, naive);
     return c == expected;
