@@ -177,6 +177,31 @@ struct Wrapping : WideEncoding<S> {
   }
 };
 
+/// What is known of the sums of a product of floats before it is computed.
+enum class SumSigns : uint8_t {
+  kUnknown,   ///< or a sum may be NaN
+  kMixed,     ///< no sum is NaN
+  kLeading,   ///< nor on the side of zero that ⊕ passes over: all are at least +0 (max-plus), at most −0 (min-plus), or ε
+  kTrailing,  ///< nor on the side that ⊕ prefers: all are at most +0 (max-plus), at least −0 (min-plus)
+};
+
+template <class S>
+SumSigns signs_of_sums(const ValueRange& a, const ValueRange& b) {
+  if (!a.has_finite() || !b.has_finite()) return SumSigns::kUnknown;
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  for (const ValueRange* range : {&a, &b}) {
+    const bool has_nan = range->minimum < place_of(-kInfinity) || range->maximum > place_of(kInfinity);
+    const ValueRange& other = range == &a ? b : a;
+    const bool meets_zero = other.has_zero && (S::maximizes ? range->maximum : range->minimum) == place_of(-S::zero);
+    if (has_nan || meets_zero) return SumSigns::kUnknown;
+  }
+  // Rounding keeps order, so no sum lies beyond these.
+  const float least = float_at(a.minimum) + float_at(b.minimum), greatest = float_at(a.maximum) + float_at(b.maximum);
+  if (S::maximizes ? place_of(least) >= 0 : place_of(greatest) < 0) return SumSigns::kLeading;
+  if (S::maximizes ? greatest <= 0 : least >= 0) return SumSigns::kTrailing;
+  return SumSigns::kMixed;
+}
+
 /// Floating-point elements as they are: for any operands.
 template <class S>
 struct Floating {
@@ -185,8 +210,14 @@ struct Floating {
   using Operand = Element;
   using Accumulator = Element;
 
+  SumSigns signs = SumSigns::kUnknown;
+
   static constexpr PathSet paths{RangePath::kDirect};
-  static constexpr Floating for_operands(RangePath, const ValueRange& = {}, const ValueRange& = {}) { return {}; }
+  static constexpr Floating for_operands(RangePath) { return {}; }
+  static Floating for_operands(RangePath, const ValueRange& a, const ValueRange& b) {
+    if constexpr (has_range<S>) return {signs_of_sums<S>(a, b)};
+    return {};
+  }
 
   MPMML_HOST_DEVICE static constexpr Operand encode(Element x) { return x; }
   MPMML_HOST_DEVICE static constexpr Accumulator initial() { return S::zero; }

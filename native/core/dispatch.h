@@ -4,6 +4,7 @@
 #include <type_traits>
 
 #include "core/problem.h"
+#include "core/range.h"
 #include "core/semiring.h"
 
 namespace mpmml {
@@ -16,6 +17,14 @@ auto with_semiring(SemiringId semiring, DataType dtype, Body&& body) {
   MPMML_FOR_EACH_SEMIRING_TYPE(MPMML_CASE)
 #undef MPMML_CASE
   throw std::logic_error("no struct for this semiring and element type");
+}
+
+/// The same where elements have a range (has_range), and nothing elsewhere.
+template <class Body>
+void with_ranged_semiring(SemiringId semiring, DataType dtype, Body&& body) {
+  with_semiring(semiring, dtype, [&](auto value) {
+    if constexpr (has_range<decltype(value)>) body(value);
+  });
 }
 
 /// The same for what only integers have.

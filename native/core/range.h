@@ -1,6 +1,7 @@
 // Value-range analysis: which arithmetic computes a product exactly, from what occurs in its operands.
 #pragma once
 #include <algorithm>
+#include <cstring>
 #include <limits>
 
 #include "core/problem.h"
@@ -12,8 +13,29 @@ namespace mpmml {
 constexpr int64_t kHalfSpread = 65535;
 constexpr int64_t kHalfTranslatedSpread = 16383;
 
+/// Whether ranges say anything about S: of floating-point elements, whether float's sums may be compared as integers.
+template <class S>
+constexpr bool has_range = std::is_integral_v<typename S::Element> ||
+                           (std::is_same_v<typename S::Element, float> && S::idempotent);
+
+/// What orders the elements that have ranges: an integer is its own place; a float's is that of totalOrder (IEEE
+/// 754-2019, §5.10), −0 before 0 and NaNs beyond the infinities. A float's bits are sign and magnitude, and a place two's
+/// complement.
+MPMML_HOST_DEVICE constexpr int32_t place_of(int32_t x) { return x; }
+MPMML_HOST_DEVICE int32_t place_of(float x) {
+  int32_t bits;
+  std::memcpy(&bits, &x, sizeof(bits));
+  return bits ^ (bits >> 31 & 0x7fffffff);
+}
+inline float float_at(int64_t place) {
+  const auto bits = static_cast<int32_t>(place) ^ (static_cast<int32_t>(place) >> 31 & 0x7fffffff);
+  float x;
+  std::memcpy(&x, &bits, sizeof(x));
+  return x;
+}
+
 /// What occurs in one operand: its finite minimum and maximum (minimum > maximum where nothing finite occurs), and
-/// whether the semiring's zero does.
+/// whether the semiring's zero does. Of float the places of the least and the greatest element beside zero.
 struct ValueRange {
   int64_t minimum = std::numeric_limits<int64_t>::max();
   int64_t maximum = std::numeric_limits<int64_t>::min();

@@ -37,6 +37,27 @@ MPMML_CLONES ValueRange scan(const int32_t* data, int64_t count, int32_t zero) {
   return range;
 }
 
+MPMML_CLONES ValueRange scan(const float* data, int64_t count, float zero) {
+  constexpr int32_t kHighest = std::numeric_limits<int32_t>::max(), kLowest = std::numeric_limits<int32_t>::min();
+  const int32_t place_of_zero = place_of(zero);
+  int32_t minimum = kHighest, maximum = kLowest;
+  int32_t has_zero = 0;
+  for (int64_t index = 0; index < count; ++index) {
+    const int32_t place = place_of(data[index]);
+    const bool is_zero = place == place_of_zero;
+    const int32_t low = is_zero ? kHighest : place, high = is_zero ? kLowest : place;
+    minimum = low < minimum ? low : minimum;
+    maximum = high > maximum ? high : maximum;
+    has_zero |= is_zero;
+  }
+  ValueRange range;
+  range.has_zero = has_zero != 0;
+  if (minimum > maximum) return range;
+  range.minimum = minimum;
+  range.maximum = maximum;
+  return range;
+}
+
 /// Runs of elements that aren't contiguous, or not in their own type, pass through a buffer of this many.
 constexpr int64_t kBuffered = 4096;
 
@@ -66,11 +87,12 @@ ValueRange with_stored(Storage storage, const void* data, Body&& body) {
 }  // namespace
 
 ValueRange scan_elements(SemiringId semiring, DataType dtype, Storage storage, const void* data, int64_t count) {
-  if (!is_integral(dtype)) return {};
-  return with_integer_semiring(semiring, dtype, [&](auto value) {
+  ValueRange range;
+  with_ranged_semiring(semiring, dtype, [&](auto value) {
     using S = decltype(value);
-    return with_stored<S>(storage, data, [&](const auto* stored) { return scan_strided<S>(stored, count, 1); });
+    range = with_stored<S>(storage, data, [&](const auto* stored) { return scan_strided<S>(stored, count, 1); });
   });
+  return range;
 }
 
 ValueRange scan_matrices(SemiringId semiring, DataType dtype, const MatrixView& view, int64_t batch) {

@@ -1,5 +1,6 @@
-// Packing for the pipelined family: an operand becomes k-major panels of encoded words, padded with border elements to
-// whole tiles, so that the main loop has no borders, no strides and 16-byte copies only.
+// Packing for the pipelined family: an operand becomes k-major panels of encoded words, padded to whole tiles, so that the
+// main loop has no borders, no strides and 16-byte copies only. Along K border elements pad it, and beyond the last line
+// repetitions of that line, whose sums are like the others.
 #pragma once
 #include "core/arithmetic.h"
 #include "cuda/error.h"
@@ -83,11 +84,10 @@ __global__ void __launch_bounds__(kPackTile* kPackRows)
     if (along_k) {
 #pragma unroll
       for (int row = 0; row < kPackTile; row += kPackRows) {
-        const int64_t line = line0 + threadIdx.y + row, k = k0 + threadIdx.x;
+        const int64_t line = min(line0 + threadIdx.y + row, source.lines - 1), k = k0 + threadIdx.x;
         tile[threadIdx.x][threadIdx.y + row] =
-            line < source.lines && k < source.depth
-                ? encode(widened<S>(data[line * source.line_stride + k * source.k_stride]))
-                : encode.border();
+            k < source.depth ? encode(widened<S>(data[line * source.line_stride + k * source.k_stride]))
+                             : encode.border();
       }
       __syncthreads();
     }
@@ -98,9 +98,9 @@ __global__ void __launch_bounds__(kPackTile* kPackRows)
       if (along_k) {
         word = tile[threadIdx.y + row][threadIdx.x];
       } else {
-        word = line < source.lines && k < source.depth
-                   ? encode(widened<S>(data[line * source.line_stride + k * source.k_stride]))
-                   : encode.border();
+        const int64_t from = min(line, source.lines - 1);
+        word = k < source.depth ? encode(widened<S>(data[from * source.line_stride + k * source.k_stride]))
+                                : encode.border();
       }
       if (line < padded_lines && k < padded_depth) target[k * padded_lines + line] = word;
     }

@@ -267,6 +267,52 @@ __device__ __forceinline__ void locate_tile(int64_t tiles_m, int64_t tiles_n, in
   tile_n = within / rows;
 }
 
+/// The steps of a tile of K, whose operands lie at `a` and `b`; two_steps(fragments of A, of B) does two of them.
+template <class Config, class Word, class TwoSteps>
+__device__ __forceinline__ void tile_steps(const Word* a, const Word* b, TwoSteps&& two_steps) {
+  constexpr int kChunk = kChunkBytes / sizeof(Word);
+#pragma unroll
+  for (int k = 0; k < Config::BK; k += 2) {
+    Word fragment_a[2][Config::TM], fragment_b[2][Config::TN];
+#pragma unroll
+    for (int step = 0; step < 2; ++step) {
+#pragma unroll
+      for (int i = 0; i < Config::TM; i += kChunk) {
+        *reinterpret_cast<uint4*>(&fragment_a[step][i]) =
+            *reinterpret_cast<const uint4*>(a + (k + step) * Config::BM + i * Config::kThreadsM);
+      }
+#pragma unroll
+      for (int j = 0; j < Config::TN; j += kChunk) {
+        *reinterpret_cast<uint4*>(&fragment_b[step][j]) =
+            *reinterpret_cast<const uint4*>(b + (k + step) * Config::BN + j * Config::kThreadsN);
+      }
+    }
+    two_steps(fragment_a, fragment_b);
+  }
+}
+
+/// Computes a tile of K by the cheapest steps that what is known of the sums allows; a warp that comes to know more notes
+/// it in its copy of `arithmetic`.
+template <class Config, class Arithmetic, class Word>
+__device__ __forceinline__ void compute_tile(Word (&acc)[Config::TM][Config::TN], const Word* a, const Word* b,
+                                             uint32_t one, Arithmetic& arithmetic) {
+  using S = typename Arithmetic::Semiring;
+  if constexpr (kComparesAsIntegers<Arithmetic>) {
+    if (arithmetic.signs == SumSigns::kLeading) {
+      tile_steps<Config>(a, b, [&](auto& x, auto& y) { two_steps_as_integers<S, true>(acc, x, y); });
+      return;
+    }
+    if (arithmetic.signs == SumSigns::kTrailing) {
+      tile_steps<Config>(a, b, [&](auto& x, auto& y) { two_steps_as_integers<S, false>(acc, x, y); });
+      return;
+    }
+  }
+  tile_steps<Config>(a, b, [&](auto& x, auto& y) { two_steps<Words<Arithmetic>>(acc, x, y, one); });
+  if constexpr (kComparesAsIntegers<Arithmetic>) {
+    if (arithmetic.signs == SumSigns::kMixed && warp_leads<S>(acc)) arithmetic.signs = SumSigns::kLeading;
+  }
+}
+
 template <class Config, class Arithmetic>
 __global__ void __launch_bounds__(Config::kThreads,
                                   Config::template blocks_per_multiprocessor<typename Words<Arithmetic>::Word>())
@@ -320,26 +366,8 @@ __global__ void __launch_bounds__(Config::kThreads,
     const bool more = tile + kStages - 1 < tiles_k;
     if (more) pipe.start(writing);
     pipe.commit();
-    const Word* a = stages + reading * Config::kStageWords + thread_m * kChunk;
-    const Word* b = stages + reading * Config::kStageWords + BK * BM + thread_n * kChunk;
-#pragma unroll
-    for (int k = 0; k < BK; k += 2) {
-      Word fragment_a[2][TM], fragment_b[2][TN];
-#pragma unroll
-      for (int step = 0; step < 2; ++step) {
-#pragma unroll
-        for (int i = 0; i < TM; i += kChunk) {
-          *reinterpret_cast<uint4*>(&fragment_a[step][i]) =
-              *reinterpret_cast<const uint4*>(a + (k + step) * BM + i * Config::kThreadsM);
-        }
-#pragma unroll
-        for (int j = 0; j < TN; j += kChunk) {
-          *reinterpret_cast<uint4*>(&fragment_b[step][j]) =
-              *reinterpret_cast<const uint4*>(b + (k + step) * BN + j * Config::kThreadsN);
-        }
-      }
-      two_steps<W>(acc, fragment_a, fragment_b, packed.one);
-    }
+    const Word* tile_a = stages + reading * Config::kStageWords;
+    compute_tile<Config>(acc, tile_a + thread_m * kChunk, tile_a + BK * BM + thread_n * kChunk, packed.one, arithmetic);
     if (more) pipe.finish(writing);
     reading = reading + 1 == kStages ? 0 : reading + 1;
     writing = writing + 1 == kStages ? 0 : writing + 1;

@@ -23,11 +23,12 @@ __global__ void __launch_bounds__(kThreads) scan(const Stored* data, int64_t cou
   bool has_zero = false;
   const int64_t step = int64_t{gridDim.x} * kThreads;
   for (int64_t index = int64_t{blockIdx.x} * kThreads + threadIdx.x; index < count; index += step) {
-    const int32_t value = widened<S>(data[index]);
+    const auto value = widened<S>(data[index]);
+    const int32_t place = place_of(value);
     const bool zero = value == S::zero;
     has_zero |= zero;
-    minimum = min(minimum, zero ? minimum : value);
-    maximum = max(maximum, zero ? maximum : value);
+    minimum = min(minimum, zero ? minimum : place);
+    maximum = max(maximum, zero ? maximum : place);
   }
   constexpr unsigned kAll = 0xffffffffu;
   for (int lanes = 16; lanes > 0; lanes /= 2) {
@@ -63,8 +64,7 @@ void reset_scans(ScanResult* results, int count, cudaStream_t stream) {
 
 void scan_range(SemiringId semiring, DataType dtype, Storage storage, const void* data, int64_t count,
                 ScanResult* result, cudaStream_t stream) {
-  if (!is_integral(dtype)) return;
-  with_integer_semiring(semiring, dtype, [&](auto value) {
+  with_ranged_semiring(semiring, dtype, [&](auto value) {
     using S = decltype(value);
     const unsigned blocks = blocks_for(count);
     if (storage == Storage::kInt16) {

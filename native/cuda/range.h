@@ -6,7 +6,7 @@
 
 namespace mpmml::cuda {
 
-/// What a scan leaves in memory: minimum and maximum over the finite elements, and whether zero occurs.
+/// What a scan leaves in memory: least and greatest place (place_of) of the elements beside zero, and whether zero occurs.
 struct ScanResult {
   int32_t minimum;
   int32_t maximum;
@@ -26,8 +26,7 @@ struct ScanResult {
 /// Queues what makes `count` results ready for scans. `results` is device memory.
 void reset_scans(ScanResult* results, int count, cudaStream_t stream);
 
-/// Queues a scan of `count` contiguous elements, unless they are floating-point numbers, which have no range. `result` is
-/// device memory, and ready.
+/// Queues a scan of `count` contiguous elements, where they have a range (has_range). `result` is device memory, and ready.
 void scan_range(SemiringId semiring, DataType dtype, Storage storage, const void* data, int64_t count,
                 ScanResult* result, cudaStream_t stream);
 

@@ -4,7 +4,7 @@
 // multiprocessor. IMAD (a·1 + b) adds on the FMA pipe beside it, and VIMNMX3 takes two such sums at once, so a stream of
 // both forms passes that ceiling. Floating-point numbers add or multiply and add on the FMA pipe, 128 lanes of float a
 // clock; their maxima take the ALU, 64, so that a max-plus step of float fills every issue slot of a multiprocessor at 64
-// steps a clock.
+// steps a clock, unless the sums may be compared as integers.
 #pragma once
 #include <cstdint>
 
@@ -77,7 +77,7 @@ struct Words<Floating<S>> {
   static constexpr int kLanes = 1;
   static constexpr int kFullSpeedFrom = 52;
   /// Measured on an H200; of 64 bits a maximum takes a comparison and two choices.
-  static constexpr double kStepsPerClock = sizeof(Word) == 4 ? (S::idempotent ? 52 : 102) : (S::idempotent ? 18.5 : 47);
+  static constexpr double kStepsPerClock = sizeof(Word) == 4 ? (S::idempotent ? 63 : 102) : (S::idempotent ? 18.5 : 47);
   static constexpr double kStepsPerClockInSlices = 0.97 * kStepsPerClock;
 
   static __host__ __device__ __forceinline__ Word word_of(Word x) { return x; }
@@ -114,6 +114,61 @@ __device__ __forceinline__ void two_mixed_steps(uint32_t (&acc)[TM][TN], const u
       acc[i][j] = W::step(acc[i][j], a[0][i], b[0][j]);
       acc[i][j] = W::step(acc[i][j], a[1][i], b[1][j]);
     }
+  }
+}
+
+/// Whether a product's sums may be compared as integers: of float, on GPUs with maxima of three integers.
+template <class Arithmetic>
+constexpr bool kComparesAsIntegers =
+#if __CUDA_ARCH__ >= 900
+    has_range<typename Arithmetic::Semiring> && std::is_same_v<typename Words<Arithmetic>::Word, float>;
+#else
+    false;
+#endif
+
+/// The greatest (max-plus) or the least of three floats by their bits, which are sign and magnitude, in one instruction
+/// where floats take two. The sums must have the signs of SumSigns::kLeading, or else those of kTrailing; or lead in
+/// `acc` alone, which then wins.
+template <class S, bool kLead>
+__device__ __forceinline__ float combine_as_integers(float acc, float x, float y) {
+  const uint32_t bits_acc = __float_as_uint(acc), bits_x = __float_as_uint(x), bits_y = __float_as_uint(y);
+  if (S::maximizes) {
+    return __uint_as_float(kLead ? __vimax3_s32(bits_acc, bits_x, bits_y) : __vimin3_u32(bits_acc, bits_x, bits_y));
+  }
+  return __uint_as_float(kLead ? __vimax3_u32(bits_acc, bits_x, bits_y) : __vimin3_s32(bits_acc, bits_x, bits_y));
+}
+
+/// Whether all accumulators of a warp lead: what is combined with them from then on may be compared as integers.
+template <class S, int TM, int TN>
+__device__ __forceinline__ bool warp_leads(const float (&acc)[TM][TN]) {
+  uint32_t bits = S::maximizes ? 0 : ~0u;
+#pragma unroll
+  for (int i = 0; i < TM; ++i) {
+#pragma unroll
+    for (int j = 0; j < TN; ++j) {
+      const uint32_t element = __float_as_uint(acc[i][j]);
+      bits = S::maximizes ? bits | element : bits & element;
+    }
+  }
+  const bool sign = static_cast<int32_t>(bits) < 0;
+  return __all_sync(~0u, S::maximizes ? !sign : sign);
+}
+
+/// Two steps of a thread's tile of floats, compared as integers. A column's sums first: 33.0 TOPS at 8192³ on an H200;
+/// each beside its maximum takes 2 to 3 % longer, by rows 2 %.
+template <class S, bool kLead, int TM, int TN>
+__device__ __forceinline__ void two_steps_as_integers(float (&acc)[TM][TN], const float (&a)[2][TM],
+                                                      const float (&b)[2][TN]) {
+#pragma unroll
+  for (int j = 0; j < TN; ++j) {
+    float sums[2][TM];
+#pragma unroll
+    for (int step = 0; step < 2; ++step) {
+#pragma unroll
+      for (int i = 0; i < TM; ++i) sums[step][i] = S::extend(a[step][i], b[step][j]);
+    }
+#pragma unroll
+    for (int i = 0; i < TM; ++i) acc[i][j] = combine_as_integers<S, kLead>(acc[i][j], sums[0][i], sums[1][i]);
   }
 }
 

@@ -33,6 +33,10 @@ const uniform = (random: Random, scale: number) => (random.bits() / 2 ** 31 - 1)
 
 const special = [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, 0, -0]
 
+/** Zeros of both signs and of the semiring among numbers of one sign, as in lengths and logarithms of probabilities. */
+const ofOneSign = (random: Random, semiring: Semiring, sign: number) =>
+  random.chance(0.2) ? random.pick([0, -0, floatZeros[semiring]]) : sign * random.integer(1, 1000)
+
 /** Kinds of values; NaN and infinities of both signs belong to the last ones. */
 const kinds: Record<string, Value> = {
   'whole numbers': (random) => random.integer(-1000, 1000),
@@ -43,6 +47,13 @@ const kinds: Record<string, Value> = {
   subnormals: (random, _, type) =>
     random.integer(-9, 9) * (type === 'float32' ? 2 ** -149 : Number.MIN_VALUE),
   'far from 0': (random) => 1e7 + random.integer(0, 99),
+  'from 0 up': (random, semiring) => ofOneSign(random, semiring, 1),
+  'from 0 down': (random, semiring) => ofOneSign(random, semiring, -1),
+  'mostly below 0': (random) => (random.chance(0.02) ? 1 : -1) * (1 + random.integer(0, 1000)),
+  'mostly above 0': (random) => (random.chance(0.02) ? -1 : 1) * (1 + random.integer(0, 1000)),
+  'zeros of both signs': (random, semiring) => random.pick([0, -0, floatZeros[semiring]]),
+  'infinities that meet no zero': (random, semiring) =>
+    random.chance(0.01) ? -floatZeros[semiring] : uniform(random, 10),
   'sums that overflow': (random, semiring, type) =>
     semiring === 'plus-times' ? uniform(random, 1) : uniform(random, type === 'float32' ? 3.4e38 : 1.79e308),
   anything: (random, semiring, type) =>
@@ -151,6 +162,20 @@ function products(backend: 'cpu' | 'cuda', semiring: Semiring, type: FloatType):
     expectProduct(a, { data: b.data.subarray(18 * 130), shape: [18, 130] }, { backend, semiring })
   })
 
+  it('one NaN of either sign among numbers of one sign', () => {
+    for (const kind of ['from 0 up', 'from 0 down']) {
+      for (const sign of [0x00, 0x80]) {
+        const { a, b } = operands(kind, semiring, type, [70, 90, 110], 14)
+        const bytes = new Uint8Array(b.data.buffer)
+        const last = 4321 * b.data.BYTES_PER_ELEMENT - 1
+        bytes[last] = sign | 0x7f
+        bytes[last - 1] = 0xff
+        expect(b.data[4320]).toBeNaN()
+        expectProduct(a, b, { backend, semiring }, `${kind}, ${sign}`)
+      }
+    }
+  })
+
   it('K = 0 gives zero, or the numbers of C0', () => {
     const none = (rows: number, cols: number) => matrix(rows, cols, new floatArrays[type](0))
     const { c } = mpmmSync(none(2, 0), none(0, 3), { backend, semiring })
@@ -189,7 +214,7 @@ function known(kind: string, semiring: Semiring, type: FloatType, size: Size) {
 function variant(name: VariantName, semiring: Semiring, dtype: DataType): void {
   const type = dtype as FloatType
   for (const size of sizes) {
-    for (const kind of ['far from 0', 'anything']) {
+    for (const kind of ['far from 0', 'from 0 down', 'mostly below 0', 'any numbers', 'anything']) {
       const { a, b, expected } = known(kind, semiring, type, size)
       const result = mpmmSync(a, b, { variant: name, semiring })
       expect(floatMismatch(result.c, expected), `${kind}, ${size}`).toBeUndefined()
