@@ -1,4 +1,5 @@
 /** The element types, and the arrays that hold them. */
+import { constants } from 'node:buffer'
 import { types } from 'node:util'
 import { addon } from './native.js'
 import type { ElementArray } from './storage.js'
@@ -58,4 +59,17 @@ export function bytesOf(type: number): 4 | 8 {
 /** Zeros. Throws RangeError where there is no memory for them. */
 export function newArray(type: number, length: number): ElementArray {
   return type === INT32 ? new Int32Array(length) : new arrays[typeNameOf(type)](length)
+}
+
+/** From here on an array of zeros takes longer to make than one of whatever is in memory. */
+const LEAST_UNWRITTEN = 4096
+
+/**
+ * As newArray, but for elements that are written before anybody sees the array: what it holds is undefined. Clearing a
+ * fresh array takes as long as computing a small product.
+ */
+export function newUnwrittenArray(type: number, length: number): ElementArray {
+  const bytes = length * bytesOf(type)
+  if (bytes < LEAST_UNWRITTEN || bytes > constants.MAX_LENGTH) return newArray(type, length)
+  return new arrays[typeNameOf(type)](Buffer.allocUnsafeSlow(bytes).buffer)
 }

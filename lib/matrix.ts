@@ -47,14 +47,14 @@ export const MAX_DIMENSION = 2 ** 31 - 1
 /** Below this many bytes an allocation isn't compared with the memory that is available: asking costs time. */
 const SMALL_ALLOCATION = 256 * 2 ** 20
 
-/** An array of `length` zeros of an element type (by its number) for `name`, or an OutOfMemoryError. */
-export function allocate(length: number, name: string, type: number): ElementArray {
+/** An array of `length` elements of a type (by its number) for `name`, made by `make`, or an OutOfMemoryError. */
+export function allocate(length: number, name: string, type: number, make = newArray): ElementArray {
   const bytes = length * bytesOf(type)
   // What is allocated is mapped when it is first written, and by then running out of memory kills the process.
   const available = bytes > SMALL_ALLOCATION ? process.availableMemory?.() || Number.POSITIVE_INFINITY : bytes
   if (bytes <= available) {
     try {
-      return newArray(type, length)
+      return make(type, length)
     } catch {}
   }
   const limit = bytes > available ? `, but ${available} are available` : ", which can't be allocated"

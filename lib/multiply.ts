@@ -1,7 +1,7 @@
 /** The product: arguments to request, report to result. */
 import { deviceName } from './backend.js'
 import { show, showList } from './describe.js'
-import { bytesOf, INT32, typeNameOf } from './elements.js'
+import { bytesOf, INT32, newUnwrittenArray, typeNameOf } from './elements.js'
 import { AbortedError, DTypeError, fromNative, OptionError, ShapeError } from './errors.js'
 import { allocate, type DenseMatrix, type MatrixLike, rowMajor, type Shape } from './matrix.js'
 import { addon, type NativeVariant } from './native.js'
@@ -40,7 +40,7 @@ export interface MpmmResult<C extends MatrixLike<ElementArray> = DenseMatrix> {
     analysisMs: number
     /** Operands to the GPU; 0 on the CPU. */
     h2dMs: number
-    /** The result from the GPU; 0 on the CPU. */
+    /** The result from the GPU; 0 on the CPU, and of small products, whose kernels write it to the host. */
     d2hMs: number
   }
   /** 10^9 operations per second of kernel time, at 2 operations (⊗ and ⊕) for each of the batch·M·N·K steps; 0 when no kernel ran. */
@@ -243,7 +243,7 @@ function newResult(
   const length = batch * rows * cols
   return {
     name: 'the result',
-    data: allocate(length, 'the result', type),
+    data: allocate(length, 'the result', type, newUnwrittenArray),
     type,
     bytes: bytesOf(type),
     batched: shape.length === 3,

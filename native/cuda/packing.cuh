@@ -1,6 +1,6 @@
 // Packing for the pipelined family: an operand becomes k-major panels of encoded words, padded to whole tiles, so that the
-// main loop has no borders, no strides and 16-byte copies only. Along K border elements pad it, and beyond the last line
-// repetitions of that line, whose sums are like the others.
+// main loop has no borders, no strides and 16-byte copies only. Border elements pad it along K; what stands beyond the last
+// line reaches no result, and is that line again, so that its sums are like the others.
 #pragma once
 #include "core/arithmetic.h"
 #include "cuda/error.h"
@@ -22,6 +22,7 @@ template <class Arithmetic>
 struct EncodeA {
   using Semiring = typename Arithmetic::Semiring;
   using Target = typename Words<Arithmetic>::Word;
+  static constexpr bool kRepeatsLastLine = true;
   Arithmetic arithmetic;
 
   __device__ Target operator()(typename Arithmetic::Element x) const {
@@ -45,6 +46,7 @@ template <class Arithmetic>
 struct EncodeB {
   using Semiring = typename Arithmetic::Semiring;
   using Target = std::conditional_t<Words<Arithmetic>::kLanes == 1, typename Words<Arithmetic>::Word, uint16_t>;
+  static constexpr bool kRepeatsLastLine = true;
   Arithmetic arithmetic;
 
   __device__ Target operator()(typename Arithmetic::Element x) const {
@@ -80,28 +82,24 @@ __global__ void __launch_bounds__(kPackTile* kPackRows)
   target += item * padded_lines * padded_depth;
   const int64_t line0 = int64_t{blockIdx.x} * kPackTile;
   const bool along_k = source.k_stride < source.line_stride;
+  const auto element = [&](int64_t line, int64_t k) {
+    if (Encode::kRepeatsLastLine) line = min(line, source.lines - 1);
+    return line < source.lines && k < source.depth
+               ? encode(widened<S>(data[line * source.line_stride + k * source.k_stride]))
+               : encode.border();
+  };
   for (int64_t k0 = int64_t{blockIdx.y} * kPackTile; k0 < padded_depth; k0 += int64_t{gridDim.y} * kPackTile) {
     if (along_k) {
 #pragma unroll
       for (int row = 0; row < kPackTile; row += kPackRows) {
-        const int64_t line = min(line0 + threadIdx.y + row, source.lines - 1), k = k0 + threadIdx.x;
-        tile[threadIdx.x][threadIdx.y + row] =
-            k < source.depth ? encode(widened<S>(data[line * source.line_stride + k * source.k_stride]))
-                             : encode.border();
+        tile[threadIdx.x][threadIdx.y + row] = element(line0 + threadIdx.y + row, k0 + threadIdx.x);
       }
       __syncthreads();
     }
 #pragma unroll
     for (int row = 0; row < kPackTile; row += kPackRows) {
       const int64_t line = line0 + threadIdx.x, k = k0 + threadIdx.y + row;
-      Target word;
-      if (along_k) {
-        word = tile[threadIdx.y + row][threadIdx.x];
-      } else {
-        const int64_t from = min(line, source.lines - 1);
-        word = k < source.depth ? encode(widened<S>(data[from * source.line_stride + k * source.k_stride]))
-                                : encode.border();
-      }
+      const Target word = along_k ? tile[threadIdx.y + row][threadIdx.x] : element(line, k);
       if (line < padded_lines && k < padded_depth) target[k * padded_lines + line] = word;
     }
     __syncthreads();

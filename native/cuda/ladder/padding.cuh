@@ -17,6 +17,7 @@ struct Copy {
   using Semiring = S;
   using Element = typename Semiring::Element;
   using Target = Element;
+  static constexpr bool kRepeatsLastLine = false;  // B's lines lie along K
   Element filling;
 
   __device__ Target operator()(Element x) const { return x; }
