@@ -105,6 +105,8 @@ struct Results {
   int32_t offset_a;
   int32_t offset_b;
 
+  /// Whether what is read and written lies side by side.
+  MPMML_HOST_DEVICE bool are_adjacent() const { return c_col_stride == 1 && (!c0 || c0_col_stride == 1); }
   MPMML_HOST_DEVICE Element c0_at(int64_t j, Element zero) const { return c0 ? c0[j * c0_col_stride] : zero; }
 };
 
@@ -118,28 +120,36 @@ MPMML_INLINE Element finish(const Arithmetic& arithmetic, typename Arithmetic::A
   }
 }
 
-/// Writes the results of a row, adjacent in memory, that fill vectors; returns how many.
-template <class Arithmetic, class Element = typename Arithmetic::Element>
-MPMML_INLINE int64_t finish_vectors(const typename Arithmetic::Accumulator* acc, const Results<Element>& to,
-                                    bool& overflowed) {
-  using Sums = Vector<typename Arithmetic::Accumulator>;
-  constexpr int n = VectorOf<typename Arithmetic::Accumulator>::lanes;
-  using Elements = ShortVector<Element, n>;
-  Sums beyond = {};
-  int64_t j = 0;
-  for (; j + n <= to.cols; j += n) {
-    Sums sum = load(acc + j);
-    if (to.c0) {
-      Elements previous;
-      __builtin_memcpy(&previous, to.c0 + j, sizeof previous);
-      sum = Arithmetic::combine(sum, Arithmetic::encode_sum(__builtin_convertvector(previous, Sums)));
+/// Sums, of an arithmetic that settles them on vectors, for as many results as one vector holds.
+template <class Arithmetic>
+struct Settled {
+  using Element = typename Arithmetic::Element;
+  using Accumulator = typename Arithmetic::Accumulator;
+  using Sums = Vector<Accumulator>;
+  using Elements = ShortVector<Element, VectorOf<Accumulator>::lanes>;
+  static constexpr int kLanes = VectorOf<Element>::lanes;
+  static_assert(kLanes == 2 * VectorOf<Accumulator>::lanes, "sums are twice as wide as results");
+
+  /// Writes kLanes results, adjacent in memory; bits are set in `beyond` where one overflowed.
+  MPMML_HOST_DEVICE static void write(const Accumulator* acc, const Element* c0, Element* c, Sums& beyond) {
+    constexpr int n = kLanes / 2;
+    Sums low = load(acc), high = load(acc + n);
+    if (c0) {
+      combine(low, c0);
+      combine(high, c0 + n);
     }
-    const auto results = __builtin_convertvector(Arithmetic::settle(sum, beyond), Elements);
-    __builtin_memcpy(to.c + j, &results, sizeof results);
+    Vector<Element> results;
+    narrow(results, Arithmetic::settle(low, beyond), Arithmetic::settle(high, beyond));
+    store(c, results);
   }
-  for (int i = 0; i < n; ++i) overflowed = overflowed || beyond[i] != 0;
-  return j;
-}
+
+ private:
+  MPMML_HOST_DEVICE static void combine(Sums& sum, const Element* c0) {
+    Elements previous;
+    __builtin_memcpy(&previous, c0, sizeof previous);
+    sum = Arithmetic::combine(sum, Arithmetic::encode_sum(__builtin_convertvector(previous, Sums)));
+  }
+};
 
 /// Writes one row of results; returns whether one of them overflowed.
 template <class Arithmetic, class Element = typename Arithmetic::Element>
@@ -148,8 +158,14 @@ MPMML_INLINE bool finish_row(const Arithmetic& arithmetic, const typename Arithm
   constexpr Element zero = Arithmetic::Semiring::zero;
   bool overflowed = false;
   if constexpr (is_biased<Arithmetic>) {
-    const bool adjacent = to.c_col_stride == 1 && (!to.c0 || to.c0_col_stride == 1);
-    for (int64_t j = adjacent ? finish_vectors<Arithmetic>(acc, to, overflowed) : 0; j < to.cols; ++j) {
+    constexpr int n = Settled<Arithmetic>::kLanes;
+    Vector<typename Arithmetic::Accumulator> beyond = {};
+    int64_t j = 0;
+    for (; to.are_adjacent() && j + n <= to.cols; j += n) {
+      Settled<Arithmetic>::write(acc + j, to.c0 ? to.c0 + j : nullptr, to.c + j, beyond);
+    }
+    overflowed = any(beyond);
+    for (; j < to.cols; ++j) {
       to.c[j * to.c_col_stride] = finish(arithmetic, acc[j], to.c0_at(j, zero), overflowed, to);
     }
     return overflowed;
@@ -176,6 +192,31 @@ MPMML_INLINE int64_t find_overflow(const Arithmetic& arithmetic, const typename 
     if (overflowed) return j;
   }
   return -1;
+}
+
+/// Writes `rows` rows of a tile of MR × NR; `results_of` tells where the results of a row go. Returns whether one of them
+/// overflowed.
+template <int MR, int NR, class Arithmetic, class ResultsOf>
+MPMML_INLINE bool finish_tile(const Arithmetic& arithmetic, const typename Arithmetic::Accumulator* tile, int64_t rows,
+                              ResultsOf results_of) {
+  if constexpr (is_biased<Arithmetic>) {
+    const auto first = results_of(0);
+    if (rows == MR && first.cols == NR && first.are_adjacent()) {
+      Vector<typename Arithmetic::Accumulator> beyond = {};
+      MPMML_UNROLL
+      for (int i = 0; i < MR; ++i) {
+        const auto to = results_of(i);
+        MPMML_UNROLL
+        for (int j = 0; j < NR; j += Settled<Arithmetic>::kLanes) {
+          Settled<Arithmetic>::write(tile + i * NR + j, to.c0 ? to.c0 + j : nullptr, to.c + j, beyond);
+        }
+      }
+      return any(beyond);
+    }
+  }
+  bool overflowed = false;
+  for (int64_t i = 0; i < rows; ++i) overflowed |= finish_row(arithmetic, tile + i * NR, results_of(i));
+  return overflowed;
 }
 
 /// Hints that `bytes` from `from` on are read soon.
@@ -207,19 +248,20 @@ MPMML_INLINE int64_t multiply_block(const Arithmetic& arithmetic, const BlockReq
       const int64_t cols = block.cols - col < NR ? block.cols - col : NR;
       const auto* c0 = static_cast<const Element*>(block.c0);
       auto* c = static_cast<Element*>(block.c);
-      for (int64_t i = 0; i < rows; ++i) {
-        const Accumulator* acc = tile + i * NR;
-        const Results<Element> to = {cols,
-                                     c0 ? c0 + (row + i) * block.c0_row_stride + col * block.c0_col_stride : nullptr,
-                                     block.c0_col_stride,
-                                     c + (row + i) * block.c_row_stride + col * block.c_col_stride,
-                                     block.c_col_stride,
-                                     block.offset_a,
-                                     block.offset_b};
-        const int64_t first = (row + i) * block.cols + col;
-        if (!finish_row(arithmetic, acc, to) || first > first_overflow) continue;
-        const int64_t found = find_overflow(arithmetic, acc, to);
-        if (found >= 0 && first + found < first_overflow) first_overflow = first + found;
+      const auto results_of = [&](int64_t i) __attribute__((always_inline)) -> Results<Element> {
+        return {cols,
+                c0 ? c0 + (row + i) * block.c0_row_stride + col * block.c0_col_stride : nullptr,
+                block.c0_col_stride,
+                c + (row + i) * block.c_row_stride + col * block.c_col_stride,
+                block.c_col_stride,
+                block.offset_a,
+                block.offset_b};
+      };
+      if (!finish_tile<MR, NR>(arithmetic, tile, rows, results_of)) continue;
+      for (int64_t i = 0; i < rows && (row + i) * block.cols + col < first_overflow; ++i) {
+        const int64_t found = find_overflow(arithmetic, tile + i * NR, results_of(i));
+        const int64_t index = (row + i) * block.cols + col + found;
+        if (found >= 0 && index < first_overflow) first_overflow = index;
       }
     }
   }

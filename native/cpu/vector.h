@@ -9,6 +9,7 @@
 // otherwise the linker could take a function that was compiled for AVX-512 as the one copy for all.
 #pragma once
 #include <cstdint>
+#include <utility>
 
 #ifndef MPMML_ISA
 #error "included from a translation unit that names its instruction set in MPMML_ISA"
@@ -82,6 +83,26 @@ MPMML_INLINE void shuffle(V& to, const V& x, const V& y) {
   using Mask = decltype(x < y);
   to = __builtin_shuffle(x, y, Mask{order...});
 #endif
+}
+
+template <class Narrow, class V, int... index>
+MPMML_INLINE void narrow_pair(Narrow& to, const V& x, const V& y, std::integer_sequence<int, index...>) {
+  shuffle<2 * index...>(to, (Narrow)x, (Narrow)y);
+}
+
+/// to = the elements of x and then those of y modulo 2^32; all three are equally wide. Compilers take the conversion of
+/// 64-bit elements apart before AVX-512.
+MPMML_INLINE void narrow(Vector<int32_t>& to, const Vector<int64_t>& x, const Vector<int64_t>& y) {
+  narrow_pair(to, x, y, std::make_integer_sequence<int, VectorOf<int32_t>::lanes>());
+}
+
+template <class V>
+MPMML_INLINE bool any(const V& v) {
+  constexpr int words = sizeof(V) / sizeof(int64_t);
+  int64_t bits[words], all = 0;
+  __builtin_memcpy(bits, &v, sizeof bits);
+  for (int i = 0; i < words; ++i) all |= bits[i];
+  return all != 0;
 }
 
 }  // namespace mpmml::cpu::MPMML_ISA

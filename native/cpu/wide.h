@@ -41,8 +41,9 @@ struct BiasedEncoding {
   }
   template <class V>
   MPMML_HOST_DEVICE static V are_zero(V sum) {
-    const V beyond = threshold - V{};
-    return combine(sum, beyond) == beyond;
+    typedef double Doubles __attribute__((vector_size(sizeof(V))));
+    const Doubles beyond = (Doubles)(threshold - V{});
+    return (V)(S::maximizes ? (Doubles)sum <= beyond : (Doubles)sum >= beyond);
   }
 
   /// x ⊕ y on vectors of sums.
@@ -79,7 +80,7 @@ struct Wide : BiasedEncoding<S> {
     return Base::combine(acc, a + b);
   }
 
-  /// Elements for sums, on vectors: as finish(). Bits are set in `beyond` where a sum overflowed.
+  /// Elements for sums, on vectors, in the low halves: as finish(). Bits are set in `beyond` where a sum overflowed.
   template <class V>
   MPMML_HOST_DEVICE static V settle(V sum, V& beyond) {
     typedef double Doubles __attribute__((vector_size(sizeof(V))));
@@ -88,8 +89,10 @@ struct Wide : BiasedEncoding<S> {
     Doubles clamped = (Doubles)sum > low ? (Doubles)sum : low;
     clamped = clamped < high ? clamped : high;
     const V is_zero = Base::are_zero(sum);
-    beyond |= ((V)clamped != sum) & ~is_zero;
-    return is_zero ? S::zero - V{} : (V)clamped;
+    beyond |= ((V)clamped ^ sum) & ~is_zero;
+    // Zero is clamped to the finite value beside it, and is_zero is −1 where it holds.
+    static_assert(int64_t{S::zero} == (S::maximizes ? int64_t{S::finite_min} - 1 : int64_t{S::finite_max} + 1));
+    return S::maximizes ? (V)clamped + is_zero : (V)clamped - is_zero;
   }
 
   MPMML_HOST_DEVICE static Element finish(Accumulator acc, Element c0, bool& overflowed) {
@@ -116,7 +119,7 @@ struct Wrapping : BiasedEncoding<S> {
     return Base::combine(acc, Base::are_zero(sum) ? sum : wrapped);
   }
 
-  /// Elements for sums, on vectors: as finish().
+  /// Elements for sums, on vectors, in the low halves: as finish().
   template <class V>
   MPMML_HOST_DEVICE static V settle(V sum, V& /*beyond*/) {
     return Base::are_zero(sum) ? S::zero - V{} : sum;

@@ -88,6 +88,15 @@ const farFromBest =
     return -up * ((line % 5) - 2)
   }
 
+/** Sums of 2^31 and −2^31, give or take 5, and zeros: a row of C each in turn. */
+const sumsAtTheEnds =
+  (side: 'A' | 'B'): Element =>
+  ({ zero }, row, col) => {
+    const [line, k] = side === 'A' ? [row, col] : [col, row]
+    if (side === 'A' && line % 3 !== k % 2) return zero
+    return (k % 2 === 0 ? 1 : -1) * 2 ** 30 + (side === 'A' ? (line % 5) - 2 : (line % 7) - 3)
+  }
+
 const zero: Element = (context) => context.zero
 const some =
   (probability: number, element: Element): Element =>
@@ -129,6 +138,7 @@ export const kinds = {
   'high + high, ε': [some(0.2, high), some(0.2, high)],
   'low + high': [low, high],
   extremes: [extremes, extremes],
+  'sums at the ends': [sumsAtTheEnds('A'), sumsAtTheEnds('B')],
   'the best meets the worst': [bestMeetsWorst('A'), bestMeetsWorst('B')],
   'far from the best': [farFromBest('A'), farFromBest('B')],
   'far from the best in some rows': [farFromBest('A', 7), farFromBest('B')],

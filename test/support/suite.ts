@@ -120,6 +120,18 @@ function overflowing(backend: 'cpu' | 'cuda'): void {
       expectProduct(a, b, { backend, semiring })
     }
   })
+  it.each(semirings)('finds the one result that overflows, wherever it is: %s', (semiring) => {
+    const [m, k, n] = [13, 3, 37]
+    for (let row = 0; row < m; row++) {
+      for (let col = 0; col < n; col++) {
+        const a = matrix(m, k, new Int32Array(m * k).fill(zeroOf(semiring)))
+        const b = matrix(k, n, new Int32Array(k * n).fill(zeroOf(semiring)))
+        a.data[row * k + 1] = -(2 ** 30) - row
+        b.data[n + col] = -(2 ** 30) - col - 1
+        expectProduct(a, b, { backend, semiring })
+      }
+    }
+  })
   it('keeps what out holds, also when that is accumulated to', () => {
     const out = matrix(1, 2, [5, 6])
     const call = () =>
