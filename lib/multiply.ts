@@ -227,6 +227,7 @@ export function prepare(aValue: unknown, bValue: unknown, optionsValue: unknown)
     b,
     c,
     c0,
+    keepsC: out !== null,
     result: out
       ? (options.out as MatrixLike<ElementArray>)
       : { data: c.data, shape, strides: rowMajor(shape), offset: 0 },

@@ -57,6 +57,7 @@ export type RequestField =
   | 'device'
   | 'variant'
   | 'planOnly'
+  | 'keepsC'
 
 /** What `describe()` tells of the build and the machine. */
 export interface NativeDescription {

@@ -16,6 +16,8 @@ export interface Product {
   b: View
   c: View<ElementArray>
   c0: View<ElementArray> | null
+  /** Whether c must be as it was after an overflow. */
+  keepsC: boolean
 }
 
 // Native code is the one source of the fields' order.
@@ -47,6 +49,7 @@ const DEVICE = at('device')
 const VARIANT = at('variant')
 /** 1 where the product is only to be planned. */
 export const PLAN_ONLY = at('planOnly')
+const KEEPS_C = at('keepsC')
 const A = matrixFields('a')
 const B = matrixFields('b')
 const C = matrixFields('c')
@@ -90,6 +93,7 @@ export function writeRequest(request: Float64Array, product: Product): void {
   request[BACKEND] = options.backend
   request[DEVICE] = options.device
   request[VARIANT] = options.variant
+  request[KEEPS_C] = product.keepsC ? 1 : 0
   writeView(request, A, product.a)
   writeView(request, B, product.b)
   writeView(request, C, product.c)

@@ -122,6 +122,7 @@ Call read_call(const Napi::CallbackInfo& info, const std::vector<const Variant*>
   const auto overflow = static_cast<OverflowPolicy>(index(F::overflow, 3));
   // Nothing is ever thrown for a floating-point sum, so that results can be written at once.
   problem.overflow = is_integral(dtype) ? overflow : OverflowPolicy::kSaturate;
+  problem.keeps_c = fields[F::keepsC] != 0;
   call.request.backend = static_cast<BackendChoice>(index(F::backend, 3));
   call.request.device = static_cast<int>(index(F::device, 1 << 16));
   call.request.plan_only = fields[F::planOnly] != 0;

@@ -12,12 +12,12 @@ namespace mpmml::addon {
   X(matrix##Offset) X(matrix##RowStride) X(matrix##ColStride) X(matrix##BatchStride)
 
 /// Sizes, offsets and strides count elements; semiring, dtype and variant are indices into the exported lists
-/// (variant −1: none asked for); overflow is an OverflowPolicy, backend a BackendChoice; planOnly is 0 or 1.
+/// (variant −1: none asked for); overflow is an OverflowPolicy, backend a BackendChoice; planOnly and keepsC are 0 or 1.
 // clang-format off
 #define MPMML_REQUEST_FIELDS(X)                                                                             \
   X(batch) X(m) X(n) X(k)                                                                                   \
   MPMML_MATRIX_FIELDS(X, a) MPMML_MATRIX_FIELDS(X, b) MPMML_MATRIX_FIELDS(X, c) MPMML_MATRIX_FIELDS(X, c0) \
-  X(semiring) X(dtype) X(overflow) X(backend) X(device) X(variant) X(planOnly)
+  X(semiring) X(dtype) X(overflow) X(backend) X(device) X(variant) X(planOnly) X(keepsC)
 // clang-format on
 
 /// backend is a BackendKind, device −1 on the CPU, path a RangePath; times in milliseconds.

@@ -12,6 +12,7 @@
 #include "core/range.h"
 #include "core/status.h"
 #include "cpu/kernel.h"
+#include "cpu/loop.h"
 #include "cpu/machine.h"
 #include "cpu/product.h"
 #include "cpu/thin_product.h"
@@ -103,7 +104,7 @@ class CpuBackend final : public Backend {
   class Destination {
    public:
     explicit Destination(const Problem& problem, RangePath path) : problem_(problem), view_(problem.c) {
-      if (problem.overflow != OverflowPolicy::kThrow || path != RangePath::kWide) return;
+      if (problem.overflow != OverflowPolicy::kThrow || path != RangePath::kWide || !problem.keeps_c) return;
       apart_.emplace(static_cast<size_t>(problem.outputs() * element_bytes(problem.dtype)));
       view_ = {apart_->data(), problem.m(), problem.n(), problem.n(), 1, problem.m() * problem.n()};
     }
@@ -116,21 +117,27 @@ class CpuBackend final : public Backend {
         using Element = typename decltype(semiring)::Element;
         const auto* from = static_cast<const Element*>(apart_->data());
         const MutableMatrixView& c = problem_.c;
-        for (int64_t batch = 0; batch < problem_.batch; ++batch) {
-          for (int64_t row = 0; row < problem_.m(); ++row) {
-            auto* to = static_cast<Element*>(c.data) + batch * c.batch_stride + row * c.row_stride;
+        const int64_t m = problem_.m(), n = problem_.n();
+        const int64_t work = saturating_product(problem_.outputs(), kStepsPerCopy);
+        for_each_run(problem_, problem_.batch * m, work, kStepsAtOnce, [&](int64_t first, int64_t end) {
+          for (int64_t row = first; row < end; ++row) {
+            auto* to = static_cast<Element*>(c.data) + row / m * c.batch_stride + row % m * c.row_stride;
+            const Element* results = from + row * n;
             if (c.col_stride == 1) {
-              std::copy_n(from, problem_.n(), to);
+              std::copy_n(results, n, to);
             } else {
-              for (int64_t col = 0; col < problem_.n(); ++col) to[col * c.col_stride] = from[col];
+              for (int64_t col = 0; col < n; ++col) to[col * c.col_stride] = results[col];
             }
-            from += problem_.n();
           }
-        }
+        });
       });
     }
 
    private:
+    /// Copying an element takes as long as so many k-steps.
+    static constexpr int64_t kStepsPerCopy = 8;
+    static constexpr int64_t kStepsAtOnce = 1 << 20;
+
     const Problem& problem_;
     MutableMatrixView view_;
     std::optional<Workspace> apart_;

@@ -36,6 +36,27 @@ export function outAndAccumulate(backend: 'cpu' | 'cuda'): void {
     }
   })
 
+  it('writes into a large out after nothing overflowed that might have', () => {
+    const [m, n] = [1021, 530]
+    const { a, b } = operands('small', 'max-plus', [m, 2, n])
+    a.data[0] = 2 ** 30
+    b.data.fill(2 ** 30, n)
+    for (const strides of [
+      [n + 3, 1],
+      [1, m + 3],
+    ] as const) {
+      const out = {
+        data: new Int32Array((m + 3) * (n + 3)).fill(123456789),
+        shape: [m, n],
+        strides,
+        offset: 2,
+      }
+      expect(mpmmSync(a, b, { backend, out }).path).toBe('wide')
+      expectElements(out, oracle(a, b) as Dense)
+      expect(out.data.filter((value) => value === 123456789)).toHaveLength(out.data.length - m * n)
+    }
+  })
+
   it('accumulates one matrix into another, any layouts', () => {
     const { a, b } = operands('small', 'max-plus', ragged)
     const c0 = randomMatrix(37, 43, 4, [-500, 3000])
