@@ -89,6 +89,9 @@ class PackedProduct::Run {
   }
 
  private:
+  /// Bytes of results beyond which they are fetched while they are computed. Stores that miss the caches wait for each
+  /// other: up to 1.3 times the speed at K = 16 or 32 (EPYC 9004). Of results that are in a cache it takes up to a third.
+  static constexpr int64_t kFar = 8 << 20;
   /// Steps computed at a time by one thread.
   static constexpr int64_t kStepsAtOnce = 1 << 20;
   int64_t work() const { return saturating_product(problem_.outputs(), product_.padded_k_); }
@@ -109,6 +112,7 @@ class PackedProduct::Run {
     request.c = element(problem_.dtype, c_, batch, row, col);
     request.c_row_stride = c_.row_stride;
     request.c_col_stride = c_.col_stride;
+    request.c_is_far = problem_.outputs() * element_bytes(problem_.dtype) > kFar;
     request.offset_a = product_.a_.offset();
     request.offset_b = product_.b_.offset();
     for (int64_t k = 0; k < product_.padded_k_; k += blocking.KC) {

@@ -194,34 +194,37 @@ MPMML_INLINE int64_t find_overflow(const Arithmetic& arithmetic, const typename 
   return -1;
 }
 
-/// Writes `rows` rows of a tile of MR × NR; `results_of` tells where the results of a row go. Returns whether one of them
+/// Writes a whole tile of MR × NR in vectors; `results_of` tells where the results of a row go. Returns whether one of them
 /// overflowed.
-template <int MR, int NR, class Arithmetic, class ResultsOf>
-MPMML_INLINE bool finish_tile(const Arithmetic& arithmetic, const typename Arithmetic::Accumulator* tile, int64_t rows,
-                              ResultsOf results_of) {
-  if constexpr (is_biased<Arithmetic>) {
-    const auto first = results_of(0);
-    if (rows == MR && first.cols == NR && first.are_adjacent()) {
-      Vector<typename Arithmetic::Accumulator> beyond = {};
-      MPMML_UNROLL
-      for (int i = 0; i < MR; ++i) {
-        const auto to = results_of(i);
-        MPMML_UNROLL
-        for (int j = 0; j < NR; j += Settled<Arithmetic>::kLanes) {
-          Settled<Arithmetic>::write(tile + i * NR + j, to.c0 ? to.c0 + j : nullptr, to.c + j, beyond);
-        }
-      }
-      return any(beyond);
+template <class Arithmetic, int MR, int NR, class ResultsOf>
+MPMML_INLINE bool settle_tile(const typename Arithmetic::Accumulator* tile, ResultsOf results_of) {
+  Vector<typename Arithmetic::Accumulator> beyond = {};
+  MPMML_UNROLL
+  for (int i = 0; i < MR; ++i) {
+    const auto to = results_of(i);
+    MPMML_UNROLL
+    for (int j = 0; j < NR; j += Settled<Arithmetic>::kLanes) {
+      Settled<Arithmetic>::write(tile + i * NR + j, to.c0 ? to.c0 + j : nullptr, to.c + j, beyond);
     }
   }
-  bool overflowed = false;
-  for (int64_t i = 0; i < rows; ++i) overflowed |= finish_row(arithmetic, tile + i * NR, results_of(i));
-  return overflowed;
+  return any(beyond);
 }
 
 /// Hints that `bytes` from `from` on are read soon.
 MPMML_INLINE void prefetch(const void* from, int64_t bytes) {
   for (int64_t byte = 0; byte < bytes; byte += kCacheLine) __builtin_prefetch(static_cast<const char*>(from) + byte);
+}
+
+/// Hints that a tile's results are written soon.
+template <int MR, int NR, class Element>
+MPMML_INLINE void prefetch_results(const BlockRequest& block, int64_t row, int64_t col) {
+  const int64_t rows = block.rows - row < MR ? block.rows - row : MR;
+  const auto* c = static_cast<const Element*>(block.c) + row * block.c_row_stride + col * block.c_col_stride;
+  for (int64_t i = 0; i < rows; ++i) {
+    prefetch(c + i * block.c_row_stride, NR * sizeof(Element));
+    // Rows rarely start where a line does.
+    __builtin_prefetch(c + i * block.c_row_stride + NR - 1);
+  }
 }
 
 template <int MR, int NR, class Arithmetic>
@@ -242,6 +245,7 @@ MPMML_INLINE int64_t multiply_block(const Arithmetic& arithmetic, const BlockReq
       }
       // Hardware prefetchers stop at the end of a page, which is about where a panel ends: fetch the next one's start.
       prefetch(a + MR * block.steps, 4 * kCacheLine);
+      if (block.ends && block.c_is_far) prefetch_results<MR, NR, Element>(block, row, col);
       multiply_tile<Arithmetic, MR, NR>(a, b, block.steps, tile, block.starts, arithmetic.initial());
       if (!block.ends) continue;
       const int64_t rows = block.rows - row < MR ? block.rows - row : MR;
@@ -257,11 +261,20 @@ MPMML_INLINE int64_t multiply_block(const Arithmetic& arithmetic, const BlockReq
                 block.offset_a,
                 block.offset_b};
       };
-      if (!finish_tile<MR, NR>(arithmetic, tile, rows, results_of)) continue;
-      for (int64_t i = 0; i < rows && (row + i) * block.cols + col < first_overflow; ++i) {
-        const int64_t found = find_overflow(arithmetic, tile + i * NR, results_of(i));
-        const int64_t index = (row + i) * block.cols + col + found;
-        if (found >= 0 && index < first_overflow) first_overflow = index;
+      bool overflowed = false;
+      if constexpr (is_biased<Arithmetic>) {
+        if (rows == MR && cols == NR && results_of(0).are_adjacent()) {
+          overflowed = settle_tile<Arithmetic, MR, NR>(tile, results_of);
+          if (!overflowed || row * block.cols + col > first_overflow) continue;
+        }
+      }
+      for (int64_t i = 0; i < rows; ++i) {
+        const Accumulator* acc = tile + i * NR;
+        const Results<Element> to = results_of(i);
+        const int64_t first = (row + i) * block.cols + col;
+        if (!(overflowed || finish_row(arithmetic, acc, to)) || first > first_overflow) continue;
+        const int64_t found = find_overflow(arithmetic, acc, to);
+        if (found >= 0 && first + found < first_overflow) first_overflow = first + found;
       }
     }
   }
