@@ -63,7 +63,7 @@ struct BlockRequest {
   void* c;
   int64_t c_row_stride;
   int64_t c_col_stride;
-  bool c_is_far;     ///< whether C is too large to be in a cache
+  bool c_is_far;     ///< whether C is too large to be in a cache (and its rows lie together)
   int32_t offset_a;  ///< of the operands, for kernels that take offsets
   int32_t offset_b;
 };

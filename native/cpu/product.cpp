@@ -112,7 +112,7 @@ class PackedProduct::Run {
     request.c = element(problem_.dtype, c_, batch, row, col);
     request.c_row_stride = c_.row_stride;
     request.c_col_stride = c_.col_stride;
-    request.c_is_far = problem_.outputs() * element_bytes(problem_.dtype) > kFar;
+    request.c_is_far = c_.col_stride == 1 && problem_.outputs() * element_bytes(problem_.dtype) > kFar;
     request.offset_a = product_.a_.offset();
     request.offset_b = product_.b_.offset();
     for (int64_t k = 0; k < product_.padded_k_; k += blocking.KC) {
