@@ -28,7 +28,7 @@ struct Shape {
 constexpr Shape kShapes[] = {{1, 170, 165, 160}, {1, 20, 30, 40},  {1, 1, 2100, 2100}, {1, 2, 1, 1200000},
                              {1, 40, 30, 5000},  {30, 50, 61, 52}, {7, 3, 900, 300},   {1, 1, 1, 1}};
 
-/// Values on each range path.
+/// Values on each range path, and with sums about the ends of the finite range.
 struct Values {
   int32_t least;
   int32_t most;
@@ -38,7 +38,10 @@ constexpr Values kValues[] = {{-1000, 1000, false},
                               {-1000, 1000, true},
                               {-300000000, 300000000, false},
                               {-300000000, 300000000, true},
-                              {-2000000000, 2000000000, false}};
+                              {-2000000000, 2000000000, false},
+                              {-2000000000, 2000000000, true},
+                              {1073741820, 1073741827, true},
+                              {-1073741828, -1073741820, true}};
 
 class Client {
  public:
