@@ -65,8 +65,9 @@ export function newArray(type: number, length: number): ElementArray {
 const LEAST_UNWRITTEN = 4096
 
 /**
- * As newArray, but for elements that are written before anybody sees the array: what it holds is undefined. Clearing a
- * fresh array takes as long as computing a small product.
+ * As newArray, but for elements that are written before anybody sees the array: what it holds is undefined. For results
+ * from a GPU: clearing 256 KB took 20 of the 130 µs of a whole 256³ product (host of an H200). The CPU writes its results
+ * faster to arrays that clearing has just brought into its caches.
  */
 export function newUnwrittenArray(type: number, length: number): ElementArray {
   const bytes = length * bytesOf(type)

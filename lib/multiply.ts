@@ -1,7 +1,7 @@
 /** The product: arguments to request, report to result. */
 import { deviceName } from './backend.js'
 import { show, showList } from './describe.js'
-import { bytesOf, INT32, newUnwrittenArray, typeNameOf } from './elements.js'
+import { bytesOf, INT32, newArray, newUnwrittenArray, typeNameOf } from './elements.js'
 import { AbortedError, DTypeError, fromNative, OptionError, ShapeError } from './errors.js'
 import { allocate, type DenseMatrix, type MatrixLike, rowMajor, type Shape } from './matrix.js'
 import { addon, type NativeVariant } from './native.js'
@@ -234,6 +234,9 @@ export function prepare(aValue: unknown, bValue: unknown, optionsValue: unknown)
   }
 }
 
+/** What computed the latest product, and so most likely the next. */
+let latestBackend: MpmmResult['backend'] = 'cpu'
+
 function newResult(
   shape: Shape,
   batch: number,
@@ -244,7 +247,7 @@ function newResult(
   const length = batch * rows * cols
   return {
     name: 'the result',
-    data: allocate(length, 'the result', type, newUnwrittenArray),
+    data: allocate(length, 'the result', type, latestBackend === 'cuda' ? newUnwrittenArray : newArray),
     type,
     bytes: bytesOf(type),
     batched: shape.length === 3,
@@ -344,9 +347,10 @@ function result<Out extends MatrixLike<ElementArray>>(
 ): MpmmResult<Out> {
   const kernelMs = report[at.kernelMs]!
   const variant = addon.variants[report[at.variant]!] as NativeVariant
+  latestBackend = report[at.backend] === 1 ? 'cuda' : 'cpu'
   return {
     c: product.result as Out,
-    backend: report[at.backend] === 1 ? 'cuda' : 'cpu',
+    backend: latestBackend,
     device: deviceName(report[at.device]!),
     variant: variant.name,
     path: addon.paths[report[at.path]!]!,

@@ -179,9 +179,9 @@ struct Wrapping : WideEncoding<S> {
 
 /// What is known of the sums of a product of floats before it is computed.
 enum class SumSigns : uint8_t {
-  kUnknown,   ///< or a sum may be NaN
-  kMixed,     ///< no sum is NaN
-  kLeading,   ///< nor on the side of zero that ⊕ passes over: all are at least +0 (max-plus), at most −0 (min-plus), or ε
+  kUnknown,  ///< or a sum may be NaN
+  kMixed,    ///< no sum is NaN
+  kLeading,  ///< nor on the side of zero that ⊕ passes over: all are at least +0 (max-plus), at most −0 (min-plus), or ε
   kTrailing,  ///< nor on the side that ⊕ prefers: all are at most +0 (max-plus), at least −0 (min-plus)
 };
 

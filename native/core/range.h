@@ -15,8 +15,8 @@ constexpr int64_t kHalfTranslatedSpread = 16383;
 
 /// Whether ranges say anything about S: of floating-point elements, whether float's sums may be compared as integers.
 template <class S>
-constexpr bool has_range = std::is_integral_v<typename S::Element> ||
-                           (std::is_same_v<typename S::Element, float> && S::idempotent);
+constexpr bool has_range =
+    std::is_integral_v<typename S::Element> || (std::is_same_v<typename S::Element, float> && S::idempotent);
 
 /// What orders the elements that have ranges: an integer is its own place; a float's is that of totalOrder (IEEE
 /// 754-2019, §5.10), −0 before 0 and NaNs beyond the infinities. A float's bits are sign and magnitude, and a place two's

@@ -67,7 +67,7 @@ Outcome multiply_in_blocks(const Problem& problem, int64_t bytes,
                            const std::function<Outcome(const Problem& block)>& multiply) {
   Problem target = problem;
   std::unique_ptr<int32_t[]> apart;
-  if (problem.overflow == OverflowPolicy::kThrow) {
+  if (problem.overflow == OverflowPolicy::kThrow && problem.keeps_c) {
     apart.reset(new int32_t[problem.outputs()]);
     target.c = {apart.get(), problem.m(), problem.n(), problem.n(), 1, problem.m() * problem.n()};
   }
