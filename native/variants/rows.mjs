@@ -62,6 +62,7 @@ function expandedRows() {
   const rows = families.flatMap((family) =>
     semiringTypes().flatMap(({ semiring, dataType }) =>
       family.rows
+        .filter(() => family.semirings?.includes(semiring.name) ?? true)
         .filter(({ accumulator }) => accumulators[accumulator].dataTypes.includes(dataType.name))
         .map((parameters) => expand(family, parameters, semiring, dataType)),
     ),

@@ -59,7 +59,8 @@ const accumulatorSuffix = (p) => accumulators[p.accumulator].suffix
 /**
  * Kernel families. `parameters` lists the parameters in the order of the template's arguments (the accumulator and
  * the instruction set apart, which choose the arithmetic and the compiler's options); `label` makes a row's part of
- * the canonical name; a row is there for each semiring with an element type of its accumulator; `automatic` says
+ * the canonical name; a row is there for each semiring with an element type of its accumulator, or for those of
+ * `semirings` alone; `automatic` says
  * whether the planner may take the family unasked, or which of its rows; `constraints` say what holds of every row that can be built, and of one that can't why: such rows are refused by name.
  * Where rows are of several templates, `header` and `template` are functions of the row, and `arguments` gives the
  * template's arguments. The rows of a family with `together` are one source file for each semiring and type: their kernels
@@ -89,6 +90,17 @@ export const families = [
       { BM: 64, BN: 64, BK: 16, TM: 8, TN: 8, stages: 2, slices: 1, accumulator: 'float64' },
       { BM: 64, BN: 64, BK: 16, TM: 8, TN: 8, stages: 2, slices: 4, accumulator: 'float64' },
     ],
+  },
+  {
+    name: 'tensor',
+    backend: 'cuda',
+    header: 'cuda/tensor.cuh',
+    template: 'Tensor',
+    semirings: ['plus-times'],
+    parameters: ['BM', 'BN', 'BK', 'WM', 'WN', 'stages', 'accumulator'],
+    label: (p) => `${p.BM}x${p.BN}x${p.BK}_${p.WM}x${p.WN}_st${p.stages}`,
+    automatic: true,
+    rows: [{ BM: 64, BN: 64, BK: 16, WM: 32, WN: 16, stages: 4, accumulator: 'float64' }],
   },
   mpmml,
   ladder,
