@@ -62,17 +62,19 @@ std::string CudaBackend::refuses(const Problem& problem, int device) {
 }
 
 double CudaBackend::estimate_ms(const Problem& problem, int device) {
-  // Measured on an H200: what a call costs however small; a byte of pageable memory in calls too small for several
-  // threads, and in large ones, which begin with starting them; a step's share at 35 TOPS on 132 multiprocessors.
-  constexpr double kCallMs = 0.065;
-  constexpr double kBytesPerMs = 9e6;
+  // Measured on an H200: what a call costs, and a byte of pageable memory, where one slot suffices; the same in larger calls,
+  // with one thread and with several, which are to be started; a step's share at 35 TOPS on 132 multiprocessors.
+  constexpr double kSmallCallMs = 0.06, kBytesPerMsInSlots = 1.6e7;
+  constexpr double kCallMs = 0.065, kBytesPerMs = 9e6;
   constexpr double kThreadsMs = 0.9, kBytesPerMsWithThreads = 4e7;
   constexpr double kStepsPerMsAndMultiprocessor = 1.3e8;
   const double bytes = double(dense_bytes(problem, problem.a)) + double(dense_bytes(problem, problem.b)) +
                        double(problem.outputs()) * element_bytes(problem.dtype);
   const double steps = double(problem.outputs()) * problem.k();
-  return kCallMs + std::min(bytes / kBytesPerMs, kThreadsMs + bytes / kBytesPerMsWithThreads) +
-         steps / (kStepsPerMsAndMultiprocessor * device_limits(device).multiprocessors);
+  const double copied = fits_slots(problem)
+                            ? kSmallCallMs + bytes / kBytesPerMsInSlots
+                            : kCallMs + std::min(bytes / kBytesPerMs, kThreadsMs + bytes / kBytesPerMsWithThreads);
+  return copied + steps / (kStepsPerMsAndMultiprocessor * device_limits(device).multiprocessors);
 }
 
 Judgement CudaBackend::judge(const Variant& variant, RangePath path, const Problem& problem, int device) {

@@ -20,6 +20,12 @@ constexpr unsigned long long kNoOverflow = ~0ull;
 
 int64_t aligned(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
+/// Bytes of the operands side by side.
+int64_t operand_bytes(const Problem& problem) {
+  return aligned(dense_bytes(problem, problem.a)) + aligned(dense_bytes(problem, problem.b)) +
+         aligned(dense_bytes(problem, problem.c0));
+}
+
 /// Small results of a call, on the device and in the lane's pinned memory.
 struct Results {
   ScanResult a[kMostParts];
@@ -68,7 +74,7 @@ class DeviceProduct {
 
   Outcome run() {
     try {
-      if (operand_bytes() <= StagingRing::kSlotBytes && c_bytes() <= StagingRing::kSlotBytes) {
+      if (fits_slots(problem_)) {
         run_small();
       } else {
         run_by_cells();
@@ -83,11 +89,6 @@ class DeviceProduct {
 
  private:
   int64_t c_bytes() const { return problem_.outputs() * element_bytes(dtype_); }
-  int64_t operand_bytes() const {
-    return aligned(dense_bytes(problem_, problem_.a)) + aligned(dense_bytes(problem_, problem_.b)) +
-           aligned(dense_bytes(problem_, problem_.c0));
-  }
-
   Results* pinned() const { return static_cast<Results*>(lane_.results()); }
   Results* remote() const { return static_cast<Results*>(lane_.device_results()); }
   bool may_throw() const { return problem_.overflow == OverflowPolicy::kThrow; }
@@ -134,7 +135,7 @@ class DeviceProduct {
     const cudaStream_t stream = lane_.compute(0);
     StagingRing& ring = lane_.ring(0);
     auto* slot = static_cast<char*>(ring.acquire());
-    memory_ = DeviceBuffer(operand_bytes(), lane_.device(), stream);
+    memory_ = DeviceBuffer(operand_bytes(problem_), lane_.device(), stream);
     auto* operands = static_cast<char*>(memory_.get());
     Event& begin = lane_.event();
     Event& arrived = lane_.event();
@@ -416,6 +417,11 @@ int64_t dense_bytes(const Problem& problem, const MatrixView& view) {
   if (!view.data) return 0;
   return (view.batch_stride == 0 ? 1 : problem.batch) * view.rows * view.cols *
          stored_bytes(problem.dtype, view.storage);
+}
+
+bool fits_slots(const Problem& problem) {
+  return operand_bytes(problem) <= StagingRing::kSlotBytes &&
+         problem.outputs() * element_bytes(problem.dtype) <= StagingRing::kSlotBytes;
 }
 
 int64_t needed_bytes(const Problem& problem) {

@@ -20,6 +20,9 @@ int64_t dense_bytes(const Problem& problem, const MatrixView& view);
 /// Bytes of device memory for the operands, packed and as they are, and the result.
 int64_t needed_bytes(const Problem& problem);
 
+/// Whether the product is so small that its operands pass through one pinned slot, and its result through another.
+bool fits_slots(const Problem& problem);
+
 Outcome multiply_on_device(const Problem& problem, int device, const Planner& planner, const KernelLookup& kernel_of);
 
 }  // namespace mpmml::cuda
