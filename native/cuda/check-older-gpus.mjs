@@ -179,10 +179,13 @@ const stepsOf = ({ family, parameters: p }) =>
   family.name === 'mpmml' ? p.X * p.Y * p.S : p.TM * p.TN * p.BK
 
 /** Dynamic shared memory of a block, in bytes. The mpmml family's is static: what the compiler allows. */
-const sharedBytesOf = ({ family, dataType, parameters: p }) =>
-  family.name === 'pipelined'
-    ? p.slices * p.stages * p.BK * (p.BM + p.BN) * (dataType.name === 'float64' ? 8 : 4)
-    : 0
+function sharedBytesOf({ family, dataType, parameters: p }) {
+  const bytes = dataType.name === 'float64' ? 8 : 4
+  if (family.name === 'pipelined') return p.slices * p.stages * p.BK * (p.BM + p.BN) * bytes
+  // Its lines are four elements longer than they are wide (native/cuda/tensor.cuh).
+  if (family.name === 'tensor') return p.stages * p.BK * (p.BM + 4 + p.BN + 4) * bytes
+  return 0
+}
 
 const problems = []
 const table = []

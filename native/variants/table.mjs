@@ -60,8 +60,8 @@ const accumulatorSuffix = (p) => accumulators[p.accumulator].suffix
  * Kernel families. `parameters` lists the parameters in the order of the template's arguments (the accumulator and
  * the instruction set apart, which choose the arithmetic and the compiler's options); `label` makes a row's part of
  * the canonical name; a row is there for each semiring with an element type of its accumulator, or for those of
- * `semirings` alone; `automatic` says
- * whether the planner may take the family unasked, or which of its rows; `constraints` say what holds of every row that can be built, and of one that can't why: such rows are refused by name.
+ * `semirings` alone; `automatic` says whether the planner may take the family unasked, or which of its rows;
+ * `constraints` say what holds of every row that can be built, and of one that can't why: such rows are refused by name.
  * Where rows are of several templates, `header` and `template` are functions of the row, and `arguments` gives the
  * template's arguments. The rows of a family with `together` are one source file for each semiring and type: their kernels
  * are so small that the compiler would spend most of its time starting.
