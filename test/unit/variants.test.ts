@@ -44,6 +44,22 @@ describe('variants', () => {
     expect(expected.length).toBeGreaterThan(0)
   })
 
+  it('of tensor cores are of plus-times on float64 alone, which no other family is kept to', () => {
+    const algebras = (family: string) =>
+      new Set(
+        allRows()
+          .filter((row) => row.family.name === family)
+          .map(({ semiring, dataType }) => `${semiring.name} ${dataType.name}`),
+      )
+    expect([...algebras('tensor')]).toEqual(['plus-times float64'])
+    const floats = ['float32', 'float64'].flatMap((type) =>
+      ['max-plus', 'min-plus', 'plus-times'].map((semiring) => `${semiring} ${type}`),
+    )
+    for (const family of ['pipelined', 'packed', 'thin', 'naive']) {
+      expect(algebras(family), family).toEqual(new Set([...floats, 'max-plus int32', 'min-plus int32']))
+    }
+  })
+
   it('have the names of the TypeScript type', () => {
     const source = readFileSync(new URL('../../lib/variant-names.ts', import.meta.url), 'utf8')
     const [, union] = source.match(/export type VariantName =((?:\n {2}\| '[^']+')+)/)!
