@@ -92,8 +92,8 @@ struct Problem {
   MatrixView b;         ///< K × N
   MatrixView c0;        ///< M × N, or data == nullptr where nothing is accumulated
   MutableMatrixView c;  ///< M × N; may be c0 itself, overlaps nothing else
-  bool keeps_c =
-      true;  ///< whether c must be as it was after an overflow: nobody sees what was allocated for the result
+  /// Whether c must be as it was after an overflow: nobody sees what was allocated for the result.
+  bool keeps_c = true;
   /// Set from another thread to ask that the product be given up; null where nobody can.
   const std::atomic<int32_t>* cancelled = nullptr;
 

@@ -1,6 +1,6 @@
-// Packing for the pipelined family: an operand becomes k-major panels of encoded words, padded to whole tiles, so that the
-// main loop has no borders, no strides and 16-byte copies only. Border elements pad it along K; what stands beyond the last
-// line reaches no result, and is that line again, so that its sums are like the others.
+// Packing for the families over packed operands: an operand becomes k-major panels of encoded words, padded to whole
+// tiles, so that the main loop has no borders, no strides and 16-byte copies only. Border elements pad it along K; what
+// stands beyond the last line reaches no result, and is that line again, so that its sums are like the others.
 #pragma once
 #include "core/arithmetic.h"
 #include "cuda/error.h"
