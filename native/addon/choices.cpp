@@ -3,7 +3,7 @@
 #include "addon/engine.h"
 #include "addon/fields.h"
 #if defined(MPMML_WITH_CUDA)
-#include "cuda/choices.h"
+#include "cuda/plan/choices.h"
 #endif
 
 namespace mpmml::addon {

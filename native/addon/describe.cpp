@@ -7,7 +7,7 @@
 #include "core/dispatch.h"
 #include "cpu/backend.h"
 #if defined(MPMML_WITH_CUDA)
-#include "cuda/device.h"
+#include "cuda/runtime/device.h"
 #endif
 
 namespace mpmml::addon {

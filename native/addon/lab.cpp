@@ -10,7 +10,7 @@
 #include "core/status.h"
 #include "generated/refused.h"
 #if defined(MPMML_WITH_CUDA)
-#include "cuda/lab.h"
+#include "cuda/lab/lab.h"
 #include "microbench/bandwidth.h"
 #include "microbench/machine.h"
 #endif

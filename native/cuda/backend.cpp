@@ -4,13 +4,13 @@
 #include <stdexcept>
 
 #include "core/dispatch.h"
-#include "cuda/blocks.h"
-#include "cuda/choices.h"
-#include "cuda/cost.h"
-#include "cuda/device.h"
-#include "cuda/kernel.h"
-#include "cuda/memory.h"
-#include "cuda/product.h"
+#include "cuda/plan/blocks.h"
+#include "cuda/plan/choices.h"
+#include "cuda/plan/cost.h"
+#include "cuda/runtime/device.h"
+#include "cuda/kernels/kernel.h"
+#include "cuda/runtime/memory.h"
+#include "cuda/runtime/product.h"
 
 namespace mpmml::cuda {
 namespace {

@@ -5,11 +5,11 @@
 #include <algorithm>
 
 #include "core/status.h"
-#include "cuda/device.h"
-#include "cuda/error.h"
-#include "cuda/lab.h"
-#include "cuda/lab_kernels.h"
-#include "cuda/memory.h"
+#include "cuda/runtime/device.h"
+#include "cuda/runtime/error.h"
+#include "cuda/lab/lab.h"
+#include "cuda/lab/lab_kernels.h"
+#include "cuda/runtime/memory.h"
 
 namespace mpmml::microbench {
 namespace {

@@ -13,6 +13,9 @@ import { dataTypes, instructionSets, semirings } from './table.mjs'
 
 const notice = 'Written by native/variants/generate.mjs from native/variants/table.mjs. Do not edit.'
 
+/** What says what a kernel of a backend is. */
+const kernelHeaders = { cpu: 'cpu/kernel.h', cuda: 'cuda/kernels/kernel.h' }
+
 function writeIfChanged(path, content) {
   if (existsSync(path) && readFileSync(path, 'utf8') === content) return
   mkdirSync(dirname(path), { recursive: true })
@@ -66,7 +69,7 @@ const Kernel ${identifier} = ${isa ? `${isa.name}::` : ''}${expression};
   )
   return `// ${notice}
 #include "core/arithmetic.h"
-#include "${family.backend}/kernel.h"
+#include "${kernelHeaders[family.backend]}"
 ${isa ? `#define MPMML_ISA ${isa.name}\n` : ''}${[...new Set(rows.map(({ header }) => `#include "${header}"`))].join('\n')}
 
 namespace mpmml::${family.backend} {
@@ -90,7 +93,7 @@ function registryRow(row) {
 
 function registry(backend, rows) {
   return `// ${notice}
-#include "${backend}/kernel.h"
+#include "${kernelHeaders[backend]}"
 
 namespace mpmml::${backend} {
 

@@ -70,7 +70,7 @@ export const families = [
   {
     name: 'pipelined',
     backend: 'cuda',
-    header: 'cuda/pipelined.cuh',
+    header: 'cuda/kernels/pipelined.cuh',
     template: 'Pipelined',
     parameters: ['BM', 'BN', 'BK', 'TM', 'TN', 'stages', 'slices', 'accumulator'],
     label: (p) =>
@@ -94,7 +94,7 @@ export const families = [
   {
     name: 'tensor',
     backend: 'cuda',
-    header: 'cuda/tensor.cuh',
+    header: 'cuda/kernels/tensor.cuh',
     template: 'Tensor',
     semirings: ['plus-times'],
     parameters: ['BM', 'BN', 'BK', 'WM', 'WN', 'stages', 'accumulator'],

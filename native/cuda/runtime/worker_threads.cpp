@@ -1,0 +1,53 @@
+#include "cuda/runtime/worker_threads.h"
+
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+namespace mpmml::cuda {
+namespace {
+
+class WorkerThreads {
+ public:
+  void run(std::function<void()> task) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (idle_ <= tasks_.size()) {
+      std::thread([this] { work(); }).detach();
+      ++idle_;
+    }
+    tasks_.push_back(std::move(task));
+    changed_.notify_one();
+  }
+
+ private:
+  void work() {
+    std::unique_lock<std::mutex> lock(mutex_);
+    for (;;) {
+      changed_.wait(lock, [this] { return !tasks_.empty(); });
+      const std::function<void()> task = std::move(tasks_.front());
+      tasks_.pop_front();
+      --idle_;
+      lock.unlock();
+      task();
+      lock.lock();
+      ++idle_;
+    }
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<std::function<void()>> tasks_;
+  size_t idle_ = 0;  ///< threads that wait for a task, or will as soon as they run
+};
+
+}  // namespace
+
+void run_on_thread(std::function<void()> task) {
+  // Never destroyed: its threads outlive static objects.
+  static auto* const threads = new WorkerThreads;
+  threads->run(std::move(task));
+}
+
+}  // namespace mpmml::cuda
