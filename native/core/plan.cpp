@@ -7,8 +7,8 @@
 namespace mpmml {
 namespace {
 
-bool computes(const Variant& variant, const Problem& problem) {
-  return variant.semiring == problem.semiring && variant.dtype == problem.dtype;
+bool computes(const Variant& variant, const Operation& operation) {
+  return variant.semiring == operation.semiring && variant.dtype == operation.dtype;
 }
 
 /// The cheapest path of both sets.
@@ -22,21 +22,21 @@ std::optional<RangePath> common_path(const Variant& variant, PathSet exact) {
 
 }  // namespace
 
-void check_requested(const Problem& problem, const Variant& variant) {
-  if (computes(variant, problem)) return;
+void check_requested(const Operation& operation, const Variant& variant) {
+  if (computes(variant, operation)) return;
   const auto name = [](SemiringId semiring, DataType dtype) {
     return std::string(semiring_name(semiring)) + " on " + data_type_name(dtype);
   };
   throw Error(ErrorCode::kVariant, "variant " + std::string(variant.name) + " computes " +
                                        name(variant.semiring, variant.dtype) + ", but the product asked for is " +
-                                       name(problem.semiring, problem.dtype) + ": choose a variant of " +
-                                       (variant.semiring == problem.semiring ? "that type" : "that semiring"));
+                                       name(operation.semiring, operation.dtype) + ": choose a variant of " +
+                                       (variant.semiring == operation.semiring ? "that type" : "that semiring"));
 }
 
-Plan make_plan(const Problem& problem, PathSet exact, const std::vector<const Variant*>& variants,
+Plan make_plan(const Operation& operation, PathSet exact, const std::vector<const Variant*>& variants,
                const Variant* requested, const Judge& judge) {
   if (requested) {
-    check_requested(problem, *requested);
+    check_requested(operation, *requested);
     const std::optional<RangePath> path = common_path(*requested, exact);
     const std::string refusal =
         path ? judge(*requested, *path).refusal
@@ -47,7 +47,7 @@ Plan make_plan(const Problem& problem, PathSet exact, const std::vector<const Va
   Plan plan{};
   double least = 0;
   for (const Variant* variant : variants) {
-    if (!variant->automatic || !computes(*variant, problem)) continue;
+    if (!variant->automatic || !computes(*variant, operation)) continue;
     const std::optional<RangePath> path = common_path(*variant, exact);
     if (!path) continue;
     const Judgement judgement = judge(*variant, *path);
@@ -56,8 +56,8 @@ Plan make_plan(const Problem& problem, PathSet exact, const std::vector<const Va
     least = judgement.cost;
   }
   if (plan.variant) return plan;
-  throw Error(ErrorCode::kVariant, "no variant of this build runs a " + std::string(semiring_name(problem.semiring)) +
-                                       " " + data_type_name(problem.dtype) +
+  throw Error(ErrorCode::kVariant, "no variant of this build runs a " + std::string(semiring_name(operation.semiring)) +
+                                       " " + data_type_name(operation.dtype) +
                                        " product of such values on this device: see variants()");
 }
 

@@ -7,7 +7,7 @@
 
 namespace mpmml {
 
-enum class ErrorCode { kShape, kOverflow, kNoCuda, kOutOfMemory, kVariant, kAborted, kCuda };
+enum class ErrorCode { kShape, kOverflow, kNoCuda, kOutOfMemory, kVariant, kAborted, kCuda, kOption, kValue };
 
 /// The suffix of the public code: kShape is "SHAPE", public ERR_MPMML_SHAPE.
 constexpr const char* error_code_name(ErrorCode code) {
@@ -26,6 +26,10 @@ constexpr const char* error_code_name(ErrorCode code) {
       return "ABORTED";
     case ErrorCode::kCuda:
       return "CUDA";
+    case ErrorCode::kOption:
+      return "OPTION";
+    case ErrorCode::kValue:
+      return "VALUE";
   }
   return "CUDA";
 }

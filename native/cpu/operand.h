@@ -3,8 +3,8 @@
 #include <optional>
 
 #include "core/range.h"
+#include "core/workspace.h"
 #include "cpu/kernel.h"
-#include "cpu/workspace.h"
 
 namespace mpmml::cpu {
 

@@ -4,9 +4,9 @@
 #include <optional>
 
 #include "core/range.h"
+#include "core/workspace.h"
 #include "cpu/kernel.h"
 #include "cpu/product.h"
-#include "cpu/workspace.h"
 
 namespace mpmml::cpu {
 

@@ -4,11 +4,11 @@
 #include <stdexcept>
 
 #include "core/dispatch.h"
+#include "cuda/kernels/kernel.h"
 #include "cuda/plan/blocks.h"
 #include "cuda/plan/choices.h"
 #include "cuda/plan/cost.h"
 #include "cuda/runtime/device.h"
-#include "cuda/kernels/kernel.h"
 #include "cuda/runtime/memory.h"
 #include "cuda/runtime/product.h"
 

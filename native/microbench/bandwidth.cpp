@@ -5,10 +5,10 @@
 #include <algorithm>
 
 #include "core/status.h"
-#include "cuda/runtime/device.h"
-#include "cuda/runtime/error.h"
 #include "cuda/lab/lab.h"
 #include "cuda/lab/lab_kernels.h"
+#include "cuda/runtime/device.h"
+#include "cuda/runtime/error.h"
 #include "cuda/runtime/memory.h"
 
 namespace mpmml::microbench {

@@ -8,10 +8,10 @@
 // third dimension.
 #pragma once
 #include "core/arithmetic.h"
-#include "cuda/runtime/error.h"
 #include "cuda/kernels/kernel.h"
 #include "cuda/kernels/mpmml_operand.cuh"
 #include "cuda/kernels/mpmml_transpose.cuh"
+#include "cuda/runtime/error.h"
 
 namespace mpmml::cuda {
 

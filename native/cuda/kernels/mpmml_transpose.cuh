@@ -2,8 +2,8 @@
 // pass of its own before the kernel, and timed apart from it. Where the caller's A lies that way already, it is read as
 // it is.
 #pragma once
-#include "cuda/runtime/error.h"
 #include "cuda/kernels/kernel.h"
+#include "cuda/runtime/error.h"
 
 namespace mpmml::cuda {
 

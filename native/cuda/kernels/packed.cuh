@@ -1,10 +1,10 @@
 // What the families over packed operands share: where the operands lie, and the launch.
 #pragma once
 #include "core/arithmetic.h"
-#include "cuda/runtime/error.h"
 #include "cuda/kernels/kernel.h"
 #include "cuda/kernels/packing.cuh"
 #include "cuda/kernels/words.cuh"
+#include "cuda/runtime/error.h"
 
 namespace mpmml::cuda {
 

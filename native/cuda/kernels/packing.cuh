@@ -3,9 +3,9 @@
 // stands beyond the last line reaches no result, and is that line again, so that its sums are like the others.
 #pragma once
 #include "core/arithmetic.h"
-#include "cuda/runtime/error.h"
 #include "cuda/kernels/kernel.h"
 #include "cuda/kernels/words.cuh"
+#include "cuda/runtime/error.h"
 
 namespace mpmml::cuda {
 

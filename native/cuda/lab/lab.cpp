@@ -6,10 +6,10 @@
 #include "core/dispatch.h"
 #include "core/plan.h"
 #include "core/status.h"
-#include "cuda/runtime/device.h"
-#include "cuda/runtime/error.h"
 #include "cuda/kernels/kernel.h"
 #include "cuda/lab/lab_kernels.h"
+#include "cuda/runtime/device.h"
+#include "cuda/runtime/error.h"
 #include "cuda/runtime/memory.h"
 #include "cuda/runtime/range.h"
 

@@ -1,6 +1,6 @@
 #include "core/dispatch.h"
-#include "cuda/runtime/error.h"
 #include "cuda/lab/lab_kernels.h"
+#include "cuda/runtime/error.h"
 
 namespace mpmml::cuda {
 namespace {

@@ -5,8 +5,8 @@
 #include <map>
 #include <mutex>
 
-#include "cuda/runtime/error.h"
 #include "cuda/kernels/kernel.h"
+#include "cuda/runtime/error.h"
 
 namespace mpmml::cuda {
 namespace {

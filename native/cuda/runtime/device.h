@@ -5,8 +5,8 @@
 #include <variant>
 #include <vector>
 
-#include "cuda/plan/cost.h"
 #include "cuda/kernels/kernel.h"
+#include "cuda/plan/cost.h"
 
 namespace mpmml::cuda {
 

@@ -15,8 +15,8 @@
 #include <algorithm>
 
 #include "core/arithmetic.h"
-#include "cuda/runtime/error.h"
 #include "cuda/kernels/kernel.h"
+#include "cuda/runtime/error.h"
 
 namespace mpmml::cuda::ladder {
 
