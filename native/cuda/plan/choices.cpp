@@ -53,7 +53,7 @@ const Variant* measured_choice(int device, const Problem& problem, PathSet exact
     if (found == known().end()) return nullptr;
     table = found->second;
   }
-  const auto choice = table->find(likeness(problem.semiring, problem.dtype, exact.cheapest(),
+  const auto choice = table->find(likeness(problem.operation.semiring, problem.operation.dtype, exact.cheapest(),
                                            {problem.m(), problem.n(), problem.k(), problem.batch}));
   return choice == table->end() ? nullptr : choice->second;
 }

@@ -97,22 +97,8 @@ DeviceLimits device_limits(int device) {
   // Two transfers a clock of the memory.
   const double memory_clocks = double(attribute(cudaDevAttrMemoryClockRate)) / attribute(cudaDevAttrClockRate);
   limits.bytes_per_clock = 2 * memory_clocks * attribute(cudaDevAttrGlobalMemoryBusWidth) / 8;
+  limits.bytes_per_ms = limits.bytes_per_clock * attribute(cudaDevAttrClockRate);
   return known[device] = limits;
-}
-
-int resident_blocks(const Kernel& kernel, RangePath path, int device) {
-  static std::mutex mutex;
-  static std::map<std::pair<const void*, int>, int> known;
-  const void* function = kernel.function(path);
-  const std::lock_guard<std::mutex> lock(mutex);
-  const auto found = known.find({function, device});
-  if (found != known.end()) return found->second;
-  MPMML_CUDA(cudaSetDevice(device));
-  MPMML_CUDA(cudaFuncSetAttribute(function, cudaFuncAttributeMaxDynamicSharedMemorySize, kernel.shape.shared_bytes));
-  int blocks = 0;
-  MPMML_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, function, kernel.shape.threads,
-                                                           kernel.shape.shared_bytes));
-  return known[{function, device}] = blocks;
 }
 
 std::string driver_version() {

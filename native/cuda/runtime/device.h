@@ -19,10 +19,6 @@ std::string driver_version();
 /// What the planner needs to know of a usable device. Asked for once.
 DeviceLimits device_limits(int device);
 
-/// Blocks of the kernel that runs `path` which fit a multiprocessor of `device` at a time; 0 where none does. Makes the
-/// device current. Asked for once.
-int resident_blocks(const Kernel& kernel, RangePath path, int device);
-
 using Property = std::pair<const char*, std::variant<double, std::string>>;
 
 /// One list for each device: its name and the rows of Table 1.2 (sizes in bytes, clocks in MHz).
