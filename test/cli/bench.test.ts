@@ -100,6 +100,14 @@ describe('bench', () => {
     expect(await fails(['bench', '--backend', 'cuda'])).toMatch(/needs a GPU.* \[ERR_MPMML_NO_CUDA\]$/m)
   })
 
+  it.skipIf(withoutCuda() !== undefined)('compares auto with the backends by its own calls', async () => {
+    const { rows } = await json(['bench', '--choice', '--sizes', '32,256'])
+    expect(rows.map(({ m }: { m: number }) => m)).toEqual([32, 256])
+    for (const { callMs, ratio } of rows) {
+      expect(ratio).toBeCloseTo(callMs.auto.median / Math.min(callMs.cuda.median, callMs.cpu.median), 9)
+    }
+  })
+
   it.each([
     ['--sizes', '0'],
     ['--sizes', '4,x'],
