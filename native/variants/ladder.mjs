@@ -32,6 +32,6 @@ export const ladder = {
   label: (p) =>
     `${p.technique}_${p.tile}x${p.tile}_${p.order}${p.technique === 'naive' ? '' : `_${p.borders}`}`,
   automatic: false,
-  together: true,
+  together: 32,
   rows: ['int32', 'float32'].flatMap((accumulator) => steps.map((step) => ({ ...step, accumulator }))),
 }
