@@ -106,17 +106,21 @@ ${definitions.join('\n')}
 `
 }
 
-function registryRow(row) {
+/** A row as core/variant.h has it. */
+function variantOf(row, paths, automatic) {
   const parameters = row.family.parameters.map((name) => {
     const value = row.parameters[name]
     return `{"${name}", "${value}", ${typeof value === 'number'}}`
   })
-  return `      {{"${row.name}", "${row.family.name}", BackendKind::${row.family.backend === 'cuda' ? 'kCuda' : 'kCpu'},
+  return `{"${row.name}", "${row.family.name}", BackendKind::${row.family.backend === 'cuda' ? 'kCuda' : 'kCpu'},
         SemiringId::${identifier(row.semiring.name)}, DataType::${row.dataType.id},
         {${parameters.join(', ')}},
-        ${row.identifier}.paths, ${row.automatic}},
-       &${row.identifier}}`
+        ${paths}, ${automatic}}`
 }
+
+const registryRow = (row) =>
+  `      {${variantOf(row, `${row.identifier}.paths`, row.automatic)},
+       &${row.identifier}}`
 
 function registry(backend, rows) {
   return `// ${notice}
@@ -138,22 +142,24 @@ ${rows.map(registryRow).join(',\n')}
 `
 }
 
-/** The names that fit a family's pattern and can't be built, for error messages. */
+/** The rows that no kernel can be built for: error messages say why, and sweeps leave them out. */
 function refusedHeader() {
-  const rows = refusedRows().map(({ name, refused }) => `    {"${name}", "${refused}"}`)
+  const rows = refusedRows().map((row) => `      {${variantOf(row, 'PathSet{}', false)}, "${row.refused}"}`)
   return `// ${notice}
 #pragma once
+#include "core/variant.h"
 
 namespace mpmml {
 
 struct RefusedVariant {
-  const char* name;
+  Variant variant;
   const char* reason;
 };
 
-constexpr RefusedVariant kRefusedVariants[] = {
-${rows.join(',\n')},
-    {nullptr, nullptr}};
+inline std::vector<RefusedVariant> refused_variants() {
+  return {
+${rows.join(',\n')}};
+}
 
 }  // namespace mpmml
 `

@@ -115,7 +115,9 @@ describe('roofline --from', () => {
     expect(document.querySelector('rect')!.getAttribute('fill')).not.toBe(
       painted(document.querySelector('text')!, 'fill'),
     )
-    const colours = [...document.querySelectorAll('[aria-label="dot"] path')].map((dot) => painted(dot, 'stroke'))
+    const colours = [...document.querySelectorAll('[aria-label="dot"] path')].map((dot) =>
+      painted(dot, 'stroke'),
+    )
     expect(new Set(colours).size).toBeGreaterThan(1)
   })
   it('prints JSON', async () => {

@@ -74,7 +74,11 @@ describe.skipIf(process.platform === 'win32')('a build', () => {
         note: '',
       })
     }
-    expect(choose('90', cuda13)).toMatchObject({ main: 'sm_90 compute_90', lab: 'sm_90 compute_90', note: '' })
+    expect(choose('90', cuda13)).toMatchObject({
+      main: 'sm_90 compute_90',
+      lab: 'sm_90 compute_90',
+      note: '',
+    })
   })
 
   it('is for all of the toolkit that are supported if that is asked for', () => {
