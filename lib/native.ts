@@ -19,6 +19,14 @@ export interface NativeVariant {
   architectures: string[]
 }
 
+/** A row of the table that no kernel can be built for. */
+export interface NativeRefusedVariant
+  extends Pick<NativeVariant, 'family' | 'semiring' | 'dtype' | 'parameters'> {
+  name: string
+  /** The constraint that it breaks. */
+  reason: string
+}
+
 /** The variant that was the fastest for products of a size, of which `path` is the cheapest exact path. */
 export interface MeasuredChoice {
   variant: number
@@ -284,6 +292,7 @@ export interface Addon {
   /** The element types, by the index in a request. */
   dataTypes: DataType[]
   variants: NativeVariant[]
+  refusedVariants: NativeRefusedVariant[]
   /** Names of the range paths, by the index in a report. */
   paths: string[]
   /** The fields of a request's Float64Array, in order. */
@@ -315,8 +324,6 @@ export interface Addon {
   pinnedInt32Array(length: number): Int32Array | null
   /** Replaces what the planner knows of a CUDA device; `variant` and `path` are indices. */
   setMeasuredChoices(device: number, choices: MeasuredChoice[]): void
-  /** Names that fit a family's pattern but that no kernel can be built for, and why. */
-  refusedVariants: { name: string; reason: string }[]
   /** Promises of the laboratory are rejected with ERR_MPMML_NO_CUDA where no GPU can be used. */
   labMeasure(request: LabMeasureRequest): Promise<LabMeasurement>
   labMicrobenches(): LabMicrobench[]

@@ -56,7 +56,7 @@ export function benchCommand(signal: AbortSignal): Command {
       'timed repetitions (as many as fill a second by default)',
       wholeNumber(1, 10000),
     )
-    .option('--choice', 'whether auto takes the faster backend: whole calls with it and with each backend')
+    .option('--choice', 'compare whole calls with auto with those of each backend; needs a GPU')
     .option('--quick', 'few sizes, and no ε')
     .option('--json', 'print one JSON value')
     .action(async ({ sizes, shapes: asked, choice, json, ...flags }: Flags) => {
@@ -177,7 +177,7 @@ function describeChoice({ device, rows }: ChoiceRecord): string {
     taken,
     ratio.toFixed(2),
   ])
-  const head = ['M×K×N', 'values', 'auto', 'cuda', 'cpu', 'auto took', 'times the faster']
+  const head = ['M×K×N', 'values', 'auto', 'cuda', 'cpu', 'auto took', 'auto / faster']
   return `${device} and the CPU; whole calls, medians\n${table([head, ...cells])}`
 }
 

@@ -6,6 +6,7 @@
 #include "addon/engine.h"
 #include "core/dispatch.h"
 #include "cpu/backend.h"
+#include "generated/refused.h"
 #if defined(MPMML_WITH_CUDA)
 #include "cuda/runtime/device.h"
 #endif
@@ -64,28 +65,44 @@ Napi::Object describe_cuda(Napi::Env env) {
   return cuda;
 }
 
+/// What the table says of a row, whether a kernel could be built for it or not.
+Napi::Object row_of(Napi::Env env, const Variant& variant) {
+  Napi::Object parameters = Napi::Object::New(env);
+  for (const Parameter& parameter : variant.parameters) {
+    if (parameter.is_number) {
+      parameters.Set(parameter.name, std::atof(parameter.value));
+    } else {
+      parameters.Set(parameter.name, parameter.value);
+    }
+  }
+  Napi::Object row = Napi::Object::New(env);
+  row.Set("name", variant.name);
+  row.Set("family", variant.family);
+  row.Set("semiring", semiring_name(variant.semiring));
+  row.Set("dtype", data_type_name(variant.dtype));
+  row.Set("parameters", parameters);
+  return row;
+}
+
 }  // namespace
 
 Napi::Array variants(Napi::Env env) {
   Napi::Array rows = Napi::Array::New(env);
   for (const Variant* variant : engine().variants()) {
-    Napi::Object row = Napi::Object::New(env);
-    Napi::Object parameters = Napi::Object::New(env);
-    for (const Parameter& parameter : variant->parameters) {
-      if (parameter.is_number) {
-        parameters.Set(parameter.name, std::atof(parameter.value));
-      } else {
-        parameters.Set(parameter.name, parameter.value);
-      }
-    }
-    row.Set("name", variant->name);
-    row.Set("family", variant->family);
-    row.Set("semiring", semiring_name(variant->semiring));
-    row.Set("dtype", data_type_name(variant->dtype));
-    row.Set("parameters", parameters);
+    Napi::Object row = row_of(env, *variant);
     row.Set("automatic", variant->automatic);
     row.Set("backend", variant->backend == BackendKind::kCuda ? "cuda" : "cpu");
     row.Set("architectures", architectures_of(env, *variant));
+    rows.Set(rows.Length(), row);
+  }
+  return rows;
+}
+
+Napi::Array refused_variants(Napi::Env env) {
+  Napi::Array rows = Napi::Array::New(env);
+  for (const RefusedVariant& refused : mpmml::refused_variants()) {
+    Napi::Object row = row_of(env, refused.variant);
+    row.Set("reason", refused.reason);
     rows.Set(rows.Length(), row);
   }
   return rows;

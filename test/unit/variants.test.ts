@@ -69,7 +69,14 @@ describe('variants', () => {
 
   it('that no kernel can be built for are refused with the reason', () => {
     expect(addon.refusedVariants).toEqual(
-      refusedRows().map(({ name, refused: reason }) => ({ name, reason })),
+      refusedRows().map(({ name, family, semiring, dataType, parameters, refused: reason }) => ({
+        name,
+        family: family.name,
+        semiring: semiring.name,
+        dtype: dataType.name,
+        parameters,
+        reason,
+      })),
     )
     expect(addon.refusedVariants.length).toBeGreaterThan(0)
     for (const { name, reason } of addon.refusedVariants) {
