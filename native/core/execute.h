@@ -10,12 +10,14 @@
 namespace mpmml {
 
 enum class BackendChoice : uint8_t { kAuto, kCpu, kCuda };
+constexpr const char* kBackendChoiceNames[] = {"auto", "cpu", "cuda"};
 
 struct Request {
   BackendChoice backend = BackendChoice::kAuto;
   int device = 0;
   const Variant* variant = nullptr;
-  bool plan_only = false;  ///< choose, but compute nothing
+  bool plan_only = false;     ///< choose, but compute nothing
+  int64_t device_memory = 0;  ///< the most bytes of device memory that the product may take; 0: no limit
 };
 
 /// Which backend `auto` takes, and why in a clause that can follow "because".
