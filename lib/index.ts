@@ -5,7 +5,22 @@
  * @packageDocumentation
  */
 export { type Explanation, explainBackend } from './backend.js'
-export * from './errors.js'
+export {
+  AbortedError,
+  AddonError,
+  CudaError,
+  DTypeError,
+  type ErrorCode,
+  FileError,
+  MpmmlError,
+  NoCudaError,
+  OptionError,
+  OutOfMemoryError,
+  OverflowError,
+  ShapeError,
+  ValueError,
+  VariantError,
+} from './errors.js'
 export { type DeviceRows, type Info, info } from './info.js'
 export { type DenseMatrix, type Matrix, type MatrixLike, matrix, type Shape } from './matrix.js'
 export { type MpmmResult, mpmm, mpmmSync } from './multiply.js'

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstring>
 #include <limits>
+#include <mutex>
 #include <new>
 #include <optional>
 #include <unordered_map>
@@ -47,21 +48,11 @@ class CpuBackend final : public Backend {
       known_[&row.variant] = {row.kernel,
                               runs ? "" : "this processor doesn't have the instruction set " + std::string(isa)};
     }
-    try {
-      chosen_ = chosen_instruction_set();
-      thread_count();
-    } catch (const Error& error) {
-      misconfigured_ = error;
-    }
-    for (const Variant* variant : variants_) {
-      const char* isa = instruction_set(*variant);
-      if (!isa || isa == chosen_) chosen_variants_.push_back(variant);
-    }
   }
 
   BackendKind kind() const override { return BackendKind::kCpu; }
   const std::vector<const Variant*>& variants() const override { return variants_; }
-  std::string unusable(int) override { return misconfigured_ ? misconfigured_->what() : ""; }
+  std::string unusable(int) override { return settled().misconfigured ? settled().misconfigured->what() : ""; }
   std::string refuses(const Problem&, int) override { return {}; }
 
   Plan plan(const Problem& problem, const ValueRange& a, const ValueRange& b, int, const Variant* requested) override {
@@ -77,9 +68,10 @@ class CpuBackend final : public Backend {
     constexpr double kWakingMs = 0.006;
     constexpr double kStepsPerThread = 1e6;
     const double steps = double(problem.outputs()) * problem.k();
-    const double vectors =
-        (chosen_ == "avx512" || chosen_ == "avx2" ? 1 : 4) * double(element_bytes(problem.dtype)) / 4;
-    const double threads = misconfigured_ ? 1 : std::clamp(steps / kStepsPerThread, 1.0, 0.85 * thread_count());
+    const double vectors = (settled().instruction_set == "avx512" || settled().instruction_set == "avx2" ? 1 : 4) *
+                           double(element_bytes(problem.dtype)) / 4;
+    const double threads =
+        settled().misconfigured ? 1 : std::clamp(steps / kStepsPerThread, 1.0, 0.85 * thread_count());
     const double bytes =
         double(element_bytes(problem.dtype)) * double(problem.k()) * (problem.m() + problem.n()) * problem.batch;
     return vectors * steps / (kStepsPerMs * threads) + bytes / kPackedBytesPerMs +
@@ -87,7 +79,7 @@ class CpuBackend final : public Backend {
   }
 
   Outcome run(const Problem& problem, int, const Variant* requested) override {
-    if (misconfigured_) throw Error(*misconfigured_);
+    chosen();  // Wrong settings are an error of every product.
     try {
       return problem.has_int16() ? multiply(WidenedProblem(problem).problem(), requested)
                                  : multiply(problem, requested);
@@ -143,6 +135,35 @@ class CpuBackend final : public Backend {
     std::optional<Workspace> apart_;
   };
 
+  /// What the settings lead to. Worked out by the first product, because they come after the backend.
+  struct Chosen {
+    std::string instruction_set;
+    std::vector<const Variant*> variants;  ///< those that may be taken unasked
+    std::optional<Error> misconfigured;
+  };
+
+  const Chosen& settled() const {
+    std::call_once(chosen_once_, [this] {
+      try {
+        chosen_.instruction_set = chosen_instruction_set();
+        thread_count();
+      } catch (const Error& error) {
+        chosen_.misconfigured = error;
+      }
+      for (const Variant* variant : variants_) {
+        const char* isa = instruction_set(*variant);
+        if (!isa || isa == chosen_.instruction_set) chosen_.variants.push_back(variant);
+      }
+    });
+    return chosen_;
+  }
+
+  /// The same, for what needs it. Throws Error(kOption) if the settings are wrong.
+  const Chosen& chosen() const {
+    if (settled().misconfigured) throw Error(*chosen_.misconfigured);
+    return chosen_;
+  }
+
   /// What the registry and this processor say of a variant.
   struct Known {
     const Kernel* kernel;
@@ -173,7 +194,7 @@ class CpuBackend final : public Backend {
 
   /// The plan, given what is known: `packed` is the variant that the operands are already packed for, if any.
   Plan plan(const Problem& problem, PathSet exact, const Variant* requested, const Variant* packed) const {
-    return make_plan(problem, exact, chosen_variants_, requested, [&](const Variant& variant, RangePath) {
+    return make_plan(problem, exact, chosen().variants, requested, [&](const Variant& variant, RangePath) {
       double cost = cost_of(problem, kernel_of(variant));
       if (packed && &variant != packed) cost += cost_of_packing(problem);
       return Judgement{refusal(variant), cost};
@@ -190,7 +211,7 @@ class CpuBackend final : public Backend {
     const PathSet likely{plain_path(problem)};
     if (!requested) return plan(problem, likely, nullptr, nullptr).variant;
     if (!kernel_of(*requested).packed.takes_offsets) return requested;
-    return make_plan(problem, likely, chosen_variants_, nullptr,
+    return make_plan(problem, likely, chosen().variants, nullptr,
                      [&](const Variant& variant, RangePath) {
                        return Judgement{kernel_of(variant).packed.multiply ? "" : "its operands aren't packed", 0};
                      })
@@ -263,10 +284,9 @@ class CpuBackend final : public Backend {
   }
 
   std::unordered_map<const Variant*, Known> known_;
-  std::string chosen_;
-  std::optional<Error> misconfigured_;
   std::vector<const Variant*> variants_;
-  std::vector<const Variant*> chosen_variants_;  ///< those that may be taken unasked
+  mutable std::once_flag chosen_once_;
+  mutable Chosen chosen_;
 };
 
 }  // namespace
