@@ -99,8 +99,9 @@ Napi::Array semirings(Napi::Env env) {
       const auto semiring = static_cast<SemiringId>(id);
       const auto dtype = static_cast<DataType>(type);
       if (!has_semiring(semiring, dtype)) continue;
-      with_semiring(semiring, dtype,
-                    [&](auto value) { zeros.Set(data_type_name(dtype), static_cast<double>(decltype(value)::zero)); });
+      with_semiring_that<Any>(semiring, dtype, [&](auto value) {
+        zeros.Set(data_type_name(dtype), static_cast<double>(decltype(value)::zero));
+      });
     }
     Napi::Object row = Napi::Object::New(env);
     row.Set("name", kSemiringNames[id]);

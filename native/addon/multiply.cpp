@@ -14,7 +14,7 @@ void multiply_and_report(const Call& call, double* report) {
   const auto start = std::chrono::steady_clock::now();
   const Result result = engine().execute(call.problem, call.request);
   const std::chrono::duration<double, std::milli> total = std::chrono::steady_clock::now() - start;
-  write_report(report, result, engine().variants(), call.request.device, total.count());
+  write_report(report, result, engine().variants(), call.request.where.device, total.count());
 }
 
 double* report_of(const Napi::CallbackInfo& info) {
