@@ -178,7 +178,7 @@ struct Semiring {
 
   /// Whether not all values of T are elements: then holds() says which are.
   static constexpr bool restricts_elements = false;
-  MPMML_HOST_DEVICE static bool holds(T) { return true; }
+  MPMML_HOST_DEVICE static constexpr bool holds(T) { return true; }
 };
 
 /// Longest paths. Over int32 zero = ε = −∞, held as −2^31.
@@ -201,7 +201,7 @@ struct MaxTimes : Semiring<T, Maximum<T>, Product<T>> {
   static constexpr T zero = 0;
   static constexpr T border_a = zero;
   static constexpr bool restricts_elements = true;
-  MPMML_HOST_DEVICE static bool holds(T x) { return !(x < 0); }
+  MPMML_HOST_DEVICE static constexpr bool holds(T x) { return !(x < 0); }
 };
 
 /// Reachability. An element is true unless it is 0; results are 0 and 1.
