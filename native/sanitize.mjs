@@ -33,11 +33,12 @@ function run(command, args, { env = {}, cwd = root, quiet = false } = {}) {
 function copySources(name) {
   const copy = join(root, 'build', 'sanitize', name)
   mkdirSync(copy, { recursive: true })
-  for (const folder of ['lib', 'bench', 'native', 'test']) {
+  for (const folder of ['lib', 'bench', 'native', 'test', 'docs']) {
     rmSync(join(copy, folder), { recursive: true, force: true })
   }
   for (const path of [
-    ...['lib', 'bench', 'native', 'test', 'CMakeLists.txt', 'package.json', 'README.md'],
+    ...['lib', 'bench', 'native', 'test', 'docs', 'CMakeLists.txt', 'package.json'],
+    ...['README.md', 'CHANGELOG.md', 'binding.gyp.md', 'LICENSE'],
     ...['tsconfig.json', 'tsconfig.test.json', 'vitest.config.ts'],
   ]) {
     cpSync(join(root, path), join(copy, path), { recursive: true, preserveTimestamps: true })
