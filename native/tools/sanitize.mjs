@@ -1,18 +1,26 @@
-// Runs the library under the compiler's sanitizers, for the CPU alone (npm run sanitize; for one of them:
-// npm run sanitize -- address, or thread; what follows -- after that goes to vitest).
+// Runs the library under sanitizers:
 //
-//  - address: AddressSanitizer and UndefinedBehaviorSanitizer over the addon, with the whole test suite.
-//  - thread: ThreadSanitizer over native/cpu/stress: Node itself isn't free of reports.
+//   npm run sanitize                                 address, then thread
+//   npm run sanitize -- address                      AddressSanitizer and UndefinedBehaviorSanitizer over the addon
+//                                                    without CUDA, with the whole test suite; what follows goes
+//                                                    to vitest
+//   npm run sanitize -- thread                       ThreadSanitizer over native/cpu/stress: Node itself isn't free of
+//                                                    reports
+//   npm run sanitize -- cuda [filter] [--tool NAME]  compute-sanitizer over products with every CUDA variant, or with
+//                                                    those whose names contain the filter (native/tools/products.mjs);
+//                                                    by memcheck, racecheck, initcheck and synccheck, or one of them.
+//                                                    Needs a GPU, and the library as `npm run build` makes it
 //
-// Each has a folder of its own under build/sanitize, with a copy of the sources, because the library loads the addon
-// from the build folder of its package.
+// The first two build in folders of their own under build/sanitize, from a copy of the sources, because the library loads
+// the addon from the build folder of its package. This file needs Node alone: node native/tools/sanitize.mjs cuda
 import { spawnSync } from 'node:child_process'
 import { cpSync, existsSync, mkdirSync, rmSync, symlinkSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { dirname, isAbsolute, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import { parseArgs } from 'node:util'
 
-const root = dirname(dirname(fileURLToPath(import.meta.url)))
+const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))))
 
 /** Runs a command; a quiet one shows what it printed only where it fails. */
 function run(command, args, { env = {}, cwd = root, quiet = false } = {}) {
@@ -98,12 +106,58 @@ function thread(programArguments) {
   run(join(build, 'mpmml-stress'), programArguments, { env: { MPMML_NUM_THREADS: '3' } })
 }
 
-const sanitizers = { address, thread }
+const cudaTools = ['memcheck', 'racecheck', 'initcheck', 'synccheck']
+
+/** compute-sanitizer on the PATH, or in the toolkit's folder; undefined if it isn't there. */
+function computeSanitizer() {
+  const { CUDA_PATH, CUDA_HOME } = process.env
+  const folders = [CUDA_PATH, CUDA_HOME, '/usr/local/cuda'].filter((folder) => folder)
+  return ['compute-sanitizer', ...folders.map((folder) => join(folder, 'bin', 'compute-sanitizer'))].find(
+    (command) => spawnSync(command, ['--version'], { stdio: 'ignore' }).status === 0,
+  )
+}
+
+const fail = (message, status = 1) => {
+  console.error(`mpmml: ${message}`)
+  process.exit(status)
+}
+
+async function cuda(programArguments) {
+  const options = { tool: { type: 'string' } }
+  let parsed
+  try {
+    parsed = parseArgs({ args: programArguments, options, allowPositionals: true })
+  } catch ({ message }) {
+    fail(message, 2)
+  }
+  const { values, positionals } = parsed
+  if (positionals.length > 1) fail(`expected one filter, not ${positionals.join(' ')}`, 2)
+  if (values.tool !== undefined && !cudaTools.includes(values.tool)) {
+    fail(`--tool can be ${cudaTools.join(', ')}, not ${values.tool}`, 2)
+  }
+  const library = join(root, 'dist', 'lib', 'index.js')
+  if (!existsSync(library)) fail('the library is not built: run npm run build')
+  const { info } = await import(pathToFileURL(library).href)
+  const { reason } = info().cuda
+  if (reason !== '') fail(`compute-sanitizer needs a GPU, and none can be used: ${reason}`)
+  const sanitizer = computeSanitizer()
+  if (!sanitizer) {
+    fail(
+      'compute-sanitizer was not found: it comes with the CUDA toolkit; put it on the PATH, or name the toolkit in CUDA_PATH',
+    )
+  }
+  for (const tool of values.tool === undefined ? cudaTools : [values.tool]) {
+    console.log(`mpmml: compute-sanitizer, ${tool}`)
+    run(sanitizer, [
+      ...['--tool', tool, '--error-exitcode', '1'],
+      ...[process.execPath, join(root, 'native', 'tools', 'products.mjs'), 'cuda', ...positionals],
+    ])
+  }
+}
+
+const sanitizers = { address, thread, cuda }
 const [name, ...rest] = process.argv.slice(2)
 if (name !== undefined && !(name in sanitizers)) {
-  console.error(`mpmml: expected ${Object.keys(sanitizers).join(' or ')}, not ${name}`)
-  process.exit(2)
+  fail(`expected ${Object.keys(sanitizers).join(', ')}, not ${name}`, 2)
 }
-for (const [each, sanitize] of Object.entries(sanitizers)) {
-  if (name === undefined || name === each) sanitize(rest)
-}
+for (const each of name === undefined ? ['address', 'thread'] : [name]) await sanitizers[each](rest)

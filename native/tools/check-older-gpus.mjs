@@ -2,7 +2,7 @@
 // Debian's non-free packages, builds the whole addon for them, and looks at the machine code of the variants that the
 // planner takes and of a microbenchmark. Run by hand on Debian, some ten minutes; nothing installed is touched.
 //
-//   node native/cuda/check-older-gpus.mjs [folder]
+//   node native/tools/check-older-gpus.mjs [folder]
 //
 // The folder (by default mpmml-older-gpus in the system's folder for temporary files) keeps the toolkit and the build.
 // Prints a table; exit status 1 where something isn't as it should be.
@@ -234,7 +234,11 @@ function checkVariant(row, architecture) {
 }
 
 function checkMicrobenchmark(architecture) {
-  const code = functionsOf(inspect(['-sass', '-arch', architecture], objectOf('microbench_reg_reg_8x8')))
+  // Of all that reg_reg.cuh has: Algorithm 1 with 8 × 8 steps.
+  const code = functionsOf(inspect(['-sass', '-arch', architecture], objectOf('microbench_reg_reg'))).filter(
+    ({ name }) => /reg_reg_kernel.*5PlainI.*Li8ELi8ELi\d+E/.test(name),
+  )
+  if (code.length === 0) problems.push(`there is no reg-reg with 8 × 8 steps for ${architecture}`)
   const iterations = 4
   const operations = iterations * (8 * 8 + 8 + 8)
   for (const { name, instructions } of code) {
