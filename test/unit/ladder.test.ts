@@ -113,7 +113,7 @@ describe('tables', () => {
   it('have every rung from the lowest, compared with it', () => {
     const { rows } = rungTable(points, list, [10000, 10000, 10000])
     expect(rows.slice(1).map(([title, kernel, , , ratio]) => [title, kernel, ratio])).toEqual([
-      ['one thread a cell, uncoalesced', '0.5', '1'],
+      ['one thread per cell, uncoalesced', '0.5', '1'],
       ['tiles in shared memory 32×32, coalesced', '0.02', '25'],
     ])
   })
