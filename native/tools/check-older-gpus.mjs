@@ -5,7 +5,7 @@
 //   node native/tools/check-older-gpus.mjs [folder]
 //
 // The folder (by default mpmml-older-gpus in the system's folder for temporary files) keeps the toolkit and the build.
-// Prints a table; exit status 1 where something isn't as it should be.
+// Prints a table; exit status 1 if something isn't as it should be.
 import { execFileSync, spawnSync } from 'node:child_process'
 import {
   cpSync,

@@ -12,7 +12,7 @@
 //                                                    Needs a GPU, and the library as `npm run build` makes it
 //
 // The first two build in folders of their own under build/sanitize, from a copy of the sources, because the library loads
-// the addon from the build folder of its package. This file needs Node alone: node native/tools/sanitize.mjs cuda
+// the addon from the build folder of its package. It needs only Node: node native/tools/sanitize.mjs cuda
 import { spawnSync } from 'node:child_process'
 import { cpSync, existsSync, mkdirSync, rmSync, symlinkSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
@@ -22,7 +22,7 @@ import { parseArgs } from 'node:util'
 
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))))
 
-/** Runs a command; a quiet one shows what it printed only where it fails. */
+/** Runs a command; a quiet one shows what it printed only if it fails. */
 function run(command, args, { env = {}, cwd = root, quiet = false } = {}) {
   const { status, signal, error, stdout, stderr } = spawnSync(command, args, {
     cwd,
