@@ -1,6 +1,6 @@
 /** mpmml bench */
 import { Command, Option } from 'commander'
-import type { DataType } from '../../lib/index.js'
+import { type DataType, type Semiring, variants } from '../../lib/index.js'
 import type { Spread } from '../../lib/lab.js'
 import {
   device,
@@ -43,7 +43,7 @@ export function benchCommand(signal: AbortSignal): Command {
     )
     .addOption(
       new Option('--semiring <name>', 'the semiring')
-        .choices(['max-plus', 'min-plus', 'plus-times'])
+        .choices([...new Set(variants().map(({ semiring }) => semiring))])
         .default('max-plus'),
     )
     .option(
@@ -96,15 +96,25 @@ export function benchCommand(signal: AbortSignal): Command {
 /** One type a run, because a run has one ceiling. */
 function elementType({ dtype, values, semiring }: Flags): DataType {
   const types = [...new Set((values ?? []).map((kind) => valueKinds[kind].dtype))]
-  const type = dtype ?? types[0] ?? (semiring === 'plus-times' ? 'float32' : 'int32')
+  const possible = typesOf(semiring)
+  const type = dtype ?? types[0] ?? possible[0]!
   const other = types.find((found) => found !== type)
   if (other !== undefined)
     throw new Error(`values of ${other} among products of ${type}: time one type at a time`)
-  if (type === 'int32' && semiring === 'plus-times') {
-    throw new Error('plus-times has no int32: choose --dtype float32 or float64')
+  if (!possible.includes(type)) {
+    throw new Error(`${semiring} has no ${type}: choose --dtype ${possible.join(' or ')}`)
   }
   return type
 }
+
+/** The element types that a semiring has, in the table's order. */
+const typesOf = (semiring: Semiring): DataType[] => [
+  ...new Set(
+    variants()
+      .filter((row) => row.semiring === semiring)
+      .map(({ dtype }) => dtype),
+  ),
+]
 
 function describe(record: BenchRecord): string {
   const { cpu, gpu, commit } = record

@@ -25,11 +25,15 @@ export function algebraOf({
   semiring: Semiring
   dtype?: DataType | undefined
 }): Algebra {
-  const isOrdinary = semiring === 'plus-times'
-  if (isOrdinary && dtype === 'int32') {
-    throw new InvalidArgumentError('plus-times has no int32: --dtype can be float32')
+  const possible = elementTypes.filter((type) =>
+    variants().some((row) => row.semiring === semiring && row.dtype === type),
+  )
+  const type = dtype ?? possible[0]
+  if (type === undefined || !possible.some((one) => one === type)) {
+    const others = possible.length > 0 ? `--dtype can be ${possible.join(' or ')}` : 'choose another semiring'
+    throw new InvalidArgumentError(`${semiring} has no ${type ?? elementTypes.join(' or ')}: ${others}`)
   }
-  return { semiring, dtype: dtype ?? (isOrdinary ? 'float32' : 'int32') }
+  return { semiring, dtype: type }
 }
 
 export type Borders = 'guards' | 'padding'

@@ -46,7 +46,14 @@ function copySources(name) {
   }
   for (const path of [
     ...['lib', 'bench', 'native', 'test', 'CMakeLists.txt', 'package.json', 'README.md'],
-    ...['tsconfig.json', 'tsconfig.test.json', 'vitest.config.ts'],
+    ...[
+      'LICENSE',
+      'CHANGELOG.md',
+      'binding.gyp.md',
+      'tsconfig.json',
+      'tsconfig.test.json',
+      'vitest.config.ts',
+    ],
   ]) {
     cpSync(join(root, path), join(copy, path), { recursive: true, preserveTimestamps: true })
   }
