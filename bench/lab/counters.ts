@@ -66,14 +66,14 @@ export async function addCounters(
       const found = readMetrics(await ncu(args, signal))
       const [deviceMemory, l2, shared] = Object.values(metrics).map((metric) => found.get(metric))
       if (deviceMemory === undefined || l2 === undefined || shared === undefined) {
-        return 'there are no hardware counters: ncu printed none of them'
+        return 'There are no hardware counters: ncu printed none of them'
       }
       point.result.counters = { deviceMemory, l2, sharedMemory: shared * WAVEFRONT_BYTES }
     } catch (error) {
       if (signal.aborted) throw error
       const { code, message } = error as NodeJS.ErrnoException
       const why = /ENOENT/.test(`${code} ${message}`) ? 'ncu is not on the PATH' : message
-      return `there are no hardware counters: ${why}`
+      return `There are no hardware counters: ${why}`
     }
   }
   return undefined

@@ -386,7 +386,7 @@ it('without ncu a line says so, and no point changes', async () => {
   process.env.PATH = ''
   try {
     const why = await addCounters([point], 0, new AbortController().signal)
-    expect(why).toBe('Hardware counters are not to be had: ncu is not on the PATH')
+    expect(why).toBe('There are no hardware counters: ncu is not on the PATH')
   } finally {
     process.env.PATH = path
   }
