@@ -1,6 +1,6 @@
 /** mpmml bench */
 import { Command, Option } from 'commander'
-import { type DataType, type Semiring, variants } from '../../lib/index.js'
+import { type DataType, variants } from '../../lib/index.js'
 import type { Spread } from '../../lib/lab.js'
 import {
   device,
@@ -12,7 +12,7 @@ import {
   wholeNumber,
   wholeNumbers,
 } from '../arguments.js'
-import { dataTypes } from '../dtype.js'
+import { dataTypes, typesOf } from '../dtype.js'
 import { duration, labelled, print, printJson, rate, shapeName, table } from '../output.js'
 import { type ChoiceRecord, choiceShapes, runChoice } from '../timing/choice.js'
 import type { TrialCeiling } from '../timing/protocol.js'
@@ -39,7 +39,9 @@ export function benchCommand(signal: AbortSignal): Command {
     .option('--sizes <n,…>', 'square sizes', wholeNumbers(1, MOST_ROWS))
     .option('--shapes <MxKxN,…>', 'shapes: A is M × K, B is K × N; BATCHxMxKxN for a batch', shapes)
     .addOption(
-      new Option('--dtype <type>', 'the element type ("int32", or that of the values)').choices(dataTypes),
+      new Option('--dtype <type>', "the element type (that of the values, or the semiring's first)").choices(
+        dataTypes,
+      ),
     )
     .addOption(
       new Option('--semiring <name>', 'the semiring')
@@ -106,15 +108,6 @@ function elementType({ dtype, values, semiring }: Flags): DataType {
   }
   return type
 }
-
-/** The element types that a semiring has, in the table's order. */
-const typesOf = (semiring: Semiring): DataType[] => [
-  ...new Set(
-    variants()
-      .filter((row) => row.semiring === semiring)
-      .map(({ dtype }) => dtype),
-  ),
-]
 
 function describe(record: BenchRecord): string {
   const { cpu, gpu, commit } = record

@@ -2,6 +2,7 @@
 import { InvalidArgumentError } from 'commander'
 import { type DataType, type Semiring, type Variant, type VariantName, variants } from '../../lib/index.js'
 import type { Point } from '../../lib/lab.js'
+import { typesOf } from '../dtype.js'
 import type { Dimensions } from './dimensions.js'
 import type { CallJob, Job, KernelJob } from './jobs.js'
 
@@ -12,6 +13,15 @@ export interface Algebra {
 
 /** The element types that the ladder has kernels for. */
 export const elementTypes = ['int32', 'float32'] as const satisfies DataType[]
+
+/** The semirings that have one of them. */
+export const laddered = (): Semiring[] =>
+  [...new Set(variants().map(({ semiring }) => semiring))].filter(
+    (semiring) => typesHere(semiring).length > 0,
+  )
+
+const typesHere = (semiring: Semiring) =>
+  elementTypes.filter((type) => (typesOf(semiring) as string[]).includes(type))
 
 /**
  * The algebra that is asked for: of int32 if no type is given, or of float32 if the semiring has no int32.
@@ -25,15 +35,11 @@ export function algebraOf({
   semiring: Semiring
   dtype?: DataType | undefined
 }): Algebra {
-  const possible = elementTypes.filter((type) =>
-    variants().some((row) => row.semiring === semiring && row.dtype === type),
-  )
-  const type = dtype ?? possible[0]
-  if (type === undefined || !possible.some((one) => one === type)) {
-    const others = possible.length > 0 ? `--dtype can be ${possible.join(' or ')}` : 'choose another semiring'
-    throw new InvalidArgumentError(`${semiring} has no ${type ?? elementTypes.join(' or ')}: ${others}`)
+  const types: DataType[] = typesHere(semiring)
+  if (dtype !== undefined && !types.includes(dtype)) {
+    throw new InvalidArgumentError(`${semiring} has no ${dtype}: --dtype can be ${types.join(' or ')}`)
   }
-  return { semiring, dtype: type }
+  return { semiring, dtype: dtype ?? types[0]! }
 }
 
 export type Borders = 'guards' | 'padding'

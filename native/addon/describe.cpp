@@ -28,8 +28,8 @@ Napi::Array strings(Napi::Env env, const Strings& list) {
   return array;
 }
 
-/// CPU kernels are made for one instruction set, CUDA kernels for the architectures of the build, of which there are
-/// fewer for those of the laboratory.
+/// CPU kernels are compiled for one instruction set, CUDA kernels for the architectures of the build, and those of the
+/// laboratory for fewer of them.
 Napi::Array architectures_of(Napi::Env env, const Variant& variant) {
   if (variant.backend == BackendKind::kCuda) {
     return words(env, variant.automatic ? MPMML_CUDA_ARCHITECTURES : MPMML_CUDA_LAB_ARCHITECTURES);
@@ -91,7 +91,7 @@ Napi::Array variants(Napi::Env env) {
   for (const Variant* variant : engine().variants()) {
     Napi::Object row = row_of(env, *variant);
     row.Set("automatic", variant->automatic);
-    row.Set("backend", variant->backend == BackendKind::kCuda ? "cuda" : "cpu");
+    row.Set("backend", kBackendNames[static_cast<size_t>(variant->backend)]);
     row.Set("architectures", architectures_of(env, *variant));
     rows.Set(rows.Length(), row);
   }
@@ -116,8 +116,9 @@ Napi::Array semirings(Napi::Env env) {
       const auto semiring = static_cast<SemiringId>(id);
       const auto dtype = static_cast<DataType>(type);
       if (!has_semiring(semiring, dtype)) continue;
-      with_semiring(semiring, dtype,
-                    [&](auto value) { zeros.Set(data_type_name(dtype), static_cast<double>(decltype(value)::zero)); });
+      with_semiring_that<Any>(semiring, dtype, [&](auto value) {
+        zeros.Set(data_type_name(dtype), static_cast<double>(decltype(value)::zero));
+      });
     }
     Napi::Object row = Napi::Object::New(env);
     row.Set("name", kSemiringNames[id]);
@@ -141,12 +142,20 @@ Napi::Value describe(const Napi::CallbackInfo& info) {
   return description;
 }
 
+Napi::Value device_name(const Napi::CallbackInfo& info) {
+#if defined(MPMML_WITH_CUDA)
+  return Napi::String::New(info.Env(), cuda::known_device_name(info[0].As<Napi::Number>().Int32Value()));
+#else
+  return Napi::String::New(info.Env(), "");
+#endif
+}
+
 Napi::Value explain(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
   const int device = info[0].IsNumber() ? info[0].As<Napi::Number>().Int32Value() : 0;
   const Explanation explanation = engine().explain(device);
   Napi::Object object = Napi::Object::New(env);
-  object.Set("backend", explanation.backend == BackendKind::kCuda ? "cuda" : "cpu");
+  object.Set("backend", kBackendNames[static_cast<size_t>(explanation.backend)]);
   object.Set("reason", explanation.reason);
   return object;
 }

@@ -10,11 +10,11 @@
 namespace mpmml {
 
 enum class BackendChoice : uint8_t { kAuto, kCpu, kCuda };
+constexpr const char* kBackendChoiceNames[] = {"auto", "cpu", "cuda"};
 
 struct Request {
   BackendChoice backend = BackendChoice::kAuto;
-  int device = 0;
-  const Variant* variant = nullptr;
+  Placement where;
   bool plan_only = false;  ///< choose, but compute nothing
 };
 
@@ -37,10 +37,10 @@ class Engine {
   /// All rows of the registry: the CPU's, then CUDA's, each in the table's order.
   const std::vector<const Variant*>& variants() const { return variants_; }
 
-  /// Why CUDA can't be used on `device`; empty where it can.
+  /// Why CUDA can't be used on `device`; empty if it can.
   std::string cuda_unusable(int device);
 
-  /// What `auto` takes where nothing about the product decides otherwise.
+  /// What `auto` takes if nothing about the product decides otherwise.
   Explanation explain(int device);
 
   /// Computes `problem` into problem.c, or only plans it. Throws Error.

@@ -31,6 +31,7 @@ export const ladder = {
   parameters: ['technique', 'tile', 'order', 'borders', 'accumulator'],
   label: (p) =>
     `${p.technique}_${p.tile}x${p.tile}_${p.order}${p.technique === 'naive' ? '' : `_${p.borders}`}`,
+  semirings: ['max-plus', 'min-plus', 'plus-times'],
   automatic: false,
   together: 32,
   rows: ['int32', 'float32'].flatMap((accumulator) => steps.map((step) => ({ ...step, accumulator }))),

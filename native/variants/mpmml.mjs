@@ -88,6 +88,7 @@ export const mpmml = {
   backend: 'cuda',
   header: 'cuda/kernels/mpmml.cuh',
   template: 'Mpmml',
+  semirings: ['max-plus', 'min-plus', 'plus-times'],
   parameters,
   label: (p) =>
     `${p.X}x${p.Y}_${p.BS_i}x${p.BS_j}_s${p.S}_case${p.MEMSEL_A}${p.MEMSEL_B}_sub${p.Sub_X}x${p.Sub_Y}` +

@@ -96,7 +96,7 @@ describe('variants', () => {
   })
 
   it('name a family, a semiring and a type', () => {
-    const short = { int32: 'i32', float32: 'f32', float64: 'f64' }
+    const short = { int32: 'i32', float32: 'f32', float64: 'f64', uint8: 'u8' }
     for (const { name, family, semiring, dtype } of variants()) {
       const canonical: VariantName = name
       expect(canonical.startsWith(`${family}_${semiring.replace('-', '')}_${short[dtype]}_`)).toBe(true)

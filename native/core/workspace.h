@@ -1,9 +1,9 @@
-// Memory for packed operands: kept from product to product, because the system takes longer to hand out fresh pages
-// than packing takes to fill them.
+// Host memory to work in, for packed operands and for results apart from C: kept from product to product, because the
+// system takes longer to hand out fresh pages than packing takes to fill them.
 #pragma once
 #include <cstddef>
 
-namespace mpmml::cpu {
+namespace mpmml {
 
 /// A block of uninitialized memory, aligned for vectors. Throws Error(kOutOfMemory).
 class Workspace {
@@ -20,4 +20,4 @@ class Workspace {
   size_t capacity_;
 };
 
-}  // namespace mpmml::cpu
+}  // namespace mpmml

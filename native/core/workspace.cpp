@@ -1,4 +1,4 @@
-#include "cpu/workspace.h"
+#include "core/workspace.h"
 
 #include <algorithm>
 #include <mutex>
@@ -12,7 +12,7 @@
 #include <sys/mman.h>
 #endif
 
-namespace mpmml::cpu {
+namespace mpmml {
 namespace {
 
 constexpr size_t kMostKept = size_t{64} << 20;  ///< bytes that stay allocated between products
@@ -71,8 +71,8 @@ Workspace::Workspace(size_t bytes) : data_(nullptr), capacity_(std::max<size_t>(
   }
   data_ = allocate(capacity_);
   if (!data_) {
-    throw Error(ErrorCode::kOutOfMemory, "the cpu backend needs " + std::to_string(capacity_ >> 20) +
-                                             " MiB of memory for packed operands, and the system refused them");
+    throw Error(ErrorCode::kOutOfMemory, "the product needs " + std::to_string(capacity_ >> 20) +
+                                             " MiB of host memory to work in, and the system refused them");
   }
 }
 
@@ -92,4 +92,4 @@ Workspace::~Workspace() {
   release(data_, capacity_);
 }
 
-}  // namespace mpmml::cpu
+}  // namespace mpmml
