@@ -49,7 +49,7 @@ describe('bench', () => {
       env: { MPMML_NUM_THREADS: '1' },
     })
     expect(printed).toMatch(
-      /^CPU, 1 thread; ceiling .* in 16 bits .* registers alone, a plain loop on one core/m,
+      /^CPU, 1 thread; ceiling .* in 16 bits .* only registers, a plain loop on one core/m,
     )
     expect(printed).not.toContain('threads')
     expect(printed).toMatch(/^40×30×50 +int32 .* packed_maxplus_i32_/m)
