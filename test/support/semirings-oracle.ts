@@ -83,8 +83,9 @@ export const otherOne = (semiring: OtherSemiring, type: OtherType) => rules[semi
 function meaning(semiring: OtherSemiring, data: OtherMatrix['data']): (stored: number) => number {
   if (semiring === 'or-and') return (stored) => (stored === 0 ? 0 : 1)
   if (data instanceof Int16Array) {
-    const zero = semiring === 'max-min' ? -32768 : 32767
-    return (stored) => (stored === zero ? rules[semiring].zero(true) : stored)
+    const zero = rules[semiring].zero(true)
+    const narrow = zero < 0 ? -32768 : 32767
+    return (stored) => (stored === narrow ? zero : stored)
   }
   // −0 counts as 0, which it equals.
   return (stored) => (stored === 0 ? 0 : stored)
