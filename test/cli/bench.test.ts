@@ -84,7 +84,7 @@ describe('bench', () => {
   })
 
   it.each([
-    ['max-min', [], 'int32', ['int32', 'int16', 'transposed']],
+    ['min-max', [], 'int32', ['int32', 'int16', 'transposed']],
     ['min-max', ['--dtype', 'float64'], 'float64', ['float64']],
     ['max-times', [], 'float32', ['float32']],
     ['or-and', [], 'uint8', ['uint8']],
