@@ -1,6 +1,6 @@
 /**
  * Max-plus and min-plus products of matrices, exact on int32, and on float32 and float64 with infinities, beside the ordinary
- * product: on CUDA where there is a GPU and on the CPU's SIMD units where there is none.
+ * product: on a GPU with CUDA if there is one, and on the CPU's SIMD units if not.
  *
  * @packageDocumentation
  */

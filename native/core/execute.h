@@ -39,10 +39,10 @@ class Engine {
   /// All rows of the registry: the CPU's, then CUDA's, each in the table's order.
   const std::vector<const Variant*>& variants() const { return variants_; }
 
-  /// Why CUDA can't be used on `device`; empty where it can.
+  /// Why CUDA can't be used on `device`; empty if it can.
   std::string cuda_unusable(int device);
 
-  /// What `auto` takes where nothing about the product decides otherwise.
+  /// What `auto` takes if nothing about the product speaks against it.
   Explanation explain(int device);
 
   /// Computes `problem` into problem.c, or only plans it. Throws Error.
