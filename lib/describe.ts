@@ -39,6 +39,11 @@ export function showList(values: ArrayLike<unknown>): string {
   return `[${Array.from(values, show).join(', ')}]`
 }
 
+/** a, b and c */
+export function showAll(names: readonly string[]): string {
+  return names.length < 2 ? names.join() : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`
+}
+
 /** 'a', 'b' or 'c' */
 export function showChoices(choices: readonly string[]): string {
   const quoted = choices.map((choice) => `'${choice}'`)

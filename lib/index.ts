@@ -1,6 +1,7 @@
 /**
- * Max-plus and min-plus products of matrices, exact on int32, and on float32 and float64 with infinities, beside the ordinary
- * product: on a GPU with CUDA if there is one, and on the CPU's SIMD units if not.
+ * Products of matrices over semirings: max-plus and min-plus, exact on int32, and on float32 and float64 with infinities,
+ * bottlenecks (max-min and min-max), max-times, or-and, and the ordinary product: on a GPU with CUDA if there is one, and on
+ * the CPU's SIMD units if not.
  *
  * @packageDocumentation
  */
@@ -24,7 +25,7 @@ export {
 export { type DeviceRows, type Info, info } from './info.js'
 export { type DenseMatrix, type Matrix, type MatrixLike, matrix, type Shape } from './matrix.js'
 export { type MpmmResult, mpmm, mpmmSync } from './multiply.js'
-export { type FileOptions, readNpy, writeNpy } from './npy.js'
+export { type FileOptions, type ReadNpyOptions, readNpy, writeNpy } from './npy.js'
 export type { BackendChoice, MpmmOptions, Overflow } from './options.js'
 export { pinnedInt32Array } from './pinned.js'
 export { type Plan, plan } from './plan.js'

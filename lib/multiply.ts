@@ -2,7 +2,7 @@
 import { cancelOnAbort } from './abort.js'
 import { deviceName } from './backend.js'
 import { show, showList } from './describe.js'
-import { bytesOf, INT32, newUnwrittenArray, typeNameOf } from './elements.js'
+import { bytesOf, isInteger, newUnwrittenArray, typeNameOf } from './elements.js'
 import { configureCpu } from './environment.js'
 import { AbortedError, DTypeError, fromNative, OptionError, ShapeError } from './errors.js'
 import { allocate, type DenseMatrix, type MatrixLike, rowMajor, type Shape } from './matrix.js'
@@ -54,12 +54,15 @@ export interface MpmmResult<C extends MatrixLike<ElementArray> = DenseMatrix> {
  * The product C = A ⊗ B over a semiring, C[i, j] = ⊕ over k of A[i, k] ⊗ B[k, j]; in max-plus the maximum of the
  * sums A[i, k] + B[k, j]. Works off the event loop; several products may run at once.
  *
- * All matrices have one element type. Over int32 results are exact. Over float32 and float64 max-plus and min-plus round
- * each sum once. A sum that is NaN (an operand is NaN, or the operands are infinities of opposite sign) is no candidate:
- * so the semiring's zero, −∞ or +∞, absorbs, and a result without candidates is zero. All these results are the same,
- * bit for bit, on every backend, device and variant, except for the sign of a result that is the number 0. 'plus-times' is
- * the ordinary product, with NaN and infinities as in IEEE 754. The order of its sums isn't specified, nor whether a
- * multiplication and an addition round once or twice.
+ * All matrices have one element type. Over int32 and uint8 results are exact. Over float32 and float64 max-plus and
+ * min-plus round each sum once, and max-times each product; max-min and min-max round nothing. A ⊗ that is NaN (an operand
+ * is NaN, or it is ∞ − ∞ or 0 · ∞) is no candidate: so the semiring's zero absorbs, and a result without candidates is
+ * zero. All these results are the same, bit for bit, on every backend, device and variant, with one exception: in max-plus
+ * and min-plus the sign of a result that is the number 0 may differ. In the others −0 counts as 0, and no result is −0.
+ * 'plus-times' is the ordinary product, with NaN and infinities as in IEEE 754. The order of its sums isn't specified, nor
+ * whether a multiplication and an addition round once or twice.
+ *
+ * The elements of max-times are 0 or more. Those of or-and are bytes: any but 0 is true, and results are 0 and 1.
  *
  * Don't write to, transfer or detach the arrays of a product until its promise settles.
  *
@@ -69,8 +72,8 @@ export interface MpmmResult<C extends MatrixLike<ElementArray> = DenseMatrix> {
  * @returns C, M × N, or [batch, M, N] if a or b is a batch, and how it was computed.
  * @throws Rejects, and never throws, with an {@link MpmmlError}: ERR_MPMML_SHAPE and ERR_MPMML_DTYPE for matrices that
  *   don't fit, ERR_MPMML_OPTION and ERR_MPMML_VARIANT for options, ERR_MPMML_OVERFLOW (see the option `overflow`),
- *   ERR_MPMML_NO_CUDA, ERR_MPMML_OUT_OF_MEMORY, ERR_MPMML_ABORTED, ERR_MPMML_CUDA. The option `out` says what `out` holds
- *   after each.
+ *   ERR_MPMML_VALUE for a negative element of max-times, ERR_MPMML_NO_CUDA, ERR_MPMML_OUT_OF_MEMORY, ERR_MPMML_ABORTED,
+ *   ERR_MPMML_CUDA. The option `out` says what `out` holds after each.
  * @see K. Stanczyk, Max-Plus Algebra Toolbox for MATLAB, user guide, example 2.12c (the example's numbers)
  * @example
  * const a = matrix(2, 3, Int32Array.of(1, 6, 2, 8, 3, 4))
@@ -194,10 +197,10 @@ export function prepare<C extends Layout>(
   if (c0) requireOneType(a, c0)
   const { type } = a
   requireSemiringType(options.semiring, type)
-  if (options.overflow !== LEFT_OUT && type !== INT32) {
+  if (options.overflow !== LEFT_OUT && !isInteger(type)) {
     throw new OptionError(
-      `option overflow is for integers, but the operands are of ${typeNameOf(type)}, where sums that are too large become ` +
-        'infinities: leave it out',
+      `option overflow is for integers, but the operands are of ${typeNameOf(type)}, which has infinities for what is too ` +
+        'large: leave it out',
     )
   }
   requireReach(a)

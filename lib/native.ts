@@ -19,6 +19,14 @@ export interface NativeVariant {
   architectures: string[]
 }
 
+/** A row of the table that no kernel can be built for. */
+export interface NativeRefusedVariant
+  extends Pick<NativeVariant, 'family' | 'semiring' | 'dtype' | 'parameters'> {
+  name: string
+  /** The constraint that it breaks. */
+  reason: string
+}
+
 /** The variant that was the fastest for products of some size whose cheapest exact path is `path`. */
 export interface MeasuredChoice {
   variant: number
@@ -293,6 +301,7 @@ export interface Addon {
   /** The semirings of the build, with the value of its zero in each element type that it has. */
   semirings: { name: Semiring; zeros: Partial<Record<DataType, number>> }[]
   variants: NativeVariant[]
+  refusedVariants: NativeRefusedVariant[]
   /** The names of native code's enumerators, in their order: requests and reports have the indices. */
   dataTypes: DataType[]
   paths: string[]
@@ -333,8 +342,6 @@ export interface Addon {
   pinnedInt32Array(length: number): Int32Array | null
   /** Replaces what the planner knows of a GPU model, by its name; `variant` and `path` are indices. Makes no CUDA call. */
   setMeasuredChoices(gpu: string, choices: MeasuredChoice[]): void
-  /** Names that fit a family's pattern but that no kernel can be built for, and why. */
-  refusedVariants: { name: string; reason: string }[]
   /** Promises of the laboratory are rejected with ERR_MPMML_NO_CUDA if no GPU can be used. */
   labMeasure(request: LabMeasureRequest): Promise<LabMeasurement>
   labMicrobenches(): LabMicrobench[]

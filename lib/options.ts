@@ -43,8 +43,9 @@ export interface MpmmOptions<Out extends MatrixLike<ElementArray> = MatrixLike> 
   /**
    * What to do with a finite sum that decides a result and is outside the finite range: 'throw', the default, rejects the
    * product with ERR_MPMML_OVERFLOW; 'saturate' takes the nearest finite value; 'wrap' computes finite sums modulo 2^32 (a
-   * sum that wraps onto the value of the semiring's zero is zero). Only for int32: floating-point sums that are too large
-   * become infinities, as IEEE 754 says.
+   * sum that wraps onto the value of the semiring's zero is zero). Only for int32 and uint8: floating-point results that
+   * are too large become infinities, as in IEEE 754. In max-min, min-max and or-and nothing can overflow, and the option
+   * makes no difference.
    */
   overflow?: Overflow | undefined
   /** Gives up the product, with ERR_MPMML_ABORTED and the signal's reason as `cause`. */

@@ -8,6 +8,7 @@ import {
   type VariantName,
 } from '../../lib/index.js'
 import { type CallPoint, spread } from '../../lib/lab.js'
+import { arrays } from '../dtype.js'
 import { VerificationError } from '../verify.js'
 
 export interface CallRequest {
@@ -24,12 +25,9 @@ export interface CallRequest {
 
 type Operands = { key: string; a: ElementArray; b: ElementArray; c: ElementArray }
 
-export const arrays = { int32: Int32Array, float32: Float32Array, float64: Float64Array }
-
-/** The step a ⊗ b and the sum x ⊕ y of each semiring, in float64: exact for int32. */
-const algebras: Record<
-  string,
-  { extend(a: number, b: number): number; combine(x: number, y: number): number }
+/** The step a ⊗ b and the sum x ⊕ y of the ladder's semirings, in float64: exact for int32. */
+const algebras: Partial<
+  Record<Semiring, { extend(a: number, b: number): number; combine(x: number, y: number): number }>
 > = {
   'max-plus': { extend: (a, b) => a + b, combine: Math.max },
   'min-plus': { extend: (a, b) => a + b, combine: Math.min },

@@ -51,6 +51,8 @@ export interface CpuNaiveLoop {
 }
 
 const SAMPLES = 9
+/** The semirings that there are steps of. */
+const measured: Semiring[] = ['max-plus', 'min-plus', 'plus-times']
 const most = { least: 1, most: 32768 }
 
 function readIsa(options: unknown): { isa?: InstructionSet } {
@@ -87,6 +89,9 @@ export async function cpuCeiling(options: CpuCeilingOptions = {}): Promise<CpuCe
     )
   }
   requireSemiringType(semiringIndex(semiring), addon.dataTypes.indexOf(dtype))
+  if (!measured.includes(semiring)) {
+    throw new OptionError(`no steps measure the ceiling of ${semiring}: choose ${showChoices(measured)}`)
+  }
   const bits = read.bits ?? (dtype === 'float64' ? 64 : 32)
   if (read.bits !== undefined && (dtype !== 'int32' || (bits !== 32 && bits !== 16))) {
     throw new OptionError(

@@ -27,6 +27,7 @@ Napi::Object init(Napi::Env env, Napi::Object exports) {
   open_background(env);
   exports.Set("semirings", semirings(env));
   exports.Set("variants", variants(env));
+  exports.Set("refusedVariants", refused_variants(env));
   exports.Set("dataTypes", names(env, kDataTypeNames));
   exports.Set("paths", names(env, kRangePathNames));
   exports.Set("overflowPolicies", names(env, kOverflowPolicyNames));

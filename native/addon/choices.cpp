@@ -2,7 +2,7 @@
 
 #include "addon/fields.h"
 #if defined(MPMML_WITH_CUDA)
-#include "cuda/choices.h"
+#include "cuda/plan/choices.h"
 #endif
 
 namespace mpmml::addon {

@@ -6,8 +6,9 @@
 #include "addon/engine.h"
 #include "core/dispatch.h"
 #include "cpu/backend.h"
+#include "generated/refused.h"
 #if defined(MPMML_WITH_CUDA)
-#include "cuda/device.h"
+#include "cuda/runtime/device.h"
 #endif
 
 namespace mpmml::addon {
@@ -64,28 +65,44 @@ Napi::Object describe_cuda(Napi::Env env) {
   return cuda;
 }
 
+/// What the table says of a row, whether a kernel could be built for it or not.
+Napi::Object row_of(Napi::Env env, const Variant& variant) {
+  Napi::Object parameters = Napi::Object::New(env);
+  for (const Parameter& parameter : variant.parameters) {
+    if (parameter.is_number) {
+      parameters.Set(parameter.name, std::atof(parameter.value));
+    } else {
+      parameters.Set(parameter.name, parameter.value);
+    }
+  }
+  Napi::Object row = Napi::Object::New(env);
+  row.Set("name", variant.name);
+  row.Set("family", variant.family);
+  row.Set("semiring", semiring_name(variant.semiring));
+  row.Set("dtype", data_type_name(variant.dtype));
+  row.Set("parameters", parameters);
+  return row;
+}
+
 }  // namespace
 
 Napi::Array variants(Napi::Env env) {
   Napi::Array rows = Napi::Array::New(env);
   for (const Variant* variant : engine().variants()) {
-    Napi::Object row = Napi::Object::New(env);
-    Napi::Object parameters = Napi::Object::New(env);
-    for (const Parameter& parameter : variant->parameters) {
-      if (parameter.is_number) {
-        parameters.Set(parameter.name, std::atof(parameter.value));
-      } else {
-        parameters.Set(parameter.name, parameter.value);
-      }
-    }
-    row.Set("name", variant->name);
-    row.Set("family", variant->family);
-    row.Set("semiring", semiring_name(variant->semiring));
-    row.Set("dtype", data_type_name(variant->dtype));
-    row.Set("parameters", parameters);
+    Napi::Object row = row_of(env, *variant);
     row.Set("automatic", variant->automatic);
     row.Set("backend", kBackendNames[static_cast<size_t>(variant->backend)]);
     row.Set("architectures", architectures_of(env, *variant));
+    rows.Set(rows.Length(), row);
+  }
+  return rows;
+}
+
+Napi::Array refused_variants(Napi::Env env) {
+  Napi::Array rows = Napi::Array::New(env);
+  for (const RefusedVariant& refused : mpmml::refused_variants()) {
+    Napi::Object row = row_of(env, refused.variant);
+    row.Set("reason", refused.reason);
     rows.Set(rows.Length(), row);
   }
   return rows;
@@ -99,8 +116,9 @@ Napi::Array semirings(Napi::Env env) {
       const auto semiring = static_cast<SemiringId>(id);
       const auto dtype = static_cast<DataType>(type);
       if (!has_semiring(semiring, dtype)) continue;
-      with_semiring(semiring, dtype,
-                    [&](auto value) { zeros.Set(data_type_name(dtype), static_cast<double>(decltype(value)::zero)); });
+      with_semiring_that<Any>(semiring, dtype, [&](auto value) {
+        zeros.Set(data_type_name(dtype), static_cast<double>(decltype(value)::zero));
+      });
     }
     Napi::Object row = Napi::Object::New(env);
     row.Set("name", kSemiringNames[id]);

@@ -7,6 +7,9 @@ namespace mpmml::addon {
 /// The registry's rows as JavaScript objects.
 Napi::Array variants(Napi::Env env);
 
+/// The rows that no kernel can be built for, with the reason.
+Napi::Array refused_variants(Napi::Env env);
+
 /// The semirings: the name, and the zero in each element type that the semiring has.
 Napi::Array semirings(Napi::Env env);
 

@@ -10,27 +10,14 @@
 #include "addon/failure.h"
 #include "addon/fields.h"
 #include "core/status.h"
-#include "generated/refused.h"
 #if defined(MPMML_WITH_CUDA)
-#include "cuda/lab.h"
+#include "cuda/lab/lab.h"
 #include "microbench/bandwidth.h"
 #include "microbench/machine.h"
 #endif
 
 namespace mpmml::addon {
 namespace {
-
-Napi::Array refused_variants(Napi::Env env) {
-  Napi::Array rows = Napi::Array::New(env);
-  for (const RefusedVariant& refused : kRefusedVariants) {
-    if (!refused.name) continue;
-    Napi::Object row = Napi::Object::New(env);
-    row.Set("name", refused.name);
-    row.Set("reason", refused.reason);
-    rows.Set(rows.Length(), row);
-  }
-  return rows;
-}
 
 /// Work on a device; `convert` makes the promise's value of its result.
 template <class Result>
@@ -274,7 +261,6 @@ constexpr auto peaks = microbenches, bandwidths = microbenches;
 }  // namespace
 
 void export_lab(Napi::Env env, Napi::Object exports) {
-  exports.Set("refusedVariants", refused_variants(env));
   exports.Set("labMeasure", Napi::Function::New<guarded<measure>>(env, "labMeasure"));
   exports.Set("labMicrobenches", Napi::Function::New<guarded<microbenches>>(env, "labMicrobenches"));
   exports.Set("labMicrobench", Napi::Function::New<guarded<run_microbench>>(env, "labMicrobench"));

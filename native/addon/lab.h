@@ -9,7 +9,6 @@
 //   labBandwidth(request: LabBandwidthRequest): Promise<LabBandwidthResult>
 //   labOccupancy(request: LabOccupancyRequest): Promise<LabOccupancy>
 //   labPeaks(): LabPeak[]
-//   refusedVariants: { name: string; reason: string }[]
 //
 //   LabMeasureRequest    { variant, m, n, k, batch, repetitions, warmup, device, minimum, maximum, zeroFraction, seed }
 //   LabMeasurement       { kernelMs[], prepareMs[], analysisMs[], path, operandSets, clockMHz }

@@ -7,7 +7,7 @@
 #include "addon/engine.h"
 #include "addon/request.h"
 #if defined(MPMML_WITH_CUDA)
-#include "cuda/device.h"
+#include "cuda/runtime/device.h"
 #endif
 
 namespace mpmml::addon {
@@ -17,10 +17,11 @@ void multiply_and_report(const Call& call, double* report) {
   const auto start = std::chrono::steady_clock::now();
   const Result result = engine().execute(call.problem, call.request);
   const std::chrono::duration<double, std::milli> total = std::chrono::steady_clock::now() - start;
-  write_report(report, result, engine().variants(), call.request.device, total.count());
+  const int device = call.request.where.device;
+  write_report(report, result, engine().variants(), device, total.count());
 #if defined(MPMML_WITH_CUDA)
   // lib shows the name in the result, and asks for it on JavaScript's thread.
-  if (result.backend == BackendKind::kCuda) cuda::device_name(call.request.device);
+  if (result.backend == BackendKind::kCuda) cuda::device_name(device);
 #endif
 }
 

@@ -4,7 +4,7 @@
 
 #include "addon/engine.h"
 #if defined(MPMML_WITH_CUDA)
-#include "cuda/memory.h"
+#include "cuda/runtime/memory.h"
 #endif
 
 namespace mpmml::addon {

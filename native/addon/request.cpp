@@ -27,6 +27,8 @@ napi_typedarray_type array_of(DataType dtype) {
       return napi_float32_array;
     case DataType::kFloat64:
       return napi_float64_array;
+    case DataType::kUint8:
+      return napi_uint8_array;
   }
   throw std::logic_error("an element type without an array");
 }
@@ -113,10 +115,12 @@ Call read_call(const Napi::CallbackInfo& info, const std::vector<const Variant*>
 
   Call call;
   Problem& problem = call.problem;
-  problem.semiring = static_cast<SemiringId>(index(F::semiring, std::size(kSemiringNames)));
-  problem.dtype = static_cast<DataType>(index(F::dtype, std::size(kDataTypeNames)));
-  if (!has_semiring(problem.semiring, problem.dtype)) malformed(env, "a semiring without this element type");
-  const DataType dtype = problem.dtype;
+  Operation& operation = problem.operation;
+  operation.semiring = static_cast<SemiringId>(index(F::semiring, std::size(kSemiringNames)));
+  operation.dtype = static_cast<DataType>(index(F::dtype, std::size(kDataTypeNames)));
+  operation.overflow = static_cast<OverflowPolicy>(index(F::overflow, std::size(kOverflowPolicyNames)));
+  if (!has_semiring(operation.semiring, operation.dtype)) malformed(env, "a semiring without this element type");
+  const DataType dtype = operation.dtype;
   problem.batch = size(F::batch);
   const int64_t m = size(F::m), n = size(F::n), k = size(F::k);
   problem.a = read_matrix<MatrixView>(info[0], dtype, Int16::kTaken, fields, F::aOffset, problem.batch, m, k);
@@ -131,14 +135,11 @@ Call read_call(const Napi::CallbackInfo& info, const std::vector<const Variant*>
   if (!info[3].IsNull()) {
     problem.c0 = read_matrix<MatrixView>(info[3], dtype, Int16::kRefused, fields, F::c0Offset, problem.batch, m, n);
   }
-  const auto overflow = static_cast<OverflowPolicy>(index(F::overflow, std::size(kOverflowPolicyNames)));
-  // A floating-point sum never throws, so results can be written at once.
-  problem.overflow = is_integral(dtype) ? overflow : OverflowPolicy::kSaturate;
   problem.keeps_c = fields[F::keepsC] != 0;
   call.request.backend = static_cast<BackendChoice>(index(F::backend, std::size(kBackendChoiceNames)));
-  call.request.device = static_cast<int>(index(F::device, 1 << 16));
-  call.request.device_memory = static_cast<int64_t>(index(F::deviceMemory, size_t{1} << 53));
-  if (fields[F::variant] >= 0) call.request.variant = variants[index(F::variant, variants.size())];
+  call.request.where.device = static_cast<int>(index(F::device, 1 << 16));
+  call.request.where.device_memory = static_cast<int64_t>(index(F::deviceMemory, size_t{1} << 53));
+  if (fields[F::variant] >= 0) call.request.where.variant = variants[index(F::variant, variants.size())];
   return call;
 }
 

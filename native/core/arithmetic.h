@@ -1,6 +1,7 @@
 // How a kernel holds elements while it computes. Each arithmetic encodes elements into operands, accumulates
 // acc ⊕ (a ⊗ b), and finishes an accumulator into an element. `paths` says which range paths it carries out;
-// for_operands() makes it for a product. Which paths are exact for a product, range.h says.
+// for_operands() makes it for a product. Which paths are exact for a product, range.h says. For which ⊕ and ⊗ an
+// arithmetic is true it states itself: none takes for granted that ⊗ is a sum.
 //
 // accumulate() is templated so that the CPU's micro-kernels use it on vectors.
 #pragma once
@@ -10,10 +11,17 @@
 
 namespace mpmml {
 
+/// The k-steps that one operand of an arithmetic holds.
+template <class Arithmetic, class = void>
+constexpr int steps_per_operand = 1;
+template <class Arithmetic>
+constexpr int steps_per_operand<Arithmetic, std::void_t<decltype(Arithmetic::kStepsPerOperand)>> =
+    Arithmetic::kStepsPerOperand;
+
 /// How Narrow holds zero, and from which accumulator on a result is zero. Two cases share it, so that one compiled
 /// kernel serves both:
-///  - direct: no zero in the operands; zero stands for itself and appears in borders alone;
-///  - translated: zero is held as Semiring::encoded_zero.
+///  - direct: no zero in the operands; zero stands for itself and appears in borders only;
+///  - translated: zero is held as EncodedZero::value.
 template <class Element>
 struct NarrowEncoding {
   Element zero;
@@ -24,6 +32,7 @@ struct NarrowEncoding {
 /// policy for operands without zero.
 template <class S>
 struct Narrow {
+  static_assert(is_integer_sum<S>);
   using Semiring = S;
   using Element = typename S::Element;
   using Operand = Element;
@@ -34,7 +43,8 @@ struct Narrow {
   static constexpr PathSet paths{RangePath::kDirect, RangePath::kTranslated};
 
   static constexpr Narrow for_operands(RangePath path, const ValueRange& = {}, const ValueRange& = {}) {
-    return path == RangePath::kDirect ? Narrow{{S::zero, S::zero}} : Narrow{{S::encoded_zero, translated_threshold()}};
+    return path == RangePath::kDirect ? Narrow{{S::zero, S::zero}}
+                                      : Narrow{{EncodedZero<S>::value, translated_threshold()}};
   }
 
   MPMML_HOST_DEVICE Operand encode(Element x) const { return x == S::zero ? encoding.zero : x; }
@@ -52,15 +62,15 @@ struct Narrow {
   }
 
  private:
-  // The sum of encoded_zero and the finite value that comes nearest to the finite sums; every sum of two finite
+  // The sum of zero's encoding and the finite value that comes nearest to the finite sums; every sum of two finite
   // values lies strictly on the other side.
   static constexpr Element translated_threshold() {
+    using Zero = EncodedZero<S>;
     constexpr bool below = S::maximizes;
-    constexpr int64_t nearest = int64_t{S::encoded_zero} + (below ? S::encoded_limit : -S::encoded_limit);
-    static_assert(below ? nearest < -2 * int64_t{S::encoded_limit} : nearest > 2 * int64_t{S::encoded_limit},
+    constexpr int64_t nearest = int64_t{Zero::value} + (below ? Zero::limit : -Zero::limit);
+    static_assert(below ? nearest < -2 * int64_t{Zero::limit} : nearest > 2 * int64_t{Zero::limit},
                   "a sum with zero must not reach the sums of finite values");
-    static_assert(2 * int64_t{S::encoded_zero} >= std::numeric_limits<Element>::min() &&
-                      2 * int64_t{S::encoded_zero} <= std::numeric_limits<Element>::max(),
+    static_assert(2 * int64_t{Zero::value} >= kLowest<Element> && 2 * int64_t{Zero::value} <= kHighest<Element>,
                   "zero ⊗ zero must not wrap");
     return static_cast<Element>(nearest);
   }
@@ -73,6 +83,7 @@ struct Narrow {
 ///   min-plus  finite values 0 to 16383, zero 32767, finite sums to 32766.
 template <class S>
 struct Half {
+  static_assert(is_integer_sum<S>);
   using Semiring = S;
   using Element = typename S::Element;
   using Operand = uint16_t;
@@ -115,6 +126,7 @@ struct Half {
 /// at or beyond ±2^60 is zero.
 template <class S>
 struct WideEncoding {
+  static_assert(is_integer_sum<S>);
   using Semiring = S;
   using Element = typename S::Element;
   using Operand = int64_t;
@@ -147,9 +159,10 @@ struct Wide : WideEncoding<S> {
   MPMML_HOST_DEVICE static Element finish(Accumulator acc, Element c0, bool& overflowed) {
     acc = S::combine(acc, Base::encode(c0));
     if (Base::is_zero(acc)) return S::zero;
-    if (acc >= S::finite_min && acc <= S::finite_max) return static_cast<Element>(acc);
+    using Finite = FiniteRange<S>;
+    if (acc >= Finite::least && acc <= Finite::most) return static_cast<Element>(acc);
     overflowed = true;
-    return acc < S::finite_min ? S::finite_min : S::finite_max;
+    return acc < Finite::least ? Finite::least : Finite::most;
   }
 };
 
@@ -185,6 +198,11 @@ enum class SumSigns : uint8_t {
   kTrailing,  ///< nor on the side that ⊕ prefers: all are at most +0 (max-plus), at least −0 (min-plus)
 };
 
+/// Whether the signs of sums are worth knowing: of float, whose sums are compared as integers then.
+template <class S>
+constexpr bool has_sum_signs =
+    S::extend_kind == OperatorKind::kSum && S::idempotent && std::is_same_v<typename S::Element, float>;
+
 template <class S>
 SumSigns signs_of_sums(const ValueRange& a, const ValueRange& b) {
   if (!a.has_finite() || !b.has_finite()) return SumSigns::kUnknown;
@@ -196,15 +214,21 @@ SumSigns signs_of_sums(const ValueRange& a, const ValueRange& b) {
     if (has_nan || meets_zero) return SumSigns::kUnknown;
   }
   // Rounding keeps order, so no sum lies beyond these.
-  const float least = float_at(a.minimum) + float_at(b.minimum), greatest = float_at(a.maximum) + float_at(b.maximum);
+  const float least = at_place<float>(a.minimum) + at_place<float>(b.minimum),
+              greatest = at_place<float>(a.maximum) + at_place<float>(b.maximum);
   if (S::maximizes ? place_of(least) >= 0 : place_of(greatest) < 0) return SumSigns::kLeading;
   if (S::maximizes ? greatest <= 0 : least >= 0) return SumSigns::kTrailing;
   return SumSigns::kMixed;
 }
 
-/// Floating-point elements as they are: for any operands.
+/// Elements as they are: for semirings whose ⊗ can't overflow, and any operands.
+///
+/// NaN: where ⊗ is a sum or a product, a candidate of NaN is NaN, and ⊕ passes over it. A minimum or a maximum wouldn't
+/// pass it on: there NaN is held as zero, which is no candidate either. Signed zeros: of those whose ⊗ keeps or
+/// multiplies elements no result is −0, because which of −0 and 0 a maximum takes differs between processors.
 template <class S>
-struct Floating {
+struct Plain {
+  static_assert(!S::can_overflow);
   using Semiring = S;
   using Element = typename S::Element;
   using Operand = Element;
@@ -213,13 +237,23 @@ struct Floating {
   SumSigns signs = SumSigns::kUnknown;
 
   static constexpr PathSet paths{RangePath::kDirect};
-  static constexpr Floating for_operands(RangePath) { return {}; }
-  static Floating for_operands(RangePath, const ValueRange& a, const ValueRange& b) {
-    if constexpr (has_range<S>) return {signs_of_sums<S>(a, b)};
+  static constexpr Plain for_operands(RangePath) { return {}; }
+  static Plain for_operands(RangePath, const ValueRange& a, const ValueRange& b) {
+    if constexpr (has_sum_signs<S>) return {signs_of_sums<S>(a, b)};
     return {};
   }
 
-  MPMML_HOST_DEVICE static constexpr Operand encode(Element x) { return x; }
+  /// Of one element, or on vectors of floating-point elements.
+  template <class V>
+  MPMML_HOST_DEVICE static constexpr V encode(V x) {
+    if constexpr (S::extend_kind == OperatorKind::kAnd) {
+      return x != S::zero ? S::one : S::zero;
+    } else if constexpr (kKeepsElements && std::is_floating_point_v<Element>) {
+      return x == x ? x : S::zero - V{};
+    } else {
+      return x;
+    }
+  }
   MPMML_HOST_DEVICE static constexpr Accumulator initial() { return S::zero; }
 
   template <class V>
@@ -228,7 +262,55 @@ struct Floating {
   }
 
   MPMML_HOST_DEVICE static Element finish(Accumulator acc, Element c0, bool& /*overflowed*/) {
-    return S::combine(acc, c0);
+    const Element result = S::combine(acc, encode(c0));
+    if constexpr (S::idempotent && S::extend_kind != OperatorKind::kSum && std::is_floating_point_v<Element>) {
+      return result + 0;
+    } else {
+      return result;
+    }
+  }
+
+  /// Whether a ⊗ b is a or b.
+  static constexpr bool kKeepsElements =
+      S::extend_kind == OperatorKind::kMinimum || S::extend_kind == OperatorKind::kMaximum;
+};
+
+/// The arithmetic of the definition: exact for any operands.
+template <class S, bool can_overflow = S::can_overflow>
+struct ByDefinition {
+  using Arithmetic = Plain<S>;
+};
+template <class S>
+struct ByDefinition<S, true> {
+  using Arithmetic = Wide<S>;
+};
+
+/// Truth values as bits: an operand holds as many k-steps as a word has bits, and a step of words does all of them. An
+/// accumulator is true where any of its bits is set.
+template <class S, class Word>
+struct PackedBits {
+  static_assert(S::combine_kind == OperatorKind::kOr && S::extend_kind == OperatorKind::kAnd);
+  using Semiring = S;
+  using Element = typename S::Element;
+  using Operand = Word;
+  using Accumulator = Word;
+
+  static constexpr int kStepsPerOperand = 8 * sizeof(Word);
+  static constexpr PathSet paths{RangePath::kDirect};
+  static constexpr PackedBits for_operands(RangePath) { return {}; }
+  static constexpr PackedBits for_operands(RangePath, const ValueRange&, const ValueRange&) { return {}; }
+
+  /// The bit of an element.
+  MPMML_HOST_DEVICE static constexpr Operand encode(Element x) { return x != S::zero; }
+  MPMML_HOST_DEVICE static constexpr Accumulator initial() { return 0; }
+
+  template <class V>
+  MPMML_HOST_DEVICE static V accumulate(V acc, V a, V b) {
+    return S::accumulate(acc, a, b);
+  }
+
+  MPMML_HOST_DEVICE static Element finish(Accumulator acc, Element c0, bool& /*overflowed*/) {
+    return acc != 0 || c0 != S::zero;
   }
 };
 

@@ -2,6 +2,8 @@
 #pragma once
 #include <stdexcept>
 #include <type_traits>
+#include <utility>
+#include <vector>
 
 #include "core/problem.h"
 #include "core/range.h"
@@ -9,34 +11,43 @@
 
 namespace mpmml {
 
-/// Calls `body` with a value of the semiring's struct.
-template <class Body>
-auto with_semiring(SemiringId semiring, DataType dtype, Body&& body) {
-#define MPMML_CASE(id, struct_name, dtype_id, element) \
-  if (semiring == SemiringId::id && dtype == DataType::dtype_id) return body(struct_name<element>{});
-  MPMML_FOR_EACH_SEMIRING_TYPE(MPMML_CASE)
-#undef MPMML_CASE
-  throw std::logic_error("no struct for this semiring and element type");
-}
-
-/// The same where elements have a range (has_range), and nothing elsewhere.
-template <class Body>
-void with_ranged_semiring(SemiringId semiring, DataType dtype, Body&& body) {
-  with_semiring(semiring, dtype, [&](auto value) {
-    if constexpr (has_range<decltype(value)>) body(value);
-  });
-}
-
-/// The same for what only integers have.
-template <class Body>
-auto with_integer_semiring(SemiringId semiring, DataType dtype, Body&& body) {
+/// Calls `body` with a value of the semiring's struct, of those structs for which Filter::holds<struct>.
+template <class Filter, class Body>
+auto with_semiring_that(SemiringId semiring, DataType dtype, Body&& body) {
 #define MPMML_CASE(id, struct_name, dtype_id, element)                                                  \
-  if constexpr (std::is_integral_v<element>) {                                                          \
+  if constexpr (Filter::template holds<struct_name<element>>) {                                         \
     if (semiring == SemiringId::id && dtype == DataType::dtype_id) return body(struct_name<element>{}); \
   }
   MPMML_FOR_EACH_SEMIRING_TYPE(MPMML_CASE)
 #undef MPMML_CASE
-  throw std::logic_error("no struct for this semiring and integer type");
+  throw std::logic_error("no struct for this semiring and element type here");
+}
+
+struct Any {
+  template <class S>
+  static constexpr bool holds = true;
+};
+struct CanOverflow {
+  template <class S>
+  static constexpr bool holds = S::can_overflow;
+};
+/// Those whose elements may be stored as int16.
+struct OnInt32 {
+  template <class S>
+  static constexpr bool holds = std::is_same_v<typename S::Element, int32_t>;
+};
+
+template <class Filter = Any, class Body>
+auto with_semiring(const Operation& operation, Body&& body) {
+  return with_semiring_that<Filter>(operation.semiring, operation.dtype, std::forward<Body>(body));
+}
+
+/// The same where something has to be known of the elements (is_scanned), and nothing elsewhere.
+template <class Body>
+void with_scanned_semiring(const Operation& operation, Body&& body) {
+  with_semiring(operation, [&](auto value) {
+    if constexpr (is_scanned<decltype(value)>) body(value);
+  });
 }
 
 constexpr bool has_semiring(SemiringId semiring, DataType dtype) {
@@ -47,13 +58,41 @@ constexpr bool has_semiring(SemiringId semiring, DataType dtype) {
   return false;
 }
 
-/// Whether sums can overflow, and so paths follow from values: not with floating-point elements.
-constexpr bool is_integral(DataType dtype) {
-#define MPMML_CASE(id, struct_name, dtype_id, element) \
-  if (dtype == DataType::dtype_id) return std::is_integral_v<element>;
-  MPMML_FOR_EACH_SEMIRING_TYPE(MPMML_CASE)
-#undef MPMML_CASE
-  return false;
+/// Whether sums can overflow, so that paths follow from values.
+inline bool can_overflow(const Operation& operation) {
+  return with_semiring(operation, [](auto semiring) { return decltype(semiring)::can_overflow; });
+}
+
+/// Whether some values of the element type are no elements.
+inline bool restricts_elements(const Operation& operation) {
+  return with_semiring(operation, [](auto semiring) { return decltype(semiring)::restricts_elements; });
+}
+
+/// Whether a ⊗ b can be rounded, to an infinity if it is too large.
+inline bool can_round(const Operation& operation) {
+  return with_semiring(operation, [](auto semiring) {
+    using S = decltype(semiring);
+    return std::is_floating_point_v<typename S::Element> &&
+           (S::extend_kind == OperatorKind::kSum || S::extend_kind == OperatorKind::kProduct);
+  });
+}
+
+/// The paths on which a product of operands with these ranges is exact.
+inline PathSet exact_paths(const Operation& operation, const ValueRange& a, const ValueRange& b) {
+  return with_semiring(operation,
+                       [&](auto semiring) { return exact_paths<decltype(semiring)>(a, b, operation.overflow); });
+}
+
+/// The sets that exact_paths() can give for this operation.
+inline std::vector<PathSet> possible_paths(const Operation& operation) {
+  return with_semiring(operation,
+                       [&](auto semiring) { return possible_paths<decltype(semiring)>(operation.overflow); });
+}
+
+/// What a step costs of one on elements of their own: truth values are computed many at a time.
+inline double cost_of_step(const Operation& operation) {
+  return with_semiring(
+      operation, [](auto semiring) { return decltype(semiring)::combine_kind == OperatorKind::kOr ? 1.0 / 32 : 1.0; });
 }
 
 }  // namespace mpmml

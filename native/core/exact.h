@@ -6,20 +6,14 @@
 
 namespace mpmml {
 
-template <class Element, class Pointer>
-const Element& element_at(const BasicMatrixView<Pointer>& view, int64_t batch, int64_t row, int64_t col) {
-  return static_cast<const Element*>(
-      view.data)[batch * view.batch_stride + row * view.row_stride + col * view.col_stride];
-}
-
-/// Row `row` of A ⊗ column `col` of B, as an accumulator of `Arithmetic` (Wide, Wrapping or Floating).
+/// Row `row` of A ⊗ column `col` of B, as an accumulator of `Arithmetic` (Wide, Wrapping or Plain).
 template <class Arithmetic>
 typename Arithmetic::Accumulator exact_cell(const Problem& problem, int64_t batch, int64_t row, int64_t col) {
-  using Element = typename Arithmetic::Element;
+  using S = typename Arithmetic::Semiring;
   auto acc = Arithmetic::initial();
   for (int64_t k = 0; k < problem.k(); ++k) {
-    acc = Arithmetic::accumulate(acc, Arithmetic::encode(element_at<Element>(problem.a, batch, row, k)),
-                                 Arithmetic::encode(element_at<Element>(problem.b, batch, k, col)));
+    acc = Arithmetic::accumulate(acc, Arithmetic::encode(element_at<S>(problem.a, batch, row, k)),
+                                 Arithmetic::encode(element_at<S>(problem.b, batch, k, col)));
   }
   return acc;
 }

@@ -1,6 +1,7 @@
 #include "core/execute.h"
 
 #include "core/dispatch.h"
+#include "core/epilogue.h"
 #include "core/exact.h"
 #include "core/scan.h"
 #include "core/status.h"
@@ -8,20 +9,18 @@
 namespace mpmml {
 namespace {
 
-/// C = C0 (numbers only, where NaN is no candidate), or zero everywhere: what remains of a product with K = 0.
-template <class S>
-void fill_without_product(const Problem& problem) {
-  using Element = typename S::Element;
-  if (problem.outputs() == 0) return;
-  for (int64_t batch = 0; batch < problem.batch; ++batch) {
-    for (int64_t row = 0; row < problem.m(); ++row) {
-      for (int64_t col = 0; col < problem.n(); ++col) {
-        Element value = S::zero;
-        if (problem.c0.data) value = S::combine(value, element_at<Element>(problem.c0, batch, row, col));
-        const_cast<Element&>(element_at<Element>(problem.c, batch, row, col)) = value;
+/// C = C0, or zero everywhere: what remains of a product with K = 0.
+void store_without_steps(const Problem& problem) {
+  with_semiring(problem.operation, [&](auto semiring) {
+    using Arithmetic = typename ByDefinition<decltype(semiring)>::Arithmetic;
+    for (int64_t item = 0; item < problem.batch; ++item) {
+      for (int64_t row = 0; row < problem.m(); ++row) {
+        for (int64_t col = 0; col < problem.n(); ++col) {
+          store_result<Arithmetic>(problem, problem.c, item, row, col, Arithmetic::initial());
+        }
       }
     }
-  }
+  });
 }
 
 /// Without values every path is exact.
@@ -35,14 +34,15 @@ Error overflow_error(const Problem& problem, int64_t index) {
   const int64_t col = index % problem.n();
   const int64_t row = index / problem.n() % problem.m();
   const int64_t batch = index / problem.n() / problem.m();
-  return with_integer_semiring(problem.semiring, problem.dtype, [&](auto semiring) {
+  return with_semiring<CanOverflow>(problem.operation, [&](auto semiring) {
     using S = decltype(semiring);
     const int64_t value = exact_cell<Wide<S>>(problem, batch, row, col);
-    return Error(ErrorCode::kOverflow,
-                 "C[" + (problem.batch > 1 ? std::to_string(batch) + ", " : "") + std::to_string(row) + ", " +
-                     std::to_string(col) + "] is decided by the sum " + std::to_string(value) +
-                     ", outside the finite range " + std::to_string(S::finite_min) + " to " +
-                     std::to_string(S::finite_max) + ": scale the operands, or choose overflow 'saturate' or 'wrap'");
+    return Error(ErrorCode::kOverflow, "C[" + (problem.batch > 1 ? std::to_string(batch) + ", " : "") +
+                                           std::to_string(row) + ", " + std::to_string(col) +
+                                           "] is decided by the sum " + std::to_string(value) +
+                                           ", outside the finite range " + std::to_string(FiniteRange<S>::least) +
+                                           " to " + std::to_string(FiniteRange<S>::most) +
+                                           ": scale the operands, or choose overflow 'saturate' or 'wrap'");
   });
 }
 
@@ -67,53 +67,54 @@ Explanation Engine::explain(int device) {
 }
 
 Explanation Engine::choose(const Problem& problem, const Request& request) {
-  if (request.variant && request.backend != BackendChoice::kAuto &&
-      (request.variant->backend == BackendKind::kCpu) != (request.backend == BackendChoice::kCpu)) {
-    throw Error(ErrorCode::kVariant, "variant " + std::string(request.variant->name) +
+  const Variant* variant = request.where.variant;
+  if (variant && request.backend != BackendChoice::kAuto &&
+      (variant->backend == BackendKind::kCpu) != (request.backend == BackendChoice::kCpu)) {
+    throw Error(ErrorCode::kVariant, "variant " + std::string(variant->name) +
                                          " belongs to the other backend than the one asked for: leave `backend` out");
   }
-  const bool cpu_asked =
-      request.backend == BackendChoice::kCpu || (request.variant && request.variant->backend == BackendKind::kCpu);
+  const bool cpu_asked = request.backend == BackendChoice::kCpu || (variant && variant->backend == BackendKind::kCpu);
   if (cpu_asked) return {BackendKind::kCpu, "it was asked for"};
-  const bool cuda_asked = request.backend == BackendChoice::kCuda || request.variant;
-  Explanation automatic = explain(request.device);
-  if (automatic.backend == BackendKind::kCuda && !cuda_asked) {
-    if (cpu_->estimate_ms(problem, 0) <= cuda_->estimate_ms(problem, request.device)) {
-      return {BackendKind::kCpu, "the product is too small to be worth the way to the device"};
-    }
-    const std::string refused = cuda_->refuses(problem, request.device);
-    return refused.empty() ? automatic : Explanation{BackendKind::kCpu, refused};
+  const bool cuda_asked = request.backend == BackendChoice::kCuda || variant;
+  Explanation automatic = explain(request.where.device);
+  if (automatic.backend == BackendKind::kCpu) {
+    if (cuda_asked) throw Error(ErrorCode::kNoCuda, "the cuda backend can't be used: " + automatic.reason);
+    return automatic;
   }
-  if (automatic.backend == BackendKind::kCpu && cuda_asked) {
-    throw Error(ErrorCode::kNoCuda, "the cuda backend can't be used: " + automatic.reason);
+  const bool has_steps = problem.outputs() > 0 && problem.k() > 0;
+  if (!has_steps) return automatic;
+  if (!cuda_asked && cpu_->estimate_ms(problem, 0) <= cuda_->estimate_ms(problem, request.where.device)) {
+    return {BackendKind::kCpu, "the cpu backend is estimated to take less time"};
   }
-  return automatic;
+  const std::string refused = cuda_->refuses(problem, request.where);
+  if (refused.empty()) return automatic;
+  if (cuda_asked) throw Error(ErrorCode::kOutOfMemory, refused);
+  return {BackendKind::kCpu, refused};
 }
 
 Result Engine::execute(const Problem& problem, const Request& request) {
-  if (request.variant) check_requested(problem, *request.variant);
+  const Placement& where = request.where;
+  if (where.variant) check_requested(problem.operation, *where.variant);
   const Explanation choice = choose(problem, request);
   Backend& backend = choice.backend == BackendKind::kCuda ? *cuda_ : *cpu_;
   Result result{choice.backend, {}};
+  if (!request.plan_only) require_elements_of_c0(problem);
   if (problem.outputs() == 0 || problem.k() == 0) {
-    if (!request.plan_only)
-      with_semiring(problem.semiring, problem.dtype,
-                    [&](auto semiring) { fill_without_product<decltype(semiring)>(problem); });
-    result.outcome.plan = make_plan(problem, exact_without_values(), backend.variants(), request.variant,
+    if (!request.plan_only) store_without_steps(problem);
+    result.outcome.plan = make_plan(problem.operation, exact_without_values(), backend.variants(), where.variant,
                                     [](const Variant&, RangePath) { return Judgement{}; });
     return result;
   }
   if (request.plan_only) {
-    const ValueRange a = scan_matrices(problem.semiring, problem.dtype, problem.a, problem.batch);
-    const ValueRange b = scan_matrices(problem.semiring, problem.dtype, problem.b, problem.batch);
-    result.outcome.plan = backend.plan(problem, a, b, request.device, request.variant);
+    ValueRange a, b;
+    if (can_overflow(problem.operation)) {
+      a = scan_matrices(problem.operation, problem.a, problem.batch);
+      b = scan_matrices(problem.operation, problem.b, problem.batch);
+    }
+    result.outcome.plan = backend.plan(problem, a, b, where);
     return result;
   }
-  if (choice.backend == BackendKind::kCuda) {
-    const std::string refused = backend.refuses(problem, request.device);
-    if (!refused.empty()) throw Error(ErrorCode::kOutOfMemory, refused);
-  }
-  result.outcome = backend.run(problem, request.device, request.variant);
+  result.outcome = backend.run(problem, where);
   if (result.outcome.overflow) throw overflow_error(problem, *result.outcome.overflow);
   return result;
 }

@@ -14,10 +14,8 @@ constexpr const char* kBackendChoiceNames[] = {"auto", "cpu", "cuda"};
 
 struct Request {
   BackendChoice backend = BackendChoice::kAuto;
-  int device = 0;
-  const Variant* variant = nullptr;
-  bool plan_only = false;     ///< choose, but compute nothing
-  int64_t device_memory = 0;  ///< the most bytes of device memory that the product may take; 0: no limit
+  Placement where;
+  bool plan_only = false;  ///< choose, but compute nothing
 };
 
 /// Which backend `auto` takes, and why in a clause that can follow "because".
@@ -42,7 +40,7 @@ class Engine {
   /// Why CUDA can't be used on `device`; empty if it can.
   std::string cuda_unusable(int device);
 
-  /// What `auto` takes if nothing about the product speaks against it.
+  /// What `auto` takes if nothing about the product decides otherwise.
   Explanation explain(int device);
 
   /// Computes `problem` into problem.c, or only plans it. Throws Error.

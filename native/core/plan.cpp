@@ -7,8 +7,8 @@
 namespace mpmml {
 namespace {
 
-bool computes(const Variant& variant, const Problem& problem) {
-  return variant.semiring == problem.semiring && variant.dtype == problem.dtype;
+bool computes(const Variant& variant, const Operation& operation) {
+  return variant.semiring == operation.semiring && variant.dtype == operation.dtype;
 }
 
 /// The cheapest path of both sets.
@@ -22,43 +22,55 @@ std::optional<RangePath> common_path(const Variant& variant, PathSet exact) {
 
 }  // namespace
 
-void check_requested(const Problem& problem, const Variant& variant) {
-  if (computes(variant, problem)) return;
+void check_requested(const Operation& operation, const Variant& variant) {
+  if (computes(variant, operation)) return;
   const auto name = [](SemiringId semiring, DataType dtype) {
     return std::string(semiring_name(semiring)) + " on " + data_type_name(dtype);
   };
   throw Error(ErrorCode::kVariant, "variant " + std::string(variant.name) + " computes " +
                                        name(variant.semiring, variant.dtype) + ", but the product asked for is " +
-                                       name(problem.semiring, problem.dtype) + ": choose a variant of " +
-                                       (variant.semiring == problem.semiring ? "that type" : "that semiring"));
+                                       name(operation.semiring, operation.dtype) + ": choose a variant of " +
+                                       (variant.semiring == operation.semiring ? "that type" : "that semiring"));
 }
 
-Plan make_plan(const Problem& problem, PathSet exact, const std::vector<const Variant*>& variants,
-               const Variant* requested, const Judge& judge) {
-  if (requested) {
-    check_requested(problem, *requested);
-    const std::optional<RangePath> path = common_path(*requested, exact);
-    const std::string refusal =
-        path ? judge(*requested, *path).refusal
-             : "sums of these values don't fit its accumulator; leave `variant` out, or choose one with a wider one";
-    if (refusal.empty()) return {requested, *path};
-    throw Error(ErrorCode::kVariant, "variant " + std::string(requested->name) + " can't run this product: " + refusal);
-  }
-  Plan plan{};
+std::optional<Plan> find_plan(const Operation& operation, PathSet exact, const std::vector<const Variant*>& variants,
+                              const Variant* requested, const Judge& judge) {
+  std::optional<Plan> plan;
   double least = 0;
-  for (const Variant* variant : variants) {
-    if (!variant->automatic || !computes(*variant, problem)) continue;
-    const std::optional<RangePath> path = common_path(*variant, exact);
-    if (!path) continue;
-    const Judgement judgement = judge(*variant, *path);
-    if (!judgement.refusal.empty() || (plan.variant && judgement.cost >= least)) continue;
-    plan = {variant, *path};
+  const auto consider = [&](const Variant& variant) {
+    if (!computes(variant, operation)) return;
+    const std::optional<RangePath> path = common_path(variant, exact);
+    if (!path) return;
+    const Judgement judgement = judge(variant, *path);
+    if (!judgement.refusal.empty() || (plan && judgement.cost >= least)) return;
+    plan = {&variant, *path};
     least = judgement.cost;
+  };
+  if (requested) {
+    consider(*requested);
+    return plan;
   }
-  if (plan.variant) return plan;
-  throw Error(ErrorCode::kVariant, "no variant of this build runs a " + std::string(semiring_name(problem.semiring)) +
-                                       " " + data_type_name(problem.dtype) +
-                                       " product of such values on this device: see variants()");
+  for (const Variant* variant : variants) {
+    if (variant->automatic) consider(*variant);
+  }
+  return plan;
+}
+
+Plan make_plan(const Operation& operation, PathSet exact, const std::vector<const Variant*>& variants,
+               const Variant* requested, const Judge& judge) {
+  if (requested) check_requested(operation, *requested);
+  if (const std::optional<Plan> plan = find_plan(operation, exact, variants, requested, judge)) return *plan;
+  if (!requested) {
+    throw Error(ErrorCode::kVariant,
+                "no variant of this build runs a " + std::string(semiring_name(operation.semiring)) + " " +
+                    data_type_name(operation.dtype) + " product of such values on this device: see variants()");
+  }
+  const std::optional<RangePath> path = common_path(*requested, exact);
+  throw Error(ErrorCode::kVariant,
+              "variant " + std::string(requested->name) + " can't run this product: " +
+                  (path ? judge(*requested, *path).refusal
+                        : "sums of these values don't fit its accumulator; leave `variant` out, or choose one with a "
+                          "wider one"));
 }
 
 }  // namespace mpmml

@@ -3,17 +3,16 @@
 #include <atomic>
 #include <cstdint>
 #include <initializer_list>
-#include <type_traits>
 
-#include "generated/semirings.h"
+#include "core/layout.h"
 
 namespace mpmml {
 
 enum class BackendKind : uint8_t { kCpu, kCuda };
 constexpr const char* kBackendNames[] = {"cpu", "cuda"};
 
-/// What to do with a finite sum that decides a result and lies outside the finite range of an integer element type.
-/// Floating-point sums round to infinities there, and know no policy.
+/// What to do with a finite sum that decides a result and lies outside the finite range of the semiring
+/// (Semiring::can_overflow).
 enum class OverflowPolicy : uint8_t { kThrow, kSaturate, kWrap };
 constexpr const char* kOverflowPolicyNames[] = {"throw", "saturate", "wrap"};
 
@@ -22,7 +21,7 @@ constexpr const char* kOverflowPolicyNames[] = {"throw", "saturate", "wrap"};
 enum class RangePath : uint8_t {
   kHalf,            ///< sums fit 16 bits once an offset is taken off each operand; no zero in the operands
   kHalfTranslated,  ///< the same with zero in the operands
-  kDirect,          ///< no zero in the operands, no sum wraps (or wrapping is what was asked for); floating point
+  kDirect,          ///< as they are: nothing can overflow; or no zero in the operands and no sum wraps (or may wrap)
   kTranslated,      ///< zero in the operands, finite values within ±Semiring::encoded_limit
   kWide,            ///< 64-bit sums
   kWrapping         ///< 64-bit sums reduced modulo 2^32, for the wrapping policy
@@ -51,52 +50,23 @@ class PathSet {
   unsigned bits_ = 0;
 };
 
-/// How the elements of an operand lie in memory: as the element type, or as int16, among which the semiring's zero is the
-/// end of their range that it is at among int32.
-enum class Storage : uint8_t { kElement, kInt16 };
-
-/// A batch of matrices in memory. Strides count elements; element (b, i, j) is data[b·batch_stride + i·row_stride +
-/// j·col_stride]. Strides are never negative.
-template <class Pointer>
-struct BasicMatrixView {
-  Pointer data = nullptr;
-  int64_t rows = 0;
-  int64_t cols = 0;
-  int64_t row_stride = 0;
-  int64_t col_stride = 0;
-  int64_t batch_stride = 0;
-  Storage storage = Storage::kElement;
-};
-using MatrixView = BasicMatrixView<const void*>;
-using MutableMatrixView = BasicMatrixView<void*>;
-
-constexpr int64_t stored_bytes(DataType dtype, Storage storage) {
-  return storage == Storage::kInt16 ? 2 : element_bytes(dtype);
-}
-
-/// `view` from element (item, row, col) on; its sizes are left as they are. Null stays null.
-template <class Pointer>
-BasicMatrixView<Pointer> view_from(BasicMatrixView<Pointer> view, DataType dtype, int64_t item, int64_t row,
-                                   int64_t col) {
-  using Byte = std::conditional_t<std::is_const_v<std::remove_pointer_t<Pointer>>, const char, char>;
-  if (!view.data) return view;
-  const int64_t elements = item * view.batch_stride + row * view.row_stride + col * view.col_stride;
-  view.data = static_cast<Byte*>(view.data) + elements * stored_bytes(dtype, view.storage);
-  return view;
-}
-
-struct Problem {
+/// What is computed: the semiring, over which elements, and what happens to sums that leave them.
+struct Operation {
   SemiringId semiring = SemiringId{};
   DataType dtype = DataType::kInt32;
   OverflowPolicy overflow = OverflowPolicy::kThrow;
+};
+
+struct Problem {
+  Operation operation;
   int64_t batch = 1;
   MatrixView a;         ///< M × K
   MatrixView b;         ///< K × N
-  MatrixView c0;        ///< M × N, or data == nullptr where nothing is accumulated
+  MatrixView c0;        ///< M × N; data is null if nothing is accumulated
   MutableMatrixView c;  ///< M × N; may be c0 itself, overlaps nothing else
-  /// Whether c must be as it was after an overflow: nobody sees what was allocated for the result.
+  /// Whether c must be as it was after an error; nobody sees what was allocated for the result.
   bool keeps_c = true;
-  /// Set from another thread to ask that the product be given up; null where nobody can.
+  /// Set from another thread to ask that the product be given up; null if nobody can.
   const std::atomic<int32_t>* cancelled = nullptr;
 
   int64_t m() const { return a.rows; }

@@ -1,16 +1,20 @@
 #include "core/scan.h"
 
 #include <algorithm>
+#include <iomanip>
+#include <sstream>
+#include <string>
 #include <type_traits>
 
 #include "core/dispatch.h"
+#include "core/status.h"
 
 namespace mpmml {
 namespace {
 
-// Compiled for AVX2 too and chosen when the addon is loaded: the baseline has no 32-bit minimum and maximum. The code
-// that chooses runs before ThreadSanitizer is ready for it.
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_THREAD__)
+// Compiled for AVX2 too and chosen when the addon is loaded: the baseline has no 32-bit minimum and maximum. The choice is
+// an indirect function of glibc, which musl doesn't have; it runs before ThreadSanitizer is ready for it.
+#if defined(__x86_64__) && defined(__GLIBC__) && !defined(__clang__) && !defined(__SANITIZE_THREAD__)
 #define MPMML_CLONES __attribute__((target_clones("avx2", "default")))
 #else
 #define MPMML_CLONES
@@ -58,6 +62,25 @@ MPMML_CLONES ValueRange scan(const float* data, int64_t count, float zero) {
   return range;
 }
 
+/// Of elements without a range: whether values occur that are none of S.
+template <class S>
+ValueRange scan_for_outsiders(const typename S::Element* data, int64_t count) {
+  bool all = true;
+  for (int64_t index = 0; index < count; ++index) all &= S::holds(data[index]);
+  ValueRange range;
+  range.has_outsider = !all;
+  return range;
+}
+
+template <class S>
+ValueRange scan_run(const typename S::Element* data, int64_t count) {
+  if constexpr (has_range<S>) {
+    return scan(data, count, S::zero);
+  } else {
+    return scan_for_outsiders<S>(data, count);
+  }
+}
+
 /// Runs of elements that aren't contiguous, or not in their own type, pass through a buffer of this many.
 constexpr int64_t kBuffered = 4096;
 
@@ -65,14 +88,14 @@ template <class S, class Stored>
 ValueRange scan_strided(const Stored* data, int64_t count, int64_t stride) {
   using Element = typename S::Element;
   if constexpr (std::is_same_v<Stored, Element>) {
-    if (stride == 1) return scan(data, count, S::zero);
+    if (stride == 1) return scan_run<S>(data, count);
   }
   ValueRange range;
   Element buffer[kBuffered];
   for (int64_t first = 0; first < count; first += kBuffered) {
     const int64_t run = std::min(kBuffered, count - first);
     for (int64_t index = 0; index < run; ++index) buffer[index] = widened<S>(data[(first + index) * stride]);
-    range.merge(scan(buffer, run, S::zero));
+    range.merge(scan_run<S>(buffer, run));
   }
   return range;
 }
@@ -80,40 +103,82 @@ ValueRange scan_strided(const Stored* data, int64_t count, int64_t stride) {
 /// Calls `body` with `data` as a pointer to what is stored.
 template <class S, class Body>
 ValueRange with_stored(Storage storage, const void* data, Body&& body) {
-  if (storage == Storage::kInt16) return body(static_cast<const int16_t*>(data));
+  if constexpr (std::is_same_v<typename S::Element, int32_t>) {
+    if (storage == Storage::kInt16) return body(static_cast<const int16_t*>(data));
+  }
   return body(static_cast<const typename S::Element*>(data));
+}
+
+/// "a[1, 2, 3]": of one matrix without the batch.
+std::string place(const char* name, bool batched, int64_t item, int64_t row, int64_t col) {
+  return std::string(name) + "[" + (batched ? std::to_string(item) + ", " : "") + std::to_string(row) + ", " +
+         std::to_string(col) + "]";
+}
+
+std::string text(double value) {
+  std::ostringstream stream;
+  stream << std::setprecision(9) << value;
+  return stream.str();
+}
+
+/// Throws Error(kValue) for the first value of `view` that is no element.
+void refuse_outsider(const Operation& operation, const MatrixView& view, int64_t batch, const char* name) {
+  with_scanned_semiring(operation, [&](auto semiring) {
+    using S = decltype(semiring);
+    for (int64_t item = 0; item < items_of(view, batch); ++item) {
+      for (int64_t row = 0; row < view.rows; ++row) {
+        for (int64_t col = 0; col < view.cols; ++col) {
+          const auto value = element_at<S>(view, item, row, col);
+          if (S::holds(value)) continue;
+          throw Error(ErrorCode::kValue, place(name, view.batch_stride != 0, item, row, col) + " is " +
+                                             text(static_cast<double>(value)) + ": elements of " +
+                                             semiring_name(operation.semiring) + " must be 0 or greater");
+        }
+      }
+    }
+  });
 }
 
 }  // namespace
 
-ValueRange scan_elements(SemiringId semiring, DataType dtype, Storage storage, const void* data, int64_t count) {
+ValueRange scan_elements(const Operation& operation, Storage storage, const void* data, int64_t count) {
   ValueRange range;
-  with_ranged_semiring(semiring, dtype, [&](auto value) {
+  with_scanned_semiring(operation, [&](auto value) {
     using S = decltype(value);
     range = with_stored<S>(storage, data, [&](const auto* stored) { return scan_strided<S>(stored, count, 1); });
   });
   return range;
 }
 
-ValueRange scan_matrices(SemiringId semiring, DataType dtype, const MatrixView& view, int64_t batch) {
-  if (!is_integral(dtype)) return {};
-  const bool along_columns = view.row_stride < view.col_stride;
-  const int64_t lines = along_columns ? view.cols : view.rows, length = along_columns ? view.rows : view.cols;
-  const int64_t line_stride = along_columns ? view.col_stride : view.row_stride;
-  const int64_t stride = along_columns ? view.row_stride : view.col_stride;
-  const int64_t items = view.batch_stride == 0 ? std::min<int64_t>(batch, 1) : batch;
-  return with_integer_semiring(semiring, dtype, [&](auto value) {
+ValueRange scan_matrices(const Operation& operation, const MatrixView& view, int64_t batch) {
+  const Lines lines(view);
+  ValueRange range;
+  with_scanned_semiring(operation, [&](auto value) {
     using S = decltype(value);
-    return with_stored<S>(view.storage, view.data, [&](const auto* stored) {
-      ValueRange range;
-      for (int64_t item = 0; item < items; ++item) {
-        for (int64_t line = 0; line < lines; ++line) {
-          range.merge(scan_strided<S>(stored + item * view.batch_stride + line * line_stride, length, stride));
+    range = with_stored<S>(view.storage, view.data, [&](const auto* stored) {
+      ValueRange all;
+      for (int64_t item = 0; item < items_of(view, batch); ++item) {
+        for (int64_t line = 0; line < lines.count; ++line) {
+          all.merge(scan_strided<S>(stored + item * view.batch_stride + line * lines.line_stride, lines.length,
+                                    lines.element_stride));
         }
       }
-      return range;
+      return all;
     });
   });
+  return range;
+}
+
+void require_elements(const Problem& problem, const ValueRange& a, const ValueRange& b) {
+  if (a.has_outsider) refuse_outsider(problem.operation, problem.a, problem.batch, "a");
+  if (b.has_outsider) refuse_outsider(problem.operation, problem.b, problem.batch, "b");
+}
+
+void require_elements_of_c0(const Problem& problem) {
+  if (!problem.c0.data || !restricts_elements(problem.operation)) return;
+  if (scan_matrices(problem.operation, problem.c0, problem.batch).has_outsider) {
+    refuse_outsider(problem.operation, problem.c0, problem.batch, "accumulate");
+  }
 }
 
 }  // namespace mpmml

@@ -1,16 +1,16 @@
 // The semirings: one struct for each pair of semiring and element type, used by every kernel on both backends.
 //
-// A struct gives ⊕ (combine), ⊗ (extend), their neutral elements zero and one, and the two elements that fill the
-// border of a tile that reaches past K: border_a ⊗ border_b is zero, so a border step changes no result. `idempotent`
-// says whether x ⊕ x = x, so that a step may be done twice; `maximizes`, whether ⊕ is a maximum, and else a minimum.
+// A semiring is made of two operators, ⊕ (combine) and ⊗ (extend), each a struct that says by its kind what it is, so
+// that code can ask. Their identities are the semiring's zero and one. border_a ⊗ border_b is zero: these two elements fill
+// the border of a tile that reaches past K, so that a border step changes no result.
 //
-// Over integers zero is one of the values of the element type; all the other values are finite. Inside a kernel zero is
-// held as encoded_zero, so that a plain sum can't wrap and can be told from a sum of finite values (see arithmetic.h):
-// that is exact as long as every finite value lies within ±encoded_limit.
+// Over int32 max-plus and min-plus have sums that can leave the type. There zero is one of the values of the type, and
+// all the other values are finite (FiniteRange); how kernels compute exactly all the same, arithmetic.h says. The other
+// semirings take elements as they are.
 //
-// Over floating-point numbers (IEEE 754) the zero of max-plus and min-plus is an infinity. A sum is rounded once, and one
-// that is NaN (an operand is NaN, or −∞ + ∞) is no candidate: ⊕ passes over it, as maximumNumber and minimumNumber of
-// IEEE 754-2019 do. So zero absorbs every value, infinities among them, and results are the same in any order of k.
+// Over floating-point numbers (IEEE 754) a candidate a ⊗ b that is NaN is passed over by ⊕ = max and ⊕ = min, as
+// maximumNumber and minimumNumber of IEEE 754-2019 do. So zero absorbs every value, infinities among them, and results
+// are the same in any order of k.
 #pragma once
 #include <cstdint>
 #include <limits>
@@ -23,6 +23,9 @@
 #endif
 
 namespace mpmml {
+
+/// What ⊕ or ⊗ is.
+enum class OperatorKind : uint8_t { kMaximum, kMinimum, kSum, kProduct, kOr, kAnd };
 
 /// x + y modulo 2^bits, for integers and for the CPU's vectors of integers. Host code is compiled with -fwrapv;
 /// device code has no such option.
@@ -46,151 +49,170 @@ MPMML_HOST_DEVICE V wrapping_subtract(V x, V y) {
 #endif
 }
 
-/// The greater (the lesser) of the number x and of y, which is passed over where it is NaN. GPUs have an instruction for
-/// that, of float alone; elsewhere the operands stand in the order in which x86's MAXPS and MINPS take them.
-template <class V>
-MPMML_HOST_DEVICE V maximum_number(V x, V y) {
+/// The least and the greatest value of a type, infinities included.
+template <class T>
+constexpr T kLowest = std::is_floating_point_v<T> ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::min();
+template <class T>
+constexpr T kHighest = std::is_floating_point_v<T> ? std::numeric_limits<T>::infinity() : std::numeric_limits<T>::max();
+
+/// The greater of x and y. Of floating-point numbers y may be NaN, and is then passed over; x may not. GPUs have an
+/// instruction for that, of float only; elsewhere the operands stand in the order in which x86's MAXPS and MINPS take them.
+template <class T>
+struct Maximum {
+  static constexpr OperatorKind kind = OperatorKind::kMaximum;
+  static constexpr T identity = kLowest<T>;
+
+  template <class V>
+  MPMML_HOST_DEVICE static V apply(V x, V y) {
+    if constexpr (std::is_floating_point_v<T>) {
 #if defined(__CUDA_ARCH__)
-  if constexpr (std::is_same_v<V, float>) return fmaxf(x, y);
+      if constexpr (std::is_same_v<V, float>) return fmaxf(x, y);
 #endif
-  return y > x ? y : x;
-}
+      return y > x ? y : x;
+    } else {
+      return x > y ? x : y;
+    }
+  }
+};
 
-template <class V>
-MPMML_HOST_DEVICE V minimum_number(V x, V y) {
+/// The lesser of x and y; of NaN as Maximum.
+template <class T>
+struct Minimum {
+  static constexpr OperatorKind kind = OperatorKind::kMinimum;
+  static constexpr T identity = kHighest<T>;
+
+  template <class V>
+  MPMML_HOST_DEVICE static V apply(V x, V y) {
+    if constexpr (std::is_floating_point_v<T>) {
 #if defined(__CUDA_ARCH__)
-  if constexpr (std::is_same_v<V, float>) return fminf(x, y);
+      if constexpr (std::is_same_v<V, float>) return fminf(x, y);
 #endif
-  return y < x ? y : x;
-}
+      return y < x ? y : x;
+    } else {
+      return x < y ? x : y;
+    }
+  }
+};
 
-/// ⊕ = max, ⊗ = + on floating-point numbers, zero = −∞.
+/// The sum; of integers modulo 2^bits.
 template <class T>
-struct MaxPlus {
-  static_assert(std::is_floating_point_v<T>);
-  using Element = T;
-  static constexpr bool idempotent = true;
-  static constexpr bool maximizes = true;
-  static constexpr Element zero = -std::numeric_limits<Element>::infinity();
-  static constexpr Element one = 0;
-  static constexpr Element border_a = zero;
-  static constexpr Element border_b = one;
+struct Sum {
+  static constexpr OperatorKind kind = OperatorKind::kSum;
+  static constexpr T identity = 0;
 
-  /// y may be NaN; x, an accumulator, never is.
   template <class V>
-  MPMML_HOST_DEVICE static V combine(V x, V y) {
-    return maximum_number(x, y);
-  }
-  template <class V>
-  MPMML_HOST_DEVICE static V extend(V x, V y) {
-    return x + y;
-  }
-  /// acc ⊕ (x ⊗ y).
-  template <class V>
-  MPMML_HOST_DEVICE static V accumulate(V acc, V x, V y) {
-    return combine(acc, extend(x, y));
+  MPMML_HOST_DEVICE static V apply(V x, V y) {
+    if constexpr (std::is_floating_point_v<T>) {
+      return x + y;
+    } else {
+      return wrapping_add(x, y);
+    }
   }
 };
 
-/// ⊕ = max, ⊗ = +, zero = ε = −∞, held as −2^31.
-template <>
-struct MaxPlus<int32_t> {
-  using Element = int32_t;
-  static constexpr bool idempotent = true;
-  static constexpr bool maximizes = true;
-  static constexpr Element zero = std::numeric_limits<Element>::min();
-  static constexpr Element one = 0;
-  static constexpr Element border_a = zero;
-  static constexpr Element border_b = one;
-  static constexpr Element finite_min = zero + 1;
-  static constexpr Element finite_max = std::numeric_limits<Element>::max();
-  static constexpr Element encoded_zero = -(1 << 30);
-  static constexpr Element encoded_limit = 357913941;  // floor(2^30 / 3)
-
-  template <class V>
-  MPMML_HOST_DEVICE static V combine(V x, V y) {
-    return x > y ? x : y;
-  }
-  template <class V>
-  MPMML_HOST_DEVICE static V extend(V x, V y) {
-    return wrapping_add(x, y);
-  }
-};
-
-/// ⊕ = min, ⊗ = + on floating-point numbers, zero = +∞.
 template <class T>
-struct MinPlus {
-  static_assert(std::is_floating_point_v<T>);
-  using Element = T;
-  static constexpr bool idempotent = true;
-  static constexpr bool maximizes = false;
-  static constexpr Element zero = std::numeric_limits<Element>::infinity();
-  static constexpr Element one = 0;
-  static constexpr Element border_a = zero;
-  static constexpr Element border_b = one;
-
-  /// As MaxPlus::combine.
-  template <class V>
-  MPMML_HOST_DEVICE static V combine(V x, V y) {
-    return minimum_number(x, y);
-  }
-  template <class V>
-  MPMML_HOST_DEVICE static V extend(V x, V y) {
-    return x + y;
-  }
-  /// acc ⊕ (x ⊗ y).
-  template <class V>
-  MPMML_HOST_DEVICE static V accumulate(V acc, V x, V y) {
-    return combine(acc, extend(x, y));
-  }
-};
-
-/// ⊕ = min, ⊗ = +, zero = +∞, held as 2^31 − 1. Not a negated max-plus: the finite range is another one, and so
-/// are encoded_zero and encoded_limit, because 2^30 + 2^30 wraps where −2^30 − 2^30 doesn't.
-template <>
-struct MinPlus<int32_t> {
-  using Element = int32_t;
-  static constexpr bool idempotent = true;
-  static constexpr bool maximizes = false;
-  static constexpr Element zero = std::numeric_limits<Element>::max();
-  static constexpr Element one = 0;
-  static constexpr Element border_a = zero;
-  static constexpr Element border_b = one;
-  static constexpr Element finite_min = std::numeric_limits<Element>::min();
-  static constexpr Element finite_max = zero - 1;
-  static constexpr Element encoded_zero = (1 << 30) - 1;
-  static constexpr Element encoded_limit = 357913940;
+struct Product {
+  static constexpr OperatorKind kind = OperatorKind::kProduct;
+  static constexpr T identity = 1;
 
   template <class V>
-  MPMML_HOST_DEVICE static V combine(V x, V y) {
-    return x < y ? x : y;
-  }
-  template <class V>
-  MPMML_HOST_DEVICE static V extend(V x, V y) {
-    return wrapping_add(x, y);
-  }
-};
-
-/// The linear algebra everyone knows: ⊕ = +, ⊗ = ×, zero = 0, one = 1, on floating-point numbers with IEEE 754's rules
-/// (NaN and infinities propagate).
-template <class T>
-struct PlusTimes {
-  static_assert(std::is_floating_point_v<T>);
-  using Element = T;
-  static constexpr bool idempotent = false;
-  static constexpr Element zero = 0;
-  static constexpr Element one = 1;
-  static constexpr Element border_a = zero;
-  static constexpr Element border_b = one;
-
-  template <class V>
-  MPMML_HOST_DEVICE static V combine(V x, V y) {
-    return x + y;
-  }
-  template <class V>
-  MPMML_HOST_DEVICE static V extend(V x, V y) {
+  MPMML_HOST_DEVICE static V apply(V x, V y) {
     return x * y;
   }
+};
+
+/// Of truth values, and of words of them.
+template <class T>
+struct Or {
+  static constexpr OperatorKind kind = OperatorKind::kOr;
+  static constexpr T identity = 0;
+
+  template <class V>
+  MPMML_HOST_DEVICE static V apply(V x, V y) {
+    return x | y;
+  }
+};
+
+template <class T>
+struct And {
+  static constexpr OperatorKind kind = OperatorKind::kAnd;
+  static constexpr T identity = 1;
+
+  template <class V>
+  MPMML_HOST_DEVICE static V apply(V x, V y) {
+    return x & y;
+  }
+};
+
+/// The semiring of elements T with Combine as ⊕ and Extend as ⊗.
+template <class T, class Combine, class Extend>
+struct Semiring {
+  using Element = T;
+  static constexpr OperatorKind combine_kind = Combine::kind;
+  static constexpr OperatorKind extend_kind = Extend::kind;
+  /// Whether x ⊕ x = x, so that a step may be done twice.
+  static constexpr bool idempotent = combine_kind != OperatorKind::kSum;
+  /// Of those whose ⊕ is an order: whether it is a maximum, and else a minimum.
+  static constexpr bool maximizes = combine_kind == OperatorKind::kMaximum;
+  /// Whether a ⊗ b may lie outside of the integers that T holds.
+  static constexpr bool can_overflow = extend_kind == OperatorKind::kSum && std::is_integral_v<T>;
+
+  static constexpr T zero = Combine::identity;
+  static constexpr T one = Extend::identity;
+  static constexpr T border_a = zero;
+  static constexpr T border_b = one;
+
+  template <class V>
+  MPMML_HOST_DEVICE static V combine(V x, V y) {
+    return Combine::apply(x, y);
+  }
+  template <class V>
+  MPMML_HOST_DEVICE static V extend(V x, V y) {
+    return Extend::apply(x, y);
+  }
+  /// acc ⊕ (x ⊗ y).
+  template <class V>
+  MPMML_HOST_DEVICE static V accumulate(V acc, V x, V y) {
+    return combine(acc, extend(x, y));
+  }
+
+  /// Whether not all values of T are elements: then holds() says which are.
+  static constexpr bool restricts_elements = false;
+  MPMML_HOST_DEVICE static constexpr bool holds(T) { return true; }
+};
+
+/// Longest paths. Over int32 zero = ε = −∞, held as −2^31.
+template <class T>
+struct MaxPlus : Semiring<T, Maximum<T>, Sum<T>> {};
+
+/// Shortest paths. Over int32 zero = +∞, held as 2^31 − 1. Not a negated max-plus: the finite range is another one.
+template <class T>
+struct MinPlus : Semiring<T, Minimum<T>, Sum<T>> {};
+
+/// Minimax paths: the least of greatest costs.
+template <class T>
+struct MinMax : Semiring<T, Minimum<T>, Maximum<T>> {};
+
+/// Most reliable paths: products of numbers from 0 up. A number below 0 is no element, because ⊗ would turn the order
+/// about.
+template <class T>
+struct MaxTimes : Semiring<T, Maximum<T>, Product<T>> {
+  static_assert(std::is_floating_point_v<T>);
+  static constexpr T zero = 0;
+  static constexpr T border_a = zero;
+  static constexpr bool restricts_elements = true;
+  MPMML_HOST_DEVICE static constexpr bool holds(T x) { return !(x < 0); }
+};
+
+/// Reachability. An element is true unless it is 0; results are 0 and 1.
+template <class T>
+struct OrAnd : Semiring<T, Or<T>, And<T>> {};
+
+/// The linear algebra everyone knows, with IEEE 754's rules: NaN and infinities propagate.
+template <class T>
+struct PlusTimes : Semiring<T, Sum<T>, Product<T>> {
+  static_assert(std::is_floating_point_v<T>);
+
   /// One expression, so that every compiler may contract it to a fused multiply-add.
   template <class V>
   MPMML_HOST_DEVICE static V accumulate(V acc, V x, V y) {
@@ -198,14 +220,23 @@ struct PlusTimes {
   }
 };
 
+/// The finite values of a semiring of integers: all but its zero, which is the least or the greatest of the type.
+template <class S>
+struct FiniteRange {
+  using Element = typename S::Element;
+  static_assert(S::can_overflow && (S::zero == kLowest<Element> || S::zero == kHighest<Element>));
+  static constexpr Element least = S::maximizes ? S::zero + 1 : kLowest<Element>;
+  static constexpr Element most = S::maximizes ? kHighest<Element> : S::zero - 1;
+};
+
 /// What stands in memory for an element (Storage), as the element.
 template <class S>
 MPMML_HOST_DEVICE typename S::Element widened(typename S::Element stored) {
   return stored;
 }
-template <class S>
-MPMML_HOST_DEVICE typename S::Element widened(int16_t stored) {
-  constexpr int16_t zero = S::maximizes ? std::numeric_limits<int16_t>::min() : std::numeric_limits<int16_t>::max();
+template <class S, class Stored, std::enable_if_t<std::is_same_v<Stored, int16_t>, int> = 0>
+MPMML_HOST_DEVICE typename S::Element widened(Stored stored) {
+  constexpr int16_t zero = S::maximizes ? kLowest<int16_t> : kHighest<int16_t>;
   return stored == zero ? S::zero : stored;
 }
 

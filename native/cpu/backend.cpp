@@ -9,8 +9,9 @@
 #include <optional>
 #include <unordered_map>
 
+#include "core/destination.h"
 #include "core/dispatch.h"
-#include "core/range.h"
+#include "core/scan.h"
 #include "core/status.h"
 #include "cpu/kernel.h"
 #include "cpu/loop.h"
@@ -53,11 +54,10 @@ class CpuBackend final : public Backend {
   BackendKind kind() const override { return BackendKind::kCpu; }
   const std::vector<const Variant*>& variants() const override { return variants_; }
   std::string unusable(int) override { return settled().misconfigured ? settled().misconfigured->what() : ""; }
-  std::string refuses(const Problem&, int) override { return {}; }
+  std::string refuses(const Problem&, const Placement&) override { return {}; }
 
-  Plan plan(const Problem& problem, const ValueRange& a, const ValueRange& b, int, const Variant* requested) override {
-    const Ranges ranges{a, b};
-    return plan(problem, exact_paths_of(problem, ranges), requested, likely_variant(problem, requested));
+  Plan plan(const Problem& problem, const ValueRange& a, const ValueRange& b, const Placement& where) override {
+    return plan(problem, exact_paths(problem.operation, a, b), where.variant, likely_variant(problem, where.variant));
   }
 
   double estimate_ms(const Problem& problem, int) override {
@@ -67,22 +67,27 @@ class CpuBackend final : public Backend {
     constexpr double kPackedBytesPerMs = 1e7;
     constexpr double kWakingMs = 0.006;
     constexpr double kStepsPerThread = 1e6;
-    const double steps = double(problem.outputs()) * problem.k();
-    const double vectors = (settled().instruction_set == "avx512" || settled().instruction_set == "avx2" ? 1 : 4) *
-                           double(element_bytes(problem.dtype)) / 4;
-    const double threads =
-        settled().misconfigured ? 1 : std::clamp(steps / kStepsPerThread, 1.0, 0.85 * thread_count());
-    const double bytes =
-        double(element_bytes(problem.dtype)) * double(problem.k()) * (problem.m() + problem.n()) * problem.batch;
-    return vectors * steps / (kStepsPerMs * threads) + bytes / kPackedBytesPerMs +
+    if (settled().misconfigured) return std::numeric_limits<double>::infinity();
+    // Where few lanes meet many, nothing is packed, and threads share the reading.
+    const Kernel& kernel = kernel_of(*likely_variant(problem, nullptr));
+    const bool reads_in_place = kernel.thin.accumulate;
+    const double element = double(element_bytes(problem.operation.dtype));
+    const double step_bytes =
+        reads_in_place ? element : double(kernel.packed.operand_size) / kernel.packed.steps_per_operand;
+    const double steps = double(problem.outputs()) * problem.k() * step_bytes / element;
+    const std::string& isa = settled().instruction_set;
+    const double vectors = (isa == "avx512" || isa == "avx2" ? 1 : 4) * element / 4;
+    const double threads = std::clamp(steps / kStepsPerThread, 1.0, 0.85 * thread_count());
+    const double bytes = element * double(problem.k()) * (problem.m() + problem.n()) * problem.batch;
+    return vectors * steps / (kStepsPerMs * threads) + bytes / (kPackedBytesPerMs * (reads_in_place ? threads : 1)) +
            (threads > 1 ? kWakingMs * threads : 0);
   }
 
-  Outcome run(const Problem& problem, int, const Variant* requested) override {
+  Outcome run(const Problem& problem, const Placement& where) override {
     chosen();  // Wrong settings are an error of every product.
     try {
-      return problem.has_int16() ? multiply(WidenedProblem(problem).problem(), requested)
-                                 : multiply(problem, requested);
+      return problem.has_int16() ? multiply(WidenedProblem(problem).problem(), where.variant)
+                                 : multiply(problem, where.variant);
     } catch (const std::bad_alloc&) {
       throw Error(ErrorCode::kOutOfMemory, "the cpu backend found no memory for a product of " +
                                                std::to_string(problem.batch) + " × [" + std::to_string(problem.m()) +
@@ -92,49 +97,6 @@ class CpuBackend final : public Backend {
   }
 
  private:
-  /// A product whose result can be thrown away when something overflowed: computed apart from C, then copied.
-  class Destination {
-   public:
-    explicit Destination(const Problem& problem, RangePath path) : problem_(problem), view_(problem.c) {
-      if (problem.overflow != OverflowPolicy::kThrow || path != RangePath::kWide || !problem.keeps_c) return;
-      apart_.emplace(static_cast<size_t>(problem.outputs() * element_bytes(problem.dtype)));
-      view_ = {apart_->data(), problem.m(), problem.n(), problem.n(), 1, problem.m() * problem.n()};
-    }
-
-    const MutableMatrixView& view() const { return view_; }
-
-    void commit() const {
-      if (!apart_) return;
-      with_integer_semiring(problem_.semiring, problem_.dtype, [this](auto semiring) {
-        using Element = typename decltype(semiring)::Element;
-        const auto* from = static_cast<const Element*>(apart_->data());
-        const MutableMatrixView& c = problem_.c;
-        const int64_t m = problem_.m(), n = problem_.n();
-        const int64_t work = saturating_product(problem_.outputs(), kStepsPerCopy);
-        for_each_run(problem_, problem_.batch * m, work, kStepsAtOnce, [&](int64_t first, int64_t end) {
-          for (int64_t row = first; row < end; ++row) {
-            auto* to = static_cast<Element*>(c.data) + row / m * c.batch_stride + row % m * c.row_stride;
-            const Element* results = from + row * n;
-            if (c.col_stride == 1) {
-              std::copy_n(results, n, to);
-            } else {
-              for (int64_t col = 0; col < n; ++col) to[col * c.col_stride] = results[col];
-            }
-          }
-        });
-      });
-    }
-
-   private:
-    /// Copying an element takes as long as so many k-steps.
-    static constexpr int64_t kStepsPerCopy = 8;
-    static constexpr int64_t kStepsAtOnce = 1 << 20;
-
-    const Problem& problem_;
-    MutableMatrixView view_;
-    std::optional<Workspace> apart_;
-  };
-
   /// What the settings lead to. Worked out by the first product, because they come after the backend.
   struct Chosen {
     std::string instruction_set;
@@ -184,7 +146,7 @@ class CpuBackend final : public Backend {
     const bool reads_in_place = kernel.thin.accumulate;
     if (reads_in_place != is_thin(problem)) return std::numeric_limits<double>::infinity();
     if (reads_in_place) return kernel.thin.operand_size * steps;
-    return 0.5 * kernel.packed.operand_size * steps;
+    return 0.5 * kernel.packed.operand_size * steps / kernel.packed.steps_per_operand;
   }
 
   static double cost_of_packing(const Problem& problem) {
@@ -194,24 +156,19 @@ class CpuBackend final : public Backend {
 
   /// The plan, given what is known: `packed` is the variant that the operands are already packed for, if any.
   Plan plan(const Problem& problem, PathSet exact, const Variant* requested, const Variant* packed) const {
-    return make_plan(problem, exact, chosen().variants, requested, [&](const Variant& variant, RangePath) {
+    return make_plan(problem.operation, exact, chosen().variants, requested, [&](const Variant& variant, RangePath) {
       double cost = cost_of(problem, kernel_of(variant));
       if (packed && &variant != packed) cost += cost_of_packing(problem);
       return Judgement{refusal(variant), cost};
     });
   }
 
-  /// The path of the plain kernel of the product's element type.
-  static RangePath plain_path(const Problem& problem) {
-    return is_integral(problem.dtype) ? RangePath::kTranslated : RangePath::kDirect;
-  }
-
   /// Most products can be computed by the plain kernel: it begins before the ranges are known.
   const Variant* likely_variant(const Problem& problem, const Variant* requested) const {
-    const PathSet likely{plain_path(problem)};
+    const PathSet likely{can_overflow(problem.operation) ? RangePath::kTranslated : RangePath::kDirect};
     if (!requested) return plan(problem, likely, nullptr, nullptr).variant;
     if (!kernel_of(*requested).packed.takes_offsets) return requested;
-    return make_plan(problem, likely, chosen().variants, nullptr,
+    return make_plan(problem.operation, likely, chosen().variants, nullptr,
                      [&](const Variant& variant, RangePath) {
                        return Judgement{kernel_of(variant).packed.multiply ? "" : "its operands aren't packed", 0};
                      })
@@ -221,7 +178,7 @@ class CpuBackend final : public Backend {
   Outcome multiply(const Problem& problem, const Variant* requested) {
     const Clock::time_point start = Clock::now();
     if (requested) {
-      check_requested(problem, *requested);
+      check_requested(problem.operation, *requested);
       const std::string refused = refusal(*requested);
       if (!refused.empty()) {
         throw Error(ErrorCode::kVariant,
@@ -233,10 +190,10 @@ class CpuBackend final : public Backend {
     if (kernel_of(*likely).thin.accumulate) return multiply_thin(problem, requested, *likely, start);
     std::optional<PackedProduct> product(std::in_place, problem, kernel_of(*likely).packed);
     const Ranges ranges = product->ranges();
-    const PathSet exact = exact_paths_of(problem, ranges);
+    require_elements(problem, ranges.a, ranges.b);
     Outcome outcome;
-    outcome.plan = plan(problem, exact, requested, likely);
-    const Destination destination(problem, outcome.plan.path);
+    outcome.plan = plan(problem, exact_paths(problem.operation, ranges.a, ranges.b), requested, likely);
+    const Destination destination = destination_of(problem, outcome.plan);
     if (outcome.plan.variant != likely) {
       product.emplace(problem, kernel_of(*outcome.plan.variant).packed, ranges, outcome.plan.path);
     }
@@ -248,39 +205,50 @@ class CpuBackend final : public Backend {
   Outcome multiply_thin(const Problem& problem, const Variant* requested, const Variant& likely,
                         Clock::time_point start) const {
     std::optional<ThinProduct> product(std::in_place, problem, kernel_of(likely));
-    const RangePath any = !is_integral(problem.dtype)                 ? RangePath::kDirect
-                          : problem.overflow == OverflowPolicy::kWrap ? RangePath::kWrapping
-                                                                      : RangePath::kWide;
+    const RangePath any = !can_overflow(problem.operation)                      ? RangePath::kDirect
+                          : problem.operation.overflow == OverflowPolicy::kWrap ? RangePath::kWrapping
+                                                                                : RangePath::kWide;
     const Ranges ranges = product->accumulate(any);
+    require_elements(problem, ranges.a, ranges.b);
     Outcome outcome;
-    outcome.plan = plan(problem, exact_paths_of(problem, ranges), requested, nullptr);
+    outcome.plan = plan(problem, exact_paths(problem.operation, ranges.a, ranges.b), requested, nullptr);
     if (outcome.plan.variant != &likely) {
       product.emplace(problem, kernel_of(*outcome.plan.variant)).accumulate(outcome.plan.path);
     }
-    const Destination destination(problem, outcome.plan.path);
+    const Destination destination = destination_of(problem, outcome.plan);
     settle(problem, destination, product->finish(outcome.plan.path, destination.view()), outcome);
     outcome.timing.kernel = milliseconds_since(start);
     return outcome;
   }
 
   Outcome multiply_where_they_are(const Problem& problem, const Variant& requested, Clock::time_point start) const {
-    const RowsKernel& kernel = kernel_of(requested).rows;
-    const Ranges ranges = scan(problem, kernel);
+    const Ranges ranges = scan(problem);
+    require_elements(problem, ranges.a, ranges.b);
     Outcome outcome;
     outcome.timing.analysis = milliseconds_since(start);
-    outcome.plan = plan(problem, exact_paths_of(problem, ranges), &requested, nullptr);
-    const Destination destination(problem, outcome.plan.path);
+    outcome.plan = plan(problem, exact_paths(problem.operation, ranges.a, ranges.b), &requested, nullptr);
+    const Destination destination = destination_of(problem, outcome.plan);
+    const RowsKernel& kernel = kernel_of(requested).rows;
     settle(problem, destination, multiply_rows(problem, kernel, outcome.plan.path, destination.view()), outcome);
     outcome.timing.kernel = milliseconds_since(start) - outcome.timing.analysis;
     return outcome;
   }
 
+  /// Only 64-bit sums can turn out to overflow.
+  static Destination destination_of(const Problem& problem, const Plan& plan) {
+    return Destination(problem, plan.path == RangePath::kWide);
+  }
+
   static void settle(const Problem& problem, const Destination& destination, int64_t overflow, Outcome& outcome) {
-    if (problem.overflow == OverflowPolicy::kThrow && overflow != kNoOverflow) {
+    if (problem.operation.overflow == OverflowPolicy::kThrow && overflow != kNoOverflow) {
       outcome.overflow = overflow;
-    } else {
-      destination.commit();
+      return;
     }
+    // Copying a result takes as long as so many k-steps.
+    constexpr int64_t kStepsPerCopy = 8, kStepsAtOnce = 1 << 20;
+    destination.commit([&](int64_t rows, const Destination::CopyRows& copy) {
+      for_each_run(problem, rows, saturating_product(problem.outputs(), kStepsPerCopy), kStepsAtOnce, copy);
+    });
   }
 
   std::unordered_map<const Variant*, Known> known_;

@@ -2,17 +2,16 @@
 
 #include <algorithm>
 
+#include "core/layout.h"
 #include "cpu/machine.h"
 
 namespace mpmml::cpu {
 namespace {
 
-int64_t ceil_div(int64_t x, int64_t y) { return (x + y - 1) / y; }
-
 /// The size of equal parts of `whole`, multiples of `unit` of at most `most`.
 int64_t equal_parts(int64_t whole, int64_t most, int64_t unit) {
   const int64_t parts = ceil_div(whole, std::max(most / unit * unit, unit));
-  return ceil_div(ceil_div(whole, parts), unit) * unit;
+  return round_up(ceil_div(whole, parts), unit);
 }
 
 }  // namespace

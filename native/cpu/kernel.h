@@ -23,24 +23,43 @@ struct Lanes {
   int64_t k_stride;
 };
 
-/// What occurs among the values of an operand (core/range.h): minimum > maximum where nothing is finite, and where the
-/// elements are floating-point numbers, which aren't looked at.
+/// What occurs among the values of an operand, as ValueRange (core/range.h), as far as the CPU's kernels must know: the range
+/// if sums can overflow, and outsiders if there may be any. Nothing else is looked at.
 struct Occurring {
   int64_t minimum;
   int64_t maximum;
   bool has_zero;
+  bool has_outsider;
+};
+constexpr Occurring kNothingSeen{INT64_MAX, INT64_MIN, false, false};
+
+/// Where the results of a part of a product go, and what they are made of beside accumulators: what an epilogue needs
+/// (epilogue.h). The part's rows may be columns of C.
+struct Results {
+  const void* c0;  ///< first element of the part; null if nothing is accumulated
+  int64_t c0_row_stride;
+  int64_t c0_col_stride;
+  void* c;
+  int64_t c_row_stride;
+  int64_t c_col_stride;
+  int64_t first_index;  ///< of the part's first result: linear in C (batch, row, column in row-major order)
+  int64_t index_row_stride;
+  int64_t index_col_stride;
+  bool c_is_far;     ///< whether C is too large to be in a cache (and its rows lie together)
+  int32_t offset_a;  ///< of the operands, for kernels that take offsets
+  int32_t offset_b;
 };
 
-/// A packed operand: slabs of KC k-steps, in each of them panels of `width` lanes (MR rows of A or NR columns of B), in
+/// A packed operand: slabs of KC steps, in each of them panels of `width` lanes (MR rows of A or NR columns of B), in
 /// each of them k-major. Lanes past the operand's last and steps past k hold border elements. What a block of C reads
-/// of a slab lies together.
+/// of a slab lies together. A step of a packed operand is steps_per_operand k-steps of its source: one, except of bits.
 struct PackRequest {
   Lanes source;
   int64_t first_panel;
   int64_t end_panel;
   void* packed;
   int64_t panels;    ///< of the whole operand
-  int64_t padded_k;  ///< k rounded up to PackedKernel::k_multiple
+  int64_t padded_k;  ///< its steps, rounded up to PackedKernel::k_multiple
   int64_t KC;        ///< a multiple of it as well
   int32_t offset;    ///< is taken off the elements, by kernels that take offsets
 };
@@ -55,17 +74,9 @@ struct BlockRequest {
   bool ends;      ///< whether it is the last one
   int64_t rows;
   int64_t cols;
-  /// Tiles of MR × NR accumulators that are carried from slab to slab; null where there is one slab.
+  /// Tiles of MR × NR accumulators that are carried from slab to slab; null if there is one slab.
   void* accumulators;
-  const void* c0;  ///< first element of the block; null where nothing is accumulated
-  int64_t c0_row_stride;
-  int64_t c0_col_stride;
-  void* c;
-  int64_t c_row_stride;
-  int64_t c_col_stride;
-  bool c_is_far;     ///< whether C is too large to be in a cache (and its rows lie together)
-  int32_t offset_a;  ///< of the operands, for kernels that take offsets
-  int32_t offset_b;
+  Results results;
 };
 
 /// A packed, register-tiled kernel.
@@ -73,23 +84,22 @@ struct PackedKernel {
   int MR;
   int NR;
   int k_multiple;
+  int steps_per_operand;
   int operand_size;
   int accumulator_size;
   bool takes_offsets;  ///< whether an offset is taken off each operand before it is packed (offset.h)
   Occurring (*pack_a)(const PackRequest& request);
   Occurring (*pack_b)(const PackRequest& request);
-  /// Writes the steps from k to padded_k of a packed operand; `path` must be known by then.
+  /// Writes the steps past k of a packed operand; `path` must be known by then.
   void (*fill_border_a)(const PackRequest& request, RangePath path);
   void (*fill_border_b)(const PackRequest& request, RangePath path);
-  /// Runs a slab; after the last one writes C, and returns row · cols + col of the block's first result in row-major
-  /// order that overflowed, or kNoOverflow.
+  /// Runs a slab; after the last one writes C, and returns the least linear index of a result that overflowed, or
+  /// kNoOverflow.
   int64_t (*multiply)(const BlockRequest& request);
 };
 
 /// A kernel that reads the operands where they are.
 struct RowsKernel {
-  /// Null where every value is as good as any other.
-  Occurring (*scan)(const MatrixView& view, int64_t batch);
   /// Writes rows [first_row, end_row) of one product of the batch to `c`; returns the linear index (batch, row,
   /// column) of the first result that overflowed, or kNoOverflow.
   int64_t (*multiply)(const Problem& problem, RangePath path, const MutableMatrixView& c, int64_t batch,
@@ -115,8 +125,8 @@ struct ThinOccurring {
   Occurring large;
 };
 
-/// Turns the accumulators of a thin product into results.
-struct ThinResults {
+/// The accumulators of an item of a thin product, to be made results.
+struct ThinAccumulators {
   RangePath path;
   int64_t rows;
   int64_t cols;
@@ -124,24 +134,17 @@ struct ThinResults {
   int64_t row_stride;
   int64_t parts;  ///< accumulators that are combined for each result
   int64_t part_stride;
-  const void* c0;  ///< null where nothing is accumulated
-  int64_t c0_row_stride;
-  int64_t c0_col_stride;
-  void* c;
-  int64_t c_row_stride;
-  int64_t c_col_stride;
-  int64_t index_row_stride;  ///< the linear index of the result in row i and column j is i and j times these
-  int64_t index_col_stride;
+  Results results;
 };
 
 /// A kernel that reads the operand with many lanes where it is, for an operand with few.
 struct ThinKernel {
   int operand_size;
   int accumulator_size;
-  /// accumulators ⊕= small ⊗ large. Finds what occurs only for operands that are held as they are.
+  /// accumulators ⊕= small ⊗ large. Sums of 64 bits hold any elements: then the large operand isn't looked at.
   ThinOccurring (*accumulate)(const ThinRequest& request);
   /// Writes C; returns the least linear index of a result that overflowed, or kNoOverflow.
-  int64_t (*finish)(const ThinResults& results);
+  int64_t (*finish)(const ThinAccumulators& accumulators);
 };
 
 /// What a variant of each family has; the functions of the others are null.

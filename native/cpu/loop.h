@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "core/layout.h"
 #include "core/problem.h"
 #include "core/status.h"
 #include "cpu/threads.h"
@@ -11,8 +12,6 @@ namespace mpmml::cpu {
 
 /// k-steps below which a loop isn't worth waking a thread for: it takes a thread about 50 µs to wake.
 constexpr int64_t kWorthThreads = 1 << 22;
-
-inline int64_t ceil_div(int64_t x, int64_t y) { return (x + y - 1) / y; }
 
 inline int64_t saturating_product(int64_t x, int64_t y) {
   int64_t product;

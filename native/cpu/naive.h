@@ -1,9 +1,9 @@
-// Algorithm 4 of the thesis: each result by its definition, integers in 64-bit arithmetic, from the operands where they
-// are.
+// Algorithm 4 of the thesis: each result by its definition, integers whose sums can overflow in 64-bit arithmetic, from
+// the operands where they are.
 // The reference that the others are checked against: it shares no code with them.
 #pragma once
+#include "core/epilogue.h"
 #include "core/exact.h"
-#include "core/range.h"
 #include "cpu/kernel.h"
 
 namespace mpmml::cpu {
@@ -11,32 +11,10 @@ namespace mpmml::cpu {
 struct Naive {
   template <class First, class... Others>
   static constexpr Kernel kernel() {
-    return {paths_of<First, Others...>(), {}, {scan_of<typename First::Semiring>(), multiply<First, Others...>}, {}};
+    return {paths_of<First, Others...>(), {}, {multiply<First, Others...>}, {}};
   }
 
  private:
-  template <class S>
-  static constexpr decltype(RowsKernel::scan) scan_of() {
-    if constexpr (std::is_integral_v<typename S::Element>) return scan<S>;
-    return nullptr;
-  }
-
-  template <class S>
-  static Occurring scan(const MatrixView& view, int64_t batch) {
-    ValueRange range;
-    for (int64_t row = 0; row < view.rows; ++row) {
-      for (int64_t col = 0; col < view.cols; ++col) {
-        const int64_t value = element_at<typename S::Element>(view, batch, row, col);
-        if (value == S::zero) {
-          range.has_zero = true;
-        } else {
-          range.merge({value, value, false});
-        }
-      }
-    }
-    return {range.minimum, range.maximum, range.has_zero};
-  }
-
   template <class First, class... Others>
   static int64_t multiply(const Problem& problem, RangePath path, const MutableMatrixView& c, int64_t batch,
                           int64_t first_row, int64_t end_row) {
@@ -49,16 +27,11 @@ struct Naive {
   template <class Arithmetic>
   static int64_t multiply_rows(const Problem& problem, const MutableMatrixView& c, int64_t batch, int64_t first_row,
                                int64_t end_row) {
-    using Element = typename Arithmetic::Element;
     int64_t first_overflow = kNoOverflow;
     for (int64_t row = first_row; row < end_row; ++row) {
       for (int64_t col = 0; col < problem.n(); ++col) {
         const auto acc = exact_cell<Arithmetic>(problem, batch, row, col);
-        const Element c0 =
-            problem.c0.data ? element_at<Element>(problem.c0, batch, row, col) : Arithmetic::Semiring::zero;
-        bool overflowed = false;
-        static_cast<Element*>(c.data)[batch * c.batch_stride + row * c.row_stride + col * c.col_stride] =
-            Arithmetic::finish(acc, c0, overflowed);
+        const bool overflowed = store_result<Arithmetic>(problem, c, batch, row, col, acc);
         if (overflowed && first_overflow == kNoOverflow) {
           first_overflow = (batch * problem.m() + row) * problem.n() + col;
         }

@@ -8,6 +8,7 @@ namespace mpmml::cpu {
 /// core/arithmetic.h's 16-bit sums, on vectors.
 template <class S>
 struct Half {
+  static_assert(is_integer_sum<S>);
   using Core = mpmml::Half<S>;
   using Semiring = S;
   using Element = typename S::Element;

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <mutex>
 
-#include "core/dispatch.h"
 #include "cpu/loop.h"
+#include "cpu/ranges.h"
 
 namespace mpmml::cpu {
 namespace {
@@ -26,15 +26,15 @@ PackedOperand::PackedOperand(const Problem& problem, const PackedKernel& kernel,
       KC_(KC),
       width_(is_b ? kernel.NR : kernel.MR),
       lanes_(is_b ? view_.cols : view_.rows),
-      items_(view_.batch_stride == 0 ? 1 : problem.batch),
+      items_(items_of(view_, problem.batch)),
       panels_(ceil_div(lanes_, width_)),
       item_bytes_(saturating_product(panels_, saturating_product(padded_k, width_ * kernel.operand_size))),
       data_(checked_size(item_bytes_, items_)) {}
 
 PackRequest PackedOperand::request(int64_t item) const {
-  const char* first = static_cast<const char*>(view_.data) + item * view_.batch_stride * element_bytes(problem_.dtype);
+  const MatrixView first = view_from(view_, problem_.operation.dtype, item, 0, 0);
   PackRequest request{};
-  request.source = {first, lanes_, problem_.k(), is_b_ ? view_.col_stride : view_.row_stride,
+  request.source = {first.data, lanes_, problem_.k(), is_b_ ? view_.col_stride : view_.row_stride,
                     is_b_ ? view_.row_stride : view_.col_stride};
   request.end_panel = panels_;
   request.packed = static_cast<char*>(data_.data()) + item * item_bytes_;
@@ -56,8 +56,7 @@ ValueRange PackedOperand::pack() {
                    PackRequest part = request(first / panels_);
                    part.first_panel = first % panels_;
                    part.end_panel = std::min(panels_, part.first_panel + end - first);
-                   const Occurring occurring = (is_b_ ? kernel_.pack_b : kernel_.pack_a)(part);
-                   seen.merge({occurring.minimum, occurring.maximum, occurring.has_zero});
+                   seen.merge(range_of((is_b_ ? kernel_.pack_b : kernel_.pack_a)(part)));
                    first += part.end_panel - part.first_panel;
                  }
                  std::lock_guard<std::mutex> lock(mutex);
@@ -67,7 +66,7 @@ ValueRange PackedOperand::pack() {
 }
 
 void PackedOperand::fill_border(RangePath path) {
-  if (padded_k_ == problem_.k()) return;
+  if (padded_k_ * kernel_.steps_per_operand == problem_.k()) return;
   for (int64_t item = 0; item < items_; ++item) {
     (is_b_ ? kernel_.fill_border_b : kernel_.fill_border_a)(request(item), path);
   }

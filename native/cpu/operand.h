@@ -3,14 +3,14 @@
 #include <optional>
 
 #include "core/range.h"
+#include "core/workspace.h"
 #include "cpu/kernel.h"
-#include "cpu/workspace.h"
 
 namespace mpmml::cpu {
 
 class PackedOperand {
  public:
-  /// Describes A or B of `problem`, cut into slabs of KC out of padded_k steps.
+  /// Describes A or B of `problem`, cut into slabs of KC out of padded_k steps (PackRequest).
   PackedOperand(const Problem& problem, const PackedKernel& kernel, bool is_b, int64_t padded_k, int64_t KC);
 
   /// Is taken off every element from then on (kernels that take offsets).

@@ -3,6 +3,7 @@
 // Compiled once for each instruction set (see vector.h).
 #pragma once
 #include "core/arithmetic.h"
+#include "cpu/bit_packing.h"
 #include "cpu/kernel.h"
 #include "cpu/offset.h"
 #include "cpu/packing.h"
@@ -18,21 +19,30 @@ struct Packed {
     static_assert((std::is_same_v<typename First::Operand, typename Others::Operand> && ...),
                   "the arithmetics of a kernel share their panels");
     return {paths_of<First, Others...>(),
-            {MR, NR, kStepsAtOnce, sizeof(typename First::Operand), sizeof(typename First::Accumulator),
-             takes_offsets<First>, pack<First, MR>, pack<First, NR>, fill_border_a<First, Others...>,
-             fill_border_b<First, Others...>, multiply<First, Others...>},
+            {MR, NR, kStepsAtOnce, steps_per_operand<First>, sizeof(typename First::Operand),
+             sizeof(typename First::Accumulator), takes_offsets<First>, pack_panels<First, MR>, pack_panels<First, NR>,
+             fill_border_a<First, Others...>, fill_border_b<First, Others...>, multiply<First, Others...>},
             {},
             {}};
   }
 
  private:
+  template <class Arithmetic, int width>
+  static Occurring pack_panels(const PackRequest& request) {
+    if constexpr (steps_per_operand<Arithmetic> > 1) {
+      return pack_bits<Arithmetic, width>(request);
+    } else {
+      return pack<Arithmetic, width>(request);
+    }
+  }
+
   template <class Arithmetic, class... Others>
   static void fill_border_a(const PackRequest& request, RangePath path) {
     with_arithmetic<Arithmetic, Others...>(path, [&](auto arithmetic) __attribute__((always_inline)) {
       if constexpr (takes_offsets<Arithmetic>) {
-        fill_border<MR>(request, arithmetic.border_a());
+        fill_border<Arithmetic, MR>(request, arithmetic.border_a());
       } else {
-        fill_border<MR>(request, arithmetic.encode(Arithmetic::Semiring::border_a));
+        fill_border<Arithmetic, MR>(request, arithmetic.encode(Arithmetic::Semiring::border_a));
       }
     });
   }
@@ -41,9 +51,9 @@ struct Packed {
   static void fill_border_b(const PackRequest& request, RangePath path) {
     with_arithmetic<Arithmetic, Others...>(path, [&](auto arithmetic) __attribute__((always_inline)) {
       if constexpr (takes_offsets<Arithmetic>) {
-        fill_border<NR>(request, arithmetic.border_b());
+        fill_border<Arithmetic, NR>(request, arithmetic.border_b());
       } else {
-        fill_border<NR>(request, arithmetic.encode(Arithmetic::Semiring::border_b));
+        fill_border<Arithmetic, NR>(request, arithmetic.encode(Arithmetic::Semiring::border_b));
       }
     });
   }

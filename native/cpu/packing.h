@@ -48,6 +48,20 @@ struct Scan {
   }
 };
 
+/// Whether values occur that are no elements. Those lie below all that a semiring holds; NaN is passed over.
+template <class S, int n>
+struct Outsiders {
+  using Element = typename S::Element;
+  static_assert(S::holds(kHighest<Element>) && S::holds(S::zero) && !S::holds(kLowest<Element>));
+  using V = ShortVector<Element, n>;
+  V least = S::zero - V{};
+
+  MPMML_HOST_DEVICE void see(const V& x) { least = x < least ? x : least; }
+  MPMML_HOST_DEVICE void merge_into(Occurring& all) const {
+    for (int i = 0; i < n; ++i) all.has_outsider = all.has_outsider || !S::holds(least[i]);
+  }
+};
+
 /// In place of a scan where nothing needs to be known.
 template <class S, int n>
 struct Nothing {
@@ -56,7 +70,8 @@ struct Nothing {
 };
 
 template <class S, int n>
-using ScanOf = std::conditional_t<std::is_integral_v<typename S::Element>, Scan<S, n>, Nothing<S, n>>;
+using ScanOf = std::conditional_t<S::can_overflow, Scan<S, n>,
+                                  std::conditional_t<S::restricts_elements, Outsiders<S, n>, Nothing<S, n>>>;
 
 /// Packs panels of `width` lanes.
 template <class Arithmetic, int width>
@@ -88,7 +103,7 @@ class Packer {
   }
 
   MPMML_HOST_DEVICE Occurring occurring() const {
-    Occurring all{INT64_MAX, INT64_MIN, false};
+    Occurring all = kNothingSeen;
     lanes_.merge_into(all);
     fours_.merge_into(all);
     ones_.merge_into(all);
@@ -105,9 +120,7 @@ class Packer {
     if constexpr (takes_offsets<Arithmetic>) {
       const auto encoded = __builtin_convertvector(Arithmetic::encode(x, offset_), ShortVector<Operand, lanes>);
       __builtin_memcpy(to, &encoded, sizeof encoded);
-    } else if constexpr (std::is_floating_point_v<Element>) {
-      __builtin_memcpy(to, &x, sizeof x);
-    } else if constexpr (std::is_same_v<Operand, Element>) {
+    } else if constexpr (S::can_overflow && std::is_same_v<Operand, Element>) {
       const V encoded = x == S::zero ? arithmetic.encode(S::zero) - V{} : x;
       __builtin_memcpy(to, &encoded, sizeof encoded);
     } else {
@@ -116,9 +129,19 @@ class Packer {
       for (int i = 0; i < lanes; i += n) {
         ShortVector<Element, n> part;
         __builtin_memcpy(&part, reinterpret_cast<const char*>(&x) + i * sizeof(Element), sizeof part);
-        const auto encoded = arithmetic.encode_wide(__builtin_convertvector(part, ShortVector<Operand, n>));
+        const auto encoded = encode_part<n>(part);
         __builtin_memcpy(to + i, &encoded, sizeof encoded);
       }
+    }
+  }
+
+  /// Of no more lanes than a vector of operands has.
+  template <int n>
+  MPMML_HOST_DEVICE static ShortVector<Operand, n> encode_part(ShortVector<Element, n> x) {
+    if constexpr (S::can_overflow) {
+      return arithmetic.encode_wide(__builtin_convertvector(x, ShortVector<Operand, n>));
+    } else {
+      return Arithmetic::encode(x);
     }
   }
 
@@ -178,12 +201,18 @@ class Packer {
   ScanOf<S, 1> ones_;
 };
 
-/// Where step k of a panel is in a packed operand, in elements.
+/// Where step k of a panel is in a packed operand, in operands.
 template <int width>
 MPMML_INLINE int64_t offset_of(const PackRequest& request, int64_t panel, int64_t k) {
   const int64_t slab = k / request.KC * request.KC;
   const int64_t steps = request.padded_k - slab < request.KC ? request.padded_k - slab : request.KC;
   return (slab * request.panels + panel * steps + k - slab) * width;
+}
+
+/// Where the steps past k of a packed operand begin.
+template <class Arithmetic>
+MPMML_INLINE int64_t border_of(const PackRequest& request) {
+  return (request.source.k + steps_per_operand<Arithmetic> - 1) / steps_per_operand<Arithmetic>;
 }
 
 template <class Arithmetic, int width>
@@ -202,11 +231,13 @@ static Occurring pack(const PackRequest& request) {
   return packer.occurring();
 }
 
-template <int width, class Operand>
-MPMML_INLINE void fill_border(const PackRequest& request, Operand border) {
-  const int64_t count = (request.padded_k - request.source.k) * width;
+template <class Arithmetic, int width>
+MPMML_INLINE void fill_border(const PackRequest& request, typename Arithmetic::Operand border) {
+  using Operand = typename Arithmetic::Operand;
+  const int64_t first = border_of<Arithmetic>(request);
+  const int64_t count = (request.padded_k - first) * width;
   for (int64_t panel = request.first_panel; count > 0 && panel < request.end_panel; ++panel) {
-    Operand* steps = static_cast<Operand*>(request.packed) + offset_of<width>(request, panel, request.source.k);
+    Operand* steps = static_cast<Operand*>(request.packed) + offset_of<width>(request, panel, first);
     for (int64_t i = 0; i < count; ++i) steps[i] = border;
   }
 }

@@ -3,11 +3,12 @@
 #include <algorithm>
 #include <atomic>
 #include <optional>
-#include <type_traits>
 
+#include "core/arithmetic.h"
 #include "core/dispatch.h"
-#include "core/exact.h"
+#include "core/scan.h"
 #include "cpu/loop.h"
+#include "cpu/results.h"
 
 namespace mpmml::cpu {
 namespace {
@@ -26,32 +27,17 @@ class FirstIndex {
   std::atomic<int64_t> first_{kNoOverflow};
 };
 
-template <class Pointer>
-auto* element(DataType dtype, const BasicMatrixView<Pointer>& view, int64_t batch, int64_t row, int64_t col) {
-  using Byte = std::conditional_t<std::is_const_v<std::remove_pointer_t<Pointer>>, const char, char>;
-  return static_cast<Byte*>(view.data) +
-         (batch * view.batch_stride + row * view.row_stride + col * view.col_stride) * element_bytes(dtype);
-}
-
-int64_t pad(int64_t k, int64_t multiple) { return ceil_div(k, multiple) * multiple; }
-
 }  // namespace
-
-PathSet exact_paths_of(const Problem& problem, const Ranges& ranges) {
-  return with_semiring(problem.semiring, problem.dtype, [&](auto semiring) {
-    return exact_paths<decltype(semiring)>(ranges.a, ranges.b, problem.overflow);
-  });
-}
 
 PackedProduct::PackedProduct(const Problem& problem, const PackedKernel& kernel, const Ranges& ranges, RangePath path)
     : problem_(problem),
       kernel_(kernel),
-      padded_k_(pad(problem.k(), kernel.k_multiple)),
+      padded_k_(round_up(ceil_div(problem.k(), kernel.steps_per_operand), kernel.k_multiple)),
       blocking_(choose_blocking(kernel, problem.m(), problem.n(), padded_k_, problem.batch, thread_count())),
       a_(problem, kernel, false, padded_k_, blocking_.KC),
       b_(problem, kernel, true, padded_k_, blocking_.KC) {
   if (kernel.takes_offsets) {
-    with_integer_semiring(problem.semiring, problem.dtype, [&](auto semiring) {
+    with_semiring<CanOverflow>(problem.operation, [&](auto semiring) {
       const auto half = Half<decltype(semiring)>::for_operands(path, ranges.a, ranges.b);
       a_.set_offset(half.offset_a);
       b_.set_offset(half.offset_b);
@@ -89,9 +75,6 @@ class PackedProduct::Run {
   }
 
  private:
-  /// Bytes of results beyond which they are fetched while they are computed. Stores that miss the caches wait for each
-  /// other: up to 1.3 times the speed at K = 16 or 32 (EPYC 9004). Of results that are in a cache it takes up to a third.
-  static constexpr int64_t kFar = 8 << 20;
   /// Steps computed at a time by one thread.
   static constexpr int64_t kStepsAtOnce = 1 << 20;
   int64_t work() const { return saturating_product(problem_.outputs(), product_.padded_k_); }
@@ -106,15 +89,9 @@ class PackedProduct::Run {
     request.path = path_;
     request.rows = std::min(blocking.MC, problem_.m() - row);
     request.cols = std::min(blocking.NC, problem_.n() - col);
-    request.c0 = problem_.c0.data ? element(problem_.dtype, problem_.c0, batch, row, col) : nullptr;
-    request.c0_row_stride = problem_.c0.row_stride;
-    request.c0_col_stride = problem_.c0.col_stride;
-    request.c = element(problem_.dtype, c_, batch, row, col);
-    request.c_row_stride = c_.row_stride;
-    request.c_col_stride = c_.col_stride;
-    request.c_is_far = c_.col_stride == 1 && problem_.outputs() * element_bytes(problem_.dtype) > kFar;
-    request.offset_a = product_.a_.offset();
-    request.offset_b = product_.b_.offset();
+    request.results = results_from(problem_, c_, batch, row, col);
+    request.results.offset_a = product_.a_.offset();
+    request.results.offset_b = product_.b_.offset();
     for (int64_t k = 0; k < product_.padded_k_; k += blocking.KC) {
       if (k > 0) check_cancelled(problem_);
       request.a = product_.a_.panel(batch, k, row);
@@ -122,13 +99,8 @@ class PackedProduct::Run {
       request.steps = std::min(blocking.KC, product_.padded_k_ - k);
       request.starts = k == 0;
       request.ends = k + request.steps == product_.padded_k_;
-      const int64_t found = product_.kernel_.multiply(request);
-      if (found != kNoOverflow) report_overflow(batch, row + found / request.cols, col + found % request.cols);
+      overflow_.report(product_.kernel_.multiply(request));
     }
-  }
-
-  void report_overflow(int64_t batch, int64_t row, int64_t col) {
-    overflow_.report((batch * problem_.m() + row) * problem_.n() + col);
   }
 
   const PackedProduct& product_;
@@ -160,14 +132,13 @@ int64_t multiply_rows(const Problem& problem, const RowsKernel& kernel, RangePat
   return overflow.value();
 }
 
-Ranges scan(const Problem& problem, const RowsKernel& kernel) {
-  if (!kernel.scan) return {};
+Ranges scan(const Problem& problem) {
+  if (!can_overflow(problem.operation) && !restricts_elements(problem.operation)) return {};
   const auto scan_one = [&](const MatrixView& view) {
     ValueRange range;
-    for (int64_t item = 0; item < (view.batch_stride == 0 ? 1 : problem.batch); ++item) {
+    for (int64_t item = 0; item < items_of(view, problem.batch); ++item) {
       check_cancelled(problem);
-      const Occurring occurring = kernel.scan(view, item);
-      range.merge({occurring.minimum, occurring.maximum, occurring.has_zero});
+      range.merge(scan_matrices(problem.operation, view_from(view, problem.operation.dtype, item, 0, 0), 1));
     }
     return range;
   };

@@ -1,20 +1,11 @@
 // One product with one kernel: blocks, panels and threads.
 #pragma once
-#include "core/range.h"
 #include "cpu/blocking.h"
 #include "cpu/kernel.h"
 #include "cpu/operand.h"
+#include "cpu/ranges.h"
 
 namespace mpmml::cpu {
-
-/// The ranges of both operands.
-struct Ranges {
-  ValueRange a;
-  ValueRange b;
-};
-
-/// The paths that are exact for operands with these ranges.
-PathSet exact_paths_of(const Problem& problem, const Ranges& ranges);
 
 /// A product whose operands are packed for one kernel.
 class PackedProduct {
@@ -34,7 +25,7 @@ class PackedProduct {
 
   const Problem& problem_;
   const PackedKernel& kernel_;
-  const int64_t padded_k_;
+  const int64_t padded_k_;  ///< in operands, as PackRequest's
   const Blocking blocking_;
   PackedOperand a_;
   PackedOperand b_;
@@ -44,7 +35,7 @@ class PackedProduct {
 /// The same for a kernel that reads the operands where they are.
 int64_t multiply_rows(const Problem& problem, const RowsKernel& kernel, RangePath path, const MutableMatrixView& c);
 
-/// The ranges of the operands, by a pass over each; nothing where the kernel needs to know none.
-Ranges scan(const Problem& problem, const RowsKernel& kernel);
+/// What such a kernel must know of the operands, by a pass over each.
+Ranges scan(const Problem& problem);
 
 }  // namespace mpmml::cpu

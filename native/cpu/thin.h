@@ -13,7 +13,7 @@ namespace mpmml::cpu::MPMML_ISA {
 /// prefetchers follow.
 constexpr int kStreams = 8;
 
-/// Sees the least and the greatest value. Where zero occurs it is one of them.
+/// Sees the least and the greatest value. If zero occurs it is one of them.
 template <class S, int n>
 struct Ends {
   using Element = typename S::Element;
@@ -58,7 +58,7 @@ class ThinPart {
         starts_(request.starts) {}
 
   MPMML_HOST_DEVICE ThinOccurring accumulate() {
-    ThinOccurring occurring{{INT64_MAX, INT64_MIN, false}, {INT64_MAX, INT64_MIN, false}};
+    ThinOccurring occurring{kNothingSeen, kNothingSeen};
     encode_small(occurring.small);
     if (starts_) start();
     if (large_.k_stride == 1 && large_.lane_stride != 1 && large_.k >= kLanes) {
@@ -83,13 +83,13 @@ class ThinPart {
   template <int n>
   using Operands = ShortVector<Operand, n>;
   template <int n>
-  using Sight = std::conditional_t<!is_held_as_it_is || std::is_floating_point_v<Element>, Nothing<S, n>,
-                                   std::conditional_t<zeros, Scan<S, n>, Ends<S, n>>>;
+  using Sight = std::conditional_t<!is_held_as_it_is, Nothing<S, n>,
+                                   std::conditional_t<S::can_overflow && !zeros, Ends<S, n>, ScanOf<S, n>>>;
 
   template <int n>
   MPMML_HOST_DEVICE static Operands<n> encode(Elements<n> x) {
-    if constexpr (std::is_floating_point_v<Element>) {
-      return x;
+    if constexpr (!S::can_overflow) {
+      return Arithmetic::encode(x);
     } else if constexpr (!is_held_as_it_is) {
       return arithmetic.encode_wide(__builtin_convertvector(x, Operands<n>));
     } else if constexpr (zeros) {
@@ -321,31 +321,18 @@ class ThinPart {
 };
 
 template <class Arithmetic>
-MPMML_INLINE int64_t finish_thin(const Arithmetic& arithmetic, const ThinResults& results) {
-  using Element = typename Arithmetic::Element;
+MPMML_INLINE int64_t finish_thin(const Arithmetic& arithmetic, const ThinAccumulators& all) {
   using Accumulator = typename Arithmetic::Accumulator;
-  int64_t first_overflow = kNoOverflow;
-  for (int64_t row = 0; row < results.rows; ++row) {
-    Accumulator* acc = static_cast<Accumulator*>(results.accumulators) + row * results.row_stride;
-    for (int64_t part = 1; part < results.parts; ++part) {
-      const Accumulator* other = acc + part * results.part_stride;
-      for (int64_t col = 0; col < results.cols; ++col) acc[col] = Arithmetic::Semiring::combine(acc[col], other[col]);
+  Epilogue<Arithmetic> epilogue(arithmetic, all.results);
+  for (int64_t row = 0; row < all.rows; ++row) {
+    Accumulator* acc = static_cast<Accumulator*>(all.accumulators) + row * all.row_stride;
+    for (int64_t part = 1; part < all.parts; ++part) {
+      const Accumulator* other = acc + part * all.part_stride;
+      for (int64_t col = 0; col < all.cols; ++col) acc[col] = Arithmetic::Semiring::combine(acc[col], other[col]);
     }
-    const auto* c0 = static_cast<const Element*>(results.c0);
-    const Results<Element> to = {results.cols,
-                                 c0 ? c0 + row * results.c0_row_stride : nullptr,
-                                 results.c0_col_stride,
-                                 static_cast<Element*>(results.c) + row * results.c_row_stride,
-                                 results.c_col_stride,
-                                 0,
-                                 0};
-    const int64_t first = row * results.index_row_stride;
-    if (!finish_row(arithmetic, acc, to) || first > first_overflow) continue;
-    const int64_t col = find_overflow(arithmetic, acc, to);
-    const int64_t index = first + col * results.index_col_stride;
-    if (col >= 0 && index < first_overflow) first_overflow = index;
+    epilogue.store_row(acc, row, 0, all.cols);
   }
-  return first_overflow;
+  return epilogue.first_overflow();
 }
 
 /// The family, as the table names it.
@@ -365,7 +352,7 @@ struct Thin {
     ThinOccurring occurring{};
     with_arithmetic<Arithmetic, Others...>(request.path, [&](auto arithmetic) __attribute__((always_inline)) {
       using Chosen = decltype(arithmetic);
-      if constexpr (std::is_floating_point_v<typename Chosen::Element>) {
+      if constexpr (!Chosen::Semiring::can_overflow) {
         occurring = ThinPart<Chosen, false>(request).accumulate();
         return;
       } else if constexpr (std::is_same_v<typename Chosen::Operand, typename Chosen::Element>) {
@@ -380,10 +367,10 @@ struct Thin {
   }
 
   template <class Arithmetic, class... Others>
-  static int64_t finish(const ThinResults& results) {
+  static int64_t finish(const ThinAccumulators& accumulators) {
     int64_t overflow = kNoOverflow;
-    with_arithmetic<Arithmetic, Others...>(results.path, [&](auto arithmetic) __attribute__((always_inline)) {
-      overflow = finish_thin(arithmetic, results);
+    with_arithmetic<Arithmetic, Others...>(accumulators.path, [&](auto arithmetic) __attribute__((always_inline)) {
+      overflow = finish_thin(arithmetic, accumulators);
     });
     return overflow;
   }

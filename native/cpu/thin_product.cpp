@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <mutex>
 
+#include "core/dispatch.h"
 #include "cpu/loop.h"
+#include "cpu/results.h"
 
 namespace mpmml::cpu {
 namespace {
@@ -88,9 +90,9 @@ Lanes ThinProduct::lanes(bool of_large, const Part& part, int64_t k) const {
   const MatrixView& view = of_a ? problem_.a : problem_.b;
   const Strides strides = of_a ? strides_of_a(problem_) : strides_of_b(problem_);
   const int64_t first = of_large ? part.first_col : 0, end = of_large ? part.end_col : rows_;
-  const int64_t index = part.item * view.batch_stride + first * strides.lane + k * strides.k;
-  return {static_cast<const char*>(view.data) + index * element_bytes(problem_.dtype), end - first,
-          std::min(depth_, part.end_k - k), strides.lane, strides.k};
+  const MatrixView from = of_a ? view_from(view, problem_.operation.dtype, part.item, first, k)
+                               : view_from(view, problem_.operation.dtype, part.item, k, first);
+  return {from.data, end - first, std::min(depth_, part.end_k - k), strides.lane, strides.k};
 }
 
 Ranges ThinProduct::in_order(const Ranges& ranges) const { return a_is_large_ ? Ranges{ranges.b, ranges.a} : ranges; }
@@ -110,15 +112,15 @@ bool ThinProduct::accumulate_part(const Part& part, RangePath path, Ranges& rang
     request.large = lanes(true, part, k);
     request.starts = k == part.first_k;
     const auto [small, large] = kernel_.thin.accumulate(request);
-    ranges.a.merge({small.minimum, small.maximum, small.has_zero});
+    ranges.a.merge(range_of(small));
     if (large.has_zero && !request.may_be_zero) {
       request.may_be_zero = true;
       k = part.first_k;
       continue;
     }
-    ranges.b.merge({large.minimum, large.maximum, large.has_zero});
-    const PathSet exact = exact_paths_of(problem_, in_order(ranges));
-    if (!exact.meets(kernel_.paths)) return false;
+    ranges.b.merge(range_of(large));
+    const Ranges seen = in_order(ranges);
+    if (!exact_paths(problem_.operation, seen.a, seen.b).meets(kernel_.paths)) return false;
     k += request.large.k;
   }
   return true;
@@ -143,30 +145,12 @@ Ranges ThinProduct::accumulate(RangePath path) {
 }
 
 int64_t ThinProduct::finish(RangePath path, const MutableMatrixView& c) const {
-  const auto at = [&](const auto& view, int64_t item) {
-    return item * view.batch_stride * element_bytes(problem_.dtype);
-  };
-  const MatrixView& c0 = problem_.c0;
   int64_t first_overflow = kNoOverflow;
   for (int64_t item = 0; item < problem_.batch; ++item) {
-    ThinResults results{};
-    results.path = path;
-    results.rows = rows_;
-    results.cols = cols_;
-    results.accumulators = accumulators(item, 0);
-    results.row_stride = cols_;
-    results.parts = parts_;
-    results.part_stride = rows_ * cols_;
-    results.c0 = c0.data ? static_cast<const char*>(c0.data) + at(c0, item) : nullptr;
-    results.c0_row_stride = a_is_large_ ? c0.col_stride : c0.row_stride;
-    results.c0_col_stride = a_is_large_ ? c0.row_stride : c0.col_stride;
-    results.c = static_cast<char*>(c.data) + at(c, item);
-    results.c_row_stride = a_is_large_ ? c.col_stride : c.row_stride;
-    results.c_col_stride = a_is_large_ ? c.row_stride : c.col_stride;
-    results.index_row_stride = a_is_large_ ? 1 : problem_.n();
-    results.index_col_stride = a_is_large_ ? problem_.n() : 1;
-    const int64_t found = kernel_.thin.finish(results);
-    if (found != kNoOverflow) first_overflow = std::min(first_overflow, item * problem_.m() * problem_.n() + found);
+    const Results results = results_from(problem_, c, item, 0, 0);
+    const int64_t found = kernel_.thin.finish({path, rows_, cols_, accumulators(item, 0), cols_, parts_, rows_ * cols_,
+                                               a_is_large_ ? transposed(results) : results});
+    first_overflow = std::min(first_overflow, found);
   }
   return first_overflow;
 }

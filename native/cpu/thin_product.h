@@ -3,10 +3,9 @@
 #include <atomic>
 #include <optional>
 
-#include "core/range.h"
+#include "core/workspace.h"
 #include "cpu/kernel.h"
-#include "cpu/product.h"
-#include "cpu/workspace.h"
+#include "cpu/ranges.h"
 
 namespace mpmml::cpu {
 

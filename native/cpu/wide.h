@@ -9,12 +9,14 @@
 #endif
 
 #include "core/arithmetic.h"
+#include "core/range.h"
 
 namespace mpmml::cpu {
 
 /// What the two 64-bit arithmetics share: an element is held as kBias + x, zero as kBias ∓ 2^60.
 template <class S>
 struct BiasedEncoding {
+  static_assert(is_integer_sum<S>);
   using Semiring = S;
   using Element = typename S::Element;
   using Operand = int64_t;
@@ -84,14 +86,15 @@ struct Wide : BiasedEncoding<S> {
   template <class V>
   MPMML_HOST_DEVICE static V settle(V sum, V& beyond) {
     typedef double Doubles __attribute__((vector_size(sizeof(V))));
-    const Doubles low = (Doubles)(2 * Base::kBias + S::finite_min - V{});
-    const Doubles high = (Doubles)(2 * Base::kBias + S::finite_max - V{});
+    const Doubles low = (Doubles)(2 * Base::kBias + FiniteRange<S>::least - V{});
+    const Doubles high = (Doubles)(2 * Base::kBias + FiniteRange<S>::most - V{});
     Doubles clamped = (Doubles)sum > low ? (Doubles)sum : low;
     clamped = clamped < high ? clamped : high;
     const V is_zero = Base::are_zero(sum);
     beyond |= ((V)clamped ^ sum) & ~is_zero;
     // Zero is clamped to the finite value beside it, and is_zero is −1 where it holds.
-    static_assert(int64_t{S::zero} == (S::maximizes ? int64_t{S::finite_min} - 1 : int64_t{S::finite_max} + 1));
+    static_assert(int64_t{S::zero} ==
+                  (S::maximizes ? int64_t{FiniteRange<S>::least} - 1 : int64_t{FiniteRange<S>::most} + 1));
     return S::maximizes ? (V)clamped + is_zero : (V)clamped - is_zero;
   }
 
@@ -129,12 +132,5 @@ struct Wrapping : BiasedEncoding<S> {
     return Core::finish(Base::is_zero(acc) ? Core::zero : acc - 2 * Base::kBias, c0, overflowed);
   }
 };
-
-template <class Arithmetic>
-constexpr bool is_biased = false;
-template <class S>
-constexpr bool is_biased<Wide<S>> = true;
-template <class S>
-constexpr bool is_biased<Wrapping<S>> = true;
 
 }  // namespace mpmml::cpu

@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "core/problem.h"
-#include "cpu/workspace.h"
+#include "core/workspace.h"
 
 namespace mpmml::cpu {
 

@@ -2,6 +2,7 @@
 // on registers alone, and the loop that a user would write.
 #pragma once
 #include "core/arithmetic.h"
+#include "cpu/bits.h"
 #include "cpu/offset.h"
 #include "cpu/tile.h"
 #include "cpu/vector.h"
@@ -13,9 +14,8 @@ namespace mpmml::cpu::MPMML_ISA {
 /// the compiler some of x86's 16 registers.
 constexpr int kChains = 8;
 
-/// The steps of a round.
-template <class T>
-constexpr int kStepsOfRound = 3 * kChains * VectorOf<T>::lanes;
+/// The operations on vectors of a round.
+constexpr int kStepsOfRound = 3 * kChains;
 
 /// acc ⊕= x ⊗ y on registers alone, as a tile's steps are.
 template <class Arithmetic>
@@ -28,7 +28,7 @@ static void run_steps(int64_t rounds) {
   MPMML_OPAQUE(one);
   for (; rounds > 0; --rounds) {
     MPMML_UNROLL
-    for (int index = 0; index < kStepsOfRound<T> / VectorOf<T>::lanes; ++index) {
+    for (int index = 0; index < kStepsOfRound; ++index) {
       // Otherwise x ⊗ y is the same for all.
       MPMML_OPAQUE(x);
       Vector<T>& into = acc[index % kChains];
@@ -45,7 +45,8 @@ static void run_steps(int64_t rounds) {
 
 template <class Arithmetic>
 constexpr Yardstick::Steps steps_of(const char* name) {
-  return {name, run_steps<Arithmetic>, kStepsOfRound<typename Arithmetic::Operand>};
+  return {name, run_steps<Arithmetic>,
+          kStepsOfRound * VectorOf<typename Arithmetic::Operand>::lanes * steps_per_operand<Arithmetic>};
 }
 
 /// The max-plus product as anyone writes it first: row-major, by rows, left to the compiler.
@@ -66,8 +67,11 @@ static void multiply_by_rows(const int32_t* __restrict a, const int32_t* __restr
 constexpr Yardstick yardstick(const char* isa) {
   return {isa,
           {steps_of<Narrow<MaxPlus<int32_t>>>("int32"), steps_of<Half<MaxPlus<int32_t>>>("int16"),
-           steps_of<Floating<MaxPlus<float>>>("float32"), steps_of<Floating<MaxPlus<double>>>("float64"),
-           steps_of<Floating<PlusTimes<float>>>("float32-fma"), steps_of<Floating<PlusTimes<double>>>("float64-fma")},
+           steps_of<Plain<MaxPlus<float>>>("float32"), steps_of<Plain<MaxPlus<double>>>("float64"),
+           steps_of<Plain<PlusTimes<float>>>("float32-fma"), steps_of<Plain<PlusTimes<double>>>("float64-fma"),
+           steps_of<Plain<MinMax<int32_t>>>("int32-min-max"), steps_of<Plain<MinMax<float>>>("float32-min-max"),
+           steps_of<Plain<MinMax<double>>>("float64-min-max"), steps_of<Plain<MaxTimes<float>>>("float32-max-times"),
+           steps_of<Plain<MaxTimes<double>>>("float64-max-times"), steps_of<Bits<OrAnd<uint8_t>>>("uint8-or-and")},
           multiply_by_rows};
 }
 

@@ -8,15 +8,15 @@ namespace mpmml::cpu {
 
 /// What yardstick.h has for an instruction set.
 struct Yardstick {
-  /// Steps of max-plus or plus-times on one type: name is 'int32', 'int16', 'float32', 'float64', 'float32-fma' or
-  /// 'float64-fma'.
+  /// Steps of a semiring on one type: name is 'int32', 'int16', 'float32' or 'float64' of max-plus, 'float32-fma' or
+  /// 'float64-fma' of plus-times, and otherwise the type and the semiring, as 'int32-min-max'.
   struct Steps {
     const char* name;
     void (*run)(int64_t rounds);
     int steps_of_round;
   };
   const char* isa;
-  Steps steps[6];
+  Steps steps[12];
   void (*multiply_by_rows)(const int32_t* a, const int32_t* b, int32_t* c, int64_t m, int64_t n, int64_t k);
 };
 

@@ -182,7 +182,7 @@ const stepsOf = ({ family, parameters: p }) =>
 function sharedBytesOf({ family, dataType, parameters: p }) {
   const bytes = dataType.name === 'float64' ? 8 : 4
   if (family.name === 'pipelined') return p.slices * p.stages * p.BK * (p.BM + p.BN) * bytes
-  // Its lines are four elements longer than they are wide (native/cuda/tensor.cuh).
+  // Its lines are four elements longer than they are wide (native/cuda/kernels/tensor.cuh).
   if (family.name === 'tensor') return p.stages * p.BK * (p.BM + 4 + p.BN + 4) * bytes
   return 0
 }

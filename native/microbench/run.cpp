@@ -1,10 +1,11 @@
 #include <cuda_runtime_api.h>
 
 #include "core/status.h"
-#include "cuda/device.h"
-#include "cuda/error.h"
-#include "cuda/lab.h"
-#include "cuda/memory.h"
+#include "cuda/lab/lab.h"
+#include "cuda/runtime/device.h"
+#include "cuda/runtime/error.h"
+#include "cuda/runtime/lane.h"
+#include "cuda/runtime/memory.h"
 #include "microbench/machine.h"
 #include "microbench/microbench.h"
 

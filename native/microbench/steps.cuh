@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "core/arithmetic.h"
-#include "cuda/words.cuh"
+#include "cuda/kernels/words.cuh"
 #include "microbench/microbench.h"
 
 namespace mpmml::microbench {

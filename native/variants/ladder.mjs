@@ -1,4 +1,4 @@
-// The rows of the ladder family (native/cuda/ladder): the steps from one thread a cell to tiles in shared memory.
+// The rows of the ladder family (native/cuda/kernels/ladder): the steps from one thread a cell to tiles in shared memory.
 // Tiles are square, and a block has a thread for each of their cells.
 
 const orders = { coalesced: 'ladder::Order::kCoalesced', uncoalesced: 'ladder::Order::kUncoalesced' }
@@ -25,13 +25,14 @@ const steps = [
 export const ladder = {
   name: 'ladder',
   backend: 'cuda',
-  header: (p) => `cuda/ladder/${p.technique}.cuh`,
+  header: (p) => `cuda/kernels/ladder/${p.technique}.cuh`,
   template: (p) => `ladder::${techniques[p.technique]}`,
   arguments: (p) => [p.tile, orders[p.order], ...(p.technique === 'naive' ? [] : [borderings[p.borders]])],
   parameters: ['technique', 'tile', 'order', 'borders', 'accumulator'],
   label: (p) =>
     `${p.technique}_${p.tile}x${p.tile}_${p.order}${p.technique === 'naive' ? '' : `_${p.borders}`}`,
+  semirings: ['max-plus', 'min-plus', 'plus-times'],
   automatic: false,
-  together: true,
+  together: 32,
   rows: ['int32', 'float32'].flatMap((accumulator) => steps.map((step) => ({ ...step, accumulator }))),
 }

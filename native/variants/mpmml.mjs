@@ -1,4 +1,4 @@
-// The rows of the MPMML family (Algorithm 5 of the thesis, native/cuda/mpmml.cuh).
+// The rows of the MPMML family (Algorithm 5 of the thesis, native/cuda/kernels/mpmml.cuh).
 
 const best = { X: 8, Y: 8, BS_i: 16, BS_j: 16, S: 16 }
 const blockCyclic = { Sub_X: 4, Sub_Y: 4 }
@@ -86,14 +86,16 @@ const sharedBytes = (p) =>
 export const mpmml = {
   name: 'mpmml',
   backend: 'cuda',
-  header: 'cuda/mpmml.cuh',
+  header: 'cuda/kernels/mpmml.cuh',
   template: 'Mpmml',
+  semirings: ['max-plus', 'min-plus', 'plus-times'],
   parameters,
   label: (p) =>
     `${p.X}x${p.Y}_${p.BS_i}x${p.BS_j}_s${p.S}_case${p.MEMSEL_A}${p.MEMSEL_B}_sub${p.Sub_X}x${p.Sub_Y}` +
     (p.Transpose ? '_at' : '') +
     (p.accumulator === 'int64' ? '_acc64' : ''),
   automatic: (p) => defaults.some((row) => Object.entries(row).every(([name, value]) => p[name] === value)),
+  together: 12,
   rows: distinct,
   constraints: [
     {

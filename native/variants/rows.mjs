@@ -9,6 +9,13 @@ const identifier = (name) => name.replaceAll('-', '_')
 /** What a family says of all its rows, or by a function of each. */
 const ofRow = (value, parameters) => (typeof value === 'function' ? value(parameters) : value)
 
+/** The arithmetics of a row for a semiring and type; none if its accumulator isn't for them. */
+function arithmeticsOf({ accumulator }, semiring, { name }) {
+  const { overflowing, plain, dataTypes } = accumulators[accumulator]
+  if (!dataTypes.includes(name)) return []
+  return (semiring.overflows?.includes(name) ? overflowing : plain) ?? []
+}
+
 function expand(family, parameters, semiring, dataType) {
   const missing = family.parameters.filter((name) => !(name in parameters))
   const unknown = Object.keys(parameters).filter((name) => !family.parameters.includes(name))
@@ -22,7 +29,7 @@ function expand(family, parameters, semiring, dataType) {
     family.arguments?.(parameters) ??
     family.parameters.filter((key) => !selectors.has(key)).map((key) => parameters[key])
   const semiringType = `${semiring.struct}<${dataType.element}>`
-  const arithmetics = accumulators[parameters.accumulator].arithmetics.map(
+  const arithmetics = arithmeticsOf(parameters, semiring, dataType).map(
     (arithmetic) => `${arithmetic}<${semiringType}>`,
   )
   return {
@@ -36,7 +43,6 @@ function expand(family, parameters, semiring, dataType) {
     isa: instructionSets.find((isa) => isa.name === parameters.isa),
     identifier: identifier(name),
     header: ofRow(family.header, parameters),
-    unit: family.together ? `${family.name}_${semiring.name.replaceAll('-', '')}_${dataType.short}` : name,
     expression:
       ofRow(family.template, parameters) +
       (templateArguments.length > 0 ? `<${templateArguments.join(', ')}>` : '') +
@@ -63,7 +69,7 @@ function expandedRows() {
     semiringTypes().flatMap(({ semiring, dataType }) =>
       family.rows
         .filter(() => family.semirings?.includes(semiring.name) ?? true)
-        .filter(({ accumulator }) => accumulators[accumulator].dataTypes.includes(dataType.name))
+        .filter((parameters) => arithmeticsOf(parameters, semiring, dataType).length > 0)
         .map((parameters) => expand(family, parameters, semiring, dataType)),
     ),
   )

@@ -11,11 +11,27 @@
 import { ladder } from './ladder.mjs'
 import { mpmml } from './mpmml.mjs'
 
-/** Semirings: the public name, the struct template in core/semiring.h, and the element types that it has. */
+/**
+ * Semirings: the public name, the struct template in core/semiring.h, the element types that it has, and those of them
+ * in which a ⊗ b can overflow.
+ */
 export const semirings = [
-  { name: 'max-plus', struct: 'MaxPlus', dataTypes: ['int32', 'float32', 'float64'] },
-  { name: 'min-plus', struct: 'MinPlus', dataTypes: ['int32', 'float32', 'float64'] },
+  {
+    name: 'max-plus',
+    struct: 'MaxPlus',
+    dataTypes: ['int32', 'float32', 'float64'],
+    overflows: ['int32'],
+  },
+  {
+    name: 'min-plus',
+    struct: 'MinPlus',
+    dataTypes: ['int32', 'float32', 'float64'],
+    overflows: ['int32'],
+  },
   { name: 'plus-times', struct: 'PlusTimes', dataTypes: ['float32', 'float64'] },
+  { name: 'min-max', struct: 'MinMax', dataTypes: ['int32', 'float32', 'float64'] },
+  { name: 'max-times', struct: 'MaxTimes', dataTypes: ['float32', 'float64'] },
+  { name: 'or-and', struct: 'OrAnd', dataTypes: ['uint8'] },
 ]
 
 /** Element types: the public name, its abbreviation in variant names, the C++ type and the DataType enumerator. */
@@ -23,6 +39,7 @@ export const dataTypes = [
   { name: 'int32', short: 'i32', element: 'int32_t', id: 'kInt32' },
   { name: 'float32', short: 'f32', element: 'float', id: 'kFloat32' },
   { name: 'float64', short: 'f64', element: 'double', id: 'kFloat64' },
+  { name: 'uint8', short: 'u8', element: 'uint8_t', id: 'kUint8' },
 ]
 
 /**
@@ -42,16 +59,18 @@ export const instructionSets = [
 ]
 
 /**
- * Accumulators: the arithmetics (core/arithmetic.h; the CPU has its own of some, in cpu/offset.h and cpu/wide.h) that a
- * kernel with this accumulator is instantiated over, the element types that it is for, and what it adds to a variant's
- * name.
+ * Accumulators: the arithmetics (core/arithmetic.h; a backend has its own of some, in cpu/offset.h, cpu/wide.h, cpu/bits.h
+ * and cuda/kernels/words.cuh) that a kernel with this accumulator is instantiated over, `overflowing` for semirings whose ⊗ can
+ * overflow and `plain` for the others; the element types that it is for, and what it adds to a variant's name.
  */
 export const accumulators = {
-  uint16: { arithmetics: ['Half'], dataTypes: ['int32'], suffix: '_acc16' },
-  int32: { arithmetics: ['Narrow'], dataTypes: ['int32'], suffix: '' },
-  int64: { arithmetics: ['Wide', 'Wrapping'], dataTypes: ['int32'], suffix: '_acc64' },
-  float32: { arithmetics: ['Floating'], dataTypes: ['float32'], suffix: '' },
-  float64: { arithmetics: ['Floating'], dataTypes: ['float64'], suffix: '' },
+  uint16: { overflowing: ['Half'], dataTypes: ['int32'], suffix: '_acc16' },
+  int32: { overflowing: ['Narrow'], plain: ['Plain'], dataTypes: ['int32'], suffix: '' },
+  int64: { overflowing: ['Wide', 'Wrapping'], dataTypes: ['int32'], suffix: '_acc64' },
+  float32: { plain: ['Plain'], dataTypes: ['float32'], suffix: '' },
+  float64: { plain: ['Plain'], dataTypes: ['float64'], suffix: '' },
+  element: { plain: ['Plain'], dataTypes: ['int32', 'float32', 'float64', 'uint8'], suffix: '' },
+  bits: { plain: ['Bits'], dataTypes: ['uint8'], suffix: '' },
 }
 
 const accumulatorSuffix = (p) => accumulators[p.accumulator].suffix
@@ -59,18 +78,19 @@ const accumulatorSuffix = (p) => accumulators[p.accumulator].suffix
 /**
  * Kernel families. `parameters` lists the parameters in the order of the template's arguments (the accumulator and
  * the instruction set apart, which choose the arithmetic and the compiler's options); `label` makes a row's part of
- * the canonical name; a row is there for each semiring with an element type of its accumulator, or for those of
- * `semirings` alone; `automatic` says whether the planner may take the family unasked, or which of its rows;
+ * the canonical name; a row is there for each semiring that its accumulator has arithmetics for, or only for those of
+ * `semirings`; `automatic` says whether the planner may take the family unasked, or which of its rows;
  * `constraints` say what holds of every row that can be built, and of one that can't why: such rows are refused by name.
  * Where rows are of several templates, `header` and `template` are functions of the row, and `arguments` gives the
- * template's arguments. The rows of a family with `together` are one source file for each semiring and type: their kernels
- * are so small that the compiler would spend most of its time starting.
+ * template's arguments. `together` says how many of the family's rows are one source file (1 without it), because the
+ * compiler spends most of the time on the headers if a file has a single small kernel; a kernel that products take on a
+ * GPU always has a file of its own.
  */
 export const families = [
   {
     name: 'pipelined',
     backend: 'cuda',
-    header: 'cuda/pipelined.cuh',
+    header: 'cuda/kernels/pipelined.cuh',
     template: 'Pipelined',
     parameters: ['BM', 'BN', 'BK', 'TM', 'TN', 'stages', 'slices', 'accumulator'],
     label: (p) =>
@@ -89,12 +109,15 @@ export const families = [
       { BM: 64, BN: 64, BK: 16, TM: 8, TN: 8, stages: 3, slices: 8, accumulator: 'float32' },
       { BM: 64, BN: 64, BK: 16, TM: 8, TN: 8, stages: 2, slices: 1, accumulator: 'float64' },
       { BM: 64, BN: 64, BK: 16, TM: 8, TN: 8, stages: 2, slices: 4, accumulator: 'float64' },
+      { BM: 128, BN: 64, BK: 16, TM: 8, TN: 8, stages: 2, slices: 1, accumulator: 'bits' },
+      { BM: 128, BN: 64, BK: 16, TM: 8, TN: 8, stages: 4, slices: 4, accumulator: 'bits' },
+      { BM: 64, BN: 64, BK: 16, TM: 8, TN: 8, stages: 3, slices: 8, accumulator: 'bits' },
     ],
   },
   {
     name: 'tensor',
     backend: 'cuda',
-    header: 'cuda/tensor.cuh',
+    header: 'cuda/kernels/tensor.cuh',
     template: 'Tensor',
     semirings: ['plus-times'],
     parameters: ['BM', 'BN', 'BK', 'WM', 'WN', 'stages', 'accumulator'],
@@ -112,7 +135,8 @@ export const families = [
     parameters: ['accumulator'],
     label: (p) => accumulatorSuffix(p).slice(1) || 'direct',
     automatic: false,
-    rows: [{ accumulator: 'int64' }, { accumulator: 'float32' }, { accumulator: 'float64' }],
+    together: 8,
+    rows: [{ accumulator: 'int64' }, { accumulator: 'element' }],
   },
   {
     name: 'packed',
@@ -122,32 +146,38 @@ export const families = [
     parameters: ['isa', 'MR', 'NR', 'accumulator'],
     label: (p) => `${p.isa}_${p.MR}x${p.NR}${accumulatorSuffix(p)}`,
     automatic: true,
+    together: 12,
     rows: [
       { isa: 'avx512', MR: 8, NR: 64, accumulator: 'uint16' },
       { isa: 'avx512', MR: 8, NR: 32, accumulator: 'int32' },
       { isa: 'avx512', MR: 8, NR: 16, accumulator: 'int64' },
       { isa: 'avx512', MR: 8, NR: 32, accumulator: 'float32' },
       { isa: 'avx512', MR: 8, NR: 16, accumulator: 'float64' },
+      { isa: 'avx512', MR: 8, NR: 16, accumulator: 'bits' },
       { isa: 'avx2', MR: 4, NR: 32, accumulator: 'uint16' },
       { isa: 'avx2', MR: 4, NR: 16, accumulator: 'int32' },
       { isa: 'avx2', MR: 4, NR: 8, accumulator: 'int64' },
       { isa: 'avx2', MR: 4, NR: 16, accumulator: 'float32' },
       { isa: 'avx2', MR: 4, NR: 8, accumulator: 'float64' },
+      { isa: 'avx2', MR: 4, NR: 8, accumulator: 'bits' },
       { isa: 'sse41', MR: 4, NR: 16, accumulator: 'uint16' },
       { isa: 'sse41', MR: 4, NR: 8, accumulator: 'int32' },
       { isa: 'sse41', MR: 4, NR: 4, accumulator: 'int64' },
       { isa: 'sse41', MR: 4, NR: 8, accumulator: 'float32' },
       { isa: 'sse41', MR: 4, NR: 4, accumulator: 'float64' },
+      { isa: 'sse41', MR: 4, NR: 4, accumulator: 'bits' },
       { isa: 'neon', MR: 4, NR: 32, accumulator: 'uint16' },
       { isa: 'neon', MR: 4, NR: 16, accumulator: 'int32' },
       { isa: 'neon', MR: 4, NR: 8, accumulator: 'int64' },
       { isa: 'neon', MR: 4, NR: 16, accumulator: 'float32' },
       { isa: 'neon', MR: 4, NR: 8, accumulator: 'float64' },
+      { isa: 'neon', MR: 4, NR: 8, accumulator: 'bits' },
       { isa: 'portable', MR: 4, NR: 16, accumulator: 'uint16' },
       { isa: 'portable', MR: 4, NR: 8, accumulator: 'int32' },
       { isa: 'portable', MR: 4, NR: 4, accumulator: 'int64' },
       { isa: 'portable', MR: 4, NR: 8, accumulator: 'float32' },
       { isa: 'portable', MR: 4, NR: 4, accumulator: 'float64' },
+      { isa: 'portable', MR: 4, NR: 4, accumulator: 'bits' },
     ],
   },
   {
@@ -158,6 +188,7 @@ export const families = [
     parameters: ['isa', 'accumulator'],
     label: (p) => `${p.isa}${accumulatorSuffix(p)}`,
     automatic: true,
+    together: 8,
     rows: instructionSets.flatMap(({ name }) =>
       ['int32', 'int64', 'float32', 'float64'].map((accumulator) => ({ isa: name, accumulator })),
     ),

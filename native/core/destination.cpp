@@ -1,0 +1,37 @@
+#include "core/destination.h"
+
+#include <cstring>
+
+#include "core/dispatch.h"
+
+namespace mpmml {
+
+Destination::Destination(const Problem& problem, bool may_overflow) : problem_(problem), view_(problem.c) {
+  if (!may_overflow || !problem.keeps_c || problem.operation.overflow != OverflowPolicy::kThrow) return;
+  apart_.emplace(static_cast<size_t>(problem.outputs() * element_bytes(problem.operation.dtype)));
+  view_ = row_major(apart_->data(), problem.m(), problem.n());
+}
+
+void Destination::commit(const ForRows& for_rows) const {
+  if (!apart_) return;
+  for_rows(problem_.batch * problem_.m(), [this](int64_t first, int64_t end) { copy_rows(first, end); });
+}
+
+void Destination::copy_rows(int64_t first, int64_t end) const {
+  with_semiring<CanOverflow>(problem_.operation, [&](auto semiring) {
+    using Element = typename decltype(semiring)::Element;
+    const MutableMatrixView& c = problem_.c;
+    const int64_t m = problem_.m(), n = problem_.n();
+    for (int64_t row = first; row < end; ++row) {
+      const auto* from = static_cast<const Element*>(apart_->data()) + row * n;
+      auto* to = static_cast<Element*>(c.data) + row / m * c.batch_stride + row % m * c.row_stride;
+      if (c.col_stride == 1) {
+        std::memcpy(to, from, n * sizeof(Element));
+      } else {
+        for (int64_t col = 0; col < n; ++col) to[col * c.col_stride] = from[col];
+      }
+    }
+  });
+}
+
+}  // namespace mpmml

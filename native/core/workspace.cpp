@@ -1,0 +1,95 @@
+#include "core/workspace.h"
+
+#include <algorithm>
+#include <mutex>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "core/status.h"
+
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
+
+namespace mpmml {
+namespace {
+
+constexpr size_t kMostKept = size_t{64} << 20;  ///< bytes that stay allocated between products
+
+/// From this size on memory is asked for in huge pages: panels spread over many small ones, and each costs an entry of
+/// the translation buffer and a page fault.
+constexpr size_t kHuge = size_t{2} << 20;
+
+std::align_val_t alignment_of(size_t capacity) { return std::align_val_t{capacity >= kHuge ? kHuge : 64}; }
+
+void* allocate(size_t capacity) {
+  void* data = ::operator new(capacity, alignment_of(capacity), std::nothrow);
+#if defined(MADV_HUGEPAGE)
+  if (data && capacity >= kHuge) madvise(data, capacity, MADV_HUGEPAGE);
+#endif
+  return data;
+}
+
+void release(void* data, size_t capacity) { ::operator delete(data, alignment_of(capacity)); }
+
+struct Block {
+  void* data;
+  size_t capacity;
+};
+
+struct Kept {
+  std::mutex mutex;
+  std::vector<Block> blocks;
+  size_t bytes = 0;
+};
+
+Kept& kept() {
+  // Never destroyed: at the end of the process threads may still return what they hold.
+  static Kept* const blocks = new Kept;
+  return *blocks;
+}
+
+}  // namespace
+
+Workspace::Workspace(size_t bytes) : data_(nullptr), capacity_(std::max<size_t>(bytes, 1)) {
+  {
+    Kept& all = kept();
+    std::lock_guard<std::mutex> lock(all.mutex);
+    auto best = all.blocks.end();
+    for (auto block = all.blocks.begin(); block != all.blocks.end(); ++block) {
+      if (block->capacity >= bytes && (best == all.blocks.end() || block->capacity < best->capacity)) best = block;
+    }
+    if (best != all.blocks.end()) {
+      data_ = best->data;
+      capacity_ = best->capacity;
+      all.bytes -= capacity_;
+      *best = all.blocks.back();
+      all.blocks.pop_back();
+      return;
+    }
+  }
+  data_ = allocate(capacity_);
+  if (!data_) {
+    throw Error(ErrorCode::kOutOfMemory, "the product needs " + std::to_string(capacity_ >> 20) +
+                                             " MiB of host memory to work in, and the system refused them");
+  }
+}
+
+Workspace::~Workspace() {
+  Kept& all = kept();
+  {
+    std::lock_guard<std::mutex> lock(all.mutex);
+    if (all.bytes + capacity_ <= kMostKept) {
+      try {
+        all.blocks.push_back({data_, capacity_});
+        all.bytes += capacity_;
+        return;
+      } catch (const std::bad_alloc&) {
+      }
+    }
+  }
+  release(data_, capacity_);
+}
+
+}  // namespace mpmml

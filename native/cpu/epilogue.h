@@ -1,0 +1,217 @@
+// From accumulators to C: decode, ⊕ C0, overflow, store with any strides. The one place on the CPU that does it: the
+// families hand their accumulators over and know nothing of it. (The naive family stores by the definition,
+// core/epilogue.h.) Compiled once for each instruction set (see vector.h).
+#pragma once
+#include "core/arithmetic.h"
+#include "cpu/bits.h"
+#include "cpu/kernel.h"
+#include "cpu/offset.h"
+#include "cpu/vector.h"
+#include "cpu/wide.h"
+
+namespace mpmml::cpu::MPMML_ISA {
+
+constexpr int kCacheLine = 64;
+
+/// Hints that `bytes` from `from` on are read soon.
+MPMML_INLINE void prefetch(const void* from, int64_t bytes) {
+  for (int64_t byte = 0; byte < bytes; byte += kCacheLine) __builtin_prefetch(static_cast<const char*>(from) + byte);
+}
+
+/// Results that lie side by side, as many as fill `kLanes`, written at once: for arithmetics whose finish() compilers don't
+/// turn into vector code. write() sets bits in `beyond` where a result overflowed.
+template <class Arithmetic>
+struct Settled {
+  static constexpr int kLanes = 0;
+};
+
+/// 64-bit sums.
+template <class Arithmetic>
+struct SettledSums {
+  using Element = typename Arithmetic::Element;
+  using Accumulator = typename Arithmetic::Accumulator;
+  using Sums = Vector<Accumulator>;
+  using Elements = ShortVector<Element, VectorOf<Accumulator>::lanes>;
+  static constexpr int kLanes = VectorOf<Element>::lanes;
+  static_assert(kLanes == 2 * VectorOf<Accumulator>::lanes, "sums are twice as wide as results");
+
+  MPMML_HOST_DEVICE static void write(const Accumulator* acc, const Element* c0, Element* c, Sums& beyond) {
+    constexpr int n = kLanes / 2;
+    Sums low = load(acc), high = load(acc + n);
+    if (c0) {
+      combine(low, c0);
+      combine(high, c0 + n);
+    }
+    Vector<Element> results;
+    narrow(results, Arithmetic::settle(low, beyond), Arithmetic::settle(high, beyond));
+    store(c, results);
+  }
+
+ private:
+  MPMML_HOST_DEVICE static void combine(Sums& sum, const Element* c0) {
+    Elements previous;
+    __builtin_memcpy(&previous, c0, sizeof previous);
+    sum = Arithmetic::combine(sum, Arithmetic::encode_sum(__builtin_convertvector(previous, Sums)));
+  }
+};
+template <class S>
+struct Settled<Wide<S>> : SettledSums<Wide<S>> {};
+template <class S>
+struct Settled<Wrapping<S>> : SettledSums<Wrapping<S>> {};
+
+/// Words of truth values.
+template <class S>
+struct Settled<Bits<S>> {
+  using Element = typename S::Element;
+  using Words = Vector<uint64_t>;
+  static constexpr int kLanes = VectorOf<uint64_t>::lanes;
+
+  MPMML_HOST_DEVICE static void write(const uint64_t* acc, const Element* c0, Element* c, Words& /*beyond*/) {
+    typedef int8_t Bytes __attribute__((vector_size(kLanes)));
+    Bytes results = __builtin_convertvector(load(acc) != 0, Bytes);
+    if (c0) {
+      Bytes previous;
+      __builtin_memcpy(&previous, c0, sizeof previous);
+      results |= previous != 0;
+    }
+    results &= 1;
+    __builtin_memcpy(c, &results, sizeof results);
+  }
+};
+
+/// The results of a part of a product.
+template <class Arithmetic>
+class Epilogue {
+  using S = typename Arithmetic::Semiring;
+  using Element = typename Arithmetic::Element;
+  using Accumulator = typename Arithmetic::Accumulator;
+  static constexpr int kAtOnce = Settled<Arithmetic>::kLanes;
+
+ public:
+  MPMML_HOST_DEVICE Epilogue(const Arithmetic& arithmetic, const Results& results)
+      : arithmetic_(arithmetic), results_(results) {}
+
+  /// Hints that MR × NR results from (row, col) on, of which `rows` rows are there, are written soon.
+  template <int MR, int NR>
+  MPMML_HOST_DEVICE void prefetch_results(int64_t row, int64_t col, int64_t rows) const {
+    if (!results_.c_is_far) return;
+    const Element* c = at(row, col).c;
+    for (int64_t i = 0; i < rows && i < MR; ++i) {
+      prefetch(c + i * results_.c_row_stride, NR * sizeof(Element));
+      // Rows rarely start where a line does.
+      __builtin_prefetch(c + i * results_.c_row_stride + NR - 1);
+    }
+  }
+
+  /// Writes the results from (row, col) on of a tile of MR × NR accumulators, of which rows × cols are there.
+  template <int MR, int NR>
+  MPMML_HOST_DEVICE void store_tile(const Accumulator* tile, int64_t row, int64_t col, int64_t rows, int64_t cols) {
+    bool overflowed = false;
+    if constexpr (kAtOnce > 0) {
+      if (rows == MR && cols == NR && are_adjacent()) {
+        overflowed = store_whole_tile<MR, NR>(tile, row, col);
+        if (!overflowed || index_of(row, col) > first_overflow_) return;
+      }
+    }
+    for (int64_t i = 0; i < rows; ++i) store(tile + i * NR, row + i, col, cols, overflowed);
+  }
+
+  /// Writes `cols` results of a row.
+  MPMML_HOST_DEVICE void store_row(const Accumulator* acc, int64_t row, int64_t col, int64_t cols) {
+    store(acc, row, col, cols, false);
+  }
+
+  /// The least linear index of a result that overflowed so far, or kNoOverflow.
+  MPMML_HOST_DEVICE int64_t first_overflow() const { return first_overflow_; }
+
+ private:
+  /// Where results go, and what they are accumulated onto (c0 is null if nothing is).
+  struct Place {
+    const Element* c0;
+    Element* c;
+  };
+
+  MPMML_HOST_DEVICE Place at(int64_t row, int64_t col) const {
+    const auto* c0 = static_cast<const Element*>(results_.c0);
+    return {c0 ? c0 + row * results_.c0_row_stride + col * results_.c0_col_stride : nullptr,
+            static_cast<Element*>(results_.c) + row * results_.c_row_stride + col * results_.c_col_stride};
+  }
+  MPMML_HOST_DEVICE int64_t index_of(int64_t row, int64_t col) const {
+    return results_.first_index + row * results_.index_row_stride + col * results_.index_col_stride;
+  }
+  /// Whether what is read and written of a row lies side by side.
+  MPMML_HOST_DEVICE bool are_adjacent() const {
+    return results_.c_col_stride == 1 && (!results_.c0 || results_.c0_col_stride == 1);
+  }
+  MPMML_HOST_DEVICE Element c0_at(const Place& to, int64_t j) const {
+    return to.c0 ? to.c0[j * results_.c0_col_stride] : S::zero;
+  }
+
+  MPMML_HOST_DEVICE Element finish(Accumulator acc, Element c0, bool& overflowed) const {
+    if constexpr (takes_offsets<Arithmetic>) {
+      return arithmetic_.finish(acc, c0, overflowed, results_.offset_a, results_.offset_b);
+    } else {
+      return arithmetic_.finish(acc, c0, overflowed);
+    }
+  }
+
+  template <int MR, int NR>
+  MPMML_HOST_DEVICE bool store_whole_tile(const Accumulator* tile, int64_t row, int64_t col) const {
+    Vector<Accumulator> beyond = {};
+    MPMML_UNROLL
+    for (int i = 0; i < MR; ++i) {
+      const Place to = at(row + i, col);
+      MPMML_UNROLL
+      for (int j = 0; j < NR; j += kAtOnce) {
+        Settled<Arithmetic>::write(tile + i * NR + j, to.c0 ? to.c0 + j : nullptr, to.c + j, beyond);
+      }
+    }
+    return any(beyond);
+  }
+
+  /// Writes a row, unless it is written already and known to have `overflowed`, and keeps the first of its results that
+  /// did.
+  MPMML_HOST_DEVICE void store(const Accumulator* acc, int64_t row, int64_t col, int64_t cols, bool overflowed) {
+    const Place to = at(row, col);
+    if (!(overflowed || write_row(acc, to, cols)) || index_of(row, col) > first_overflow_) return;
+    for (int64_t j = 0; j < cols; ++j) {
+      bool beyond = false;
+      finish(acc[j], c0_at(to, j), beyond);
+      if (!beyond) continue;
+      const int64_t index = index_of(row, col + j);
+      if (index < first_overflow_) first_overflow_ = index;
+      return;
+    }
+  }
+
+  /// Returns whether a result overflowed.
+  MPMML_HOST_DEVICE bool write_row(const Accumulator* acc, const Place& to, int64_t cols) const {
+    bool overflowed = false;
+    if constexpr (kAtOnce > 0) {
+      Vector<Accumulator> beyond = {};
+      int64_t j = 0;
+      for (; are_adjacent() && j + kAtOnce <= cols; j += kAtOnce) {
+        Settled<Arithmetic>::write(acc + j, to.c0 ? to.c0 + j : nullptr, to.c + j, beyond);
+      }
+      overflowed = any(beyond);
+      for (; j < cols; ++j) to.c[j * results_.c_col_stride] = finish(acc[j], c0_at(to, j), overflowed);
+      return overflowed;
+    }
+    if (results_.c_col_stride == 1 && !to.c0) {
+      for (int64_t j = 0; j < cols; ++j) to.c[j] = finish(acc[j], S::zero, overflowed);
+    } else if (results_.c_col_stride == 1 && results_.c0_col_stride == 1) {
+      for (int64_t j = 0; j < cols; ++j) to.c[j] = finish(acc[j], to.c0[j], overflowed);
+    } else {
+      for (int64_t j = 0; j < cols; ++j) {
+        to.c[j * results_.c_col_stride] = finish(acc[j], c0_at(to, j), overflowed);
+      }
+    }
+    return overflowed;
+  }
+
+  const Arithmetic arithmetic_;
+  const Results results_;
+  int64_t first_overflow_ = kNoOverflow;
+};
+
+}  // namespace mpmml::cpu::MPMML_ISA

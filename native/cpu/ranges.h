@@ -1,0 +1,18 @@
+// What kernels see of their operands, as the core takes it.
+#pragma once
+#include "core/range.h"
+#include "cpu/kernel.h"
+
+namespace mpmml::cpu {
+
+/// The ranges of both operands.
+struct Ranges {
+  ValueRange a;
+  ValueRange b;
+};
+
+inline ValueRange range_of(const Occurring& occurring) {
+  return {occurring.minimum, occurring.maximum, occurring.has_zero, occurring.has_outsider};
+}
+
+}  // namespace mpmml::cpu

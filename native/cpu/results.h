@@ -1,0 +1,14 @@
+// Where the results of a part of a product go.
+#pragma once
+#include "core/problem.h"
+#include "cpu/kernel.h"
+
+namespace mpmml::cpu {
+
+/// The results from (item, row, col) on, which are written to `c`.
+Results results_from(const Problem& problem, const MutableMatrixView& c, int64_t item, int64_t row, int64_t col);
+
+/// The same, column by column.
+Results transposed(Results results);
+
+}  // namespace mpmml::cpu

@@ -1,0 +1,76 @@
+// What the kernels of the ladder share: which cell of C is a thread's, and how tiles become grids. The ladder is the textbook's way from one thread a cell to tiles in shared memory, one technique a file:
+//
+//   naive.cuh     one thread a cell, operands from global memory
+//   tiled.cuh     square tiles of both operands in shared memory
+//   prefetch.cuh  the same, the next tile waiting in registers
+//   padding.cuh   operands with borders, in the place of guards against them
+//
+// Tiles in registers are the MPMML family (cuda/kernels/mpmml.cuh), asynchronous copies the pipelined one (cuda/kernels/pipelined.cuh).
+//
+// Sources: J. Sun, "CS 4444 – Report for Homework 5" (University of Virginia, 2017), its listing; A. Pöpl, "Dense Linear
+// Algebra", tutorial of the course HPC – Algorithms and Applications (Technical University of Munich, 2016). Both are
+// about square plus-times float32 matrices. Here the semiring is a parameter, and sizes and strides are any.
+#pragma once
+#include <algorithm>
+
+#include "core/arithmetic.h"
+#include "cuda/kernels/epilogue.cuh"
+#include "cuda/kernels/kernel.h"
+#include "cuda/runtime/error.h"
+
+namespace mpmml::cuda::ladder {
+
+/// Where neighbouring threads of a warp (threadIdx.x) lie in C: along a row, so that they read neighbours of B and
+/// write neighbours of C; or along a column, a row's stride apart.
+enum class Order { kCoalesced, kUncoalesced };
+
+/// What keeps tiles that reach past an operand right: a comparison at every read, or an operand that is padded beforehand.
+enum class Borders { kGuards, kPadding };
+
+/// A thread's cell of C: its place in the block's tile, and in the matrix.
+template <int kTile, Order order>
+struct Cell {
+  int i, j;
+  int64_t row, col;
+
+  /// `first_tile` counts tiles along the grid's second dimension.
+  __device__ __forceinline__ explicit Cell(int64_t first_tile) {
+    const int64_t fast = int64_t{blockIdx.x} * kTile, slow = (first_tile + blockIdx.y) * kTile;
+    constexpr bool kCoalesced = order == Order::kCoalesced;
+    i = kCoalesced ? threadIdx.y : threadIdx.x;
+    j = kCoalesced ? threadIdx.x : threadIdx.y;
+    row = (kCoalesced ? slow : fast) + i;
+    col = (kCoalesced ? fast : slow) + j;
+  }
+};
+
+/// Calls `body(part, grid, first_tile)` for the launches that cover C in tiles: a grid's second dimension has 65 535 blocks
+/// at most, its third, the instances, as many.
+template <int kTile, Order order, class Body>
+void for_grids(const Launch& launch, Body&& body) {
+  constexpr int64_t kMostBlocks = 65535;
+  const int64_t rows = ceil_div(launch.m, kTile), cols = ceil_div(launch.n, kTile);
+  const int64_t fast = order == Order::kCoalesced ? cols : rows, slow = order == Order::kCoalesced ? rows : cols;
+  for_instances(launch, [&](const Launch& part) {
+    for (int64_t first = 0; first < slow; first += kMostBlocks) {
+      body(part,
+           dim3(static_cast<unsigned>(fast), static_cast<unsigned>(std::min(kMostBlocks, slow - first)),
+                static_cast<unsigned>(part.batch)),
+           first);
+    }
+  });
+}
+
+/// The registry row of `Config`, whose launch() and __global__ function are given.
+template <class Config, class Arithmetic>
+constexpr Kernel kernel_of() {
+  Kernel kernel{};
+  kernel.paths = paths_of<Arithmetic>();
+  // The planner never weighs these kernels: the speed is none that was measured.
+  kernel.shape = {Config::kTile, Config::kTile, Config::kTile, Config::kTile * Config::kTile, 0, 1.0, 0};
+  kernel.launch = &Config::template launch<Arithmetic>;
+  kernel.function = &Config::template function<Arithmetic>;
+  return kernel;
+}
+
+}  // namespace mpmml::cuda::ladder

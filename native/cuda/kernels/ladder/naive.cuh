@@ -1,0 +1,57 @@
+// The baseline: one thread a cell, which reads a row of A and a column of B from global memory.
+//
+// Source: J. Sun's report, section 4.1 and mult_matrix_baseline, whose threadIdx.x runs along the rows of C: Order
+// kUncoalesced. Its listing strides A by dim_1 and B by dim_2 where their rows have dim_2 and dim_3 elements, so that it is
+// right for square matrices alone.
+#pragma once
+#include "cuda/kernels/ladder/cell.cuh"
+
+namespace mpmml::cuda::ladder {
+
+template <int kTile, Order order, class Arithmetic>
+__global__ void __launch_bounds__(kTile* kTile)
+    naive_kernel(Launch problem, int64_t first_tile, Arithmetic arithmetic) {
+  using Element = typename Arithmetic::Element;
+  const Cell<kTile, order> cell(first_tile);
+  if (cell.row >= problem.m || cell.col >= problem.n) return;
+  const MatrixView &a = problem.a, &b = problem.b;
+  const int64_t instance = blockIdx.z;
+  const auto* row = static_cast<const Element*>(a.data) + instance * a.batch_stride + cell.row * a.row_stride;
+  const auto* col = static_cast<const Element*>(b.data) + instance * b.batch_stride + cell.col * b.col_stride;
+  auto sum = arithmetic.initial();
+  for (int64_t k = 0; k < problem.k; ++k) {
+    sum = arithmetic.accumulate(sum, arithmetic.encode(*row), arithmetic.encode(*col));
+    row += a.col_stride;
+    col += b.row_stride;
+  }
+  Epilogue<Arithmetic>(problem, arithmetic).store(cell.row, cell.col, sum);
+}
+
+/// Blocks of kTile × kTile threads.
+template <int kTile_, Order order>
+struct Naive {
+  static constexpr int kTile = kTile_;
+
+  template <class Arithmetic>
+  static constexpr Kernel kernel() {
+    return kernel_of<Naive, Arithmetic>();
+  }
+
+  template <class Arithmetic>
+  static void launch(const Launch& launch) {
+    for_arithmetic<Arithmetic>(launch, [&](const Arithmetic& arithmetic) {
+      for_grids<kTile, order>(launch, [&](const Launch& part, dim3 grid, int64_t first_tile) {
+        naive_kernel<kTile, order, Arithmetic>
+            <<<grid, dim3(kTile, kTile), 0, part.stream>>>(part, first_tile, arithmetic);
+      });
+    });
+    MPMML_CUDA(cudaGetLastError());
+  }
+
+  template <class Arithmetic>
+  static const void* function(RangePath) {
+    return reinterpret_cast<const void*>(&naive_kernel<kTile, order, Arithmetic>);
+  }
+};
+
+}  // namespace mpmml::cuda::ladder

@@ -1,0 +1,158 @@
+// The MPMML kernel: Algorithm 5 of P. P. Ghalsasi, "Max-Plus Matrix Multiplication Library for GPUs – MPMML"
+// (Colorado State University, 2019), chapter 3, with the thesis' names.
+//
+// A block of BS_i × BS_j threads computes a tile of C of (X·BS_i) × (Y·BS_j), each thread X × Y of it, in sub-patches of
+// Sub_X × Sub_Y: one sub-patch is the block pattern, Sub = 1 the cyclic one. MEMSEL_A and MEMSEL_B say how A and B reach
+// the registers: 0 in tiles of depth S through shared memory, 1 straight from global memory (mpmml_operand.cuh). With
+// Transpose A is stored transposed beforehand (mpmml_transpose.cuh). The instances of a batch (Ninst) are the grid's
+// third dimension.
+#pragma once
+#include "core/arithmetic.h"
+#include "cuda/kernels/epilogue.cuh"
+#include "cuda/kernels/kernel.h"
+#include "cuda/kernels/mpmml_operand.cuh"
+#include "cuda/kernels/mpmml_transpose.cuh"
+#include "cuda/runtime/error.h"
+
+namespace mpmml::cuda {
+
+template <class Config, class Arithmetic>
+__global__ void mpmml_kernel(Launch problem, Arithmetic arithmetic);
+
+template <int X_, int Y_, int BS_i_, int BS_j_, int S_, int MEMSEL_A, int MEMSEL_B, int Sub_X_, int Sub_Y_,
+          int Transpose>
+struct Mpmml {
+  static constexpr int X = X_, Y = Y_, BS_i = BS_i_, BS_j = BS_j_, S = S_, Sub_X = Sub_X_, Sub_Y = Sub_Y_;
+  static_assert(X % Sub_X == 0 && Y % Sub_Y == 0, "sub-patches tile the thread's patch");
+  static_assert(BS_i * BS_j <= 1024, "a block has at most 1024 threads");
+
+  static constexpr int kThreads = BS_i * BS_j;
+  static constexpr int kTileM = X * BS_i;
+  static constexpr int kTileN = Y * BS_j;
+  using PatchA = Patch<X, Sub_X, BS_i>;
+  using PatchB = Patch<Y, Sub_Y, BS_j>;
+
+  template <class Arithmetic>
+  using OperandA = std::conditional_t<MEMSEL_A == 0, SharedOperand<Arithmetic, PatchA, S, kThreads, Transpose == 0, 0>,
+                                      GlobalOperand<Arithmetic, PatchA>>;
+  template <class Arithmetic>
+  using OperandB = std::conditional_t<MEMSEL_B == 0, SharedOperand<Arithmetic, PatchB, S, kThreads, false, 1>,
+                                      GlobalOperand<Arithmetic, PatchB>>;
+
+  /// Blocks that a multiprocessor's 65 536 registers should hold: a thread has its accumulators, and about 56 more
+  /// for fragments and addresses (a 64-bit one for each line read from global memory). Without this bound the compiler
+  /// takes 255 to load far ahead (seen for sm_90).
+  static constexpr int blocks_per_multiprocessor(int accumulator_bytes) {
+    const int fit = 65536 / (kThreads * (X * Y * accumulator_bytes / 4 + 56 + 2 * (MEMSEL_A * X + MEMSEL_B * Y)));
+    return fit > 1 ? fit : 1;
+  }
+
+  template <class... Arithmetics>
+  static constexpr Kernel kernel() {
+    constexpr bool kWide = (sizeof(typename Arithmetics::Accumulator) + ...) > sizeof...(Arithmetics) * 4;
+    Kernel kernel{};
+    kernel.paths = paths_of<Arithmetics...>();
+    kernel.shape = {kTileM, kTileN, S, kThreads, 0, kWide ? 11.0 : 51.0, 0};
+    kernel.launch = &launch<Arithmetics...>;
+    kernel.function = &function<Arithmetics...>;
+    if constexpr (Transpose) {
+      kernel.packed_bytes = &transposed_bytes;
+      kernel.pack = &transpose_a<std::common_type_t<typename Arithmetics::Element...>>;
+    }
+    return kernel;
+  }
+
+  template <class... Arithmetics>
+  static void launch(const Launch& launch) {
+    const int64_t tiles = ceil_div(launch.m, kTileM) * ceil_div(launch.n, kTileN);
+    for_arithmetic<Arithmetics...>(launch, [&](auto arithmetic) {
+      for_instances(Transpose ? with_transposed_a(launch) : launch, [&](const Launch& part) {
+        const dim3 grid(static_cast<unsigned>(tiles), 1, static_cast<unsigned>(part.batch));
+        mpmml_kernel<Mpmml, decltype(arithmetic)><<<grid, kThreads, 0, part.stream>>>(part, arithmetic);
+      });
+    });
+    MPMML_CUDA(cudaGetLastError());
+  }
+
+  template <class... Arithmetics>
+  static const void* function(RangePath path) {
+    const void* kernel = nullptr;
+    Launch launch{};
+    launch.path = path;
+    for_arithmetic<Arithmetics...>(launch, [&](auto arithmetic) {
+      kernel = reinterpret_cast<const void*>(&mpmml_kernel<Mpmml, decltype(arithmetic)>);
+    });
+    return kernel;
+  }
+};
+
+template <class Config, class Arithmetic>
+__global__ void __launch_bounds__(Config::kThreads,
+                                  Config::blocks_per_multiprocessor(sizeof(typename Arithmetic::Accumulator)))
+    mpmml_kernel(Launch problem, Arithmetic arithmetic) {
+  using Semiring = typename Arithmetic::Semiring;
+  using Element = typename Arithmetic::Element;
+  using OperandA = typename Config::template OperandA<Arithmetic>;
+  using OperandB = typename Config::template OperandB<Arithmetic>;
+  constexpr int X = Config::X, Y = Config::Y, BS_j = Config::BS_j, S = Config::S;
+
+  const int64_t tiles_n = ceil_div(problem.n, Config::kTileN);
+  const int64_t first_row = blockIdx.x / tiles_n * Config::kTileM;
+  const int64_t first_col = blockIdx.x % tiles_n * Config::kTileN;
+  const int64_t instance = blockIdx.z;
+  const int thread_i = threadIdx.x / BS_j;
+  const int thread_j = threadIdx.x % BS_j;
+
+  const MatrixView &a = problem.a, &b = problem.b;
+  const auto* data_a = static_cast<const Element*>(a.data) + instance * a.batch_stride + first_row * a.row_stride;
+  const auto* data_b = static_cast<const Element*>(b.data) + instance * b.batch_stride + first_col * b.col_stride;
+  OperandA operand_a(arithmetic, {data_a, a.row_stride, a.col_stride, problem.m - first_row, Semiring::border_a},
+                     thread_i);
+  OperandB operand_b(arithmetic, {data_b, b.col_stride, b.row_stride, problem.n - first_col, Semiring::border_b},
+                     thread_j);
+
+  typename Arithmetic::Accumulator c[X][Y];
+#pragma unroll
+  for (int i = 0; i < X; ++i) {
+#pragma unroll
+    for (int j = 0; j < Y; ++j) c[i][j] = arithmetic.initial();
+  }
+  const auto step = [&](int k) {
+    typename Arithmetic::Operand fragment_a[X], fragment_b[Y];
+    operand_a.read(fragment_a, k);
+    operand_b.read(fragment_b, k);
+#pragma unroll
+    for (int i = 0; i < X; ++i) {
+#pragma unroll
+      for (int j = 0; j < Y; ++j) c[i][j] = arithmetic.accumulate(c[i][j], fragment_a[i], fragment_b[j]);
+    }
+  };
+
+  for (int64_t k0 = 0; k0 < problem.k; k0 += S) {
+    const int64_t depth = problem.k - k0;
+    operand_a.copy(depth);
+    operand_b.copy(depth);
+    if constexpr (OperandA::kShared || OperandB::kShared) __syncthreads();
+    // Tiles in shared memory have borders; global memory has none.
+    if (OperandA::kShared && OperandB::kShared || depth >= S) {
+#pragma unroll
+      for (int k = 0; k < S; ++k) step(k);
+    } else {
+#pragma unroll 1
+      for (int k = 0; k < depth; ++k) step(k);
+    }
+    if constexpr (OperandA::kShared || OperandB::kShared) __syncthreads();
+  }
+
+  const Epilogue<Arithmetic> epilogue(problem, arithmetic);
+#pragma unroll
+  for (int i = 0; i < X; ++i) {
+#pragma unroll
+    for (int j = 0; j < Y; ++j) {
+      epilogue.store(first_row + Config::PatchA::line(i, thread_i), first_col + Config::PatchB::line(j, thread_j),
+                     c[i][j]);
+    }
+  }
+}
+
+}  // namespace mpmml::cuda

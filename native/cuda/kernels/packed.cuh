@@ -1,0 +1,140 @@
+// What the families over packed operands share: where the operands lie, and the launch.
+#pragma once
+#include "core/arithmetic.h"
+#include "cuda/kernels/epilogue.cuh"
+#include "cuda/kernels/kernel.h"
+#include "cuda/kernels/packing.cuh"
+#include "cuda/kernels/words.cuh"
+#include "cuda/runtime/error.h"
+#include "cuda/runtime/function.h"
+
+namespace mpmml::cuda {
+
+/// What one load or copy brings.
+constexpr int kChunkBytes = 16;
+
+/// The packed operands and what the main loop needs to know of them.
+template <class Word>
+struct PackedProblem {
+  const Word* a;                         ///< [instance][k][rows], words
+  const Word* b;                         ///< [instance][k][words of columns]
+  int64_t padded_m, padded_n, padded_k;  ///< in rows, words and operands
+  int64_t a_instance, b_instance;        ///< words from one instance to the next
+  uint32_t one;                          ///< 1; see sum_by_multiply
+};
+
+/// Kernels over packed operands. `Config` gives the tile BM × BN × BK of a block in rows, words and operands along K (each
+/// of one k-step, or of the several that the arithmetic packs), kSlices (of K),
+/// kThreads, shared_bytes<Word> and entry<Arithmetic>(), the __global__ function.
+template <class Config>
+struct PackedKernel {
+  template <class Arithmetic>
+  using WordOf = typename Words<Arithmetic>::Word;
+  template <class Arithmetic>
+  using Packed = PackedProblem<WordOf<Arithmetic>>;
+
+  template <class Arithmetic>
+  static Packed<Arithmetic> layout(const Launch& launch) {
+    Packed<Arithmetic> packed{};
+    packed.padded_m = round_up(launch.m, Config::BM);
+    packed.padded_n = round_up(launch.n, Config::BN * Words<Arithmetic>::kLanes) / Words<Arithmetic>::kLanes;
+    packed.padded_k = round_up(ceil_div(launch.k, steps_per_operand<Arithmetic>), Config::BK * Config::kSlices);
+    packed.a_instance = launch.a.batch_stride == 0 ? 0 : packed.padded_m * packed.padded_k;
+    packed.b_instance = launch.b.batch_stride == 0 ? 0 : packed.padded_n * packed.padded_k;
+    packed.a = static_cast<const WordOf<Arithmetic>*>(launch.packed_a);
+    packed.b = static_cast<const WordOf<Arithmetic>*>(launch.packed_b);
+    packed.one = 1;
+    return packed;
+  }
+
+  template <class Arithmetic>
+  static constexpr Kernel kernel(double steps_per_clock, int full_speed_from) {
+    static_assert(Config::BM <= kMostTile && Config::BN * Words<Arithmetic>::kLanes <= kMostTile &&
+                      Config::BK * Config::kSlices <= kMostTile,
+                  "what is packed is bounded before it is known");
+    Kernel kernel{};
+    kernel.paths = paths_of<Arithmetic>();
+    kernel.takes_int16 = true;
+    kernel.launch = &launch<Arithmetic>;
+    kernel.function = &function<Arithmetic>;
+    kernel.packed_bytes = &packed_bytes<Arithmetic>;
+    kernel.pack = &pack_operand<Arithmetic>;
+    kernel.shape = {Config::BM,
+                    Config::BN * Words<Arithmetic>::kLanes,
+                    Config::BK * Config::kSlices * steps_per_operand<Arithmetic>,
+                    Config::kThreads,
+                    Config::template shared_bytes<WordOf<Arithmetic>>,
+                    steps_per_clock,
+                    full_speed_from};
+    return kernel;
+  }
+
+  template <class Arithmetic>
+  static int64_t packed_bytes(const Launch& launch, Side side) {
+    const Packed<Arithmetic> packed = layout<Arithmetic>(launch);
+    const int64_t words = side == Side::kA ? packed.padded_m * items_of(launch.a, launch.batch)
+                                           : packed.padded_n * items_of(launch.b, launch.batch);
+    return words * packed.padded_k * int64_t{sizeof(WordOf<Arithmetic>)};
+  }
+
+  template <class Arithmetic>
+  static void pack_operand(const Launch& launch, Side side) {
+    const Packed<Arithmetic> packed = layout<Arithmetic>(launch);
+    const bool is_a = side == Side::kA;
+    const MatrixView& view = is_a ? launch.a : launch.b;
+    const PackSource source{view.data,
+                            is_a ? launch.m : launch.n,
+                            launch.k,
+                            is_a ? view.row_stride : view.col_stride,
+                            is_a ? view.col_stride : view.row_stride,
+                            view.batch_stride,
+                            view.storage};
+    const PackTarget target{is_a ? launch.packed_a : launch.packed_b, items_of(view, launch.batch),
+                            is_a ? packed.padded_m : packed.padded_n * Words<Arithmetic>::kLanes, packed.padded_k};
+    for_arithmetic<Arithmetic>(launch, [&](const Arithmetic& arithmetic) {
+      if constexpr (steps_per_operand<Arithmetic> > 1) {
+        pack_bits<Arithmetic>(source, target, launch.stream);
+      } else if (is_a) {
+        pack<EncodeA<Arithmetic>>(source, target, {arithmetic}, launch.stream);
+      } else {
+        pack<EncodeB<Arithmetic>>(source, target, {arithmetic}, launch.stream);
+      }
+    });
+  }
+
+  template <class Arithmetic>
+  static void launch(const Launch& launch) {
+    constexpr int kSharedBytes = Config::template shared_bytes<WordOf<Arithmetic>>;
+    auto* const entry = Config::template entry<Arithmetic>();
+    allow_shared_bytes(function<Arithmetic>(launch.path), kSharedBytes);
+    const Packed<Arithmetic> whole = layout<Arithmetic>(launch);
+    const int64_t tiles = whole.padded_m / Config::BM * (whole.padded_n / Config::BN);
+    for_arithmetic<Arithmetic>(launch, [&](const Arithmetic& arithmetic) {
+      for_instances(launch, [&](const Launch& part) {
+        Packed<Arithmetic> packed = whole;
+        packed.a += part.first_instance * packed.a_instance;
+        packed.b += part.first_instance * packed.b_instance;
+        const dim3 grid(static_cast<unsigned>(tiles), 1, static_cast<unsigned>(part.batch));
+        entry<<<grid, Config::kThreads, kSharedBytes, part.stream>>>(part, packed, arithmetic);
+      });
+    });
+    MPMML_CUDA(cudaGetLastError());
+  }
+
+  template <class Arithmetic>
+  static const void* function(RangePath) {
+    return reinterpret_cast<const void*>(Config::template entry<Arithmetic>());
+  }
+};
+
+/// The tile's place: columns of up to 8 tile rows, so that blocks that run together share operands in the L2 cache.
+__device__ __forceinline__ void locate_tile(int64_t tiles_m, int64_t tiles_n, int64_t& tile_m, int64_t& tile_n) {
+  constexpr int64_t kGroup = 8;
+  const int64_t group = blockIdx.x / (kGroup * tiles_n);
+  const int64_t within = blockIdx.x % (kGroup * tiles_n);
+  const int64_t rows = min(kGroup, tiles_m - group * kGroup);
+  tile_m = group * kGroup + within % rows;
+  tile_n = within / rows;
+}
+
+}  // namespace mpmml::cuda

@@ -1,0 +1,198 @@
+// Packing for the families over packed operands: an operand becomes k-major panels of encoded words, padded to whole
+// tiles, so that the main loop has no borders, no strides and 16-byte copies only. Border elements pad it along K; what
+// stands beyond the last line reaches no result, and is that line again, so that its sums are like the others.
+#pragma once
+#include "core/arithmetic.h"
+#include "cuda/kernels/kernel.h"
+#include "cuda/kernels/words.cuh"
+#include "cuda/runtime/error.h"
+
+namespace mpmml::cuda {
+
+/// An operand of the product as packing sees it: `lines` rows of A or columns of B, of `depth` elements each.
+struct PackSource {
+  const void* data;
+  int64_t lines, depth;
+  int64_t line_stride, k_stride, batch_stride;
+  Storage storage;
+};
+
+/// Where packing writes: target[item][k][line] for k < padded_depth, line < padded_lines.
+struct PackTarget {
+  void* data;
+  int64_t items, padded_lines, padded_depth;
+};
+
+/// Encodes elements of A: a row's element stands in every lane of its word.
+template <class Arithmetic>
+struct EncodeA {
+  using Semiring = typename Arithmetic::Semiring;
+  using Target = typename Words<Arithmetic>::Word;
+  static constexpr bool kRepeatsLastLine = true;
+  Arithmetic arithmetic;
+
+  __device__ Target operator()(typename Arithmetic::Element x) const {
+    if constexpr (Words<Arithmetic>::kLanes == 1) {
+      return Words<Arithmetic>::word_of(arithmetic.encode(x));
+    } else {
+      return Words<Arithmetic>::word_of(arithmetic.encode_a(x));
+    }
+  }
+  __device__ Target border() const {
+    if constexpr (Words<Arithmetic>::kLanes == 1) {
+      return Words<Arithmetic>::word_of(arithmetic.encode(Arithmetic::Semiring::border_a));
+    } else {
+      return Words<Arithmetic>::word_of(arithmetic.border_a());
+    }
+  }
+};
+
+/// Encodes elements of B: the lanes of a word are neighbouring columns.
+template <class Arithmetic>
+struct EncodeB {
+  using Semiring = typename Arithmetic::Semiring;
+  using Target = std::conditional_t<Words<Arithmetic>::kLanes == 1, typename Words<Arithmetic>::Word, uint16_t>;
+  static constexpr bool kRepeatsLastLine = true;
+  Arithmetic arithmetic;
+
+  __device__ Target operator()(typename Arithmetic::Element x) const {
+    if constexpr (Words<Arithmetic>::kLanes == 1) {
+      return Words<Arithmetic>::word_of(arithmetic.encode(x));
+    } else {
+      return arithmetic.encode_b(x);
+    }
+  }
+  __device__ Target border() const {
+    if constexpr (Words<Arithmetic>::kLanes == 1) {
+      return Words<Arithmetic>::word_of(arithmetic.encode(Arithmetic::Semiring::border_b));
+    } else {
+      return arithmetic.border_b();
+    }
+  }
+};
+
+constexpr int kPackTile = 32;
+constexpr int kPackRows = 8;
+
+/// Writes target[item][k][line] for k < padded_depth, line < padded_lines. Blocks of 32 × 8 threads; tiles of 32 × 32
+/// pass through shared memory where the source lies along k.
+template <class Encode, class Stored>
+__global__ void __launch_bounds__(kPackTile* kPackRows)
+    pack_kernel(PackSource source, typename Encode::Target* target, int64_t padded_lines, int64_t padded_depth,
+                Encode encode) {
+  using Target = typename Encode::Target;
+  using S = typename Encode::Semiring;
+  __shared__ Target tile[kPackTile][kPackTile + 1];
+  const int64_t item = blockIdx.z;
+  const auto* data = static_cast<const Stored*>(source.data) + item * source.batch_stride;
+  target += item * padded_lines * padded_depth;
+  const int64_t line0 = int64_t{blockIdx.x} * kPackTile;
+  const bool along_k = source.k_stride < source.line_stride;
+  const auto element = [&](int64_t line, int64_t k) {
+    if (Encode::kRepeatsLastLine) line = min(line, source.lines - 1);
+    return line < source.lines && k < source.depth
+               ? encode(widened<S>(data[line * source.line_stride + k * source.k_stride]))
+               : encode.border();
+  };
+  for (int64_t k0 = int64_t{blockIdx.y} * kPackTile; k0 < padded_depth; k0 += int64_t{gridDim.y} * kPackTile) {
+    if (along_k) {
+#pragma unroll
+      for (int row = 0; row < kPackTile; row += kPackRows) {
+        tile[threadIdx.x][threadIdx.y + row] = element(line0 + threadIdx.y + row, k0 + threadIdx.x);
+      }
+      __syncthreads();
+    }
+#pragma unroll
+    for (int row = 0; row < kPackTile; row += kPackRows) {
+      const int64_t line = line0 + threadIdx.x, k = k0 + threadIdx.y + row;
+      const Target word = along_k ? tile[threadIdx.y + row][threadIdx.x] : element(line, k);
+      if (line < padded_lines && k < padded_depth) target[k * padded_lines + line] = word;
+    }
+    __syncthreads();
+  }
+}
+
+/// Calls `body(part of the source, where it goes, grid)` for launches of blocks of kPackTile lines and `depth_of_block` steps
+/// of k of the target.
+template <class Stored, class Word, class Body>
+void for_pack_grids(const PackSource& source, const PackTarget& target, int depth_of_block, Body&& body) {
+  constexpr int64_t kMaxGrid = 65535;
+  for (int64_t first = 0; first < target.items; first += kMaxGrid) {
+    PackSource part = source;
+    part.data = static_cast<const Stored*>(source.data) + first * source.batch_stride;
+    const dim3 grid(static_cast<unsigned>(ceil_div(target.padded_lines, kPackTile)),
+                    static_cast<unsigned>(std::min(kMaxGrid, ceil_div(target.padded_depth, depth_of_block))),
+                    static_cast<unsigned>(std::min(kMaxGrid, target.items - first)));
+    body(part, static_cast<Word*>(target.data) + first * target.padded_lines * target.padded_depth, grid);
+  }
+  MPMML_CUDA(cudaGetLastError());
+}
+
+/// Queues the packing of matrices whose elements are stored as `Stored`.
+template <class Stored, class Encode>
+void pack_stored(const PackSource& source, const PackTarget& target, const Encode& encode, cudaStream_t stream) {
+  using Word = typename Encode::Target;
+  for_pack_grids<Stored, Word>(source, target, kPackTile, [&](const PackSource& part, Word* to, dim3 grid) {
+    pack_kernel<Encode, Stored>
+        <<<grid, dim3(kPackTile, kPackRows), 0, stream>>>(part, to, target.padded_lines, target.padded_depth, encode);
+  });
+}
+
+/// Queues the packing of a batch of matrices.
+template <class Encode>
+void pack(const PackSource& source, const PackTarget& target, const Encode& encode, cudaStream_t stream) {
+  using Element = typename Encode::Semiring::Element;
+  if constexpr (std::is_same_v<Element, int32_t>) {
+    if (source.storage == Storage::kInt16) return pack_stored<int16_t>(source, target, encode, stream);
+  }
+  pack_stored<Element>(source, target, encode, stream);
+}
+
+/// Writes words of 32 k-steps, a bit each. Blocks of 32 × 8 threads: a warp makes one word of each of 32 lines.
+template <class Arithmetic>
+__global__ void __launch_bounds__(kPackTile* kPackRows)
+    pack_bits_kernel(PackSource source, typename Arithmetic::Operand* target, int64_t padded_lines,
+                     int64_t padded_words) {
+  using Word = typename Arithmetic::Operand;
+  using Element = typename Arithmetic::Element;
+  constexpr int kSteps = Arithmetic::kStepsPerOperand;
+  static_assert(kSteps == kPackTile, "a lane for each bit");
+  const auto* data = static_cast<const Element*>(source.data) + blockIdx.z * source.batch_stride;
+  target += blockIdx.z * padded_lines * padded_words;
+  const int64_t line0 = int64_t{blockIdx.x} * kPackTile;
+  const int lane = threadIdx.x;
+  const auto bit = [&](int64_t line, int64_t k) -> Word {
+    line = min(line, source.lines - 1);
+    return k < source.depth ? Arithmetic::encode(data[line * source.line_stride + k * source.k_stride]) : 0;
+  };
+  for (int64_t word = int64_t{blockIdx.y} * kPackRows + threadIdx.y; word < padded_words;
+       word += int64_t{gridDim.y} * kPackRows) {
+    const int64_t k0 = word * kSteps;
+    Word own = 0;
+    if (source.k_stride < source.line_stride) {
+      // Neighbouring lanes read neighbouring steps of a line.
+#pragma unroll 8
+      for (int line = 0; line < kPackTile; ++line) {
+        const Word bits = __ballot_sync(~0u, bit(line0 + line, k0 + lane) != 0);
+        if (lane == line) own = bits;
+      }
+    } else {
+#pragma unroll 8
+      for (int step = 0; step < kSteps; ++step) own |= bit(line0 + lane, k0 + step) << step;
+    }
+    if (line0 + lane < padded_lines) target[word * padded_lines + line0 + lane] = own;
+  }
+}
+
+/// Queues the packing of truth values into bits.
+template <class Arithmetic>
+void pack_bits(const PackSource& source, const PackTarget& target, cudaStream_t stream) {
+  using Word = typename Arithmetic::Operand;
+  for_pack_grids<typename Arithmetic::Element, Word>(
+      source, target, kPackRows, [&](const PackSource& part, Word* to, dim3 grid) {
+        pack_bits_kernel<Arithmetic>
+            <<<grid, dim3(kPackTile, kPackRows), 0, stream>>>(part, to, target.padded_lines, target.padded_depth);
+      });
+}
+
+}  // namespace mpmml::cuda

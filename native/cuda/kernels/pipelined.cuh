@@ -1,0 +1,296 @@
+// The pipelined family: packed operands stream through shared memory in several stages of asynchronous copies while a
+// mixed stream of instructions (words.cuh) computes.
+//
+// A block computes a tile of C of BM rows × BN words (a word is one column, or two in 16-bit lanes), each thread TM × TN
+// of it in chunks of 16 bytes, which one shared load brings: 4 rows or words of 32 bits, 2 of 64 (block-cyclic). With `slices` > 1 as many
+// groups of threads compute the same tile over an equal part of K each, and combine at the end: that fills the GPU when
+// there are few tiles, without a second kernel.
+#pragma once
+#include "cuda/kernels/packed.cuh"
+
+namespace mpmml::cuda {
+
+template <class Config, class Arithmetic>
+__global__ void pipelined_kernel(Launch problem, PackedProblem<typename Words<Arithmetic>::Word> packed,
+                                 Arithmetic arithmetic);
+
+template <int BM_, int BN_, int BK_, int TM_, int TN_, int kStages_, int kSlices_>
+struct Pipelined {
+  static constexpr int BM = BM_, BN = BN_, BK = BK_, TM = TM_, TN = TN_, kStages = kStages_, kSlices = kSlices_;
+  static constexpr int kThreadsM = BM / TM, kThreadsN = BN / TN;
+  static constexpr int kSliceThreads = kThreadsM * kThreadsN;
+  static constexpr int kThreads = kSliceThreads * kSlices;
+  static constexpr int kStageWords = BK * (BM + BN);
+  template <class Word>
+  static constexpr int shared_bytes = kSlices * kStages * kStageWords * int{sizeof(Word)};
+  // The lanes of a warp lie 8 × 4 over the tile: a warp reads 128 bytes of A and 64 of B, broadcast, without conflicts.
+  static constexpr int kLanesM = 8, kLanesN = 4;
+  static constexpr int kWarpsN = kThreadsN / kLanesN;
+
+  static_assert(TM % 4 == 0 && TN % 4 == 0, "fragments are loaded as whole chunks");
+  static_assert(kThreadsM % kLanesM == 0 && kThreadsN % kLanesN == 0, "warps tile the block");
+  static_assert(BK % 2 == 0, "the stream takes two steps at a time");
+  static_assert(BM * BN * (kSlices / 2) <= kSlices * kStages * kStageWords, "combining the slices reuses the stages");
+  static_assert((kSlices & (kSlices - 1)) == 0, "slices combine pairwise");
+
+  /// Registers for 16 warps a multiprocessor: 65 536 / 512 = 128 a thread. GPUs without asynchronous copies, where a tile
+  /// waits in registers, have 12 warps with 168, or the kernel spills (seen for sm_52 to sm_70). Words of two registers
+  /// leave room for half as many warps.
+  template <class Word>
+  static constexpr int blocks_per_multiprocessor() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+    constexpr int kResidentThreads = sizeof(Word) == 8 ? 256 : 384;
+#else
+    constexpr int kResidentThreads = 512 * 4 / int{sizeof(Word)};
+#endif
+    return kThreads >= kResidentThreads ? 1 : kResidentThreads / kThreads;
+  }
+
+  template <class Arithmetic>
+  static constexpr Kernel kernel() {
+    using W = Words<Arithmetic>;
+    return PackedKernel<Pipelined>::template kernel<Arithmetic>(
+        kSlices == 1 ? W::kStepsPerClock : W::kStepsPerClockInSlices, W::kFullSpeedFrom);
+  }
+
+  template <class Arithmetic>
+  static constexpr auto entry() {
+    return &pipelined_kernel<Pipelined, Arithmetic>;
+  }
+};
+
+/// Copies the stages of one slice: each thread its share of the k-major tiles of A and B.
+template <class Config, class Word>
+class StagePipe {
+ public:
+  __device__ __forceinline__ StagePipe(Word* shared, const Word* a, const Word* b, int64_t padded_m, int64_t padded_n,
+                                       int thread)
+      : shared_(shared + thread * kChunk),
+        a_(source(a, padded_m, Config::BM, thread)),
+        b_(source(b, padded_n, Config::BN, thread)),
+        padded_m_(padded_m),
+        padded_n_(padded_n) {}
+
+  /// Starts copying the next tile into `stage`.
+  __device__ __forceinline__ void start(int stage) {
+    Word* target = shared_ + stage * Config::kStageWords;
+#pragma unroll
+    for (int share = 0; share < kSharesA; ++share) {
+      copy(share, target + share * kStep, a_ + share * (kStep / Config::BM) * padded_m_);
+    }
+#pragma unroll
+    for (int share = 0; share < kSharesB; ++share) {
+      copy(kSharesA + share, target + Config::BK * Config::BM + share * kStep,
+           b_ + share * (kStep / Config::BN) * padded_n_);
+    }
+    a_ += Config::BK * padded_m_;
+    b_ += Config::BK * padded_n_;
+  }
+
+#if __CUDA_ARCH__ >= 800
+  static constexpr int kStages = Config::kStages;
+
+  __device__ __forceinline__ void commit() { asm volatile("cp.async.commit_group;"); }
+  /// Until all but the latest kStages − 2 committed tiles have arrived.
+  __device__ __forceinline__ void wait() { asm volatile("cp.async.wait_group %0;" ::"n"(kStages - 2)); }
+  __device__ __forceinline__ void finish(int) {}
+#else
+  // Without asynchronous copies the next tile waits in registers while this one is computed.
+  static constexpr int kStages = 2;
+
+  __device__ __forceinline__ void commit() {}
+  __device__ __forceinline__ void wait() {}
+  __device__ __forceinline__ void finish(int stage) {
+    Word* target = shared_ + stage * Config::kStageWords;
+#pragma unroll
+    for (int share = 0; share < kSharesA + kSharesB; ++share) {
+      const int offset = share < kSharesA ? share * kStep : Config::BK * Config::BM + (share - kSharesA) * kStep;
+      *reinterpret_cast<uint4*>(target + offset) = waiting_[share];
+    }
+  }
+#endif
+
+ private:
+  static constexpr int kChunk = kChunkBytes / sizeof(Word);
+  static constexpr int kStep = Config::kSliceThreads * kChunk;
+  static constexpr int kSharesA = Config::BK * Config::BM / kStep;
+  static constexpr int kSharesB = Config::BK * Config::BN / kStep;
+  static_assert(Config::BK * Config::BM % kStep == 0 && Config::BK * Config::BN % kStep == 0, "equal shares of a copy");
+  static_assert(kStep % Config::BM == 0 && kStep % Config::BN == 0, "a step of a copy is whole rows of the tile");
+
+  static __device__ __forceinline__ const Word* source(const Word* data, int64_t pitch, int width, int thread) {
+    return data + thread * kChunk / width * pitch + thread * kChunk % width;
+  }
+
+  __device__ __forceinline__ void copy(int share, Word* target, const Word* from) {
+#if __CUDA_ARCH__ >= 800
+    const auto address = static_cast<unsigned>(__cvta_generic_to_shared(target));
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(address), "l"(from));
+#else
+    waiting_[share] = *reinterpret_cast<const uint4*>(from);
+#endif
+  }
+
+  Word* shared_;
+  const Word* a_;
+  const Word* b_;
+  int64_t padded_m_, padded_n_;
+#if __CUDA_ARCH__ < 800
+  uint4 waiting_[kSharesA + kSharesB];
+#endif
+};
+
+/// Waits for the threads of one slice.
+template <class Config>
+__device__ __forceinline__ void slice_barrier(int slice) {
+  if constexpr (Config::kSlices == 1) {
+    __syncthreads();
+  } else {
+    asm volatile("bar.sync %0, %1;" ::"r"(slice + 1), "n"(Config::kSliceThreads) : "memory");
+  }
+}
+
+/// The steps of a tile of K, whose operands lie at `a` and `b`; two_steps(fragments of A, of B) does two of them.
+template <class Config, class Word, class TwoSteps>
+__device__ __forceinline__ void tile_steps(const Word* a, const Word* b, TwoSteps&& two_steps) {
+  constexpr int kChunk = kChunkBytes / sizeof(Word);
+#pragma unroll
+  for (int k = 0; k < Config::BK; k += 2) {
+    Word fragment_a[2][Config::TM], fragment_b[2][Config::TN];
+#pragma unroll
+    for (int step = 0; step < 2; ++step) {
+#pragma unroll
+      for (int i = 0; i < Config::TM; i += kChunk) {
+        *reinterpret_cast<uint4*>(&fragment_a[step][i]) =
+            *reinterpret_cast<const uint4*>(a + (k + step) * Config::BM + i * Config::kThreadsM);
+      }
+#pragma unroll
+      for (int j = 0; j < Config::TN; j += kChunk) {
+        *reinterpret_cast<uint4*>(&fragment_b[step][j]) =
+            *reinterpret_cast<const uint4*>(b + (k + step) * Config::BN + j * Config::kThreadsN);
+      }
+    }
+    two_steps(fragment_a, fragment_b);
+  }
+}
+
+/// Computes a tile of K by the cheapest steps that what is known of the sums allows; a warp that comes to know more notes
+/// it in its copy of `arithmetic`.
+template <class Config, class Arithmetic, class Word>
+__device__ __forceinline__ void compute_tile(Word (&acc)[Config::TM][Config::TN], const Word* a, const Word* b,
+                                             uint32_t one, Arithmetic& arithmetic) {
+  using S = typename Arithmetic::Semiring;
+  if constexpr (kComparesAsIntegers<Arithmetic>) {
+    if (arithmetic.signs == SumSigns::kLeading) {
+      tile_steps<Config>(a, b, [&](auto& x, auto& y) { two_steps_as_integers<S, true>(acc, x, y); });
+      return;
+    }
+    if (arithmetic.signs == SumSigns::kTrailing) {
+      tile_steps<Config>(a, b, [&](auto& x, auto& y) { two_steps_as_integers<S, false>(acc, x, y); });
+      return;
+    }
+  }
+  tile_steps<Config>(a, b, [&](auto& x, auto& y) { two_steps<Words<Arithmetic>>(acc, x, y, one); });
+  if constexpr (kComparesAsIntegers<Arithmetic>) {
+    if (arithmetic.signs == SumSigns::kMixed && warp_leads<S>(acc)) arithmetic.signs = SumSigns::kLeading;
+  }
+}
+
+template <class Config, class Arithmetic>
+__global__ void __launch_bounds__(Config::kThreads,
+                                  Config::template blocks_per_multiprocessor<typename Words<Arithmetic>::Word>())
+    pipelined_kernel(Launch problem, PackedProblem<typename Words<Arithmetic>::Word> packed, Arithmetic arithmetic) {
+  using W = Words<Arithmetic>;
+  using Word = typename W::Word;
+  constexpr int BM = Config::BM, BN = Config::BN, BK = Config::BK, TM = Config::TM, TN = Config::TN;
+  constexpr int kChunk = kChunkBytes / sizeof(Word);
+  extern __shared__ __align__(kChunkBytes) unsigned char memory[];
+  Word* shared = reinterpret_cast<Word*>(memory);
+
+  const int slice = Config::kSlices == 1 ? 0 : threadIdx.x / Config::kSliceThreads;
+  const int thread = Config::kSlices == 1 ? threadIdx.x : threadIdx.x % Config::kSliceThreads;
+  const int warp = thread / 32, lane = thread % 32;
+  const int thread_m = warp / Config::kWarpsN * Config::kLanesM + lane / Config::kLanesN;
+  const int thread_n = warp % Config::kWarpsN * Config::kLanesN + lane % Config::kLanesN;
+
+  int64_t tile_m, tile_n;
+  locate_tile(packed.padded_m / BM, packed.padded_n / BN, tile_m, tile_n);
+  const int64_t instance = blockIdx.z;
+  const int64_t first_k = slice * (packed.padded_k / Config::kSlices);
+  Word* stages = shared + slice * Config::kStages * Config::kStageWords;
+  using Pipe = StagePipe<Config, Word>;
+  Pipe pipe(stages, packed.a + instance * packed.a_instance + first_k * packed.padded_m + tile_m * BM,
+            packed.b + instance * packed.b_instance + first_k * packed.padded_n + tile_n * BN, packed.padded_m,
+            packed.padded_n, thread);
+
+  Word acc[TM][TN];
+  const Word initial = W::word_of(arithmetic.initial());
+#pragma unroll
+  for (int i = 0; i < TM; ++i) {
+#pragma unroll
+    for (int j = 0; j < TN; ++j) acc[i][j] = initial;
+  }
+
+  constexpr int kStages = Pipe::kStages;
+  const int tiles_k = static_cast<int>(packed.padded_k / (BK * Config::kSlices));
+#pragma unroll
+  for (int stage = 0; stage < kStages - 1; ++stage) {
+    if (stage < tiles_k) {
+      pipe.start(stage);
+      pipe.finish(stage);
+    }
+    pipe.commit();
+  }
+  int reading = 0, writing = kStages - 1;
+  for (int tile = 0; tile < tiles_k; ++tile) {
+    pipe.wait();
+    slice_barrier<Config>(slice);
+    const bool more = tile + kStages - 1 < tiles_k;
+    if (more) pipe.start(writing);
+    pipe.commit();
+    const Word* tile_a = stages + reading * Config::kStageWords;
+    compute_tile<Config>(acc, tile_a + thread_m * kChunk, tile_a + BK * BM + thread_n * kChunk, packed.one, arithmetic);
+    if (more) pipe.finish(writing);
+    reading = reading + 1 == kStages ? 0 : reading + 1;
+    writing = writing + 1 == kStages ? 0 : writing + 1;
+  }
+
+  // Pairs of slices combine, until slice 0 has all; an element's word lies at element · threads + thread.
+#pragma unroll
+  for (int half = Config::kSlices / 2; half > 0; half /= 2) {
+    __syncthreads();
+    Word* exchange = shared + (slice % half) * BM * BN + thread;
+    if (slice >= half && slice < 2 * half) {
+#pragma unroll
+      for (int element = 0; element < TM * TN; ++element) {
+        exchange[element * Config::kSliceThreads] = acc[element / TN][element % TN];
+      }
+    }
+    __syncthreads();
+    if (slice < half) {
+#pragma unroll
+      for (int element = 0; element < TM * TN; ++element) {
+        Word& own = acc[element / TN][element % TN];
+        own = W::combine(own, exchange[element * Config::kSliceThreads]);
+      }
+    }
+  }
+  if (slice > 0) return;
+
+  const Epilogue<Arithmetic> epilogue(problem, arithmetic);
+#pragma unroll
+  for (int i = 0; i < TM; ++i) {
+    const int64_t row = tile_m * BM + (i / kChunk * Config::kThreadsM + thread_m) * kChunk + i % kChunk;
+    if (row >= problem.m) continue;
+#pragma unroll
+    for (int j = 0; j < TN; j += kChunk) {
+      constexpr int kColumns = kChunk * W::kLanes;
+      typename Arithmetic::Accumulator sums[kColumns];
+#pragma unroll
+      for (int v = 0; v < kColumns; ++v) sums[v] = W::lane_of(acc[i][j + v / W::kLanes], v % W::kLanes);
+      epilogue.store(row, (tile_n * BN + (j * Config::kThreadsN) + thread_n * kChunk) * W::kLanes, sums);
+    }
+  }
+}
+
+}  // namespace mpmml::cuda

@@ -1,0 +1,64 @@
+#include "core/dispatch.h"
+#include "cuda/lab/lab_kernels.h"
+#include "cuda/runtime/error.h"
+
+namespace mpmml::cuda {
+namespace {
+
+constexpr int kThreads = 256;
+constexpr int kBlocks = 4096;
+
+/// The finalizer of SplitMix64 (Steele, Lea, Flood 2014): neighbouring inputs give unrelated words.
+__device__ __forceinline__ uint64_t scramble(uint64_t x) {
+  x += 0x9e3779b97f4a7c15ull;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
+  return x ^ (x >> 31);
+}
+
+template <class S>
+__global__ void __launch_bounds__(kThreads)
+    fill(typename S::Element* data, int64_t count, RandomValues values, uint32_t zero_below) {
+  const uint64_t span = static_cast<uint64_t>(int64_t{values.maximum} - values.minimum + 1);
+  const int64_t step = int64_t{gridDim.x} * kThreads;
+  for (int64_t index = int64_t{blockIdx.x} * kThreads + threadIdx.x; index < count; index += step) {
+    const uint64_t random = scramble(scramble(values.seed) + static_cast<uint64_t>(index));
+    const auto value =
+        static_cast<typename S::Element>(values.minimum + static_cast<int64_t>((random >> 32) * span >> 32));
+    data[index] = static_cast<uint32_t>(random) < zero_below ? S::zero : value;
+  }
+}
+
+__global__ void probe(uint64_t* ticks) {
+  constexpr uint64_t kNanoseconds = 200000;
+  const auto now = [] {
+    uint64_t time;
+    asm volatile("mov.u64 %0, %globaltimer;" : "=l"(time));
+    return time;
+  };
+  const uint64_t start = now();
+  const int64_t clocks = clock64();
+  while (now() - start < kNanoseconds) {
+  }
+  ticks[0] = clock64() - clocks;
+  ticks[1] = now() - start;
+}
+
+}  // namespace
+
+void fill_random(const Operation& operation, void* data, int64_t count, const RandomValues& values,
+                 cudaStream_t stream) {
+  const auto zero_below = static_cast<uint32_t>(values.zero_fraction * 4294967295.0);
+  with_semiring(operation, [&](auto value) {
+    using S = decltype(value);
+    fill<S><<<kBlocks, kThreads, 0, stream>>>(static_cast<typename S::Element*>(data), count, values, zero_below);
+  });
+  MPMML_CUDA(cudaGetLastError());
+}
+
+void probe_clock(uint64_t* ticks, cudaStream_t stream) {
+  probe<<<1, 1, 0, stream>>>(ticks);
+  MPMML_CUDA(cudaGetLastError());
+}
+
+}  // namespace mpmml::cuda

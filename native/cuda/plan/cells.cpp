@@ -1,0 +1,98 @@
+#include "cuda/plan/cells.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/dispatch.h"
+
+namespace mpmml::cuda {
+namespace {
+
+// A cell is worth a launch of its own from about this many steps (half a millisecond on an H200).
+constexpr double kCellSteps = 1.5e10;
+constexpr int64_t kGranule = 512;  ///< of rows and columns, so that a part is made of whole tiles
+
+std::vector<Span> spans_of(int64_t size, int64_t parts, int64_t granule) {
+  const int64_t step = round_up(ceil_div(size, parts), granule);
+  std::vector<Span> spans;
+  for (int64_t first = 0; first < size; first += step) spans.push_back({first, std::min(step, size - first)});
+  return spans;
+}
+
+/// A's and B's parts in turns, so that as many cells as possible can be computed early; a part of C0 before the part of
+/// the operand that is cut as C is.
+std::vector<Upload> order_uploads(const Cut& cut) {
+  const Source leader = cut.a.size() == cut.c.size() ? Source::kA : Source::kB;
+  std::vector<Upload> uploads;
+  size_t next_c0 = 0;
+  const auto add_c0 = [&] {
+    if (next_c0 < cut.c0.size()) uploads.push_back({Source::kC0, static_cast<int>(next_c0++)});
+  };
+  const auto add = [&](Source source, size_t part) {
+    if (source == leader) add_c0();
+    uploads.push_back({source, static_cast<int>(part)});
+  };
+  for (size_t a = 0, b = 0; a < cut.a.size() || b < cut.b.size();) {
+    if (b * cut.a.size() <= a * cut.b.size() && b < cut.b.size()) {
+      add(Source::kB, b++);
+    } else {
+      add(Source::kA, a++);
+    }
+  }
+  // Operands that are the same for the whole batch have one part, C0 may have more.
+  while (next_c0 < cut.c0.size()) add_c0();
+  return uploads;
+}
+
+std::vector<Cell> cells_of(const Cut& cut) {
+  std::vector<Cell> cells;
+  const int a_parts = static_cast<int>(cut.a.size()), b_parts = static_cast<int>(cut.b.size());
+  const int c0_parts = static_cast<int>(cut.c0.size());
+  if (cut.by_instances) {
+    for (int c = 0; c < static_cast<int>(cut.c.size()); ++c) {
+      cells.push_back({std::min(c, a_parts - 1), std::min(c, b_parts - 1), c, std::min(c, c0_parts - 1)});
+    }
+    return cells;
+  }
+  for (int a = 0; a < a_parts; ++a) {
+    for (int b = 0; b < b_parts; ++b) cells.push_back({a, b, a, a});
+  }
+  std::vector<size_t> arrival_a(cut.a.size()), arrival_b(cut.b.size());
+  for (size_t position = 0; position < cut.uploads.size(); ++position) {
+    const Upload& upload = cut.uploads[position];
+    if (upload.source == Source::kA) arrival_a[upload.part] = position;
+    if (upload.source == Source::kB) arrival_b[upload.part] = position;
+  }
+  std::stable_sort(cells.begin(), cells.end(), [&](const Cell& x, const Cell& y) {
+    return std::max(arrival_a[x.a], arrival_b[x.b]) < std::max(arrival_a[y.a], arrival_b[y.b]);
+  });
+  return cells;
+}
+
+}  // namespace
+
+Cut cut_into_cells(const Problem& problem) {
+  const double steps = cost_of_step(problem.operation) * double(problem.outputs()) * problem.k();
+  const double cells = std::clamp(steps / kCellSteps, 1.0, double(kMostPanels * kMostStrips));
+  Cut cut{};
+  cut.by_instances = problem.batch > 1;
+  if (cut.by_instances) {
+    cut.c = spans_of(problem.batch, std::min<int64_t>(static_cast<int64_t>(cells), kMostPanels), 1);
+    const std::vector<Span> whole{{0, problem.batch}};
+    cut.a = problem.a.batch_stride == 0 ? whole : cut.c;
+    cut.b = problem.b.batch_stride == 0 ? whole : cut.c;
+    cut.c0 = problem.c0.batch_stride == 0 ? whole : cut.c;
+  } else {
+    // What can't be overlapped is the upload of a first panel and a first strip, and the download of a last panel.
+    const auto strips = std::clamp(static_cast<int64_t>(std::sqrt(cells / 2)), int64_t{1}, int64_t{kMostStrips});
+    const auto panels = std::clamp(static_cast<int64_t>(cells) / strips, int64_t{1}, int64_t{kMostPanels});
+    cut.a = cut.c = cut.c0 = spans_of(problem.m(), panels, kGranule);
+    cut.b = spans_of(problem.n(), strips, kGranule);
+  }
+  if (!problem.c0.data) cut.c0.clear();
+  cut.uploads = order_uploads(cut);
+  cut.cells = cells_of(cut);
+  return cut;
+}
+
+}  // namespace mpmml::cuda

@@ -1,0 +1,64 @@
+#include "cuda/plan/choices.h"
+
+#include <array>
+#include <cmath>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <tuple>
+
+#include "cuda/runtime/device.h"
+
+namespace mpmml::cuda {
+namespace {
+
+/// What products have in common that a choice holds for.
+using Likeness = std::tuple<SemiringId, DataType, RangePath, std::array<int, 4>>;
+using Choices = std::map<Likeness, const Variant*>;
+
+std::mutex mutex;
+
+/// By the name of the GPU model; what a reader has taken stays as it is.
+std::map<std::string, std::shared_ptr<const Choices>>& known() {
+  static auto* const choices = new std::map<std::string, std::shared_ptr<const Choices>>;
+  return *choices;
+}
+
+Likeness likeness(SemiringId semiring, DataType dtype, RangePath path, std::array<int64_t, 4> sizes) {
+  if (path == RangePath::kHalfTranslated) path = RangePath::kHalf;
+  if (path == RangePath::kTranslated) path = RangePath::kDirect;
+  std::array<int, 4> powers{};
+  for (size_t index = 0; index < sizes.size(); ++index) {
+    powers[index] = static_cast<int>(std::lround(std::log2(static_cast<double>(sizes[index]))));
+  }
+  return {semiring, dtype, path, powers};
+}
+
+}  // namespace
+
+void set_measured_choices(const std::string& gpu, const std::vector<MeasuredChoice>& choices) {
+  auto table = std::make_shared<Choices>();
+  for (const MeasuredChoice& choice : choices) {
+    const Variant& variant = *choice.variant;
+    (*table)[likeness(variant.semiring, variant.dtype, choice.path, {choice.m, choice.n, choice.k, choice.batch})] =
+        choice.variant;
+  }
+  const std::lock_guard<std::mutex> lock(mutex);
+  known()[gpu] = std::move(table);
+}
+
+const Variant* measured_choice(int device, const Problem& problem, PathSet exact) {
+  std::shared_ptr<const Choices> table;
+  const std::string gpu = device_name(device);
+  {
+    const std::lock_guard<std::mutex> lock(mutex);
+    const auto found = known().find(gpu);
+    if (found == known().end()) return nullptr;
+    table = found->second;
+  }
+  const auto choice = table->find(likeness(problem.operation.semiring, problem.operation.dtype, exact.cheapest(),
+                                           {problem.m(), problem.n(), problem.k(), problem.batch}));
+  return choice == table->end() ? nullptr : choice->second;
+}
+
+}  // namespace mpmml::cuda

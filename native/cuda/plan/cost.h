@@ -1,0 +1,20 @@
+// How long a kernel would take: what the planner compares.
+#pragma once
+#include "cuda/kernels/kernel.h"
+
+namespace mpmml::cuda {
+
+/// What the estimate needs to know of a device.
+struct DeviceLimits {
+  int capability;  ///< 90 is compute capability 9.0
+  int multiprocessors;
+  int shared_bytes_per_block;  ///< with the opt-in
+  double bytes_per_clock;      ///< of device memory
+  double bytes_per_ms;         ///< the same at the greatest clock
+};
+
+/// Estimated clocks of packing and product, where `blocks` blocks of the kernel fit a multiprocessor at a time.
+double estimate_clocks(const KernelShape& shape, bool packs, const Problem& problem, const DeviceLimits& device,
+                       int blocks);
+
+}  // namespace mpmml::cuda

@@ -1,0 +1,43 @@
+// Memory of a device, and pinned memory of the host.
+#pragma once
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+#include <utility>
+
+namespace mpmml::cuda {
+
+/// Memory of a device, taken from and given back to a pool in the order of a stream.
+class DeviceBuffer {
+ public:
+  DeviceBuffer() = default;
+  DeviceBuffer(int64_t bytes, int device, cudaStream_t stream);
+  ~DeviceBuffer();
+  DeviceBuffer(DeviceBuffer&& other) noexcept { swap(other); }
+  DeviceBuffer& operator=(DeviceBuffer&& other) noexcept {
+    swap(other);
+    return *this;
+  }
+
+  void* get() const { return data_; }
+
+ private:
+  void swap(DeviceBuffer& other) {
+    std::swap(data_, other.data_);
+    std::swap(stream_, other.stream_);
+    std::swap(pooled_, other.pooled_);
+  }
+
+  void* data_ = nullptr;
+  cudaStream_t stream_ = nullptr;
+  bool pooled_ = false;
+};
+
+/// Pinned memory of zeros that every device can copy.
+void* allocate_pinned(int64_t bytes);
+void free_pinned(void* memory);
+
+/// Bytes of device memory that this process has or can have: what is free, and what the library's pool holds.
+int64_t memory_in_reach(int device);
+
+}  // namespace mpmml::cuda

@@ -1,0 +1,305 @@
+#include "cuda/runtime/product.h"
+
+#include <algorithm>
+#include <chrono>
+#include <exception>
+
+#include "core/scan.h"
+#include "core/status.h"
+#include "cuda/plan/cells.h"
+#include "cuda/runtime/error.h"
+
+namespace mpmml::cuda {
+namespace {
+
+constexpr int64_t kAlignment = 256;  ///< bytes that operands side by side are aligned to
+
+/// Small results of a call, on the device and in the lane's pinned memory.
+struct Results {
+  ScanResult a[kMostParts];
+  ScanResult b[kMostParts];
+  unsigned long long overflow;
+};
+static_assert(sizeof(Results) <= Lane::kResultBytes, "the results fit the lane's pinned memory");
+
+Results* on_host(const Lane& lane) { return static_cast<Results*>(lane.results()); }
+Results* on_device(const Lane& lane) { return static_cast<Results*>(lane.device_results()); }
+
+void throw_if_cancelled(const Problem& problem) {
+  if (problem.is_cancelled()) throw Error(ErrorCode::kAborted, "the product was given up before it was complete");
+}
+
+int64_t result_bytes(const Problem& problem) { return problem.outputs() * element_bytes(problem.operation.dtype); }
+
+/// Where rows of C go on the host.
+HostLayout host_of_c(const Problem& problem, const MutableMatrixView& rows, int64_t items) {
+  return host_layout(read_only(rows), items, problem.operation.dtype, false);
+}
+
+/// When something has failed, waits until nothing that is queued uses the caller's memory or a buffer any more: it is
+/// declared after what that work uses.
+class QuiesceOnFailure {
+ public:
+  explicit QuiesceOnFailure(Lane& lane) : lane_(lane) {}
+  ~QuiesceOnFailure() {
+    if (std::uncaught_exceptions() > before_) lane_.quiesce();
+  }
+  QuiesceOnFailure(const QuiesceOnFailure&) = delete;
+
+ private:
+  Lane& lane_;
+  const int before_ = std::uncaught_exceptions();
+};
+
+/// A product whose operands fit one pinned slot: one launch on one stream. The host scans what it gathers, and the kernel
+/// writes its results where the host reads them: a copy of so little takes longer to start (10 µs of 111 for a whole
+/// call of 256³ on an H200).
+Outcome multiply_small(const Problem& problem, Lane& lane, const Planner& planner) {
+  const cudaStream_t stream = lane.compute(0);
+  StagingRing& ring = lane.ring(0);
+  auto* const slot = static_cast<char*>(ring.acquire());
+  const DeviceBuffer memory(operand_bytes(problem), lane.device(), stream);
+  int64_t used = 0;
+  const auto stage = [&](Operand& operand, Storage storage) {
+    operand.place_at(static_cast<char*>(memory.get()) + used);
+    const HostLayout& host = operand.host();
+    host.gather(0, host.elements(), slot + used);
+    MPMML_CUDA(cudaMemcpyAsync(operand.data(), slot + used, host.bytes(), cudaMemcpyHostToDevice, stream));
+    operand.set_range(scan_elements(problem.operation, storage, slot + used, host.elements()));
+    used += round_up(host.bytes(), kAlignment);
+  };
+  Operand a(problem.operation, problem.a, problem.batch), b(problem.operation, problem.b, problem.batch);
+  Operand c0(problem.operation, problem.c0, problem.batch);
+  const QuiesceOnFailure quiesce(lane);
+  throw_if_cancelled(problem);
+  Event& begin = lane.event();
+  begin.record(stream);
+  stage(a, problem.a.storage);
+  stage(b, problem.b.storage);
+  if (problem.c0.data) stage(c0, problem.c0.storage);
+  ring.release(stream);
+  a.arrived(lane, stream);
+  void* const c = ring.acquire();
+  Launcher launcher(problem, lane, planner, &on_device(lane)->overflow);
+  const Part whole{problem.batch, problem.m(), problem.n(), 0, 0, 0, c0.view(), row_major(c, problem.m(), problem.n())};
+  const LaunchTimes times = launcher.launch(a, b, whole, stream);
+  ring.release(stream);
+  Outcome outcome;
+  outcome.plan = launcher.plan();
+  outcome.overflow = launcher.overflow();
+  if (outcome.overflow) return outcome;
+  ring.finish();
+  const HostLayout target = host_of_c(problem, problem.c, problem.batch);
+  target.scatter(0, target.elements(), static_cast<const char*>(c));
+  outcome.timing.h2d = a.arrival(begin);
+  outcome.timing.analysis = times.packed->since(*times.started);
+  outcome.timing.kernel = times.computed->since(*times.packed);
+  return outcome;
+}
+
+/// A product in cells: see plan/cells.h.
+class CellProduct {
+ public:
+  CellProduct(const Problem& problem, Lane& lane, const Planner& planner)
+      : problem_(problem),
+        dtype_(problem.operation.dtype),
+        lane_(lane),
+        cut_(cut_into_cells(problem)),
+        launcher_(problem, lane, planner, &on_device(lane)->overflow) {
+    for (const Span& span : cut_.a) a_.emplace_back(problem.operation, rows_of(problem.a, span), items_of_span(span));
+    for (const Span& span : cut_.b) b_.emplace_back(problem.operation, cols_of(problem.b, span), items_of_span(span));
+    for (const Span& span : cut_.c0) {
+      c0_.emplace_back(problem.operation, rows_of(problem.c0, span), items_of_span(span));
+    }
+  }
+
+  Outcome run() {
+    const QuiesceOnFailure quiesce(lane_);
+    TransferQueue uploads(TransferQueue::Direction::kUpload, lane_, [this] { return problem_.is_cancelled(); });
+    start_uploads(uploads);
+    compute_cells(uploads);
+    Outcome outcome;
+    outcome.plan = launcher_.plan();
+    outcome.overflow = launcher_.overflow();
+    if (outcome.overflow) return outcome;
+    const double waited_and_copied = download();
+    outcome.timing = times(waited_and_copied);
+    return outcome;
+  }
+
+ private:
+  MutableMatrixView dense_c() const { return row_major(c_.get(), problem_.m(), problem_.n()); }
+
+  template <class View>
+  View rows_of(View view, const Span& span) const {
+    if (cut_.by_instances) return view_from(view, dtype_, span.first, 0, 0);
+    view = view_from(view, dtype_, 0, span.first, 0);
+    view.rows = span.count;
+    return view;
+  }
+  template <class View>
+  View cols_of(View view, const Span& span) const {
+    if (cut_.by_instances) return view_from(view, dtype_, span.first, 0, 0);
+    view = view_from(view, dtype_, 0, 0, span.first);
+    view.cols = span.count;
+    return view;
+  }
+  int64_t items_of_span(const Span& span) const { return cut_.by_instances ? span.count : 1; }
+
+  void start_uploads(TransferQueue& queue) {
+    const cudaStream_t first = lane_.compute(0);
+    c_ = DeviceBuffer(result_bytes(problem_), lane_.device(), first);
+    for (std::vector<Operand>* operands : {&a_, &b_, &c0_}) {
+      for (Operand& operand : *operands) operand.allocate(lane_.device(), first);
+    }
+    for (const Upload& upload : cut_.uploads) add_upload(queue, upload);
+    reset_scans(on_device(lane_)->a, 2 * kMostParts, first);
+    // What is allocated and set in the order of one stream is used in others.
+    Event& ready = lane_.event();
+    ready.record(first);
+    for (const cudaStream_t stream : {lane_.upload(), lane_.scan()}) ready.hold(stream);
+    for (int index = 1; index < Lane::kComputeStreams; ++index) ready.hold(lane_.compute(index));
+    begin_ = &lane_.event();
+    begin_->record(lane_.upload());
+    queue.start();
+  }
+
+  void add_upload(TransferQueue& queue, const Upload& upload) {
+    Operand& operand = operands(upload.source)[upload.part];
+    queue.add({operand.host(), operand.data(), [this, upload, &operand] {
+                 operand.arrived(lane_, lane_.upload());
+                 if (upload.source == Source::kC0) return;
+                 const auto place = [&](Results* results) {
+                   return &(upload.source == Source::kA ? results->a : results->b)[upload.part];
+                 };
+                 operand.scan(lane_, place(on_host(lane_)), place(on_device(lane_)));
+               }});
+  }
+
+  std::vector<Operand>& operands(Source source) { return source == Source::kA ? a_ : source == Source::kB ? b_ : c0_; }
+
+  /// Waits until a part is on the device and scanned.
+  void await(TransferQueue& queue, Source source, int part) {
+    const auto upload = std::find_if(cut_.uploads.begin(), cut_.uploads.end(), [&](const Upload& candidate) {
+      return candidate.source == source && candidate.part == part;
+    });
+    queue.wait(upload - cut_.uploads.begin());
+    operands(source)[part].await();
+  }
+
+  void compute_cells(TransferQueue& uploads) {
+    const bool sleeps = cut_.cells.size() > 1;
+    std::vector<size_t> left(cut_.c.size());
+    for (const Cell& cell : cut_.cells) ++left[cell.c];
+    for (const Cell& cell : cut_.cells) {
+      await(uploads, Source::kA, cell.a);
+      await(uploads, Source::kB, cell.b);
+      if (!c0_.empty()) await(uploads, Source::kC0, cell.c0);
+      throw_if_cancelled(problem_);
+      const cudaStream_t stream = lane_.compute(static_cast<int>(times_.size()));
+      times_.push_back(launcher_.launch(a_[cell.a], b_[cell.b], part_of(cell), stream));
+      if (--left[cell.c] > 0) continue;
+      // The cell that completes a part of C waits for the part's others, on other streams.
+      for (size_t index = 0; index < times_.size(); ++index) {
+        if (cut_.cells[index].c == cell.c) times_[index].computed->hold(stream);
+      }
+      completed_.push_back({cell.c, &lane_.event(sleeps)});
+      completed_.back().event->record(stream);
+    }
+  }
+
+  Part part_of(const Cell& cell) const {
+    const Span &rows = cut_.c[cell.c], &cols = cut_.b[cell.b];
+    Part part{};
+    part.c = rows_of(dense_c(), rows);
+    if (!c0_.empty()) part.c0 = c0_[cell.c0].view();
+    if (cut_.by_instances) {
+      part.batch = rows.count;
+      part.m = problem_.m();
+      part.n = problem_.n();
+      part.first_item = rows.first;
+    } else {
+      part.batch = 1;
+      part.m = rows.count;
+      part.n = cols.count;
+      part.first_row = rows.first;
+      part.first_col = cols.first;
+      part.c = cols_of(part.c, cols);
+      part.c0 = cols_of(part.c0, cols);
+    }
+    return part;
+  }
+
+  /// Returns the milliseconds from now until all results are on the host.
+  double download() {
+    const auto start = std::chrono::steady_clock::now();
+    TransferQueue queue(TransferQueue::Direction::kDownload, lane_, [this] { return problem_.is_cancelled(); });
+    for (const auto& [part, event] : completed_) {
+      const Span& span = cut_.c[part];
+      const HostLayout host = host_of_c(problem_, rows_of(problem_.c, span), items_of_span(span));
+      queue.add({host, static_cast<char*>(rows_of(dense_c(), span).data), nullptr, event});
+    }
+    queue.start();
+    for (size_t index = 0; index < completed_.size(); ++index) queue.wait(index);
+    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  }
+
+  Timing times(double waited_and_copied) const {
+    Timing timing;
+    for (const std::vector<Operand>* operands : {&a_, &b_}) {
+      timing.h2d = std::max(timing.h2d, operands->back().arrival(*begin_));
+      // Later parts are scanned and packed while earlier ones are computed; computing waits only for the first.
+      timing.analysis += operands->front().scan_time();
+    }
+    timing.analysis += times_.front().packed->since(*times_.front().started);
+    // Cells overlap: a moment in which two are computed counts once.
+    double until = 0;
+    for (const LaunchTimes& times : times_) {
+      const double from = std::max(until, times.packed->since(*begin_));
+      until = std::max(until, times.computed->since(*begin_));
+      timing.kernel += std::max(0.0, until - from);
+    }
+    // Downloading waits for the kernels; what it took beyond them is its own.
+    timing.d2h = std::max(0.0, waited_and_copied - timing.kernel);
+    return timing;
+  }
+
+  struct Completed {
+    int part;
+    Event* event;
+  };
+
+  const Problem& problem_;
+  const DataType dtype_;
+  Lane& lane_;
+  const Cut cut_;
+  Launcher launcher_;
+  DeviceBuffer c_;
+  std::vector<Operand> a_, b_, c0_;
+  std::vector<LaunchTimes> times_;    ///< of the cells, in their order
+  std::vector<Completed> completed_;  ///< parts of C, in the order in which they are complete
+  Event* begin_ = nullptr;
+};
+
+}  // namespace
+
+int64_t operand_bytes(const Problem& problem) {
+  int64_t bytes = 0;
+  for (const MatrixView* view : {&problem.a, &problem.b, &problem.c0}) {
+    if (!view->data) continue;
+    const HostLayout host = host_layout(*view, problem.batch, problem.operation.dtype, true);
+    bytes += round_up(host.bytes(), kAlignment);
+  }
+  return bytes;
+}
+
+bool fits_slots(const Problem& problem) {
+  return operand_bytes(problem) <= StagingRing::kSlotBytes && result_bytes(problem) <= StagingRing::kSlotBytes;
+}
+
+Outcome multiply_on_device(const Problem& problem, int device, const Planner& planner) {
+  const LaneHandle lane = take_lane(device);
+  return fits_slots(problem) ? multiply_small(problem, *lane, planner) : CellProduct(problem, *lane, planner).run();
+}
+
+}  // namespace mpmml::cuda
