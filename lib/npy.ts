@@ -31,7 +31,7 @@ import { readView, requireReach, requireStillThere, shapeOf, type View } from '.
 const chunkBytes = 1 << 23
 
 export interface FileOptions {
-  /** Gives the reading or writing up; the error's `cause` is the signal's reason. */
+  /** Gives up reading or writing; the error's `cause` is the signal's reason. */
   signal?: AbortSignal | undefined
 }
 
@@ -119,7 +119,7 @@ async function readHeader(
   const text = Buffer.alloc(Math.max(0, Math.min(length, size - start)))
   if ((await readFully(file, text, start)) < length) {
     throw new NpyProblem(
-      `the file ends within its header: it has ${size} bytes, and the header alone claims ${start + length}; it is truncated`,
+      `the file ends within its header: it has ${size} bytes, its header needs ${start + length}; it is truncated`,
     )
   }
   return { header: parseHeader(text.toString('latin1')), dataOffset: start + length }
