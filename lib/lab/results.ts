@@ -1,7 +1,7 @@
 /** Results files: what was measured, on what, in a form that later versions can still read. */
 import { show } from '../describe.js'
 import { FileError } from '../errors.js'
-import { pathOf } from '../files.js'
+import { pathOf } from '../files/files.js'
 import type { BandwidthResult } from './bandwidths.js'
 import type { Measurement } from './kernels.js'
 import type { Machine } from './machine.js'

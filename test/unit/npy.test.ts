@@ -9,8 +9,8 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { AbortedError, DTypeError, FileError, OutOfMemoryError, ShapeError } from '../../lib/errors.js'
+import { readNpy, writeNpy } from '../../lib/files/npy.js'
 import type { Matrix } from '../../lib/matrix.js'
-import { readNpy, writeNpy } from '../../lib/npy.js'
 import type { ElementArray } from '../../lib/storage.js'
 
 let folder: string

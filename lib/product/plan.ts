@@ -1,13 +1,13 @@
 /** Which kernel a product would take, without computing it. */
-import { fromNative } from './errors.js'
-import type { MatrixLike } from './matrix.js'
+import { fromNative } from '../errors.js'
+import type { MatrixLike } from '../matrix.js'
+import { addon } from '../native.js'
+import type { ElementArray, OperandArray } from '../storage.js'
+import type { VariantName } from '../variant-names.js'
+import { variants } from '../variants.js'
 import { prepare } from './multiply.js'
-import { addon } from './native.js'
 import type { MpmmOptions } from './options.js'
 import { report as field, newReport, newRequest, PLAN_ONLY, writeRequest } from './request.js'
-import type { ElementArray, OperandArray } from './storage.js'
-import type { VariantName } from './variant-names.js'
-import { variants } from './variants.js'
 
 /** How {@link mpmm} would compute a product. */
 export interface Plan {

@@ -1,6 +1,6 @@
 /** Arrays in pinned memory. */
-import { DTypeError, fromNative, OutOfMemoryError } from './errors.js'
-import { addon } from './native.js'
+import { DTypeError, fromNative, OutOfMemoryError } from '../errors.js'
+import { addon } from '../native.js'
 
 /**
  * An Int32Array of `length` zeros in pinned (page-locked) memory, which a GPU copies directly: operands and results in

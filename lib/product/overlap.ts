@@ -7,8 +7,8 @@
  * stride, pruned by what the smaller strides can still reach and by their greatest common divisor, with a limit on
  * the work. At the limit the answer is "yes".
  */
-import { bufferOf, firstByteOf } from './storage.js'
-import type { View } from './view.js'
+import { bufferOf, firstByteOf } from '../storage.js'
+import type { View } from '../view.js'
 
 /** One unknown x of the equation: low ≤ x ≤ high, taken `stride` times. */
 interface Term {

@@ -3,7 +3,7 @@
  * a Python dictionary with the keys descr, fortran_order and shape. Source: numpy.lib.format, "Format Version 1.0".
  */
 
-import type { DataType } from './variant-names.js'
+import type { DataType } from '../variant-names.js'
 
 /** What a header says. Its numbers aren't checked yet. */
 export interface NpyHeader {

@@ -5,7 +5,7 @@ import { access, type FileHandle, lstat, open, realpath, rename, rm, stat } from
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { getSystemErrorMap } from 'node:util'
-import { AbortedError, FileError, MpmmlError } from './errors.js'
+import { AbortedError, FileError, MpmmlError } from '../errors.js'
 
 /** What went wrong, in the system's words: "no space left on device (ENOSPC)". */
 export function systemReason(error: unknown): string {

@@ -1,20 +1,21 @@
 /** The product: arguments to request, report to result. */
+
+import { deviceName } from '../backend.js'
+import { show, showList } from '../describe.js'
+import { bytesOf, isInteger, newUnwrittenArray, typeNameOf } from '../elements.js'
+import { configureCpu } from '../environment.js'
+import { AbortedError, DTypeError, fromNative, OptionError, ShapeError } from '../errors.js'
+import { allocate, type DenseMatrix, type MatrixLike, rowMajor, type Shape } from '../matrix.js'
+import { addon, type NativeVariant } from '../native.js'
+import { requireSemiringType } from '../semirings.js'
+import type { ElementArray, OperandArray } from '../storage.js'
+import { loadTuning } from '../tuning.js'
+import type { VariantName } from '../variant-names.js'
+import { readView, requireReach, requireStillThere, showShape, type View } from '../view.js'
 import { cancelOnAbort } from './abort.js'
-import { deviceName } from './backend.js'
-import { show, showList } from './describe.js'
-import { bytesOf, isInteger, newUnwrittenArray, typeNameOf } from './elements.js'
-import { configureCpu } from './environment.js'
-import { AbortedError, DTypeError, fromNative, OptionError, ShapeError } from './errors.js'
-import { allocate, type DenseMatrix, type MatrixLike, rowMajor, type Shape } from './matrix.js'
-import { addon, type NativeVariant } from './native.js'
 import { LEFT_OUT, type MpmmOptions, readOptions } from './options.js'
 import { overlap, overlapsItself, sameLayout } from './overlap.js'
 import { report as at, type Layout, newReport, newRequest, type Product, writeRequest } from './request.js'
-import { requireSemiringType } from './semirings.js'
-import type { ElementArray, OperandArray } from './storage.js'
-import { loadTuning } from './tuning.js'
-import type { VariantName } from './variant-names.js'
-import { readView, requireReach, requireStillThere, showShape, type View } from './view.js'
 
 /** What a product gives. */
 export interface MpmmResult<C extends MatrixLike<ElementArray> = DenseMatrix> {
