@@ -1,9 +1,30 @@
 /** The element types as the command line names them. */
-import type { DataType, ElementArray } from '../lib/index.js'
+import { type DataType, type ElementArray, type Semiring, variants } from '../lib/index.js'
 
-export const dataTypes = ['int32', 'float32', 'float64'] as const satisfies DataType[]
+/** The array that holds each element type. */
+export const arrays = {
+  int32: Int32Array,
+  float32: Float32Array,
+  float64: Float64Array,
+  uint8: Uint8Array,
+} as const satisfies Record<DataType, unknown>
+
+export const dataTypes = Object.keys(arrays) as DataType[]
 
 export function dtypeOf(data: ElementArray): DataType {
-  if (data instanceof Int32Array) return 'int32'
-  return data instanceof Float32Array ? 'float32' : 'float64'
+  return dataTypes.find((dtype) => data instanceof arrays[dtype])!
 }
+
+/** The element types that a semiring has. */
+export function typesOf(semiring: Semiring): DataType[] {
+  const rows = variants().filter((row) => row.semiring === semiring)
+  return dataTypes.filter((dtype) => rows.some((row) => row.dtype === dtype))
+}
+
+/** What files are read as for a semiring; as they are, if it isn't one of bytes only. */
+export function fileOptions(semiring: Semiring): { dtype?: 'uint8' } {
+  return typesOf(semiring).every((dtype) => dtype === 'uint8') ? { dtype: 'uint8' } : {}
+}
+
+/** Whether ⊗ is a sum, which may overflow, and whose 0 has a sign that isn't specified. */
+export const hasSums = (semiring: Semiring) => semiring.endsWith('-plus')

@@ -12,7 +12,7 @@ import {
   writeNpy,
   zeroOf,
 } from '../lib/index.js'
-import { dtypeOf } from './dtype.js'
+import { dtypeOf, fileOptions, hasSums } from './dtype.js'
 import { duration, labelled, rate, shapeText, withStatus } from './output.js'
 import { checkOutput } from './output-file.js'
 import { type Verification, verify } from './verify.js'
@@ -47,7 +47,7 @@ export interface ProductRecord extends Omit<MpmmResult, 'c'> {
   semiring: Semiring
   /** The type of the elements. */
   dtype: DataType
-  /** Null for floating-point elements. */
+  /** Null where nothing can overflow. */
   overflow: string | null
   /** What the product was found to agree with; null where nobody asked. */
   verified: Verification | null
@@ -66,7 +66,8 @@ export async function multiplyFiles(request: ProductRequest, signal: AbortSignal
   const { semiring, overflow } = request
   const inputs = [request.a, request.b, request.accumulate].filter((path) => path !== undefined)
   if (request.output !== undefined) await checkOutput(request.output, inputs)
-  const read = (path: string) => withStatus(`reading ${path}`, () => readNpy(path, { signal }))
+  const read = (path: string) =>
+    withStatus(`reading ${path}`, () => readNpy(path, { ...fileOptions(semiring), signal }))
   const a = await read(request.a)
   const b = await read(request.b)
   const accumulate = request.accumulate === undefined ? undefined : await read(request.accumulate)
@@ -90,7 +91,7 @@ export async function multiplyFiles(request: ProductRequest, signal: AbortSignal
     c: { path: request.output ?? null, shape: c.shape, ...summarize(c, zeroOf(semiring, dtype)) },
     semiring,
     dtype,
-    overflow: dtype === 'int32' ? (overflow ?? 'throw') : null,
+    overflow: dtype === 'int32' && hasSums(semiring) ? (overflow ?? 'throw') : null,
     ...how,
     verified,
   }
@@ -103,7 +104,7 @@ function summarize({ data }: DenseMatrix<ElementArray>, zero: number): ValueSumm
   let zeros = 0
   for (const value of data) {
     if (value === zero) zeros++
-    // Zero is finite in plus-times alone; of other infinities and of NaN neither end is told.
+    // A zero that is 0 is finite; of other infinities and of NaN neither end is told.
     if (value === zero ? zero === 0 : Number.isFinite(value)) {
       if (value < min) min = value
       if (value > max) max = value
@@ -118,8 +119,9 @@ export function describeProduct(record: ProductRecord, request: ProductRequest):
   const file = ({ path, shape }: FileRecord) => `${shapeText(shape)}  ${path}`
   const finite = c.min === null ? 'none finite' : `${c.min} … ${c.max}`
   const zero = zeroOf(record.semiring, record.dtype)
-  const name = zero === 0 ? '0' : zero < 0 ? '−∞' : '+∞'
-  const held = record.dtype === 'int32' ? `, held as ${zero}` : ''
+  const infinite = record.dtype === 'int32' ? hasSums(record.semiring) : zero !== 0
+  const name = infinite ? (zero < 0 ? '−∞' : '+∞') : `${zero}`
+  const held = infinite && record.dtype === 'int32' ? `, held as ${zero}` : ''
   const zeros = `; ${c.zeros} ${c.zeros === 1 ? 'is' : 'are'} ${name}${held}`
   return labelled([
     ['A', file(record.a)],
@@ -132,7 +134,7 @@ export function describeProduct(record: ProductRecord, request: ProductRequest):
       `${record.semiring} on ${record.dtype}${record.overflow ? `, overflow: ${record.overflow}` : ''}`,
     ],
     ['backend', `${record.backend}, ${record.device}: ${why(record, request)}`],
-    ['variant', `${record.variant}, ${record.path} sums`],
+    ['variant', `${record.variant}, ${record.path}${hasSums(record.semiring) ? ' sums' : ''}`],
     ['kernel', duration(timing.kernelMs)],
     ['total', duration(timing.totalMs)],
     ['speed', `${rate(record.gops)} (2 operations a step, kernel time)`],

@@ -1,6 +1,11 @@
-/** How values that aren't what they should be are named in error messages. */
+/** How error messages show values. */
 
-/** What `value` is, in a word or two: 'Float32Array', 'an array', 'undefined', 'a string'. Never throws. */
+/** 'an' for an Int32Array, 'a' for a Float32Array, and for a Uint8Array, whose U is spoken like "you". */
+function article(name: string): string {
+  return /^[AEIO]/i.test(name) ? 'an' : 'a'
+}
+
+/** What `value` is, in a word or two: 'a Float32Array', 'an array', 'undefined', 'a string'. Never throws. */
 export function typeName(value: unknown): string {
   if (value === null || value === undefined) return String(value)
   if (Array.isArray(value)) return 'an array'
@@ -8,7 +13,7 @@ export function typeName(value: unknown): string {
   if (typeof value !== 'object') return `a ${typeof value}`
   try {
     const name = value.constructor?.name
-    if (typeof name === 'string' && name !== '' && name !== 'Object') return `a ${name}`
+    if (typeof name === 'string' && name !== '' && name !== 'Object') return `${article(name)} ${name}`
   } catch {}
   return 'an object'
 }
@@ -32,6 +37,11 @@ export function show(value: unknown): string {
 /** [2, 3] */
 export function showList(values: ArrayLike<unknown>): string {
   return `[${Array.from(values, show).join(', ')}]`
+}
+
+/** a, b and c */
+export function showAll(names: readonly string[]): string {
+  return names.length < 2 ? names.join() : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`
 }
 
 /** 'a', 'b' or 'c' */

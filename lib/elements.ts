@@ -9,6 +9,7 @@ const arrays = {
   int32: Int32Array,
   float32: Float32Array,
   float64: Float64Array,
+  uint8: Uint8Array,
 } as const satisfies Record<DataType, unknown>
 
 /** The array that holds each element type. */
@@ -18,8 +19,9 @@ export type ArrayOf<Type extends DataType> = InstanceType<(typeof arrays)[Type]>
 export const INT32 = addon.dataTypes.indexOf('int32')
 const FLOAT32 = addon.dataTypes.indexOf('float32')
 const FLOAT64 = addon.dataTypes.indexOf('float64')
+const UINT8 = addon.dataTypes.indexOf('uint8')
 
-export const arrayNames = 'Int32Array, Float32Array or Float64Array'
+export const arrayNames = 'Int32Array, Float32Array, Float64Array or Uint8Array'
 
 const tag = Object.getOwnPropertyDescriptor(Object.getPrototypeOf(Int32Array.prototype), Symbol.toStringTag)!
   .get! as (this: unknown) => string | undefined
@@ -33,6 +35,9 @@ export function elementType(data: unknown): number {
       return FLOAT32
     case 'Float64Array':
       return FLOAT64
+    // A Buffer is one too; a Uint8ClampedArray isn't.
+    case 'Uint8Array':
+      return UINT8
     default:
       return -1
   }
@@ -41,7 +46,7 @@ export function elementType(data: unknown): number {
 export const isElementArray = (data: unknown): data is ElementArray => elementType(data) >= 0
 
 /** The arrays of operands. */
-export const operandArrayNames = 'Int32Array, Int16Array, Float32Array or Float64Array'
+export const operandArrayNames = 'Int32Array, Int16Array, Float32Array, Float64Array or Uint8Array'
 
 /** Whether an array holds int32 elements as int16: see {@link OperandArray}. */
 export const isInt16Array = (data: unknown): data is Int16Array => types.isInt16Array(data)
@@ -51,23 +56,29 @@ export function typeNameOf(type: number): DataType {
   return addon.dataTypes[type]!
 }
 
+/** Whether the elements are integers, whose arithmetic has no infinities. */
+export function isInteger(type: number): boolean {
+  return type === INT32 || type === UINT8
+}
+
 /** The bytes of an element. */
-export function bytesOf(type: number): 4 | 8 {
+export function bytesOf(type: number): 1 | 4 | 8 {
+  if (type === UINT8) return 1
   return type === FLOAT64 ? 8 : 4
 }
 
-/** Zeros. Throws RangeError where there is no memory for them. */
+/** Zeros. Throws RangeError if there is no memory for them. */
 export function newArray(type: number, length: number): ElementArray {
   return type === INT32 ? new Int32Array(length) : new arrays[typeNameOf(type)](length)
 }
 
-/** From here on an array of zeros takes longer to make than one of whatever is in memory. */
+/** In bytes. From here on an array of zeros takes longer to make than an unwritten one. */
 const LEAST_UNWRITTEN = 4096
 
 /**
- * As newArray, but for elements that are written before anybody sees the array: what it holds is undefined. For results
- * from a GPU: clearing 256 KB took 20 of the 130 µs of a whole 256³ product (host of an H200). The CPU writes its results
- * faster to arrays that clearing has just brought into its caches.
+ * As newArray, but what the array holds is undefined: for results, which are written before anybody sees them. Clearing
+ * 256 KB took 20 of the 130 µs of a whole 256³ product on a GPU (host of an H200). Products on the CPU take the same time
+ * either way, within 3 %: they write to arrays that clearing would have brought into the caches (4 KB to 600 KB).
  */
 export function newUnwrittenArray(type: number, length: number): ElementArray {
   const bytes = length * bytesOf(type)

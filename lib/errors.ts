@@ -17,9 +17,14 @@ export class ShapeError extends MpmmlError {
   readonly code = 'ERR_MPMML_SHAPE'
 }
 
-/** Data of a type, or a buffer of a kind, that the library doesn't take. */
+/** Data of a type, or in a kind of buffer, that the library doesn't take. */
 export class DTypeError extends MpmmlError {
   readonly code = 'ERR_MPMML_DTYPE'
+}
+
+/** An element that the semiring doesn't have, such as a negative one with max-times. */
+export class ValueError extends MpmmlError {
+  readonly code = 'ERR_MPMML_VALUE'
 }
 
 /** A result is decided by a finite sum outside the finite range, under `overflow: 'throw'`. */
@@ -27,12 +32,17 @@ export class OverflowError extends MpmmlError {
   readonly code = 'ERR_MPMML_OVERFLOW'
 }
 
+/** An element that the semiring doesn't have: a negative one in max-times. */
+export class ValueError extends MpmmlError {
+  readonly code = 'ERR_MPMML_VALUE'
+}
+
 /** The CUDA backend was asked for and can't be used. */
 export class NoCudaError extends MpmmlError {
   readonly code = 'ERR_MPMML_NO_CUDA'
 }
 
-/** Host or device memory doesn't suffice. */
+/** There isn't enough host or device memory. */
 export class OutOfMemoryError extends MpmmlError {
   readonly code = 'ERR_MPMML_OUT_OF_MEMORY'
 }
@@ -42,7 +52,7 @@ export class VariantError extends MpmmlError {
   readonly code = 'ERR_MPMML_VARIANT'
 }
 
-/** An option, or the value of one, that doesn't exist. */
+/** An option or an environment variable that is wrong: its name, or its value. */
 export class OptionError extends MpmmlError {
   readonly code = 'ERR_MPMML_OPTION'
 }
@@ -71,7 +81,9 @@ export class AddonError extends MpmmlError {
 export const errorClasses = {
   ERR_MPMML_SHAPE: ShapeError,
   ERR_MPMML_DTYPE: DTypeError,
+  ERR_MPMML_VALUE: ValueError,
   ERR_MPMML_OVERFLOW: OverflowError,
+  ERR_MPMML_VALUE: ValueError,
   ERR_MPMML_NO_CUDA: NoCudaError,
   ERR_MPMML_OUT_OF_MEMORY: OutOfMemoryError,
   ERR_MPMML_VARIANT: VariantError,

@@ -1,15 +1,30 @@
 /**
- * Max-plus and min-plus products of matrices, exact on int32, and on float32 and float64 with infinities, beside the ordinary
- * product: on CUDA where there is a GPU and on the CPU's SIMD units where there is none.
+ * Products of matrices over semirings: max-plus and min-plus, exact on int32, and on float32 and float64 with infinities,
+ * bottlenecks (max-min and min-max), max-times, or-and, and the ordinary product: on CUDA where there is a GPU and on the CPU's SIMD units where there is none.
  *
  * @packageDocumentation
  */
 export { type Explanation, explainBackend } from './backend.js'
-export * from './errors.js'
+export {
+  AbortedError,
+  AddonError,
+  CudaError,
+  DTypeError,
+  type ErrorCode,
+  FileError,
+  MpmmlError,
+  NoCudaError,
+  OptionError,
+  OutOfMemoryError,
+  OverflowError,
+  ShapeError,
+  ValueError,
+  VariantError,
+} from './errors.js'
 export { type DeviceRows, type Info, info } from './info.js'
 export { type DenseMatrix, type Matrix, type MatrixLike, matrix, type Shape } from './matrix.js'
 export { type MpmmResult, mpmm, mpmmSync } from './multiply.js'
-export { type FileOptions, readNpy, writeNpy } from './npy.js'
+export { type FileOptions, type ReadNpyOptions, readNpy, writeNpy } from './npy.js'
 export type { BackendChoice, MpmmOptions, Overflow } from './options.js'
 export { pinnedInt32Array } from './pinned.js'
 export { type Plan, plan } from './plan.js'

@@ -2,7 +2,9 @@
 import { existsSync } from 'node:fs'
 import { availableParallelism, cpus } from 'node:os'
 import { explainBackend } from './backend.js'
-import { addon, version } from './native.js'
+import { configureCpu } from './environment.js'
+import { fromNative } from './errors.js'
+import { addon, type NativeDescription, version } from './native.js'
 
 /** A row of a device's table: its name and unit, and what the device has. */
 export type DeviceRows = Record<string, number | string>
@@ -62,13 +64,23 @@ export function cudaReason(
   )
 }
 
+/** What native code tells of the build and the machine. Throws OptionError if the settings of the CPU backend are wrong. */
+export function describeMachine(): NativeDescription {
+  configureCpu()
+  try {
+    return addon.describe()
+  } catch (error) {
+    throw fromNative(error)
+  }
+}
+
 /**
  * The version, the build, the GPUs, the CPU and the backend that `auto` takes.
  *
- * @throws OptionError where MPMML_BACKEND names no backend.
+ * @throws OptionError (ERR_MPMML_OPTION) if MPMML_BACKEND, MPMML_NUM_THREADS or MPMML_CPU_ISA is wrong.
  */
 export function info(): Info {
-  const { compiler, cuda, cpu } = addon.describe()
+  const { compiler, cuda, cpu } = describeMachine()
   const { backend, reason } = explainBackend()
   return {
     version,

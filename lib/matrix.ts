@@ -9,7 +9,7 @@ import { lengthOf, requireOrdinaryBuffer } from './storage.js'
 export type Shape = [rows: number, cols: number] | [batch: number, rows: number, cols: number]
 
 /**
- * A matrix of int32, float32 or float64, as its array is, or a batch of them. Element (i, j) is `data[offset + i·strides[0] + j·strides[1]]`, element
+ * A matrix of int32, float32, float64 or uint8, as its array is, or a batch of them. Element (i, j) is `data[offset + i·strides[0] + j·strides[1]]`, element
  * (b, i, j) of a batch is `data[offset + b·strides[0] + i·strides[1] + j·strides[2]]`: transposes, leading
  * dimensions and sub-matrices are strides, and need no copy.
  */
@@ -81,8 +81,8 @@ export function dimension(value: unknown, name: string, shape: ArrayLike<unknown
 /**
  * A matrix of `rows` × `cols`, row-major.
  *
- * @param data - The elements in row-major order, exactly rows·cols of them: an Int32Array, Float32Array or
- *   Float64Array, which is used as it is (not copied) and says the element type, an Int16Array for an operand of int32
+ * @param data - The elements in row-major order, exactly rows·cols of them: an Int32Array, Float32Array, Float64Array or
+ *   Uint8Array, which is used as it is (not copied) and says the element type, an Int16Array for an operand of int32
  *   elements (see {@link OperandArray}), or an array of int32 integers, which is
  *   copied into an Int32Array. Without data, all elements are the int32 0; that is the *one* of max-plus and min-plus,
  *   whose zero is {@link zeroOf} the semiring.

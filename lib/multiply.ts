@@ -1,13 +1,15 @@
 /** The product: arguments to request, report to result. */
+import { cancelOnAbort } from './abort.js'
 import { deviceName } from './backend.js'
 import { show, showList } from './describe.js'
-import { bytesOf, INT32, newArray, newUnwrittenArray, typeNameOf } from './elements.js'
+import { bytesOf, isInteger, newUnwrittenArray, typeNameOf } from './elements.js'
+import { configureCpu } from './environment.js'
 import { AbortedError, DTypeError, fromNative, OptionError, ShapeError } from './errors.js'
 import { allocate, type DenseMatrix, type MatrixLike, rowMajor, type Shape } from './matrix.js'
 import { addon, type NativeVariant } from './native.js'
-import { backends, LEFT_OUT, type MpmmOptions, readOptions } from './options.js'
+import { LEFT_OUT, type MpmmOptions, readOptions } from './options.js'
 import { overlap, overlapsItself, sameLayout } from './overlap.js'
-import { report as at, newReport, newRequest, type Product, writeRequest } from './request.js'
+import { report as at, type Layout, newReport, newRequest, type Product, writeRequest } from './request.js'
 import { requireSemiringType } from './semirings.js'
 import type { ElementArray, OperandArray } from './storage.js'
 import { loadTuning } from './tuning.js'
@@ -51,12 +53,15 @@ export interface MpmmResult<C extends MatrixLike<ElementArray> = DenseMatrix> {
  * The product C = A ⊗ B over a semiring, C[i, j] = ⊕ over k of A[i, k] ⊗ B[k, j]; in max-plus the maximum of the
  * sums A[i, k] + B[k, j]. Works off the event loop; several products may run at once.
  *
- * All matrices have one element type. Over int32 results are exact. Over float32 and float64 max-plus and min-plus round
- * each sum once, and a sum that is NaN (an operand is, or the operands are infinities of opposite sign) is no candidate:
- * so zero, which is −∞ or +∞, absorbs, and a result without candidates is zero. All of these are the same, bit for bit, on
- * every backend, device and variant (but for the sign of a result that is the number 0). 'plus-times' is the
- * ordinary product with NaN and infinities as IEEE 754 has them; the order of its sums isn't specified, nor whether a
- * multiplication and an addition round once or twice.
+ * All matrices have one element type. Over int32 and uint8 results are exact. Over float32 and float64 max-plus and
+ * min-plus round each sum once, and max-times each product; max-min and min-max round nothing. A ⊗ that is NaN (an operand
+ * is, or it is ∞ − ∞ or 0 · ∞) is no candidate: so zero absorbs, and a result without candidates is zero. All of these are
+ * the same, bit for bit, on every backend, device and variant; only in max-plus and min-plus the sign of a result that is
+ * the number 0 may differ, and in the others −0 counts as 0 and no result is −0. 'plus-times' is the ordinary product with
+ * NaN and infinities as IEEE 754 has them; the order of its sums isn't specified, nor whether a multiplication and an
+ * addition round once or twice.
+ *
+ * The elements of max-times are 0 or more. Those of or-and are bytes: any but 0 is true, and results are 0 and 1.
  *
  * Don't write to, transfer or detach the arrays of a product until its promise settles.
  *
@@ -66,6 +71,7 @@ export interface MpmmResult<C extends MatrixLike<ElementArray> = DenseMatrix> {
  * @returns C, M × N, or [batch, M, N] where a or b is a batch, and how it was computed.
  * @throws Rejects, and never throws, with an {@link MpmmlError}: ERR_MPMML_SHAPE and ERR_MPMML_DTYPE for matrices that
  *   don't fit, ERR_MPMML_OPTION and ERR_MPMML_VARIANT for options, ERR_MPMML_OVERFLOW (see the option `overflow`),
+ *   ERR_MPMML_VALUE for a negative element of max-times (then `out` is as it was),
  *   ERR_MPMML_NO_CUDA, ERR_MPMML_OUT_OF_MEMORY, ERR_MPMML_ABORTED, ERR_MPMML_CUDA. What becomes of `out` then, that
  *   option tells.
  * @see K. Stanczyk, Max-Plus Algebra Toolbox for MATLAB, user guide, example 2.12c (the example's numbers)
@@ -94,7 +100,7 @@ export async function mpmm<Out extends MatrixLike<ElementArray>>(
   b: MatrixLike<OperandArray>,
   options?: MpmmOptions<Out>,
 ): Promise<MpmmResult<Out>> {
-  const product = prepare(a, b, options)
+  const product = prepare(a, b, options, newResult)
   const { signal } = product.options
   const report = newReport()
   const cancel = new Int32Array(1)
@@ -102,22 +108,19 @@ export async function mpmm<Out extends MatrixLike<ElementArray>>(
     await run(product, report, cancel)
     return result(product, report)
   }
-  const abort = () => {
-    cancel[0] = 1
-  }
-  signal.addEventListener('abort', abort, { once: true })
+  const forget = cancelOnAbort(signal, cancel)
   try {
     requireAllStillThere(product) // A signal that isn't Node's own may have run anything.
     await run(product, report, cancel)
   } catch (error) {
     throw error instanceof AbortedError ? aborted(signal) : error
   } finally {
-    signal.removeEventListener('abort', abort)
+    forget()
   }
   return result(product, report)
 }
 
-async function run(product: Product, report: Float64Array, cancel: Int32Array): Promise<void> {
+async function run(product: Product<Result>, report: Float64Array, cancel: Int32Array): Promise<void> {
   const request = newRequest()
   writeRequest(request, product)
   const { a, b, c, c0 } = product
@@ -156,7 +159,7 @@ export function mpmmSync<Out extends MatrixLike<ElementArray>>(
   b: MatrixLike<OperandArray>,
   options?: MpmmOptions<Out>,
 ): MpmmResult<Out> {
-  const product = prepare(a, b, options)
+  const product = prepare(a, b, options, newResult)
   // No user code runs from here on, so one request and one report serve all calls.
   writeRequest(syncRequest, product)
   const { a: left, b: right, c, c0 } = product
@@ -168,13 +171,19 @@ export function mpmmSync<Out extends MatrixLike<ElementArray>>(
   return result(product, syncReport)
 }
 
-/** A product and what its result's `c` will be. */
-interface PreparedProduct extends Product {
-  result: MatrixLike<ElementArray>
-}
+/** A matrix for the result. */
+type Result = View<ElementArray>
 
-/** Checks the arguments of a product. Throws what {@link mpmm} rejects with. */
-export function prepare(aValue: unknown, bValue: unknown, optionsValue: unknown): PreparedProduct {
+/**
+ * Checks the arguments of a product. `newResult` makes the result's matrix if there is no `out`; nothing else is
+ * allocated for it. Throws what {@link mpmm} rejects with.
+ */
+export function prepare<C extends Layout>(
+  aValue: unknown,
+  bValue: unknown,
+  optionsValue: unknown,
+  newResult: (batch: number, rows: number, cols: number, batched: boolean, type: number) => C,
+): Product<C | Result> {
   // Everything that can run user code comes first: after this the arguments can't change under the checks.
   const options = readOptions(optionsValue)
   const a = readView(aValue, 'a', 'operand')
@@ -188,10 +197,10 @@ export function prepare(aValue: unknown, bValue: unknown, optionsValue: unknown)
   if (c0) requireOneType(a, c0)
   const { type } = a
   requireSemiringType(options.semiring, type)
-  if (options.overflow !== LEFT_OUT && type !== INT32) {
+  if (options.overflow !== LEFT_OUT && !isInteger(type)) {
     throw new OptionError(
-      `option overflow is for integers, but the operands are of ${typeNameOf(type)}, where sums that are too large become ` +
-        'infinities: leave it out',
+      `option overflow is for integers, but the operands are of ${typeNameOf(type)}, which has infinities for what is too ` +
+        'large: leave it out',
     )
   }
   requireReach(a)
@@ -214,43 +223,32 @@ export function prepare(aValue: unknown, bValue: unknown, optionsValue: unknown)
   if (out) requireOut(out, a, b, batched, batch, m, n)
   if (c0 && c0 !== out) requireAccumulate(c0, out, batch, m, n)
 
-  if (options.backend !== backends.cpu) loadTuning()
-  const shape: Shape = batched ? [batch, m, n] : [m, n]
-  const c = out ?? newResult(shape, batch, m, n, type)
+  configureCpu()
+  if (options.mayUseCuda) loadTuning()
   return {
     options,
+    type,
     batch,
     m,
     n,
     k: a.cols,
     a,
     b,
-    c,
+    c: out ?? newResult(batch, m, n, batched, type),
     c0,
     keepsC: out !== null,
-    result: out
-      ? (options.out as MatrixLike<ElementArray>)
-      : { data: c.data, shape, strides: rowMajor(shape), offset: 0 },
   }
 }
 
-/** What computed the latest product, and so most likely the next. */
-let latestBackend: MpmmResult['backend'] = 'cpu'
-
-function newResult(
-  shape: Shape,
-  batch: number,
-  rows: number,
-  cols: number,
-  type: number,
-): View<ElementArray> {
+function newResult(batch: number, rows: number, cols: number, batched: boolean, type: number): Result {
   const length = batch * rows * cols
   return {
     name: 'the result',
-    data: allocate(length, 'the result', type, latestBackend === 'cuda' ? newUnwrittenArray : newArray),
+    // Nobody sees the array before the product has written it: after an error it is dropped.
+    data: allocate(length, 'the result', type, newUnwrittenArray),
     type,
     bytes: bytesOf(type),
-    batched: shape.length === 3,
+    batched,
     batch,
     rows,
     cols,
@@ -328,7 +326,7 @@ function requireAccumulate(c0: View, out: View | null, batch: number, m: number,
   }
 }
 
-function requireAllStillThere(product: Product): void {
+function requireAllStillThere(product: Product<Result>): void {
   requireStillThere(product.a)
   requireStillThere(product.b)
   requireStillThere(product.c)
@@ -342,15 +340,17 @@ function aborted(signal: AbortSignal): AbortedError {
 }
 
 function result<Out extends MatrixLike<ElementArray>>(
-  product: PreparedProduct,
+  product: Product<Result>,
   report: Float64Array,
 ): MpmmResult<Out> {
   const kernelMs = report[at.kernelMs]!
   const variant = addon.variants[report[at.variant]!] as NativeVariant
-  latestBackend = report[at.backend] === 1 ? 'cuda' : 'cpu'
+  const { batch, m, n, c, options } = product
+  const shape: Shape = c.batched ? [batch, m, n] : [m, n]
+  const made = product.keepsC ? options.out : { data: c.data, shape, strides: rowMajor(shape), offset: 0 }
   return {
-    c: product.result as Out,
-    backend: latestBackend,
+    c: made as Out,
+    backend: addon.backends[report[at.backend]!]!,
     device: deviceName(report[at.device]!),
     variant: variant.name,
     path: addon.paths[report[at.path]!]!,
@@ -361,6 +361,6 @@ function result<Out extends MatrixLike<ElementArray>>(
       h2dMs: report[at.h2dMs]!,
       d2hMs: report[at.d2hMs]!,
     },
-    gops: kernelMs > 0 ? (2 * product.batch * product.m * product.n * product.k) / kernelMs / 1e6 : 0,
+    gops: kernelMs > 0 ? (2 * batch * m * n * product.k) / kernelMs / 1e6 : 0,
   }
 }

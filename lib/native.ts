@@ -19,6 +19,14 @@ export interface NativeVariant {
   architectures: string[]
 }
 
+/** A row of the table that no kernel can be built for. */
+export interface NativeRefusedVariant
+  extends Pick<NativeVariant, 'family' | 'semiring' | 'dtype' | 'parameters'> {
+  name: string
+  /** The constraint that it breaks. */
+  reason: string
+}
+
 /** The variant that was the fastest for products of a size, of which `path` is the cheapest exact path. */
 export interface MeasuredChoice {
   variant: number
@@ -29,7 +37,7 @@ export interface MeasuredChoice {
   batch: number
 }
 
-/** Milliseconds and indices that a product reports, by the names in {@link Addon.reportFields}. */
+/** What a product reports, by the names in {@link Addon.reportFields}: milliseconds, and indices into the addon's lists. */
 export type ReportField =
   | 'backend'
   | 'device'
@@ -43,7 +51,7 @@ export type ReportField =
 
 type MatrixField = 'Offset' | 'RowStride' | 'ColStride' | 'BatchStride'
 
-/** What a request says, by the names in {@link Addon.requestFields}. Sizes and strides count elements. */
+/** What a request says, by the names in {@link Addon.requestFields}; native/addon/request.h has their meaning. */
 export type RequestField =
   | 'batch'
   | 'm'
@@ -58,6 +66,17 @@ export type RequestField =
   | 'variant'
   | 'planOnly'
   | 'keepsC'
+  | 'deviceMemory'
+
+/** The settings of the CPU backend. */
+export interface CpuSettings {
+  /** 0: as many as this process may use. */
+  threads: number
+  /** '': the best that processor and build have. */
+  instructionSet: string
+  /** What is wrong with the settings; '' if nothing is. Products on the CPU then fail with this message. */
+  wrong: string
+}
 
 /** What `describe()` tells of the build and the machine. */
 export interface NativeDescription {
@@ -281,22 +300,30 @@ export interface CpuNaiveLoopSamples {
 export interface Addon {
   /** The semirings of the build, with the value of its zero in each element type that it has. */
   semirings: { name: Semiring; zeros: Partial<Record<DataType, number>> }[]
-  /** The element types, by the index in a request. */
-  dataTypes: DataType[]
   variants: NativeVariant[]
-  /** Names of the range paths, by the index in a report. */
+  refusedVariants: NativeRefusedVariant[]
+  /** The names of native code's enumerators, in their order: requests and reports have the indices. */
+  dataTypes: DataType[]
   paths: string[]
+  overflowPolicies: ('throw' | 'saturate' | 'wrap')[]
+  backendChoices: ('auto' | 'cpu' | 'cuda')[]
+  backends: ('cpu' | 'cuda')[]
   /** The fields of a request's Float64Array, in order. */
   requestFields: RequestField[]
   /** The fields of a report's Float64Array, in order. */
   reportFields: ReportField[]
+  /** Throws Error with the code ERR_MPMML_OPTION if the settings of the CPU backend are wrong. */
   describe(): NativeDescription
+  /** The name of a CUDA device that a product has run on; '' before. Makes no CUDA call. */
+  deviceName(device: number): string
+  /** Takes effect only as the first call in the process. */
+  configureCpu(settings: CpuSettings): void
   explain(device: number): { backend: 'cpu' | 'cuda'; reason: string }
-  /** Throws Error with `code`. */
+  /** Throws Error with `code`. `c` is null only if the product is only planned. */
   multiplySync(
     a: OperandArray,
     b: OperandArray,
-    c: ElementArray,
+    c: ElementArray | null,
     c0: ElementArray | null,
     request: Float64Array,
     report: Float64Array,
@@ -305,19 +332,17 @@ export interface Addon {
   multiply(
     a: OperandArray,
     b: OperandArray,
-    c: ElementArray,
+    c: ElementArray | null,
     c0: ElementArray | null,
     request: Float64Array,
     report: Float64Array,
     cancel: Int32Array,
   ): Promise<void>
-  /** An array of zeros in pinned memory; null where CUDA can't be used. */
+  /** An array of zeros in pinned memory; null if CUDA can't be used. */
   pinnedInt32Array(length: number): Int32Array | null
-  /** Replaces what the planner knows of a CUDA device; `variant` and `path` are indices. */
-  setMeasuredChoices(device: number, choices: MeasuredChoice[]): void
-  /** Names that fit a family's pattern but that no kernel can be built for, and why. */
-  refusedVariants: { name: string; reason: string }[]
-  /** Promises of the laboratory are rejected with ERR_MPMML_NO_CUDA where no GPU can be used. */
+  /** Replaces what the planner knows of a GPU model, by its name; `variant` and `path` are indices. Makes no CUDA call. */
+  setMeasuredChoices(gpu: string, choices: MeasuredChoice[]): void
+  /** Promises of the laboratory are rejected with ERR_MPMML_NO_CUDA if no GPU can be used. */
   labMeasure(request: LabMeasureRequest): Promise<LabMeasurement>
   labMicrobenches(): LabMicrobench[]
   labMicrobench(request: LabMicrobenchRequest): Promise<LabMicrobenchResult>
@@ -329,19 +354,31 @@ export interface Addon {
   cpuNaiveLoop(request: CpuNaiveLoopRequest): Promise<CpuNaiveLoopSamples>
 }
 
-function packageRoot(): string {
-  let folder = dirname(fileURLToPath(import.meta.url))
-  for (;;) {
-    try {
-      const { name, version } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
-      if (name === 'mpmml' && version) return folder
-    } catch {}
-    folder = dirname(folder)
+/**
+ * The folder of the package that the module with this URL belongs to.
+ *
+ * @throws AddonError (ERR_MPMML_ADDON) if there is none, because the module was copied out of it.
+ */
+export function packageRoot(url: string | undefined): string {
+  let from = 'a file without a URL'
+  if (url?.startsWith('file:')) {
+    from = dirname(fileURLToPath(url))
+    for (let folder = from; ; folder = dirname(folder)) {
+      try {
+        const { name, version } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
+        if (name === 'mpmml' && version) return folder
+      } catch {}
+      if (folder === dirname(folder)) break
+    }
   }
+  throw new AddonError(
+    `expected the package mpmml around its own modules, but none was found from ${from} up to the root: a bundler has ` +
+      "copied them. Mark mpmml as external in the bundler's options, so that it is loaded from node_modules",
+  )
 }
 
 /** The folder of the package. */
-export const root = packageRoot()
+export const root = packageRoot(import.meta.url)
 
 /** The version in package.json. */
 export const version: string = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).version
@@ -351,7 +388,7 @@ function load(): Addon {
     return bindings({
       bindings: 'mpmml',
       module_root: root,
-      // The release build alone: by default a stale debug build would win.
+      // Only the release build: by default an old debug build would be taken before it.
       try: [['module_root', 'build', 'Release', 'bindings']],
     })
   } catch (error) {
@@ -365,3 +402,12 @@ function load(): Addon {
 
 /** The addon, loaded once. */
 export const addon: Addon = load()
+
+/** The index of a name in one of the addon's lists: native code is the one source of their order. */
+export function indexIn<Name extends string>(list: readonly Name[], name: Name): number {
+  const index = list.indexOf(name)
+  if (index >= 0) return index
+  throw new AddonError(
+    `the native addon doesn't know the name ${name}: it is of another version; run: npm rebuild mpmml`,
+  )
+}

@@ -142,7 +142,7 @@ export function parseHeader(text: string): NpyHeader {
 const growthDigits = 21
 
 /** What NumPy calls the element types, little-endian. */
-const descriptions: Record<DataType, string> = { int32: '<i4', float32: '<f4', float64: '<f8' }
+const descriptions: Record<DataType, string> = { int32: '<i4', float32: '<f4', float64: '<f8', uint8: '|u1' }
 
 /** The first bytes of a version 1.0 file in C order, as NumPy writes them: the data starts at a multiple of 64. */
 export function formatHeader(shape: readonly number[], dtype: DataType): Buffer {

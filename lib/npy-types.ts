@@ -1,10 +1,14 @@
-/** The element types of .npy files: which are taken as they are, which are converted to int32, and why the others aren't. */
+/**
+ * The element types of .npy files: which are taken as they are, which are converted to int32 or uint8, and why the others
+ * aren't.
+ */
 import { endianness } from 'node:os'
 import { NpyProblem } from './npy-header.js'
+import type { ElementArray } from './storage.js'
 import type { DataType } from './variant-names.js'
 
-/** Converts `count` elements to `out` from `at` on; returns the index of the first that isn't an int32, or -1. */
-type Convert = (bytes: Buffer, count: number, out: Int32Array, at: number) => number
+/** Converts `count` elements to `out` from `at` on; returns the index of the first that `out` can't hold, or -1. */
+type Convert = (bytes: Buffer, count: number, out: ElementArray, at: number) => number
 
 export interface FileType {
   name: string
@@ -28,7 +32,7 @@ interface View<T> {
 const view = <T>(View: View<T>, bytes: Buffer, length: number) =>
   new View(bytes.buffer, bytes.byteOffset, length)
 
-/** Types that all of int32's range holds. */
+/** Types whose values int32 all holds. */
 const widen =
   (View: View<number>): Convert =>
   (bytes, count, out, at) => {
@@ -58,27 +62,54 @@ const fromHalves =
     return -1
   }
 
+const isByte = (value: number) => value === (value & 255)
+
+/** Types of up to 32 bits to uint8. */
+const narrow =
+  (View: View<number>): Convert =>
+  (bytes, count, out, at) => {
+    const values = view(View, bytes, count)
+    for (let index = 0; index < count; index++) {
+      if (!isByte(values[index]!)) return index
+      out[at + index] = values[index]!
+    }
+    return -1
+  }
+
+const halvesToInt64 = fromHalves((high, low) => high === low >> 31)
+const halvesToUint64 = fromHalves((high, low) => high === 0 && low >= 0)
+const halvesToBytes = fromHalves((high, low) => high === 0 && isByte(low))
+
+const fromBooleans: Convert = (bytes, count, out, at) => {
+  for (let index = 0; index < count; index++) out[at + index] = bytes[index] === 0 ? 0 : 1
+  return -1
+}
+
+/** No conversion: the file's bytes are the result. */
+const asItIs = undefined
+
 interface Known {
   name: string
-  dtype?: DataType
   View: View<number> | View<bigint>
-  convert: Convert | undefined
+  /** What it can become, and how; the first is what it becomes unasked. */
+  as: Partial<Record<DataType, Convert | undefined>>
 }
 
 const types: Record<string, Known> = {
-  i1: { name: 'int8', View: Int8Array, convert: widen(Int8Array) },
-  u1: { name: 'uint8', View: Uint8Array, convert: widen(Uint8Array) },
-  i2: { name: 'int16', View: Int16Array, convert: widen(Int16Array) },
-  u2: { name: 'uint16', View: Uint16Array, convert: widen(Uint16Array) },
-  i4: { name: 'int32', View: Int32Array, convert: undefined },
-  u4: { name: 'uint32', View: Uint32Array, convert: fromUint32 },
-  i8: { name: 'int64', View: BigInt64Array, convert: fromHalves((high, low) => high === low >> 31) },
-  u8: { name: 'uint64', View: BigUint64Array, convert: fromHalves((high, low) => high === 0 && low >= 0) },
-  f4: { name: 'float32', dtype: 'float32', View: Float32Array, convert: undefined },
-  f8: { name: 'float64', dtype: 'float64', View: Float64Array, convert: undefined },
+  b1: { name: 'bool', View: Uint8Array, as: { uint8: fromBooleans } },
+  i1: { name: 'int8', View: Int8Array, as: { int32: widen(Int8Array), uint8: narrow(Int8Array) } },
+  u1: { name: 'uint8', View: Uint8Array, as: { int32: widen(Uint8Array), uint8: asItIs } },
+  i2: { name: 'int16', View: Int16Array, as: { int32: widen(Int16Array), uint8: narrow(Int16Array) } },
+  u2: { name: 'uint16', View: Uint16Array, as: { int32: widen(Uint16Array), uint8: narrow(Uint16Array) } },
+  i4: { name: 'int32', View: Int32Array, as: { int32: asItIs, uint8: narrow(Int32Array) } },
+  u4: { name: 'uint32', View: Uint32Array, as: { int32: fromUint32, uint8: narrow(Uint32Array) } },
+  i8: { name: 'int64', View: BigInt64Array, as: { int32: halvesToInt64, uint8: halvesToBytes } },
+  u8: { name: 'uint64', View: BigUint64Array, as: { int32: halvesToUint64, uint8: halvesToBytes } },
+  f4: { name: 'float32', View: Float32Array, as: { float32: asItIs } },
+  f8: { name: 'float64', View: Float64Array, as: { float64: asItIs } },
 }
 
-const names = 'int8, int16, int32, int64 or their unsigned kin, float32 or float64'
+const names = 'bool, int8, int16, int32, int64 or their unsigned kin, float32 or float64'
 
 /** Why another type isn't read, by its letter. */
 const refusals: Record<string, string> = {
@@ -86,7 +117,6 @@ const refusals: Record<string, string> = {
   f: 'floating-point numbers of another size; convert half precision with a.astype(numpy.float32), which is exact, and long double with a.astype(numpy.float64), which rounds',
   g: 'long double, which is another format on each platform; convert with a.astype(numpy.float64)',
   c: 'complex numbers, which have no order',
-  b: 'booleans: say which numbers they stand for, for example numpy.where(a, 0, -2**31).astype(numpy.int32)',
   S: 'byte strings',
   a: 'byte strings',
   U: 'strings',
@@ -96,8 +126,11 @@ const refusals: Record<string, string> = {
   m: 'time spans; convert with a.astype(numpy.int64), and make them small enough for int32',
 }
 
-/** The type that `descr` names; throws NpyProblem with the reason where it can't be taken exactly. */
-export function fileType(descr: string | undefined): FileType {
+/**
+ * The type that `descr` names, and how it becomes `asked` (if nothing is asked for, the type nearest to it); throws
+ * NpyProblem with the reason if it can't be taken exactly.
+ */
+export function fileType(descr: string | undefined, asked?: 'uint8'): FileType {
   if (descr === undefined) {
     throw new NpyProblem(
       `expected ${names}, but it holds records (a structured type); save one field of them`,
@@ -116,12 +149,19 @@ export function fileType(descr: string | undefined): FileType {
       `its type ${JSON.stringify(descr)} doesn't say the byte order; expected "<${code}" or ">${code}"`,
     )
   }
+  if (asked !== undefined && !(asked in type.as)) {
+    throw new NpyProblem(
+      `expected integers or booleans, to read them as ${asked}, but its type ${JSON.stringify(descr)} is ${type.name}; ` +
+        `convert with a.astype(numpy.${asked})`,
+    )
+  }
+  const dtype = asked ?? (Object.keys(type.as)[0] as DataType)
   return {
     name: type.name,
-    dtype: type.dtype ?? 'int32',
+    dtype,
     size,
     swapped: size > 1 && (order === '<') !== littleEndian,
-    convert: type.convert,
+    convert: type.as[dtype],
     value: (bytes, index) =>
       view<number | bigint>(type.View as View<number | bigint>, bytes, index + 1)[index]!,
   }

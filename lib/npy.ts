@@ -1,8 +1,9 @@
 /** NumPy's .npy files: read into matrices exactly or refused with the reason, and written as NumPy writes them. */
 import type { FileHandle } from 'node:fs/promises'
 import { endianness } from 'node:os'
+import { show } from './describe.js'
 import { bytesOf, newArray, typeNameOf } from './elements.js'
-import { FileError, MpmmlError } from './errors.js'
+import { FileError, MpmmlError, OptionError } from './errors.js'
 import {
   openForReading,
   pathOf,
@@ -34,24 +35,45 @@ export interface FileOptions {
   signal?: AbortSignal | undefined
 }
 
+export interface ReadNpyOptions extends FileOptions {
+  /** 'uint8' reads booleans and integers of any size into a Uint8Array, for 'or-and'. */
+  dtype?: 'uint8' | undefined
+}
+
 /**
  * Reads a matrix (2-D), or a batch of matrices (3-D), from a NumPy .npy file of format 1.0, 2.0 or 3.0.
  *
  * int32, float32 and float64 in C order are read straight into the result, whose data is an Int32Array, a Float32Array or a
  * Float64Array. Fortran order is kept and described by strides. The other integer types of 8 to 64 bits are converted
  * to int32 exactly, and so are big-endian files: a value outside int32's range is an error that names it and its index.
- * Note that −2^31 is {@link EPSILON} whichever integer type it comes from.
+ * Note that −2^31 is {@link EPSILON} whichever integer type it comes from. Booleans become a Uint8Array of 0 and 1; any byte
+ * but 0 is true, as it is in NumPy.
+ *
+ * With the option `dtype: 'uint8'` uint8 is read as it is into a Uint8Array, booleans become 0 and 1, and the other integer
+ * types are converted exactly: a value outside 0 … 255 is an error that names it and its index.
  *
  * @param path - a regular file.
  * @returns a matrix with data of its own.
  * @throws FileError for a file that can't be read, is damaged, or holds something else than these types in 2 or
- *   3 dimensions; OutOfMemoryError; AbortedError.
+ *   3 dimensions; OptionError for another dtype; OutOfMemoryError; AbortedError.
  */
-export async function readNpy(path: string | URL, options: FileOptions = {}): Promise<Matrix<ElementArray>> {
+export async function readNpy(
+  path: string | URL,
+  options: ReadNpyOptions & { dtype: 'uint8' },
+): Promise<Matrix<Uint8Array>>
+export async function readNpy(path: string | URL, options?: ReadNpyOptions): Promise<Matrix<ElementArray>>
+export async function readNpy(
+  path: string | URL,
+  options: ReadNpyOptions = {},
+): Promise<Matrix<ElementArray>> {
+  const { dtype, signal } = options
+  if (dtype !== undefined && dtype !== 'uint8') {
+    throw new OptionError(`option dtype must be 'uint8' or left out, but it is ${show(dtype)}`)
+  }
   const name = pathOf(path)
   const { file, size } = await openForReading(name, 'a NumPy .npy file')
   try {
-    return await readMatrix(file, size, options.signal, name)
+    return await readMatrix(file, size, name, dtype, signal)
   } catch (error) {
     if (error instanceof NpyProblem) throw new FileError(`${name}: ${error.message}`, { cause: error })
     if (error instanceof MpmmlError) throw error
@@ -64,21 +86,23 @@ export async function readNpy(path: string | URL, options: FileOptions = {}): Pr
 async function readMatrix(
   file: FileHandle,
   size: number,
-  signal: AbortSignal | undefined,
   name: string,
+  asked: 'uint8' | undefined,
+  signal: AbortSignal | undefined,
 ): Promise<Matrix<ElementArray>> {
   const { header, dataOffset } = await readHeader(file, size)
-  const type = fileType(header.descr)
+  const type = fileType(header.descr, asked)
   const shape = checkedShape(header.shape)
   const count = checkedCount(shape, type, BigInt(size - dataOffset))
   const data = allocate(count, name, addon.dataTypes.indexOf(type.dtype))
   const bad = type.convert
-    ? await readConverted(file, dataOffset, type, data as Int32Array, signal)
+    ? await readConverted(file, dataOffset, type, data, signal)
     : await readStraight(file, dataOffset, type, data, signal)
   if (bad) {
     throw new NpyProblem(
       `its ${type.name} value ${bad.value} at index [${indices(bad.index, shape, header.fortranOrder).join(', ')}] ` +
-        'is outside the range of int32, −2147483648 … 2147483647; scale or clip the values first',
+        `is outside the range of ${type.dtype === 'uint8' ? 'uint8, 0 … 255' : 'int32, −2147483648 … 2147483647'}; ` +
+        'scale or clip the values first',
     )
   }
   return header.fortranOrder ? { data, shape, strides: fortranStrides(shape) } : { data, shape }
@@ -165,7 +189,7 @@ async function readConverted(
   file: FileHandle,
   dataOffset: number,
   type: FileType,
-  data: Int32Array,
+  data: ElementArray,
   signal: AbortSignal | undefined,
 ): Promise<Offender | undefined> {
   // A buffer of its own, not one of Node's pool: its start is aligned for every element type.

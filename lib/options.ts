@@ -1,8 +1,10 @@
 /** The options of a product, read once and checked. */
-import { environmentBackend, readDevice } from './backend.js'
+import { readDevice } from './backend.js'
 import { show, showChoices, typeName } from './describe.js'
+import { deviceMemoryLimit, environmentBackend } from './environment.js'
 import { OptionError } from './errors.js'
 import type { MatrixLike } from './matrix.js'
+import { addon, indexIn } from './native.js'
 import { semiringIndex, semiringNames } from './semirings.js'
 import type { ElementArray } from './storage.js'
 import type { Semiring, VariantName } from './variant-names.js'
@@ -41,17 +43,19 @@ export interface MpmmOptions<Out extends MatrixLike<ElementArray> = MatrixLike> 
   /**
    * A finite sum that decides a result and lies outside the finite range: 'throw', the default, rejects the product
    * with ERR_MPMML_OVERFLOW; 'saturate' takes the nearest finite value; 'wrap' computes finite sums modulo 2^32 (a
-   * sum that wraps onto the value of the semiring's zero is zero). Only for int32: floating-point sums that are too large
-   * become infinities, as IEEE 754 says.
+   * sum that wraps onto the value of the semiring's zero is zero). Only for int32 and uint8: floating-point results that
+   * are too large become infinities, as IEEE 754 says. In max-min, min-max and or-and nothing can overflow, and the option
+   * makes no difference.
    */
   overflow?: Overflow | undefined
   /** Gives the product up, with ERR_MPMML_ABORTED and the signal's reason as `cause`. */
   signal?: AbortSignal | undefined
 }
 
-/** The numbers by which native code knows the choices. */
-const overflows: Readonly<Record<Overflow, number>> = { throw: 0, saturate: 1, wrap: 2 }
-export const backends: Readonly<Record<BackendChoice, number>> = { auto: 0, cpu: 1, cuda: 2 }
+/** The indices of choices in the addon's lists. */
+const AUTO = indexIn(addon.backendChoices, 'auto')
+const CPU = indexIn(addon.backendChoices, 'cpu')
+export const THROW = indexIn(addon.overflowPolicies, 'throw')
 
 const names: readonly (keyof MpmmOptions)[] = [
   'semiring',
@@ -64,32 +68,48 @@ const names: readonly (keyof MpmmOptions)[] = [
   'signal',
 ]
 
-/** Options as native code knows them; matrices and the signal as they came. */
+/** Options as indices into the addon's lists; matrices and the signal as they came. */
 export interface ReadOptions {
   semiring: number
+  /** {@link LEFT_OUT} if it isn't given. */
   overflow: number
   backend: number
   device: number
+  /** -1 if none is asked for. */
   variant: number
+  /** Whether CUDA may compute the product, as far as the options and the build say. */
+  mayUseCuda: boolean
+  /** The most bytes of device memory that the product may take; 0: no limit. */
+  deviceMemory: number
   out: unknown
   accumulate: unknown
   signal: AbortSignal | undefined
 }
 
-/** The option `overflow` where it isn't given, which means 'throw' to integers. */
+/** The option `overflow` if it isn't given, which means 'throw' for integers. */
 export const LEFT_OUT = -1
 
 const maxPlus = semiringIndex('max-plus')
 
+const builtWithCuda = addon.variants.some(({ backend }) => backend === 'cuda')
+
+function mayUseCuda(backend: number, variant: number): boolean {
+  return builtWithCuda && backend !== CPU && (variant < 0 || addon.variants[variant]!.backend === 'cuda')
+}
+
 /** Reads what the user passed as options: each property once. */
 export function readOptions(options: unknown): ReadOptions {
   if (options === undefined) {
+    const backend = indexIn(addon.backendChoices, environmentBackend())
+    const onCuda = mayUseCuda(backend, -1)
     return {
       semiring: maxPlus,
       overflow: LEFT_OUT,
-      backend: backends[environmentBackend()],
+      backend,
       device: 0,
       variant: -1,
+      mayUseCuda: onCuda,
+      deviceMemory: onCuda ? deviceMemoryLimit() : 0,
       out: undefined,
       accumulate: undefined,
       signal: undefined,
@@ -110,25 +130,29 @@ export function readOptions(options: unknown): ReadOptions {
     unknown
   >
   const variantNumber = variant === undefined ? -1 : variantIndex(variant)
-  let backendNumber = backend === undefined ? 0 : choice(backends, backend, 'backend')
-  if (backendNumber === backends.auto && variantNumber < 0) backendNumber = backends[environmentBackend()]
+  let backendNumber = backend === undefined ? AUTO : choice(addon.backendChoices, backend, 'backend')
+  if (backendNumber === AUTO && variantNumber < 0) {
+    backendNumber = indexIn(addon.backendChoices, environmentBackend())
+  }
+  const onCuda = mayUseCuda(backendNumber, variantNumber)
   return {
     semiring: semiring === undefined ? maxPlus : readSemiring(semiring),
-    overflow: overflow === undefined ? LEFT_OUT : choice(overflows, overflow, 'overflow'),
+    overflow: overflow === undefined ? LEFT_OUT : choice(addon.overflowPolicies, overflow, 'overflow'),
     backend: backendNumber,
     device: readDevice(device),
     variant: variantNumber,
+    mayUseCuda: onCuda,
+    deviceMemory: onCuda ? deviceMemoryLimit() : 0,
     out,
     accumulate,
     signal: readSignal(signal),
   }
 }
 
-function choice(choices: Readonly<Record<string, number>>, value: unknown, name: string): number {
-  if (typeof value === 'string' && Object.hasOwn(choices, value)) return choices[value]!
-  throw new OptionError(
-    `option ${name} must be ${showChoices(Object.keys(choices))}, but it is ${show(value)}`,
-  )
+function choice(choices: readonly string[], value: unknown, name: string): number {
+  const index = choices.indexOf(value as string)
+  if (index >= 0) return index
+  throw new OptionError(`option ${name} must be ${showChoices(choices)}, but it is ${show(value)}`)
 }
 
 function readSemiring(value: unknown): number {

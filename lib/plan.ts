@@ -1,5 +1,4 @@
 /** Which kernel a product would take, without computing it. */
-
 import { fromNative } from './errors.js'
 import type { MatrixLike } from './matrix.js'
 import { prepare } from './multiply.js'
@@ -25,39 +24,37 @@ export interface Plan {
 }
 
 /**
- * The plan of the product that `mpmm(a, b, options)` would compute: chosen from the sizes and from a scan of the values,
- * off the event loop, without computing anything.
+ * The plan of the product that `mpmm(a, b, options)` would compute: chosen by the sizes and by a scan of the values,
+ * off the event loop. Computes nothing, and allocates nothing for the result.
  *
  * A GPU computes a large product in panels that may each take a cheaper path than the whole's.
  *
- * @throws what {@link mpmm} throws for the same arguments, where that can be told without computing
+ * @throws Rejects with what {@link mpmm} rejects with for the same arguments, as far as that shows without computing.
  */
 export async function plan(
   a: MatrixLike<OperandArray>,
   b: MatrixLike<OperandArray>,
   options?: MpmmOptions<MatrixLike<ElementArray>>,
 ): Promise<Plan> {
-  const product = prepare(a, b, options)
+  const product = prepare(a, b, options, (_, rows, cols) => ({
+    offset: 0,
+    batchStride: rows * cols,
+    rowStride: cols,
+    colStride: 1,
+  }))
   const request = newRequest()
   const report = newReport()
   writeRequest(request, product)
   request[PLAN_ONLY] = 1
   try {
-    await addon.multiply(
-      product.a.data,
-      product.b.data,
-      product.c.data,
-      null,
-      request,
-      report,
-      new Int32Array(1),
-    )
+    const { a: left, b: right, c0 } = product
+    await addon.multiply(left.data, right.data, null, c0?.data ?? null, request, report, new Int32Array(1))
   } catch (error) {
     throw fromNative(error)
   }
   const { name, parameters } = variants()[report[field.variant]!]!
   return {
-    backend: report[field.backend] === 1 ? 'cuda' : 'cpu',
+    backend: addon.backends[report[field.backend]!]!,
     variant: name,
     parameters,
     path: addon.paths[report[field.path]!]!,

@@ -1,35 +1,30 @@
 /** A product in the form that native code reads, and the report that it writes. */
-import { AddonError } from './errors.js'
-import { addon, type ReportField, type RequestField } from './native.js'
-import { LEFT_OUT, type ReadOptions } from './options.js'
+import { addon, indexIn, type ReportField, type RequestField } from './native.js'
+import { LEFT_OUT, type ReadOptions, THROW } from './options.js'
 import type { ElementArray } from './storage.js'
 import type { View } from './view.js'
 
+/** Where the elements of a matrix are in its array. */
+export type Layout = Pick<View, 'offset' | 'rowStride' | 'colStride' | 'batchStride'>
+
 /** A checked product. */
-export interface Product {
+export interface Product<C extends Layout = Layout> {
   options: ReadOptions
+  /** The element type, by its number. */
+  type: number
   batch: number
   m: number
   n: number
   k: number
   a: View
   b: View
-  c: View<ElementArray>
+  c: C
   c0: View<ElementArray> | null
   /** Whether c must be as it was after an overflow. */
   keepsC: boolean
 }
 
-// Native code is the one source of the fields' order.
-function position<Name extends string>(fields: readonly Name[], name: Name): number {
-  const index = fields.indexOf(name)
-  if (index >= 0) return index
-  throw new AddonError(
-    `the native addon doesn't know the field ${name}: it is of another version; run: npm rebuild mpmml`,
-  )
-}
-
-const at = (name: RequestField) => position(addon.requestFields, name)
+const at = (name: RequestField) => indexIn(addon.requestFields, name)
 const matrixFields = (name: 'a' | 'b' | 'c' | 'c0') => ({
   offset: at(`${name}Offset`),
   rowStride: at(`${name}RowStride`),
@@ -47,15 +42,16 @@ const OVERFLOW = at('overflow')
 const BACKEND = at('backend')
 const DEVICE = at('device')
 const VARIANT = at('variant')
-/** 1 where the product is only to be planned. */
+/** 1 if the product is only planned. */
 export const PLAN_ONLY = at('planOnly')
 const KEEPS_C = at('keepsC')
+const DEVICE_MEMORY = at('deviceMemory')
 const A = matrixFields('a')
 const B = matrixFields('b')
 const C = matrixFields('c')
 const C0 = matrixFields('c0')
 
-const reportAt = (name: ReportField) => position(addon.reportFields, name)
+const reportAt = (name: ReportField) => indexIn(addon.reportFields, name)
 
 /** The positions of a report's fields. */
 export const report = {
@@ -73,7 +69,7 @@ export const report = {
 export const newRequest = () => new Float64Array(addon.requestFields.length)
 export const newReport = () => new Float64Array(addon.reportFields.length)
 
-function writeView(request: Float64Array, fields: typeof A, view: View): void {
+function writeLayout(request: Float64Array, fields: typeof A, view: Layout): void {
   request[fields.offset] = view.offset
   request[fields.rowStride] = view.rowStride
   request[fields.colStride] = view.colStride
@@ -88,14 +84,15 @@ export function writeRequest(request: Float64Array, product: Product): void {
   request[N] = product.n
   request[K] = product.k
   request[SEMIRING] = options.semiring
-  request[DTYPE] = product.c.type
-  request[OVERFLOW] = options.overflow === LEFT_OUT ? 0 : options.overflow
+  request[DTYPE] = product.type
+  request[OVERFLOW] = options.overflow === LEFT_OUT ? THROW : options.overflow
   request[BACKEND] = options.backend
   request[DEVICE] = options.device
   request[VARIANT] = options.variant
   request[KEEPS_C] = product.keepsC ? 1 : 0
-  writeView(request, A, product.a)
-  writeView(request, B, product.b)
-  writeView(request, C, product.c)
-  if (product.c0) writeView(request, C0, product.c0)
+  request[DEVICE_MEMORY] = options.deviceMemory
+  writeLayout(request, A, product.a)
+  writeLayout(request, B, product.b)
+  writeLayout(request, C, product.c)
+  if (product.c0) writeLayout(request, C0, product.c0)
 }

@@ -1,5 +1,5 @@
 /** The semirings of the build. */
-import { showChoices } from './describe.js'
+import { showAll, showChoices } from './describe.js'
 import { DTypeError, OptionError } from './errors.js'
 import { addon } from './native.js'
 import type { DataType, Semiring } from './variant-names.js'
@@ -27,9 +27,15 @@ export function requireSemiringType(semiring: number, type: number): void {
   if (types[semiring]![type]) return
   const { name, zeros } = addon.semirings[semiring]!
   throw new DTypeError(
-    `${name} has the element types ${Object.keys(zeros).join(' and ')}, but the operands are of ${addon.dataTypes[type]}: ` +
+    `${name} has ${elementTypes(zeros)}, but the operands are of ${addon.dataTypes[type]}: ` +
       'convert them, or choose another semiring',
   )
+}
+
+/** "the element types float32 and float64" */
+function elementTypes(zeros: object): string {
+  const names = Object.keys(zeros)
+  return `the element ${names.length === 1 ? 'type' : 'types'} ${showAll(names)}`
 }
 
 /** The names of the semirings. */
@@ -38,9 +44,14 @@ export function semiringNames(): readonly Semiring[] {
 }
 
 /**
- * The value that stands for a semiring's zero, the neutral element of ⊕: over int32 {@link EPSILON} (−2^31) for
- * 'max-plus' and 2^31 − 1 for 'min-plus', over float32 and float64 −Infinity for 'max-plus', Infinity for 'min-plus' and
- * 0 for 'plus-times'.
+ * The value that stands for a semiring's zero, the neutral element of ⊕:
+ *
+ * | semiring | int32 | float32, float64 | uint8 |
+ * |---|---|---|---|
+ * | 'max-plus', 'max-min' | {@link EPSILON} (−2^31) | −Infinity | |
+ * | 'min-plus', 'min-max' | 2^31 − 1 | Infinity | |
+ * | 'plus-times', 'max-times' | | 0 | |
+ * | 'or-and' | | | 0 |
  *
  * @param dtype - the element type; 'int32' by default.
  * @throws OptionError (ERR_MPMML_OPTION) where there is no semiring of that name, DTypeError (ERR_MPMML_DTYPE) where it
@@ -52,9 +63,7 @@ export function zeroOf(semiring: Semiring, dtype: DataType = 'int32'): number {
     throw new OptionError(`there is no semiring ${String(semiring)}: expected ${showChoices(names)}`)
   const zero = found.zeros[dtype]
   if (zero === undefined) {
-    throw new DTypeError(
-      `${semiring} has the element types ${Object.keys(found.zeros).join(' and ')}, but not ${String(dtype)}`,
-    )
+    throw new DTypeError(`${semiring} has ${elementTypes(found.zeros)}, but not ${String(dtype)}`)
   }
   return zero
 }

@@ -5,11 +5,12 @@
 import { DTypeError } from './errors.js'
 
 /** An array of elements: its type is the element type of the matrix. */
-export type ElementArray = Int32Array | Float32Array | Float64Array
+export type ElementArray = Int32Array | Float32Array | Float64Array | Uint8Array
 
 /**
- * An array that an operand may lie in. An Int16Array holds int32 elements in half the memory: from −32767 to 32767 they
- * are what they are, and −32768 is max-plus's zero (for min-plus from −32768 to 32766, and 32767).
+ * An array that an operand may lie in. An Int16Array holds int32 elements in half the memory. In the semirings whose ⊕ is
+ * a maximum (max-plus, max-min) −32768 is the zero, in those whose ⊕ is a minimum (min-plus, min-max) 32767 is; all other
+ * values are what they are.
  */
 export type OperandArray = ElementArray | Int16Array
 

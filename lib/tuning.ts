@@ -1,6 +1,6 @@
 /**
- * Measured choices of kernels: for products of some size on some GPU model, the variant that was the fastest. What comes
- * with the package and what {@link tune} stored in the user's cache folder; a GPU without any is planned by estimate.
+ * Measured choices of kernels: for products of some size on some GPU model, the variant that was the fastest. They come
+ * with the package, and from the user's cache folder, where {@link tune} stores them. Without any, the planner estimates.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -53,7 +53,7 @@ function isChoice(value: unknown): value is TunedChoice {
   )
 }
 
-/** Reads a file of choices; null where there is none. Throws Error where it is no such file. */
+/** Reads a file of choices; null if there is none. Throws Error if it is no such file. */
 export function readTuning(path: string): TuningFile | null {
   let text: string
   try {
@@ -74,16 +74,16 @@ export function readTuning(path: string): TuningFile | null {
   return file
 }
 
-/** Variants that differ from `variant` in the semiring alone: they take the same time. */
+/** Variants that differ from `variant` only in the semiring: they take the same time. */
 function alike(variant: NativeVariant): number[] {
   const key = ({ family, dtype, parameters }: NativeVariant) => JSON.stringify([family, dtype, parameters])
   return addon.variants.flatMap((other, index) => (key(other) === key(variant) ? [index] : []))
 }
 
-/** Tells native code the choices for a device. Those that name variants of other builds are left out. */
-function applyTuning(device: number, choices: readonly TunedChoice[]): void {
+/** Gives native code the choices for a GPU model. Those that name variants of other builds are left out. */
+function applyTuning(gpu: string, choices: readonly TunedChoice[]): void {
   addon.setMeasuredChoices(
-    device,
+    gpu,
     choices.flatMap(({ m, n, k, batch, path, variant: name }) => {
       const variant = addon.variants.find((row) => row.name === name && row.automatic)
       const pathIndex = addon.paths.indexOf(path)
@@ -95,29 +95,33 @@ function applyTuning(device: number, choices: readonly TunedChoice[]): void {
 
 let loaded = false
 
-/** Loads the choices for this machine's GPUs, once. A file of the user's that can't be read is a warning. */
+/**
+ * Loads the choices for all GPU models, once. Which of them this machine has, native code finds out when a product runs:
+ * asking takes CUDA hundreds of milliseconds, and this is JavaScript's thread. A file of the user's that can't be read is
+ * a warning.
+ */
 export function loadTuning(): void {
   if (loaded) return
   loaded = true
-  const { built, devices } = addon.describe().cuda
-  if (!built || devices.length === 0) return
   const shipped = readTuning(shippedPath)
   let own: TuningFile | null = null
   try {
     own = readTuning(tuningPath())
   } catch (error) {
     process.emitWarning(
-      `${tuningPath()} is left aside: ${(error as Error).message}. npx mpmml tune writes it anew`,
+      `${tuningPath()} is ignored: ${(error as Error).message}. npx mpmml tune replaces it`,
       { code: 'MPMML_TUNING' },
     )
   }
-  devices.forEach(({ name }, device) => {
-    const choices = [shipped, own].flatMap((file) => file?.gpus[String(name)]?.choices ?? [])
-    if (choices.length > 0) applyTuning(device, choices)
-  })
+  for (const gpu of new Set([shipped, own].flatMap((file) => Object.keys(file?.gpus ?? {})))) {
+    applyTuning(
+      gpu,
+      [shipped, own].flatMap((file) => file?.gpus[gpu]?.choices ?? []),
+    )
+  }
 }
 
-/** Loads the choices anew for the products to come. */
+/** Loads the choices again, for the products that follow. */
 export function reloadTuning(): void {
   loaded = false
   loadTuning()

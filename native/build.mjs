@@ -1,6 +1,7 @@
-// Builds the addon (the package's install script): checks what the build needs, says in one line what will be built
-// and runs cmake-js. With --incremental a folder that is configured already isn't configured again. Options of the build are environment variables: MPMML_CUDA=AUTO|ON|OFF, MPMML_CUDA_ARCHS="61;90",
-// MPMML_BUILD_DIR, MPMML_WARNINGS_AS_ERRORS=ON, MPMML_SANITIZE=address,undefined.
+// Builds the addon (the package's install script): checks what the build needs, says what will be built and runs
+// cmake-js. With --incremental a folder that is configured already isn't configured again. Options are environment
+// variables: MPMML_CUDA=AUTO|ON|OFF, MPMML_CUDA_ARCHS="61;90" or all, MPMML_BUILD_DIR, MPMML_WARNINGS_AS_ERRORS=ON,
+// MPMML_SANITIZE=address,undefined.
 import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -87,9 +88,11 @@ function isConfigured() {
 
 checkTools()
 if (!process.argv.includes('--incremental') || !isConfigured()) {
-  const line = /mpmml: (built .*)/.exec(cmakeJs('configure'))?.[1]
-  if (line) console.log(`mpmml: ${line}`)
-  if (line?.includes('with CUDA')) console.log('mpmml: compiling the kernels; that can take some minutes')
+  const lines = cmakeJs('configure').match(/mpmml: .*/g) ?? []
+  for (const line of lines) console.log(line)
+  if (lines.some((line) => line.includes('built with CUDA'))) {
+    console.log('mpmml: compiling the kernels; that can take some minutes')
+  }
   writeFileSync(stamp, JSON.stringify(settings))
 }
 cmakeJs('build')

@@ -1,6 +1,6 @@
 /** mpmml bench */
 import { Command, Option } from 'commander'
-import type { DataType } from '../../lib/index.js'
+import { type DataType, variants } from '../../lib/index.js'
 import type { Spread } from '../../lib/lab.js'
 import {
   device,
@@ -12,7 +12,7 @@ import {
   wholeNumber,
   wholeNumbers,
 } from '../arguments.js'
-import { dataTypes } from '../dtype.js'
+import { dataTypes, typesOf } from '../dtype.js'
 import { duration, labelled, print, printJson, rate, shapeName, table } from '../output.js'
 import { type ChoiceRecord, choiceShapes, runChoice } from '../timing/choice.js'
 import type { TrialCeiling } from '../timing/protocol.js'
@@ -39,11 +39,13 @@ export function benchCommand(signal: AbortSignal): Command {
     .option('--sizes <n,…>', 'square sizes', wholeNumbers(1, MOST_ROWS))
     .option('--shapes <MxKxN,…>', 'shapes: A is M × K, B is K × N; BATCHxMxKxN for a batch', shapes)
     .addOption(
-      new Option('--dtype <type>', 'the element type ("int32", or that of the values)').choices(dataTypes),
+      new Option('--dtype <type>', "the element type (that of the values, or the semiring's first)").choices(
+        dataTypes,
+      ),
     )
     .addOption(
       new Option('--semiring <name>', 'the semiring')
-        .choices(['max-plus', 'min-plus', 'plus-times'])
+        .choices([...new Set(variants().map(({ semiring }) => semiring))])
         .default('max-plus'),
     )
     .option(
@@ -56,7 +58,7 @@ export function benchCommand(signal: AbortSignal): Command {
       'timed repetitions (as many as fill a second by default)',
       wholeNumber(1, 10000),
     )
-    .option('--choice', 'whether auto takes the faster backend: whole calls with it and with each backend')
+    .option('--choice', 'compare whole calls with auto with those of each backend; needs a GPU')
     .option('--quick', 'few sizes, and no ε')
     .option('--json', 'print one JSON value')
     .action(async ({ sizes, shapes: asked, choice, json, ...flags }: Flags) => {
@@ -96,12 +98,13 @@ export function benchCommand(signal: AbortSignal): Command {
 /** One type a run, because a run has one ceiling. */
 function elementType({ dtype, values, semiring }: Flags): DataType {
   const types = [...new Set((values ?? []).map((kind) => valueKinds[kind].dtype))]
-  const type = dtype ?? types[0] ?? (semiring === 'plus-times' ? 'float32' : 'int32')
+  const possible = typesOf(semiring)
+  const type = dtype ?? types[0] ?? possible[0]!
   const other = types.find((found) => found !== type)
   if (other !== undefined)
     throw new Error(`values of ${other} among products of ${type}: time one type at a time`)
-  if (type === 'int32' && semiring === 'plus-times') {
-    throw new Error('plus-times has no int32: choose --dtype float32 or float64')
+  if (!possible.includes(type)) {
+    throw new Error(`${semiring} has no ${type}: choose --dtype ${possible.join(' or ')}`)
   }
   return type
 }
@@ -177,7 +180,7 @@ function describeChoice({ device, rows }: ChoiceRecord): string {
     taken,
     ratio.toFixed(2),
   ])
-  const head = ['M×K×N', 'values', 'auto', 'cuda', 'cpu', 'auto took', 'times the faster']
+  const head = ['M×K×N', 'values', 'auto', 'cuda', 'cpu', 'auto took', 'auto / faster']
   return `${device} and the CPU; whole calls, medians\n${table([head, ...cells])}`
 }
 

@@ -1,9 +1,10 @@
 /** mpmml ladder */
 import { Command, Option } from 'commander'
-import { type DataType, matrix, mpmm, NoCudaError, type Semiring, variants } from '../../lib/index.js'
+import { type DataType, matrix, mpmm, NoCudaError, type Semiring } from '../../lib/index.js'
 import { type Machine, machine, type Point, type Results } from '../../lib/lab.js'
 import { device, usage, wholeNumber, wholeNumbers } from '../arguments.js'
-import { arrays, forgetOperands } from '../lab/calls.js'
+import { arrays } from '../dtype.js'
+import { forgetOperands } from '../lab/calls.js'
 import {
   cpuTable,
   describeTables,
@@ -20,6 +21,7 @@ import {
   type Borders,
   cpuJob,
   elementTypes,
+  laddered,
   productJobs,
   rungs,
   sizeOf,
@@ -49,7 +51,6 @@ const most = 10 ** 6
 const dimension = wholeNumber(1, most)
 
 export function ladderCommand(signal: AbortSignal): Command {
-  const semirings = [...new Set(variants().map(({ semiring }) => semiring))]
   const command = new Command('ladder')
     .description(
       'time the steps from one thread a cell to tuned tiles, kernel and whole call, on the GPU, and the product on the CPU',
@@ -59,11 +60,11 @@ export function ladderCommand(signal: AbortSignal): Command {
     .argument('[dim3]', 'rows of B (dim2 by default, and it must be that)', dimension)
     .argument('[dim4]', 'columns of B (dim3 by default)', dimension)
     .option('--sizes <n,…>', "square sizes in the place of the report's 1000 to 10000", wholeNumbers(1, most))
-    .addOption(new Option('--semiring <name>', 'the semiring').choices(semirings).default('max-plus'))
+    .addOption(new Option('--semiring <name>', 'the semiring').choices(laddered()).default('max-plus'))
     .addOption(
       new Option(
         '--dtype <name>',
-        'the type of the elements (int32, float32 for plus-times by default)',
+        'the type of the elements (int32, or float32 if the semiring has no int32, by default)',
       ).choices(elementTypes),
     )
     .addOption(

@@ -7,14 +7,16 @@ import {
   type Plan,
   plan,
   readNpy,
+  type Semiring,
 } from '../../lib/index.js'
 import { type ProductShape, productOptions, shapes } from '../arguments.js'
+import { fileOptions, hasSums, typesOf } from '../dtype.js'
 import { labelled, print, printJson, shapeText, withStatus } from '../output.js'
 import { operandsOf, type ValueKind, valueKinds } from '../timing/values.js'
 
 type Flags = Pick<MpmmOptions, 'semiring' | 'backend' | 'device' | 'variant' | 'overflow'> & {
   shapes?: ProductShape[]
-  values: ValueKind
+  values?: ValueKind
   json?: true
 }
 
@@ -31,9 +33,10 @@ export function planCommand(signal: AbortSignal): Command {
     .argument('[B.npy]', 'K × N, or batch × K × N')
     .option('--shapes <MxKxN,…>', 'instead of files: random matrices of these shapes', shapes)
     .addOption(
-      new Option('--values <kind>', 'what random matrices hold')
-        .choices(Object.keys(valueKinds))
-        .default('int32'),
+      new Option(
+        '--values <kind>',
+        'what random matrices hold (the first element type of the semiring by default)',
+      ).choices(Object.keys(valueKinds)),
     )
   for (const option of productOptions()) command.addOption(option)
   return command
@@ -43,6 +46,7 @@ export function planCommand(signal: AbortSignal): Command {
       if ((aPath === undefined) === (asked === undefined) || (aPath !== undefined && bPath === undefined)) {
         command.error('error: name two files, or shapes with --shapes')
       }
+      const { semiring = 'max-plus' } = options
       const records: PlanRecord[] = []
       const add = async (a: Matrix<OperandArray>, b: Matrix<OperandArray>) =>
         records.push({
@@ -51,25 +55,28 @@ export function planCommand(signal: AbortSignal): Command {
           ...(await withStatus('planning', () => plan(a, b, options))),
         })
       if (asked === undefined) {
-        const read = (path: string) => withStatus(`reading ${path}`, () => readNpy(path, { signal }))
+        const read = (path: string) =>
+          withStatus(`reading ${path}`, () => readNpy(path, { ...fileOptions(semiring), signal }))
         await add(await read(aPath as string), await read(bPath as string))
       } else {
         for (const shape of asked) {
-          const { a, b } = operandsOf(shape, values, { semiring: options.semiring })
+          const { a, b } = operandsOf(shape, values ?? typesOf(semiring)[0]!, { semiring })
           await add(a, b)
         }
       }
-      await (json ? printJson(records) : print(records.map(describe).join('\n\n')))
+      await (json
+        ? printJson(records)
+        : print(records.map((record) => describe(record, semiring)).join('\n\n')))
     })
 }
 
-function describe({ a, b, backend, variant, parameters, path }: PlanRecord): string {
+function describe({ a, b, backend, variant, parameters, path }: PlanRecord, semiring: Semiring): string {
   const text = Object.entries(parameters).map(([name, value]) => `${name} ${value}`)
   return labelled([
     ['product', `${shapeText(a)} by ${shapeText(b)}`],
     ['backend', backend],
     ['variant', variant],
     ['parameters', text.join(', ')],
-    ['path', `${path} sums`],
+    ['path', hasSums(semiring) ? `${path} sums` : path],
   ])
 }

@@ -1,11 +1,11 @@
 /** mpmml roofline */
 import { Command, Option } from 'commander'
-import { type DataType, type Semiring, variants } from '../../lib/index.js'
-import { type Results, readResults, writeResults, writeText } from '../../lib/lab.js'
+import type { DataType, Semiring } from '../../lib/index.js'
+import { ceilingName, type Results, readResults, writeResults, writeText } from '../../lib/lab.js'
 import { device, usage, wholeNumber } from '../arguments.js'
 import { addCounters } from '../lab/counters.js'
 import { describeTables } from '../lab/describe-ladder.js'
-import { type Algebra, algebraOf, elementTypes } from '../lab/ladder.js'
+import { type Algebra, algebraOf, elementTypes, laddered } from '../lab/ladder.js'
 import { rooflineJobs, rooflines } from '../lab/roofline.js'
 import { runJobs } from '../lab/runner.js'
 import { print, printJson } from '../output.js'
@@ -28,7 +28,9 @@ interface Flags {
 const SIZE = 4096
 
 export function rooflineCommand(signal: AbortSignal): Command {
-  const semirings = [...new Set(variants().map(({ semiring }) => semiring))]
+  const semirings = laddered().filter((semiring) =>
+    elementTypes.some((dtype) => ceilingName(dtype, semiring) !== undefined),
+  )
   const command = new Command('roofline')
     .description(
       "measure this GPU's ceilings and how far below them each kernel stays; measures on a GPU, unless --from is given",
@@ -45,7 +47,7 @@ export function rooflineCommand(signal: AbortSignal): Command {
     .addOption(
       new Option(
         '--dtype <name>',
-        'the type of the elements (int32, float32 for plus-times by default)',
+        'the type of the elements (int32, or float32 if the semiring has no int32, by default)',
       ).choices(elementTypes),
     )
     .addOption(

@@ -2,6 +2,7 @@
 import { InvalidArgumentError } from 'commander'
 import { type DataType, type Semiring, type Variant, type VariantName, variants } from '../../lib/index.js'
 import type { Point } from '../../lib/lab.js'
+import { typesOf } from '../dtype.js'
 import type { Dimensions } from './dimensions.js'
 import type { CallJob, Job, KernelJob } from './jobs.js'
 
@@ -12,6 +13,15 @@ export interface Algebra {
 
 /** The element types that the ladder has kernels for. */
 export const elementTypes = ['int32', 'float32'] as const satisfies DataType[]
+
+/** The semirings that have one of them. */
+export const laddered = (): Semiring[] =>
+  [...new Set(variants().map(({ semiring }) => semiring))].filter(
+    (semiring) => typesHere(semiring).length > 0,
+  )
+
+const typesHere = (semiring: Semiring) =>
+  elementTypes.filter((type) => (typesOf(semiring) as string[]).includes(type))
 
 /**
  * The algebra that is asked for: of int32 where no type is, or of float32 where the semiring has no other.
@@ -25,11 +35,11 @@ export function algebraOf({
   semiring: Semiring
   dtype?: DataType | undefined
 }): Algebra {
-  const isOrdinary = semiring === 'plus-times'
-  if (isOrdinary && dtype === 'int32') {
-    throw new InvalidArgumentError('plus-times has no int32: --dtype can be float32')
+  const types: DataType[] = typesHere(semiring)
+  if (dtype !== undefined && !types.includes(dtype)) {
+    throw new InvalidArgumentError(`${semiring} has no ${dtype}: --dtype can be ${types.join(' or ')}`)
   }
-  return { semiring, dtype: dtype ?? (isOrdinary ? 'float32' : 'int32') }
+  return { semiring, dtype: dtype ?? types[0]! }
 }
 
 export type Borders = 'guards' | 'padding'

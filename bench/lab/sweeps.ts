@@ -4,136 +4,118 @@ import { microbenches, refusedVariants } from '../../lib/lab.js'
 import { bordersJobs, bordersSizes } from './borders.js'
 import type { Job, KernelJob, MicrobenchJob, OccupancyJob } from './jobs.js'
 
-/** The family's parameters by the thesis' names. */
-type Parameters = Record<string, number | string>
-
-/** The thread block and the tiles of the case 00 that does best; each sweep changes some of it. */
-const base: Parameters = {
-  X: 8,
-  Y: 8,
-  BS_i: 16,
-  BS_j: 16,
-  S: 16,
-  MEMSEL_A: 0,
-  MEMSEL_B: 0,
-  Sub_X: 4,
-  Sub_Y: 4,
-  Transpose: 0,
-  accumulator: 'int32',
-}
+/** Parameters of a kernel or a microbenchmark, by the thesis' names. */
+type Parameters = Readonly<Record<string, number | string>>
 
 export const defaultSizes = [1024, 2048, 4096, 8192, 16384]
 
-export const tiles = [
-  [4, 4],
-  [4, 6],
-  [4, 8],
-  [8, 4],
-  [8, 8],
-  [8, 16],
-  [16, 8],
-] as const
+/** A row of the variant table: one that the build has, or one that no kernel can be built for, and why. */
+interface Row {
+  name: string
+  parameters: Parameters
+  reason?: string
+}
 
-export const blocks = [
-  [8, 8],
-  [16, 8],
-  [16, 16],
-  [32, 8],
-  [32, 32],
-] as const
+/** The rows that the sweeps are over, and the one that each sweep changes some parameters of: what the planner takes. */
+interface Family {
+  rows: Row[]
+  base: Row
+}
 
-/** Block-cyclic sub-patches that tile X × Y. */
-const subPatch = (Y: number) => ({ Sub_X: 4, Sub_Y: Y % 4 === 0 ? 4 : 2 })
+let family: Family | undefined
 
-/** The canonical name of such a variant: for those that can't be built there is no row to look it up in. */
-function nameOf(p: Parameters): string {
-  return (
-    `mpmml_maxplus_i32_${p.X}x${p.Y}_${p.BS_i}x${p.BS_j}_s${p.S}_case${p.MEMSEL_A}${p.MEMSEL_B}_sub${p.Sub_X}x${p.Sub_Y}` +
-    (p.Transpose ? '_at' : '')
+/** The MPMML kernels of max-plus on int32; undefined in a build without CUDA. */
+function mpmml(): Family | undefined {
+  if (family) return family
+  const isOurs = (row: Pick<Variant, 'family' | 'semiring' | 'dtype' | 'parameters'>) =>
+    row.family === 'mpmml' &&
+    row.semiring === 'max-plus' &&
+    row.dtype === 'int32' &&
+    row.parameters.accumulator === 'int32'
+  const built = variants().filter(isOurs)
+  const base = built.find(({ automatic }) => automatic)
+  if (base) family = { base, rows: [...built, ...refusedVariants().filter(isOurs)] }
+  return family
+}
+
+/** The rows that differ from the base in these parameters alone. */
+function rowsOver(...names: string[]): Row[] {
+  const { base, rows } = mpmml() ?? { rows: [] }
+  return rows.filter(({ parameters }) =>
+    Object.entries(parameters).every(
+      ([name, value]) => names.includes(name) || value === base!.parameters[name],
+    ),
   )
 }
 
-function kernelJob(sweep: string, changes: Parameters, m: number, batch = 1): KernelJob {
-  const wanted = { ...base, ...changes }
-  const name = nameOf(wanted)
-  const job: KernelJob = {
-    kind: 'kernel',
-    sweep,
-    name,
-    parameters: { ...wanted, m, n: m, k: m, batch },
-  }
-  if (variantsByName().has(name)) return job
-  const reason =
-    refusedVariants().find((refused) => refused.name === name)?.reason ?? 'this build has no such variant'
-  return { ...job, refused: reason }
+/** In the order of these parameters, the first one first. */
+const sortedBy = (rows: Row[], ...keys: ((parameters: Parameters) => number)[]): Row[] =>
+  [...rows].sort((one, other) =>
+    keys.reduce((order, key) => order || key(one.parameters) - key(other.parameters), 0),
+  )
+
+const value = (name: string) => (parameters: Parameters) => Number(parameters[name])
+const threads = (parameters: Parameters) => Number(parameters.BS_i) * Number(parameters.BS_j)
+
+/** Rows over the thread block, from the fewest threads up. */
+const blockRows = () => sortedBy(rowsOver('BS_i', 'BS_j'), threads, value('BS_i'))
+
+/** Rows over the computation pattern, and over another parameter: block, block-cyclic and cyclic. */
+const patternRows = (...others: string[]) =>
+  sortedBy(
+    rowsOver('Sub_X', 'Sub_Y', ...others),
+    ({ Sub_X }) => -Number(Sub_X),
+    ...others.map((name) => value(name)),
+  )
+
+/** The pattern in which a thread computes a patch of neighbouring cells. */
+const isBlockPattern = ({ parameters: p }: Row) => p.Sub_X === p.X && p.Sub_Y === p.Y
+
+function kernelJob(sweep: string, { name, parameters, reason }: Row, m: number, batch = 1): KernelJob {
+  const job: KernelJob = { kind: 'kernel', sweep, name, parameters: { ...parameters, m, n: m, k: m, batch } }
+  return reason === undefined ? job : { ...job, refused: reason }
 }
 
-let byName: Map<string, Variant> | undefined
-
-function variantsByName(): Map<string, Variant> {
-  byName ??= new Map(variants().map((variant) => [variant.name, variant]))
-  return byName
-}
-
-const over = (sweep: string, sizes: number[], changes: Parameters[]): KernelJob[] =>
-  sizes.flatMap((size) => changes.map((change) => kernelJob(sweep, change, size)))
-
-/** Sub_X and Sub_Y of the three computation patterns. */
-export const patterns = {
-  block: { Sub_X: 8, Sub_Y: 8 },
-  'block-cyclic': { Sub_X: 4, Sub_Y: 4 },
-  cyclic: { Sub_X: 1, Sub_Y: 1 },
-} as const
+const over = (sweep: string, sizes: number[], rows: Row[]): KernelJob[] =>
+  sizes.flatMap((size) => rows.map((row) => kernelJob(sweep, row, size)))
 
 /** The kernel sweeps by name, over square sizes; `sizes` are their own defaults. */
 export const kernelSweeps = {
   cases: {
     summary: 'cases 00, 01, 10 and 11: which operands go through shared memory (Figure 4.1)',
     jobs: (sizes: number[]) =>
-      over(
-        'cases',
-        sizes,
-        [0, 1].flatMap((MEMSEL_A) => [0, 1].map((MEMSEL_B) => ({ MEMSEL_A, MEMSEL_B }))),
-      ),
+      over('cases', sizes, sortedBy(rowsOver('MEMSEL_A', 'MEMSEL_B'), value('MEMSEL_A'), value('MEMSEL_B'))),
   },
   patterns: {
     summary: 'computation patterns block, block-cyclic and cyclic (Figures 4.2 to 4.4)',
-    jobs: (sizes: number[]) => over('patterns', sizes, Object.values(patterns)),
+    jobs: (sizes: number[]) => over('patterns', sizes, patternRows()),
   },
   transpose: {
     summary: 'A as it is and stored transposed, for each pattern (Figure 4.5)',
-    jobs: (sizes: number[]) =>
-      over(
-        'transpose',
-        sizes,
-        Object.values(patterns).flatMap((pattern) => [0, 1].map((Transpose) => ({ ...pattern, Transpose }))),
-      ),
+    jobs: (sizes: number[]) => over('transpose', sizes, patternRows('Transpose')),
   },
   instances: {
     summary:
       '1 to 20 products of the first size in one launch, and one product of each other size (Figure 4.6)',
-    jobs: ([size, ...larger]: number[]) => [
-      ...Array.from({ length: 20 }, (_, index) => kernelJob('instances', patterns.block, size!, index + 1)),
-      ...over('instances', larger, [patterns.block]),
-    ],
+    jobs: ([size, ...larger]: number[]) => {
+      const rows = patternRows().filter(isBlockPattern)
+      return [
+        ...Array.from({ length: 20 }, (_, index) =>
+          rows.map((row) => kernelJob('instances', row, size!, index + 1)),
+        ).flat(),
+        ...over('instances', larger, rows),
+      ]
+    },
   },
   tiles: {
     summary: 'rows and columns of C that a thread computes, X × Y',
+    // Sub_Y goes with Y, which it has to divide.
     jobs: (sizes: number[]) =>
-      over(
-        'tiles',
-        sizes,
-        tiles.map(([X, Y]) => ({ X, Y, ...subPatch(Y) })),
-      ),
+      over('tiles', sizes, sortedBy(rowsOver('X', 'Y', 'Sub_Y'), value('X'), value('Y'))),
   },
   blocks: {
     summary: 'threads of a block, BS_i × BS_j',
-    jobs: (sizes: number[]) =>
-      over(
-        'blocks',
-        sizes,
-        blocks.map(([BS_i, BS_j]) => ({ BS_i, BS_j })),
-      ),
+    jobs: (sizes: number[]) => over('blocks', sizes, blockRows()),
   },
   borders: {
     summary:
@@ -147,9 +129,6 @@ export const kernelSweeps = {
 >
 
 export type KernelSweep = keyof typeof kernelSweeps
-
-/** The thesis' values of K, the iterations between two reads of shared memory. */
-const depths = [10, 5, 1]
 
 /** Iterations that take a fraction of a millisecond up to a few: long against a launch. */
 const iterations = { register: 4000, shared: 100 }
@@ -165,20 +144,35 @@ export function microbenchJobs(name: string): MicrobenchJob[] {
     name,
     parameters,
   })
-  const shared = name.startsWith('shared')
-  if (name !== 'reg-reg' && !shared) {
-    const instances = microbenches().find((microbench) => microbench.name === name)?.instances ?? []
-    const list = instances.length > 0 ? instances : [{ x: 8, y: 8 }]
-    return list.map(({ x, y }) => job({ x, y, bsi: 16, bsj: 16, n: iterations.register }))
+  const instances = microbenches().find((microbench) => microbench.name === name)?.instances ?? []
+  if (!isAlgorithm(name)) {
+    return instances.map(({ x, y }) => job({ x, y, bsi: 16, bsj: 16, n: iterations.register }))
   }
+  const [first] = instances
+  if (!first) return []
+  const shared = name.startsWith('shared')
   const fixed: Parameters = shared ? { n: iterations.shared, m: 32 } : { n: iterations.register }
-  const best: Parameters = { x: 8, y: 8, max: 'intrinsic', bsi: 16, bsj: 16, ...fixed }
+  const { x, y } = first
+  const best: Parameters = { x, y, max: 'intrinsic', bsi: 16, bsj: 16, ...fixed }
+  const depths = [...new Set(instances.map(({ k }) => k))]
   const kinds: Parameters[] = shared ? depths.map((k) => ({ k })) : [{}]
+  const blocks = blockRows().map(({ parameters: { BS_i, BS_j } }) => ({ bsi: BS_i!, bsj: BS_j! }))
   return kinds.flatMap((kind) => [
-    ...tiles.flatMap(([x, y]) => blocks.map(([bsi, bsj]) => job({ ...best, ...kind, x, y, bsi, bsj }))),
+    ...tilesOf(instances).flatMap((tile) =>
+      blocks.map((block) => job({ ...best, ...kind, ...tile, ...block })),
+    ),
     job({ ...best, ...kind, max: 'ternary' }),
     ...(shared ? strideJobs({ ...best, ...kind }) : gridJobs(best)).map(job),
   ])
+}
+
+/** Whether a microbenchmark is one of the thesis' algorithms; the others are instruction mixes. */
+const isAlgorithm = (name: string) => name === 'reg-reg' || name.startsWith('shared')
+
+/** X × Y of the instances, each once, in order. */
+function tilesOf(instances: readonly { x: number; y: number }[]): { x: number; y: number }[] {
+  const tiles = new Map(instances.map(({ x, y }) => [`${x}x${y}`, { x, y }]))
+  return [...tiles.values()].sort((one, other) => one.x - other.x || one.y - other.y)
 }
 
 /**
@@ -198,7 +192,7 @@ const gridJobs = (best: Parameters): Parameters[] =>
 export function mixes(): string[] {
   return microbenches()
     .map(({ name }) => name)
-    .filter((name) => name !== 'reg-reg' && !name.startsWith('shared'))
+    .filter((name) => !isAlgorithm(name))
 }
 
 /** Table 2.1: the thesis' two kernels, the other tiles at the same block, and the kernels of the other sweeps. */
@@ -209,11 +203,17 @@ export function occupancyJobs(): OccupancyJob[] {
     name,
     parameters,
   })
-  const names = [kernelJob('', {}, 1), ...Object.values(kernelSweeps).flatMap(({ jobs }) => jobs([1]))]
+  const names = [
+    ...over('', [1], rowsOver()),
+    ...Object.values(kernelSweeps).flatMap(({ jobs }) => jobs([1])),
+  ]
     .filter(({ refused }) => refused === undefined)
     .map(({ name }) => name)
+  const algorithm = microbenches().find(({ name }) => name === 'reg-reg')
   return [
-    ...tiles.map(([x, y]) => job('reg-reg', { x, y, max: 'intrinsic', bsi: 32, bsj: 32 })),
+    ...tilesOf(algorithm?.instances ?? []).map((tile) =>
+      job('reg-reg', { ...tile, max: 'intrinsic', bsi: 32, bsj: 32 }),
+    ),
     ...[...new Set(names)].map((name) => job(name, {})),
   ]
 }

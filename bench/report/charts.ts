@@ -133,5 +133,30 @@ export const mhz = (value: number) => `${Math.round(value)} MHz`
 export const ms = (value: number) => (value >= 100 ? value.toFixed(0) : value.toPrecision(3))
 
 export const times = (x: unknown, y: unknown) => `${x}×${y}`
-export const tileNames = ['4×4', '4×6', '4×8', '8×4', '8×8', '8×16', '16×8']
-export const blockNames = ['8×8', '16×8', '16×16', '32×8', '32×32']
+
+type Pair = [x: unknown, y: unknown]
+
+/** The names of pairs of parameters, each once, in the order of the keys, the first one first. */
+function namesOf(pairs: Pair[], ...keys: ((x: number, y: number) => number)[]): string[] {
+  const key = (pair: Pair, index: number) => keys[index]!(Number(pair[0]), Number(pair[1]))
+  const sorted = [...pairs].sort((one, other) =>
+    keys.reduce((order, _, index) => order || key(one, index) - key(other, index), 0),
+  )
+  return [...new Set(sorted.map(([x, y]) => times(x, y)))]
+}
+
+/** Tiles X × Y by X, then by Y. */
+export const tileNames = (tiles: Pair[]) =>
+  namesOf(
+    tiles,
+    (x) => x,
+    (_, y) => y,
+  )
+
+/** Thread blocks BS_i × BS_j by their threads, then by BS_i. */
+export const blockNames = (blocks: Pair[]) =>
+  namesOf(
+    blocks,
+    (i, j) => i * j,
+    (i) => i,
+  )

@@ -14,7 +14,7 @@ import { figure, ms } from './charts.js'
 import { type Data, speed } from './data.js'
 import { type Html, html, tableOf } from './html.js'
 import { lineChart, rooflineChart, standaloneSvg } from './plot.js'
-import { palette } from './style.js'
+import { light } from './style.js'
 
 const tablesOf = (tables: LadderTable[]): Html =>
   html`${tables.map(({ title, rows: [head = [], ...rows] }) => tableOf(head, rows, title))}`
@@ -128,12 +128,11 @@ const SVG_WIDTH = 860
 /** A roofline as an SVG file. */
 export function rooflineSvg(roofline: Roofline, gpu: string): string {
   const chart = chartOf(roofline)
-  const style = `${palette}svg { color: var(--text); }`
   return standaloneSvg(
     rooflineChart(chart, SVG_WIDTH),
     titleOf(roofline, gpu),
     chart.series,
-    style,
+    light,
     SVG_WIDTH,
   )
 }

@@ -28,11 +28,17 @@ const microbenchCells = (point: MeasuredMicrobench) => {
   ]
 }
 
+/** The values of K that were measured, the largest first as in the thesis. */
+const depthsOf = (points: MeasuredMicrobench[]): number[] =>
+  [...new Set(points.flatMap(({ parameters: { k } }) => (k === undefined ? [] : [Number(k)])))].sort(
+    (one, other) => other - one,
+  )
+
 export function summary(data: Data): Html | undefined {
   const row = (label: string, series: string, point: MeasuredMicrobench | undefined): BarRow[] =>
     point ? [{ label, series, gops: point.result.gops, more: microbenchCells(point) }] : []
   const shared = (name: string, series: string) =>
-    [10, 5, 1].flatMap((k) => row(`${name}, K = ${k}`, series, data.best(name, { k })))
+    depthsOf(data.microbenches(name)).flatMap((k) => row(`${name}, K = ${k}`, series, data.best(name, { k })))
   return bars(
     data,
     [
@@ -60,13 +66,13 @@ export function overBlocks(data: Data, name: string, description: string): Html 
       more: microbenchCells(point),
       ...(shared ? { facet: `K = ${point.parameters.k}` } : {}),
     })),
-    xs: blockNames,
+    xs: blockNames(points.map(({ parameters: p }) => [p.bsi, p.bsj])),
     xLabel: 'thread block, BS_i × BS_j',
-    series: tileNames,
+    series: tileNames(points.map(({ parameters: p }) => [p.x, p.y])),
     seriesLabel: 'X×Y',
     more: microbenchColumns,
     description: `${description} on ${data.machine.gpu.name}`,
-    ...(shared ? { facets: [10, 5, 1].map((k) => `K = ${k}`) } : {}),
+    ...(shared ? { facets: depthsOf(points).map((k) => `K = ${k}`) } : {}),
   })
 }
 
@@ -81,7 +87,7 @@ export function overGrids(data: Data): Html | undefined {
     })),
     xs: points.map(({ parameters }) => times(parameters.gsi, parameters.gsj)),
     xLabel: 'grid, GS_i × GS_j',
-    series: tileNames,
+    series: tileNames(points.map(({ parameters: p }) => [p.x, p.y])),
     seriesLabel: 'X×Y',
     more: microbenchColumns,
     description: `Reg-reg with blocks of 16 × 16 over the number of blocks on ${data.machine.gpu.name}`,

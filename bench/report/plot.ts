@@ -4,6 +4,7 @@
  */
 import * as Plot from '@observablehq/plot'
 import { parseHTML } from 'linkedom'
+import type { Colours } from './style.js'
 
 /** A measured value, with the quartiles around it. */
 export interface Datum {
@@ -303,12 +304,37 @@ function shapeOf(document: Document, symbol: string): string {
   return mark?.getAttribute('d') ?? 'M4.5,0A4.5,4.5,0,1,1,-4.5,0A4.5,4.5,0,1,1,4.5,0'
 }
 
-/** A plot as a file of its own: with its title, its key and the colours that the report's page defines. */
+/**
+ * Makes a picture that programs without style sheets draw too (librsvg, Inkscape, LaTeX): what a browser would take from
+ * CSS becomes attributes.
+ */
+function withoutCss(picture: Element, colours: Colours): void {
+  const plain = (value: string) =>
+    value
+      .replace(/var\(--([\w-]+)\)/g, (whole, name: string) => colours[name] ?? whole)
+      .replace(/^currentColor$/i, colours.text!)
+  for (const element of [picture, ...picture.querySelectorAll('*')]) {
+    for (const name of ['fill', 'stroke']) {
+      const value = element.getAttribute(name)
+      if (value !== null) element.setAttribute(name, plain(value))
+    }
+    const declarations = (element.getAttribute('style') ?? '').split(';').map((text) => text.split(':'))
+    for (const [name, value] of declarations) {
+      const property = name!.trim()
+      if (!['font-size', 'overflow'].includes(property)) continue
+      element.setAttribute(property, value!.trim().replace(/px$/, ''))
+    }
+    element.removeAttribute('style')
+    element.removeAttribute('class')
+  }
+}
+
+/** A plot as a file of its own: with its title, its key and its colours. */
 export function standaloneSvg(
   plot: string,
   title: string,
   series: readonly string[],
-  style: string,
+  colours: Colours,
   width: number,
 ): string {
   const document = newDocument()
@@ -327,14 +353,15 @@ export function standaloneSvg(
     const mark = shapeOf(document, symbols[index]!)
     return `<path d="${mark}" transform="translate(${x},${y - 4})" fill="none" stroke-width="2" stroke="${colors[index]}"/><text x="${x + 12}" y="${y}">${escaped(name)}</text>`
   })
-  return `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" font-family="system-ui, sans-serif" font-size="12" fill="currentColor" role="img" aria-label="${escaped(title)}">
-<style>${style}</style>
+  holder.innerHTML = `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" font-family="system-ui, sans-serif" font-size="12" fill="currentColor" role="img" aria-label="${escaped(title)}">
 <rect width="100%" height="100%" fill="var(--page)"/>
 <text x="16" y="26" font-size="15" font-weight="600">${escaped(title)}</text>
 ${key.join('\n')}
 ${svg.outerHTML}
-</svg>
-`
+</svg>`
+  const picture = holder.querySelector('svg')!
+  withoutCss(picture, colours)
+  return `${picture.outerHTML}\n`
 }
 
 /** The key to the series of a chart: symbols of the same colours and shapes. */

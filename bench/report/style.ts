@@ -1,24 +1,57 @@
-/** The colours, in light and in dark. */
-export const palette = `
-:root {
-  color-scheme: light dark;
-  --page: #fdfdfb; --panel: #f3f3ee; --text: #1b1c1e; --muted: #5d6168; --rule: #d6d6cf; --link: #0b5cad;
-  --agrees: #0a6b3d; --differs: #a2480a; --missing: #5d6168;
-  --series-1: #0b62b5; --series-2: #c4500a; --series-3: #00795b; --series-4: #a8338c;
-  --series-5: #7a5c00; --series-6: #4b4fd1; --series-7: #b3202c; --series-8: #55585e;
+/** The colours by name, which a page has as CSS variables and a picture for a file as they are. */
+export type Colours = Readonly<Record<string, string>>
+
+/** Those of a light page, and of files. */
+export const light: Colours = {
+  page: '#fdfdfb',
+  panel: '#f3f3ee',
+  text: '#1b1c1e',
+  muted: '#5d6168',
+  rule: '#d6d6cf',
+  link: '#0b5cad',
+  agrees: '#0a6b3d',
+  differs: '#a2480a',
+  missing: '#5d6168',
+  'series-1': '#0b62b5',
+  'series-2': '#c4500a',
+  'series-3': '#00795b',
+  'series-4': '#a8338c',
+  'series-5': '#7a5c00',
+  'series-6': '#4b4fd1',
+  'series-7': '#b3202c',
+  'series-8': '#55585e',
 }
-@media (prefers-color-scheme: dark) {
-  :root {
-    --page: #16181b; --panel: #1f2226; --text: #e7e8ea; --muted: #a0a6ae; --rule: #3a3f46; --link: #7db8ff;
-    --agrees: #54d494; --differs: #ffa665; --missing: #a0a6ae;
-    --series-1: #6db3ff; --series-2: #ff9d5c; --series-3: #3ed1a5; --series-4: #f08fd6;
-    --series-5: #e0c04a; --series-6: #a9a5ff; --series-7: #ff8a8f; --series-8: #b9bec6;
-  }
+
+const dark: Colours = {
+  page: '#16181b',
+  panel: '#1f2226',
+  text: '#e7e8ea',
+  muted: '#a0a6ae',
+  rule: '#3a3f46',
+  link: '#7db8ff',
+  agrees: '#54d494',
+  differs: '#ffa665',
+  missing: '#a0a6ae',
+  'series-1': '#6db3ff',
+  'series-2': '#ff9d5c',
+  'series-3': '#3ed1a5',
+  'series-4': '#f08fd6',
+  'series-5': '#e0c04a',
+  'series-6': '#a9a5ff',
+  'series-7': '#ff8a8f',
+  'series-8': '#b9bec6',
 }
-`
+
+const variables = (colours: Colours) =>
+  Object.entries(colours)
+    .map(([name, colour]) => `--${name}: ${colour};`)
+    .join(' ')
 
 /** The page's style sheet: readable on a phone, in light and in dark. */
-export const style = `${palette}* { box-sizing: border-box; }
+export const style = `
+:root { color-scheme: light dark; ${variables(light)} }
+@media (prefers-color-scheme: dark) { :root { ${variables(dark)} } }
+* { box-sizing: border-box; }
 html { -webkit-text-size-adjust: 100%; }
 body { margin: 0; background: var(--page); color: var(--text); font: 1rem/1.55 system-ui, sans-serif; }
 main, header, footer { max-width: 50rem; margin: 0 auto; padding: 0 1rem; }

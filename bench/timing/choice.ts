@@ -1,4 +1,4 @@
-/** Whether `auto` takes the faster backend: whole calls with it beside calls with each backend alone. */
+/** Whether `auto` is as good as the faster backend: whole calls with it, and with each backend by name. */
 import { type DenseMatrix, mpmm, type OperandArray, type Semiring } from '../../lib/index.js'
 import { machine, type Spread, spread } from '../../lib/lab.js'
 import type { ProductShape } from '../arguments.js'
@@ -6,16 +6,25 @@ import { shapeName } from '../output.js'
 import { startProgress } from '../progress.js'
 import { operandsOf, type ValueKind } from './values.js'
 
-const backends = ['auto', 'cuda', 'cpu'] as const
-type Backend = (typeof backends)[number]
+type Backend = 'auto' | 'cuda' | 'cpu'
+
+/** Every order of the backends: a call is slower after some than after others, and so none always follows the same one. */
+const orders: Backend[][] = [
+  ['auto', 'cuda', 'cpu'],
+  ['cpu', 'cuda', 'auto'],
+  ['cuda', 'auto', 'cpu'],
+  ['cpu', 'auto', 'cuda'],
+  ['auto', 'cpu', 'cuda'],
+  ['cuda', 'cpu', 'auto'],
+]
 
 /** Milliseconds of whole calls from JavaScript with ordinary arrays. */
 export interface ChoiceRow extends ProductShape {
   values: ValueKind
   callMs: Record<Backend, Spread>
-  /** What `auto` took. */
+  /** What `auto` took, in most calls. */
   taken: 'cuda' | 'cpu'
-  /** What it takes of the time of the faster backend: 1 is perfect. Where it took the faster one, 1. */
+  /** The time of `auto`'s own calls, divided by that of the faster backend's: 1 is perfect. */
   ratio: number
 }
 
@@ -28,7 +37,7 @@ const sides = [16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536,
 
 export const choiceShapes: ProductShape[] = sides.map((side) => ({ batch: 1, m: side, n: side, k: side }))
 
-/** @throws NoCudaError where no GPU can be used: then there is no choice. */
+/** @throws NoCudaError if no GPU can be used: then there is no choice. */
 export async function runChoice(
   shapes: readonly ProductShape[],
   values: readonly ValueKind[],
@@ -67,17 +76,27 @@ async function compare(
   const end = performance.now() + 3 * budget
   // In turns, so that whatever else the machine does falls on all alike; the first round warms up.
   for (let round = -1; round < 3 || (round < 200 && performance.now() < end); round++) {
-    for (const backend of backends) {
+    for (const backend of orders[(round + 1) % orders.length]!) {
       const { ms, took } = await call(a, b, { semiring, backend, device })
       if (round < 0) continue
       times[backend].push(ms)
       if (backend === 'auto') taken[took]++
     }
   }
+  return { ...product, ...choiceOf(times, taken) }
+}
+
+/** What follows from the times of the calls, and from how many of `auto`'s each backend computed. */
+export function choiceOf(
+  times: Record<Backend, number[]>,
+  taken: Record<'cuda' | 'cpu', number>,
+): Pick<ChoiceRow, 'callMs' | 'taken' | 'ratio'> {
   const callMs = { auto: spread(times.auto), cuda: spread(times.cuda), cpu: spread(times.cpu) }
-  const took = taken.cuda > taken.cpu ? 'cuda' : 'cpu'
-  const ratio = callMs[took].median / Math.min(callMs.cuda.median, callMs.cpu.median)
-  return { ...product, callMs, taken: took, ratio }
+  return {
+    callMs,
+    taken: taken.cuda > taken.cpu ? 'cuda' : 'cpu',
+    ratio: callMs.auto.median / Math.min(callMs.cuda.median, callMs.cpu.median),
+  }
 }
 
 async function call(

@@ -3,6 +3,7 @@ import { type DataType, info, type Semiring } from '../../lib/index.js'
 import { machine } from '../../lib/lab.js'
 import { type ProductShape, squares } from '../arguments.js'
 import { commit } from '../commit.js'
+import { hasSums } from '../dtype.js'
 import { shapeName } from '../output.js'
 import { startProgress } from '../progress.js'
 import type { Product, Row, TrialCeiling, TrialRequest } from './protocol.js'
@@ -70,11 +71,12 @@ function trialsOf(request: BenchRequest): Trial[] {
   const { dtype, semiring } = request
   const kindsOf = (backend: 'cuda' | 'cpu') =>
     (Object.keys(valueKinds) as ValueKind[]).filter((kind) => {
-      const { cpuAlone = false, ...values }: Values = valueKinds[kind]
-      // The zero of plus-times is a number like any other.
-      const without = request.quick || semiring === 'plus-times'
+      const { cpuAlone = false, sumsAlone = false, ...values }: Values = valueKinds[kind]
       return (
-        values.dtype === dtype && !(without && kind.endsWith('-eps')) && !(cpuAlone && backend === 'cuda')
+        values.dtype === dtype &&
+        !(request.quick && kind.endsWith('-eps')) &&
+        !(sumsAlone && !hasSums(semiring)) &&
+        !(cpuAlone && backend === 'cuda')
       )
     })
   const trial = (backend: 'cuda' | 'cpu', threads: number | null): Trial => {

@@ -13,9 +13,10 @@ import {
   type VariantName,
 } from '../../lib/index.js'
 import { ceiling, ceilingName, cpuCeiling, cpuNaiveLoop, measure, spread } from '../../lib/lab.js'
+import { hasSums } from '../dtype.js'
 import { verify } from '../verify.js'
 import type { Message, Product, Row, TrialCeiling, TrialRequest } from './protocol.js'
-import { newArray, operandsOf, randomMatrix, valueKinds } from './values.js'
+import { newArray, operandsOf, randomMatrix, valuesOf } from './values.js'
 
 const send = (message: Message) =>
   new Promise<void>((resolve, reject) => {
@@ -31,7 +32,7 @@ function repetitionsFor(ms: number, budget: number): number {
 const small = { m: 149, n: 163, k: 131 }
 
 async function verifySmall(product: Product, semiring: Semiring, variant: VariantName): Promise<string> {
-  const values = valueKinds[product.values]
+  const values = valuesOf(product.values, semiring, small.k)
   const a = randomMatrix([small.m, small.k], values, 3, { semiring })
   const b = randomMatrix([small.k, small.n], values, 4, { semiring })
   const options = { semiring }
@@ -83,8 +84,8 @@ async function timeKernel(request: TrialRequest, product: Product, variant: Vari
     const gops = spread(called.map((ms) => (2 * batch * m * n * k) / ms / 1e6))
     return { kernelMs, gops, prepareMs: null, analysisMs: null }
   }
-  const { minimum, maximum, zeroFraction } = valueKinds[product.values]
-  const { device } = request
+  const { device, semiring } = request
+  const { minimum, maximum, zeroFraction } = valuesOf(product.values, semiring, k)
   const options = { m, n, k, batch, device, minimum, maximum, zeroFraction }
   const once = await measure(variant, { ...options, repetitions: 1 })
   const repetitions = request.repetitions ?? repetitionsFor(once.kernelMs.median, 1000)
@@ -120,6 +121,8 @@ async function measureCeiling(
   { device, dtype, semiring }: TrialRequest,
   threads: number | null,
 ): Promise<TrialCeiling | null> {
+  // What other semirings are measured against, nobody has written.
+  if (!hasSums(semiring) && semiring !== 'plus-times') return null
   if (threads === null) {
     if (ceilingName(dtype, semiring) === undefined) return null
     return { ...(await ceiling({ device, dtype, semiring })), halfGops: null, naiveLoopGops: null }

@@ -11,6 +11,7 @@ import {
   zeroOf,
 } from '../../lib/index.js'
 import type { ProductShape } from '../arguments.js'
+import { arrays } from '../dtype.js'
 
 export interface Values {
   /** The element type. */
@@ -24,6 +25,8 @@ export interface Values {
   int16?: boolean
   /** Whether the operands' columns lie in memory one after the other, instead of their rows. */
   byColumns?: boolean
+  /** Whether it is only measured unasked if ⊗ is a sum, for which it makes a difference. */
+  sumsAlone?: boolean
   /** Whether only the CPU is measured on it unasked. */
   cpuAlone?: boolean
   summary: string
@@ -35,9 +38,21 @@ const narrow = { minimum: -8000, maximum: 8000 }
 
 export const valueKinds = {
   int32: { dtype: 'int32', ...wide, zeroFraction: 0, summary: 'any int32 (±3·10⁸)' },
-  'int32-eps': { dtype: 'int32', ...wide, zeroFraction: 0.1, summary: 'any int32, 10 % ε' },
-  '16bit': { dtype: 'int32', ...narrow, zeroFraction: 0, summary: '16-bit spread (±8000)' },
-  '16bit-eps': { dtype: 'int32', ...narrow, zeroFraction: 0.1, summary: '16-bit spread, 10 % ε' },
+  'int32-eps': { dtype: 'int32', ...wide, zeroFraction: 0.1, sumsAlone: true, summary: 'any int32, 10 % ε' },
+  '16bit': {
+    dtype: 'int32',
+    ...narrow,
+    zeroFraction: 0,
+    sumsAlone: true,
+    summary: '16-bit spread (±8000)',
+  },
+  '16bit-eps': {
+    dtype: 'int32',
+    ...narrow,
+    zeroFraction: 0.1,
+    sumsAlone: true,
+    summary: '16-bit spread, 10 % ε',
+  },
   int16: {
     dtype: 'int32',
     ...narrow,
@@ -46,15 +61,35 @@ export const valueKinds = {
     summary: '16-bit spread, in Int16Arrays',
   },
   float32: { dtype: 'float32', ...narrow, zeroFraction: 0, summary: 'float32 (±8000)' },
-  'float32-eps': { dtype: 'float32', ...narrow, zeroFraction: 0.1, summary: 'float32, 10 % ε' },
+  'float32-eps': {
+    dtype: 'float32',
+    ...narrow,
+    zeroFraction: 0.1,
+    sumsAlone: true,
+    summary: 'float32, 10 % ε',
+  },
   float64: { dtype: 'float64', ...narrow, zeroFraction: 0, summary: 'float64 (±8000)' },
-  'float64-eps': { dtype: 'float64', ...narrow, zeroFraction: 0.1, summary: 'float64, 10 % ε' },
+  'float64-eps': {
+    dtype: 'float64',
+    ...narrow,
+    zeroFraction: 0.1,
+    sumsAlone: true,
+    summary: 'float64, 10 % ε',
+  },
+  uint8: {
+    dtype: 'uint8',
+    minimum: 1,
+    maximum: 1,
+    zeroFraction: 0.5,
+    summary: '0 and 1: as many 1 as make half of the results 1',
+  },
   // No sum passes 2^31, and many lie below −2^31: 32 bits don't hold them.
   full: {
     dtype: 'int32',
     minimum: -(2 ** 31) + 1,
     maximum: 2 ** 30 - 1,
     zeroFraction: 0.1,
+    sumsAlone: true,
     cpuAlone: true,
     summary: 'nearly the whole range of int32, 10 % ε: exact 64-bit sums',
   },
@@ -70,14 +105,21 @@ export const valueKinds = {
 
 export type ValueKind = keyof typeof valueKinds
 
-const arrays = { int32: Int32Array, float32: Float32Array, float64: Float64Array }
+/** What operands of a kind hold in products over a semiring that are `k` deep. */
+export function valuesOf(kind: ValueKind, semiring: Semiring, k: number): Values {
+  const values: Values = valueKinds[kind]
+  // With a share p of 1s in both operands, a result is 1 with the probability 1 − (1 − p²)^k: a half for p² = ln 2 / k.
+  if (values.dtype === 'uint8') return { ...values, zeroFraction: 1 - Math.sqrt(Math.LN2 / Math.max(k, 1)) }
+  // It has no other elements.
+  return semiring === 'max-times' ? { ...values, minimum: 0 } : values
+}
 
 /** Zeros of an element type, in pinned memory or not. */
 export function newArray(dtype: DataType, length: number, pinned: boolean): ElementArray {
   const Type = arrays[dtype]
-  return pinned
-    ? new Type(pinnedInt32Array((length * Type.BYTES_PER_ELEMENT) / 4).buffer as ArrayBuffer)
-    : new Type(length)
+  if (!pinned) return new Type(length)
+  const { buffer } = pinnedInt32Array(Math.ceil((length * Type.BYTES_PER_ELEMENT) / 4))
+  return new Type(buffer as ArrayBuffer, 0, length)
 }
 
 /** A matrix of random values, or a batch of them; the same for the same seed. */
@@ -131,7 +173,7 @@ export function operandsOf(
   kind: ValueKind,
   options: Parameters<typeof randomMatrix>[3] = {},
 ): { a: DenseMatrix<OperandArray>; b: DenseMatrix<OperandArray> } {
-  const values: Values = valueKinds[kind]
+  const values = valuesOf(kind, options.semiring ?? 'max-plus', k)
   const random = (rows: number, cols: number, seed: number): DenseMatrix<OperandArray> => {
     const made = randomMatrix(batch === 1 ? [rows, cols] : [batch, rows, cols], values, seed, options)
     return values.int16 ? { ...made, data: inInt16(made.data, options.pinned) } : made

@@ -1,6 +1,6 @@
 /** The machine that measurements belong to. */
 import { NoCudaError } from '../errors.js'
-import { type DeviceRows, info } from '../info.js'
+import { type DeviceRows, describeMachine, info } from '../info.js'
 import { addon, type LabPeak } from '../native.js'
 
 /**
@@ -16,7 +16,7 @@ export function peaks(): Peak[] {
 
 /** The peaks of a device; undefined where its architecture isn't known. */
 export function peakOf(device: number): Peak | undefined {
-  const capability = addon.describe().cuda.devices[device]?.computeCapability
+  const capability = describeMachine().cuda.devices[device]?.computeCapability
   return peaks().find((peak) => peak.capability === capability)
 }
 

@@ -150,21 +150,25 @@ export interface CeilingOptions {
 
 /** The microbenchmark that is the ceiling of an element type and a semiring; undefined where there is none. */
 export function ceilingName(dtype: DataType, semiring: Semiring): string | undefined {
+  if (semiring === 'plus-times') return dtype === 'float32' ? 'fma-f32' : undefined
+  if (semiring !== 'max-plus' && semiring !== 'min-plus') return undefined
   if (dtype === 'int32') return 'fused'
-  if (dtype === 'float32') return semiring === 'plus-times' ? 'fma-f32' : 'add-max-f32'
-  return undefined
+  return dtype === 'float32' ? 'add-max-f32' : undefined
 }
 
 /**
  * The measured ceiling of a GPU: steps on registers alone. Over int32 additions and maxima, as `__viaddmax_s32` where the
  * architecture has it as one instruction; over float32 the same as two instructions, or multiply-adds.
  *
- * @throws Rejects as {@link microbench} does, and with ERR_MPMML_DTYPE for float64, which there is no microbenchmark of.
+ * @throws Rejects as {@link microbench} does, and with ERR_MPMML_DTYPE for float64 and for other semirings, which there are
+ *   no microbenchmarks of.
  */
 export async function ceiling(options: CeilingOptions = {}): Promise<Ceiling> {
   const { dtype = 'int32', semiring = 'max-plus', ...rest } = options
   const name = ceilingName(dtype, semiring)
-  if (name === undefined) throw new DTypeError(`no microbenchmark measures the ceiling of ${dtype}`)
+  if (name === undefined) {
+    throw new DTypeError(`no microbenchmark measures the ceiling of ${semiring} on ${dtype}`)
+  }
   const { gops, clockMHz } = await microbench(name, { ...rest, n: 20000, repetitions: 9, warmup: 3 })
   return { name, gops, clockMHz }
 }

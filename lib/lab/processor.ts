@@ -1,5 +1,6 @@
 /** What products on the CPU are measured against: a ceiling on registers alone, and the loop that anyone writes first. */
 import { show, showChoices } from '../describe.js'
+import { configureCpu } from '../environment.js'
 import { fromNative, OptionError } from '../errors.js'
 import { addon } from '../native.js'
 import { requireSemiringType, semiringIndex, semiringNames } from '../semirings.js'
@@ -50,6 +51,8 @@ export interface CpuNaiveLoop {
 }
 
 const SAMPLES = 9
+/** The semirings that there are steps of. */
+const measured: Semiring[] = ['max-plus', 'min-plus', 'plus-times']
 const most = { least: 1, most: 32768 }
 
 function readIsa(options: unknown): { isa?: InstructionSet } {
@@ -63,7 +66,7 @@ function readIsa(options: unknown): { isa?: InstructionSet } {
  * Steps of a product on registers alone, additions and maxima or multiply-adds: what no product can exceed.
  *
  * @throws Rejects with ERR_MPMML_OPTION, ERR_MPMML_DTYPE where the semiring doesn't have the element type, and
- *   ERR_MPMML_VARIANT for an instruction set that isn't to be had here.
+ *   ERR_MPMML_VARIANT for an instruction set that this processor or this build doesn't have.
  */
 export async function cpuCeiling(options: CpuCeilingOptions = {}): Promise<CpuCeiling> {
   const read = readNumbers(
@@ -86,6 +89,9 @@ export async function cpuCeiling(options: CpuCeilingOptions = {}): Promise<CpuCe
     )
   }
   requireSemiringType(semiringIndex(semiring), addon.dataTypes.indexOf(dtype))
+  if (!measured.includes(semiring)) {
+    throw new OptionError(`no steps measure the ceiling of ${semiring}: choose ${showChoices(measured)}`)
+  }
   const bits = read.bits ?? (dtype === 'float64' ? 64 : 32)
   if (read.bits !== undefined && (dtype !== 'int32' || (bits !== 32 && bits !== 16))) {
     throw new OptionError(
@@ -100,6 +106,7 @@ export async function cpuCeiling(options: CpuCeilingOptions = {}): Promise<CpuCe
     samples: SAMPLES,
     milliseconds: milliseconds / SAMPLES,
   }
+  configureCpu()
   try {
     const { isa, stepsPerSecond } = await addon.cpuCeiling(request)
     return { isa, dtype, bits, threads, gops: spread(stepsPerSecond.map((steps) => (2 * steps) / 1e9)) }
@@ -122,6 +129,7 @@ export async function cpuNaiveLoop(options: CpuNaiveLoopOptions): Promise<CpuNai
     ['isa'],
   )
   const { m, n, k, repetitions: count = 3 } = withNumbers(read, sizes)
+  configureCpu()
   try {
     const { isa, ms } = await addon.cpuNaiveLoop({ ...readIsa(options), m, n, k, repetitions: count })
     return { isa, ms: spread(ms), gops: spread(ms.map((time) => (2 * m * n * k) / time / 1e6)) }

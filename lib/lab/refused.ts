@@ -1,13 +1,10 @@
-/** Variants that fit a family's pattern and that no kernel can be built for. */
-import { addon } from '../native.js'
+/** Rows of the variant table that no kernel can be built for. */
+import { addon, type NativeRefusedVariant } from '../native.js'
 
-export interface RefusedVariant {
-  name: string
-  /** The constraint that it breaks. */
-  reason: string
-}
+/** Such a row: what the variant would compute, how, and the constraint that it breaks. */
+export type RefusedVariant = Readonly<NativeRefusedVariant>
 
 /** The combinations of parameters that can't be built, and why: no `variants()` row has these names. */
 export function refusedVariants(): RefusedVariant[] {
-  return addon.refusedVariants.map(({ name, reason }) => ({ name, reason }))
+  return addon.refusedVariants.map((row) => ({ ...row, parameters: { ...row.parameters } }))
 }

@@ -1,4 +1,4 @@
-// The addon's exports. What they are called and take, lib/native.ts says for TypeScript.
+// The addon's exports. lib/native.ts has their types in TypeScript.
 #include <napi.h>
 
 #include "addon/background.h"
@@ -10,7 +10,8 @@
 #include "addon/multiply.h"
 #include "addon/pinned.h"
 #include "addon/request.h"
-#include "core/problem.h"
+#include "addon/settings.h"
+#include "core/execute.h"
 
 namespace mpmml::addon {
 namespace {
@@ -26,12 +27,18 @@ Napi::Object init(Napi::Env env, Napi::Object exports) {
   open_background(env);
   exports.Set("semirings", semirings(env));
   exports.Set("variants", variants(env));
+  exports.Set("refusedVariants", refused_variants(env));
   exports.Set("dataTypes", names(env, kDataTypeNames));
   exports.Set("paths", names(env, kRangePathNames));
+  exports.Set("overflowPolicies", names(env, kOverflowPolicyNames));
+  exports.Set("backendChoices", names(env, kBackendChoiceNames));
+  exports.Set("backends", names(env, kBackendNames));
   exports.Set("requestFields", request_field_names(env));
   exports.Set("reportFields", report_field_names(env));
   exports.Set("describe", Napi::Function::New<guarded<describe>>(env, "describe"));
   exports.Set("explain", Napi::Function::New<guarded<explain>>(env, "explain"));
+  exports.Set("deviceName", Napi::Function::New<guarded<device_name>>(env, "deviceName"));
+  exports.Set("configureCpu", Napi::Function::New<guarded<configure_cpu>>(env, "configureCpu"));
   exports.Set("multiply", Napi::Function::New<guarded<multiply>>(env, "multiply"));
   exports.Set("multiplySync", Napi::Function::New<guarded<multiply_sync>>(env, "multiplySync"));
   exports.Set("pinnedInt32Array", Napi::Function::New<guarded<pinned_int32_array>>(env, "pinnedInt32Array"));

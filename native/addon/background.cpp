@@ -22,6 +22,9 @@ class Background {
 
   Napi::Promise start(std::unique_ptr<Work> work);
 
+  /// Gives up the work and waits until none of it runs, but not for ever: the process is about to end.
+  void end_before_process();
+
   /// Runs `work`; called by the dispatcher's threads, as tell() is afterwards.
   static void carry_out(Work* work);
   /// Tells the JavaScript thread that `work` is done, which may destroy it at once.
@@ -60,10 +63,15 @@ class Dispatcher {
   /// Gives up the work of an environment; returns when none of it runs.
   void abandon(Background* owner) {
     std::unique_lock<std::mutex> lock(mutex_);
-    give_up([owner](const Task& task) { return task.owner == owner; });
-    ended_.wait(lock, [&] {
-      return std::none_of(running_.begin(), running_.end(), [&](const Task& task) { return task.owner == owner; });
-    });
+    give_up(owner);
+    ended_.wait(lock, [&] { return !runs(owner); });
+  }
+
+  /// The same before the process ends, when a GPU that hangs must not keep it from ending. Null: of all environments.
+  void abandon_before_process_ends(Background* owner) {
+    std::unique_lock<std::mutex> lock(mutex_);
+    give_up(owner);
+    ended_.wait_for(lock, kPatience, [&] { return !runs(owner); });
   }
 
  private:
@@ -73,25 +81,24 @@ class Dispatcher {
   };
 
   static constexpr size_t kMostThreads = 4;
-  /// A GPU that hangs must not keep the process from ending.
   static constexpr std::chrono::seconds kPatience{5};
 
   Dispatcher() {
-    // process.exit() ends no environment, and destroys what the work may be using: the CUDA runtime's state for one.
-    std::atexit([] { instance().abandon_all(); });
+    // For programs that call exit() without JavaScript's 'exit' event: see end_before_process_does().
+    std::atexit([] { instance().abandon_before_process_ends(nullptr); });
   }
 
-  void abandon_all() {
-    std::unique_lock<std::mutex> lock(mutex_);
-    give_up([](const Task&) { return true; });
-    ended_.wait_for(lock, kPatience, [&] { return running_.empty(); });
+  static bool belongs(const Task& task, const Background* owner) { return !owner || task.owner == owner; }
+
+  bool runs(const Background* owner) const {
+    return std::any_of(running_.begin(), running_.end(), [&](const Task& task) { return belongs(task, owner); });
   }
 
-  template <class Predicate>
-  void give_up(Predicate concerned) {
-    waiting_.erase(std::remove_if(waiting_.begin(), waiting_.end(), concerned), waiting_.end());
+  void give_up(const Background* owner) {
+    const auto belongs_to_owner = [&](const Task& task) { return belongs(task, owner); };
+    waiting_.erase(std::remove_if(waiting_.begin(), waiting_.end(), belongs_to_owner), waiting_.end());
     for (const Task& task : running_) {
-      if (task.work && concerned(task)) task.work->give_up();
+      if (task.work && belongs_to_owner(task)) task.work->give_up();
     }
   }
 
@@ -207,7 +214,32 @@ void Background::close() {
   unsettled_.clear();
 }
 
-void open_background(Napi::Env env) { env.SetInstanceData(new Background(env)); }
+void Background::end_before_process() { Dispatcher::instance().abandon_before_process_ends(this); }
+
+namespace {
+
+/// Work has to end before exit() begins. process.exit() runs no cleanup hooks, and exit() calls what was registered with
+/// atexit() last first: CUDA registers its teardown when it is first used, so a handler of ours that was registered
+/// before (by a product on the CPU) would run after it, and threads inside CUDA crash the process. Registering once more
+/// after CUDA's first use leaves the hundreds of milliseconds that this first use takes. JavaScript's 'exit' event
+/// comes before exit() is called, on this thread, and so before any of these handlers.
+void end_before_process_does(Napi::Env env) {
+  const Napi::Value process = env.Global().Get("process");
+  if (!process.IsObject()) return;
+  const Napi::Value once = process.As<Napi::Object>().Get("once");
+  if (!once.IsFunction()) return;
+  const auto end = [](const Napi::CallbackInfo& info) {
+    info.Env().GetInstanceData<Background>()->end_before_process();
+  };
+  once.As<Napi::Function>().Call(process, {Napi::String::New(env, "exit"), Napi::Function::New(env, end)});
+}
+
+}  // namespace
+
+void open_background(Napi::Env env) {
+  env.SetInstanceData(new Background(env));
+  end_before_process_does(env);
+}
 
 Napi::Promise run_in_background(Napi::Env env, std::unique_ptr<Work> work) {
   return env.GetInstanceData<Background>()->start(std::move(work));

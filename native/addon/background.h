@@ -9,7 +9,7 @@
 
 namespace mpmml::addon {
 
-/// Work whose end settles a promise.
+/// Work that settles a promise when it ends.
 class Work {
  public:
   explicit Work(Napi::Env env) : deferred_(Napi::Promise::Deferred::New(env)) {}
@@ -17,10 +17,10 @@ class Work {
   Work(const Work&) = delete;
   Work& operator=(const Work&) = delete;
 
-  /// Called once, on one of the library's threads; what it throws the promise is rejected with.
+  /// Called once, on one of the library's threads. The promise is rejected with what it throws.
   virtual void run() = 0;
 
-  /// Asks, from any thread, that run() return soon: nobody will see what becomes of it.
+  /// Asks, from any thread, that run() return soon: nobody will see its result.
   virtual void give_up() {}
 
   /// What the promise is resolved with; called on the JavaScript thread, as the constructor and the destructor are.
@@ -32,11 +32,11 @@ class Work {
   std::optional<Failure> failure_;
 };
 
-/// Prepares a JavaScript environment for run_in_background(). What still runs when the environment ends is given up,
-/// and waited for before its arrays go.
+/// Prepares a JavaScript environment for run_in_background(). What still runs when the environment or the process ends is
+/// given up, and waited for before its arrays are freed.
 void open_background(Napi::Env env);
 
-/// Keeps the event loop alive until `work` is done. Throws Error where the system refuses the first thread.
+/// Keeps the event loop alive until `work` is done. Throws Error if the system refuses the first thread.
 Napi::Promise run_in_background(Napi::Env env, std::unique_ptr<Work> work);
 
 }  // namespace mpmml::addon

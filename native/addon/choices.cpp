@@ -1,6 +1,5 @@
 #include "addon/choices.h"
 
-#include "addon/engine.h"
 #include "addon/fields.h"
 #if defined(MPMML_WITH_CUDA)
 #include "cuda/plan/choices.h"
@@ -10,17 +9,15 @@ namespace mpmml::addon {
 
 Napi::Value set_measured_choices(const Napi::CallbackInfo& info) {
 #if defined(MPMML_WITH_CUDA)
-  const auto& variants = engine().variants();
   std::vector<cuda::MeasuredChoice> choices;
   const auto list = info[1].As<Napi::Array>();
   for (uint32_t index = 0; index < list.Length(); ++index) {
     const Fields fields(list.Get(index));
-    choices.push_back({variants[fields.integer<size_t>("variant", -1, 0, double(variants.size() - 1))],
-                       static_cast<RangePath>(fields.integer("path", -1, 0, kRangePaths - 1)),
-                       fields.integer<int64_t>("m", -1, 1), fields.integer<int64_t>("n", -1, 1),
-                       fields.integer<int64_t>("k", -1, 1), fields.integer<int64_t>("batch", -1, 1)});
+    choices.push_back({&fields.variant(), static_cast<RangePath>(fields.integer("path", 0, kRangePaths - 1)),
+                       fields.integer<int64_t>("m", 1), fields.integer<int64_t>("n", 1),
+                       fields.integer<int64_t>("k", 1), fields.integer<int64_t>("batch", 1)});
   }
-  cuda::set_measured_choices(info[0].As<Napi::Number>().Int32Value(), choices);
+  cuda::set_measured_choices(info[0].As<Napi::String>(), choices);
 #endif
   return info.Env().Undefined();
 }

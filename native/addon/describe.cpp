@@ -6,6 +6,7 @@
 #include "addon/engine.h"
 #include "core/dispatch.h"
 #include "cpu/backend.h"
+#include "generated/refused.h"
 #if defined(MPMML_WITH_CUDA)
 #include "cuda/runtime/device.h"
 #endif
@@ -27,8 +28,8 @@ Napi::Array strings(Napi::Env env, const Strings& list) {
   return array;
 }
 
-/// CPU kernels are made for one instruction set, CUDA kernels for the architectures of the build, of which there are
-/// fewer for those of the laboratory.
+/// CPU kernels are compiled for one instruction set, CUDA kernels for the architectures of the build, and those of the
+/// laboratory for fewer of them.
 Napi::Array architectures_of(Napi::Env env, const Variant& variant) {
   if (variant.backend == BackendKind::kCuda) {
     return words(env, variant.automatic ? MPMML_CUDA_ARCHITECTURES : MPMML_CUDA_LAB_ARCHITECTURES);
@@ -64,28 +65,44 @@ Napi::Object describe_cuda(Napi::Env env) {
   return cuda;
 }
 
+/// What the table says of a row, whether a kernel could be built for it or not.
+Napi::Object row_of(Napi::Env env, const Variant& variant) {
+  Napi::Object parameters = Napi::Object::New(env);
+  for (const Parameter& parameter : variant.parameters) {
+    if (parameter.is_number) {
+      parameters.Set(parameter.name, std::atof(parameter.value));
+    } else {
+      parameters.Set(parameter.name, parameter.value);
+    }
+  }
+  Napi::Object row = Napi::Object::New(env);
+  row.Set("name", variant.name);
+  row.Set("family", variant.family);
+  row.Set("semiring", semiring_name(variant.semiring));
+  row.Set("dtype", data_type_name(variant.dtype));
+  row.Set("parameters", parameters);
+  return row;
+}
+
 }  // namespace
 
 Napi::Array variants(Napi::Env env) {
   Napi::Array rows = Napi::Array::New(env);
   for (const Variant* variant : engine().variants()) {
-    Napi::Object row = Napi::Object::New(env);
-    Napi::Object parameters = Napi::Object::New(env);
-    for (const Parameter& parameter : variant->parameters) {
-      if (parameter.is_number) {
-        parameters.Set(parameter.name, std::atof(parameter.value));
-      } else {
-        parameters.Set(parameter.name, parameter.value);
-      }
-    }
-    row.Set("name", variant->name);
-    row.Set("family", variant->family);
-    row.Set("semiring", semiring_name(variant->semiring));
-    row.Set("dtype", data_type_name(variant->dtype));
-    row.Set("parameters", parameters);
+    Napi::Object row = row_of(env, *variant);
     row.Set("automatic", variant->automatic);
-    row.Set("backend", variant->backend == BackendKind::kCuda ? "cuda" : "cpu");
+    row.Set("backend", kBackendNames[static_cast<size_t>(variant->backend)]);
     row.Set("architectures", architectures_of(env, *variant));
+    rows.Set(rows.Length(), row);
+  }
+  return rows;
+}
+
+Napi::Array refused_variants(Napi::Env env) {
+  Napi::Array rows = Napi::Array::New(env);
+  for (const RefusedVariant& refused : mpmml::refused_variants()) {
+    Napi::Object row = row_of(env, refused.variant);
+    row.Set("reason", refused.reason);
     rows.Set(rows.Length(), row);
   }
   return rows;
@@ -125,12 +142,20 @@ Napi::Value describe(const Napi::CallbackInfo& info) {
   return description;
 }
 
+Napi::Value device_name(const Napi::CallbackInfo& info) {
+#if defined(MPMML_WITH_CUDA)
+  return Napi::String::New(info.Env(), cuda::known_device_name(info[0].As<Napi::Number>().Int32Value()));
+#else
+  return Napi::String::New(info.Env(), "");
+#endif
+}
+
 Napi::Value explain(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
   const int device = info[0].IsNumber() ? info[0].As<Napi::Number>().Int32Value() : 0;
   const Explanation explanation = engine().explain(device);
   Napi::Object object = Napi::Object::New(env);
-  object.Set("backend", explanation.backend == BackendKind::kCuda ? "cuda" : "cpu");
+  object.Set("backend", kBackendNames[static_cast<size_t>(explanation.backend)]);
   object.Set("reason", explanation.reason);
   return object;
 }

@@ -1,4 +1,4 @@
-// From C++ exceptions to JavaScript errors. node-addon-api translates Napi::Error alone, so every export is guarded.
+// From C++ exceptions to JavaScript errors. node-addon-api translates only Napi::Error, so every export is guarded.
 #pragma once
 #include <napi.h>
 
@@ -8,7 +8,7 @@ namespace mpmml::addon {
 
 /// What went wrong, to be carried to the JavaScript thread.
 struct Failure {
-  std::string code;  ///< ERR_MPMML_…, empty for what nobody foresaw
+  std::string code;  ///< ERR_MPMML_…, empty for an unexpected error
   std::string message;
 };
 

@@ -8,7 +8,7 @@
 
 namespace mpmml::addon {
 
-/// The fields of a request object; lib has validated them, and what would be undefined behaviour is refused once more.
+/// The fields of a request object. lib has checked them; what would be undefined behaviour is refused here once more.
 class Fields {
  public:
   explicit Fields(const Napi::Value& value) : env_(value.Env()) {
@@ -16,19 +16,29 @@ class Fields {
     object_ = value.As<Napi::Object>();
   }
 
-  double number(const char* name, double fallback, double least, double most) const {
+  double number(const char* name, double least, double most) const {
     const Napi::Value value = object_.Get(name);
-    if (value.IsUndefined()) return fallback;
     const double number = value.IsNumber() ? value.As<Napi::Number>().DoubleValue() : most + 1;
     if (!(number >= least && number <= most)) malformed(name);
     return number;
   }
 
-  template <class Integer = int>
-  Integer integer(const char* name, double fallback, double least = 0, double most = 2147483647) const {
-    return static_cast<Integer>(number(name, fallback, least, most));
+  /// `fallback` if the field isn't there.
+  double number_or(double fallback, const char* name, double least, double most) const {
+    return has(name) ? number(name, least, most) : fallback;
   }
 
+  template <class Integer = int>
+  Integer integer(const char* name, double least, double most = kMostInteger) const {
+    return static_cast<Integer>(number(name, least, most));
+  }
+
+  template <class Integer = int>
+  Integer integer_or(double fallback, const char* name, double least, double most = kMostInteger) const {
+    return static_cast<Integer>(number_or(fallback, name, least, most));
+  }
+
+  /// Empty if the field isn't there.
   std::string text(const char* name) const {
     const Napi::Value value = object_.Get(name);
     if (value.IsUndefined()) return {};
@@ -39,14 +49,16 @@ class Fields {
   bool has(const char* name) const { return !object_.Get(name).IsUndefined(); }
   Fields object(const char* name) const { return Fields(object_.Get(name)); }
 
-  int device() const { return integer("device", 0, 0, 65535); }
+  int device() const { return integer_or(0, "device", 0, 65535); }
 
   const Variant& variant() const {
     const auto& rows = engine().variants();
-    return *rows[integer<size_t>("variant", -1, 0, static_cast<double>(rows.size()) - 1)];
+    return *rows[integer<size_t>("variant", 0, static_cast<double>(rows.size()) - 1)];
   }
 
  private:
+  static constexpr double kMostInteger = 2147483647;
+
   [[noreturn]] void malformed(const char* what) const {
     throw Napi::TypeError::New(env_, std::string("mpmml addon: malformed request: ") + what);
   }

@@ -2,13 +2,14 @@
 
 #include <algorithm>
 #include <functional>
+#include <memory>
 #include <optional>
 
+#include "addon/background.h"
 #include "addon/engine.h"
 #include "addon/failure.h"
 #include "addon/fields.h"
 #include "core/status.h"
-#include "generated/refused.h"
 #if defined(MPMML_WITH_CUDA)
 #include "cuda/lab/lab.h"
 #include "microbench/bandwidth.h"
@@ -18,69 +19,36 @@
 namespace mpmml::addon {
 namespace {
 
-Napi::Array refused_variants(Napi::Env env) {
-  Napi::Array rows = Napi::Array::New(env);
-  for (const RefusedVariant& refused : kRefusedVariants) {
-    if (!refused.name) continue;
-    Napi::Object row = Napi::Object::New(env);
-    row.Set("name", refused.name);
-    row.Set("reason", refused.reason);
-    rows.Set(rows.Length(), row);
-  }
-  return rows;
-}
-
-void require_device(int device) {
-  const std::string reason = engine().cuda_unusable(device);
-  if (!reason.empty()) throw Error(ErrorCode::kNoCuda, "this needs a GPU, and none can be used: " + reason);
-}
-
-/// Runs `work` off the event loop, and settles a promise with what `convert` makes of its result.
+/// Work on a device; `convert` makes the promise's value of its result.
 template <class Result>
-class Worker : public Napi::AsyncWorker {
+class DeviceWork : public Work {
  public:
-  using Work = std::function<Result()>;
+  using Compute = std::function<Result()>;
   using Convert = Napi::Value (*)(Napi::Env, const Result&);
 
-  static Napi::Value start(Napi::Env env, int device, Work work, Convert convert) {
-    auto* worker = new Worker(env, device, std::move(work), convert);
-    const Napi::Promise promise = worker->deferred_.Promise();
-    worker->Queue();
-    return promise;
+  DeviceWork(Napi::Env env, int device, Compute compute, Convert convert)
+      : Work(env), device_(device), compute_(std::move(compute)), convert_(convert) {}
+
+  void run() override {
+    const std::string reason = engine().cuda_unusable(device_);
+    if (!reason.empty()) throw Error(ErrorCode::kNoCuda, "this needs a GPU, and none can be used: " + reason);
+    result_ = compute_();
   }
 
-  void Execute() override {
-    try {
-      require_device(device_);
-      result_ = work_();
-    } catch (...) {
-      failure_ = current_failure();
-    }
-  }
-
-  void OnOK() override {
-    if (failure_) {
-      deferred_.Reject(to_javascript(Env(), *failure_).Value());
-    } else {
-      deferred_.Resolve(convert_(Env(), *result_));
-    }
-  }
+  Napi::Value result(Napi::Env env) override { return convert_(env, *result_); }
 
  private:
-  Worker(Napi::Env env, int device, Work work, Convert convert)
-      : Napi::AsyncWorker(env, "mpmml:lab"),
-        deferred_(Napi::Promise::Deferred::New(env)),
-        device_(device),
-        work_(std::move(work)),
-        convert_(convert) {}
-
-  Napi::Promise::Deferred deferred_;
-  int device_;
-  Work work_;
-  Convert convert_;
+  const int device_;
+  const Compute compute_;
+  const Convert convert_;
   std::optional<Result> result_;
-  std::optional<Failure> failure_;
 };
+
+template <class Result>
+Napi::Value on_device(Napi::Env env, int device, typename DeviceWork<Result>::Compute compute,
+                      typename DeviceWork<Result>::Convert convert) {
+  return run_in_background(env, std::make_unique<DeviceWork<Result>>(env, device, std::move(compute), convert));
+}
 
 #if defined(MPMML_WITH_CUDA)
 
@@ -94,19 +62,19 @@ Napi::Value measure(const Napi::CallbackInfo& info) {
   const Fields fields(info[0]);
   cuda::MeasureRequest request{};
   request.variant = &fields.variant();
-  request.m = fields.integer<int64_t>("m", -1, 1);
-  request.n = fields.integer<int64_t>("n", -1, 1);
-  request.k = fields.integer<int64_t>("k", -1, 1);
-  request.batch = fields.integer<int64_t>("batch", 1, 1);
-  request.repetitions = fields.integer("repetitions", 5, 1, 1e6);
-  request.warmup = fields.integer("warmup", 1, 0, 1e6);
+  request.m = fields.integer<int64_t>("m", 1);
+  request.n = fields.integer<int64_t>("n", 1);
+  request.k = fields.integer<int64_t>("k", 1);
+  request.batch = fields.integer_or<int64_t>(1, "batch", 1);
+  request.repetitions = fields.integer_or(5, "repetitions", 1, 1e6);
+  request.warmup = fields.integer_or(1, "warmup", 0, 1e6);
   request.device = fields.device();
-  request.minimum = fields.integer<int32_t>("minimum", -1000, -2147483647, 2147483646);
-  request.maximum = fields.integer<int32_t>("maximum", 1000, request.minimum, 2147483646);
-  request.zero_fraction = fields.number("zeroFraction", 0, 0, 1);
-  request.seed = fields.integer<uint64_t>("seed", 1, 0, 9007199254740991);
+  request.minimum = fields.integer_or<int32_t>(-1000, "minimum", -2147483647, 2147483646);
+  request.maximum = fields.integer_or<int32_t>(1000, "maximum", request.minimum, 2147483646);
+  request.zero_fraction = fields.number_or(0, "zeroFraction", 0, 1);
+  request.seed = fields.integer_or<uint64_t>(1, "seed", 0, 9007199254740991);
   using Result = cuda::Measurement;
-  return Worker<Result>::start(
+  return on_device<Result>(
       info.Env(), request.device, [request] { return cuda::measure(request); },
       [](Napi::Env env, const Result& result) -> Napi::Value {
         Napi::Object object = Napi::Object::New(env);
@@ -149,7 +117,7 @@ Napi::Value microbenches(const Napi::CallbackInfo& info) {
 }
 
 microbench::Selection selection_of(const Fields& fields) {
-  const auto size = [&](const char* name) { return fields.integer(name, 0, 1); };
+  const auto size = [&](const char* name) { return fields.integer_or(0, name, 1); };
   return {fields.text("name"), size("x"), size("y"), size("k"), fields.text("max")};
 }
 
@@ -157,18 +125,18 @@ Napi::Value run_microbench(const Napi::CallbackInfo& info) {
   const Fields fields(info[0]);
   microbench::Request request{};
   request.selection = selection_of(fields);
-  request.m = fields.integer<int64_t>("m", 32, 1, 1 << 20);
-  request.bsi = fields.integer<int64_t>("bsi", 16, 1, 1024);
-  request.bsj = fields.integer<int64_t>("bsj", 16, 1, 1024);
-  request.gsi = fields.integer<int64_t>("gsi", 0, 0, 65535);
-  request.gsj = fields.integer<int64_t>("gsj", 0, 0, 1 << 20);
-  request.n = fields.integer<int64_t>("n", 1000, 1, 1 << 30);
-  request.constant = fields.integer<int32_t>("constant", 1, -2147483648.0);
-  request.repetitions = fields.integer("repetitions", 5, 1, 1e6);
-  request.warmup = fields.integer("warmup", 1, 0, 1e6);
+  request.m = fields.integer_or<int64_t>(32, "m", 1, 1 << 20);
+  request.bsi = fields.integer_or<int64_t>(16, "bsi", 1, 1024);
+  request.bsj = fields.integer_or<int64_t>(16, "bsj", 1, 1024);
+  request.gsi = fields.integer_or<int64_t>(0, "gsi", 0, 65535);
+  request.gsj = fields.integer_or<int64_t>(0, "gsj", 0, 1 << 20);
+  request.n = fields.integer_or<int64_t>(1000, "n", 1, 1 << 30);
+  request.constant = fields.integer_or<int32_t>(1, "constant", -2147483648.0);
+  request.repetitions = fields.integer_or(5, "repetitions", 1, 1e6);
+  request.warmup = fields.integer_or(1, "warmup", 0, 1e6);
   request.device = fields.device();
   using Result = microbench::Result;
-  return Worker<Result>::start(
+  return on_device<Result>(
       info.Env(), request.device, [request] { return microbench::run(request); },
       [](Napi::Env env, const Result& result) -> Napi::Value {
         Napi::Object object = Napi::Object::New(env);
@@ -207,12 +175,12 @@ Napi::Value run_bandwidth(const Napi::CallbackInfo& info) {
   const Fields fields(info[0]);
   microbench::BandwidthRequest request{};
   request.name = fields.text("name");
-  request.stride = fields.integer<int32_t>("stride", 1, 1, 1 << 20);
-  request.repetitions = fields.integer("repetitions", 5, 1, 1e6);
-  request.warmup = fields.integer("warmup", 1, 0, 1e6);
+  request.stride = fields.integer_or<int32_t>(1, "stride", 1, 1 << 20);
+  request.repetitions = fields.integer_or(5, "repetitions", 1, 1e6);
+  request.warmup = fields.integer_or(1, "warmup", 0, 1e6);
   request.device = fields.device();
   using Result = microbench::BandwidthResult;
-  return Worker<Result>::start(
+  return on_device<Result>(
       info.Env(), request.device, [request] { return microbench::run(request); },
       [](Napi::Env env, const Result& result) -> Napi::Value {
         Napi::Object object = Napi::Object::New(env);
@@ -232,8 +200,9 @@ Napi::Value occupancy(const Napi::CallbackInfo& info) {
   std::function<Result()> work;
   if (fields.has("microbench")) {
     const Fields kernel = fields.object("microbench");
-    const auto bsi = kernel.integer<int64_t>("bsi", 16, 1, 1024), bsj = kernel.integer<int64_t>("bsj", 16, 1, 1024);
-    const auto m = kernel.integer<int64_t>("m", 32, 1, 1 << 20);
+    const auto bsi = kernel.integer_or<int64_t>(16, "bsi", 1, 1024);
+    const auto bsj = kernel.integer_or<int64_t>(16, "bsj", 1, 1024);
+    const auto m = kernel.integer_or<int64_t>(32, "m", 1, 1 << 20);
     work = [selection = selection_of(kernel), bsi, bsj, m, device] {
       const microbench::Instance& instance = microbench::find(selection);
       const int64_t shared_bytes = std::min(instance.shared_bytes(m, bsi, bsj), int64_t{1} << 30);
@@ -242,7 +211,7 @@ Napi::Value occupancy(const Napi::CallbackInfo& info) {
   } else {
     work = [variant = &fields.variant(), device] { return cuda::occupancy(*variant, device); };
   }
-  return Worker<Result>::start(info.Env(), device, work, [](Napi::Env env, const Result& result) -> Napi::Value {
+  return on_device<Result>(info.Env(), device, work, [](Napi::Env env, const Result& result) -> Napi::Value {
     Napi::Object object = Napi::Object::New(env);
     object.Set("registersPerThread", result.registers);
     object.Set("sharedBytesPerBlock", result.shared_bytes);
@@ -276,10 +245,10 @@ Napi::Value peaks(const Napi::CallbackInfo& info) {
 
 #else
 
-/// Without CUDA in the build no device is usable: the worker never gets to its work.
+/// Without CUDA in the build no device is usable, and the promise is rejected.
 Napi::Value refuse(const Napi::CallbackInfo& info) {
   const Fields fields(info[0]);
-  return Worker<int>::start(
+  return on_device<int>(
       info.Env(), fields.device(), [] { return 0; }, [](Napi::Env env, const int&) { return env.Undefined(); });
 }
 constexpr auto measure = refuse, run_microbench = refuse, run_bandwidth = refuse, occupancy = refuse;
@@ -292,7 +261,6 @@ constexpr auto peaks = microbenches, bandwidths = microbenches;
 }  // namespace
 
 void export_lab(Napi::Env env, Napi::Object exports) {
-  exports.Set("refusedVariants", refused_variants(env));
   exports.Set("labMeasure", Napi::Function::New<guarded<measure>>(env, "labMeasure"));
   exports.Set("labMicrobenches", Napi::Function::New<guarded<microbenches>>(env, "labMicrobenches"));
   exports.Set("labMicrobench", Napi::Function::New<guarded<run_microbench>>(env, "labMicrobench"));

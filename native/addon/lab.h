@@ -1,6 +1,6 @@
 // The laboratory's exports: kernels timed on the device alone, microbenchmarks, occupancy. Each call that touches a GPU
-// runs off the event loop and returns a promise; where CUDA can't be used it is rejected with ERR_MPMML_NO_CUDA and the
-// reason. What they take and return, in TypeScript (lib/native.ts has the same types, with what each field means):
+// runs off the event loop and returns a promise, which is rejected with ERR_MPMML_NO_CUDA and the reason if CUDA can't be
+// used. What they take and return, in TypeScript (lib/native.ts has the same types, with what each field means):
 //
 //   labMeasure(request: LabMeasureRequest): Promise<LabMeasurement>
 //   labMicrobenches(): LabMicrobench[]
@@ -9,7 +9,6 @@
 //   labBandwidth(request: LabBandwidthRequest): Promise<LabBandwidthResult>
 //   labOccupancy(request: LabOccupancyRequest): Promise<LabOccupancy>
 //   labPeaks(): LabPeak[]
-//   refusedVariants: { name: string; reason: string }[]
 //
 //   LabMeasureRequest    { variant, m, n, k, batch, repetitions, warmup, device, minimum, maximum, zeroFraction, seed }
 //   LabMeasurement       { kernelMs[], prepareMs[], analysisMs[], path, operandSets, clockMHz }

@@ -6,6 +6,9 @@
 #include "addon/background.h"
 #include "addon/engine.h"
 #include "addon/request.h"
+#if defined(MPMML_WITH_CUDA)
+#include "cuda/runtime/device.h"
+#endif
 
 namespace mpmml::addon {
 namespace {
@@ -14,7 +17,12 @@ void multiply_and_report(const Call& call, double* report) {
   const auto start = std::chrono::steady_clock::now();
   const Result result = engine().execute(call.problem, call.request);
   const std::chrono::duration<double, std::milli> total = std::chrono::steady_clock::now() - start;
-  write_report(report, result, engine().variants(), call.request.where.device, total.count());
+  const int device = call.request.where.device;
+  write_report(report, result, engine().variants(), device, total.count());
+#if defined(MPMML_WITH_CUDA)
+  // lib shows the name in the result, and asks for it on JavaScript's thread.
+  if (result.backend == BackendKind::kCuda) cuda::device_name(device);
+#endif
 }
 
 double* report_of(const Napi::CallbackInfo& info) {
@@ -27,7 +35,7 @@ class MultiplyWork : public Work {
       : Work(info.Env()), call_(call), report_(report_of(info)) {
     cancelled_ = static_cast<std::atomic<int32_t>*>(elements_of(info[6], napi_int32_array, 1));
     call_.problem.cancelled = cancelled_;
-    // The arrays must live as long as the product.
+    // Keeps the arrays alive as long as the product.
     Napi::Array arguments = Napi::Array::New(info.Env(), info.Length());
     for (uint32_t index = 0; index < info.Length(); ++index) arguments.Set(index, info[index]);
     arguments_ = Napi::Persistent(arguments.As<Napi::Object>());

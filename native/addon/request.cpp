@@ -50,13 +50,26 @@ TypedArray typed_array(const Napi::Value& value) {
 /// Whether a matrix may be stored as int16.
 enum class Int16 : bool { kRefused, kTaken };
 
+/// Reads where the elements of a matrix are, by the fields from `first` on; the caller adds the memory.
+template <class View>
+View read_layout(Napi::Env env, const double* fields, size_t first, int64_t rows, int64_t cols) {
+  View view;
+  view.rows = rows;
+  view.cols = cols;
+  view.row_stride = static_cast<int64_t>(fields[first + 1]);
+  view.col_stride = static_cast<int64_t>(fields[first + 2]);
+  view.batch_stride = static_cast<int64_t>(fields[first + 3]);
+  if (std::min({view.row_stride, view.col_stride, view.batch_stride}) < 0) malformed(env, "a negative stride");
+  return view;
+}
+
 /// Reads a matrix whose fields start at `first`, and checks that its elements lie inside the array.
 template <class View>
 View read_matrix(const Napi::Value& value, DataType dtype, Int16 int16, const double* fields, size_t first,
                  int64_t batch, int64_t rows, int64_t cols) {
   const Napi::Env env = value.Env();
   const TypedArray array = typed_array(value);
-  View view;
+  View view = read_layout<View>(env, fields, first, rows, cols);
   if (int16 == Int16::kTaken && dtype == DataType::kInt32 && array.type == napi_int16_array) {
     view.storage = Storage::kInt16;
   }
@@ -64,14 +77,7 @@ View read_matrix(const Napi::Value& value, DataType dtype, Int16 int16, const do
     malformed(env, "a matrix in an array of another type");
   }
   const auto offset = static_cast<int64_t>(fields[first]);
-  view.rows = rows;
-  view.cols = cols;
-  view.row_stride = static_cast<int64_t>(fields[first + 1]);
-  view.col_stride = static_cast<int64_t>(fields[first + 2]);
-  view.batch_stride = static_cast<int64_t>(fields[first + 3]);
-  if (std::min({offset, view.row_stride, view.col_stride, view.batch_stride}) < 0) {
-    malformed(env, "negative offset or stride");
-  }
+  if (offset < 0) malformed(env, "a negative offset");
   if (batch > 0 && rows > 0 && cols > 0) {
     const __int128 last = static_cast<__int128>(offset) + static_cast<__int128>(batch - 1) * view.batch_stride +
                           static_cast<__int128>(rows - 1) * view.row_stride +
@@ -112,21 +118,27 @@ Call read_call(const Napi::CallbackInfo& info, const std::vector<const Variant*>
   Operation& operation = problem.operation;
   operation.semiring = static_cast<SemiringId>(index(F::semiring, std::size(kSemiringNames)));
   operation.dtype = static_cast<DataType>(index(F::dtype, std::size(kDataTypeNames)));
-  operation.overflow = static_cast<OverflowPolicy>(index(F::overflow, 3));
+  operation.overflow = static_cast<OverflowPolicy>(index(F::overflow, std::size(kOverflowPolicyNames)));
   if (!has_semiring(operation.semiring, operation.dtype)) malformed(env, "a semiring without this element type");
   const DataType dtype = operation.dtype;
   problem.batch = size(F::batch);
   const int64_t m = size(F::m), n = size(F::n), k = size(F::k);
   problem.a = read_matrix<MatrixView>(info[0], dtype, Int16::kTaken, fields, F::aOffset, problem.batch, m, k);
   problem.b = read_matrix<MatrixView>(info[1], dtype, Int16::kTaken, fields, F::bOffset, problem.batch, k, n);
-  problem.c = read_matrix<MutableMatrixView>(info[2], dtype, Int16::kRefused, fields, F::cOffset, problem.batch, m, n);
+  call.request.plan_only = fields[F::planOnly] != 0;
+  if (call.request.plan_only && info[2].IsNull()) {
+    problem.c = read_layout<MutableMatrixView>(env, fields, F::cOffset, m, n);
+  } else {
+    problem.c =
+        read_matrix<MutableMatrixView>(info[2], dtype, Int16::kRefused, fields, F::cOffset, problem.batch, m, n);
+  }
   if (!info[3].IsNull()) {
     problem.c0 = read_matrix<MatrixView>(info[3], dtype, Int16::kRefused, fields, F::c0Offset, problem.batch, m, n);
   }
   problem.keeps_c = fields[F::keepsC] != 0;
-  call.request.backend = static_cast<BackendChoice>(index(F::backend, 3));
+  call.request.backend = static_cast<BackendChoice>(index(F::backend, std::size(kBackendChoiceNames)));
   call.request.where.device = static_cast<int>(index(F::device, 1 << 16));
-  call.request.plan_only = fields[F::planOnly] != 0;
+  call.request.where.device_memory = static_cast<int64_t>(index(F::deviceMemory, size_t{1} << 53));
   if (fields[F::variant] >= 0) call.request.where.variant = variants[index(F::variant, variants.size())];
   return call;
 }

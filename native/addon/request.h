@@ -1,4 +1,4 @@
-// What crosses from JavaScript: four arrays of one element type, and two Float64Arrays whose fields are listed here alone. The addon
+// What crosses from JavaScript: four arrays, and two Float64Arrays whose fields are listed here and nowhere else. The addon
 // exports the lists, and lib finds the fields by name. Flat arrays, because reading a property of a JavaScript object
 // costs about as much as multiplying two small matrices.
 #pragma once
@@ -11,16 +11,18 @@ namespace mpmml::addon {
 #define MPMML_MATRIX_FIELDS(X, matrix) \
   X(matrix##Offset) X(matrix##RowStride) X(matrix##ColStride) X(matrix##BatchStride)
 
-/// Sizes, offsets and strides count elements; semiring, dtype and variant are indices into the exported lists
-/// (variant −1: none asked for); overflow is an OverflowPolicy, backend a BackendChoice; planOnly and keepsC are 0 or 1.
+/// Sizes, offsets and strides count elements. semiring, dtype, overflow, backend and variant are indices into the exported
+/// lists semirings, dataTypes, overflowPolicies, backendChoices and variants (variant −1: none asked for). planOnly and
+/// keepsC are 0 or 1. deviceMemory is the most bytes of device memory that the product may take; 0: no limit.
 // clang-format off
 #define MPMML_REQUEST_FIELDS(X)                                                                             \
   X(batch) X(m) X(n) X(k)                                                                                   \
   MPMML_MATRIX_FIELDS(X, a) MPMML_MATRIX_FIELDS(X, b) MPMML_MATRIX_FIELDS(X, c) MPMML_MATRIX_FIELDS(X, c0) \
-  X(semiring) X(dtype) X(overflow) X(backend) X(device) X(variant) X(planOnly) X(keepsC)
+  X(semiring) X(dtype) X(overflow) X(backend) X(device) X(variant) X(planOnly) X(keepsC) X(deviceMemory)
 // clang-format on
 
-/// backend is a BackendKind, device −1 on the CPU, path a RangePath; times in milliseconds.
+/// backend, variant and path are indices into the exported lists backends, variants and paths. device is −1 on the CPU.
+/// Times are in milliseconds.
 #define MPMML_REPORT_FIELDS(X) \
   X(backend) X(device) X(variant) X(path) X(totalMs) X(kernelMs) X(analysisMs) X(h2dMs) X(d2hMs)
 
@@ -37,8 +39,8 @@ struct ReportField {
 Napi::Array request_field_names(Napi::Env env);
 Napi::Array report_field_names(Napi::Env env);
 
-/// The elements of a typed array. Throws Napi::Error where `value` isn't one of that type and with so many elements.
-/// One call of Node-API: asking for each property apart takes as long as a small product.
+/// The elements of a typed array. Throws Napi::Error if `value` isn't one of that type with at least `least` elements.
+/// One call of Node-API: asking for each property separately takes as long as a small product.
 void* elements_of(const Napi::Value& value, napi_typedarray_type type, size_t least);
 
 struct Call {
@@ -46,8 +48,8 @@ struct Call {
   Request request;
 };
 
-/// Reads the arguments (a, b, c, c0, request). lib has validated them; what would let a kernel touch memory outside
-/// the arrays is checked here once more, and throws Napi::Error.
+/// Reads the arguments (a, b, c, c0, request); c may be null if the product is only planned. lib has checked them; what
+/// would let a kernel touch memory outside the arrays is checked here once more, and throws Napi::Error.
 Call read_call(const Napi::CallbackInfo& info, const std::vector<const Variant*>& variants);
 
 void write_report(double* report, const Result& result, const std::vector<const Variant*>& variants, int device,

@@ -214,7 +214,8 @@ SumSigns signs_of_sums(const ValueRange& a, const ValueRange& b) {
     if (has_nan || meets_zero) return SumSigns::kUnknown;
   }
   // Rounding keeps order, so no sum lies beyond these.
-  const float least = float_at(a.minimum) + float_at(b.minimum), greatest = float_at(a.maximum) + float_at(b.maximum);
+  const float least = at_place<float>(a.minimum) + at_place<float>(b.minimum),
+              greatest = at_place<float>(a.maximum) + at_place<float>(b.maximum);
   if (S::maximizes ? place_of(least) >= 0 : place_of(greatest) < 0) return SumSigns::kLeading;
   if (S::maximizes ? greatest <= 0 : least >= 0) return SumSigns::kTrailing;
   return SumSigns::kMixed;

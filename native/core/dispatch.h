@@ -3,6 +3,7 @@
 #include <stdexcept>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "core/problem.h"
 #include "core/range.h"
@@ -80,6 +81,18 @@ inline bool can_round(const Operation& operation) {
 inline PathSet exact_paths(const Operation& operation, const ValueRange& a, const ValueRange& b) {
   return with_semiring(operation,
                        [&](auto semiring) { return exact_paths<decltype(semiring)>(a, b, operation.overflow); });
+}
+
+/// The sets that exact_paths() can give for this operation.
+inline std::vector<PathSet> possible_paths(const Operation& operation) {
+  return with_semiring(operation,
+                       [&](auto semiring) { return possible_paths<decltype(semiring)>(operation.overflow); });
+}
+
+/// What a step costs of one on elements of their own: truth values are computed many at a time.
+inline double cost_of_step(const Operation& operation) {
+  return with_semiring(
+      operation, [](auto semiring) { return decltype(semiring)::combine_kind == OperatorKind::kOr ? 1.0 / 32 : 1.0; });
 }
 
 }  // namespace mpmml

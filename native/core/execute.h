@@ -10,6 +10,7 @@
 namespace mpmml {
 
 enum class BackendChoice : uint8_t { kAuto, kCpu, kCuda };
+constexpr const char* kBackendChoiceNames[] = {"auto", "cpu", "cuda"};
 
 struct Request {
   BackendChoice backend = BackendChoice::kAuto;

@@ -8,8 +8,8 @@
 
 namespace mpmml {
 
-constexpr int64_t ceil_div(int64_t x, int64_t y) { return (x + y - 1) / y; }
-constexpr int64_t round_up(int64_t x, int64_t multiple) { return ceil_div(x, multiple) * multiple; }
+MPMML_HOST_DEVICE constexpr int64_t ceil_div(int64_t x, int64_t y) { return (x + y - 1) / y; }
+MPMML_HOST_DEVICE constexpr int64_t round_up(int64_t x, int64_t multiple) { return ceil_div(x, multiple) * multiple; }
 
 /// How the elements of an operand lie in memory: as the element type, or as int16, in which the semiring's zero is the
 /// end of the range that it is at in int32.

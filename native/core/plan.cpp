@@ -33,32 +33,44 @@ void check_requested(const Operation& operation, const Variant& variant) {
                                        (variant.semiring == operation.semiring ? "that type" : "that semiring"));
 }
 
+std::optional<Plan> find_plan(const Operation& operation, PathSet exact, const std::vector<const Variant*>& variants,
+                              const Variant* requested, const Judge& judge) {
+  std::optional<Plan> plan;
+  double least = 0;
+  const auto consider = [&](const Variant& variant) {
+    if (!computes(variant, operation)) return;
+    const std::optional<RangePath> path = common_path(variant, exact);
+    if (!path) return;
+    const Judgement judgement = judge(variant, *path);
+    if (!judgement.refusal.empty() || (plan && judgement.cost >= least)) return;
+    plan = {&variant, *path};
+    least = judgement.cost;
+  };
+  if (requested) {
+    consider(*requested);
+    return plan;
+  }
+  for (const Variant* variant : variants) {
+    if (variant->automatic) consider(*variant);
+  }
+  return plan;
+}
+
 Plan make_plan(const Operation& operation, PathSet exact, const std::vector<const Variant*>& variants,
                const Variant* requested, const Judge& judge) {
-  if (requested) {
-    check_requested(operation, *requested);
-    const std::optional<RangePath> path = common_path(*requested, exact);
-    const std::string refusal =
-        path ? judge(*requested, *path).refusal
-             : "sums of these values don't fit its accumulator; leave `variant` out, or choose one with a wider one";
-    if (refusal.empty()) return {requested, *path};
-    throw Error(ErrorCode::kVariant, "variant " + std::string(requested->name) + " can't run this product: " + refusal);
+  if (requested) check_requested(operation, *requested);
+  if (const std::optional<Plan> plan = find_plan(operation, exact, variants, requested, judge)) return *plan;
+  if (!requested) {
+    throw Error(ErrorCode::kVariant,
+                "no variant of this build runs a " + std::string(semiring_name(operation.semiring)) + " " +
+                    data_type_name(operation.dtype) + " product of such values on this device: see variants()");
   }
-  Plan plan{};
-  double least = 0;
-  for (const Variant* variant : variants) {
-    if (!variant->automatic || !computes(*variant, operation)) continue;
-    const std::optional<RangePath> path = common_path(*variant, exact);
-    if (!path) continue;
-    const Judgement judgement = judge(*variant, *path);
-    if (!judgement.refusal.empty() || (plan.variant && judgement.cost >= least)) continue;
-    plan = {variant, *path};
-    least = judgement.cost;
-  }
-  if (plan.variant) return plan;
-  throw Error(ErrorCode::kVariant, "no variant of this build runs a " + std::string(semiring_name(operation.semiring)) +
-                                       " " + data_type_name(operation.dtype) +
-                                       " product of such values on this device: see variants()");
+  const std::optional<RangePath> path = common_path(*requested, exact);
+  throw Error(ErrorCode::kVariant,
+              "variant " + std::string(requested->name) + " can't run this product: " +
+                  (path ? judge(*requested, *path).refusal
+                        : "sums of these values don't fit its accumulator; leave `variant` out, or choose one with a "
+                          "wider one"));
 }
 
 }  // namespace mpmml

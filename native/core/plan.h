@@ -1,6 +1,7 @@
 // Choosing a kernel variant, apart from running it.
 #pragma once
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,10 @@ struct Judgement {
   double cost;
 };
 using Judge = std::function<Judgement(const Variant&, RangePath)>;
+
+/// As make_plan(), or nothing if there is none.
+std::optional<Plan> find_plan(const Operation& operation, PathSet exact, const std::vector<const Variant*>& variants,
+                              const Variant* requested, const Judge& judge);
 
 /// The variant of least cost among the automatic ones of `variants` (of equals the first in the table), each on the
 /// cheapest of the paths that are `exact`; or exactly `requested` if it isn't null.

@@ -9,10 +9,12 @@
 namespace mpmml {
 
 enum class BackendKind : uint8_t { kCpu, kCuda };
+constexpr const char* kBackendNames[] = {"cpu", "cuda"};
 
 /// What to do with a finite sum that decides a result and lies outside the finite range of the semiring
 /// (Semiring::can_overflow).
 enum class OverflowPolicy : uint8_t { kThrow, kSaturate, kWrap };
+constexpr const char* kOverflowPolicyNames[] = {"throw", "saturate", "wrap"};
 
 /// The ways to compute a product, cheapest first. Which of them are exact for a product follows from its values
 /// (range.h); each arithmetic of arithmetic.h carries out some.

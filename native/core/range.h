@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <utility>
+#include <vector>
 
 #include "core/problem.h"
 #include "core/semiring.h"
@@ -46,7 +48,14 @@ MPMML_HOST_DEVICE int32_t place_of(float x) {
   std::memcpy(&bits, &x, sizeof(bits));
   return bits ^ (bits >> 31 & 0x7fffffff);
 }
-inline float float_at(int64_t place) {
+template <class Element>
+MPMML_HOST_DEVICE Element at_place(int64_t place);
+template <>
+MPMML_HOST_DEVICE int32_t at_place(int64_t place) {
+  return static_cast<int32_t>(place);
+}
+template <>
+MPMML_HOST_DEVICE float at_place(int64_t place) {
   const auto bits = static_cast<int32_t>(place) ^ (static_cast<int32_t>(place) >> 31 & 0x7fffffff);
   float x;
   std::memcpy(&x, &bits, sizeof(x));
@@ -104,6 +113,30 @@ PathSet exact_paths(const ValueRange& a, const ValueRange& b, OverflowPolicy ove
     return exact_integer_paths<S>(a, b, overflow);
   } else {
     return {RangePath::kDirect};
+  }
+}
+
+/// The sets that exact_paths() can give, each for operands that are alike.
+template <class S>
+std::vector<PathSet> possible_paths(OverflowPolicy overflow) {
+  if constexpr (S::can_overflow) {
+    // Narrow spreads near 0 and far from it, wider ones, values that can't be translated, and sums that leave the type.
+    constexpr int64_t kFar = 1000000000;
+    const std::pair<int64_t, int64_t> samples[] = {
+        {0, 1}, {kFar, kFar + 1}, {0, 2 * kHalfSpread}, {0, EncodedZero<S>::limit + 1}, {0, FiniteRange<S>::most}};
+    std::vector<PathSet> sets;
+    for (const bool has_zero : {false, true}) {
+      for (const auto& [minimum, maximum] : samples) {
+        ValueRange range;
+        range.minimum = minimum;
+        range.maximum = maximum;
+        range.has_zero = has_zero;
+        sets.push_back(exact_paths<S>(range, range, overflow));
+      }
+    }
+    return sets;
+  } else {
+    return {exact_paths<S>({}, {}, overflow)};
   }
 }
 

@@ -7,13 +7,15 @@
 
 namespace mpmml {
 
-enum class ErrorCode { kShape, kOverflow, kNoCuda, kOutOfMemory, kVariant, kAborted, kCuda, kOption, kValue };
+enum class ErrorCode { kShape, kValue, kOverflow, kNoCuda, kOutOfMemory, kVariant, kOption, kAborted, kCuda };
 
 /// The suffix of the public code: kShape is "SHAPE", public ERR_MPMML_SHAPE.
 constexpr const char* error_code_name(ErrorCode code) {
   switch (code) {
     case ErrorCode::kShape:
       return "SHAPE";
+    case ErrorCode::kValue:
+      return "VALUE";
     case ErrorCode::kOverflow:
       return "OVERFLOW";
     case ErrorCode::kNoCuda:
@@ -22,14 +24,12 @@ constexpr const char* error_code_name(ErrorCode code) {
       return "OUT_OF_MEMORY";
     case ErrorCode::kVariant:
       return "VARIANT";
+    case ErrorCode::kOption:
+      return "OPTION";
     case ErrorCode::kAborted:
       return "ABORTED";
     case ErrorCode::kCuda:
       return "CUDA";
-    case ErrorCode::kOption:
-      return "OPTION";
-    case ErrorCode::kValue:
-      return "VALUE";
   }
   return "CUDA";
 }

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstring>
 #include <limits>
+#include <mutex>
 #include <new>
 #include <optional>
 #include <unordered_map>
@@ -48,21 +49,11 @@ class CpuBackend final : public Backend {
       known_[&row.variant] = {row.kernel,
                               runs ? "" : "this processor doesn't have the instruction set " + std::string(isa)};
     }
-    try {
-      chosen_ = chosen_instruction_set();
-      thread_count();
-    } catch (const Error& error) {
-      misconfigured_ = error;
-    }
-    for (const Variant* variant : variants_) {
-      const char* isa = instruction_set(*variant);
-      if (!isa || isa == chosen_) chosen_variants_.push_back(variant);
-    }
   }
 
   BackendKind kind() const override { return BackendKind::kCpu; }
   const std::vector<const Variant*>& variants() const override { return variants_; }
-  std::string unusable(int) override { return misconfigured_ ? misconfigured_->what() : ""; }
+  std::string unusable(int) override { return settled().misconfigured ? settled().misconfigured->what() : ""; }
   std::string refuses(const Problem&, const Placement&) override { return {}; }
 
   Plan plan(const Problem& problem, const ValueRange& a, const ValueRange& b, const Placement& where) override {
@@ -76,22 +67,23 @@ class CpuBackend final : public Backend {
     constexpr double kPackedBytesPerMs = 1e7;
     constexpr double kWakingMs = 0.006;
     constexpr double kStepsPerThread = 1e6;
-    // Where few lanes meet many, nothing is packed, and threads share the reading.
-    const Kernel& kernel = kernel_of(*likely_variant(problem, nullptr));
-    const bool reads_in_place = kernel.thin.accumulate;
+    const bool is_wide = settled().instruction_set == "avx512" || settled().instruction_set == "avx2";
+    const bool is_misconfigured = settled().misconfigured.has_value();
+    const Kernel* kernel = is_misconfigured ? nullptr : &kernel_of(*likely_variant(problem, nullptr));
+    // The thin family packs nothing, and threads share the reading.
+    const bool reads_in_place = kernel && kernel->thin.accumulate;
+    const int64_t steps_at_once = kernel && !reads_in_place ? kernel->packed.steps_per_operand : 1;
     const double element = double(element_bytes(problem.operation.dtype));
-    const double step_bytes =
-        reads_in_place ? element : double(kernel.packed.operand_size) / kernel.packed.steps_per_operand;
-    const double steps = double(problem.outputs()) * problem.k() * step_bytes / element;
-    const double vectors = (chosen_ == "avx512" || chosen_ == "avx2" ? 1 : 4) * element / 4;
-    const double threads = misconfigured_ ? 1 : std::clamp(steps / kStepsPerThread, 1.0, 0.85 * thread_count());
+    const double operand = steps_at_once > 1 ? kernel->packed.operand_size : element;
+    const double steps = double(problem.outputs()) * double(ceil_div(problem.k(), steps_at_once));
+    const double threads = is_misconfigured ? 1 : std::clamp(steps / kStepsPerThread, 1.0, 0.85 * thread_count());
     const double bytes = element * double(problem.k()) * (problem.m() + problem.n()) * problem.batch;
-    return vectors * steps / (kStepsPerMs * threads) + bytes / (kPackedBytesPerMs * (reads_in_place ? threads : 1)) +
-           (threads > 1 ? kWakingMs * threads : 0);
+    return (is_wide ? 1 : 4) * operand / 4 * steps / (kStepsPerMs * threads) +
+           bytes / (kPackedBytesPerMs * (reads_in_place ? threads : 1)) + (threads > 1 ? kWakingMs * threads : 0);
   }
 
   Outcome run(const Problem& problem, const Placement& where) override {
-    if (misconfigured_) throw Error(*misconfigured_);
+    chosen();  // Wrong settings are an error of every product.
     try {
       return problem.has_int16() ? multiply(WidenedProblem(problem).problem(), where.variant)
                                  : multiply(problem, where.variant);
@@ -104,6 +96,35 @@ class CpuBackend final : public Backend {
   }
 
  private:
+  /// What the settings lead to. Worked out by the first product, because they come after the backend.
+  struct Chosen {
+    std::string instruction_set;
+    std::vector<const Variant*> variants;  ///< those that may be taken unasked
+    std::optional<Error> misconfigured;
+  };
+
+  const Chosen& settled() const {
+    std::call_once(chosen_once_, [this] {
+      try {
+        chosen_.instruction_set = chosen_instruction_set();
+        thread_count();
+      } catch (const Error& error) {
+        chosen_.misconfigured = error;
+      }
+      for (const Variant* variant : variants_) {
+        const char* isa = instruction_set(*variant);
+        if (!isa || isa == chosen_.instruction_set) chosen_.variants.push_back(variant);
+      }
+    });
+    return chosen_;
+  }
+
+  /// The same, for what needs it. Throws Error(kOption) if the settings are wrong.
+  const Chosen& chosen() const {
+    if (settled().misconfigured) throw Error(*chosen_.misconfigured);
+    return chosen_;
+  }
+
   /// What the registry and this processor say of a variant.
   struct Known {
     const Kernel* kernel;
@@ -134,7 +155,7 @@ class CpuBackend final : public Backend {
 
   /// The plan, given what is known: `packed` is the variant that the operands are already packed for, if any.
   Plan plan(const Problem& problem, PathSet exact, const Variant* requested, const Variant* packed) const {
-    return make_plan(problem.operation, exact, chosen_variants_, requested, [&](const Variant& variant, RangePath) {
+    return make_plan(problem.operation, exact, chosen().variants, requested, [&](const Variant& variant, RangePath) {
       double cost = cost_of(problem, kernel_of(variant));
       if (packed && &variant != packed) cost += cost_of_packing(problem);
       return Judgement{refusal(variant), cost};
@@ -146,7 +167,7 @@ class CpuBackend final : public Backend {
     const PathSet likely{can_overflow(problem.operation) ? RangePath::kTranslated : RangePath::kDirect};
     if (!requested) return plan(problem, likely, nullptr, nullptr).variant;
     if (!kernel_of(*requested).packed.takes_offsets) return requested;
-    return make_plan(problem.operation, likely, chosen_variants_, nullptr,
+    return make_plan(problem.operation, likely, chosen().variants, nullptr,
                      [&](const Variant& variant, RangePath) {
                        return Judgement{kernel_of(variant).packed.multiply ? "" : "its operands aren't packed", 0};
                      })
@@ -230,10 +251,9 @@ class CpuBackend final : public Backend {
   }
 
   std::unordered_map<const Variant*, Known> known_;
-  std::string chosen_;
-  std::optional<Error> misconfigured_;
   std::vector<const Variant*> variants_;
-  std::vector<const Variant*> chosen_variants_;  ///< those that may be taken unasked
+  mutable std::once_flag chosen_once_;
+  mutable Chosen chosen_;
 };
 
 }  // namespace

@@ -13,11 +13,11 @@ std::unique_ptr<Backend> make_backend();
 struct CpuInfo {
   std::string model;                          ///< the processor's name; empty where the system doesn't tell
   std::string instruction_set;                ///< the one that products run with
-  std::vector<std::string> instruction_sets;  ///< those that could be chosen with MPMML_CPU_ISA, best first
+  std::vector<std::string> instruction_sets;  ///< those that the settings may name, best first
   int threads;
 };
 
-/// Throws Error where MPMML_CPU_ISA or MPMML_NUM_THREADS can't be had.
+/// Throws Error(kOption) if the settings are wrong (machine.h).
 CpuInfo info();
 
 }  // namespace mpmml::cpu

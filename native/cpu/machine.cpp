@@ -22,10 +22,26 @@
 namespace mpmml::cpu {
 namespace {
 
-std::string joined(const std::vector<std::string>& words) {
+/// 'a', 'b' or 'c'
+std::string choices(const std::vector<std::string>& words) {
   std::string all;
-  for (const std::string& word : words) all += (all.empty() ? "" : ", ") + word;
+  for (size_t index = 0; index < words.size(); ++index) {
+    all += (index == 0 ? "'" : index + 1 == words.size() ? " or '" : ", '") + words[index] + "'";
+  }
   return all;
+}
+
+/// The settings: what the first caller gives.
+const Settings& fixed_settings(const Settings& given) {
+  static const auto* const settings = new Settings(given);
+  return *settings;
+}
+
+/// Throws Error(kOption) if the settings are wrong.
+const Settings& settings() {
+  const Settings& fixed = fixed_settings({});
+  if (fixed.wrong.empty()) return fixed;
+  throw Error(ErrorCode::kOption, fixed.wrong);
 }
 
 /// "48K", "2M" or "512" as bytes; 0 where it is none of these.
@@ -68,8 +84,8 @@ double quota_of(const std::string& quota, const std::string& period) {
   return microseconds > 0 && each > 0 ? microseconds / each : 1e9;
 }
 
-/// The smallest quota on the way from this process's control group to the root, versions 1 and 2. In a container the
-/// path that /proc tells may be the host's; what is mounted at the root then is the container's own.
+/// The smallest quota of this process's control group and of those above it, versions 1 and 2. In a container the path
+/// in /proc may be the host's; what is mounted at the root then is the container's own.
 double cgroup_quota() {
   double least = 1e9;
   std::ifstream groups("/proc/self/cgroup");
@@ -116,6 +132,8 @@ int processors_allowed() {
 
 }  // namespace
 
+void configure(const Settings& settings) { fixed_settings(settings); }
+
 std::vector<std::string> supported_instruction_sets() {
   std::vector<std::string> names;
 #if defined(__x86_64__)
@@ -135,13 +153,11 @@ std::vector<std::string> supported_instruction_sets() {
 
 std::string chosen_instruction_set() {
   const std::vector<std::string> supported = supported_instruction_sets();
-  const char* forced = std::getenv("MPMML_CPU_ISA");
-  if (!forced || !*forced) return supported.front();
-  if (std::find(supported.begin(), supported.end(), forced) != supported.end()) return forced;
-  throw Error(ErrorCode::kVariant, "MPMML_CPU_ISA is \"" + std::string(forced) +
-                                       "\", which this processor or this build doesn't have: leave it unset, or set "
-                                       "it to one of " +
-                                       joined(supported));
+  const std::string& asked = settings().instruction_set;
+  if (asked.empty()) return supported.front();
+  if (std::find(supported.begin(), supported.end(), asked) != supported.end()) return asked;
+  throw Error(ErrorCode::kOption, "the environment variable MPMML_CPU_ISA must be " + choices(supported) +
+                                      ", which this processor and this build have, but it is '" + asked + "'");
 }
 
 std::string processor_model() {
@@ -171,15 +187,7 @@ const Caches& caches() {
 }
 
 int available_threads() {
-  constexpr int most = 1024;
-  const char* asked = std::getenv("MPMML_NUM_THREADS");
-  if (asked && *asked) {
-    char* end = nullptr;
-    const long count = std::strtol(asked, &end, 10);
-    if (*end == '\0' && count >= 1 && count <= most) return static_cast<int>(count);
-    throw Error(ErrorCode::kVariant, "MPMML_NUM_THREADS is \"" + std::string(asked) +
-                                         "\": expected a whole number from 1 to " + std::to_string(most));
-  }
+  if (const int asked = settings().threads; asked > 0) return std::min(asked, kMostThreads);
 #if defined(__linux__)
   // A part of a processor counts as one: rounding down would leave it unused.
   const double quota = cgroup_quota() + 0.999;
@@ -187,7 +195,7 @@ int available_threads() {
 #else
   const int count = static_cast<int>(std::thread::hardware_concurrency());
 #endif
-  return std::min(std::max(count, 1), most);
+  return std::min(std::max(count, 1), kMostThreads);
 }
 
 }  // namespace mpmml::cpu

@@ -6,15 +6,29 @@
 
 namespace mpmml::cpu {
 
+/// The most threads that a product is spread over.
+constexpr int kMostThreads = 1024;
+
+/// What the user asks of the CPU backend. One for the process.
+struct Settings {
+  int threads = 0;              ///< 0: as many as this process may use
+  std::string instruction_set;  ///< empty: the best
+  std::string wrong;            ///< what is wrong with the settings; empty if nothing is
+};
+
+/// Fixes the settings for the rest of the process. Has no effect after the first call, nor after the first use of the
+/// settings, which are then the defaults.
+void configure(const Settings& settings);
+
 /// The instruction sets, by their names in native/variants/table.mjs, that both this build and this processor have;
 /// best first.
 std::vector<std::string> supported_instruction_sets();
 
-/// The one that the automatic choice of a variant is restricted to: the best, or the one that MPMML_CPU_ISA names.
-/// Throws Error(kVariant) where that can't be had.
+/// The one that the planner takes variants of: the best, or the one that the settings name.
+/// Throws Error(kOption) if the settings are wrong.
 std::string chosen_instruction_set();
 
-/// The processor's name, where the system tells.
+/// The processor's name; empty if the system doesn't tell it.
 std::string processor_model();
 
 /// Bytes of data cache that one core has at each level.
@@ -24,7 +38,7 @@ struct Caches {
 };
 const Caches& caches();
 
-/// See thread_count() (threads.h); works it out anew.
+/// See thread_count() (threads.h), which calls this only once.
 int available_threads();
 
 }  // namespace mpmml::cpu

@@ -1,11 +1,11 @@
-// The library's threads: made once, on the first product that is worth it, and asleep when there is none.
+// The library's threads: made by the first product that is large enough for several, asleep when there is none.
 #pragma once
 #include <cstdint>
 #include <memory>
 
 namespace mpmml::cpu {
 
-/// A call without ownership: what `parallel_for` runs for each index.
+/// What `parallel_for` calls for each index. Refers to the body and doesn't own it.
 class Task {
  public:
   template <class Body>
@@ -18,9 +18,9 @@ class Task {
   void (*call_)(void*, int64_t);
 };
 
-/// How many threads a product may use, the calling one included: MPMML_NUM_THREADS, or the processors that this
-/// process may run on, or fewer where a cgroup's quota allows no more. Throws Error where MPMML_NUM_THREADS is no
-/// such number.
+/// How many threads a product may use, the calling one included: as the settings say (machine.h), or as many as this
+/// process may use processors, by its affinity and the quota of its cgroup. Throws Error(kOption) if the settings are
+/// wrong.
 int thread_count();
 
 /// Runs `task` for each index in [0, count), on the calling thread and on the library's; returns when all are done.

@@ -1,22 +1,28 @@
 #include "cuda/backend.h"
 
 #include <algorithm>
-#include <stdexcept>
+#include <cmath>
 
 #include "core/dispatch.h"
 #include "cuda/kernels/kernel.h"
 #include "cuda/plan/blocks.h"
 #include "cuda/plan/choices.h"
 #include "cuda/plan/cost.h"
+#include "cuda/plan/workspace.h"
+#include "cuda/runtime/admission.h"
 #include "cuda/runtime/device.h"
-#include "cuda/runtime/memory.h"
+#include "cuda/runtime/function.h"
 #include "cuda/runtime/product.h"
 
 namespace mpmml::cuda {
 namespace {
 
-// Asking for free memory takes longer than a small product.
-constexpr int64_t kSurelyFits = int64_t{64} << 20;
+/// Whether the product needs so little that it doesn't ask for admission: asking takes longer than it does.
+bool surely_fits(const Problem& problem, const Placement& where) {
+  constexpr int64_t kLittle = int64_t{64} << 20;
+  const int64_t limit = where.device_memory;
+  return roughly_needed_bytes(problem) <= (limit > 0 ? std::min(limit, kLittle) : kLittle);
+}
 
 // How much longer the planner takes a kernel to run where its instructions are emulated.
 constexpr double kSlowedDown = 8;
@@ -32,33 +38,27 @@ class CudaBackend : public Backend {
   BackendKind kind() const override { return BackendKind::kCuda; }
   const std::vector<const Variant*>& variants() const override { return variants_; }
   std::string unusable(int device) override { return cuda::unusable(device, architectures_); }
-  std::string refuses(const Problem& problem, int device) override;
-  Plan plan(const Problem& problem, const ValueRange& a, const ValueRange& b, int device,
-            const Variant* requested) override;
+  std::string refuses(const Problem& problem, const Placement& where) override;
+  Plan plan(const Problem& problem, const ValueRange& a, const ValueRange& b, const Placement& where) override;
   double estimate_ms(const Problem& problem, int device) override;
-  Outcome run(const Problem& problem, int device, const Variant* requested) override;
+  Outcome run(const Problem& problem, const Placement& where) override;
 
  private:
   Judgement judge(const Variant& variant, RangePath path, const Problem& problem, int device);
-
-  static const Kernel& kernel_of(const Variant& variant) {
-    for (const KernelVariant& row : kernel_variants()) {
-      if (&row.variant == &variant) return *row.kernel;
-    }
-    throw std::logic_error("a CUDA variant without a kernel");
-  }
+  Judge judge_for(const Problem& problem, PathSet exact, const Placement& where);
+  int64_t workspace(const Problem& problem, const Placement& where);
 
   std::string architectures_;
   std::vector<const Variant*> variants_;
 };
 
-std::string CudaBackend::refuses(const Problem& problem, int device) {
-  if (needed_bytes(problem) <= kSurelyFits) return {};
-  const int64_t available = available_bytes(device);
-  const int64_t least = needed_bytes(smallest_block(problem));
-  if (least <= available) return {};
+std::string CudaBackend::refuses(const Problem& problem, const Placement& where) {
+  if (surely_fits(problem, where)) return {};
+  const int64_t capacity = device_capacity(where.device, where.device_memory);
+  const int64_t least = workspace(smallest_block(problem), where);
+  if (least <= capacity) return {};
   return "a single block of the product needs " + in_mebibytes(least) + " of device memory, device " +
-         std::to_string(device) + " has " + in_mebibytes(available) + " free: choose backend 'cpu'";
+         std::to_string(where.device) + " has " + in_mebibytes(capacity) + " for it: choose backend 'cpu'";
 }
 
 double CudaBackend::estimate_ms(const Problem& problem, int device) {
@@ -68,20 +68,28 @@ double CudaBackend::estimate_ms(const Problem& problem, int device) {
   constexpr double kCallMs = 0.065, kBytesPerMs = 9e6;
   constexpr double kThreadsMs = 0.9, kBytesPerMsWithThreads = 4e7;
   constexpr double kStepsPerMsAndMultiprocessor = 1.3e8;
-  const double bytes = double(dense_bytes(problem, problem.a)) + double(dense_bytes(problem, problem.b)) +
-                       double(problem.outputs()) * element_bytes(problem.dtype);
-  const double steps = double(problem.outputs()) * problem.k();
+  // Kernels compute whole tiles, of which these are the smallest, and pack their operands into them.
+  constexpr int64_t kTile = 64;
+  const DeviceLimits limits = device_limits(device);
+  const double element = double(element_bytes(problem.operation.dtype));
+  const double m = double(round_up(problem.m(), kTile)), n = double(round_up(problem.n(), kTile));
+  const double bytes = double(operand_bytes(problem)) + double(problem.outputs()) * element;
+  const double packed = sizeof(int32_t) * cost_of_step(problem.operation) * problem.k() *
+                        (m * items_of(problem.a, problem.batch) + n * items_of(problem.b, problem.batch));
+  const double steps = cost_of_step(problem.operation) * problem.batch * m * n * problem.k();
   const double copied = fits_slots(problem)
                             ? kSmallCallMs + bytes / kBytesPerMsInSlots
                             : kCallMs + std::min(bytes / kBytesPerMs, kThreadsMs + bytes / kBytesPerMsWithThreads);
-  return copied + steps / (kStepsPerMsAndMultiprocessor * device_limits(device).multiprocessors);
+  // Few tiles leave multiprocessors idle.
+  const double tiles = problem.batch * (m / kTile) * (n / kTile);
+  const double busy = std::min(double(limits.multiprocessors), tiles);
+  return copied + 2 * packed / (limits.bytes_per_ms) + steps / (kStepsPerMsAndMultiprocessor * busy);
 }
 
 Judgement CudaBackend::judge(const Variant& variant, RangePath path, const Problem& problem, int device) {
   const Kernel& kernel = kernel_of(variant);
   const DeviceLimits limits = device_limits(device);
-  const int blocks =
-      kernel.shape.shared_bytes <= limits.shared_bytes_per_block ? resident_blocks(kernel, path, device) : 0;
+  const int blocks = resident_blocks(kernel, path, device);
   if (blocks == 0) {
     return {"a block of it needs " + std::to_string(kernel.shape.shared_bytes) + " bytes of shared memory, device " +
                 std::to_string(device) + " has " + std::to_string(limits.shared_bytes_per_block),
@@ -92,29 +100,40 @@ Judgement CudaBackend::judge(const Variant& variant, RangePath path, const Probl
   return {{}, clocks};
 }
 
-Plan CudaBackend::plan(const Problem& problem, const ValueRange& a, const ValueRange& b, int device,
-                       const Variant* requested) {
-  const PathSet exact = with_semiring(problem.semiring, problem.dtype, [&](auto semiring) {
-    return exact_paths<decltype(semiring)>(a, b, problem.overflow);
-  });
-  const Variant* measured = requested ? nullptr : measured_choice(device, problem, exact);
-  return make_plan(problem, exact, variants_, requested, [&](const Variant& variant, RangePath path) {
+Judge CudaBackend::judge_for(const Problem& problem, PathSet exact, const Placement& where) {
+  const Variant* measured = where.variant ? nullptr : measured_choice(where.device, problem, exact);
+  return [this, &problem, measured, device = where.device](const Variant& variant, RangePath path) {
     Judgement judgement = judge(variant, path, problem, device);
     if (&variant == measured) judgement.cost = 0;
     return judgement;
+  };
+}
+
+Plan CudaBackend::plan(const Problem& problem, const ValueRange& a, const ValueRange& b, const Placement& where) {
+  const PathSet exact = exact_paths(problem.operation, a, b);
+  return make_plan(problem.operation, exact, variants_, where.variant, judge_for(problem, exact, where));
+}
+
+int64_t CudaBackend::workspace(const Problem& problem, const Placement& where) {
+  return workspace_bytes(problem, [&](const std::function<void(const Plan&)>& body) {
+    for (const PathSet exact : possible_paths(problem.operation)) {
+      const auto plan = find_plan(problem.operation, exact, variants_, where.variant, judge_for(problem, exact, where));
+      if (plan) body(*plan);
+    }
   });
 }
 
-Outcome CudaBackend::run(const Problem& problem, int device, const Variant* requested) {
-  const Planner planner = [&](const ValueRange& a, const ValueRange& b) {
-    return plan(problem, a, b, device, requested);
-  };
-  if (needed_bytes(problem) <= kSurelyFits || needed_bytes(problem) <= available_bytes(device)) {
-    return multiply_on_device(problem, device, planner, kernel_of);
-  }
-  return multiply_in_blocks(problem, available_bytes(device), [&](const Problem& block) {
-    return multiply_on_device(block, device, planner, kernel_of);
-  });
+Outcome CudaBackend::run(const Problem& problem, const Placement& where) {
+  const Planner planner = [&](const ValueRange& a, const ValueRange& b) { return plan(problem, a, b, where); };
+  if (surely_fits(problem, where)) return multiply_on_device(problem, where.device, planner);
+  const int64_t needed = workspace(problem, where);
+  const int64_t capacity = device_capacity(where.device, where.device_memory);
+  const Reservation reservation =
+      admit(where.device, std::min(needed, capacity), where.device_memory, [&] { return problem.is_cancelled(); });
+  if (needed <= capacity) return multiply_on_device(problem, where.device, planner);
+  return multiply_in_blocks(
+      problem, capacity, [&](const Problem& block) { return workspace(block, where); },
+      [&](const Problem& block) { return multiply_on_device(block, where.device, planner); });
 }
 
 }  // namespace

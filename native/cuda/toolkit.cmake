@@ -1,20 +1,21 @@
 # Finds the CUDA toolkit and says what is built with it. Sets
 #   MPMML_CUDA_FOUND               whether the CUDA backend is built
 #   MPMML_CUDA_STATUS              one line: what is built, or why nothing is
+#   MPMML_CUDA_NOTE                one line that the user should know besides, or nothing
 #   MPMML_CUDA_TOOLKIT             the toolkit's version
 #   MPMML_CUDA_ARCHITECTURE_NAMES  for example "sm_80 sm_90 compute_90"
 #   MPMML_CUDA_LAB_ARCHITECTURES   CMake's list for the kernels of the laboratory
 #   MPMML_CUDA_LAB_ARCHITECTURE_NAMES
 #
 # nvcc is looked for in CUDACXX, then on the PATH, then under CUDA_PATH, CUDA_HOME and /usr/local/cuda. CMake's own
-# check_language(CUDA) isn't asked: it answers a silent "no" where only the architectures are wrong.
+# check_language(CUDA) isn't asked: it answers a silent "no" if only the architectures are wrong.
 
-# The architectures that the kernels are made for. A build takes those that its toolkit knows.
-set(mpmml_supported_archs 52 61 70 75 80 86 89 90 100 120)
+include(${CMAKE_CURRENT_LIST_DIR}/architectures.cmake)
 
 macro(mpmml_find_cuda_toolkit)
   set(MPMML_CUDA_FOUND FALSE)
   set(MPMML_CUDA_TOOLKIT "")
+  set(MPMML_CUDA_NOTE "")
   set(MPMML_CUDA_ARCHITECTURE_NAMES "")
   set(MPMML_CUDA_LAB_ARCHITECTURE_NAMES "")
   if(MPMML_CUDA STREQUAL "OFF")
@@ -33,6 +34,9 @@ macro(mpmml_find_cuda_toolkit)
     endif()
   endif()
   message(STATUS "mpmml: ${MPMML_CUDA_STATUS}")
+  if(MPMML_CUDA_NOTE)
+    message(STATUS "mpmml: ${MPMML_CUDA_NOTE}")
+  endif()
 endmacro()
 
 macro(mpmml_enable_cuda)
@@ -41,34 +45,12 @@ macro(mpmml_enable_cuda)
     message(FATAL_ERROR "mpmml: ${MPMML_NVCC} --list-gpu-arch failed: CUDA 11.2 or newer is needed")
   endif()
   string(REGEX MATCHALL "[0-9]+" mpmml_nvcc_archs "${mpmml_nvcc_archs}")
-  if(MPMML_CUDA_ARCHS)
-    set(mpmml_archs ${MPMML_CUDA_ARCHS})
-  elseif(DEFINED ENV{MPMML_CUDA_ARCHS})
-    string(REGEX MATCHALL "[0-9]+" mpmml_archs "$ENV{MPMML_CUDA_ARCHS}")
-  else()
-    set(mpmml_archs ${mpmml_supported_archs})
-    foreach(arch ${mpmml_archs})
-      if(NOT arch IN_LIST mpmml_nvcc_archs)
-        list(REMOVE_ITEM mpmml_archs ${arch})
-      endif()
-    endforeach()
-  endif()
-  set(CMAKE_CUDA_ARCHITECTURES "")
-  set(mpmml_newest 0)
-  foreach(arch ${mpmml_archs})
-    if(NOT arch IN_LIST mpmml_nvcc_archs)
-      message(FATAL_ERROR "mpmml: architecture ${arch} of MPMML_CUDA_ARCHS is unknown to ${MPMML_NVCC}, which has: ${mpmml_nvcc_archs}")
-    endif()
-    list(APPEND CMAKE_CUDA_ARCHITECTURES ${arch}-real)
-    string(APPEND MPMML_CUDA_ARCHITECTURE_NAMES "sm_${arch} ")
-    if(arch GREATER mpmml_newest)
-      set(mpmml_newest ${arch})
-    endif()
-  endforeach()
-  # PTX of the newest, so that GPUs newer than this toolkit run too.
-  list(APPEND CMAKE_CUDA_ARCHITECTURES ${mpmml_newest}-virtual)
-  string(APPEND MPMML_CUDA_ARCHITECTURE_NAMES "compute_${mpmml_newest}")
-  mpmml_choose_lab_architectures()
+  mpmml_choose_architectures("${MPMML_CUDA_ARCHS}" "${mpmml_nvcc_archs}")
+  set(CMAKE_CUDA_ARCHITECTURES ${mpmml_architectures})
+  set(MPMML_CUDA_LAB_ARCHITECTURES ${mpmml_lab_architectures})
+  set(MPMML_CUDA_NOTE "${mpmml_architectures_note}")
+  mpmml_name_architectures(MPMML_CUDA_ARCHITECTURE_NAMES ${mpmml_architectures})
+  mpmml_name_architectures(MPMML_CUDA_LAB_ARCHITECTURE_NAMES ${mpmml_lab_architectures})
   set(CMAKE_CUDA_COMPILER ${MPMML_NVCC})
   set(CMAKE_CUDA_STANDARD 17)
   set(CMAKE_CUDA_STANDARD_REQUIRED ON)
@@ -78,42 +60,6 @@ macro(mpmml_enable_cuda)
   set(MPMML_CUDA_FOUND TRUE)
   set(MPMML_CUDA_TOOLKIT ${CMAKE_CUDA_COMPILER_VERSION})
   set(MPMML_CUDA_STATUS "built with CUDA ${MPMML_CUDA_TOOLKIT} for ${MPMML_CUDA_ARCHITECTURE_NAMES}")
-endmacro()
-
-# The kernels of the laboratory are ten times as many as the others, and for every architecture they would take most of
-# an hour to compile. Where MPMML_CUDA_ARCHS is given they are made for those; otherwise for the GPUs of this machine, or,
-# where it has none, as PTX of the oldest architecture and of Hopper, which the driver compiles when a kernel is first used.
-macro(mpmml_choose_lab_architectures)
-  set(mpmml_lab_archs "")
-  if(MPMML_CUDA_ARCHS OR DEFINED ENV{MPMML_CUDA_ARCHS})
-    set(MPMML_CUDA_LAB_ARCHITECTURES ${CMAKE_CUDA_ARCHITECTURES})
-    set(MPMML_CUDA_LAB_ARCHITECTURE_NAMES ${MPMML_CUDA_ARCHITECTURE_NAMES})
-  else()
-    execute_process(COMMAND nvidia-smi --query-gpu=compute_cap --format=csv,noheader
-      OUTPUT_VARIABLE mpmml_capabilities RESULT_VARIABLE mpmml_smi_result ERROR_QUIET)
-    if(mpmml_smi_result EQUAL 0)
-      string(REPLACE "." "" mpmml_capabilities "${mpmml_capabilities}")
-      string(REGEX MATCHALL "[0-9]+" mpmml_capabilities "${mpmml_capabilities}")
-      foreach(arch ${mpmml_capabilities})
-        if(arch IN_LIST mpmml_nvcc_archs)
-          list(APPEND mpmml_lab_archs ${arch}-real)
-        endif()
-      endforeach()
-    endif()
-    if(NOT mpmml_lab_archs)
-      list(GET mpmml_archs 0 mpmml_oldest)
-      list(APPEND mpmml_lab_archs ${mpmml_oldest}-virtual)
-      if(90 IN_LIST mpmml_archs)
-        list(APPEND mpmml_lab_archs 90-virtual)
-      endif()
-    endif()
-    list(REMOVE_DUPLICATES mpmml_lab_archs)
-    set(MPMML_CUDA_LAB_ARCHITECTURES ${mpmml_lab_archs})
-    string(REGEX REPLACE "([0-9]+)-real" "sm_\\1" MPMML_CUDA_LAB_ARCHITECTURE_NAMES "${mpmml_lab_archs}")
-    string(REGEX REPLACE "([0-9]+)-virtual" "compute_\\1" MPMML_CUDA_LAB_ARCHITECTURE_NAMES
-      "${MPMML_CUDA_LAB_ARCHITECTURE_NAMES}")
-    string(REPLACE ";" " " MPMML_CUDA_LAB_ARCHITECTURE_NAMES "${MPMML_CUDA_LAB_ARCHITECTURE_NAMES}")
-  endif()
 endmacro()
 
 # Options of the layer that holds CUDA code.

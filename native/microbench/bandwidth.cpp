@@ -7,8 +7,10 @@
 #include "core/status.h"
 #include "cuda/lab/lab.h"
 #include "cuda/lab/lab_kernels.h"
+#include "cuda/runtime/admission.h"
 #include "cuda/runtime/device.h"
 #include "cuda/runtime/error.h"
+#include "cuda/runtime/lane.h"
 #include "cuda/runtime/memory.h"
 
 namespace mpmml::microbench {
@@ -30,7 +32,7 @@ int64_t buffer_bytes(const Bandwidth& bandwidth, int device) {
   constexpr int64_t kLeast = int64_t{1} << 20;
   if (bandwidth.buffer == Buffer::kPartOfL2) return std::max(kLeast, int64_t{l2} / 4);
   const int64_t wanted = std::max(int64_t{512} << 20, int64_t{16} * l2);
-  const int64_t most = cuda::available_bytes(device) * 4 / 10;
+  const int64_t most = cuda::device_capacity(device, 0) * 4 / 10;
   if (most < int64_t{4} * l2) {
     throw Error(ErrorCode::kOutOfMemory,
                 "a buffer of four times the L2 cache doesn't fit the free memory of device " + std::to_string(device));

@@ -4,6 +4,7 @@
 #include "cuda/lab/lab.h"
 #include "cuda/runtime/device.h"
 #include "cuda/runtime/error.h"
+#include "cuda/runtime/lane.h"
 #include "cuda/runtime/memory.h"
 #include "microbench/machine.h"
 #include "microbench/microbench.h"

@@ -5,7 +5,7 @@
 //
 // A file whose content would stay the same is left alone, so that only what changed is compiled again.
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { bandwidths, microbenchmarks } from './microbenchmarks.mjs'
 import { allRows, identifier, refusedRows, semiringTypes } from './rows.mjs'
@@ -59,7 +59,34 @@ ${cases.join(' \\\n')}
 `
 }
 
-/** The source file of rows that are compiled together: one, in most families. */
+/** Which list of sources a row is in: the laboratory's kernels are compiled for fewer architectures than the others. */
+const listOf = ({ family, automatic }) => (family.backend === 'cuda' && !automatic ? 'lab' : family.backend)
+
+/**
+ * The rows by source file, as { list, file, isa, rows }. A kernel that products take on a GPU has a file of its own: if
+ * there is only its PTX, the driver compiles it, and compiles what is in the same file as well.
+ */
+function sourceFiles(rows) {
+  const groups = new Map()
+  for (const row of rows) {
+    const { family, isa, name } = row
+    const key = listOf(row) === 'cuda' ? name : [family.name, ...(isa ? [isa.name] : [])].join('_')
+    groups.set(key, [...(groups.get(key) ?? []), row])
+  }
+  return [...groups].flatMap(([key, group]) => {
+    const [row] = group
+    const list = listOf(row)
+    const count = Math.ceil(group.length / (row.family.together ?? 1))
+    return Array.from({ length: count }, (_, part) => ({
+      list,
+      file: `${list === 'cuda' ? key : `${key}_${part + 1}`}.${list === 'cpu' ? 'cpp' : 'cu'}`,
+      isa: row.isa,
+      rows: group.filter((_, index) => index % count === part),
+    }))
+  })
+}
+
+/** The source file of rows that are compiled together. */
 function instantiation(rows) {
   const [{ family, isa }] = rows
   const definitions = rows.map(
@@ -79,17 +106,21 @@ ${definitions.join('\n')}
 `
 }
 
-function registryRow(row) {
+/** A row as core/variant.h has it. */
+function variantOf(row, paths, automatic) {
   const parameters = row.family.parameters.map((name) => {
     const value = row.parameters[name]
     return `{"${name}", "${value}", ${typeof value === 'number'}}`
   })
-  return `      {{"${row.name}", "${row.family.name}", BackendKind::${row.family.backend === 'cuda' ? 'kCuda' : 'kCpu'},
+  return `{"${row.name}", "${row.family.name}", BackendKind::${row.family.backend === 'cuda' ? 'kCuda' : 'kCpu'},
         SemiringId::${identifier(row.semiring.name)}, DataType::${row.dataType.id},
         {${parameters.join(', ')}},
-        ${row.identifier}.paths, ${row.automatic}},
-       &${row.identifier}}`
+        ${paths}, ${automatic}}`
 }
+
+const registryRow = (row) =>
+  `      {${variantOf(row, `${row.identifier}.paths`, row.automatic)},
+       &${row.identifier}}`
 
 function registry(backend, rows) {
   return `// ${notice}
@@ -111,76 +142,67 @@ ${rows.map(registryRow).join(',\n')}
 `
 }
 
-/** The names that fit a family's pattern and can't be built, for error messages. */
+/** The rows that no kernel can be built for: error messages say why, and sweeps leave them out. */
 function refusedHeader() {
-  const rows = refusedRows().map(({ name, refused }) => `    {"${name}", "${refused}"}`)
+  const rows = refusedRows().map((row) => `      {${variantOf(row, 'PathSet{}', false)}, "${row.refused}"}`)
   return `// ${notice}
 #pragma once
+#include "core/variant.h"
 
 namespace mpmml {
 
 struct RefusedVariant {
-  const char* name;
+  Variant variant;
   const char* reason;
 };
 
-constexpr RefusedVariant kRefusedVariants[] = {
-${rows.join(',\n')},
-    {nullptr, nullptr}};
+inline std::vector<RefusedVariant> refused_variants() {
+  return {
+${rows.join(',\n')}};
+}
 
 }  // namespace mpmml
 `
 }
 
-/** The instances of a microbenchmark for one X × Y. */
-function microbenchmarkTile(microbenchmark, x, y) {
-  const name = `microbench_${identifier(microbenchmark.name)}_${x}x${y}`
-  const instances = microbenchmark.instances.filter((instance) => instance.x === x && instance.y === y)
-  return {
-    name,
-    content: `// ${notice}
-#include "${microbenchmark.header}"
+/** Microbenchmarks of one header are one source file: alone, most of the time would go into reading the headers. */
+const microbenchmarkHeaders = [...new Set(microbenchmarks.map(({ header }) => header))]
+
+const microbenchmarkFile = (header) => `microbench_${basename(header, '.cuh')}.cu`
+
+const microbenchmarkFunction = ({ name }) => `microbench_${identifier(name)}`
+
+const microbenchmarkInstances = (header) => `// ${notice}
+#include "${header}"
 
 namespace mpmml::microbench {
 
-std::vector<Instance> ${name}() {
-  return {${instances.map(({ template, max }) => `${template}::instance("${max}")`).join(',\n          ')}};
+${microbenchmarks
+  .filter((microbenchmark) => microbenchmark.header === header)
+  .map(
+    (microbenchmark) => `std::vector<Instance> ${microbenchmarkFunction(microbenchmark)}() {
+  return {${microbenchmark.instances.map(({ template, max }) => `${template}::instance("${max}")`).join(',\n          ')}};
 }
-
-}  // namespace mpmml::microbench
 `,
-  }
-}
-
-const microbenchmarkTiles = (microbenchmark) =>
-  [...new Set(microbenchmark.instances.map(({ x, y }) => `${x}x${y}`))].map((tile) =>
-    microbenchmarkTile(microbenchmark, ...tile.split('x').map(Number)),
   )
+  .join('\n')}
+}  // namespace mpmml::microbench
+`
 
 function microbenchmarkRegistry() {
-  const rows = microbenchmarks.map((microbenchmark) => {
-    const tiles = microbenchmarkTiles(microbenchmark).map(({ name }) => `${name}()`)
-    return `      {"${microbenchmark.name}", "${microbenchmark.summary}", joined({${tiles.join(', ')}})}`
-  })
-  const functions = microbenchmarks
-    .flatMap(microbenchmarkTiles)
-    .map(({ name }) => `std::vector<Instance> ${name}();`)
+  const rows = microbenchmarks.map(
+    (microbenchmark) =>
+      `      {"${microbenchmark.name}", "${microbenchmark.summary}", ${microbenchmarkFunction(microbenchmark)}()}`,
+  )
+  const functions = microbenchmarks.map(
+    (microbenchmark) => `std::vector<Instance> ${microbenchmarkFunction(microbenchmark)}();`,
+  )
   return `// ${notice}
 #include "microbench/microbench.h"
 
 namespace mpmml::microbench {
 
 ${functions.join('\n')}
-
-namespace {
-
-std::vector<Instance> joined(const std::vector<std::vector<Instance>>& parts) {
-  std::vector<Instance> all;
-  for (const auto& part : parts) all.insert(all.end(), part.begin(), part.end());
-  return all;
-}
-
-}  // namespace
 
 const std::vector<Microbenchmark>& microbenchmarks() {
   static const std::vector<Microbenchmark> rows = {
@@ -244,19 +266,13 @@ function writeNative(directory, processor, withCuda) {
     ['semirings.h', semiringHeader()],
     ['refused.h', refusedHeader()],
   ])
-  // The laboratory's kernels are apart, because they are compiled for fewer architectures (native/cuda/toolkit.cmake).
   const sources = { cpu: [], cuda: [], lab: [] }
-  const add = (backend, file, content) => {
+  const add = (list, file, content) => {
     files.set(file, content)
-    sources[backend].push(file)
+    sources[list].push(file)
   }
-  for (const unit of new Set(rows.map((row) => row.unit))) {
-    const compiled = rows.filter((row) => row.unit === unit)
-    const { backend } = compiled[0].family
-    const automatic = compiled.some((row) => row.automatic)
-    const list = backend === 'cuda' && !automatic ? 'lab' : backend
-    add(list, `${unit}.${backend === 'cuda' ? 'cu' : 'cpp'}`, instantiation(compiled))
-  }
+  const compiled = sourceFiles(rows)
+  for (const { list, file, rows: together } of compiled) add(list, file, instantiation(together))
   for (const backend of withCuda ? ['cpu', 'cuda'] : ['cpu']) {
     const backendRows = rows.filter((row) => row.family.backend === backend)
     add(backend, `${backend}_registry.cpp`, registry(backend, backendRows))
@@ -265,20 +281,21 @@ function writeNative(directory, processor, withCuda) {
   for (const isa of isas) add('cpu', `${yardstickName(isa)}.cpp`, yardstick(isa))
   add('cpu', 'yardstick_registry.cpp', yardstickRegistry(isas))
   if (withCuda) {
-    for (const { name, content } of microbenchmarks.flatMap(microbenchmarkTiles))
-      add('lab', `${name}.cu`, content)
+    for (const header of microbenchmarkHeaders) {
+      add('lab', microbenchmarkFile(header), microbenchmarkInstances(header))
+    }
     add('cuda', 'microbench_registry.cpp', microbenchmarkRegistry())
     add('lab', 'bandwidths.cu', bandwidthRegistry())
   }
-  const compiled = [
-    ...rows.filter(({ isa }) => isa).map(({ name, isa }) => ({ name, isa })),
-    ...isas.map((isa) => ({ name: yardstickName(isa), isa })),
+  const forInstructionSets = [
+    ...compiled.filter(({ isa }) => isa),
+    ...isas.map((isa) => ({ file: `${yardstickName(isa)}.cpp`, isa })),
   ]
-  const options = compiled
+  const options = forInstructionSets
     .filter(({ isa }) => isa.options.length > 0)
     .map(
-      ({ name, isa }) =>
-        `set_source_files_properties("\${CMAKE_CURRENT_LIST_DIR}/${name}.cpp" PROPERTIES COMPILE_OPTIONS "${isa.options.join(';')}")`,
+      ({ file, isa }) =>
+        `set_source_files_properties("\${CMAKE_CURRENT_LIST_DIR}/${file}" PROPERTIES COMPILE_OPTIONS "${isa.options.join(';')}")`,
     )
   const lists = Object.entries(sources).map(
     ([backend, names]) =>

@@ -33,6 +33,6 @@ export const ladder = {
     `${p.technique}_${p.tile}x${p.tile}_${p.order}${p.technique === 'naive' ? '' : `_${p.borders}`}`,
   semirings: ['max-plus', 'min-plus', 'plus-times'],
   automatic: false,
-  together: true,
+  together: 32,
   rows: ['int32', 'float32'].flatMap((accumulator) => steps.map((step) => ({ ...step, accumulator }))),
 }

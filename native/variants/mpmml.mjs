@@ -95,6 +95,7 @@ export const mpmml = {
     (p.Transpose ? '_at' : '') +
     (p.accumulator === 'int64' ? '_acc64' : ''),
   automatic: (p) => defaults.some((row) => Object.entries(row).every(([name, value]) => p[name] === value)),
+  together: 12,
   rows: distinct,
   constraints: [
     {

@@ -43,7 +43,6 @@ function expand(family, parameters, semiring, dataType) {
     isa: instructionSets.find((isa) => isa.name === parameters.isa),
     identifier: identifier(name),
     header: ofRow(family.header, parameters),
-    unit: family.together ? `${family.name}_${semiring.name.replaceAll('-', '')}_${dataType.short}` : name,
     expression:
       ofRow(family.template, parameters) +
       (templateArguments.length > 0 ? `<${templateArguments.join(', ')}>` : '') +

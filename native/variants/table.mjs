@@ -82,8 +82,9 @@ const accumulatorSuffix = (p) => accumulators[p.accumulator].suffix
  * `semirings`; `automatic` says whether the planner may take the family unasked, or which of its rows;
  * `constraints` say what holds of every row that can be built, and of one that can't why: such rows are refused by name.
  * Where rows are of several templates, `header` and `template` are functions of the row, and `arguments` gives the
- * template's arguments. The rows of a family with `together` are one source file for each semiring and type: their kernels
- * are so small that the compiler would spend most of its time starting.
+ * template's arguments. `together` says how many of the family's rows are one source file (1 without it), because the
+ * compiler spends most of the time on the headers if a file has a single small kernel; a kernel that products take on a
+ * GPU always has a file of its own.
  */
 export const families = [
   {
@@ -134,6 +135,7 @@ export const families = [
     parameters: ['accumulator'],
     label: (p) => accumulatorSuffix(p).slice(1) || 'direct',
     automatic: false,
+    together: 8,
     rows: [{ accumulator: 'int64' }, { accumulator: 'element' }],
   },
   {
@@ -144,6 +146,7 @@ export const families = [
     parameters: ['isa', 'MR', 'NR', 'accumulator'],
     label: (p) => `${p.isa}_${p.MR}x${p.NR}${accumulatorSuffix(p)}`,
     automatic: true,
+    together: 12,
     rows: [
       { isa: 'avx512', MR: 8, NR: 64, accumulator: 'uint16' },
       { isa: 'avx512', MR: 8, NR: 32, accumulator: 'int32' },
@@ -185,6 +188,7 @@ export const families = [
     parameters: ['isa', 'accumulator'],
     label: (p) => `${p.isa}${accumulatorSuffix(p)}`,
     automatic: true,
+    together: 8,
     rows: instructionSets.flatMap(({ name }) =>
       ['int32', 'int64', 'float32', 'float64'].map((accumulator) => ({ isa: name, accumulator })),
     ),

@@ -80,13 +80,30 @@ describe('sweeps', () => {
       }
     },
   )
-  it('instances go from 1 to 20', () => {
+  it.skipIf(!built)('cover what the table has: every tile, block, case and pattern', () => {
+    const table = [...variants(), ...refusedVariants()].filter(
+      (row) => row.family === 'mpmml' && row.semiring === 'max-plus' && row.dtype === 'int32',
+    )
+    const distinct = (rows: { parameters: Record<string, unknown> }[], ...names: string[]) =>
+      new Set(rows.map(({ parameters }) => names.map((name) => parameters[name]).join()))
+    const over = (sweep: keyof typeof kernelSweeps, ...names: string[]) => {
+      expect(distinct(kernelSweeps[sweep].jobs([64]), ...names), sweep).toEqual(distinct(table, ...names))
+    }
+    over('tiles', 'X', 'Y')
+    over('blocks', 'BS_i', 'BS_j')
+    over('cases', 'MEMSEL_A', 'MEMSEL_B')
+    over('transpose', 'Transpose')
+    const eight = table.filter(({ parameters: { X, Y } }) => X === 8 && Y === 8)
+    const patterns = kernelSweeps.patterns.jobs([64])
+    expect(distinct(patterns, 'Sub_X', 'Sub_Y')).toEqual(distinct(eight, 'Sub_X', 'Sub_Y'))
+  })
+  it.skipIf(!built)('instances go from 1 to 20', () => {
     const batches = kernelSweeps.instances
       .jobs([1024, 8192])
       .map(({ parameters }) => [parameters.m, parameters.batch])
     expect(batches).toEqual([...Array.from({ length: 20 }, (_, index) => [1024, index + 1]), [8192, 1]])
   })
-  it('cover tiles, blocks, K and both forms of the maximum', () => {
+  it.skipIf(!built)('cover tiles, blocks, K and both forms of the maximum', () => {
     const values = (name: string, parameter: string) =>
       new Set(microbenchJobs(name).map(({ parameters }) => parameters[parameter]))
     expect(values('shared-both', 'k')).toEqual(new Set([10, 5, 1]))

@@ -2,7 +2,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { errorClasses, matrix, mpmm } from '../../lib/index.js'
+import { errorClasses } from '../../lib/errors.js'
+import { matrix, mpmm } from '../../lib/index.js'
 import { root, succeeds } from './support.js'
 
 const readme = readFileSync(join(root, 'README.md'), 'utf8')

@@ -3,7 +3,7 @@
  * with Math.fround (which rounds once: float64 holds more than twice float32's digits), a NaN never a candidate. Ordinary
  * products are summed in float64 and come with a bound on what any order of float32 or float64 sums may differ by.
  */
-type Semiring = 'max-plus' | 'min-plus' | 'plus-times'
+export type FloatSemiring = 'max-plus' | 'min-plus' | 'plus-times'
 export type FloatType = 'float32' | 'float64'
 export type FloatArray = Float32Array | Float64Array
 
@@ -26,7 +26,7 @@ export interface FloatProduct {
   bounds: Float64Array
 }
 
-export const floatZeros: Record<Semiring, number> = {
+export const floatZeros: Record<FloatSemiring, number> = {
   'max-plus': Number.NEGATIVE_INFINITY,
   'min-plus': Number.POSITIVE_INFINITY,
   'plus-times': 0,
@@ -62,7 +62,7 @@ function dense({ data, shape, strides, offset = 0 }: FloatMatrix): Dense {
 export function floatOracle(
   aMatrix: FloatMatrix,
   bMatrix: FloatMatrix,
-  semiring: Semiring,
+  semiring: FloatSemiring,
   c0Matrix?: FloatMatrix,
 ): FloatProduct {
   const [a, b, c0] = [dense(aMatrix), dense(bMatrix), c0Matrix && dense(c0Matrix)]
@@ -101,7 +101,7 @@ export function floatOracle(
 }
 
 /** x ⊕ y; a NaN is no candidate of a maximum or a minimum. */
-function add(semiring: Semiring, x: number, y: number): number {
+function add(semiring: FloatSemiring, x: number, y: number): number {
   if (semiring === 'plus-times') return x + y
   if (Number.isNaN(y)) return x
   return semiring === 'max-plus' ? Math.max(x, y) : Math.min(x, y)

@@ -23,11 +23,17 @@ export function runningSuite(slow: { size: number; options: MpmmOptions }): void
   })
 
   it('leaves the event loop free', async () => {
-    let ticks = 0
-    const timer = setInterval(() => ticks++, 1)
-    const { timing } = await mpmm(a, b, options)
-    clearInterval(timer)
-    expect(ticks).toBeGreaterThan(timing.totalMs / 10)
+    let done = false
+    let turnsMeanwhile = 0
+    const turn = () => {
+      if (done) return
+      turnsMeanwhile++
+      setImmediate(turn)
+    }
+    setImmediate(turn)
+    await mpmm(a, b, options)
+    done = true
+    expect(turnsMeanwhile).toBeGreaterThan(0)
   })
 
   it('runs several products at once', async () => {
@@ -80,6 +86,49 @@ export function runningSuite(slow: { size: number; options: MpmmOptions }): void
       expect(getEventListeners(controller.signal, 'abort')).toHaveLength(0)
       const small = matrix(1, 1, [1])
       expect((await mpmm(small, small, options)).c.data[0]).toBe(2)
+    })
+
+    it('of many products: one listener, which gives up all that still run', async () => {
+      const warnings: Error[] = []
+      const collect = (warning: Error) => warnings.push(warning)
+      process.on('warning', collect)
+      const controller = new AbortController()
+      const { signal } = controller
+      const small = matrix(1, 1, [1])
+      const done = Array.from({ length: 12 }, () => mpmm(small, small, { ...options, signal }))
+      const running = Array.from({ length: 12 }, () => caught(mpmm(a, b, { ...options, signal })))
+      expect(getEventListeners(signal, 'abort')).toHaveLength(1)
+      await Promise.all(done)
+      expect(getEventListeners(signal, 'abort')).toHaveLength(1)
+      controller.abort('enough')
+      for (const error of await Promise.all(running)) {
+        expectError(error, 'ERR_MPMML_ABORTED')
+        expect((error as Error).cause).toBe('enough')
+      }
+      expect(getEventListeners(signal, 'abort')).toHaveLength(0)
+      process.off('warning', collect)
+      expect(warnings).toEqual([])
+    })
+
+    it('of another kind than Node’s: its listener is added once and removed at the end', async () => {
+      const listeners: unknown[] = []
+      const signal = {
+        aborted: false,
+        reason: 'mine',
+        addEventListener: (_: string, listener: unknown) => listeners.push(listener),
+        removeEventListener: (_: string, listener: unknown) =>
+          listeners.splice(listeners.indexOf(listener), 1),
+      }
+      const given = { ...options, signal: signal as unknown as AbortSignal }
+      const running = [caught(mpmm(a, b, given)), caught(mpmm(a, b, given))]
+      expect(listeners).toHaveLength(1)
+      signal.aborted = true
+      for (const listener of listeners as (() => void)[]) listener()
+      for (const error of await Promise.all(running)) {
+        expectError(error, 'ERR_MPMML_ABORTED')
+        expect((error as Error).cause).toBe('mine')
+      }
+      expect(listeners).toHaveLength(0)
     })
 
     it('not aborted: no listener stays', async () => {

@@ -1,20 +1,12 @@
 /** What every backend must do with floating-point elements: test/cpu and test/gpu run it. */
 import { describe, expect, it } from 'vitest'
-import {
-  type DataType,
-  type MpmmOptions,
-  matrix,
-  mpmmSync,
-  type Semiring,
-  type VariantName,
-  variants,
-  zeroOf,
-} from '../../lib/index.js'
+import { type MpmmOptions, matrix, mpmmSync, type VariantName, variants, zeroOf } from '../../lib/index.js'
 import { ragged, type Size, sizes } from './cases.js'
 import {
   type FloatArray,
   type FloatMatrix,
   type FloatProduct,
+  type FloatSemiring,
   type FloatType,
   floatArrays,
   floatMismatch,
@@ -24,17 +16,20 @@ import {
 import { Random } from './generators.js'
 import { missing } from './table.js'
 
-const semirings: Semiring[] = ['max-plus', 'min-plus', 'plus-times']
+const semirings: FloatSemiring[] = ['max-plus', 'min-plus', 'plus-times']
 export const types: FloatType[] = ['float32', 'float64']
 
-type Value = (random: Random, semiring: Semiring, type: FloatType) => number
+const isOne = <Name extends string>(name: string, names: Name[]): name is Name =>
+  (names as string[]).includes(name)
+
+type Value = (random: Random, semiring: FloatSemiring, type: FloatType) => number
 
 const uniform = (random: Random, scale: number) => (random.bits() / 2 ** 31 - 1) * scale
 
 const special = [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, 0, -0]
 
 /** Zeros of both signs and of the semiring among numbers of one sign, as in lengths and logarithms of probabilities. */
-const ofOneSign = (random: Random, semiring: Semiring, sign: number) =>
+const ofOneSign = (random: Random, semiring: FloatSemiring, sign: number) =>
   random.chance(0.2) ? random.pick([0, -0, floatZeros[semiring]]) : sign * random.integer(1, 1000)
 
 /** Kinds of values; NaN and infinities of both signs belong to the last ones. */
@@ -63,7 +58,7 @@ const kinds: Record<string, Value> = {
   'NaN and infinities everywhere': (random) => random.pick([...special, 1, -1]),
 }
 
-function random(kind: string, semiring: Semiring, type: FloatType, shape: number[], seed: number) {
+function random(kind: string, semiring: FloatSemiring, type: FloatType, shape: number[], seed: number) {
   const source = new Random(seed)
   const length = shape.reduce((product, size) => product * size, 1)
   const data: FloatArray = new floatArrays[type](length)
@@ -73,7 +68,7 @@ function random(kind: string, semiring: Semiring, type: FloatType, shape: number
 
 export const floatKinds = Object.keys(kinds)
 
-export function operands(kind: string, semiring: Semiring, type: FloatType, [m, k, n]: Size, seed = 1) {
+export function operands(kind: string, semiring: FloatSemiring, type: FloatType, [m, k, n]: Size, seed = 1) {
   return {
     a: random(kind, semiring, type, [m, k], 2 * seed),
     b: random(kind, semiring, type, [k, n], 2 * seed + 1),
@@ -81,7 +76,7 @@ export function operands(kind: string, semiring: Semiring, type: FloatType, [m, 
 }
 
 interface Options extends Omit<MpmmOptions, 'semiring' | 'out' | 'accumulate'> {
-  semiring: Semiring
+  semiring: FloatSemiring
   accumulate?: FloatMatrix
 }
 
@@ -122,7 +117,7 @@ export function floatSuite(backend: 'cpu' | 'cuda'): void {
   }
   describe('every floating-point variant', () => {
     for (const { name, semiring, dtype, parameters, ...row } of variants()) {
-      if (row.backend !== backend || dtype === 'int32') continue
+      if (row.backend !== backend || !isOne(semiring, semirings) || !isOne(dtype, types)) continue
       const cannot = missing({ name, semiring, dtype, parameters, ...row })
       it.skipIf(cannot !== undefined)(cannot === undefined ? name : `${name} (skipped: ${cannot})`, () => {
         variant(name, semiring, dtype)
@@ -131,7 +126,7 @@ export function floatSuite(backend: 'cpu' | 'cuda'): void {
   })
 }
 
-function products(backend: 'cpu' | 'cuda', semiring: Semiring, type: FloatType): void {
+function products(backend: 'cpu' | 'cuda', semiring: FloatSemiring, type: FloatType): void {
   it.each(floatKinds)('%s', (kind) => {
     const { a, b } = operands(kind, semiring, type, [70, 90, 110])
     const result = expectProduct(a, b, { backend, semiring })
@@ -201,7 +196,7 @@ function products(backend: 'cpu' | 'cuda', semiring: Semiring, type: FloatType):
 /** Products that several variants compute. */
 const knownProducts = new Map<string, ReturnType<typeof operands> & { expected: FloatProduct }>()
 
-function known(kind: string, semiring: Semiring, type: FloatType, size: Size) {
+function known(kind: string, semiring: FloatSemiring, type: FloatType, size: Size) {
   const key = [kind, semiring, type, size].join()
   const before = knownProducts.get(key)
   if (before) return before
@@ -211,8 +206,7 @@ function known(kind: string, semiring: Semiring, type: FloatType, size: Size) {
   return product
 }
 
-function variant(name: VariantName, semiring: Semiring, dtype: DataType): void {
-  const type = dtype as FloatType
+function variant(name: VariantName, semiring: FloatSemiring, type: FloatType): void {
   for (const size of sizes) {
     for (const kind of ['far from 0', 'from 0 down', 'mostly below 0', 'any numbers', 'anything']) {
       const { a, b, expected } = known(kind, semiring, type, size)

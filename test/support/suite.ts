@@ -63,8 +63,10 @@ export function productSuite(backend: 'cpu' | 'cuda'): void {
   describe('overflow', () => overflowing(backend))
   describe('results', () => results(backend))
   describe('every variant', () => {
-    for (const variant of variants().filter((row) => row.backend === backend && row.dtype === 'int32')) {
-      variantSuite(variant)
+    for (const variant of variants()) {
+      const { semiring, dtype } = variant
+      if (variant.backend !== backend || dtype !== 'int32') continue
+      if ((semirings as string[]).includes(semiring)) variantSuite(variant)
     }
   })
 }

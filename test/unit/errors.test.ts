@@ -13,6 +13,17 @@ describe('errors', () => {
     expect(library).toHaveProperty(ErrorClass.name, ErrorClass)
   })
 
+  it('are public, and nothing else of their module is', () => {
+    const classes = Object.values(errorClasses).map(({ name }) => name)
+    expect(
+      Object.keys(library)
+        .filter((name) => name.endsWith('Error'))
+        .sort(),
+    ).toEqual([...classes, 'MpmmlError'].sort())
+    expect(library).not.toHaveProperty('errorClasses')
+    expect(library).not.toHaveProperty('fromNative')
+  })
+
   it('has every code that native code can throw', () => {
     const status = readFileSync(new URL('../../native/core/status.h', import.meta.url), 'utf8')
     const codes = [...status.matchAll(/return "([A-Z_]+)"/g)].map(([, name]) => `ERR_MPMML_${name}`)

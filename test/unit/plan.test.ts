@@ -44,6 +44,14 @@ describe('plan', () => {
     expect(out.data[0]).toBe(77)
   })
 
+  it('allocates nothing for the result', async () => {
+    const column = { data: new Int32Array(1), shape: [2 ** 20, 1], strides: [0, 0] }
+    const row = { data: new Int32Array(1), shape: [1, 2 ** 20], strides: [0, 0] }
+    expect(await plan(column, row, { backend: 'cpu' })).toMatchObject({ backend: 'cpu' })
+    const c0 = { data: new Int32Array(1), shape: [2 ** 20, 2 ** 20], strides: [0, 0] }
+    expect(await plan(column, row, { backend: 'cpu', accumulate: c0 })).toMatchObject({ backend: 'cpu' })
+  })
+
   it('rejects what mpmm rejects', async () => {
     expectError(await plan(matrix(1, 2), matrix(3, 1)).catch((error) => error), 'ERR_MPMML_SHAPE')
   })

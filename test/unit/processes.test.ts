@@ -12,8 +12,8 @@ const program = (body: string) => `
   import { matrix, mpmm, mpmmSync, explainBackend, variants } from ${JSON.stringify(library.href)}
   ${body}
 `
-/** Starts products that take a second and more each. */
-const slow = (size = 1500, count = 1) => `
+/** Starts products that take a minute and more each: a process that waited for them would be killed by then. */
+const slow = (size = 6000, count = 1) => `
   const { name } = variants().find(({ family, semiring }) => family === 'naive' && semiring === 'max-plus')
   const start = () => mpmm(matrix(${size}, ${size}), matrix(${size}, ${size}), { variant: name })
   const running = Promise.all(Array.from({ length: ${count} }, start))
@@ -51,10 +51,9 @@ describe.skipIf(!built)(
   () => {
     it.each([1, 9])('ends with process.exit while products run: %i', (count) => {
       const { status, signal, stdout, stderr } = run(
-        `${slow(1500, count)}; setTimeout(() => { console.log(Date.now()); process.exit(7) }, 100)`,
+        `${slow(6000, count)}; setTimeout(() => process.exit(7), 100)`,
       )
-      expect({ status, signal, stderr }).toEqual({ status: 7, signal: null, stderr: '' })
-      expect(Date.now() - Number(stdout)).toBeLessThan(2000)
+      expect({ status, signal, stdout, stderr }).toEqual({ status: 7, signal: null, stdout: '', stderr: '' })
     })
 
     it('ends by an exception while a product runs', () => {
@@ -65,13 +64,12 @@ describe.skipIf(!built)(
       expect(stderr).toContain('planned')
     })
 
-    it('stays alive until the products are done, and no longer', () => {
+    it('stays alive until the products are done', () => {
       const { status, stdout } = run(
-        `${slow(500, 6)}; running.then((all) => console.log(all.map(({ c }) => c.data.length), Date.now()))`,
+        `${slow(500, 6)}; running.then((all) => console.log(all.map(({ c }) => c.data.length)))`,
       )
       expect(status).toBe(0)
       expect(stdout).toContain('250000, 250000, 250000, 250000, 250000, 250000')
-      expect(Date.now() - Number(stdout.split(' ').at(-1))).toBeLessThan(2000)
     })
 
     it('works in several worker threads at once', async () => {
@@ -105,22 +103,20 @@ describe.skipIf(!built)(
 
     // In a process of its own, because a failure ends the process.
     it.each([1, 9])('outlives a worker thread that is terminated while its products run: %i', (count) => {
-      const body = JSON.stringify(encodeURIComponent(program(`${slow(1500, count)}; await running`)))
+      const body = JSON.stringify(encodeURIComponent(program(`${slow(6000, count)}; await running`)))
       const { status, signal, stdout, stderr } = run(`
         import { Worker } from 'node:worker_threads'
         const worker = new Worker(new URL('data:text/javascript,' + ${body}))
         await new Promise((resolve) => worker.once('online', resolve))
         await new Promise((resolve) => setTimeout(resolve, 200))
-        const start = performance.now()
         await worker.terminate()
-        const prompt = performance.now() - start < 2000
         await new Promise((resolve) => setTimeout(resolve, 500))
-        console.log(prompt, (await mpmm(matrix(1, 1, [2]), matrix(1, 1, [3]))).c.data[0])
+        console.log((await mpmm(matrix(1, 1, [2]), matrix(1, 1, [3]))).c.data[0])
       `)
       expect({ status, signal, stdout, stderr }).toEqual({
         status: 0,
         signal: null,
-        stdout: 'true 5',
+        stdout: '5',
         stderr: '',
       })
     })

@@ -69,7 +69,14 @@ describe('variants', () => {
 
   it('that no kernel can be built for are refused with the reason', () => {
     expect(addon.refusedVariants).toEqual(
-      refusedRows().map(({ name, refused: reason }) => ({ name, reason })),
+      refusedRows().map(({ name, family, semiring, dataType, parameters, refused: reason }) => ({
+        name,
+        family: family.name,
+        semiring: semiring.name,
+        dtype: dataType.name,
+        parameters,
+        reason,
+      })),
     )
     expect(addon.refusedVariants.length).toBeGreaterThan(0)
     for (const { name, reason } of addon.refusedVariants) {
@@ -89,7 +96,7 @@ describe('variants', () => {
   })
 
   it('name a family, a semiring and a type', () => {
-    const short = { int32: 'i32', float32: 'f32', float64: 'f64' }
+    const short = { int32: 'i32', float32: 'f32', float64: 'f64', uint8: 'u8' }
     for (const { name, family, semiring, dtype } of variants()) {
       const canonical: VariantName = name
       expect(canonical.startsWith(`${family}_${semiring.replace('-', '')}_${short[dtype]}_`)).toBe(true)

@@ -16,6 +16,7 @@
 #include "core/semiring.h"
 #include "core/status.h"
 #include "cpu/backend.h"
+#include "cpu/machine.h"
 
 namespace mpmml {
 namespace {
@@ -110,6 +111,7 @@ class Client {
 int main(int count, char** arguments) {
   const int products = count > 1 ? std::atoi(arguments[1]) : 40;
   constexpr int kClients = 4;
+  mpmml::cpu::configure({3, {}, {}});
   mpmml::Engine engine(mpmml::cpu::make_backend(), nullptr, "this program has none");
   std::atomic<int> wrong{0};
   std::vector<std::thread> threads;

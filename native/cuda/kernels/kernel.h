@@ -8,35 +8,50 @@
 #include <type_traits>
 #include <vector>
 
+#include "core/plan.h"
 #include "core/problem.h"
 #include "core/range.h"
 #include "core/variant.h"
 
 namespace mpmml::cuda {
 
-/// One launch. All pointers are device pointers. C is dense, or cells of a dense matrix.
+/// One launch: a product, or a part of one, on device memory.
 struct Launch {
   int64_t batch, m, n, k;
-  int64_t first_instance;  ///< of those that the operands hold, where this is a part of a larger launch
-  int64_t
-      first_output;  ///< linear index of the launch's first result in the whole product, which C's strides lead on from
   MatrixView a, b, c0;
   MutableMatrixView c;
+  bool c_in_chunks;        ///< whether C's rows can be stored in chunks (chunk_elements)
+  int64_t first_instance;  ///< of those that the operands hold, if this is a part of a larger launch
+  /// The place of the first result in the whole product, and that product's size: what an overflow is told by.
+  int64_t first_item, first_row, first_col, whole_m, whole_n;
   DataType dtype;
   RangePath path;
   ValueRange range_a, range_b;
   void* packed_a;  ///< Kernel::packed_bytes of device memory each
   void* packed_b;
-  /// Smallest linear index of a result that overflowed, ~0 where none did; null where nobody asks.
+  /// Smallest linear index of a result that overflowed, ~0 if none did; null if nobody asks.
   unsigned long long* overflow;
   cudaStream_t stream;
 };
 
-enum class Operand { kA, kB };
+/// Neighbouring elements of a row of C that are stored at once.
+MPMML_HOST_DEVICE constexpr int chunk_elements(int64_t bytes) { return bytes == 8 ? 2 : 4; }
+
+/// Whether rows of `c`, the elements of which have so many bytes, begin and go on in whole chunks.
+inline bool lies_in_chunks(const MutableMatrixView& c, int64_t bytes) {
+  const int64_t count = chunk_elements(bytes);
+  return c.col_stride == 1 && c.row_stride % count == 0 && c.batch_stride % count == 0 &&
+         reinterpret_cast<uintptr_t>(c.data) % (count * bytes) == 0;
+}
+
+enum class Side { kA, kB };
+
+/// The most that a kernel may round a size up to a multiple of: rows, columns, or operands along K.
+constexpr int64_t kMostTile = 256;
 
 /// What the planner weighs a kernel by (cost.h).
 struct KernelShape {
-  int tile_m, tile_n, tile_k;  ///< of C, and the multiple that K is rounded up to; in elements
+  int tile_m, tile_n, tile_k;  ///< of C, and the multiple that K is rounded up to; in elements and k-steps
   int threads;                 ///< of a block
   int shared_bytes;            ///< dynamic shared memory of a block
   /// Steps a clock and multiprocessor that the kernel sustains on large products, measured on an H200; on other GPUs
@@ -52,10 +67,11 @@ struct Kernel {
   void (*launch)(const Launch&);
   /// The __global__ function that runs `path`, for the runtime's queries.
   const void* (*function)(RangePath path);
-  /// Device memory for an operand in the kernel's own form; both are null where it reads the operands as they are.
-  int64_t (*packed_bytes)(const Launch&, Operand);
+  /// Device memory for an operand in the kernel's own form: of the launch only sizes, types and strides are looked at. Both
+  /// are null if the kernel reads operands as they are.
+  int64_t (*packed_bytes)(const Launch&, Side);
   /// Queues what brings an operand into that form, before launch().
-  void (*pack)(const Launch&, Operand);
+  void (*pack)(const Launch&, Side);
 };
 
 struct KernelVariant {
@@ -65,6 +81,12 @@ struct KernelVariant {
 
 /// The registry rows of the CUDA backend, in the table's order.
 const std::vector<KernelVariant>& kernel_variants();
+
+/// The kernel of a variant of the CUDA backend. Throws Error(kVariant) if it is none of its.
+const Kernel& kernel_of(const Variant& variant);
+
+/// A launch that has no memory yet: what kernels need to know to tell how much they want.
+Launch launch_of(const Problem& problem, const Plan& plan);
 
 /// Calls `body` with that of `Arithmetics` that carries out the launch's path.
 template <class... Arithmetics, class Body>
@@ -84,7 +106,7 @@ void for_instances(const Launch& launch, Body&& body) {
   for (int64_t first = 0; first < launch.batch; first += kMaxInstances) {
     Launch part = launch;
     part.first_instance = launch.first_instance + first;
-    part.first_output = launch.first_output + first * launch.c.batch_stride;
+    part.first_item = launch.first_item + first;
     part.batch = std::min(kMaxInstances, launch.batch - first);
     part.a = view_from(part.a, launch.dtype, first, 0, 0);
     part.b = view_from(part.b, launch.dtype, first, 0, 0);

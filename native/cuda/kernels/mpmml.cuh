@@ -8,6 +8,7 @@
 // third dimension.
 #pragma once
 #include "core/arithmetic.h"
+#include "cuda/kernels/epilogue.cuh"
 #include "cuda/kernels/kernel.h"
 #include "cuda/kernels/mpmml_operand.cuh"
 #include "cuda/kernels/mpmml_transpose.cuh"
@@ -63,7 +64,7 @@ struct Mpmml {
 
   template <class... Arithmetics>
   static void launch(const Launch& launch) {
-    const int64_t tiles = ((launch.m + kTileM - 1) / kTileM) * ((launch.n + kTileN - 1) / kTileN);
+    const int64_t tiles = ceil_div(launch.m, kTileM) * ceil_div(launch.n, kTileN);
     for_arithmetic<Arithmetics...>(launch, [&](auto arithmetic) {
       for_instances(Transpose ? with_transposed_a(launch) : launch, [&](const Launch& part) {
         const dim3 grid(static_cast<unsigned>(tiles), 1, static_cast<unsigned>(part.batch));
@@ -95,7 +96,7 @@ __global__ void __launch_bounds__(Config::kThreads,
   using OperandB = typename Config::template OperandB<Arithmetic>;
   constexpr int X = Config::X, Y = Config::Y, BS_j = Config::BS_j, S = Config::S;
 
-  const int64_t tiles_n = (problem.n + Config::kTileN - 1) / Config::kTileN;
+  const int64_t tiles_n = ceil_div(problem.n, Config::kTileN);
   const int64_t first_row = blockIdx.x / tiles_n * Config::kTileM;
   const int64_t first_col = blockIdx.x % tiles_n * Config::kTileN;
   const int64_t instance = blockIdx.z;
@@ -143,27 +144,13 @@ __global__ void __launch_bounds__(Config::kThreads,
     if constexpr (OperandA::kShared || OperandB::kShared) __syncthreads();
   }
 
+  const Epilogue<Arithmetic> epilogue(problem, arithmetic);
 #pragma unroll
   for (int i = 0; i < X; ++i) {
-    const int64_t row = first_row + Config::PatchA::line(i, thread_i);
-    if (row >= problem.m) continue;
 #pragma unroll
     for (int j = 0; j < Y; ++j) {
-      const int64_t col = first_col + Config::PatchB::line(j, thread_j);
-      if (col >= problem.n) continue;
-      const MatrixView& c0 = problem.c0;
-      const Element before = c0.data
-                                 ? static_cast<const Element*>(
-                                       c0.data)[instance * c0.batch_stride + row * c0.row_stride + col * c0.col_stride]
-                                 : Semiring::zero;
-      bool overflowed = false;
-      const Element value = arithmetic.finish(c[i][j], before, overflowed);
-      const int64_t output =
-          instance * problem.c.batch_stride + row * problem.c.row_stride + col * problem.c.col_stride;
-      static_cast<Element*>(problem.c.data)[output] = value;
-      if (overflowed && problem.overflow) {
-        atomicMin(problem.overflow, static_cast<unsigned long long>(problem.first_output + output));
-      }
+      epilogue.store(first_row + Config::PatchA::line(i, thread_i), first_col + Config::PatchB::line(j, thread_j),
+                     c[i][j]);
     }
   }
 }

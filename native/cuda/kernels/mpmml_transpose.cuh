@@ -16,7 +16,7 @@ __global__ void __launch_bounds__(kTransposeTile* kTransposeRows) transpose_kern
   __shared__ Element tile[kTransposeTile][kTransposeTile + 1];
   const auto* data = static_cast<const Element*>(source.data) + blockIdx.z * source.batch_stride;
   target += blockIdx.z * source.rows * source.cols;
-  const int64_t tiles_k = (source.cols + kTransposeTile - 1) / kTransposeTile;
+  const int64_t tiles_k = ceil_div(source.cols, kTransposeTile);
   const int64_t first_row = blockIdx.x / tiles_k * kTransposeTile, first_k = blockIdx.x % tiles_k * kTransposeTile;
 #pragma unroll
   for (int part = 0; part < kTransposeTile; part += kTransposeRows) {
@@ -35,23 +35,21 @@ __global__ void __launch_bounds__(kTransposeTile* kTransposeRows) transpose_kern
 
 inline bool lies_along_columns(const MatrixView& a) { return a.row_stride == 1; }
 
-inline int64_t transposed_items(const Launch& launch) { return launch.a.batch_stride == 0 ? 1 : launch.batch; }
-
 /// Memory for A transposed: none where A lies that way already, and none for B.
-inline int64_t transposed_bytes(const Launch& launch, Operand operand) {
-  if (operand == Operand::kB || lies_along_columns(launch.a)) return 0;
-  return transposed_items(launch) * launch.m * launch.k * element_bytes(launch.dtype);
+inline int64_t transposed_bytes(const Launch& launch, Side side) {
+  if (side == Side::kB || lies_along_columns(launch.a)) return 0;
+  return items_of(launch.a, launch.batch) * launch.m * launch.k * element_bytes(launch.dtype);
 }
 
 /// Queues the transposition of A into launch.packed_a.
 template <class Element>
-void transpose_a(const Launch& launch, Operand operand) {
-  if (transposed_bytes(launch, operand) == 0) return;
-  const auto tiles = [](int64_t size) { return (size + kTransposeTile - 1) / kTransposeTile; };
+void transpose_a(const Launch& launch, Side side) {
+  if (transposed_bytes(launch, side) == 0) return;
   Launch all = launch;
-  all.batch = transposed_items(launch);
+  all.batch = items_of(launch.a, launch.batch);
   for_instances(all, [&](const Launch& part) {
-    const dim3 grid(static_cast<unsigned>(tiles(part.m) * tiles(part.k)), 1, static_cast<unsigned>(part.batch));
+    const dim3 grid(static_cast<unsigned>(ceil_div(part.m, kTransposeTile) * ceil_div(part.k, kTransposeTile)), 1,
+                    static_cast<unsigned>(part.batch));
     MatrixView source = part.a;
     source.rows = part.m;
     source.cols = part.k;

@@ -17,6 +17,12 @@ struct PackSource {
   Storage storage;
 };
 
+/// Where packing writes: target[item][k][line] for k < padded_depth, line < padded_lines.
+struct PackTarget {
+  void* data;
+  int64_t items, padded_lines, padded_depth;
+};
+
 /// Encodes elements of A: a row's element stands in every lane of its word.
 template <class Arithmetic>
 struct EncodeA {
@@ -106,36 +112,87 @@ __global__ void __launch_bounds__(kPackTile* kPackRows)
   }
 }
 
-/// Queues the packing of `items` matrices whose elements are stored as `Stored`.
-template <class Stored, class Encode>
-void pack_stored(const PackSource& source, int64_t items, void* target, int64_t padded_lines, int64_t padded_depth,
-                 const Encode& encode, cudaStream_t stream) {
+/// Calls `body(part of the source, where it goes, grid)` for launches of blocks of kPackTile lines and `depth_of_block` steps
+/// of k of the target.
+template <class Stored, class Word, class Body>
+void for_pack_grids(const PackSource& source, const PackTarget& target, int depth_of_block, Body&& body) {
   constexpr int64_t kMaxGrid = 65535;
-  using Target = typename Encode::Target;
-  const auto tiles = [](int64_t size) { return (size + kPackTile - 1) / kPackTile; };
-  for (int64_t first = 0; first < items; first += kMaxGrid) {
+  for (int64_t first = 0; first < target.items; first += kMaxGrid) {
     PackSource part = source;
     part.data = static_cast<const Stored*>(source.data) + first * source.batch_stride;
-    const dim3 grid(static_cast<unsigned>(tiles(padded_lines)),
-                    static_cast<unsigned>(std::min(kMaxGrid, tiles(padded_depth))),
-                    static_cast<unsigned>(std::min(kMaxGrid, items - first)));
-    pack_kernel<Encode, Stored><<<grid, dim3(kPackTile, kPackRows), 0, stream>>>(
-        part, static_cast<Target*>(target) + first * padded_lines * padded_depth, padded_lines, padded_depth, encode);
+    const dim3 grid(static_cast<unsigned>(ceil_div(target.padded_lines, kPackTile)),
+                    static_cast<unsigned>(std::min(kMaxGrid, ceil_div(target.padded_depth, depth_of_block))),
+                    static_cast<unsigned>(std::min(kMaxGrid, target.items - first)));
+    body(part, static_cast<Word*>(target.data) + first * target.padded_lines * target.padded_depth, grid);
   }
   MPMML_CUDA(cudaGetLastError());
 }
 
-/// Queues the packing of `items` matrices.
+/// Queues the packing of matrices whose elements are stored as `Stored`.
+template <class Stored, class Encode>
+void pack_stored(const PackSource& source, const PackTarget& target, const Encode& encode, cudaStream_t stream) {
+  using Word = typename Encode::Target;
+  for_pack_grids<Stored, Word>(source, target, kPackTile, [&](const PackSource& part, Word* to, dim3 grid) {
+    pack_kernel<Encode, Stored>
+        <<<grid, dim3(kPackTile, kPackRows), 0, stream>>>(part, to, target.padded_lines, target.padded_depth, encode);
+  });
+}
+
+/// Queues the packing of a batch of matrices.
 template <class Encode>
-void pack(const PackSource& source, int64_t items, void* target, int64_t padded_lines, int64_t padded_depth,
-          const Encode& encode, cudaStream_t stream) {
+void pack(const PackSource& source, const PackTarget& target, const Encode& encode, cudaStream_t stream) {
   using Element = typename Encode::Semiring::Element;
-  if constexpr (std::is_integral_v<Element>) {
-    if (source.storage == Storage::kInt16) {
-      return pack_stored<int16_t>(source, items, target, padded_lines, padded_depth, encode, stream);
-    }
+  if constexpr (std::is_same_v<Element, int32_t>) {
+    if (source.storage == Storage::kInt16) return pack_stored<int16_t>(source, target, encode, stream);
   }
-  pack_stored<Element>(source, items, target, padded_lines, padded_depth, encode, stream);
+  pack_stored<Element>(source, target, encode, stream);
+}
+
+/// Writes words of 32 k-steps, a bit each. Blocks of 32 × 8 threads: a warp makes one word of each of 32 lines.
+template <class Arithmetic>
+__global__ void __launch_bounds__(kPackTile* kPackRows)
+    pack_bits_kernel(PackSource source, typename Arithmetic::Operand* target, int64_t padded_lines,
+                     int64_t padded_words) {
+  using Word = typename Arithmetic::Operand;
+  using Element = typename Arithmetic::Element;
+  constexpr int kSteps = Arithmetic::kStepsPerOperand;
+  static_assert(kSteps == kPackTile, "a lane for each bit");
+  const auto* data = static_cast<const Element*>(source.data) + blockIdx.z * source.batch_stride;
+  target += blockIdx.z * padded_lines * padded_words;
+  const int64_t line0 = int64_t{blockIdx.x} * kPackTile;
+  const int lane = threadIdx.x;
+  const auto bit = [&](int64_t line, int64_t k) -> Word {
+    line = min(line, source.lines - 1);
+    return k < source.depth ? Arithmetic::encode(data[line * source.line_stride + k * source.k_stride]) : 0;
+  };
+  for (int64_t word = int64_t{blockIdx.y} * kPackRows + threadIdx.y; word < padded_words;
+       word += int64_t{gridDim.y} * kPackRows) {
+    const int64_t k0 = word * kSteps;
+    Word own = 0;
+    if (source.k_stride < source.line_stride) {
+      // Neighbouring lanes read neighbouring steps of a line.
+#pragma unroll 8
+      for (int line = 0; line < kPackTile; ++line) {
+        const Word bits = __ballot_sync(~0u, bit(line0 + line, k0 + lane) != 0);
+        if (lane == line) own = bits;
+      }
+    } else {
+#pragma unroll 8
+      for (int step = 0; step < kSteps; ++step) own |= bit(line0 + lane, k0 + step) << step;
+    }
+    if (line0 + lane < padded_lines) target[word * padded_lines + line0 + lane] = own;
+  }
+}
+
+/// Queues the packing of truth values into bits.
+template <class Arithmetic>
+void pack_bits(const PackSource& source, const PackTarget& target, cudaStream_t stream) {
+  using Word = typename Arithmetic::Operand;
+  for_pack_grids<typename Arithmetic::Element, Word>(
+      source, target, kPackRows, [&](const PackSource& part, Word* to, dim3 grid) {
+        pack_bits_kernel<Arithmetic>
+            <<<grid, dim3(kPackTile, kPackRows), 0, stream>>>(part, to, target.padded_lines, target.padded_depth);
+      });
 }
 
 }  // namespace mpmml::cuda

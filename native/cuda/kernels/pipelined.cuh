@@ -277,6 +277,7 @@ __global__ void __launch_bounds__(Config::kThreads,
   }
   if (slice > 0) return;
 
+  const Epilogue<Arithmetic> epilogue(problem, arithmetic);
 #pragma unroll
   for (int i = 0; i < TM; ++i) {
     const int64_t row = tile_m * BM + (i / kChunk * Config::kThreadsM + thread_m) * kChunk + i % kChunk;
@@ -287,8 +288,7 @@ __global__ void __launch_bounds__(Config::kThreads,
       typename Arithmetic::Accumulator sums[kColumns];
 #pragma unroll
       for (int v = 0; v < kColumns; ++v) sums[v] = W::lane_of(acc[i][j + v / W::kLanes], v % W::kLanes);
-      write_results(problem, arithmetic, row, (tile_n * BN + (j * Config::kThreadsN) + thread_n * kChunk) * W::kLanes,
-                    sums);
+      epilogue.store(row, (tile_n * BN + (j * Config::kThreadsN) + thread_n * kChunk) * W::kLanes, sums);
     }
   }
 }

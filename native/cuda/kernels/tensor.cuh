@@ -167,6 +167,7 @@ __global__ void __launch_bounds__(Config::kThreads, Config::kThreads >= 256 ? 1 
     writing = writing + 1 == kStages ? 0 : writing + 1;
   }
 
+  const Epilogue<Arithmetic> epilogue(problem, arithmetic);
 #pragma unroll
   for (int i = 0; i < kTilesM; ++i) {
 #pragma unroll
@@ -178,7 +179,7 @@ __global__ void __launch_bounds__(Config::kThreads, Config::kThreads >= 256 ? 1 
         // Of two neighbouring instructions one has the even columns, the other the odd ones.
         const double sums[4] = {acc[i][j][2 * part], acc[i][j + 1][2 * part], acc[i][j][2 * part + 1],
                                 acc[i][j + 1][2 * part + 1]};
-        write_results(problem, arithmetic, row, tile_n * BN + warp_n + 8 * j + 4 * in_group, sums);
+        epilogue.store(row, tile_n * BN + warp_n + 8 * j + 4 * in_group, sums);
       }
     }
   }

@@ -12,7 +12,12 @@
 
 namespace mpmml::cuda {
 
-/// How an arithmetic's operands and accumulators lie in words, and the instructions on them.
+/// Truth values, 32 k-steps a word.
+template <class S>
+using Bits = PackedBits<S, uint32_t>;
+
+/// How an arithmetic's operands and accumulators lie in words, and the instructions on them. Which ⊕ and ⊗ these are made
+/// for follows from the arithmetic.
 template <class Arithmetic>
 struct Words;
 
@@ -71,8 +76,9 @@ struct Words<Half<S>> {
   static constexpr __host__ __device__ bool by_multiply(int i, int j) { return i % 2 == 0 || (i == 7 && j < 4); }
 };
 
+/// Words of elements as they are.
 template <class S>
-struct Words<Floating<S>> {
+struct ElementWords {
   using Word = typename S::Element;
   static constexpr int kLanes = 1;
   static constexpr int kFullSpeedFrom = 52;
@@ -85,6 +91,61 @@ struct Words<Floating<S>> {
 
   static __device__ __forceinline__ Word step(Word acc, Word a, Word b) { return S::accumulate(acc, a, b); }
   static __device__ __forceinline__ Word combine(Word x, Word y) { return S::combine(x, y); }
+};
+
+/// Whether a ⊗ b is one of a and b: then elements of 32 bits are held as their places (place_of), because the ALU compares
+/// three integers at a time.
+template <class S>
+constexpr bool is_of_order = (S::extend_kind == OperatorKind::kMinimum || S::extend_kind == OperatorKind::kMaximum) &&
+                             sizeof(typename S::Element) == sizeof(int32_t);
+
+/// Words of places. Two steps take three instructions of the ALU pipe.
+template <class S>
+struct OrderedWords {
+  using Element = typename S::Element;
+  using Word = uint32_t;
+  static constexpr int kLanes = 1;
+  static constexpr int kFullSpeedFrom = 52;
+  static constexpr double kStepsPerClock = 42, kStepsPerClockInSlices = 41;
+
+  static __host__ __device__ __forceinline__ Word word_of(Element x) { return static_cast<Word>(place_of(x)); }
+  static __device__ __forceinline__ Element lane_of(Word word, int) {
+    return at_place<Element>(static_cast<int32_t>(word));
+  }
+
+  static __device__ __forceinline__ int32_t extend(uint32_t x, uint32_t y) {
+    return S::maximizes ? min(static_cast<int32_t>(x), static_cast<int32_t>(y))
+                        : max(static_cast<int32_t>(x), static_cast<int32_t>(y));
+  }
+  static __device__ __forceinline__ uint32_t combine(uint32_t x, uint32_t y) {
+    return S::maximizes ? max(static_cast<int32_t>(x), static_cast<int32_t>(y))
+                        : min(static_cast<int32_t>(x), static_cast<int32_t>(y));
+  }
+  static __device__ __forceinline__ uint32_t two_steps(uint32_t acc, uint32_t a0, uint32_t b0, uint32_t a1,
+                                                       uint32_t b1) {
+    const int32_t x = extend(a0, b0), y = extend(a1, b1);
+    return S::maximizes ? __vimax3_s32(acc, x, y) : __vimin3_s32(acc, x, y);
+  }
+};
+
+template <class S>
+struct Words<Plain<S>> : std::conditional_t<is_of_order<S>, OrderedWords<S>, ElementWords<S>> {};
+
+/// 32 k-steps in an instruction.
+template <class S>
+struct Words<Bits<S>> {
+  using Word = uint32_t;
+  static constexpr int kLanes = 1;
+  static constexpr int kFullSpeedFrom = 52;
+  static constexpr double kStepsPerClock = 32 * 62, kStepsPerClockInSlices = 32 * 60;
+
+  static __host__ __device__ __forceinline__ Word word_of(Word x) { return x; }
+  static __device__ __forceinline__ Word lane_of(Word word, int) { return word; }
+
+  static __device__ __forceinline__ Word combine(Word x, Word y) { return S::combine(x, y); }
+  static __device__ __forceinline__ Word two_steps(Word acc, Word a0, Word b0, Word a1, Word b1) {
+    return S::accumulate(S::accumulate(acc, a0, b0), a1, b1);
+  }
 };
 
 /// a ⊗ b on the FMA pipe. `one` is 1, but a kernel argument: were it a constant, the compiler would turn the IMAD back
@@ -121,7 +182,7 @@ __device__ __forceinline__ void two_mixed_steps(uint32_t (&acc)[TM][TN], const u
 template <class Arithmetic>
 constexpr bool kComparesAsIntegers =
 #if __CUDA_ARCH__ >= 900
-    has_range<typename Arithmetic::Semiring> && std::is_same_v<typename Words<Arithmetic>::Word, float>;
+    has_sum_signs<typename Arithmetic::Semiring>;
 #else
     false;
 #endif
@@ -172,11 +233,23 @@ __device__ __forceinline__ void two_steps_as_integers(float (&acc)[TM][TN], cons
   }
 }
 
+/// Whether words of W take two steps at once, for each element apart.
+template <class W, class = void>
+constexpr bool takes_two_steps = false;
+template <class W>
+constexpr bool takes_two_steps<W, std::void_t<decltype(&W::two_steps)>> = true;
+
 /// Two steps of a thread's tile.
 template <class W, int TM, int TN>
 __device__ __forceinline__ void two_steps(typename W::Word (&acc)[TM][TN], const typename W::Word (&a)[2][TM],
                                           const typename W::Word (&b)[2][TN], uint32_t one) {
-  if constexpr (std::is_floating_point_v<typename W::Word>) {
+  if constexpr (takes_two_steps<W>) {
+#pragma unroll
+    for (int i = 0; i < TM; ++i) {
+#pragma unroll
+      for (int j = 0; j < TN; ++j) acc[i][j] = W::two_steps(acc[i][j], a[0][i], b[0][j], a[1][i], b[1][j]);
+    }
+  } else if constexpr (std::is_floating_point_v<typename W::Word>) {
 #pragma unroll
     for (int step = 0; step < 2; ++step) {
       // By columns: of the orders tried for float32 max-plus on an H200 (rows, columns, snakes, squares, sums some

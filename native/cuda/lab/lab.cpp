@@ -1,35 +1,23 @@
 #include "cuda/lab/lab.h"
 
 #include <algorithm>
-#include <stdexcept>
+#include <memory>
 
 #include "core/dispatch.h"
 #include "core/plan.h"
 #include "core/status.h"
 #include "cuda/kernels/kernel.h"
 #include "cuda/lab/lab_kernels.h"
+#include "cuda/runtime/admission.h"
 #include "cuda/runtime/device.h"
 #include "cuda/runtime/error.h"
+#include "cuda/runtime/function.h"
+#include "cuda/runtime/lane.h"
 #include "cuda/runtime/memory.h"
 #include "cuda/runtime/range.h"
 
 namespace mpmml::cuda {
 namespace {
-
-const Kernel& kernel_of(const Variant& variant) {
-  for (const KernelVariant& row : kernel_variants()) {
-    if (&row.variant == &variant) return *row.kernel;
-  }
-  throw Error(ErrorCode::kVariant,
-              "variant " + std::string(variant.name) + " is no CUDA kernel: only those are measured");
-}
-
-RangePath first_path(const Variant& variant) {
-  for (int index = 0; index < kRangePaths; ++index) {
-    if (variant.paths.has(static_cast<RangePath>(index))) return static_cast<RangePath>(index);
-  }
-  throw std::logic_error("a variant without a path");
-}
 
 int attribute(cudaDeviceAttr which, int device) {
   int value = 0;
@@ -37,18 +25,15 @@ int attribute(cudaDeviceAttr which, int device) {
   return value;
 }
 
-MatrixView dense(const void* data, int64_t rows, int64_t cols) { return {data, rows, cols, cols, 1, rows * cols}; }
-
 /// One set of operands, and the product that they belong to.
 class Bench {
  public:
   Bench(const MeasureRequest& request, Lane& lane)
       : request_(request), lane_(lane), stream_(lane.compute(0)), kernel_(kernel_of(*request.variant)) {
-    problem_.semiring = request.variant->semiring;
-    problem_.dtype = request.variant->dtype;
+    problem_.operation = {request.variant->semiring, request.variant->dtype, OverflowPolicy::kThrow};
     problem_.batch = request.batch;
-    problem_.a = dense(nullptr, request.m, request.k);
-    problem_.b = dense(nullptr, request.k, request.n);
+    problem_.a = row_major<const void*>(nullptr, request.m, request.k);
+    problem_.b = row_major<const void*>(nullptr, request.k, request.n);
     allocate();
   }
 
@@ -64,8 +49,8 @@ class Bench {
       Launch launch = launch_of(set, measurement.path, ranges.range());
       start.record(stream_);
       if (kernel_.pack) {
-        pack(launch, Operand::kA, packed_a_);
-        pack(launch, Operand::kB, packed_b_);
+        pack(launch, Side::kA, packed_a_);
+        pack(launch, Side::kB, packed_b_);
       }
       prepared.record(stream_);
       kernel_.launch(launch);
@@ -102,22 +87,30 @@ class Bench {
     constexpr double kMost = 4e12;  // bytes: sizes beyond any device, whose product might not fit 64 bits
     const double batch = double(request_.batch) * element_bytes_;
     const double one = batch * (double(request_.m) * request_.k + double(request_.k) * request_.n);
-    // Packed operands are at most about as large again.
-    const double rest = one + batch * request_.m * request_.n;
-    const double available = one + rest < kMost ? double(available_bytes(request_.device)) : 0;
-    if (one + rest > available) {
+    const double rest = batch * request_.m * request_.n + packed_bytes();
+    const double capacity = one + rest < kMost ? double(device_capacity(request_.device, 0)) : 0;
+    if (one + rest > capacity) {
       throw Error(ErrorCode::kOutOfMemory, "operands and result don't fit the free memory of device " +
                                                std::to_string(request_.device) + ": measure smaller sizes");
     }
     const double cached = 2.0 * attribute(cudaDevAttrL2CacheSize, request_.device);
     const double wanted = std::min(cached / one + 2, double(request_.repetitions + request_.warmup));
-    sets_ = std::max(int64_t{1}, static_cast<int64_t>(std::min(wanted, (0.8 * available - rest) / one)));
+    sets_ = std::max(int64_t{1}, static_cast<int64_t>(std::min(wanted, (0.8 * capacity - rest) / one)));
+    reservation_ = std::make_unique<Reservation>(
+        admit(request_.device, static_cast<int64_t>(sets_ * one + rest), 0, [] { return false; }));
     const auto buffer = [&](int64_t bytes) { return DeviceBuffer(bytes, request_.device, stream_); };
     operands_ = buffer(sets_ * (elements_a() + elements_b()) * element_bytes_);
     c_ = buffer(elements_c() * element_bytes_);
     small_ = buffer(2 * sizeof(ScanResult) + 2 * sizeof(uint64_t) + sizeof(unsigned long long));
     const RandomValues values{request_.minimum, request_.maximum, request_.zero_fraction, request_.seed};
-    fill_random(problem_.semiring, problem_.dtype, a(0), sets_ * (elements_a() + elements_b()), values, stream_);
+    fill_random(problem_.operation, a(0), sets_ * (elements_a() + elements_b()), values, stream_);
+  }
+
+  /// Of one set of operands in the kernel's own form.
+  double packed_bytes() const {
+    if (!kernel_.packed_bytes) return 0;
+    const Launch launch = mpmml::cuda::launch_of(problem_, {request_.variant, request_.variant->paths.cheapest()});
+    return double(kernel_.packed_bytes(launch, Side::kA)) + double(kernel_.packed_bytes(launch, Side::kB));
   }
 
   ScanResult* scans() const { return static_cast<ScanResult*>(small_.get()); }
@@ -125,15 +118,14 @@ class Bench {
 
   void scan_operands(int64_t set) {
     reset_scans(scans(), 2, stream_);
-    scan_range(problem_.semiring, problem_.dtype, Storage::kElement, a(set), elements_a(), scans(), stream_);
-    scan_range(problem_.semiring, problem_.dtype, Storage::kElement, b(set), elements_b(), scans() + 1, stream_);
+    scan_range(problem_.operation, Storage::kElement, a(set), elements_a(), scans(), stream_);
+    scan_range(problem_.operation, Storage::kElement, b(set), elements_b(), scans() + 1, stream_);
   }
 
   /// What occurs in A and B together; every set is drawn from the same values.
   ScanResult scan(int64_t) {
     reset_scans(scans(), 1, stream_);
-    scan_range(problem_.semiring, problem_.dtype, Storage::kElement, a(0), sets_ * (elements_a() + elements_b()),
-               scans(), stream_);
+    scan_range(problem_.operation, Storage::kElement, a(0), sets_ * (elements_a() + elements_b()), scans(), stream_);
     auto* result = static_cast<ScanResult*>(lane_.results());
     MPMML_CUDA(cudaMemcpyAsync(result, scans(), sizeof(ScanResult), cudaMemcpyDeviceToHost, stream_));
     MPMML_CUDA(cudaStreamSynchronize(stream_));
@@ -141,39 +133,32 @@ class Bench {
   }
 
   RangePath choose_path(const ScanResult& ranges) const {
-    const PathSet exact = with_semiring(problem_.semiring, problem_.dtype, [&](auto semiring) {
-      return exact_paths<decltype(semiring)>(ranges.range(), ranges.range(), OverflowPolicy::kThrow);
-    });
+    const PathSet exact = exact_paths(problem_.operation, ranges.range(), ranges.range());
     const auto judge = [&](const Variant&, RangePath path) {
       const bool fits = resident_blocks(kernel_, path, request_.device) > 0;
       return Judgement{fits ? "" : "a block of it doesn't fit a multiprocessor of this device", 0};
     };
-    return make_plan(problem_, exact, {}, request_.variant, judge).path;
+    return make_plan(problem_.operation, exact, {}, request_.variant, judge).path;
   }
 
   Launch launch_of(int64_t set, RangePath path, const ValueRange& range) const {
-    Launch launch{};
-    launch.batch = request_.batch;
-    launch.m = request_.m;
-    launch.n = request_.n;
-    launch.k = request_.k;
-    launch.a = dense(a(set), request_.m, request_.k);
-    launch.b = dense(b(set), request_.k, request_.n);
-    launch.c = {c_.get(), request_.m, request_.n, request_.n, 1, request_.m * request_.n};
-    launch.dtype = problem_.dtype;
-    launch.path = path;
+    Launch launch = mpmml::cuda::launch_of(problem_, {request_.variant, path});
+    launch.a.data = a(set);
+    launch.b.data = b(set);
+    launch.c = row_major(c_.get(), request_.m, request_.n);
+    launch.c_in_chunks = lies_in_chunks(launch.c, element_bytes_);
     launch.range_a = launch.range_b = range;
     if (path == RangePath::kWide) launch.overflow = reinterpret_cast<unsigned long long*>(ticks() + 2);
     launch.stream = stream_;
     return launch;
   }
 
-  void pack(Launch& launch, Operand operand, DeviceBuffer& buffer) {
-    const int64_t bytes = kernel_.packed_bytes(launch, operand);
+  void pack(Launch& launch, Side side, DeviceBuffer& buffer) {
+    const int64_t bytes = kernel_.packed_bytes(launch, side);
     if (bytes == 0) return;
     if (!buffer.get()) buffer = DeviceBuffer(bytes, request_.device, stream_);
-    (operand == Operand::kA ? launch.packed_a : launch.packed_b) = buffer.get();
-    kernel_.pack(launch, operand);
+    (side == Side::kA ? launch.packed_a : launch.packed_b) = buffer.get();
+    kernel_.pack(launch, side);
   }
 
   double clock_mhz() {
@@ -191,6 +176,7 @@ class Bench {
   Problem problem_;
   const int64_t element_bytes_ = element_bytes(request_.variant->dtype);
   int64_t sets_ = 1;
+  std::unique_ptr<Reservation> reservation_;
   DeviceBuffer operands_, c_, small_, packed_a_, packed_b_;
 };
 
@@ -213,9 +199,7 @@ Occupancy occupancy(const void* function, int64_t threads, int dynamic_shared_by
   occupancy.most_threads = attributes.maxThreadsPerBlock;
   const int most_shared = attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
   if (threads > attributes.maxThreadsPerBlock || occupancy.shared_bytes > most_shared) return occupancy;
-  if (dynamic_shared_bytes > attributes.maxDynamicSharedSizeBytes) {
-    MPMML_CUDA(cudaFuncSetAttribute(function, cudaFuncAttributeMaxDynamicSharedMemorySize, dynamic_shared_bytes));
-  }
+  allow_shared_bytes(function, dynamic_shared_bytes);
   MPMML_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&occupancy.active_blocks, function, occupancy.threads,
                                                            static_cast<size_t>(dynamic_shared_bytes)));
   const int warp = attribute(cudaDevAttrWarpSize, device);
@@ -227,7 +211,7 @@ Occupancy occupancy(const void* function, int64_t threads, int dynamic_shared_by
 
 Occupancy occupancy(const Variant& variant, int device) {
   const Kernel& kernel = kernel_of(variant);
-  return occupancy(kernel.function(first_path(variant)), kernel.shape.threads, kernel.shape.shared_bytes, device);
+  return occupancy(kernel.function(variant.paths.cheapest()), kernel.shape.threads, kernel.shape.shared_bytes, device);
 }
 
 }  // namespace mpmml::cuda

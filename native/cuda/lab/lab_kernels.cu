@@ -46,10 +46,10 @@ __global__ void probe(uint64_t* ticks) {
 
 }  // namespace
 
-void fill_random(SemiringId semiring, DataType dtype, void* data, int64_t count, const RandomValues& values,
+void fill_random(const Operation& operation, void* data, int64_t count, const RandomValues& values,
                  cudaStream_t stream) {
   const auto zero_below = static_cast<uint32_t>(values.zero_fraction * 4294967295.0);
-  with_semiring(semiring, dtype, [&](auto value) {
+  with_semiring(operation, [&](auto value) {
     using S = decltype(value);
     fill<S><<<kBlocks, kThreads, 0, stream>>>(static_cast<typename S::Element*>(data), count, values, zero_below);
   });

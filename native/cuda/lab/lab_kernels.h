@@ -15,7 +15,7 @@ struct RandomValues {
 };
 
 /// Queues the filling of `count` elements; floating-point elements get whole numbers too.
-void fill_random(SemiringId semiring, DataType dtype, void* data, int64_t count, const RandomValues& values,
+void fill_random(const Operation& operation, void* data, int64_t count, const RandomValues& values,
                  cudaStream_t stream);
 
 /// Queues a kernel that spins for a fifth of a millisecond and leaves the clocks and the nanoseconds that it took.

@@ -1,10 +1,9 @@
 #include "cuda/plan/blocks.h"
 
 #include <algorithm>
-#include <memory>
 
-#include "core/status.h"
-#include "cuda/runtime/product.h"
+#include "core/destination.h"
+#include "core/dispatch.h"
 
 namespace mpmml::cuda {
 namespace {
@@ -19,7 +18,7 @@ Problem cut(const Problem& problem, const Block& block) {
   Problem part = problem;
   part.batch = block.items;
   const auto from = [&](auto& view, int64_t row, int64_t col) {
-    view = view_from(view, problem.dtype, block.first_item, row, col);
+    view = view_from(view, problem.operation.dtype, block.first_item, row, col);
   };
   from(part.a, block.first_row, 0);
   from(part.b, 0, block.first_col);
@@ -35,10 +34,10 @@ Block first_block(const Problem& problem, int64_t items, int64_t rows, int64_t c
 }
 
 /// Halves the batch, then the longer side, until a block fits.
-Block fitting_block(const Problem& problem, int64_t bytes) {
+Block fitting_block(const Problem& problem, int64_t bytes, const BytesOf& bytes_of) {
   Block block = first_block(problem, problem.batch, problem.m(), problem.n());
   const auto half = [](int64_t size) { return (size + 1) / 2; };
-  while (needed_bytes(cut(problem, block)) > bytes) {
+  while (bytes_of(cut(problem, block)) > bytes) {
     if (block.items > 1) {
       block.items = half(block.items);
     } else if (block.rows >= block.cols && block.rows > kLeastSide) {
@@ -52,6 +51,13 @@ Block fitting_block(const Problem& problem, int64_t bytes) {
   return block;
 }
 
+/// A linear index of the block's results as one of the whole product's.
+int64_t index_in_whole(const Problem& problem, const Block& block, int64_t index) {
+  const int64_t item = block.first_item + index / (block.rows * block.cols);
+  const int64_t row = block.first_row + index / block.cols % block.rows;
+  return (item * problem.m() + row) * problem.n() + block.first_col + index % block.cols;
+}
+
 void add(Timing& total, const Timing& part) {
   total.kernel += part.kernel;
   total.analysis += part.analysis;
@@ -63,15 +69,12 @@ void add(Timing& total, const Timing& part) {
 
 Problem smallest_block(const Problem& problem) { return cut(problem, first_block(problem, 1, kLeastSide, kLeastSide)); }
 
-Outcome multiply_in_blocks(const Problem& problem, int64_t bytes,
+Outcome multiply_in_blocks(const Problem& problem, int64_t bytes, const BytesOf& bytes_of,
                            const std::function<Outcome(const Problem& block)>& multiply) {
+  const Destination destination(problem, can_overflow(problem.operation));
   Problem target = problem;
-  std::unique_ptr<int32_t[]> apart;
-  if (problem.overflow == OverflowPolicy::kThrow && problem.keeps_c) {
-    apart.reset(new int32_t[problem.outputs()]);
-    target.c = {apart.get(), problem.m(), problem.n(), problem.n(), 1, problem.m() * problem.n()};
-  }
-  const Block size = fitting_block(problem, bytes);
+  target.c = destination.view();
+  const Block size = fitting_block(problem, bytes, bytes_of);
   Outcome outcome;
   for (int64_t item = 0; item < problem.batch; item += size.items) {
     for (int64_t row = 0; row < problem.m(); row += size.rows) {
@@ -80,25 +83,17 @@ Outcome multiply_in_blocks(const Problem& problem, int64_t bytes,
                           col,  std::min(size.cols, problem.n() - col)};
         const Outcome part = multiply(cut(target, block));
         if (part.overflow) {
-          const int64_t in_item = *part.overflow / (block.rows * block.cols);
-          const int64_t in_row = *part.overflow / block.cols % block.rows;
-          outcome.overflow =
-              ((item + in_item) * problem.m() + row + in_row) * problem.n() + col + *part.overflow % block.cols;
-          return outcome;
+          const int64_t index = index_in_whole(problem, block, *part.overflow);
+          outcome.overflow = std::min(outcome.overflow.value_or(index), index);
         }
         if (!outcome.plan.variant || part.plan.path > outcome.plan.path) outcome.plan = part.plan;
         add(outcome.timing, part.timing);
       }
+      // Blocks side by side share rows, so the smallest index may be in any of them; later ones have greater indices.
+      if (outcome.overflow) return outcome;
     }
   }
-  if (!apart) return outcome;
-  const int32_t* from = apart.get();
-  for (int64_t item = 0; item < problem.batch; ++item) {
-    for (int64_t row = 0; row < problem.m(); ++row) {
-      auto* to = static_cast<int32_t*>(problem.c.data) + item * problem.c.batch_stride + row * problem.c.row_stride;
-      for (int64_t col = 0; col < problem.n(); ++col) to[col * problem.c.col_stride] = *from++;
-    }
-  }
+  destination.commit();
   return outcome;
 }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/dispatch.h"
+
 namespace mpmml::cuda {
 namespace {
 
@@ -10,10 +12,8 @@ namespace {
 constexpr double kCellSteps = 1.5e10;
 constexpr int64_t kGranule = 512;  ///< of rows and columns, so that a part is made of whole tiles
 
-int64_t divide_up(int64_t size, int64_t by) { return (size + by - 1) / by; }
-
 std::vector<Span> spans_of(int64_t size, int64_t parts, int64_t granule) {
-  const int64_t step = divide_up(divide_up(size, parts), granule) * granule;
+  const int64_t step = round_up(ceil_div(size, parts), granule);
   std::vector<Span> spans;
   for (int64_t first = 0; first < size; first += step) spans.push_back({first, std::min(step, size - first)});
   return spans;
@@ -24,8 +24,12 @@ std::vector<Span> spans_of(int64_t size, int64_t parts, int64_t granule) {
 std::vector<Upload> order_uploads(const Cut& cut) {
   const Source leader = cut.a.size() == cut.c.size() ? Source::kA : Source::kB;
   std::vector<Upload> uploads;
+  size_t next_c0 = 0;
+  const auto add_c0 = [&] {
+    if (next_c0 < cut.c0.size()) uploads.push_back({Source::kC0, static_cast<int>(next_c0++)});
+  };
   const auto add = [&](Source source, size_t part) {
-    if (source == leader && part < cut.c0.size()) uploads.push_back({Source::kC0, static_cast<int>(part)});
+    if (source == leader) add_c0();
     uploads.push_back({source, static_cast<int>(part)});
   };
   for (size_t a = 0, b = 0; a < cut.a.size() || b < cut.b.size();) {
@@ -35,6 +39,8 @@ std::vector<Upload> order_uploads(const Cut& cut) {
       add(Source::kA, a++);
     }
   }
+  // Operands that are the same for the whole batch have one part, C0 may have more.
+  while (next_c0 < cut.c0.size()) add_c0();
   return uploads;
 }
 
@@ -66,7 +72,7 @@ std::vector<Cell> cells_of(const Cut& cut) {
 }  // namespace
 
 Cut cut_into_cells(const Problem& problem) {
-  const double steps = double(problem.outputs()) * problem.k();
+  const double steps = cost_of_step(problem.operation) * double(problem.outputs()) * problem.k();
   const double cells = std::clamp(steps / kCellSteps, 1.0, double(kMostPanels * kMostStrips));
   Cut cut{};
   cut.by_instances = problem.batch > 1;

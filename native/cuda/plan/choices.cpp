@@ -7,6 +7,8 @@
 #include <mutex>
 #include <tuple>
 
+#include "cuda/runtime/device.h"
+
 namespace mpmml::cuda {
 namespace {
 
@@ -16,9 +18,9 @@ using Choices = std::map<Likeness, const Variant*>;
 
 std::mutex mutex;
 
-/// By device; what a reader has taken stays as it is.
-std::map<int, std::shared_ptr<const Choices>>& known() {
-  static auto* const choices = new std::map<int, std::shared_ptr<const Choices>>;
+/// By the name of the GPU model; what a reader has taken stays as it is.
+std::map<std::string, std::shared_ptr<const Choices>>& known() {
+  static auto* const choices = new std::map<std::string, std::shared_ptr<const Choices>>;
   return *choices;
 }
 
@@ -34,7 +36,7 @@ Likeness likeness(SemiringId semiring, DataType dtype, RangePath path, std::arra
 
 }  // namespace
 
-void set_measured_choices(int device, const std::vector<MeasuredChoice>& choices) {
+void set_measured_choices(const std::string& gpu, const std::vector<MeasuredChoice>& choices) {
   auto table = std::make_shared<Choices>();
   for (const MeasuredChoice& choice : choices) {
     const Variant& variant = *choice.variant;
@@ -42,18 +44,19 @@ void set_measured_choices(int device, const std::vector<MeasuredChoice>& choices
         choice.variant;
   }
   const std::lock_guard<std::mutex> lock(mutex);
-  known()[device] = std::move(table);
+  known()[gpu] = std::move(table);
 }
 
 const Variant* measured_choice(int device, const Problem& problem, PathSet exact) {
   std::shared_ptr<const Choices> table;
+  const std::string gpu = device_name(device);
   {
     const std::lock_guard<std::mutex> lock(mutex);
-    const auto found = known().find(device);
+    const auto found = known().find(gpu);
     if (found == known().end()) return nullptr;
     table = found->second;
   }
-  const auto choice = table->find(likeness(problem.semiring, problem.dtype, exact.cheapest(),
+  const auto choice = table->find(likeness(problem.operation.semiring, problem.operation.dtype, exact.cheapest(),
                                            {problem.m(), problem.n(), problem.k(), problem.batch}));
   return choice == table->end() ? nullptr : choice->second;
 }

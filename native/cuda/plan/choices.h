@@ -1,6 +1,7 @@
-// Measured choices: which variant was the fastest on a device for products of about some size. Where nothing was measured
+// Measured choices: which variant was the fastest on a GPU model for products of about some size. If nothing was measured
 // the planner estimates (cost.h).
 #pragma once
+#include <string>
 #include <vector>
 
 #include "core/problem.h"
@@ -15,11 +16,12 @@ struct MeasuredChoice {
   int64_t m, n, k, batch;
 };
 
-/// Replaces what is known of `device`.
-void set_measured_choices(int device, const std::vector<MeasuredChoice>& choices);
+/// Replaces what is known of the GPUs of a model, by the name that device_name() gives. Makes no CUDA call.
+void set_measured_choices(const std::string& gpu, const std::vector<MeasuredChoice>& choices);
 
 /// The choice measured for a product that is like this one: each size nearest to the same power of two, and the same
-/// cheapest path, where a zero in the operands makes no difference. Null where none was.
+/// cheapest path, except that a zero in the operands makes no difference. Null if there is none. May ask CUDA for the
+/// device's name, so it is called on worker threads.
 const Variant* measured_choice(int device, const Problem& problem, PathSet exact);
 
 }  // namespace mpmml::cuda

@@ -10,6 +10,7 @@ struct DeviceLimits {
   int multiprocessors;
   int shared_bytes_per_block;  ///< with the opt-in
   double bytes_per_clock;      ///< of device memory
+  double bytes_per_ms;         ///< the same at the greatest clock
 };
 
 /// Estimated clocks of packing and product, where `blocks` blocks of the kernel fit a multiprocessor at a time.

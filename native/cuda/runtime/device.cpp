@@ -15,34 +15,43 @@ std::string version_text(int version) {
   return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }
 
-/// The number of devices, and why there are none.
-int count_devices(std::string& reason) {
+/// Why a device can't be used.
+struct Reason {
+  std::string text;  ///< empty if it can
+  bool lasting;      ///< it stays so until the process ends
+};
+
+/// The number of devices; if there are none, also why.
+int count_devices(Reason& reason) {
   int count = 0;
   const cudaError_t status = cudaGetDeviceCount(&count);
   if (status == cudaSuccess && count > 0) return count;
   cudaGetLastError();
   const std::string driver = driver_version();
   if (driver.empty()) {
-    reason = "no NVIDIA driver was found on this machine";
+    reason = {"no NVIDIA driver was found on this machine", true};
   } else if (status == cudaErrorInsufficientDriver) {
-    reason = "the NVIDIA driver is too old: it supports CUDA " + driver + ", this build needs " +
-             version_text(CUDART_VERSION) + "; update the driver, or rebuild with a CUDA toolkit that it supports";
+    reason = {"the NVIDIA driver is too old: it supports CUDA " + driver + ", this build needs " +
+                  version_text(CUDART_VERSION) + "; update the driver, or rebuild with a CUDA toolkit that it supports",
+              true};
   } else if (status == cudaErrorNoDevice || status == cudaSuccess) {
-    reason = "the NVIDIA driver finds no CUDA device (CUDA_VISIBLE_DEVICES may hide them)";
+    reason = {"the NVIDIA driver finds no CUDA device (CUDA_VISIBLE_DEVICES may hide them)", true};
   } else {
-    reason = std::string("cudaGetDeviceCount failed with ") + cudaGetErrorName(status) + " (" +
-             cudaGetErrorString(status) + ")";
+    reason = {std::string("cudaGetDeviceCount failed with ") + cudaGetErrorName(status) + " (" +
+                  cudaGetErrorString(status) + ")",
+              false};
   }
   return 0;
 }
 
-std::string find_reason(int device, const std::string& architectures) {
-  std::string reason;
+Reason find_reason(int device, const std::string& architectures) {
+  Reason reason;
   const int count = count_devices(reason);
   if (count == 0) return reason;
   if (device < 0 || device >= count) {
-    return "there is no CUDA device " + std::to_string(device) + ": this machine has " + std::to_string(count) +
-           ", numbered from 0";
+    return {"there is no CUDA device " + std::to_string(device) + ": this machine has " + std::to_string(count) +
+                ", numbered from 0",
+            true};
   }
   cudaFuncAttributes attributes;
   cudaError_t status = cudaSetDevice(device);
@@ -50,7 +59,7 @@ std::string find_reason(int device, const std::string& architectures) {
     const Kernel* kernel = kernel_variants().front().kernel;
     status = cudaFuncGetAttributes(&attributes, kernel->function(RangePath::kDirect));
   }
-  if (status == cudaSuccess) return {};
+  if (status == cudaSuccess) return {{}, true};
   cudaGetLastError();
   if (status == cudaErrorNoKernelImageForDevice || status == cudaErrorInvalidDeviceFunction ||
       status == cudaErrorUnsupportedPtxVersion) {
@@ -58,12 +67,22 @@ std::string find_reason(int device, const std::string& architectures) {
     cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device);
     cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device);
     const std::string arch = std::to_string(major) + std::to_string(minor);
-    return "this build has no code for the architecture sm_" + arch + " of device " + std::to_string(device) +
-           " (it has " + architectures + "): rebuild with MPMML_CUDA_ARCHS=" + arch +
-           " and a CUDA toolkit that knows it (npm rebuild mpmml)";
+    return {"this build has no code for the architecture sm_" + arch + " of device " + std::to_string(device) +
+                " (it has " + architectures + "): rebuild with MPMML_CUDA_ARCHS=" + arch +
+                " and a CUDA toolkit that knows it (npm rebuild mpmml)",
+            true};
   }
-  return "device " + std::to_string(device) + " can't be used: " + cudaGetErrorName(status) + " (" +
-         cudaGetErrorString(status) + ")";
+  return {"device " + std::to_string(device) + " can't be used: " + cudaGetErrorName(status) + " (" +
+              cudaGetErrorString(status) + ")",
+          false};
+}
+
+std::mutex names_mutex;
+
+/// Names of devices by their indices; never destroyed, because worker threads may outlive static objects.
+std::map<int, std::string>& names() {
+  static auto* const names = new std::map<int, std::string>;
+  return *names;
 }
 
 }  // namespace
@@ -72,11 +91,31 @@ std::string unusable(int device, const std::string& architectures) {
   const std::string lost = lost_context();
   if (!lost.empty()) return "an earlier CUDA error, " + lost + ", made CUDA unusable: restart the process";
   static std::mutex mutex;
-  static std::map<int, std::string> reasons;
+  static auto* const lasting = new std::map<int, std::string>;
   const std::lock_guard<std::mutex> lock(mutex);
-  const auto known = reasons.find(device);
-  if (known != reasons.end()) return known->second;
-  return reasons[device] = find_reason(device, architectures);
+  const auto known = lasting->find(device);
+  if (known != lasting->end()) return known->second;
+  const Reason reason = find_reason(device, architectures);
+  if (reason.lasting) (*lasting)[device] = reason.text;
+  return reason.text;
+}
+
+std::string known_device_name(int device) {
+  const std::lock_guard<std::mutex> lock(names_mutex);
+  const auto found = names().find(device);
+  return found == names().end() ? "" : found->second;
+}
+
+std::string device_name(int device) {
+  const std::string known = known_device_name(device);
+  if (!known.empty()) return known;
+  cudaDeviceProp properties;
+  if (cudaGetDeviceProperties(&properties, device) != cudaSuccess) {
+    cudaGetLastError();
+    return "CUDA device " + std::to_string(device);
+  }
+  const std::lock_guard<std::mutex> lock(names_mutex);
+  return names()[device] = properties.name;
 }
 
 DeviceLimits device_limits(int device) {
@@ -94,25 +133,11 @@ DeviceLimits device_limits(int device) {
   limits.capability = attribute(cudaDevAttrComputeCapabilityMajor) * 10 + attribute(cudaDevAttrComputeCapabilityMinor);
   limits.multiprocessors = attribute(cudaDevAttrMultiProcessorCount);
   limits.shared_bytes_per_block = attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin);
-  // Two transfers a clock of the memory.
+  // Two transfers per clock of the memory.
   const double memory_clocks = double(attribute(cudaDevAttrMemoryClockRate)) / attribute(cudaDevAttrClockRate);
   limits.bytes_per_clock = 2 * memory_clocks * attribute(cudaDevAttrGlobalMemoryBusWidth) / 8;
+  limits.bytes_per_ms = limits.bytes_per_clock * attribute(cudaDevAttrClockRate);
   return known[device] = limits;
-}
-
-int resident_blocks(const Kernel& kernel, RangePath path, int device) {
-  static std::mutex mutex;
-  static std::map<std::pair<const void*, int>, int> known;
-  const void* function = kernel.function(path);
-  const std::lock_guard<std::mutex> lock(mutex);
-  const auto found = known.find({function, device});
-  if (found != known.end()) return found->second;
-  MPMML_CUDA(cudaSetDevice(device));
-  MPMML_CUDA(cudaFuncSetAttribute(function, cudaFuncAttributeMaxDynamicSharedMemorySize, kernel.shape.shared_bytes));
-  int blocks = 0;
-  MPMML_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, function, kernel.shape.threads,
-                                                           kernel.shape.shared_bytes));
-  return known[{function, device}] = blocks;
 }
 
 std::string driver_version() {
@@ -122,7 +147,7 @@ std::string driver_version() {
 }
 
 std::vector<std::vector<Property>> device_properties() {
-  std::string reason;
+  Reason reason;
   const int count = count_devices(reason);
   std::vector<std::vector<Property>> devices;
   for (int device = 0; device < count; ++device) {

@@ -6,11 +6,13 @@
 
 namespace mpmml::cuda {
 
-/// What a scan leaves in memory: least and greatest place (place_of) of the elements beside zero, and whether zero occurs.
+/// What a scan leaves in memory: least and greatest place (place_of) of the elements beside zero, whether zero occurs, and
+/// whether a value does that is no element.
 struct ScanResult {
   int32_t minimum;
   int32_t maximum;
   int32_t has_zero;
+  int32_t has_outsider;
 
   ValueRange range() const {
     ValueRange range;
@@ -19,6 +21,7 @@ struct ScanResult {
       range.maximum = maximum;
     }
     range.has_zero = has_zero != 0;
+    range.has_outsider = has_outsider != 0;
     return range;
   }
 };
@@ -26,11 +29,12 @@ struct ScanResult {
 /// Queues what makes `count` results ready for scans. `results` is device memory.
 void reset_scans(ScanResult* results, int count, cudaStream_t stream);
 
-/// Queues a scan of `count` contiguous elements, where they have a range (has_range). `result` is device memory, and ready.
-void scan_range(SemiringId semiring, DataType dtype, Storage storage, const void* data, int64_t count,
-                ScanResult* result, cudaStream_t stream);
+/// Queues a scan of `count` contiguous elements, if anything has to be known of them (is_scanned). `result` is device memory,
+/// and ready.
+void scan_range(const Operation& operation, Storage storage, const void* data, int64_t count, ScanResult* result,
+                cudaStream_t stream);
 
-/// Queues the conversion of `count` contiguous elements stored as int16 into elements.
-void widen(SemiringId semiring, DataType dtype, const void* from, void* to, int64_t count, cudaStream_t stream);
+/// Queues the conversion of `count` contiguous elements stored as int16 into int32.
+void widen(const Operation& operation, const void* from, void* to, int64_t count, cudaStream_t stream);
 
 }  // namespace mpmml::cuda

@@ -48,6 +48,8 @@ void copy_elements(char* to, int64_t to_stride, const char* from, int64_t from_s
   };
   if (to_stride == 1 && from_stride == 1) {
     std::memcpy(to, from, count * bytes);
+  } else if (bytes == 1) {
+    copy(int8_t{});
   } else if (bytes == 2) {
     copy(int16_t{});
   } else if (bytes == 4) {
@@ -97,17 +99,17 @@ void HostLayout::scatter(int64_t first, int64_t count, const char* source) const
 }
 
 HostLayout host_layout(const MatrixView& view, int64_t batch, DataType dtype, bool any_order) {
+  const Lines lines(view, any_order);
   HostLayout host{};
   host.data = static_cast<char*>(const_cast<void*>(view.data));
-  host.items = view.batch_stride == 0 ? 1 : batch;
+  host.items = items_of(view, batch);
   host.item_stride = view.batch_stride;
   host.element_bytes = static_cast<int>(stored_bytes(dtype, view.storage));
-  host.by_columns = any_order && view.row_stride < view.col_stride && view.rows > 1;
-  host.lines = host.by_columns ? view.cols : view.rows;
-  host.length = host.by_columns ? view.rows : view.cols;
-  host.line_stride = host.by_columns ? view.col_stride : view.row_stride;
-  host.element_stride = host.by_columns ? view.row_stride : view.col_stride;
-  if (host.length == 1) host.element_stride = 1;
+  host.by_columns = lines.are_columns;
+  host.lines = lines.count;
+  host.length = lines.length;
+  host.line_stride = lines.line_stride;
+  host.element_stride = lines.length == 1 ? 1 : lines.element_stride;
   return host;
 }
 
@@ -125,7 +127,7 @@ void TransferQueue::add(Transfer transfer) {
   const bool pinned = host.pitched() && host.line_stride * host.element_bytes < kMostPitch && is_pinned(host.data);
   int64_t part_elements = (pinned ? kPinnedPartBytes : StagingRing::kSlotBytes) / host.element_bytes;
   if (pinned && !host.dense()) part_elements = std::max<int64_t>(1, part_elements / host.length) * host.length;
-  const int64_t parts = (host.elements() + part_elements - 1) / part_elements;
+  const int64_t parts = ceil_div(host.elements(), part_elements);
   entries_.push_back({std::move(transfer), pinned, parts_, parts, part_elements, parts});
   parts_ += parts;
 }
@@ -139,14 +141,32 @@ void TransferQueue::start() {
   const int threads = static_cast<int>(std::clamp<int64_t>(staged / kBytesPerThread, 1, most));
   for (int thread = 0; thread < threads; ++thread) lane_.ring(thread);
   if (threads == 1) return work(0);
-  working_ = threads;
   for (int thread = 0; thread < threads; ++thread) {
+    if (!start_thread(thread)) {
+      // A process at its limit of threads works with those it has.
+      if (thread == 0) work(0);
+      return;
+    }
+  }
+}
+
+bool TransferQueue::start_thread(int thread) {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    ++working_;
+  }
+  try {
     run_on_thread([this, thread] {
       work(thread);
       const std::lock_guard<std::mutex> lock(mutex_);
       --working_;
       progress_.notify_all();
     });
+    return true;
+  } catch (...) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    --working_;
+    return false;
   }
 }
 

@@ -9,7 +9,7 @@
 #include <mutex>
 
 #include "core/problem.h"
-#include "cuda/runtime/memory.h"
+#include "cuda/runtime/lane.h"
 
 namespace mpmml::cuda {
 
@@ -29,9 +29,10 @@ struct HostLayout {
            (item_stride == lines * length || items == 1);
   }
 
-  /// Whether lines are contiguous and equally far apart.
+  /// Whether lines are contiguous, equally far apart and don't overlap.
   bool pitched() const {
-    return (element_stride == 1 || length == 1) && (items == 1 || item_stride == lines * line_stride);
+    return (element_stride == 1 || length == 1) && (line_stride >= length || lines == 1) &&
+           (items == 1 || item_stride == lines * line_stride);
   }
 
   /// Copies elements [first, first + count) of the dense order out of the matrices, or into them.
@@ -39,7 +40,7 @@ struct HostLayout {
   void scatter(int64_t first, int64_t count, const char* source) const;
 };
 
-/// `any_order`: lines may be columns where that is how the matrix lies; otherwise they are rows.
+/// `any_order`: lines may be columns if those lie closer together; otherwise they are rows.
 HostLayout host_layout(const MatrixView& view, int64_t batch, DataType dtype, bool any_order);
 
 /// One matrix batch to be copied to or from dense device memory.
@@ -77,6 +78,7 @@ class TransferQueue {
     int64_t left;
   };
 
+  bool start_thread(int thread);
   void work(int thread);
   void run_part(Entry& entry, int64_t part, int thread);
 

@@ -2,9 +2,13 @@
 
 #include <condition_variable>
 #include <deque>
+#include <exception>
 #include <mutex>
+#include <string>
 #include <thread>
 #include <utility>
+
+#include "core/status.h"
 
 namespace mpmml::cuda {
 namespace {
@@ -13,11 +17,18 @@ class WorkerThreads {
  public:
   void run(std::function<void()> task) {
     const std::lock_guard<std::mutex> lock(mutex_);
-    if (idle_ <= tasks_.size()) {
-      std::thread([this] { work(); }).detach();
+    // A task waits for an idle thread of its own and never for a busy one, because the busy one may wait for this task.
+    tasks_.push_back(std::move(task));
+    if (idle_ < tasks_.size()) {
+      try {
+        std::thread([this] { work(); }).detach();
+      } catch (const std::exception& error) {
+        tasks_.pop_back();
+        throw Error(ErrorCode::kOutOfMemory,
+                    std::string("the system refuses a thread to copy matrices with: ") + error.what());
+      }
       ++idle_;
     }
-    tasks_.push_back(std::move(task));
     changed_.notify_one();
   }
 

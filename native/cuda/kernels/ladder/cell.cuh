@@ -1,5 +1,4 @@
-// What the kernels of the ladder share: which cell of C is a thread's, how tiles become grids, and how a finished cell is
-// stored. The ladder is the textbook's way from one thread a cell to tiles in shared memory, one technique a file:
+// What the kernels of the ladder share: which cell of C is a thread's, and how tiles become grids. The ladder is the textbook's way from one thread a cell to tiles in shared memory, one technique a file:
 //
 //   naive.cuh     one thread a cell, operands from global memory
 //   tiled.cuh     square tiles of both operands in shared memory
@@ -15,6 +14,7 @@
 #include <algorithm>
 
 #include "core/arithmetic.h"
+#include "cuda/kernels/epilogue.cuh"
 #include "cuda/kernels/kernel.h"
 #include "cuda/runtime/error.h"
 
@@ -26,8 +26,6 @@ enum class Order { kCoalesced, kUncoalesced };
 
 /// What keeps tiles that reach past an operand right: a comparison at every read, or an operand that is padded beforehand.
 enum class Borders { kGuards, kPadding };
-
-constexpr int64_t tiles(int64_t size, int tile) { return (size + tile - 1) / tile; }
 
 /// A thread's cell of C: its place in the block's tile, and in the matrix.
 template <int kTile, Order order>
@@ -51,7 +49,7 @@ struct Cell {
 template <int kTile, Order order, class Body>
 void for_grids(const Launch& launch, Body&& body) {
   constexpr int64_t kMostBlocks = 65535;
-  const int64_t rows = tiles(launch.m, kTile), cols = tiles(launch.n, kTile);
+  const int64_t rows = ceil_div(launch.m, kTile), cols = ceil_div(launch.n, kTile);
   const int64_t fast = order == Order::kCoalesced ? cols : rows, slow = order == Order::kCoalesced ? rows : cols;
   for_instances(launch, [&](const Launch& part) {
     for (int64_t first = 0; first < slow; first += kMostBlocks) {
@@ -61,21 +59,6 @@ void for_grids(const Launch& launch, Body&& body) {
            first);
     }
   });
-}
-
-/// Writes the thread's cell, unless it lies outside of C.
-template <class Arithmetic>
-__device__ __forceinline__ void store(const Launch& problem, const Arithmetic& arithmetic, int64_t row, int64_t col,
-                                      typename Arithmetic::Accumulator sum) {
-  using Element = typename Arithmetic::Element;
-  if (row >= problem.m || col >= problem.n) return;
-  const auto at = [&](const auto& view) {
-    return int64_t{blockIdx.z} * view.batch_stride + row * view.row_stride + col * view.col_stride;
-  };
-  const Element before =
-      problem.c0.data ? static_cast<const Element*>(problem.c0.data)[at(problem.c0)] : Arithmetic::Semiring::zero;
-  bool overflowed = false;  // never, in the arithmetics of this family
-  static_cast<Element*>(problem.c.data)[at(problem.c)] = arithmetic.finish(sum, before, overflowed);
 }
 
 /// The registry row of `Config`, whose launch() and __global__ function are given.

@@ -34,47 +34,42 @@ struct Padded {
 };
 
 template <int kTile>
-Padded padded(const Launch& launch, Operand operand) {
-  const bool is_a = operand == Operand::kA;
+Padded padded(const Launch& launch, Side side) {
+  const bool is_a = side == Side::kA;
   const MatrixView& view = is_a ? launch.a : launch.b;
   const int64_t rows = is_a ? launch.m : launch.k, cols = is_a ? launch.k : launch.n;
-  return {view,
-          rows,
-          cols,
-          tiles(rows, kTile) * kTile,
-          tiles(cols, kTile) * kTile,
-          view.batch_stride == 0 ? 1 : launch.batch};
+  return {view, rows, cols, round_up(rows, kTile), round_up(cols, kTile), items_of(view, launch.batch)};
 }
 
 template <int kTile>
-int64_t padded_bytes(const Launch& launch, Operand operand) {
-  const Padded sizes = padded<kTile>(launch, operand);
+int64_t padded_bytes(const Launch& launch, Side side) {
+  const Padded sizes = padded<kTile>(launch, side);
   return sizes.is_needed() ? sizes.elements() * element_bytes(launch.dtype) : 0;
 }
 
 /// Queues the copy of an operand into launch.packed_a or packed_b.
 template <int kTile, class Semiring>
-void pad(const Launch& launch, Operand operand) {
-  if (padded_bytes<kTile>(launch, operand) == 0) return;
-  const Padded sizes = padded<kTile>(launch, operand);
-  const bool is_a = operand == Operand::kA;
+void pad(const Launch& launch, Side side) {
+  if (padded_bytes<kTile>(launch, side) == 0) return;
+  const Padded sizes = padded<kTile>(launch, side);
+  const bool is_a = side == Side::kA;
   pack<Copy<Semiring>>({sizes.view.data, sizes.cols, sizes.rows, sizes.view.col_stride, sizes.view.row_stride,
                         sizes.view.batch_stride, sizes.view.storage},
-                       sizes.items, is_a ? launch.packed_a : launch.packed_b, sizes.padded_cols, sizes.padded_rows,
+                       {is_a ? launch.packed_a : launch.packed_b, sizes.items, sizes.padded_cols, sizes.padded_rows},
                        Copy<Semiring>{is_a ? Semiring::border_a : Semiring::border_b}, launch.stream);
 }
 
 /// The launch that reads what pad() wrote.
 template <int kTile>
 Launch with_padded_operands(Launch launch) {
-  const auto replace = [&](Operand operand, MatrixView& view, const void* data) {
-    const Padded sizes = padded<kTile>(launch, operand);
+  const auto replace = [&](Side side, MatrixView& view, const void* data) {
+    const Padded sizes = padded<kTile>(launch, side);
     if (!sizes.is_needed()) return;
     const int64_t batch_stride = view.batch_stride == 0 ? 0 : sizes.padded_rows * sizes.padded_cols;
     view = {data, sizes.padded_rows, sizes.padded_cols, sizes.padded_cols, 1, batch_stride};
   };
-  replace(Operand::kA, launch.a, launch.packed_a);
-  replace(Operand::kB, launch.b, launch.packed_b);
+  replace(Side::kA, launch.a, launch.packed_a);
+  replace(Side::kB, launch.b, launch.packed_b);
   return launch;
 }
 

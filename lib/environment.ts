@@ -1,0 +1,61 @@
+/**
+ * The environment variables of the library: the one place that reads and checks them. Native code never does, because
+ * JavaScript may write them while other threads run. An empty variable is an unset one.
+ */
+import { show } from './describe.js'
+import { OptionError } from './errors.js'
+import { addon } from './native.js'
+
+function read(name: string): string | undefined {
+  return process.env[name] || undefined
+}
+
+function wrong(name: string, expected: string, value: string): OptionError {
+  return new OptionError(`the environment variable ${name} must be ${expected}, but it is ${show(value)}`)
+}
+
+/** The whole number from 1 to `most` that a variable holds; 0 if it is unset. */
+function readCount(name: string, most: number, what: string): number {
+  const value = read(name)
+  if (value === undefined) return 0
+  const count = /^[0-9]+$/.test(value) ? Number(value) : 0
+  if (count >= 1 && count <= most) return count
+  throw wrong(name, `a whole number of ${what} from 1 to ${most}`, value)
+}
+
+/** MPMML_BACKEND, which replaces `backend: 'auto'`; 'auto' if it is unset. */
+export function environmentBackend(): 'auto' | 'cuda' | 'cpu' {
+  const value = read('MPMML_BACKEND')
+  if (value === undefined || value === 'auto') return 'auto'
+  if (value === 'cuda' || value === 'cpu') return value
+  throw wrong('MPMML_BACKEND', "'auto', 'cuda' or 'cpu'", value)
+}
+
+const MOST_MEBIBYTES = 2 ** 32
+
+/** The most bytes of device memory that a product may take, by MPMML_DEVICE_MEMORY_MIB; 0 if there is no limit. */
+export function deviceMemoryLimit(): number {
+  return readCount('MPMML_DEVICE_MEMORY_MIB', MOST_MEBIBYTES, 'MiB') * 2 ** 20
+}
+
+const MOST_THREADS = 1024
+
+let configured = false
+
+/**
+ * Gives native code the settings of the CPU backend, once: MPMML_NUM_THREADS and MPMML_CPU_ISA as they are when the
+ * library is first used in the process. Never throws: a wrong setting is an error of what uses the CPU backend, and
+ * products on a GPU don't.
+ */
+export function configureCpu(): void {
+  if (configured) return
+  configured = true
+  let threads = 0
+  let problem = ''
+  try {
+    threads = readCount('MPMML_NUM_THREADS', MOST_THREADS, 'threads')
+  } catch (error) {
+    problem = (error as OptionError).message
+  }
+  addon.configureCpu({ threads, instructionSet: read('MPMML_CPU_ISA') ?? '', wrong: problem })
+}

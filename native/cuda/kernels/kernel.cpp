@@ -1,0 +1,28 @@
+#include "cuda/kernels/kernel.h"
+
+#include "core/status.h"
+
+namespace mpmml::cuda {
+
+const Kernel& kernel_of(const Variant& variant) {
+  for (const KernelVariant& row : kernel_variants()) {
+    if (&row.variant == &variant) return *row.kernel;
+  }
+  throw Error(ErrorCode::kVariant, "variant " + std::string(variant.name) +
+                                       " isn't a CUDA kernel: choose one whose backend is 'cuda' in variants()");
+}
+
+Launch launch_of(const Problem& problem, const Plan& plan) {
+  Launch launch{};
+  launch.batch = problem.batch;
+  launch.m = launch.whole_m = problem.m();
+  launch.n = launch.whole_n = problem.n();
+  launch.k = problem.k();
+  launch.a = problem.a;
+  launch.b = problem.b;
+  launch.dtype = problem.operation.dtype;
+  launch.path = plan.path;
+  return launch;
+}
+
+}  // namespace mpmml::cuda

@@ -1,0 +1,83 @@
+#include "cuda/runtime/admission.h"
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <utility>
+
+#include "core/status.h"
+#include "cuda/runtime/memory.h"
+
+namespace mpmml::cuda {
+namespace {
+
+// Left for products that are so small that they don't ask (backend.cpp), and for the driver.
+constexpr int64_t kHeadroom = int64_t{256} << 20;
+// How often one who waits looks whether he has been given up.
+constexpr std::chrono::milliseconds kPatience{5};
+
+struct Ledger {
+  int64_t reserved = 0;
+  std::deque<const void*> waiting;  ///< in the order of arrival
+};
+
+struct Ledgers {
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::map<int, Ledger> of_device;
+};
+
+Ledgers& ledgers() {
+  // Never destroyed: threads may still give back what they hold at the end of the process.
+  static auto* const all = new Ledgers;
+  return *all;
+}
+
+}  // namespace
+
+Reservation::Reservation(Reservation&& other) noexcept
+    : device_(other.device_), bytes_(std::exchange(other.bytes_, 0)) {}
+
+Reservation::~Reservation() {
+  if (bytes_ == 0) return;
+  Ledgers& all = ledgers();
+  const std::lock_guard<std::mutex> lock(all.mutex);
+  all.of_device[device_].reserved -= bytes_;
+  all.changed.notify_all();
+}
+
+int64_t device_capacity(int device, int64_t limit) {
+  const int64_t capacity = std::max<int64_t>(memory_in_reach(device) - kHeadroom, 0);
+  return limit > 0 ? std::min(capacity, limit) : capacity;
+}
+
+Reservation admit(int device, int64_t bytes, int64_t limit, const std::function<bool()>& is_cancelled) {
+  Ledgers& all = ledgers();
+  std::unique_lock<std::mutex> lock(all.mutex);
+  Ledger& ledger = all.of_device[device];
+  const void* const ticket = &bytes;
+  ledger.waiting.push_back(ticket);
+  const auto leave = [&] {
+    ledger.waiting.erase(std::find(ledger.waiting.begin(), ledger.waiting.end(), ticket));
+    all.changed.notify_all();
+  };
+  try {
+    // Alone a product is always admitted: whether it fits at all has been asked before.
+    while (ledger.waiting.front() != ticket ||
+           (ledger.reserved > 0 && ledger.reserved + bytes > device_capacity(device, limit))) {
+      if (is_cancelled()) throw Error(ErrorCode::kAborted, "the product was given up before it was complete");
+      all.changed.wait_for(lock, kPatience);
+    }
+  } catch (...) {
+    leave();
+    throw;
+  }
+  ledger.reserved += bytes;
+  leave();
+  return Reservation(device, bytes);
+}
+
+}  // namespace mpmml::cuda

@@ -1,0 +1,32 @@
+// Admission to a device's memory: products that run at the same time share it, so each reserves what it needs before it
+// allocates anything, and waits, in the order of arrival, while others hold too much.
+#pragma once
+#include <cstdint>
+#include <functional>
+
+namespace mpmml::cuda {
+
+/// A share of a device's memory; given back when it goes out of scope.
+class Reservation {
+ public:
+  Reservation() = default;
+  Reservation(int device, int64_t bytes) : device_(device), bytes_(bytes) {}
+  ~Reservation();
+  Reservation(Reservation&& other) noexcept;
+  Reservation& operator=(Reservation&&) = delete;
+
+  int64_t bytes() const { return bytes_; }
+
+ private:
+  int device_ = 0;
+  int64_t bytes_ = 0;
+};
+
+/// What a product can have of the device when no other runs; `limit` bytes at most, if that isn't 0.
+int64_t device_capacity(int device, int64_t limit);
+
+/// Reserves `bytes`, which device_capacity() must hold, once earlier products leave so much.
+/// Throws Error(kAborted) if `is_cancelled` while it waits.
+Reservation admit(int device, int64_t bytes, int64_t limit, const std::function<bool()>& is_cancelled);
+
+}  // namespace mpmml::cuda

@@ -1,0 +1,115 @@
+// What a call needs to run on a device: streams, events and pinned memory to stage through.
+#pragma once
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace mpmml::cuda {
+
+/// A point in a stream that others can wait for, and that times lie between.
+class Event {
+ public:
+  /// `sleeps`: whether a thread that waits gives up its processor, at the price of some 20 microseconds.
+  explicit Event(bool sleeps = false);
+  ~Event();
+  Event(Event&& other) noexcept : event_(std::exchange(other.event_, nullptr)) {}
+  Event(const Event&) = delete;
+
+  void record(cudaStream_t stream);
+  void wait() const;
+  /// Lets what is queued in `stream` from now on wait.
+  void hold(cudaStream_t stream) const;
+  /// Milliseconds from `earlier` to this one; both must have passed.
+  double since(const Event& earlier) const;
+
+ private:
+  cudaEvent_t event_ = nullptr;
+};
+
+/// Pinned slots that one thread passes pageable memory through: while the device copies one, the next is filled.
+class StagingRing {
+ public:
+  static constexpr int64_t kSlotBytes = int64_t{1} << 20;
+
+  StagingRing();
+  ~StagingRing();
+  StagingRing(const StagingRing&) = delete;
+
+  /// The next slot, once the device is done with it.
+  void* acquire();
+  /// Says that the slot acquired last is in use until `stream` has passed this point.
+  void release(cudaStream_t stream);
+  /// Waits until the slot acquired last is no longer in use.
+  void finish() { used_[slot_].wait(); }
+
+ private:
+  static constexpr int kSlots = 4;
+  char* memory_ = nullptr;
+  std::vector<Event> used_;
+  int slot_ = 0;
+};
+
+/// What one call needs of a device. Calls that run at the same time have one each; idle ones are kept for the next call.
+class Lane {
+ public:
+  static constexpr int kResultBytes = 4096;
+  /// With three a cell's last blocks leave no multiprocessor idle: 2 % more than with two (8192³ in 32 cells, H200).
+  static constexpr int kComputeStreams = 3;
+
+  explicit Lane(int device);
+  ~Lane();
+  Lane(const Lane&) = delete;
+
+  int device() const { return device_; }
+  /// Uploads and scans come before computing where both are ready: what is computed next depends on them.
+  cudaStream_t upload() const { return streams_[0]; }
+  cudaStream_t scan() const { return streams_[1]; }
+  cudaStream_t download() const { return streams_[2]; }
+  cudaStream_t compute(int index) const { return streams_[3 + index % kComputeStreams]; }
+  /// Waits until all streams are idle. A lane that failed to become idle isn't used again.
+  void quiesce();
+
+  /// kResultBytes for small results of kernels: pinned on the host, and on the device.
+  void* results() const { return results_; }
+  void* device_results() const { return device_results_; }
+
+  /// An event for this call alone.
+  Event& event(bool sleeps = false);
+
+  /// The staging ring of the call's thread number `thread`. Only the call's own thread may ask for one that isn't there.
+  StagingRing& ring(int thread);
+
+ private:
+  friend struct LaneReturn;
+  struct Nothing {};
+  /// A lane without anything yet, which the public constructor fills: what it got is given back if it fails.
+  Lane(int device, Nothing) : device_(device) {}
+
+  struct EventPool {
+    std::deque<Event> events;
+    size_t taken = 0;
+  };
+
+  int device_;
+  bool healthy_ = true;
+  cudaStream_t streams_[3 + kComputeStreams] = {};
+  void* results_ = nullptr;
+  void* device_results_ = nullptr;
+  EventPool spinning_, sleeping_;
+  std::vector<std::unique_ptr<StagingRing>> rings_;
+};
+
+/// Gives the lane back, whose streams are idle, when it goes out of scope.
+struct LaneReturn {
+  void operator()(Lane* lane) const;
+};
+using LaneHandle = std::unique_ptr<Lane, LaneReturn>;
+
+/// An idle lane of `device`, which is made current for this thread.
+LaneHandle take_lane(int device);
+
+}  // namespace mpmml::cuda

@@ -1,0 +1,68 @@
+#include "cuda/runtime/launcher.h"
+
+#include "core/scan.h"
+#include "core/status.h"
+#include "cuda/runtime/error.h"
+
+namespace mpmml::cuda {
+namespace {
+
+constexpr unsigned long long kNoOverflow = ~0ull;
+
+}  // namespace
+
+LaunchTimes Launcher::launch(Operand& a, Operand& b, const Part& part, cudaStream_t stream) {
+  require_elements(problem_, a.range(), b.range());
+  const Plan plan = planner_(a.range(), b.range());
+  if (!plan_.variant || plan.path > plan_.path) plan_ = plan;
+  const Kernel& kernel = kernel_of(*plan.variant);
+  const LaunchTimes times{&lane_.event(), &lane_.event(), &lane_.event()};
+  times.started->record(stream);
+
+  Launch launch = launch_of(problem_, plan);
+  launch.batch = part.batch;
+  launch.m = part.m;
+  launch.n = part.n;
+  launch.first_item = part.first_item;
+  launch.first_row = part.first_row;
+  launch.first_col = part.first_col;
+  launch.a = a.view_for(kernel, lane_, stream);
+  launch.b = b.view_for(kernel, lane_, stream);
+  launch.c0 = part.c0;
+  launch.c = part.c;
+  launch.c_in_chunks = lies_in_chunks(part.c, element_bytes(launch.dtype));
+  launch.range_a = a.range();
+  launch.range_b = b.range();
+  launch.stream = stream;
+  if (plan.path == RangePath::kWide && problem_.operation.overflow == OverflowPolicy::kThrow) {
+    watch_overflow(stream);
+    launch.overflow = overflow_;
+  }
+  launch.packed_a = a.packed_for(plan, kernel, launch, Side::kA, lane_);
+  launch.packed_b = b.packed_for(plan, kernel, launch, Side::kB, lane_);
+  times.packed->record(stream);
+  kernel.launch(launch);
+  times.computed->record(stream);
+  return times;
+}
+
+void Launcher::watch_overflow(cudaStream_t stream) {
+  if (watches_overflow_) return;
+  watches_overflow_ = true;
+  MPMML_CUDA(cudaMemsetAsync(overflow_, 0xff, sizeof(kNoOverflow), stream));
+  // Parts on other streams report there too.
+  Event& ready = lane_.event();
+  ready.record(stream);
+  for (int index = 0; index < Lane::kComputeStreams; ++index) ready.hold(lane_.compute(index));
+}
+
+std::optional<int64_t> Launcher::overflow() {
+  if (!watches_overflow_) return std::nullopt;
+  lane_.quiesce();
+  unsigned long long index = kNoOverflow;
+  MPMML_CUDA(cudaMemcpy(&index, overflow_, sizeof(index), cudaMemcpyDeviceToHost));
+  if (index == kNoOverflow) return std::nullopt;
+  return static_cast<int64_t>(index);
+}
+
+}  // namespace mpmml::cuda

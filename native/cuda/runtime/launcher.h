@@ -1,0 +1,55 @@
+// Launches: from operands on the device to results on the device.
+#pragma once
+#include <functional>
+
+#include "core/backend.h"
+#include "cuda/runtime/operand.h"
+
+namespace mpmml::cuda {
+
+/// Chooses the plan of a launch from what occurs in its operands.
+using Planner = std::function<Plan(const ValueRange& a, const ValueRange& b)>;
+
+/// The events of a launch.
+struct LaunchTimes {
+  Event *started, *packed, *computed;
+};
+
+/// A part of a product whose results lie together on the device.
+struct Part {
+  int64_t batch, m, n;
+  int64_t first_item, first_row, first_col;  ///< in the whole product
+  MatrixView c0;                             ///< data is null if nothing is accumulated
+  MutableMatrixView c;
+};
+
+/// Launches the parts of one product.
+class Launcher {
+ public:
+  /// `overflow` is a place in device memory for the smallest index of a result that overflowed.
+  Launcher(const Problem& problem, Lane& lane, const Planner& planner, unsigned long long* overflow)
+      : problem_(problem), lane_(lane), planner_(planner), overflow_(overflow) {}
+
+  /// Plans, packs and computes `part` from operands whose ranges are known, on `stream`.
+  /// Throws Error(kValue) if the ranges tell of values that are no elements.
+  LaunchTimes launch(Operand& a, Operand& b, const Part& part, cudaStream_t stream);
+
+  /// The costliest plan that a part took.
+  const Plan& plan() const { return plan_; }
+
+  /// After all launches: waits for them and tells the smallest linear index of a result that overflowed under the throwing
+  /// policy.
+  std::optional<int64_t> overflow();
+
+ private:
+  void watch_overflow(cudaStream_t stream);
+
+  const Problem& problem_;
+  Lane& lane_;
+  const Planner& planner_;
+  unsigned long long* const overflow_;
+  bool watches_overflow_ = false;
+  Plan plan_{};
+};
+
+}  // namespace mpmml::cuda

@@ -1,0 +1,75 @@
+// An operand: a matrix (or a batch of them) where kernels of a device can read it, with all that is known of it there: its
+// elements, the range of their values, the forms that kernels have packed it into, and the events that say when.
+#pragma once
+#include <list>
+#include <optional>
+
+#include "core/plan.h"
+#include "cuda/kernels/kernel.h"
+#include "cuda/runtime/lane.h"
+#include "cuda/runtime/memory.h"
+#include "cuda/runtime/range.h"
+#include "cuda/runtime/transfer.h"
+
+namespace mpmml::cuda {
+
+class Operand {
+ public:
+  /// What becomes of the host matrices `source` on the device: `items` of them, dense, as they lie by rows or by columns.
+  /// Nothing is allocated.
+  Operand(const Operation& operation, const MatrixView& source, int64_t items);
+
+  /// The host's side of the transfer.
+  const HostLayout& host() const { return host_; }
+  int64_t bytes() const { return host_.bytes(); }
+
+  /// Takes memory for the elements: of its own, in the order of `stream`, or what the caller has.
+  void allocate(int device, cudaStream_t stream);
+  void place_at(void* memory);
+  char* data() const { return static_cast<char*>(const_cast<void*>(view_.data)); }
+
+  /// Says that the elements are there once `stream` has passed this point.
+  void arrived(Lane& lane, cudaStream_t stream);
+  /// Queues a scan of the elements, if anything has to be known of them, on the lane's scanning stream. `host` and `device` are
+  /// a place for the result in the lane's small results.
+  void scan(Lane& lane, ScanResult* host, ScanResult* device);
+  /// Waits until the elements are there and scanned.
+  void await();
+
+  const ValueRange& range() const { return range_; }
+  void set_range(const ValueRange& range) { range_ = range; }
+
+  /// The elements as they lie on the device.
+  const MatrixView& view() const { return view_; }
+  /// The same for a kernel on `stream`; int16 becomes int32 once a kernel wants it so.
+  const MatrixView& view_for(const Kernel& kernel, Lane& lane, cudaStream_t stream);
+
+  /// The form that `plan`'s kernel wants of this side of the launch, packed in the launch's stream unless it is there
+  /// already; null if the kernel reads the elements.
+  void* packed_for(const Plan& plan, const Kernel& kernel, const Launch& launch, Side side, Lane& lane);
+
+  /// Milliseconds from `begin` until the elements were there, and of the scan.
+  double arrival(const Event& begin) const { return arrived_->since(begin); }
+  double scan_time() const { return scanned_ ? scanned_->since(*arrived_) : 0; }
+
+ private:
+  struct Packed {
+    Plan plan;
+    DeviceBuffer buffer;
+    Event* done;
+  };
+
+  Operation operation_;
+  HostLayout host_;
+  MatrixView view_;
+  DeviceBuffer buffer_;
+  Event* arrived_ = nullptr;
+  Event* scanned_ = nullptr;
+  const ScanResult* scan_result_ = nullptr;
+  ValueRange range_;
+  DeviceBuffer widened_buffer_;
+  Event* widened_ = nullptr;
+  std::list<Packed> packed_;
+};
+
+}  // namespace mpmml::cuda

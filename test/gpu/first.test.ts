@@ -1,0 +1,104 @@
+/** The first use of CUDA in a process: what runs where, and how such a process ends. Uses what `npm run build:ts` built. */
+import { spawnSync } from 'node:child_process'
+import { describe, expect, it } from 'vitest'
+import { info } from '../../lib/index.js'
+import { withoutCuda } from '../support/machine.js'
+
+const reason = withoutCuda()
+
+const program = (body: string) => `
+  import { matrix, mpmm, mpmmSync } from ${JSON.stringify(new URL('../../dist/lib/index.js', import.meta.url).href)}
+  import { addon } from ${JSON.stringify(new URL('../../dist/lib/native.js', import.meta.url).href)}
+  const square = (n) => matrix(n, n)
+  ${body}
+`
+
+function run(body: string, env: NodeJS.ProcessEnv = {}) {
+  const { status, signal, stdout, stderr } = spawnSync(
+    process.execPath,
+    ['--input-type=module', '--eval', program(body)],
+    { encoding: 'utf8', timeout: 60_000, env: { ...process.env, ...env } },
+  )
+  return { status, signal, stdout: stdout.trim(), stderr }
+}
+
+describe.skipIf(reason !== undefined)(
+  reason === undefined ? 'first use' : `first use (skipped: ${reason})`,
+  () => {
+    it('JavaScript’s thread asks CUDA nothing: a worker finds out what the result tells', () => {
+      const { stdout, stderr } = run(`
+        const asked = []
+        for (const name of ['describe', 'explain', 'pinnedInt32Array', 'multiplySync']) {
+          const call = addon[name]
+          addon[name] = (...values) => { asked.push(name); return call(...values) }
+        }
+        const before = addon.deviceName(0)
+        const { device, backend } = await mpmm(square(300), square(300), { backend: 'cuda' })
+        console.log(JSON.stringify({ before, asked, device, backend, after: addon.deviceName(0) }))
+      `)
+      expect(stderr).toBe('')
+      const name = String(info().cuda.devices[0]!.name)
+      expect(JSON.parse(stdout)).toEqual({
+        before: '',
+        asked: [],
+        device: name,
+        backend: 'cuda',
+        after: name,
+      })
+    })
+
+    it('measured choices of other GPU models change nothing', () => {
+      const { stdout, stderr } = run(`
+        const automatic = addon.variants.flatMap((row, variant) =>
+          row.backend === 'cuda' && row.automatic && row.semiring === 'max-plus' && row.dtype === 'int32' ? [variant] : [])
+        const path = addon.paths.indexOf('half')
+        const names = []
+        const product = async () => names.push((await mpmm(square(300), square(300), { backend: 'cuda' })).variant)
+        const choose = (gpu, variant) =>
+          addon.setMeasuredChoices(gpu, [{ variant, path, m: 300, n: 300, k: 300, batch: 1 }])
+        await product()
+        for (const variant of automatic) {
+          choose('another model', variant)
+          await product()
+        }
+        console.log(JSON.stringify([...new Set(names)].length))
+      `)
+      expect(stderr).toBe('')
+      expect(stdout).toBe('1')
+    })
+
+    // Between 0 and some hundreds of milliseconds CUDA starts, then the product runs.
+    it.each([0, 20, 60, 120, 250, 500, 1000])(
+      'ends with process.exit %i ms after CUDA was first used, and after a product on the CPU',
+      (delay) => {
+        const { status, signal, stderr } = run(`
+          await mpmm(square(50), square(50), { backend: 'cpu' })
+          for (let index = 0; index < 4; index++) mpmm(square(6000), square(6000), { backend: 'cuda' })
+          setTimeout(() => process.exit(7), ${delay})
+        `)
+        expect({ status, signal, stderr }).toEqual({ status: 7, signal: null, stderr: '' })
+      },
+    )
+
+    it('wrong settings of the CPU backend are no error of products on the GPU', () => {
+      const code = (size: number, backend: string) => `
+        try { console.log((await mpmm(square(${size}), square(${size}), { backend: '${backend}' })).backend) }
+        catch (error) { console.log(error.code) }`
+      for (const env of [{ MPMML_NUM_THREADS: 'many' }, { MPMML_CPU_ISA: 'mmx' }]) {
+        expect(run(code(500, 'cuda'), env).stdout).toBe('cuda')
+        expect(run(code(3000, 'auto'), env).stdout).toBe('cuda')
+        expect(run(code(4, 'auto'), env).stdout).toBe('ERR_MPMML_OPTION')
+      }
+    })
+
+    it('a wrong limit of device memory is an error of products that may run on the GPU', () => {
+      const code = (backend: string) => `
+        try { console.log((await mpmm(square(9), square(9), { backend: '${backend}' })).backend) }
+        catch (error) { console.log(error.code) }`
+      const env = { MPMML_DEVICE_MEMORY_MIB: '1 GB' }
+      expect(run(code('cuda'), env).stdout).toBe('ERR_MPMML_OPTION')
+      expect(run(code('auto'), env).stdout).toBe('ERR_MPMML_OPTION')
+      expect(run(code('cpu'), env).stdout).toBe('cpu')
+    })
+  },
+)

@@ -1,0 +1,137 @@
+/** The environment variables of the library. Each process reads some once. Uses what `npm run build:ts` built. */
+import { spawnSync } from 'node:child_process'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterEach, describe, expect, it } from 'vitest'
+import { deviceMemoryLimit, environmentBackend } from '../../lib/environment.js'
+import { info, variants } from '../../lib/index.js'
+import { root } from '../../lib/native.js'
+import { expectError, thrown } from '../support/expect.js'
+
+const library = new URL('../../dist/lib/index.js', import.meta.url)
+const laboratory = new URL('../../dist/lib/lab.js', import.meta.url)
+const built = existsSync(library)
+
+/** What each entry point gives, twice: 'fine', or the error's code, class and message. */
+const program = `
+  import * as library from ${JSON.stringify(library.href)}
+  import { cpuCeiling, cpuNaiveLoop } from ${JSON.stringify(laboratory.href)}
+  const { matrix, mpmm, mpmmSync, plan, info } = library
+  const one = matrix(1, 1, [1])
+  const calls = {
+    mpmm: () => mpmm(one, one, { backend: 'cpu' }),
+    mpmmSync: () => mpmmSync(one, one, { backend: 'cpu' }),
+    plan: () => plan(one, one, { backend: 'cpu' }),
+    info: () => info(),
+    cpuCeiling: () => cpuCeiling({ milliseconds: 1 }),
+    cpuNaiveLoop: () => cpuNaiveLoop({ m: 1, n: 1, k: 1, repetitions: 1 }),
+    threads: () => { throw new Error(String(info().cpu.threads)) },
+    simd: () => { throw new Error(info().cpu.simd) },
+  }
+  const outcomes = []
+  for (const name of [...process.argv.slice(1), ...process.argv.slice(1)]) {
+    try {
+      await calls[name]()
+      outcomes.push('fine')
+    } catch (error) {
+      outcomes.push([error.code, error instanceof library.OptionError, error.message].join(' '))
+    }
+  }
+  console.log(JSON.stringify(outcomes))
+`
+
+function outcomes(env: NodeJS.ProcessEnv, ...calls: string[]): string[] {
+  const { stdout, stderr } = spawnSync(
+    process.execPath,
+    ['--input-type=module', '--eval', program, ...calls],
+    { encoding: 'utf8', timeout: 60_000, env: { ...process.env, ...env } },
+  )
+  expect(stderr).toBe('')
+  return JSON.parse(stdout) as string[]
+}
+
+const entryPoints = ['mpmm', 'mpmmSync', 'plan', 'info', 'cpuCeiling', 'cpuNaiveLoop']
+
+describe.skipIf(!built)(
+  built ? 'settings of the CPU backend' : `settings (skipped: no ${fileURLToPath(library)})`,
+  () => {
+    it.each(entryPoints)('that are wrong are an OptionError of %s, each time', (entry) => {
+      const threads = outcomes({ MPMML_NUM_THREADS: 'many' }, entry)
+      const expected =
+        "ERR_MPMML_OPTION true the environment variable MPMML_NUM_THREADS must be a whole number of threads from 1 to 1024, but it is 'many'"
+      expect(threads).toEqual([expected, expected])
+      for (const outcome of outcomes({ MPMML_CPU_ISA: 'mmx' }, entry)) {
+        expect(outcome).toMatch(
+          /^ERR_MPMML_OPTION true the environment variable MPMML_CPU_ISA must be .*'portable'.* 'mmx'$/,
+        )
+      }
+    })
+
+    it.each(['0', '-1', '1025', '2.5', '1e2', ' 2', '0x2', '3 threads'])(
+      'MPMML_NUM_THREADS=%s is refused',
+      (value) => {
+        const [first] = outcomes({ MPMML_NUM_THREADS: value }, 'mpmmSync')
+        expect(first).toMatch(/^ERR_MPMML_OPTION true .*MPMML_NUM_THREADS/)
+        expect(first).toContain(`'${value}'`)
+      },
+    )
+
+    it('that are right take effect, and empty ones are unset', () => {
+      expect(outcomes({ MPMML_NUM_THREADS: '3' }, 'mpmm', 'threads')[1]).toMatch(/ 3$/)
+      expect(outcomes({ MPMML_CPU_ISA: 'portable' }, 'mpmm', 'simd')[1]).toMatch(/ portable$/)
+      expect(outcomes({ MPMML_NUM_THREADS: '', MPMML_CPU_ISA: '' }, 'mpmm', 'simd')).toEqual(
+        outcomes({}, 'mpmm', 'simd'),
+      )
+    })
+  },
+)
+
+describe('MPMML_DEVICE_MEMORY_MIB', () => {
+  afterEach(() => {
+    delete process.env.MPMML_DEVICE_MEMORY_MIB
+  })
+
+  it('is a limit in MiB, none if it is unset or empty', () => {
+    expect(deviceMemoryLimit()).toBe(0)
+    process.env.MPMML_DEVICE_MEMORY_MIB = ''
+    expect(deviceMemoryLimit()).toBe(0)
+    process.env.MPMML_DEVICE_MEMORY_MIB = '40'
+    expect(deviceMemoryLimit()).toBe(40 * 2 ** 20)
+    process.env.MPMML_DEVICE_MEMORY_MIB = String(2 ** 32)
+    expect(deviceMemoryLimit()).toBe(2 ** 52)
+  })
+
+  it.each(['0', '-1', 'plenty', '1.5', '40MiB', String(2 ** 32 + 1)])('%s is refused', (value) => {
+    process.env.MPMML_DEVICE_MEMORY_MIB = value
+    expectError(thrown(deviceMemoryLimit), 'ERR_MPMML_OPTION', 'MPMML_DEVICE_MEMORY_MIB', 'MiB', `'${value}'`)
+  })
+})
+
+it('MPMML_BACKEND has three values', () => {
+  const before = process.env.MPMML_BACKEND
+  try {
+    for (const value of ['auto', 'cuda', 'cpu'] as const) {
+      process.env.MPMML_BACKEND = value
+      expect(environmentBackend()).toBe(value)
+    }
+    process.env.MPMML_BACKEND = 'CPU'
+    expectError(thrown(environmentBackend), 'ERR_MPMML_OPTION', 'MPMML_BACKEND', "'CPU'")
+  } finally {
+    if (before === undefined) delete process.env.MPMML_BACKEND
+    else process.env.MPMML_BACKEND = before
+  }
+})
+
+it('lib reads the library’s variables in one file', () => {
+  const files = readdirSync(join(root, 'lib'), { recursive: true, encoding: 'utf8' })
+  const readers = files.filter(
+    (file) => file.endsWith('.ts') && /\bprocess\.env\b/.test(readFileSync(join(root, 'lib', file), 'utf8')),
+  )
+  expect(readers).toEqual(['environment.ts'])
+})
+
+it('the instruction sets that may be named are those of the variants', () => {
+  const names = new Set(variants().flatMap(({ parameters }) => parameters.isa ?? []))
+  for (const name of [info().cpu.simd, ...info().cpu.instructionSets]) expect(names).toContain(name)
+})
