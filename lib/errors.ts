@@ -32,11 +32,6 @@ export class OverflowError extends MpmmlError {
   readonly code = 'ERR_MPMML_OVERFLOW'
 }
 
-/** An element that the semiring doesn't have: a negative one in max-times. */
-export class ValueError extends MpmmlError {
-  readonly code = 'ERR_MPMML_VALUE'
-}
-
 /** The CUDA backend was asked for and can't be used. */
 export class NoCudaError extends MpmmlError {
   readonly code = 'ERR_MPMML_NO_CUDA'
@@ -83,7 +78,6 @@ export const errorClasses = {
   ERR_MPMML_DTYPE: DTypeError,
   ERR_MPMML_VALUE: ValueError,
   ERR_MPMML_OVERFLOW: OverflowError,
-  ERR_MPMML_VALUE: ValueError,
   ERR_MPMML_NO_CUDA: NoCudaError,
   ERR_MPMML_OUT_OF_MEMORY: OutOfMemoryError,
   ERR_MPMML_VARIANT: VariantError,

@@ -67,19 +67,20 @@ class CpuBackend final : public Backend {
     constexpr double kPackedBytesPerMs = 1e7;
     constexpr double kWakingMs = 0.006;
     constexpr double kStepsPerThread = 1e6;
-    const bool is_wide = settled().instruction_set == "avx512" || settled().instruction_set == "avx2";
-    const bool is_misconfigured = settled().misconfigured.has_value();
-    const Kernel* kernel = is_misconfigured ? nullptr : &kernel_of(*likely_variant(problem, nullptr));
-    // The thin family packs nothing, and threads share the reading.
-    const bool reads_in_place = kernel && kernel->thin.accumulate;
-    const int64_t steps_at_once = kernel && !reads_in_place ? kernel->packed.steps_per_operand : 1;
+    if (settled().misconfigured) return std::numeric_limits<double>::infinity();
+    // Where few lanes meet many, nothing is packed, and threads share the reading.
+    const Kernel& kernel = kernel_of(*likely_variant(problem, nullptr));
+    const bool reads_in_place = kernel.thin.accumulate;
     const double element = double(element_bytes(problem.operation.dtype));
-    const double operand = steps_at_once > 1 ? kernel->packed.operand_size : element;
-    const double steps = double(problem.outputs()) * double(ceil_div(problem.k(), steps_at_once));
-    const double threads = is_misconfigured ? 1 : std::clamp(steps / kStepsPerThread, 1.0, 0.85 * thread_count());
+    const double step_bytes =
+        reads_in_place ? element : double(kernel.packed.operand_size) / kernel.packed.steps_per_operand;
+    const double steps = double(problem.outputs()) * problem.k() * step_bytes / element;
+    const std::string& isa = settled().instruction_set;
+    const double vectors = (isa == "avx512" || isa == "avx2" ? 1 : 4) * element / 4;
+    const double threads = std::clamp(steps / kStepsPerThread, 1.0, 0.85 * thread_count());
     const double bytes = element * double(problem.k()) * (problem.m() + problem.n()) * problem.batch;
-    return (is_wide ? 1 : 4) * operand / 4 * steps / (kStepsPerMs * threads) +
-           bytes / (kPackedBytesPerMs * (reads_in_place ? threads : 1)) + (threads > 1 ? kWakingMs * threads : 0);
+    return vectors * steps / (kStepsPerMs * threads) + bytes / (kPackedBytesPerMs * (reads_in_place ? threads : 1)) +
+           (threads > 1 ? kWakingMs * threads : 0);
   }
 
   Outcome run(const Problem& problem, const Placement& where) override {

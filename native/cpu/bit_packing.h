@@ -117,7 +117,8 @@ class BitPacker {
         MPMML_UNROLL
         for (int lane = 0; lane < width; ++lane) to[lane] = bits_of(from + lane * source_.lane_stride);
       } else {
-        for (int lane = 0; lane < width; ++lane) to[lane] = lane < lanes ? bits_of(from + lane * source_.lane_stride) : 0;
+        for (int lane = 0; lane < width; ++lane)
+          to[lane] = lane < lanes ? bits_of(from + lane * source_.lane_stride) : 0;
       }
     }
     pack_any(panel, lanes, whole);
@@ -179,7 +180,7 @@ class BitPacker {
     for (int i = 0; i < 4; ++i) {
       shuffle<0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23>(pairs[2 * i], rows[2 * i], rows[2 * i + 1]);
       shuffle<8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31>(pairs[2 * i + 1], rows[2 * i],
-                                                                           rows[2 * i + 1]);
+                                                                            rows[2 * i + 1]);
     }
     // pairs[2i + h]: bytes 2i and 2i + 1 of lanes 8h to 8h + 7.
     MPMML_UNROLL

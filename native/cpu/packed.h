@@ -20,8 +20,8 @@ struct Packed {
                   "the arithmetics of a kernel share their panels");
     return {paths_of<First, Others...>(),
             {MR, NR, kStepsAtOnce, steps_per_operand<First>, sizeof(typename First::Operand),
-             sizeof(typename First::Accumulator), takes_offsets<First>, pack_panels<First, MR>, pack_panels<First, NR>, fill_border_a<First, Others...>,
-             fill_border_b<First, Others...>, multiply<First, Others...>},
+             sizeof(typename First::Accumulator), takes_offsets<First>, pack_panels<First, MR>, pack_panels<First, NR>,
+             fill_border_a<First, Others...>, fill_border_b<First, Others...>, multiply<First, Others...>},
             {},
             {}};
   }

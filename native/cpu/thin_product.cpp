@@ -148,9 +148,8 @@ int64_t ThinProduct::finish(RangePath path, const MutableMatrixView& c) const {
   int64_t first_overflow = kNoOverflow;
   for (int64_t item = 0; item < problem_.batch; ++item) {
     const Results results = results_from(problem_, c, item, 0, 0);
-    const int64_t found =
-        kernel_.thin.finish({path, rows_, cols_, accumulators(item, 0), cols_, parts_, rows_ * cols_,
-                             a_is_large_ ? transposed(results) : results});
+    const int64_t found = kernel_.thin.finish({path, rows_, cols_, accumulators(item, 0), cols_, parts_, rows_ * cols_,
+                                               a_is_large_ ? transposed(results) : results});
     first_overflow = std::min(first_overflow, found);
   }
   return first_overflow;

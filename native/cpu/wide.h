@@ -93,7 +93,8 @@ struct Wide : BiasedEncoding<S> {
     const V is_zero = Base::are_zero(sum);
     beyond |= ((V)clamped ^ sum) & ~is_zero;
     // Zero is clamped to the finite value beside it, and is_zero is −1 where it holds.
-    static_assert(int64_t{S::zero} == (S::maximizes ? int64_t{FiniteRange<S>::least} - 1 : int64_t{FiniteRange<S>::most} + 1));
+    static_assert(int64_t{S::zero} ==
+                  (S::maximizes ? int64_t{FiniteRange<S>::least} - 1 : int64_t{FiniteRange<S>::most} + 1));
     return S::maximizes ? (V)clamped + is_zero : (V)clamped - is_zero;
   }
 
