@@ -55,7 +55,7 @@ describe.skipIf(!npm)(npm ? 'the package' : 'the package (skipped: npm was not f
     expect(files).not.toContain('bench/data/make.mjs')
     // The command line has no types for anybody.
     expect(files.filter((file) => /^dist\/bench\/.*\.d\.ts$/.test(file))).toEqual([])
-    const others = files.filter((file) => !/^(dist|native|bench\/data)\//.test(file))
+    const others = files.filter((file) => !/^(dist|native|bench\/data|docs)\//.test(file))
     expect(others.sort()).toEqual(
       ['CHANGELOG.md', 'CMakeLists.txt', 'LICENSE', 'README.md', 'binding.gyp.md', 'package.json'].sort(),
     )
