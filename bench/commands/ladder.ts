@@ -4,7 +4,7 @@ import { type DataType, matrix, mpmm, NoCudaError, type Semiring } from '../../l
 import { type Machine, machine, type Point, type Results } from '../../lib/lab.js'
 import { device, usage, wholeNumber, wholeNumbers } from '../arguments.js'
 import { arrays } from '../dtype.js'
-import { forgetOperands } from '../lab/calls.js'
+import { forgetOperands, laddered } from '../lab/calls.js'
 import {
   cpuTable,
   describeTables,
@@ -21,7 +21,6 @@ import {
   type Borders,
   cpuJob,
   elementTypes,
-  laddered,
   productJobs,
   rungs,
   sizeOf,
@@ -60,7 +59,7 @@ export function ladderCommand(signal: AbortSignal): Command {
     .argument('[dim3]', 'rows of B (dim2 by default, and it must be that)', dimension)
     .argument('[dim4]', 'columns of B (dim3 by default)', dimension)
     .option('--sizes <n,…>', "square sizes instead of the report's 1000 to 10000", wholeNumbers(1, most))
-    .addOption(new Option('--semiring <name>', 'the semiring').choices(laddered()).default('max-plus'))
+    .addOption(new Option('--semiring <name>', 'the semiring').choices(laddered).default('max-plus'))
     .addOption(
       new Option(
         '--dtype <name>',

@@ -3,9 +3,10 @@ import { Command, Option } from 'commander'
 import type { DataType, Semiring } from '../../lib/index.js'
 import { ceilingName, type Results, readResults, writeResults, writeText } from '../../lib/lab.js'
 import { device, usage, wholeNumber } from '../arguments.js'
+import { laddered } from '../lab/calls.js'
 import { addCounters } from '../lab/counters.js'
 import { describeTables } from '../lab/describe-ladder.js'
-import { type Algebra, algebraOf, elementTypes, laddered } from '../lab/ladder.js'
+import { type Algebra, algebraOf, elementTypes } from '../lab/ladder.js'
 import { rooflineJobs, rooflines } from '../lab/roofline.js'
 import { runJobs } from '../lab/runner.js'
 import { print, printJson } from '../output.js'
@@ -28,7 +29,7 @@ interface Flags {
 const SIZE = 4096
 
 export function rooflineCommand(signal: AbortSignal): Command {
-  const semirings = laddered().filter((semiring) =>
+  const semirings = laddered.filter((semiring) =>
     elementTypes.some((dtype) => ceilingName(dtype, semiring) !== undefined),
   )
   const command = new Command('roofline')

@@ -34,6 +34,9 @@ const algebras: Partial<
   'plus-times': { extend: (a, b) => a * b, combine: (x, y) => x + y },
 }
 
+/** The semirings that the ladder is of, and whose products can be compared. */
+export const laddered = Object.keys(algebras) as Semiring[]
+
 /** Elements compared at most, spread evenly over C. */
 const MOST_COMPARED = 1000
 

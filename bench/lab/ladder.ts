@@ -14,12 +14,6 @@ export interface Algebra {
 /** The element types that the ladder has kernels for. */
 export const elementTypes = ['int32', 'float32'] as const satisfies DataType[]
 
-/** The semirings that have one of them. */
-export const laddered = (): Semiring[] =>
-  [...new Set(variants().map(({ semiring }) => semiring))].filter(
-    (semiring) => typesHere(semiring).length > 0,
-  )
-
 const typesHere = (semiring: Semiring) =>
   elementTypes.filter((type) => (typesOf(semiring) as string[]).includes(type))
 

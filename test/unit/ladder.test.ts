@@ -1,7 +1,7 @@
 /** The ladder, borders and rooflines: what needs no GPU. Expected values are the publications', or worked out by hand. */
 import { describe, expect, it } from 'vitest'
 import { experiments } from '../../bench/lab/borders.js'
-import { compare } from '../../bench/lab/calls.js'
+import { compare, laddered } from '../../bench/lab/calls.js'
 import { addCounters, readMetrics } from '../../bench/lab/counters.js'
 import {
   averageText,
@@ -125,6 +125,11 @@ describe('tables', () => {
   ])('%d seconds are %s', (value, text) => {
     expect(seconds(value)).toBe(text)
   })
+})
+
+it('the ladder is offered for the semirings that the table has it for', async () => {
+  const { ladder } = await import(new URL('../../native/variants/ladder.mjs', import.meta.url).href)
+  expect(laddered).toEqual(ladder.semirings)
 })
 
 describe.skipIf(!built)('rungs of this build', () => {
