@@ -32,7 +32,7 @@ describe('int16 operands', () => {
       expectError(
         thrown(() => mpmmSync(a, a, options as never)),
         'ERR_MPMML_DTYPE',
-        /must be an Int32Array, .* but it is a Int16Array, which only operands may be/,
+        /must be an Int32Array, .* but it is an Int16Array, which only operands may be/,
       )
     }
   })
