@@ -52,10 +52,13 @@ export interface MpmmOptions<Out extends MatrixLike<ElementArray> = MatrixLike> 
   signal?: AbortSignal | undefined
 }
 
+// Reading a property of the addon's object at each product would take longer.
+const { backendChoices, overflowPolicies, variants: nativeVariants } = addon
+
 /** The indices of choices in the addon's lists. */
-const AUTO = indexIn(addon.backendChoices, 'auto')
-const CPU = indexIn(addon.backendChoices, 'cpu')
-export const THROW = indexIn(addon.overflowPolicies, 'throw')
+const AUTO = indexIn(backendChoices, 'auto')
+const CPU = indexIn(backendChoices, 'cpu')
+export const THROW = indexIn(overflowPolicies, 'throw')
 
 const names: readonly (keyof MpmmOptions)[] = [
   'semiring',
@@ -91,16 +94,16 @@ export const LEFT_OUT = -1
 
 const maxPlus = semiringIndex('max-plus')
 
-const builtWithCuda = addon.variants.some(({ backend }) => backend === 'cuda')
+const builtWithCuda = nativeVariants.some(({ backend }) => backend === 'cuda')
 
 function mayUseCuda(backend: number, variant: number): boolean {
-  return builtWithCuda && backend !== CPU && (variant < 0 || addon.variants[variant]!.backend === 'cuda')
+  return builtWithCuda && backend !== CPU && (variant < 0 || nativeVariants[variant]!.backend === 'cuda')
 }
 
 /** Reads what the user passed as options: each property once. */
 export function readOptions(options: unknown): ReadOptions {
   if (options === undefined) {
-    const backend = indexIn(addon.backendChoices, environmentBackend())
+    const backend = indexIn(backendChoices, environmentBackend())
     const onCuda = mayUseCuda(backend, -1)
     return {
       semiring: maxPlus,
@@ -130,14 +133,14 @@ export function readOptions(options: unknown): ReadOptions {
     unknown
   >
   const variantNumber = variant === undefined ? -1 : variantIndex(variant)
-  let backendNumber = backend === undefined ? AUTO : choice(addon.backendChoices, backend, 'backend')
+  let backendNumber = backend === undefined ? AUTO : choice(backendChoices, backend, 'backend')
   if (backendNumber === AUTO && variantNumber < 0) {
-    backendNumber = indexIn(addon.backendChoices, environmentBackend())
+    backendNumber = indexIn(backendChoices, environmentBackend())
   }
   const onCuda = mayUseCuda(backendNumber, variantNumber)
   return {
     semiring: semiring === undefined ? maxPlus : readSemiring(semiring),
-    overflow: overflow === undefined ? LEFT_OUT : choice(addon.overflowPolicies, overflow, 'overflow'),
+    overflow: overflow === undefined ? LEFT_OUT : choice(overflowPolicies, overflow, 'overflow'),
     backend: backendNumber,
     device: readDevice(device),
     variant: variantNumber,

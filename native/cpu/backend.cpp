@@ -1,6 +1,7 @@
 #include "cpu/backend.h"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstring>
 #include <limits>
@@ -105,19 +106,24 @@ class CpuBackend final : public Backend {
   };
 
   const Chosen& settled() const {
-    std::call_once(chosen_once_, [this] {
-      try {
-        chosen_.instruction_set = chosen_instruction_set();
-        thread_count();
-      } catch (const Error& error) {
-        chosen_.misconfigured = error;
-      }
-      for (const Variant* variant : variants_) {
-        const char* isa = instruction_set(*variant);
-        if (!isa || isa == chosen_.instruction_set) chosen_.variants.push_back(variant);
-      }
-    });
+    if (!is_settled_.load(std::memory_order_acquire)) settle_choice();
     return chosen_;
+  }
+
+  void settle_choice() const {
+    const std::lock_guard<std::mutex> lock(chosen_mutex_);
+    if (is_settled_.load(std::memory_order_relaxed)) return;
+    try {
+      chosen_.instruction_set = chosen_instruction_set();
+      thread_count();
+    } catch (const Error& error) {
+      chosen_.misconfigured = error;
+    }
+    for (const Variant* variant : variants_) {
+      const char* isa = instruction_set(*variant);
+      if (!isa || isa == chosen_.instruction_set) chosen_.variants.push_back(variant);
+    }
+    is_settled_.store(true, std::memory_order_release);
   }
 
   /// The same, for what needs it. Throws Error(kOption) if the settings are wrong.
@@ -253,8 +259,9 @@ class CpuBackend final : public Backend {
 
   std::unordered_map<const Variant*, Known> known_;
   std::vector<const Variant*> variants_;
-  mutable std::once_flag chosen_once_;
-  mutable Chosen chosen_;
+  mutable std::mutex chosen_mutex_;
+  mutable std::atomic<bool> is_settled_{false};
+  mutable Chosen chosen_;  ///< written once, before is_settled_
 };
 
 }  // namespace
