@@ -8,7 +8,7 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     testTimeout: 60_000,
     hookTimeout: 60_000,
-    // Tests that time a GPU must have it to themselves.
+    // Tests that fill a GPU's memory must have it to themselves.
     fileParallelism: !hasGpu,
   },
 })

@@ -3,7 +3,7 @@ import { access, constants, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { FileError } from '../lib/index.js'
 
-/** The entry that a path leads to, through any links; undefined where nothing is there. */
+/** The entry that a path leads to, through any links; undefined if nothing is there. */
 async function entry(path: string) {
   try {
     return await stat(path, { bigint: true })
@@ -12,7 +12,7 @@ async function entry(path: string) {
   }
 }
 
-/** Throws FileError where `output` is one of the inputs, by whatever name, or can't be written. */
+/** Throws FileError if `output` is one of the inputs, by whatever name, or can't be written. */
 export async function checkOutput(output: string, inputs: string[]): Promise<void> {
   const target = await entry(output)
   for (const input of target ? inputs : []) {
@@ -23,7 +23,7 @@ export async function checkOutput(output: string, inputs: string[]): Promise<voi
       )
     }
   }
-  // Anything else that is there and wrong, writeNpy tells in detail; these two it would tell late.
+  // writeNpy reports anything else that is wrong; these two it would report late.
   if (target && !target.isFile()) {
     throw new FileError(
       `${output} can't be written: it isn't a regular file, and is never replaced; name another one with -o`,

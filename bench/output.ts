@@ -42,7 +42,7 @@ export function table(rows: string[][]): string {
     .join('\n')
 }
 
-/** Shows what is being done while `work` runs, where stderr is a terminal. */
+/** Shows what is being done while `work` runs, if stderr is a terminal. */
 export async function withStatus<T>(status: string, work: () => Promise<T>): Promise<T> {
   if (!process.stderr.isTTY) return work()
   process.stderr.write(`${status} …`)

@@ -1,4 +1,4 @@
-/** The product of two files: read, multiplied, verified, written, and told about. */
+/** The product of two files: read, multiplied, verified, written, and described. */
 import {
   type DataType,
   type DenseMatrix,
@@ -20,7 +20,7 @@ import { type Verification, verify } from './verify.js'
 export interface ProductRequest {
   a: string
   b: string
-  /** The file that the product is written to; without it the product is only told about. */
+  /** The file that the product is written to; without it the product is only described. */
   output: string | undefined
   /** The file of C0 in C0 ⊕ A⊗B. */
   accumulate: string | undefined
@@ -47,21 +47,21 @@ export interface ProductRecord extends Omit<MpmmResult, 'c'> {
   semiring: Semiring
   /** The type of the elements. */
   dtype: DataType
-  /** Null where nothing can overflow. */
+  /** Null if nothing can overflow. */
   overflow: string | null
-  /** What the product was found to agree with; null where nobody asked. */
+  /** What the product was found to agree with; null if nobody asked. */
   verified: Verification | null
 }
 
 interface ValueSummary {
-  /** The smallest and the largest finite value; null where none is. */
+  /** The smallest and the largest finite value; null if there is none. */
   min: number | null
   max: number | null
   /** How many elements are the semiring's zero. */
   zeros: number
 }
 
-/** @throws whatever of it goes wrong; a file stands under the output's name only when everything went right. */
+/** @throws anything that goes wrong; the output file appears under its name only if everything went right. */
 export async function multiplyFiles(request: ProductRequest, signal: AbortSignal): Promise<ProductRecord> {
   const { semiring, overflow } = request
   const inputs = [request.a, request.b, request.accumulate].filter((path) => path !== undefined)
@@ -104,7 +104,7 @@ function summarize({ data }: DenseMatrix<ElementArray>, zero: number): ValueSumm
   let zeros = 0
   for (const value of data) {
     if (value === zero) zeros++
-    // A zero that is 0 is finite; of other infinities and of NaN neither end is told.
+    // A zero that is 0 is finite; other infinities and NaN have no range.
     if (value === zero ? zero === 0 : Number.isFinite(value)) {
       if (value < min) min = value
       if (value > max) max = value
@@ -137,14 +137,14 @@ export function describeProduct(record: ProductRecord, request: ProductRequest):
     ['variant', `${record.variant}, ${record.path}${hasSums(record.semiring) ? ' sums' : ''}`],
     ['kernel', duration(timing.kernelMs)],
     ['total', duration(timing.totalMs)],
-    ['speed', `${rate(record.gops)} (2 operations a step, kernel time)`],
+    ['speed', `${rate(record.gops)} (2 operations per step, kernel time)`],
     ['verified', record.verified ? agreement(record.verified) : undefined],
   ])
 }
 
 function agreement({ variant, shareOfErrorBound }: Verification): string {
   if (shareOfErrorBound === null) return `equal to ${variant} in every element`
-  return `as ${variant} in every element, to at most ${shareOfErrorBound.toPrecision(2)} of the bound on rounding errors`
+  return `as ${variant} in every element, with errors of at most ${shareOfErrorBound.toPrecision(2)} of the bound on rounding errors`
 }
 
 function why(record: ProductRecord, request: ProductRequest): string {

@@ -1,4 +1,4 @@
-/** The command line: its commands, and how wrong usage is told. */
+/** The command line: its commands, and how wrong usage is reported. */
 import { createRequire } from 'node:module'
 import { Command } from 'commander'
 import { benchCommand } from './commands/bench.js'

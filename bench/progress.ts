@@ -1,4 +1,4 @@
-/** A progress bar on stderr with an estimate of the time left, where stderr is a terminal. */
+/** A progress bar on stderr with an estimate of the time left, if stderr is a terminal. */
 import { SingleBar } from 'cli-progress'
 
 export interface Progress {
@@ -24,7 +24,7 @@ export function startProgress(total: number): Progress {
     barIncompleteChar: '░',
     clearOnComplete: true,
     hideCursor: true,
-    // Signals are the command line's business (run.ts).
+    // The command line handles signals (run.ts).
     gracefulExit: false,
   })
   bar.start(total, 0, { what: '' })

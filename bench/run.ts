@@ -14,7 +14,7 @@ export async function run(args: string[]): Promise<number> {
   let interruptStatus = 0
   for (const signal of signals) {
     process.on(signal, () => {
-      // Asked twice, it doesn't wait for the work to come to a place where it can stop.
+      // A second request doesn't wait until the work can stop.
       if (interruptStatus > 0) process.exit(interruptStatus)
       interruptStatus = 128 + constants.signals[signal]
       controller.abort()

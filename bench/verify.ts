@@ -1,7 +1,7 @@
 /**
- * Compares a product with the naive one, on the CPU: one step after the other, sums of integers in 64 bits. What
- * rounds in an order of its own (plus-times) is compared with the naive product in float64, within the bound that holds
- * for any order.
+ * Compares a product with the naive one, on the CPU: one step after the other, sums of integers in 64 bits. Plus-times,
+ * which rounds and sums in an order of its own, is compared with the naive product in float64, within the bound that
+ * holds for any order.
  */
 import {
   type DataType,
@@ -17,7 +17,7 @@ import {
 } from '../lib/index.js'
 import { dtypeOf, hasSums } from './dtype.js'
 
-/** The product isn't what the naive one is. */
+/** The product differs from the naive one. */
 export class VerificationError extends Error {}
 
 /** What a product was found to agree with. */
@@ -25,7 +25,7 @@ export interface Verification {
   /** The naive variant. */
   variant: VariantName
   /**
-   * The largest error as a share of the error bound, for products that round; null where every element is equal.
+   * The largest error as a share of the error bound, for products that round; null if every element is equal.
    */
   shareOfErrorBound: number | null
 }
@@ -60,8 +60,7 @@ export async function verify(
 }
 
 /**
- * |C − Ĉ| ≤ n·u/(1 − n·u) · |A||B| in any order of the sums, where n roundings of unit roundoff u lie on the way to a
- * result: N. J. Higham, Accuracy and Stability of Numerical Algorithms (2002), section 3.5.
+ * |C − Ĉ| ≤ n·u/(1 − n·u) · |A||B| in any order of the sums, with n roundings of unit roundoff u per result: N. J. Higham, Accuracy and Stability of Numerical Algorithms (2002), section 3.5.
  */
 async function verifySums(
   a: Matrix<ElementArray>,
@@ -164,7 +163,7 @@ export interface Difference {
 /**
  * The first element, in row-major order, in which two dense matrices of the same shape differ.
  *
- * @param differs - says whether element number `at` does; by default where they aren't equal numbers.
+ * @param differs - says whether element number `at` differs; by default, if the numbers aren't equal.
  */
 export function firstDifference(
   c: DenseMatrix<ElementArray>,

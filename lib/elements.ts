@@ -1,7 +1,7 @@
 /** The element types, and the arrays that hold them. */
 import { constants } from 'node:buffer'
 import { types } from 'node:util'
-import { addon } from './native.js'
+import { addon, indexIn } from './native.js'
 import type { ElementArray } from './storage.js'
 import type { DataType } from './variant-names.js'
 
@@ -15,11 +15,11 @@ const arrays = {
 /** The array that holds each element type. */
 export type ArrayOf<Type extends DataType> = InstanceType<(typeof arrays)[Type]>
 
-/** Element types by the numbers by which native code knows them. */
-export const INT32 = addon.dataTypes.indexOf('int32')
-const FLOAT32 = addon.dataTypes.indexOf('float32')
-const FLOAT64 = addon.dataTypes.indexOf('float64')
-const UINT8 = addon.dataTypes.indexOf('uint8')
+/** Element types by their numbers: indices into the addon's list. */
+export const INT32 = indexIn(addon.dataTypes, 'int32')
+const FLOAT32 = indexIn(addon.dataTypes, 'float32')
+const FLOAT64 = indexIn(addon.dataTypes, 'float64')
+const UINT8 = indexIn(addon.dataTypes, 'uint8')
 
 export const arrayNames = 'Int32Array, Float32Array, Float64Array or Uint8Array'
 

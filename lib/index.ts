@@ -1,10 +1,12 @@
 /**
  * Products of matrices over semirings: max-plus and min-plus, exact on int32, and on float32 and float64 with infinities,
- * bottlenecks (max-min and min-max), max-times, or-and, and the ordinary product: on CUDA where there is a GPU and on the CPU's SIMD units where there is none.
+ * bottlenecks (max-min and min-max), max-times, or-and, and the ordinary product: on a GPU with CUDA if there is one, and on
+ * the CPU's SIMD units if not.
  *
  * @packageDocumentation
  */
 export { type Explanation, explainBackend } from './backend.js'
+export { pinnedInt32Array } from './device/pinned.js'
 export {
   AbortedError,
   AddonError,
@@ -21,13 +23,12 @@ export {
   ValueError,
   VariantError,
 } from './errors.js'
+export { type FileOptions, type ReadNpyOptions, readNpy, writeNpy } from './files/npy.js'
 export { type DeviceRows, type Info, info } from './info.js'
 export { type DenseMatrix, type Matrix, type MatrixLike, matrix, type Shape } from './matrix.js'
-export { type MpmmResult, mpmm, mpmmSync } from './multiply.js'
-export { type FileOptions, type ReadNpyOptions, readNpy, writeNpy } from './npy.js'
-export type { BackendChoice, MpmmOptions, Overflow } from './options.js'
-export { pinnedInt32Array } from './pinned.js'
-export { type Plan, plan } from './plan.js'
+export { type MpmmResult, mpmm, mpmmSync } from './product/multiply.js'
+export type { BackendChoice, MpmmOptions, Overflow } from './product/options.js'
+export { type Plan, plan } from './product/plan.js'
 export { EPSILON, zeroOf } from './semirings.js'
 export type { ElementArray, OperandArray } from './storage.js'
 export type { DataType, InstructionSet, Semiring, VariantName } from './variant-names.js'

@@ -1,4 +1,4 @@
-/** What the library is on this machine: the build, the devices, and what `auto` takes. */
+/** What the library is on this machine: the build, the devices, and the backend that `auto` takes. */
 import { existsSync } from 'node:fs'
 import { availableParallelism, cpus } from 'node:os'
 import { explainBackend } from './backend.js'
@@ -25,32 +25,32 @@ export interface Info {
     toolkit: string
     /** The architectures that the kernels were compiled for, for example "sm_90", "compute_90". */
     architectures: string[]
-    /** The version of CUDA that the driver supports; '' where there is none. */
+    /** The version of CUDA that the driver supports; '' if there is none. */
     driver: string
     /** The GPUs, each with the rows of the thesis' Table 1.2. */
     devices: DeviceRows[]
-    /** Why CUDA can't be used, and what to do; '' where it can. */
+    /** Why CUDA can't be used, and what to do; '' if it can. */
     reason: string
   }
   cpu: {
     model: string
     /** Logical cores that this process may use. */
     cores: number
-    /** The instruction set that the CPU backend takes here. */
+    /** The instruction set that products on the CPU use here. */
     simd: string
-    /** The instruction sets that the build has kernels for. */
+    /** The instruction sets that products on the CPU could use here, best first: those that MPMML_CPU_ISA may name. */
     instructionSets: string[]
-    /** Threads that a product is spread over. */
+    /** The most threads that a product on the CPU uses. */
     threads: number
   }
   /** The backend that `auto` takes, and why. */
   auto: { backend: 'cpu' | 'cuda'; reason: string }
 }
 
-/** Where an NVIDIA driver shows itself, on Linux and in Windows' Linux. */
+/** Files that exist if there is an NVIDIA driver, on Linux and in the Windows Subsystem for Linux. */
 const driverTraces = ['/proc/driver/nvidia/version', '/dev/nvidiactl', '/usr/lib/wsl/lib/libcuda.so.1']
 
-/** Why CUDA can't be used, with what to install where the machine has a GPU and the build lacks the backend. */
+/** Why CUDA can't be used, and what to install if the machine has a GPU but the build has no CUDA backend. */
 export function cudaReason(
   built: boolean,
   reason: string,

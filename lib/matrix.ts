@@ -9,17 +9,18 @@ import { lengthOf, requireOrdinaryBuffer } from './storage.js'
 export type Shape = [rows: number, cols: number] | [batch: number, rows: number, cols: number]
 
 /**
- * A matrix of int32, float32, float64 or uint8, as its array is, or a batch of them. Element (i, j) is `data[offset + i·strides[0] + j·strides[1]]`, element
- * (b, i, j) of a batch is `data[offset + b·strides[0] + i·strides[1] + j·strides[2]]`: transposes, leading
- * dimensions and sub-matrices are strides, and need no copy.
+ * A matrix, or a batch of matrices, of int32, float32, float64 or uint8: the type of its array is its element type. Element
+ * (i, j) is `data[offset + i·strides[0] + j·strides[1]]`, element (b, i, j) of a batch is
+ * `data[offset + b·strides[0] + i·strides[1] + j·strides[2]]`: transposes, leading dimensions and sub-matrices are strides,
+ * and need no copy.
  */
 export interface Matrix<Data extends OperandArray = Int32Array> {
   /** May be longer than shape and strides need. */
   data: Data
   shape: Shape
-  /** How many elements lie between neighbours along each dimension, never negative; row-major where left out. */
+  /** Elements from one neighbour to the next along each dimension, never negative; row-major if left out. */
   strides?: Shape
-  /** The index in `data` of the first element; 0 where left out. */
+  /** The index in `data` of the first element; 0 if left out. */
   offset?: number
 }
 
@@ -47,10 +48,10 @@ export const MAX_DIMENSION = 2 ** 31 - 1
 /** Below this many bytes an allocation isn't compared with the memory that is available: asking costs time. */
 const SMALL_ALLOCATION = 256 * 2 ** 20
 
-/** An array of `length` elements of a type (by its number) for `name`, made by `make`, or an OutOfMemoryError. */
+/** An array of `length` elements of a type (by its number), made by `make`. Throws OutOfMemoryError, which names `name`. */
 export function allocate(length: number, name: string, type: number, make = newArray): ElementArray {
   const bytes = length * bytesOf(type)
-  // What is allocated is mapped when it is first written, and by then running out of memory kills the process.
+  // The system gives out memory when it is first written. If there is none then, it kills the process.
   const available = bytes > SMALL_ALLOCATION ? process.availableMemory?.() || Number.POSITIVE_INFINITY : bytes
   if (bytes <= available) {
     try {
@@ -72,7 +73,7 @@ export function rowMajor(shape: Shape): Shape {
 export function dimension(value: unknown, name: string, shape: ArrayLike<unknown>): number {
   if (typeof value !== 'number' || !Number.isInteger(value) || value < 0 || value > MAX_DIMENSION) {
     throw new ShapeError(
-      `${name} must hold integers from 0 to 2^31 - 1, but it is ${showList(shape)}: ${show(value)} is no size`,
+      `${name} must hold integers from 0 to 2^31 - 1, but it is ${showList(shape)}: ${show(value)} is not a size`,
     )
   }
   return value + 0
@@ -82,13 +83,13 @@ export function dimension(value: unknown, name: string, shape: ArrayLike<unknown
  * A matrix of `rows` × `cols`, row-major.
  *
  * @param data - The elements in row-major order, exactly rows·cols of them: an Int32Array, Float32Array, Float64Array or
- *   Uint8Array, which is used as it is (not copied) and says the element type, an Int16Array for an operand of int32
- *   elements (see {@link OperandArray}), or an array of int32 integers, which is
- *   copied into an Int32Array. Without data, all elements are the int32 0; that is the *one* of max-plus and min-plus,
+ *   Uint8Array, which is used as it is (not copied) and whose type is the element type, an Int16Array for an operand of
+ *   int32 elements (see {@link OperandArray}), or an array of int32 integers, which is copied into an Int32Array. Without
+ *   data, all elements are the int32 0; that is the *one* of max-plus and min-plus,
  *   whose zero is {@link zeroOf} the semiring.
- * @throws ShapeError (ERR_MPMML_SHAPE) where a size isn't an integer from 0 to 2^31 − 1, or the number of elements
- *   isn't rows·cols; DTypeError (ERR_MPMML_DTYPE) where data is of another type, lies in shared, resizable or
- *   detached memory, or has an entry that isn't an int32 integer; OutOfMemoryError (ERR_MPMML_OUT_OF_MEMORY).
+ * @throws ShapeError (ERR_MPMML_SHAPE) if a size isn't an integer from 0 to 2^31 − 1, or the number of elements
+ *   isn't rows·cols; DTypeError (ERR_MPMML_DTYPE) if data is of another type, is in shared, resizable or detached
+ *   memory, or has an entry that isn't an int32 integer; OutOfMemoryError (ERR_MPMML_OUT_OF_MEMORY).
  * @example
  * const a = matrix(2, 3, Int32Array.of(1, 6, 2, 8, 3, 4))
  */

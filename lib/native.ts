@@ -1,4 +1,4 @@
-/** The addon: how it is found, and what it exports (native/addon/). No other file of the library knows either. */
+/** The addon: how it is found, and what it exports (native/addon/). No other file of the library knows how it is found. */
 import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -27,7 +27,7 @@ export interface NativeRefusedVariant
   reason: string
 }
 
-/** The variant that was the fastest for products of a size, of which `path` is the cheapest exact path. */
+/** The variant that was the fastest for products of some size whose cheapest exact path is `path`. */
 export interface MeasuredChoice {
   variant: number
   path: number
@@ -83,20 +83,20 @@ export interface NativeDescription {
   compiler: string
   cuda: {
     built: boolean
-    /** One line: what was built, or why nothing was. */
+    /** One line: what was built, or why CUDA wasn't. */
     status: string
     toolkit: string
     architectures: string[]
-    /** Version of the driver's CUDA interface, '' where there is no driver. */
+    /** Version of the driver's CUDA interface, '' if there is no driver. */
     driver: string
-    /** Why CUDA can't be used; '' where it can. */
+    /** Why CUDA can't be used; '' if it can. */
     reason: string
     devices: Record<string, number | string>[]
   }
   cpu: { simd: string; instructionSets: string[]; threads: number }
 }
 
-/** A kernel variant to be timed on operands that are made on the device: nothing is copied from or to the host. */
+/** A kernel variant to be timed on operands that are made on the device: nothing is copied between host and device. */
 export interface LabMeasureRequest {
   /** Index of a CUDA variant in {@link Addon.variants}. */
   variant: number
@@ -121,25 +121,25 @@ export interface LabMeasureRequest {
 
 /** Milliseconds, one for each repetition. */
 export interface LabMeasurement {
-  /** The kernel of the product alone. */
+  /** Only the kernel of the product. */
   kernelMs: number[]
-  /** What the variant runs before it (packing, transposing A); zeros where it runs nothing. */
+  /** What the variant runs before it (packing, transposing A); zeros if it runs nothing. */
   prepareMs: number[]
   /** The scan of both operands for their range of values. */
   analysisMs: number[]
   /** The range path that the values led to, one of {@link Addon.paths}. */
   path: string
-  /** Sets of operands that the repetitions took in turn; together they exceed twice the L2 cache where memory allows. */
+  /** Sets of operands that the repetitions took in turn; together they exceed twice the L2 cache if memory allows. */
   operandSets: number
   /** Clock of the multiprocessors just after the last repetition. */
   clockMHz: number
 }
 
-/** The compile-time parameters of a microbenchmark: X × Y steps a thread and iteration. */
+/** The compile-time parameters of a microbenchmark: X × Y steps per thread and iteration. */
 export interface LabMicrobenchInstance {
   x: number
   y: number
-  /** Steps between two reads of shared memory; 1 where there are none. */
+  /** Steps between two reads of shared memory; 1 if there are none. */
   k: number
   /** How the maximum is written: `a > b ? a : b` or `max(a, b)`. */
   max: 'ternary' | 'intrinsic'
@@ -183,21 +183,21 @@ export interface LabMicrobenchResult {
   /** Threads of a block, and of the grid. */
   threadsPerBlock: number
   threads: number
-  /** Iterations of a thread: N, or N·M·K. */
+  /** Iterations of each thread: N, or N·M·K. */
   iterations: number
   /** Elements that an instruction works on: 2 for the packed forms. */
   lanes: number
-  /** Max-plus steps of a thread and iteration; each is 2 operations. */
+  /** Max-plus steps per thread and iteration; each is 2 operations. */
   stepsPerIteration: number
-  /** Operations of a thread and iteration, as the thesis counts them: 2·(X·Y+X+Y) for reg-reg. */
+  /** Operations per thread and iteration, as the thesis counts them: 2·(X·Y+X+Y) for reg-reg. */
   operationsPerIteration: number
-  /** Operations of a thread and launch. */
+  /** Operations per thread and launch. */
   operationsPerThread: number
-  /** Machine instructions of a thread and iteration that do these operations on this device's architecture, by opcode; empty where they weren't looked at. */
+  /** Machine instructions per thread and iteration that do these operations on this device's architecture, by opcode; empty if they weren't counted. */
   instructionsPerIteration: Record<string, number>
-  /** The most operations a clock and multiprocessor that the pipes allow for these instructions; 0 where unknown. */
+  /** The most operations per clock and multiprocessor that the pipes allow for these instructions; 0 if unknown. */
   peakOperationsPerClock: number
-  /** How that peak comes about. */
+  /** How that peak is made up. */
   peakReason: string
 }
 
@@ -210,7 +210,7 @@ export interface LabBandwidth {
 
 export interface LabBandwidthRequest {
   name: string
-  /** 32-bit words from one thread to the next, where that counts; 1 by default. */
+  /** 32-bit words from one thread to the next, if the benchmark has a stride; 1 by default. */
   stride?: number
   repetitions?: number
   warmup?: number
@@ -220,9 +220,9 @@ export interface LabBandwidthRequest {
 export interface LabBandwidthResult {
   /** Milliseconds, one for each repetition. */
   ms: number[]
-  /** Bytes that a launch reads and writes, as far as they are asked for. */
+  /** Bytes that the threads of a launch read and write. */
   bytes: number
-  /** The size of the buffer that they lie in; 0 for shared memory. */
+  /** The size of the buffer that they are in; 0 for shared memory. */
   bufferBytes: number
   /** Clock of the multiprocessors just after the last repetition. */
   clockMHz: number
@@ -238,7 +238,7 @@ export type LabOccupancyRequest = { device?: number } & (
 export interface LabOccupancy {
   registersPerThread: number
   sharedBytesPerBlock: number
-  /** Bytes of local memory a thread: spilled registers. */
+  /** Bytes of local memory per thread: spilled registers. */
   localBytes: number
   threadsPerBlock: number
   activeThreads: number
@@ -247,7 +247,7 @@ export interface LabOccupancy {
   occupancyPercent: number
 }
 
-/** Results a clock and multiprocessor of 32-bit integer instructions; 0 where the architecture has none such. */
+/** Results per clock and multiprocessor of 32-bit integer instructions; 0 if the architecture has no such instruction. */
 export interface LabPeak {
   /** Compute capability, such as '9.0'. */
   capability: string
@@ -279,7 +279,7 @@ export interface CpuCeilingRequest {
 
 export interface CpuCeilingSamples {
   isa: InstructionSet
-  /** Steps a second of all threads together, one for each sample. */
+  /** Steps per second of all threads together, one for each sample. */
   stepsPerSecond: number[]
 }
 

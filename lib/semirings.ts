@@ -5,7 +5,7 @@ import { addon } from './native.js'
 import type { DataType, Semiring } from './variant-names.js'
 
 /**
- * ε, the zero of max-plus: −∞, held as −2^31. It absorbs (ε ⊗ x = ε), and a result without a finite candidate is
+ * ε, the zero of max-plus: −∞, which is the value −2^31. It absorbs (ε ⊗ x = ε), and a result without a finite candidate is
  * ε. Every other int32 value is finite. Min-plus has another zero: see {@link zeroOf}.
  *
  * The name is the literature's (F. Baccelli, G. Cohen, G. J. Olsder, J.-P. Quadrat, Synchronization and Linearity).
@@ -14,15 +14,15 @@ export const EPSILON = -2147483648
 
 const names = addon.semirings.map(({ name }) => name)
 
-/** The index of a semiring in the addon's list; -1 where there is none of that name. */
+/** The index of a semiring in the addon's list; -1 if there is none of that name. */
 export function semiringIndex(name: unknown): number {
   return names.indexOf(name as Semiring)
 }
 
-/** By semiring and element type: whether the one has the other. */
+/** Whether a semiring has an element type: types[semiring][type]. */
 const types = addon.semirings.map(({ zeros }) => addon.dataTypes.map((name) => zeros[name] !== undefined))
 
-/** Throws DTypeError where the semiring doesn't have the element type; both are numbers of the addon's lists. */
+/** Throws DTypeError if the semiring doesn't have the element type; both are numbers of the addon's lists. */
 export function requireSemiringType(semiring: number, type: number): void {
   if (types[semiring]![type]) return
   const { name, zeros } = addon.semirings[semiring]!
@@ -54,7 +54,7 @@ export function semiringNames(): readonly Semiring[] {
  * | 'or-and' | | | 0 |
  *
  * @param dtype - the element type; 'int32' by default.
- * @throws OptionError (ERR_MPMML_OPTION) where there is no semiring of that name, DTypeError (ERR_MPMML_DTYPE) where it
+ * @throws OptionError (ERR_MPMML_OPTION) if there is no semiring of that name, DTypeError (ERR_MPMML_DTYPE) if it
  *   doesn't have that element type.
  */
 export function zeroOf(semiring: Semiring, dtype: DataType = 'int32'): number {

@@ -1,6 +1,6 @@
 /**
- * What the library needs to know of a typed array, read through the intrinsic accessors: a property of the same name
- * on the object can't lie to native code.
+ * What the library needs to know of a typed array, read through the language's own accessors: properties of the same
+ * names on the object can't deceive native code.
  */
 import { DTypeError } from './errors.js'
 
@@ -8,9 +8,9 @@ import { DTypeError } from './errors.js'
 export type ElementArray = Int32Array | Float32Array | Float64Array | Uint8Array
 
 /**
- * An array that an operand may lie in. An Int16Array holds int32 elements in half the memory. In the semirings whose ⊕ is
+ * The array of an operand. An Int16Array holds int32 elements in half the memory. In the semirings whose ⊕ is
  * a maximum (max-plus, max-min) −32768 is the zero, in those whose ⊕ is a minimum (min-plus, min-max) 32767 is; all other
- * values are what they are.
+ * values mean themselves.
  */
 export type OperandArray = ElementArray | Int16Array
 
@@ -49,20 +49,20 @@ export function isDetached(data: OperandArray): boolean {
   }
 }
 
-/** Throws DTypeError unless `data` lies in an ArrayBuffer that nobody else writes, resizes or has taken away. */
+/** Throws DTypeError unless the memory of `data` is an ArrayBuffer that nobody else writes, resizes or has taken away. */
 export function requireOrdinaryBuffer(data: OperandArray, name: string): void {
   let resizes: boolean
   try {
     resizes = resizable.call(buffer.call(data))
   } catch {
     throw new DTypeError(
-      `${name} must lie in an ArrayBuffer, but it lies in a SharedArrayBuffer, which other threads can change ` +
+      `${name} must be in an ArrayBuffer, but it is in a SharedArrayBuffer, which other threads can change ` +
         'while the product runs: copy it into an array of its own',
     )
   }
   if (resizes) {
     throw new DTypeError(
-      `${name} must lie in an ArrayBuffer of fixed length, but its buffer is resizable and could shrink while the ` +
+      `${name} must be in an ArrayBuffer of fixed length, but its buffer is resizable and could shrink while the ` +
         'product runs: copy it into an array of its own',
     )
   }

@@ -5,7 +5,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import envPaths from 'env-paths'
-import { systemReason } from './files.js'
+import { systemReason } from './files/files.js'
 import { addon, type NativeVariant, root } from './native.js'
 
 /** One measured choice. */

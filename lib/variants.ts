@@ -6,7 +6,7 @@ import type { VariantName } from './variant-names.js'
 
 /** A kernel variant: what it computes, how, and on what. */
 export interface Variant {
-  /** Its one canonical name: what the option `variant` takes, and what results and reports show. */
+  /** Its name: what the option `variant` takes, and what results and reports show. */
   readonly name: VariantName
   /** The kernel family that it is an instance of. */
   readonly family: string
@@ -15,7 +15,7 @@ export interface Variant {
   readonly dtype: NativeVariant['dtype']
   /** The family's parameters by their names. */
   readonly parameters: Readonly<Record<string, number | string>>
-  /** Whether the planner may take it unasked; the others run only by name. */
+  /** Whether the planner may choose it; the others run only if asked for by name. */
   readonly automatic: boolean
   readonly backend: NativeVariant['backend']
   /** What it is compiled for: GPU architectures (such as 'sm_90') or CPU instruction sets. */
@@ -25,7 +25,7 @@ export interface Variant {
 let rows: readonly Variant[] | undefined
 
 /**
- * The kernel variants that this build has: the CPU's, then CUDA's where it was built. Each row is frozen.
+ * The kernel variants that this build has: the CPU's, then CUDA's if it was built with CUDA. Each row is frozen.
  *
  * @example
  * variants().filter(({ backend, semiring }) => backend === 'cpu' && semiring === 'min-plus')
@@ -49,7 +49,7 @@ export function variants(): Variant[] {
 
 const indexes = new Map<unknown, number>(addon.variants.map(({ name }, index) => [name, index]))
 
-/** The index of a variant in the addon's registry. Throws VariantError where this build has none of that name. */
+/** The index of a variant in the addon's registry. Throws VariantError if this build has none of that name. */
 export function variantIndex(name: unknown): number {
   const index = indexes.get(name)
   if (index !== undefined) return index
@@ -64,7 +64,7 @@ export function variantIndex(name: unknown): number {
   const cuda = addon.variants.some(({ backend }) => backend === 'cuda')
   throw new VariantError(
     `this build has no variant ${show(name)}${suggestion}: variants() lists all` +
-      (cuda ? '' : '. None of them is for CUDA, because it was built without'),
+      (cuda ? '' : '. None of them is for CUDA, because the library was built without it'),
   )
 }
 

@@ -6,7 +6,7 @@ import { dimension } from './matrix.js'
 import type { ElementArray, OperandArray } from './storage.js'
 import { lengthOf, requireOrdinaryBuffer } from './storage.js'
 
-/** Where the elements of a matrix, or of a batch of them, lie: what native code is told. */
+/** Where the elements of a matrix, or of a batch of matrices, are: what native code gets to know. */
 export interface View<Data extends OperandArray = OperandArray> {
   /** What the argument is called in messages. */
   readonly name: string
@@ -25,7 +25,7 @@ export interface View<Data extends OperandArray = OperandArray> {
   readonly rowStride: number
   readonly colStride: number
   readonly offset: number
-  /** The elements of `data` that the view needs: the index of the last one, plus 1; 0 where it is empty. */
+  /** The elements of `data` that the view needs: the index of the last one, plus 1; 0 if it is empty. */
   readonly reach: number
 }
 
@@ -45,7 +45,7 @@ type DataOf<R extends Role> = R extends 'result' ? ElementArray : OperandArray
 /**
  * Reads what the user passed as `name`: each property once, because a getter or another thread of user code may
  * answer differently the next time. Of the data only the type is checked here; {@link requireReach} does the rest
- * when no user code can run any more.
+ * once no user code can run any more.
  */
 export function readView<R extends Role>(value: unknown, name: string, role: R): View<DataOf<R>> {
   if (typeof value !== 'object' || value === null) {
@@ -83,7 +83,7 @@ export function readView<R extends Role>(value: unknown, name: string, role: R):
         `${name}.strides must have one entry for each of shape ${showList(sizes)}, but it is ${showList(steps)}`,
       )
     }
-    // Along a dimension of one element the stride is never taken.
+    // Along a dimension of one element the stride is never used.
     const from = batched ? 1 : 0
     if (batched) batchStride = stride(steps[0], name, steps)
     rowStride = stride(steps[from], name, steps)
@@ -129,12 +129,12 @@ export function requireReach(view: View): void {
   )
 }
 
-/** Throws DTypeError where the view's memory was taken away after {@link requireReach}. */
+/** Throws DTypeError if the view's memory was taken away after {@link requireReach}. */
 export function requireStillThere(view: View): void {
   if (lengthOf(view.data) >= view.reach) return
   throw new DTypeError(
     `${view.name}.data was transferred away while the product ran: its buffer is detached, and the result can't be ` +
-      'trusted. Leave the arrays of a product alone until its promise settles',
+      'trusted. Keep the arrays of a product until its promise settles',
   )
 }
 

@@ -74,9 +74,7 @@ function cmakeJs(command) {
   })
   if (status !== 0) {
     if (!verbose) process.stderr.write(`${stdout}${stderr}`)
-    fail(
-      'the native build failed; what it said stands above. Requirements and options: README.md, "Building"',
-    )
+    fail('the native build failed; what it said stands above. Requirements and options: docs/building.md')
   }
   return stdout ?? ''
 }

@@ -1,5 +1,5 @@
 // Does what a clone lacks before it can run (npm start and npm test call it): the packages, the addon, the
-// JavaScript. Where nothing is missing it takes a second or two and says nothing.
+// JavaScript. If nothing is missing it takes a second or two and says nothing.
 import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'

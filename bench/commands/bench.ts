@@ -31,7 +31,7 @@ export function benchCommand(signal: AbortSignal): Command {
   return new Command('bench')
     .description('time products: kernels beside the measured ceiling, and whole calls')
     .addOption(
-      new Option('--backend <name>', 'auto is the GPU where one can be used, the CPU otherwise; all is both')
+      new Option('--backend <name>', 'auto is the GPU if one can be used, else the CPU; all is both')
         .choices(['auto', 'cuda', 'cpu', 'all'])
         .default('auto'),
     )
@@ -123,7 +123,7 @@ function describe(record: BenchRecord): string {
     ['products', `${record.semiring} on ${record.dtype}`],
     [
       'times',
-      'medians, ± half the distance between the quartiles; speeds count 2 operations a step, in kernel time; ' +
+      'medians, ± half the distance between the quartiles; speeds count 2 operations per step, in kernel time; ' +
         'on the CPU small products are mpmmSync calls',
     ],
   ])
@@ -166,7 +166,7 @@ function describeTrial(trial: TrialRecord): string {
 
 function describeCeiling({ name, gops, clockMHz, halfGops, naiveLoopGops }: TrialCeiling): string {
   return [
-    `ceiling ${rate(gops.median)}${halfGops ? `, in 16 bits ${rate(halfGops.median)}` : ''}: ${name}, registers alone`,
+    `ceiling ${rate(gops.median)}${halfGops ? `, in 16 bits ${rate(halfGops.median)}` : ''}: ${name}, only registers`,
     ...(clockMHz === null ? [] : [`at ${Math.round(clockMHz)} MHz`]),
     ...(naiveLoopGops ? [`a plain loop on one core ${rate(naiveLoopGops.median)}`] : []),
   ].join(', ')

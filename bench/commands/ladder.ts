@@ -53,13 +53,13 @@ const dimension = wholeNumber(1, most)
 export function ladderCommand(signal: AbortSignal): Command {
   const command = new Command('ladder')
     .description(
-      'time the steps from one thread a cell to tuned tiles, kernel and whole call, on the GPU, and the product on the CPU',
+      'time the steps from one thread per cell to tuned tiles, kernel and whole call, on the GPU, and the product on the CPU',
     )
-    .argument('[dim1]', 'rows of A; with it alone all matrices are dim1 × dim1', dimension)
+    .argument('[dim1]', 'rows of A; without the others all matrices are dim1 × dim1', dimension)
     .argument('[dim2]', 'columns of A (dim1 by default)', dimension)
     .argument('[dim3]', 'rows of B (dim2 by default, and it must be that)', dimension)
     .argument('[dim4]', 'columns of B (dim3 by default)', dimension)
-    .option('--sizes <n,…>', "square sizes in the place of the report's 1000 to 10000", wholeNumbers(1, most))
+    .option('--sizes <n,…>', "square sizes instead of the report's 1000 to 10000", wholeNumbers(1, most))
     .addOption(new Option('--semiring <name>', 'the semiring').choices(laddered()).default('max-plus'))
     .addOption(
       new Option(
@@ -68,7 +68,7 @@ export function ladderCommand(signal: AbortSignal): Command {
       ).choices(elementTypes),
     )
     .addOption(
-      new Option('--borders <how>', 'what tiles at the border are kept right by')
+      new Option('--borders <how>', 'how tiles at the border stay correct')
         .choices(['guards', 'padding'])
         .default('guards'),
     )
@@ -78,7 +78,7 @@ export function ladderCommand(signal: AbortSignal): Command {
     .option('--json', 'print one JSON value')
     .addHelpText(
       'after',
-      "\nWithout dimensions the tables of J. Sun's report (2017) are measured, and its Tesla K20c's times stand beside.",
+      "\nWithout dimensions the tables of J. Sun's report (2017) are measured, and shown beside its times on a Tesla K20c.",
     )
   return command.action(async (...given: unknown[]) => {
     const dims = given.slice(0, 4).filter((value): value is number => value !== undefined)
@@ -95,7 +95,7 @@ export function ladderCommand(signal: AbortSignal): Command {
   })
 }
 
-/** The product that the dimensions name; undefined where the report's tables are asked for. */
+/** The product that the dimensions name; undefined if the report's tables are asked for. */
 function productOf(command: Command, dims: number[], flags: Flags): Dimensions | undefined {
   if (dims.length === 0) return undefined
   if (flags.sizes) command.error('error: --sizes cannot be used with dimensions', { exitCode: 2 })

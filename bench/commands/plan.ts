@@ -28,7 +28,7 @@ interface PlanRecord extends Plan {
 
 export function planCommand(signal: AbortSignal): Command {
   const command = new Command('plan')
-    .description('tell which kernel a product would take and how it stays exact, without computing it')
+    .description('show which kernel a product would take and how it stays exact, without computing it')
     .argument('[A.npy]', 'M × K, or batch × M × K')
     .argument('[B.npy]', 'K × N, or batch × K × N')
     .option('--shapes <MxKxN,…>', 'instead of files: random matrices of these shapes', shapes)

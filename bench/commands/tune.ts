@@ -13,7 +13,7 @@ interface Flags {
   json?: true
 }
 
-/** Where the choice isn't obvious: too small to fill the GPU, long and thin, batches. */
+/** Shapes for which the choice isn't obvious: too small to fill the GPU, long and thin, batches. */
 const defaults = [
   ...squares([128, 256, 512, 1024, 2048, 4096, 8192]),
   { m: 8192, n: 64, k: 8192, batch: 1 },

@@ -1,4 +1,4 @@
-// Makes a.npy and b.npy, the two matrices that `npm start` multiplies (README.md in this folder tells what they mean).
+// Makes a.npy and b.npy, the two matrices that `npm start` multiplies (README.md in this folder says what they mean).
 // Needs the TypeScript build: npm run build:ts && node bench/data/make.mjs
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -17,7 +17,7 @@ function generator(seed) {
 
 /**
  * Tasks in rows, the tasks before them in columns. A task starts when those that it needs have ended and their
- * results have been brought, and then takes its own time; ε stands where it doesn't need the other.
+ * results have been brought, and then takes its own time; ε if it doesn't need the other.
  */
 function precedence(rows, cols, density, random) {
   const data = new Int32Array(rows * cols).fill(EPSILON)

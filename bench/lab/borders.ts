@@ -18,7 +18,7 @@ export const paperAverages: ReadonlyMap<number, number> = new Map([
   [64, 0.1024],
 ])
 
-/** Sizes of C, none of them a multiple of the block's 32; the paper's are in its figures alone. */
+/** Sizes of C, none of them a multiple of the block's 32; the paper's are only in its figures. */
 export const bordersSizes: readonly number[] = Array.from({ length: 20 }, (_, index) => 500 + 400 * index)
 
 /** The paper's elements are float32 in plus-times; max-plus is beside them. */

@@ -13,7 +13,7 @@ import { VerificationError } from '../verify.js'
 
 export interface CallRequest {
   backend: 'cuda' | 'cpu'
-  /** The variant; the library's choice where it is undefined. */
+  /** The variant; the library's choice if it is undefined. */
   variant: VariantName | undefined
   semiring: Semiring
   dtype: DataType
@@ -69,7 +69,7 @@ export function forgetOperands(): void {
 /**
  * The largest relative error of a sample of C's elements against the same sums in float64, and the size of the sample.
  *
- * @throws VerificationError where it is more than rounding can make: K times float's unit roundoff, and anything for
+ * @throws VerificationError if it is more than rounding can explain: K times float's unit roundoff, and anything for
  *   integers.
  */
 export function compare(
@@ -96,7 +96,7 @@ export function compare(
     const relative = error === 0 ? 0 : error / Math.abs(expected)
     if (!(relative <= allowed)) {
       throw new VerificationError(
-        `${variant}, ${m} × ${k} × ${n}: C[${row}, ${col}] is ${c[at]}, and in float64 ${expected}: a relative error of ${relative.toExponential(1)}, where rounding explains ${allowed.toExponential(1)}`,
+        `${variant}, ${m} × ${k} × ${n}: C[${row}, ${col}] is ${c[at]}, and in float64 ${expected}: a relative error of ${relative.toExponential(1)}, but rounding explains at most ${allowed.toExponential(1)}`,
       )
     }
     relativeError = Math.max(relativeError, relative)

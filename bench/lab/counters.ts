@@ -1,4 +1,4 @@
-/** Bytes that hardware counters see, by NVIDIA's Nsight Compute where `ncu` is on the PATH and may be used. */
+/** Bytes that hardware counters see, by NVIDIA's Nsight Compute if `ncu` is on the PATH and may be used. */
 import { execFile } from 'node:child_process'
 import type { KernelPoint, Point } from '../../lib/lab.js'
 
@@ -25,7 +25,7 @@ const program = (point: KernelPoint, device: number) => {
 function ncu(args: string[], signal: AbortSignal): Promise<string> {
   return new Promise((resolve, reject) => {
     execFile('ncu', args, { signal, maxBuffer: 2 ** 24 }, (error, stdout) =>
-      // It says on stdout what it may not do.
+      // ncu reports missing permissions on stdout.
       error
         ? reject(new Error(/==ERROR== (.*)/.exec(stdout)?.[1] ?? error.message.split('\n')[0]))
         : resolve(stdout),
@@ -33,7 +33,7 @@ function ncu(args: string[], signal: AbortSignal): Promise<string> {
   })
 }
 
-/** The values of the metrics in ncu's CSV with one line a metric, units in base units. */
+/** The values of the metrics in ncu's CSV with one line per metric, in base units. */
 export function readMetrics(csv: string): Map<string, number> {
   const rows = csv
     .split('\n')
@@ -48,7 +48,7 @@ export function readMetrics(csv: string): Map<string, number> {
 /**
  * Adds to every kernel's result what the counters saw of one launch.
  *
- * @returns why there are none, in one line; undefined where there are.
+ * @returns why there are none, in one line; undefined if there are some.
  */
 export async function addCounters(
   points: Point[],
@@ -66,14 +66,14 @@ export async function addCounters(
       const found = readMetrics(await ncu(args, signal))
       const [deviceMemory, l2, shared] = Object.values(metrics).map((metric) => found.get(metric))
       if (deviceMemory === undefined || l2 === undefined || shared === undefined) {
-        return 'Hardware counters are not to be had: ncu printed none of them'
+        return 'There are no hardware counters: ncu printed none of them'
       }
       point.result.counters = { deviceMemory, l2, sharedMemory: shared * WAVEFRONT_BYTES }
     } catch (error) {
       if (signal.aborted) throw error
       const { code, message } = error as NodeJS.ErrnoException
       const why = /ENOENT/.test(`${code} ${message}`) ? 'ncu is not on the PATH' : message
-      return `Hardware counters are not to be had: ${why}`
+      return `There are no hardware counters: ${why}`
     }
   }
   return undefined

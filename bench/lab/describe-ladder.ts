@@ -1,4 +1,4 @@
-/** The ladder as tables: times here, and those of the report's Tesla K20c where it has them. */
+/** The ladder as tables: times here, and those of the report's Tesla K20c if it has them. */
 import type { CallPoint, KernelPoint, Point } from '../../lib/lab.js'
 import { duration, rate, shapeText, table } from '../output.js'
 import { type BordersExperiment, experiments, paperAverages } from './borders.js'
@@ -27,7 +27,7 @@ export class LadderPoints {
     ) as (Kind extends 'kernel' ? KernelPoint : CallPoint) | undefined
   }
 
-  /** Seconds of a kernel, and of a whole call, on M × K times K × N; square where K and N are left out. */
+  /** Seconds of a kernel, and of a whole call, on M × K times K × N; square if K and N are left out. */
   times(name: string, m: number, k?: number, n?: number) {
     const kernel = this.find('kernel', name, m, k, n)
     const call = this.find('call', name, m, k, n)
@@ -80,7 +80,7 @@ function overSizes(
   return [{ title, rows: [['size', ...head], ...rows] }]
 }
 
-/** The report's Table 3, at the largest of the sizes; the K20c's column only where that is its size. */
+/** The report's Table 3, at the largest of the sizes; the K20c's column only if that is its size. */
 function overBlocks(points: LadderPoints, rungs: Rung[], size: number): LadderTable[] {
   const tiled = rungs
     .filter(({ variant: { parameters: p } }) => p.technique === 'tiled' && p.order === 'coalesced')
@@ -174,7 +174,7 @@ export function describeBorders(points: readonly Point[]): string {
     .map((experiment) => {
       const { semiring, dtype, k, rows } = experiment
       return [
-        `${semiring} ${dtype}, K = ${k}: speed of guards where that of padding is 1; C is M × M`,
+        `${semiring} ${dtype}, K = ${k}: speed of guards relative to padding; C is M × M`,
         table([
           ['M', 'guards', 'padding', 'copies', 'normalised', 'with the copies'],
           ...rows.map((row) => [

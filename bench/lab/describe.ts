@@ -94,30 +94,30 @@ export function describeMicrobench({ name, parameters, result }: MicrobenchPoint
     ],
     [
       'operations',
-      `${round(r.operationsPerIteration)} a thread and iteration (${r.stepsPerIteration} steps), ${r.iterations} iterations`,
+      `${round(r.operationsPerIteration)} per thread and iteration (${r.stepsPerIteration} steps), ${r.iterations} iterations`,
     ],
     [
       'machine code',
-      opcodes.length > 0 ? `${opcodes.join(' + ')} for them` : 'not looked at on this architecture',
+      opcodes.length > 0 ? `${opcodes.join(' + ')} for them` : 'not known for this architecture',
     ],
     ['time', timed(ms)],
     ['speed', rate(gops.median)],
     ['clock', `${Math.round(r.clockMHz)} MHz`],
     [
       'lanes',
-      `${r.lanesPerClock.toFixed(1)} max-plus steps${r.lanes > 1 ? ` of ${r.lanes} elements` : ''} a clock and multiprocessor`,
+      `${r.lanesPerClock.toFixed(1)} max-plus steps${r.lanes > 1 ? ` of ${r.lanes} elements` : ''} per clock and multiprocessor`,
     ],
     [
       'of the pipes',
       r.percentOfPipes > 0
-        ? `${percent(r.percentOfPipes)} of ${round(r.peakOperationsPerClock)} operations a clock and multiprocessor, ${r.peakReason}`
+        ? `${percent(r.percentOfPipes)} of ${round(r.peakOperationsPerClock)} operations per clock and multiprocessor, ${r.peakReason}`
         : r.peakReason,
     ],
     [
       'of the machine',
       r.percentOfMachine > 0
-        ? `${percent(r.percentOfMachine)} of one operation a clock for each CUDA core`
-        : 'no published number of cores for this architecture is known to the library',
+        ? `${percent(r.percentOfMachine)} of one operation per clock for each CUDA core`
+        : 'the library knows no published number of cores for this architecture',
     ],
   ])
 }
@@ -128,13 +128,13 @@ const round = (value: number) => Number(value.toPrecision(4))
 export function describeOccupancy(name: string, o: Occupancy): string {
   return labelled([
     ['kernel', name],
-    ['registers a thread', String(o.registersPerThread)],
-    ['spilled', o.localBytes > 0 ? `${o.localBytes} bytes a thread` : 'nothing'],
-    ['shared memory', `${bytes(o.sharedBytesPerBlock)} a block`],
-    ['threads a block', String(o.threadsPerBlock)],
-    ['active threads', `${o.activeThreads} a multiprocessor`],
-    ['active warps', `${o.activeWarps} a multiprocessor`],
-    ['active blocks', `${o.activeBlocks} a multiprocessor`],
+    ['registers per thread', String(o.registersPerThread)],
+    ['spilled', o.localBytes > 0 ? `${o.localBytes} bytes per thread` : 'nothing'],
+    ['shared memory', `${bytes(o.sharedBytesPerBlock)} per block`],
+    ['threads per block', String(o.threadsPerBlock)],
+    ['active threads', `${o.activeThreads} per multiprocessor`],
+    ['active warps', `${o.activeWarps} per multiprocessor`],
+    ['active blocks', `${o.activeBlocks} per multiprocessor`],
     ['occupancy', o.activeBlocks > 0 ? `${o.occupancyPercent.toFixed(1)} %` : 'such a block does not fit'],
   ])
 }

@@ -11,7 +11,7 @@ export interface Dimensions {
 /**
  * dim1 and dim2 are A's, dim3 and dim4 are B's; each that is missing is the one before it.
  *
- * @throws InvalidArgumentError, wrong usage, where A has another number of columns than B has rows.
+ * @throws InvalidArgumentError, wrong usage, if A has another number of columns than B has rows.
  * @see J. Sun, "CS 4444 – Report for Homework 5" (2017), main() of its listing. Without any dimension its program takes 100.
  */
 export function readDimensions([dim1, dim2 = dim1, dim3 = dim2, dim4 = dim3]: readonly number[]): Dimensions {

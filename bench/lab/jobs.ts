@@ -21,7 +21,7 @@ interface JobBase {
 export interface KernelJob extends JobBase {
   kind: 'kernel'
   parameters: { m: number; n: number; k: number; batch: number } & Record<string, number | string>
-  /** Why there is no such kernel, where it is known beforehand. */
+  /** Why there is no such kernel, if that is known beforehand. */
   refused?: string
 }
 
@@ -51,7 +51,7 @@ export type Job = KernelJob | MicrobenchJob | OccupancyJob | BandwidthJob | Call
 /** Two jobs with the same key measure the same thing. */
 export const jobKey: (job: Job) => string = pointKey
 
-/** What of a kernel's parameters says where its operands are: such a product takes several times as long. */
+/** Whether a kernel reads an operand from global memory in its main loop: such a product takes several times as long. */
 const fromGlobal = ({ MEMSEL_A, MEMSEL_B }: KernelJob['parameters']) => MEMSEL_A === 1 || MEMSEL_B === 1
 
 /** Steps per second, very roughly: a ladder's first rungs are hundreds of times slower than its last. */

@@ -24,9 +24,9 @@ const typesHere = (semiring: Semiring) =>
   elementTypes.filter((type) => (typesOf(semiring) as string[]).includes(type))
 
 /**
- * The algebra that is asked for: of int32 where no type is, or of float32 where the semiring has no other.
+ * The algebra that is asked for: of int32 if no type is given, or of float32 if the semiring has no int32.
  *
- * @throws InvalidArgumentError, wrong usage, where the semiring doesn't have the type.
+ * @throws InvalidArgumentError, wrong usage, if the semiring doesn't have the type.
  */
 export function algebraOf({
   semiring,
@@ -52,7 +52,7 @@ export interface Rung {
 }
 
 const techniques: Record<string, string> = {
-  naive: 'one thread a cell',
+  naive: 'one thread per cell',
   tiled: 'tiles in shared memory',
   prefetch: 'tiles, the next one prefetched into registers',
 }
@@ -62,8 +62,8 @@ export const isCoalesced = ({ parameters }: Pick<Variant, 'parameters'>) => para
 
 /** A row of the ladder family as a person says it. */
 export function titleOf({ family, parameters: p }: Pick<Variant, 'family' | 'parameters'>): string {
-  if (family === 'mpmml') return `tiles in registers (MPMML), ${p.X}×${p.Y} a thread`
-  if (family === 'pipelined') return `asynchronous copies, tuned (pipelined), ${p.TM}×${p.TN} a thread`
+  if (family === 'mpmml') return `tiles in registers (MPMML), ${p.X}×${p.Y} per thread`
+  if (family === 'pipelined') return `asynchronous copies, tuned (pipelined), ${p.TM}×${p.TN} per thread`
   const tile = p.technique === 'naive' ? '' : ` ${p.tile}×${p.tile}`
   return `${techniques[String(p.technique)]}${tile}, ${p.order}`
 }

@@ -16,10 +16,10 @@ import { type Algebra, isCoalesced, kernelJob, rungs, sizeOf, titleOf } from './
 
 const SWEEP = 'roofline'
 
-/** Words between neighbouring threads: to where every thread has a sector, and a line of 128 bytes, of its own. */
+/** Words between neighbouring threads: up to a sector, and then a line of 128 bytes, for every thread. */
 export const strides = [1, 2, 4, 8, 16, 32]
 
-/** Where each thread reads a line of its own: what uncoalesced access comes to. */
+/** The stride at which each thread reads a line of its own: uncoalesced access. */
 const WORST_STRIDE = 32
 
 /** The streams of instructions that a step can be made of; the fastest is the ceiling. */
@@ -55,14 +55,14 @@ export interface RooflineKernel {
   name: string
   title: string
   group: Group
-  /** What tells it from the others of its group: the side of its tile. */
+  /** What distinguishes it from the others of its group: the side of its tile. */
   label: string
   intensity: Intensity
-  /** Measured, 10^9 operations a second. */
+  /** Measured, 10^9 operations per second. */
   gops: number
   /** The ceilings over it, lowest first. */
   roofs: Roof[]
-  /** Bytes that hardware counters saw, where they were asked. */
+  /** Bytes that hardware counters saw, if they were read. */
   counters?: KernelCounters | undefined
 }
 
@@ -70,8 +70,8 @@ export interface RooflineKernel {
 export type KernelCounters = NonNullable<NonNullable<KernelPoint['result']>['counters']>
 
 export const groups = [
-  'one thread a cell',
-  'one thread a cell, uncoalesced',
+  'one thread per cell',
+  'one thread per cell, uncoalesced',
   'tiles',
   'tiles, uncoalesced',
   'tiles, prefetched',
@@ -86,9 +86,9 @@ export interface Roofline {
   /** Of the square matrices. */
   size: number
   ceilings: Ceilings
-  /** The instruction ceilings by their microbenchmarks, 10^9 operations a second. */
+  /** The instruction ceilings by their microbenchmarks, 10^9 operations per second. */
   operations: { name: string; gops: number }[]
-  /** 10^9 bytes a second that were asked for, by the words between neighbouring threads. */
+  /** 10^9 bytes per second that were asked for, by the words between neighbouring threads. */
   strided: { stride: number; gbps: number }[]
   kernels: RooflineKernel[]
 }
@@ -97,7 +97,7 @@ function groupOf(family: string, { technique, order }: KernelPoint['parameters']
   if (family === 'mpmml') return 'MPMML'
   if (family === 'pipelined') return 'pipelined'
   if (technique === 'prefetch') return 'tiles, prefetched'
-  const base = technique === 'naive' ? 'one thread a cell' : 'tiles'
+  const base = technique === 'naive' ? 'one thread per cell' : 'tiles'
   return order === 'uncoalesced' ? `${base}, uncoalesced` : base
 }
 
@@ -176,13 +176,13 @@ export const roofNames: Readonly<Record<keyof Ceilings, string>> = {
   strided: 'coalescing',
 }
 
-/** What binds a kernel, in words: the lowest ceiling that it doesn't lie above. */
+/** What limits a kernel, in words: the lowest ceiling that it doesn't exceed. */
 export function bindingText({ roofs, gops }: Pick<RooflineKernel, 'roofs' | 'gops'>): string {
   const binding = roofs.find((roof) => roof.gops >= gops)
   const passed = roofs.filter((roof) => roof.gops < gops).map(({ name }) => roofNames[name])
   return (
     (binding ? roofNames[binding.name] : 'none of these') +
-    // Caches serve what would have to come from below.
+    // Caches serve what device memory would otherwise have to.
     (passed.length > 0 ? `; above that of ${passed.join(' and ')}` : '')
   )
 }

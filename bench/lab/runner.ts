@@ -28,7 +28,7 @@ export interface RunRequest extends RunOptions {
   again: boolean
 }
 
-/** What tells whether results of an earlier run can stand beside new ones. */
+/** What has to be the same for results of an earlier run to stay beside new ones. */
 const sameMachine = (one: Machine, other: Machine) =>
   one.gpu.name === other.gpu.name &&
   one.driver === other.driver &&
@@ -45,7 +45,7 @@ async function earlierResults(output: string | null, here: Machine): Promise<Res
   try {
     earlier = await readResults(output)
   } catch (error) {
-    // No file yet; anything else that stands there is not overwritten.
+    // No file yet; anything else of that name is not overwritten.
     const { cause } = error as { cause?: NodeJS.ErrnoException }
     if (cause?.code === 'ENOENT') return newResults(here)
     throw error
@@ -65,7 +65,7 @@ export interface RunOutcome {
 }
 
 /**
- * @throws NoCudaError where no GPU can be used; AbortedError at an interrupt, when what was measured is in the file.
+ * @throws NoCudaError if no GPU can be used; AbortedError at an interrupt, when what was measured is in the file.
  */
 export async function runJobs(request: RunRequest, signal: AbortSignal): Promise<RunOutcome> {
   const here = { ...machine(request.device), commit: commit() }
@@ -105,7 +105,7 @@ async function runEach(
   }
 }
 
-/** Runs jobs that need no GPU, and keeps what is measured nowhere. */
+/** Runs jobs that need no GPU, and keeps no file of the results. */
 export async function runInMemory(jobs: Job[], options: RunOptions, signal: AbortSignal): Promise<Point[]> {
   const points: Point[] = []
   await runEach(jobs, options, signal, (point) => {

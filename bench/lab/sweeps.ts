@@ -38,7 +38,7 @@ function mpmml(): Family | undefined {
   return family
 }
 
-/** The rows that differ from the base in these parameters alone. */
+/** The rows that differ from the base only in these parameters. */
 function rowsOver(...names: string[]): Row[] {
   const { base, rows } = mpmml() ?? { rows: [] }
   return rows.filter(({ parameters }) =>

@@ -1,4 +1,4 @@
-/** The thesis' statements, and whether a GPU's measurements agree. Each says by which rule that is decided. */
+/** The thesis' statements, and whether a GPU's measurements agree. Each says by which rule that is judged. */
 import type { Data } from './data.js'
 import type { Claim, Judged } from './judge.js'
 import {

@@ -49,12 +49,12 @@ export class Data {
     )
   }
 
-  /** The measured ceiling, GOPS: additions and maxima on registers alone, fused where the GPU can. */
+  /** The measured ceiling, GOPS: additions and maxima on registers only, fused if the GPU can do that. */
   get ceiling(): number | undefined {
     return this.best('fused')?.result.gops.median
   }
 
-  /** One operation a clock for each CUDA core at the highest clock, GOPS: how the thesis' "TMP" is usually reckoned. */
+  /** One operation per clock for each CUDA core at the highest clock, GOPS: how the thesis' "TMP" is usually reckoned. */
   get machinePeak(): number | undefined {
     const { gpu, peak } = this.machine
     if (!peak) return undefined
@@ -82,7 +82,7 @@ export function speeds(values: number[]): string[] {
   return values.map((value) => `${(value / divisor).toFixed(divisor === 1 ? 0 : 2)} ${unit}`)
 }
 
-/** "97 to 99 %", or one of them where they are the same. */
+/** "97 to 99 %", or one of them if they are the same. */
 export function percentRange(shares: number[]): string {
   const [least, most] = [Math.min(...shares), Math.max(...shares)].map((share) => (100 * share).toFixed(1))
   return least === most ? `${least}\u00a0%` : `${least} to ${most}\u00a0%`

@@ -12,7 +12,7 @@ export interface Claim {
   measured: string
   /** When it counts as agreement. */
   rule: string
-  /** Why it is so, where that is known. */
+  /** Why it is so, if that is known. */
   why?: string | undefined
 }
 

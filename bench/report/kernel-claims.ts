@@ -35,15 +35,15 @@ export function largeMatrices(data: Data): Judged {
       ? `${percent(median(best) / ceiling)} of the measured ceiling of fused additions and maxima`
       : undefined,
     machinePeak
-      ? `${percent(median(best) / machinePeak)} of one operation a clock for each CUDA core`
+      ? `${percent(median(best) / machinePeak)} of one operation per clock for each CUDA core`
       : undefined,
   ]
   return judge(
     median(best) >= thesis.largeMatrices.least,
     parts.filter((part) => part !== undefined).join(', '),
-    'The thesis’ speeds are more than one operation a clock and core would allow on a GTX 980 (16 × 128 × 1.216 GHz = 2490 ' +
+    'The thesis’ speeds are more than one operation per clock and core would allow on a GTX 980 (16 × 128 × 1.216 GHz = 2490 ' +
       'GOPS). The machine code that ptxas makes for sm_52 explains it: two maxima of one accumulator become one VMNMX of ' +
-      'three operands, so that two max-plus steps (4 operations) take 3 instructions. At 128 instructions a clock and ' +
+      'three operands, so that two max-plus steps (4 operations) take 3 instructions. At 128 instructions per clock and ' +
       'multiprocessor that would allow 3321 GOPS.',
   )
 }
@@ -60,8 +60,8 @@ export function otherCases(data: Data): Judged {
   return judge(
     shares.every((share) => share < 2 / 3),
     `at ${sizeName(size)}, of case 00’s ${speed(median(best))}: ${list}`,
-    'An operand that doesn’t go through shared memory is read from global memory by every thread for itself: each element is ' +
-      'loaded as often as there are threads along the other side of the block, where the cooperative load takes it once.',
+    'An operand that doesn’t go through shared memory is read from global memory by each thread separately: each element is ' +
+      'loaded once per thread along the other side of the block, but a cooperative load takes it only once.',
   )
 }
 
@@ -128,7 +128,7 @@ export function transposeSlower(data: Data): Judged {
   return judge(
     pairs.every(({ kernel }) => kernel < 0.95),
     `speed with A transposed, of that without, at ${sizeName(size)}: ${list.join(', ')}`,
-    'Kernels that are near the ceiling of arithmetic aren’t bound by how A is loaded, in whichever layout it is.',
+    'Kernels near the ceiling of arithmetic aren’t limited by how A is loaded, in either layout.',
   )
 }
 
@@ -141,7 +141,7 @@ export function instancesNearLarge(data: Data): Judged {
   if (!many || !large) return missing('20 instances beside one large product')
   const one = data.kernels('instances', { batch: 1, m: Number(many.parameters.m) })[0]
   const share = median(many) / median(large)
-  const single = one ? `; one of ${sizeName(Number(many.parameters.m))} alone: ${speed(median(one))}` : ''
+  const single = one ? `; one of ${sizeName(Number(many.parameters.m))}: ${speed(median(one))}` : ''
   return judge(
     share >= 0.7,
     `20 of ${sizeName(Number(many.parameters.m))}: ${speed(median(many))}, ${percent(share)} of one of ` +

@@ -19,7 +19,7 @@ import { light } from './style.js'
 const tablesOf = (tables: LadderTable[]): Html =>
   html`${tables.map(({ title, rows: [head = [], ...rows] }) => tableOf(head, rows, title))}`
 
-/** The report's tables for each algebra that was measured; undefined where none was. */
+/** The report's tables for each algebra that was measured; undefined if none was. */
 export function ladderTables({ results: { points } }: Data): Html | undefined {
   const ladder = points.filter(({ sweep, kind }) => sweep === 'ladder' && kind === 'kernel')
   const algebras = new Set(ladder.map(({ parameters: p }) => `${p.semiring} ${p.dtype}`))
@@ -141,7 +141,7 @@ export function rooflineSvg(roofline: Roofline, gpu: string): string {
 export function rooflineTables(roofline: Roofline): LadderTable[] {
   const { ceilings, operations, strided, kernels, semiring, dtype, size } = roofline
   const counted = kernels.some(({ counters }) => counters !== undefined)
-  // Per step of the product, so that it stands beside the computed: operations a byte.
+  // Per step of the product, to compare with the computed operations per byte.
   const steps = 2 * size ** 3
   const measured = ({ counters }: (typeof kernels)[number]) =>
     counters
@@ -166,15 +166,15 @@ export function rooflineTables(roofline: Roofline): LadderTable[] {
       ],
     },
     {
-      title: `Kernels on ${size} × ${size}: operations a byte, and what binds them`,
+      title: `Kernels on ${size} × ${size}: operations per byte, and what limits them`,
       rows: [
         [
           'kernel',
-          'a byte of global memory',
+          'operations per byte of global memory',
           'of shared memory or L1',
           'measured',
           'lowest ceiling',
-          'bound by',
+          'limited by',
           ...(counted ? ['counted: device memory', 'L2', 'shared memory'] : []),
         ],
         ...kernels.map((kernel) => [

@@ -82,7 +82,7 @@ export function formsOfMaximum(data: Data): Judged {
   return judge(
     pairs.every((share) => Math.abs(share - 1) <= 0.03),
     `the macro reaches ${percentRange(pairs)} of the speed of max() in ${pairs.length} microbenchmarks`,
-    'Compilers make the same instruction of both.',
+    'Compilers make the same instruction from both.',
   )
 }
 
@@ -101,7 +101,7 @@ export function occupancies(data: Data): Judged {
   return judge(
     rows.every(({ row, result }) => Math.round(result.occupancyPercent) === row.percent),
     list.join('; '),
-    'Blocks of 1024 threads leave 64 registers a thread for one block and 32 for two: what decides is whether the compiler ' +
-      'gets by with 32.',
+    'Blocks of 1024 threads leave 64 registers per thread for one block and 32 for two: the result depends on whether the compiler ' +
+      'needs more than 32.',
   )
 }

@@ -12,7 +12,7 @@ const microbenchColumns = [
   'instance',
   'steps/clock/SM',
   'of the pipes',
-  'of one operation a clock and core',
+  'of one operation per clock and core',
   'machine code of an iteration',
   'clock',
 ]
@@ -48,7 +48,7 @@ export function summary(data: Data): Html | undefined {
     ],
     microbenchColumns,
     'The best instance of each microbenchmark',
-    data.machinePeak ? [{ y: data.machinePeak, label: 'one operation a clock and core' }] : [],
+    data.machinePeak ? [{ y: data.machinePeak, label: 'one operation per clock and core' }] : [],
   )
 }
 
@@ -109,6 +109,6 @@ export function mixes(data: Data): Html | undefined {
     }),
     microbenchColumns,
     'Instruction mixes of a step',
-    data.machinePeak ? [{ y: data.machinePeak, label: 'one operation a clock and core' }] : [],
+    data.machinePeak ? [{ y: data.machinePeak, label: 'one operation per clock and core' }] : [],
   )
 }

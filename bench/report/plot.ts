@@ -18,7 +18,7 @@ export interface Datum {
 
 export interface LineChart {
   data: Datum[]
-  /** The values of x in order, and those that the axis names: all where left out. */
+  /** The values of x in order, and those that the axis names: all if left out. */
   xs: string[]
   ticks?: string[]
   xLabel: string
@@ -30,9 +30,9 @@ export interface LineChart {
 }
 
 export interface RooflineChart {
-  /** The panels, top to bottom: what a byte is one of. */
+  /** The panels, top to bottom: what the bytes are of. */
   facets: string[]
-  /** Ceilings that rise with intensity, 10^9 bytes a second. */
+  /** Ceilings that rise with intensity, 10^9 bytes per second. */
   slopes: { facet: string; label: string; gbps: number; dashed: boolean }[]
   /** Ceilings of instructions, in every panel. */
   levels: { label: string; gops: number }[]
@@ -182,7 +182,7 @@ export function barChart(chart: BarChart, width: number): string {
   )
 }
 
-/** Operations a second over operations a byte, both logarithmic. */
+/** Operations per second over operations per byte, both logarithmic. */
 export function rooflineChart(chart: RooflineChart, width: number): string {
   const document = newDocument()
   const { facets, slopes, levels, data, series } = chart
@@ -217,7 +217,7 @@ export function rooflineChart(chart: RooflineChart, width: number): string {
       x: {
         type: 'log',
         domain: [left, right],
-        label: 'operations a byte',
+        label: 'operations per byte',
         grid: true,
         ticks: narrow ? 4 : 8,
         tickFormat: 'g',
@@ -229,7 +229,7 @@ export function rooflineChart(chart: RooflineChart, width: number): string {
       marks: [
         Plot.text(facets, {
           fy: (facet: string) => facet,
-          text: (facet: string) => `a byte of ${facet}`,
+          text: (facet: string) => `operations per byte of ${facet}`,
           frameAnchor: 'top-left',
           dx: 6,
           dy: 6,

@@ -17,20 +17,20 @@ import { globalMemory, occupancy, specifications } from './tables.js'
 import type * as thesis from './thesis.js'
 
 export interface Section {
-  /** The exhibits of the thesis that it stands for; none where it goes beyond it. */
+  /** The exhibits of the thesis that it stands for; none if it goes beyond it. */
   exhibits: thesis.Exhibit[]
   title: string
   /** What is shown, in a sentence or two. */
   caption: Html
   /** Statements of the thesis that it bears on. */
   claims: string[]
-  /** The plot, the table; undefined where nothing was measured. */
+  /** The plot, the table; undefined if nothing was measured. */
   body: Html | undefined
   /** How to measure what is missing. */
   command: string
 }
 
-/** Every section in the order of the page: what goes beyond the thesis' sweeps only where it was measured. */
+/** Every section in the order of the page: what goes beyond the thesis' sweeps only if it was measured. */
 export function sections(data: Data): Section[] {
   return [...thesisSections(data), ...ladderSections(data).filter(({ body }) => body !== undefined)]
 }
@@ -40,8 +40,8 @@ function ladderSections(data: Data): Section[] {
     {
       exhibits: [],
       title: 'The matrix-multiplication ladder',
-      caption: html`From one thread a cell to tuned tiles, a technique a rung. The tables are those of J. Sun, “CS 4444 – Report for
-        Homework 5” (University of Virginia, 2017), whose times on a Tesla K20c, for plus-times on float32, stand beside. Totals are
+      caption: html`From one thread per cell to tuned tiles, one technique per rung. The tables are those of J. Sun, “CS 4444 – Report for
+        Homework 5” (University of Virginia, 2017), whose times on a Tesla K20c, for plus-times on float32, are shown beside. Totals are
         whole calls with operands in the host’s memory: allocation, transfers and kernel.`,
       claims: [],
       body: ladderTables(data),
@@ -52,8 +52,7 @@ function ladderSections(data: Data): Section[] {
       title: 'Borders: guards or padding',
       caption: html`The experiment of P. Lameski and others, “Comparison Of Rectangular Matrix Multiplication With And Without Border
         Conditions” (2013): tiles of 32 × 32 in shared memory, A with K columns, C of sizes that no tile divides. Speeds are
-        normalised to that of the kernel on padded operands. As in the paper, kernels are timed; what pads the operands comes
-        beside it.`,
+        normalised to that of the kernel on padded operands. As in the paper, only kernels are timed; the copies that pad the operands are shown separately.`,
       claims: [],
       body: bordersFigures(data),
       command: 'npx mpmml sweep borders',
@@ -61,10 +60,10 @@ function ladderSections(data: Data): Section[] {
     {
       exhibits: [],
       title: 'Roofline',
-      caption: html`Ceilings measured on this GPU, and each kernel by its computed operations a byte. Above: a byte that blocks ask global
-        memory for, as A. Pöpl’s tutorial “Dense Linear Algebra” (Technical University of Munich, 2016) counts them, so that caches
-        can lift a kernel over device memory’s ceiling. Below: a byte between registers and shared memory, in wavefronts of 128. The numbers
-        at the marks are the sides of tiles.`,
+      caption: html`Ceilings measured on this GPU, and each kernel by its computed operations per byte. Above: per byte that blocks read from global
+        memory, as A. Pöpl’s tutorial “Dense Linear Algebra” (Technical University of Munich, 2016) counts them, so that caches
+        can lift a kernel above the ceiling of device memory. Below: per byte between registers and shared memory, in wavefronts of 128
+        bytes. The numbers at the marks are the sides of tiles.`,
       claims: [],
       body: rooflineFigures(data),
       command: 'npx mpmml roofline',
@@ -178,7 +177,7 @@ function thesisSections(data: Data): Section[] {
     {
       exhibits: ['Figure 4.5'],
       title: 'With and without A transposed',
-      caption: html`Kernel time, without the pass that transposes A; the table has that too. The thesis shows 10K.`,
+      caption: html`Kernel time, without the pass that transposes A, whose time is in the table. The thesis shows 10K.`,
       claims: ['transpose'],
       body: bySize(
         data,

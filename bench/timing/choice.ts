@@ -22,7 +22,7 @@ const orders: Backend[][] = [
 export interface ChoiceRow extends ProductShape {
   values: ValueKind
   callMs: Record<Backend, Spread>
-  /** What `auto` took, in most calls. */
+  /** The backend that `auto` took, in most calls. */
   taken: 'cuda' | 'cpu'
   /** The time of `auto`'s own calls, divided by that of the faster backend's: 1 is perfect. */
   ratio: number

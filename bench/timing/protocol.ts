@@ -1,4 +1,4 @@
-/** What the command and the processes that measure tell each other. */
+/** The messages between the command and the processes that measure. */
 import type { DataType, Semiring } from '../../lib/index.js'
 import type { Spread } from '../../lib/lab.js'
 import type { ProductShape } from '../arguments.js'
@@ -15,7 +15,7 @@ export interface TrialRequest {
   device: number
   dtype: DataType
   semiring: Semiring
-  /** Timed repetitions; chosen by the time that one takes where it is null. */
+  /** Timed repetitions; null: chosen by the time that one takes. */
   repetitions: number | null
   products: Product[]
 }
@@ -30,10 +30,10 @@ export interface Row extends Product {
   /** The naive variant that found this variant's product equal, on a small product of the same values. */
   verified: string
   kernelMs: Spread
-  /** Packing and the scan of the values, where they are passes of their own: on a GPU. */
+  /** Packing and the scan of the values, if they are passes of their own: on a GPU. */
   prepareMs: Spread | null
   analysisMs: Spread | null
-  /** 10^9 operations (2 a step) per second of kernel time. */
+  /** 10^9 operations (2 per step) per second of kernel time. */
   gops: Spread
   /** The whole call from JavaScript with ordinary arrays; on a GPU also with operands and result in pinned memory. */
   callMs: Spread
@@ -44,7 +44,7 @@ export interface Row extends Product {
 export interface TrialCeiling {
   name: string
   gops: Spread
-  /** Null on the CPU, which doesn't tell. */
+  /** Null on the CPU, whose clock isn't known. */
   clockMHz: number | null
   /** On the CPU: the ceiling of 16-bit sums, and a plain loop's speed on one core. */
   halfGops: Spread | null

@@ -1,4 +1,4 @@
-/** What `mpmml bench` measures, and the record that it makes of it. */
+/** What `mpmml bench` measures, and the record that it makes. */
 import { type DataType, info, type Semiring } from '../../lib/index.js'
 import { machine } from '../../lib/lab.js'
 import { type ProductShape, squares } from '../arguments.js'
@@ -15,7 +15,7 @@ export interface BenchRequest {
   device: number
   dtype: DataType
   semiring: Semiring
-  /** Sizes or shapes; the backend's own where it is null. */
+  /** Sizes or shapes; null: the backend's own. */
   shapes: ProductShape[] | null
   values: ValueKind[] | null
   repetitions: number | null
@@ -27,7 +27,7 @@ export interface TrialRecord {
   backend: 'cuda' | 'cpu'
   threads: number | null
   device: string
-  /** Null where the trial failed before it was measured. */
+  /** Null if the trial failed before it was measured. */
   ceiling: TrialCeiling | null
   rows: (Row & { percentOfCeiling: number | null })[]
   failures: (Product & { reason: string })[]
@@ -63,7 +63,7 @@ interface Trial {
   threads: number | null
 }
 
-/** @throws NoCudaError where a GPU is asked for and none can be used. */
+/** @throws NoCudaError if a GPU is asked for and none can be used. */
 function trialsOf(request: BenchRequest): Trial[] {
   const { cuda, cpu } = info()
   const wanted = request.backend
@@ -104,7 +104,7 @@ function trialsOf(request: BenchRequest): Trial[] {
   ]
 }
 
-/** Roughly proportional to the time that a product takes: repetitions fill a second, then there is the making of operands. */
+/** Roughly proportional to the time that a product takes: repetitions fill a second, and operands have to be made. */
 const costOf = ({ request, threads }: Trial, { batch, m, n, k }: Product) => {
   const stepsPerSecond = request.backend === 'cuda' ? 1.5e13 : threads === 1 ? 2.5e10 : 5e10
   return 1 + (5 * batch * m * n * k) / stepsPerSecond + (batch * (m * k + k * n)) / 2e8

@@ -68,7 +68,7 @@ async function timeCalls(
     return { call: (performance.now() - start) / CALLS_AT_ONCE, kernel: kernel / CALLS_AT_ONCE }
   }
   const call = request.backend === 'cpu' && batch * m * n * k <= SMALL_STEPS ? many : once
-  // The first calls load kernels, allocate and have their JavaScript compiled; the one after tells how long one takes.
+  // The first calls load kernels, allocate and have their JavaScript compiled; the one after shows how long one takes.
   for (let count = call === many ? WARMING_UP : 1; count > 0; count--) await call()
   const repetitions = request.repetitions ?? repetitionsFor((await call()).call, 1000)
   const times = []
@@ -76,7 +76,7 @@ async function timeCalls(
   return { callMs: times.map(({ call }) => call), kernelMs: times.map(({ kernel }) => kernel) }
 }
 
-/** The kernel alone: on a GPU on operands that are already there, on the CPU as the calls report it. */
+/** Only the kernel: on a GPU on operands that are already there, on the CPU as the calls report it. */
 async function timeKernel(request: TrialRequest, product: Product, variant: VariantName, called: number[]) {
   const { batch, m, n, k } = product
   if (request.backend === 'cpu') {
@@ -173,5 +173,5 @@ process.once('message', async (request: TrialRequest) => {
   })
   process.disconnect()
 })
-// Whoever asked is gone.
+// The parent process is gone.
 process.once('disconnect', () => process.exit())

@@ -2,13 +2,13 @@
 import { fork } from 'node:child_process'
 import type { Message, TrialRequest } from './protocol.js'
 
-/** The process that measured ended without having done so. */
+/** The process that measures ended too early. */
 export class TrialError extends Error {}
 
 /**
- * @param threads - how many the CPU backend may use; null leaves it to the environment.
+ * @param threads - how many the CPU backend may use; null: as the environment says.
  * @param receive - is called with each message as it comes.
- * @throws TrialError where the process ends before it is done.
+ * @throws TrialError if the process ends before it is done.
  */
 export function runTrial(
   request: TrialRequest,

@@ -1,4 +1,4 @@
-/** The kinds of values that products are timed on: what they are decides the path that a product takes. */
+/** The kinds of values that products are timed on: they decide the path that a product takes. */
 import {
   type DataType,
   type DenseMatrix,
@@ -21,19 +21,19 @@ export interface Values {
   maximum: number
   /** The share of ε. */
   zeroFraction: number
-  /** Whether the operands lie in Int16Arrays. */
+  /** Whether the operands are Int16Arrays. */
   int16?: boolean
-  /** Whether the operands' columns lie in memory one after the other, instead of their rows. */
+  /** Whether columns are stored one after the other, instead of rows. */
   byColumns?: boolean
-  /** Whether it is only measured unasked if ⊗ is a sum, for which it makes a difference. */
+  /** Whether, unless it is named, it is only measured if ⊗ is a sum, for which it makes a difference. */
   sumsAlone?: boolean
-  /** Whether only the CPU is measured on it unasked. */
+  /** Whether, unless it is named, only the CPU is measured on it. */
   cpuAlone?: boolean
   summary: string
 }
 
 const wide = { minimum: -300_000_000, maximum: 300_000_000 }
-// Narrow enough for 16-bit sums with ε among them as well, where half of the range is ε's.
+// Narrow enough for 16-bit sums with ε among them as well, which takes half of the range.
 const narrow = { minimum: -8000, maximum: 8000 }
 
 export const valueKinds = {
@@ -83,7 +83,7 @@ export const valueKinds = {
     zeroFraction: 0.5,
     summary: '0 and 1: as many 1 as make half of the results 1',
   },
-  // No sum passes 2^31, and many lie below −2^31: 32 bits don't hold them.
+  // No sum exceeds 2^31, but many are below −2^31, which 32 bits can't hold.
   full: {
     dtype: 'int32',
     minimum: -(2 ** 31) + 1,

@@ -29,7 +29,7 @@ export interface BandwidthResult extends Omit<LabBandwidthResult, 'ms'> {
 
 const ranges = { stride: { least: 1, most: 2 ** 20 }, repetitions, warmup, device } as const
 
-/** The bandwidths of this build; none where it was built without CUDA. */
+/** The bandwidths of this build; none if it was built without CUDA. */
 export function bandwidths(): Bandwidth[] {
   return addon.labBandwidths()
 }
@@ -38,7 +38,7 @@ export function bandwidths(): Bandwidth[] {
  * Measures a bandwidth.
  *
  * @param name - of {@link bandwidths}: 'copy' (device memory, read and written), 'l2', 'shared', or 'strided'.
- * @throws Rejects with ERR_MPMML_NO_CUDA where no GPU can be used, ERR_MPMML_VARIANT for a name that doesn't exist,
+ * @throws Rejects with ERR_MPMML_NO_CUDA if no GPU can be used, ERR_MPMML_VARIANT for a name that doesn't exist,
  *   ERR_MPMML_OPTION, ERR_MPMML_OUT_OF_MEMORY, ERR_MPMML_CUDA.
  * @example
  * const { gbps } = await bandwidth('strided', { stride: 32 })

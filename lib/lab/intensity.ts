@@ -1,13 +1,13 @@
-/** How many operations a kernel does for each byte that it moves: where it stands on a roofline. */
+/** How many operations a kernel does per byte that it moves: its place on a roofline. */
 import type { Variant } from '../variants.js'
 
-/** Operations a byte; an addition, a multiplication or a maximum is one, so that a step is two. */
+/** Operations per byte; an addition, a multiplication or a maximum is one, so that a step is two. */
 export interface Intensity {
   /** For each byte that blocks ask global memory for, as if no cache kept any of it. C is left out: it is one of K steps. */
   global: number
   /**
    * For each byte that passes between registers and shared memory (or L1, for kernels that don't use it): 128 bytes a
-   * wavefront, of which a warp's access takes one or, where its words lie in the same banks, several. A word that
+   * wavefront, of which a warp's access takes one or, if its words are in the same banks, several. A word that
    * several threads read takes no more than for one.
    */
   shared: number
@@ -49,7 +49,7 @@ function tiledShared(shape: TiledShape): number {
   const warp = warpOf(shape)
   const place = ({ i, j }: { i: number; j: number }) => i * tile + j
   const stores = 2 * wavefronts(warp.map(place))
-  // A row of A is read as vectors of 16 bytes where it has so many.
+  // A row of A is read as vectors of 16 bytes if it has that many.
   const vector = Math.min(4, tile)
   const readA = sum(
     run(0, tile / vector).map((part) =>
@@ -61,7 +61,7 @@ function tiledShared(shape: TiledShape): number {
 }
 
 /**
- * One thread a cell, through L1, which gives a warp four sectors a wavefront. Of the two operands of a step the threads of a
+ * One thread per cell, through L1, which gives a warp four sectors per wavefront. Of the two operands of a step the threads of a
  * warp read one element or neighbours, a wavefront each; uncoalesced ones read as many rows of A, a sector each.
  */
 function naiveL1(coalesced: boolean): number {
@@ -125,11 +125,11 @@ function pipelinedIntensity(p: Record<string, number>): Intensity {
 }
 
 /**
- * The intensity of a CUDA variant on operands of 32 bits that lie row by row; undefined where it isn't known (other
+ * The intensity of a CUDA variant on row-major operands of 32 bits; undefined if it isn't known (other
  * accumulators, operands that the MPMML family reads without shared memory).
  *
  * @see A. Pöpl, "Dense Linear Algebra" (Technical University of Munich, 2016), "Roofline model": the basic product has
- *   1/4 operations a byte, tiles have as many times more as they are wide.
+ *   1/4 operations per byte, tiles have as many times more as they are wide.
  */
 export function intensityOf({
   family,

@@ -1,4 +1,4 @@
-/** Kernel variants, timed on the device alone. */
+/** Kernel variants, timed without transfers. */
 import { fromNative, OptionError } from '../errors.js'
 import { addon } from '../native.js'
 import type { VariantName } from '../variant-names.js'
@@ -36,9 +36,9 @@ export interface Measurement {
   n: number
   k: number
   batch: number
-  /** Milliseconds of the product's kernel alone. */
+  /** Milliseconds of only the product's kernel. */
   kernelMs: Spread
-  /** Milliseconds of what the variant runs before it (packing, transposing A); zeros where it runs nothing. */
+  /** Milliseconds of what the variant runs before it (packing, transposing A); zeros if it runs nothing. */
   prepareMs: Spread
   /** Milliseconds of the scan of both operands for their range of values. */
   analysisMs: Spread
@@ -69,10 +69,10 @@ const ranges = {
 
 /**
  * Times a CUDA variant on operands that are made on the device: nothing is copied from or to the host. The
- * repetitions take several sets of operands in turn, together more than twice the L2 cache where memory allows.
+ * repetitions take several sets of operands in turn, together more than twice the L2 cache if memory allows.
  *
  * @param variant - a name from {@link variants}, of the backend 'cuda'.
- * @throws Rejects with ERR_MPMML_NO_CUDA where no GPU can be used, ERR_MPMML_VARIANT for a variant that doesn't exist,
+ * @throws Rejects with ERR_MPMML_NO_CUDA if no GPU can be used, ERR_MPMML_VARIANT for a variant that doesn't exist,
  *   isn't for CUDA or can't run this, ERR_MPMML_OPTION, ERR_MPMML_OUT_OF_MEMORY, ERR_MPMML_CUDA.
  * @example
  * const { gops } = await measure('mpmml_maxplus_i32_8x8_16x16_s16_case00_sub4x4', { m: 4096, n: 4096, k: 4096 })

@@ -4,17 +4,17 @@ import { type DeviceRows, describeMachine, info } from '../info.js'
 import { addon, type LabPeak } from '../native.js'
 
 /**
- * Results a clock and multiprocessor of 32-bit integer instructions, by compute capability; 0 where an architecture
+ * Results per clock and multiprocessor of 32-bit integer instructions, by compute capability; 0 if an architecture
  * has none such. Source: CUDA C++ Programming Guide, "Throughput of Native Arithmetic Instructions".
  */
 export type Peak = Readonly<LabPeak>
 
-/** The peaks of every architecture that is known; none where the library was built without CUDA. */
+/** The peaks of every architecture that is known; none if the library was built without CUDA. */
 export function peaks(): Peak[] {
   return addon.labPeaks()
 }
 
-/** The peaks of a device; undefined where its architecture isn't known. */
+/** The peaks of a device; undefined if its architecture isn't known. */
 export function peakOf(device: number): Peak | undefined {
   const capability = describeMachine().cuda.devices[device]?.computeCapability
   return peaks().find((peak) => peak.capability === capability)
@@ -29,19 +29,19 @@ export interface Machine {
   toolkit: string
   /** What the kernels were compiled for. */
   architectures: string[]
-  /** The library's version and, where it runs from a clone, the commit. */
+  /** The library's version and, if it runs from a clone, the commit. */
   mpmml: string
   commit: string | null
   compiler: string
   node: string
-  /** Throughputs of this GPU's architecture; null where they aren't known. */
+  /** Throughputs of this GPU's architecture; null if they aren't known. */
   peak: Peak | null
 }
 
 /**
  * The GPU with the given index, and the software above it.
  *
- * @throws NoCudaError (ERR_MPMML_NO_CUDA) where no GPU can be used.
+ * @throws NoCudaError (ERR_MPMML_NO_CUDA) if no GPU can be used.
  */
 export function machine(device = 0): Machine {
   const { version, compiler, node, cuda } = info()

@@ -12,7 +12,7 @@ export type Microbench = Readonly<LabMicrobench>
 
 /** The parameters of a microbenchmark, by the thesis' names. Which of them one has, {@link microbenches} tells. */
 export interface MicrobenchOptions {
-  /** X × Y steps a thread and iteration; compile-time, the first instance by default. */
+  /** X × Y steps per thread and iteration; compile-time, the first instance by default. */
   x?: number | undefined
   y?: number | undefined
   /** Iterations between two reads of shared memory; compile-time. */
@@ -46,15 +46,15 @@ export interface MicrobenchResult extends Omit<LabMicrobenchResult, 'ms'> {
   ms: Spread
   /** 10^9 operations per second, as the thesis counts operations: an addition or a maximum is one. */
   gops: Spread
-  /** Max-plus steps of words (of two elements in the packed forms) a clock and multiprocessor; median. */
+  /** Max-plus steps of words (of two elements in the packed forms) per clock and multiprocessor; median. */
   lanesPerClock: number
-  /** Machine instructions of the counted operations a clock and multiprocessor; 0 where they weren't looked at. */
+  /** Machine instructions of the counted operations per clock and multiprocessor; 0 if they weren't counted. */
   instructionsPerClock: number
-  /** Operations a clock and multiprocessor in percent of what the pipes allow for these instructions; 0 where unknown. */
+  /** Operations per clock and multiprocessor in percent of what the pipes allow for these instructions; 0 if unknown. */
   percentOfPipes: number
   /**
-   * Operations a clock and multiprocessor in percent of one operation for each CUDA core, the usual theoretical machine
-   * peak; above 100 where an instruction does several operations. 0 where unknown.
+   * Operations per clock and multiprocessor in percent of one operation for each CUDA core, the usual theoretical machine
+   * peak; above 100 if an instruction does several operations. 0 if unknown.
    */
   percentOfMachine: number
 }
@@ -75,7 +75,7 @@ const ranges = {
   device,
 } as const
 
-/** The microbenchmarks of this build; none where it was built without CUDA. */
+/** The microbenchmarks of this build; none if it was built without CUDA. */
 export function microbenches(): Microbench[] {
   return addon.labMicrobenches()
 }
@@ -100,7 +100,7 @@ export function readMicrobench(name: string, options: unknown): LabMicrobenchReq
  *
  * @param name - of {@link microbenches}: 'reg-reg' (Algorithm 1 of the thesis), 'shared-one' (2), 'shared-both' (3), or
  *   an instruction mix such as 'fused'.
- * @throws Rejects with ERR_MPMML_NO_CUDA where no GPU can be used, ERR_MPMML_VARIANT for parameters that it isn't compiled
+ * @throws Rejects with ERR_MPMML_NO_CUDA if no GPU can be used, ERR_MPMML_VARIANT for parameters that it isn't compiled
  *   for or that don't fit the device, ERR_MPMML_OPTION, ERR_MPMML_OUT_OF_MEMORY, ERR_MPMML_CUDA.
  * @example
  * const { gops, percentOfPipes } = await microbench('reg-reg', { x: 8, y: 8, bsi: 16, bsj: 16 })
@@ -148,7 +148,7 @@ export interface CeilingOptions {
   semiring?: Semiring | undefined
 }
 
-/** The microbenchmark that is the ceiling of an element type and a semiring; undefined where there is none. */
+/** The microbenchmark that is the ceiling of an element type and a semiring; undefined if there is none. */
 export function ceilingName(dtype: DataType, semiring: Semiring): string | undefined {
   if (semiring === 'plus-times') return dtype === 'float32' ? 'fma-f32' : undefined
   if (semiring !== 'max-plus' && semiring !== 'min-plus') return undefined
@@ -157,7 +157,7 @@ export function ceilingName(dtype: DataType, semiring: Semiring): string | undef
 }
 
 /**
- * The measured ceiling of a GPU: steps on registers alone. Over int32 additions and maxima, as `__viaddmax_s32` where the
+ * The measured ceiling of a GPU: steps on registers, without memory. Over int32 additions and maxima, as `__viaddmax_s32` where the
  * architecture has it as one instruction; over float32 the same as two instructions, or multiply-adds.
  *
  * @throws Rejects as {@link microbench} does, and with ERR_MPMML_DTYPE for float64 and for other semirings, which there are

@@ -20,7 +20,7 @@ async function ask(request: LabOccupancyRequest): Promise<Occupancy> {
 /**
  * The occupancy of a CUDA variant.
  *
- * @throws Rejects with ERR_MPMML_NO_CUDA where no GPU can be used, ERR_MPMML_VARIANT for a variant that doesn't exist or
+ * @throws Rejects with ERR_MPMML_NO_CUDA if no GPU can be used, ERR_MPMML_VARIANT for a variant that doesn't exist or
  *   isn't for CUDA, ERR_MPMML_OPTION, ERR_MPMML_CUDA.
  */
 export async function occupancy(

@@ -42,7 +42,7 @@ export function readNumbers<Name extends string>(
   return read
 }
 
-/** `read` with `names` in it; throws OptionError where one is missing. */
+/** `read` with `names` in it; throws OptionError if one is missing. */
 export function withNumbers<Name extends string, Needed extends Name>(
   read: Partial<Record<Name, number>>,
   names: readonly Needed[],

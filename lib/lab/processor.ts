@@ -1,4 +1,4 @@
-/** What products on the CPU are measured against: a ceiling on registers alone, and the loop that anyone writes first. */
+/** What products on the CPU are compared with: a ceiling on registers, without memory, and the loop that anyone writes first. */
 import { show, showChoices } from '../describe.js'
 import { configureCpu } from '../environment.js'
 import { fromNative, OptionError } from '../errors.js'
@@ -29,7 +29,7 @@ export interface CpuCeiling {
   /** Of a sum. */
   bits: number
   threads: number
-  /** 10^9 operations per second of all threads together, 2 a step. */
+  /** 10^9 operations per second of all threads together, 2 per step. */
   gops: Spread
 }
 
@@ -46,7 +46,7 @@ export interface CpuNaiveLoopOptions {
 export interface CpuNaiveLoop {
   isa: InstructionSet
   ms: Spread
-  /** 10^9 operations per second, at 2 operations a step. */
+  /** 10^9 operations per second, with 2 operations per step. */
   gops: Spread
 }
 
@@ -63,9 +63,9 @@ function readIsa(options: unknown): { isa?: InstructionSet } {
 }
 
 /**
- * Steps of a product on registers alone, additions and maxima or multiply-adds: what no product can exceed.
+ * Steps of a product on registers, without memory: additions and maxima, or multiply-adds. No product can exceed it.
  *
- * @throws Rejects with ERR_MPMML_OPTION, ERR_MPMML_DTYPE where the semiring doesn't have the element type, and
+ * @throws Rejects with ERR_MPMML_OPTION, ERR_MPMML_DTYPE if the semiring doesn't have the element type, and
  *   ERR_MPMML_VARIANT for an instruction set that this processor or this build doesn't have.
  */
 export async function cpuCeiling(options: CpuCeilingOptions = {}): Promise<CpuCeiling> {
@@ -94,9 +94,7 @@ export async function cpuCeiling(options: CpuCeilingOptions = {}): Promise<CpuCe
   }
   const bits = read.bits ?? (dtype === 'float64' ? 64 : 32)
   if (read.bits !== undefined && (dtype !== 'int32' || (bits !== 32 && bits !== 16))) {
-    throw new OptionError(
-      `option bits must be 32 or 16, and is for int32 alone, but it is ${bits} for ${dtype}`,
-    )
+    throw new OptionError(`option bits must be 32 or 16, and only for int32, but it is ${bits} for ${dtype}`)
   }
   const type = dtype === 'int32' ? `int${bits}` : dtype
   const request = {

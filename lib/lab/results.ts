@@ -1,7 +1,7 @@
 /** Results files: what was measured, on what, in a form that later versions can still read. */
 import { show } from '../describe.js'
 import { FileError } from '../errors.js'
-import { pathOf } from '../files.js'
+import { pathOf } from '../files/files.js'
 import type { BandwidthResult } from './bandwidths.js'
 import type { Measurement } from './kernels.js'
 import type { Machine } from './machine.js'
@@ -29,7 +29,7 @@ interface PointBase {
 export interface KernelPoint extends PointBase {
   kind: 'kernel'
   result?: Omit<Measurement, 'variant' | 'm' | 'n' | 'k' | 'batch'> & {
-    /** Bytes of a launch by hardware counters, where they were asked. */
+    /** Bytes of a launch by hardware counters, if they were read. */
     counters?: { deviceMemory: number; l2: number; sharedMemory: number }
   }
 }
@@ -65,9 +65,9 @@ export interface CallPoint extends PointBase {
     totalMs: Spread
     /** Milliseconds of the kernel. */
     kernelMs: Spread
-    /** 10^9 operations per second of kernel time, at 2 a step. */
+    /** 10^9 operations per second of kernel time, with 2 per step. */
     gops: Spread
-    /** The largest relative error of a sample of elements against sums in float64; 0 where all are equal. */
+    /** The largest relative error of a sample of elements against sums in float64; 0 if all are equal. */
     relativeError: number
     /** How many elements the sample has. */
     compared: number
@@ -105,7 +105,7 @@ export function pointKey({
   return JSON.stringify([kind, sweep, name, sorted])
 }
 
-/** Adds a point, in the place of an earlier one that measures the same thing. */
+/** Adds a point; it replaces an earlier one that measures the same thing. */
 export function addPoint(results: Results, point: Point): void {
   const key = pointKey(point)
   const at = results.points.findIndex((earlier) => pointKey(earlier) === key)

@@ -1,17 +1,17 @@
 /** Rooflines: which ceiling of a GPU bounds a kernel. Williams, Waterman, Patterson, "Roofline", CACM 52(4), 2009. */
 import type { Intensity } from './intensity.js'
 
-/** What a GPU gives. Bandwidths in 10^9 bytes a second, operations in 10^9 a second. */
+/** What a GPU reaches. Bandwidths in 10^9 bytes per second, operations in 10^9 per second. */
 export interface Ceilings {
   operations: number
   deviceMemory: number
   l2?: number | undefined
   sharedMemory?: number | undefined
-  /** Of device memory, as far as it is asked for, where neighbouring threads read words far apart. */
+  /** Of device memory, counting the bytes that threads ask for, if neighbouring threads read words far apart. */
   strided?: number | undefined
 }
 
-/** A ceiling over a kernel: how fast it would be, 10^9 operations a second, if that alone held it back. */
+/** A ceiling over a kernel: how fast it would be, in 10^9 operations per second, if only this limited it. */
 export interface Roof {
   name: keyof Ceilings
   gops: number
@@ -21,7 +21,7 @@ export interface Roof {
  * The ceilings over a kernel, lowest first: the first binds it. Device memory's is one that caches can lift, because the
  * intensity counts every byte that is asked for; so a kernel may lie above it, as the tutorial found of L1.
  *
- * @param coalesced - whether neighbouring threads read neighbours; where they don't, `strided` bounds the kernel too.
+ * @param coalesced - whether neighbouring threads read neighbours; if they don't, `strided` bounds the kernel too.
  */
 export function roofsOver(ceilings: Ceilings, { global, shared }: Intensity, coalesced: boolean): Roof[] {
   const roofs: { name: keyof Ceilings; gops: number | undefined }[] = [

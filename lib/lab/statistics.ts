@@ -14,7 +14,7 @@ export interface Spread {
  * Median and quartiles, interpolated linearly between the measurements next to them (R's type 7, NumPy's default).
  *
  * @param samples - at least one finite number.
- * @throws RangeError where there is none.
+ * @throws RangeError if there is none.
  */
 export function spread(samples: readonly number[]): Spread {
   if (samples.length === 0 || !samples.every(Number.isFinite)) {

@@ -1,6 +1,6 @@
 /** Text files, read whole and written so that they appear when they are complete. */
 import { FileError } from '../errors.js'
-import { openForReading, pathOf, readFully, systemReason, writeComplete, writeFully } from '../files.js'
+import { openForReading, pathOf, readFully, systemReason, writeComplete, writeFully } from '../files/files.js'
 
 /** Far more than any results take; a wrong file is refused before it fills the memory. */
 const MOST_BYTES = 2 ** 28

@@ -61,8 +61,8 @@ const kinds = [
  * the fastest in the user's cache folder, and plans by them from now on. Choices of earlier calls stay unless they are
  * of the same shapes.
  *
- * @throws Rejects with ERR_MPMML_NO_CUDA where no GPU can be used, ERR_MPMML_ABORTED (then nothing is stored),
- *   ERR_MPMML_OUT_OF_MEMORY, ERR_MPMML_FILE where the file can't be written, ERR_MPMML_CUDA.
+ * @throws Rejects with ERR_MPMML_NO_CUDA if no GPU can be used, ERR_MPMML_ABORTED (then nothing is stored),
+ *   ERR_MPMML_OUT_OF_MEMORY, ERR_MPMML_FILE if the file can't be written, ERR_MPMML_CUDA.
  */
 export async function tune(options: TuneOptions): Promise<{ path: string; shapes: TunedShape[] }> {
   const { shapes, semiring = 'max-plus', device = 0, repetitions = 5, signal, onProgress } = options
@@ -107,7 +107,7 @@ export async function tune(options: TuneOptions): Promise<{ path: string; shapes
   return { path, shapes: tuned }
 }
 
-/** What the file holds; nothing where it is none. */
+/** What the file holds; nothing if it is no such file. */
 function storedTuning(): TuningFile {
   try {
     return readTuning(tuningPath()) ?? { format: 1, gpus: {} }

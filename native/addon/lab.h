@@ -1,4 +1,4 @@
-// The laboratory's exports: kernels timed on the device alone, microbenchmarks, occupancy. Each call that touches a GPU
+// The laboratory's exports: times of kernels without transfers, microbenchmarks, occupancy. Each call that touches a GPU
 // runs off the event loop and returns a promise, which is rejected with ERR_MPMML_NO_CUDA and the reason if CUDA can't be
 // used. What they take and return, in TypeScript (lib/native.ts has the same types, with what each field means):
 //

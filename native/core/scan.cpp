@@ -1,6 +1,7 @@
 #include "core/scan.h"
 
 #include <algorithm>
+#include <cmath>
 #include <iomanip>
 #include <sstream>
 #include <string>
@@ -115,7 +116,9 @@ std::string place(const char* name, bool batched, int64_t item, int64_t row, int
          std::to_string(col) + "]";
 }
 
+/// As JavaScript writes it.
 std::string text(double value) {
+  if (std::isinf(value)) return value < 0 ? "-Infinity" : "Infinity";
   std::ostringstream stream;
   stream << std::setprecision(9) << value;
   return stream.str();

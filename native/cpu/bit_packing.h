@@ -63,7 +63,7 @@ class BitPacker {
         source_(request.source),
         from_(static_cast<const uint8_t*>(source_.data)),
         to_(static_cast<uint64_t*>(request.packed)),
-        words_((source_.k + kSteps - 1) / kSteps) {}
+        words_(ceil_div(source_.k, kSteps)) {}
 
   MPMML_HOST_DEVICE void pack() {
     if (source_.lane_stride == 1 && source_.k_stride != 1) {
@@ -129,7 +129,7 @@ class BitPacker {
   MPMML_HOST_DEVICE void pack_adjacent_lanes(int64_t first, int lanes) const {
     constexpr int kParts = kSteps / kStepsOfByte;
     alignas(kVectorBytes) uint8_t bytes[kParts][kRun];
-    const int padded = (lanes + kTogether - 1) / kTogether * kTogether;
+    const int padded = static_cast<int>(round_up(lanes, kTogether));
     for (int64_t index = 0; index < words_; ++index) {
       for (int part = 0; part < kParts; ++part) {
         const int64_t step = index * kSteps + part * kStepsOfByte, rest = source_.k - step;

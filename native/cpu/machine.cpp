@@ -44,7 +44,7 @@ const Settings& settings() {
   throw Error(ErrorCode::kOption, fixed.wrong);
 }
 
-/// "48K", "2M" or "512" as bytes; 0 where it is none of these.
+/// "48K", "2M" or "512" as bytes; 0 if it is none of these.
 int64_t parse_size(const std::string& text) {
   char* end = nullptr;
   const int64_t number = std::strtoll(text.c_str(), &end, 10);

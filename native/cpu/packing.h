@@ -212,7 +212,7 @@ MPMML_INLINE int64_t offset_of(const PackRequest& request, int64_t panel, int64_
 /// Where the steps past k of a packed operand begin.
 template <class Arithmetic>
 MPMML_INLINE int64_t border_of(const PackRequest& request) {
-  return (request.source.k + steps_per_operand<Arithmetic> - 1) / steps_per_operand<Arithmetic>;
+  return ceil_div(request.source.k, steps_per_operand<Arithmetic>);
 }
 
 template <class Arithmetic, int width>

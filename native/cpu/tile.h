@@ -97,7 +97,7 @@ MPMML_INLINE int64_t multiply_block(const Arithmetic& arithmetic, const BlockReq
   using Operand = typename Arithmetic::Operand;
   using Accumulator = typename Arithmetic::Accumulator;
   alignas(kVectorBytes) Accumulator local[MR * NR];
-  const int64_t row_panels = (block.rows + MR - 1) / MR;
+  const int64_t row_panels = ceil_div(block.rows, MR);
   Epilogue<Arithmetic> epilogue(arithmetic, block.results);
   for (int64_t col = 0; col < block.cols; col += NR) {
     const auto* b = static_cast<const Operand*>(block.b) + col * block.steps;

@@ -101,7 +101,7 @@ Judgement CudaBackend::judge(const Variant& variant, RangePath path, const Probl
 }
 
 Judge CudaBackend::judge_for(const Problem& problem, PathSet exact, const Placement& where) {
-  const Variant* measured = where.variant ? nullptr : measured_choice(where.device, problem, exact);
+  const Variant* measured = where.variant ? nullptr : measured_choice(device_name(where.device), problem, exact);
   return [this, &problem, measured, device = where.device](const Variant& variant, RangePath path) {
     Judgement judgement = judge(variant, path, problem, device);
     if (&variant == measured) judgement.cost = 0;

@@ -1,5 +1,6 @@
 #include <cuda_runtime_api.h>
 
+#include "core/layout.h"
 #include "core/status.h"
 #include "cuda/lab/lab.h"
 #include "cuda/runtime/device.h"
@@ -16,8 +17,6 @@ std::string described(const Instance& instance) {
   return std::to_string(instance.x) + "x" + std::to_string(instance.y) + " K=" + std::to_string(instance.k) + " " +
          instance.max;
 }
-
-int64_t round_up(int64_t size, int64_t multiple) { return (size + multiple - 1) / multiple * multiple; }
 
 /// Waits for the stream before the buffers go.
 struct Quiesce {

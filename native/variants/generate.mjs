@@ -7,6 +7,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { sourceFiles } from './files.mjs'
 import { bandwidths, microbenchmarks } from './microbenchmarks.mjs'
 import { allRows, identifier, refusedRows, semiringTypes } from './rows.mjs'
 import { dataTypes, instructionSets, semirings } from './table.mjs'
@@ -57,33 +58,6 @@ constexpr int64_t element_bytes(DataType type) { return kDataTypeBytes[static_ca
 #define MPMML_FOR_EACH_SEMIRING_TYPE(X) \\
 ${cases.join(' \\\n')}
 `
-}
-
-/** Which list of sources a row is in: the laboratory's kernels are compiled for fewer architectures than the others. */
-const listOf = ({ family, automatic }) => (family.backend === 'cuda' && !automatic ? 'lab' : family.backend)
-
-/**
- * The rows by source file, as { list, file, isa, rows }. A kernel that products take on a GPU has a file of its own: if
- * there is only its PTX, the driver compiles it, and compiles what is in the same file as well.
- */
-function sourceFiles(rows) {
-  const groups = new Map()
-  for (const row of rows) {
-    const { family, isa, name } = row
-    const key = listOf(row) === 'cuda' ? name : [family.name, ...(isa ? [isa.name] : [])].join('_')
-    groups.set(key, [...(groups.get(key) ?? []), row])
-  }
-  return [...groups].flatMap(([key, group]) => {
-    const [row] = group
-    const list = listOf(row)
-    const count = Math.ceil(group.length / (row.family.together ?? 1))
-    return Array.from({ length: count }, (_, part) => ({
-      list,
-      file: `${list === 'cuda' ? key : `${key}_${part + 1}`}.${list === 'cpu' ? 'cpp' : 'cu'}`,
-      isa: row.isa,
-      rows: group.filter((_, index) => index % count === part),
-    }))
-  })
 }
 
 /** The source file of rows that are compiled together. */

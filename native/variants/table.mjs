@@ -82,9 +82,7 @@ const accumulatorSuffix = (p) => accumulators[p.accumulator].suffix
  * `semirings`; `automatic` says whether the planner may take the family unasked, or which of its rows;
  * `constraints` say what holds of every row that can be built, and of one that can't why: such rows are refused by name.
  * Where rows are of several templates, `header` and `template` are functions of the row, and `arguments` gives the
- * template's arguments. `together` says how many of the family's rows are one source file (1 without it), because the
- * compiler spends most of the time on the headers if a file has a single small kernel; a kernel that products take on a
- * GPU always has a file of its own.
+ * template's arguments. `together` is how many rows are compiled as one source file (files.mjs; 1 without it).
  */
 export const families = [
   {
@@ -96,6 +94,7 @@ export const families = [
     label: (p) =>
       `${p.BM}x${p.BN}x${p.BK}_${p.TM}x${p.TN}_st${p.stages}_sl${p.slices}${accumulatorSuffix(p)}`,
     automatic: true,
+    together: 3,
     // biome-ignore format: a row a line
     rows: [
       { BM: 128, BN: 64, BK: 16, TM: 8, TN: 8, stages: 2, slices: 1, accumulator: 'int32' },

@@ -49,7 +49,7 @@ describe('bench', () => {
       env: { MPMML_NUM_THREADS: '1' },
     })
     expect(printed).toMatch(
-      /^CPU, 1 thread; ceiling .* in 16 bits .* registers alone, a plain loop on one core/m,
+      /^CPU, 1 thread; ceiling .* in 16 bits .* only registers, a plain loop on one core/m,
     )
     expect(printed).not.toContain('threads')
     expect(printed).toMatch(/^40×30×50 +int32 .* packed_maxplus_i32_/m)
@@ -83,9 +83,31 @@ describe('bench', () => {
     }
   })
 
+  it.each([
+    ['min-max', [], 'int32', ['int32', 'int16', 'transposed']],
+    ['min-max', ['--dtype', 'float64'], 'float64', ['float64']],
+    ['max-times', [], 'float32', ['float32']],
+    ['or-and', [], 'uint8', ['uint8']],
+  ])('measures %s %j, beside no ceiling', async (semiring, flags, dtype, values) => {
+    const args = ['--backend', 'cpu', '--semiring', semiring, ...flags, '--shapes', '70x90x50,2x16x40x16']
+    const record = await json(['bench', ...args, '--repetitions', '1'], { env: { MPMML_NUM_THREADS: '1' } })
+    expect(record).toMatchObject({ dtype, semiring })
+    const { ceiling, rows, failures } = record.trials[0]
+    expect([ceiling, failures]).toEqual([null, []])
+    expect(rows.map((row: { values: string }) => row.values)).toEqual([...values, ...values])
+    for (const row of rows) {
+      expect(row.path).toBe('direct')
+      expect(row.verified).toMatch(new RegExp(`^naive_${semiring.replace('-', '')}_`))
+      expect(row.percentOfCeiling).toBeNull()
+    }
+    expect(await succeeds(['bench', ...args, '--repetitions', '1'])).toContain('no ceiling')
+  })
+
   it('times one element type at a time, and what there is', async () => {
     expect(await fails(['bench', '--values', 'int32,float32'])).toContain('one type at a time')
     expect(await fails(['bench', '--semiring', 'plus-times', '--dtype', 'int32'])).toContain('no int32')
+    expect(await fails(['bench', '--semiring', 'or-and', '--dtype', 'int32'])).toContain('--dtype uint8')
+    expect(await fails(['bench', '--semiring', 'max-times', '--values', 'int32'])).toContain('no int32')
   })
 
   it('measures what this machine has', async () => {

@@ -4,6 +4,7 @@ import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { cudaReason } from '../../lib/info.js'
+import { otherTypes } from '../support/semirings-oracle.js'
 import { fails, json, root, runProgram, succeeds, useFolder } from './support.js'
 
 const path = useFolder()
@@ -91,16 +92,21 @@ describe('variants', () => {
       expect(Object.keys(row).sort()).toEqual(
         ['architectures', 'automatic', 'backend', 'dtype', 'family', 'name', 'parameters', 'semiring'].sort(),
       )
-      expect(['int32', 'float32', 'float64']).toContain(row.dtype)
+      expect(['int32', 'float32', 'float64', 'uint8']).toContain(row.dtype)
       expect(row.architectures.length).toBeGreaterThan(0)
     }
     const { cuda } = await json(['info'])
     expect(rows.some(({ backend }) => backend === 'cuda')).toBe(cuda.built)
-    for (const semiring of ['max-plus', 'min-plus', 'plus-times']) {
+    for (const [semiring, expected] of Object.entries({
+      'max-plus': ['int32', 'float32', 'float64'],
+      'min-plus': ['int32', 'float32', 'float64'],
+      'plus-times': ['float32', 'float64'],
+      ...otherTypes,
+    })) {
       const types = rows
         .filter((row) => row.family === 'naive' && row.semiring === semiring)
         .map((row) => row.dtype)
-      expect(types).toEqual([...(semiring === 'plus-times' ? [] : ['int32']), 'float32', 'float64'])
+      expect(types, semiring).toEqual(expected)
     }
   })
 

@@ -146,7 +146,7 @@ describe.skipIf(noGpu !== undefined)(noGpu ? `with a GPU (skipped: ${noGpu})` : 
     expect(point.result.operationsPerIteration).toBe(2 * (64 + 8 + 8))
     expect(point.machine.gpu.name).toMatch(/\w/)
     const printed = await succeeds(args)
-    expect(printed).toMatch(/^operations +160 a thread and iteration/m)
+    expect(printed).toMatch(/^operations +160 per thread and iteration/m)
     expect(printed).toMatch(/^machine code +\S/m)
     expect(await fails(['microbench', 'reg-reg', '--x', '3'])).toContain('compiled')
   })

@@ -76,11 +76,11 @@ describe('roofline --from', () => {
     const printed = await succeeds(['roofline', '--from', file, '-o', path('roofline.svg')])
     expect(printed).toMatch(/^instructions: fused +33\.0 TOPS$/m)
     expect(printed).toMatch(/^device memory: copy +4000 GB\/s$/m)
-    // 1/4 operation a byte of 4000 GB/s; caches lift it.
+    // 1/4 operation per byte of 4000 GB/s; caches lift it.
     expect(printed).toMatch(
-      /^one thread a cell, coalesced +0\.25 +0\.25 +3000 GOPS +1000 GOPS \(device memory\) +shared memory; above that of device memory and L2$/m,
+      /^one thread per cell, coalesced +0\.25 +0\.25 +3000 GOPS +1000 GOPS \(device memory\) +shared memory; above that of device memory and L2$/m,
     )
-    // 2 operations a byte of 4000 GB/s.
+    // 2 operations per byte of 4000 GB/s.
     expect(printed).toMatch(
       /^tiles in shared memory 8×8, coalesced +2 +0\.333 +4000 GOPS +8000 GOPS \(device memory\) +device memory$/m,
     )

@@ -263,6 +263,57 @@ describe('what is printed', () => {
     )
   })
 
+  it('is of bytes with or-and: booleans, bytes and integers alike', async () => {
+    const [a, b, c0] = [path('a.npy'), path('b.npy'), path('c0.npy')] as const
+    writeNumbers(c0, [2, 2], [0, 0, 0, 7])
+    for (const descr of ['|b1', '|u1', '<i4', '<i8'] as const) {
+      writeNumbers(a, [2, 3], [0, 1, 0, 0, 0, 1], { descr })
+      writeNumbers(b, [3, 2], [1, 1, 0, 1, 0, 0], { descr: '|u1' })
+      const files = [a, b, '--semiring', 'or-and', '-o', path('c.npy'), '--verify', '--backend', 'cpu']
+      const record = await json(['multiply', ...files])
+      expect(record).toMatchObject({ semiring: 'or-and', dtype: 'uint8', overflow: null, path: 'direct' })
+      expect(record.c).toMatchObject({ min: 0, max: 1, zeros: 3 })
+      expect(record.verified.variant).toMatch(/^naive_orand_u8/)
+      expect((await readNpy(path('c.npy'), { dtype: 'uint8' })).data).toEqual(Uint8Array.of(0, 1, 0, 0))
+      await json(['multiply', ...files, '--accumulate', c0])
+      expect((await readNpy(path('c.npy'), { dtype: 'uint8' })).data).toEqual(Uint8Array.of(0, 1, 0, 1))
+    }
+    const printed = await succeeds(['multiply', a, b, '--semiring', 'or-and'])
+    expect(printed).toMatch(/^values +4: 0 … 1; 3 are 0$/m)
+    expect(printed).toMatch(/^semiring +or-and on uint8$/m)
+    writeNumbers(a, [2, 3], [0, 1, 0, 0, -1, 1])
+    expect(await fails(['multiply', a, b, '--semiring', 'or-and'])).toMatch(
+      /int32 value -1 at index \[1, 1\].*uint8, 0 … 255.*\[ERR_MPMML_FILE\]/,
+    )
+    writeNumbers(a, [2, 3], [0, 1, 0, 0, 1, 1], { descr: '|b1' })
+    expect(await fails(['multiply', a, b])).toContain('[ERR_MPMML_DTYPE]')
+  })
+
+  it('is of bottlenecks with min-max', async () => {
+    writeNumbers(path('a.npy'), [1, 2], [5, -(2 ** 31)])
+    writeNumbers(path('b.npy'), [2, 2], [3, 9, 7, 2 ** 31 - 1])
+    const files = [path('a.npy'), path('b.npy'), '-o', path('c.npy'), '--verify']
+    for (const [semiring, values] of [['min-max', [5, 9]]] as const) {
+      for (const overflow of [[], ['--overflow', 'throw'], ['--overflow', 'wrap']]) {
+        const record = await json(['multiply', ...files, '--semiring', semiring, ...overflow])
+        expect(record).toMatchObject({ semiring, dtype: 'int32', overflow: null })
+        expect(record.verified.variant).toMatch(/^naive_minmax_i32/)
+        expect(readNumbers(path('c.npy')).values).toEqual(values)
+      }
+    }
+  })
+
+  it('is of probabilities with max-times, which has no negative elements', async () => {
+    await writeNpy(path('a.npy'), matrix(1, 2, Float64Array.of(0.5, 0.9)))
+    await writeNpy(path('b.npy'), matrix(2, 2, Float64Array.of(0.5, 0, 0.25, -0)))
+    const files = [path('a.npy'), path('b.npy'), '--semiring', 'max-times']
+    const record = await json(['multiply', ...files, '-o', path('c.npy'), '--verify'])
+    expect(record.c).toMatchObject({ min: 0, max: 0.25, zeros: 1 })
+    expect((await readNpy(path('c.npy'))).data).toEqual(Float64Array.of(0.25, 0))
+    await writeNpy(path('b.npy'), matrix(2, 2, Float64Array.of(0.5, 0, -0.25, 1)))
+    expect(await fails(['multiply', ...files])).toMatch(/b\[1, 0\].*-0\.25.*\[ERR_MPMML_VALUE\]/)
+  })
+
   it('says that nothing is finite', async () => {
     writeNumbers(path('a.npy'), [1, 1], [EPSILON])
     expect((await json(['multiply', path('a.npy'), path('a.npy')])).c).toMatchObject({

@@ -42,6 +42,22 @@ describe('plan', () => {
     expect(records[0].variant).toContain(`minplus_i32_${info().cpu.simd}`)
   })
 
+  it('tells those of other semirings, of files as of random matrices', async () => {
+    const a = writeNumbers(file('a.npy'), [2, 3], [0, 1, 0, 0, 0, 1], { descr: '|b1' })
+    const b = writeNumbers(file('b.npy'), [3, 2], [0, 1, 0, 0, 0, 1], { descr: '<i8' })
+    for (const args of [
+      [a, b],
+      ['--shapes', '2x3x2'],
+    ]) {
+      const flags = [...args, '--semiring', 'or-and', '--backend', 'cpu']
+      const [planned] = await json(['plan', ...flags])
+      expect(planned).toMatchObject({ path: 'direct', variant: expect.stringContaining('_orand_u8_') })
+      expect(await succeeds(['plan', ...flags])).toMatch(/^path +direct$/m)
+    }
+    const [planned] = await json(['plan', '--shapes', '40x50x60', '--semiring', 'max-times'])
+    expect(planned.variant).toContain('_maxtimes_f32_')
+  })
+
   it.each([[['plan']], [['plan', 'a.npy']], [['plan', 'a.npy', 'b.npy', '--shapes', '2x2x2']]])(
     'is wrong usage: %s',
     async (args) => {

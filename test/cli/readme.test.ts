@@ -1,31 +1,107 @@
-/** README.md keeps step with the code. */
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { expect, it } from 'vitest'
-import { errorClasses } from '../../lib/errors.js'
+/** README.md and docs/ keep step with the code. */
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import * as library from '../../lib/index.js'
 import { matrix, mpmm } from '../../lib/index.js'
-import { root, succeeds } from './support.js'
+import { root, runProgram, succeeds } from './support.js'
 
-const readme = readFileSync(join(root, 'README.md'), 'utf8')
+const read = (page: string) => readFileSync(join(root, page), 'utf8')
+const docs = readdirSync(join(root, 'docs'))
+  .filter((name) => name.endsWith('.md'))
+  .map((name) => `docs/${name}`)
+const pages = ['README.md', 'CHANGELOG.md', 'binding.gyp.md', ...docs]
+const readme = read('README.md')
+const products = read('docs/products.md')
+
+/** The class of every error: what the library exports that has a code. */
+const errorClasses = Object.entries(library)
+  .filter(([name]) => /Error$/.test(name) && name !== 'MpmmlError')
+  .map(([, value]) => value as unknown as new (message: string) => library.MpmmlError)
 
 it('lists every error, with its class, and no other', () => {
-  const listed = [...readme.matchAll(/^\| `(ERR_MPMML_\w+)` \| `(\w+)` \|/gm)].map(([, code, name]) => [
+  const listed = [...products.matchAll(/^\| `(ERR_MPMML_\w+)` \| `(\w+)` \|/gm)].map(([, code, name]) => [
     code,
     name,
   ])
-  expect(listed).toEqual(Object.entries(errorClasses).map(([code, { name }]) => [code, name]))
-  for (const [code, ErrorClass] of Object.entries(errorClasses)) {
-    const error = new ErrorClass('message')
-    expect(error.code).toBe(code)
-    expect(error.name).toBe(ErrorClass.name)
-  }
+  const known = errorClasses.map((ErrorClass) => {
+    const { code, name } = new ErrorClass('message')
+    return [code, name]
+  })
+  expect(known.length).toBeGreaterThan(10)
+  expect(listed.sort()).toEqual(known.sort())
 })
 
-it('names the commands that exist', async () => {
-  const help = await succeeds(['--help'])
-  const named = new Set([...readme.matchAll(/^npx mpmml (\w+)/gm)].map(([, command]) => command))
-  for (const command of named) expect(help).toMatch(new RegExp(`^ +${command}\\b`, 'm'))
-  expect(named.size).toBeGreaterThan(3)
+it('has a README of at most 150 lines', () => {
+  expect(readme.trimEnd().split('\n').length).toBeLessThanOrEqual(150)
+})
+
+describe('commands', () => {
+  it('of mpmml exist, and all are shown', async () => {
+    const help = await succeeds(['--help'])
+    const existing = [...help.matchAll(/^ {2}(\w+) (?:\[|<| {2})/gm)].map(([, command]) => command!)
+    const named = pages.flatMap((page) => [...read(page).matchAll(/npx mpmml (\w+)/g)])
+    const commands = new Set(named.map(([, command]) => command!))
+    expect([...commands].sort()).toEqual(existing.filter((command) => command !== 'help').sort())
+  })
+
+  it('of npm exist', () => {
+    const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> }
+    const named = pages.flatMap((page) =>
+      [...read(page).matchAll(/npm (?:run ([\w:]+)|(start|test)\b)/g)].map(([, run, short]) => run ?? short!),
+    )
+    expect(named.length).toBeGreaterThan(10)
+    expect(Object.keys(scripts)).toEqual(expect.arrayContaining(named))
+  })
+})
+
+describe('semirings', () => {
+  /** The rows of a table of semirings: name and element types. */
+  const rows = (page: string) =>
+    [...page.matchAll(/^\| `'?([a-z]+-[a-z]+)'?`[^|]*\|[^|]+\|[^|]+\| ([a-z0-9, ]+) \|/gm)].map(
+      ([, name, types]) => [name, types],
+    )
+
+  it('are the same, with their types, in README.md and docs/products.md', () => {
+    expect(rows(readme).length).toBeGreaterThan(2)
+    expect(rows(readme)).toEqual(rows(products))
+  })
+
+  it('are those of the library', () => {
+    const there = library.variants().map(({ semiring, dtype }) => `${semiring} ${dtype}`)
+    const listed = rows(readme).flatMap(([name, types]) =>
+      types!.split(', ').map((type) => `${name} ${type}`),
+    )
+    expect(listed.sort()).toEqual([...new Set(there)].sort())
+  })
+})
+
+describe('links', () => {
+  /** What GitHub makes of a heading. */
+  const anchorOf = (heading: string) =>
+    heading
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N}\s_-]/gu, '')
+      .replaceAll(' ', '-')
+
+  const anchorsOf = (page: string) =>
+    [...read(page).matchAll(/^#+ (.+)$/gm)].map(([, heading]) => anchorOf(heading!))
+
+  it.each(pages)('of %s lead to files and headings that exist', (page) => {
+    const targets = [...read(page).matchAll(/\]\(([^)\s]+)\)/g)]
+      .map(([, target]) => target!)
+      .filter((target) => !/^[a-z]+:/.test(target))
+    const dead = targets.filter((target) => {
+      const [path, anchor] = target.split('#')
+      const file = path ? join(dirname(page), path) : page
+      return !existsSync(join(root, file)) || (anchor !== undefined && !anchorsOf(file).includes(anchor))
+    })
+    expect(dead).toEqual([])
+  })
+
+  it('lead from README.md to every page of docs', () => {
+    for (const page of docs) expect(readme).toContain(`(${page})`)
+  })
 })
 
 it("has an example whose numbers are the library's", async () => {
@@ -34,4 +110,22 @@ it("has an example whose numbers are the library's", async () => {
   const numbers = (list: string) => list.split(', ').map(Number)
   const result = await mpmm(matrix(2, 3, numbers(a!)), matrix(3, 2, numbers(b!)))
   expect([...result.c.data]).toEqual(JSON.parse(c!))
+})
+
+describe('the picture', () => {
+  const picture = read('docs/images/speed.svg')
+
+  it('is what its script draws, with plain attributes', async () => {
+    const { stdout } = await runProgram(process.execPath, [join(root, 'docs', 'images', 'speed.mjs')])
+    expect(stdout).toBe(picture)
+    expect(picture).not.toMatch(/<style|\b(class|style)=|var\(/)
+  })
+
+  it('has the numbers of the text that stands for it', () => {
+    const shown = [...picture.matchAll(/>(?:ceiling )?(\d+\.\d)</g)].map(([, number]) => number)
+    const [, text] = /!\[([^\]]+)\]\(docs\/images\/speed\.svg\)/.exec(readme)!
+    const told = [...text!.matchAll(/\d+\.\d/g)].map(([number]) => number)
+    expect(told.length).toBeGreaterThan(5)
+    expect(told.sort()).toEqual(shown.sort())
+  })
 })

@@ -89,24 +89,25 @@ export function useFolder(): (name: string) => string {
   return (name) => join(folder, name)
 }
 
-const littleEndian = { '<i4': 4, '<i8': 8 }
+const sizes = { '<i4': 4, '<i8': 8, '|u1': 1, '|b1': 1 }
 
 /** Writes a .npy file of format 1.0 by hand. */
 export function writeNumbers(
   path: string,
   shape: number[],
   values: ArrayLike<number>,
-  { descr = '<i4', fortran = false }: { descr?: keyof typeof littleEndian; fortran?: boolean } = {},
+  { descr = '<i4', fortran = false }: { descr?: keyof typeof sizes; fortran?: boolean } = {},
 ): string {
   const header = `{'descr': '${descr}', 'fortran_order': ${fortran ? 'True' : 'False'}, 'shape': (${shape.join(', ')}), }\n`
-  const size = littleEndian[descr]
+  const size = sizes[descr]
   const bytes = Buffer.alloc(10 + header.length + size * values.length)
   bytes.write(`\x93NUMPY\x01\x00`, 'latin1')
   bytes.writeUInt16LE(header.length, 8)
   bytes.write(header, 10, 'latin1')
   const start = 10 + header.length
   for (let index = 0; index < values.length; index++) {
-    if (size === 4) bytes.writeInt32LE(values[index]!, start + 4 * index)
+    if (size === 1) bytes.writeUInt8(values[index]!, start + index)
+    else if (size === 4) bytes.writeInt32LE(values[index]!, start + 4 * index)
     else bytes.writeBigInt64LE(BigInt(values[index]!), start + 8 * index)
   }
   writeFileSync(path, bytes)

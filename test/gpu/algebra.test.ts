@@ -5,7 +5,7 @@ import { policies, semirings } from '../support/cases.js'
 import { expectElements, expectError, thrown } from '../support/expect.js'
 import { kindNames, operands } from '../support/generators.js'
 import { withoutCuda } from '../support/machine.js'
-import { dense } from '../support/oracle.js'
+import { type Dense, dense, oracle } from '../support/oracle.js'
 import { productSuite } from '../support/suite.js'
 
 const reason = withoutCuda()
@@ -38,6 +38,16 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (ski
     expect((await mpmm(large.a, large.b)).backend).toBe('cuda')
     const small = operands('small', 'max-plus', [16, 16, 16])
     expect((await mpmm(small.a, small.b)).backend).toBe('cpu')
+  })
+
+  it('is not what auto takes for a row by a column, which a GPU would pack to whole tiles', async () => {
+    for (const kind of ['small', 'small, ε scattered', 'full range'] as const) {
+      const { a, b } = operands(kind, 'max-plus', [1, 2 ** 22, 1])
+      const { c, backend } = await mpmm(a, b, { overflow: 'saturate' })
+      expect(backend).toBe('cpu')
+      expectElements(c, dense(mpmmSync(a, b, { overflow: 'saturate', backend: 'cuda' }).c), kind)
+      expectElements(c, oracle(a, b, { overflow: 'saturate' }) as Dense, kind)
+    }
   })
 
   it('refuses a device that there is none of', () => {

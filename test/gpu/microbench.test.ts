@@ -8,7 +8,7 @@ import { withoutCuda } from '../support/machine.js'
 const reason = withoutCuda()
 
 const { functionsOf, loopOf } = (await import(
-  new URL('../../native/cuda/sass.mjs', import.meta.url).href
+  new URL('../../native/tools/sass.mjs', import.meta.url).href
 )) as {
   functionsOf: (dump: string) => object[]
   /** A function's longest loop: its instructions by opcode. */

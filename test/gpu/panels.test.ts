@@ -3,7 +3,7 @@
  * are too large for the oracle, so the CPU backend, which the oracle has checked, is what they are compared with.
  */
 import { afterEach, describe, expect, it } from 'vitest'
-import { type DenseMatrix, EPSILON, type MpmmOptions, matrix, mpmmSync } from '../../lib/index.js'
+import { type DenseMatrix, EPSILON, type MpmmOptions, matrix, mpmm, mpmmSync } from '../../lib/index.js'
 import { expectError, thrown } from '../support/expect.js'
 import { withoutCuda } from '../support/machine.js'
 
@@ -95,6 +95,19 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (ski
     })
   })
 
+  it('one A and one B for a batch (stride 0), with a C0 for each product', () => {
+    const again = (seed: number) => ({
+      data: filled(1024, 1024, (row, col) => scattered(1_000_000)(row + seed, col)).data,
+      shape: [28, 1024, 1024] as const,
+      strides: [0, 1024, 1],
+    })
+    const accumulate = {
+      data: Int32Array.from({ length: 28 * 1024 * 1024 }, (_, index) => scattered(4_000_000)(index, 5)),
+      shape: [28, 1024, 1024] as const,
+    }
+    compare(again(0), again(9), { accumulate })
+  })
+
   describe('blocks, where device memory is short', () => {
     afterEach(() => {
       delete process.env.MPMML_DEVICE_MEMORY_MIB
@@ -117,6 +130,49 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (ski
         /C\[2999, \d+\]/,
       )
       expect(out.data.every((value) => value === 77)).toBe(true)
+    })
+
+    it('report the first overflow of the whole, not that of the first block', () => {
+      process.env.MPMML_DEVICE_MEMORY_MIB = '40'
+      // Rows 10 and 2999 of A overflow, each in the one column of B that its large element meets.
+      const [first, second] = [
+        [10, n - 3],
+        [2999, 5],
+      ] as const
+      for (const [upper, lower] of [
+        [first, second],
+        [
+          [first[0], second[1]],
+          [second[0], first[1]],
+        ],
+      ] as const) {
+        const a = filled(m, k, scattered(20_000))
+        a.data[upper[0] * k] = 2_147_483_647
+        a.data[lower[0] * k + 1] = 2_147_483_640
+        const right = matrix(k, n, Int32Array.from(b.data))
+        right.data.fill(EPSILON, 0, 2 * n)
+        right.data[upper[1]] = 1000
+        right.data[n + lower[1]] = 1000
+        const out = matrix(m, n, new Int32Array(m * n).fill(77))
+        const error = thrown(() => mpmmSync(a, right, { out, backend: 'cuda' }))
+        const place = `C[${upper.join(', ')}]`
+        expectError(error, 'ERR_MPMML_OVERFLOW')
+        expect((error as Error).message).toContain(`${place} is decided by the sum 2147484647,`)
+        expect(out.data.every((value) => value === 77)).toBe(true)
+      }
+    })
+
+    it('of several products at once, which share the memory', async () => {
+      process.env.MPMML_DEVICE_MEMORY_MIB = '40'
+      const tasks = Array.from({ length: 8 }, (_, index) => ({
+        a: filled(1200 + index, 1100, scattered(1_000_000 + index)),
+        b: filled(1100, 1300 - index, scattered(900_000 + index)),
+      }))
+      const results = await Promise.all(tasks.map((task) => mpmm(task.a, task.b, { backend: 'cuda' })))
+      results.forEach(({ c, backend }, index) => {
+        expect(backend).toBe('cuda')
+        expectSame(c, mpmmSync(tasks[index]!.a, tasks[index]!.b, { backend: 'cpu' }).c)
+      })
     })
 
     it('are refused where not even one fits', () => {

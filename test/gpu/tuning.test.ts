@@ -60,13 +60,13 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'tuning' : `tuning 
     }
   })
 
-  it('a file that is none is left aside with a warning', async () => {
+  it('a file that is none is ignored with a warning', async () => {
     const { env, file } = cacheOf('broken')
     mkdirSync(dirname(file), { recursive: true })
     writeFileSync(file, '{')
     const { status, stderr } = await mpmml(['plan', '--backend', 'cuda', '--shapes', '9x9x9'], { env })
     expect(status).toBe(0)
-    expect(stderr).toContain(`${file} is left aside: `)
+    expect(stderr).toContain(`${file} is ignored: `)
   })
 
   it('tune stores the fastest of those that it measured, and keeps other choices', async () => {

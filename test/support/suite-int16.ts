@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest'
 import { type MatrixLike, mpmm, mpmmSync, plan, variants } from '../../lib/index.js'
 import { semirings } from './cases.js'
-import { expectElements } from './expect.js'
+import { expectAgrees, expectElements } from './expect.js'
 import { Random } from './generators.js'
 import { oracle, type SemiringName, type Strided, zeroValue } from './oracle.js'
 import { missing } from './table.js'
@@ -88,6 +88,37 @@ export function int16Suite(backend: 'cpu' | 'cuda'): void {
       }
     })
   }
+
+  it('beside an Int32Array, an overflow has the sum of the numbers that stand there', () => {
+    for (const [m, k, n] of [
+      [1, 1, 1],
+      [2, 3, 2],
+      [70, 90, 110],
+    ] as const) {
+      for (const row of new Set([0, m - 1])) {
+        // One row of A, or column of B, has sums beyond int32: 32767 + 2147483647 = 2147516414.
+        const narrow = { data: new Int16Array(m * k).fill(-5), shape: [m, k] }
+        narrow.data.fill(32767, row * k, (row + 1) * k)
+        const wide = { data: new Int32Array(k * n).fill(2 ** 31 - 1), shape: [k, n] }
+        const expected = oracle(inInt32(narrow, 'max-plus'), wide)
+        expect(expected.overflow).toMatchObject({ row, col: 0, sum: 2147516414 })
+        expectAgrees(expected, narrow as never, wide, { backend }, `${m} × ${k} × ${n}`)
+        const turned = (x: { data: Int16Array | Int32Array; shape: number[] }) => ({
+          ...x,
+          shape: [x.shape[1]!, x.shape[0]!],
+          strides: [1, x.shape[1]!],
+        })
+        const other = oracle(turned(wide) as Strided, turned(inInt32(narrow, 'max-plus') as never) as Strided)
+        expectAgrees(other, turned(wide) as never, turned(narrow) as never, { backend }, 'turned')
+      }
+      const narrow = { data: new Int16Array(m * k).fill(-32768), shape: [m, k] }
+      const wide = { data: new Int32Array(k * n).fill(-(2 ** 31)), shape: [k, n] }
+      const options = { backend, semiring: 'min-plus' } as const
+      const expected = oracle(inInt32(narrow, 'min-plus'), wide, options)
+      expect(expected.overflow).toMatchObject({ row: 0, col: 0, sum: -2147516416 })
+      expectAgrees(expected, narrow as never, wide, options)
+    }
+  })
 
   it('with strides, and in batches', async () => {
     const data = filled(3 * 40 * 50, 9, -500, 500, 0.1, 'max-plus')

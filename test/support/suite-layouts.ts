@@ -1,7 +1,7 @@
 /** Elements anywhere in memory: strides, offsets, ndarrays, batches. */
 import ndarray from 'ndarray'
 import { expect, it } from 'vitest'
-import { mpmmSync, zeroOf } from '../../lib/index.js'
+import { mpmmSync, pinnedInt32Array, zeroOf } from '../../lib/index.js'
 import { layoutsOf, policies, ragged, type Size, semirings } from './cases.js'
 import { expectElements, expectProduct } from './expect.js'
 import { type Kind, operands, Random, randomMatrix } from './generators.js'
@@ -41,6 +41,29 @@ export function layouts(backend: 'cpu' | 'cuda'): void {
     const b = randomMatrix(5, 7, 2)
     expectProduct({ data: Int32Array.of(4, 8, 15, 16, 23), shape: [6, 5], strides: [0, 1] }, b, { backend })
     expectProduct({ data: Int32Array.of(42), shape: [6, 5], strides: [0, 0] }, b, { backend })
+  })
+
+  it.each([
+    ['ordinary memory', (length: number) => new Int32Array(length)],
+    ['pinned memory', pinnedInt32Array],
+  ])('takes rows that overlap, in %s', (_, make) => {
+    for (const [m, k, n] of [ragged, [513, 300, 257]] as Size[]) {
+      for (const [stepA, stepB] of [
+        [1, 1],
+        [k - 1, n - 1],
+        [3, n],
+      ] as const) {
+        const overlapping = (rows: number, cols: number, step: number, seed: number) => {
+          const data = make((rows - 1) * step + cols)
+          data.set(randomMatrix(1, data.length, seed).data)
+          return { data, shape: [rows, cols], strides: [step, 1] }
+        }
+        const [a, b] = [overlapping(m, k, stepA, 3), overlapping(k, n, stepB, 4)]
+        expectProduct(a, b, { backend }, `${stepA}, ${stepB}`)
+        const accumulate = overlapping(m, n, 2, 5)
+        expectProduct(a, b, { backend, accumulate }, `${stepA}, ${stepB}, C0`)
+      }
+    }
   })
 
   it('takes scijs ndarrays as they are', () => {
@@ -92,6 +115,18 @@ export function batches(backend: 'cpu' | 'cuda'): void {
     ] as const) {
       expect(expectProduct(left, right, { backend })!.c.shape).toEqual([batch, 18, 17])
     }
+  })
+  it('takes the same matrices again and again (stride 0), with a C0 for each product', () => {
+    const [m, k, n] = [20, 30, 40]
+    const again = (rows: number, cols: number, seed: number) => {
+      return { data: randomMatrix(rows, cols, seed).data, shape: [5, rows, cols], strides: [0, cols, 1] }
+    }
+    const [a, b] = [again(m, k, 1), again(k, n, 2)]
+    const accumulate = { data: randomMatrix(5 * m, n, 3, [500, 3000]).data, shape: [5, m, n] }
+    expectProduct(a, b, { backend, accumulate })
+    const out = { ...accumulate, data: Int32Array.from(accumulate.data) }
+    mpmmSync(a, b, { backend, out, accumulate: true })
+    expectElements(out, oracle(a, b, { c0: accumulate }) as Dense)
   })
   it('takes strided batches, in and out', () => {
     const random = new Random(5)

@@ -115,8 +115,8 @@ function products(backend: Backend, algebra: Algebra): void {
     }
   })
 
-  it('500 × 503 × 497', () => {
-    const { a, b } = otherOperands(mixed(type), algebra, [500, 503, 497], 5)
+  it('300 × 403 × 297', () => {
+    const { a, b } = otherOperands(mixed(type), algebra, [300, 403, 297], 5)
     expectProduct(a, b, algebra, { backend })
   })
 
@@ -353,7 +353,10 @@ function negativeElements(backend: Backend): void {
       const out = { data: new otherArrays[type](batch * m * n).fill(77), shape }
       const all = { ...options, semiring: 'max-times', accumulate, out } as unknown as MpmmOptions
       const error = thrown(() => mpmmSync(a as Operand, b as Operand, all))
-      expectError(error, 'ERR_MPMML_VALUE', names[where], `[${place.join(', ')}]`, `${value}`, 'max-times')
+      expectError(error, 'ERR_MPMML_VALUE', names[where], `[${place.join(', ')}]`, 'max-times')
+      const came = Number(/\] is (-\S+?)[:,;]/.exec((error as Error).message)?.[1])
+      // As JavaScript writes numbers, with as many digits as tell which it is.
+      expect(came === value || Math.abs(came / value - 1) < 1e-8, (error as Error).message).toBe(true)
       expect(out.data.every((element) => element === 77)).toBe(true)
     }
     const made = (size: Size, batch?: number) => {
@@ -600,7 +603,7 @@ function notANumber(backend: Backend): void {
 }
 
 function int16(backend: Backend): void {
-  for (const semiring of ['max-min', 'min-max'] as const) {
+  for (const semiring of otherSemirings.filter((name) => otherTypes[name].includes('int32'))) {
     const algebra: Algebra = { semiring, type: 'int32' }
     const filled = (length: number, seed: number) => {
       const random = new Random(seed)
@@ -615,7 +618,7 @@ function int16(backend: Backend): void {
         [5, 3, 4],
         [65, 129, 67],
         [2, 300, 130],
-        [513, 200, 515],
+        [257, 100, 263],
       ] as const) {
         const a = { data: filled(m * k, m), shape: [m, k] }
         const b = { data: filled(k * n, n + 1), shape: [k, n] }
@@ -636,7 +639,8 @@ function int16(backend: Backend): void {
       const ends = { data: Int16Array.of(-32768, 32767), shape: [2, 1] }
       const one = { data: Int32Array.of(otherOne(semiring, 'int32')), shape: [1, 1] }
       const { c } = expectProduct(ends, one, algebra, { backend })
-      expect([...c.data]).toEqual(semiring === 'max-min' ? [-(2 ** 31), 32767] : [-32768, 2 ** 31 - 1])
+      const zero = otherZero(semiring, 'int32')
+      expect([...c.data]).toEqual(zero < 0 ? [zero, 32767] : [-32768, zero])
     })
 
     it(`${semiring}: in every layout, and in batches`, () => {

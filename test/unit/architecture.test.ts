@@ -55,7 +55,7 @@ const allowed: Record<string, string[]> = {
 describe('native', () => {
   it('has no folder without a rule', () => {
     const folders = readdirSync(join(root, 'native'), { withFileTypes: true })
-      .filter((entry) => entry.isDirectory() && entry.name !== 'variants')
+      .filter((entry) => entry.isDirectory() && !['variants', 'tools'].includes(entry.name))
       .map(({ name }) => name)
     expect(Object.keys(allowed)).toEqual(expect.arrayContaining(folders))
   })
@@ -86,6 +86,75 @@ describe('native', () => {
       ([file, target]) => isCudaHeader(target) && !/^native.(cuda|microbench)/.test(file),
     )
     expect(wrong).toEqual([])
+  })
+})
+
+/** What a folder of native/cuda may include of the others, beside native/core. */
+const allowedInCuda: Record<string, RegExp> = {
+  kernels: /^cuda\/(kernels\/|runtime\/(error|function)\.h$)/,
+  plan: /^cuda\/(plan|kernels)\//,
+  runtime: /^cuda\/(runtime|plan|kernels)\//,
+  lab: /^cuda\/(lab|runtime|plan|kernels)\//,
+}
+
+/** The lines of native code that match, by file: comments are left out. */
+function linesLike(pattern: RegExp, folder = 'native'): Record<string, string[]> {
+  const found: Record<string, string[]> = {}
+  for (const file of filesUnder(folder, /\.(h|hpp|cuh|cpp|cu)$/)) {
+    for (const line of readFileSync(join(root, file), 'utf8').split('\n')) {
+      const code = line.replace(/\/\/.*$/, '')
+      if (pattern.test(code)) found[file] = [...(found[file] ?? []), code.trim()]
+    }
+  }
+  return found
+}
+
+describe('native/cuda', () => {
+  it.each(Object.entries(allowedInCuda))('%s includes only %s', (folder, pattern) => {
+    const edges = includes(`native/cuda/${folder}`).filter(([, target]) => target.startsWith('cuda/'))
+    expect(edges.length).toBeGreaterThan(0)
+    expect(edges.filter(([, target]) => !pattern.test(target))).toEqual([])
+  })
+
+  it('has no folder without a rule', () => {
+    const folders = readdirSync(join(root, 'native/cuda'), { withFileTypes: true })
+      .filter((entry) => entry.isDirectory())
+      .map(({ name }) => name)
+    expect(folders.sort()).toEqual(Object.keys(allowedInCuda).sort())
+  })
+})
+
+describe('each decision has one place', () => {
+  it('C is written by the epilogues, and copied when a product has succeeded', () => {
+    const places = Object.keys(
+      linesLike(/static_cast<(Element|char)\*>\((launch_\.|problem\.|results\.|block\.)?c\.data\)/),
+    )
+    expect(places).toEqual([
+      join('native', 'core', 'destination.cpp'),
+      join('native', 'core', 'epilogue.h'),
+      join('native', 'cuda', 'kernels', 'epilogue.cuh'),
+    ])
+    const handedOver = Object.keys(linesLike(/static_cast<Element\*>\(\w+\.c\)/))
+    expect(handedOver).toEqual([join('native', 'cpu', 'epilogue.h')])
+  })
+
+  it('no kernel family takes ⊗ for a sum: arithmetics and words say what they are true for', () => {
+    const families = filesUnder(
+      'native',
+      /(packed|pipelined|mpmml|tensor|naive|thin|tiled|prefetch|cell)\w*\.(h|cuh)$/,
+    )
+    expect(families.length).toBeGreaterThan(8)
+    const asking = Object.keys(linesLike(/OperatorKind::|\bmaximizes\b|MaxPlus|MinPlus/))
+    expect(families.filter((file) => asking.includes(file))).toEqual([])
+  })
+
+  it('sizes are rounded by core/layout.h', () => {
+    const own = Object.entries(linesLike(/\(\w+(\(\))? \+ \w+ - 1\) \/ /))
+    expect(own.map(([file]) => file)).toEqual([join('native', 'core', 'layout.h')])
+  })
+
+  it("the environment is lib's to read", () => {
+    expect(linesLike(/\bgetenv\b/)).toEqual({})
   })
 })
 

@@ -42,54 +42,64 @@ message("\${main}|\${lab}|\${mpmml_architectures_note}|")
   return { status, stderr: stderr.replaceAll(/\s+/g, ' '), main, lab, note }
 }
 
-describe.skipIf(process.platform === 'win32')('a build', () => {
-  it.each([
-    ['its GPU', ['9.0'], 'sm_90 compute_90'],
-    ['each of its GPUs once', ['8.0', '9.0', '9.0'], 'sm_80 sm_90 compute_90'],
-    ['GPUs in any order', ['12.0', '7.5'], 'sm_120 sm_75 compute_120'],
-    ['the code that a GPU unknown to the toolkit can run', ['10.1'], 'sm_100 compute_100'],
-    ['the newest there is, for a GPU newer still', ['13.0'], 'sm_121 compute_121'],
-  ])('on a machine with a GPU is for %s', (_, capabilities, main) => {
-    expect(choose('', cuda13, capabilities)).toMatchObject({ status: 0, main, lab: main, note: '' })
-  })
+const missing =
+  process.platform === 'win32'
+    ? 'the made-up nvidia-smi is a shell script'
+    : spawnSync('cmake', ['--version']).status === 0
+      ? undefined
+      : 'CMake was not found'
 
-  it('on a machine without a GPU is for one architecture, whose PTX every newer GPU can use', () => {
-    const note = expect.stringContaining('MPMML_CUDA_ARCHS=90')
-    expect(choose('', cuda13)).toMatchObject({ main: 'sm_75 compute_75', lab: 'compute_75', note })
-    expect(choose('', cuda12)).toMatchObject({ main: 'sm_52 compute_52', lab: 'compute_52', note })
-  })
+describe.skipIf(missing !== undefined)(
+  missing === undefined ? 'a build' : `a build (skipped: ${missing})`,
+  () => {
+    it.each([
+      ['its GPU', ['9.0'], 'sm_90 compute_90'],
+      ['each of its GPUs once', ['8.0', '9.0', '9.0'], 'sm_80 sm_90 compute_90'],
+      ['GPUs in any order', ['12.0', '7.5'], 'sm_120 sm_75 compute_120'],
+      ['the code that a GPU unknown to the toolkit can run', ['10.1'], 'sm_100 compute_100'],
+      ['the newest there is, for a GPU newer still', ['13.0'], 'sm_121 compute_121'],
+    ])('on a machine with a GPU is for %s', (_, capabilities, main) => {
+      expect(choose('', cuda13, capabilities)).toMatchObject({ status: 0, main, lab: main, note: '' })
+    })
 
-  it('says it if the toolkit has no code for a GPU', () => {
-    const note = expect.stringContaining('no code for sm_61')
-    expect(choose('', cuda13, ['6.1'])).toMatchObject({ main: 'sm_75 compute_75', note })
-    expect(choose('', cuda13, ['6.1', '9.0'])).toMatchObject({ main: 'sm_90 compute_90', note })
-    expect(choose('', cuda12, ['6.1'])).toMatchObject({ main: 'sm_61 compute_61', note: '' })
-  })
+    it('on a machine without a GPU is for one architecture, whose PTX every newer GPU can use', () => {
+      const note = expect.stringContaining('MPMML_CUDA_ARCHS=90')
+      expect(choose('', cuda13)).toMatchObject({ main: 'sm_75 compute_75', lab: 'compute_75', note })
+      expect(choose('', cuda12)).toMatchObject({ main: 'sm_52 compute_52', lab: 'compute_52', note })
+    })
 
-  it('is for the architectures that are named, whatever the machine has', () => {
-    for (const asked of ['61;90', '61 90', '61,90']) {
-      expect(choose(asked, cuda12, ['8.0'])).toMatchObject({
-        main: 'sm_61 sm_90 compute_90',
-        lab: 'sm_61 sm_90 compute_90',
+    it('says it if the toolkit has no code for a GPU', () => {
+      const note = expect.stringContaining('no code for sm_61')
+      expect(choose('', cuda13, ['6.1'])).toMatchObject({ main: 'sm_75 compute_75', note })
+      expect(choose('', cuda13, ['6.1', '9.0'])).toMatchObject({ main: 'sm_90 compute_90', note })
+      expect(choose('', cuda12, ['6.1'])).toMatchObject({ main: 'sm_61 compute_61', note: '' })
+    })
+
+    it('is for the architectures that are named, whatever the machine has', () => {
+      for (const asked of ['61;90', '61 90', '61,90']) {
+        expect(choose(asked, cuda12, ['8.0'])).toMatchObject({
+          main: 'sm_61 sm_90 compute_90',
+          lab: 'sm_61 sm_90 compute_90',
+          note: '',
+        })
+      }
+      expect(choose('90', cuda13)).toMatchObject({
+        main: 'sm_90 compute_90',
+        lab: 'sm_90 compute_90',
         note: '',
       })
-    }
-    expect(choose('90', cuda13)).toMatchObject({
-      main: 'sm_90 compute_90',
-      lab: 'sm_90 compute_90',
-      note: '',
     })
-  })
 
-  it('is for all of the toolkit that are supported if that is asked for', () => {
-    const main = 'sm_75 sm_80 sm_86 sm_89 sm_90 sm_100 sm_120 compute_120'
-    expect(choose('all', cuda13)).toMatchObject({ main, lab: 'compute_75 compute_90', note: '' })
-    expect(choose('all', cuda13, ['8.6'])).toMatchObject({ main, lab: 'sm_86 compute_86' })
-  })
+    it('is for all of the toolkit that are supported if that is asked for', () => {
+      const main = 'sm_75 sm_80 sm_86 sm_89 sm_90 sm_100 sm_120 compute_120'
+      expect(choose('all', cuda13)).toMatchObject({ main, lab: 'compute_75 compute_90', note: '' })
+      expect(choose('all', cuda13, ['8.6'])).toMatchObject({ main, lab: 'sm_86 compute_86' })
+    })
 
-  it.each(['61', 'sm_90', '90;x', 'ALL'])('for %s is refused by a toolkit without it', (asked) => {
-    const { status, stderr } = choose(asked, cuda13)
-    expect(status).not.toBe(0)
-    expect(stderr).toMatch(/MPMML_CUDA_ARCHS names \S+, which this CUDA toolkit doesn't have; it has 75;80/)
-  })
-})
+    it.each(['61', 'sm_90', '90;x', 'ALL'])('for %s is refused by a toolkit without it', (asked) => {
+      const { status, stderr } = choose(asked, cuda13)
+      expect(status).not.toBe(0)
+      expect(stderr).toMatch(/MPMML_CUDA_ARCHS names \S+, which this CUDA toolkit doesn't have; it has 75;80/)
+    })
+  },
+)

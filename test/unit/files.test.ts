@@ -18,7 +18,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { AbortedError, FileError, ShapeError } from '../../lib/errors.js'
-import { systemReason, writeComplete, writeFully } from '../../lib/files.js'
+import { systemReason, writeComplete, writeFully } from '../../lib/files/files.js'
 
 let folder: string
 let path: string

@@ -113,7 +113,7 @@ describe('tables', () => {
   it('have every rung from the lowest, compared with it', () => {
     const { rows } = rungTable(points, list, [10000, 10000, 10000])
     expect(rows.slice(1).map(([title, kernel, , , ratio]) => [title, kernel, ratio])).toEqual([
-      ['one thread a cell, uncoalesced', '0.5', '1'],
+      ['one thread per cell, uncoalesced', '0.5', '1'],
       ['tiles in shared memory 32×32, coalesced', '0.02', '25'],
     ])
   })
@@ -386,7 +386,7 @@ it('without ncu a line says so, and no point changes', async () => {
   process.env.PATH = ''
   try {
     const why = await addCounters([point], 0, new AbortController().signal)
-    expect(why).toBe('Hardware counters are not to be had: ncu is not on the PATH')
+    expect(why).toBe('There are no hardware counters: ncu is not on the PATH')
   } finally {
     process.env.PATH = path
   }

@@ -9,9 +9,10 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { AbortedError, DTypeError, FileError, OutOfMemoryError, ShapeError } from '../../lib/errors.js'
+import { readNpy, writeNpy } from '../../lib/files/npy.js'
 import type { Matrix } from '../../lib/matrix.js'
-import { readNpy, writeNpy } from '../../lib/npy.js'
 import type { ElementArray } from '../../lib/storage.js'
+import { expectError } from '../support/expect.js'
 
 let folder: string
 beforeAll(() => {
@@ -214,6 +215,93 @@ describe('reading', () => {
     )
   })
 
+  it('takes booleans as bytes of 0 and 1, whatever byte stands for true', async () => {
+    const plain = await readNpy(npy({ header: header('|b1', '(2, 3)'), data: [0, 1, 1, 0, 0, 1] }))
+    expect(plain).toEqual({ data: Uint8Array.of(0, 1, 1, 0, 0, 1), shape: [2, 3] })
+    const strange = npy({ header: header('|b1', '(2, 3)', 'True'), data: [0, 2, 255, 128, 0, 0] })
+    for (const options of [{}, { dtype: 'uint8' } as const]) {
+      const m = await readNpy(strange, options)
+      expect(m.data).toEqual(Uint8Array.of(0, 1, 1, 1, 0, 0))
+      expect(elements(m)).toEqual([0, 1, 0, 1, 1, 0])
+    }
+    expect(await refusal(npy({ header: header('?', '(1, 1)'), data: [1] }))).toContain('another type')
+    expect((await readNpy(npy({ header: header('|b1', '(2, 0, 3)') }))).data).toEqual(new Uint8Array(0))
+  })
+
+  describe("with dtype 'uint8'", () => {
+    const asBytes = { dtype: 'uint8' } as const
+    it.each<[string, number[] | ArrayBufferView]>([
+      ['|u1', [0, 1, 254, 255]],
+      ['|i1', [0, 1, 126, 127]],
+      ['<i2', Int16Array.of(0, 1, 254, 255)],
+      ['>i2', [0, 0, 0, 1, 0, 254, 0, 255]],
+      ['<u2', Uint16Array.of(0, 1, 254, 255)],
+      ['<i4', Int32Array.of(0, 1, 254, 255)],
+      ['>i4', [0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 254, 0, 0, 0, 255]],
+      ['<u4', Uint32Array.of(0, 1, 254, 255)],
+      ['<i8', BigInt64Array.of(0n, 1n, 254n, 255n)],
+      ['<u8', BigUint64Array.of(0n, 1n, 254n, 255n)],
+    ])('takes %s exactly', async (descr, values) => {
+      const data = Array.isArray(values) ? values : bytesOf(values)
+      const m = await readNpy(npy({ header: header(descr, '(2, 2)'), data }), asBytes)
+      expect(m).toEqual({
+        data: descr === '|i1' ? Uint8Array.of(0, 1, 126, 127) : Uint8Array.of(0, 1, 254, 255),
+        shape: [2, 2],
+      })
+    })
+
+    it.each<[string, ArrayBufferView, string]>([
+      ['|i1', Int8Array.of(0, 1, 2, 3, -1, 5), 'int8 value -1 at index [1, 1]'],
+      ['<i2', Int16Array.of(0, 1, 256, 3, 4, 5), 'int16 value 256 at index [0, 2]'],
+      ['<i2', Int16Array.of(-256, 1, 2, 3, 4, 5), 'int16 value -256 at index [0, 0]'],
+      ['<u2', Uint16Array.of(0, 1, 2, 3, 4, 65535), 'uint16 value 65535 at index [1, 2]'],
+      ['<i4', Int32Array.of(0, 1, 2, -2147483648, 4, 5), 'int32 value -2147483648 at index [1, 0]'],
+      ['<u4', Uint32Array.of(0, 1, 2, 3, 4294967295, 5), 'uint32 value 4294967295 at index [1, 1]'],
+      ['<i8', BigInt64Array.of(0n, 1n << 32n, 2n, 3n, 4n, 5n), 'int64 value 4294967296 at index [0, 1]'],
+      ['<i8', BigInt64Array.of(0n, 1n, 2n, 3n, 4n, -1n), 'int64 value -1 at index [1, 2]'],
+      ['<u8', BigUint64Array.of(256n, 1n, 2n, 3n, 4n, 5n), 'uint64 value 256 at index [0, 0]'],
+    ])('names the value of %s that is no byte', async (descr, values, expected) => {
+      const path = npy({ header: header(descr, '(2, 3)'), data: bytesOf(values) })
+      const message = await refusal(path, asBytes)
+      expect(message).toContain(expected)
+      expect(message).toContain('outside the range of uint8, 0 … 255')
+    })
+
+    it('refuses floating-point numbers, and other types with their own reason', async () => {
+      for (const [descr, bytes] of [
+        ['<f4', 4],
+        ['<f8', 8],
+      ] as const) {
+        const path = npy({ header: header(descr, '(1, 1)'), data: new Uint8Array(bytes) })
+        const message = await refusal(path, asBytes)
+        expect(message).toContain(`"${descr}" is float`)
+        expect(message).toContain('astype(numpy.uint8)')
+      }
+      const complex = npy({ header: header('<c8', '(1, 1)'), data: new Uint8Array(8) })
+      expect(await refusal(complex, asBytes)).toContain('complex')
+    })
+
+    it('is the only other type to ask for', async () => {
+      const path = npy({ header: header('|u1', '(2, 2)'), data: [1, 2, 3, 4] })
+      for (const dtype of ['int32', 'bool', 8, null]) {
+        const error = await readNpy(path, { dtype } as never).catch((reason: unknown) => reason)
+        expectError(error, 'ERR_MPMML_OPTION', "option dtype must be 'uint8'")
+      }
+      expect((await readNpy(path)).data).toEqual(Int32Array.of(1, 2, 3, 4))
+    })
+
+    it('takes what is longer than a chunk', async () => {
+      const values = new Int16Array(5 << 20).fill(7)
+      values[(5 << 20) - 2] = 200
+      const path = npy({ header: header('<i2', '(5120, 1024)'), data: bytesOf(values) })
+      const { data } = await readNpy(path, asBytes)
+      expect(data.findIndex((value) => value !== 7)).toBe((5 << 20) - 2)
+      values[(5 << 20) - 3] = 300
+      const wrong = npy({ header: header('<i2', '(5120, 1024)'), data: bytesOf(values) })
+      expect(await refusal(wrong, asBytes)).toContain('int16 value 300 at index [5119, 1021]')
+    })
+  })
+
   it('finds the offending value beyond the first chunk', async () => {
     const values = new BigInt64Array(1 << 21)
     values[(1 << 21) - 3] = 1n << 33n
@@ -230,7 +318,6 @@ describe('reading', () => {
     ['<f16', 'long double', 'astype(numpy.float64)'],
     ['f4', 'byte order', '"<f4"'],
     ['<c16', 'complex', ''],
-    ['|b1', 'booleans', 'numpy.where'],
     ['|S8', 'byte strings', ''],
     ['<U3', 'strings', ''],
     ['|V16', 'raw bytes', ''],
@@ -427,6 +514,29 @@ describe('writing', () => {
     expect(Array.from({ length: data.length / 4 }, (_, i) => data.readInt32LE(4 * i))).toEqual(values)
   })
 
+  it('writes bytes as |u1, whatever the strides', async () => {
+    const path = fresh()
+    const data = Uint8Array.of(1, 2, 3, 4, 5, 255)
+    for (const [matrix, values] of [
+      [{ data, shape: [2, 3] }, [1, 2, 3, 4, 5, 255]],
+      [{ data, shape: [3, 2], strides: [1, 3] }, [1, 4, 2, 5, 3, 255]],
+      [{ data: Buffer.from(data), shape: [1, 2], offset: 4 }, [5, 255]],
+    ] as [Matrix<Uint8Array>, number[]][]) {
+      await writeNpy(path, matrix)
+      const file = readFileSync(path)
+      const text = `{'descr': '|u1', 'fortran_order': False, 'shape': (${matrix.shape.join(', ')}), }`
+      expect(file.toString('latin1', 10, 128)).toContain(text)
+      expect([...file.subarray(128)]).toEqual(values)
+      expect(await readNpy(path, { dtype: 'uint8' })).toEqual({
+        data: Uint8Array.from(values),
+        shape: matrix.shape,
+      })
+    }
+    await expect(writeNpy(path, { data: new Uint8ClampedArray(1), shape: [1, 1] } as never)).rejects.toThrow(
+      DTypeError,
+    )
+  })
+
   it('writes more than one chunk', async () => {
     const [rows, cols] = [1283, 2111]
     const data = Int32Array.from({ length: rows * cols }, (_, i) => Math.imul(i, 2654435761))
@@ -487,7 +597,25 @@ for type, order in itertools.product(['i1', 'u2', '>i2', '>i4', 'u4', 'i8', '>i8
 print(json.dumps(paths))`),
     )
     expect(made).toHaveLength(16)
-    for (const file of made)
-      expect(elements(await readNpy(file))).toEqual(Array.from({ length: 24 }, (_, i) => i))
+    for (const file of made) {
+      const all = Array.from({ length: 24 }, (_, i) => i)
+      expect(elements(await readNpy(file))).toEqual(all)
+      expect(elements(await readNpy(file, { dtype: 'uint8' }))).toEqual(all)
+    }
+  })
+
+  it.skipIf(reason)(`shares booleans and bytes${reason && ` (skipped: ${reason})`}`, async () => {
+    const path = fresh()
+    python(`import numpy; numpy.save(${JSON.stringify(path)}, numpy.arange(6).reshape(2, 3) % 3 == 0)`)
+    expect(await readNpy(path)).toEqual({ data: Uint8Array.of(1, 0, 0, 1, 0, 0), shape: [2, 3] })
+    await writeNpy(path, { data: Uint8Array.of(0, 1, 255, 128), shape: [2, 2] })
+    const script = `import numpy, json; a = numpy.load(${JSON.stringify(path)}); print(json.dumps([str(a.dtype), a.tolist()]))`
+    expect(JSON.parse(python(script))).toEqual([
+      'uint8',
+      [
+        [0, 1],
+        [255, 128],
+      ],
+    ])
   })
 })

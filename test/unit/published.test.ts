@@ -1,10 +1,10 @@
 /** Products printed in published works. `null` is the semiring's zero. */
 import { describe, expect, it } from 'vitest'
-import { matrix, mpmm, mpmmSync, type Semiring, zeroOf } from '../../lib/index.js'
+import { type DataType, matrix, mpmm, mpmmSync, type Semiring, zeroOf } from '../../lib/index.js'
 
 type Rows = (number | null)[][]
 
-const published: { source: string; semiring: Semiring; a: Rows; b: Rows; c: Rows }[] = [
+const published: { source: string; semiring: Semiring; dtype?: DataType; a: Rows; b: Rows; c: Rows }[] = [
   {
     source: 'K. Stanczyk, Max-Plus Algebra Toolbox for MATLAB, user guide, example 2.12c',
     semiring: 'max-plus',
@@ -65,18 +65,49 @@ const published: { source: string; semiring: Semiring; a: Rows; b: Rows; c: Rows
     b: [[1], [0]],
     c: [[7], [4]],
   },
+  {
+    source: 'K. H. Rosen, Discrete Mathematics and Its Applications, 7th edition, section 2.6, example 8',
+    semiring: 'or-and',
+    dtype: 'uint8',
+    a: [
+      [1, 0],
+      [0, 1],
+      [1, 0],
+    ],
+    b: [
+      [1, 1, 0],
+      [0, 1, 1],
+    ],
+    c: [
+      [1, 1, 0],
+      [0, 1, 1],
+      [1, 1, 0],
+    ],
+  },
+  {
+    source:
+      'math.techqa.club, Understanding Fuzzy Composition Operations, the max-product composition of x1 and z1 (here in tenths and hundredths)',
+    semiring: 'max-times',
+    dtype: 'float32',
+    a: [[1, 3]],
+    b: [[1], [6]],
+    c: [[18]],
+  },
 ]
 
-const toMatrix = (rows: Rows, semiring: Semiring) =>
+const arrays = { int32: Int32Array, float32: Float32Array, float64: Float64Array, uint8: Uint8Array }
+
+const toMatrix = (rows: Rows, semiring: Semiring, dtype: DataType) =>
   matrix(
     rows.length,
     rows[0]!.length,
-    rows.flat().map((value) => value ?? zeroOf(semiring)),
+    arrays[dtype].from(rows.flat().map((value) => value ?? zeroOf(semiring, dtype))),
   )
 
 describe('published products', () => {
-  it.each(published)('$source', async ({ semiring, a, b, c }) => {
-    const [left, right, expected] = [a, b, c].map((rows) => toMatrix(rows, semiring)) as [never, never, never]
+  it.each(published)('$source', async ({ semiring, dtype = 'int32', a, b, c }) => {
+    const made = [a, b, c].map((rows) => toMatrix(rows, semiring, dtype))
+    const [left, right, expected] = made as [never, never, never]
     expect(mpmmSync(left, right, { semiring }).c).toEqual(expected)
     expect((await mpmm(left, right, { semiring })).c).toEqual(expected)
   })

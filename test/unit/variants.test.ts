@@ -15,11 +15,12 @@ interface TableRow {
   isa?: { processor: string }
 }
 
-const { allRows, refusedRows } = (await import(
+const { allRows, refusedRows, semiringTypes } = (await import(
   new URL('../../native/variants/rows.mjs', import.meta.url).href
 )) as {
   allRows: () => TableRow[]
   refusedRows: () => (TableRow & { refused: string })[]
+  semiringTypes: () => Pick<TableRow, 'semiring' | 'dataType'>[]
 }
 const processor = { x64: 'x86_64', arm64: 'aarch64' }[process.arch as string] ?? process.arch
 
@@ -44,20 +45,31 @@ describe('variants', () => {
     expect(expected.length).toBeGreaterThan(0)
   })
 
-  it('of tensor cores are of plus-times on float64 alone, which no other family is kept to', () => {
-    const algebras = (family: string) =>
-      new Set(
-        allRows()
-          .filter((row) => row.family.name === family)
-          .map(({ semiring, dataType }) => `${semiring.name} ${dataType.name}`),
+  it('are there for every semiring and type: to verify with, and for the planner wherever it runs', () => {
+    expect(semiringTypes().length).toBeGreaterThan(8)
+    for (const { semiring, dataType } of semiringTypes()) {
+      const rows = allRows().filter(
+        (row) => row.semiring.name === semiring.name && row.dataType.name === dataType.name,
       )
-    expect([...algebras('tensor')]).toEqual(['plus-times float64'])
-    const floats = ['float32', 'float64'].flatMap((type) =>
-      ['max-plus', 'min-plus', 'plus-times'].map((semiring) => `${semiring} ${type}`),
-    )
-    for (const family of ['pipelined', 'packed', 'thin', 'naive']) {
-      expect(algebras(family), family).toEqual(new Set([...floats, 'max-plus int32', 'min-plus int32']))
+      const what = `${semiring.name} ${dataType.name}`
+      const naive = rows.filter(({ family }) => family.name === 'naive' && family.backend === 'cpu')
+      expect(
+        naive.map(({ automatic }) => automatic),
+        what,
+      ).toEqual([false])
+      const automatic = rows.filter((row) => row.automatic)
+      expect(automatic.filter(({ family }) => family.backend === 'cuda').length, what).toBeGreaterThan(0)
+      for (const isa of ['avx512', 'avx2', 'sse41', 'neon', 'portable']) {
+        const own = automatic.filter(({ parameters }) => parameters.isa === isa)
+        expect(own.length, `${what} ${isa}`).toBeGreaterThan(0)
+      }
     }
+  })
+
+  it('of tensor cores are of plus-times on float64 alone', () => {
+    const rows = allRows().filter(({ family }) => family.name === 'tensor')
+    const algebras = rows.map(({ semiring, dataType }) => `${semiring.name} ${dataType.name}`)
+    expect([...new Set(algebras)]).toEqual(['plus-times float64'])
   })
 
   it('have the names of the TypeScript type', () => {

@@ -7,8 +7,6 @@
 #include <mutex>
 #include <tuple>
 
-#include "cuda/runtime/device.h"
-
 namespace mpmml::cuda {
 namespace {
 
@@ -47,9 +45,8 @@ void set_measured_choices(const std::string& gpu, const std::vector<MeasuredChoi
   known()[gpu] = std::move(table);
 }
 
-const Variant* measured_choice(int device, const Problem& problem, PathSet exact) {
+const Variant* measured_choice(const std::string& gpu, const Problem& problem, PathSet exact) {
   std::shared_ptr<const Choices> table;
-  const std::string gpu = device_name(device);
   {
     const std::lock_guard<std::mutex> lock(mutex);
     const auto found = known().find(gpu);

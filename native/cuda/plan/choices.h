@@ -19,9 +19,8 @@ struct MeasuredChoice {
 /// Replaces what is known of the GPUs of a model, by the name that device_name() gives. Makes no CUDA call.
 void set_measured_choices(const std::string& gpu, const std::vector<MeasuredChoice>& choices);
 
-/// The choice measured for a product that is like this one: each size nearest to the same power of two, and the same
-/// cheapest path, except that a zero in the operands makes no difference. Null if there is none. May ask CUDA for the
-/// device's name, so it is called on worker threads.
-const Variant* measured_choice(int device, const Problem& problem, PathSet exact);
+/// The choice measured on `gpu` for a product that is like this one: each size nearest to the same power of two, and the
+/// same cheapest path, except that a zero in the operands makes no difference. Null if there is none.
+const Variant* measured_choice(const std::string& gpu, const Problem& problem, PathSet exact);
 
 }  // namespace mpmml::cuda

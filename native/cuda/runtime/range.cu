@@ -61,7 +61,7 @@ __global__ void __launch_bounds__(kThreads) widen(const int16_t* from, int32_t* 
 }
 
 unsigned blocks_for(int64_t count) {
-  return static_cast<unsigned>(std::min<int64_t>(kBlocks, (count + kThreads - 1) / kThreads));
+  return static_cast<unsigned>(std::min<int64_t>(kBlocks, ceil_div(count, kThreads)));
 }
 
 }  // namespace

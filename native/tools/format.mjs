@@ -6,7 +6,7 @@ import { createRequire } from 'node:module'
 import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-const native = dirname(fileURLToPath(import.meta.url))
+const native = dirname(dirname(fileURLToPath(import.meta.url)))
 const check = process.argv.includes('--check')
 
 const files = readdirSync(native, { recursive: true, withFileTypes: true })

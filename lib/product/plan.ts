@@ -1,24 +1,24 @@
 /** Which kernel a product would take, without computing it. */
-import { fromNative } from './errors.js'
-import type { MatrixLike } from './matrix.js'
+import { fromNative } from '../errors.js'
+import type { MatrixLike } from '../matrix.js'
+import { addon } from '../native.js'
+import type { ElementArray, OperandArray } from '../storage.js'
+import type { VariantName } from '../variant-names.js'
+import { variants } from '../variants.js'
 import { prepare } from './multiply.js'
-import { addon } from './native.js'
 import type { MpmmOptions } from './options.js'
 import { report as field, newReport, newRequest, PLAN_ONLY, writeRequest } from './request.js'
-import type { ElementArray, OperandArray } from './storage.js'
-import type { VariantName } from './variant-names.js'
-import { variants } from './variants.js'
 
-/** What {@link mpmm} would do. */
+/** How {@link mpmm} would compute a product. */
 export interface Plan {
   backend: 'cuda' | 'cpu'
-  /** The kernel. */
+  /** The kernel variant. */
   variant: VariantName
   /** Its parameters, such as the tile. */
   parameters: Readonly<Record<string, number | string>>
   /**
-   * How it stays exact: 'half' and 'half-translated' add in 16 bits, 'direct' and 'translated' in the element type
-   * ('translated' with ε in the operands), 'wide' and 'wrapping' in 64.
+   * How the sums are computed: 'half' and 'half-translated' in 16 bits, 'direct' and 'translated' in the element type
+   * ('translated' if the semiring's zero occurs in the operands), 'wide' and 'wrapping' in 64 bits.
    */
   path: string
 }
@@ -27,7 +27,7 @@ export interface Plan {
  * The plan of the product that `mpmm(a, b, options)` would compute: chosen by the sizes and by a scan of the values,
  * off the event loop. Computes nothing, and allocates nothing for the result.
  *
- * A GPU computes a large product in panels that may each take a cheaper path than the whole's.
+ * A GPU computes a large product in panels, each of which may take a cheaper path than the plan's.
  *
  * @throws Rejects with what {@link mpmm} rejects with for the same arguments, as far as that shows without computing.
  */

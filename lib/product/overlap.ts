@@ -1,13 +1,14 @@
 /**
- * Whether strided views share memory. Ranges alone would refuse halves of one buffer that interleave, so the question
- * is answered exactly where that is cheap: it is whether a linear equation has a solution in bounded integers.
+ * Whether strided views share memory. Comparing only the first and the last place would refuse two halves of one buffer
+ * that interleave. So the question is answered exactly if that is cheap: whether a linear equation has a solution in
+ * bounded integers.
  *
  * The method is that of NumPy's `shares_memory` (numpy/_core/src/common/mem_overlap.c): enumeration by descending
  * stride, pruned by what the smaller strides can still reach and by their greatest common divisor, with a limit on
  * the work. At the limit the answer is "yes".
  */
-import { bufferOf, firstByteOf } from './storage.js'
-import type { View } from './view.js'
+import { bufferOf, firstByteOf } from '../storage.js'
+import type { View } from '../view.js'
 
 /** One unknown x of the equation: low ≤ x ≤ high, taken `stride` times. */
 interface Term {
@@ -21,7 +22,7 @@ const MAX_STEPS = 20_000
 
 const gcd = (x: number, y: number): number => (y === 0 ? x : gcd(y, x % y))
 
-/** Whether Σ stride·x = target for some x within their bounds; true where that is too hard to tell. */
+/** Whether Σ stride·x = target for some x within their bounds; true if that is too hard to tell. */
 function solvable(terms: Term[], target: number): boolean {
   const sorted = [...terms].sort((x, y) => y.stride - x.stride)
   // What the terms from i on can add up to, at least and at most, and what they can only add multiples of.
@@ -75,7 +76,7 @@ export function overlapsItself(view: View): boolean {
     span += stride * (count - 1)
   }
   if (nested) return false
-  // Two elements coincide where the difference of their indices solves the equation with target 0. Of the two
+  // Two elements coincide if the difference of their indices solves the equation with target 0. Of the two
   // differences (one is the other negated) one has its first entry that isn't 0 positive.
   return all.some(({ stride, count }, first) =>
     solvable(
@@ -98,7 +99,7 @@ export function overlap(x: View, y: View): boolean {
   const [xUnits, yUnits] = [x.bytes / unit, y.bytes / unit]
   const distance = (start(y) - start(x)) / unit
   if (distance >= (x.reach - x.offset) * xUnits || -distance >= (y.reach - y.offset) * yUnits) return false
-  // x's places minus y's: where both have a stride, one unknown stands for the two.
+  // x's places minus y's: a stride that both have needs only one unknown.
   const terms = new Map<number, Term>()
   const add = (stride: number, low: number, high: number) => {
     if (stride === 0) return

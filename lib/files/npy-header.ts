@@ -3,9 +3,9 @@
  * a Python dictionary with the keys descr, fortran_order and shape. Source: numpy.lib.format, "Format Version 1.0".
  */
 
-import type { DataType } from './variant-names.js'
+import type { DataType } from '../variant-names.js'
 
-/** What a header says. The numbers are as they stand there: nothing vouches for them yet. */
+/** What a header says. Its numbers aren't checked yet. */
 export interface NpyHeader {
   /** The element type, for example "<i4"; undefined for a structured type. */
   descr: string | undefined
@@ -21,10 +21,10 @@ const magic = '\x93NUMPY'
 /** Bytes before the header's text, in the longest version. */
 export const preambleLength = 12
 
-/** No array of numbers has a longer header; structured types alone do. */
+/** No array of numbers has a longer header; only structured types do. */
 const longestHeader = 65535
 
-/** Where the header's text lies in the file, after its first bytes (up to {@link preambleLength}). */
+/** Where the header's text is in the file, after its first bytes (up to {@link preambleLength}). */
 export function parsePreamble(bytes: Buffer): { start: number; length: number } {
   if (bytes.toString('latin1', 0, magic.length) !== magic) {
     throw new NpyProblem(

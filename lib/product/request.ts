@@ -1,8 +1,8 @@
 /** A product in the form that native code reads, and the report that it writes. */
-import { addon, indexIn, type ReportField, type RequestField } from './native.js'
+import { addon, indexIn, type ReportField, type RequestField } from '../native.js'
+import type { ElementArray } from '../storage.js'
+import type { View } from '../view.js'
 import { LEFT_OUT, type ReadOptions, THROW } from './options.js'
-import type { ElementArray } from './storage.js'
-import type { View } from './view.js'
 
 /** Where the elements of a matrix are in its array. */
 export type Layout = Pick<View, 'offset' | 'rowStride' | 'colStride' | 'batchStride'>

@@ -1,16 +1,16 @@
 /** The options of a product, read once and checked. */
-import { readDevice } from './backend.js'
-import { show, showChoices, typeName } from './describe.js'
-import { deviceMemoryLimit, environmentBackend } from './environment.js'
-import { OptionError } from './errors.js'
-import type { MatrixLike } from './matrix.js'
-import { addon, indexIn } from './native.js'
-import { semiringIndex, semiringNames } from './semirings.js'
-import type { ElementArray } from './storage.js'
-import type { Semiring, VariantName } from './variant-names.js'
-import { variantIndex } from './variants.js'
+import { readDevice } from '../backend.js'
+import { show, showChoices, typeName } from '../describe.js'
+import { deviceMemoryLimit, environmentBackend } from '../environment.js'
+import { OptionError } from '../errors.js'
+import type { MatrixLike } from '../matrix.js'
+import { addon, indexIn } from '../native.js'
+import { semiringIndex, semiringNames } from '../semirings.js'
+import type { ElementArray } from '../storage.js'
+import type { Semiring, VariantName } from '../variant-names.js'
+import { variantIndex } from '../variants.js'
 
-/** What to do with a finite sum that decides a result and lies outside the finite range of int32. */
+/** What to do with a finite sum that decides a result and is outside the finite range of int32. */
 export type Overflow = 'throw' | 'saturate' | 'wrap'
 
 /** Where to compute. */
@@ -22,8 +22,8 @@ export interface MpmmOptions<Out extends MatrixLike<ElementArray> = MatrixLike> 
   semiring?: Semiring | undefined
   /**
    * A matrix of the result's shape to write into, which is then the result's `c`. Its elements may not overlap each
-   * other, nor those of the operands. After ERR_MPMML_OVERFLOW, and after any error in the arguments, it is as it was;
-   * after ERR_MPMML_ABORTED and ERR_MPMML_CUDA its content is unspecified.
+   * other, nor those of the operands. After ERR_MPMML_ABORTED and ERR_MPMML_CUDA its content is unspecified; after any
+   * other error it is as it was.
    */
   out?: Out | undefined
   /**
@@ -32,23 +32,23 @@ export interface MpmmOptions<Out extends MatrixLike<ElementArray> = MatrixLike> 
    */
   accumulate?: MatrixLike<ElementArray> | boolean | undefined
   /**
-   * 'auto', the default, takes CUDA where it is usable and fits the product, and the CPU otherwise; the environment
-   * variable MPMML_BACKEND (auto, cuda or cpu) decides in its place. 'cuda' without a usable GPU is an error.
+   * 'auto', the default, takes CUDA if it can be used and the product is large enough and fits, otherwise the CPU. The
+   * environment variable MPMML_BACKEND (auto, cuda or cpu) overrides 'auto'. 'cuda' without a usable GPU is an error.
    */
   backend?: BackendChoice | undefined
   /** The index of the CUDA device; 0 by default. The CPU ignores it. */
   device?: number | undefined
-  /** A kernel variant by its name in {@link variants}: that one or an error, never another. It implies the backend. */
+  /** A kernel variant by its name in {@link variants}: either it computes the product or there is an error. It implies the backend. */
   variant?: VariantName | undefined
   /**
-   * A finite sum that decides a result and lies outside the finite range: 'throw', the default, rejects the product
-   * with ERR_MPMML_OVERFLOW; 'saturate' takes the nearest finite value; 'wrap' computes finite sums modulo 2^32 (a
+   * What to do with a finite sum that decides a result and is outside the finite range: 'throw', the default, rejects the
+   * product with ERR_MPMML_OVERFLOW; 'saturate' takes the nearest finite value; 'wrap' computes finite sums modulo 2^32 (a
    * sum that wraps onto the value of the semiring's zero is zero). Only for int32 and uint8: floating-point results that
-   * are too large become infinities, as IEEE 754 says. In max-min, min-max and or-and nothing can overflow, and the option
+   * are too large become infinities, as in IEEE 754. In max-min, min-max and or-and nothing can overflow, and the option
    * makes no difference.
    */
   overflow?: Overflow | undefined
-  /** Gives the product up, with ERR_MPMML_ABORTED and the signal's reason as `cause`. */
+  /** Gives up the product, with ERR_MPMML_ABORTED and the signal's reason as `cause`. */
   signal?: AbortSignal | undefined
 }
 
@@ -163,7 +163,7 @@ function readSemiring(value: unknown): number {
 
 function readSignal(value: unknown): AbortSignal | undefined {
   if (value === undefined) return undefined
-  // By what it does, so that a signal of another realm or a polyfill serves as well.
+  // By its methods, so that signals of other realms and polyfills are taken too.
   const signal = value as Partial<AbortSignal> | null
   if (
     typeof signal === 'object' &&

@@ -1,9 +1,13 @@
 /** NumPy's .npy files: read into matrices exactly or refused with the reason, and written as NumPy writes them. */
 import type { FileHandle } from 'node:fs/promises'
 import { endianness } from 'node:os'
-import { show } from './describe.js'
-import { bytesOf, newArray, typeNameOf } from './elements.js'
-import { FileError, MpmmlError, OptionError } from './errors.js'
+import { show } from '../describe.js'
+import { bytesOf, newArray, typeNameOf } from '../elements.js'
+import { FileError, MpmmlError, OptionError } from '../errors.js'
+import { allocate, MAX_DIMENSION, type Matrix, type MatrixLike, type Shape } from '../matrix.js'
+import { addon } from '../native.js'
+import type { ElementArray } from '../storage.js'
+import { readView, requireReach, requireStillThere, shapeOf, type View } from '../view.js'
 import {
   openForReading,
   pathOf,
@@ -13,8 +17,6 @@ import {
   writeComplete,
   writeFully,
 } from './files.js'
-import { allocate, MAX_DIMENSION, type Matrix, type MatrixLike, type Shape } from './matrix.js'
-import { addon } from './native.js'
 import {
   formatHeader,
   type NpyHeader,
@@ -24,14 +26,12 @@ import {
   preambleLength,
 } from './npy-header.js'
 import { type FileType, fileType, swapBytes } from './npy-types.js'
-import type { ElementArray } from './storage.js'
-import { readView, requireReach, requireStillThere, shapeOf, type View } from './view.js'
 
 /** Bytes of one read or write: enough for the full speed of a disk, few enough to stop soon after a signal. */
 const chunkBytes = 1 << 23
 
 export interface FileOptions {
-  /** Gives the reading or writing up; the error's `cause` is the signal's reason. */
+  /** Gives up reading or writing; the error's `cause` is the signal's reason. */
   signal?: AbortSignal | undefined
 }
 
@@ -119,7 +119,7 @@ async function readHeader(
   const text = Buffer.alloc(Math.max(0, Math.min(length, size - start)))
   if ((await readFully(file, text, start)) < length) {
     throw new NpyProblem(
-      `the file ends within its header: it has ${size} bytes, and the header alone claims ${start + length}; it is truncated`,
+      `the file ends within its header: it has ${size} bytes, its header needs ${start + length}; it is truncated`,
     )
   }
   return { header: parseHeader(text.toString('latin1')), dataOffset: start + length }

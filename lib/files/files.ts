@@ -1,11 +1,11 @@
-/** Files as the library handles them: only regular ones are read, and one appears under its name when it is complete. */
+/** Files as the library handles them: it reads only regular ones, and a file appears under its name when it is complete. */
 import { randomBytes } from 'node:crypto'
 import { constants, type Stats } from 'node:fs'
 import { access, type FileHandle, lstat, open, realpath, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { getSystemErrorMap } from 'node:util'
-import { AbortedError, FileError, MpmmlError } from './errors.js'
+import { AbortedError, FileError, MpmmlError } from '../errors.js'
 
 /** What went wrong, in the system's words: "no space left on device (ENOSPC)". */
 export function systemReason(error: unknown): string {
@@ -17,7 +17,7 @@ export function systemReason(error: unknown): string {
 /** Throws AbortedError once `signal` has asked for the end. */
 export function throwIfAborted(signal: AbortSignal | undefined, what: string): void {
   if (signal?.aborted)
-    throw new AbortedError(`${what} was given up, as its signal asked`, { cause: signal.reason })
+    throw new AbortedError(`${what} was given up because its signal was aborted`, { cause: signal.reason })
 }
 
 /** A path as a string; throws FileError for anything but a string or a file: URL. */
@@ -53,7 +53,7 @@ export async function openForReading(
   try {
     let stats = await stat(path)
     if (stats.isFile()) {
-      // What stands there now may be another thing than a moment ago: O_NONBLOCK, and a second look.
+      // Another file may have taken the name since: O_NONBLOCK, and a second look.
       file = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0))
       stats = await file.stat()
     }
@@ -128,7 +128,7 @@ export async function writeComplete(
   let file: FileHandle | undefined
   try {
     const { target, mode } = await targetOf(path)
-    // A short name, for where the target's own is as long as the file system allows.
+    // A short name, because the target's own may be as long as the file system allows.
     const candidate = join(dirname(target), `.mpmml-${randomBytes(6).toString('hex')}.tmp`)
     file = await open(candidate, 'wx')
     temporary = candidate

@@ -3,9 +3,9 @@
  * aren't.
  */
 import { endianness } from 'node:os'
+import type { ElementArray } from '../storage.js'
+import type { DataType } from '../variant-names.js'
 import { NpyProblem } from './npy-header.js'
-import type { ElementArray } from './storage.js'
-import type { DataType } from './variant-names.js'
 
 /** Converts `count` elements to `out` from `at` on; returns the index of the first that `out` can't hold, or -1. */
 type Convert = (bytes: Buffer, count: number, out: ElementArray, at: number) => number

@@ -1,51 +1,53 @@
 /** The product: arguments to request, report to result. */
+
+import { deviceName } from '../backend.js'
+import { show, showList } from '../describe.js'
+import { bytesOf, isInteger, newUnwrittenArray, typeNameOf } from '../elements.js'
+import { configureCpu } from '../environment.js'
+import { AbortedError, DTypeError, fromNative, OptionError, ShapeError } from '../errors.js'
+import { allocate, type DenseMatrix, type MatrixLike, rowMajor, type Shape } from '../matrix.js'
+import { addon, type NativeVariant } from '../native.js'
+import { requireSemiringType } from '../semirings.js'
+import type { ElementArray, OperandArray } from '../storage.js'
+import { loadTuning } from '../tuning.js'
+import type { VariantName } from '../variant-names.js'
+import { readView, requireReach, requireStillThere, showShape, type View } from '../view.js'
 import { cancelOnAbort } from './abort.js'
-import { deviceName } from './backend.js'
-import { show, showList } from './describe.js'
-import { bytesOf, isInteger, newUnwrittenArray, typeNameOf } from './elements.js'
-import { configureCpu } from './environment.js'
-import { AbortedError, DTypeError, fromNative, OptionError, ShapeError } from './errors.js'
-import { allocate, type DenseMatrix, type MatrixLike, rowMajor, type Shape } from './matrix.js'
-import { addon, type NativeVariant } from './native.js'
 import { LEFT_OUT, type MpmmOptions, readOptions } from './options.js'
 import { overlap, overlapsItself, sameLayout } from './overlap.js'
 import { report as at, type Layout, newReport, newRequest, type Product, writeRequest } from './request.js'
-import { requireSemiringType } from './semirings.js'
-import type { ElementArray, OperandArray } from './storage.js'
-import { loadTuning } from './tuning.js'
-import type { VariantName } from './variant-names.js'
-import { readView, requireReach, requireStillThere, showShape, type View } from './view.js'
 
 /** What a product gives. */
 export interface MpmmResult<C extends MatrixLike<ElementArray> = DenseMatrix> {
-  /** The product: `out` itself where it was given, a row-major matrix otherwise. */
+  /** The product: `out` itself if it was given, otherwise a new row-major matrix. */
   c: C
-  /** Where it was computed. */
+  /** What computed it. */
   backend: 'cuda' | 'cpu'
   /** The name of the GPU or of the processor. */
   device: string
   /** The kernel variant that computed it. */
   variant: VariantName
   /**
-   * How the values allowed it to be computed, integers always exactly: 'direct' (sums in the element type itself, the
-   * only way for floating-point elements), 'translated' (the same with the semiring's zero held as another value), 'half' and 'half-translated' (16-bit sums of what remains when an
-   * offset is taken off each operand), 'wide' (64-bit sums) or 'wrapping' (64-bit sums, finite ones modulo 2^32).
+   * How it was computed. The values of the operands decide; results of integers are exact on every path. 'direct': sums in
+   * the element type itself, the only path for floating-point elements. 'translated': the same, with another value in place
+   * of the semiring's zero. 'half' and 'half-translated': 16-bit sums, after an offset is subtracted from each operand.
+   * 'wide': 64-bit sums. 'wrapping': 64-bit sums, the finite ones modulo 2^32.
    */
   path: string
   /** Milliseconds. */
   timing: {
     /** The whole work outside JavaScript. */
     totalMs: number
-    /** The kernel alone: by CUDA events on the GPU, with the packing on the CPU. */
+    /** The kernel: on the GPU without anything else, on the CPU with the packing of the operands. */
     kernelMs: number
-    /** Finding the range of the values, where that is a pass of its own. */
+    /** Finding the range of the values; 0 if the packing does it. */
     analysisMs: number
-    /** Operands to the GPU; 0 on the CPU. */
+    /** The copy of the operands to the GPU; 0 on the CPU. */
     h2dMs: number
-    /** The result from the GPU; 0 on the CPU, and of small products, whose kernels write it to the host. */
+    /** The copy of the result from the GPU; 0 on the CPU, and for small products, whose kernels write to host memory. */
     d2hMs: number
   }
-  /** 10^9 operations per second of kernel time, at 2 operations (⊗ and ⊕) for each of the batch·M·N·K steps; 0 when no kernel ran. */
+  /** 10^9 operations per second of kernel time, with 2 operations (⊗ and ⊕) in each of the batch·M·N·K steps; 0 if no kernel ran. */
   gops: number
 }
 
@@ -55,25 +57,24 @@ export interface MpmmResult<C extends MatrixLike<ElementArray> = DenseMatrix> {
  *
  * All matrices have one element type. Over int32 and uint8 results are exact. Over float32 and float64 max-plus and
  * min-plus round each sum once, and max-times each product; max-min and min-max round nothing. A ⊗ that is NaN (an operand
- * is, or it is ∞ − ∞ or 0 · ∞) is no candidate: so zero absorbs, and a result without candidates is zero. All of these are
- * the same, bit for bit, on every backend, device and variant; only in max-plus and min-plus the sign of a result that is
- * the number 0 may differ, and in the others −0 counts as 0 and no result is −0. 'plus-times' is the ordinary product with
- * NaN and infinities as IEEE 754 has them; the order of its sums isn't specified, nor whether a multiplication and an
- * addition round once or twice.
+ * is NaN, or it is ∞ − ∞ or 0 · ∞) is no candidate: so the semiring's zero absorbs, and a result without candidates is
+ * zero. All these results are the same, bit for bit, on every backend, device and variant, with one exception: in max-plus
+ * and min-plus the sign of a result that is the number 0 may differ. In the others −0 counts as 0, and no result is −0.
+ * 'plus-times' is the ordinary product, with NaN and infinities as in IEEE 754. The order of its sums isn't specified, nor
+ * whether a multiplication and an addition round once or twice.
  *
  * The elements of max-times are 0 or more. Those of or-and are bytes: any but 0 is true, and results are 0 and 1.
  *
  * Don't write to, transfer or detach the arrays of a product until its promise settles.
  *
  * @param a - M × K, or a batch of them as [batch, M, K].
- * @param b - K × N, or a batch of them as [batch, K, N]. Of a batch and a single matrix (or a batch of one) the single
- *   one takes part in every product.
- * @returns C, M × N, or [batch, M, N] where a or b is a batch, and how it was computed.
+ * @param b - K × N, or a batch of them as [batch, K, N]. If only one of a and b is a batch, or the other is a batch of one,
+ *   the single matrix is an operand of every product.
+ * @returns C, M × N, or [batch, M, N] if a or b is a batch, and how it was computed.
  * @throws Rejects, and never throws, with an {@link MpmmlError}: ERR_MPMML_SHAPE and ERR_MPMML_DTYPE for matrices that
  *   don't fit, ERR_MPMML_OPTION and ERR_MPMML_VARIANT for options, ERR_MPMML_OVERFLOW (see the option `overflow`),
- *   ERR_MPMML_VALUE for a negative element of max-times (then `out` is as it was),
- *   ERR_MPMML_NO_CUDA, ERR_MPMML_OUT_OF_MEMORY, ERR_MPMML_ABORTED, ERR_MPMML_CUDA. What becomes of `out` then, that
- *   option tells.
+ *   ERR_MPMML_VALUE for a negative element of max-times, ERR_MPMML_NO_CUDA, ERR_MPMML_OUT_OF_MEMORY, ERR_MPMML_ABORTED,
+ *   ERR_MPMML_CUDA. The option `out` says what `out` holds after each.
  * @see K. Stanczyk, Max-Plus Algebra Toolbox for MATLAB, user guide, example 2.12c (the example's numbers)
  * @example
  * const a = matrix(2, 3, Int32Array.of(1, 6, 2, 8, 3, 4))
@@ -136,7 +137,7 @@ const syncRequest = newRequest()
 const syncReport = newReport()
 
 /**
- * {@link mpmm}, blocking: computes before it returns, and throws what mpmm rejects with. The signal is looked at once,
+ * {@link mpmm}, blocking: computes before it returns, and throws what mpmm rejects with. The signal is checked only once,
  * before the work starts.
  */
 export function mpmmSync<Out extends MatrixLike = DenseMatrix>(
@@ -276,7 +277,9 @@ function readAccumulate(
   if (value === undefined || value === false) return null
   if (value === true) {
     if (out) return out
-    throw new OptionError('accumulate: true needs the option out, whose content is what is accumulated to')
+    throw new OptionError(
+      'accumulate: true needs the option out: what out holds is the matrix to accumulate to',
+    )
   }
   if (typeof value !== 'object') {
     throw new OptionError(`option accumulate must be a matrix or a boolean, but it is ${show(value)}`)
@@ -301,13 +304,13 @@ function requireOut(
   }
   if (overlapsItself(out)) {
     throw new ShapeError(
-      'elements of out overlap each other, so they have no room for the result: its strides must lead each to a place of its own',
+      'elements of out overlap each other, so the result has no room in it: give out strides that put each element in a place of its own',
     )
   }
   for (const operand of [a, b]) {
     if (overlap(out, operand)) {
       throw new ShapeError(
-        `out overlaps ${operand.name} in memory, which would be overwritten while it is read: write into another matrix, or copy ${operand.name}`,
+        `out overlaps ${operand.name} in memory, so the product would overwrite ${operand.name} while it reads it: write into another matrix, or copy ${operand.name}`,
       )
     }
   }
@@ -334,9 +337,12 @@ function requireAllStillThere(product: Product<Result>): void {
 }
 
 function aborted(signal: AbortSignal): AbortedError {
-  return new AbortedError('the product was given up because its signal was aborted: `cause` is the reason', {
-    cause: signal.reason,
-  })
+  return new AbortedError(
+    "the product was given up because its signal was aborted: `cause` is the signal's reason",
+    {
+      cause: signal.reason,
+    },
+  )
 }
 
 function result<Out extends MatrixLike<ElementArray>>(

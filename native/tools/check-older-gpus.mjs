@@ -2,10 +2,10 @@
 // Debian's non-free packages, builds the whole addon for them, and looks at the machine code of the variants that the
 // planner takes and of a microbenchmark. Run by hand on Debian, some ten minutes; nothing installed is touched.
 //
-//   node native/cuda/check-older-gpus.mjs [folder]
+//   node native/tools/check-older-gpus.mjs [folder]
 //
 // The folder (by default mpmml-older-gpus in the system's folder for temporary files) keeps the toolkit and the build.
-// Prints a table; exit status 1 where something isn't as it should be.
+// Prints a table; exit status 1 if something isn't as it should be.
 import { execFileSync, spawnSync } from 'node:child_process'
 import {
   cpSync,
@@ -20,6 +20,7 @@ import {
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { sourceFiles } from '../variants/files.mjs'
 import { allRows } from '../variants/rows.mjs'
 import { countsOf, functionsOf, loopOf } from './sass.mjs'
 
@@ -141,13 +142,32 @@ function build() {
   if (status !== 0) fail('the build failed')
 }
 
-/** The object file of a generated source. */
-const objectOf = (name) =>
+/** The object of a generated source file. */
+const objectOf = (file) =>
   ['mpmml_cuda', 'mpmml_lab']
     .map((layer) =>
-      join(folder, 'build', 'CMakeFiles', `${layer}.dir`, 'generated', 'generated', `${name}.cu.o`),
+      join(folder, 'build', 'CMakeFiles', `${layer}.dir`, 'generated', 'generated', `${file}.o`),
     )
     .find(existsSync)
+
+/** The source file that each row is compiled in. */
+const fileOf = new Map(
+  sourceFiles(allRows()).flatMap(({ file, rows }) => rows.map(({ name }) => [name, file])),
+)
+
+/** Whether a mangled name is that of a row's kernel: by the arguments of its template, its arithmetics and its semiring. */
+function isKernelOf({ family, expression, semiring }, mangled) {
+  const [, template, list] = /^(\w+)<([^>]*)>::/.exec(expression)
+  const named = (name) => `${name.length}${name}I`
+  const values = list.split(', ').map((value) => `Li${value}E`)
+  const arithmetics = [...expression.matchAll(/(\w+)<\w+<\w+>>/g)].map(([, name]) => name)
+  return (
+    mangled.includes(`${family.name}_kernel`) &&
+    mangled.includes(`${named(template)}${values.join('')}E`) &&
+    arithmetics.some((name) => mangled.includes(named(name))) &&
+    mangled.includes(named(semiring.struct))
+  )
+}
 
 const inspect = (options, file) =>
   execFileSync(join(toolkit, 'bin', 'cuobjdump'), [...options, file], {
@@ -196,14 +216,14 @@ function checkVariant(row, architecture) {
     tooLarge.set(row.name, [...(tooLarge.get(row.name) ?? []), architecture])
     return
   }
-  const file = objectOf(row.name)
+  const file = objectOf(fileOf.get(row.name))
   const main = functionsOf(inspect(['-sass', '-arch', architecture], file)).filter(({ name }) =>
-    name.includes(`${row.family.name}_kernel`),
+    isKernelOf(row, name),
   )
   const registers = [
     ...inspect(['-res-usage', '-arch', architecture], file).matchAll(/Function (\S+):\s*\n\s*REG:(\d+)/g),
   ]
-    .filter(([, name]) => name.includes(`${row.family.name}_kernel`))
+    .filter(([, name]) => isKernelOf(row, name))
     .map(([, , count]) => Number(count))
   const spills = Math.max(0, ...main.map(({ instructions }) => sum(countsOf(instructions), 'LDL', 'STL')))
   const spillsInLoop = Math.max(0, ...main.map((code) => sum(loopOf(code), 'LDL', 'STL')))
@@ -234,7 +254,11 @@ function checkVariant(row, architecture) {
 }
 
 function checkMicrobenchmark(architecture) {
-  const code = functionsOf(inspect(['-sass', '-arch', architecture], objectOf('microbench_reg_reg_8x8')))
+  // Of all that reg_reg.cuh has: Algorithm 1 with 8 × 8 steps.
+  const code = functionsOf(
+    inspect(['-sass', '-arch', architecture], objectOf('microbench_reg_reg.cu')),
+  ).filter(({ name }) => /reg_reg_kernel.*5PlainI.*Li8ELi8ELi\d+E/.test(name))
+  if (code.length === 0) problems.push(`there is no reg-reg with 8 × 8 steps for ${architecture}`)
   const iterations = 4
   const operations = iterations * (8 * 8 + 8 + 8)
   for (const { name, instructions } of code) {

@@ -1,0 +1,137 @@
+// Multiplies with every variant of a backend, and compares each result with the CPU backend's: the work that
+// `npm run sanitize -- cuda` has compute-sanitizer watch. Uses the library as it was built (dist/ and build/).
+//
+//   node native/tools/products.mjs cuda|cpu [filter]
+//
+// The filter takes the variants whose names contain it. Each variant's products have ragged and tiny shapes, batches,
+// transposed and strided operands and results, zeros of the semiring, operands stored as int16, C0, and, for integers,
+// sums beyond the range. Values are small integers, so that floating-point results are exact too. Shapes are small,
+// because the sanitizers are slow. Exit status 1 if a result is wrong.
+import { dirname, join } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+
+const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))))
+const { mpmmSync, variants, zeroOf } = await import(pathToFileURL(join(root, 'dist', 'lib', 'index.js')).href)
+
+const [backend = '', filter = ''] = process.argv.slice(2)
+
+const arrays = { int32: Int32Array, float32: Float32Array, float64: Float64Array, uint8: Uint8Array }
+
+/** Pseudo-random integers from 0 to limit - 1 (a linear congruential generator). */
+let state = 1
+function random(limit) {
+  state = (Math.imul(state, 1664525) + 1013904223) >>> 0
+  return Math.floor((state / 2 ** 32) * limit)
+}
+
+/** Elements between two rows of a padded matrix, beyond its columns. */
+const GAP = 3
+
+/** Where the elements of a matrix are: rows one after the other with a gap, or columns one after the other. */
+function layout(batch, rows, cols, transposed) {
+  const [rowStride, colStride, size] = transposed
+    ? [1, rows, rows * cols]
+    : [cols + GAP, 1, rows * (cols + GAP)]
+  return batch === 1
+    ? { shape: [rows, cols], strides: [rowStride, colStride], length: size }
+    : { shape: [batch, rows, cols], strides: [size, rowStride, colStride], length: batch * size }
+}
+
+function filled({ shape, strides, length }, Type, value) {
+  return { data: Type.from({ length }, value), shape, strides }
+}
+
+// A tile and a bit more of every family, less than any tile, one row, one column, one step, none.
+const shapes = [
+  { batch: 1, m: 133, k: 67, n: 141 },
+  { batch: 3, m: 33, k: 18, n: 65 },
+  { batch: 1, m: 1, k: 129, n: 70 },
+  { batch: 1, m: 70, k: 129, n: 1 },
+  { batch: 2, m: 5, k: 1, n: 3 },
+  { batch: 1, m: 4, k: 0, n: 6 },
+]
+
+const kinds = [
+  { name: 'small values' },
+  { name: 'small values and zeros, C0', zeros: true, accumulate: true },
+  { name: 'transposed, zeros', zeros: true, transposed: true },
+  { name: 'transposed, into C0', transposed: true, accumulate: true, into: true },
+  { name: 'int16', integers: true, int16: 'both' },
+  { name: 'int16 and int32, zeros, C0', integers: true, int16: 'one', zeros: true, accumulate: true },
+  { name: 'values of 28 bits', integers: true, most: 2 ** 28 },
+  { name: 'values of 28 bits and zeros', integers: true, most: 2 ** 28, zeros: true, transposed: true },
+  { name: 'overflow, saturated', integers: true, most: 2 ** 31 - 1, zeros: true, overflow: 'saturate' },
+  { name: 'overflow, wrapped', integers: true, most: 2 ** 31 - 1, overflow: 'wrap', accumulate: true },
+  { name: 'overflow, thrown', integers: true, most: 2 ** 31 - 1, overflow: 'throw' },
+]
+
+/** Operands, C0 and options of a product, made anew from the same numbers each time. */
+function productOf({ semiring, dtype }, { batch, m, k, n }, kind, seed) {
+  state = seed
+  const Type = arrays[dtype]
+  const zero = zeroOf(semiring, dtype)
+  const most = dtype === 'uint8' ? 2 : (kind.most ?? 100)
+  const element = () => (kind.zeros && random(4) === 0 ? zero : random(most))
+  // An int16 operand can't hold the zero of int32; it has none.
+  const stored = (place, narrow) =>
+    narrow ? filled(place, Int16Array, () => random(most)) : filled(place, Type, element)
+  const a = stored(layout(batch, m, k, kind.transposed), kind.int16 !== undefined)
+  const b = stored(layout(batch, k, n, kind.transposed), kind.int16 === 'both')
+  const c = layout(batch, m, n, kind.transposed)
+  const options = { semiring, ...(kind.overflow ? { overflow: kind.overflow } : {}) }
+  // The gaps of `out` have to stay as they are.
+  if (kind.into) return { a, b, options: { ...options, accumulate: true, out: filled(c, Type, element) } }
+  if (kind.accumulate) return { a, b, options: { ...options, accumulate: filled(c, Type, element) } }
+  return { a, b, options: { ...options, out: filled(c, Type, () => 1) } }
+}
+
+/** What a product gives: the bytes of C, or the code and the message of an error. */
+function outcome({ a, b, options }, where) {
+  try {
+    const { data } = mpmmSync(a, b, { ...options, ...where }).c
+    return { bytes: Buffer.from(data.buffer, data.byteOffset, data.byteLength) }
+  } catch ({ code, message }) {
+    return { code, message }
+  }
+}
+
+const chosen = variants().filter((variant) => variant.backend === backend && variant.name.includes(filter))
+if (chosen.length === 0) {
+  console.error(
+    `mpmml: ${backend} has no variant whose name contains "${filter}": npx mpmml variants lists all`,
+  )
+  process.exit(1)
+}
+let wrong = 0
+let products = 0
+for (const variant of chosen) {
+  let count = 0
+  let refusal = ''
+  for (const [index, kind] of kinds.entries()) {
+    if (kind.integers && variant.dtype !== 'int32') continue
+    for (const shape of shapes) {
+      const make = () => productOf(variant, shape, kind, 1 + index)
+      const got = outcome(make(), { variant: variant.name })
+      // Whether a variant can carry out a product depends on its values.
+      if (got.code === 'ERR_MPMML_VARIANT') {
+        refusal = got.message
+        continue
+      }
+      const expected = outcome(make(), { backend: 'cpu' })
+      count++
+      const same = expected.bytes ? got.bytes?.equals(expected.bytes) : got.code === expected.code
+      if (same) continue
+      wrong++
+      const { batch, m, k, n } = shape
+      console.log(
+        `WRONG: ${variant.name}, ${batch} × ${m}×${k}×${n}, ${kind.name}${got.message ? `: ${got.message}` : ''}`,
+      )
+    }
+  }
+  products += count
+  console.log(`${variant.name}: ${count > 0 ? `${count} products` : `not run: ${refusal}`}`)
+}
+console.log(
+  `${chosen.length} variants, ${products} products, ${wrong === 0 ? 'all results are right' : `${wrong} results are WRONG`}`,
+)
+process.exitCode = wrong === 0 && products > 0 ? 0 : 1

@@ -1,0 +1,31 @@
+// Which rows of the table are compiled together. A file for each row would be simpler, but the compiler would spend most
+// of the time on headers, and on the packing kernels that rows of one semiring and type share.
+
+/** The list of sources that a row is in: the laboratory's kernels are compiled for fewer architectures than the others. */
+const listOf = ({ family, automatic }) => (family.backend === 'cuda' && !automatic ? 'lab' : family.backend)
+
+/**
+ * The rows by source file, as { list, file, isa, rows }, with at most `together` rows of a family in each. Kernels that
+ * products take on a GPU are apart by semiring and type: if there is only their PTX, the driver compiles all of a file
+ * when the first of them is used.
+ */
+export function sourceFiles(rows) {
+  const groups = new Map()
+  for (const row of rows) {
+    const { family, isa, semiring, dataType } = row
+    const parts = listOf(row) === 'cuda' ? [semiring.name.replaceAll('-', ''), dataType.short] : []
+    const key = [family.name, listOf(row), ...parts, ...(isa ? [isa.name] : [])].join('_')
+    groups.set(key, [...(groups.get(key) ?? []), row])
+  }
+  return [...groups].flatMap(([key, group]) => {
+    const { family, isa } = group[0]
+    const list = listOf(group[0])
+    const size = Math.ceil(group.length / Math.ceil(group.length / (family.together ?? 1)))
+    return Array.from({ length: Math.ceil(group.length / size) }, (_, part) => ({
+      list,
+      file: `${key}_${part + 1}.${list === 'cpu' ? 'cpp' : 'cu'}`,
+      isa,
+      rows: group.slice(part * size, (part + 1) * size),
+    }))
+  })
+}

@@ -1,0 +1,44 @@
+/** What operands hold in `mpmml bench`. */
+import { describe, expect, it } from 'vitest'
+import { typesOf } from '../../bench/dtype.js'
+import { operandsOf, type ValueKind, valueKinds } from '../../bench/timing/values.js'
+import { mpmmSync } from '../../lib/index.js'
+
+const shape = (size: number) => ({ batch: 1, m: size, n: size, k: size })
+
+describe('operands to be timed', () => {
+  it.each([20, 100, 400])('of or-and make about half of the results 1: %i', (size) => {
+    const { a, b } = operandsOf(shape(size), 'uint8', { semiring: 'or-and' })
+    expect(new Set([...a.data, ...b.data])).toEqual(new Set([0, 1]))
+    const { c } = mpmmSync(a, b, { semiring: 'or-and', backend: 'cpu' })
+    const ones = [...c.data].reduce((sum: number, value) => sum + (value as number), 0)
+    // The results of a row of A depend on each other, so small products stray further.
+    expect(ones / c.data.length).toBeGreaterThan(0.25)
+    expect(ones / c.data.length).toBeLessThan(0.75)
+  })
+
+  it('are elements of max-times', () => {
+    for (const type of typesOf('max-times')) {
+      const { a, b } = operandsOf(shape(50), type as ValueKind, { semiring: 'max-times' })
+      for (const { data } of [a, b]) {
+        expect(data.every((value) => value >= 0)).toBe(true)
+        expect(data.some((value) => value > 1000)).toBe(true)
+      }
+    }
+  })
+
+  it('are there for every element type that a semiring has', () => {
+    for (const semiring of ['max-plus', 'min-max', 'max-times', 'or-and', 'plus-times'] as const) {
+      expect(typesOf(semiring).length).toBeGreaterThan(0)
+      for (const type of typesOf(semiring)) expect(valueKinds).toHaveProperty(type)
+    }
+  })
+
+  it('keep their values in pinned memory', () => {
+    for (const semiring of ['max-plus', 'or-and'] as const) {
+      const kind = typesOf(semiring)[0] as ValueKind
+      const [plain, pinned] = [false, true].map((pinned) => operandsOf(shape(33), kind, { semiring, pinned }))
+      expect(pinned!.a.data).toEqual(plain!.a.data)
+    }
+  })
+})

@@ -1,0 +1,71 @@
+/** What the npm package holds: what an install from source needs, and no developers' scripts. */
+import { spawnSync } from 'node:child_process'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { root } from '../../lib/native.js'
+
+const npm = spawnSync('npm', ['--version']).status === 0
+
+/** The developers' parts of native/. */
+const isForDevelopers = (file: string) =>
+  file.startsWith('native/tools/') || file.startsWith('native/cpu/stress/') || file === 'native/setup.mjs'
+
+function packed(): string[] {
+  const { stdout, stderr } = spawnSync('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], {
+    cwd: root,
+    encoding: 'utf8',
+  })
+  expect(stdout, stderr).toMatch(/^\[/)
+  const [{ files }] = JSON.parse(stdout)
+  return files.map(({ path }: { path: string }) => path)
+}
+
+describe.skipIf(!npm)(npm ? 'the package' : 'the package (skipped: npm was not found)', () => {
+  const files = npm ? packed() : []
+  const native = readdirSync(join(root, 'native'), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) =>
+      join(entry.parentPath, entry.name)
+        .slice(root.length)
+        .replace(/^[\\/]/, ''),
+    )
+    .map((file) => file.replaceAll('\\', '/'))
+
+  it('has all sources that an install builds the addon from, and nothing else of native/', () => {
+    const expected = native.filter((file) => !isForDevelopers(file)).sort()
+    expect(expected).toContain('native/build.mjs')
+    expect(files.filter((file) => file.startsWith('native/')).sort()).toEqual(expected)
+    expect(files).toContain('CMakeLists.txt')
+  })
+
+  it("leaves out developers' scripts that are there", () => {
+    const left = native.filter(isForDevelopers)
+    for (const file of ['native/tools/sanitize.mjs', 'native/cpu/stress/main.cpp', 'native/setup.mjs']) {
+      expect(left).toContain(file)
+    }
+    for (const file of left) expect(files).not.toContain(file)
+  })
+
+  it('has the library, the command line and its example, and no sources or tests of them', () => {
+    for (const file of ['dist/lib/index.js', 'dist/lib/index.d.ts', 'dist/lib/lab.js', 'dist/bench/cli.js']) {
+      expect(files).toContain(file)
+    }
+    for (const file of ['bench/data/a.npy', 'bench/data/b.npy']) expect(files).toContain(file)
+    expect(files).not.toContain('bench/data/make.mjs')
+    // The command line has no types for anybody.
+    expect(files.filter((file) => /^dist\/bench\/.*\.d\.ts$/.test(file))).toEqual([])
+    const others = files.filter((file) => !/^(dist|native|bench\/data)\//.test(file))
+    expect(others.sort()).toEqual(
+      ['CHANGELOG.md', 'CMakeLists.txt', 'LICENSE', 'README.md', 'binding.gyp.md', 'package.json'].sort(),
+    )
+  })
+
+  it('needs none of what it leaves out: no file of it imports or includes that', () => {
+    const sources = files.filter((file) => /^native\/.*\.(mjs|cmake|h|cpp|cu|cuh)$/.test(file))
+    for (const file of sources) {
+      const text = readFileSync(join(root, file), 'utf8')
+      expect(text, file).not.toMatch(/(from|import\(|include)\W+[^\n]*(tools\/|stress\/|setup\.mjs)/)
+    }
+  })
+})

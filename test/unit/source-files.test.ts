@@ -1,0 +1,51 @@
+/** Which rows of the variant table are compiled together. */
+import { describe, expect, it } from 'vitest'
+
+interface Row {
+  name: string
+  family: { name: string; backend: 'cpu' | 'cuda'; together?: number }
+  automatic: boolean
+  semiring: { name: string }
+  dataType: { name: string }
+  isa?: { name: string }
+}
+
+interface SourceFile {
+  list: 'cpu' | 'cuda' | 'lab'
+  file: string
+  isa?: { name: string }
+  rows: Row[]
+}
+
+const variants = (name: string) => import(new URL(`../../native/variants/${name}`, import.meta.url).href)
+const { allRows } = (await variants('rows.mjs')) as { allRows: () => Row[] }
+const { sourceFiles } = (await variants('files.mjs')) as { sourceFiles: (rows: Row[]) => SourceFile[] }
+
+describe('source files', () => {
+  const rows = allRows()
+  const files = sourceFiles(rows)
+
+  it('hold every row once', () => {
+    const names = files.flatMap((file) => file.rows.map(({ name }) => name))
+    expect(names.sort()).toEqual(rows.map(({ name }) => name).sort())
+    expect(new Set(files.map(({ file }) => file)).size).toBe(files.length)
+  })
+
+  it('hold rows that can be compiled with the same options, and no more than the family allows', () => {
+    for (const { file, list, isa, rows: together } of files) {
+      const [{ family, semiring, dataType }] = together as [Row]
+      expect(together.length, file).toBeLessThanOrEqual(family.together ?? 1)
+      expect(file).toMatch(list === 'cpu' ? /\.cpp$/ : /\.cu$/)
+      for (const row of together) {
+        expect(row.family, file).toBe(family)
+        expect(row.isa, file).toBe(isa)
+        expect(list, file).toBe(family.backend === 'cpu' ? 'cpu' : row.automatic ? 'cuda' : 'lab')
+        if (list === 'cuda') expect([row.semiring, row.dataType], file).toEqual([semiring, dataType])
+      }
+    }
+  })
+
+  it('are far fewer than rows', () => {
+    expect(files.length).toBeLessThan(rows.length / 4)
+  })
+})

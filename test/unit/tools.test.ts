@@ -1,0 +1,59 @@
+/** The developers' tools, as far as they run here. Uses what `npm run build` built. */
+import { spawnSync } from 'node:child_process'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { variants } from '../../lib/index.js'
+import { root } from '../../lib/native.js'
+import { withoutCuda } from '../support/machine.js'
+
+function run(tool: string, ...args: string[]) {
+  const { status, stdout, stderr } = spawnSync(
+    process.execPath,
+    [join(root, 'native', 'tools', tool), ...args],
+    {
+      encoding: 'utf8',
+    },
+  )
+  return { status, stdout, stderr }
+}
+
+describe('the products that compute-sanitizer watches', () => {
+  it('are computed with every variant of the filter, and are right', () => {
+    const { status, stdout } = run('products.mjs', 'cpu', 'portable')
+    const names = variants()
+      .map(({ name }) => name)
+      .filter((name) => name.includes('portable'))
+    expect(names.length).toBeGreaterThan(0)
+    const lines = stdout.trimEnd().split('\n')
+    expect(lines.slice(0, -1).map((line) => /^(\w+): [1-9]\d* products$/.exec(line)?.[1])).toEqual(names)
+    expect(lines.at(-1)).toMatch(/^\d+ variants, \d+ products, all results are right$/)
+    expect(status).toBe(0)
+  })
+
+  it('fail if the filter fits no variant', () => {
+    expect(run('products.mjs', 'cpu', 'nothing')).toMatchObject({
+      status: 1,
+      stderr: expect.stringContaining('no variant whose name contains "nothing"'),
+    })
+  })
+})
+
+describe('sanitize', () => {
+  it.skipIf(withoutCuda() === undefined)('cuda says in one line that there is no GPU, and fails', () => {
+    const { status, stdout, stderr } = run('sanitize.mjs', 'cuda')
+    expect(stderr).toMatch(/^mpmml: compute-sanitizer needs a GPU, and none can be used: [^\n]+\n$/)
+    expect({ status, stdout }).toEqual({ status: 1, stdout: '' })
+  })
+
+  it.each([
+    ['other', /expected address, thread, cuda, not other/],
+    ['cuda --tool other', /--tool can be memcheck, racecheck, initcheck, synccheck, not other/],
+    ['cuda one two', /expected one filter, not one two/],
+    ['cuda --other', /--other/],
+  ])('%s is wrong usage', (args, message) => {
+    const { status, stderr } = run('sanitize.mjs', ...args.split(' '))
+    expect(stderr).toMatch(/^mpmml: [^\n]+\n$/)
+    expect(stderr).toMatch(message)
+    expect(status).toBe(2)
+  })
+})
