@@ -63,11 +63,12 @@ struct Settled<Wrapping<S>> : SettledSums<Wrapping<S>> {};
 template <class S>
 struct Settled<Bits<S>> {
   using Element = typename S::Element;
-  using Words = Vector<uint64_t>;
-  static constexpr int kWords = VectorOf<uint64_t>::lanes;
+  using Word = typename Bits<S>::Operand;
+  using Words = Vector<Word>;
+  static constexpr int kWords = VectorOf<Word>::lanes;
   static constexpr int kLanes = kWords == 2 ? 4 : 8;
 
-  MPMML_HOST_DEVICE static void write(const uint64_t* acc, const Element* c0, Element* c, Words& /*beyond*/) {
+  MPMML_HOST_DEVICE static void write(const Word* acc, const Element* c0, Element* c, Words& /*beyond*/) {
     typedef int8_t Bytes __attribute__((vector_size(kLanes)));
     Bytes results;
     if constexpr (kWords == kLanes) {
@@ -78,10 +79,10 @@ struct Settled<Bits<S>> {
       MPMML_UNROLL
       for (int first = 0; first < kLanes; first += kWords) {
         Words ones;
-        for (int i = 0; i < kWords; ++i) ones[i] = uint64_t{1} << 8 * (first + i);
+        for (int i = 0; i < kWords; ++i) ones[i] = Word{1} << 8 * (first + i);
         all |= load(acc + first) != 0 ? ones : Words{};
       }
-      uint64_t bytes = 0;
+      Word bytes = 0;
       for (int i = 0; i < kWords; ++i) bytes |= all[i];
       __builtin_memcpy(&results, &bytes, sizeof results);
     }
