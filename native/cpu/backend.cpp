@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstring>
+#include <iterator>
 #include <limits>
 #include <mutex>
 #include <new>
@@ -101,7 +102,8 @@ class CpuBackend final : public Backend {
   /// What the settings lead to. Worked out by the first product, because they come after the backend.
   struct Chosen {
     std::string instruction_set;
-    std::vector<const Variant*> variants;  ///< those that may be taken unasked
+    /// Those that may be taken unasked, by semiring and element type: a small product takes a microsecond.
+    std::vector<const Variant*> variants[std::size(kSemiringNames)][std::size(kDataTypeNames)];
     std::optional<Error> misconfigured;
   };
 
@@ -121,7 +123,9 @@ class CpuBackend final : public Backend {
     }
     for (const Variant* variant : variants_) {
       const char* isa = instruction_set(*variant);
-      if (!isa || isa == chosen_.instruction_set) chosen_.variants.push_back(variant);
+      if (!isa || isa == chosen_.instruction_set) {
+        chosen_.variants[static_cast<int>(variant->semiring)][static_cast<int>(variant->dtype)].push_back(variant);
+      }
     }
     is_settled_.store(true, std::memory_order_release);
   }
@@ -130,6 +134,10 @@ class CpuBackend final : public Backend {
   const Chosen& chosen() const {
     if (settled().misconfigured) throw Error(*chosen_.misconfigured);
     return chosen_;
+  }
+
+  const std::vector<const Variant*>& candidates(const Operation& operation) const {
+    return chosen().variants[static_cast<int>(operation.semiring)][static_cast<int>(operation.dtype)];
   }
 
   /// What the registry and this processor say of a variant.
@@ -162,11 +170,12 @@ class CpuBackend final : public Backend {
 
   /// The plan, given what is known: `packed` is the variant that the operands are already packed for, if any.
   Plan plan(const Problem& problem, PathSet exact, const Variant* requested, const Variant* packed) const {
-    return make_plan(problem.operation, exact, chosen().variants, requested, [&](const Variant& variant, RangePath) {
-      double cost = cost_of(problem, kernel_of(variant));
-      if (packed && &variant != packed) cost += cost_of_packing(problem);
-      return Judgement{refusal(variant), cost};
-    });
+    return make_plan(problem.operation, exact, candidates(problem.operation), requested,
+                     [&](const Variant& variant, RangePath) {
+                       double cost = cost_of(problem, kernel_of(variant));
+                       if (packed && &variant != packed) cost += cost_of_packing(problem);
+                       return Judgement{refusal(variant), cost};
+                     });
   }
 
   /// Most products can be computed by the plain kernel: it begins before the ranges are known.
@@ -174,7 +183,7 @@ class CpuBackend final : public Backend {
     const PathSet likely{can_overflow(problem.operation) ? RangePath::kTranslated : RangePath::kDirect};
     if (!requested) return plan(problem, likely, nullptr, nullptr).variant;
     if (!kernel_of(*requested).packed.takes_offsets) return requested;
-    return make_plan(problem.operation, likely, chosen().variants, nullptr,
+    return make_plan(problem.operation, likely, candidates(problem.operation), nullptr,
                      [&](const Variant& variant, RangePath) {
                        return Judgement{kernel_of(variant).packed.multiply ? "" : "its operands aren't packed", 0};
                      })

@@ -63,18 +63,34 @@ struct Settled<Wrapping<S>> : SettledSums<Wrapping<S>> {};
 template <class S>
 struct Settled<Bits<S>> {
   using Element = typename S::Element;
-  using Words = Vector<uint64_t>;
-  static constexpr int kLanes = VectorOf<uint64_t>::lanes;
+  using Word = typename Bits<S>::Operand;
+  using Words = Vector<Word>;
+  static constexpr int kWords = VectorOf<Word>::lanes;
+  static constexpr int kLanes = kWords == 2 ? 4 : 8;
 
-  MPMML_HOST_DEVICE static void write(const uint64_t* acc, const Element* c0, Element* c, Words& /*beyond*/) {
+  MPMML_HOST_DEVICE static void write(const Word* acc, const Element* c0, Element* c, Words& /*beyond*/) {
     typedef int8_t Bytes __attribute__((vector_size(kLanes)));
-    Bytes results = __builtin_convertvector(load(acc) != 0, Bytes);
+    Bytes results;
+    if constexpr (kWords == kLanes) {
+      results = __builtin_convertvector(load(acc) != 0, Bytes) & 1;
+    } else {
+      // Compilers take the conversion apart before AVX-512: each word gives its byte of the results.
+      Words all{};
+      MPMML_UNROLL
+      for (int first = 0; first < kLanes; first += kWords) {
+        Words ones;
+        for (int i = 0; i < kWords; ++i) ones[i] = Word{1} << 8 * (first + i);
+        all |= load(acc + first) != 0 ? ones : Words{};
+      }
+      Word bytes = 0;
+      for (int i = 0; i < kWords; ++i) bytes |= all[i];
+      __builtin_memcpy(&results, &bytes, sizeof results);
+    }
     if (c0) {
       Bytes previous;
       __builtin_memcpy(&previous, c0, sizeof previous);
-      results |= previous != 0;
+      results |= (previous != 0) & 1;
     }
-    results &= 1;
     __builtin_memcpy(c, &results, sizeof results);
   }
 };

@@ -120,6 +120,8 @@ class Packer {
     if constexpr (takes_offsets<Arithmetic>) {
       const auto encoded = __builtin_convertvector(Arithmetic::encode(x, offset_), ShortVector<Operand, lanes>);
       __builtin_memcpy(to, &encoded, sizeof encoded);
+    } else if constexpr (is_held_unchanged()) {
+      __builtin_memcpy(to, &x, sizeof x);
     } else if constexpr (S::can_overflow && std::is_same_v<Operand, Element>) {
       const V encoded = x == S::zero ? arithmetic.encode(S::zero) - V{} : x;
       __builtin_memcpy(to, &encoded, sizeof encoded);
@@ -132,6 +134,15 @@ class Packer {
         const auto encoded = encode_part<n>(part);
         __builtin_memcpy(to + i, &encoded, sizeof encoded);
       }
+    }
+  }
+
+  /// Whether encode() changes nothing.
+  static constexpr bool is_held_unchanged() {
+    if constexpr (S::can_overflow) {
+      return false;
+    } else {
+      return !Arithmetic::kKeepsElements || std::is_integral_v<Element>;
     }
   }
 

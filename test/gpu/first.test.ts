@@ -87,7 +87,8 @@ describe.skipIf(reason !== undefined)(
       for (const env of [{ MPMML_NUM_THREADS: 'many' }, { MPMML_CPU_ISA: 'mmx' }]) {
         expect(run(code(500, 'cuda'), env).stdout).toBe('cuda')
         expect(run(code(3000, 'auto'), env).stdout).toBe('cuda')
-        expect(run(code(4, 'auto'), env).stdout).toBe('ERR_MPMML_OPTION')
+        expect(run(code(4, 'auto'), env).stdout).toBe('cuda')
+        expect(run(code(4, 'cpu'), env).stdout).toBe('ERR_MPMML_OPTION')
       }
     })
 

@@ -77,7 +77,7 @@ class Lane {
   void* results() const { return results_; }
   void* device_results() const { return device_results_; }
 
-  /// An event for this call alone.
+  /// An event for this call only. Only the call's own thread may ask for one.
   Event& event(bool sleeps = false);
 
   /// The staging ring of the call's thread number `thread`. Only the call's own thread may ask for one that isn't there.

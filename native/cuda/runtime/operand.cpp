@@ -11,30 +11,30 @@ Operand::Operand(const Operation& operation, const MatrixView& source, int64_t i
   view_.storage = source.storage;
 }
 
-void Operand::allocate(int device, cudaStream_t stream) {
-  buffer_ = DeviceBuffer(bytes(), device, stream);
-  view_.data = buffer_.get();
+void Operand::allocate(Lane& lane, cudaStream_t stream) {
+  buffer_ = DeviceBuffer(bytes(), lane.device(), stream);
+  place_at(buffer_.get(), lane);
 }
 
-void Operand::place_at(void* memory) { view_.data = memory; }
-
-void Operand::arrived(Lane& lane, cudaStream_t stream) {
+void Operand::place_at(void* memory, Lane& lane) {
+  view_.data = memory;
   arrived_ = &lane.event();
-  arrived_->record(stream);
+  scanned_ = &lane.event();
 }
+
+void Operand::arrived(cudaStream_t stream) { arrived_->record(stream); }
 
 void Operand::scan(Lane& lane, ScanResult* host, ScanResult* device) {
   const cudaStream_t stream = lane.scan();
   arrived_->hold(stream);
   scan_range(operation_, view_.storage, view_.data, host_.elements(), device, stream);
   MPMML_CUDA(cudaMemcpyAsync(host, device, sizeof(ScanResult), cudaMemcpyDeviceToHost, stream));
-  scanned_ = &lane.event();
   scanned_->record(stream);
   scan_result_ = host;
 }
 
 void Operand::await() {
-  (scanned_ ? scanned_ : arrived_)->wait();
+  (scan_result_ ? scanned_ : arrived_)->wait();
   if (scan_result_) range_ = scan_result_->range();
 }
 

@@ -23,13 +23,14 @@ class Operand {
   const HostLayout& host() const { return host_; }
   int64_t bytes() const { return host_.bytes(); }
 
-  /// Takes memory for the elements: of its own, in the order of `stream`, or what the caller has.
-  void allocate(int device, cudaStream_t stream);
-  void place_at(void* memory);
+  /// Takes memory for the elements: of its own, in the order of `stream`, or what the caller has. The lane's own thread calls
+  /// this; the rest of the arrival may be told by another.
+  void allocate(Lane& lane, cudaStream_t stream);
+  void place_at(void* memory, Lane& lane);
   char* data() const { return static_cast<char*>(const_cast<void*>(view_.data)); }
 
   /// Says that the elements are there once `stream` has passed this point.
-  void arrived(Lane& lane, cudaStream_t stream);
+  void arrived(cudaStream_t stream);
   /// Queues a scan of the elements, if anything has to be known of them, on the lane's scanning stream. `host` and `device` are
   /// a place for the result in the lane's small results.
   void scan(Lane& lane, ScanResult* host, ScanResult* device);
@@ -50,7 +51,7 @@ class Operand {
 
   /// Milliseconds from `begin` until the elements were there, and of the scan.
   double arrival(const Event& begin) const { return arrived_->since(begin); }
-  double scan_time() const { return scanned_ ? scanned_->since(*arrived_) : 0; }
+  double scan_time() const { return scan_result_ ? scanned_->since(*arrived_) : 0; }
 
  private:
   struct Packed {

@@ -61,7 +61,7 @@ Outcome multiply_small(const Problem& problem, Lane& lane, const Planner& planne
   const DeviceBuffer memory(operand_bytes(problem), lane.device(), stream);
   int64_t used = 0;
   const auto stage = [&](Operand& operand, Storage storage) {
-    operand.place_at(static_cast<char*>(memory.get()) + used);
+    operand.place_at(static_cast<char*>(memory.get()) + used, lane);
     const HostLayout& host = operand.host();
     host.gather(0, host.elements(), slot + used);
     MPMML_CUDA(cudaMemcpyAsync(operand.data(), slot + used, host.bytes(), cudaMemcpyHostToDevice, stream));
@@ -78,7 +78,7 @@ Outcome multiply_small(const Problem& problem, Lane& lane, const Planner& planne
   stage(b, problem.b.storage);
   if (problem.c0.data) stage(c0, problem.c0.storage);
   ring.release(stream);
-  a.arrived(lane, stream);
+  a.arrived(stream);
   void* const c = ring.acquire();
   Launcher launcher(problem, lane, planner, &on_device(lane)->overflow);
   const Part whole{problem.batch, problem.m(), problem.n(), 0, 0, 0, c0.view(), row_major(c, problem.m(), problem.n())};
@@ -150,7 +150,7 @@ class CellProduct {
     const cudaStream_t first = lane_.compute(0);
     c_ = DeviceBuffer(result_bytes(problem_), lane_.device(), first);
     for (std::vector<Operand>* operands : {&a_, &b_, &c0_}) {
-      for (Operand& operand : *operands) operand.allocate(lane_.device(), first);
+      for (Operand& operand : *operands) operand.allocate(lane_, first);
     }
     for (const Upload& upload : cut_.uploads) add_upload(queue, upload);
     reset_scans(on_device(lane_)->a, 2 * kMostParts, first);
@@ -167,7 +167,7 @@ class CellProduct {
   void add_upload(TransferQueue& queue, const Upload& upload) {
     Operand& operand = operands(upload.source)[upload.part];
     queue.add({operand.host(), operand.data(), [this, upload, &operand] {
-                 operand.arrived(lane_, lane_.upload());
+                 operand.arrived(lane_.upload());
                  if (upload.source == Source::kC0) return;
                  const auto place = [&](Results* results) {
                    return &(upload.source == Source::kA ? results->a : results->b)[upload.part];
