@@ -189,6 +189,10 @@ struct MaxPlus : Semiring<T, Maximum<T>, Sum<T>> {};
 template <class T>
 struct MinPlus : Semiring<T, Minimum<T>, Sum<T>> {};
 
+/// Widest paths: the greatest of least capacities.
+template <class T>
+struct MaxMin : Semiring<T, Maximum<T>, Minimum<T>> {};
+
 /// Minimax paths: the least of greatest costs.
 template <class T>
 struct MinMax : Semiring<T, Minimum<T>, Maximum<T>> {};
