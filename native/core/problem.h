@@ -45,6 +45,7 @@ class PathSet {
     return static_cast<RangePath>(path);
   }
   constexpr bool meets(PathSet other) const { return (bits_ & other.bits_) != 0; }
+  constexpr bool operator==(PathSet other) const { return bits_ == other.bits_; }
 
  private:
   unsigned bits_ = 0;

@@ -131,7 +131,8 @@ std::vector<PathSet> possible_paths(OverflowPolicy overflow) {
         range.minimum = minimum;
         range.maximum = maximum;
         range.has_zero = has_zero;
-        sets.push_back(exact_paths<S>(range, range, overflow));
+        const PathSet paths = exact_paths<S>(range, range, overflow);
+        if (std::find(sets.begin(), sets.end(), paths) == sets.end()) sets.push_back(paths);
       }
     }
     return sets;

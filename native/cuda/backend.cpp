@@ -1,7 +1,8 @@
 #include "cuda/backend.h"
 
 #include <algorithm>
-#include <cmath>
+#include <map>
+#include <utility>
 
 #include "core/dispatch.h"
 #include "cuda/kernels/kernel.h"
@@ -32,7 +33,11 @@ std::string in_mebibytes(int64_t bytes) { return std::to_string((bytes + (1 << 2
 class CudaBackend : public Backend {
  public:
   explicit CudaBackend(std::string architectures) : architectures_(std::move(architectures)) {
-    for (const KernelVariant& row : kernel_variants()) variants_.push_back(&row.variant);
+    for (const KernelVariant& row : kernel_variants()) {
+      const Variant& variant = row.variant;
+      variants_.push_back(&variant);
+      if (variant.automatic) candidates_[{variant.semiring, variant.dtype}].push_back(&variant);
+    }
   }
 
   BackendKind kind() const override { return BackendKind::kCuda; }
@@ -48,13 +53,22 @@ class CudaBackend : public Backend {
   Judge judge_for(const Problem& problem, PathSet exact, const Placement& where);
   int64_t workspace(const Problem& problem, const Placement& where);
 
+  const std::vector<const Variant*>& candidates(const Operation& operation) const {
+    static const std::vector<const Variant*> none;
+    const auto found = candidates_.find({operation.semiring, operation.dtype});
+    return found == candidates_.end() ? none : found->second;
+  }
+
   std::string architectures_;
   std::vector<const Variant*> variants_;
+  /// Those that may be taken unasked.
+  std::map<std::pair<SemiringId, DataType>, std::vector<const Variant*>> candidates_;
 };
 
 std::string CudaBackend::refuses(const Problem& problem, const Placement& where) {
   if (surely_fits(problem, where)) return {};
   const int64_t capacity = device_capacity(where.device, where.device_memory);
+  if (roughly_needed_bytes(problem) <= capacity) return {};
   const int64_t least = workspace(smallest_block(problem), where);
   if (least <= capacity) return {};
   return "a single block of the product needs " + in_mebibytes(least) + " of device memory, device " +
@@ -83,7 +97,7 @@ double CudaBackend::estimate_ms(const Problem& problem, int device) {
   // Few tiles leave multiprocessors idle.
   const double tiles = problem.batch * (m / kTile) * (n / kTile);
   const double busy = std::min(double(limits.multiprocessors), tiles);
-  return copied + 2 * packed / (limits.bytes_per_ms) + steps / (kStepsPerMsAndMultiprocessor * busy);
+  return copied + 2 * packed / limits.bytes_per_ms + steps / (kStepsPerMsAndMultiprocessor * busy);
 }
 
 Judgement CudaBackend::judge(const Variant& variant, RangePath path, const Problem& problem, int device) {
@@ -111,7 +125,8 @@ Judge CudaBackend::judge_for(const Problem& problem, PathSet exact, const Placem
 
 Plan CudaBackend::plan(const Problem& problem, const ValueRange& a, const ValueRange& b, const Placement& where) {
   const PathSet exact = exact_paths(problem.operation, a, b);
-  return make_plan(problem.operation, exact, variants_, where.variant, judge_for(problem, exact, where));
+  return make_plan(problem.operation, exact, candidates(problem.operation), where.variant,
+                   judge_for(problem, exact, where));
 }
 
 int64_t CudaBackend::workspace(const Problem& problem, const Placement& where) {

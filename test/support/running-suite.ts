@@ -96,9 +96,10 @@ export function runningSuite(slow: { size: number; options: MpmmOptions }): void
       const { signal } = controller
       const small = matrix(1, 1, [1])
       const done = Array.from({ length: 12 }, () => mpmm(small, small, { ...options, signal }))
-      const running = Array.from({ length: 12 }, () => caught(mpmm(a, b, { ...options, signal })))
       expect(getEventListeners(signal, 'abort')).toHaveLength(1)
       await Promise.all(done)
+      expect(getEventListeners(signal, 'abort')).toHaveLength(0)
+      const running = Array.from({ length: 12 }, () => caught(mpmm(a, b, { ...options, signal })))
       expect(getEventListeners(signal, 'abort')).toHaveLength(1)
       controller.abort('enough')
       for (const error of await Promise.all(running)) {

@@ -24,59 +24,66 @@ class Epilogue {
 
   /// The result in this row and column, unless that lies outside of C.
   __device__ __forceinline__ void store(int64_t row, int64_t col, Accumulator sum) const {
-    if (row < launch_.m && col < launch_.n) *place(row, col) = finish(row, col, sum);
+    if (row >= launch_.m || col >= launch_.n) return;
+    row_of(launch_.c, row)[col * launch_.c.col_stride] = finish(row, col, sum);
   }
 
   /// kColumns neighbours in a row of C from column `col` on, a multiple of kColumns; those outside of C are left out.
   template <int kColumns>
   __device__ __forceinline__ void store(int64_t row, int64_t col, const Accumulator (&sums)[kColumns]) const {
+    constexpr int kCount = chunk_elements(sizeof(Element));
     Element values[kColumns];
 #pragma unroll
-    for (int v = 0; v < kColumns; ++v) {
-      values[v] = col + v < launch_.n ? finish(row, col + v, sums[v]) : Arithmetic::Semiring::zero;
-    }
-    constexpr int kCount = chunk_elements(sizeof(Element));
-    Element* const target = place(row, col);
+    for (int v = 0; v < kColumns; ++v) values[v] = finish(row, col + v, sums[v]);
+    Element* const target = row_of(launch_.c, row);
     if (launch_.c_in_chunks && col + kColumns <= launch_.n) {
 #pragma unroll
-      for (int v = 0; v < kColumns; v += kCount) {
-        Chunk<Element, kCount> chunk;
-#pragma unroll
-        for (int element = 0; element < kCount; ++element) chunk.values[element] = values[v + element];
-        *reinterpret_cast<Chunk<Element, kCount>*>(target + v) = chunk;
-      }
+      for (int v = 0; v < kColumns; v += kCount) store_chunk(target + col + v, values + v);
     } else {
 #pragma unroll
       for (int v = 0; v < kColumns; ++v) {
-        if (col + v < launch_.n) target[v * launch_.c.col_stride] = values[v];
+        if (col + v < launch_.n) target[(col + v) * launch_.c.col_stride] = values[v];
       }
     }
   }
 
  private:
-  __device__ __forceinline__ Element* place(int64_t row, int64_t col) const {
-    return static_cast<Element*>(launch_.c.data) + offset(launch_.c, row, col);
-  }
+  static constexpr bool kReportsOverflow = Arithmetic::paths.has(RangePath::kWide);
 
   template <class View>
-  static __device__ __forceinline__ int64_t offset(const View& view, int64_t row, int64_t col) {
-    return int64_t{blockIdx.z} * view.batch_stride + row * view.row_stride + col * view.col_stride;
+  static __device__ __forceinline__ auto* row_of(const View& view, int64_t row) {
+    using Pointer =
+        std::conditional_t<std::is_const_v<std::remove_pointer_t<decltype(view.data)>>, const Element*, Element*>;
+    return static_cast<Pointer>(view.data) + int64_t{blockIdx.z} * view.batch_stride + row * view.row_stride;
   }
 
+  static __device__ __forceinline__ void store_chunk(Element* target, const Element* values) {
+    constexpr int kCount = chunk_elements(sizeof(Element));
+    Chunk<Element, kCount> chunk;
+#pragma unroll
+    for (int element = 0; element < kCount; ++element) chunk.values[element] = values[element];
+    *reinterpret_cast<Chunk<Element, kCount>*>(target) = chunk;
+  }
+
+  /// The result of column `col`, which may lie outside of C: then nobody sees it.
   __device__ __forceinline__ Element finish(int64_t row, int64_t col, Accumulator sum) const {
     const MatrixView& c0 = launch_.c0;
     const Element before =
-        c0.data ? static_cast<const Element*>(c0.data)[offset(c0, row, col)] : Arithmetic::Semiring::zero;
+        c0.data && col < launch_.n ? row_of(c0, row)[col * c0.col_stride] : Arithmetic::Semiring::zero;
     bool overflowed = false;
     const Element result = arithmetic_.finish(sum, before, overflowed);
-    if (overflowed && launch_.overflow) {
-      // In row-major order of the whole product, of which the launch may be a part.
-      const int64_t index =
-          ((launch_.first_item + blockIdx.z) * launch_.whole_m + launch_.first_row + row) * launch_.whole_n +
-          launch_.first_col + col;
-      atomicMin(launch_.overflow, static_cast<unsigned long long>(index));
+    if constexpr (kReportsOverflow) {
+      if (overflowed && launch_.overflow && col < launch_.n) report_overflow(row, col);
     }
     return result;
+  }
+
+  __device__ __forceinline__ void report_overflow(int64_t row, int64_t col) const {
+    // In row-major order of the whole product, of which the launch may be a part.
+    const int64_t item = launch_.first_item + blockIdx.z;
+    const int64_t index =
+        (item * launch_.whole_m + launch_.first_row + row) * launch_.whole_n + launch_.first_col + col;
+    atomicMin(launch_.overflow, static_cast<unsigned long long>(index));
   }
 
   const Launch& launch_;

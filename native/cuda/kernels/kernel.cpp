@@ -1,13 +1,20 @@
 #include "cuda/kernels/kernel.h"
 
+#include <string>
+#include <unordered_map>
+
 #include "core/status.h"
 
 namespace mpmml::cuda {
 
 const Kernel& kernel_of(const Variant& variant) {
-  for (const KernelVariant& row : kernel_variants()) {
-    if (&row.variant == &variant) return *row.kernel;
-  }
+  static const auto& kernels = *[] {
+    auto* const all = new std::unordered_map<const Variant*, const Kernel*>;
+    for (const KernelVariant& row : kernel_variants()) (*all)[&row.variant] = row.kernel;
+    return all;
+  }();
+  const auto row = kernels.find(&variant);
+  if (row != kernels.end()) return *row->second;
   throw Error(ErrorCode::kVariant, "variant " + std::string(variant.name) +
                                        " isn't a CUDA kernel: choose one whose backend is 'cuda' in variants()");
 }
