@@ -190,6 +190,10 @@ struct MaxPlus : Semiring<T, Maximum<T>, Sum<T>> {};
 template <class T>
 struct MinPlus : Semiring<T, Minimum<T>, Sum<T>> {};
 
+/// Widest paths: the greatest possible smallest capacity.
+template <class T>
+struct MaxMin : Semiring<T, Maximum<T>, Minimum<T>> {};
+
 /// Minimax paths: the smallest possible greatest cost.
 template <class T>
 struct MinMax : Semiring<T, Minimum<T>, Maximum<T>> {};

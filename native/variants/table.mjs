@@ -29,6 +29,7 @@ export const semirings = [
     overflows: ['int32'],
   },
   { name: 'plus-times', struct: 'PlusTimes', dataTypes: ['float32', 'float64'] },
+  { name: 'max-min', struct: 'MaxMin', dataTypes: ['int32', 'float32', 'float64'] },
   { name: 'min-max', struct: 'MinMax', dataTypes: ['int32', 'float32', 'float64'] },
   { name: 'max-times', struct: 'MaxTimes', dataTypes: ['float32', 'float64'] },
   { name: 'or-and', struct: 'OrAnd', dataTypes: ['uint8'] },

@@ -1,7 +1,8 @@
 /**
- * What a product over the semirings without sums must be, from their definitions alone: min-max, max-times and or-and. Elements are taken into float64, which holds every element type, computed with one by one, and written back.
+ * What a product over the semirings without sums must be, from their definitions alone: max-min, min-max, max-times and
+ * or-and. Elements are taken into float64, which holds every element type, computed with one by one, and written back.
  */
-export type OtherSemiring = 'min-max' | 'max-times' | 'or-and'
+export type OtherSemiring = 'max-min' | 'min-max' | 'max-times' | 'or-and'
 export type OtherType = 'int32' | 'float32' | 'float64' | 'uint8'
 export type OtherArray = Int32Array | Float32Array | Float64Array | Uint8Array
 
@@ -14,6 +15,7 @@ export const otherArrays = {
 
 /** The element types that each semiring has. */
 export const otherTypes: Record<OtherSemiring, OtherType[]> = {
+  'max-min': ['int32', 'float32', 'float64'],
   'min-max': ['int32', 'float32', 'float64'],
   'max-times': ['float32', 'float64'],
   'or-and': ['uint8'],
@@ -48,6 +50,12 @@ interface Rules {
 }
 
 const rules: Record<OtherSemiring, Rules> = {
+  'max-min': {
+    add: (x, y) => (y > x ? y : x),
+    multiply: (a, b) => (b < a ? b : a),
+    zero: (int32) => (int32 ? LEAST : Number.NEGATIVE_INFINITY),
+    one: (int32) => (int32 ? GREATEST : Number.POSITIVE_INFINITY),
+  },
   'min-max': {
     add: (x, y) => (y < x ? y : x),
     multiply: (a, b) => (b > a ? b : a),

@@ -86,6 +86,23 @@ const published: { source: string; semiring: Semiring; dtype?: DataType; a: Rows
   },
   {
     source:
+      'codecrucks.com, Fuzzy Composition: Max-min and Max-product, the columns z1 and z2 of the max-min composition (here in tenths)',
+    semiring: 'max-min',
+    a: [
+      [7, 6],
+      [8, 3],
+    ],
+    b: [
+      [8, 5],
+      [1, 6],
+    ],
+    c: [
+      [7, 6],
+      [8, 5],
+    ],
+  },
+  {
+    source:
       'math.techqa.club, Understanding Fuzzy Composition Operations, the max-product composition of x1 and z1 (here in tenths and hundredths)',
     semiring: 'max-times',
     dtype: 'float32',
