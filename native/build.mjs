@@ -1,5 +1,5 @@
 // Builds the addon (the package's install script): checks what the build needs, says what will be built and runs
-// cmake-js. With --incremental a folder that is configured already isn't configured again. Options are environment
+// cmake-js. With --incremental a folder that is already configured isn't configured again. Options are environment
 // variables: MPMML_CUDA=AUTO|ON|OFF, MPMML_CUDA_ARCHS="61;90" or all, MPMML_BUILD_DIR, MPMML_WARNINGS_AS_ERRORS=ON,
 // MPMML_SANITIZE=address,undefined.
 import { spawnSync } from 'node:child_process'
@@ -42,7 +42,7 @@ function checkTools() {
   }
 }
 
-/** Settings that reach CMake as cache variables: all of them always, because the cache would keep an earlier value. */
+/** Settings that CMake gets as cache variables. All are always set, because the cache would keep an earlier value. */
 const defaults = {
   MPMML_CUDA: 'AUTO',
   MPMML_CUDA_ARCHS: '',
@@ -74,12 +74,12 @@ function cmakeJs(command) {
   })
   if (status !== 0) {
     if (!verbose) process.stderr.write(`${stdout}${stderr}`)
-    fail('the native build failed; what it said stands above. Requirements and options: docs/building.md')
+    fail('the native build failed; its output is above. Requirements and options: docs/building.md')
   }
   return stdout ?? ''
 }
 
-/** Whether the build folder was configured with these settings; a toolkit installed since then isn't seen. */
+/** Whether the build folder was configured with these settings. A toolkit installed since then isn't noticed. */
 function isConfigured() {
   return existsSync(stamp) && readFileSync(stamp, 'utf8') === JSON.stringify(settings)
 }

@@ -1,5 +1,5 @@
-// Does what a clone lacks before it can run (npm start and npm test call it): the packages, the addon, the
-// JavaScript. If nothing is missing it takes a second or two and says nothing.
+// Adds what a clone needs before it can run (npm start and npm test call it): the packages, the addon, the JavaScript.
+// If nothing is missing it takes a second or two and prints nothing.
 import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'

@@ -22,7 +22,8 @@ class Background {
 
   Napi::Promise start(std::unique_ptr<Work> work);
 
-  /// Gives up the work and waits until none of it runs, but not for ever: the process is about to end.
+  /// Gives up the work and waits until none of it runs, but only for a limited time, because the process is about to
+  /// end.
   void end_before_process();
 
   /// Runs `work`; called by the dispatcher's threads, as tell() is afterwards.
@@ -37,14 +38,15 @@ class Background {
   void close();
 
   Signal signal_;
-  std::vector<std::unique_ptr<Work>> unsettled_;  ///< only touched on the JavaScript thread
+  std::vector<std::unique_ptr<Work>> unsettled_;  ///< only used on the JavaScript thread
   std::mutex mutex_;
   std::vector<Work*> finished_;  ///< guarded by mutex_
 };
 
 namespace {
 
-/// The threads of the process: as many as Node's pool has, made when there is work for them, asleep when there is none.
+/// The threads of the process: as many as Node's pool has. They are made when there is work for them, and sleep when
+/// there is none.
 class Dispatcher {
  public:
   static Dispatcher& instance() {
@@ -67,7 +69,8 @@ class Dispatcher {
     ended_.wait(lock, [&] { return !runs(owner); });
   }
 
-  /// The same before the process ends, when a GPU that hangs must not keep it from ending. Null: of all environments.
+  /// The same, before the process ends: a GPU that hangs must not keep the process from ending. Null: of all
+  /// environments.
   void abandon_before_process_ends(Background* owner) {
     std::unique_lock<std::mutex> lock(mutex_);
     give_up(owner);
@@ -77,7 +80,7 @@ class Dispatcher {
  private:
   struct Task {
     Background* owner;
-    Work* work;  ///< null once it has been run, because its owner may destroy it then
+    Work* work;  ///< null after it has run, because its owner may then destroy it
   };
 
   static constexpr size_t kMostThreads = 4;
@@ -108,10 +111,10 @@ class Dispatcher {
       ++threads_;
       ++idle_;
     } catch (const std::system_error& error) {
-      // A process at its limit of threads works with those it has.
+      // At its limit of threads the process works with the threads that it has.
       if (threads_ > 0) return;
-      throw Error(ErrorCode::kOutOfMemory,
-                  std::string("the system refuses a thread to compute on: ") + error.what() + "; mpmmSync needs none");
+      throw Error(ErrorCode::kOutOfMemory, std::string("the system refused to start a thread to compute on: ") +
+                                               error.what() + "; mpmmSync needs none");
     }
   }
 
@@ -204,7 +207,7 @@ void Background::settle_finished(Napi::Env env, Napi::Function, Background* back
         work->deferred_.Resolve(work->result(env));
       }
     } catch (const Napi::Error&) {
-      // The environment has been terminated: nobody can be told.
+      // The environment has been terminated: nobody can receive the result.
     }
   }
 }
@@ -218,11 +221,12 @@ void Background::end_before_process() { Dispatcher::instance().abandon_before_pr
 
 namespace {
 
-/// Work has to end before exit() begins. process.exit() runs no cleanup hooks, and exit() calls what was registered with
-/// atexit() last first: CUDA registers its teardown when it is first used, so a handler of ours that was registered
-/// before (by a product on the CPU) would run after it, and threads inside CUDA crash the process. Registering once more
-/// after CUDA's first use leaves the hundreds of milliseconds that this first use takes. JavaScript's 'exit' event
-/// comes before exit() is called, on this thread, and so before any of these handlers.
+/// Work has to end before exit() begins. process.exit() runs no cleanup hooks. exit() calls its atexit() handlers in
+/// reverse order of registration, and CUDA registers its teardown when it is first used. So a handler that we
+/// registered before that (for a product on the CPU) would run after CUDA's teardown, and threads inside CUDA would
+/// crash the process. Registering again after CUDA's first use isn't enough: it leaves a gap of the hundreds of
+/// milliseconds that this first use takes. JavaScript's 'exit' event comes before exit() is called, on this thread, and
+/// so before any of these handlers.
 void end_before_process_does(Napi::Env env) {
   const Napi::Value process = env.Global().Get("process");
   if (!process.IsObject()) return;

@@ -17,13 +17,13 @@ class Work {
   Work(const Work&) = delete;
   Work& operator=(const Work&) = delete;
 
-  /// Called once, on one of the library's threads. The promise is rejected with what it throws.
+  /// Called once, on one of the library's threads. If it throws, the promise is rejected with the exception.
   virtual void run() = 0;
 
   /// Asks, from any thread, that run() return soon: nobody will see its result.
   virtual void give_up() {}
 
-  /// What the promise is resolved with; called on the JavaScript thread, as the constructor and the destructor are.
+  /// What the promise is resolved with. Called on the JavaScript thread, as are the constructor and the destructor.
   virtual Napi::Value result(Napi::Env env) { return env.Undefined(); }
 
  private:
@@ -32,8 +32,8 @@ class Work {
   std::optional<Failure> failure_;
 };
 
-/// Prepares a JavaScript environment for run_in_background(). What still runs when the environment or the process ends is
-/// given up, and waited for before its arrays are freed.
+/// Prepares a JavaScript environment for run_in_background(). Work that still runs when the environment or the process
+/// ends is given up, and its arrays are freed only after it has ended.
 void open_background(Napi::Env env);
 
 /// Keeps the event loop alive until `work` is done. Throws Error if the system refuses the first thread.

@@ -28,8 +28,8 @@ Napi::Array strings(Napi::Env env, const Strings& list) {
   return array;
 }
 
-/// CPU kernels are compiled for one instruction set, CUDA kernels for the architectures of the build, and those of the
-/// laboratory for fewer of them.
+/// CPU kernels are compiled for one instruction set. CUDA kernels are compiled for the architectures of the build, and
+/// those of the laboratory for fewer of them.
 Napi::Array architectures_of(Napi::Env env, const Variant& variant) {
   if (variant.backend == BackendKind::kCuda) {
     return words(env, variant.automatic ? MPMML_CUDA_ARCHITECTURES : MPMML_CUDA_LAB_ARCHITECTURES);
@@ -65,7 +65,7 @@ Napi::Object describe_cuda(Napi::Env env) {
   return cuda;
 }
 
-/// What the table says of a row, whether a kernel could be built for it or not.
+/// A row as the table has it, whether a kernel could be built for it or not.
 Napi::Object row_of(Napi::Env env, const Variant& variant) {
   Napi::Object parameters = Napi::Object::New(env);
   for (const Parameter& parameter : variant.parameters) {

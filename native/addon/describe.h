@@ -1,4 +1,4 @@
-// What the build and the machine are, for variants(), explainBackend() and `mpmml info`.
+// Describes the build and the machine, for variants(), explainBackend() and `mpmml info`.
 #pragma once
 #include <napi.h>
 
@@ -10,12 +10,12 @@ Napi::Array variants(Napi::Env env);
 /// The rows that no kernel can be built for, with the reason.
 Napi::Array refused_variants(Napi::Env env);
 
-/// The semirings: the name, and the zero in each element type that the semiring has.
+/// The semirings: the name, and the zero in each of the semiring's element types.
 Napi::Array semirings(Napi::Env env);
 
 Napi::Value describe(const Napi::CallbackInfo& info);
 
-/// deviceName(device): the name of a CUDA device that a product has run on; '' before. Makes no CUDA call.
+/// deviceName(device): the name of a CUDA device if a product has run on it, otherwise ''. Makes no CUDA call.
 Napi::Value device_name(const Napi::CallbackInfo& info);
 
 /// explain(device): which backend `auto` takes, and why.

@@ -8,7 +8,8 @@
 
 namespace mpmml::addon {
 
-/// The fields of a request object. lib has checked them; what would be undefined behaviour is refused here once more.
+/// The fields of a request object. lib has checked them; values that would cause undefined behaviour are refused here
+/// again.
 class Fields {
  public:
   explicit Fields(const Napi::Value& value) : env_(value.Env()) {

@@ -19,7 +19,7 @@
 namespace mpmml::addon {
 namespace {
 
-/// Work on a device; `convert` makes the promise's value of its result.
+/// Work on a device. `convert` makes the promise's value from its result.
 template <class Result>
 class DeviceWork : public Work {
  public:
@@ -245,7 +245,7 @@ Napi::Value peaks(const Napi::CallbackInfo& info) {
 
 #else
 
-/// Without CUDA in the build no device is usable, and the promise is rejected.
+/// If the build has no CUDA, no device is usable and the promise is rejected.
 Napi::Value refuse(const Napi::CallbackInfo& info) {
   const Fields fields(info[0]);
   return on_device<int>(

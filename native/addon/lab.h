@@ -1,6 +1,7 @@
-// The laboratory's exports: times of kernels without transfers, microbenchmarks, occupancy. Each call that touches a GPU
-// runs off the event loop and returns a promise, which is rejected with ERR_MPMML_NO_CUDA and the reason if CUDA can't be
-// used. What they take and return, in TypeScript (lib/native.ts has the same types, with what each field means):
+// The laboratory's exports: times of kernels without transfers, microbenchmarks, occupancy. Each call that uses a GPU
+// runs off the event loop and returns a promise. If CUDA can't be used, the promise is rejected with
+// ERR_MPMML_NO_CUDA and the reason. Their arguments and results in TypeScript (lib/native.ts has the same types, and
+// says what each field means):
 //
 //   labMeasure(request: LabMeasureRequest): Promise<LabMeasurement>
 //   labMicrobenches(): LabMicrobench[]

@@ -22,7 +22,7 @@ Napi::Value pinned_int32_array(const Napi::CallbackInfo& info) {
     };
     const Napi::ArrayBuffer buffer = Napi::ArrayBuffer::New(env, memory.get(), static_cast<size_t>(bytes), release,
                                                             reinterpret_cast<void*>(static_cast<intptr_t>(bytes)));
-    // From here on the buffer owns it. Had New thrown, nobody would have called `release`.
+    // From here on the buffer owns the memory. If New had thrown, nobody would have called `release`.
     static_cast<void>(memory.release());
     // The collector must know how much memory this small object keeps.
     Napi::MemoryManagement::AdjustExternalMemory(env, bytes);

@@ -1,4 +1,4 @@
-// Arrays in pinned memory, which a GPU copies directly.
+// Arrays in pinned memory, which a GPU can copy directly.
 #pragma once
 #include <napi.h>
 

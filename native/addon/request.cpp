@@ -50,7 +50,7 @@ TypedArray typed_array(const Napi::Value& value) {
 /// Whether a matrix may be stored as int16.
 enum class Int16 : bool { kRefused, kTaken };
 
-/// Reads where the elements of a matrix are, by the fields from `first` on; the caller adds the memory.
+/// Reads where the elements of a matrix are, from the fields from `first` on. The caller sets the memory.
 template <class View>
 View read_layout(Napi::Env env, const double* fields, size_t first, int64_t rows, int64_t cols) {
   View view;
@@ -63,7 +63,7 @@ View read_layout(Napi::Env env, const double* fields, size_t first, int64_t rows
   return view;
 }
 
-/// Reads a matrix whose fields start at `first`, and checks that its elements lie inside the array.
+/// Reads a matrix whose fields start at `first`, and checks that its elements are inside the array.
 template <class View>
 View read_matrix(const Napi::Value& value, DataType dtype, Int16 int16, const double* fields, size_t first,
                  int64_t batch, int64_t rows, int64_t cols) {

@@ -1,6 +1,6 @@
-// What crosses from JavaScript: four arrays, and two Float64Arrays whose fields are listed here and nowhere else. The addon
-// exports the lists, and lib finds the fields by name. Flat arrays, because reading a property of a JavaScript object
-// costs about as much as multiplying two small matrices.
+// What comes from JavaScript: four arrays, and two Float64Arrays whose fields are listed here and nowhere else. The
+// addon exports the lists, and lib finds the fields by name. Flat arrays are used because reading a property of a
+// JavaScript object costs about as much as multiplying two small matrices.
 #pragma once
 #include <napi.h>
 
@@ -11,9 +11,10 @@ namespace mpmml::addon {
 #define MPMML_MATRIX_FIELDS(X, matrix) \
   X(matrix##Offset) X(matrix##RowStride) X(matrix##ColStride) X(matrix##BatchStride)
 
-/// Sizes, offsets and strides count elements. semiring, dtype, overflow, backend and variant are indices into the exported
-/// lists semirings, dataTypes, overflowPolicies, backendChoices and variants (variant −1: none asked for). planOnly and
-/// keepsC are 0 or 1. deviceMemory is the most bytes of device memory that the product may take; 0: no limit.
+/// Sizes, offsets and strides count elements. semiring, dtype, overflow, backend and variant are indices into the
+/// exported lists semirings, dataTypes, overflowPolicies, backendChoices and variants (variant −1: none asked for).
+/// planOnly and keepsC are 0 or 1. deviceMemory is the most bytes of device memory that the product may take; 0: no
+/// limit.
 // clang-format off
 #define MPMML_REQUEST_FIELDS(X)                                                                             \
   X(batch) X(m) X(n) X(k)                                                                                   \
@@ -40,7 +41,7 @@ Napi::Array request_field_names(Napi::Env env);
 Napi::Array report_field_names(Napi::Env env);
 
 /// The elements of a typed array. Throws Napi::Error if `value` isn't one of that type with at least `least` elements.
-/// One call of Node-API: asking for each property separately takes as long as a small product.
+/// This is one call of Node-API, because asking for each property separately takes as long as a small product.
 void* elements_of(const Napi::Value& value, napi_typedarray_type type, size_t least);
 
 struct Call {
@@ -48,8 +49,8 @@ struct Call {
   Request request;
 };
 
-/// Reads the arguments (a, b, c, c0, request); c may be null if the product is only planned. lib has checked them; what
-/// would let a kernel touch memory outside the arrays is checked here once more, and throws Napi::Error.
+/// Reads the arguments (a, b, c, c0, request). c may be null if the product is only planned. lib has checked them;
+/// anything that would let a kernel touch memory outside the arrays is checked here again, and throws Napi::Error.
 Call read_call(const Napi::CallbackInfo& info, const std::vector<const Variant*>& variants);
 
 void write_report(double* report, const Result& result, const std::vector<const Variant*>& variants, int device,

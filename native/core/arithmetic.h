@@ -1,9 +1,9 @@
-// How a kernel holds elements while it computes. Each arithmetic encodes elements into operands, accumulates
-// acc ⊕ (a ⊗ b), and finishes an accumulator into an element. `paths` says which range paths it carries out;
-// for_operands() makes it for a product. Which paths are exact for a product, range.h says. For which ⊕ and ⊗ an
-// arithmetic is true it states itself: none takes for granted that ⊗ is a sum.
+// How a kernel represents elements while it computes. Each arithmetic encodes elements into operands, accumulates acc ⊕
+// (a ⊗ b), and finishes an accumulator into an element. `paths` lists the range paths that it can compute, and
+// for_operands() makes the arithmetic for a product. range.h says which paths are exact for a product. Each arithmetic
+// states for which ⊕ and ⊗ it is valid: none assumes that ⊗ is a sum.
 //
-// accumulate() is templated so that the CPU's micro-kernels use it on vectors.
+// accumulate() is a template so that the CPU's micro-kernels can use it on vectors.
 #pragma once
 #include "core/problem.h"
 #include "core/range.h"
@@ -11,25 +11,25 @@
 
 namespace mpmml {
 
-/// The k-steps that one operand of an arithmetic holds.
+/// The number of k-steps in one operand of an arithmetic.
 template <class Arithmetic, class = void>
 constexpr int steps_per_operand = 1;
 template <class Arithmetic>
 constexpr int steps_per_operand<Arithmetic, std::void_t<decltype(Arithmetic::kStepsPerOperand)>> =
     Arithmetic::kStepsPerOperand;
 
-/// How Narrow holds zero, and from which accumulator on a result is zero. Two cases share it, so that one compiled
+/// How Narrow represents zero, and from which accumulator on a result is zero. Two cases share it, so that one compiled
 /// kernel serves both:
-///  - direct: no zero in the operands; zero stands for itself and appears in borders only;
-///  - translated: zero is held as EncodedZero::value.
+///  - direct: the operands have no zero; zero represents itself and appears only in borders;
+///  - translated: zero is represented by EncodedZero::value.
 template <class Element>
 struct NarrowEncoding {
   Element zero;
   Element threshold;
 };
 
-/// Sums in the element type itself: for operands of which no sum of finite values wraps, and under the wrapping
-/// policy for operands without zero.
+/// Sums in the element type itself. Valid if no sum of finite operands wraps, and under the wrapping policy if the
+/// operands have no zero.
 template <class S>
 struct Narrow {
   static_assert(is_integer_sum<S>);
@@ -55,15 +55,15 @@ struct Narrow {
     return S::combine(acc, S::extend(a, b));
   }
 
-  /// The element that acc ⊕ c0 is. Never overflows: `overflowed` is left as it is.
+  /// The element acc ⊕ c0. Never overflows: `overflowed` is left as it is.
   MPMML_HOST_DEVICE Element finish(Accumulator acc, Element c0, bool& /*overflowed*/) const {
     const bool is_zero = S::combine(acc, encoding.threshold) == encoding.threshold;
     return S::combine(is_zero ? S::zero : acc, c0);
   }
 
  private:
-  // The sum of zero's encoding and the finite value that comes nearest to the finite sums; every sum of two finite
-  // values lies strictly on the other side.
+  // The sum of zero's encoding and the finite value that comes nearest to the finite sums. Every sum of two finite
+  // values is strictly on the other side.
   static constexpr Element translated_threshold() {
     using Zero = EncodedZero<S>;
     constexpr bool below = S::maximizes;
@@ -76,9 +76,9 @@ struct Narrow {
   }
 };
 
-/// Unsigned 16-bit sums of what remains of the operands once an offset is taken off each; twice as many fit a vector.
-/// Without zero in the operands the remainders and their sums use all 16 bits. With it zero is held where a sum with
-/// it stays apart from the sums of finite values:
+/// Unsigned 16-bit sums of the operands, each less an offset; a vector holds twice as many of them. If the operands
+/// have no zero, the differences and their sums use all 16 bits. If they have one, it is encoded so that a sum with
+/// zero is never in the range of the finite sums:
 ///   max-plus  zero 0, finite values 16384 to 32767, finite sums from 32768;
 ///   min-plus  finite values 0 to 16383, zero 32767, finite sums to 32766.
 template <class S>
@@ -89,12 +89,12 @@ struct Half {
   using Operand = uint16_t;
   using Accumulator = uint16_t;
 
-  Element offset_a, offset_b;  ///< an operand's finite x is held as x − offset
+  Element offset_a, offset_b;  ///< a finite x is encoded as x − offset
   bool has_zero;
 
   static constexpr PathSet paths{RangePath::kHalf, RangePath::kHalfTranslated};
   static constexpr Operand kZero = S::maximizes ? 0 : 32767;
-  /// Neutral for ⊕ among sums, and with `neutral_b` a border.
+  /// Neutral for ⊕ on sums. Together with `neutral_b` it is a border.
   static constexpr Accumulator kNeutral = S::maximizes ? 0 : 65535;
 
   static Half for_operands(RangePath path, const ValueRange& a, const ValueRange& b) {
@@ -122,8 +122,8 @@ struct Half {
   }
 };
 
-/// What the two 64-bit arithmetics share: zero is ±2^61, so that no sum of two operands wraps, and an accumulator
-/// at or beyond ±2^60 is zero.
+/// What the two 64-bit arithmetics share. Zero is ±2^61, so that no sum of two operands wraps. An accumulator at or
+/// beyond ±2^60 is zero.
 template <class S>
 struct WideEncoding {
   static_assert(is_integer_sum<S>);
@@ -140,8 +140,8 @@ struct WideEncoding {
   MPMML_HOST_DEVICE static bool is_zero(Accumulator acc) { return S::combine(acc, threshold) == threshold; }
 };
 
-/// Exact 64-bit sums: for any operands. A result that is decided by a finite sum outside the finite range of the
-/// element type is clamped to it, and reported.
+/// Exact 64-bit sums, for any operands. If a finite sum that decides a result is outside the finite range of the
+/// element type, the result is clamped to that range, and reported.
 template <class S>
 struct Wide : WideEncoding<S> {
   using Base = WideEncoding<S>;
@@ -166,7 +166,8 @@ struct Wide : WideEncoding<S> {
   }
 };
 
-/// Finite sums modulo 2^32, zero absorbing: for the wrapping policy on operands with zero that Narrow can't hold.
+/// Finite sums modulo 2^32, with an absorbing zero: for the wrapping policy if Narrow can't represent the operands'
+/// zero.
 template <class S>
 struct Wrapping : WideEncoding<S> {
   using Base = WideEncoding<S>;
@@ -190,15 +191,17 @@ struct Wrapping : WideEncoding<S> {
   }
 };
 
-/// What is known of the sums of a product of floats before it is computed.
+/// What is known about the sums of a product of floats before it is computed.
 enum class SumSigns : uint8_t {
-  kUnknown,  ///< or a sum may be NaN
+  kUnknown,  ///< nothing is known, or a sum may be NaN
   kMixed,    ///< no sum is NaN
-  kLeading,  ///< nor on the side of zero that ⊕ passes over: all are at least +0 (max-plus), at most −0 (min-plus), or ε
-  kTrailing,  ///< nor on the side that ⊕ prefers: all are at most +0 (max-plus), at least −0 (min-plus)
+  /// No sum is NaN or has the sign that ⊕ skips: all are at least +0 (max-plus), at most −0 (min-plus), or ε.
+  kLeading,
+  /// No sum is NaN or has the sign that ⊕ prefers: all are at most +0 (max-plus), at least −0 (min-plus).
+  kTrailing,
 };
 
-/// Whether the signs of sums are worth knowing: of float, whose sums are compared as integers then.
+/// Whether the signs of sums are worth knowing. They are for float, because then sums can be compared as integers.
 template <class S>
 constexpr bool has_sum_signs =
     S::extend_kind == OperatorKind::kSum && S::idempotent && std::is_same_v<typename S::Element, float>;
@@ -213,7 +216,7 @@ SumSigns signs_of_sums(const ValueRange& a, const ValueRange& b) {
     const bool meets_zero = other.has_zero && (S::maximizes ? range->maximum : range->minimum) == place_of(-S::zero);
     if (has_nan || meets_zero) return SumSigns::kUnknown;
   }
-  // Rounding keeps order, so no sum lies beyond these.
+  // Rounding keeps order, so no sum is outside these bounds.
   const float least = at_place<float>(a.minimum) + at_place<float>(b.minimum),
               greatest = at_place<float>(a.maximum) + at_place<float>(b.maximum);
   if (S::maximizes ? place_of(least) >= 0 : place_of(greatest) < 0) return SumSigns::kLeading;
@@ -221,11 +224,11 @@ SumSigns signs_of_sums(const ValueRange& a, const ValueRange& b) {
   return SumSigns::kMixed;
 }
 
-/// Elements as they are: for semirings whose ⊗ can't overflow, and any operands.
+/// Elements as they are: for semirings whose ⊗ can't overflow, and for any operands.
 ///
-/// NaN: where ⊗ is a sum or a product, a candidate of NaN is NaN, and ⊕ passes over it. A minimum or a maximum wouldn't
-/// pass it on: there NaN is held as zero, which is no candidate either. Signed zeros: of those whose ⊗ keeps or
-/// multiplies elements no result is −0, because which of −0 and 0 a maximum takes differs between processors.
+/// NaN: if ⊗ is a sum or a product, a candidate made from NaN is NaN, and a maximum or minimum as ⊕ skips it. If ⊗ is
+/// a minimum or a maximum it would lose the NaN, so NaN is encoded as zero, which never wins either. Signed zeros: if ⊗
+/// selects or multiplies elements, no result is −0, because processors differ in which of −0 and 0 a maximum returns.
 template <class S>
 struct Plain {
   static_assert(!S::can_overflow);
@@ -243,7 +246,7 @@ struct Plain {
     return {};
   }
 
-  /// Of one element, or on vectors of floating-point elements.
+  /// For one element, or for vectors of floating-point elements.
   template <class V>
   MPMML_HOST_DEVICE static constexpr V encode(V x) {
     if constexpr (S::extend_kind == OperatorKind::kAnd) {
@@ -285,8 +288,8 @@ struct ByDefinition<S, true> {
   using Arithmetic = Wide<S>;
 };
 
-/// Truth values as bits: an operand holds as many k-steps as a word has bits, and a step of words does all of them. An
-/// accumulator is true where any of its bits is set.
+/// Truth values as bits. An operand holds as many k-steps as a word has bits, and one step on words does all of them.
+/// An accumulator is true if any of its bits is set.
 template <class S, class Word>
 struct PackedBits {
   static_assert(S::combine_kind == OperatorKind::kOr && S::extend_kind == OperatorKind::kAnd);

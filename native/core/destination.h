@@ -1,5 +1,5 @@
-// C changes only if the product succeeds: whether results may be written into it at once, or into memory apart that is
-// copied in the end, is decided here.
+// C changes only if the product succeeds. So results are either written into C at once, or into separate memory that is
+// copied into C at the end. This class decides which.
 #pragma once
 #include <functional>
 #include <optional>
@@ -11,18 +11,19 @@ namespace mpmml {
 
 class Destination {
  public:
-  /// `may_overflow`: whether some result may still turn out to overflow when others have been written.
+  /// `may_overflow`: whether a result may turn out to overflow after others have been written.
   /// Throws Error(kOutOfMemory).
   Destination(const Problem& problem, bool may_overflow);
 
   /// Where to write results.
   const MutableMatrixView& view() const { return view_; }
 
-  /// What copies rows [first, end) of all batch · M rows, in parts and in any order, from any threads.
+  /// Copies rows [first, end) of all batch · M rows. May be called for parts of them, in any order and from any
+  /// threads.
   using CopyRows = std::function<void(int64_t first, int64_t end)>;
   using ForRows = std::function<void(int64_t rows, const CopyRows& copy)>;
 
-  /// Brings the results into C. `for_rows` calls what it gets until all rows are copied.
+  /// Copies the results into C. `for_rows` must call the function that it gets until all rows are copied.
   void commit(const ForRows& for_rows = [](int64_t rows, const CopyRows& copy) { copy(0, rows); }) const;
 
  private:

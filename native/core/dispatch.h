@@ -11,7 +11,7 @@
 
 namespace mpmml {
 
-/// Calls `body` with a value of the semiring's struct, of those structs for which Filter::holds<struct>.
+/// Calls `body` with a value of the semiring's struct. Considers only structs for which Filter::holds<struct>.
 template <class Filter, class Body>
 auto with_semiring_that(SemiringId semiring, DataType dtype, Body&& body) {
 #define MPMML_CASE(id, struct_name, dtype_id, element)                                                  \
@@ -31,7 +31,7 @@ struct CanOverflow {
   template <class S>
   static constexpr bool holds = S::can_overflow;
 };
-/// Those whose elements may be stored as int16.
+/// Semirings whose elements may be stored as int16.
 struct OnInt32 {
   template <class S>
   static constexpr bool holds = std::is_same_v<typename S::Element, int32_t>;
@@ -42,7 +42,7 @@ auto with_semiring(const Operation& operation, Body&& body) {
   return with_semiring_that<Filter>(operation.semiring, operation.dtype, std::forward<Body>(body));
 }
 
-/// The same where something has to be known of the elements (is_scanned), and nothing elsewhere.
+/// The same if something must be known about the elements (is_scanned). Otherwise does nothing.
 template <class Body>
 void with_scanned_semiring(const Operation& operation, Body&& body) {
   with_semiring(operation, [&](auto value) {
@@ -58,17 +58,17 @@ constexpr bool has_semiring(SemiringId semiring, DataType dtype) {
   return false;
 }
 
-/// Whether sums can overflow, so that paths follow from values.
+/// Whether sums can overflow, so that the path depends on the values.
 inline bool can_overflow(const Operation& operation) {
   return with_semiring(operation, [](auto semiring) { return decltype(semiring)::can_overflow; });
 }
 
-/// Whether some values of the element type are no elements.
+/// Whether some values of the element type aren't elements of the semiring.
 inline bool restricts_elements(const Operation& operation) {
   return with_semiring(operation, [](auto semiring) { return decltype(semiring)::restricts_elements; });
 }
 
-/// Whether a ⊗ b can be rounded, to an infinity if it is too large.
+/// Whether a ⊗ b may be rounded. If it is too large it is rounded to an infinity.
 inline bool can_round(const Operation& operation) {
   return with_semiring(operation, [](auto semiring) {
     using S = decltype(semiring);
@@ -77,19 +77,19 @@ inline bool can_round(const Operation& operation) {
   });
 }
 
-/// The paths on which a product of operands with these ranges is exact.
+/// The paths that are exact for a product of operands with these ranges.
 inline PathSet exact_paths(const Operation& operation, const ValueRange& a, const ValueRange& b) {
   return with_semiring(operation,
                        [&](auto semiring) { return exact_paths<decltype(semiring)>(a, b, operation.overflow); });
 }
 
-/// The sets that exact_paths() can give for this operation.
+/// All sets that exact_paths() can return for this operation.
 inline std::vector<PathSet> possible_paths(const Operation& operation) {
   return with_semiring(operation,
                        [&](auto semiring) { return possible_paths<decltype(semiring)>(operation.overflow); });
 }
 
-/// What a step costs of one on elements of their own: truth values are computed many at a time.
+/// The cost of a step relative to a step on single elements: truth values are computed many at a time.
 inline double cost_of_step(const Operation& operation) {
   return with_semiring(
       operation, [](auto semiring) { return decltype(semiring)::combine_kind == OperatorKind::kOr ? 1.0 / 32 : 1.0; });

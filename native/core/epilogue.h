@@ -1,4 +1,4 @@
-// From accumulators to C, one result at a time: for products that are computed by the definition. (Kernels have
+// From accumulators to C, one result at a time, for products that are computed by the definition. (Kernels have
 // epilogues of their own: cpu/epilogue.h, cuda/kernels/epilogue.cuh.)
 #pragma once
 #include "core/arithmetic.h"

@@ -1,5 +1,5 @@
-// One result by its definition, Algorithm 4 of the thesis with exact arithmetic: what the naive product is made of,
-// and what an overflow is reported with.
+// One result by its definition, Algorithm 4 of the thesis with exact arithmetic. The naive product uses it for every
+// result, and an overflow is reported with it.
 #pragma once
 #include "core/arithmetic.h"
 #include "core/problem.h"

@@ -9,7 +9,7 @@
 namespace mpmml {
 namespace {
 
-/// C = C0, or zero everywhere: what remains of a product with K = 0.
+/// C = C0, or zero everywhere: the result of a product with K = 0.
 void store_without_steps(const Problem& problem) {
   with_semiring(problem.operation, [&](auto semiring) {
     using Arithmetic = typename ByDefinition<decltype(semiring)>::Arithmetic;
@@ -23,7 +23,7 @@ void store_without_steps(const Problem& problem) {
   });
 }
 
-/// Without values every path is exact.
+/// If there are no values, every path is exact.
 constexpr PathSet exact_without_values() {
   PathSet paths;
   for (int index = 0; index < kRangePaths; ++index) paths.add(static_cast<RangePath>(index));
@@ -71,7 +71,7 @@ Explanation Engine::choose(const Problem& problem, const Request& request) {
   if (variant && request.backend != BackendChoice::kAuto &&
       (variant->backend == BackendKind::kCpu) != (request.backend == BackendChoice::kCpu)) {
     throw Error(ErrorCode::kVariant, "variant " + std::string(variant->name) +
-                                         " belongs to the other backend than the one asked for: leave `backend` out");
+                                         " belongs to another backend than the one asked for: leave `backend` out");
   }
   const bool cpu_asked = request.backend == BackendChoice::kCpu || (variant && variant->backend == BackendKind::kCpu);
   if (cpu_asked) return {BackendKind::kCpu, "it was asked for"};

@@ -1,5 +1,4 @@
-// One product from request to result: chooses the backend, handles the products that need no kernel, reports
-// overflow.
+// One product from request to result: chooses the backend, handles the products that need no kernel, reports overflow.
 #pragma once
 #include <memory>
 #include <string>
@@ -18,7 +17,7 @@ struct Request {
   bool plan_only = false;  ///< choose, but compute nothing
 };
 
-/// Which backend `auto` takes, and why in a clause that can follow "because".
+/// Which backend `auto` takes, and why, as a clause that can follow "because".
 struct Explanation {
   BackendKind backend;
   std::string reason;
@@ -31,7 +30,7 @@ struct Result {
 
 class Engine {
  public:
-  /// `cuda` may be null: then `without_cuda` says why.
+  /// `cuda` may be null; then `without_cuda` says why.
   Engine(std::unique_ptr<Backend> cpu, std::unique_ptr<Backend> cuda, std::string without_cuda);
 
   /// All rows of the registry: the CPU's, then CUDA's, each in the table's order.
@@ -40,7 +39,7 @@ class Engine {
   /// Why CUDA can't be used on `device`; empty if it can.
   std::string cuda_unusable(int device);
 
-  /// What `auto` takes if nothing about the product decides otherwise.
+  /// What `auto` takes unless something about the product decides otherwise.
   Explanation explain(int device);
 
   /// Computes `problem` into problem.c, or only plans it. Throws Error.

@@ -1,4 +1,4 @@
-// Where elements lie: batches of matrices in memory, parts of them, single elements, and lines that are contiguous.
+// Where elements are: batches of matrices in memory, parts of them, single elements, and contiguous lines.
 #pragma once
 #include <cstdint>
 #include <type_traits>
@@ -11,12 +11,13 @@ namespace mpmml {
 MPMML_HOST_DEVICE constexpr int64_t ceil_div(int64_t x, int64_t y) { return (x + y - 1) / y; }
 MPMML_HOST_DEVICE constexpr int64_t round_up(int64_t x, int64_t multiple) { return ceil_div(x, multiple) * multiple; }
 
-/// How the elements of an operand lie in memory: as the element type, or as int16, in which the semiring's zero is the
-/// end of the range that it is at in int32.
+/// How the elements of an operand are stored: as the element type, or as int16. In int16 the semiring's zero is the
+/// least or the greatest value, at the same end as in int32.
 enum class Storage : uint8_t { kElement, kInt16 };
 
-/// A batch of matrices in memory. Strides count elements; element (b, i, j) is data[b·batch_stride + i·row_stride +
-/// j·col_stride]. Strides are never negative; a batch stride of 0 stands for one matrix that takes part in every product.
+/// A batch of matrices in memory. Strides count elements: element (b, i, j) is data[b·batch_stride + i·row_stride +
+/// j·col_stride]. Strides are never negative. A batch stride of 0 means that all products of the batch share one
+/// matrix.
 template <class Pointer>
 struct BasicMatrixView {
   Pointer data = nullptr;
@@ -30,7 +31,7 @@ struct BasicMatrixView {
 using MatrixView = BasicMatrixView<const void*>;
 using MutableMatrixView = BasicMatrixView<void*>;
 
-/// The same matrices, to be read only.
+/// The same matrices, read-only.
 inline MatrixView read_only(const MutableMatrixView& view) {
   return {view.data, view.rows, view.cols, view.row_stride, view.col_stride, view.batch_stride, view.storage};
 }
@@ -39,13 +40,13 @@ constexpr int64_t stored_bytes(DataType dtype, Storage storage) {
   return storage == Storage::kInt16 ? 2 : element_bytes(dtype);
 }
 
-/// How many matrices lie in memory for a batch of products.
+/// How many matrices are in memory for a batch of products.
 template <class Pointer>
 constexpr int64_t items_of(const BasicMatrixView<Pointer>& view, int64_t batch) {
   return view.batch_stride == 0 && batch > 1 ? 1 : batch;
 }
 
-/// `view` from element (item, row, col) on; its sizes are left as they are. Null stays null.
+/// `view` from element (item, row, col) on, with the same sizes. Null stays null.
 template <class Pointer>
 BasicMatrixView<Pointer> view_from(BasicMatrixView<Pointer> view, DataType dtype, int64_t item, int64_t row,
                                    int64_t col) {
@@ -62,7 +63,7 @@ BasicMatrixView<Pointer> row_major(Pointer data, int64_t rows, int64_t cols) {
   return {data, rows, cols, cols, 1, rows * cols};
 }
 
-/// Element (item, row, col), whatever it is stored as.
+/// Element (item, row, col), however it is stored.
 template <class S, class Pointer>
 typename S::Element element_at(const BasicMatrixView<Pointer>& view, int64_t item, int64_t row, int64_t col) {
   using Element = typename S::Element;
@@ -73,7 +74,7 @@ typename S::Element element_at(const BasicMatrixView<Pointer>& view, int64_t ite
   return static_cast<const Element*>(view.data)[index];
 }
 
-/// A matrix as lines, rows or columns, whichever lie closer together.
+/// A matrix as lines: rows or columns, whichever are closer together in memory.
 struct Lines {
   bool are_columns;
   int64_t count, length;
@@ -87,7 +88,7 @@ struct Lines {
         line_stride(are_columns ? view.col_stride : view.row_stride),
         element_stride(are_columns ? view.row_stride : view.col_stride) {}
 
-  /// The view of a copy at `data` in which the same lines follow one another; of `items` matrices.
+  /// The view of a copy at `data` that holds the same lines of `items` matrices one after the other.
   MatrixView copied_to(const void* data, const MatrixView& view, int64_t items) const {
     return {data,
             view.rows,

@@ -11,18 +11,18 @@ namespace mpmml {
 enum class BackendKind : uint8_t { kCpu, kCuda };
 constexpr const char* kBackendNames[] = {"cpu", "cuda"};
 
-/// What to do with a finite sum that decides a result and lies outside the finite range of the semiring
+/// What to do if a finite sum decides a result and is outside the finite range of the semiring
 /// (Semiring::can_overflow).
 enum class OverflowPolicy : uint8_t { kThrow, kSaturate, kWrap };
 constexpr const char* kOverflowPolicyNames[] = {"throw", "saturate", "wrap"};
 
-/// The ways to compute a product, cheapest first. Which of them are exact for a product follows from its values
-/// (range.h); each arithmetic of arithmetic.h carries out some.
+/// The ways to compute a product, cheapest first. Its values decide which of them are exact (range.h). Each arithmetic
+/// of arithmetic.h can compute some of them.
 enum class RangePath : uint8_t {
-  kHalf,            ///< sums fit 16 bits once an offset is taken off each operand; no zero in the operands
+  kHalf,            ///< sums fit 16 bits after an offset is subtracted from each operand; no zero in the operands
   kHalfTranslated,  ///< the same with zero in the operands
-  kDirect,          ///< as they are: nothing can overflow; or no zero in the operands and no sum wraps (or may wrap)
-  kTranslated,      ///< zero in the operands, finite values within ±Semiring::encoded_limit
+  kDirect,          ///< as they are: nothing can overflow; or no zero in the operands and no sum wraps (or sums may)
+  kTranslated,      ///< zero in the operands, finite values within ±EncodedZero::limit
   kWide,            ///< 64-bit sums
   kWrapping         ///< 64-bit sums reduced modulo 2^32, for the wrapping policy
 };
@@ -38,7 +38,7 @@ class PathSet {
   }
   constexpr void add(RangePath path) { bits_ |= 1u << static_cast<unsigned>(path); }
   constexpr bool has(RangePath path) const { return (bits_ >> static_cast<unsigned>(path)) & 1u; }
-  /// Of a set that isn't empty.
+  /// The set must not be empty.
   constexpr RangePath cheapest() const {
     int path = 0;
     while (!has(static_cast<RangePath>(path))) ++path;
@@ -51,7 +51,7 @@ class PathSet {
   unsigned bits_ = 0;
 };
 
-/// What is computed: the semiring, over which elements, and what happens to sums that leave them.
+/// What is computed: the semiring, the element type, and what happens to sums that leave that type.
 struct Operation {
   SemiringId semiring = SemiringId{};
   DataType dtype = DataType::kInt32;
@@ -64,10 +64,11 @@ struct Problem {
   MatrixView a;         ///< M × K
   MatrixView b;         ///< K × N
   MatrixView c0;        ///< M × N; data is null if nothing is accumulated
-  MutableMatrixView c;  ///< M × N; may be c0 itself, overlaps nothing else
-  /// Whether c must be as it was after an error; nobody sees what was allocated for the result.
+  MutableMatrixView c;  ///< M × N; may be the same as c0, must overlap nothing else
+  /// Whether c must be unchanged after an error. Memory that was allocated for the result needn't be, because nobody
+  /// sees it then.
   bool keeps_c = true;
-  /// Set from another thread to ask that the product be given up; null if nobody can.
+  /// Set by another thread to ask that the product be given up; null if nobody can ask.
   const std::atomic<int32_t>* cancelled = nullptr;
 
   int64_t m() const { return a.rows; }

@@ -1,4 +1,4 @@
-// Value-range analysis: which arithmetic computes a product exactly, from what occurs in its operands.
+// Value-range analysis: the values in the operands decide which arithmetic computes a product exactly.
 #pragma once
 #include <algorithm>
 #include <cstring>
@@ -11,13 +11,14 @@
 
 namespace mpmml {
 
-/// Whether S is what the arithmetics of integer sums are true for: ⊗ = + on int32, and ⊕ an order of which zero is an end.
+/// Whether the arithmetics of integer sums are valid for S: ⊗ is + on int32, and ⊕ is a maximum or a minimum with zero
+/// at one end of the order.
 template <class S>
 constexpr bool is_integer_sum = S::can_overflow && S::idempotent && std::is_same_v<typename S::Element, int32_t>;
 
-/// How zero is held in sums of the element type: a plain sum with it can't wrap, and can be told from a sum of finite
-/// values, as long as every finite value lies within ±limit = 2^30 / 3. Not symmetric: 2^30 + 2^30 wraps where
-/// −2^30 − 2^30 doesn't.
+/// How zero is encoded for sums in the element type. As long as every finite value is within ±limit, which is about
+/// 2^30 / 3, a plain sum with the encoded zero can't wrap, and it can't be mistaken for a sum of finite values. Maxima
+/// and minima aren't symmetric here, because 2^30 + 2^30 wraps but −2^30 − 2^30 doesn't.
 template <class S>
 struct EncodedZero {
   using Element = typename S::Element;
@@ -25,23 +26,24 @@ struct EncodedZero {
   static constexpr Element limit = S::maximizes ? 357913941 : 357913940;
 };
 
-/// Greatest sum of the operands' spreads for RangePath::kHalf, and greatest spread of one for kHalfTranslated.
+/// The greatest sum of both operands' spreads for RangePath::kHalf, and the greatest spread of each for
+/// kHalfTranslated.
 constexpr int64_t kHalfSpread = 65535;
 constexpr int64_t kHalfTranslatedSpread = 16383;
 
-/// Whether the least and the greatest element say how to compute: where sums can overflow, and of float where their signs
-/// decide how they are compared.
+/// Whether the least and the greatest element decide how to compute: if sums can overflow, and for float, where their
+/// signs decide how sums are compared.
 template <class S>
 constexpr bool has_range =
     S::extend_kind == OperatorKind::kSum && S::idempotent && sizeof(typename S::Element) == sizeof(int32_t);
 
-/// Whether anything has to be known of the elements before they are multiplied.
+/// Whether something must be known about the elements before they are multiplied.
 template <class S>
 constexpr bool is_scanned = has_range<S> || S::restricts_elements;
 
-/// What orders the elements that have ranges: an integer is its own place; a float's is that of totalOrder (IEEE
-/// 754-2019, §5.10), −0 before 0 and NaNs beyond the infinities. A float's bits are sign and magnitude, and a place two's
-/// complement.
+/// The order of the elements that have ranges. An integer is its own place. The place of a float follows totalOrder
+/// (IEEE 754-2019, §5.10): −0 comes before 0, and NaNs are beyond the infinities. A float's bits are sign and
+/// magnitude; a place is in two's complement.
 MPMML_HOST_DEVICE constexpr int32_t place_of(int32_t x) { return x; }
 MPMML_HOST_DEVICE int32_t place_of(float x) {
   int32_t bits;
@@ -62,18 +64,18 @@ MPMML_HOST_DEVICE float at_place(int64_t place) {
   return x;
 }
 
-/// What occurs in one operand: its finite minimum and maximum (minimum > maximum if nothing finite occurs), whether the
-/// semiring's zero does, and whether a value does that is no element of it. Of float the places of the least and the
-/// greatest element beside zero.
+/// The values in one operand: its finite minimum and maximum (minimum > maximum if it has no finite value), whether it
+/// contains the semiring's zero, and whether it contains a value that isn't an element of the semiring. For float the
+/// minimum and the maximum are places: those of the least and the greatest element other than zero.
 struct ValueRange {
   int64_t minimum = std::numeric_limits<int64_t>::max();
   int64_t maximum = std::numeric_limits<int64_t>::min();
   bool has_zero = false;
-  bool has_outsider = false;  ///< Semiring::holds
+  bool has_outsider = false;  ///< a value that isn't an element: see Semiring::holds
 
   bool has_finite() const { return minimum <= maximum; }
 
-  /// Finite maximum less finite minimum.
+  /// Finite maximum minus finite minimum.
   int64_t spread() const { return has_finite() ? maximum - minimum : 0; }
 
   void merge(const ValueRange& other) {
@@ -105,8 +107,8 @@ PathSet exact_integer_paths(const ValueRange& a, const ValueRange& b, OverflowPo
   return paths;
 }
 
-/// The paths on which the product of operands with these ranges is exact under `overflow`. Where nothing can overflow
-/// there is one, whatever the values.
+/// The paths on which the product of operands with these ranges is exact under `overflow`. If nothing can overflow
+/// there is only one, whatever the values.
 template <class S>
 PathSet exact_paths(const ValueRange& a, const ValueRange& b, OverflowPolicy overflow) {
   if constexpr (S::can_overflow) {
@@ -116,11 +118,12 @@ PathSet exact_paths(const ValueRange& a, const ValueRange& b, OverflowPolicy ove
   }
 }
 
-/// The sets that exact_paths() can give, each for operands that are alike.
+/// The sets that exact_paths() can return, each found with two operands of the same range.
 template <class S>
 std::vector<PathSet> possible_paths(OverflowPolicy overflow) {
   if constexpr (S::can_overflow) {
-    // Narrow spreads near 0 and far from it, wider ones, values that can't be translated, and sums that leave the type.
+    // Small spreads near 0 and far from it, a larger one, values that can't be translated, and sums that leave the
+    // type.
     constexpr int64_t kFar = 1000000000;
     const std::pair<int64_t, int64_t> samples[] = {
         {0, 1}, {kFar, kFar + 1}, {0, 2 * kHalfSpread}, {0, EncodedZero<S>::limit + 1}, {0, FiniteRange<S>::most}};

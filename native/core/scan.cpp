@@ -13,16 +13,17 @@
 namespace mpmml {
 namespace {
 
-// Compiled for AVX2 too and chosen when the addon is loaded: the baseline has no 32-bit minimum and maximum. The choice is
-// an indirect function of glibc, which musl doesn't have; it runs before ThreadSanitizer is ready for it.
+// Compiled for AVX2 too, because the baseline has no 32-bit minimum and maximum; the version is chosen when the addon
+// is loaded. The choice uses an indirect function of glibc. musl has none, and ThreadSanitizer isn't ready yet when it
+// runs.
 #if defined(__x86_64__) && defined(__GLIBC__) && !defined(__clang__) && !defined(__SANITIZE_THREAD__)
 #define MPMML_CLONES __attribute__((target_clones("avx2", "default")))
 #else
 #define MPMML_CLONES
 #endif
 
-/// Modulo 2^32 the distance from zero orders the finite values as they are, from 1 on, whichever end zero is at: so
-/// zero drops out of a maximum of distances, and out of a minimum of distances less one.
+/// Modulo 2^32 the distance from zero keeps the order of the finite values and starts at 1, whether zero is the least
+/// or the greatest value. So zero never wins a maximum of distances, nor a minimum of distances minus one.
 MPMML_CLONES ValueRange scan(const int32_t* data, int64_t count, int32_t zero) {
   uint32_t highest = 0, lowest_less_one = ~0u, highest_less_one = 0;
   for (int64_t index = 0; index < count; ++index) {
@@ -63,7 +64,7 @@ MPMML_CLONES ValueRange scan(const float* data, int64_t count, float zero) {
   return range;
 }
 
-/// Of elements without a range: whether values occur that are none of S.
+/// For elements without a range: whether there are values that aren't elements of S.
 template <class S>
 ValueRange scan_for_outsiders(const typename S::Element* data, int64_t count) {
   bool all = true;
@@ -82,7 +83,7 @@ ValueRange scan_run(const typename S::Element* data, int64_t count) {
   }
 }
 
-/// Runs of elements that aren't contiguous, or not in their own type, pass through a buffer of this many.
+/// Runs of elements that aren't contiguous, or are stored in another type, are copied through a buffer of this many.
 constexpr int64_t kBuffered = 4096;
 
 template <class S, class Stored>
@@ -110,13 +111,13 @@ ValueRange with_stored(Storage storage, const void* data, Body&& body) {
   return body(static_cast<const typename S::Element*>(data));
 }
 
-/// "a[1, 2, 3]": of one matrix without the batch.
+/// "a[1, 2, 3]"; without the batch index if there is only one matrix.
 std::string place(const char* name, bool batched, int64_t item, int64_t row, int64_t col) {
   return std::string(name) + "[" + (batched ? std::to_string(item) + ", " : "") + std::to_string(row) + ", " +
          std::to_string(col) + "]";
 }
 
-/// As JavaScript writes it.
+/// As JavaScript writes the number.
 std::string text(double value) {
   if (std::isinf(value)) return value < 0 ? "-Infinity" : "Infinity";
   std::ostringstream stream;
@@ -124,7 +125,7 @@ std::string text(double value) {
   return stream.str();
 }
 
-/// Throws Error(kValue) for the first value of `view` that is no element.
+/// Throws Error(kValue) for the first value of `view` that isn't an element of the semiring.
 void refuse_outsider(const Operation& operation, const MatrixView& view, int64_t batch, const char* name) {
   with_scanned_semiring(operation, [&](auto semiring) {
     using S = decltype(semiring);

@@ -1,16 +1,16 @@
 // The semirings: one struct for each pair of semiring and element type, used by every kernel on both backends.
 //
-// A semiring is made of two operators, ⊕ (combine) and ⊗ (extend), each a struct that says by its kind what it is, so
-// that code can ask. Their identities are the semiring's zero and one. border_a ⊗ border_b is zero: these two elements fill
-// the border of a tile that reaches past K, so that a border step changes no result.
+// A semiring is made of two operators, ⊕ (combine) and ⊗ (extend). Each is a struct with a kind, so that code can ask
+// what the operator is. Their identities are the semiring's zero and one. border_a ⊗ border_b is zero. These two
+// elements fill the border of a tile that reaches past K, so that a border step changes no result.
 //
-// Over int32 max-plus and min-plus have sums that can leave the type. There zero is one of the values of the type, and
-// all the other values are finite (FiniteRange); how kernels compute exactly all the same, arithmetic.h says. The other
+// Over int32 the sums of max-plus and min-plus can leave the type. In these semirings zero is one of the values of the
+// type, and all other values are finite (FiniteRange). arithmetic.h says how kernels still compute exactly. The other
 // semirings take elements as they are.
 //
-// Over floating-point numbers (IEEE 754) a candidate a ⊗ b that is NaN is passed over by ⊕ = max and ⊕ = min, as
-// maximumNumber and minimumNumber of IEEE 754-2019 do. So zero absorbs every value, infinities among them, and results
-// are the same in any order of k.
+// Over floating-point numbers (IEEE 754) ⊕ = max and ⊕ = min skip a candidate a ⊗ b that is NaN, as maximumNumber and
+// minimumNumber of IEEE 754-2019 do. So zero absorbs every value, infinities included, and results are the same in any
+// order of k.
 #pragma once
 #include <cstdint>
 #include <limits>
@@ -24,11 +24,11 @@
 
 namespace mpmml {
 
-/// What ⊕ or ⊗ is.
+/// The kind of an operator ⊕ or ⊗.
 enum class OperatorKind : uint8_t { kMaximum, kMinimum, kSum, kProduct, kOr, kAnd };
 
-/// x + y modulo 2^bits, for integers and for the CPU's vectors of integers. Host code is compiled with -fwrapv;
-/// device code has no such option.
+/// x + y modulo 2^bits, for integers and for the CPU's vectors of integers. Host code is compiled with -fwrapv; device
+/// code has no such option.
 template <class V>
 MPMML_HOST_DEVICE V wrapping_add(V x, V y) {
 #if defined(__CUDA_ARCH__)
@@ -55,8 +55,8 @@ constexpr T kLowest = std::is_floating_point_v<T> ? -std::numeric_limits<T>::inf
 template <class T>
 constexpr T kHighest = std::is_floating_point_v<T> ? std::numeric_limits<T>::infinity() : std::numeric_limits<T>::max();
 
-/// The greater of x and y. Of floating-point numbers y may be NaN, and is then passed over; x may not. GPUs have an
-/// instruction for that, of float only; elsewhere the operands stand in the order in which x86's MAXPS and MINPS take them.
+/// The greater of x and y. For floating-point numbers y may be NaN and is then skipped; x must not be NaN. GPUs have an
+/// instruction for this, but only for float. Otherwise the operands are in the order that x86's MAXPS and MINPS need.
 template <class T>
 struct Maximum {
   static constexpr OperatorKind kind = OperatorKind::kMaximum;
@@ -75,7 +75,7 @@ struct Maximum {
   }
 };
 
-/// The lesser of x and y; of NaN as Maximum.
+/// The lesser of x and y; NaN as for Maximum.
 template <class T>
 struct Minimum {
   static constexpr OperatorKind kind = OperatorKind::kMinimum;
@@ -94,7 +94,7 @@ struct Minimum {
   }
 };
 
-/// The sum; of integers modulo 2^bits.
+/// The sum; for integers modulo 2^bits.
 template <class T>
 struct Sum {
   static constexpr OperatorKind kind = OperatorKind::kSum;
@@ -121,7 +121,7 @@ struct Product {
   }
 };
 
-/// Of truth values, and of words of them.
+/// For truth values, and for words of them.
 template <class T>
 struct Or {
   static constexpr OperatorKind kind = OperatorKind::kOr;
@@ -150,11 +150,11 @@ struct Semiring {
   using Element = T;
   static constexpr OperatorKind combine_kind = Combine::kind;
   static constexpr OperatorKind extend_kind = Extend::kind;
-  /// Whether x ⊕ x = x, so that a step may be done twice.
+  /// Whether x ⊕ x = x, so that doing a step twice is harmless.
   static constexpr bool idempotent = combine_kind != OperatorKind::kSum;
-  /// Of those whose ⊕ is an order: whether it is a maximum, and else a minimum.
+  /// If ⊕ is a maximum or a minimum: whether it is the maximum.
   static constexpr bool maximizes = combine_kind == OperatorKind::kMaximum;
-  /// Whether a ⊗ b may lie outside of the integers that T holds.
+  /// Whether a ⊗ b may be an integer outside the range of T.
   static constexpr bool can_overflow = extend_kind == OperatorKind::kSum && std::is_integral_v<T>;
 
   static constexpr T zero = Combine::identity;
@@ -176,29 +176,30 @@ struct Semiring {
     return combine(acc, extend(x, y));
   }
 
-  /// Whether not all values of T are elements: then holds() says which are.
+  /// Whether some values of T aren't elements. Then holds() says which are.
   static constexpr bool restricts_elements = false;
   MPMML_HOST_DEVICE static constexpr bool holds(T) { return true; }
 };
 
-/// Longest paths. Over int32 zero = ε = −∞, held as −2^31.
+/// Longest paths. Over int32 zero = ε = −∞, represented by −2^31.
 template <class T>
 struct MaxPlus : Semiring<T, Maximum<T>, Sum<T>> {};
 
-/// Shortest paths. Over int32 zero = +∞, held as 2^31 − 1. Not a negated max-plus: the finite range is another one.
+/// Shortest paths. Over int32 zero = +∞, represented by 2^31 − 1. It isn't max-plus negated, because the finite range
+/// differs.
 template <class T>
 struct MinPlus : Semiring<T, Minimum<T>, Sum<T>> {};
 
-/// Widest paths: the greatest of least capacities.
+/// Widest paths: the greatest possible smallest capacity.
 template <class T>
 struct MaxMin : Semiring<T, Maximum<T>, Minimum<T>> {};
 
-/// Minimax paths: the least of greatest costs.
+/// Minimax paths: the smallest possible greatest cost.
 template <class T>
 struct MinMax : Semiring<T, Minimum<T>, Maximum<T>> {};
 
-/// Most reliable paths: products of numbers from 0 up. A number below 0 is no element, because ⊗ would turn the order
-/// about.
+/// Most reliable paths: products of numbers from 0 up. A number below 0 isn't an element, because ⊗ with it would
+/// reverse the order.
 template <class T>
 struct MaxTimes : Semiring<T, Maximum<T>, Product<T>> {
   static_assert(std::is_floating_point_v<T>);
@@ -212,19 +213,19 @@ struct MaxTimes : Semiring<T, Maximum<T>, Product<T>> {
 template <class T>
 struct OrAnd : Semiring<T, Or<T>, And<T>> {};
 
-/// The linear algebra everyone knows, with IEEE 754's rules: NaN and infinities propagate.
+/// Ordinary linear algebra, with IEEE 754's rules: NaN and infinities propagate.
 template <class T>
 struct PlusTimes : Semiring<T, Sum<T>, Product<T>> {
   static_assert(std::is_floating_point_v<T>);
 
-  /// One expression, so that every compiler may contract it to a fused multiply-add.
+  /// One expression, so that every compiler may contract it into a fused multiply-add.
   template <class V>
   MPMML_HOST_DEVICE static V accumulate(V acc, V x, V y) {
     return acc + x * y;
   }
 };
 
-/// The finite values of a semiring of integers: all but its zero, which is the least or the greatest of the type.
+/// The finite values of a semiring of integers: all but its zero, which is the least or the greatest value of the type.
 template <class S>
 struct FiniteRange {
   using Element = typename S::Element;
@@ -233,7 +234,7 @@ struct FiniteRange {
   static constexpr Element most = S::maximizes ? kHighest<Element> : S::zero - 1;
 };
 
-/// What stands in memory for an element (Storage), as the element.
+/// The element that a stored value (Storage) represents.
 template <class S>
 MPMML_HOST_DEVICE typename S::Element widened(typename S::Element stored) {
   return stored;

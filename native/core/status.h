@@ -1,5 +1,5 @@
-// The one kind of error that crosses a layer: a stable code and a sentence that says what was expected, what came
-// and what to do. The addon turns it into a JavaScript error whose `code` is ERR_MPMML_<CODE>.
+// The one kind of error that crosses a layer: a stable code, and a sentence that says what was expected, what came and
+// what to do. The addon turns it into a JavaScript error whose `code` is ERR_MPMML_<CODE>.
 #pragma once
 #include <stdexcept>
 #include <string>

@@ -1,6 +1,6 @@
 // The registry row of a kernel variant: what it computes, how, and whether it can run a given product.
 //
-// Rows are written by the generator from native/variants/table.mjs; a backend derives its own row type with the
+// The generator writes the rows from native/variants/table.mjs. A backend derives its own row type, which adds the
 // function that runs the kernel.
 #pragma once
 #include <string>
@@ -12,7 +12,7 @@ namespace mpmml {
 
 struct Parameter {
   const char* name;
-  const char* value;  ///< as it stands in the table
+  const char* value;  ///< as in the table
   bool is_number;
 };
 
@@ -23,13 +23,13 @@ struct Variant {
   SemiringId semiring;
   DataType dtype;
   std::vector<Parameter> parameters;
-  /// The range paths that the kernel carries out.
+  /// The range paths that the kernel can compute.
   PathSet paths;
-  /// Whether the planner may take the variant unasked; the others run only by name.
+  /// Whether the planner may choose the variant by itself; the others run only by name.
   bool automatic;
 };
 
-/// The range paths that a kernel over these arithmetics carries out.
+/// The range paths that a kernel over these arithmetics can compute.
 template <class... Arithmetic>
 constexpr PathSet paths_of() {
   PathSet paths;

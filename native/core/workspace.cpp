@@ -17,8 +17,8 @@ namespace {
 
 constexpr size_t kMostKept = size_t{64} << 20;  ///< bytes that stay allocated between products
 
-/// From this size on memory is asked for in huge pages: panels spread over many small ones, and each costs an entry of
-/// the translation buffer and a page fault.
+/// From this size on memory is requested in huge pages. Panels would otherwise be spread over many small pages, and
+/// each costs an entry of the translation buffer and a page fault.
 constexpr size_t kHuge = size_t{2} << 20;
 
 std::align_val_t alignment_of(size_t capacity) { return std::align_val_t{capacity >= kHuge ? kHuge : 64}; }
@@ -45,7 +45,7 @@ struct Kept {
 };
 
 Kept& kept() {
-  // Never destroyed: at the end of the process threads may still return what they hold.
+  // Never destroyed, because threads may still return memory at the end of the process.
   static Kept* const blocks = new Kept;
   return *blocks;
 }
@@ -72,7 +72,7 @@ Workspace::Workspace(size_t bytes) : data_(nullptr), capacity_(std::max<size_t>(
   data_ = allocate(capacity_);
   if (!data_) {
     throw Error(ErrorCode::kOutOfMemory, "the product needs " + std::to_string(capacity_ >> 20) +
-                                             " MiB of host memory to work in, and the system refused them");
+                                             " MiB of host memory to work in, but the system refused it");
   }
 }
 

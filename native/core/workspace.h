@@ -1,5 +1,5 @@
-// Host memory to work in, for packed operands and for results apart from C: kept from product to product, because the
-// system takes longer to hand out fresh pages than packing takes to fill them.
+// Host memory to work in, for packed operands and for results that aren't written to C at once. It is kept from product
+// to product, because the system takes longer to hand out fresh pages than packing takes to fill them.
 #pragma once
 #include <cstddef>
 

@@ -32,7 +32,7 @@ double milliseconds_since(Clock::time_point start) {
   return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
 }
 
-/// The instruction set that a variant is compiled for; null where it is compiled for any.
+/// The instruction set that a variant is compiled for; null if it runs on any.
 const char* instruction_set(const Variant& variant) {
   for (const Parameter& parameter : variant.parameters) {
     if (std::strcmp(parameter.name, "isa") == 0) return parameter.value;
@@ -63,14 +63,14 @@ class CpuBackend final : public Backend {
   }
 
   double estimate_ms(const Problem& problem, int) override {
-    // Measured on Zen 4 and Sapphire Rapids: steps a millisecond and core, bytes packed a millisecond, and what waking
-    // a thread costs, which is worth it for about a million steps.
+    // Measured on Zen 4 and Sapphire Rapids: steps per millisecond and core, bytes packed per millisecond, and the cost
+    // of waking a thread, which pays off from about a million steps on.
     constexpr double kStepsPerMs = 2.5e7;
     constexpr double kPackedBytesPerMs = 1e7;
     constexpr double kWakingMs = 0.006;
     constexpr double kStepsPerThread = 1e6;
     if (settled().misconfigured) return std::numeric_limits<double>::infinity();
-    // Where few lanes meet many, nothing is packed, and threads share the reading.
+    // If one operand has few lanes and the other many, nothing is packed, and threads share the reading.
     const Kernel& kernel = kernel_of(*likely_variant(problem, nullptr));
     const bool reads_in_place = kernel.thin.accumulate;
     const double element = double(element_bytes(problem.operation.dtype));
@@ -86,7 +86,7 @@ class CpuBackend final : public Backend {
   }
 
   Outcome run(const Problem& problem, const Placement& where) override {
-    chosen();  // Wrong settings are an error of every product.
+    chosen();  // Wrong settings make every product fail.
     try {
       return problem.has_int16() ? multiply(WidenedProblem(problem).problem(), where.variant)
                                  : multiply(problem, where.variant);
@@ -99,10 +99,12 @@ class CpuBackend final : public Backend {
   }
 
  private:
-  /// What the settings lead to. Worked out by the first product, because they come after the backend.
+  /// What the settings select. The first product works it out, because the backend is made before the settings are
+  /// known.
   struct Chosen {
     std::string instruction_set;
-    /// Those that may be taken unasked, by semiring and element type: a small product takes a microsecond.
+    /// Variants that the planner may choose by itself, by semiring and element type. Listed in advance because a small
+    /// product takes only a microsecond.
     std::vector<const Variant*> variants[std::size(kSemiringNames)][std::size(kDataTypeNames)];
     std::optional<Error> misconfigured;
   };
@@ -130,7 +132,7 @@ class CpuBackend final : public Backend {
     is_settled_.store(true, std::memory_order_release);
   }
 
-  /// The same, for what needs it. Throws Error(kOption) if the settings are wrong.
+  /// The same, for callers that need valid settings. Throws Error(kOption) if the settings are wrong.
   const Chosen& chosen() const {
     if (settled().misconfigured) throw Error(*chosen_.misconfigured);
     return chosen_;
@@ -140,7 +142,7 @@ class CpuBackend final : public Backend {
     return chosen().variants[static_cast<int>(operation.semiring)][static_cast<int>(operation.dtype)];
   }
 
-  /// What the registry and this processor say of a variant.
+  /// What the registry and this processor say about a variant.
   struct Known {
     const Kernel* kernel;
     std::string refusal;
@@ -154,7 +156,7 @@ class CpuBackend final : public Backend {
   const Kernel& kernel_of(const Variant& variant) const { return *known(variant).kernel; }
   const std::string& refusal(const Variant& variant) const { return known(variant).refusal; }
 
-  /// Hundredths of a nanosecond, on a processor with AVX2: only their ratios matter.
+  /// In hundredths of a nanosecond on a processor with AVX2. Only the ratios matter.
   static double cost_of(const Problem& problem, const Kernel& kernel) {
     const double steps = static_cast<double>(problem.outputs()) * static_cast<double>(problem.k());
     const bool reads_in_place = kernel.thin.accumulate;
@@ -168,7 +170,8 @@ class CpuBackend final : public Backend {
     return 50.0 * static_cast<double>(problem.batch) * static_cast<double>(problem.k()) * lanes;
   }
 
-  /// The plan, given what is known: `packed` is the variant that the operands are already packed for, if any.
+  /// The plan for values that allow the paths `exact`. `packed` is the variant that the operands are already packed
+  /// for, if any.
   Plan plan(const Problem& problem, PathSet exact, const Variant* requested, const Variant* packed) const {
     return make_plan(problem.operation, exact, candidates(problem.operation), requested,
                      [&](const Variant& variant, RangePath) {
@@ -178,7 +181,7 @@ class CpuBackend final : public Backend {
                      });
   }
 
-  /// Most products can be computed by the plain kernel: it begins before the ranges are known.
+  /// The plain kernel can compute most products, so it starts before the ranges are known.
   const Variant* likely_variant(const Problem& problem, const Variant* requested) const {
     const PathSet likely{can_overflow(problem.operation) ? RangePath::kTranslated : RangePath::kDirect};
     if (!requested) return plan(problem, likely, nullptr, nullptr).variant;
@@ -259,7 +262,7 @@ class CpuBackend final : public Backend {
       outcome.overflow = overflow;
       return;
     }
-    // Copying a result takes as long as so many k-steps.
+    // Copying a result takes as long as this many k-steps.
     constexpr int64_t kStepsPerCopy = 8, kStepsAtOnce = 1 << 20;
     destination.commit([&](int64_t rows, const Destination::CopyRows& copy) {
       for_each_run(problem, rows, saturating_product(problem.outputs(), kStepsPerCopy), kStepsAtOnce, copy);

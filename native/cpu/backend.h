@@ -11,7 +11,7 @@ namespace mpmml::cpu {
 std::unique_ptr<Backend> make_backend();
 
 struct CpuInfo {
-  std::string model;                          ///< the processor's name; empty where the system doesn't tell
+  std::string model;                          ///< the processor's name; empty if the system doesn't report it
   std::string instruction_set;                ///< the one that products run with
   std::vector<std::string> instruction_sets;  ///< those that the settings may name, best first
   int threads;

@@ -1,4 +1,5 @@
-// Packs truth values, bytes that are 0 or not, into words of 64 k-steps: bit s of a word is step s. Missing steps are 0.
+// Packs truth values, bytes that are 0 or not, into words of 64 k-steps: bit s of a word is step s. Missing steps are
+// 0.
 // Compiled once for each instruction set (see vector.h).
 #pragma once
 #if defined(__SSE2__)
@@ -13,7 +14,7 @@
 
 namespace mpmml::cpu::MPMML_ISA {
 
-/// One bit for each of 64 bytes: whether it isn't 0.
+/// One bit for each of 64 bytes: whether the byte isn't 0.
 MPMML_INLINE uint64_t bits_of(const uint8_t* bytes) {
 #if defined(__AVX512BW__)
   const __m512i x = _mm512_loadu_si512(bytes);
@@ -51,9 +52,9 @@ MPMML_INLINE uint64_t bits_of(const uint8_t* bytes) {
 template <int width>
 class BitPacker {
   static constexpr int kSteps = 64;
-  /// Lanes that are packed together if they are adjacent in memory, and so each step of theirs is read as a stream.
+  /// Lanes that are packed together if they are adjacent in memory, so that each of their steps is read as a stream.
   static constexpr int kRun = 1024;
-  /// Lanes whose bytes are turned into words together, and k-steps of a byte.
+  /// Lanes whose bytes are turned into words together, and k-steps per byte.
   static constexpr int kTogether = 16, kStepsOfByte = 8;
   static_assert(kTogether % width == 0 && kRun % kTogether == 0);
 
@@ -92,7 +93,7 @@ class BitPacker {
     return to_ + offset_of<width>(request_, panel, word);
   }
 
-  /// Words from `first` on, of lanes whose bytes lie anywhere.
+  /// Words from `first` on, of lanes whose bytes may be anywhere.
   MPMML_HOST_DEVICE void pack_any(int64_t panel, int lanes, int64_t first) const {
     for (int64_t index = first; index < words_; ++index) {
       uint64_t* to = word(panel, index);
@@ -124,8 +125,8 @@ class BitPacker {
     pack_any(panel, lanes, whole);
   }
 
-  /// Up to kRun lanes from `first` on, word by word: first eight steps of each lane become a byte, then eight bytes a
-  /// word.
+  /// Up to kRun lanes from `first` on, word by word: first eight steps of each lane become a byte, then eight bytes
+  /// become a word.
   MPMML_HOST_DEVICE void pack_adjacent_lanes(int64_t first, int lanes) const {
     constexpr int kParts = kSteps / kStepsOfByte;
     alignas(kVectorBytes) uint8_t bytes[kParts][kRun];
@@ -147,7 +148,8 @@ class BitPacker {
     }
   }
 
-  /// Of `lanes` adjacent lanes, and 0 up to `padded`: up to eight steps each as a byte.
+  /// Packs up to eight steps of each of `lanes` adjacent lanes into a byte, and writes 0 for the lanes from there up to
+  /// `padded`.
   MPMML_HOST_DEVICE void gather(const uint8_t* from, int steps, int lanes, int padded, uint8_t* to) const {
     int lane = 0;
     if (steps == kStepsOfByte) {
@@ -169,7 +171,7 @@ class BitPacker {
     for (; lane < padded; ++lane) to[lane] = 0;
   }
 
-  /// Eight rows of 16 bytes, `stride` apart, as 16 words of a byte from each.
+  /// Turns eight rows of 16 bytes, `stride` apart, into 16 words with one byte from each row.
   template <int stride>
   MPMML_HOST_DEVICE static void interleave(const uint8_t* from, uint64_t* words) {
     using V = ShortVector<uint8_t, kTogether>;

@@ -1,4 +1,4 @@
-// core/arithmetic.h's bits, 64 k-steps a word.
+// The bits of core/arithmetic.h, with 64 k-steps per word.
 #pragma once
 #include "core/arithmetic.h"
 

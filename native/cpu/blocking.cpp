@@ -8,7 +8,7 @@
 namespace mpmml::cpu {
 namespace {
 
-/// The size of equal parts of `whole`, multiples of `unit` of at most `most`.
+/// The size of equal parts of `whole`. They are multiples of `unit` and have at most `most` each.
 int64_t equal_parts(int64_t whole, int64_t most, int64_t unit) {
   const int64_t parts = ceil_div(whole, std::max(most / unit * unit, unit));
   return round_up(ceil_div(whole, parts), unit);
@@ -19,13 +19,13 @@ int64_t equal_parts(int64_t whole, int64_t most, int64_t unit) {
 Blocking choose_blocking(const PackedKernel& kernel, int64_t m, int64_t n, int64_t padded_k, int64_t batch,
                          int threads) {
   const int64_t size = kernel.operand_size;
-  // Half of the first level holds the slab of a panel of B, which each panel of A passes over; the other half is
-  // for the panel of A on its way through.
+  // The slab of a panel of B takes half of the first level, and each panel of A is multiplied with it. The other half
+  // is for the panel of A that is being read.
   const int64_t KC = equal_parts(padded_k, caches().level1 / 2 / (kernel.NR * size), kernel.k_multiple);
-  // A quarter of the second level holds the slab of A's panels, and a quarter the tiles between slabs.
+  // The slab of A's panels takes a quarter of the second level, and the tiles kept between slabs another quarter.
   int64_t MC = equal_parts(m, caches().level2 / 4 / (KC * size), kernel.MR);
   int64_t NC = equal_parts(n, caches().level2 / 4 / (MC * kernel.accumulator_size), kernel.NR);
-  // Blocks enough that the threads end together.
+  // Enough blocks that the threads finish at about the same time.
   constexpr int64_t blocks_each = 16;
   const int64_t wanted = threads > 1 ? ceil_div(blocks_each * threads, batch) : 1;
   while (ceil_div(m, MC) * ceil_div(n, NC) < wanted) {

@@ -1,4 +1,4 @@
-// How a product is cut up for the caches and the threads.
+// How a product is divided for the caches and the threads.
 #pragma once
 #include <cstdint>
 
@@ -6,7 +6,7 @@
 
 namespace mpmml::cpu {
 
-/// A slab of KC steps of NC columns of B is read by MC rows of A at a time.
+/// MC rows of A at a time read a slab of KC steps and NC columns of B.
 struct Blocking {
   int64_t MC;
   int64_t NC;

@@ -1,5 +1,5 @@
-// From accumulators to C: decode, ⊕ C0, overflow, store with any strides. The one place on the CPU that does it: the
-// families hand their accumulators over and know nothing of it. (The naive family stores by the definition,
+// From accumulators to C: decode, ⊕ C0, overflow, store with any strides. This is the only place on the CPU that does
+// it: the families pass their accumulators on and know nothing of it. (The naive family stores by the definition,
 // core/epilogue.h.) Compiled once for each instruction set (see vector.h).
 #pragma once
 #include "core/arithmetic.h"
@@ -13,13 +13,13 @@ namespace mpmml::cpu::MPMML_ISA {
 
 constexpr int kCacheLine = 64;
 
-/// Hints that `bytes` from `from` on are read soon.
+/// A hint that `bytes` bytes from `from` on will be read soon.
 MPMML_INLINE void prefetch(const void* from, int64_t bytes) {
   for (int64_t byte = 0; byte < bytes; byte += kCacheLine) __builtin_prefetch(static_cast<const char*>(from) + byte);
 }
 
-/// Results that lie side by side, as many as fill `kLanes`, written at once: for arithmetics whose finish() compilers don't
-/// turn into vector code. write() sets bits in `beyond` where a result overflowed.
+/// Writes adjacent results, `kLanes` at a time. Used for arithmetics whose finish() compilers don't turn into vector
+/// code. write() sets bits in `beyond` for results that overflowed.
 template <class Arithmetic>
 struct Settled {
   static constexpr int kLanes = 0;
@@ -74,7 +74,8 @@ struct Settled<Bits<S>> {
     if constexpr (kWords == kLanes) {
       results = __builtin_convertvector(load(acc) != 0, Bytes) & 1;
     } else {
-      // Compilers take the conversion apart before AVX-512: each word gives its byte of the results.
+      // Before AVX-512 compilers split the conversion into single elements. Here each word gives its byte of the
+      // results.
       Words all{};
       MPMML_UNROLL
       for (int first = 0; first < kLanes; first += kWords) {
@@ -107,19 +108,19 @@ class Epilogue {
   MPMML_HOST_DEVICE Epilogue(const Arithmetic& arithmetic, const Results& results)
       : arithmetic_(arithmetic), results_(results) {}
 
-  /// Hints that MR × NR results from (row, col) on, of which `rows` rows are there, are written soon.
+  /// A hint that MR × NR results from (row, col) on, of which `rows` rows exist, will be written soon.
   template <int MR, int NR>
   MPMML_HOST_DEVICE void prefetch_results(int64_t row, int64_t col, int64_t rows) const {
     if (!results_.c_is_far) return;
     const Element* c = at(row, col).c;
     for (int64_t i = 0; i < rows && i < MR; ++i) {
       prefetch(c + i * results_.c_row_stride, NR * sizeof(Element));
-      // Rows rarely start where a line does.
+      // Rows rarely start at the start of a cache line.
       __builtin_prefetch(c + i * results_.c_row_stride + NR - 1);
     }
   }
 
-  /// Writes the results from (row, col) on of a tile of MR × NR accumulators, of which rows × cols are there.
+  /// Writes the results from (row, col) on of a tile of MR × NR accumulators, of which rows × cols exist.
   template <int MR, int NR>
   MPMML_HOST_DEVICE void store_tile(const Accumulator* tile, int64_t row, int64_t col, int64_t rows, int64_t cols) {
     bool overflowed = false;
@@ -137,11 +138,11 @@ class Epilogue {
     store(acc, row, col, cols, false);
   }
 
-  /// The least linear index of a result that overflowed so far, or kNoOverflow.
+  /// The smallest linear index of a result that has overflowed so far, or kNoOverflow.
   MPMML_HOST_DEVICE int64_t first_overflow() const { return first_overflow_; }
 
  private:
-  /// Where results go, and what they are accumulated onto (c0 is null if nothing is).
+  /// Where results go, and what they are accumulated onto (c0 is null if there is nothing).
   struct Place {
     const Element* c0;
     Element* c;
@@ -155,7 +156,7 @@ class Epilogue {
   MPMML_HOST_DEVICE int64_t index_of(int64_t row, int64_t col) const {
     return results_.first_index + row * results_.index_row_stride + col * results_.index_col_stride;
   }
-  /// Whether what is read and written of a row lies side by side.
+  /// Whether the results of a row, and the elements of C0 for them, are adjacent in memory.
   MPMML_HOST_DEVICE bool are_adjacent() const {
     return results_.c_col_stride == 1 && (!results_.c0 || results_.c0_col_stride == 1);
   }
@@ -185,8 +186,8 @@ class Epilogue {
     return any(beyond);
   }
 
-  /// Writes a row, unless it is written already and known to have `overflowed`, and keeps the first of its results that
-  /// did.
+  /// Writes a row. If `overflowed`, the row is already written and some of its results overflowed. Keeps the index of
+  /// the first result that did.
   MPMML_HOST_DEVICE void store(const Accumulator* acc, int64_t row, int64_t col, int64_t cols, bool overflowed) {
     const Place to = at(row, col);
     if (!(overflowed || write_row(acc, to, cols)) || index_of(row, col) > first_overflow_) return;

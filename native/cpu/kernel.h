@@ -1,6 +1,6 @@
-// What a kernel family gives the CPU backend: plain function pointers, written by the generator for each row of the
-// variant table. Translation units that are compiled for an instruction set include this header: nothing in it may
-// leave inline functions behind that the linker could take for all of the library.
+// What a kernel family gives the CPU backend: plain function pointers, which the generator writes for each row of the
+// variant table. Translation units that are compiled for an instruction set include this header. So it must not define
+// inline functions, because the linker could use such a copy for the whole library.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -11,10 +11,10 @@
 
 namespace mpmml::cpu {
 
-/// The index that says that no result overflowed.
+/// The index that means that no result overflowed.
 constexpr int64_t kNoOverflow = INT64_MAX;
 
-/// An operand as packing sees it: `lanes` rows of A or columns of B, of k elements each. Strides count elements.
+/// An operand as packing sees it: `lanes` rows of A or columns of B, with k elements each. Strides count elements.
 struct Lanes {
   const void* data;
   int64_t lanes;
@@ -23,8 +23,8 @@ struct Lanes {
   int64_t k_stride;
 };
 
-/// What occurs among the values of an operand, as ValueRange (core/range.h), as far as the CPU's kernels must know: the range
-/// if sums can overflow, and outsiders if there may be any. Nothing else is looked at.
+/// The values in an operand, like ValueRange (core/range.h), but only what the CPU's kernels must know: the range if
+/// sums can overflow, and outsiders if there may be any. Nothing else is checked.
 struct Occurring {
   int64_t minimum;
   int64_t maximum;
@@ -33,8 +33,8 @@ struct Occurring {
 };
 constexpr Occurring kNothingSeen{INT64_MAX, INT64_MIN, false, false};
 
-/// Where the results of a part of a product go, and what they are made of beside accumulators: what an epilogue needs
-/// (epilogue.h). The part's rows may be columns of C.
+/// Where the results of a part of a product go, and what besides the accumulators they are made of: what an epilogue
+/// needs (epilogue.h). The part's rows may be columns of C.
 struct Results {
   const void* c0;  ///< first element of the part; null if nothing is accumulated
   int64_t c0_row_stride;
@@ -45,14 +45,14 @@ struct Results {
   int64_t first_index;  ///< of the part's first result: linear in C (batch, row, column in row-major order)
   int64_t index_row_stride;
   int64_t index_col_stride;
-  bool c_is_far;     ///< whether C is too large to be in a cache (and its rows lie together)
+  bool c_is_far;     ///< whether C is too large for a cache (and its rows are contiguous)
   int32_t offset_a;  ///< of the operands, for kernels that take offsets
   int32_t offset_b;
 };
 
-/// A packed operand: slabs of KC steps, in each of them panels of `width` lanes (MR rows of A or NR columns of B), in
-/// each of them k-major. Lanes past the operand's last and steps past k hold border elements. What a block of C reads
-/// of a slab lies together. A step of a packed operand is steps_per_operand k-steps of its source: one, except of bits.
+/// A packed operand: slabs of KC steps, each with panels of `width` lanes (MR rows of A or NR columns of B), each
+/// k-major. Lanes past the operand's last and steps past k hold border elements. What a block of C reads of a slab is
+/// contiguous. A step of a packed operand is steps_per_operand k-steps of its source: one, except for bits.
 struct PackRequest {
   Lanes source;
   int64_t first_panel;
@@ -60,8 +60,8 @@ struct PackRequest {
   void* packed;
   int64_t panels;    ///< of the whole operand
   int64_t padded_k;  ///< its steps, rounded up to PackedKernel::k_multiple
-  int64_t KC;        ///< a multiple of it as well
-  int32_t offset;    ///< is taken off the elements, by kernels that take offsets
+  int64_t KC;        ///< also a multiple of k_multiple
+  int32_t offset;    ///< subtracted from the elements, by kernels that take offsets
 };
 
 /// One slab's part of a block of C: rows × cols results from whole panels.
@@ -74,7 +74,7 @@ struct BlockRequest {
   bool ends;      ///< whether it is the last one
   int64_t rows;
   int64_t cols;
-  /// Tiles of MR × NR accumulators that are carried from slab to slab; null if there is one slab.
+  /// Tiles of MR × NR accumulators that are passed on from slab to slab; null if there is only one slab.
   void* accumulators;
   Results results;
 };
@@ -87,18 +87,18 @@ struct PackedKernel {
   int steps_per_operand;
   int operand_size;
   int accumulator_size;
-  bool takes_offsets;  ///< whether an offset is taken off each operand before it is packed (offset.h)
+  bool takes_offsets;  ///< whether an offset is subtracted from each operand before it is packed (offset.h)
   Occurring (*pack_a)(const PackRequest& request);
   Occurring (*pack_b)(const PackRequest& request);
-  /// Writes the steps past k of a packed operand; `path` must be known by then.
+  /// Writes the steps past k of a packed operand. `path` must be known by then.
   void (*fill_border_a)(const PackRequest& request, RangePath path);
   void (*fill_border_b)(const PackRequest& request, RangePath path);
-  /// Runs a slab; after the last one writes C, and returns the least linear index of a result that overflowed, or
-  /// kNoOverflow.
+  /// Computes a slab. After the last slab it writes C, and returns the smallest linear index of a result that
+  /// overflowed, or kNoOverflow.
   int64_t (*multiply)(const BlockRequest& request);
 };
 
-/// A kernel that reads the operands where they are.
+/// A kernel that reads the operands in place.
 struct RowsKernel {
   /// Writes rows [first_row, end_row) of one product of the batch to `c`; returns the linear index (batch, row,
   /// column) of the first result that overflowed, or kNoOverflow.
@@ -108,7 +108,7 @@ struct RowsKernel {
 
 /// A part of a thin product (thin_product.h): some steps of the small operand ⊗ some lanes of the large one.
 struct ThinRequest {
-  RangePath path;  ///< only what arithmetic it calls for matters
+  RangePath path;  ///< only the arithmetic that it needs matters
   Lanes small;
   Lanes large;
   bool may_be_zero;    ///< whether the large operand may hold zero
@@ -118,14 +118,14 @@ struct ThinRequest {
   int64_t row_stride;  ///< of the accumulators
 };
 
-/// What occurs in a part of a thin product.
+/// The values in a part of a thin product.
 struct ThinOccurring {
   Occurring small;
-  /// Where zero occurs though it may not, the accumulators are spoilt and the rest isn't known.
+  /// If the large operand contains zero though it may not, the accumulators are invalid and nothing else is known.
   Occurring large;
 };
 
-/// The accumulators of an item of a thin product, to be made results.
+/// The accumulators of an item of a thin product, to be turned into results.
 struct ThinAccumulators {
   RangePath path;
   int64_t rows;
@@ -137,17 +137,18 @@ struct ThinAccumulators {
   Results results;
 };
 
-/// A kernel that reads the operand with many lanes where it is, for an operand with few.
+/// A kernel for an operand with few lanes and one with many. It reads the one with many lanes in place.
 struct ThinKernel {
   int operand_size;
   int accumulator_size;
-  /// accumulators ⊕= small ⊗ large. Sums of 64 bits hold any elements: then the large operand isn't looked at.
+  /// accumulators ⊕= small ⊗ large. 64-bit sums allow any elements: then the values of the large operand aren't
+  /// checked.
   ThinOccurring (*accumulate)(const ThinRequest& request);
-  /// Writes C; returns the least linear index of a result that overflowed, or kNoOverflow.
+  /// Writes C; returns the smallest linear index of a result that overflowed, or kNoOverflow.
   int64_t (*finish)(const ThinAccumulators& accumulators);
 };
 
-/// What a variant of each family has; the functions of the others are null.
+/// The functions of a variant. Each family has its own; the others are null.
 struct Kernel {
   PathSet paths;
   PackedKernel packed;

@@ -1,4 +1,4 @@
-// Loops over the parts of a product: on several threads where that is worth it, and given up when asked.
+// Loops over the parts of a product. They use several threads if that pays off, and stop if the product is cancelled.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace mpmml::cpu {
 
-/// k-steps below which a loop isn't worth waking a thread for: it takes a thread about 50 µs to wake.
+/// With fewer k-steps a loop doesn't wake other threads, because a thread takes about 50 µs to wake.
 constexpr int64_t kWorthThreads = 1 << 22;
 
 inline int64_t saturating_product(int64_t x, int64_t y) {
@@ -31,8 +31,8 @@ inline void check_cancelled(const Problem& problem) {
   }
 }
 
-/// Runs `body(first, end)` over [0, count) in runs of about `work_at_once` out of `work` k-steps altogether; polls
-/// for cancellation between runs.
+/// Runs `body(first, end)` over [0, count) in runs of about `work_at_once` k-steps, out of `work` in total. Checks for
+/// cancellation between runs.
 template <class Body>
 void for_each_run(const Problem& problem, int64_t count, int64_t work, int64_t work_at_once, Body body) {
   const int64_t each = std::max<int64_t>(work / count, 1);

@@ -31,7 +31,7 @@ std::string choices(const std::vector<std::string>& words) {
   return all;
 }
 
-/// The settings: what the first caller gives.
+/// The settings: those of the first caller.
 const Settings& fixed_settings(const Settings& given) {
   static const auto* const settings = new Settings(given);
   return *settings;
@@ -77,15 +77,15 @@ int64_t cache_size(int level) {
 }
 
 #if defined(__linux__)
-/// Processors that a quota of `quota` microseconds in each `period` is worth.
+/// The number of processors that a quota of `quota` microseconds in each `period` amounts to.
 double quota_of(const std::string& quota, const std::string& period) {
   const double microseconds = std::atof(quota.c_str());
   const double each = std::atof(period.c_str());
   return microseconds > 0 && each > 0 ? microseconds / each : 1e9;
 }
 
-/// The smallest quota of this process's control group and of those above it, versions 1 and 2. In a container the path
-/// in /proc may be the host's; what is mounted at the root then is the container's own.
+/// The smallest quota of this process's control group and of its parent groups, versions 1 and 2. In a container the
+/// path in /proc may be the host's; then the groups mounted at the root are the container's own.
 double cgroup_quota() {
   double least = 1e9;
   std::ifstream groups("/proc/self/cgroup");
@@ -189,7 +189,7 @@ const Caches& caches() {
 int available_threads() {
   if (const int asked = settings().threads; asked > 0) return std::min(asked, kMostThreads);
 #if defined(__linux__)
-  // A part of a processor counts as one: rounding down would leave it unused.
+  // A fraction of a processor counts as one, because rounding down would leave it unused.
   const double quota = cgroup_quota() + 0.999;
   const int count = static_cast<int>(std::min<double>(processors_allowed(), quota));
 #else

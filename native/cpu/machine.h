@@ -13,22 +13,22 @@ constexpr int kMostThreads = 1024;
 struct Settings {
   int threads = 0;              ///< 0: as many as this process may use
   std::string instruction_set;  ///< empty: the best
-  std::string wrong;            ///< what is wrong with the settings; empty if nothing is
+  std::string wrong;            ///< what is wrong with the settings; empty if they are right
 };
 
-/// Fixes the settings for the rest of the process. Has no effect after the first call, nor after the first use of the
-/// settings, which are then the defaults.
+/// Fixes the settings for the rest of the process. Has no effect after the first call, or after the first use of the
+/// settings, which then have their defaults.
 void configure(const Settings& settings);
 
-/// The instruction sets, by their names in native/variants/table.mjs, that both this build and this processor have;
-/// best first.
+/// The instruction sets that both this build and this processor have, by their names in native/variants/table.mjs; best
+/// first.
 std::vector<std::string> supported_instruction_sets();
 
-/// The one that the planner takes variants of: the best, or the one that the settings name.
+/// The instruction set whose variants the planner takes: the best one, or the one that the settings name.
 /// Throws Error(kOption) if the settings are wrong.
 std::string chosen_instruction_set();
 
-/// The processor's name; empty if the system doesn't tell it.
+/// The processor's name; empty if the system doesn't report it.
 std::string processor_model();
 
 /// Bytes of data cache that one core has at each level.

@@ -1,6 +1,6 @@
-// Algorithm 4 of the thesis: each result by its definition, integers whose sums can overflow in 64-bit arithmetic, from
-// the operands where they are.
-// The reference that the others are checked against: it shares no code with them.
+// Algorithm 4 of the thesis: each result by its definition, read from the operands in place. If integer sums can
+// overflow it uses 64-bit arithmetic.
+// This is the reference that the other kernels are checked against: it shares no code with them.
 #pragma once
 #include "core/epilogue.h"
 #include "core/exact.h"

@@ -1,11 +1,11 @@
-// The arithmetic that holds what remains of the elements once an offset has been taken off those of A and off those of
-// B, so that narrow sums suffice. The offsets come back when a result is finished.
+// The arithmetic that subtracts an offset from the elements of A and another from those of B, so that narrow sums are
+// enough. The offsets are added again when a result is finished.
 #pragma once
 #include "core/arithmetic.h"
 
 namespace mpmml::cpu {
 
-/// core/arithmetic.h's 16-bit sums, on vectors.
+/// The 16-bit sums of core/arithmetic.h, on vectors.
 template <class S>
 struct Half {
   static_assert(is_integer_sum<S>);

@@ -9,7 +9,7 @@
 namespace mpmml::cpu {
 namespace {
 
-/// Packing an element takes as long as so many k-steps.
+/// Packing an element takes as long as this many k-steps.
 constexpr int64_t kWorkPerElement = 8;
 /// What one thread packs at a time.
 constexpr int64_t kWorkAtOnce = kWorkPerElement << 17;

@@ -10,16 +10,16 @@ namespace mpmml::cpu {
 
 class PackedOperand {
  public:
-  /// Describes A or B of `problem`, cut into slabs of KC out of padded_k steps (PackRequest).
+  /// Describes A or B of `problem`, divided into slabs of KC out of padded_k steps (PackRequest).
   PackedOperand(const Problem& problem, const PackedKernel& kernel, bool is_b, int64_t padded_k, int64_t KC);
 
-  /// Is taken off every element from then on (kernels that take offsets).
+  /// The offset that is subtracted from every element from then on (in kernels that take offsets).
   void set_offset(int32_t offset) { offset_ = offset; }
   int32_t offset() const { return offset_; }
 
-  /// Packs every step of k, and returns what occurs.
+  /// Packs every step of k, and returns the range of the values.
   ValueRange pack();
-  /// Then the rest, once the path is known.
+  /// Packs the steps past k, once the path is known.
   void fill_border(RangePath path);
 
   /// The panel of `lane` in the slab from step k on.

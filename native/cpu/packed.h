@@ -1,5 +1,5 @@
-// The packed family, after Goto and BLIS: both operands are first copied into panels (MR rows of A, NR columns of B,
-// k-major), so that the micro-kernel streams through memory and keeps an MR × NR tile of accumulators in registers.
+// The packed family, after Goto and BLIS. Both operands are first copied into panels (MR rows of A, NR columns of B,
+// k-major), so that the micro-kernel reads memory in order and keeps an MR × NR tile of accumulators in registers.
 // Compiled once for each instruction set (see vector.h).
 #pragma once
 #include "core/arithmetic.h"
@@ -13,7 +13,7 @@ namespace mpmml::cpu::MPMML_ISA {
 
 template <int MR, int NR>
 struct Packed {
-  /// `First` runs the paths that it can, `Others` the rest; they hold operands in the same way.
+  /// `First` runs the paths that it can, `Others` run the rest. They encode operands in the same way.
   template <class First, class... Others>
   static constexpr Kernel kernel() {
     static_assert((std::is_same_v<typename First::Operand, typename Others::Operand> && ...),

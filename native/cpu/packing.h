@@ -1,8 +1,8 @@
-// Copies operands into panels, translates the semiring's zero and sees what values occur, all in one pass.
+// Copies operands into panels, translates the semiring's zero and scans the values, all in one pass.
 //
-// Panels of Narrow are packed as for its translated path before the ranges are known. That serves the direct path as
-// well: there no zero occurs, and every other value is held as itself on both. Only the steps past k differ, and they
-// are written afterwards (fill_border).
+// Panels for Narrow are packed for its translated path, before the ranges are known. That serves the direct path as
+// well: there the operands have no zero, and both paths encode every other value as itself. Only the steps past k
+// differ, and they are written afterwards (fill_border).
 #pragma once
 #include "core/arithmetic.h"
 #include "cpu/kernel.h"
@@ -11,11 +11,11 @@
 
 namespace mpmml::cpu::MPMML_ISA {
 
-/// k-steps that are packed of one panel before the next panel's turn, where an operand's lanes are adjacent in memory:
-/// as many streams as the hardware prefetchers follow.
+/// If an operand's lanes are adjacent in memory, the k-steps of one panel that are packed before the next panel: as
+/// many streams as the hardware prefetchers follow.
 constexpr int64_t kPackingSteps = 8;
 
-/// What occurs in an operand, gathered in the elements of a vector.
+/// The values in an operand, gathered in the elements of a vector.
 template <class S, int n>
 struct Scan {
   using Element = typename S::Element;
@@ -28,7 +28,8 @@ struct Scan {
   V zeros = V{};
 
   MPMML_HOST_DEVICE void see(V x) {
-    // Zero is one end of all values, and neutral there.
+    // Zero is the least or the greatest of all values, so it is neutral for one of minimum and maximum. For the other
+    // it is replaced by the opposite end.
     const V away = x == S::zero ? (S::maximizes ? highest : lowest) - V{} : x;
     const V low = S::maximizes ? away : x;
     const V high = S::maximizes ? x : away;
@@ -48,7 +49,7 @@ struct Scan {
   }
 };
 
-/// Whether values occur that are no elements. Those lie below all that a semiring holds; NaN is passed over.
+/// Whether some values aren't elements. Such values are below all elements of the semiring; NaN is skipped.
 template <class S, int n>
 struct Outsiders {
   using Element = typename S::Element;
@@ -62,7 +63,7 @@ struct Outsiders {
   }
 };
 
-/// In place of a scan where nothing needs to be known.
+/// Replaces a scan if nothing must be known.
 template <class S, int n>
 struct Nothing {
   MPMML_HOST_DEVICE void see(const ShortVector<typename S::Element, n>&) {}
@@ -113,7 +114,7 @@ class Packer {
  private:
   using Four = ShortVector<Element, 4>;
 
-  /// Packs one element of each of some lanes.
+  /// Packs one element for each of some lanes.
   template <class V>
   MPMML_HOST_DEVICE void encode(const V& x, Operand* to) const {
     constexpr int lanes = sizeof(V) / sizeof(Element);
@@ -146,7 +147,7 @@ class Packer {
     }
   }
 
-  /// Of no more lanes than a vector of operands has.
+  /// For at most as many lanes as a vector of operands has.
   template <int n>
   MPMML_HOST_DEVICE static ShortVector<Operand, n> encode_part(ShortVector<Element, n> x) {
     if constexpr (S::can_overflow) {
@@ -212,7 +213,7 @@ class Packer {
   ScanOf<S, 1> ones_;
 };
 
-/// Where step k of a panel is in a packed operand, in operands.
+/// The place of step k of a panel in a packed operand, counted in operands.
 template <int width>
 MPMML_INLINE int64_t offset_of(const PackRequest& request, int64_t panel, int64_t k) {
   const int64_t slab = k / request.KC * request.KC;
@@ -220,7 +221,7 @@ MPMML_INLINE int64_t offset_of(const PackRequest& request, int64_t panel, int64_
   return (slab * request.panels + panel * steps + k - slab) * width;
 }
 
-/// Where the steps past k of a packed operand begin.
+/// The first step past k of a packed operand.
 template <class Arithmetic>
 MPMML_INLINE int64_t border_of(const PackRequest& request) {
   return ceil_div(request.source.k, steps_per_operand<Arithmetic>);

@@ -13,7 +13,7 @@
 namespace mpmml::cpu {
 namespace {
 
-/// Keeps the smallest index that threads report.
+/// Keeps the smallest index that any thread reports.
 class FirstIndex {
  public:
   void report(int64_t index) {
@@ -46,7 +46,7 @@ PackedProduct::PackedProduct(const Problem& problem, const PackedKernel& kernel,
   ranges_ = {a_.pack(), b_.pack()};
 }
 
-/// One run over all blocks of C.
+/// One pass over all blocks of C.
 class PackedProduct::Run {
  public:
   Run(const PackedProduct& product, RangePath path, const MutableMatrixView& c)
@@ -75,7 +75,7 @@ class PackedProduct::Run {
   }
 
  private:
-  /// Steps computed at a time by one thread.
+  /// The steps that one thread computes at a time.
   static constexpr int64_t kStepsAtOnce = 1 << 20;
   int64_t work() const { return saturating_product(problem_.outputs(), product_.padded_k_); }
 
@@ -83,7 +83,7 @@ class PackedProduct::Run {
     const Blocking& blocking = product_.blocking_;
     const int64_t blocks = blocks_m_ * blocks_n_;
     const int64_t batch = index / blocks;
-    // Threads side by side share columns of B.
+    // Consecutive blocks share columns of B, so threads that run at the same time do too.
     const int64_t row = index % blocks % blocks_m_ * blocking.MC;
     const int64_t col = index % blocks / blocks_m_ * blocking.NC;
     request.path = path_;

@@ -10,11 +10,11 @@ namespace mpmml::cpu {
 /// A product whose operands are packed for one kernel.
 class PackedProduct {
  public:
-  /// Packs both operands; where the kernel takes offsets off them, `ranges` and `path` must be what holds.
+  /// Packs both operands. If the kernel subtracts offsets, `ranges` and `path` must be those of the product.
   PackedProduct(const Problem& problem, const PackedKernel& kernel, const Ranges& ranges = {},
                 RangePath path = RangePath::kTranslated);
 
-  /// What occurs in the operands.
+  /// The values in the operands.
   const Ranges& ranges() const { return ranges_; }
 
   /// C = C0 ⊕ A ⊗ B into `c`; returns the linear index of the first result that overflowed, or kNoOverflow.
@@ -32,10 +32,10 @@ class PackedProduct {
   Ranges ranges_;
 };
 
-/// The same for a kernel that reads the operands where they are.
+/// The same for a kernel that reads the operands in place.
 int64_t multiply_rows(const Problem& problem, const RowsKernel& kernel, RangePath path, const MutableMatrixView& c);
 
-/// What such a kernel must know of the operands, by a pass over each.
+/// What such a kernel must know about the operands. Reads each of them once.
 Ranges scan(const Problem& problem);
 
 }  // namespace mpmml::cpu

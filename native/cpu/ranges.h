@@ -1,4 +1,4 @@
-// What kernels see of their operands, as the core takes it.
+// Converts the values that kernels see in their operands into the core's ranges.
 #pragma once
 #include "core/range.h"
 #include "cpu/kernel.h"

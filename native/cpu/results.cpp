@@ -5,8 +5,9 @@
 namespace mpmml::cpu {
 namespace {
 
-/// Bytes of results beyond which they are fetched while they are computed. Stores that miss the caches wait for each
-/// other: up to 1.3 times the speed at K = 16 or 32 (EPYC 9004). Of results that are in a cache it takes up to a third.
+/// If the results have more bytes than this, they are prefetched while they are computed, because stores that miss the
+/// caches wait for each other. This gives up to 1.3 times the speed at K = 16 or 32 (EPYC 9004). For results that are
+/// in a cache it costs up to a third.
 constexpr int64_t kFar = 8 << 20;
 
 }  // namespace

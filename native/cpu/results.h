@@ -5,10 +5,10 @@
 
 namespace mpmml::cpu {
 
-/// The results from (item, row, col) on, which are written to `c`.
+/// The results from (item, row, col) on, written to `c`.
 Results results_from(const Problem& problem, const MutableMatrixView& c, int64_t item, int64_t row, int64_t col);
 
-/// The same, column by column.
+/// The same, by columns.
 Results transposed(Results results);
 
 }  // namespace mpmml::cpu

@@ -1,6 +1,6 @@
 // The thin family: products of an operand with few lanes (rows of A or columns of B) and one with many. Packing the
-// large one would take longer than the product, so it is read where it is, once, and looked at on the way.
-// Compiled once for each instruction set (see vector.h).
+// large operand would take longer than the product. So it is read in place, only once, and its values are scanned in
+// the same pass. Compiled once for each instruction set (see vector.h).
 #pragma once
 #include "core/arithmetic.h"
 #include "cpu/kernel.h"
@@ -9,11 +9,11 @@
 
 namespace mpmml::cpu::MPMML_ISA {
 
-/// k-steps of the large operand that are read side by side where its lanes are adjacent: as many streams as hardware
-/// prefetchers follow.
+/// If the large operand's lanes are adjacent, the k-steps of it that are read at the same time: as many streams as
+/// hardware prefetchers follow.
 constexpr int kStreams = 8;
 
-/// Sees the least and the greatest value. If zero occurs it is one of them.
+/// Finds the least and the greatest value. If there is a zero, it is one of them.
 template <class S, int n>
 struct Ends {
   using Element = typename S::Element;
@@ -34,7 +34,7 @@ struct Ends {
   }
 };
 
-/// accumulators ⊕= small ⊗ large, for `zeros`: whether the large operand may hold zero that is held as another value.
+/// accumulators ⊕= small ⊗ large. `zeros`: whether the large operand may contain zero that is encoded as another value.
 template <class Arithmetic, bool zeros>
 class ThinPart {
   template <class, bool>
@@ -74,7 +74,7 @@ class ThinPart {
 
  private:
   static constexpr int kFew = kLanes < 4 ? kLanes : 4;
-  /// Vectors of the large operand in a tile with R lanes of the small one: as many as registers hold.
+  /// Vectors of the large operand in a tile with R lanes of the small one: as many as fit the registers.
   template <int R>
   static constexpr int kVectors = R > 2 ? 2 : 4;
 
@@ -141,8 +141,8 @@ class ThinPart {
     }
   }
 
-  /// Goes over [0, count) in parts of `each`, and tells `body` how many of a part are done already: the last one overlaps
-  /// its neighbour where they don't come out even, which an idempotent ⊕ doesn't mind. count ≥ each.
+  /// Runs over [0, count) in parts of `each`, and passes `body` how many elements of a part are done already: if count
+  /// isn't a multiple of `each` the last part overlaps the one before. An idempotent ⊕ allows that. count ≥ each.
   template <class Body>
   MPMML_HOST_DEVICE static void in_parts(int64_t count, int64_t each, Body body) {
     for (int64_t first = 0; first < count; first += each) {
@@ -152,7 +152,7 @@ class ThinPart {
     }
   }
 
-  /// Stores some vectors of accumulators, but for the first ones of what is `done` already.
+  /// Stores some vectors of accumulators, except the first `done`, which are stored already.
   template <class V, int NV>
   MPMML_HOST_DEVICE static void store(const V (&acc)[NV], Accumulator* to, int64_t done) {
     constexpr int n = sizeof(V) / sizeof(Accumulator);
@@ -168,7 +168,7 @@ class ThinPart {
     for (int j = 0; j < NV; ++j) __builtin_memcpy(to + j * n, &acc[j], sizeof acc[j]);
   }
 
-  /// `x`, but zero in the lanes of what is `done` already.
+  /// `x`, but with zero in the first `done` lanes, whose products are accumulated already.
   template <int n>
   MPMML_HOST_DEVICE static Operands<n> rest_of(Operands<n> x, int64_t done) {
     if constexpr (!S::idempotent) {
@@ -177,7 +177,7 @@ class ThinPart {
     return x;
   }
 
-  /// Calls `body` with a number of the small operand's lanes, and from which on.
+  /// Calls `body` with a number of lanes of the small operand, and the first of them.
   template <class Body>
   MPMML_HOST_DEVICE void for_rows(Body body) {
     int64_t row = 0;
@@ -186,10 +186,10 @@ class ThinPart {
     if (row < small_.lanes) body(std::integral_constant<int, 1>{}, row);
   }
 
-  // The loops stay functions of their own: together they would leave the compiler no registers.
+  // These loops aren't inlined, because together they would need more registers than there are.
 
-  /// R lanes of the small operand ⊗ all lanes of the large one, adjacent and taken as NV vectors of n at a time, over
-  /// the steps [first_k, end_k).
+  /// R lanes of the small operand ⊗ all lanes of the large one, over the steps [first_k, end_k). The large operand's
+  /// lanes are adjacent and are read as NV vectors of n at a time.
   template <int R, int NV, int n>
   __attribute__((noinline)) void row_along_lanes(int64_t row, int64_t first_k, int64_t end_k) {
     Sight<n> seen = sight<n>();
@@ -253,7 +253,8 @@ class ThinPart {
     }
   }
 
-  /// R lanes of the small operand ⊗ all lanes of the large one, NJ at a time, whose steps are adjacent.
+  /// R lanes of the small operand ⊗ all lanes of the large one, NJ lanes at a time. The large operand's steps are
+  /// adjacent.
   template <int R, int NJ>
   __attribute__((noinline)) void row_along_steps(int64_t row) {
     constexpr int n = kLanes;

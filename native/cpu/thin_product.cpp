@@ -10,17 +10,17 @@
 namespace mpmml::cpu {
 namespace {
 
-/// Up to so many lanes of the small operand packing the large one takes longer than it saves.
+/// With at most this many lanes in the small operand, packing the large one takes longer than it saves.
 constexpr int64_t kMostThinLanes = 12;
-/// Bytes of a strip's accumulators, and of the small operand's steps that are gone over at a time: they stay in the
-/// first-level cache.
+/// The bytes of a strip's accumulators, and of the steps of the small operand that are used at a time, so that they
+/// stay in the first-level cache.
 constexpr int64_t kBytesAtHand = 16 << 10;
 
 struct Strides {
   int64_t lane;
   int64_t k;
 };
-/// Of a single lane only the steps matter.
+/// If there is a single lane, only the stride of the steps matters.
 Strides strides_of_a(const Problem& problem) {
   return {problem.m() == 1 ? 0 : problem.a.row_stride, problem.a.col_stride};
 }
@@ -49,13 +49,13 @@ ThinProduct::ThinProduct(const Problem& problem, const Kernel& kernel)
       rows_(a_is_large_ ? problem.n() : problem.m()),
       cols_(a_is_large_ ? problem.m() : problem.n()) {
   const Strides large = a_is_large_ ? strides_of_a(problem) : strides_of_b(problem);
-  // Where the large operand's steps are adjacent, a part goes far along a few lanes, and else the other way round.
+  // If the large operand's steps are adjacent, a part has many steps of a few lanes; otherwise few steps of many lanes.
   const bool along_steps = large.k == 1 && large.lane != 1;
   constexpr int64_t little = 256;
   const int64_t much = std::max(kBytesAtHand / (rows_ * kernel.thin.accumulator_size), little);
   strip_ = std::min(along_steps ? little : much, cols_);
   depth_ = std::min(along_steps ? much : little, problem.k());
-  // A thread more is worth it from about this many elements of the large operand on.
+  // Another thread pays off from about this many elements of the large operand on.
   constexpr int64_t elements_of_a_part = 1 << 18;
   const int64_t strips = ceil_div(cols_, strip_) * problem.batch;
   const int64_t wanted = thread_count() > 1 ? ceil_div(4 * thread_count(), strips) : 1;

@@ -12,17 +12,17 @@ namespace mpmml::cpu {
 /// Whether the product is one for the thin family.
 bool is_thin(const Problem& problem);
 
-/// A product with a kernel of the thin family. Computes any product; quick with those that are thin.
+/// A product with a kernel of the thin family. It can compute any product, but is only efficient for thin ones.
 class ThinProduct {
  public:
   ThinProduct(const Problem& problem, const Kernel& kernel);
 
-  /// Accumulates A ⊗ B. Returns what occurs in the operands as far as it had to be known: in a part of them where that
-  /// excludes all paths of the kernel (then the rest is given up), and nothing in operands that any path can hold.
+  /// Accumulates A ⊗ B. Returns the ranges of the operands as far as they were needed. An operand isn't scanned if the
+  /// path allows any elements in it; its range then stays empty. If the values of a part exclude all paths of the
+  /// kernel, the rest is given up and the ranges are those of a part of the operands.
   Ranges accumulate(RangePath path);
 
-  /// C = C0 ⊕ what was accumulated, into `c`; returns the linear index of the first result that overflowed, or
-  /// kNoOverflow.
+  /// C = C0 ⊕ the accumulators, into `c`. Returns the linear index of the first result that overflowed, or kNoOverflow.
   int64_t finish(RangePath path, const MutableMatrixView& c) const;
 
  private:
@@ -36,7 +36,7 @@ class ThinProduct {
   };
 
   Part part(int64_t index) const;
-  /// Returns whether the values seen leave the kernel a path.
+  /// Returns whether the kernel has a path for the values seen so far.
   bool accumulate_part(const Part& part, RangePath path, Ranges& ranges, const std::atomic<bool>& given_up) const;
   Lanes lanes(bool of_large, const Part& part, int64_t k) const;
   Ranges in_order(const Ranges& ranges) const;

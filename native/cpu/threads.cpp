@@ -33,7 +33,7 @@ class Pool {
       try {
         std::thread([this] { help(); }).detach();
       } catch (const std::system_error&) {
-        return;  // A process at its limit of threads works with those it has.
+        return;  // At its limit of threads the process works with the threads that it has.
       }
     }
   }
@@ -88,7 +88,7 @@ class Pool {
   std::mutex mutex_;
   std::condition_variable arrived_;
   std::condition_variable left_;
-  std::vector<Job*> jobs_;  ///< with work left, oldest first
+  std::vector<Job*> jobs_;  ///< jobs with work left, oldest first
 };
 
 }  // namespace
@@ -101,7 +101,7 @@ int thread_count() {
 void parallel_for(int64_t count, Task task) {
   Job job{task, count};
   if (count <= 1 || thread_count() == 1) return job.work();
-  // Never destroyed: at the end of the process the threads may still be inside.
+  // Never destroyed, because the threads may still be using it at the end of the process.
   static Pool* const pool = new Pool(thread_count() - 1);
   pool->run(job);
 }

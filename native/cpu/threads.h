@@ -1,11 +1,11 @@
-// The library's threads: made by the first product that is large enough for several, asleep when there is none.
+// The library's threads. The first product that is large enough for several makes them; they sleep while there is none.
 #pragma once
 #include <cstdint>
 #include <memory>
 
 namespace mpmml::cpu {
 
-/// What `parallel_for` calls for each index. Refers to the body and doesn't own it.
+/// What `parallel_for` calls for each index. Refers to the body but doesn't own it.
 class Task {
  public:
   template <class Body>
@@ -18,13 +18,13 @@ class Task {
   void (*call_)(void*, int64_t);
 };
 
-/// How many threads a product may use, the calling one included: as the settings say (machine.h), or as many as this
-/// process may use processors, by its affinity and the quota of its cgroup. Throws Error(kOption) if the settings are
-/// wrong.
+/// How many threads a product may use, the calling one included: as the settings say (machine.h), or as many as the
+/// processors that this process may use, by its affinity and the quota of its cgroup. Throws Error(kOption) if the
+/// settings are wrong.
 int thread_count();
 
-/// Runs `task` for each index in [0, count), on the calling thread and on the library's; returns when all are done.
-/// Any number of threads may call it at once. Throws the first exception that a call threw; the rest is given up.
+/// Runs `task` for each index in [0, count), on the calling thread and on the library's. Returns when all are done. Any
+/// number of threads may call it at once. Throws the first exception that a call threw; the rest is given up.
 void parallel_for(int64_t count, Task task);
 
 }  // namespace mpmml::cpu

@@ -1,4 +1,4 @@
-// The micro-kernel, and the block of C that it is run over.
+// The micro-kernel, and the loop that runs it over a block of C.
 #pragma once
 #include "core/arithmetic.h"
 #include "cpu/epilogue.h"
@@ -7,10 +7,10 @@
 
 namespace mpmml::cpu::MPMML_ISA {
 
-/// Steps in one round of the micro-kernel's loop; panels are padded to a multiple of it with border elements.
+/// Steps in one round of the micro-kernel's loop. Panels are padded to a multiple of it with border elements.
 constexpr int kStepsAtOnce = 4;
 
-/// Calls `body` with the arithmetic for `path`, worked out by the compiler.
+/// Calls `body` with the arithmetic for `path`, which is known to the compiler.
 template <class Arithmetic, class... Others, class Body>
 MPMML_INLINE void with_arithmetic(RangePath path, Body body) {
   if constexpr (sizeof...(Others) > 0) {
@@ -23,9 +23,9 @@ MPMML_INLINE void with_arithmetic(RangePath path, Body body) {
   body(path == RangePath::kDirect || path == RangePath::kHalf ? plain : translated);
 }
 
-/// Whether the additions of max-plus and min-plus on floating-point numbers are made by fused multiply-adds, x · 1 + y,
-/// which rounds as x + y does. Zen's pipes for additions are those for maxima, and those for multiply-adds are others: 1.5
-/// times as many steps (EPYC 9004, 8 to 16 lanes). Intel's are the same for all three.
+/// Whether floating-point max-plus and min-plus add with fused multiply-adds: x · 1 + y, which rounds as x + y does. On
+/// Zen additions use the same pipes as maxima, but multiply-adds have others: 1.5 times as many steps (EPYC 9004, 8 to
+/// 16 lanes). On Intel all three use the same pipes.
 template <class S>
 #if defined(__FMA__) || defined(__AVX512F__)
 constexpr bool kAddsByMultiply =
@@ -34,7 +34,7 @@ constexpr bool kAddsByMultiply =
 constexpr bool kAddsByMultiply = false;
 #endif
 
-/// acc ⊕ (a ⊗ b); `one` is 1, unknown to the compiler.
+/// acc ⊕ (a ⊗ b). `one` is 1, but the compiler doesn't know it.
 template <class Arithmetic, class V>
 MPMML_INLINE V step(V acc, V a, V b, V one) {
   using S = typename Arithmetic::Semiring;
@@ -45,8 +45,8 @@ MPMML_INLINE V step(V acc, V a, V b, V one) {
   }
 }
 
-/// tile ⊕= panel of A ⊗ panel of B over `k` steps; `tile` is MR × NR, and starts from `initial` where `starts`.
-/// A function of its own: together with what finishes the results the compiler runs out of registers.
+/// tile ⊕= panel of A ⊗ panel of B over `k` steps. `tile` is MR × NR, and starts from `initial` if `starts`.
+/// Not inlined, because together with the code that finishes results the compiler runs out of registers.
 template <class Arithmetic, int MR, int NR>
 static __attribute__((noinline)) void multiply_tile(const typename Arithmetic::Operand* __restrict a,
                                                     const typename Arithmetic::Operand* __restrict b, int64_t k,
@@ -107,7 +107,8 @@ MPMML_INLINE int64_t multiply_block(const Arithmetic& arithmetic, const BlockReq
       if (block.accumulators) {
         tile = static_cast<Accumulator*>(block.accumulators) + (col / NR * row_panels + row / MR) * MR * NR;
       }
-      // Hardware prefetchers stop at the end of a page, which is about where a panel ends: fetch the next one's start.
+      // Hardware prefetchers stop at the end of a page, which is about where a panel ends. So the start of the next
+      // panel is prefetched here.
       prefetch(a + MR * block.steps, 4 * kCacheLine);
       const int64_t rows = block.rows - row < MR ? block.rows - row : MR;
       if (block.ends) epilogue.template prefetch_results<MR, NR>(row, col, rows);

@@ -1,12 +1,12 @@
-// The vectors that the micro-kernels are written in: the compiler's own (GCC's and Clang's vector extensions), as
-// wide as the instruction set that the translation unit is compiled for.
+// The vectors that the micro-kernels are written in: the compiler's own (GCC's and Clang's vector extensions), as wide
+// as the instruction set that the translation unit is compiled for.
 //
-// Why no SIMD library: neither Highway nor xsimd can be had from npm at install time without a download, and all that
-// the kernels need is +, a comparison and a choice, for which both compilers pick the instruction (x > y ? x : y on
-// vectors becomes vpmaxsd) from the semiring's own source, so that a semiring stays one struct.
+// Why no SIMD library: neither Highway nor xsimd is available from npm at install time without a download. Also, the
+// kernels need only +, a comparison and a selection. Both compilers choose the right instruction for these from the
+// semiring's own source (x > y ? x : y on vectors becomes vpmaxsd), so that a semiring stays one struct.
 //
-// Everything that is compiled for an instruction set lives in a namespace of its name and is inlined or static:
-// otherwise the linker could take a function that was compiled for AVX-512 as the one copy for all.
+// All code that is compiled for an instruction set is in a namespace with its name and is inlined or static. Otherwise
+// the linker could take a function that was compiled for AVX-512 as the one copy for all.
 #pragma once
 #include <cstdint>
 #include <utility>
@@ -21,8 +21,8 @@
 #define MPMML_UNROLL _Pragma("GCC unroll 32")
 #endif
 
-// Keeps the compiler from seeing through `v`. Without it GCC regroups the ⊕ of several k-steps into a tree, which
-// takes more registers than there are, and computes on scalars what would be broadcast.
+// Hides the value of `v` from the compiler. Without it GCC regroups the ⊕ of several k-steps into a tree, which takes
+// more registers than there are, and computes with scalars instead of broadcasting them.
 #if defined(__x86_64__)
 #define MPMML_OPAQUE(v) asm("" : "+v"(v))
 #elif defined(__aarch64__)
@@ -31,7 +31,7 @@
 #define MPMML_OPAQUE(v) static_cast<void>(v)
 #endif
 
-// Keeps the compiler from moving loads from one k-step to another, where they would take registers too early.
+// Keeps the compiler from moving loads from one k-step to another, where they would occupy registers too early.
 #define MPMML_FENCE() asm volatile("" ::: "memory")
 
 #define MPMML_INLINE static inline __attribute__((always_inline))
@@ -73,8 +73,9 @@ MPMML_INLINE Vector<T> splat(T x) {
   return x - Vector<T>{};
 }
 
-/// to = the elements of x and y (which count on from x's last) in this order. By reference, as wherever vectors may be
-/// wider than the instruction set's: how those are passed by value, compilers warn, has changed once.
+/// to = the elements of x and y in this order; y's elements are numbered after x's last. Passes vectors by reference,
+/// as all code does that may use vectors wider than the instruction set's: compilers warn that the way to pass those by
+/// value has changed once.
 template <int... order, class V>
 MPMML_INLINE void shuffle(V& to, const V& x, const V& y) {
 #if defined(__clang__)
@@ -90,8 +91,8 @@ MPMML_INLINE void narrow_pair(Narrow& to, const V& x, const V& y, std::integer_s
   shuffle<2 * index...>(to, (Narrow)x, (Narrow)y);
 }
 
-/// to = the elements of x and then those of y modulo 2^32; all three are equally wide. Compilers take the conversion of
-/// 64-bit elements apart before AVX-512.
+/// to = the elements of x and then those of y, modulo 2^32. All three are equally wide. Before AVX-512 compilers split
+/// the conversion of 64-bit elements into single elements.
 MPMML_INLINE void narrow(Vector<int32_t>& to, const Vector<int64_t>& x, const Vector<int64_t>& y) {
   narrow_pair(to, x, y, std::make_integer_sequence<int, VectorOf<int32_t>::lanes>());
 }

@@ -1,8 +1,8 @@
-// core/arithmetic.h's 64-bit sums, on vectors. Vectors of 64-bit integers have no maximum before AVX-512, but vectors of
-// doubles do, and positive doubles are in the order of their bits. So elements are held with a bias that keeps every sum
-// the pattern of a positive, normal number: a step is then an integer addition and a floating-point maximum, as many
-// instructions as a step of 32-bit sums on half as many lanes. (Additions of doubles as well would take another half: on
-// Zen 4 they share two pipes with the maxima.)
+// The 64-bit sums of core/arithmetic.h, on vectors. Before AVX-512 there is no maximum for vectors of 64-bit integers,
+// but there is one for vectors of doubles, and positive doubles are in the order of their bits. So elements are encoded
+// with a bias that makes every sum the bits of a positive, normal number. A step is then an integer addition and a
+// floating-point maximum: as many instructions as a step of 32-bit sums, on half as many lanes. (Adding doubles instead
+// would take half as much time again, because on Zen 4 these additions share two pipes with the maxima.)
 #pragma once
 #if defined(__aarch64__)
 #include <arm_neon.h>
@@ -13,7 +13,7 @@
 
 namespace mpmml::cpu {
 
-/// What the two 64-bit arithmetics share: an element is held as kBias + x, zero as kBias ∓ 2^60.
+/// What the two 64-bit arithmetics share: an element is encoded as kBias + x, and zero as kBias ∓ 2^60.
 template <class S>
 struct BiasedEncoding {
   static_assert(is_integer_sum<S>);
@@ -24,11 +24,11 @@ struct BiasedEncoding {
 
   static constexpr int64_t kBias = int64_t{1} << 61;
   static constexpr Operand zero = kBias + (S::maximizes ? -1 : 1) * (int64_t{1} << 60);
-  /// Between the sums with zero and those of finite values.
+  /// Between the sums with zero and the sums of finite values.
   static constexpr Accumulator threshold = 2 * kBias + (S::maximizes ? -1 : 1) * (int64_t{1} << 59);
 
   static constexpr Operand encode(Element x) { return x == S::zero ? zero : kBias + x; }
-  /// As encode(), on vectors of elements that are converted to operands already.
+  /// The same as encode(), for vectors of elements that are already converted to the operand type.
   template <class V>
   MPMML_HOST_DEVICE static V encode_wide(V x) {
     return x == Operand{S::zero} ? zero - V{} : x + kBias;
@@ -36,7 +36,7 @@ struct BiasedEncoding {
   static constexpr Accumulator initial() { return zero + kBias; }
   MPMML_HOST_DEVICE static bool is_zero(Accumulator acc) { return S::combine(acc, threshold) == threshold; }
 
-  /// c0 as a sum, on vectors of elements that are converted to operands already.
+  /// c0 as a sum, for vectors of elements that are already converted to the operand type.
   template <class V>
   MPMML_HOST_DEVICE static V encode_sum(V c0) {
     return encode_wide(c0) + kBias;
@@ -55,7 +55,7 @@ struct BiasedEncoding {
     return S::combine(x, y);
 #else
 #if defined(__aarch64__)
-    // The compiler makes no FMAX of a comparison and a choice: it would pass NaN on.
+    // The compiler doesn't turn a comparison and a selection into FMAX, because FMAX would propagate NaN.
     if constexpr (sizeof(V) == sizeof(float64x2_t)) {
       return (V)(S::maximizes ? vmaxq_f64((float64x2_t)x, (float64x2_t)y) : vminq_f64((float64x2_t)x, (float64x2_t)y));
     }
@@ -66,7 +66,7 @@ struct BiasedEncoding {
   }
 };
 
-/// Exact 64-bit sums, as core/arithmetic.h's.
+/// Exact 64-bit sums, as in core/arithmetic.h.
 template <class S>
 struct Wide : BiasedEncoding<S> {
   using Core = mpmml::Wide<S>;
@@ -82,7 +82,8 @@ struct Wide : BiasedEncoding<S> {
     return Base::combine(acc, a + b);
   }
 
-  /// Elements for sums, on vectors, in the low halves: as finish(). Bits are set in `beyond` where a sum overflowed.
+  /// The elements for vectors of sums, in the low halves, as finish() computes them. Sets bits in `beyond` if a sum
+  /// overflowed.
   template <class V>
   MPMML_HOST_DEVICE static V settle(V sum, V& beyond) {
     typedef double Doubles __attribute__((vector_size(sizeof(V))));
@@ -92,7 +93,7 @@ struct Wide : BiasedEncoding<S> {
     clamped = clamped < high ? clamped : high;
     const V is_zero = Base::are_zero(sum);
     beyond |= ((V)clamped ^ sum) & ~is_zero;
-    // Zero is clamped to the finite value beside it, and is_zero is −1 where it holds.
+    // Zero is clamped to the finite value next to it, and is_zero is −1 for those elements.
     static_assert(int64_t{S::zero} ==
                   (S::maximizes ? int64_t{FiniteRange<S>::least} - 1 : int64_t{FiniteRange<S>::most} + 1));
     return S::maximizes ? (V)clamped + is_zero : (V)clamped - is_zero;
@@ -103,7 +104,7 @@ struct Wide : BiasedEncoding<S> {
   }
 };
 
-/// Finite sums modulo 2^32, as core/arithmetic.h's.
+/// Finite sums modulo 2^32, as in core/arithmetic.h.
 template <class S>
 struct Wrapping : BiasedEncoding<S> {
   using Core = mpmml::Wrapping<S>;
@@ -122,7 +123,7 @@ struct Wrapping : BiasedEncoding<S> {
     return Base::combine(acc, Base::are_zero(sum) ? sum : wrapped);
   }
 
-  /// Elements for sums, on vectors, in the low halves: as finish().
+  /// The elements for vectors of sums, in the low halves, as finish() computes them.
   template <class V>
   MPMML_HOST_DEVICE static V settle(V sum, V& /*beyond*/) {
     return Base::are_zero(sum) ? S::zero - V{} : sum;

@@ -1,4 +1,4 @@
-// Operands stored as int16, as elements: the CPU's kernels read no others.
+// Converts operands stored as int16 into elements, because the CPU's kernels read only those.
 #pragma once
 #include <optional>
 

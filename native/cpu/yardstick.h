@@ -1,5 +1,5 @@
-// What products on the CPU are measured against, compiled for each instruction set (see vector.h): the ceiling of steps
-// on registers alone, and the loop that a user would write.
+// What products on the CPU are compared with, compiled for each instruction set (see vector.h): the ceiling of steps
+// that use only registers, and the loop that a user would write.
 #pragma once
 #include "core/arithmetic.h"
 #include "cpu/bits.h"
@@ -14,10 +14,10 @@ namespace mpmml::cpu::MPMML_ISA {
 /// the compiler some of x86's 16 registers.
 constexpr int kChains = 8;
 
-/// The operations on vectors of a round.
+/// The operations on vectors per round.
 constexpr int kStepsOfRound = 3 * kChains;
 
-/// acc ⊕= x ⊗ y on registers alone, as a tile's steps are.
+/// acc ⊕= x ⊗ y with registers only, like the steps of a tile.
 template <class Arithmetic>
 static void run_steps(int64_t rounds) {
   using T = typename Arithmetic::Operand;
@@ -29,7 +29,7 @@ static void run_steps(int64_t rounds) {
   for (; rounds > 0; --rounds) {
     MPMML_UNROLL
     for (int index = 0; index < kStepsOfRound; ++index) {
-      // Otherwise x ⊗ y is the same for all.
+      // Otherwise the compiler would compute x ⊗ y only once.
       MPMML_OPAQUE(x);
       Vector<T>& into = acc[index % kChains];
       into = step<Arithmetic>(into, x, y, one);
@@ -39,7 +39,7 @@ static void run_steps(int64_t rounds) {
   Vector<T> results[kChains];
   MPMML_UNROLL
   for (int i = 0; i < kChains; ++i) results[i] = acc[i];
-  // Otherwise nobody would need them.
+  // Otherwise the compiler would leave the loop out, because nothing uses its results.
   asm volatile("" : : "r"(results) : "memory");
 }
 
@@ -49,7 +49,7 @@ constexpr Yardstick::Steps steps_of(const char* name) {
           kStepsOfRound * VectorOf<typename Arithmetic::Operand>::lanes * steps_per_operand<Arithmetic>};
 }
 
-/// The max-plus product as anyone writes it first: row-major, by rows, left to the compiler.
+/// The max-plus product as most people write it first: row-major, by rows, and optimized only by the compiler.
 static void multiply_by_rows(const int32_t* __restrict a, const int32_t* __restrict b, int32_t* __restrict c, int64_t m,
                              int64_t n, int64_t k) {
   for (int64_t i = 0; i < m; ++i) {

@@ -35,7 +35,7 @@ const Yardstick::Steps& find_steps(const Yardstick& yardstick, const std::string
 }
 
 std::vector<double> measure_ceiling(const Yardstick::Steps& steps, int threads, int samples, double milliseconds) {
-  // The clock rises to the load meanwhile.
+  // Meanwhile the clock rises under the load.
   int64_t rounds = 1 << 12;
   for (;;) {
     const Clock::time_point start = Clock::now();

@@ -8,8 +8,8 @@ namespace mpmml::cpu {
 
 /// What yardstick.h has for an instruction set.
 struct Yardstick {
-  /// Steps of a semiring on one type: name is 'int32', 'int16', 'float32' or 'float64' of max-plus, 'float32-fma' or
-  /// 'float64-fma' of plus-times, and otherwise the type and the semiring, as 'int32-min-max'.
+  /// The steps of a semiring on one type. name is 'int32', 'int16', 'float32' or 'float64' for max-plus, 'float32-fma'
+  /// or 'float64-fma' for plus-times, and otherwise the type and the semiring, such as 'int32-min-max'.
   struct Steps {
     const char* name;
     void (*run)(int64_t rounds);
@@ -23,17 +23,17 @@ struct Yardstick {
 /// Those of this build, best first.
 const std::vector<Yardstick>& yardsticks();
 
-/// The one for an instruction set, or for the one that products take where the name is empty. Throws Error(kVariant)
-/// where this processor or this build doesn't have it.
+/// The one for an instruction set; if the name is empty, for the one that products use. Throws Error(kVariant) if this
+/// processor or this build doesn't have it.
 const Yardstick& find_yardstick(const std::string& isa);
 
-/// Throws Error(kVariant) where there are no such steps.
+/// Throws Error(kVariant) if there are no such steps.
 const Yardstick::Steps& find_steps(const Yardstick& yardstick, const std::string& name);
 
-/// Steps a second on registers alone: `samples` measurements of `milliseconds` each, by `threads` threads together.
+/// Steps per second with registers only: `samples` measurements of `milliseconds` each, by `threads` threads together.
 std::vector<double> measure_ceiling(const Yardstick::Steps& steps, int threads, int samples, double milliseconds);
 
-/// Milliseconds of the naive product of row-major matrices, each time again.
+/// Milliseconds of the naive product of row-major matrices, for each repetition.
 std::vector<double> measure_naive_loop(const Yardstick& yardstick, int64_t m, int64_t n, int64_t k, int repetitions);
 
 }  // namespace mpmml::cpu

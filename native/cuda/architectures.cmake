@@ -1,20 +1,21 @@
 # Chooses the GPU architectures that the kernels are compiled for.
 
-# Those that the kernels are made for. A build has the ones of these that its toolkit knows, and others if they are named.
+# The architectures that the kernels are made for. `all` means those of them that the toolkit knows; others have to be
+# named.
 set(mpmml_supported_archs 52 61 70 75 80 86 89 90 100 120)
 
 # mpmml_choose_architectures(asked known)
 #
-#   asked  MPMML_CUDA_ARCHS: a list such as 61;90, or all, or nothing: then the GPUs of this machine, or, if it has none
-#          that the toolkit knows, the oldest architecture, because the driver of every newer GPU can compile its PTX
+#   asked  MPMML_CUDA_ARCHS: a list such as 61;90, or all, or nothing: then the GPUs of this machine. If it has none
+#          that the toolkit knows: the oldest architecture, because the driver of every newer GPU can compile its PTX
 #   known  the architectures of the toolkit
 #
 # Sets, as CMake writes CUDA_ARCHITECTURES (90-real is machine code, 90-virtual PTX, 90 both):
 #
-#   mpmml_architectures      for the kernels that products take. The newest comes with its PTX, for GPUs newer still
-#   mpmml_lab_architectures  for the kernels of the laboratory, which are ten times as many: with `all` they would take
-#                            most of an hour. PTX is compiled by the driver when a kernel is first used
-#   mpmml_architectures_note what the user should know of the choice, or nothing
+#   mpmml_architectures      for the kernels that products take. The newest comes with its PTX, for still newer GPUs
+#   mpmml_lab_architectures  for the kernels of the laboratory, of which there are ten times as many: with `all` they
+#                            would take most of an hour. The driver compiles PTX when a kernel is first used
+#   mpmml_architectures_note what the user should know about the choice, or nothing
 function(mpmml_choose_architectures asked known)
   set(note "")
   set(offered "")
@@ -60,8 +61,8 @@ function(mpmml_choose_architectures asked known)
   set(mpmml_architectures_note "${note}" PARENT_SCOPE)
 endfunction()
 
-# The architectures of this machine's GPUs, as far as the toolkit knows them. A GPU that it doesn't know runs the newest
-# code before its own; if there is none, `missing` is set to the GPU's architecture.
+# The architectures of this machine's GPUs. For a GPU that the toolkit doesn't know it is the newest older one that the
+# toolkit knows; if there is none, `missing` is set to the GPU's architecture.
 function(mpmml_machine_architectures result known missing)
   set(found "")
   set(${missing} "" PARENT_SCOPE)
@@ -88,7 +89,8 @@ function(mpmml_machine_architectures result known missing)
   set(${result} "${found}" PARENT_SCOPE)
 endfunction()
 
-# Machine code for each architecture, and PTX of the newest. As one option: the compiler then makes the PTX once for both.
+# Machine code for each architecture, and PTX for the newest. Both are one option, so that the compiler makes the PTX
+# only once.
 function(mpmml_with_ptx result)
   set(newest 0)
   foreach(arch ${ARGN})

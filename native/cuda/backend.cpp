@@ -18,14 +18,15 @@
 namespace mpmml::cuda {
 namespace {
 
-/// Whether the product needs so little that it doesn't ask for admission: asking takes longer than it does.
+/// Whether the product needs so little memory that it doesn't ask for admission, because asking takes longer than the
+/// product.
 bool surely_fits(const Problem& problem, const Placement& where) {
   constexpr int64_t kLittle = int64_t{64} << 20;
   const int64_t limit = where.device_memory;
   return roughly_needed_bytes(problem) <= (limit > 0 ? std::min(limit, kLittle) : kLittle);
 }
 
-// How much longer the planner takes a kernel to run where its instructions are emulated.
+// How much longer the planner assumes that a kernel takes if its instructions are emulated.
 constexpr double kSlowedDown = 8;
 
 std::string in_mebibytes(int64_t bytes) { return std::to_string((bytes + (1 << 20) - 1) >> 20) + " MiB"; }
@@ -71,18 +72,19 @@ std::string CudaBackend::refuses(const Problem& problem, const Placement& where)
   if (roughly_needed_bytes(problem) <= capacity) return {};
   const int64_t least = workspace(smallest_block(problem), where);
   if (least <= capacity) return {};
-  return "a single block of the product needs " + in_mebibytes(least) + " of device memory, device " +
+  return "a single block of the product needs " + in_mebibytes(least) + " of device memory, but device " +
          std::to_string(where.device) + " has " + in_mebibytes(capacity) + " for it: choose backend 'cpu'";
 }
 
 double CudaBackend::estimate_ms(const Problem& problem, int device) {
-  // Measured on an H200: what a call costs, and a byte of pageable memory, where one slot suffices; the same in larger calls,
-  // with one thread and with several, which are to be started; a step's share at 35 TOPS on 132 multiprocessors.
+  // Measured on an H200: the cost of a call, and of a byte of pageable memory, if one slot is enough; the same for
+  // larger calls, with one thread and with several, which have to be started; and the steps per millisecond and
+  // multiprocessor, at 35 TOPS on 132 multiprocessors.
   constexpr double kSmallCallMs = 0.06, kBytesPerMsInSlots = 1.6e7;
   constexpr double kCallMs = 0.065, kBytesPerMs = 9e6;
   constexpr double kThreadsMs = 0.9, kBytesPerMsWithThreads = 4e7;
   constexpr double kStepsPerMsAndMultiprocessor = 1.3e8;
-  // Kernels compute whole tiles, of which these are the smallest, and pack their operands into them.
+  // Kernels compute whole tiles and pack their operands into them. This is the smallest tile.
   constexpr int64_t kTile = 64;
   const DeviceLimits limits = device_limits(device);
   const double element = double(element_bytes(problem.operation.dtype));
@@ -94,7 +96,7 @@ double CudaBackend::estimate_ms(const Problem& problem, int device) {
   const double copied = fits_slots(problem)
                             ? kSmallCallMs + bytes / kBytesPerMsInSlots
                             : kCallMs + std::min(bytes / kBytesPerMs, kThreadsMs + bytes / kBytesPerMsWithThreads);
-  // Few tiles leave multiprocessors idle.
+  // If there are few tiles, some multiprocessors are idle.
   const double tiles = problem.batch * (m / kTile) * (n / kTile);
   const double busy = std::min(double(limits.multiprocessors), tiles);
   return copied + 2 * packed / limits.bytes_per_ms + steps / (kStepsPerMsAndMultiprocessor * busy);
@@ -105,8 +107,9 @@ Judgement CudaBackend::judge(const Variant& variant, RangePath path, const Probl
   const DeviceLimits limits = device_limits(device);
   const int blocks = resident_blocks(kernel, path, device);
   if (blocks == 0) {
-    return {"a block of it needs " + std::to_string(kernel.shape.shared_bytes) + " bytes of shared memory, device " +
-                std::to_string(device) + " has " + std::to_string(limits.shared_bytes_per_block),
+    return {"a block of it needs " + std::to_string(kernel.shape.shared_bytes) +
+                " bytes of shared memory, but device " + std::to_string(device) + " has " +
+                std::to_string(limits.shared_bytes_per_block),
             0};
   }
   double clocks = estimate_clocks(kernel.shape, kernel.pack != nullptr, problem, limits, blocks);

@@ -6,7 +6,7 @@
 
 namespace mpmml::cuda {
 
-/// The CUDA backend. Makes no CUDA call yet, so that the addon loads on machines without a driver.
+/// The CUDA backend. Makes no CUDA call yet, so that the addon also loads on machines without a driver.
 /// `architectures` are those of the build, for messages.
 std::unique_ptr<Backend> make_backend(std::string architectures);
 

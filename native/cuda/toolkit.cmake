@@ -1,14 +1,14 @@
 # Finds the CUDA toolkit and says what is built with it. Sets
 #   MPMML_CUDA_FOUND               whether the CUDA backend is built
 #   MPMML_CUDA_STATUS              one line: what is built, or why nothing is
-#   MPMML_CUDA_NOTE                one line that the user should know besides, or nothing
+#   MPMML_CUDA_NOTE                one more line that the user should know, or nothing
 #   MPMML_CUDA_TOOLKIT             the toolkit's version
 #   MPMML_CUDA_ARCHITECTURE_NAMES  for example "sm_80 sm_90 compute_90"
 #   MPMML_CUDA_LAB_ARCHITECTURES   CMake's list for the kernels of the laboratory
 #   MPMML_CUDA_LAB_ARCHITECTURE_NAMES
 #
 # nvcc is looked for in CUDACXX, then on the PATH, then under CUDA_PATH, CUDA_HOME and /usr/local/cuda. CMake's own
-# check_language(CUDA) isn't asked: it answers a silent "no" if only the architectures are wrong.
+# check_language(CUDA) isn't used, because it just answers "no" even if only the architectures are wrong.
 
 include(${CMAKE_CURRENT_LIST_DIR}/architectures.cmake)
 
@@ -67,7 +67,7 @@ function(mpmml_set_cuda_options target)
   target_link_libraries(${target} PRIVATE CUDA::cudart_static)
   set(options -Wno-deprecated-gpu-targets)
   foreach(option ${mpmml_host_options})
-    # One -Xcompiler for each option: nvcc splits at commas, and sanitizers have them.
+    # One -Xcompiler per option, because nvcc splits at commas, and the sanitizers' options have commas.
     list(APPEND options "SHELL:-Xcompiler=${option}")
   endforeach()
   target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CUDA>:${options}>")

@@ -40,7 +40,7 @@ int64_t buffer_bytes(const Bandwidth& bandwidth, int device) {
   return std::min(wanted, most);
 }
 
-/// Waits for the stream before the buffers go.
+/// Waits for the stream before the buffers are freed.
 struct Quiesce {
   cuda::Lane& lane;
   ~Quiesce() { lane.quiesce(); }

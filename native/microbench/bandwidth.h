@@ -1,4 +1,5 @@
-// Bandwidths: how many bytes a second pass at each level of a GPU's memory, the sloped ceilings of a roofline.
+// Bandwidths: how many bytes per second each level of a GPU's memory passes. They are the sloped ceilings of a
+// roofline.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -6,7 +7,7 @@
 
 namespace mpmml::microbench {
 
-/// What a kernel is given. The pointers are device pointers; `source` and `target` have `buffer_bytes` each, where the
+/// The arguments of a kernel. The pointers are device pointers. `source` and `target` have `buffer_bytes` each, if the
 /// kernel asks for them.
 struct BandwidthArguments {
   const void* source;
@@ -17,19 +18,19 @@ struct BandwidthArguments {
   uint32_t* results;
 };
 
-/// What of memory a buffer should fill.
+/// How large a buffer should be, relative to the L2 cache.
 enum class Buffer : uint8_t { kNone, kPartOfL2, kBeyondL2 };
 
-/// A compiled kernel of kBandwidthThreads threads a block: a row that the generator writes from
+/// A compiled kernel of kBandwidthThreads threads per block: a row that the generator writes from
 /// native/variants/microbenchmarks.mjs.
 struct Bandwidth {
   const char* name;
   const char* summary;
   const void* function;
   Buffer buffer;
-  bool writes;  ///< a buffer of the same size
+  bool writes;  ///< whether it writes a buffer of the same size
   int32_t rounds;
-  /// Bytes that `threads` threads read and write in a launch, as far as the program asks for them.
+  /// The bytes that `threads` threads ask to read and write in a launch.
   int64_t (*bytes)(const BandwidthArguments&, int64_t threads);
 };
 
@@ -46,13 +47,13 @@ struct BandwidthRequest {
 
 struct BandwidthResult {
   std::vector<double> ms;
-  int64_t bytes;         ///< of a launch
-  int64_t buffer_bytes;  ///< that they lie in
+  int64_t bytes;         ///< per launch
+  int64_t buffer_bytes;  ///< of the buffer that they are in
   double clock_mhz;      ///< of the multiprocessors, just after the last repetition
   int multiprocessors;
 };
 
-/// Throws Error: kVariant for a name that doesn't exist, kOutOfMemory, kCuda.
+/// Throws Error: kVariant if there is no such name, kOutOfMemory, kCuda.
 BandwidthResult run(const BandwidthRequest& request);
 
 }  // namespace mpmml::microbench

@@ -1,5 +1,5 @@
 // What the microbenchmarks share: operands from the thread's index, the clocks that the loop takes, and a result that
-// depends on every accumulator, so that nothing can be left out.
+// depends on every accumulator, so that the compiler can't leave anything out.
 #pragma once
 #include <cstdint>
 
@@ -33,7 +33,7 @@ class Stopwatch {
   uint64_t clocks_, nanoseconds_;
 };
 
-/// Small values that differ; the packed forms take each half as one.
+/// Small values that differ from each other. The packed forms use each half as one value.
 __device__ __forceinline__ uint32_t value(const Arguments& p, int index) {
   return (p.seed * (index + 1) + threadIdx.x * 3 + threadIdx.y * 5) & 0x00ff00ff;
 }
@@ -66,7 +66,7 @@ __device__ __forceinline__ void update(uint32_t (&to)[N], const uint32_t (&from)
   for (int index = 0; index < N; ++index) to[index] = Steps::update(from[index], p);
 }
 
-/// The row of a kernel without memory, whose operands aren't updated.
+/// The row of a kernel that uses no memory and doesn't update its operands.
 template <class Steps, int X, int Y>
 Instance instance_of(const char* max, const void* function) {
   Instance instance{};
@@ -83,8 +83,8 @@ Instance instance_of(const char* max, const void* function) {
   return instance;
 }
 
-/// Iterations that make a loop body of about 256 steps: few enough for the instruction cache, enough that the loop's
-/// own instructions don't count.
+/// Iterations that make a loop body of about 256 steps: few enough for the instruction cache, and enough that the
+/// loop's own instructions don't matter.
 constexpr int unrolled(int steps) { return steps >= 128 ? 2 : steps >= 64 ? 4 : steps >= 32 ? 8 : 16; }
 
 }  // namespace mpmml::microbench

@@ -1,5 +1,5 @@
-// L2 cache: a buffer that is a part of it is read again and again, past the L1 caches. A quarter, because some GPUs hold
-// every line in both halves of their L2.
+// L2 cache: a buffer that is a part of it is read again and again, past the L1 caches. It is a quarter, because some
+// GPUs keep every line in both halves of their L2.
 #pragma once
 #include "microbench/traffic.cuh"
 

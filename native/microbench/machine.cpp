@@ -7,9 +7,9 @@
 namespace mpmml::microbench {
 
 // CUDA C++ Programming Guide, "Arithmetic Instructions", table "Throughput of Native Arithmetic Instructions": rows
-// "32-bit integer add", "compare, minimum, maximum", "32-bit integer multiply-add". It doesn't list VIADDMNMX and its packed
-// forms (sm_90): 64 was measured on an H200. Cores and schedulers: the guide's sections on each architecture. sm_100 and
-// sm_120 have no row: for them no published figure was found that could be checked.
+// "32-bit integer add", "compare, minimum, maximum", "32-bit integer multiply-add". It doesn't list VIADDMNMX and its
+// packed forms (sm_90): 64 was measured on an H200. Cores and schedulers: the guide's sections on each architecture.
+// sm_100 and sm_120 have no row, because no published figure was found that could be checked.
 const std::vector<Peak>& peaks() {
   static const std::vector<Peak> rows = {
       {50, 128, 64, 0, 0, 0, 128, 128}, {52, 128, 64, 0, 0, 0, 128, 128},  {60, 64, 32, 0, 0, 0, 64, 64},
@@ -21,7 +21,7 @@ const std::vector<Peak>& peaks() {
 
 namespace {
 
-/// Counts by opcode; what an iteration doesn't have isn't listed.
+/// Counts by opcode. Opcodes that an iteration doesn't have aren't listed.
 class Counts {
  public:
   void add(const std::string& opcode, double count) {
@@ -55,7 +55,7 @@ std::map<std::string, double> with_fused(const Instance& instance, double update
   return counts.take();
 }
 
-/// sm_120: packed arithmetic, but additions and maxima apart.
+/// sm_120: packed arithmetic, but separate additions and maxima.
 std::map<std::string, double> with_packed(const Instance& instance, double updates) {
   const double tile = double(instance.x) * instance.y;
   Counts counts;
@@ -65,7 +65,7 @@ std::map<std::string, double> with_packed(const Instance& instance, double updat
   return counts.take();
 }
 
-/// sm_70 to sm_89. The FMA pipe adds too, as IMAD.IADD, where nothing forbids it; sm_70 has no integer maximum.
+/// sm_70 to sm_89. Unless something forbids it, the FMA pipe adds too, as IMAD.IADD. sm_70 has no integer maximum.
 std::map<std::string, double> with_two_pipes(const Instance& instance, double updates, int capability) {
   const double tile = double(instance.x) * instance.y;
   Counts counts;
@@ -81,7 +81,7 @@ std::map<std::string, double> with_two_pipes(const Instance& instance, double up
   return counts.take();
 }
 
-/// sm_50 to sm_61: two maxima of one accumulator become one VMNMX, unless they differ in sign.
+/// sm_50 to sm_61: two maxima of one accumulator become one VMNMX, unless one is signed and the other isn't.
 std::map<std::string, double> with_one_pipe(const Instance& instance, double updates) {
   const double tile = double(instance.x) * instance.y;
   const bool apart = instance.form == Form::kAddMax;
@@ -94,7 +94,7 @@ std::map<std::string, double> with_one_pipe(const Instance& instance, double upd
   return counts.take();
 }
 
-/// float32: the same instructions from sm_52 to sm_90; nobody has looked at newer GPUs', which have more of them.
+/// float32: the same instructions from sm_52 to sm_90. Newer GPUs have more of them, and weren't examined.
 std::map<std::string, double> of_floats(const Instance& instance, double updates, int capability) {
   if (capability > 90) return {};
   const double steps = double(instance.x) * instance.y + updates;
@@ -111,7 +111,7 @@ std::map<std::string, double> instructions(const Instance& instance, int capabil
   }
   if (capability == 90 || capability == 100) return with_fused(instance, updates);
   if (capability == 120) return with_packed(instance, updates);
-  // Elsewhere 16-bit halves are emulated by logic, and before sm_70 multiplications by parts.
+  // Other GPUs emulate 16-bit halves by logic, and before sm_70 they multiply in parts.
   const bool multiplies = instance.form == Form::kMultiplyMax || instance.form == Form::kMultiplyMax3;
   if (instance.lanes > 1 || capability >= 90 || (capability < 70 && multiplies)) return {};
   return capability >= 70 ? with_two_pipes(instance, updates, capability) : with_one_pipe(instance, updates);
@@ -121,7 +121,7 @@ Ceiling ceiling(const std::map<std::string, double>& instructions, double operat
   const auto peak =
       std::find_if(peaks().begin(), peaks().end(), [&](const Peak& row) { return row.capability == capability; });
   if (peak == peaks().end()) return {0, "no published throughput of this architecture is known to the library"};
-  if (instructions.empty()) return {0, "what this architecture makes of these instructions wasn't looked at"};
+  if (instructions.empty()) return {0, "the machine code of these instructions wasn't examined on this architecture"};
   double multiply = 0, minmax = 0, floats = 0, total = 0;
   for (const auto& [opcode, count] : instructions) {
     total += count;

@@ -1,5 +1,5 @@
-// What machines do with the microbenchmarks: throughputs by compute capability, and the instructions that ptxas makes of
-// a step.
+// What GPUs do with the microbenchmarks: throughputs by compute capability, and the instructions that ptxas makes of a
+// step.
 #pragma once
 #include <map>
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace mpmml::microbench {
 
-/// Results a clock and multiprocessor; 0 where there is no such instruction, or where nothing is known.
+/// Results per clock and multiprocessor; 0 if there is no such instruction, or if nothing is known.
 struct Peak {
   int capability;  ///< 90 is 9.0
   int add, minmax, multiply_add;
@@ -21,12 +21,12 @@ struct Peak {
 /// Peaks by compute capability, ascending.
 const std::vector<Peak>& peaks();
 
-/// The instructions of a thread and iteration that do the counted operations, by opcode without its suffixes (but for those
-/// of packed ones), as they were found in the machine code for sm_52, 61, 70, 75, 80, 89, 90, 100 and 120;
-/// test/gpu/microbench.test.ts looks at that of the GPU it runs on. Empty where nobody has looked.
+/// The instructions per thread and iteration that do the counted operations, by opcode without suffixes (except those
+/// of packed ones). They were found in the machine code for sm_52, 61, 70, 75, 80, 89, 90, 100 and 120;
+/// test/gpu/microbench.test.ts checks that of the GPU that it runs on. Empty if nothing is known.
 std::map<std::string, double> instructions(const Instance& instance, int capability);
 
-/// The most operations a clock and multiprocessor for such instructions, and why; 0 where that isn't known.
+/// The most operations per clock and multiprocessor for such instructions, and why; 0 if that isn't known.
 struct Ceiling {
   double operations_per_clock;
   std::string reason;

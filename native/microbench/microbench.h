@@ -1,6 +1,6 @@
-// The microbenchmarks: what there are, and how one is run. Chapter 2 of P. P. Ghalsasi, "Max-Plus Matrix Multiplication
-// Library for GPUs – MPMML" (Colorado State University, 2019), with its names: X × Y steps a thread and iteration,
-// blocks of BS_i × BS_j threads, a grid of GS_i × GS_j blocks, N, M and K iterations, Const.
+// The microbenchmarks: which there are, and how one is run. Chapter 2 of P. P. Ghalsasi, "Max-Plus Matrix
+// Multiplication Library for GPUs – MPMML" (Colorado State University, 2019), with its names: X × Y steps per thread
+// and iteration, blocks of BS_i × BS_j threads, a grid of GS_i × GS_j blocks, N, M and K iterations, Const.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -9,18 +9,17 @@
 
 namespace mpmml::microbench {
 
-/// What a kernel is given. The pointers are device pointers.
+/// The arguments of a kernel. The pointers are device pointers.
 struct Arguments {
   int32_t n, m;
   uint32_t constant;
-  uint32_t one, zero;  ///< 1 and 0, which the compiler mustn't know: see steps.cuh
+  uint32_t one, zero;  ///< 1 and 0, but the compiler mustn't know: see steps.cuh
   uint32_t seed;
-  uint32_t* results;  ///< one word a thread
-  uint64_t* clock;    ///< of the grid's first thread: clocks and nanoseconds that its loop took
+  uint32_t* results;  ///< one word per thread
+  uint64_t* clock;    ///< the clocks and nanoseconds that the loop of the grid's first thread took
 };
 
-/// The instructions of a step, by what they are made for; what a compiler makes of them on an architecture, machine.h
-/// says.
+/// The instructions that a step is written for. machine.h says what a compiler makes of them on an architecture.
 enum class Form : uint8_t {
   kPlain,
   kAddMax,
@@ -37,14 +36,14 @@ struct Instance {
   int x, y, k;
   const char* max;  ///< "ternary" or "intrinsic"
   const void* function;
-  /// Iterations that its loop over N is unrolled by: N is rounded up to a multiple.
+  /// Iterations that its loop over N is unrolled by. N is rounded up to a multiple of it.
   int unrolled;
   int body;  ///< iterations in the body of the innermost loop
   Form form;
-  int lanes;  ///< elements of a word
+  int lanes;  ///< elements per word
   bool is_signed;
-  int multiplied;  ///< of the X·Y elements those whose sums are multiplications by 1 and additions
-  /// Max-plus operations of an iteration that update operands, which the thesis counts beside the X·Y steps.
+  int multiplied;  ///< how many of the X·Y elements are summed as a multiplication by 1 and an addition
+  /// Max-plus operations per iteration that update operands, which the thesis counts in addition to the X·Y steps.
   double updates;
   bool shared_a, shared_b;  ///< whether X·BS_i rows, and Y·BS_j columns, of M elements are in shared memory
 
@@ -63,7 +62,7 @@ struct Microbenchmark {
 /// The microbenchmarks in the table's order.
 const std::vector<Microbenchmark>& microbenchmarks();
 
-/// Asks for an instance by its compile-time parameters; 0 and the empty string take the first that there is.
+/// Asks for an instance by its compile-time parameters. 0 and the empty string mean the first that there is.
 struct Selection {
   std::string name;
   int x = 0, y = 0, k = 0;
@@ -91,7 +90,7 @@ struct Result {
   std::string peak_reason;
 };
 
-/// The instance that `selection` asks for. Throws Error(kVariant) where there is none.
+/// The instance that `selection` asks for. Throws Error(kVariant) if there is none.
 const Instance& find(const Selection& selection);
 
 /// Throws Error.

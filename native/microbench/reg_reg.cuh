@@ -1,5 +1,6 @@
 // Algorithm 1: all operands in registers. Each iteration does X·Y steps and updates a and b by X + Y more, so that no
-// sum is the same in two iterations; the thesis counts 2·(X·Y+X+Y) operations. The instruction mixes run in this frame too.
+// sum is the same in two iterations; the thesis counts 2·(X·Y+X+Y) operations. The instruction mixes use this frame
+// too.
 #pragma once
 #include "microbench/float_steps.cuh"
 #include "microbench/frame.cuh"

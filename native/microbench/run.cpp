@@ -18,7 +18,7 @@ std::string described(const Instance& instance) {
          instance.max;
 }
 
-/// Waits for the stream before the buffers go.
+/// Waits for the stream before the buffers are freed.
 struct Quiesce {
   cuda::Lane& lane;
   ~Quiesce() { lane.quiesce(); }
@@ -54,14 +54,15 @@ Result run(const Request& request) {
   const int64_t shared_bytes = instance.shared_bytes(request.m, request.bsi, request.bsj);
   if (shared_bytes > limits.shared_bytes_per_block) {
     refuse("M = " + std::to_string(request.m) + " columns of " + described(instance) + " need " +
-           std::to_string(shared_bytes) + " bytes of shared memory a block, device " + std::to_string(request.device) +
-           " has " + std::to_string(limits.shared_bytes_per_block) + ": take a smaller M or block");
+           std::to_string(shared_bytes) + " bytes of shared memory per block, but device " +
+           std::to_string(request.device) + " has " + std::to_string(limits.shared_bytes_per_block) +
+           ": take a smaller M or block");
   }
   const cuda::Occupancy occupancy =
       cuda::occupancy(instance.function, threads_per_block, static_cast<int>(shared_bytes), request.device);
   if (occupancy.active_blocks == 0) {
     refuse("blocks of " + std::to_string(threads_per_block) + " threads don't fit: at " +
-           std::to_string(occupancy.registers) + " registers a thread a block may have at most " +
+           std::to_string(occupancy.registers) + " registers per thread a block may have at most " +
            std::to_string(occupancy.most_threads) + ": take a smaller block");
   }
   const auto gsi = static_cast<unsigned>(request.gsi > 0 ? request.gsi : limits.multiprocessors);

@@ -1,6 +1,6 @@
-// Algorithm 3: both operands in shared memory, read once for K iterations. The listing repeats the same X·Y sums K times,
-// which a compiler computes once; here b is updated between them as in Algorithm 2, and these operations are counted:
-// 2·(X·Y + Y·(K−1)/K) an iteration.
+// Algorithm 3: both operands in shared memory, read once per K iterations. The listing repeats the same X·Y sums K
+// times, but a compiler computes them only once. So here b is updated in between as in Algorithm 2, and these
+// operations are counted: 2·(X·Y + Y·(K−1)/K) per iteration.
 #pragma once
 #include "microbench/shared_operands.cuh"
 

@@ -1,4 +1,4 @@
-// Algorithm 2: a in shared memory, b in registers and updated in each iteration. a is read once for K iterations; the
+// Algorithm 2: a in shared memory, b in registers and updated in each iteration. a is read once per K iterations; the
 // thesis counts 2·(X·Y+Y) operations.
 #pragma once
 #include "microbench/shared_operands.cuh"

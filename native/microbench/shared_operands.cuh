@@ -1,6 +1,6 @@
 // Operands in shared memory, for Algorithms 2 and 3: shared_a of X·BS_i rows and M columns, read along a column, and
-// shared_b of M rows and Y·BS_j columns, read along a row. M is the stride of shared_a, so that powers of two make the
-// threads of a warp that read different rows meet in one bank.
+// shared_b of M rows and Y·BS_j columns, read along a row. M is the stride of shared_a. So if M is a power of two, the
+// threads of a warp that read different rows use the same bank.
 #pragma once
 #include "microbench/frame.cuh"
 
@@ -20,7 +20,7 @@ __device__ __forceinline__ void read_column(uint32_t (&a)[X], const uint32_t* sh
   for (int i = 0; i < X; ++i) a[i] = shared_a[(i * blockDim.y + threadIdx.y) * columns + m];
 }
 
-/// g(threadIdx.x, j): chunks of as many columns as one load brings, BS_j chunks apart.
+/// g(threadIdx.x, j): chunks of as many columns as one load brings, with BS_j chunks from one to the next.
 template <int Y>
 __device__ __forceinline__ void read_row(uint32_t (&b)[Y], const uint32_t* shared_b, int m) {
   constexpr int kChunk = Y % 4 == 0 ? 4 : 2;

@@ -14,7 +14,7 @@ __global__ void __launch_bounds__(kBandwidthThreads) shared_read_kernel(Bandwidt
   unsigned at = threadIdx.x;
 #pragma unroll 8
   for (int round = 0; round < p.rounds; ++round) {
-    // The compiler doesn't know the step, and so not which words are read.
+    // The compiler doesn't know the step, so it doesn't know which words are read.
     at = (at + p.stride) % unsigned{kChunk};
     mix(sum, words[at]);
   }

@@ -1,8 +1,8 @@
-// The forms of a max-plus step, c = max(c, a + b), as instructions. The frame takes two iterations at a time, because
-// a three-input maximum takes two sums.
+// The forms of a max-plus step, c = max(c, a + b), as instructions. The frame takes two iterations at a time, because a
+// three-input maximum takes two sums.
 //
-// ptxas chooses instructions, not CUDA C++: on sm_90 it makes one VIADDMNMX of an addition and a maximum, and one
-// VIMNMX3 of two maxima. The forms that must stay apart say so in terms that it can't undo.
+// ptxas chooses the instructions, not CUDA C++: on sm_90 it makes one VIADDMNMX of an addition and a maximum, and one
+// VIMNMX3 of two maxima. The forms that must keep them separate are written so that it can't combine them.
 #pragma once
 #include <cstdint>
 
@@ -12,7 +12,7 @@
 
 namespace mpmml::microbench {
 
-/// The maximum as a macro of the thesis' listing A, and as its listing B.
+/// The maximum as the macro of the thesis' listing A, and as in its listing B.
 struct Ternary {
   static __device__ __forceinline__ uint32_t max(uint32_t x, uint32_t y) {
     return static_cast<int32_t>(x) > static_cast<int32_t>(y) ? x : y;
@@ -24,8 +24,8 @@ struct Intrinsic {
   }
 };
 
-/// A step as it stands in the listings. The words are unsigned, so that no sum may be assumed not to wrap: else the
-/// compiler knows what max(a, a + Const) is.
+/// A step as in the listings. The words are unsigned, so that the compiler can't assume that sums don't wrap. Otherwise
+/// it would know what max(a, a + Const) is.
 template <class Max>
 struct Plain {
   static constexpr Form form = Form::kPlain;
@@ -53,8 +53,8 @@ struct Plain {
   }
 };
 
-/// Sums by `Sum`, and a maximum of two operands each: signed and unsigned in turn, the same on values below
-/// 2^31, so that no two maxima become one of three operands.
+/// Sums by `Sum`, and maxima of two operands each, signed and unsigned in turn, so that no two of them become one
+/// maximum of three operands. Below 2^31 both give the same value.
 template <Form form_, class Sum>
 struct Apart {
   static constexpr Form form = form_;
@@ -80,8 +80,8 @@ struct Apart {
   }
 };
 
-/// An addition on the ALU pipe: of three operands, one of them 0, because one of two would fuse with the maximum or
-/// move to the FMA pipe.
+/// An addition on the ALU pipe. It has three operands, one of them 0, because an addition of two would be fused with
+/// the maximum or move to the FMA pipe.
 struct AluSum {
   static __device__ __forceinline__ uint32_t sum(uint32_t a, uint32_t b, const Arguments& p) {
     uint32_t sum;

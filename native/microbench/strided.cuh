@@ -1,5 +1,5 @@
-// Coalescing: neighbouring threads read 32-bit words a stride apart from a buffer much larger than the L2 cache. Memory brings
-// whole sectors, of which only the words that are asked for count.
+// Coalescing: neighbouring threads read 32-bit words that are a stride apart, from a buffer much larger than the L2
+// cache. Memory transfers whole sectors, but only the requested words count.
 #pragma once
 #include "microbench/traffic.cuh"
 

@@ -1,5 +1,5 @@
-// What the bandwidth kernels share: vectors of 16 bytes, the largest access of a thread, read several at a time; and a result
-// that depends on every one, so that nothing can be left out.
+// What the bandwidth kernels share: vectors of 16 bytes, the largest access of a thread, read several at a time; and a
+// result that depends on every one, so that the compiler can't leave anything out.
 #pragma once
 #include <cuda_runtime.h>
 
@@ -9,7 +9,7 @@
 
 namespace mpmml::microbench {
 
-/// Vectors that a thread has on their way at a time.
+/// Vectors that a thread has in flight at a time.
 constexpr int kInFlight = 4;
 /// Vectors, and bytes, that a block reads at a time.
 constexpr int64_t kChunk = int64_t{kInFlight} * kBandwidthThreads;

@@ -1,11 +1,12 @@
-// Checks what Maxwell, Pascal and Volta (sm_52, sm_61, sm_70) get, which CUDA 13 has dropped: fetches CUDA 12.4 from
-// Debian's non-free packages, builds the whole addon for them, and looks at the machine code of the variants that the
-// planner takes and of a microbenchmark. Run by hand on Debian, some ten minutes; nothing installed is touched.
+// Checks the build for Maxwell, Pascal and Volta (sm_52, sm_61, sm_70), which CUDA 13 no longer supports: fetches CUDA
+// 12.4 from Debian's non-free packages, builds the whole addon for them, and checks the machine code of the variants
+// that the planner takes and of a microbenchmark. Run it by hand on Debian. It takes some ten minutes and touches
+// nothing that is installed.
 //
 //   node native/tools/check-older-gpus.mjs [folder]
 //
 // The folder (by default mpmml-older-gpus in the system's folder for temporary files) keeps the toolkit and the build.
-// Prints a table; exit status 1 if something isn't as it should be.
+// Prints a table; the exit status is 1 if something isn't as it should be.
 import { execFileSync, spawnSync } from 'node:child_process'
 import {
   cpSync,
@@ -29,7 +30,10 @@ const folder = resolve(process.argv[2] ?? join(tmpdir(), 'mpmml-older-gpus'))
 const toolkit = join(folder, 'toolkit')
 const architectures = ['sm_52', 'sm_61', 'sm_70']
 
-/** Shared memory that a block can have, in bytes: CUDA C++ Programming Guide, "Technical Specifications per Compute Capability". */
+/**
+ * Shared memory that a block can have, in bytes: CUDA C++ Programming Guide, "Technical Specifications per Compute
+ * Capability".
+ */
 const sharedMemory = { sm_52: 48 << 10, sm_61: 48 << 10, sm_70: 96 << 10 }
 
 const say = (text) => console.error(`check-older-gpus: ${text}`)
@@ -38,7 +42,7 @@ const fail = (text) => {
   process.exit(1)
 }
 
-/** The Debian archive that this machine's apt uses, and the keyring it is signed by. */
+/** The Debian archive that this machine's apt uses, and the keyring that it is signed with. */
 function debianArchive() {
   const read = (path) => (existsSync(path) ? readFileSync(path, 'utf8') : '')
   const parts = '/etc/apt/sources.list.d'
@@ -63,7 +67,7 @@ function debianArchive() {
   return { keyring: '/usr/share/keyrings/debian-archive-keyring.gpg', ...archive }
 }
 
-/** Downloads and unpacks what a toolkit needs, with an apt state of its own. */
+/** Downloads and unpacks the parts of a toolkit, with a separate apt state. */
 function fetchToolkit() {
   say(`fetching CUDA 12.4 (about 1 GB) into ${folder}`)
   const apt = join(folder, 'apt')
@@ -121,7 +125,7 @@ function fetchToolkit() {
       'INCLUDES += "-I$(TOP)/include" $(_SPACE_)\n' +
       'LIBRARIES =+ $(_SPACE_) "-L$(TOP)/lib64"\n',
   )
-  // CMake wants to see the shared runtime too, whose file is in another package; the build links the static one.
+  // CMake also looks for the shared runtime, whose file is in another package. The build links the static one.
   symlinkSync('libcudart_static.a', join(toolkit, 'lib64', 'libcudart.so'))
   rmSync(apt, { recursive: true })
 }
@@ -155,7 +159,7 @@ const fileOf = new Map(
   sourceFiles(allRows()).flatMap(({ file, rows }) => rows.map(({ name }) => [name, file])),
 )
 
-/** Whether a mangled name is that of a row's kernel: by the arguments of its template, its arithmetics and its semiring. */
+/** Whether a mangled name is that of a row's kernel: compares template arguments, arithmetics and semiring. */
 function isKernelOf({ family, expression, semiring }, mangled) {
   const [, template, list] = /^(\w+)<([^>]*)>::/.exec(expression)
   const named = (name) => `${name.length}${name}I`
@@ -177,7 +181,7 @@ const inspect = (options, file) =>
 
 const sum = (counts, ...names) => names.reduce((total, name) => total + (counts.get(name) ?? 0), 0)
 
-/** What a kernel of 32-bit sums is made of on an architecture: a name for reports, and counts of a step. */
+/** The instructions of a kernel of 32-bit sums on an architecture: a name for reports, and counts per step. */
 function stepInstructions(architecture, loop) {
   if (architecture === 'sm_70') {
     return {
@@ -186,7 +190,7 @@ function stepInstructions(architecture, loop) {
       names: 'IMAD or IADD3, ISETP, SEL',
     }
   }
-  // A VMNMX is two maxima; IMNMX also stands for the values' encoding.
+  // A VMNMX is two maxima. IMNMX is also used to encode the values.
   return {
     additions: sum(loop, 'IADD'),
     maxima: 2 * sum(loop, 'VMNMX') + sum(loop, 'IMNMX'),
@@ -194,11 +198,11 @@ function stepInstructions(architecture, loop) {
   }
 }
 
-/** Steps of a thread in the body of a kernel's main loop. */
+/** Steps per thread in the body of a kernel's main loop. */
 const stepsOf = ({ family, parameters: p }) =>
   family.name === 'mpmml' ? p.X * p.Y * p.S : p.TM * p.TN * p.BK
 
-/** Dynamic shared memory of a block, in bytes. The mpmml family's is static: what the compiler allows. */
+/** Dynamic shared memory per block, in bytes. The mpmml family's is static, so the compiler checks it. */
 function sharedBytesOf({ family, dataType, parameters: p }) {
   const bytes = dataType.name === 'float64' ? 8 : 4
   if (family.name === 'pipelined') return p.slices * p.stages * p.BK * (p.BM + p.BN) * bytes
@@ -229,7 +233,7 @@ function checkVariant(row, architecture) {
   const spillsInLoop = Math.max(0, ...main.map((code) => sum(loopOf(code), 'LDL', 'STL')))
   const complain = (text) => problems.push(`${row.name} on ${architecture}: ${text}`)
   if (main.length === 0) complain('no machine code')
-  // 16-bit lanes are emulated here, and 64-bit values take two registers: they promise no more than to run.
+  // 16-bit lanes are emulated here, and 64-bit values take two registers, so these kernels only have to run.
   const promises = ['int32', 'float32'].includes(row.parameters.accumulator)
   if (spills > 0 && promises)
     complain(`registers are spilled: ${spills} accesses, ${spillsInLoop} of them in the main loop`)
@@ -254,7 +258,7 @@ function checkVariant(row, architecture) {
 }
 
 function checkMicrobenchmark(architecture) {
-  // Of all that reg_reg.cuh has: Algorithm 1 with 8 × 8 steps.
+  // The only kernel needed of reg_reg.cuh: Algorithm 1 with 8 × 8 steps.
   const code = functionsOf(
     inspect(['-sass', '-arch', architecture], objectOf('microbench_reg_reg.cu')),
   ).filter(({ name }) => /reg_reg_kernel.*5PlainI.*Li8ELi8ELi\d+E/.test(name))
@@ -280,7 +284,7 @@ for (const architecture of architectures) {
   checkMicrobenchmark(architecture)
 }
 console.log(
-  '| GPU | variant | registers | spills | instructions of a step | instructions a step, all | 128-bit shared loads |',
+  '| GPU | variant | registers | spills | instructions per step | instructions per step, all | 128-bit shared loads |',
 )
 console.log('|---|---|---|---|---|---|---|')
 for (const row of table.filter(({ name }) => name.includes('maxplus'))) {

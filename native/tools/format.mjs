@@ -1,4 +1,4 @@
-// Formats the C++ and CUDA sources with clang-format (.clang-format has the style); --check only tells which files
+// Formats the C++ and CUDA sources with clang-format (.clang-format has the style). --check only lists the files that
 // aren't formatted, and fails if there are any.
 import { spawnSync } from 'node:child_process'
 import { readdirSync } from 'node:fs'
@@ -27,7 +27,7 @@ if (status !== 0) {
   const unformatted = files.filter((file) => stderr.includes(`${file}:`))
   console.error(
     unformatted.length > 0
-      ? `not formatted as .clang-format asks (npm run format mends it):\n${unformatted.map((file) => `  ${file}`).join('\n')}`
+      ? `not formatted as .clang-format asks (npm run format fixes it):\n${unformatted.map((file) => `  ${file}`).join('\n')}`
       : stderr,
   )
   process.exit(1)

@@ -1,9 +1,9 @@
-// Multiplies with every variant of a backend, and compares each result with the CPU backend's: the work that
-// `npm run sanitize -- cuda` has compute-sanitizer watch. Uses the library as it was built (dist/ and build/).
+// Multiplies with every variant of a backend, and compares each result with the CPU backend's. `npm run sanitize --
+// cuda` runs this under compute-sanitizer. Uses the library as it was built (dist/ and build/).
 //
 //   node native/tools/products.mjs cuda|cpu [filter]
 //
-// The filter takes the variants whose names contain it. Each variant's products have ragged and tiny shapes, batches,
+// The filter selects the variants whose names contain it. Each variant's products have ragged and tiny shapes, batches,
 // transposed and strided operands and results, zeros of the semiring, operands stored as int16, C0, and, for integers,
 // sums beyond the range. Values are small integers, so that floating-point results are exact too. Shapes are small,
 // because the sanitizers are slow. Exit status 1 if a result is wrong.
@@ -41,7 +41,7 @@ function filled({ shape, strides, length }, Type, value) {
   return { data: Type.from({ length }, value), shape, strides }
 }
 
-// A tile and a bit more of every family, less than any tile, one row, one column, one step, none.
+// A little more than a tile of every family, less than any tile, one row, one column, one step, none.
 const shapes = [
   { batch: 1, m: 133, k: 67, n: 141 },
   { batch: 3, m: 33, k: 18, n: 65 },
@@ -72,20 +72,20 @@ function productOf({ semiring, dtype }, { batch, m, k, n }, kind, seed) {
   const zero = zeroOf(semiring, dtype)
   const most = dtype === 'uint8' ? 2 : (kind.most ?? 100)
   const element = () => (kind.zeros && random(4) === 0 ? zero : random(most))
-  // An int16 operand can't hold the zero of int32; it has none.
+  // An int16 operand can't hold the zero of int32, so it has none.
   const stored = (place, narrow) =>
     narrow ? filled(place, Int16Array, () => random(most)) : filled(place, Type, element)
   const a = stored(layout(batch, m, k, kind.transposed), kind.int16 !== undefined)
   const b = stored(layout(batch, k, n, kind.transposed), kind.int16 === 'both')
   const c = layout(batch, m, n, kind.transposed)
   const options = { semiring, ...(kind.overflow ? { overflow: kind.overflow } : {}) }
-  // The gaps of `out` have to stay as they are.
+  // The gaps of `out` must stay as they are.
   if (kind.into) return { a, b, options: { ...options, accumulate: true, out: filled(c, Type, element) } }
   if (kind.accumulate) return { a, b, options: { ...options, accumulate: filled(c, Type, element) } }
   return { a, b, options: { ...options, out: filled(c, Type, () => 1) } }
 }
 
-/** What a product gives: the bytes of C, or the code and the message of an error. */
+/** The outcome of a product: the bytes of C, or the code and the message of an error. */
 function outcome({ a, b, options }, where) {
   try {
     const { data } = mpmmSync(a, b, { ...options, ...where }).c
@@ -112,7 +112,7 @@ for (const variant of chosen) {
     for (const shape of shapes) {
       const make = () => productOf(variant, shape, kind, 1 + index)
       const got = outcome(make(), { variant: variant.name })
-      // Whether a variant can carry out a product depends on its values.
+      // The values decide whether a variant can compute a product.
       if (got.code === 'ERR_MPMML_VARIANT') {
         refusal = got.message
         continue

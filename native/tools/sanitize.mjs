@@ -4,15 +4,16 @@
 //   npm run sanitize -- address                      AddressSanitizer and UndefinedBehaviorSanitizer over the addon
 //                                                    without CUDA, with the whole test suite; what follows goes
 //                                                    to vitest
-//   npm run sanitize -- thread                       ThreadSanitizer over native/cpu/stress: Node itself isn't free of
-//                                                    reports
+//   npm run sanitize -- thread                       ThreadSanitizer over native/cpu/stress, because Node itself
+//                                                    causes reports
 //   npm run sanitize -- cuda [filter] [--tool NAME]  compute-sanitizer over products with every CUDA variant, or with
 //                                                    those whose names contain the filter (native/tools/products.mjs);
 //                                                    by memcheck, racecheck, initcheck and synccheck, or one of them.
 //                                                    Needs a GPU, and the library as `npm run build` makes it
 //
-// The first two build in folders of their own under build/sanitize, from a copy of the sources, because the library loads
-// the addon from the build folder of its package. It needs only Node: node native/tools/sanitize.mjs cuda
+// The first two build in folders of their own under build/sanitize, from a copy of the sources, because the library
+// loads the addon from the build folder of its package. The last needs only Node:
+// node native/tools/sanitize.mjs cuda
 import { spawnSync } from 'node:child_process'
 import { cpSync, existsSync, mkdirSync, rmSync, symlinkSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
@@ -22,7 +23,7 @@ import { parseArgs } from 'node:util'
 
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))))
 
-/** Runs a command; a quiet one shows what it printed only if it fails. */
+/** Runs a command. The output of a quiet one is only shown if it fails. */
 function run(command, args, { env = {}, cwd = root, quiet = false } = {}) {
   const { status, signal, error, stdout, stderr } = spawnSync(command, args, {
     cwd,
@@ -89,9 +90,9 @@ function address(vitestArguments) {
       cwd,
       env: {
         ...settings,
-        // The program that loads the addon isn't instrumented, so the runtime has to be there before it.
+        // The program that loads the addon isn't instrumented, so the sanitizer's runtime must be loaded before it.
         LD_PRELOAD: `${compilerFile('libasan.so')} ${compilerFile('libstdc++.so.6')}`,
-        // Leaks: Node leaves its own. Shadow gap: the tests run Node with memory limits of its own.
+        // Leaks: Node has some of its own. Shadow gap: some tests run Node with memory limits.
         ASAN_OPTIONS: 'detect_leaks=0:protect_shadow_gap=0',
         UBSAN_OPTIONS: 'halt_on_error=1:print_stacktrace=1',
       },
@@ -116,7 +117,7 @@ function thread(programArguments) {
 
 const cudaTools = ['memcheck', 'racecheck', 'initcheck', 'synccheck']
 
-/** compute-sanitizer on the PATH, or in the toolkit's folder; undefined if it isn't there. */
+/** compute-sanitizer on the PATH, or in the toolkit's folder; undefined if it is in neither. */
 function computeSanitizer() {
   const { CUDA_PATH, CUDA_HOME } = process.env
   const folders = [CUDA_PATH, CUDA_HOME, '/usr/local/cuda'].filter((folder) => folder)

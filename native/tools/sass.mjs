@@ -30,7 +30,7 @@ export function loopOf({ instructions }) {
   return countsOf(longest)
 }
 
-/** Instructions by opcode: without suffixes, but for packed ones and for moves and additions by way of IMAD. */
+/** Instructions by opcode, without suffixes. Packed ones keep theirs, and so do moves and additions made by IMAD. */
 export function countsOf(instructions) {
   const counts = new Map()
   for (const { opcode } of instructions) {

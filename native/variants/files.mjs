@@ -1,13 +1,13 @@
-// Which rows of the table are compiled together. A file for each row would be simpler, but the compiler would spend most
+// Which rows of the table are compiled together. One file per row would be simpler, but the compiler would spend most
 // of the time on headers, and on the packing kernels that rows of one semiring and type share.
 
-/** The list of sources that a row is in: the laboratory's kernels are compiled for fewer architectures than the others. */
+/** The list of sources for a row. The laboratory's kernels are compiled for fewer architectures than the others. */
 const listOf = ({ family, automatic }) => (family.backend === 'cuda' && !automatic ? 'lab' : family.backend)
 
 /**
- * The rows by source file, as { list, file, isa, rows }, with at most `together` rows of a family in each. Kernels that
- * products take on a GPU are apart by semiring and type: if there is only their PTX, the driver compiles all of a file
- * when the first of them is used.
+ * The rows by source file, as { list, file, isa, rows }, with at most `together` rows of a family in each. GPU kernels
+ * that products take have separate files for each semiring and type, because if there is only PTX, the driver compiles
+ * a whole file when its first kernel is used.
  */
 export function sourceFiles(rows) {
   const groups = new Map()

@@ -3,7 +3,7 @@
 //   node generate.mjs --native DIR --processor NAME [--cuda]   the instantiations, the registry and their CMake lists
 //   node generate.mjs --typescript FILE                        the TypeScript type of variant names
 //
-// A file whose content would stay the same is left alone, so that only what changed is compiled again.
+// A file whose content would stay the same isn't written, so that only what has changed is compiled again.
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -14,7 +14,7 @@ import { dataTypes, instructionSets, semirings } from './table.mjs'
 
 const notice = 'Written by native/variants/generate.mjs from native/variants/table.mjs. Do not edit.'
 
-/** What says what a kernel of a backend is. */
+/** The header that declares what a kernel of a backend is. */
 const kernelHeaders = { cpu: 'cpu/kernel.h', cuda: 'cuda/kernels/kernel.h' }
 
 function writeIfChanged(path, content) {
@@ -80,7 +80,7 @@ ${definitions.join('\n')}
 `
 }
 
-/** A row as core/variant.h has it. */
+/** A row as core/variant.h defines it. */
 function variantOf(row, paths, automatic) {
   const parameters = row.family.parameters.map((name) => {
     const value = row.parameters[name]
@@ -139,7 +139,7 @@ ${rows.join(',\n')}};
 `
 }
 
-/** Microbenchmarks of one header are one source file: alone, most of the time would go into reading the headers. */
+/** All microbenchmarks of a header are one source file, because otherwise most time would go into reading headers. */
 const microbenchmarkHeaders = [...new Set(microbenchmarks.map(({ header }) => header))]
 
 const microbenchmarkFile = (header) => `microbench_${basename(header, '.cuh')}.cu`
@@ -202,7 +202,7 @@ ${bandwidths.map(({ name, summary, template }) => `      ${template}::row("${nam
 }  // namespace mpmml::microbench
 `
 
-/** What products on the CPU are measured against, for each instruction set. */
+/** What products on the CPU are compared with, for each instruction set. */
 const yardstickName = (isa) => `yardstick_${isa.name}`
 
 const yardstick = (isa) => `// ${notice}
@@ -288,7 +288,7 @@ function writeTypeScript(file) {
     file,
     `// ${notice}
 
-/** The name of a kernel variant. Which of them a build has, \`variants()\` tells. */
+/** The name of a kernel variant. \`variants()\` lists those that a build has. */
 export type VariantName =${union(allRows().map((row) => row.name))}
 
 /** The name of a semiring. */

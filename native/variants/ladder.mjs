@@ -1,5 +1,5 @@
-// The rows of the ladder family (native/cuda/kernels/ladder): the steps from one thread a cell to tiles in shared memory.
-// Tiles are square, and a block has a thread for each of their cells.
+// The rows of the ladder family (native/cuda/kernels/ladder): the steps from one thread per cell to tiles in shared
+// memory. Tiles are square, and a block has one thread per cell.
 
 const orders = { coalesced: 'ladder::Order::kCoalesced', uncoalesced: 'ladder::Order::kUncoalesced' }
 const borderings = { guards: 'ladder::Borders::kGuards', padding: 'ladder::Borders::kPadding' }
@@ -7,7 +7,7 @@ const techniques = { naive: 'Naive', tiled: 'Tiled', prefetch: 'Prefetch' }
 
 const row = (technique, tile, order, borders) => ({ technique, tile, order, borders })
 
-/** Tiles of one cell have no borders. */
+/** Tiles of one cell need no borders. */
 const bordersOf = (tile) => (tile === 1 ? ['guards'] : ['guards', 'padding'])
 
 const steps = [

@@ -1,6 +1,6 @@
 // The table of microbenchmarks: which kernels are compiled for each (native/microbench/). From it the generator writes
-// their instantiations and their registry. X × Y are the steps of a thread and iteration, K the iterations between two
-// reads of shared memory; everything else is a run-time parameter. Bandwidths have no parameters that are compiled in.
+// their instantiations and their registry. X × Y are the steps per thread and iteration, K the iterations between two
+// reads of shared memory. Everything else is a run-time parameter. Bandwidths have no compile-time parameters.
 
 const tiles = [
   [8, 8],
@@ -46,7 +46,7 @@ export const microbenchmarks = [
   algorithm('shared-one', 2, 'one operand in shared memory', 'SharedOne', [10, 5, 1]),
   algorithm('shared-both', 3, 'both operands in shared memory', 'SharedBoth', [10, 5, 1]),
   mix('add-max', 'an addition and a maximum, two instructions of the ALU pipe', 'AddMax'),
-  mix('fused', '__viaddmax_s32: addition and maximum in one instruction where there is one', 'Fused<Int32>'),
+  mix('fused', '__viaddmax_s32: addition and maximum in one instruction if there is one', 'Fused<Int32>'),
   mix('imad-max', 'a multiplication by 1 and an addition on the FMA pipe, and a maximum', 'MultiplyMax'),
   mix('imad-max3', 'two additions on the FMA pipe and one maximum of three operands', 'MultiplyMax3<Int32>'),
   mix('mixed', 'even rows imad-max3, odd rows fused: the stream of the pipelined family', 'MixedRows<Int32>'),

@@ -27,11 +27,11 @@ const blocks = [
 const depths = [
   { S: 8 },
   { S: 32 },
-  // The fastest on an H200 at 8192: 28.2 TOPS, where S = 16 with 16 x 16 threads has 26.8.
+  // The fastest on an H200 at 8192: 28.2 TOPS. S = 16 with 16 x 16 threads has 26.8.
   { S: 32, BS_i: 16, BS_j: 8 },
 ]
 
-/** The row that the planner may take, with each accumulator. */
+/** The row that the planner may choose by itself, with each accumulator. */
 const defaults = ['int32', 'int64'].map((accumulator) => ({
   ...best,
   ...viaShared,

@@ -1,15 +1,16 @@
-// The table's rows, expanded: each over the semirings with an element type of its accumulator, with its canonical name.
+// The table's rows, expanded: each row for every semiring that has an element type of its accumulator, with its
+// canonical name.
 import { accumulators, dataTypes, families, instructionSets, semirings } from './table.mjs'
 
-/** Parameters that choose the arithmetic or the compiler's options instead of standing in the template's arguments. */
+/** Parameters that choose the arithmetic or the compiler's options, and aren't template arguments. */
 const selectors = new Set(['accumulator', 'isa'])
 
 const identifier = (name) => name.replaceAll('-', '_')
 
-/** What a family says of all its rows, or by a function of each. */
+/** A property that a family gives for all its rows, or by a function of each. */
 const ofRow = (value, parameters) => (typeof value === 'function' ? value(parameters) : value)
 
-/** The arithmetics of a row for a semiring and type; none if its accumulator isn't for them. */
+/** The arithmetics of a row for a semiring and type; none if its accumulator doesn't support them. */
 function arithmeticsOf({ accumulator }, semiring, { name }) {
   const { overflowing, plain, dataTypes } = accumulators[accumulator]
   if (!dataTypes.includes(name)) return []
@@ -50,7 +51,7 @@ function expand(family, parameters, semiring, dataType) {
   }
 }
 
-/** Every row of the table that can be built. Throws where a row doesn't fit its family or two rows share a name. */
+/** Every row of the table that can be built. Throws if a row doesn't fit its family or two rows share a name. */
 export const allRows = () => expandedRows().filter(({ refused }) => refused === undefined)
 
 /** The others; `refused` says why. */

@@ -1,8 +1,8 @@
 // The table of kernel variants: the one place that says which kernels exist.
 //
-// From it the generator (generate.mjs) writes one instantiation for each row, the native registry and the TypeScript
-// type of variant names. A family's rows stand in order of preference: the planner takes the first that can run a
-// product.
+// From it the generator (generate.mjs) writes one instantiation per row, the native registry and the TypeScript type of
+// variant names. A family's rows are in order of preference: of variants that cost the same the planner takes the
+// first.
 //
 //  - To add a combination of parameters, add it to its family's `rows`.
 //  - To add a kernel family, write its header and add it to `families`.
@@ -12,8 +12,8 @@ import { ladder } from './ladder.mjs'
 import { mpmml } from './mpmml.mjs'
 
 /**
- * Semirings: the public name, the struct template in core/semiring.h, the element types that it has, and those of them
- * in which a ⊗ b can overflow.
+ * Semirings: the public name, the struct template in core/semiring.h, the element types of the semiring, and those of
+ * them in which a ⊗ b can overflow.
  */
 export const semirings = [
   {
@@ -44,7 +44,7 @@ export const dataTypes = [
 ]
 
 /**
- * Instruction sets of the CPU backend, best first: the processor family they belong to and the compiler's options.
+ * Instruction sets of the CPU backend, best first: the processor family that they belong to and the compiler's options.
  * The portable one is compiled for the compiler's baseline and runs anywhere.
  */
 export const instructionSets = [
@@ -60,9 +60,11 @@ export const instructionSets = [
 ]
 
 /**
- * Accumulators: the arithmetics (core/arithmetic.h; a backend has its own of some, in cpu/offset.h, cpu/wide.h, cpu/bits.h
- * and cuda/kernels/words.cuh) that a kernel with this accumulator is instantiated over, `overflowing` for semirings whose ⊗ can
- * overflow and `plain` for the others; the element types that it is for, and what it adds to a variant's name.
+ * Accumulators. `overflowing` and `plain` list the arithmetics that a kernel with this accumulator is instantiated
+ * over: `overflowing` for semirings whose ⊗ can overflow, `plain` for the others. The arithmetics are in
+ * core/arithmetic.h; backends have versions of their own of some, in cpu/offset.h, cpu/wide.h, cpu/bits.h and
+ * cuda/kernels/words.cuh. `dataTypes` are the element types that it supports, and `suffix` is its part of a variant's
+ * name.
  */
 export const accumulators = {
   uint16: { overflowing: ['Half'], dataTypes: ['int32'], suffix: '_acc16' },
@@ -77,13 +79,18 @@ export const accumulators = {
 const accumulatorSuffix = (p) => accumulators[p.accumulator].suffix
 
 /**
- * Kernel families. `parameters` lists the parameters in the order of the template's arguments (the accumulator and
- * the instruction set apart, which choose the arithmetic and the compiler's options); `label` makes a row's part of
- * the canonical name; a row is there for each semiring that its accumulator has arithmetics for, or only for those of
- * `semirings`; `automatic` says whether the planner may take the family unasked, or which of its rows;
- * `constraints` say what holds of every row that can be built, and of one that can't why: such rows are refused by name.
- * Where rows are of several templates, `header` and `template` are functions of the row, and `arguments` gives the
- * template's arguments. `together` is how many rows are compiled as one source file (files.mjs; 1 without it).
+ * Kernel families:
+ *
+ *  - `parameters` lists the parameters in the order of the template's arguments. The accumulator and the instruction
+ *    set aren't arguments: they choose the arithmetic and the compiler's options.
+ *  - `rows` are the combinations. Each exists for every semiring that its accumulator has arithmetics for, or only for
+ *    those of `semirings`.
+ *  - `label` makes a row's part of the canonical name.
+ *  - `automatic` says whether the planner may choose the family, or which of its rows, by itself.
+ *  - `constraints` say what every row that can be built fulfils. Other rows are refused by name, with the reason.
+ *  - `header` and `template` are functions of the row if the rows have several templates; `arguments` then gives the
+ *    template's arguments.
+ *  - `together` is how many rows are compiled as one source file (files.mjs); 1 if it is missing.
  */
 export const families = [
   {
@@ -96,7 +103,7 @@ export const families = [
       `${p.BM}x${p.BN}x${p.BK}_${p.TM}x${p.TN}_st${p.stages}_sl${p.slices}${accumulatorSuffix(p)}`,
     automatic: true,
     together: 3,
-    // biome-ignore format: a row a line
+    // biome-ignore format: one row per line
     rows: [
       { BM: 128, BN: 64, BK: 16, TM: 8, TN: 8, stages: 2, slices: 1, accumulator: 'int32' },
       { BM: 128, BN: 64, BK: 16, TM: 8, TN: 8, stages: 4, slices: 4, accumulator: 'int32' },

@@ -1,5 +1,5 @@
-// Products from several threads at once, some of them given up, for ThreadSanitizer: Node itself isn't free of reports,
-// so this is a program of its own. Each result is compared with the naive product's.
+// Runs products from several threads at once, and gives some of them up, under ThreadSanitizer. It is a program of its
+// own because Node itself causes reports. Each result is compared with the naive product's.
 //
 //   npm run sanitize -- thread
 #include <atomic>
@@ -26,12 +26,12 @@ struct Shape {
   int64_t batch, m, n, k;
 };
 
-/// With work for several threads, and without; thin, and divided along K; in slabs; in batches.
+/// Shapes with work for several threads, and without; thin, and divided along K; in slabs; in batches.
 constexpr Shape kShapes[] = {{1, 170, 165, 160}, {1, 20, 30, 40},  {1, 1, 2100, 2100}, {1, 2, 1, 1200000},
                              {1, 40, 30, 5000},  {30, 50, 61, 52}, {7, 3, 900, 300},   {1, 1, 1, 1}};
 
-/// Whole numbers on each range path, and with sums about the ends of the finite range. Elements that a semiring doesn't hold
-/// become 0, and bytes are one of eight times true.
+/// Whole numbers for each range path, and some whose sums are near the ends of the finite range. Values that aren't
+/// elements of a semiring become 0, and one byte in eight is true.
 struct Values {
   int32_t least;
   int32_t most;
@@ -83,7 +83,7 @@ class Client {
     Request naive;
     naive.where.variant = &variant;
     engine_.execute(problem, naive);
-    // plus-times rounds, in an order of its own.
+    // plus-times rounds, and its order of additions differs.
     return !S::idempotent || c == expected;
   }
 

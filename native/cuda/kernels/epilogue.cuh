@@ -1,5 +1,5 @@
-// The one way from accumulators to C: decode, ⊕ C0, overflow, strided store. A kernel family hands its accumulators over
-// and knows nothing of these; what else is to be told of results is told here.
+// The one way from accumulators to C: decode, ⊕ C0, overflow, strided store. A kernel family passes its accumulators on
+// and knows nothing of these. Anything else that results need belongs here too.
 #pragma once
 #include "core/arithmetic.h"
 #include "cuda/kernels/kernel.h"
@@ -22,13 +22,13 @@ class Epilogue {
   __device__ __forceinline__ Epilogue(const Launch& launch, const Arithmetic& arithmetic)
       : launch_(launch), arithmetic_(arithmetic) {}
 
-  /// The result in this row and column, unless that lies outside of C.
+  /// Stores the result of this row and column, unless it is outside C.
   __device__ __forceinline__ void store(int64_t row, int64_t col, Accumulator sum) const {
     if (row >= launch_.m || col >= launch_.n) return;
     row_of(launch_.c, row)[col * launch_.c.col_stride] = finish(row, col, sum);
   }
 
-  /// kColumns neighbours in a row of C from column `col` on, a multiple of kColumns; those outside of C are left out.
+  /// Stores kColumns neighbours in a row of C from column `col` on, a multiple of kColumns. Leaves out those outside C.
   template <int kColumns>
   __device__ __forceinline__ void store(int64_t row, int64_t col, const Accumulator (&sums)[kColumns]) const {
     constexpr int kCount = chunk_elements(sizeof(Element));

@@ -1,4 +1,4 @@
-// What a kernel family gives the launcher: plain function pointers, written by the generator for each row of the
+// What a kernel family gives the launcher: plain function pointers, which the generator writes for each row of the
 // variant table.
 #pragma once
 #include <cuda_runtime_api.h>
@@ -21,15 +21,15 @@ struct Launch {
   MatrixView a, b, c0;
   MutableMatrixView c;
   bool c_in_chunks;        ///< whether C's rows can be stored in chunks (chunk_elements)
-  int64_t first_instance;  ///< of those that the operands hold, if this is a part of a larger launch
-  /// The place of the first result in the whole product, and that product's size: what an overflow is told by.
+  int64_t first_instance;  ///< among the operands' instances, if this is a part of a larger launch
+  /// The place of the first result in the whole product, and that product's size. They give the index of an overflow.
   int64_t first_item, first_row, first_col, whole_m, whole_n;
   DataType dtype;
   RangePath path;
   ValueRange range_a, range_b;
   void* packed_a;  ///< Kernel::packed_bytes of device memory each
   void* packed_b;
-  /// Smallest linear index of a result that overflowed, ~0 if none did; null if nobody asks.
+  /// Smallest linear index of a result that overflowed, ~0 if none did; null if it isn't needed.
   unsigned long long* overflow;
   cudaStream_t stream;
 };
@@ -37,7 +37,8 @@ struct Launch {
 /// Neighbouring elements of a row of C that are stored at once.
 MPMML_HOST_DEVICE constexpr int chunk_elements(int64_t bytes) { return bytes == 8 ? 2 : 4; }
 
-/// Whether rows of `c`, the elements of which have so many bytes, begin and go on in whole chunks.
+/// Whether rows of `c` can be stored in whole chunks: they are contiguous, and each starts at a multiple of a chunk.
+/// Elements have `bytes` bytes.
 inline bool lies_in_chunks(const MutableMatrixView& c, int64_t bytes) {
   const int64_t count = chunk_elements(bytes);
   return c.col_stride == 1 && c.row_stride % count == 0 && c.batch_stride % count == 0 &&
@@ -46,31 +47,31 @@ inline bool lies_in_chunks(const MutableMatrixView& c, int64_t bytes) {
 
 enum class Side { kA, kB };
 
-/// The most that a kernel may round a size up to a multiple of: rows, columns, or operands along K.
+/// The largest multiple that a kernel may round a size up to: rows, columns, or operands along K.
 constexpr int64_t kMostTile = 256;
 
-/// What the planner weighs a kernel by (cost.h).
+/// What the planner compares kernels by (cost.h).
 struct KernelShape {
   int tile_m, tile_n, tile_k;  ///< of C, and the multiple that K is rounded up to; in elements and k-steps
-  int threads;                 ///< of a block
-  int shared_bytes;            ///< dynamic shared memory of a block
-  /// Steps a clock and multiprocessor that the kernel sustains on large products, measured on an H200; on other GPUs
-  /// only their ratios count.
+  int threads;                 ///< per block
+  int shared_bytes;            ///< dynamic shared memory per block
+  /// Steps per clock and multiprocessor that the kernel sustains on large products, measured on an H200. On other GPUs
+  /// only the ratios count.
   double steps_per_clock;
-  int full_speed_from;  ///< compute capability (90 is 9.0) below which the planner leaves the kernel alone
+  int full_speed_from;  ///< compute capability (90 is 9.0) below which the planner avoids the kernel
 };
 
 struct Kernel {
   PathSet paths;
-  bool takes_int16;  ///< whether operands stored as int16 needn't be widened before
+  bool takes_int16;  ///< whether it reads operands stored as int16 without widening
   KernelShape shape;
   void (*launch)(const Launch&);
   /// The __global__ function that runs `path`, for the runtime's queries.
   const void* (*function)(RangePath path);
-  /// Device memory for an operand in the kernel's own form: of the launch only sizes, types and strides are looked at. Both
-  /// are null if the kernel reads operands as they are.
+  /// Device memory for an operand in the kernel's own form. Only sizes, types and strides of the launch are used. This
+  /// and pack() are null if the kernel reads operands as they are.
   int64_t (*packed_bytes)(const Launch&, Side);
-  /// Queues what brings an operand into that form, before launch().
+  /// Queues the packing of an operand into that form, before launch().
   void (*pack)(const Launch&, Side);
 };
 
@@ -82,13 +83,13 @@ struct KernelVariant {
 /// The registry rows of the CUDA backend, in the table's order.
 const std::vector<KernelVariant>& kernel_variants();
 
-/// The kernel of a variant of the CUDA backend. Throws Error(kVariant) if it is none of its.
+/// The kernel of a variant of the CUDA backend. Throws Error(kVariant) if the variant belongs to another backend.
 const Kernel& kernel_of(const Variant& variant);
 
-/// A launch that has no memory yet: what kernels need to know to tell how much they want.
+/// A launch that has no memory yet: enough for kernels to say how much they need.
 Launch launch_of(const Problem& problem, const Plan& plan);
 
-/// Calls `body` with that of `Arithmetics` that carries out the launch's path.
+/// Calls `body` with the one of `Arithmetics` that can compute the launch's path.
 template <class... Arithmetics, class Body>
 void for_arithmetic(const Launch& launch, Body&& body) {
   const auto consider = [&](auto* type) {

@@ -1,4 +1,4 @@
-// How a block of the MPMML kernel reads an operand: through shared memory (MEMSEL 0), or from global memory straight
+// How a block of the MPMML kernel reads an operand: through shared memory (MEMSEL 0), or directly from global memory
 // into registers (MEMSEL 1). Lines are rows of A or columns of B.
 #pragma once
 #include "core/arithmetic.h"
@@ -18,12 +18,12 @@ template <class Element>
 struct Panel {
   const Element* data;
   int64_t line_stride, k_stride;
-  int64_t lines;  ///< that exist
+  int64_t lines;  ///< those that exist
   Element border;
 };
 
-/// How a thread's patch lies along one dimension of the tile: kValues lines in sub-patches of kSub, the sub-patches
-/// of kCount threads taking turns.
+/// How a thread's patch is laid out along one dimension of the tile: kValues lines in sub-patches of kSub. The
+/// sub-patches of kCount threads alternate.
 template <int kValues_, int kSub_, int kCount_>
 struct Patch {
   static constexpr int kValues = kValues_, kSub = kSub_, kCount = kCount_;
@@ -37,8 +37,8 @@ struct Patch {
 constexpr int largest_power_of_two_in(int value) { return value & -value; }
 
 /// Tiles of depth kDepth pass through shared memory, k-major, so that a thread reads a sub-patch's operands as one
-/// vector. kName keeps apart the tiles of two operands of the same shape. Neighbouring threads copy neighbours in k
-/// (kAlongK) or neighbouring lines, so that their reads coalesce where the matrix lies that way.
+/// vector. kName keeps the tiles of two operands of the same shape apart. Neighbouring threads copy neighbours in k
+/// (kAlongK) or neighbouring lines. Their reads coalesce if the matrix is stored in that order.
 template <class Arithmetic, class Patch, int kDepth, int kThreads, bool kAlongK, int kName>
 class SharedOperand {
  public:
@@ -51,7 +51,7 @@ class SharedOperand {
     panel_.data += line() * panel.line_stride + k() * panel.k_stride;
   }
 
-  /// Copies the next tile, of which only the first `depth` steps exist; what lies outside becomes the border.
+  /// Copies the next tile. Only its first `depth` steps exist; what is outside the operand becomes the border.
   __device__ __forceinline__ void copy(int64_t depth) {
     Operand(&tile)[kDepth][kPitch] = storage();
     if (panel_.lines >= Patch::kExtent && depth >= kDepth) {
@@ -89,7 +89,8 @@ class SharedOperand {
   }
 
  private:
-  // Spreads the transposing stores of a tile over the banks; 16 bytes keep its rows aligned for vector loads.
+  // Spreads the transposing stores of a tile over the banks. A padding of 16 bytes keeps its rows aligned for vector
+  // loads.
   static constexpr int kPitch = Patch::kExtent + 16 / int{sizeof(Operand)};
   static constexpr int kFast = kAlongK ? kDepth : largest_power_of_two_in(Patch::kExtent);
   static constexpr int kAcross = kFast < kThreads ? kFast : kThreads;
@@ -110,7 +111,8 @@ class SharedOperand {
   int thread_;
 };
 
-/// Each thread reads its operands itself. Lines past the last one read that again: nobody stores what comes of them.
+/// Each thread reads its operands itself. For lines past the last one it reads the last one again, because their
+/// results aren't stored.
 template <class Arithmetic, class Patch>
 class GlobalOperand {
  public:

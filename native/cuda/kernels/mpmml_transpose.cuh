@@ -1,6 +1,6 @@
-// What the Transpose parameter of the MPMML family prepares: A stored along its columns, as B is along its rows. It is a
-// pass of its own before the kernel, and timed apart from it. Where the caller's A lies that way already, it is read as
-// it is.
+// What the Transpose parameter of the MPMML family prepares: A stored along its columns, as B is along its rows. This
+// is a pass of its own before the kernel, and timed separately. If the caller's A is already stored that way, it is
+// read in place.
 #pragma once
 #include "cuda/kernels/kernel.h"
 #include "cuda/runtime/error.h"
@@ -35,7 +35,7 @@ __global__ void __launch_bounds__(kTransposeTile* kTransposeRows) transpose_kern
 
 inline bool lies_along_columns(const MatrixView& a) { return a.row_stride == 1; }
 
-/// Memory for A transposed: none where A lies that way already, and none for B.
+/// Memory for A transposed: none if A is already stored that way, and none for B.
 inline int64_t transposed_bytes(const Launch& launch, Side side) {
   if (side == Side::kB || lies_along_columns(launch.a)) return 0;
   return items_of(launch.a, launch.batch) * launch.m * launch.k * element_bytes(launch.dtype);

@@ -1,4 +1,4 @@
-// What the families over packed operands share: where the operands lie, and the launch.
+// What the families over packed operands share: where the operands are, and the launch.
 #pragma once
 #include "core/arithmetic.h"
 #include "cuda/kernels/epilogue.cuh"
@@ -10,10 +10,10 @@
 
 namespace mpmml::cuda {
 
-/// What one load or copy brings.
+/// The bytes of one load or copy.
 constexpr int kChunkBytes = 16;
 
-/// The packed operands and what the main loop needs to know of them.
+/// The packed operands, and what the main loop needs to know about them.
 template <class Word>
 struct PackedProblem {
   const Word* a;                         ///< [instance][k][rows], words
@@ -23,9 +23,9 @@ struct PackedProblem {
   uint32_t one;                          ///< 1; see sum_by_multiply
 };
 
-/// Kernels over packed operands. `Config` gives the tile BM × BN × BK of a block in rows, words and operands along K (each
-/// of one k-step, or of the several that the arithmetic packs), kSlices (of K),
-/// kThreads, shared_bytes<Word> and entry<Arithmetic>(), the __global__ function.
+/// Kernels over packed operands. `Config` gives a block's tile BM × BN × BK in rows, words and operands along K (an
+/// operand is one k-step, or the several that the arithmetic packs), kSlices (of K), kThreads, shared_bytes<Word> and
+/// entry<Arithmetic>(), the __global__ function.
 template <class Config>
 struct PackedKernel {
   template <class Arithmetic>
@@ -51,7 +51,7 @@ struct PackedKernel {
   static constexpr Kernel kernel(double steps_per_clock, int full_speed_from) {
     static_assert(Config::BM <= kMostTile && Config::BN * Words<Arithmetic>::kLanes <= kMostTile &&
                       Config::BK * Config::kSlices <= kMostTile,
-                  "what is packed is bounded before it is known");
+                  "workspace estimates assume tiles of at most kMostTile");
     Kernel kernel{};
     kernel.paths = paths_of<Arithmetic>();
     kernel.takes_int16 = true;
@@ -127,7 +127,8 @@ struct PackedKernel {
   }
 };
 
-/// The tile's place: columns of up to 8 tile rows, so that blocks that run together share operands in the L2 cache.
+/// The tile's place. Blocks go down columns of up to 8 tile rows, so that blocks that run together share operands in
+/// the L2 cache.
 __device__ __forceinline__ void locate_tile(int64_t tiles_m, int64_t tiles_n, int64_t& tile_m, int64_t& tile_n) {
   constexpr int64_t kGroup = 8;
   const int64_t group = blockIdx.x / (kGroup * tiles_n);

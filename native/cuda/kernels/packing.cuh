@@ -1,6 +1,7 @@
-// Packing for the families over packed operands: an operand becomes k-major panels of encoded words, padded to whole
-// tiles, so that the main loop has no borders, no strides and 16-byte copies only. Border elements pad it along K; what
-// stands beyond the last line reaches no result, and is that line again, so that its sums are like the others.
+// Packing for the families over packed operands. An operand becomes k-major panels of encoded words, padded to whole
+// tiles, so that the main loop has no borders, no strides and only 16-byte copies. Along K it is padded with border
+// elements. Lines past the last one don't reach any result; they repeat the last line, so that their sums are like the
+// others.
 #pragma once
 #include "core/arithmetic.h"
 #include "cuda/kernels/kernel.h"
@@ -23,7 +24,7 @@ struct PackTarget {
   int64_t items, padded_lines, padded_depth;
 };
 
-/// Encodes elements of A: a row's element stands in every lane of its word.
+/// Encodes elements of A: a row's element is copied into every lane of its word.
 template <class Arithmetic>
 struct EncodeA {
   using Semiring = typename Arithmetic::Semiring;
@@ -74,8 +75,8 @@ struct EncodeB {
 constexpr int kPackTile = 32;
 constexpr int kPackRows = 8;
 
-/// Writes target[item][k][line] for k < padded_depth, line < padded_lines. Blocks of 32 × 8 threads; tiles of 32 × 32
-/// pass through shared memory where the source lies along k.
+/// Writes target[item][k][line] for k < padded_depth, line < padded_lines. Blocks have 32 × 8 threads. If the source is
+/// stored along k, tiles of 32 × 32 pass through shared memory.
 template <class Encode, class Stored>
 __global__ void __launch_bounds__(kPackTile* kPackRows)
     pack_kernel(PackSource source, typename Encode::Target* target, int64_t padded_lines, int64_t padded_depth,
@@ -112,8 +113,8 @@ __global__ void __launch_bounds__(kPackTile* kPackRows)
   }
 }
 
-/// Calls `body(part of the source, where it goes, grid)` for launches of blocks of kPackTile lines and `depth_of_block` steps
-/// of k of the target.
+/// Calls `body(part of the source, where it goes, grid)` for launches whose blocks write kPackTile lines and
+/// `depth_of_block` steps of k of the target.
 template <class Stored, class Word, class Body>
 void for_pack_grids(const PackSource& source, const PackTarget& target, int depth_of_block, Body&& body) {
   constexpr int64_t kMaxGrid = 65535;
@@ -148,7 +149,7 @@ void pack(const PackSource& source, const PackTarget& target, const Encode& enco
   pack_stored<Element>(source, target, encode, stream);
 }
 
-/// Writes words of 32 k-steps, a bit each. Blocks of 32 × 8 threads: a warp makes one word of each of 32 lines.
+/// Writes words of 32 k-steps, one bit each. Blocks have 32 × 8 threads; a warp makes one word for each of 32 lines.
 template <class Arithmetic>
 __global__ void __launch_bounds__(kPackTile* kPackRows)
     pack_bits_kernel(PackSource source, typename Arithmetic::Operand* target, int64_t padded_lines,

@@ -1,10 +1,10 @@
 // The pipelined family: packed operands stream through shared memory in several stages of asynchronous copies while a
 // mixed stream of instructions (words.cuh) computes.
 //
-// A block computes a tile of C of BM rows × BN words (a word is one column, or two in 16-bit lanes), each thread TM × TN
-// of it in chunks of 16 bytes, which one shared load brings: 4 rows or words of 32 bits, 2 of 64 (block-cyclic). With `slices` > 1 as many
-// groups of threads compute the same tile over an equal part of K each, and combine at the end: that fills the GPU when
-// there are few tiles, without a second kernel.
+// A block computes a tile of C of BM rows × BN words (a word is one column, or two in 16-bit lanes). Each thread
+// computes TM × TN of it in chunks of 16 bytes, which one load from shared memory brings: 4 rows or words of 32 bits, 2
+// of 64 (block-cyclic). If `slices` > 1, that many groups of threads compute the same tile, each over an equal part of
+// K, and combine at the end. That fills the GPU if there are few tiles, without a second kernel.
 #pragma once
 #include "cuda/kernels/packed.cuh"
 
@@ -23,7 +23,8 @@ struct Pipelined {
   static constexpr int kStageWords = BK * (BM + BN);
   template <class Word>
   static constexpr int shared_bytes = kSlices * kStages * kStageWords * int{sizeof(Word)};
-  // The lanes of a warp lie 8 × 4 over the tile: a warp reads 128 bytes of A and 64 of B, broadcast, without conflicts.
+  // The lanes of a warp cover the tile as 8 × 4: a warp reads 128 bytes of A and 64 bytes of B as broadcasts, without
+  // conflicts.
   static constexpr int kLanesM = 8, kLanesN = 4;
   static constexpr int kWarpsN = kThreadsN / kLanesN;
 
@@ -33,9 +34,9 @@ struct Pipelined {
   static_assert(BM * BN * (kSlices / 2) <= kSlices * kStages * kStageWords, "combining the slices reuses the stages");
   static_assert((kSlices & (kSlices - 1)) == 0, "slices combine pairwise");
 
-  /// Registers for 16 warps a multiprocessor: 65 536 / 512 = 128 a thread. GPUs without asynchronous copies, where a tile
-  /// waits in registers, have 12 warps with 168, or the kernel spills (seen for sm_52 to sm_70). Words of two registers
-  /// leave room for half as many warps.
+  /// Registers for 16 warps per multiprocessor: 65 536 / 512 = 128 per thread. On GPUs without asynchronous copies a
+  /// tile waits in registers. There it is 12 warps with 168 registers per thread, because otherwise the kernel spills
+  /// (seen for sm_52 to sm_70). Words of two registers leave room for half as many warps.
   template <class Word>
   static constexpr int blocks_per_multiprocessor() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
@@ -59,7 +60,7 @@ struct Pipelined {
   }
 };
 
-/// Copies the stages of one slice: each thread its share of the k-major tiles of A and B.
+/// Copies the stages of one slice. Each thread copies its share of the k-major tiles of A and B.
 template <class Config, class Word>
 class StagePipe {
  public:
@@ -91,7 +92,7 @@ class StagePipe {
   static constexpr int kStages = Config::kStages;
 
   __device__ __forceinline__ void commit() { asm volatile("cp.async.commit_group;"); }
-  /// Until all but the latest kStages − 2 committed tiles have arrived.
+  /// Waits until all but the latest kStages − 2 committed tiles have arrived.
   __device__ __forceinline__ void wait() { asm volatile("cp.async.wait_group %0;" ::"n"(kStages - 2)); }
   __device__ __forceinline__ void finish(int) {}
 #else
@@ -150,7 +151,7 @@ __device__ __forceinline__ void slice_barrier(int slice) {
   }
 }
 
-/// The steps of a tile of K, whose operands lie at `a` and `b`; two_steps(fragments of A, of B) does two of them.
+/// The steps of a tile of K, whose operands start at `a` and `b`. two_steps(fragments of A, of B) does two of them.
 template <class Config, class Word, class TwoSteps>
 __device__ __forceinline__ void tile_steps(const Word* a, const Word* b, TwoSteps&& two_steps) {
   constexpr int kChunk = kChunkBytes / sizeof(Word);
@@ -174,8 +175,8 @@ __device__ __forceinline__ void tile_steps(const Word* a, const Word* b, TwoStep
   }
 }
 
-/// Computes a tile of K by the cheapest steps that what is known of the sums allows; a warp that comes to know more notes
-/// it in its copy of `arithmetic`.
+/// Computes a tile of K with the cheapest steps that the known signs of the sums allow. If a warp learns more about
+/// them, it updates its copy of `arithmetic`.
 template <class Config, class Arithmetic, class Word>
 __device__ __forceinline__ void compute_tile(Word (&acc)[Config::TM][Config::TN], const Word* a, const Word* b,
                                              uint32_t one, Arithmetic& arithmetic) {
@@ -255,7 +256,7 @@ __global__ void __launch_bounds__(Config::kThreads,
     writing = writing + 1 == kStages ? 0 : writing + 1;
   }
 
-  // Pairs of slices combine, until slice 0 has all; an element's word lies at element · threads + thread.
+  // Slices combine in pairs until slice 0 has everything. An element's word is at element · threads + thread.
 #pragma unroll
   for (int half = Config::kSlices / 2; half > 0; half /= 2) {
     __syncthreads();

@@ -1,9 +1,10 @@
-// The tensor family: float64 plus-times on tensor cores, which multiply and add doubles with IEEE 754's fused operation at
-// twice the rate of the other pipes (NVIDIA, "NVIDIA H100 Tensor Core GPU Architecture", 2022).
+// The tensor family: float64 plus-times on tensor cores, which multiply and add doubles with IEEE 754's fused operation
+// at twice the rate of the other pipes (NVIDIA, "NVIDIA H100 Tensor Core GPU Architecture", 2022).
 //
-// Packed operands stream through shared memory in several stages. A block computes a tile of C of BM × BN, each of its warps
-// WM × WN of it by matrix instructions of 16 × 8 × 8. Those leave open which rows, columns and steps of the operands stand
-// where: a lane takes neighbouring rows and columns, which one load of 16 bytes brings.
+// Packed operands stream through shared memory in several stages. A block computes a tile of C of BM × BN. Each of its
+// warps computes WM × WN of it with matrix instructions of 16 × 8 × 8. Any order of rows, columns and steps may be used
+// in these, as long as both operands and the result agree. So a lane takes neighbouring rows and columns, which one
+// load of 16 bytes brings.
 //
 // Fragments: PTX ISA, "Warp Level Matrix Multiply-Accumulate Instructions", mma.m8n8k4 and mma.m16n8k8 with .f64.
 #pragma once
@@ -19,7 +20,8 @@ struct Tensor {
   static constexpr int BM = BM_, BN = BN_, BK = BK_, WM = WM_, WN = WN_, kStages = kStages_, kSlices = 1;
   static constexpr int kWarpsN = BN / WN;
   static constexpr int kThreads = 32 * (BM / WM) * kWarpsN;
-  // Lines of a stage lie 32 bytes further than a whole turn of the banks: the four steps that a warp reads don't meet.
+  // The lines of a stage are 32 bytes longer than a multiple of all banks. So the four steps that a warp reads are in
+  // different banks.
   static constexpr int kPitchA = BM + 4, kPitchB = BN + 4;
   static constexpr int kStageWords = BK * (kPitchA + kPitchB);
   template <class Word>
@@ -43,8 +45,8 @@ struct Tensor {
   static constexpr double kStepsPerClock = 100;  ///< measured on an H200
 };
 
-/// c += a · b for 16 × 8 results over 8 steps. Of lane 4g + t: rows g and g + 8 of the steps t and t + 4 of A, column g of
-/// these steps of B, and columns 2t and 2t + 1 of both rows of C.
+/// c += a · b for 16 × 8 results over 8 steps. Lane 4g + t has rows g and g + 8 of the steps t and t + 4 of A, column g
+/// of these steps of B, and columns 2t and 2t + 1 of both rows of C.
 __device__ __forceinline__ void multiply_accumulate(double (&c)[4], const double (&a)[4], const double (&b)[2]) {
 #if __CUDA_ARCH__ >= 900
   asm volatile(
@@ -61,7 +63,7 @@ __device__ __forceinline__ void multiply_accumulate(double (&c)[4], const double
                    : "+d"(c[2 * row]), "+d"(c[2 * row + 1])
                    : "d"(a[2 * step + row]), "d"(b[step]));
 #else
-      // Without tensor cores for doubles, which is where the planner leaves the kernel alone, lanes ask each other.
+      // GPUs without tensor cores for doubles: lanes exchange their elements. The planner avoids this kernel there.
       const int lane = threadIdx.x % 32;
 #pragma unroll
       for (int k = 0; k < 4; ++k) {
@@ -176,7 +178,7 @@ __global__ void __launch_bounds__(Config::kThreads, Config::kThreads >= 256 ? 1 
       if (row >= problem.m) continue;
 #pragma unroll
       for (int j = 0; j < kTilesN; j += 2) {
-        // Of two neighbouring instructions one has the even columns, the other the odd ones.
+        // Of two neighbouring instructions one has the even columns and the other the odd ones.
         const double sums[4] = {acc[i][j][2 * part], acc[i][j + 1][2 * part], acc[i][j][2 * part + 1],
                                 acc[i][j + 1][2 * part + 1]};
         epilogue.store(row, tile_n * BN + warp_n + 8 * j + 4 * in_group, sums);

@@ -1,10 +1,10 @@
-// The instruction streams of the pipelined family: how it steps over words of one or two elements.
+// The instruction streams of the pipelined family: how it computes steps on words of one or two elements.
 //
-// A step is acc ⊕ (a ⊗ b). Hopper's VIADDMNMX does one in one instruction of the ALU pipe, 64 lanes a clock and
-// multiprocessor. IMAD (a·1 + b) adds on the FMA pipe beside it, and VIMNMX3 takes two such sums at once, so a stream of
-// both forms passes that ceiling. Floating-point numbers add or multiply and add on the FMA pipe, 128 lanes of float a
-// clock; their maxima take the ALU, 64, so that a max-plus step of float fills every issue slot of a multiprocessor at 64
-// steps a clock, unless the sums may be compared as integers.
+// A step is acc ⊕ (a ⊗ b). Hopper's VIADDMNMX does a step in one instruction of the ALU pipe, 64 lanes per clock and
+// multiprocessor. At the same time IMAD (a·1 + b) can add on the FMA pipe, and VIMNMX3 takes two such sums at once. So
+// a stream of both forms exceeds that ceiling. Floating-point numbers are added, or multiplied and added, on the FMA
+// pipe: 128 lanes of float per clock. Their maxima use the ALU pipe: 64 lanes per clock. So a max-plus step of float
+// fills every issue slot of a multiprocessor at 64 steps per clock, unless the sums may be compared as integers.
 #pragma once
 #include <cstdint>
 
@@ -12,12 +12,12 @@
 
 namespace mpmml::cuda {
 
-/// Truth values, 32 k-steps a word.
+/// Truth values, 32 k-steps per word.
 template <class S>
 using Bits = PackedBits<S, uint32_t>;
 
-/// How an arithmetic's operands and accumulators lie in words, and the instructions on them. Which ⊕ and ⊗ these are made
-/// for follows from the arithmetic.
+/// How an arithmetic's operands and accumulators are stored in words, and the instructions on them. The arithmetic
+/// decides for which ⊕ and ⊗ these are.
 template <class Arithmetic>
 struct Words;
 
@@ -25,15 +25,16 @@ template <class S>
 struct Words<Narrow<S>> {
   using Word = uint32_t;
   static constexpr int kLanes = 1;
-  /// Steps a clock and multiprocessor, measured on an H200.
+  /// Steps per clock and multiprocessor, measured on an H200.
   static constexpr double kStepsPerClock = 71, kStepsPerClockInSlices = 69;
-  /// Steps run on sm_52 and newer with the instructions that the pipes are made for.
+  /// From sm_52 on, steps run with the instructions that the pipes are made for.
   static constexpr int kFullSpeedFrom = 52;
 
   static __host__ __device__ __forceinline__ Word word_of(int32_t x) { return static_cast<uint32_t>(x); }
   static __device__ __forceinline__ int32_t lane_of(Word word, int) { return static_cast<int32_t>(word); }
 
-  // The fused instructions by name: left to the compiler they are found too, but scheduled 2.5 % slower (H200).
+  // The fused instructions are called by name. The compiler would find them too, but schedules them 2.5 % slower
+  // (H200).
   static __device__ __forceinline__ uint32_t step(uint32_t acc, uint32_t a, uint32_t b) {
     return S::maximizes ? __viaddmax_s32(a, b, acc) : __viaddmin_s32(a, b, acc);
   }
@@ -43,9 +44,9 @@ struct Words<Narrow<S>> {
   static __device__ __forceinline__ uint32_t combine(uint32_t x, uint32_t y, uint32_t z) {
     return S::maximizes ? __vimax3_s32(x, y, z) : __vimin3_s32(x, y, z);
   }
-  /// Whether element (i, j) of a thread's tile is one whose sums IMAD makes. Even rows: of the patterns tried on an H200
-  /// (rows, columns, checkerboards, k-steps, 3/8 to 3/4 of the elements) the fastest, 1.09 times the ceiling of
-  /// VIADDMNMX alone; what differs is register-bank conflicts and scheduling.
+  /// Whether IMAD makes the sums of element (i, j) of a thread's tile. It does so in even rows. Of the patterns tried
+  /// on an H200 (rows, columns, checkerboards, k-steps, 3/8 to 3/4 of the elements) this is the fastest, 1.09 times the
+  /// ceiling of VIADDMNMX by itself. The patterns differ in register-bank conflicts and scheduling.
   static constexpr __host__ __device__ bool by_multiply(int i, int /*j*/) { return i % 2 == 0; }
 };
 
@@ -72,7 +73,7 @@ struct Words<Half<S>> {
   static __device__ __forceinline__ uint32_t combine(uint32_t x, uint32_t y, uint32_t z) {
     return S::maximizes ? __vimax3_u16x2(x, y, z) : __vimin3_u16x2(x, y, z);
   }
-  /// Half a row more than for one element a word: 1 % faster here (H200).
+  /// Half a row more than for one element per word: 1 % faster here (H200).
   static constexpr __host__ __device__ bool by_multiply(int i, int j) { return i % 2 == 0 || (i == 7 && j < 4); }
 };
 
@@ -82,7 +83,7 @@ struct ElementWords {
   using Word = typename S::Element;
   static constexpr int kLanes = 1;
   static constexpr int kFullSpeedFrom = 52;
-  /// Measured on an H200; of 64 bits a maximum takes a comparison and two choices.
+  /// Measured on an H200. A 64-bit maximum takes a comparison and two selections.
   static constexpr double kStepsPerClock = sizeof(Word) == 4 ? (S::idempotent ? 63 : 102) : (S::idempotent ? 18.5 : 47);
   static constexpr double kStepsPerClockInSlices = 0.97 * kStepsPerClock;
 
@@ -93,8 +94,8 @@ struct ElementWords {
   static __device__ __forceinline__ Word combine(Word x, Word y) { return S::combine(x, y); }
 };
 
-/// Whether a ⊗ b is one of a and b: then elements of 32 bits are held as their places (place_of), because the ALU compares
-/// three integers at a time.
+/// Whether a ⊗ b is always a or b. If so, 32-bit elements are represented by their places (place_of), because the ALU
+/// can compare three integers at a time.
 template <class S>
 constexpr bool is_of_order = (S::extend_kind == OperatorKind::kMinimum || S::extend_kind == OperatorKind::kMaximum) &&
                              sizeof(typename S::Element) == sizeof(int32_t);
@@ -131,7 +132,7 @@ struct OrderedWords {
 template <class S>
 struct Words<Plain<S>> : std::conditional_t<is_of_order<S>, OrderedWords<S>, ElementWords<S>> {};
 
-/// 32 k-steps in an instruction.
+/// 32 k-steps per instruction.
 template <class S>
 struct Words<Bits<S>> {
   using Word = uint32_t;
@@ -148,8 +149,8 @@ struct Words<Bits<S>> {
   }
 };
 
-/// a ⊗ b on the FMA pipe. `one` is 1, but a kernel argument: were it a constant, the compiler would turn the IMAD back
-/// into an addition on the ALU pipe. No carry passes between 16-bit lanes, because their sums fit 16 bits.
+/// a ⊗ b on the FMA pipe. `one` is 1, but it is a kernel argument: if it were a constant, the compiler would turn the
+/// IMAD back into an addition on the ALU pipe. No carry passes between 16-bit lanes, because their sums fit 16 bits.
 __device__ __forceinline__ uint32_t sum_by_multiply(uint32_t a, uint32_t one, uint32_t b) { return a * one + b; }
 
 /// Two steps of a thread's tile of integers.
@@ -167,7 +168,7 @@ __device__ __forceinline__ void two_mixed_steps(uint32_t (&acc)[TM][TN], const u
         continue;
       }
 #elif __CUDA_ARCH__ >= 700
-      // Additions on the FMA pipe, maxima on the ALU, which these GPUs have no fused instruction for.
+      // Additions use the FMA pipe and maxima the ALU pipe, because these GPUs have no fused instruction for both.
       acc[i][j] = W::combine(acc[i][j], sum_by_multiply(a[0][i], one, b[0][j]));
       acc[i][j] = W::combine(acc[i][j], sum_by_multiply(a[1][i], one, b[1][j]));
       continue;
@@ -178,7 +179,7 @@ __device__ __forceinline__ void two_mixed_steps(uint32_t (&acc)[TM][TN], const u
   }
 }
 
-/// Whether a product's sums may be compared as integers: of float, on GPUs with maxima of three integers.
+/// Whether a product's sums may be compared as integers: those of float, on GPUs with maxima of three integers.
 template <class Arithmetic>
 constexpr bool kComparesAsIntegers =
 #if __CUDA_ARCH__ >= 900
@@ -187,9 +188,10 @@ constexpr bool kComparesAsIntegers =
     false;
 #endif
 
-/// The greatest (max-plus) or the least of three floats by their bits, which are sign and magnitude, in one instruction
-/// where floats take two. The sums must have the signs of SumSigns::kLeading, or else those of kTrailing; or lead in
-/// `acc` alone, which then wins.
+/// The greatest (max-plus) or the least (min-plus) of three floats, compared by their bits, which are sign and
+/// magnitude. This takes one instruction; comparing floats takes two. The sums must have the signs of
+/// SumSigns::kLeading if `kLead`, and otherwise those of kTrailing. If `kLead`, it is also enough that `acc` leads,
+/// because then it wins against any sum that doesn't.
 template <class S, bool kLead>
 __device__ __forceinline__ float combine_as_integers(float acc, float x, float y) {
   const uint32_t bits_acc = __float_as_uint(acc), bits_x = __float_as_uint(x), bits_y = __float_as_uint(y);
@@ -199,7 +201,7 @@ __device__ __forceinline__ float combine_as_integers(float acc, float x, float y
   return __uint_as_float(kLead ? __vimax3_u32(bits_acc, bits_x, bits_y) : __vimin3_s32(bits_acc, bits_x, bits_y));
 }
 
-/// Whether all accumulators of a warp lead: what is combined with them from then on may be compared as integers.
+/// Whether all accumulators of a warp lead. From then on the sums combined with them may be compared as integers.
 template <class S, int TM, int TN>
 __device__ __forceinline__ bool warp_leads(const float (&acc)[TM][TN]) {
   uint32_t bits = S::maximizes ? 0 : ~0u;
@@ -215,8 +217,8 @@ __device__ __forceinline__ bool warp_leads(const float (&acc)[TM][TN]) {
   return __all_sync(~0u, S::maximizes ? !sign : sign);
 }
 
-/// Two steps of a thread's tile of floats, compared as integers. A column's sums first: 33.0 TOPS at 8192³ on an H200;
-/// each beside its maximum takes 2 to 3 % longer, by rows 2 %.
+/// Two steps of a thread's tile of floats, compared as integers. A column's sums are computed first: 33.0 TOPS at 8192³
+/// on an H200. Computing each sum beside its maximum takes 2 to 3 % longer, and going by rows 2 %.
 template <class S, bool kLead, int TM, int TN>
 __device__ __forceinline__ void two_steps_as_integers(float (&acc)[TM][TN], const float (&a)[2][TM],
                                                       const float (&b)[2][TN]) {
@@ -233,7 +235,7 @@ __device__ __forceinline__ void two_steps_as_integers(float (&acc)[TM][TN], cons
   }
 }
 
-/// Whether words of W take two steps at once, for each element apart.
+/// Whether words of W take two steps at once, for each element separately.
 template <class W, class = void>
 constexpr bool takes_two_steps = false;
 template <class W>
@@ -252,8 +254,8 @@ __device__ __forceinline__ void two_steps(typename W::Word (&acc)[TM][TN], const
   } else if constexpr (std::is_floating_point_v<typename W::Word>) {
 #pragma unroll
     for (int step = 0; step < 2; ++step) {
-      // By columns: of the orders tried for float32 max-plus on an H200 (rows, columns, snakes, squares, sums some
-      // elements ahead) none is faster; by rows it takes 4 % longer.
+      // By columns. None of the orders tried for float32 max-plus on an H200 (rows, columns, snakes, squares, sums some
+      // elements ahead) is faster. Going by rows takes 4 % longer.
 #pragma unroll
       for (int j = 0; j < TN; ++j) {
 #pragma unroll

@@ -68,7 +68,7 @@ class Bench {
   }
 
  private:
-  /// Waits for the stream before the buffers go.
+  /// Waits for the stream before the buffers are freed.
   struct Quiesce {
     Lane& lane;
     ~Quiesce() { lane.quiesce(); }
@@ -84,7 +84,7 @@ class Bench {
   char* b(int64_t set) const { return a(set) + elements_a() * element_bytes_; }
 
   void allocate() {
-    constexpr double kMost = 4e12;  // bytes: sizes beyond any device, whose product might not fit 64 bits
+    constexpr double kMost = 4e12;  // bytes, more than any device has; larger products might not fit 64 bits
     const double batch = double(request_.batch) * element_bytes_;
     const double one = batch * (double(request_.m) * request_.k + double(request_.k) * request_.n);
     const double rest = batch * request_.m * request_.n + packed_bytes();
@@ -106,7 +106,7 @@ class Bench {
     fill_random(problem_.operation, a(0), sets_ * (elements_a() + elements_b()), values, stream_);
   }
 
-  /// Of one set of operands in the kernel's own form.
+  /// For one set of operands in the kernel's own form.
   double packed_bytes() const {
     if (!kernel_.packed_bytes) return 0;
     const Launch launch = mpmml::cuda::launch_of(problem_, {request_.variant, request_.variant->paths.cheapest()});
@@ -122,7 +122,7 @@ class Bench {
     scan_range(problem_.operation, Storage::kElement, b(set), elements_b(), scans() + 1, stream_);
   }
 
-  /// What occurs in A and B together; every set is drawn from the same values.
+  /// The range of A and B together. Every set is drawn from the same values.
   ScanResult scan(int64_t) {
     reset_scans(scans(), 1, stream_);
     scan_range(problem_.operation, Storage::kElement, a(0), sets_ * (elements_a() + elements_b()), scans(), stream_);

@@ -1,5 +1,5 @@
-// What the laboratory asks of the CUDA backend: a variant's kernel timed on operands that are made on the device, and
-// how many of its threads a multiprocessor holds.
+// What the laboratory asks of the CUDA backend: the time of a variant's kernel on operands that are made on the device,
+// and how many of its threads a multiprocessor holds.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -22,28 +22,28 @@ struct MeasureRequest {
 struct Measurement {
   std::vector<double> kernel, prepare, analysis;
   RangePath path;
-  int operand_sets;  ///< that the repetitions take in turn, so that no operand is still in the L2 cache
+  int operand_sets;  ///< used in turn by the repetitions, so that no operand is still in the L2 cache
   double clock_mhz;  ///< of the multiprocessors, just after the last repetition
 };
 
-/// Throws Error: kVariant where the variant can't run this product, kOutOfMemory, kCuda.
+/// Throws Error: kVariant if the variant can't run this product, kOutOfMemory, kCuda.
 Measurement measure(const MeasureRequest& request);
 
-/// Table 2.1 of the thesis; active ones are per multiprocessor.
+/// Table 2.1 of the thesis. The active counts are per multiprocessor.
 struct Occupancy {
-  int registers;     ///< of a thread
-  int shared_bytes;  ///< of a block, static and dynamic
-  int local_bytes;   ///< of a thread: spilled registers
-  int threads;       ///< of a block
-  int most_threads;  ///< that a block of this kernel may have
+  int registers;     ///< per thread
+  int shared_bytes;  ///< per block, static and dynamic
+  int local_bytes;   ///< per thread: spilled registers
+  int threads;       ///< per block
+  int most_threads;  ///< the most that a block of this kernel may have
   int active_threads, active_warps, active_blocks;
   double percent;
 };
 
-/// Occupancy of the kernel `function`. All active ones are 0 where such a block can't run.
+/// Occupancy of the kernel `function`. All active counts are 0 if such a block can't run.
 Occupancy occupancy(const void* function, int64_t threads, int dynamic_shared_bytes, int device);
 
-/// The same of a variant, on the first path that it has.
+/// The same for a variant, on the first of its paths.
 Occupancy occupancy(const Variant& variant, int device);
 
 }  // namespace mpmml::cuda

@@ -14,11 +14,11 @@ struct RandomValues {
   uint64_t seed;
 };
 
-/// Queues the filling of `count` elements; floating-point elements get whole numbers too.
+/// Queues the filling of `count` elements. Floating-point elements get whole numbers too.
 void fill_random(const Operation& operation, void* data, int64_t count, const RandomValues& values,
                  cudaStream_t stream);
 
-/// Queues a kernel that spins for a fifth of a millisecond and leaves the clocks and the nanoseconds that it took.
+/// Queues a kernel that spins for a fifth of a millisecond and writes the clocks and the nanoseconds that it took.
 void probe_clock(uint64_t* ticks, cudaStream_t stream);
 
 }  // namespace mpmml::cuda

@@ -51,7 +51,7 @@ Block fitting_block(const Problem& problem, int64_t bytes, const BytesOf& bytes_
   return block;
 }
 
-/// A linear index of the block's results as one of the whole product's.
+/// Converts a linear index among the block's results into one among the whole product's.
 int64_t index_in_whole(const Problem& problem, const Block& block, int64_t index) {
   const int64_t item = block.first_item + index / (block.rows * block.cols);
   const int64_t row = block.first_row + index / block.cols % block.rows;
@@ -89,7 +89,7 @@ Outcome multiply_in_blocks(const Problem& problem, int64_t bytes, const BytesOf&
         if (!outcome.plan.variant || part.plan.path > outcome.plan.path) outcome.plan = part.plan;
         add(outcome.timing, part.timing);
       }
-      // Blocks side by side share rows, so the smallest index may be in any of them; later ones have greater indices.
+      // Blocks side by side share rows, so the smallest index may be in any of them. Later blocks have greater indices.
       if (outcome.overflow) return outcome;
     }
   }

@@ -8,9 +8,9 @@
 namespace mpmml::cuda {
 namespace {
 
-// A cell is worth a launch of its own from about this many steps (half a millisecond on an H200).
+// From about this many steps on (half a millisecond on an H200) a cell is worth a launch of its own.
 constexpr double kCellSteps = 1.5e10;
-constexpr int64_t kGranule = 512;  ///< of rows and columns, so that a part is made of whole tiles
+constexpr int64_t kGranule = 512;  ///< rows or columns, so that a part consists of whole tiles
 
 std::vector<Span> spans_of(int64_t size, int64_t parts, int64_t granule) {
   const int64_t step = round_up(ceil_div(size, parts), granule);
@@ -19,8 +19,8 @@ std::vector<Span> spans_of(int64_t size, int64_t parts, int64_t granule) {
   return spans;
 }
 
-/// A's and B's parts in turns, so that as many cells as possible can be computed early; a part of C0 before the part of
-/// the operand that is cut as C is.
+/// Parts of A and B alternate, so that as many cells as possible can be computed early. A part of C0 comes before the
+/// part of the operand that is divided as C is.
 std::vector<Upload> order_uploads(const Cut& cut) {
   const Source leader = cut.a.size() == cut.c.size() ? Source::kA : Source::kB;
   std::vector<Upload> uploads;
@@ -39,7 +39,7 @@ std::vector<Upload> order_uploads(const Cut& cut) {
       add(Source::kA, a++);
     }
   }
-  // Operands that are the same for the whole batch have one part, C0 may have more.
+  // An operand that is the same for the whole batch has one part, but C0 may have more.
   while (next_c0 < cut.c0.size()) add_c0();
   return uploads;
 }
@@ -83,7 +83,8 @@ Cut cut_into_cells(const Problem& problem) {
     cut.b = problem.b.batch_stride == 0 ? whole : cut.c;
     cut.c0 = problem.c0.batch_stride == 0 ? whole : cut.c;
   } else {
-    // What can't be overlapped is the upload of a first panel and a first strip, and the download of a last panel.
+    // Three transfers can't overlap computing: the uploads of the first panel and the first strip, and the download of
+    // the last panel.
     const auto strips = std::clamp(static_cast<int64_t>(std::sqrt(cells / 2)), int64_t{1}, int64_t{kMostStrips});
     const auto panels = std::clamp(static_cast<int64_t>(cells) / strips, int64_t{1}, int64_t{kMostPanels});
     cut.a = cut.c = cut.c0 = spans_of(problem.m(), panels, kGranule);

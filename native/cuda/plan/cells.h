@@ -1,5 +1,5 @@
-// How a large product is cut, so that transfers overlap computing: A and C into panels of rows, B into strips of columns,
-// and the work into the cells where they cross; a batch into runs of instances.
+// How a large product is divided, so that transfers overlap computing: A and C into panels of rows, B into strips of
+// columns, and the work into the cells where they cross. A batch is divided into runs of instances.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -10,7 +10,7 @@ namespace mpmml::cuda {
 
 constexpr int kMostPanels = 8;
 constexpr int kMostStrips = 4;
-/// Parts that an operand is cut into at most.
+/// The most parts that an operand is divided into.
 constexpr int kMostParts = kMostPanels;
 
 /// A run of rows, columns or instances.
@@ -33,8 +33,8 @@ struct Upload {
 struct Cut {
   bool by_instances;  ///< spans are of instances; otherwise of the rows of A, C and C0, and the columns of B
   std::vector<Span> a, b, c, c0;
-  std::vector<Upload> uploads;  ///< in the order in which they travel
-  std::vector<Cell> cells;      ///< in the order in which all that they need has arrived
+  std::vector<Upload> uploads;  ///< in the order of their transfer
+  std::vector<Cell> cells;      ///< in the order in which their operands arrive
 };
 
 Cut cut_into_cells(const Problem& problem);

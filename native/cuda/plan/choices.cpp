@@ -10,13 +10,13 @@
 namespace mpmml::cuda {
 namespace {
 
-/// What products have in common that a choice holds for.
+/// What products must have in common to share a choice.
 using Likeness = std::tuple<SemiringId, DataType, RangePath, std::array<int, 4>>;
 using Choices = std::map<Likeness, const Variant*>;
 
 std::mutex mutex;
 
-/// By the name of the GPU model; what a reader has taken stays as it is.
+/// By the name of the GPU model. The choices that a reader holds stay unchanged.
 std::map<std::string, std::shared_ptr<const Choices>>& known() {
   static auto* const choices = new std::map<std::string, std::shared_ptr<const Choices>>;
   return *choices;

@@ -1,5 +1,5 @@
-// Measured choices: which variant was the fastest on a GPU model for products of about some size. If nothing was measured
-// the planner estimates (cost.h).
+// Measured choices: which variant was the fastest on a GPU model for products of about some size. If nothing was
+// measured, the planner estimates (cost.h).
 #pragma once
 #include <string>
 #include <vector>
@@ -9,18 +9,18 @@
 
 namespace mpmml::cuda {
 
-/// `variant` was the fastest for products of these sizes of which `path` was the cheapest exact path.
+/// `variant` was the fastest for products of these sizes whose cheapest exact path was `path`.
 struct MeasuredChoice {
   const Variant* variant;
   RangePath path;
   int64_t m, n, k, batch;
 };
 
-/// Replaces what is known of the GPUs of a model, by the name that device_name() gives. Makes no CUDA call.
+/// Replaces the choices for the GPUs of a model, by the name that device_name() gives. Makes no CUDA call.
 void set_measured_choices(const std::string& gpu, const std::vector<MeasuredChoice>& choices);
 
-/// The choice measured on `gpu` for a product that is like this one: each size nearest to the same power of two, and the
-/// same cheapest path, except that a zero in the operands makes no difference. Null if there is none.
+/// The choice measured on `gpu` for a similar product: each size is nearest to the same power of two, and the cheapest
+/// path is the same, except that a zero in the operands makes no difference. Null if there is none.
 const Variant* measured_choice(const std::string& gpu, const Problem& problem, PathSet exact);
 
 }  // namespace mpmml::cuda

@@ -6,10 +6,10 @@
 namespace mpmml::cuda {
 namespace {
 
-// Measured on an H200: what starting a kernel costs, and a block before and after its main loop.
+// Measured on an H200: the cost of starting a kernel, and of what a block does before and after its main loop.
 constexpr double kLaunchClocks = 6000;
 constexpr double kBlockClocks = 2500;
-// Warps that keep a multiprocessor's pipes busy; fewer reach about the square root of their share.
+// Warps that keep a multiprocessor's pipes busy. Fewer warps reach about the square root of their share.
 constexpr double kBusyWarps = 16;
 
 }  // namespace

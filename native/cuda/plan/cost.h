@@ -4,16 +4,16 @@
 
 namespace mpmml::cuda {
 
-/// What the estimate needs to know of a device.
+/// What the estimate needs to know about a device.
 struct DeviceLimits {
   int capability;  ///< 90 is compute capability 9.0
   int multiprocessors;
   int shared_bytes_per_block;  ///< with the opt-in
   double bytes_per_clock;      ///< of device memory
-  double bytes_per_ms;         ///< the same at the greatest clock
+  double bytes_per_ms;         ///< the same at the highest clock
 };
 
-/// Estimated clocks of packing and product, where `blocks` blocks of the kernel fit a multiprocessor at a time.
+/// Estimated clocks of packing and product, if `blocks` blocks of the kernel fit a multiprocessor at a time.
 double estimate_clocks(const KernelShape& shape, bool packs, const Problem& problem, const DeviceLimits& device,
                        int blocks);
 

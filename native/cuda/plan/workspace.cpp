@@ -8,7 +8,8 @@
 namespace mpmml::cuda {
 namespace {
 
-/// Forms of an operand that a product can have at a time: in 16-bit lanes, without and with zero, and in words.
+/// The forms of an operand that a product can need at the same time: in 16-bit lanes and in words, each without and
+/// with zero.
 constexpr int64_t kPackedForms = 4;
 
 int64_t dense_bytes(const Problem& problem, const MatrixView& view) {
@@ -58,7 +59,7 @@ int64_t roughly_needed_bytes(const Problem& problem) {
                 word = std::max<int64_t>(sizeof(int32_t), element_bytes(problem.operation.dtype));
   const int64_t lines = items_of(problem.a, problem.batch) * round_up(problem.m(), kMostTile) +
                         items_of(problem.b, problem.batch) * round_up(problem.n(), kMostTile);
-  // Each of the paths that are packed for may take its share.
+  // Each of the paths that need packing may take its share.
   return unpacked_bytes(problem) + kPackedForms * lines * depth * word;
 }
 

@@ -1,5 +1,5 @@
-// How much device memory a product needs: worked out from what the kernels themselves say that they pack, before
-// anything is allocated.
+// How much device memory a product needs. It is computed before anything is allocated, from what the kernels report
+// that they pack.
 #pragma once
 #include <functional>
 
@@ -8,14 +8,14 @@
 
 namespace mpmml::cuda {
 
-/// Calls back with each plan that values could lead to.
+/// Calls `body` with each plan that some values could lead to.
 using ForPlans = std::function<void(const std::function<void(const Plan&)>& body)>;
 
-/// The most bytes of device memory that the product can need, whatever its values: operands as they are, as int32 and packed
-/// for each plan that some part may take, and the result.
+/// The most bytes of device memory that the product can need, whatever its values: the operands as they are, as int32,
+/// and packed for each plan that some part may take; and the result.
 int64_t workspace_bytes(const Problem& problem, const ForPlans& for_plans);
 
-/// At least as many, from the sizes only.
+/// At least as many bytes, computed from the sizes only.
 int64_t roughly_needed_bytes(const Problem& problem);
 
 }  // namespace mpmml::cuda

@@ -14,9 +14,9 @@
 namespace mpmml::cuda {
 namespace {
 
-// Left for products that are so small that they don't ask (backend.cpp), and for the driver.
+// Left for the driver, and for products that are too small to ask for admission (backend.cpp).
 constexpr int64_t kHeadroom = int64_t{256} << 20;
-// How often one who waits looks whether he has been given up.
+// How often a waiting product checks whether it has been given up.
 constexpr std::chrono::milliseconds kPatience{5};
 
 struct Ledger {
@@ -31,7 +31,7 @@ struct Ledgers {
 };
 
 Ledgers& ledgers() {
-  // Never destroyed: threads may still give back what they hold at the end of the process.
+  // Never destroyed, because threads may still give memory back at the end of the process.
   static auto* const all = new Ledgers;
   return *all;
 }
@@ -65,7 +65,7 @@ Reservation admit(int device, int64_t bytes, int64_t limit, const std::function<
     all.changed.notify_all();
   };
   try {
-    // Alone a product is always admitted: whether it fits at all has been asked before.
+    // A product is always admitted if no other holds memory, because it was checked before that it fits at all.
     while (ledger.waiting.front() != ticket ||
            (ledger.reserved > 0 && ledger.reserved + bytes > device_capacity(device, limit))) {
       if (is_cancelled()) throw Error(ErrorCode::kAborted, "the product was given up before it was complete");

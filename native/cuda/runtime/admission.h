@@ -1,5 +1,5 @@
-// Admission to a device's memory: products that run at the same time share it, so each reserves what it needs before it
-// allocates anything, and waits, in the order of arrival, while others hold too much.
+// Admission to a device's memory. Products that run at the same time share it, so each reserves what it needs before it
+// allocates anything. While others hold too much it waits, in the order of arrival.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -22,10 +22,10 @@ class Reservation {
   int64_t bytes_ = 0;
 };
 
-/// What a product can have of the device when no other runs; `limit` bytes at most, if that isn't 0.
+/// The bytes that a product can have on the device when no other runs; at most `limit`, unless that is 0.
 int64_t device_capacity(int device, int64_t limit);
 
-/// Reserves `bytes`, which device_capacity() must hold, once earlier products leave so much.
+/// Reserves `bytes`, at most device_capacity(), as soon as earlier products leave that much.
 /// Throws Error(kAborted) if `is_cancelled` while it waits.
 Reservation admit(int device, int64_t bytes, int64_t limit, const std::function<bool()>& is_cancelled);
 

@@ -17,8 +17,8 @@ std::string version_text(int version) {
 
 /// Why a device can't be used.
 struct Reason {
-  std::string text;  ///< empty if it can
-  bool lasting;      ///< it stays so until the process ends
+  std::string text;  ///< empty if it can be used
+  bool lasting;      ///< whether it stays so until the process ends
 };
 
 /// The number of devices; if there are none, also why.
@@ -79,7 +79,7 @@ Reason find_reason(int device, const std::string& architectures) {
 
 std::mutex names_mutex;
 
-/// Names of devices by their indices; never destroyed, because worker threads may outlive static objects.
+/// Names of devices by their indices. Never destroyed, because worker threads may outlive static objects.
 std::map<int, std::string>& names() {
   static auto* const names = new std::map<int, std::string>;
   return *names;

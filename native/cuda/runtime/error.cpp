@@ -26,7 +26,8 @@ void check(cudaError_t status, const char* call, const char* file, int line) {
                               std::to_string(line);
   cudaGetLastError();
   if (status == cudaErrorMemoryAllocation) throw Error(ErrorCode::kOutOfMemory, message);
-  // A sticky error answers every later call; CUDA has no other way to tell it from one that is past.
+  // After a sticky error every later call fails with it. CUDA has no other way to distinguish it from an error that has
+  // passed.
   if (cudaFree(nullptr) != cudaSuccess) {
     lost.store(cudaGetErrorName(status));
     throw Error(ErrorCode::kCuda, message + "; CUDA can't be used again until the process is restarted");

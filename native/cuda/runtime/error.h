@@ -4,8 +4,8 @@
 
 namespace mpmml::cuda {
 
-/// Throws where `status` isn't success; the message has the call, CUDA's name of the error and the place. An error
-/// that the context doesn't survive is remembered: see lost_context().
+/// Throws if `status` isn't success. The message has the call, CUDA's name for the error and the place. An error that
+/// destroys the context is remembered: see lost_context().
 void check(cudaError_t status, const char* call, const char* file, int line);
 
 /// The error that made CUDA unusable in this process; empty while it is usable.

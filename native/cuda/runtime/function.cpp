@@ -11,7 +11,7 @@
 namespace mpmml::cuda {
 namespace {
 
-/// What every GPU gives a block unasked.
+/// The shared memory that every GPU gives a block without an opt-in.
 constexpr int kSharedBytesUnasked = 48 << 10;
 
 std::mutex mutex;

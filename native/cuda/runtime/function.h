@@ -4,12 +4,12 @@
 
 namespace mpmml::cuda {
 
-/// Lets the current device launch `function` with so many bytes of dynamic shared memory. Done once for each; a GPU without
-/// so much is an Error(kCuda).
+/// Lets the current device launch `function` with this many bytes of dynamic shared memory. Done once for each. If the
+/// GPU has less, throws Error(kCuda).
 void allow_shared_bytes(const void* function, int bytes);
 
-/// Blocks of the kernel that runs `path` which fit a multiprocessor of `device` at a time; 0 if none does, for want of
-/// shared memory or registers. Makes the device current. Asked for once.
+/// Blocks of the kernel that runs `path` that fit a multiprocessor of `device` at a time; 0 if none fits, because
+/// shared memory or registers are too few. Makes the device current. CUDA is asked only once.
 int resident_blocks(const Kernel& kernel, RangePath path, int device);
 
 }  // namespace mpmml::cuda

@@ -10,7 +10,7 @@ namespace {
 
 std::mutex lanes_mutex;
 
-/// Idle lanes by device; never destroyed, because CUDA may be gone when static objects are.
+/// Idle lanes by device. Never destroyed, because CUDA may be gone when static objects are destroyed.
 std::map<int, std::vector<std::unique_ptr<Lane>>>& idle_lanes() {
   static auto* const lanes = new std::map<int, std::vector<std::unique_ptr<Lane>>>;
   return *lanes;

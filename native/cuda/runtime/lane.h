@@ -1,4 +1,4 @@
-// What a call needs to run on a device: streams, events and pinned memory to stage through.
+// What a call needs to run on a device: streams, events, and pinned memory to copy through.
 #pragma once
 #include <cuda_runtime_api.h>
 
@@ -10,10 +10,10 @@
 
 namespace mpmml::cuda {
 
-/// A point in a stream that others can wait for, and that times lie between.
+/// A point in a stream. Others can wait for it, and the time between two of them can be measured.
 class Event {
  public:
-  /// `sleeps`: whether a thread that waits gives up its processor, at the price of some 20 microseconds.
+  /// `sleeps`: whether a waiting thread gives up its processor, which costs some 20 microseconds.
   explicit Event(bool sleeps = false);
   ~Event();
   Event(Event&& other) noexcept : event_(std::exchange(other.event_, nullptr)) {}
@@ -21,7 +21,7 @@ class Event {
 
   void record(cudaStream_t stream);
   void wait() const;
-  /// Lets what is queued in `stream` from now on wait.
+  /// Makes everything that is queued in `stream` from now on wait for this event.
   void hold(cudaStream_t stream) const;
   /// Milliseconds from `earlier` to this one; both must have passed.
   double since(const Event& earlier) const;
@@ -30,7 +30,7 @@ class Event {
   cudaEvent_t event_ = nullptr;
 };
 
-/// Pinned slots that one thread passes pageable memory through: while the device copies one, the next is filled.
+/// Pinned slots through which one thread copies pageable memory: while the device copies one slot, the next is filled.
 class StagingRing {
  public:
   static constexpr int64_t kSlotBytes = int64_t{1} << 20;
@@ -53,11 +53,13 @@ class StagingRing {
   int slot_ = 0;
 };
 
-/// What one call needs of a device. Calls that run at the same time have one each; idle ones are kept for the next call.
+/// What one call needs on a device. Each call that runs at the same time has its own; idle ones are kept for the next
+/// call.
 class Lane {
  public:
   static constexpr int kResultBytes = 4096;
-  /// With three a cell's last blocks leave no multiprocessor idle: 2 % more than with two (8192³ in 32 cells, H200).
+  /// With three streams a cell's last blocks leave no multiprocessor idle: 2 % faster than with two (8192³ in 32 cells,
+  /// H200).
   static constexpr int kComputeStreams = 3;
 
   explicit Lane(int device);
@@ -65,7 +67,7 @@ class Lane {
   Lane(const Lane&) = delete;
 
   int device() const { return device_; }
-  /// Uploads and scans come before computing where both are ready: what is computed next depends on them.
+  /// If both are ready, uploads and scans run before computing, because what is computed next depends on them.
   cudaStream_t upload() const { return streams_[0]; }
   cudaStream_t scan() const { return streams_[1]; }
   cudaStream_t download() const { return streams_[2]; }
@@ -73,20 +75,22 @@ class Lane {
   /// Waits until all streams are idle. A lane that failed to become idle isn't used again.
   void quiesce();
 
-  /// kResultBytes for small results of kernels: pinned on the host, and on the device.
+  /// kResultBytes for small results of kernels, in pinned memory on the host and on the device.
   void* results() const { return results_; }
   void* device_results() const { return device_results_; }
 
   /// An event for this call only. Only the call's own thread may ask for one.
   Event& event(bool sleeps = false);
 
-  /// The staging ring of the call's thread number `thread`. Only the call's own thread may ask for one that isn't there.
+  /// The staging ring of the call's thread number `thread`. Only the call's own thread may ask for one that doesn't
+  /// exist yet.
   StagingRing& ring(int thread);
 
  private:
   friend struct LaneReturn;
   struct Nothing {};
-  /// A lane without anything yet, which the public constructor fills: what it got is given back if it fails.
+  /// A lane without anything yet, which the public constructor fills. If that fails, what the lane already has is
+  /// released.
   Lane(int device, Nothing) : device_(device) {}
 
   struct EventPool {
@@ -103,13 +107,13 @@ class Lane {
   std::vector<std::unique_ptr<StagingRing>> rings_;
 };
 
-/// Gives the lane back, whose streams are idle, when it goes out of scope.
+/// Gives a lane back when it goes out of scope. Its streams must be idle by then.
 struct LaneReturn {
   void operator()(Lane* lane) const;
 };
 using LaneHandle = std::unique_ptr<Lane, LaneReturn>;
 
-/// An idle lane of `device`, which is made current for this thread.
+/// An idle lane of `device`. Makes the device current for this thread.
 LaneHandle take_lane(int device);
 
 }  // namespace mpmml::cuda

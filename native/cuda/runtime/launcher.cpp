@@ -50,7 +50,7 @@ void Launcher::watch_overflow(cudaStream_t stream) {
   if (watches_overflow_) return;
   watches_overflow_ = true;
   MPMML_CUDA(cudaMemsetAsync(overflow_, 0xff, sizeof(kNoOverflow), stream));
-  // Parts on other streams report there too.
+  // Parts on other streams report their overflows there too, so they wait for it.
   Event& ready = lane_.event();
   ready.record(stream);
   for (int index = 0; index < Lane::kComputeStreams; ++index) ready.hold(lane_.compute(index));

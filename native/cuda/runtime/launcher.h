@@ -7,7 +7,7 @@
 
 namespace mpmml::cuda {
 
-/// Chooses the plan of a launch from what occurs in its operands.
+/// Chooses the plan of a launch from the values in its operands.
 using Planner = std::function<Plan(const ValueRange& a, const ValueRange& b)>;
 
 /// The events of a launch.
@@ -15,7 +15,7 @@ struct LaunchTimes {
   Event *started, *packed, *computed;
 };
 
-/// A part of a product whose results lie together on the device.
+/// A part of a product: a rectangle of C, in one or more instances.
 struct Part {
   int64_t batch, m, n;
   int64_t first_item, first_row, first_col;  ///< in the whole product
@@ -26,19 +26,19 @@ struct Part {
 /// Launches the parts of one product.
 class Launcher {
  public:
-  /// `overflow` is a place in device memory for the smallest index of a result that overflowed.
+  /// `overflow` points to device memory for the smallest index of a result that overflowed.
   Launcher(const Problem& problem, Lane& lane, const Planner& planner, unsigned long long* overflow)
       : problem_(problem), lane_(lane), planner_(planner), overflow_(overflow) {}
 
   /// Plans, packs and computes `part` from operands whose ranges are known, on `stream`.
-  /// Throws Error(kValue) if the ranges tell of values that are no elements.
+  /// Throws Error(kValue) if the ranges show values that aren't elements of the semiring.
   LaunchTimes launch(Operand& a, Operand& b, const Part& part, cudaStream_t stream);
 
-  /// The costliest plan that a part took.
+  /// The costliest plan that any part took.
   const Plan& plan() const { return plan_; }
 
-  /// After all launches: waits for them and tells the smallest linear index of a result that overflowed under the throwing
-  /// policy.
+  /// Call it after all launches. Waits for them, and returns the smallest linear index of a result that overflowed
+  /// under the throwing policy.
   std::optional<int64_t> overflow();
 
  private:

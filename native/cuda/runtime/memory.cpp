@@ -9,10 +9,10 @@
 namespace mpmml::cuda {
 namespace {
 
-// What the pool keeps for the next call when nothing is in use; the rest goes back to the driver.
+// What the pool keeps for the next call when nothing is in use. The rest goes back to the driver.
 constexpr uint64_t kKeptBytes = uint64_t{2} << 30;
 
-/// The library's own pool on `device`; null where the device has none (before Pascal).
+/// The library's own pool on `device`; null if the device has none (before Pascal).
 cudaMemPool_t pool_of(int device) {
   static std::mutex mutex;
   static std::map<int, cudaMemPool_t> pools;

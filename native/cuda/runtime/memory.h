@@ -7,7 +7,7 @@
 
 namespace mpmml::cuda {
 
-/// Memory of a device, taken from and given back to a pool in the order of a stream.
+/// Memory of a device. It is taken from a pool, and given back to it, in the order of a stream.
 class DeviceBuffer {
  public:
   DeviceBuffer() = default;
@@ -33,11 +33,11 @@ class DeviceBuffer {
   bool pooled_ = false;
 };
 
-/// Pinned memory of zeros that every device can copy.
+/// Pinned memory, filled with zeros, that every device can copy.
 void* allocate_pinned(int64_t bytes);
 void free_pinned(void* memory);
 
-/// Bytes of device memory that this process has or can have: what is free, and what the library's pool holds.
+/// Bytes of device memory that this process has or can get: what is free, and what the library's pool holds.
 int64_t memory_in_reach(int device);
 
 }  // namespace mpmml::cuda

@@ -1,5 +1,6 @@
-// An operand: a matrix (or a batch of them) where kernels of a device can read it, with all that is known of it there: its
-// elements, the range of their values, the forms that kernels have packed it into, and the events that say when.
+// An operand: a matrix (or a batch of them) where a device's kernels can read it, and all that is known about it there:
+// its elements, the range of their values, the forms that kernels have packed it into, and the events after which each
+// is ready.
 #pragma once
 #include <list>
 #include <optional>
@@ -15,24 +16,24 @@ namespace mpmml::cuda {
 
 class Operand {
  public:
-  /// What becomes of the host matrices `source` on the device: `items` of them, dense, as they lie by rows or by columns.
-  /// Nothing is allocated.
+  /// Describes the copy of the host matrices `source` on the device: `items` of them, dense, by rows or by columns as
+  /// on the host. Allocates nothing.
   Operand(const Operation& operation, const MatrixView& source, int64_t items);
 
   /// The host's side of the transfer.
   const HostLayout& host() const { return host_; }
   int64_t bytes() const { return host_.bytes(); }
 
-  /// Takes memory for the elements: of its own, in the order of `stream`, or what the caller has. The lane's own thread calls
-  /// this; the rest of the arrival may be told by another.
+  /// Sets the memory for the elements: allocate() takes its own, in the order of `stream`, and place_at() uses the
+  /// caller's. The lane's own thread calls these. Another thread may call arrived() and scan().
   void allocate(Lane& lane, cudaStream_t stream);
   void place_at(void* memory, Lane& lane);
   char* data() const { return static_cast<char*>(const_cast<void*>(view_.data)); }
 
-  /// Says that the elements are there once `stream` has passed this point.
+  /// Records that the elements are there once `stream` has passed this point.
   void arrived(cudaStream_t stream);
-  /// Queues a scan of the elements, if anything has to be known of them, on the lane's scanning stream. `host` and `device` are
-  /// a place for the result in the lane's small results.
+  /// Queues a scan of the elements on the lane's scanning stream, if something must be known about them. `host` and
+  /// `device` are places for the result in the lane's small results.
   void scan(Lane& lane, ScanResult* host, ScanResult* device);
   /// Waits until the elements are there and scanned.
   void await();
@@ -40,16 +41,16 @@ class Operand {
   const ValueRange& range() const { return range_; }
   void set_range(const ValueRange& range) { range_ = range; }
 
-  /// The elements as they lie on the device.
+  /// The elements as they are stored on the device.
   const MatrixView& view() const { return view_; }
-  /// The same for a kernel on `stream`; int16 becomes int32 once a kernel wants it so.
+  /// The same for a kernel on `stream`. int16 is converted to int32 when a kernel first needs that.
   const MatrixView& view_for(const Kernel& kernel, Lane& lane, cudaStream_t stream);
 
-  /// The form that `plan`'s kernel wants of this side of the launch, packed in the launch's stream unless it is there
-  /// already; null if the kernel reads the elements.
+  /// The form of this side of the launch that `plan`'s kernel needs. It is packed in the launch's stream unless it
+  /// already exists; null if the kernel reads the elements.
   void* packed_for(const Plan& plan, const Kernel& kernel, const Launch& launch, Side side, Lane& lane);
 
-  /// Milliseconds from `begin` until the elements were there, and of the scan.
+  /// Milliseconds from `begin` until the elements were there, and those of the scan.
   double arrival(const Event& begin) const { return arrived_->since(begin); }
   double scan_time() const { return scan_result_ ? scanned_->since(*arrived_) : 0; }
 

@@ -36,8 +36,8 @@ HostLayout host_of_c(const Problem& problem, const MutableMatrixView& rows, int6
   return host_layout(read_only(rows), items, problem.operation.dtype, false);
 }
 
-/// When something has failed, waits until nothing that is queued uses the caller's memory or a buffer any more: it is
-/// declared after what that work uses.
+/// After a failure, waits until no queued work uses the caller's memory or a buffer any more. Must be declared after
+/// everything that this work uses.
 class QuiesceOnFailure {
  public:
   explicit QuiesceOnFailure(Lane& lane) : lane_(lane) {}
@@ -51,9 +51,9 @@ class QuiesceOnFailure {
   const int before_ = std::uncaught_exceptions();
 };
 
-/// A product whose operands fit one pinned slot: one launch on one stream. The host scans what it gathers, and the kernel
-/// writes its results where the host reads them: a copy of so little takes longer to start (10 µs of 111 for a whole
-/// call of 256³ on an H200).
+/// A product whose operands fit one pinned slot: one launch on one stream. The host scans the elements that it gathers.
+/// The kernel writes its results directly where the host reads them, because starting a copy of so little takes longer
+/// (10 µs of 111 for a whole call of 256³ on an H200).
 Outcome multiply_small(const Problem& problem, Lane& lane, const Planner& planner) {
   const cudaStream_t stream = lane.compute(0);
   StagingRing& ring = lane.ring(0);
@@ -154,7 +154,7 @@ class CellProduct {
     }
     for (const Upload& upload : cut_.uploads) add_upload(queue, upload);
     reset_scans(on_device(lane_)->a, 2 * kMostParts, first);
-    // What is allocated and set in the order of one stream is used in others.
+    // Memory is allocated and set in the order of one stream but used in others, so they wait.
     Event& ready = lane_.event();
     ready.record(first);
     for (const cudaStream_t stream : {lane_.upload(), lane_.scan()}) ready.hold(stream);
@@ -199,7 +199,7 @@ class CellProduct {
       const cudaStream_t stream = lane_.compute(static_cast<int>(times_.size()));
       times_.push_back(launcher_.launch(a_[cell.a], b_[cell.b], part_of(cell), stream));
       if (--left[cell.c] > 0) continue;
-      // The cell that completes a part of C waits for the part's others, on other streams.
+      // The cell that completes a part of C waits for the other cells of the part, which are on other streams.
       for (size_t index = 0; index < times_.size(); ++index) {
         if (cut_.cells[index].c == cell.c) times_[index].computed->hold(stream);
       }
@@ -248,18 +248,18 @@ class CellProduct {
     Timing timing;
     for (const std::vector<Operand>* operands : {&a_, &b_}) {
       timing.h2d = std::max(timing.h2d, operands->back().arrival(*begin_));
-      // Later parts are scanned and packed while earlier ones are computed; computing waits only for the first.
+      // Later parts are scanned and packed while earlier ones are computed. Computing waits only for the first.
       timing.analysis += operands->front().scan_time();
     }
     timing.analysis += times_.front().packed->since(*times_.front().started);
-    // Cells overlap: a moment in which two are computed counts once.
+    // Cells overlap: time in which two are computed counts once.
     double until = 0;
     for (const LaunchTimes& times : times_) {
       const double from = std::max(until, times.packed->since(*begin_));
       until = std::max(until, times.computed->since(*begin_));
       timing.kernel += std::max(0.0, until - from);
     }
-    // Downloading waits for the kernels; what it took beyond them is its own.
+    // The download waits for the kernels. Only the time beyond theirs is its own.
     timing.d2h = std::max(0.0, waited_and_copied - timing.kernel);
     return timing;
   }

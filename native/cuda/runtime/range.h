@@ -1,4 +1,4 @@
-// Passes over the elements of an operand on the device: value-range analysis, and int16 to elements.
+// Passes over the elements of an operand on the device: value-range analysis, and the conversion of int16 to elements.
 #pragma once
 #include <cuda_runtime_api.h>
 
@@ -6,8 +6,8 @@
 
 namespace mpmml::cuda {
 
-/// What a scan leaves in memory: least and greatest place (place_of) of the elements beside zero, whether zero occurs, and
-/// whether a value does that is no element.
+/// The result of a scan: the least and the greatest place (place_of) of the elements other than zero, whether there is
+/// a zero, and whether there is a value that isn't an element.
 struct ScanResult {
   int32_t minimum;
   int32_t maximum;
@@ -26,11 +26,11 @@ struct ScanResult {
   }
 };
 
-/// Queues what makes `count` results ready for scans. `results` is device memory.
+/// Queues the preparation of `count` results for scans. `results` is device memory.
 void reset_scans(ScanResult* results, int count, cudaStream_t stream);
 
-/// Queues a scan of `count` contiguous elements, if anything has to be known of them (is_scanned). `result` is device memory,
-/// and ready.
+/// Queues a scan of `count` contiguous elements, if something must be known about them (is_scanned). `result` is device
+/// memory that has been prepared.
 void scan_range(const Operation& operation, Storage storage, const void* data, int64_t count, ScanResult* result,
                 cudaStream_t stream);
 

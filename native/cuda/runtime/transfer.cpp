@@ -11,15 +11,17 @@
 namespace mpmml::cuda {
 namespace {
 
-// A pinned transfer is split only to let a cancellation through.
+// A pinned transfer is split only so that it can be cancelled between its parts.
 constexpr int64_t kPinnedPartBytes = int64_t{256} << 20;
-// Bytes between lines that a copy by lines can have.
+// The most bytes between lines that a copy by lines can have.
 constexpr int64_t kMostPitch = int64_t{1} << 31;
-// Bytes that make another thread worth waking, and threads that saturate the bus (55 GB/s on an H200's host).
+// The bytes from which on another thread is worth waking, and the threads that saturate the bus (55 GB/s on an H200's
+// host).
 constexpr int64_t kBytesPerThread = int64_t{1} << 20;
 constexpr unsigned kMostThreads = 12;
 
-/// Calls `body(run's first element in memory, position in the dense part, elements)` for each run of a part.
+/// Calls `body(first element in memory, position in the dense part in bytes, number of elements)` for each run of a
+/// part.
 template <class Body>
 void for_runs(const HostLayout& host, int64_t first, int64_t count, Body&& body) {
   if (host.dense()) {
@@ -59,7 +61,8 @@ void copy_elements(char* to, int64_t to_stride, const char* from, int64_t from_s
   }
 }
 
-/// Queues a copy of `count` elements from `first` on between pinned and device memory, by lines where they lie apart.
+/// Queues a copy of `count` elements from `first` on between pinned and device memory, by lines if they aren't
+/// contiguous.
 void copy_pinned(const HostLayout& host, int64_t first, int64_t count, char* device, cudaMemcpyKind kind,
                  cudaStream_t stream) {
   const bool upload = kind == cudaMemcpyHostToDevice;
@@ -143,7 +146,7 @@ void TransferQueue::start() {
   if (threads == 1) return work(0);
   for (int thread = 0; thread < threads; ++thread) {
     if (!start_thread(thread)) {
-      // A process at its limit of threads works with those it has.
+      // At its limit of threads the process works with the threads that it has.
       if (thread == 0) work(0);
       return;
     }

@@ -1,8 +1,8 @@
-// Matrices between the host and the device. A copy on the device is dense: row by row, or column by column where the
-// host's matrix lies that way.
+// Matrices between the host and the device. A copy on the device is dense: row by row, or column by column if the
+// host's matrix is stored that way.
 //
 // Pageable memory passes through pinned slots that several threads fill or empty, because one thread copies slower than
-// the bus; pinned memory is copied directly.
+// the bus. Pinned memory is copied directly.
 #pragma once
 #include <condition_variable>
 #include <functional>
@@ -35,12 +35,12 @@ struct HostLayout {
            (items == 1 || item_stride == lines * line_stride);
   }
 
-  /// Copies elements [first, first + count) of the dense order out of the matrices, or into them.
+  /// Copies elements [first, first + count) of the dense order from the matrices, or into them.
   void gather(int64_t first, int64_t count, char* target) const;
   void scatter(int64_t first, int64_t count, const char* source) const;
 };
 
-/// `any_order`: lines may be columns if those lie closer together; otherwise they are rows.
+/// `any_order`: lines may be columns if those are closer together in memory; otherwise they are rows.
 HostLayout host_layout(const MatrixView& view, int64_t batch, DataType dtype, bool any_order);
 
 /// One matrix batch to be copied to or from dense device memory.
@@ -58,14 +58,14 @@ class TransferQueue {
  public:
   enum class Direction { kUpload, kDownload };
 
-  /// `cancelled` is asked before each part; the rest is then left out.
+  /// `cancelled` is called before each part. If it returns true, the rest is left out.
   TransferQueue(Direction direction, Lane& lane, std::function<bool()> cancelled);
   /// Waits for the threads; transfers that aren't complete are given up.
   ~TransferQueue();
   TransferQueue(const TransferQueue&) = delete;
 
   void add(Transfer transfer);
-  /// Takes as many threads as the bytes are worth; few bytes are copied before it returns.
+  /// Starts as many threads as the bytes are worth. If there are only few bytes, it copies them before it returns.
   void start();
   /// Returns when transfer number `index` is queued (upload) or complete (download). Rethrows what a thread threw.
   void wait(size_t index);
@@ -73,7 +73,7 @@ class TransferQueue {
  private:
   struct Entry {
     Transfer transfer;
-    bool pinned;  ///< copied without staging, in parts of whole lines
+    bool pinned;  ///< then copied without staging, in parts of whole lines
     int64_t first_part, parts, part_elements;
     int64_t left;
   };

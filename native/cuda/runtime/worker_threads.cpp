@@ -17,7 +17,8 @@ class WorkerThreads {
  public:
   void run(std::function<void()> task) {
     const std::lock_guard<std::mutex> lock(mutex_);
-    // A task waits for an idle thread of its own and never for a busy one, because the busy one may wait for this task.
+    // A task gets an idle thread of its own and never waits for a busy one, because the busy one may wait for this
+    // task.
     tasks_.push_back(std::move(task));
     if (idle_ < tasks_.size()) {
       try {
@@ -25,7 +26,7 @@ class WorkerThreads {
       } catch (const std::exception& error) {
         tasks_.pop_back();
         throw Error(ErrorCode::kOutOfMemory,
-                    std::string("the system refuses a thread to copy matrices with: ") + error.what());
+                    std::string("the system refused to start a thread to copy matrices with: ") + error.what());
       }
       ++idle_;
     }
@@ -50,13 +51,13 @@ class WorkerThreads {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<std::function<void()>> tasks_;
-  size_t idle_ = 0;  ///< threads that wait for a task, or will as soon as they run
+  size_t idle_ = 0;  ///< threads that wait for a task, or will as soon as they have started
 };
 
 }  // namespace
 
 void run_on_thread(std::function<void()> task) {
-  // Never destroyed: its threads outlive static objects.
+  // Never destroyed, because its threads outlive static objects.
   static auto* const threads = new WorkerThreads;
   threads->run(std::move(task));
 }

@@ -1,15 +1,18 @@
-// What the kernels of the ladder share: which cell of C is a thread's, and how tiles become grids. The ladder is the textbook's way from one thread a cell to tiles in shared memory, one technique a file:
+// What the kernels of the ladder share: which cell of C a thread computes, and how tiles become grids. The ladder goes
+// from one thread per cell to tiles in shared memory, as textbooks do, with one technique per file:
 //
-//   naive.cuh     one thread a cell, operands from global memory
+//   naive.cuh     one thread per cell, operands from global memory
 //   tiled.cuh     square tiles of both operands in shared memory
-//   prefetch.cuh  the same, the next tile waiting in registers
-//   padding.cuh   operands with borders, in the place of guards against them
+//   prefetch.cuh  the same, with the next tile waiting in registers
+//   padding.cuh   operands with borders, instead of a guard at every read
 //
-// Tiles in registers are the MPMML family (cuda/kernels/mpmml.cuh), asynchronous copies the pipelined one (cuda/kernels/pipelined.cuh).
+// Tiles in registers are the MPMML family (cuda/kernels/mpmml.cuh), asynchronous copies the pipelined one
+// (cuda/kernels/pipelined.cuh).
 //
-// Sources: J. Sun, "CS 4444 – Report for Homework 5" (University of Virginia, 2017), its listing; A. Pöpl, "Dense Linear
-// Algebra", tutorial of the course HPC – Algorithms and Applications (Technical University of Munich, 2016). Both are
-// about square plus-times float32 matrices. Here the semiring is a parameter, and sizes and strides are any.
+// Sources: J. Sun, "CS 4444 – Report for Homework 5" (University of Virginia, 2017), its listing; A. Pöpl, "Dense
+// Linear Algebra", tutorial of the course HPC – Algorithms and Applications (Technical University of Munich, 2016).
+// Both are about square plus-times float32 matrices. Here the semiring is a parameter, and any sizes and strides are
+// allowed.
 #pragma once
 #include <algorithm>
 
@@ -20,11 +23,12 @@
 
 namespace mpmml::cuda::ladder {
 
-/// Where neighbouring threads of a warp (threadIdx.x) lie in C: along a row, so that they read neighbours of B and
-/// write neighbours of C; or along a column, a row's stride apart.
+/// Where neighbouring threads of a warp (threadIdx.x) are in C. Along a row they read neighbours of B and write
+/// neighbours of C. Along a column they are a row's stride apart.
 enum class Order { kCoalesced, kUncoalesced };
 
-/// What keeps tiles that reach past an operand right: a comparison at every read, or an operand that is padded beforehand.
+/// How tiles that reach past an operand stay correct: by a comparison at every read, or by padding the operand
+/// beforehand.
 enum class Borders { kGuards, kPadding };
 
 /// A thread's cell of C: its place in the block's tile, and in the matrix.
@@ -44,8 +48,8 @@ struct Cell {
   }
 };
 
-/// Calls `body(part, grid, first_tile)` for the launches that cover C in tiles: a grid's second dimension has 65 535 blocks
-/// at most, its third, the instances, as many.
+/// Calls `body(part, grid, first_tile)` for the launches that cover C in tiles. A grid's second dimension has at most
+/// 65 535 blocks, and so does its third, the instances.
 template <int kTile, Order order, class Body>
 void for_grids(const Launch& launch, Body&& body) {
   constexpr int64_t kMostBlocks = 65535;
@@ -61,12 +65,12 @@ void for_grids(const Launch& launch, Body&& body) {
   });
 }
 
-/// The registry row of `Config`, whose launch() and __global__ function are given.
+/// The registry row of `Config`, which must have launch() and the __global__ function.
 template <class Config, class Arithmetic>
 constexpr Kernel kernel_of() {
   Kernel kernel{};
   kernel.paths = paths_of<Arithmetic>();
-  // The planner never weighs these kernels: the speed is none that was measured.
+  // The planner never compares these kernels, so this speed isn't a measured one.
   kernel.shape = {Config::kTile, Config::kTile, Config::kTile, Config::kTile * Config::kTile, 0, 1.0, 0};
   kernel.launch = &Config::template launch<Arithmetic>;
   kernel.function = &Config::template function<Arithmetic>;

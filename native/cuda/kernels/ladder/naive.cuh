@@ -1,8 +1,8 @@
-// The baseline: one thread a cell, which reads a row of A and a column of B from global memory.
+// The baseline: one thread per cell, which reads a row of A and a column of B from global memory.
 //
 // Source: J. Sun's report, section 4.1 and mult_matrix_baseline, whose threadIdx.x runs along the rows of C: Order
-// kUncoalesced. Its listing strides A by dim_1 and B by dim_2 where their rows have dim_2 and dim_3 elements, so that it is
-// right for square matrices alone.
+// kUncoalesced. Its listing strides A by dim_1 and B by dim_2, but their rows have dim_2 and dim_3 elements. So it is
+// right only for square matrices.
 #pragma once
 #include "cuda/kernels/ladder/cell.cuh"
 

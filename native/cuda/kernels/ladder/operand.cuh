@@ -1,4 +1,4 @@
-// How a thread reads its element of each tile of an operand: with guards, or from a padded operand without.
+// How a thread reads its element of each tile of an operand: with guards, or without them from a padded operand.
 #pragma once
 #include "cuda/kernels/ladder/cell.cuh"
 
@@ -11,7 +11,7 @@ class TileElement {
   using Element = typename Arithmetic::Element;
   using Operand = typename Arithmetic::Operand;
 
-  /// `k` is the thread's step of the first tile; `line_exists` whether its line does.
+  /// `k` is the thread's step in the first tile; `line_exists` says whether its line exists.
   __device__ __forceinline__ TileElement(const Element* data, int64_t line, int64_t line_stride, bool line_exists,
                                          int k, int64_t k_stride, int64_t depth, Element border)
       : next_(data + line * line_stride + k * k_stride), step_(kTile * k_stride), border_(border) {
@@ -19,7 +19,7 @@ class TileElement {
     if constexpr (borders == Borders::kGuards) steps_left_ = line_exists ? depth - k : 0;
   }
 
-  /// The element of the next tile; the border where it lies outside.
+  /// The element of the next tile; the border if it is outside the operand.
   __device__ __forceinline__ Operand read(const Arithmetic& arithmetic) {
     Operand operand;
     if constexpr (borders == Borders::kGuards) {

@@ -1,23 +1,23 @@
-// Borders by padding: operands whose sizes aren't multiples of the tile are copied beforehand into larger ones, filled with the
-// semiring's border elements, so that the kernel's loop reads without comparing.
+// Borders by padding. Operands whose sizes aren't multiples of the tile are copied beforehand into larger ones, which
+// are filled with the semiring's border elements. So the kernel's loop reads without comparing.
 //
 // Source: P. Lameski, I. Mishkovski, S. Filiposka, D. Trajanov, L. Djinevski, "Comparison Of Rectangular Matrix
-// Multiplication With And Without Border Conditions" (2013), Listing 1 against Algorithm 2. The paper fills with 0, plus-times'
-// zero, pads the result too and cuts it out in the end; here a thread whose cell lies outside of C doesn't store it, one
-// comparison after the loop. An operand of whole tiles is read where it is.
+// Multiplication With And Without Border Conditions" (2013), Listing 1 against Algorithm 2. The paper fills with 0,
+// plus-times' zero, pads the result too and cuts it out at the end. Here a thread whose cell is outside C doesn't store
+// it, which takes one comparison after the loop. An operand of whole tiles is read in place.
 #pragma once
 #include "cuda/kernels/ladder/cell.cuh"
 #include "cuda/kernels/packing.cuh"
 
 namespace mpmml::cuda::ladder {
 
-/// For pack() of packing.cuh, which writes the second dimension of the target along what it calls lines.
+/// For pack() of packing.cuh, which writes the target's second dimension along the dimension that it calls lines.
 template <class S>
 struct Copy {
   using Semiring = S;
   using Element = typename Semiring::Element;
   using Target = Element;
-  static constexpr bool kRepeatsLastLine = false;  // B's lines lie along K
+  static constexpr bool kRepeatsLastLine = false;  // B's lines are along K
   Element filling;
 
   __device__ Target operator()(Element x) const { return x; }

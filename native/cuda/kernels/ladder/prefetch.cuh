@@ -1,8 +1,8 @@
-// Register prefetch: while a block takes the steps of one tile, its threads' elements of the next are already on their way into
-// registers, so that the latency of global memory passes behind the steps.
+// Register prefetch: while a block computes the steps of one tile, its threads already load their elements of the next
+// tile into registers. This hides the latency of global memory behind the steps.
 //
-// Source: A. Pöpl's tutorial, "Tiled Matrix Multiplication with Prefetching", steps 1 to 8, given there as homework without
-// a listing. Its step 8, the last tile, is the loop's last round here, in which nothing is read.
+// Source: A. Pöpl's tutorial, "Tiled Matrix Multiplication with Prefetching", steps 1 to 8, given there as homework
+// without a listing. Its step 8, the last tile, is the last round of the loop here, in which nothing is read.
 #pragma once
 #include "cuda/kernels/ladder/tiled.cuh"
 

@@ -1,18 +1,19 @@
-// Tiles in shared memory: a block of kTile × kTile threads copies a square tile of A and of B, one element of each a thread,
-// and takes kTile steps from them. An element of an operand is read from global memory once for each kTile cells, not for each.
+// Tiles in shared memory: a block of kTile × kTile threads copies a square tile of A and of B, one element of each per
+// thread, and computes kTile steps from them. So an element of an operand is read from global memory once per kTile
+// cells, not once per cell.
 //
-// Sources: J. Sun's report, section 4.2 and mult_matrix_shared (Order kCoalesced), which strides A by dim_1 in the place of
-// dim_2; A. Pöpl's tutorial, H1.2a, whose tx runs along the rows of C (kUncoalesced), and "Matrix Multiplication with Coalesced
-// Access", where it runs along the columns. The tutorial's loop over n / TILE_SIZE tiles leaves out what is beyond whole
-// tiles. The report's threads outside of C skip the steps; here they take them on border elements, as in Algorithm 2
-// of the paper that padding.cuh names.
+// Sources: J. Sun's report, section 4.2 and mult_matrix_shared (Order kCoalesced), which strides A by dim_1 instead of
+// dim_2; A. Pöpl's tutorial, H1.2a, whose tx runs along the rows of C (kUncoalesced), and "Matrix Multiplication with
+// Coalesced Access", whose tx runs along the columns. The tutorial's loop over n / TILE_SIZE tiles leaves out what is
+// beyond whole tiles. The report's threads outside C skip the steps; here they compute them on border elements, as in
+// Algorithm 2 of the paper that padding.cuh names.
 #pragma once
 #include "cuda/kernels/ladder/operand.cuh"
 #include "cuda/kernels/ladder/padding.cuh"
 
 namespace mpmml::cuda::ladder {
 
-/// Both tiles of a block, and the steps that a thread takes from them.
+/// Both tiles of a block, and the steps that a thread computes from them.
 template <class Arithmetic, int kTile>
 struct Tiles {
   using Operand = typename Arithmetic::Operand;
