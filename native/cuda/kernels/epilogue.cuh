@@ -25,7 +25,8 @@ class Epilogue {
   /// Stores the result of this row and column, unless it is outside C.
   __device__ __forceinline__ void store(int64_t row, int64_t col, Accumulator sum) const {
     if (row >= launch_.m || col >= launch_.n) return;
-    row_of(launch_.c, row)[col * launch_.c.col_stride] = finish(row, col, sum);
+    const Element before = launch_.c0.data ? c0_at(row, col) : Arithmetic::Semiring::zero;
+    target(row)[col] = finish(row, col, before, sum);
   }
 
   /// Stores kColumns neighbours in a row of C from column `col` on, a multiple of kColumns. Leaves out those outside C.
@@ -34,15 +35,19 @@ class Epilogue {
     constexpr int kCount = chunk_elements(sizeof(Element));
     Element values[kColumns];
 #pragma unroll
-    for (int v = 0; v < kColumns; ++v) values[v] = finish(row, col + v, sums[v]);
-    Element* const target = row_of(launch_.c, row);
-    if (launch_.c_in_chunks && col + kColumns <= launch_.n) {
+    for (int v = 0; v < kColumns; ++v) {
+      // What is outside C is computed too, which costs less than to branch around it.
+      const Element before = launch_.c0.data && col + v < launch_.n ? c0_at(row, col + v) : Arithmetic::Semiring::zero;
+      values[v] = finish(row, col + v, before, sums[v]);
+    }
+    Element* const first = target(row) + col;
+    if (launch_.c.row_stride % kCount == 0 && col + kColumns <= launch_.n) {
 #pragma unroll
-      for (int v = 0; v < kColumns; v += kCount) store_chunk(target + col + v, values + v);
+      for (int v = 0; v < kColumns; v += kCount) store_chunk(first + v, values + v);
     } else {
 #pragma unroll
       for (int v = 0; v < kColumns; ++v) {
-        if (col + v < launch_.n) target[(col + v) * launch_.c.col_stride] = values[v];
+        if (col + v < launch_.n) first[v] = values[v];
       }
     }
   }
@@ -50,11 +55,15 @@ class Epilogue {
  private:
   static constexpr bool kReportsOverflow = Arithmetic::paths.has(RangePath::kWide);
 
-  template <class View>
-  static __device__ __forceinline__ auto* row_of(const View& view, int64_t row) {
-    using Pointer =
-        std::conditional_t<std::is_const_v<std::remove_pointer_t<decltype(view.data)>>, const Element*, Element*>;
-    return static_cast<Pointer>(view.data) + int64_t{blockIdx.z} * view.batch_stride + row * view.row_stride;
+  __device__ __forceinline__ Element c0_at(int64_t row, int64_t col) const {
+    const MatrixView& c0 = launch_.c0;
+    const auto* instance = static_cast<const Element*>(c0.data) + int64_t{blockIdx.z} * c0.batch_stride;
+    return instance[row * c0.row_stride + col * c0.col_stride];
+  }
+
+  __device__ __forceinline__ Element* target(int64_t row) const {
+    const MutableMatrixView& c = launch_.c;
+    return static_cast<Element*>(c.data) + int64_t{blockIdx.z} * c.batch_stride + row * c.row_stride;
   }
 
   static __device__ __forceinline__ void store_chunk(Element* target, const Element* values) {
@@ -65,11 +74,7 @@ class Epilogue {
     *reinterpret_cast<Chunk<Element, kCount>*>(target) = chunk;
   }
 
-  /// The result of column `col`, which may lie outside of C: then nobody sees it.
-  __device__ __forceinline__ Element finish(int64_t row, int64_t col, Accumulator sum) const {
-    const MatrixView& c0 = launch_.c0;
-    const Element before =
-        c0.data && col < launch_.n ? row_of(c0, row)[col * c0.col_stride] : Arithmetic::Semiring::zero;
+  __device__ __forceinline__ Element finish(int64_t row, int64_t col, Element before, Accumulator sum) const {
     bool overflowed = false;
     const Element result = arithmetic_.finish(sum, before, overflowed);
     if constexpr (kReportsOverflow) {
@@ -79,7 +84,7 @@ class Epilogue {
   }
 
   __device__ __forceinline__ void report_overflow(int64_t row, int64_t col) const {
-    // In row-major order of the whole product, of which the launch may be a part.
+    // In row-major order of the whole product. The launch may be a part of it.
     const int64_t item = launch_.first_item + blockIdx.z;
     const int64_t index =
         (item * launch_.whole_m + launch_.first_row + row) * launch_.whole_n + launch_.first_col + col;

@@ -19,8 +19,8 @@ namespace mpmml::cuda {
 struct Launch {
   int64_t batch, m, n, k;
   MatrixView a, b, c0;
+  /// Its rows are contiguous. If row_stride is a multiple of chunk_elements, each begins where a chunk may.
   MutableMatrixView c;
-  bool c_in_chunks;        ///< whether C's rows can be stored in chunks (chunk_elements)
   int64_t first_instance;  ///< among the operands' instances, if this is a part of a larger launch
   /// The place of the first result in the whole product, and that product's size. They give the index of an overflow.
   int64_t first_item, first_row, first_col, whole_m, whole_n;
@@ -36,14 +36,6 @@ struct Launch {
 
 /// Neighbouring elements of a row of C that are stored at once.
 MPMML_HOST_DEVICE constexpr int chunk_elements(int64_t bytes) { return bytes == 8 ? 2 : 4; }
-
-/// Whether rows of `c` can be stored in whole chunks: they are contiguous, and each starts at a multiple of a chunk.
-/// Elements have `bytes` bytes.
-inline bool lies_in_chunks(const MutableMatrixView& c, int64_t bytes) {
-  const int64_t count = chunk_elements(bytes);
-  return c.col_stride == 1 && c.row_stride % count == 0 && c.batch_stride % count == 0 &&
-         reinterpret_cast<uintptr_t>(c.data) % (count * bytes) == 0;
-}
 
 enum class Side { kA, kB };
 

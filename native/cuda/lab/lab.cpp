@@ -146,7 +146,6 @@ class Bench {
     launch.a.data = a(set);
     launch.b.data = b(set);
     launch.c = row_major(c_.get(), request_.m, request_.n);
-    launch.c_in_chunks = lies_in_chunks(launch.c, element_bytes_);
     launch.range_a = launch.range_b = range;
     if (path == RangePath::kWide) launch.overflow = reinterpret_cast<unsigned long long*>(ticks() + 2);
     launch.stream = stream_;

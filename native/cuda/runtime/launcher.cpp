@@ -30,7 +30,6 @@ LaunchTimes Launcher::launch(Operand& a, Operand& b, const Part& part, cudaStrea
   launch.b = b.view_for(kernel, lane_, stream);
   launch.c0 = part.c0;
   launch.c = part.c;
-  launch.c_in_chunks = lies_in_chunks(part.c, element_bytes(launch.dtype));
   launch.range_a = a.range();
   launch.range_b = b.range();
   launch.stream = stream;
