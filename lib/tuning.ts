@@ -74,21 +74,26 @@ export function readTuning(path: string): TuningFile | null {
   return file
 }
 
-/** Variants that differ from `variant` only in the semiring: they take the same time. */
-function alike(variant: NativeVariant): number[] {
-  const key = ({ family, dtype, parameters }: NativeVariant) => JSON.stringify([family, dtype, parameters])
-  return addon.variants.flatMap((other, index) => (key(other) === key(variant) ? [index] : []))
-}
+/** What variants have in common that differ only in the semiring. They take the same time. */
+const likeness = ({ family, dtype, parameters }: NativeVariant) => JSON.stringify([family, dtype, parameters])
 
 /** Gives native code the choices for a GPU model. Those that name variants of other builds are left out. */
 function applyTuning(gpu: string, choices: readonly TunedChoice[]): void {
+  const alike = new Map<string, number[]>()
+  addon.variants.forEach((variant, index) => {
+    if (!variant.automatic) return
+    const key = likeness(variant)
+    alike.set(key, [...(alike.get(key) ?? []), index])
+  })
   addon.setMeasuredChoices(
     gpu,
     choices.flatMap(({ m, n, k, batch, path, variant: name }) => {
       const variant = addon.variants.find((row) => row.name === name && row.automatic)
       const pathIndex = addon.paths.indexOf(path)
       if (!variant || pathIndex < 0) return []
-      return alike(variant).map((index) => ({ variant: index, path: pathIndex, m, n, k, batch }))
+      return alike
+        .get(likeness(variant))!
+        .map((index) => ({ variant: index, path: pathIndex, m, n, k, batch }))
     }),
   )
 }
