@@ -52,7 +52,8 @@ class CudaBackend : public Backend {
  private:
   Judgement judge(const Variant& variant, RangePath path, const Problem& problem, int device);
   Judge judge_for(const Problem& problem, PathSet exact, const Placement& where);
-  int64_t workspace(const Problem& problem, const Placement& where);
+  /// What `part` of `problem`, or all of it, can need under the plans that the whole leads to.
+  int64_t workspace(const Problem& part, const Problem& problem, const Placement& where);
 
   const std::vector<const Variant*>& candidates(const Operation& operation) const {
     static const std::vector<const Variant*> none;
@@ -70,7 +71,7 @@ std::string CudaBackend::refuses(const Problem& problem, const Placement& where)
   if (surely_fits(problem, where)) return {};
   const int64_t capacity = device_capacity(where.device, where.device_memory);
   if (roughly_needed_bytes(problem) <= capacity) return {};
-  const int64_t least = workspace(smallest_block(problem), where);
+  const int64_t least = workspace(smallest_block(problem), problem, where);
   if (least <= capacity) return {};
   return "a single block of the product needs " + in_mebibytes(least) + " of device memory, but device " +
          std::to_string(where.device) + " has " + in_mebibytes(capacity) + " for it: choose backend 'cpu'";
@@ -132,10 +133,11 @@ Plan CudaBackend::plan(const Problem& problem, const ValueRange& a, const ValueR
                    judge_for(problem, exact, where));
 }
 
-int64_t CudaBackend::workspace(const Problem& problem, const Placement& where) {
-  return workspace_bytes(problem, [&](const std::function<void(const Plan&)>& body) {
+int64_t CudaBackend::workspace(const Problem& part, const Problem& problem, const Placement& where) {
+  return workspace_bytes(part, [&](const std::function<void(const Plan&)>& body) {
     for (const PathSet exact : possible_paths(problem.operation)) {
-      const auto plan = find_plan(problem.operation, exact, variants_, where.variant, judge_for(problem, exact, where));
+      const auto plan = find_plan(problem.operation, exact, candidates(problem.operation), where.variant,
+                                  judge_for(problem, exact, where));
       if (plan) body(*plan);
     }
   });
@@ -144,13 +146,13 @@ int64_t CudaBackend::workspace(const Problem& problem, const Placement& where) {
 Outcome CudaBackend::run(const Problem& problem, const Placement& where) {
   const Planner planner = [&](const ValueRange& a, const ValueRange& b) { return plan(problem, a, b, where); };
   if (surely_fits(problem, where)) return multiply_on_device(problem, where.device, planner);
-  const int64_t needed = workspace(problem, where);
+  const int64_t needed = workspace(problem, problem, where);
   const int64_t capacity = device_capacity(where.device, where.device_memory);
   const Reservation reservation =
       admit(where.device, std::min(needed, capacity), where.device_memory, [&] { return problem.is_cancelled(); });
   if (needed <= capacity) return multiply_on_device(problem, where.device, planner);
   return multiply_in_blocks(
-      problem, capacity, [&](const Problem& block) { return workspace(block, where); },
+      problem, capacity, [&](const Problem& block) { return workspace(block, problem, where); },
       [&](const Problem& block) { return multiply_on_device(block, where.device, planner); });
 }
 
