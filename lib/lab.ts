@@ -35,6 +35,7 @@ export {
   type CpuNaiveLoop,
   type CpuNaiveLoopOptions,
   cpuCeiling,
+  cpuCeilingName,
   cpuNaiveLoop,
 } from './lab/processor.js'
 export { type RefusedVariant, refusedVariants } from './lab/refused.js'

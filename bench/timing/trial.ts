@@ -12,7 +12,15 @@ import {
   type Shape,
   type VariantName,
 } from '../../lib/index.js'
-import { ceiling, ceilingName, cpuCeiling, cpuNaiveLoop, measure, spread } from '../../lib/lab.js'
+import {
+  ceiling,
+  ceilingName,
+  cpuCeiling,
+  cpuCeilingName,
+  cpuNaiveLoop,
+  measure,
+  spread,
+} from '../../lib/lab.js'
 import { hasSums } from '../dtype.js'
 import { verify } from '../verify.js'
 import type { Message, Product, Row, TrialCeiling, TrialRequest } from './protocol.js'
@@ -121,16 +129,16 @@ async function measureCeiling(
   { device, dtype, semiring }: TrialRequest,
   threads: number | null,
 ): Promise<TrialCeiling | null> {
-  // What other semirings are measured against, nobody has written.
-  if (!hasSums(semiring) && semiring !== 'plus-times') return null
   if (threads === null) {
     if (ceilingName(dtype, semiring) === undefined) return null
     return { ...(await ceiling({ device, dtype, semiring })), halfGops: null, naiveLoopGops: null }
   }
+  const steps = cpuCeilingName(semiring)
+  if (steps === undefined) return null
   const { isa, gops } = await cpuCeiling({ threads, dtype, semiring })
-  const steps = semiring === 'plus-times' ? 'multiply-adds' : 'additions and maxima'
   const name = `${steps} of ${dtype} with ${isa}`
-  if (dtype !== 'int32') return { name, gops, clockMHz: null, halfGops: null, naiveLoopGops: null }
+  if (dtype !== 'int32' || !hasSums(semiring))
+    return { name, gops, clockMHz: null, halfGops: null, naiveLoopGops: null }
   const half = await cpuCeiling({ threads, bits: 16 })
   const naiveLoop = await cpuNaiveLoop(loop)
   return { name, gops, clockMHz: null, halfGops: half.gops, naiveLoopGops: naiveLoop.gops }

@@ -13,7 +13,7 @@ export interface CpuCeilingOptions {
   isa?: InstructionSet | undefined
   /** The element type; 'int32' by default. */
   dtype?: DataType | undefined
-  /** 'max-plus' (by default; min-plus is as fast), or 'plus-times', whose steps are multiply-adds. */
+  /** 'max-plus' by default. Semirings that differ in the direction of ⊕ have the same steps. */
   semiring?: Semiring | undefined
   /** Of sums of integers: 32 (by default) or 16. */
   bits?: 32 | 16 | undefined
@@ -26,7 +26,7 @@ export interface CpuCeilingOptions {
 export interface CpuCeiling {
   isa: InstructionSet
   dtype: DataType
-  /** Of a sum. */
+  /** Of an element, or of a sum. */
   bits: number
   threads: number
   /** 10^9 operations per second of all threads together, 2 per step. */
@@ -51,8 +51,21 @@ export interface CpuNaiveLoop {
 }
 
 const SAMPLES = 9
-/** The semirings that there are steps of. */
-const measured: Semiring[] = ['max-plus', 'min-plus', 'plus-times']
+/** The steps of each semiring: what they are, and what native code adds to the element type to name them. */
+const stepsOf: Partial<Record<Semiring, { name: string; suffix: string }>> = {
+  'max-plus': { name: 'additions and maxima', suffix: '' },
+  'min-plus': { name: 'additions and maxima', suffix: '' },
+  'plus-times': { name: 'multiply-adds', suffix: '-fma' },
+  'max-min': { name: 'minima and maxima', suffix: '-min-max' },
+  'min-max': { name: 'minima and maxima', suffix: '-min-max' },
+  'max-times': { name: 'multiplications and maxima', suffix: '-max-times' },
+  'or-and': { name: 'words of 64 truth values', suffix: '-or-and' },
+}
+
+/** What {@link cpuCeiling} measures for a semiring, such as 'additions and maxima'; undefined if it has no steps for it. */
+export const cpuCeilingName = (semiring: Semiring): string | undefined => stepsOf[semiring]?.name
+
+const bitsOf: Record<DataType, number> = { int32: 32, float32: 32, float64: 64, uint8: 8 }
 const most = { least: 1, most: 32768 }
 
 function readIsa(options: unknown): { isa?: InstructionSet } {
@@ -63,7 +76,7 @@ function readIsa(options: unknown): { isa?: InstructionSet } {
 }
 
 /**
- * Steps of a product on registers, without memory: additions and maxima, or multiply-adds. No product can exceed it.
+ * Steps of a product on registers, without memory ({@link cpuCeilingName}). No product can exceed it.
  *
  * @throws Rejects with ERR_MPMML_OPTION, ERR_MPMML_DTYPE if the semiring doesn't have the element type, and
  *   ERR_MPMML_VARIANT for an instruction set that this processor or this build doesn't have.
@@ -89,17 +102,22 @@ export async function cpuCeiling(options: CpuCeilingOptions = {}): Promise<CpuCe
     )
   }
   requireSemiringType(semiringIndex(semiring), addon.dataTypes.indexOf(dtype))
-  if (!measured.includes(semiring)) {
-    throw new OptionError(`no steps measure the ceiling of ${semiring}: choose ${showChoices(measured)}`)
+  const known = stepsOf[semiring]
+  if (!known) {
+    throw new OptionError(
+      `no steps measure the ceiling of ${semiring}: choose ${showChoices(Object.keys(stepsOf))}`,
+    )
   }
-  const bits = read.bits ?? (dtype === 'float64' ? 64 : 32)
-  if (read.bits !== undefined && (dtype !== 'int32' || (bits !== 32 && bits !== 16))) {
-    throw new OptionError(`option bits must be 32 or 16, and only for int32, but it is ${bits} for ${dtype}`)
+  const bits = read.bits ?? bitsOf[dtype]
+  if (read.bits !== undefined && (dtype !== 'int32' || known.suffix !== '' || (bits !== 32 && bits !== 16))) {
+    throw new OptionError(
+      `option bits must be 32 or 16, and only for sums of int32, but it is ${bits} for ${semiring} on ${dtype}`,
+    )
   }
   const type = dtype === 'int32' ? `int${bits}` : dtype
   const request = {
     ...readIsa(options),
-    steps: semiring === 'plus-times' ? `${type}-fma` : type,
+    steps: type + known.suffix,
     threads,
     samples: SAMPLES,
     milliseconds: milliseconds / SAMPLES,

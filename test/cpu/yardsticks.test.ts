@@ -1,7 +1,7 @@
 /** What products on the CPU are measured against. */
 import { describe, expect, it } from 'vitest'
-import { info } from '../../lib/index.js'
-import { cpuCeiling, cpuNaiveLoop } from '../../lib/lab.js'
+import { type DataType, info, type Semiring, variants } from '../../lib/index.js'
+import { cpuCeiling, cpuCeilingName, cpuNaiveLoop } from '../../lib/lab.js'
 import { expectError } from '../support/expect.js'
 
 const rejected = (promise: Promise<unknown>) => promise.catch((error: unknown) => error)
@@ -32,6 +32,17 @@ describe('cpuCeiling', () => {
     expect(fused.gops.median).toBeGreaterThan(0)
   })
 
+  it('measures the steps of the semirings that it names, on every type', async () => {
+    expect(cpuCeilingName('or-and')).toBe('words of 64 truth values')
+    const algebras = new Set(variants().map(({ semiring, dtype }) => `${semiring} ${dtype}`))
+    for (const algebra of algebras) {
+      const [semiring, dtype] = algebra.split(' ') as [Semiring, DataType]
+      if (cpuCeilingName(semiring) === undefined) continue
+      const { gops } = await cpuCeiling({ ...short, semiring, dtype })
+      expect(gops.median, algebra).toBeGreaterThan(0)
+    }
+  })
+
   it("refuses what it can't measure", async () => {
     const wrong = (options: object) => rejected(cpuCeiling(options))
     expectError(await wrong({ isa: 'avx9' }), 'ERR_MPMML_VARIANT', 'avx9')
@@ -41,6 +52,7 @@ describe('cpuCeiling', () => {
     expectError(await wrong({ semiring: 'plus-times' }), 'ERR_MPMML_DTYPE', 'plus-times')
     expectError(await wrong({ bits: 32, dtype: 'float32' }), 'ERR_MPMML_OPTION', 'bits')
     expectError(await wrong({ bits: 24 }), 'ERR_MPMML_OPTION', 'bits')
+    expectError(await wrong({ bits: 16, semiring: 'max-min' }), 'ERR_MPMML_OPTION', 'bits', 'max-min')
     expectError(await wrong({ threads: 0 }), 'ERR_MPMML_OPTION', 'threads')
     expectError(await wrong({ speed: 1 }), 'ERR_MPMML_OPTION', 'speed')
   })
