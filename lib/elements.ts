@@ -12,9 +12,6 @@ const arrays = {
   uint8: Uint8Array,
 } as const satisfies Record<DataType, unknown>
 
-/** The array that holds each element type. */
-export type ArrayOf<Type extends DataType> = InstanceType<(typeof arrays)[Type]>
-
 /** Element types by their numbers: indices into the addon's list. */
 export const INT32 = indexIn(addon.dataTypes, 'int32')
 const FLOAT32 = indexIn(addon.dataTypes, 'float32')

@@ -68,15 +68,6 @@ inline bool restricts_elements(const Operation& operation) {
   return with_semiring(operation, [](auto semiring) { return decltype(semiring)::restricts_elements; });
 }
 
-/// Whether a ⊗ b may be rounded. If it is too large it is rounded to an infinity.
-inline bool can_round(const Operation& operation) {
-  return with_semiring(operation, [](auto semiring) {
-    using S = decltype(semiring);
-    return std::is_floating_point_v<typename S::Element> &&
-           (S::extend_kind == OperatorKind::kSum || S::extend_kind == OperatorKind::kProduct);
-  });
-}
-
 /// The paths that are exact for a product of operands with these ranges.
 inline PathSet exact_paths(const Operation& operation, const ValueRange& a, const ValueRange& b) {
   return with_semiring(operation,

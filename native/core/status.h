@@ -43,4 +43,9 @@ class Error : public std::runtime_error {
   ErrorCode code_;
 };
 
+/// What work throws when it finds that it has been given up.
+inline Error given_up() {
+  return Error(ErrorCode::kAborted, "the product was given up because its signal was aborted");
+}
+
 }  // namespace mpmml

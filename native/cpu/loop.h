@@ -26,9 +26,7 @@ inline size_t checked_size(int64_t bytes, int64_t count) {
 }
 
 inline void check_cancelled(const Problem& problem) {
-  if (problem.is_cancelled()) {
-    throw Error(ErrorCode::kAborted, "the product was given up because its signal was aborted");
-  }
+  if (problem.is_cancelled()) throw given_up();
 }
 
 /// Runs `body(first, end)` over [0, count) in runs of about `work_at_once` k-steps, out of `work` in total. Checks for

@@ -68,7 +68,7 @@ Reservation admit(int device, int64_t bytes, int64_t limit, const std::function<
     // A product is always admitted if no other holds memory, because it was checked before that it fits at all.
     while (ledger.waiting.front() != ticket ||
            (ledger.reserved > 0 && ledger.reserved + bytes > device_capacity(device, limit))) {
-      if (is_cancelled()) throw Error(ErrorCode::kAborted, "the product was given up before it was complete");
+      if (is_cancelled()) throw given_up();
       all.changed.wait_for(lock, kPatience);
     }
   } catch (...) {

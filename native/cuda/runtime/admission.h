@@ -15,8 +15,6 @@ class Reservation {
   Reservation(Reservation&& other) noexcept;
   Reservation& operator=(Reservation&&) = delete;
 
-  int64_t bytes() const { return bytes_; }
-
  private:
   int device_ = 0;
   int64_t bytes_ = 0;

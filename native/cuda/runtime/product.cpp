@@ -26,7 +26,7 @@ Results* on_host(const Lane& lane) { return static_cast<Results*>(lane.results()
 Results* on_device(const Lane& lane) { return static_cast<Results*>(lane.device_results()); }
 
 void throw_if_cancelled(const Problem& problem) {
-  if (problem.is_cancelled()) throw Error(ErrorCode::kAborted, "the product was given up before it was complete");
+  if (problem.is_cancelled()) throw given_up();
 }
 
 int64_t result_bytes(const Problem& problem) { return problem.outputs() * element_bytes(problem.operation.dtype); }
