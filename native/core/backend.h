@@ -1,5 +1,6 @@
 // What the core needs from a backend. The core knows backends only through this interface.
 #pragma once
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -34,6 +35,8 @@ struct Placement {
   int64_t device_memory = 0;         ///< most bytes of device memory for a product; 0: all that is free
 };
 
+class Session;
+
 class Backend {
  public:
   virtual ~Backend() = default;
@@ -57,6 +60,9 @@ class Backend {
   /// Computes `problem` (outputs() > 0, K > 0). Throws Error. After kAborted and kCuda C is unspecified; after any
   /// other code it is unchanged.
   virtual Outcome run(const Problem& problem, const Placement& where) = 0;
+
+  /// Opens a usable device. Throws Error.
+  virtual std::unique_ptr<Session> open(int device, int64_t device_memory) = 0;
 };
 
 }  // namespace mpmml

@@ -15,6 +15,8 @@ MPMML_HOST_DEVICE constexpr int64_t round_up(int64_t x, int64_t multiple) { retu
 /// least or the greatest value, at the same end as in int32.
 enum class Storage : uint8_t { kElement, kInt16 };
 
+class Memory;
+
 /// A batch of matrices in memory. Strides count elements: element (b, i, j) is data[b·batch_stride + i·row_stride +
 /// j·col_stride]. Strides are never negative. A batch stride of 0 means that all products of the batch share one
 /// matrix.
@@ -27,13 +29,14 @@ struct BasicMatrixView {
   int64_t col_stride = 0;
   int64_t batch_stride = 0;
   Storage storage = Storage::kElement;
+  Memory* memory = nullptr;  ///< of a device, in which the matrices stay (session.h); null: the caller's, on the host
 };
 using MatrixView = BasicMatrixView<const void*>;
 using MutableMatrixView = BasicMatrixView<void*>;
 
 /// The same matrices, read-only.
 inline MatrixView read_only(const MutableMatrixView& view) {
-  return {view.data, view.rows, view.cols, view.row_stride, view.col_stride, view.batch_stride, view.storage};
+  return {view.data, view.rows, view.cols, view.row_stride, view.col_stride, view.batch_stride, view.storage, view.memory};
 }
 
 constexpr int64_t stored_bytes(DataType dtype, Storage storage) {

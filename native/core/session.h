@@ -1,0 +1,101 @@
+// Matrices that stay on a device from product to product, and the device that keeps them.
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/backend.h"
+#include "core/problem.h"
+
+namespace mpmml {
+
+/// Memory of a device that holds elements. Matrices are views of it: their `memory` points to it. It is given back when
+/// its last owner lets go of it, which may be on any thread.
+class Memory {
+ public:
+  Memory(void* data, int64_t bytes) : data_(data), bytes_(bytes) {}
+  virtual ~Memory() = default;
+  Memory(const Memory&) = delete;
+  Memory& operator=(const Memory&) = delete;
+
+  void* data() const { return data_; }
+  int64_t bytes() const { return bytes_; }
+
+ private:
+  void* const data_;
+  const int64_t bytes_;
+};
+
+/// In bytes.
+struct MemoryUse {
+  int64_t used;      ///< by the matrices that exist
+  int64_t reserved;  ///< what the library holds: matrices, packed forms, workspaces, and what it keeps for the next one
+  int64_t peak;      ///< the most that `used` has been
+  int64_t free;      ///< what the device has left for anybody
+  int64_t total;     ///< what the device has
+};
+
+/// Work that has been started. It may still run on the device.
+class Pending {
+ public:
+  virtual ~Pending() = default;
+  /// Doesn't wait.
+  virtual bool is_done() = 0;
+  /// Waits if it isn't done. Call it once. Throws Error if the work failed. Returns an outcome for each product.
+  virtual std::vector<Outcome> finish() = 0;
+};
+
+/// Work that was done when it was started.
+class Done final : public Pending {
+ public:
+  explicit Done(std::vector<Outcome> outcomes = {}) : outcomes_(std::move(outcomes)) {}
+  bool is_done() override { return true; }
+  std::vector<Outcome> finish() override { return std::move(outcomes_); }
+
+ private:
+  std::vector<Outcome> outcomes_;
+};
+
+/// A device that has been opened. What is started takes effect in the order of the calls, as if each were complete
+/// before the next. Only one thread at a time may call it, except for what says otherwise. It must outlive what it has
+/// allocated and started.
+class Session {
+ public:
+  virtual ~Session() = default;
+
+  virtual BackendKind backend() const = 0;
+  virtual int device() const = 0;
+  /// The name of the GPU model; empty on the CPU.
+  virtual std::string name() const = 0;
+
+  /// Memory with undefined content. Throws Error(kOutOfMemory).
+  virtual std::shared_ptr<Memory> allocate(int64_t bytes) = 0;
+
+  /// Copies `batch` host matrices into the matrices `to` of the same sizes and storage. Returns when the host's memory
+  /// isn't read any more. `cancelled` as in Problem.
+  virtual void upload(DataType dtype, int64_t batch, const MatrixView& from, const MutableMatrixView& to,
+                      const std::atomic<int32_t>* cancelled) = 0;
+
+  /// Starts to copy the matrices `from` to the host's matrices `to`, which must stay until the work is done.
+  virtual std::unique_ptr<Pending> download(DataType dtype, int64_t batch, const MatrixView& from,
+                                            const MutableMatrixView& to, const std::atomic<int32_t>* cancelled) = 0;
+
+  /// Starts to set all elements of `to` to `value`, which the type can represent.
+  virtual std::unique_ptr<Pending> fill(DataType dtype, int64_t batch, const MutableMatrixView& to, double value) = 0;
+
+  /// Starts C = C ⊕ D, element by element. Both are in memory of this session and have the same sizes. D may be stored
+  /// as int16. Throws Error(kValue) for values that aren't elements of the semiring.
+  virtual std::unique_ptr<Pending> combine(const Operation& operation, int64_t batch, const MutableMatrixView& c,
+                                           const MatrixView& d) = 0;
+
+  /// Starts products, each with outputs() > 0. C is in memory of this session. Operands and C0 are too, or in host
+  /// memory, which isn't read any more when this returns. What the first `Problem::cancelled` says is for all of them.
+  /// Throws Error, as finish() of the result does. After an error a C that has been given by the caller (keeps_c) has
+  /// its product or is unchanged, except after kAborted and kCuda.
+  virtual std::unique_ptr<Pending> multiply(const std::vector<Problem>& problems, const Placement& where) = 0;
+
+  /// May be called from any thread.
+  virtual MemoryUse memory_use() = 0;
+};
+
+}  // namespace mpmml
