@@ -26,8 +26,15 @@ export {
 export { type FileOptions, type ReadNpyOptions, readNpy, writeNpy } from './files/npy.js'
 export { type DeviceRows, type Info, info } from './info.js'
 export { type DenseMatrix, type Matrix, type MatrixLike, matrix, type Shape } from './matrix.js'
+export type {
+  ErrorMessage,
+  MatrixMessage,
+  PlanMessage,
+  ProductMessage,
+  RunMessage,
+} from './product/diagnostics.js'
 export { type MpmmResult, mpmm, mpmmSync } from './product/multiply.js'
-export type { BackendChoice, MpmmOptions, Overflow } from './product/options.js'
+export type { BackendChoice, MpmmOptions, Overflow, Progress } from './product/options.js'
 export { type Plan, plan } from './product/plan.js'
 export { EPSILON, zeroOf } from './semirings.js'
 export type { ElementArray, OperandArray } from './storage.js'

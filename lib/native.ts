@@ -48,6 +48,7 @@ export type ReportField =
   | 'analysisMs'
   | 'h2dMs'
   | 'd2hMs'
+  | 'stepsDone'
 
 type MatrixField = 'Offset' | 'RowStride' | 'ColStride' | 'BatchStride'
 
@@ -328,7 +329,7 @@ export interface Addon {
     request: Float64Array,
     report: Float64Array,
   ): void
-  /** The same off the event loop; a value other than 0 in `cancel[0]` asks that it be given up. */
+  /** The same off the event loop, with `stepsDone` counted meanwhile; a value other than 0 in `cancel[0]` asks that it be given up. */
   multiply(
     a: OperandArray,
     b: OperandArray,

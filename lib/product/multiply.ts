@@ -13,8 +13,10 @@ import { loadTuning } from '../tuning.js'
 import type { VariantName } from '../variant-names.js'
 import { readView, requireReach, requireStillThere, showShape, type View } from '../view.js'
 import { cancelOnAbort } from './abort.js'
+import { type Watched, watch } from './diagnostics.js'
 import { LEFT_OUT, type MpmmOptions, readOptions } from './options.js'
 import { overlap, overlapsItself, sameLayout } from './overlap.js'
+import { ProgressReports } from './progress.js'
 import { report as at, type Layout, newReport, newRequest, type Product, writeRequest } from './request.js'
 
 /** What a product gives. */
@@ -96,12 +98,24 @@ export function mpmm<Out extends MatrixLike<ElementArray> = DenseMatrix<ElementA
   b: MatrixLike<OperandArray>,
   options?: MpmmOptions<Out>,
 ): Promise<MpmmResult<Out>>
-export async function mpmm<Out extends MatrixLike<ElementArray>>(
+export function mpmm<Out extends MatrixLike<ElementArray>>(
   a: MatrixLike<OperandArray>,
   b: MatrixLike<OperandArray>,
   options?: MpmmOptions<Out>,
 ): Promise<MpmmResult<Out>> {
+  const watched = watch('mpmm')
+  const promise = multiply(a, b, options, watched)
+  return watched ? watched.follow(promise) : promise
+}
+
+async function multiply<Out extends MatrixLike<ElementArray>>(
+  a: MatrixLike<OperandArray>,
+  b: MatrixLike<OperandArray>,
+  options: MpmmOptions<Out> | undefined,
+  watched: Watched | null,
+): Promise<MpmmResult<Out>> {
   const product = prepare(a, b, options, newResult)
+  watched?.checked(product)
   const { signal } = product.options
   const report = newReport()
   const cancel = new Int32Array(1)
@@ -125,12 +139,24 @@ async function run(product: Product<Result>, report: Float64Array, cancel: Int32
   const request = newRequest()
   writeRequest(request, product)
   const { a, b, c, c0 } = product
+  const progress = startProgress(product, report, cancel)
   try {
     await addon.multiply(a.data, b.data, c.data, c0 ? c0.data : null, request, report, cancel)
   } catch (error) {
+    progress?.end(false)
     throw fromNative(error)
   }
+  progress?.end(true)
   requireAllStillThere(product)
+}
+
+function startProgress(product: Product<Result>, report: Float64Array, cancel: Int32Array) {
+  const { onProgress } = product.options
+  return onProgress
+    ? new ProgressReports(onProgress, product, report, () => {
+        cancel[0] = 1
+      })
+    : null
 }
 
 const syncRequest = newRequest()
@@ -160,7 +186,25 @@ export function mpmmSync<Out extends MatrixLike<ElementArray>>(
   b: MatrixLike<OperandArray>,
   options?: MpmmOptions<Out>,
 ): MpmmResult<Out> {
+  const watched = watch('mpmmSync')
+  return watched
+    ? watched.around(() => multiplySync(a, b, options, watched))
+    : multiplySync(a, b, options, null)
+}
+
+function multiplySync<Out extends MatrixLike<ElementArray>>(
+  a: MatrixLike<OperandArray>,
+  b: MatrixLike<OperandArray>,
+  options: MpmmOptions<Out> | undefined,
+  watched: Watched | null,
+): MpmmResult<Out> {
   const product = prepare(a, b, options, newResult)
+  watched?.checked(product)
+  if (product.options.onProgress) {
+    throw new OptionError(
+      'mpmmSync blocks the thread that option onProgress is called on: leave it out, or use mpmm',
+    )
+  }
   // No user code runs from here on, so one request and one report serve all calls.
   writeRequest(syncRequest, product)
   const { a: left, b: right, c, c0 } = product

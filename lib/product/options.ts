@@ -13,6 +13,12 @@ import { variantIndex } from '../variants.js'
 /** What to do with a finite sum that decides a result and is outside the finite range of int32. */
 export type Overflow = 'throw' | 'saturate' | 'wrap'
 
+/** How far a product is. */
+export interface Progress {
+  /** The share of the work that is done, from 0 to 1. */
+  done: number
+}
+
 /** Where to compute. */
 export type BackendChoice = 'auto' | 'cuda' | 'cpu'
 
@@ -50,6 +56,12 @@ export interface MpmmOptions<Out extends MatrixLike<ElementArray> = MatrixLike> 
   overflow?: Overflow | undefined
   /** Gives up the product, with ERR_MPMML_ABORTED and the signal's reason as `cause`. */
   signal?: AbortSignal | undefined
+  /**
+   * Is called four times per second while the product runs, and with `done: 1` when it has succeeded: so a product that
+   * takes less than a quarter of a second never calls it. If it throws, the product is given up and rejected with what it
+   * threw. mpmmSync can't call it.
+   */
+  onProgress?: ((progress: Progress) => void) | undefined
 }
 
 // Reading a property of the addon's object at each product would take longer.
@@ -69,6 +81,7 @@ const names: readonly (keyof MpmmOptions)[] = [
   'variant',
   'overflow',
   'signal',
+  'onProgress',
 ]
 
 /** Options as indices into the addon's lists; matrices and the signal as they came. */
@@ -87,6 +100,7 @@ export interface ReadOptions {
   out: unknown
   accumulate: unknown
   signal: AbortSignal | undefined
+  onProgress: ((progress: Progress) => void) | undefined
 }
 
 /** The option `overflow` if it isn't given, which means 'throw' for integers. */
@@ -116,6 +130,7 @@ export function readOptions(options: unknown): ReadOptions {
       out: undefined,
       accumulate: undefined,
       signal: undefined,
+      onProgress: undefined,
     }
   }
   if (typeof options !== 'object' || options === null) {
@@ -128,10 +143,8 @@ export function readOptions(options: unknown): ReadOptions {
       throw new OptionError(`there is no option ${show(name)}: expected ${showChoices(names)}`)
     }
   }
-  const { semiring, out, accumulate, backend, device, variant, overflow, signal } = options as Record<
-    string,
-    unknown
-  >
+  const { semiring, out, accumulate, backend, device, variant, overflow, signal, onProgress } =
+    options as Record<string, unknown>
   const variantNumber = variant === undefined ? -1 : variantIndex(variant)
   let backendNumber = backend === undefined ? AUTO : choice(backendChoices, backend, 'backend')
   if (backendNumber === AUTO && variantNumber < 0) {
@@ -149,6 +162,7 @@ export function readOptions(options: unknown): ReadOptions {
     out,
     accumulate,
     signal: readSignal(signal),
+    onProgress: readListener(onProgress),
   }
 }
 
@@ -179,4 +193,9 @@ function readSignal(value: unknown): AbortSignal | undefined {
   throw new OptionError(
     `option signal must be an AbortSignal, but it is ${typeName(value)}: pass controller.signal`,
   )
+}
+
+function readListener(value: unknown): ((progress: Progress) => void) | undefined {
+  if (value === undefined || typeof value === 'function') return value as (progress: Progress) => void
+  throw new OptionError(`option onProgress must be a function, but it is ${show(value)}`)
 }

@@ -5,6 +5,7 @@ import { addon } from '../native.js'
 import type { ElementArray, OperandArray } from '../storage.js'
 import type { VariantName } from '../variant-names.js'
 import { variants } from '../variants.js'
+import { type Watched, watch } from './diagnostics.js'
 import { prepare } from './multiply.js'
 import type { MpmmOptions } from './options.js'
 import { report as field, newReport, newRequest, PLAN_ONLY, writeRequest } from './request.js'
@@ -31,10 +32,21 @@ export interface Plan {
  *
  * @throws Rejects with what {@link mpmm} rejects with for the same arguments, as far as that shows without computing.
  */
-export async function plan(
+export function plan(
   a: MatrixLike<OperandArray>,
   b: MatrixLike<OperandArray>,
   options?: MpmmOptions<MatrixLike<ElementArray>>,
+): Promise<Plan> {
+  const watched = watch('plan')
+  const promise = makePlan(a, b, options, watched)
+  return watched ? watched.follow(promise) : promise
+}
+
+async function makePlan(
+  a: MatrixLike<OperandArray>,
+  b: MatrixLike<OperandArray>,
+  options: MpmmOptions<MatrixLike<ElementArray>> | undefined,
+  watched: Watched | null,
 ): Promise<Plan> {
   const product = prepare(a, b, options, (_, rows, cols) => ({
     offset: 0,
@@ -42,6 +54,7 @@ export async function plan(
     rowStride: cols,
     colStride: 1,
   }))
+  watched?.checked(product)
   const request = newRequest()
   const report = newReport()
   writeRequest(request, product)

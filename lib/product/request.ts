@@ -64,6 +64,7 @@ export const report = {
   analysisMs: reportAt('analysisMs'),
   h2dMs: reportAt('h2dMs'),
   d2hMs: reportAt('d2hMs'),
+  stepsDone: reportAt('stepsDone'),
 } as const satisfies Record<ReportField, number>
 
 export const newRequest = () => new Float64Array(addon.requestFields.length)

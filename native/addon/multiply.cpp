@@ -35,6 +35,7 @@ class MultiplyWork : public Work {
       : Work(info.Env()), call_(call), report_(report_of(info)) {
     cancelled_ = static_cast<std::atomic<int32_t>*>(elements_of(info[6], napi_int32_array, 1));
     call_.problem.cancelled = cancelled_;
+    call_.problem.steps_done = steps_done_in(report_);
     // Keeps the arrays alive as long as the product.
     Napi::Array arguments = Napi::Array::New(info.Env(), info.Length());
     for (uint32_t index = 0; index < info.Length(); ++index) arguments.Set(index, info[index]);

@@ -143,6 +143,12 @@ Call read_call(const Napi::CallbackInfo& info, const std::vector<const Variant*>
   return call;
 }
 
+std::atomic<double>* steps_done_in(double* report) {
+  static_assert(sizeof(std::atomic<double>) == sizeof(double) && std::atomic<double>::is_always_lock_free,
+                "a number that JavaScript reads can be counted in");
+  return reinterpret_cast<std::atomic<double>*>(report + ReportField::stepsDone);
+}
+
 void write_report(double* report, const Result& result, const std::vector<const Variant*>& variants, int device,
                   double total_ms) {
   using F = ReportField;

@@ -4,6 +4,8 @@
 #pragma once
 #include <napi.h>
 
+#include <atomic>
+
 #include "core/execute.h"
 
 namespace mpmml::addon {
@@ -23,9 +25,9 @@ namespace mpmml::addon {
 // clang-format on
 
 /// backend, variant and path are indices into the exported lists backends, variants and paths. device is −1 on the CPU.
-/// Times are in milliseconds.
+/// Times are in milliseconds. stepsDone counts the k-steps (Problem::steps_done) while a product runs in the background.
 #define MPMML_REPORT_FIELDS(X) \
-  X(backend) X(device) X(variant) X(path) X(totalMs) X(kernelMs) X(analysisMs) X(h2dMs) X(d2hMs)
+  X(backend) X(device) X(variant) X(path) X(totalMs) X(kernelMs) X(analysisMs) X(h2dMs) X(d2hMs) X(stepsDone)
 
 #define MPMML_FIELD(name) name,
 struct RequestField {
@@ -52,6 +54,9 @@ struct Call {
 /// Reads the arguments (a, b, c, c0, request). c may be null if the product is only planned. lib has checked them;
 /// anything that would let a kernel touch memory outside the arrays is checked here again, and throws Napi::Error.
 Call read_call(const Napi::CallbackInfo& info, const std::vector<const Variant*>& variants);
+
+/// The report's field stepsDone, where threads count while JavaScript reads.
+std::atomic<double>* steps_done_in(double* report);
 
 void write_report(double* report, const Result& result, const std::vector<const Variant*>& variants, int device,
                   double total_ms);

@@ -70,6 +70,8 @@ struct Problem {
   bool keeps_c = true;
   /// Set by another thread to ask that the product be given up; null if nobody can ask.
   const std::atomic<int32_t>* cancelled = nullptr;
+  /// Where the k-steps that are done are counted, for another thread to see; null if nobody looks.
+  std::atomic<double>* steps_done = nullptr;
 
   int64_t m() const { return a.rows; }
   int64_t n() const { return b.cols; }
@@ -78,6 +80,14 @@ struct Problem {
   /// Whether an operand is stored as int16.
   bool has_int16() const { return a.storage == Storage::kInt16 || b.storage == Storage::kInt16; }
   bool is_cancelled() const { return cancelled && cancelled->load(std::memory_order_relaxed) != 0; }
+  /// Counts the steps of `outputs` results, or a share of them.
+  void count_steps(double outputs, double share = 1) const {
+    if (!steps_done) return;
+    const double steps = outputs * static_cast<double>(k()) * share;
+    double known = steps_done->load(std::memory_order_relaxed);
+    while (!steps_done->compare_exchange_weak(known, known + steps, std::memory_order_relaxed)) {
+    }
+  }
 };
 
 }  // namespace mpmml
