@@ -214,6 +214,8 @@ void Background::settle_finished(Napi::Env env, Napi::Function, Background* back
 
 void Background::close() {
   Dispatcher::instance().abandon(this);
+  // Node calls settle_finished() without an environment from now on, but Bun with one.
+  finished_.clear();
   unsettled_.clear();
 }
 
