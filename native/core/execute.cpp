@@ -2,7 +2,7 @@
 
 #include "core/dispatch.h"
 #include "core/epilogue.h"
-#include "core/exact.h"
+#include "core/overflow.h"
 #include "core/scan.h"
 #include "core/status.h"
 
@@ -28,22 +28,6 @@ constexpr PathSet exact_without_values() {
   PathSet paths;
   for (int index = 0; index < kRangePaths; ++index) paths.add(static_cast<RangePath>(index));
   return paths;
-}
-
-Error overflow_error(const Problem& problem, int64_t index) {
-  const int64_t col = index % problem.n();
-  const int64_t row = index / problem.n() % problem.m();
-  const int64_t batch = index / problem.n() / problem.m();
-  return with_semiring<CanOverflow>(problem.operation, [&](auto semiring) {
-    using S = decltype(semiring);
-    const int64_t value = exact_cell<Wide<S>>(problem, batch, row, col);
-    return Error(ErrorCode::kOverflow, "C[" + (problem.batch > 1 ? std::to_string(batch) + ", " : "") +
-                                           std::to_string(row) + ", " + std::to_string(col) +
-                                           "] is decided by the sum " + std::to_string(value) +
-                                           ", outside the finite range " + std::to_string(FiniteRange<S>::least) +
-                                           " to " + std::to_string(FiniteRange<S>::most) +
-                                           ": scale the operands, or choose overflow 'saturate' or 'wrap'");
-  });
 }
 
 }  // namespace
