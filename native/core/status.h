@@ -9,7 +9,19 @@
 
 namespace mpmml {
 
-enum class ErrorCode { kShape, kValue, kOverflow, kNoCuda, kOutOfMemory, kVariant, kOption, kAborted, kCuda, kDisposed, kDevice };
+enum class ErrorCode {
+  kShape,
+  kValue,
+  kOverflow,
+  kNoCuda,
+  kOutOfMemory,
+  kVariant,
+  kOption,
+  kAborted,
+  kCuda,
+  kDisposed,
+  kDevice
+};
 
 /// The suffix of the public code: kShape is "SHAPE", public ERR_MPMML_SHAPE.
 constexpr const char* error_code_name(ErrorCode code) {

@@ -69,6 +69,7 @@ class Queued final : public Pending {
         timing.analysis += times.packed->since(*times.started);
         timing.kernel += times.computed->since(*times.packed);
       }
+      product.problem->count_steps(product.problem->outputs());
       outcomes.push_back(std::move(product.outcome));
     }
     return outcomes;
@@ -227,6 +228,12 @@ class CudaSession final : public Session {
     }
     work->close();
     return work;
+  }
+
+  Plan plan(const Problem& problem, const Placement& where) override {
+    device_->enter();
+    const std::unique_ptr<Lane> lane = lanes_.take();
+    return plan_product(problem, where, planner_, *device_, *lane);
   }
 
  private:

@@ -47,12 +47,16 @@ class ResidentProduct {
         where_(where),
         device_(device),
         lane_(lane),
-        target_(static_cast<ResidentMemory&>(*problem.c.memory)),
         planner_([&](const ValueRange& a, const ValueRange& b) { return planner(problem_, a, b, where_); }) {}
 
   QueuedProduct run() {
     if (problem_.is_cancelled()) throw given_up();
-    target_.wait_for_readers();
+    if (problem_.outputs() == 0) {
+      result_.outcome.plan = planner_({}, {});
+      return std::move(result_);
+    }
+    ResidentMemory& target = resident(problem_.c.memory);
+    target.wait_for_readers();
     a_ = source(problem_.a);
     b_ = source(problem_.b);
     if (problem_.c0.data) c0_ = source(problem_.c0);
@@ -64,8 +68,16 @@ class ResidentProduct {
       require_elements(b_, "b");
       multiply();
     }
-    target_.written(target_.is_covered_by(problem_.c, dtype_, problem_.batch), result_facts(), false);
+    target.written(target.is_covered_by(problem_.c, dtype_, problem_.batch), result_facts(), false);
     return std::move(result_);
+  }
+
+  Plan plan() {
+    a_ = source(problem_.a);
+    b_ = source(problem_.b);
+    require_elements(a_, "a");
+    require_elements(b_, "b");
+    return choose();
   }
 
  private:
@@ -242,10 +254,9 @@ class ResidentProduct {
   const Placement& where_;
   SessionDevice& device_;
   Lane& lane_;
-  ResidentMemory& target_;
   const Planner planner_;
   Source a_, b_, c0_;
-  QueuedProduct result_;
+  QueuedProduct result_{&problem_, {}, {}};
 };
 
 }  // namespace
@@ -253,6 +264,11 @@ class ResidentProduct {
 QueuedProduct queue_product(const Problem& problem, const Placement& where, const SessionPlanner& planner,
                             SessionDevice& device, Lane& lane) {
   return ResidentProduct(problem, where, planner, device, lane).run();
+}
+
+Plan plan_product(const Problem& problem, const Placement& where, const SessionPlanner& planner, SessionDevice& device,
+                  Lane& lane) {
+  return ResidentProduct(problem, where, planner, device, lane).plan();
 }
 
 }  // namespace mpmml::cuda

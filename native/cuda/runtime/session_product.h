@@ -11,6 +11,7 @@ namespace mpmml::cuda {
 
 /// What a product has come to when all its work is queued.
 struct QueuedProduct {
+  const Problem* problem;
   Outcome outcome;
   std::vector<LaunchTimes> launches;
 };
@@ -19,5 +20,9 @@ struct QueuedProduct {
 /// know. Throws Error, as Session::multiply() does.
 QueuedProduct queue_product(const Problem& problem, const Placement& where, const SessionPlanner& planner,
                             SessionDevice& device, Lane& lane);
+
+/// The plan that it would follow.
+Plan plan_product(const Problem& problem, const Placement& where, const SessionPlanner& planner, SessionDevice& device,
+                  Lane& lane);
 
 }  // namespace mpmml::cuda
