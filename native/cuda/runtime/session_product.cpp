@@ -169,7 +169,8 @@ class ResidentProduct {
       apart = device_.workspace(problem_.outputs() * element_bytes(dtype_));
       c = row_major(apart.get(), problem_.m(), problem_.n());
     }
-    Launcher launcher(problem_, lane_, [&](const ValueRange&, const ValueRange&) { return plan; }, device_.overflow());
+    const Planner chosen = [&](const ValueRange&, const ValueRange&) { return plan; };
+    Launcher launcher(problem_, lane_, chosen, device_.overflow());
     launch(launcher, plan, {problem_.batch, problem_.m(), problem_.n(), 0, 0, 0, c0_.view, c});
     if (may_overflow) {
       if (const auto index = launcher.overflow()) throw overflow(*index);
