@@ -3,8 +3,10 @@
 
 #include "addon/background.h"
 #include "addon/choices.h"
+#include "addon/copies.h"
 #include "addon/cpu_lab.h"
 #include "addon/describe.h"
+#include "addon/device.h"
 #include "addon/failure.h"
 #include "addon/lab.h"
 #include "addon/multiply.h"
@@ -24,7 +26,7 @@ Napi::Array names(Napi::Env env, const char* const (&list)[count]) {
 }
 
 Napi::Object init(Napi::Env env, Napi::Object exports) {
-  open_background(env);
+  Background::open(env);
   exports.Set("semirings", semirings(env));
   exports.Set("variants", variants(env));
   exports.Set("refusedVariants", refused_variants(env));
@@ -39,10 +41,11 @@ Napi::Object init(Napi::Env env, Napi::Object exports) {
   exports.Set("explain", Napi::Function::New<guarded<explain>>(env, "explain"));
   exports.Set("deviceName", Napi::Function::New<guarded<device_name>>(env, "deviceName"));
   exports.Set("configureCpu", Napi::Function::New<guarded<configure_cpu>>(env, "configureCpu"));
-  exports.Set("multiply", Napi::Function::New<guarded<multiply>>(env, "multiply"));
-  exports.Set("multiplySync", Napi::Function::New<guarded<multiply_sync>>(env, "multiplySync"));
   exports.Set("pinnedInt32Array", Napi::Function::New<guarded<pinned_int32_array>>(env, "pinnedInt32Array"));
   exports.Set("setMeasuredChoices", Napi::Function::New<guarded<set_measured_choices>>(env, "setMeasuredChoices"));
+  export_multiply(env, exports);
+  export_device(env, exports);
+  export_copies(env, exports);
   export_lab(env, exports);
   export_cpu_lab(env, exports);
   return exports;

@@ -13,10 +13,11 @@ namespace {
 class Measurement : public Work {
  public:
   using Measure = std::function<std::vector<double>()>;
-  Measurement(Napi::Env env, const cpu::Yardstick& yardstick, const char* field, Measure measure)
-      : Work(env), yardstick_(yardstick), field_(field), measure_(std::move(measure)) {}
+  Measurement(const cpu::Yardstick& yardstick, const char* field, Measure measure)
+      : yardstick_(yardstick), field_(field), measure_(std::move(measure)) {}
 
-  void run() override { samples_ = measure_(); }
+ protected:
+  void start() override { samples_ = measure_(); }
 
   Napi::Value result(Napi::Env env) override {
     Napi::Array samples = Napi::Array::New(env, samples_.size());
@@ -42,7 +43,7 @@ Napi::Value cpu_ceiling(const Napi::CallbackInfo& info) {
   const int samples = fields.integer("samples", 1, 1000);
   const double milliseconds = fields.number("milliseconds", 0.01, 1e5);
   const auto measure = [=, &steps] { return cpu::measure_ceiling(steps, threads, samples, milliseconds); };
-  return run_in_background(info.Env(), std::make_unique<Measurement>(info.Env(), yardstick, "stepsPerSecond", measure));
+  return run_in_background(info.Env(), std::make_unique<Measurement>(yardstick, "stepsPerSecond", measure));
 }
 
 Napi::Value cpu_naive_loop(const Napi::CallbackInfo& info) {
@@ -52,7 +53,7 @@ Napi::Value cpu_naive_loop(const Napi::CallbackInfo& info) {
   const int m = fields.integer("m", 1, kMost), n = fields.integer("n", 1, kMost), k = fields.integer("k", 1, kMost);
   const int repetitions = fields.integer("repetitions", 1, 1000);
   const auto measure = [=, &yardstick] { return cpu::measure_naive_loop(yardstick, m, n, k, repetitions); };
-  return run_in_background(info.Env(), std::make_unique<Measurement>(info.Env(), yardstick, "ms", measure));
+  return run_in_background(info.Env(), std::make_unique<Measurement>(yardstick, "ms", measure));
 }
 
 }  // namespace

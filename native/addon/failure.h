@@ -2,6 +2,7 @@
 #pragma once
 #include <napi.h>
 
+#include <optional>
 #include <string>
 
 namespace mpmml::addon {
@@ -10,9 +11,10 @@ namespace mpmml::addon {
 struct Failure {
   std::string code;  ///< ERR_MPMML_…, empty for an unexpected error
   std::string message;
+  std::optional<size_t> product{};  ///< which of several products it is of, if that is known
 };
 
-/// The exception that is being handled.
+/// The exception that is being handled, which may be a Failure.
 Failure current_failure();
 
 Napi::Error to_javascript(Napi::Env env, const Failure& failure);

@@ -21,15 +21,16 @@ namespace {
 
 /// Work on a device. `convert` makes the promise's value from its result.
 template <class Result>
-class DeviceWork : public Work {
+class LabWork : public Work {
  public:
   using Compute = std::function<Result()>;
   using Convert = Napi::Value (*)(Napi::Env, const Result&);
 
-  DeviceWork(Napi::Env env, int device, Compute compute, Convert convert)
-      : Work(env), device_(device), compute_(std::move(compute)), convert_(convert) {}
+  LabWork(int device, Compute compute, Convert convert)
+      : device_(device), compute_(std::move(compute)), convert_(convert) {}
 
-  void run() override {
+ protected:
+  void start() override {
     const std::string reason = engine().cuda_unusable(device_);
     if (!reason.empty()) throw Error(ErrorCode::kNoCuda, "this needs a GPU, and none can be used: " + reason);
     result_ = compute_();
@@ -45,9 +46,9 @@ class DeviceWork : public Work {
 };
 
 template <class Result>
-Napi::Value on_device(Napi::Env env, int device, typename DeviceWork<Result>::Compute compute,
-                      typename DeviceWork<Result>::Convert convert) {
-  return run_in_background(env, std::make_unique<DeviceWork<Result>>(env, device, std::move(compute), convert));
+Napi::Value on_device(Napi::Env env, int device, typename LabWork<Result>::Compute compute,
+                      typename LabWork<Result>::Convert convert) {
+  return run_in_background(env, std::make_unique<LabWork<Result>>(device, std::move(compute), convert));
 }
 
 #if defined(MPMML_WITH_CUDA)

@@ -1,9 +1,10 @@
 #include "addon/multiply.h"
 
-#include <atomic>
+#include <algorithm>
 #include <chrono>
 
 #include "addon/background.h"
+#include "addon/device.h"
 #include "addon/engine.h"
 #include "addon/request.h"
 #if defined(MPMML_WITH_CUDA)
@@ -13,54 +14,212 @@
 namespace mpmml::addon {
 namespace {
 
-void multiply_and_report(const Call& call, double* report) {
-  const auto start = std::chrono::steady_clock::now();
-  const Result result = engine().execute(call.problem, call.request);
-  const std::chrono::duration<double, std::milli> total = std::chrono::steady_clock::now() - start;
-  const int device = call.request.where.device;
-  write_report(report, result, engine().variants(), device, total.count());
+using Clock = std::chrono::steady_clock;
+
+/// The products of a call.
+struct Products {
+  std::vector<Problem> problems;
+  Request request;  ///< of all of them
+  double* reports = nullptr;
+  bool is_group = false;
+  std::vector<std::optional<int64_t>> c_at{};  ///< see Call
+  int64_t made_bytes = 0;                      ///< of the memory that the call makes
+  bool makes_memory = false;
+
+  void add(const Call& call) {
+    request = call.request;
+    problems.push_back(call.problem);
+    c_at.push_back(call.c_at);
+    if (!call.c_at) return;
+    const Problem& it = call.problem;
+    makes_memory = true;
+    made_bytes = std::max(made_bytes, *call.c_at + it.outputs() * element_bytes(it.operation.dtype));
+  }
+
+  void report(size_t index, const Result& result, int device, Clock::time_point start) const {
+    const std::chrono::duration<double, std::milli> total = Clock::now() - start;
+    write_report(reports + index * ReportField::count, result, device, total.count());
+  }
+};
+
+/// Computes and reports one product.
+void compute(const Problem& problem, const Request& request, double* report) {
+  const auto start = Clock::now();
+  const Result result = engine().execute(problem, request);
+  const std::chrono::duration<double, std::milli> total = Clock::now() - start;
+  const int device = request.where.device;
+  write_report(report, result, device, total.count());
 #if defined(MPMML_WITH_CUDA)
   // lib shows the name in the result, and asks for it on JavaScript's thread.
   if (result.backend == BackendKind::kCuda) cuda::device_name(device);
 #endif
 }
 
-double* report_of(const Napi::CallbackInfo& info) {
-  return static_cast<double*>(elements_of(info[5], napi_float64_array, ReportField::count));
+/// Keeps the arguments alive as long as the work.
+Napi::ObjectReference keep(const Napi::CallbackInfo& info) {
+  Napi::Array arguments = Napi::Array::New(info.Env(), info.Length());
+  for (uint32_t index = 0; index < info.Length(); ++index) arguments.Set(index, info[index]);
+  return Napi::Persistent(arguments.As<Napi::Object>());
 }
 
-class MultiplyWork : public Work {
+class HostProducts : public Work {
  public:
-  MultiplyWork(const Napi::CallbackInfo& info, const Call& call)
-      : Work(info.Env()), call_(call), report_(report_of(info)) {
-    cancelled_ = static_cast<std::atomic<int32_t>*>(elements_of(info[6], napi_int32_array, 1));
-    call_.problem.cancelled = cancelled_;
-    // Keeps the arrays alive as long as the product.
-    Napi::Array arguments = Napi::Array::New(info.Env(), info.Length());
-    for (uint32_t index = 0; index < info.Length(); ++index) arguments.Set(index, info[index]);
-    arguments_ = Napi::Persistent(arguments.As<Napi::Object>());
+  HostProducts(const Napi::CallbackInfo& info, Products products, std::atomic<int32_t>* cancel)
+      : Work(cancel), products_(std::move(products)), arguments_(keep(info)) {
+    for (Problem& problem : products_.problems) problem.cancelled = cancel;
   }
 
-  void run() override { multiply_and_report(call_, report_); }
-  void give_up() override { cancelled_->store(1, std::memory_order_relaxed); }
+ protected:
+  void start() override {
+    if (!products_.is_group) return compute(products_.problems[0], products_.request, products_.reports);
+    const auto start = Clock::now();
+    const std::vector<Result> results = engine().execute(products_.problems, products_.request);
+    for (size_t index = 0; index < results.size(); ++index) {
+      products_.report(index, results[index], products_.request.where.device, start);
+    }
+  }
+  bool is_group() const override { return products_.is_group; }
 
  private:
-  Call call_;
-  double* report_;
-  std::atomic<int32_t>* cancelled_;
+  Products products_;
   Napi::ObjectReference arguments_;
 };
 
-}  // namespace
+class DeviceProducts : public DeviceWork {
+ public:
+  DeviceProducts(const Napi::CallbackInfo& info, Products products, Uses uses, std::atomic<int32_t>* cancel)
+      : DeviceWork(std::move(uses), cancel), products_(std::move(products)), arguments_(keep(info)) {
+    for (Problem& problem : products_.problems) problem.cancelled = cancel;
+  }
+
+ protected:
+  std::unique_ptr<Pending> begin(Session& session) override {
+    start_ = Clock::now();
+    backend_ = session.backend();
+    Request& request = products_.request;
+    request.where.device = device_ = session.device();
+    request.backend = backend_ == BackendKind::kCuda ? BackendChoice::kCuda : BackendChoice::kCpu;
+    if (request.plan_only) {
+      compute(products_.problems[0], request, products_.reports);
+      return std::make_unique<Done>();
+    }
+    if (products_.makes_memory) place_results();
+    return engine().multiply(session, products_.problems, request.where);
+  }
+
+  void end(const std::vector<Outcome>& outcomes) override {
+    for (size_t index = 0; index < outcomes.size(); ++index) {
+      products_.report(index, {backend_, outcomes[index]}, device_, start_);
+    }
+  }
+  bool is_group() const override { return products_.is_group; }
+
+ private:
+  void place_results() {
+    Memory& memory = make(products_.made_bytes, products_.problems[0].operation.dtype);
+    for (size_t index = 0; index < products_.problems.size(); ++index) {
+      if (!products_.c_at[index]) continue;
+      Problem& problem = products_.problems[index];
+      problem.c.data = static_cast<char*>(memory.data()) + *products_.c_at[index];
+      problem.c.memory = &memory;
+      problem.keeps_c = false;
+    }
+  }
+
+  Products products_;
+  Napi::ObjectReference arguments_;
+  Clock::time_point start_;
+  BackendKind backend_{};
+  int device_ = 0;
+};
+
+double* reports_in(const Napi::Value& value, size_t count) {
+  return static_cast<double*>(elements_of(value, napi_float64_array, count * ReportField::count));
+}
+
+/// The arguments a, b, c, c0, request, report that multiply and multiplySync begin with.
+Products read_product(const Napi::CallbackInfo& info, Uses* uses) {
+  const auto* fields = static_cast<const double*>(elements_of(info[4], napi_float64_array, RequestField::count));
+  Call call = read_call({info[0], info[1], info[2], info[3]}, fields, uses);
+  if (call.c_at) call.c_at = 0;
+  Products products;
+  products.reports = reports_in(info[5], 1);
+  products.add(call);
+  return products;
+}
+
+bool is_missing(const Napi::Value& value) { return value.IsNull() || value.IsUndefined(); }
 
 Napi::Value multiply(const Napi::CallbackInfo& info) {
-  return run_in_background(info.Env(), std::make_unique<MultiplyWork>(info, read_call(info, engine().variants())));
+  const Napi::Env env = info.Env();
+  std::atomic<int32_t>* const cancel = cancel_of(info[6]);
+  if (is_missing(info[7])) {
+    return run_in_background(env, std::make_unique<HostProducts>(info, read_product(info, nullptr), cancel));
+  }
+  Uses uses(device_of(info[7]));
+  Products products = read_product(info, &uses);
+  return DeviceWork::run(env, std::make_unique<DeviceProducts>(info, std::move(products), std::move(uses), cancel));
 }
 
 Napi::Value multiply_sync(const Napi::CallbackInfo& info) {
-  const Call call = read_call(info, engine().variants());
-  multiply_and_report(call, report_of(info));
-  return info.Env().Undefined();
+  const Napi::Env env = info.Env();
+  if (is_missing(info[6])) {
+    const auto* fields = static_cast<const double*>(elements_of(info[4], napi_float64_array, RequestField::count));
+    const Call call = read_call({info[0], info[1], info[2], info[3]}, fields, nullptr);
+    compute(call.problem, call.request, reports_in(info[5], 1));
+    return env.Undefined();
+  }
+  Uses uses(device_of(info[6]));
+  Products products = read_product(info, &uses);
+  return DeviceWork::run_and_wait(
+      env, std::make_unique<DeviceProducts>(info, std::move(products), std::move(uses), nullptr));
+}
+
+/// The arguments matrices, requests, reports of multiplyGroup.
+Products read_products(const Napi::CallbackInfo& info, Uses* uses) {
+  const Napi::Env env = info.Env();
+  if (!info[0].IsArray()) malformed(env, "expected an array of matrices");
+  const auto list = info[0].As<Napi::Array>();
+  const size_t matrices = std::tuple_size<Matrices>::value;
+  const size_t count = list.Length() / matrices;
+  if (count == 0 || list.Length() % matrices != 0) malformed(env, "expected four matrices of each product");
+  const auto* requests =
+      static_cast<const double*>(elements_of(info[1], napi_float64_array, count * RequestField::count));
+  Products products;
+  products.is_group = true;
+  products.reports = reports_in(info[2], count);
+  for (uint32_t index = 0; index < count; ++index) {
+    const Napi::HandleScope scope(env);
+    const auto matrix = [&](uint32_t which) -> Napi::Value { return list.Get(index * matrices + which); };
+    if (uses) uses->set_product(index);
+    const Call call =
+        read_call({matrix(0), matrix(1), matrix(2), matrix(3)}, requests + index * RequestField::count, uses);
+    if (call.request.plan_only) malformed(env, "a plan of a group");
+    products.add(call);
+    if (products.problems[0].operation.dtype != call.problem.operation.dtype) {
+      malformed(env, "products of several types in a group");
+    }
+  }
+  return products;
+}
+
+Napi::Value multiply_group(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  std::atomic<int32_t>* const cancel = cancel_of(info[3]);
+  if (is_missing(info[4])) {
+    return run_in_background(env, std::make_unique<HostProducts>(info, read_products(info, nullptr), cancel));
+  }
+  Uses uses(device_of(info[4]));
+  Products products = read_products(info, &uses);
+  return DeviceWork::run(env, std::make_unique<DeviceProducts>(info, std::move(products), std::move(uses), cancel));
+}
+
+}  // namespace
+
+void export_multiply(Napi::Env env, Napi::Object exports) {
+  exports.Set("multiply", Napi::Function::New<guarded<multiply>>(env, "multiply"));
+  exports.Set("multiplySync", Napi::Function::New<guarded<multiply_sync>>(env, "multiplySync"));
+  exports.Set("multiplyGroup", Napi::Function::New<guarded<multiply_group>>(env, "multiplyGroup"));
 }
 
 }  // namespace mpmml::addon

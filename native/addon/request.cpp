@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <type_traits>
 
+#include "addon/engine.h"
 #include "core/dispatch.h"
+#include "core/status.h"
 
 namespace mpmml::addon {
 namespace {
@@ -13,10 +16,6 @@ Napi::Array names(Napi::Env env, std::initializer_list<const char*> list) {
   uint32_t index = 0;
   for (const char* name : list) array.Set(index++, name);
   return array;
-}
-
-[[noreturn]] void malformed(Napi::Env env, const std::string& what) {
-  throw Napi::TypeError::New(env, "mpmml addon: malformed request: " + what);
 }
 
 napi_typedarray_type array_of(DataType dtype) {
@@ -47,53 +46,133 @@ TypedArray typed_array(const Napi::Value& value) {
   return array;
 }
 
+/// A field that is an index into a list of `count`, or a size below that.
+size_t index_in(Napi::Env env, const double* fields, size_t field, size_t count) {
+  const double value = fields[field];
+  if (!(value >= 0 && value < static_cast<double>(count))) malformed(env, "field " + std::to_string(field));
+  return static_cast<size_t>(value);
+}
+
+constexpr size_t kMostSize = size_t{1} << 31;
+constexpr int64_t kMostBytes = int64_t{1} << 53;
+
+int64_t size_in(Napi::Env env, const double* fields, size_t field) {
+  return static_cast<int64_t>(index_in(env, fields, field, kMostSize));
+}
+
+DataType dtype_in(Napi::Env env, const double* fields, size_t field) {
+  return static_cast<DataType>(index_in(env, fields, field, std::size(kDataTypeNames)));
+}
+
 /// Whether a matrix may be stored as int16.
 enum class Int16 : bool { kRefused, kTaken };
 
-/// Reads where the elements of a matrix are, from the fields from `first` on. The caller sets the memory.
-template <class View>
-View read_layout(Napi::Env env, const double* fields, size_t first, int64_t rows, int64_t cols) {
-  View view;
-  view.rows = rows;
-  view.cols = cols;
-  view.row_stride = static_cast<int64_t>(fields[first + 1]);
-  view.col_stride = static_cast<int64_t>(fields[first + 2]);
-  view.batch_stride = static_cast<int64_t>(fields[first + 3]);
-  if (std::min({view.row_stride, view.col_stride, view.batch_stride}) < 0) malformed(env, "a negative stride");
-  return view;
-}
+/// Reads matrices of one batch and one element type, and checks that their elements are inside their arrays or memories.
+struct Reader {
+  Napi::Env env;
+  const double* fields;
+  DataType dtype;
+  int64_t batch;
+  Uses* uses;  ///< null: matrices are in arrays
 
-/// Reads a matrix whose fields start at `first`, and checks that its elements are inside the array.
-template <class View>
-View read_matrix(const Napi::Value& value, DataType dtype, Int16 int16, const double* fields, size_t first,
-                 int64_t batch, int64_t rows, int64_t cols) {
-  const Napi::Env env = value.Env();
-  const TypedArray array = typed_array(value);
-  View view = read_layout<View>(env, fields, first, rows, cols);
-  if (int16 == Int16::kTaken && dtype == DataType::kInt32 && array.type == napi_int16_array) {
-    view.storage = Storage::kInt16;
+  /// Where the elements of a matrix are, from the fields from `first` on. The caller sets the memory.
+  template <class View>
+  View layout(size_t first, int64_t rows, int64_t cols) const {
+    View view;
+    view.rows = rows;
+    view.cols = cols;
+    view.row_stride = static_cast<int64_t>(fields[first + 1]);
+    view.col_stride = static_cast<int64_t>(fields[first + 2]);
+    view.batch_stride = static_cast<int64_t>(fields[first + 3]);
+    if (std::min({view.row_stride, view.col_stride, view.batch_stride}) < 0) malformed(env, "a negative stride");
+    return view;
   }
-  if (!array.valid || (view.storage == Storage::kElement && array.type != array_of(dtype))) {
-    malformed(env, "a matrix in an array of another type");
+
+  int64_t offset_at(size_t first) const {
+    const auto offset = static_cast<int64_t>(fields[first]);
+    if (offset < 0) malformed(env, "a negative offset");
+    return offset;
   }
-  const auto offset = static_cast<int64_t>(fields[first]);
-  if (offset < 0) malformed(env, "a negative offset");
-  if (batch > 0 && rows > 0 && cols > 0) {
+
+  /// The end of the elements, if `length` elements are there from which they are taken.
+  template <class View>
+  int64_t end_of(const View& view, int64_t offset, int64_t length) const {
     const __int128 last = static_cast<__int128>(offset) + static_cast<__int128>(batch - 1) * view.batch_stride +
-                          static_cast<__int128>(rows - 1) * view.row_stride +
-                          static_cast<__int128>(cols - 1) * view.col_stride;
-    if (last >= static_cast<__int128>(array.length)) malformed(env, "a matrix reaches past its array");
-    view.data = static_cast<char*>(array.data) + offset * stored_bytes(dtype, view.storage);
+                          static_cast<__int128>(view.rows - 1) * view.row_stride +
+                          static_cast<__int128>(view.cols - 1) * view.col_stride;
+    if (last >= static_cast<__int128>(length)) malformed(env, "a matrix reaches past its memory");
+    return static_cast<int64_t>(last) + 1;
   }
-  return view;
-}
+
+  template <class View>
+  bool has_elements(const View& view) const {
+    return batch > 0 && view.rows > 0 && view.cols > 0;
+  }
+
+  void require_storage(Storage storage, Int16 int16) const {
+    if (storage == Storage::kInt16 && (int16 == Int16::kRefused || dtype != DataType::kInt32)) {
+      malformed(env, "a matrix of another type");
+    }
+  }
+
+  template <class View>
+  View in_array(const Napi::Value& value, Int16 int16, size_t first, int64_t rows, int64_t cols) const {
+    View view = layout<View>(first, rows, cols);
+    const int64_t offset = offset_at(first);
+    const TypedArray array = typed_array(value);
+    if (array.valid && array.type == napi_int16_array) view.storage = Storage::kInt16;
+    require_storage(view.storage, int16);
+    if (!array.valid || (view.storage == Storage::kElement && array.type != array_of(dtype))) {
+      malformed(env, "a matrix of another type");
+    }
+    if (!has_elements(view)) return view;
+    end_of(view, offset, static_cast<int64_t>(array.length));
+    view.data = static_cast<char*>(array.data) + offset * stored_bytes(dtype, view.storage);
+    return view;
+  }
+
+  template <class View>
+  View in_memory(MemoryHandle& handle, const char* name, Int16 int16, size_t first, int64_t rows, int64_t cols) const {
+    View view = layout<View>(first, rows, cols);
+    const int64_t offset = offset_at(first);
+    if (handle.device != uses->device()) malformed(env, "a memory of another device");
+    if (handle.dtype != dtype) malformed(env, "a matrix of another type");
+    require_storage(handle.storage, int16);
+    view.storage = handle.storage;
+    constexpr bool is_written = std::is_same_v<View, MutableMatrixView>;
+    const int64_t element = stored_bytes(dtype, view.storage);
+    std::shared_ptr<Memory> memory = handle.memory.lock();
+    if (!memory) throw Error(ErrorCode::kDisposed, std::string(name) + " has been disposed");
+    const int64_t length = memory->bytes() / element;
+    const Bytes bytes = has_elements(view) ? Bytes{offset * element, end_of(view, offset, length) * element} : Bytes{};
+    view.memory = memory.get();
+    if (has_elements(view)) view.data = static_cast<char*>(memory->data()) + bytes.first;
+    uses->add(handle, std::move(memory), name, bytes, is_written ? Uses::Access::kWrites : Uses::Access::kReads);
+    return view;
+  }
+
+  template <class View>
+  View matrix(const Napi::Value& value, const char* name, Int16 int16, size_t first, int64_t rows, int64_t cols) const {
+    if (uses) {
+      if (MemoryHandle* const handle = memory_handle(value)) {
+        return in_memory<View>(*handle, name, int16, first, rows, cols);
+      }
+    }
+    return in_array<View>(value, int16, first, rows, cols);
+  }
+};
 
 }  // namespace
 
 #define MPMML_NAME(name) #name,
 Napi::Array request_field_names(Napi::Env env) { return names(env, {MPMML_REQUEST_FIELDS(MPMML_NAME)}); }
+Napi::Array copy_field_names(Napi::Env env) { return names(env, {MPMML_COPY_FIELDS(MPMML_NAME)}); }
 Napi::Array report_field_names(Napi::Env env) { return names(env, {MPMML_REPORT_FIELDS(MPMML_NAME)}); }
 #undef MPMML_NAME
+
+void malformed(Napi::Env env, const std::string& what) {
+  throw Napi::TypeError::New(env, "mpmml addon: malformed request: " + what);
+}
 
 void* elements_of(const Napi::Value& value, napi_typedarray_type type, size_t least) {
   const TypedArray array = typed_array(value);
@@ -102,51 +181,146 @@ void* elements_of(const Napi::Value& value, napi_typedarray_type type, size_t le
             "expected a typed array of type " + std::to_string(type) + " and length " + std::to_string(least));
 }
 
-Call read_call(const Napi::CallbackInfo& info, const std::vector<const Variant*>& variants) {
-  const Napi::Env env = info.Env();
+std::atomic<int32_t>* cancel_of(const Napi::Value& value) {
+  return static_cast<std::atomic<int32_t>*>(elements_of(value, napi_int32_array, 1));
+}
+
+Call read_call(const Matrices& matrices, const double* fields, Uses* uses) {
+  const Napi::Env env = matrices[0].Env();
   using F = RequestField;
-  const auto* fields = static_cast<const double*>(elements_of(info[4], napi_float64_array, F::count));
-  const auto index = [&](size_t field, size_t count) {
-    const double value = fields[field];
-    if (!(value >= 0 && value < static_cast<double>(count))) malformed(env, "field " + std::to_string(field));
-    return static_cast<size_t>(value);
-  };
-  const auto size = [&](size_t field) { return static_cast<int64_t>(index(field, size_t{1} << 31)); };
+  const auto index = [&](size_t field, size_t count) { return index_in(env, fields, field, count); };
+  const auto& [a, b, c, c0] = matrices;
 
   Call call;
   Problem& problem = call.problem;
   Operation& operation = problem.operation;
   operation.semiring = static_cast<SemiringId>(index(F::semiring, std::size(kSemiringNames)));
-  operation.dtype = static_cast<DataType>(index(F::dtype, std::size(kDataTypeNames)));
+  operation.dtype = dtype_in(env, fields, F::dtype);
   operation.overflow = static_cast<OverflowPolicy>(index(F::overflow, std::size(kOverflowPolicyNames)));
   if (!has_semiring(operation.semiring, operation.dtype)) malformed(env, "a semiring without this element type");
-  const DataType dtype = operation.dtype;
-  problem.batch = size(F::batch);
-  const int64_t m = size(F::m), n = size(F::n), k = size(F::k);
-  problem.a = read_matrix<MatrixView>(info[0], dtype, Int16::kTaken, fields, F::aOffset, problem.batch, m, k);
-  problem.b = read_matrix<MatrixView>(info[1], dtype, Int16::kTaken, fields, F::bOffset, problem.batch, k, n);
+  problem.batch = size_in(env, fields, F::batch);
+  const int64_t m = size_in(env, fields, F::m), n = size_in(env, fields, F::n), k = size_in(env, fields, F::k);
+  const Reader read{env, fields, operation.dtype, problem.batch, uses};
+  problem.a = read.matrix<MatrixView>(a, "a", Int16::kTaken, F::aOffset, m, k);
+  problem.b = read.matrix<MatrixView>(b, "b", Int16::kTaken, F::bOffset, k, n);
   call.request.plan_only = fields[F::planOnly] != 0;
-  if (call.request.plan_only && info[2].IsNull()) {
-    problem.c = read_layout<MutableMatrixView>(env, fields, F::cOffset, m, n);
+  if (!c.IsNull()) {
+    if (uses && !memory_handle(c)) malformed(env, "a result that isn't on the device");
+    problem.c = read.matrix<MutableMatrixView>(c, "out", Int16::kRefused, F::cOffset, m, n);
+  } else if (call.request.plan_only) {
+    problem.c = read.layout<MutableMatrixView>(F::cOffset, m, n);
+  } else if (uses) {
+    const int64_t element = element_bytes(operation.dtype);
+    bytes_of_matrices(problem.batch, m, n, element);
+    problem.c = row_major<void*>(nullptr, m, n);
+    call.c_at = std::min(read.offset_at(F::cOffset), kMostBytes) * element;
   } else {
-    problem.c =
-        read_matrix<MutableMatrixView>(info[2], dtype, Int16::kRefused, fields, F::cOffset, problem.batch, m, n);
+    malformed(env, "a product without a result");
   }
-  if (!info[3].IsNull()) {
-    problem.c0 = read_matrix<MatrixView>(info[3], dtype, Int16::kRefused, fields, F::c0Offset, problem.batch, m, n);
-  }
+  if (!c0.IsNull()) problem.c0 = read.matrix<MatrixView>(c0, "accumulate", Int16::kRefused, F::c0Offset, m, n);
   problem.keeps_c = fields[F::keepsC] != 0;
   call.request.backend = static_cast<BackendChoice>(index(F::backend, std::size(kBackendChoiceNames)));
   call.request.where.device = static_cast<int>(index(F::device, 1 << 16));
   call.request.where.device_memory = static_cast<int64_t>(index(F::deviceMemory, size_t{1} << 53));
+  const auto& variants = engine().variants();
   if (fields[F::variant] >= 0) call.request.where.variant = variants[index(F::variant, variants.size())];
   return call;
 }
 
-void write_report(double* report, const Result& result, const std::vector<const Variant*>& variants, int device,
-                  double total_ms) {
+int64_t bytes_of_matrices(int64_t batch, int64_t rows, int64_t cols, int64_t element) {
+  const __int128 bytes = static_cast<__int128>(batch) * rows * cols * element;
+  if (bytes <= kMostBytes) return static_cast<int64_t>(bytes);
+  throw Error(ErrorCode::kOutOfMemory, "a matrix of " + std::to_string(batch) + " × " + std::to_string(rows) + " × " +
+                                           std::to_string(cols) + " elements is larger than memory can be");
+}
+
+namespace {
+
+/// The fields of a copy that are not of its matrices.
+struct CopyRequest {
+  explicit CopyRequest(const Napi::Value& request)
+      : env(request.Env()),
+        fields(static_cast<const double*>(elements_of(request, napi_float64_array, CopyField::count))),
+        rows(size_in(env, fields, CopyField::rows)),
+        cols(size_in(env, fields, CopyField::cols)) {
+    copy.dtype = dtype_in(env, fields, CopyField::dtype);
+    copy.batch = size_in(env, fields, CopyField::batch);
+    copy.value = fields[CopyField::value];
+  }
+  Reader reader(Uses* uses) const { return {env, fields, copy.dtype, copy.batch, uses}; }
+
+  const Napi::Env env;
+  const double* const fields;
+  const int64_t rows, cols;
+  Copy copy;
+};
+
+/// Whether an element of the type can be this value, after rounding.
+bool can_be(DataType dtype, double value) {
+  switch (dtype) {
+    case DataType::kInt32:
+      return value >= -2147483648.0 && value <= 2147483647.0;
+    case DataType::kUint8:
+      return value >= 0 && value <= 255;
+    case DataType::kFloat32:
+    case DataType::kFloat64:
+      return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+Copy read_upload(const Napi::Value& array, const Napi::Value& request) {
+  CopyRequest read(request);
+  read.copy.array = read.reader(nullptr).matrix<MutableMatrixView>(array, "the matrix", Int16::kTaken,
+                                                                   CopyField::arrayOffset, read.rows, read.cols);
+  read.copy.bytes =
+      bytes_of_matrices(read.copy.batch, read.rows, read.cols, stored_bytes(read.copy.dtype, read.copy.array.storage));
+  return read.copy;
+}
+
+Copy read_download(const Napi::Value& memory, const Napi::Value& array, const Napi::Value& request, Uses& uses) {
+  CopyRequest read(request);
+  if (!memory_handle(memory)) malformed(read.env, "a matrix that isn't on the device");
+  read.copy.memory = read.reader(&uses).matrix<MatrixView>(memory, "the matrix", Int16::kTaken, CopyField::memoryOffset,
+                                                           read.rows, read.cols);
+  read.copy.array = read.reader(nullptr).matrix<MutableMatrixView>(array, "out", Int16::kTaken, CopyField::arrayOffset,
+                                                                   read.rows, read.cols);
+  if (read.copy.array.storage != read.copy.memory.storage) malformed(read.env, "a matrix of another type");
+  return read.copy;
+}
+
+Copy read_fill(const Napi::Value& request) {
+  CopyRequest read(request);
+  if (!can_be(read.copy.dtype, read.copy.value)) malformed(read.env, "a value that the type doesn't have");
+  read.copy.array = row_major<void*>(nullptr, read.rows, read.cols);
+  read.copy.bytes = bytes_of_matrices(read.copy.batch, read.rows, read.cols, element_bytes(read.copy.dtype));
+  return read.copy;
+}
+
+Problem read_combine(const Napi::Value& c, const Napi::Value& d, const Napi::Value& request, Uses& uses) {
+  const Napi::Env env = request.Env();
+  using F = RequestField;
+  const auto* fields = static_cast<const double*>(elements_of(request, napi_float64_array, F::count));
+  Problem problem;
+  Operation& operation = problem.operation;
+  operation.semiring = static_cast<SemiringId>(index_in(env, fields, F::semiring, std::size(kSemiringNames)));
+  operation.dtype = dtype_in(env, fields, F::dtype);
+  if (!has_semiring(operation.semiring, operation.dtype)) malformed(env, "a semiring without this element type");
+  problem.batch = size_in(env, fields, F::batch);
+  const int64_t rows = size_in(env, fields, F::m), cols = size_in(env, fields, F::n);
+  const Reader read{env, fields, operation.dtype, problem.batch, &uses};
+  if (!memory_handle(c) || !memory_handle(d)) malformed(env, "a matrix that isn't on the device");
+  problem.c = read.matrix<MutableMatrixView>(c, "the matrix", Int16::kRefused, F::cOffset, rows, cols);
+  problem.b = read.matrix<MatrixView>(d, "d", Int16::kTaken, F::bOffset, rows, cols);
+  return problem;
+}
+
+void write_report(double* report, const Result& result, int device, double total_ms) {
   using F = ReportField;
   const Outcome& outcome = result.outcome;
+  const auto& variants = engine().variants();
   const auto row = std::find(variants.begin(), variants.end(), outcome.plan.variant);
   report[F::backend] = static_cast<double>(result.backend);
   report[F::device] = result.backend == BackendKind::kCuda ? device : -1;

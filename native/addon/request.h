@@ -4,6 +4,12 @@
 #pragma once
 #include <napi.h>
 
+#include <array>
+#include <atomic>
+#include <optional>
+#include <string>
+
+#include "addon/device.h"
 #include "core/execute.h"
 
 namespace mpmml::addon {
@@ -14,13 +20,17 @@ namespace mpmml::addon {
 /// Sizes, offsets and strides count elements. semiring, dtype, overflow, backend and variant are indices into the
 /// exported lists semirings, dataTypes, overflowPolicies, backendChoices and variants (variant −1: none asked for).
 /// planOnly and keepsC are 0 or 1. deviceMemory is the most bytes of device memory that the product may take; 0: no
-/// limit.
+/// limit. backend and device have no meaning for products on a device that has been opened.
 // clang-format off
 #define MPMML_REQUEST_FIELDS(X)                                                                             \
   X(batch) X(m) X(n) X(k)                                                                                   \
   MPMML_MATRIX_FIELDS(X, a) MPMML_MATRIX_FIELDS(X, b) MPMML_MATRIX_FIELDS(X, c) MPMML_MATRIX_FIELDS(X, c0) \
   X(semiring) X(dtype) X(overflow) X(backend) X(device) X(variant) X(planOnly) X(keepsC) X(deviceMemory)
 // clang-format on
+
+/// A copy between an array and a memory. value is what new memory is filled with.
+#define MPMML_COPY_FIELDS(X) \
+  X(batch) X(rows) X(cols) X(dtype) X(value) MPMML_MATRIX_FIELDS(X, array) MPMML_MATRIX_FIELDS(X, memory)
 
 /// backend, variant and path are indices into the exported lists backends, variants and paths. device is −1 on the CPU.
 /// Times are in milliseconds.
@@ -31,6 +41,9 @@ namespace mpmml::addon {
 struct RequestField {
   enum : size_t { MPMML_REQUEST_FIELDS(MPMML_FIELD) count };
 };
+struct CopyField {
+  enum : size_t { MPMML_COPY_FIELDS(MPMML_FIELD) count };
+};
 struct ReportField {
   enum : size_t { MPMML_REPORT_FIELDS(MPMML_FIELD) count };
 };
@@ -38,22 +51,55 @@ struct ReportField {
 
 /// The names in the order of the enumerators.
 Napi::Array request_field_names(Napi::Env env);
+Napi::Array copy_field_names(Napi::Env env);
 Napi::Array report_field_names(Napi::Env env);
+
+[[noreturn]] void malformed(Napi::Env env, const std::string& what);
 
 /// The elements of a typed array. Throws Napi::Error if `value` isn't one of that type with at least `least` elements.
 /// This is one call of Node-API, because asking for each property separately takes as long as a small product.
 void* elements_of(const Napi::Value& value, napi_typedarray_type type, size_t least);
 
+/// The flag in an Int32Array that gives work up.
+std::atomic<int32_t>* cancel_of(const Napi::Value& value);
+
+/// A product's matrices, in the order of their fields: a, b, c, c0.
+using Matrices = std::array<Napi::Value, 4>;
+
 struct Call {
   Problem problem;
   Request request;
+  /// C was null: it is row-major from this byte of the memory that the call makes.
+  std::optional<int64_t> c_at{};
 };
 
-/// Reads the arguments (a, b, c, c0, request). c may be null if the product is only planned. lib has checked them;
-/// anything that would let a kernel touch memory outside the arrays is checked here again, and throws Napi::Error.
-Call read_call(const Napi::CallbackInfo& info, const std::vector<const Variant*>& variants);
+/// Reads a product. lib has checked it; anything that would let a kernel touch memory outside the matrices is checked
+/// here again. c may be null if the product is only planned. With `uses` matrices may be in memories of its device, and
+/// c is, or is null. Throws Napi::Error, and Error if a memory is gone.
+Call read_call(const Matrices& matrices, const double* fields, Uses* uses);
 
-void write_report(double* report, const Result& result, const std::vector<const Variant*>& variants, int device,
-                  double total_ms);
+/// A copy between an array and a memory, or a new memory that is filled.
+struct Copy {
+  DataType dtype{};
+  int64_t batch = 0;
+  MutableMatrixView array;  ///< without data if there is no array
+  MatrixView memory;
+  double value = 0;
+  int64_t bytes = 0;  ///< of new memory
+
+  bool has_elements() const { return batch > 0 && array.rows > 0 && array.cols > 0; }
+};
+
+/// The bytes of row-major matrices. Throws Error if there can't be as many.
+int64_t bytes_of_matrices(int64_t batch, int64_t rows, int64_t cols, int64_t element);
+
+/// These throw as read_call() does.
+Copy read_upload(const Napi::Value& array, const Napi::Value& request);
+Copy read_download(const Napi::Value& memory, const Napi::Value& array, const Napi::Value& request, Uses& uses);
+Copy read_fill(const Napi::Value& request);
+/// C and D, which is the product's B.
+Problem read_combine(const Napi::Value& c, const Napi::Value& d, const Napi::Value& request, Uses& uses);
+
+void write_report(double* report, const Result& result, int device, double total_ms);
 
 }  // namespace mpmml::addon

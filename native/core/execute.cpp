@@ -30,6 +30,27 @@ constexpr PathSet exact_without_values() {
   return paths;
 }
 
+bool has_steps(const Problem& problem) { return problem.outputs() > 0 && problem.k() > 0; }
+
+Plan plan_without_steps(const Problem& problem, Backend& backend, const Placement& where) {
+  return make_plan(problem.operation, exact_without_values(), backend.variants(), where.variant,
+                   [](const Variant&, RangePath) { return Judgement{}; });
+}
+
+/// Runs `body`; an error says that it is of this product.
+template <class Body>
+void of_product(size_t index, Body&& body) {
+  try {
+    body();
+  } catch (const Error& error) {
+    throw Error(error.code(), error.what(), index);
+  }
+}
+
+Error cuda_error(const std::string& reason) {
+  return Error(ErrorCode::kNoCuda, "the cuda backend can't be used: " + reason);
+}
+
 Error overflow_error(const Problem& problem, int64_t index) {
   const int64_t col = index % problem.n();
   const int64_t row = index / problem.n() % problem.m();
@@ -78,11 +99,10 @@ Explanation Engine::choose(const Problem& problem, const Request& request) {
   const bool cuda_asked = request.backend == BackendChoice::kCuda || variant;
   Explanation automatic = explain(request.where.device);
   if (automatic.backend == BackendKind::kCpu) {
-    if (cuda_asked) throw Error(ErrorCode::kNoCuda, "the cuda backend can't be used: " + automatic.reason);
+    if (cuda_asked) throw cuda_error(automatic.reason);
     return automatic;
   }
-  const bool has_steps = problem.outputs() > 0 && problem.k() > 0;
-  if (!has_steps) return automatic;
+  if (!has_steps(problem)) return automatic;
   if (!cuda_asked && cpu_->estimate_ms(problem, 0) <= cuda_->estimate_ms(problem, request.where.device)) {
     return {BackendKind::kCpu, "the cpu backend is estimated to take less time"};
   }
@@ -98,25 +118,73 @@ Result Engine::execute(const Problem& problem, const Request& request) {
   const Explanation choice = choose(problem, request);
   Backend& backend = choice.backend == BackendKind::kCuda ? *cuda_ : *cpu_;
   Result result{choice.backend, {}};
-  if (!request.plan_only) require_elements_of_c0(problem);
-  if (problem.outputs() == 0 || problem.k() == 0) {
-    if (!request.plan_only) store_without_steps(problem);
-    result.outcome.plan = make_plan(problem.operation, exact_without_values(), backend.variants(), where.variant,
-                                    [](const Variant&, RangePath) { return Judgement{}; });
-    return result;
-  }
-  if (request.plan_only) {
+  if (!request.plan_only) {
+    result.outcome = compute(backend, problem, where, [&] { return backend.run(problem, where); });
+  } else if (!has_steps(problem)) {
+    result.outcome.plan = plan_without_steps(problem, backend, where);
+  } else {
     ValueRange a, b;
     if (can_overflow(problem.operation)) {
       a = scan_matrices(problem.operation, problem.a, problem.batch);
       b = scan_matrices(problem.operation, problem.b, problem.batch);
     }
     result.outcome.plan = backend.plan(problem, a, b, where);
-    return result;
   }
-  result.outcome = backend.run(problem, where);
-  if (result.outcome.overflow) throw overflow_error(problem, *result.outcome.overflow);
   return result;
+}
+
+template <class Run>
+Outcome Engine::compute(Backend& backend, const Problem& problem, const Placement& where, Run run) {
+  require_elements_of_c0(problem);
+  Outcome outcome;
+  if (!has_steps(problem)) {
+    store_without_steps(problem);
+    outcome.plan = plan_without_steps(problem, backend, where);
+    return outcome;
+  }
+  outcome = run();
+  if (outcome.overflow) throw overflow_error(problem, *outcome.overflow);
+  return outcome;
+}
+
+std::vector<Result> Engine::execute(const std::vector<Problem>& problems, const Request& request) {
+  std::vector<Result> results;
+  results.reserve(problems.size());
+  for (const Problem& problem : problems) {
+    of_product(results.size(), [&] { results.push_back(execute(problem, request)); });
+  }
+  return results;
+}
+
+std::unique_ptr<Session> Engine::open(BackendChoice choice, int device, int64_t device_memory) {
+  const std::string unusable = choice == BackendChoice::kCpu ? "it wasn't asked for" : cuda_unusable(device);
+  if (unusable.empty()) return cuda_->open(device, device_memory);
+  if (choice == BackendChoice::kCuda) throw cuda_error(unusable);
+  return cpu_->open(0, device_memory);
+}
+
+std::unique_ptr<Pending> Engine::multiply(Session& session, const std::vector<Problem>& problems,
+                                          const Placement& where) {
+  if (where.variant) {
+    for (size_t index = 0; index < problems.size(); ++index) {
+      of_product(index, [&] { check_requested(problems[index].operation, *where.variant); });
+    }
+    if (where.variant->backend != session.backend()) {
+      throw Error(ErrorCode::kVariant, "variant " + std::string(where.variant->name) +
+                                           " belongs to another backend than the matrices' device");
+    }
+  }
+  // A GPU's values are out of reach here: its session checks them where they are.
+  if (session.backend() == BackendKind::kCuda) return session.multiply(problems, where);
+  std::vector<Outcome> outcomes;
+  outcomes.reserve(problems.size());
+  for (const Problem& problem : problems) {
+    of_product(outcomes.size(), [&] {
+      outcomes.push_back(
+          compute(*cpu_, problem, where, [&] { return session.multiply({problem}, where)->finish().front(); }));
+    });
+  }
+  return std::make_unique<Done>(std::move(outcomes));
 }
 
 }  // namespace mpmml

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/backend.h"
+#include "core/session.h"
 
 namespace mpmml {
 
@@ -45,8 +46,22 @@ class Engine {
   /// Computes `problem` into problem.c, or only plans it. Throws Error.
   Result execute(const Problem& problem, const Request& request);
 
+  /// The same for several problems. Throws Error for the first that fails; those before it have been computed.
+  std::vector<Result> execute(const std::vector<Problem>& problems, const Request& request);
+
+  /// Opens `device` for matrices that stay: of CUDA, or if the choice is `auto` and it can't be used, the CPU.
+  /// Throws Error.
+  std::unique_ptr<Session> open(BackendChoice choice, int device, int64_t device_memory);
+
+  /// Starts products as Session::multiply() does, but with any sizes.
+  std::unique_ptr<Pending> multiply(Session& session, const std::vector<Problem>& problems, const Placement& where);
+
  private:
   Explanation choose(const Problem& problem, const Request& request);
+
+  /// Runs a product whose values are in host memory: `run` computes it if it has steps.
+  template <class Run>
+  Outcome compute(Backend& backend, const Problem& problem, const Placement& where, Run run);
 
   std::unique_ptr<Backend> cpu_;
   std::unique_ptr<Backend> cuda_;

@@ -178,11 +178,13 @@ void require_elements(const Problem& problem, const ValueRange& a, const ValueRa
   if (b.has_outsider) refuse_outsider(problem.operation, problem.b, problem.batch, "b");
 }
 
+void require_elements(const Operation& operation, const MatrixView& view, int64_t batch, const char* name) {
+  if (!restricts_elements(operation)) return;
+  if (scan_matrices(operation, view, batch).has_outsider) refuse_outsider(operation, view, batch, name);
+}
+
 void require_elements_of_c0(const Problem& problem) {
-  if (!problem.c0.data || !restricts_elements(problem.operation)) return;
-  if (scan_matrices(problem.operation, problem.c0, problem.batch).has_outsider) {
-    refuse_outsider(problem.operation, problem.c0, problem.batch, "accumulate");
-  }
+  if (problem.c0.data) require_elements(problem.operation, problem.c0, problem.batch, "accumulate");
 }
 
 }  // namespace mpmml

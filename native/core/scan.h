@@ -15,6 +15,9 @@ ValueRange scan_matrices(const Operation& operation, const MatrixView& view, int
 /// first.
 void require_elements(const Problem& problem, const ValueRange& a, const ValueRange& b);
 
+/// Throws Error(kValue) for the first value of `view`, called `name`, that isn't an element of the semiring.
+void require_elements(const Operation& operation, const MatrixView& view, int64_t batch, const char* name);
+
 /// The same for C0, which it scans first.
 void require_elements_of_c0(const Problem& problem);
 

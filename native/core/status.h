@@ -1,13 +1,27 @@
 // The one kind of error that crosses a layer: a stable code, and a sentence that says what was expected, what came and
 // what to do. The addon turns it into a JavaScript error whose `code` is ERR_MPMML_<CODE>.
 #pragma once
+#include <cstddef>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <utility>
 
 namespace mpmml {
 
-enum class ErrorCode { kShape, kValue, kOverflow, kNoCuda, kOutOfMemory, kVariant, kOption, kAborted, kCuda };
+enum class ErrorCode {
+  kShape,
+  kValue,
+  kOverflow,
+  kNoCuda,
+  kOutOfMemory,
+  kVariant,
+  kOption,
+  kAborted,
+  kCuda,
+  kDisposed,
+  kDevice
+};
 
 /// The suffix of the public code: kShape is "SHAPE", public ERR_MPMML_SHAPE.
 constexpr const char* error_code_name(ErrorCode code) {
@@ -30,17 +44,25 @@ constexpr const char* error_code_name(ErrorCode code) {
       return "ABORTED";
     case ErrorCode::kCuda:
       return "CUDA";
+    case ErrorCode::kDisposed:
+      return "DISPOSED";
+    case ErrorCode::kDevice:
+      return "DEVICE";
   }
   return "CUDA";
 }
 
 class Error : public std::runtime_error {
  public:
-  Error(ErrorCode code, const std::string& message) : std::runtime_error(message), code_(code) {}
+  /// `product` says which of the products that were asked for in one call failed, if it is known.
+  Error(ErrorCode code, const std::string& message, std::optional<size_t> product = std::nullopt)
+      : std::runtime_error(message), code_(code), product_(product) {}
   ErrorCode code() const { return code_; }
+  std::optional<size_t> product() const { return product_; }
 
  private:
   ErrorCode code_;
+  std::optional<size_t> product_;
 };
 
 /// What work throws when it finds that it has been given up.

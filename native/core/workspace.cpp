@@ -1,11 +1,13 @@
 #include "core/workspace.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <mutex>
 #include <new>
 #include <string>
 #include <vector>
 
+#include "core/fault.h"
 #include "core/status.h"
 
 #if defined(__linux__)
@@ -52,13 +54,16 @@ Kept& kept() {
 
 }  // namespace
 
-Workspace::Workspace(size_t bytes) : data_(nullptr), capacity_(std::max<size_t>(bytes, 1)) {
-  {
+Workspace::Workspace(size_t bytes, Use use) : data_(nullptr), capacity_(std::max<size_t>(bytes, 1)) {
+  const size_t most = use == Use::kMatrix ? capacity_ + capacity_ / 4 : SIZE_MAX;
+  const bool must_fail = allocation_must_fail();
+  if (!must_fail) {
     Kept& all = kept();
     std::lock_guard<std::mutex> lock(all.mutex);
     auto best = all.blocks.end();
     for (auto block = all.blocks.begin(); block != all.blocks.end(); ++block) {
-      if (block->capacity >= bytes && (best == all.blocks.end() || block->capacity < best->capacity)) best = block;
+      if (block->capacity < bytes || block->capacity > most) continue;
+      if (best == all.blocks.end() || block->capacity < best->capacity) best = block;
     }
     if (best != all.blocks.end()) {
       data_ = best->data;
@@ -69,11 +74,19 @@ Workspace::Workspace(size_t bytes) : data_(nullptr), capacity_(std::max<size_t>(
       return;
     }
   }
-  data_ = allocate(capacity_);
+  if (!must_fail) data_ = allocate(capacity_);
   if (!data_) {
-    throw Error(ErrorCode::kOutOfMemory, "the product needs " + std::to_string(capacity_ >> 20) +
-                                             " MiB of host memory to work in, but the system refused it");
+    throw Error(ErrorCode::kOutOfMemory, std::string(use == Use::kMatrix ? "a matrix" : "the product") + " needs " +
+                                             std::to_string((capacity_ + (size_t{1} << 20) - 1) >> 20) +
+                                             " MiB of host memory" + (use == Use::kMatrix ? "" : " to work in") +
+                                             ", but the system refused it");
   }
+}
+
+int64_t Workspace::kept_bytes() {
+  Kept& all = kept();
+  std::lock_guard<std::mutex> lock(all.mutex);
+  return static_cast<int64_t>(all.bytes);
 }
 
 Workspace::~Workspace() {

@@ -19,6 +19,7 @@
 #include "cpu/loop.h"
 #include "cpu/machine.h"
 #include "cpu/product.h"
+#include "cpu/session.h"
 #include "cpu/thin_product.h"
 #include "cpu/threads.h"
 #include "cpu/widened.h"
@@ -96,6 +97,11 @@ class CpuBackend final : public Backend {
                                                ", " + std::to_string(problem.k()) + "] by [" +
                                                std::to_string(problem.k()) + ", " + std::to_string(problem.n()) + "]");
     }
+  }
+
+  std::unique_ptr<Session> open(int, int64_t) override {
+    chosen();
+    return open_session(*this);
   }
 
  private:

@@ -1,0 +1,116 @@
+#include "addon/copies.h"
+
+#include "addon/device.h"
+#include "addon/request.h"
+
+namespace mpmml::addon {
+namespace {
+
+/// Keeps an array alive as long as its copy.
+Napi::ObjectReference keep(const Napi::Value& array) { return Napi::Persistent(array.As<Napi::Object>()); }
+
+class UploadWork : public DeviceWork {
+ public:
+  UploadWork(Uses uses, const Copy& copy, const Napi::Value& array, std::atomic<int32_t>* cancel)
+      : DeviceWork(std::move(uses), cancel), copy_(copy), array_(keep(array)) {}
+
+ protected:
+  std::unique_ptr<Pending> begin(Session& session) override {
+    const MutableMatrixView& from = copy_.array;
+    Memory& memory = make(copy_.bytes, copy_.dtype, from.storage);
+    MutableMatrixView to = row_major(memory.data(), from.rows, from.cols);
+    to.storage = from.storage;
+    to.memory = &memory;
+    if (copy_.has_elements()) session.upload(copy_.dtype, copy_.batch, read_only(from), to, cancel());
+    return std::make_unique<Done>();
+  }
+
+ private:
+  const Copy copy_;
+  const Napi::ObjectReference array_;
+};
+
+class DownloadWork : public DeviceWork {
+ public:
+  DownloadWork(Uses uses, const Copy& copy, const Napi::Value& array, std::atomic<int32_t>* cancel)
+      : DeviceWork(std::move(uses), cancel), copy_(copy), array_(keep(array)) {}
+
+ protected:
+  std::unique_ptr<Pending> begin(Session& session) override {
+    if (!copy_.has_elements()) return std::make_unique<Done>();
+    return session.download(copy_.dtype, copy_.batch, copy_.memory, copy_.array, cancel());
+  }
+
+ private:
+  const Copy copy_;
+  const Napi::ObjectReference array_;
+};
+
+class FillWork : public DeviceWork {
+ public:
+  FillWork(Uses uses, const Copy& copy) : DeviceWork(std::move(uses)), copy_(copy) {}
+
+ protected:
+  std::unique_ptr<Pending> begin(Session& session) override {
+    Memory& memory = make(copy_.bytes, copy_.dtype);
+    MutableMatrixView to = row_major(memory.data(), copy_.array.rows, copy_.array.cols);
+    to.memory = &memory;
+    if (!copy_.has_elements()) return std::make_unique<Done>();
+    return session.fill(copy_.dtype, copy_.batch, to, copy_.value);
+  }
+
+ private:
+  const Copy copy_;
+};
+
+class CombineWork : public DeviceWork {
+ public:
+  CombineWork(Uses uses, const Problem& problem) : DeviceWork(std::move(uses)), problem_(problem) {}
+
+ protected:
+  std::unique_ptr<Pending> begin(Session& session) override {
+    const Problem& it = problem_;
+    if (it.batch * it.c.rows * it.c.cols == 0) return std::make_unique<Done>();
+    return session.combine(it.operation, it.batch, it.c, it.b);
+  }
+
+ private:
+  const Problem problem_;
+};
+
+Napi::Value upload(const Napi::CallbackInfo& info) {
+  Uses uses(device_of(info[0]));
+  const Copy copy = read_upload(info[1], info[2]);
+  return DeviceWork::run(info.Env(), std::make_unique<UploadWork>(std::move(uses), copy, info[1], cancel_of(info[3])));
+}
+
+Napi::Value download(const Napi::CallbackInfo& info) {
+  Uses uses(device_of(info[0]));
+  const Copy copy = read_download(info[1], info[2], info[3], uses);
+  return DeviceWork::run(info.Env(),
+                         std::make_unique<DownloadWork>(std::move(uses), copy, info[2], cancel_of(info[4])));
+}
+
+Napi::Value fill(const Napi::CallbackInfo& info) {
+  Uses uses(device_of(info[0]));
+  const Copy copy = read_fill(info[1]);
+  return DeviceWork::run(info.Env(), std::make_unique<FillWork>(std::move(uses), copy));
+}
+
+Napi::Value combine(const Napi::CallbackInfo& info) {
+  Uses uses(device_of(info[0]));
+  const Problem problem = read_combine(info[1], info[2], info[3], uses);
+  return DeviceWork::run(info.Env(), std::make_unique<CombineWork>(std::move(uses), problem));
+}
+
+}  // namespace
+
+void export_copies(Napi::Env env, Napi::Object exports) {
+  exports.Set("copyFields", copy_field_names(env));
+  exports.Set("upload", Napi::Function::New<guarded<upload>>(env, "upload"));
+  exports.Set("download", Napi::Function::New<guarded<download>>(env, "download"));
+  exports.Set("fill", Napi::Function::New<guarded<fill>>(env, "fill"));
+  exports.Set("combine", Napi::Function::New<guarded<combine>>(env, "combine"));
+}
+
+}  // namespace mpmml::addon

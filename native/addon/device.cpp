@@ -1,0 +1,320 @@
+#include "addon/device.h"
+
+#include <algorithm>
+
+#include "addon/engine.h"
+#include "addon/request.h"
+#include "core/fault.h"
+#include "core/status.h"
+#if defined(MPMML_WITH_CUDA)
+#include "cuda/runtime/device.h"
+#endif
+
+namespace mpmml::addon {
+
+void Device::open(BackendChoice choice, int device, int64_t device_memory) {
+  session_ = engine().open(choice, device, device_memory);
+  const bool is_cuda = session_->backend() == BackendKind::kCuda;
+  description_ = {session_->backend(), is_cuda ? session_->device() : -1, session_->name()};
+#if defined(MPMML_WITH_CUDA)
+  // lib shows the name in results, and asks for it on JavaScript's thread.
+  if (is_cuda) cuda::device_name(session_->device());
+#endif
+}
+
+std::shared_ptr<Memory> Device::allocate(int64_t bytes) {
+  std::shared_ptr<Memory> memory = session_->allocate(bytes);
+  std::lock_guard<std::mutex> lock(mutex_);
+  memories_.emplace(memory.get(), memory);
+  return memory;
+}
+
+void Device::drop(const Memory* memory) {
+  std::shared_ptr<Memory> dropped;
+  std::lock_guard<std::mutex> lock(mutex_);
+  const auto place = memories_.find(memory);
+  if (place == memories_.end()) return;
+  dropped = std::move(place->second);
+  memories_.erase(place);
+}
+
+void Device::close() {
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    memories_.clear();
+  }
+  session_.reset();
+}
+
+void Device::shut() {
+  is_shut_ = true;
+  executor_->stop();
+}
+
+void Device::abandon() {
+  shut();
+  close();
+}
+
+void MemoryHandle::release(Napi::Env env) {
+  if (const std::shared_ptr<Memory> held = memory.lock()) device->drop(held.get());
+  memory.reset();
+  writes.clear();
+  if (bytes > 0) Napi::MemoryManagement::AdjustExternalMemory(env, -bytes);
+  bytes = 0;
+}
+
+namespace {
+
+Handle* handle_of(const Napi::Value& value, Handle::Kind kind) {
+  void* data = nullptr;
+  if (napi_get_value_external(value.Env(), value, &data) != napi_ok || !data) return nullptr;
+  auto* const handle = static_cast<Handle*>(data);
+  return handle->kind == kind ? handle : nullptr;
+}
+
+[[noreturn]] void refuse_closed() { throw Error(ErrorCode::kDisposed, "the device has been closed: open another one"); }
+
+MemoryHandle& memory_in(const Napi::Value& value) {
+  if (MemoryHandle* const handle = memory_handle(value)) return *handle;
+  malformed(value.Env(), "expected a memory");
+}
+
+DeviceHandle& device_in(const Napi::Value& value) {
+  if (Handle* const handle = handle_of(value, Handle::Kind::kDevice)) return static_cast<DeviceHandle&>(*handle);
+  malformed(value.Env(), "expected a device");
+}
+
+}  // namespace
+
+MemoryHandle* memory_handle(const Napi::Value& value) {
+  return static_cast<MemoryHandle*>(handle_of(value, Handle::Kind::kMemory));
+}
+
+std::shared_ptr<Device> device_of(const Napi::Value& value) {
+  const DeviceHandle& handle = device_in(value);
+  if (handle.device->is_shut()) refuse_closed();
+  return handle.device;
+}
+
+void Uses::add(MemoryHandle& handle, std::shared_ptr<Memory> memory, const char* name, Bytes bytes, Access access) {
+  auto& writes = handle.writes;
+  const auto is_settled = [](const auto& it) { return it.second->is_settled; };
+  writes.erase(std::remove_if(writes.begin(), writes.end(), is_settled), writes.end());
+  for (const auto& [written, write] : writes) {
+    if (written.first < bytes.end && bytes.first < written.end) dependencies_.push_back({name, product_, write});
+  }
+  if (access == Access::kWrites) written_.push_back({&handle, bytes});
+  if (memories_.empty() || memories_.back() != memory) memories_.push_back(std::move(memory));
+}
+
+DeviceWork::DeviceWork(Uses uses, std::atomic<int32_t>* cancel) : Work(cancel), uses_(std::move(uses)) {}
+
+DeviceWork::~DeviceWork() { write_->is_settled = true; }
+
+/// What is called from now on depends on this.
+void DeviceWork::announce() {
+  for (const Uses::Written& it : uses_.written_) it.handle->writes.emplace_back(it.bytes, write_);
+  uses_.written_.clear();
+}
+
+Napi::Promise DeviceWork::run(Napi::Env env, std::unique_ptr<DeviceWork> work) {
+  work->announce();
+  Executor& executor = work->uses_.device_->executor();
+  return Background::of(env).run(executor, std::move(work));
+}
+
+Napi::Value DeviceWork::run_and_wait(Napi::Env env, std::unique_ptr<DeviceWork> work) {
+  work->announce();
+  Executor& executor = work->uses_.device_->executor();
+  return Background::of(env).run_and_wait(executor, std::move(work));
+}
+
+void DeviceWork::require_dependencies() {
+  for (const Uses::Dependency& it : uses_.dependencies_) {
+    if (!it.write->failure) continue;
+    const Failure& cause = *it.write->failure;
+    write_->failure = cause;
+    throw Failure{cause.code, std::string(it.name) + " is the result of a product that failed: " + cause.message,
+                  it.product};
+  }
+}
+
+void DeviceWork::start() {
+  require_dependencies();
+  pending_ = begin(uses_.device_->session());
+}
+
+void DeviceWork::finish() {
+  const std::vector<Outcome> outcomes = pending_->finish();
+  require_dependencies();
+  end(outcomes);
+}
+
+void DeviceWork::conclude(const Failure* failure) noexcept {
+  if (failure && !write_->failure) write_->failure = *failure;
+  pending_.reset();
+  uses_.memories_.clear();
+  uses_.dependencies_.clear();
+  if (!failure || !made_) return;
+  if (const auto memory = made_->memory.lock()) uses_.device_->drop(memory.get());
+}
+
+Memory& DeviceWork::make(int64_t bytes, DataType dtype, Storage storage) {
+  const std::shared_ptr<Memory> memory = uses_.device_->allocate(bytes);
+  uses_.memories_.push_back(memory);
+  made_ = Made{memory, dtype, storage};
+  return *memory;
+}
+
+Napi::Value DeviceWork::result(Napi::Env env) {
+  if (!made_) return env.Undefined();
+  auto handle = std::make_unique<MemoryHandle>();
+  handle->device = uses_.device_;
+  handle->memory = made_->memory;
+  handle->dtype = made_->dtype;
+  handle->storage = made_->storage;
+  const Napi::Value external = Napi::External<Handle>::New(env, handle.get(), [](Napi::Env env, Handle* released) {
+    const std::unique_ptr<MemoryHandle> memory(static_cast<MemoryHandle*>(released));
+    memory->release(env);
+  });
+  // The collector must know how much memory this small object keeps. There is none if the device has been closed.
+  if (const std::shared_ptr<Memory> memory = made_->memory.lock()) handle->bytes = memory->bytes();
+  Napi::MemoryManagement::AdjustExternalMemory(env, handle->bytes);
+  static_cast<void>(handle.release());
+  return external;
+}
+
+namespace {
+
+class CloseWork : public Work {
+ public:
+  explicit CloseWork(std::shared_ptr<Device> device) : device_(std::move(device)) {}
+
+ protected:
+  void start() override { device_->close(); }
+  Napi::Value result(Napi::Env env) override {
+    Background::of(env).remove_device(*device_);
+    return env.Undefined();
+  }
+
+ private:
+  const std::shared_ptr<Device> device_;
+};
+
+Napi::Promise close(Napi::Env env, const std::shared_ptr<Device>& device) {
+  const Napi::Promise closed = Background::of(env).run(device->executor(), std::make_unique<CloseWork>(device));
+  device->shut();
+  return closed;
+}
+
+class OpenWork : public Work {
+ public:
+  OpenWork(std::shared_ptr<Device> device, BackendChoice choice, int index, int64_t device_memory)
+      : device_(std::move(device)), choice_(choice), index_(index), device_memory_(device_memory) {}
+
+  ~OpenWork() override {
+    if (is_open_) return;
+    device_->shut();
+    owner()->remove_device(*device_);
+  }
+
+ protected:
+  void start() override {
+    device_->open(choice_, index_, device_memory_);
+    is_open_ = true;
+  }
+
+  Napi::Value result(Napi::Env env) override {
+    auto handle = std::make_unique<DeviceHandle>(device_);
+    const Napi::Value external = Napi::External<Handle>::New(env, handle.get(), [](Napi::Env env, Handle* released) {
+      const std::unique_ptr<DeviceHandle> handle(static_cast<DeviceHandle*>(released));
+      // An environment that ends has closed it.
+      if (!handle->device->is_shut()) close(env, handle->device);
+    });
+    static_cast<void>(handle.release());
+    return external;
+  }
+
+ private:
+  const std::shared_ptr<Device> device_;
+  const BackendChoice choice_;
+  const int index_;
+  const int64_t device_memory_;
+  bool is_open_ = false;
+};
+
+double number_in(const Napi::Value& value, double least, double most) {
+  const double number = value.IsNumber() ? value.As<Napi::Number>().DoubleValue() : most + 1;
+  if (!(number >= least && number <= most)) malformed(value.Env(), "a number that is out of its range");
+  return number;
+}
+
+Napi::Value open_device(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  const auto choice = static_cast<BackendChoice>(number_in(info[0], 0, std::size(kBackendChoiceNames) - 1));
+  const auto index = static_cast<int>(number_in(info[1], 0, 65535));
+  const auto device_memory = static_cast<int64_t>(number_in(info[2], 0, 9007199254740991));
+  auto device = std::make_shared<Device>();
+  Background& background = Background::of(env);
+  background.add_device(device);
+  try {
+    return background.run(device->executor(), std::make_unique<OpenWork>(device, choice, index, device_memory));
+  } catch (...) {
+    background.remove_device(*device);
+    throw;
+  }
+}
+
+Napi::Value describe_device(const Napi::CallbackInfo& info) {
+  const Device::Description& description = device_of(info[0])->description();
+  Napi::Object object = Napi::Object::New(info.Env());
+  object.Set("backend", static_cast<double>(description.backend));
+  object.Set("index", description.index);
+  object.Set("name", description.name);
+  return object;
+}
+
+Napi::Value memory_use(const Napi::CallbackInfo& info) {
+  const MemoryUse use = device_of(info[0])->memory_use();
+  Napi::Object object = Napi::Object::New(info.Env());
+  object.Set("used", static_cast<double>(use.used));
+  object.Set("reserved", static_cast<double>(use.reserved));
+  object.Set("peak", static_cast<double>(use.peak));
+  object.Set("free", static_cast<double>(use.free));
+  object.Set("total", static_cast<double>(use.total));
+  return object;
+}
+
+Napi::Value close_device(const Napi::CallbackInfo& info) { return close(info.Env(), device_of(info[0])); }
+
+Napi::Value release(const Napi::CallbackInfo& info) {
+  memory_in(info[0]).release(info.Env());
+  return info.Env().Undefined();
+}
+
+Napi::Value give_up(const Napi::CallbackInfo& info) {
+  auto* const cancel = cancel_of(info[0]);
+  cancel->store(1, std::memory_order_relaxed);
+  Background::of(info.Env()).withdraw(cancel);
+  return info.Env().Undefined();
+}
+
+Napi::Value fail_allocation(const Napi::CallbackInfo& info) {
+  allocations_until_failure.store(static_cast<int64_t>(number_in(info[0], 0, 1e15)), std::memory_order_relaxed);
+  return info.Env().Undefined();
+}
+
+}  // namespace
+
+void export_device(Napi::Env env, Napi::Object exports) {
+  exports.Set("openDevice", Napi::Function::New<guarded<open_device>>(env, "openDevice"));
+  exports.Set("describeDevice", Napi::Function::New<guarded<describe_device>>(env, "describeDevice"));
+  exports.Set("memoryUse", Napi::Function::New<guarded<memory_use>>(env, "memoryUse"));
+  exports.Set("closeDevice", Napi::Function::New<guarded<close_device>>(env, "closeDevice"));
+  exports.Set("release", Napi::Function::New<guarded<release>>(env, "release"));
+  exports.Set("giveUp", Napi::Function::New<guarded<give_up>>(env, "giveUp"));
+  exports.Set("failAllocation", Napi::Function::New<guarded<fail_allocation>>(env, "failAllocation"));
+}
+
+}  // namespace mpmml::addon

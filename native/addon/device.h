@@ -1,0 +1,174 @@
+// Devices that JavaScript has opened, and memories of theirs. JavaScript holds both as externals.
+#pragma once
+#include <napi.h>
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "addon/background.h"
+#include "addon/executor.h"
+#include "core/execute.h"
+#include "core/session.h"
+
+namespace mpmml::addon {
+
+/// A session and the thread that calls it.
+class Device {
+ public:
+  Device() : executor_(Executor::for_device()) {}
+
+  Executor& executor() { return *executor_; }
+
+  /// On the device's thread.
+  void open(BackendChoice choice, int device, int64_t device_memory);
+  Session& session() { return *session_; }
+
+  /// What has been opened.
+  struct Description {
+    BackendKind backend;
+    int index;
+    std::string name;
+  };
+  const Description& description() const { return description_; }
+  /// While it isn't shut.
+  MemoryUse memory_use() { return session_->memory_use(); }
+  /// Memory that stays until drop() or close().
+  std::shared_ptr<Memory> allocate(int64_t bytes);
+  void close();
+
+  /// From any thread.
+  void drop(const Memory* memory);
+
+  /// On JavaScript's thread, as description() and memory_use(). From shut() on it takes no work: what was submitted before is its last.
+  void shut();
+  bool is_shut() const { return is_shut_; }
+  /// Closes it if nothing runs on its thread, and nothing will.
+  void abandon();
+
+ private:
+  const std::shared_ptr<Executor> executor_;
+  std::unique_ptr<Session> session_;
+  Description description_{};
+  std::mutex mutex_;
+  /// Guarded by mutex_. Work that uses a memory owns it too, until it is done: the session must outlive all of them.
+  std::unordered_map<const Memory*, std::shared_ptr<Memory>> memories_;
+  bool is_shut_ = false;
+};
+
+/// What an earlier call writes, as calls see it that come before it is done.
+struct Write {
+  std::optional<Failure> failure;  ///< written by the device's thread, on which also everything that asks for it runs
+  bool is_settled = false;         ///< only used on JavaScript's thread
+};
+
+struct Bytes {
+  int64_t first, end;
+};
+
+/// What an external points to.
+struct Handle {
+  enum class Kind : uint64_t { kDevice = 0x6d706d6d6c446576, kMemory = 0x6d706d6d6c4d656d };
+  explicit Handle(Kind what) : kind(what) {}
+  const Kind kind;
+};
+
+struct DeviceHandle : Handle {
+  explicit DeviceHandle(std::shared_ptr<Device> opened) : Handle(Kind::kDevice), device(std::move(opened)) {}
+  const std::shared_ptr<Device> device;
+};
+
+struct MemoryHandle : Handle {
+  MemoryHandle() : Handle(Kind::kMemory) {}
+  std::shared_ptr<Device> device;
+  std::weak_ptr<Memory> memory;
+  DataType dtype{};
+  Storage storage{};
+  int64_t bytes = 0;  ///< that the collector has been told of
+  std::vector<std::pair<Bytes, std::shared_ptr<Write>>> writes;
+
+  void release(Napi::Env env);
+};
+
+/// Null if `value` is no memory.
+MemoryHandle* memory_handle(const Napi::Value& value);
+/// Throws Napi::Error if `value` is no device, and Error if it is closed.
+std::shared_ptr<Device> device_of(const Napi::Value& value);
+
+/// The memories that a call uses. They stay until its work is done.
+class Uses {
+ public:
+  explicit Uses(std::shared_ptr<Device> device) : device_(std::move(device)) {}
+
+  enum class Access : bool { kReads, kWrites };
+  /// `name` is what an error calls the matrix, and must be a literal.
+  void add(MemoryHandle& handle, std::shared_ptr<Memory> memory, const char* name, Bytes bytes, Access access);
+
+  /// What is added from now on is of this product.
+  void set_product(size_t product) { product_ = product; }
+
+  const std::shared_ptr<Device>& device() const { return device_; }
+
+ private:
+  friend class DeviceWork;
+  struct Dependency {
+    const char* name;
+    std::optional<size_t> product;
+    std::shared_ptr<Write> write;
+  };
+  struct Written {
+    MemoryHandle* handle;  ///< only used before the call returns
+    Bytes bytes;
+  };
+
+  std::shared_ptr<Device> device_;
+  std::optional<size_t> product_;
+  std::vector<std::shared_ptr<Memory>> memories_;
+  std::vector<Dependency> dependencies_;
+  std::vector<Written> written_;
+};
+
+/// Work that a session does. It fails if something fails that it depends on.
+class DeviceWork : public Work {
+ public:
+  explicit DeviceWork(Uses uses, std::atomic<int32_t>* cancel = nullptr);
+  ~DeviceWork() override;
+
+  /// Queues `work`.
+  static Napi::Promise run(Napi::Env env, std::unique_ptr<DeviceWork> work);
+  static Napi::Value run_and_wait(Napi::Env env, std::unique_ptr<DeviceWork> work);
+
+ protected:
+  virtual std::unique_ptr<Pending> begin(Session& session) = 0;
+  virtual void end(const std::vector<Outcome>&) {}
+
+  /// Memory that the promise gives to JavaScript.
+  Memory& make(int64_t bytes, DataType dtype, Storage storage = Storage::kElement);
+
+  Napi::Value result(Napi::Env env) override;
+
+ private:
+  void start() final;
+  bool is_done() final { return pending_->is_done(); }
+  void finish() final;
+  void conclude(const Failure* failure) noexcept final;
+  void require_dependencies();
+  void announce();
+
+  Uses uses_;
+  const std::shared_ptr<Write> write_ = std::make_shared<Write>();
+  std::unique_ptr<Pending> pending_;
+  struct Made {
+    std::weak_ptr<Memory> memory;
+    DataType dtype;
+    Storage storage;
+  };
+  std::optional<Made> made_;
+};
+
+void export_device(Napi::Env env, Napi::Object exports);
+
+}  // namespace mpmml::addon

@@ -1,0 +1,249 @@
+#include "addon/executor.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+#include "addon/background.h"
+#include "core/status.h"
+
+namespace mpmml::addon {
+namespace {
+
+using std::chrono::microseconds;
+
+/// Waking a thread takes from 5 to 50 µs. So a thread that has just worked looks for more before it sleeps, and one that
+/// waits for a GPU asks it again and again.
+constexpr microseconds kSpinIdle{50};
+constexpr microseconds kSpinInFlight{100};
+/// How long a thread then sleeps before it asks the GPU again, as a part of the time that it has waited.
+constexpr int kPartOfWait = 16;
+constexpr microseconds kLongestSleep{1000};
+
+constexpr size_t kPoolThreads = 4;
+constexpr size_t kMostInFlight = 64;
+constexpr std::chrono::seconds kPatience{5};
+
+/// With one processor, spinning keeps the others from working.
+bool may_spin() {
+  static const bool several = std::thread::hardware_concurrency() > 1;
+  return several;
+}
+
+void relax() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
+/// All executors of the process.
+struct Registry {
+  std::mutex mutex;
+  std::vector<std::weak_ptr<Executor>> executors;
+
+  static Registry& instance() {
+    // Never destroyed: at the end of the process threads are still there.
+    static Registry* const registry = [] {
+      // For programs that call exit() without JavaScript's 'exit' event: see end_before_process_does().
+      std::atexit([] { Executor::abandon_before_process_ends(nullptr); });
+      return new Registry;
+    }();
+    return *registry;
+  }
+
+  std::shared_ptr<Executor> add(std::shared_ptr<Executor> executor) {
+    std::lock_guard<std::mutex> lock(mutex);
+    const auto is_gone = [](const std::weak_ptr<Executor>& it) { return it.expired(); };
+    executors.erase(std::remove_if(executors.begin(), executors.end(), is_gone), executors.end());
+    executors.push_back(executor);
+    return executor;
+  }
+
+  std::vector<std::shared_ptr<Executor>> all() {
+    std::lock_guard<std::mutex> lock(mutex);
+    std::vector<std::shared_ptr<Executor>> alive;
+    for (const auto& executor : executors) {
+      if (auto it = executor.lock()) alive.push_back(std::move(it));
+    }
+    return alive;
+  }
+};
+
+bool belongs(const Background* of, const Background* owner) { return !owner || of == owner; }
+
+}  // namespace
+
+Executor::Executor(size_t most_threads, size_t most_in_flight)
+    : most_threads_(most_threads), most_in_flight_(most_in_flight) {}
+
+Executor& Executor::pool() {
+  static auto* const executor =
+      new std::shared_ptr<Executor>(Registry::instance().add(std::make_shared<Executor>(kPoolThreads, 1)));
+  return **executor;
+}
+
+std::shared_ptr<Executor> Executor::for_device() {
+  return Registry::instance().add(std::make_shared<Executor>(1, kMostInFlight));
+}
+
+void Executor::submit(Work* work) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (idle_ <= waiting_.size() && threads_ < most_threads_) add_thread();
+  waiting_.push_back(work);
+  arrivals_.store(waiting_.size(), std::memory_order_relaxed);
+  // Threads that spin look at the queue again before they sleep.
+  if (spinning_ < waiting_.size()) arrived_.notify_one();
+}
+
+void Executor::add_thread() {
+  try {
+    std::thread([self = shared_from_this()] { self->serve(); }).detach();
+    ++threads_;
+    ++idle_;
+  } catch (const std::system_error& error) {
+    // At its limit of threads the process works with the threads that it has.
+    if (threads_ > 0) return;
+    throw Error(ErrorCode::kOutOfMemory, std::string("the system refused to start a thread to compute on: ") +
+                                             error.what() + "; mpmmSync needs none");
+  }
+}
+
+void Executor::withdraw(const std::atomic<int32_t>* cancel) {
+  std::vector<Work*> withdrawn;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    const auto kept = std::stable_partition(waiting_.begin(), waiting_.end(),
+                                            [&](const Work* work) { return work->cancel() != cancel; });
+    withdrawn.assign(kept, waiting_.end());
+    waiting_.erase(kept, waiting_.end());
+    arrivals_.store(waiting_.size(), std::memory_order_relaxed);
+    // Before what depends on it can start.
+    for (Work* work : withdrawn) work->withdraw();
+  }
+  for (Work* work : withdrawn) work->owner()->tell(work);
+}
+
+void Executor::give_up(const Background* owner) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  waiting_.erase(
+      std::remove_if(waiting_.begin(), waiting_.end(), [&](const Work* work) { return belongs(work->owner(), owner); }),
+      waiting_.end());
+  arrivals_.store(waiting_.size(), std::memory_order_relaxed);
+  for (const Running& it : running_) {
+    if (it.work && belongs(it.owner, owner)) it.work->give_up();
+  }
+}
+
+bool Executor::runs(const Background* owner) const {
+  return std::any_of(running_.begin(), running_.end(), [&](const Running& it) { return belongs(it.owner, owner); });
+}
+
+void Executor::wait_for(const Background* owner) {
+  std::unique_lock<std::mutex> lock(mutex_);
+  ended_.wait(lock, [&] { return !runs(owner); });
+}
+
+void Executor::abandon_before_process_ends(const Background* owner) {
+  const auto executors = Registry::instance().all();
+  for (const auto& executor : executors) executor->give_up(owner);
+  const auto latest = Clock::now() + kPatience;
+  for (const auto& executor : executors) {
+    std::unique_lock<std::mutex> lock(executor->mutex_);
+    executor->ended_.wait_until(lock, latest, [&] { return !executor->runs(owner); });
+  }
+}
+
+void Executor::stop() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  stops_ = true;
+  arrived_.notify_all();
+}
+
+void Executor::serve() {
+  Flight flight;
+  std::unique_lock<std::mutex> lock(mutex_);
+  for (;;) {
+    const bool started = start_next(flight, lock);
+    const bool finished = finish_first(flight, lock);
+    if (started || finished) {
+      flight.last_progress = Clock::now();
+    } else if (stops_ && waiting_.empty() && flight.works.empty()) {
+      return;
+    } else {
+      pause(flight, lock);
+    }
+  }
+}
+
+bool Executor::can_start(const Flight& flight) const { return flight.works.size() < most_in_flight_; }
+
+/// Starts the oldest work that waits, if there is any. The lock is held before and after, as in finish_first().
+bool Executor::start_next(Flight& flight, std::unique_lock<std::mutex>& lock) {
+  if (waiting_.empty() || !can_start(flight)) return false;
+  Work* const work = waiting_.front();
+  waiting_.pop_front();
+  arrivals_.store(waiting_.size(), std::memory_order_relaxed);
+  if (flight.works.empty()) --idle_;
+  flight.works.push_back(running_.insert(running_.end(), {work->owner(), work}));
+  lock.unlock();
+  work->try_start();
+  lock.lock();
+  return true;
+}
+
+bool Executor::finish_first(Flight& flight, std::unique_lock<std::mutex>& lock) {
+  if (flight.works.empty()) return false;
+  const Place place = flight.works.front();
+  Work* const work = place->work;
+  lock.unlock();
+  const bool is_done = work->can_finish();
+  if (is_done) work->try_finish();
+  lock.lock();
+  if (!is_done) return false;
+  place->work = nullptr;
+  lock.unlock();
+  place->owner->tell(work);
+  lock.lock();
+  flight.works.pop_front();
+  running_.erase(place);
+  if (flight.works.empty()) ++idle_;
+  ended_.notify_all();
+  return true;
+}
+
+/// Waits for a while, for new work or for what is in flight.
+void Executor::pause(Flight& flight, std::unique_lock<std::mutex>& lock) {
+  const auto now = Clock::now();
+  const auto spins_until = flight.last_progress + (flight.works.empty() ? kSpinIdle : kSpinInFlight);
+  if (now < spins_until && spinning_ == 0 && may_spin()) {
+    ++spinning_;
+    lock.unlock();
+    spin(flight, spins_until);
+    lock.lock();
+    --spinning_;
+  } else if (flight.works.empty()) {
+    arrived_.wait(lock, [&] { return !waiting_.empty() || stops_; });
+  } else {
+    const auto part = std::chrono::duration_cast<microseconds>(now - flight.last_progress) / kPartOfWait;
+    arrived_.wait_for(lock, std::clamp(part, microseconds{5}, kLongestSleep));
+  }
+}
+
+void Executor::spin(const Flight& flight, Clock::time_point end) const {
+  // Nobody else ends what is in flight here.
+  Work* const first = flight.works.empty() ? nullptr : flight.works.front()->work;
+  do {
+    for (int turn = 0; turn < 16; ++turn) {
+      if (can_start(flight) && arrivals_.load(std::memory_order_relaxed) > 0) return;
+      relax();
+    }
+    if (first && first->can_finish()) return;
+  } while (Clock::now() < end);
+}
+
+}  // namespace mpmml::addon

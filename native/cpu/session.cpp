@@ -1,0 +1,259 @@
+#include "cpu/session.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <cstring>
+
+#if defined(__unix__) || defined(__APPLE__)
+#include <unistd.h>
+#endif
+
+#include "core/arithmetic.h"
+#include "core/dispatch.h"
+#include "core/scan.h"
+#include "core/status.h"
+#include "core/workspace.h"
+#include "cpu/loop.h"
+
+namespace mpmml::cpu {
+namespace {
+
+/// The bytes of a session's matrices. The matrices share it, because they may outlive the session.
+struct Count {
+  std::atomic<int64_t> used{0};
+  std::atomic<int64_t> peak{0};
+
+  void add(int64_t bytes) {
+    const int64_t now = used.fetch_add(bytes, std::memory_order_relaxed) + bytes;
+    int64_t most = peak.load(std::memory_order_relaxed);
+    while (most < now && !peak.compare_exchange_weak(most, now, std::memory_order_relaxed)) {
+    }
+  }
+};
+
+class HostMemory final : public Memory {
+ public:
+  HostMemory(std::unique_ptr<Workspace> block, int64_t bytes, std::shared_ptr<Count> count)
+      : Memory(block->data(), bytes), block_(std::move(block)), count_(std::move(count)) {
+    count_->add(bytes);
+  }
+  ~HostMemory() override { count_->used.fetch_sub(bytes(), std::memory_order_relaxed); }
+
+ private:
+  const std::unique_ptr<Workspace> block_;
+  const std::shared_ptr<Count> count_;
+};
+
+int64_t total_bytes() {
+#if defined(_SC_PHYS_PAGES)
+  return static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
+#else
+  return 0;
+#endif
+}
+
+/// What programs can get without swapping. Linux reports it only here: free pages don't count what caches give back.
+int64_t available_bytes() {
+  int64_t kibibytes = -1;
+  if (std::FILE* const file = std::fopen("/proc/meminfo", "r")) {
+    char line[128];
+    while (kibibytes < 0 && std::fgets(line, sizeof(line), file)) {
+      long long value;
+      if (std::sscanf(line, "MemAvailable: %lld kB", &value) == 1) kibibytes = value;
+    }
+    std::fclose(file);
+  }
+  if (kibibytes >= 0) return kibibytes * 1024;
+#if defined(_SC_AVPHYS_PAGES)
+  return static_cast<int64_t>(sysconf(_SC_AVPHYS_PAGES)) * sysconf(_SC_PAGESIZE);
+#else
+  return total_bytes();
+#endif
+}
+
+/// Calls `body(item, line)` for all lines of `batch` matrices, on several threads if that pays off.
+template <class Body>
+void for_each_line(int64_t batch, const Lines& lines, const std::atomic<int32_t>* cancelled, Body body) {
+  if (batch == 0 || lines.count == 0 || lines.length == 0) return;
+  constexpr int64_t kStepsPerElement = 8;
+  constexpr int64_t kStepsAtOnce = 1 << 20;
+  Problem problem;
+  problem.cancelled = cancelled;
+  const int64_t work = saturating_product(saturating_product(batch * lines.count, lines.length), kStepsPerElement);
+  for_each_run(problem, batch * lines.count, work, kStepsAtOnce, [&](int64_t first, int64_t end) {
+    for (int64_t line = first; line < end; ++line) body(line / lines.count, line % lines.count);
+  });
+}
+
+/// `view` as lines along the same dimension as `lines`.
+template <class Pointer>
+Lines lines_along(const BasicMatrixView<Pointer>& view, const Lines& lines) {
+  Lines same = lines;
+  same.line_stride = lines.are_columns ? view.col_stride : view.row_stride;
+  same.element_stride = lines.are_columns ? view.row_stride : view.col_stride;
+  return same;
+}
+
+template <class Element, class Pointer>
+auto* line_of(const BasicMatrixView<Pointer>& view, const Lines& lines, int64_t item, int64_t line) {
+  using Cell = std::conditional_t<std::is_const_v<std::remove_pointer_t<Pointer>>, const Element, Element>;
+  return static_cast<Cell*>(view.data) + item * view.batch_stride + line * lines.line_stride;
+}
+
+/// Calls `body` with a value of the unsigned type that has as many bytes.
+template <class Body>
+void with_bytes(int64_t bytes, Body&& body) {
+  switch (bytes) {
+    case 1:
+      return body(uint8_t{});
+    case 2:
+      return body(uint16_t{});
+    case 4:
+      return body(uint32_t{});
+    default:
+      return body(uint64_t{});
+  }
+}
+
+void copy(DataType dtype, int64_t batch, const MatrixView& from, const MutableMatrixView& to,
+          const std::atomic<int32_t>* cancelled) {
+  with_bytes(stored_bytes(dtype, from.storage), [&](auto stored) {
+    using Stored = decltype(stored);
+    const Lines there(to);
+    const Lines here = lines_along(from, there);
+    for_each_line(batch, there, cancelled, [&](int64_t item, int64_t line) {
+      const auto* source = line_of<Stored>(from, here, item, line);
+      auto* target = line_of<Stored>(to, there, item, line);
+      if (here.element_stride == 1 && there.element_stride == 1) {
+        std::memcpy(target, source, static_cast<size_t>(there.length) * sizeof(Stored));
+      } else {
+        for (int64_t index = 0; index < there.length; ++index) {
+          target[index * there.element_stride] = source[index * here.element_stride];
+        }
+      }
+    });
+  });
+}
+
+template <class Element>
+void fill_with(Element value, int64_t batch, const MutableMatrixView& to) {
+  const Lines lines(to);
+  for_each_line(batch, lines, nullptr, [&](int64_t item, int64_t line) {
+    auto* target = line_of<Element>(to, lines, item, line);
+    for (int64_t index = 0; index < lines.length; ++index) target[index * lines.element_stride] = value;
+  });
+}
+
+/// c ⊕ d: the result of a product whose only candidate is d, accumulated to c.
+template <class S>
+typename S::Element combined(typename S::Element c, typename S::Element d) {
+  if constexpr (S::can_overflow) {
+    return S::combine(d, c);
+  } else {
+    using Arithmetic = Plain<S>;
+    bool overflowed = false;
+    return Arithmetic::finish(S::combine(Arithmetic::initial(), Arithmetic::encode(d)), c, overflowed);
+  }
+}
+
+template <class S, class Stored>
+void combine_with(int64_t batch, const MutableMatrixView& c, const MatrixView& d) {
+  const Lines lines(c);
+  const Lines other = lines_along(d, lines);
+  for_each_line(batch, lines, nullptr, [&](int64_t item, int64_t line) {
+    auto* target = line_of<typename S::Element>(c, lines, item, line);
+    const auto* source = line_of<Stored>(d, other, item, line);
+    for (int64_t index = 0; index < lines.length; ++index) {
+      auto& cell = target[index * lines.element_stride];
+      cell = combined<S>(cell, widened<S>(source[index * other.element_stride]));
+    }
+  });
+}
+
+class CpuSession final : public Session {
+ public:
+  explicit CpuSession(Backend& backend) : backend_(backend) {}
+
+  BackendKind backend() const override { return BackendKind::kCpu; }
+  int device() const override { return 0; }
+  std::string name() const override { return {}; }
+
+  std::shared_ptr<Memory> allocate(int64_t bytes) override {
+    // Systems promise more memory than there is, and end a process that uses it.
+    constexpr int64_t kWorthAsking = int64_t{256} << 20;
+    if (bytes >= kWorthAsking && bytes > available_bytes()) {
+      throw Error(ErrorCode::kOutOfMemory, "a matrix needs " + std::to_string(bytes >> 20) +
+                                               " MiB of host memory, but only " +
+                                               std::to_string(available_bytes() >> 20) + " MiB are free");
+    }
+    return std::make_shared<HostMemory>(std::make_unique<Workspace>(static_cast<size_t>(bytes), Use::kMatrix), bytes,
+                                        count_);
+  }
+
+  void upload(DataType dtype, int64_t batch, const MatrixView& from, const MutableMatrixView& to,
+              const std::atomic<int32_t>* cancelled) override {
+    copy(dtype, batch, from, to, cancelled);
+  }
+
+  std::unique_ptr<Pending> download(DataType dtype, int64_t batch, const MatrixView& from, const MutableMatrixView& to,
+                                    const std::atomic<int32_t>* cancelled) override {
+    copy(dtype, batch, from, to, cancelled);
+    return std::make_unique<Done>();
+  }
+
+  std::unique_ptr<Pending> fill(DataType dtype, int64_t batch, const MutableMatrixView& to, double value) override {
+    switch (dtype) {
+      case DataType::kInt32:
+        fill_with(static_cast<int32_t>(value), batch, to);
+        break;
+      case DataType::kFloat32:
+        fill_with(static_cast<float>(value), batch, to);
+        break;
+      case DataType::kFloat64:
+        fill_with(value, batch, to);
+        break;
+      case DataType::kUint8:
+        fill_with(static_cast<uint8_t>(value), batch, to);
+        break;
+    }
+    return std::make_unique<Done>();
+  }
+
+  std::unique_ptr<Pending> combine(const Operation& operation, int64_t batch, const MutableMatrixView& c,
+                                   const MatrixView& d) override {
+    require_elements(operation, read_only(c), batch, "c");
+    require_elements(operation, d, batch, "d");
+    with_semiring(operation, [&](auto semiring) {
+      using S = decltype(semiring);
+      if constexpr (std::is_same_v<typename S::Element, int32_t>) {
+        if (d.storage == Storage::kInt16) return combine_with<S, int16_t>(batch, c, d);
+      }
+      combine_with<S, typename S::Element>(batch, c, d);
+    });
+    return std::make_unique<Done>();
+  }
+
+  std::unique_ptr<Pending> multiply(const std::vector<Problem>& problems, const Placement& where) override {
+    std::vector<Outcome> outcomes;
+    outcomes.reserve(problems.size());
+    for (const Problem& problem : problems) outcomes.push_back(backend_.run(problem, where));
+    return std::make_unique<Done>(std::move(outcomes));
+  }
+
+  MemoryUse memory_use() override {
+    const int64_t used = count_->used.load(std::memory_order_relaxed);
+    return {used, used + Workspace::kept_bytes(), count_->peak.load(std::memory_order_relaxed), available_bytes(),
+            total_bytes()};
+  }
+
+ private:
+  Backend& backend_;
+  const std::shared_ptr<Count> count_ = std::make_shared<Count>();
+};
+
+}  // namespace
+
+std::unique_ptr<Session> open_session(Backend& backend) { return std::make_unique<CpuSession>(backend); }
+
+}  // namespace mpmml::cpu
