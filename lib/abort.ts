@@ -3,6 +3,9 @@ import { typeName } from './describe.js'
 import { AbortedError, OptionError } from './errors.js'
 import { addon } from './native.js'
 
+/** The flag of work that nobody can give up. */
+export const notCancelled = new Int32Array(1)
+
 /** The products that a signal can give up, and the one listener that does it. */
 interface Watch {
   readonly cancels: Set<Int32Array>

@@ -1,6 +1,6 @@
 /** Devices that are opened, and the matrices that stay on them. */
 import { inspect } from 'node:util'
-import { aborted, readSignal } from '../abort.js'
+import { aborted, notCancelled, readSignal } from '../abort.js'
 import {
   AUTO,
   automaticBackend,
@@ -84,9 +84,6 @@ interface ArrayOf {
   float64: Float64Array
   uint8: Uint8Array
 }
-
-/** The flag of work that nobody can give up. */
-const notCancelled = new Int32Array(1)
 
 /** What a promise of native code gives; an error is made one of the library's. */
 async function settled<T>(work: Promise<T>): Promise<T> {

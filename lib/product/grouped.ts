@@ -1,5 +1,5 @@
 /** Many products in one call. */
-import { aborted, cancelOnAbort } from '../abort.js'
+import { aborted, cancelOnAbort, notCancelled } from '../abort.js'
 import { typeName } from '../describe.js'
 import type { DeviceMatrix } from '../device/device.js'
 import { type Session, SharedMemory } from '../device/resident.js'
@@ -11,7 +11,6 @@ import { requireNames } from '../options.js'
 import { requireApart } from '../overlap.js'
 import type { ElementArray, OperandArray } from '../storage.js'
 import type { View } from '../view.js'
-import { notCancelled } from './multiply.js'
 import {
   type AnyOperand,
   type AnyResult,
@@ -208,9 +207,15 @@ async function run(
   try {
     made = await addon.multiplyGroup(matrices, requests, reports, cancel, session ? session.native : null)
   } catch (error) {
-    throw fromNative(error)
+    throw namingProduct(fromNative(error))
   }
   for (const product of products) requireAllStillThere(product)
   const memory = made === undefined ? null : new SharedMemory(made, session!)
   return products.map((product, index) => resultOf(product, memory, reports, index * REPORT_FIELDS))
+}
+
+/** An error of native code, with the product called what users call it. */
+function namingProduct(error: unknown): unknown {
+  if (error instanceof Error) error.message = error.message.replace(/^product (\d+): /, 'products[$1]: ')
+  return error
 }

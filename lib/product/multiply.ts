@@ -1,6 +1,6 @@
 /** Products of two matrices. */
 
-import { aborted, cancelOnAbort } from '../abort.js'
+import { aborted, cancelOnAbort, notCancelled } from '../abort.js'
 import type { DeviceMatrix } from '../device/device.js'
 import { AbortedError, fromNative } from '../errors.js'
 import { REPORT_FIELDS, REQUEST_FIELDS } from '../fields.js'
@@ -22,8 +22,6 @@ let inARow = 0
 // Native code reads a request before the call returns, and no user code runs in between: one serves all calls.
 const request = new Float64Array(REQUEST_FIELDS)
 const syncReport = new Float64Array(REPORT_FIELDS)
-/** The flag of products that nobody can give up. */
-export const notCancelled = new Int32Array(1)
 
 /**
  * The product C = A ⊗ B over a semiring, C[i, j] = ⊕ over k of A[i, k] ⊗ B[k, j]; in max-plus the maximum of the

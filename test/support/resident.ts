@@ -1,6 +1,7 @@
 /** Matrices for the tests of devices: every semiring on every element type, and what its products must be. */
 import { expect } from 'vitest'
 import type { DataType, DenseMatrix, MatrixLike, OperandArray, Semiring } from '../../lib/index.js'
+import { expectError as expectCoded } from './expect.js'
 import { type FloatMatrix, type FloatSemiring, floatMismatch, floatOracle } from './float-oracle.js'
 import { Random } from './generators.js'
 import { dense, oracle, type SemiringName, type Strided } from './oracle.js'
@@ -146,4 +147,24 @@ export function expectSame(
   const [x, y] = [elements(came), elements(expected)]
   const wrong = x.findIndex((value, index) => !Object.is(value, y[index]))
   if (wrong >= 0) expect.fail(`${what}: element ${wrong} is ${x[wrong]} and should be ${y[wrong]}`)
+}
+
+/** What a promise is rejected with; a failure if it is fulfilled. */
+export const caught = (promise: Promise<unknown>): Promise<unknown> =>
+  promise.then(
+    () => expect.fail('the promise was fulfilled'),
+    (error: unknown) => error,
+  )
+
+/** Fails unless `error` has this code, and matches these regular expressions. */
+export function expectError(error: unknown, code: string, ...patterns: (string | RegExp)[]): void {
+  expectCoded(error, `ERR_MPMML_${code}`, ...patterns.map((pattern) => new RegExp(pattern)))
+}
+
+export async function expectRejected(
+  promise: Promise<unknown>,
+  code: string,
+  ...patterns: (string | RegExp)[]
+): Promise<void> {
+  expectError(await caught(promise), code, ...patterns)
 }

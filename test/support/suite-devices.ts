@@ -15,28 +15,22 @@ import {
   variants,
 } from '../../lib/index.js'
 import { layoutsOf, policies, ragged, semirings, sizes } from './cases.js'
-import { expectElements, expectError, thrown } from './expect.js'
+import { expectElements, thrown } from './expect.js'
 import { kindNames, operands, randomMatrix } from './generators.js'
 import { type Dense, oracle, type Strided } from './oracle.js'
 import {
   algebras,
+  caught,
   elements,
+  expectError,
   expectIs,
   expectSame,
   identity,
-  type Made,
   made,
   random,
   randomInt16,
   widened,
 } from './resident.js'
-
-/** What a promise is rejected with; a failure if it is fulfilled. */
-export const caught = (promise: Promise<unknown>): Promise<unknown> =>
-  promise.then(
-    () => expect.fail('the promise was fulfilled'),
-    (error: unknown) => error,
-  )
 
 type Operand = MatrixLike<OperandArray> | DeviceMatrix<OperandArray>
 /** mpmm with matrices whose types are only known at run time. */
@@ -78,7 +72,7 @@ function theDevice(backend: 'cpu' | 'cuda', open: () => Device): void {
 
   it('is opened with options that are right', async () => {
     const refused = async (options: unknown, ...patterns: (string | RegExp)[]) =>
-      expectError(await caught(openDevice(options as never)), 'ERR_MPMML_OPTION', ...patterns)
+      expectError(await caught(openDevice(options as never)), 'OPTION', ...patterns)
     await refused({ backends: 'cpu' }, "'backends'", "'backend' or 'device'")
     await refused({ backend: 'gpu' }, 'backend', "'gpu'")
     await refused({ device: -1 }, 'device', '-1')
@@ -197,21 +191,21 @@ function copies(open: () => Device): void {
     const refused = async (values: unknown[], code: string, ...patterns: string[]) =>
       expectError(await caught(full(...values)), code, ...patterns)
     for (const value of [0.5, 2 ** 31, -(2 ** 31) - 1, Number.NaN, '1', 1n, undefined, null]) {
-      await refused([[2, 2], value], 'ERR_MPMML_DTYPE', 'value must be an integer from -2147483648')
+      await refused([[2, 2], value], 'DTYPE', 'value must be an integer from -2147483648')
     }
-    await refused([[2, 2], 256, 'uint8'], 'ERR_MPMML_DTYPE', 'from 0 to 255', '256')
-    await refused([[2, 2], '1', 'float64'], 'ERR_MPMML_DTYPE', 'a number', "'1'")
-    await refused([[2, 2], 1, 'int16'], 'ERR_MPMML_DTYPE', 'dtype', "'int16'", 'Int16Array')
-    await refused([[2, 2], 1, 'int64'], 'ERR_MPMML_DTYPE', "'int32', 'float32', 'float64' or 'uint8'")
+    await refused([[2, 2], 256, 'uint8'], 'DTYPE', 'from 0 to 255', '256')
+    await refused([[2, 2], '1', 'float64'], 'DTYPE', 'a number', "'1'")
+    await refused([[2, 2], 1, 'int16'], 'DTYPE', 'dtype', "'int16'", 'Int16Array')
+    await refused([[2, 2], 1, 'int64'], 'DTYPE', "'int32', 'float32', 'float64' or 'uint8'")
     for (const shape of [undefined, null, 5, [2], [2, 2, 2, 2], [-1, 2], [1.5, 2], ['2', 2], [2 ** 31, 1]]) {
-      await refused([shape, 1], 'ERR_MPMML_SHAPE', 'shape must')
+      await refused([shape, 1], 'SHAPE', 'shape must')
     }
-    await refused([[2 ** 30, 2 ** 30], 1], 'ERR_MPMML_SHAPE', '2\\^53')
+    await refused([[2 ** 30, 2 ** 30], 1], 'SHAPE', '2\\^53')
   })
 
   it('full that is larger than memory', async () => {
     const before = open().memory().used
-    expectError(await caught(open().full([2 ** 20, 2 ** 20, 8], 1)), 'ERR_MPMML_OUT_OF_MEMORY')
+    expectError(await caught(open().full([2 ** 20, 2 ** 20, 8], 1)), 'OUT_OF_MEMORY')
     expect(open().memory().used).toBe(before)
     const small = await open().full([1, 1], 1)
     expect([...(await small.download()).data]).toEqual([1])
@@ -221,11 +215,11 @@ function copies(open: () => Device): void {
     const upload = open().upload.bind(open()) as (value: unknown) => Promise<unknown>
     const refused = async (value: unknown, code: string, ...patterns: string[]) =>
       expectError(await caught(upload(value)), code, ...patterns)
-    await refused(undefined, 'ERR_MPMML_DTYPE', '^matrix must be a matrix', 'undefined')
-    await refused({ data: [1], shape: [1, 1] }, 'ERR_MPMML_DTYPE', '^matrix.data')
-    await refused({ data: new Int32Array(3), shape: [2, 2] }, 'ERR_MPMML_SHAPE', 'at least 4', '3')
-    await refused({ data: new Int32Array(new SharedArrayBuffer(16)), shape: [2, 2] }, 'ERR_MPMML_DTYPE')
-    await refused(await open().full([1, 1], 1), 'ERR_MPMML_DTYPE', 'download')
+    await refused(undefined, 'DTYPE', '^matrix must be a matrix', 'undefined')
+    await refused({ data: [1], shape: [1, 1] }, 'DTYPE', '^matrix.data')
+    await refused({ data: new Int32Array(3), shape: [2, 2] }, 'SHAPE', 'at least 4', '3')
+    await refused({ data: new Int32Array(new SharedArrayBuffer(16)), shape: [2, 2] }, 'DTYPE')
+    await refused(await open().full([1, 1], 1), 'DTYPE', 'download')
   })
 
   it('download refuses what is wrong', async () => {
@@ -233,23 +227,23 @@ function copies(open: () => Device): void {
     const download = there.download.bind(there) as (value: unknown) => Promise<unknown>
     const refused = async (value: unknown, code: string, ...patterns: string[]) =>
       expectError(await caught(download(value)), code, '^(out|elements of out)', ...patterns)
-    await refused(null, 'ERR_MPMML_DTYPE', 'null')
-    await refused(matrix(3, 2), 'ERR_MPMML_SHAPE', '\\[3, 2\\]', '\\[2, 3\\]')
-    await refused(matrix([1, 2, 3]), 'ERR_MPMML_SHAPE', '\\[1, 2, 3\\]', '\\[2, 3\\]')
-    await refused(matrix(2, 3, new Float32Array(6)), 'ERR_MPMML_DTYPE', 'int32', 'a Float32Array')
-    await refused(matrix(2, 3, new Int16Array(6)), 'ERR_MPMML_DTYPE', 'int32', 'an Int16Array')
-    await refused({ data: new Int32Array(6), shape: [2, 3], strides: [1, 1] }, 'ERR_MPMML_SHAPE', 'overlap')
-    await refused({ data: new Int32Array(5), shape: [2, 3] }, 'ERR_MPMML_SHAPE', 'at least 6')
-    await refused(there, 'ERR_MPMML_DTYPE', 'must be in an array')
+    await refused(null, 'DTYPE', 'null')
+    await refused(matrix(3, 2), 'SHAPE', '\\[3, 2\\]', '\\[2, 3\\]')
+    await refused(matrix([1, 2, 3]), 'SHAPE', '\\[1, 2, 3\\]', '\\[2, 3\\]')
+    await refused(matrix(2, 3, new Float32Array(6)), 'DTYPE', 'int32', 'a Float32Array')
+    await refused(matrix(2, 3, new Int16Array(6)), 'DTYPE', 'int32', 'an Int16Array')
+    await refused({ data: new Int32Array(6), shape: [2, 3], strides: [1, 1] }, 'SHAPE', 'overlap')
+    await refused({ data: new Int32Array(5), shape: [2, 3] }, 'SHAPE', 'at least 6')
+    await refused(there, 'DTYPE', 'must be in an array')
     const narrow = await open().upload(matrix(1, 1, Int16Array.of(5)))
-    expectError(await caught(narrow.download(matrix(1, 1) as never)), 'ERR_MPMML_DTYPE', 'int16')
+    expectError(await caught(narrow.download(matrix(1, 1) as never)), 'DTYPE', 'int16')
   })
 
   it('an array that is transferred away meanwhile is an error', async () => {
     const source = { data: new Int32Array(1 << 16), shape: [256, 256] }
     const running = caught(open().upload(source))
     structuredClone(source.data, { transfer: [source.data.buffer] })
-    expectError(await running, 'ERR_MPMML_DTYPE', 'matrix.data', 'detached')
+    expectError(await running, 'DTYPE', 'matrix.data', 'detached')
   })
 
   it('what they hold is what was asked for when it was asked', async () => {
@@ -337,17 +331,17 @@ function views(open: () => Device): void {
         ...patterns,
       )
     for (const rows of [[-1, 5], [5, 4], [0, 21], [0.5, 2], [0], [0, 1, 2], ['0', 1], 5, null, 'all']) {
-      refused({ rows }, 'ERR_MPMML_SHAPE', '^rows must be \\[from, to\\]', '20')
+      refused({ rows }, 'SHAPE', '^rows must be \\[from, to\\]', '20')
     }
-    refused({ cols: [0, 31] }, 'ERR_MPMML_SHAPE', '^cols', '30', '\\[0, 31\\]')
-    refused({ batch: 0 }, 'ERR_MPMML_SHAPE', '^batch', "isn't a batch")
-    refused({ row: [0, 1] }, 'ERR_MPMML_OPTION', "'row'", "'rows', 'cols' or 'batch'")
-    refused(5, 'ERR_MPMML_OPTION', '5')
+    refused({ cols: [0, 31] }, 'SHAPE', '^cols', '30', '\\[0, 31\\]')
+    refused({ batch: 0 }, 'SHAPE', '^batch', "isn't a batch")
+    refused({ row: [0, 1] }, 'OPTION', "'row'", "'rows', 'cols' or 'batch'")
+    refused(5, 'OPTION', '5')
     const batch = await open().full([3, 2, 2], 0)
     for (const index of [-1, 3, 1.5, '0', null, Number.NaN]) {
       expectError(
         thrown(() => batch.view({ batch: index as number })),
-        'ERR_MPMML_SHAPE',
+        'SHAPE',
         '^batch must be the index',
         '3',
       )
@@ -366,7 +360,7 @@ function products(backend: 'cpu' | 'cuda', open: () => Device): void {
         if (expected.overflow) {
           const { row, col, sum } = expected.overflow
           const error = await caught(running)
-          expectError(error, 'ERR_MPMML_OVERFLOW')
+          expectError(error, 'OVERFLOW')
           expect((error as Error).message).toContain(`C[${row}, ${col}] is decided by the sum ${sum},`)
         } else {
           const result = await running
@@ -505,8 +499,8 @@ function products(backend: 'cpu' | 'cuda', open: () => Device): void {
       expect(c.dtype).toBe('int32')
       expectIs(await c.download(), algebra, widened(a), wide)
     }
-    expectError(await caught(product(a, b, { out: A })), 'ERR_MPMML_DTYPE', '^out', 'int16')
-    expectError(await caught(product(a, b, { accumulate: B })), 'ERR_MPMML_DTYPE', '^accumulate', 'int16')
+    expectError(await caught(product(a, b, { out: A })), 'DTYPE', '^out', 'int16')
+    expectError(await caught(product(a, b, { accumulate: B })), 'DTYPE', '^accumulate', 'int16')
   })
 
   it('without elements, and without steps', async () => {
@@ -551,12 +545,12 @@ function products(backend: 'cpu' | 'cuda', open: () => Device): void {
       expectElements(await c.download(), expected)
     expectError(
       thrown(() => mpmmSync(A, A)),
-      'ERR_MPMML_SHAPE',
+      'SHAPE',
     )
     const huge = await open().full([1, 1], 2 ** 31 - 1)
     expectError(
       thrown(() => mpmmSync(huge, huge)),
-      'ERR_MPMML_OVERFLOW',
+      'OVERFLOW',
     )
   })
 
@@ -581,9 +575,9 @@ function products(backend: 'cpu' | 'cuda', open: () => Device): void {
     const huge = await open().full([2, 2], 2 ** 31 - 1)
     const out = await open().full([2, 2], 5)
     const error = await caught(mpmm(huge, huge, { out }))
-    expectError(error, 'ERR_MPMML_OVERFLOW', 'C\\[0, 0\\]', '4294967294')
+    expectError(error, 'OVERFLOW', 'C\\[0, 0\\]', '4294967294')
     expect([...(await out.download()).data]).toEqual([5, 5, 5, 5])
-    expectError(await caught(mpmm(huge, huge, { out, accumulate: true })), 'ERR_MPMML_OVERFLOW')
+    expectError(await caught(mpmm(huge, huge, { out, accumulate: true })), 'OVERFLOW')
     expect([...(await out.download()).data]).toEqual([5, 5, 5, 5])
     await mpmm(huge, huge, { out, overflow: 'saturate' })
     expect([...(await out.download()).data]).toEqual(new Array(4).fill(2 ** 31 - 1))
@@ -594,7 +588,7 @@ function products(backend: 'cpu' | 'cuda', open: () => Device): void {
     const left = whole.view({ cols: [0, 4] })
     const right = whole.view({ rows: [0, 4], cols: [4, 8] })
     const refused = async (a: DeviceMatrix, b: DeviceMatrix, options: object, ...patterns: string[]) =>
-      expectError(await caught(mpmm(a, b, options)), 'ERR_MPMML_SHAPE', ...patterns)
+      expectError(await caught(mpmm(a, b, options)), 'SHAPE', ...patterns)
     await refused(whole, whole, { out: whole }, 'out overlaps a ')
     await refused(left, right, { out: whole.view({ cols: [3, 7] }) }, 'out overlaps a')
     await refused(left, right, { out: whole.view({ cols: [4, 8] }) }, 'out overlaps b')
@@ -608,16 +602,16 @@ function products(backend: 'cpu' | 'cuda', open: () => Device): void {
 
   it('of shapes and types that fit no product', async () => {
     const A = await open().full([2, 3], 0)
-    expectError(await caught(mpmm(A, A)), 'ERR_MPMML_SHAPE', 'a \\[2, 3\\]', 'b \\[2, 3\\]', 'inner')
+    expectError(await caught(mpmm(A, A)), 'SHAPE', 'a \\[2, 3\\]', 'b \\[2, 3\\]', 'inner')
     const floats = await open().full([3, 2], 0, 'float32')
-    expectError(await caught(product(A, floats)), 'ERR_MPMML_DTYPE', '^b is of float32 and a of int32')
-    expectError(await caught(product(A, matrix(3, 2), { semiring: 'or-and' })), 'ERR_MPMML_DTYPE', 'or-and')
-    expectError(await caught(mpmm(A, matrix(3, 2), { out: A })), 'ERR_MPMML_SHAPE', '\\[2, 2\\]')
+    expectError(await caught(product(A, floats)), 'DTYPE', '^b is of float32 and a of int32')
+    expectError(await caught(product(A, matrix(3, 2), { semiring: 'or-and' })), 'DTYPE', 'or-and')
+    expectError(await caught(mpmm(A, matrix(3, 2), { out: A })), 'SHAPE', '\\[2, 2\\]')
     const negative = await open().full([2, 2], -1, 'float64')
     expectError(
       await caught(product(negative, negative, { semiring: 'max-times' })),
-      'ERR_MPMML_VALUE',
-      'a|A',
+      'VALUE',
+      '^[aA]\\[',
       '-1',
     )
   })
@@ -741,27 +735,27 @@ function combining(open: () => Device): void {
     const refused = async (values: unknown[], code: string, ...patterns: string[]) =>
       expectError(await caught(combine(...values)), code, ...patterns)
     const D = await open().full([2, 3], 0)
-    await refused([], 'ERR_MPMML_DTYPE', '^d must be a matrix')
-    await refused([matrix(2, 3)], 'ERR_MPMML_DEVICE', '^d must be on the device', 'in an array', 'upload')
-    await refused([await open().full([3, 2], 0)], 'ERR_MPMML_SHAPE', 'd \\[3, 2\\]', '\\[2, 3\\]')
-    await refused([await open().full([1, 2, 3], 0)], 'ERR_MPMML_SHAPE', 'd \\[1, 2, 3\\]')
-    await refused([await open().full([2, 3], 0, 'float32')], 'ERR_MPMML_DTYPE', 'float32', 'int32')
-    await refused([D, { semiring: 'plus-times' }], 'ERR_MPMML_DTYPE', 'plus-times')
-    await refused([D, { semiring: 'plus' }], 'ERR_MPMML_OPTION', "'plus'")
-    await refused([D, { semirings: 'max-plus' }], 'ERR_MPMML_OPTION', "'semirings'")
-    await refused([D, { signal: {} }], 'ERR_MPMML_OPTION', 'signal')
+    await refused([], 'DTYPE', '^d must be a matrix')
+    await refused([matrix(2, 3)], 'DEVICE', '^d must be on the device', 'in an array', 'upload')
+    await refused([await open().full([3, 2], 0)], 'SHAPE', 'd \\[3, 2\\]', '\\[2, 3\\]')
+    await refused([await open().full([1, 2, 3], 0)], 'SHAPE', 'd \\[1, 2, 3\\]')
+    await refused([await open().full([2, 3], 0, 'float32')], 'DTYPE', 'float32', 'int32')
+    await refused([D, { semiring: 'plus-times' }], 'DTYPE', 'plus-times')
+    await refused([D, { semiring: 'plus' }], 'OPTION', "'plus'")
+    await refused([D, { semirings: 'max-plus' }], 'OPTION', "'semirings'")
+    await refused([D, { signal: {} }], 'OPTION', 'signal')
     const reason = new Error('no need')
     const given = await caught(C.combine(D, { signal: AbortSignal.abort(reason) }))
-    expectError(given, 'ERR_MPMML_ABORTED')
+    expectError(given, 'ABORTED')
     expect((given as Error).cause).toBe(reason)
     const whole = await open().full([4, 4], 0)
     const [top, lower] = [whole.view({ rows: [0, 3] }), whole.view({ rows: [1, 4] })]
-    expectError(await caught(top.combine(lower)), 'ERR_MPMML_SHAPE', 'overlaps')
-    expectError(await caught(whole.combine(whole.transpose())), 'ERR_MPMML_SHAPE', 'overlaps')
+    expectError(await caught(top.combine(lower)), 'SHAPE', 'overlaps')
+    expectError(await caught(whole.combine(whole.transpose())), 'SHAPE', 'overlaps')
     await whole.combine(whole.view())
     const narrow = (await open().upload(randomInt16([2, 2], 1))) as unknown as DeviceMatrix
-    expectError(await caught(narrow.combine(narrow)), 'ERR_MPMML_DTYPE', 'int16')
+    expectError(await caught(narrow.combine(narrow)), 'DTYPE', 'int16')
     const negative = await open().full([2, 2], -1, 'float32')
-    expectError(await caught(negative.combine(negative, { semiring: 'max-times' })), 'ERR_MPMML_VALUE')
+    expectError(await caught(negative.combine(negative, { semiring: 'max-times' })), 'VALUE')
   })
 }
