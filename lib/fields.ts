@@ -51,6 +51,7 @@ export const reportAt = {
   analysisMs: inReport('analysisMs'),
   h2dMs: inReport('h2dMs'),
   d2hMs: inReport('d2hMs'),
+  stepsDone: inReport('stepsDone'),
 } as const satisfies Record<ReportField, number>
 
 /** The positions of the fields of the request of a copy or a fill. */

@@ -37,9 +37,16 @@ export {
 export { type FileOptions, type ReadNpyOptions, readNpy, writeNpy } from './files/npy.js'
 export { type DeviceRows, type Info, info } from './info.js'
 export { type DenseMatrix, type Matrix, type MatrixLike, matrix, type Shape } from './matrix.js'
+export type {
+  ErrorMessage,
+  MatrixMessage,
+  PlanMessage,
+  ProductMessage,
+  RunMessage,
+} from './product/diagnostics.js'
 export { type GroupedOptions, type GroupedProduct, mpmmGrouped } from './product/grouped.js'
 export { mpmm, mpmmSync } from './product/multiply.js'
-export type { BackendChoice, MpmmOptions, Overflow } from './product/options.js'
+export type { BackendChoice, MpmmOptions, Overflow, Progress } from './product/options.js'
 export { type Plan, plan } from './product/plan.js'
 export type { MpmmResult } from './product/result.js'
 export { EPSILON, zeroOf } from './semirings.js'

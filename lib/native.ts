@@ -48,6 +48,7 @@ export type ReportField =
   | 'analysisMs'
   | 'h2dMs'
   | 'd2hMs'
+  | 'stepsDone'
 
 /** A device that has been opened; opaque. */
 export interface NativeDevice {
@@ -386,7 +387,7 @@ export interface Addon {
   ): NativeMemory | undefined
   /**
    * The same off the event loop, on a device after all that was started before. A value other than 0 in `cancel[0]` asks
-   * that it be given up. Reads the request before it returns.
+   * that it be given up. Reads the request before it returns. `stepsDone` is counted in the report meanwhile.
    */
   multiply(
     a: OperandArray | NativeMemory,

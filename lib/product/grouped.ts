@@ -11,6 +11,7 @@ import { requireNames } from '../options.js'
 import { requireApart } from '../overlap.js'
 import type { ElementArray, OperandArray } from '../storage.js'
 import type { View } from '../view.js'
+import { type Watched, watch } from './diagnostics.js'
 import {
   type AnyOperand,
   type AnyResult,
@@ -99,9 +100,19 @@ export function mpmmGrouped<Out extends AnyResult = DenseMatrix<ElementArray> | 
   products: readonly GroupedProduct<AnyOperand, AnyOperand, Out>[],
   options?: GroupedOptions,
 ): Promise<MpmmResult<Out>[]>
-export async function mpmmGrouped(
+export function mpmmGrouped(
+  products: readonly GroupedProduct[],
+  options?: GroupedOptions,
+): Promise<MpmmResult<AnyResult>[]> {
+  const watched = watch('mpmmGrouped')
+  const promise = multiplyAll(products, options, watched)
+  return watched ? watched.follow(promise) : promise
+}
+
+async function multiplyAll(
   productsValue: readonly GroupedProduct[],
-  optionsValue?: GroupedOptions,
+  optionsValue: GroupedOptions | undefined,
+  watched: Watched | null,
 ): Promise<MpmmResult<AnyResult>[]> {
   // Everything that can run user code comes first, as for one product.
   const options = readOptions(optionsValue, optionNames)
@@ -123,12 +134,13 @@ export async function mpmmGrouped(
     })
   }
   if (products.some(({ out }) => out)) requireApart(matrices)
-  if (!signal) return run(products, session, notCancelled)
+  watched?.checked(products)
+  if (!signal) return run(products, session, notCancelled, watched)
   const cancel = new Int32Array(1)
   const forget = cancelOnAbort(signal, cancel)
   try {
     for (const product of products) requireAllThere(product)
-    return await run(products, session, cancel)
+    return await run(products, session, cancel, watched)
   } catch (error) {
     throw error instanceof AbortedError && signal.aborted ? aborted(signal, 'the group') : error
   } finally {
@@ -194,6 +206,7 @@ async function run(
   products: readonly Product[],
   session: Session | null,
   cancel: Int32Array,
+  watched: Watched | null,
 ): Promise<MpmmResult<AnyResult>[]> {
   const matrices: (OperandArray | NativeMemory | null)[] = []
   const requests = new Float64Array(products.length * REQUEST_FIELDS)
@@ -207,7 +220,7 @@ async function run(
   try {
     made = await addon.multiplyGroup(matrices, requests, reports, cancel, session ? session.native : null)
   } catch (error) {
-    throw namingProduct(fromNative(error))
+    throw namingProduct(fromNative(error), watched)
   }
   for (const product of products) requireAllStillThere(product)
   const memory = made === undefined ? null : new SharedMemory(made, session!)
@@ -215,7 +228,12 @@ async function run(
 }
 
 /** An error of native code, with the product called what users call it. */
-function namingProduct(error: unknown): unknown {
-  if (error instanceof Error) error.message = error.message.replace(/^product (\d+): /, 'products[$1]: ')
+function namingProduct(error: unknown, watched: Watched | null): unknown {
+  if (error instanceof Error) {
+    error.message = error.message.replace(/^product (\d+): /, (_, index: string) => {
+      watched?.failing(Number(index))
+      return `products[${index}]: `
+    })
+  }
   return error
 }

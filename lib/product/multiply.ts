@@ -2,13 +2,15 @@
 
 import { aborted, cancelOnAbort, notCancelled } from '../abort.js'
 import type { DeviceMatrix } from '../device/device.js'
-import { AbortedError, fromNative } from '../errors.js'
+import { AbortedError, fromNative, OptionError } from '../errors.js'
 import { REPORT_FIELDS, REQUEST_FIELDS } from '../fields.js'
 import type { DenseMatrix, MatrixLike } from '../matrix.js'
 import { addon, type NativeMemory } from '../native.js'
 import type { ElementArray, OperandArray } from '../storage.js'
+import { type Watched, watch } from './diagnostics.js'
 import type { AnyOperand, AnyResult, ElementsOf, Mixable, MpmmOptions } from './options.js'
 import { allocateResult, prepare, requireAllStillThere, requireAllThere } from './prepare.js'
+import { ProgressReports } from './progress.js'
 import { type Product, writeRequest } from './request.js'
 import { type MpmmResult, resultOf, sharedMemory } from './result.js'
 
@@ -93,18 +95,31 @@ export function mpmm<Out extends AnyResult = DenseMatrix<ElementArray> | DeviceM
   b: AnyOperand,
   options?: MpmmOptions<Out>,
 ): Promise<MpmmResult<Out>>
-export async function mpmm(
+export function mpmm(
   a: AnyOperand,
   b: AnyOperand,
   options?: MpmmOptions<AnyResult>,
 ): Promise<MpmmResult<AnyResult>> {
+  const watched = watch('mpmm')
+  const promise = multiply(a, b, options, watched)
+  return watched ? watched.follow(promise) : promise
+}
+
+async function multiply(
+  a: AnyOperand,
+  b: AnyOperand,
+  options: MpmmOptions<AnyResult> | undefined,
+  watched: Watched | null,
+): Promise<MpmmResult<AnyResult>> {
   const product = prepare(a, b, options)
+  watched?.checked([product])
   if (product.atOnce && ++inARow < MOST_IN_A_ROW) return computeNow(product)
   inARow = 0
   allocateResult(product)
-  const { signal } = product.options
-  if (!signal) return run(product, notCancelled)
+  const { signal, onProgress } = product.options
+  if (!(signal || onProgress)) return run(product, notCancelled)
   const cancel = new Int32Array(1)
+  if (!signal) return run(product, cancel)
   const forget = cancelOnAbort(signal, cancel)
   try {
     requireAllThere(product) // A signal that isn't Node's own may have run anything.
@@ -128,10 +143,12 @@ async function start(
   report: Float64Array,
   cancel: Int32Array,
 ): Promise<NativeMemory | undefined> {
+  const progress = startProgress(product, report, cancel)
   writeRequest(request, product)
   const { a, b, c, c0, session } = product
+  let made: NativeMemory | undefined
   try {
-    return await addon.multiply(
+    made = await addon.multiply(
       a.data,
       b.data,
       c.data,
@@ -142,8 +159,16 @@ async function start(
       session ? session.native : null,
     )
   } catch (error) {
+    progress?.end(false)
     throw fromNative(error)
   }
+  progress?.end(true)
+  return made
+}
+
+function startProgress(product: Product, report: Float64Array, cancel: Int32Array): ProgressReports | null {
+  const { onProgress } = product.options
+  return onProgress ? new ProgressReports(onProgress, product, report, () => addon.giveUp(cancel)) : null
 }
 
 /** Computes a product before it returns. */
@@ -213,5 +238,24 @@ export function mpmmSync(
   b: AnyOperand,
   options?: MpmmOptions<AnyResult>,
 ): MpmmResult<AnyResult> {
-  return computeNow(prepare(a, b, options))
+  const watched = watch('mpmmSync')
+  return watched
+    ? watched.around(() => multiplySync(a, b, options, watched))
+    : multiplySync(a, b, options, null)
+}
+
+function multiplySync(
+  a: AnyOperand,
+  b: AnyOperand,
+  options: MpmmOptions<AnyResult> | undefined,
+  watched: Watched | null,
+): MpmmResult<AnyResult> {
+  const product = prepare(a, b, options)
+  watched?.checked([product])
+  if (product.options.onProgress) {
+    throw new OptionError(
+      'mpmmSync blocks the thread that option onProgress is called on: leave it out, or use mpmm',
+    )
+  }
+  return computeNow(product)
 }

@@ -1,7 +1,9 @@
 /** The options of a product, read once and checked. */
 import { readSignal } from '../abort.js'
 import { AUTO, readBackend, readDevice } from '../backend.js'
+import { show } from '../describe.js'
 import type { DeviceMatrix } from '../device/device.js'
+import { OptionError } from '../errors.js'
 import type { MatrixLike } from '../matrix.js'
 import { addon, indexIn } from '../native.js'
 import { readChoice, requireNames } from '../options.js'
@@ -12,6 +14,12 @@ import { variantIndex } from '../variants.js'
 
 /** What to do with a finite sum that decides a result and is outside the finite range of int32. */
 export type Overflow = 'throw' | 'saturate' | 'wrap'
+
+/** How far a product is. */
+export interface Progress {
+  /** The share of the work that is done, from 0 to 1. */
+  done: number
+}
 
 /** Where to compute. */
 export type BackendChoice = 'auto' | 'cuda' | 'cpu'
@@ -65,6 +73,12 @@ export interface MpmmOptions<Out extends AnyResult = MatrixLike> {
   overflow?: Overflow | undefined
   /** Gives up the product, with ERR_MPMML_ABORTED and the signal's reason as `cause`. */
   signal?: AbortSignal | undefined
+  /**
+   * Is called four times per second while the product runs, and with `done: 1` when it has succeeded: so a product that
+   * takes less than a quarter of a second never calls it. If it throws, the product is given up and rejected with what it
+   * threw. mpmmSync can't call it.
+   */
+  onProgress?: ((progress: Progress) => void) | undefined
 }
 
 // Reading a property of the addon's object at each product would take longer.
@@ -80,6 +94,7 @@ const names: readonly (keyof MpmmOptions)[] = [
   'variant',
   'overflow',
   'signal',
+  'onProgress',
 ]
 
 /** Options as indices into the addon's lists; matrices and the signal as they came. */
@@ -96,6 +111,7 @@ export interface ReadOptions {
   out: unknown
   accumulate: unknown
   signal: AbortSignal | undefined
+  onProgress: ((progress: Progress) => void) | undefined
 }
 
 /** An option that isn't given. */
@@ -115,13 +131,12 @@ export function readOptions(options: unknown, known: readonly string[] = names):
       out: undefined,
       accumulate: undefined,
       signal: undefined,
+      onProgress: undefined,
     }
   }
   requireNames(options, known)
-  const { semiring, out, accumulate, backend, device, variant, overflow, signal } = options as Record<
-    string,
-    unknown
-  >
+  const { semiring, out, accumulate, backend, device, variant, overflow, signal, onProgress } =
+    options as Record<string, unknown>
   return {
     semiring: semiring === undefined ? maxPlus : readSemiring(semiring),
     overflow: overflow === undefined ? LEFT_OUT : readChoice(overflowPolicies, overflow, 'overflow'),
@@ -131,5 +146,11 @@ export function readOptions(options: unknown, known: readonly string[] = names):
     out,
     accumulate,
     signal: readSignal(signal),
+    onProgress: readListener(onProgress),
   }
+}
+
+function readListener(value: unknown): ((progress: Progress) => void) | undefined {
+  if (value === undefined || typeof value === 'function') return value as (progress: Progress) => void
+  throw new OptionError(`option onProgress must be a function, but it is ${show(value)}`)
 }

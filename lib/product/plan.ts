@@ -4,6 +4,7 @@ import { reportAt as field, REPORT_FIELDS, REQUEST_FIELDS, requestAt } from '../
 import { addon } from '../native.js'
 import type { VariantName } from '../variant-names.js'
 import { variants } from '../variants.js'
+import { type Watched, watch } from './diagnostics.js'
 import type { AnyOperand, AnyResult, MpmmOptions } from './options.js'
 import { prepare } from './prepare.js'
 import { writeRequest } from './request.js'
@@ -30,8 +31,20 @@ export interface Plan {
  *
  * @throws Rejects with what {@link mpmm} rejects with for the same arguments, as far as that shows without computing.
  */
-export async function plan(a: AnyOperand, b: AnyOperand, options?: MpmmOptions<AnyResult>): Promise<Plan> {
+export function plan(a: AnyOperand, b: AnyOperand, options?: MpmmOptions<AnyResult>): Promise<Plan> {
+  const watched = watch('plan')
+  const promise = makePlan(a, b, options, watched)
+  return watched ? watched.follow(promise) : promise
+}
+
+async function makePlan(
+  a: AnyOperand,
+  b: AnyOperand,
+  options: MpmmOptions<AnyResult> | undefined,
+  watched: Watched | null,
+): Promise<Plan> {
   const product = prepare(a, b, options)
+  watched?.checked([product])
   const request = new Float64Array(REQUEST_FIELDS)
   const report = new Float64Array(REPORT_FIELDS)
   writeRequest(request, product)

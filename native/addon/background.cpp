@@ -177,6 +177,8 @@ void Background::close() {
   for (const auto& device : devices_) device->executor().give_up(this);
   pool.wait_for(this);
   for (const auto& device : devices_) device->executor().wait_for(this);
+  // Node calls settle_finished() without an environment from now on, but Bun with one.
+  finished_.clear();
   unsettled_.clear();
   for (const auto& device : devices_) device->abandon();
   devices_.clear();

@@ -36,6 +36,14 @@ struct Products {
     made_bytes = std::max(made_bytes, *call.c_at + it.outputs() * element_bytes(it.operation.dtype));
   }
 
+  /// Lets JavaScript give the products up, and see how far they are.
+  void watch(const std::atomic<int32_t>* cancel) {
+    for (size_t index = 0; index < problems.size(); ++index) {
+      problems[index].cancelled = cancel;
+      problems[index].steps_done = steps_done_in(reports + index * ReportField::count);
+    }
+  }
+
   void report(size_t index, const Result& result, int device, Clock::time_point start) const {
     const std::chrono::duration<double, std::milli> total = Clock::now() - start;
     write_report(reports + index * ReportField::count, result, device, total.count());
@@ -66,7 +74,7 @@ class HostProducts : public Work {
  public:
   HostProducts(const Napi::CallbackInfo& info, Products products, std::atomic<int32_t>* cancel)
       : Work(cancel), products_(std::move(products)), arguments_(keep(info)) {
-    for (Problem& problem : products_.problems) problem.cancelled = cancel;
+    products_.watch(cancel);
   }
 
  protected:
@@ -89,7 +97,7 @@ class DeviceProducts : public DeviceWork {
  public:
   DeviceProducts(const Napi::CallbackInfo& info, Products products, Uses uses, std::atomic<int32_t>* cancel)
       : DeviceWork(std::move(uses), cancel), products_(std::move(products)), arguments_(keep(info)) {
-    for (Problem& problem : products_.problems) problem.cancelled = cancel;
+    products_.watch(cancel);
   }
 
  protected:
@@ -100,8 +108,9 @@ class DeviceProducts : public DeviceWork {
     request.where.device = device_ = session.device();
     request.backend = backend_ == BackendKind::kCuda ? BackendChoice::kCuda : BackendChoice::kCpu;
     if (request.plan_only) {
-      compute(products_.problems[0], request, products_.reports);
-      return std::make_unique<Done>();
+      Outcome outcome;
+      outcome.plan = engine().plan(session, products_.problems[0], request.where);
+      return std::make_unique<Done>(std::vector<Outcome>{outcome});
     }
     if (products_.makes_memory) place_results();
     return engine().multiply(session, products_.problems, request.where);

@@ -227,6 +227,12 @@ Call read_call(const Matrices& matrices, const double* fields, Uses* uses) {
   return call;
 }
 
+std::atomic<double>* steps_done_in(double* report) {
+  static_assert(sizeof(std::atomic<double>) == sizeof(double) && std::atomic<double>::is_always_lock_free,
+                "a number that JavaScript reads can be counted in");
+  return reinterpret_cast<std::atomic<double>*>(report + ReportField::stepsDone);
+}
+
 int64_t bytes_of_matrices(int64_t batch, int64_t rows, int64_t cols, int64_t element) {
   const __int128 bytes = static_cast<__int128>(batch) * rows * cols * element;
   if (bytes <= kMostBytes) return static_cast<int64_t>(bytes);

@@ -33,9 +33,9 @@ namespace mpmml::addon {
   X(batch) X(rows) X(cols) X(dtype) X(value) MPMML_MATRIX_FIELDS(X, array) MPMML_MATRIX_FIELDS(X, memory)
 
 /// backend, variant and path are indices into the exported lists backends, variants and paths. device is −1 on the CPU.
-/// Times are in milliseconds.
+/// Times are in milliseconds. stepsDone counts the k-steps (Problem::steps_done) while a product runs in the background.
 #define MPMML_REPORT_FIELDS(X) \
-  X(backend) X(device) X(variant) X(path) X(totalMs) X(kernelMs) X(analysisMs) X(h2dMs) X(d2hMs)
+  X(backend) X(device) X(variant) X(path) X(totalMs) X(kernelMs) X(analysisMs) X(h2dMs) X(d2hMs) X(stepsDone)
 
 #define MPMML_FIELD(name) name,
 struct RequestField {
@@ -77,6 +77,9 @@ struct Call {
 /// here again. c may be null if the product is only planned. With `uses` matrices may be in memories of its device, and
 /// c is, or is null. Throws Napi::Error, and Error if a memory is gone.
 Call read_call(const Matrices& matrices, const double* fields, Uses* uses);
+
+/// The report's field stepsDone, where threads count while JavaScript reads.
+std::atomic<double>* steps_done_in(double* report);
 
 /// A copy between an array and a memory, or a new memory that is filled.
 struct Copy {

@@ -63,6 +63,11 @@ inline bool can_overflow(const Operation& operation) {
   return with_semiring(operation, [](auto semiring) { return decltype(semiring)::can_overflow; });
 }
 
+/// Whether something must be known about the elements before they are multiplied.
+inline bool must_scan(const Operation& operation) {
+  return with_semiring(operation, [](auto semiring) { return is_scanned<decltype(semiring)>; });
+}
+
 /// Whether some values of the element type aren't elements of the semiring.
 inline bool restricts_elements(const Operation& operation) {
   return with_semiring(operation, [](auto semiring) { return decltype(semiring)::restricts_elements; });

@@ -2,7 +2,7 @@
 
 #include "core/dispatch.h"
 #include "core/epilogue.h"
-#include "core/exact.h"
+#include "core/overflow.h"
 #include "core/scan.h"
 #include "core/status.h"
 
@@ -49,22 +49,6 @@ void of_product(size_t index, Body&& body) {
 
 Error cuda_error(const std::string& reason) {
   return Error(ErrorCode::kNoCuda, "the cuda backend can't be used: " + reason);
-}
-
-Error overflow_error(const Problem& problem, int64_t index) {
-  const int64_t col = index % problem.n();
-  const int64_t row = index / problem.n() % problem.m();
-  const int64_t batch = index / problem.n() / problem.m();
-  return with_semiring<CanOverflow>(problem.operation, [&](auto semiring) {
-    using S = decltype(semiring);
-    const int64_t value = exact_cell<Wide<S>>(problem, batch, row, col);
-    return Error(ErrorCode::kOverflow, "C[" + (problem.batch > 1 ? std::to_string(batch) + ", " : "") +
-                                           std::to_string(row) + ", " + std::to_string(col) +
-                                           "] is decided by the sum " + std::to_string(value) +
-                                           ", outside the finite range " + std::to_string(FiniteRange<S>::least) +
-                                           " to " + std::to_string(FiniteRange<S>::most) +
-                                           ": scale the operands, or choose overflow 'saturate' or 'wrap'");
-  });
 }
 
 }  // namespace
@@ -161,6 +145,12 @@ std::unique_ptr<Session> Engine::open(BackendChoice choice, int device, int64_t 
   if (unusable.empty()) return cuda_->open(device, device_memory);
   if (choice == BackendChoice::kCuda) throw cuda_error(unusable);
   return cpu_->open(0, device_memory);
+}
+
+Plan Engine::plan(Session& session, const Problem& problem, const Placement& where) {
+  if (where.variant) check_requested(problem.operation, *where.variant);
+  if (has_steps(problem)) return session.plan(problem, where);
+  return plan_without_steps(problem, session.backend() == BackendKind::kCuda ? *cuda_ : *cpu_, where);
 }
 
 std::unique_ptr<Pending> Engine::multiply(Session& session, const std::vector<Problem>& problems,

@@ -53,6 +53,9 @@ class Engine {
   /// Throws Error.
   std::unique_ptr<Session> open(BackendChoice choice, int device, int64_t device_memory);
 
+  /// The plan that multiply() would follow. Throws Error.
+  Plan plan(Session& session, const Problem& problem, const Placement& where);
+
   /// Starts products as Session::multiply() does, but with any sizes.
   std::unique_ptr<Pending> multiply(Session& session, const std::vector<Problem>& problems, const Placement& where);
 

@@ -66,6 +66,13 @@ BasicMatrixView<Pointer> row_major(Pointer data, int64_t rows, int64_t cols) {
   return {data, rows, cols, cols, 1, rows * cols};
 }
 
+/// Whether the matrices are like that.
+template <class Pointer>
+bool is_row_major(const BasicMatrixView<Pointer>& view, int64_t batch) {
+  return (view.cols <= 1 || view.col_stride == 1) && (view.rows <= 1 || view.row_stride == view.cols) &&
+         (batch <= 1 || view.batch_stride == view.rows * view.cols);
+}
+
 /// Element (item, row, col), however it is stored.
 template <class S, class Pointer>
 typename S::Element element_at(const BasicMatrixView<Pointer>& view, int64_t item, int64_t row, int64_t col) {

@@ -51,6 +51,11 @@ class PathSet {
   unsigned bits_ = 0;
 };
 
+/// Whether somebody has asked, by the flag, that work be given up. The flag may be null: then nobody can ask.
+inline bool is_set(const std::atomic<int32_t>* cancelled) {
+  return cancelled && cancelled->load(std::memory_order_relaxed) != 0;
+}
+
 /// What is computed: the semiring, the element type, and what happens to sums that leave that type.
 struct Operation {
   SemiringId semiring = SemiringId{};
@@ -70,6 +75,8 @@ struct Problem {
   bool keeps_c = true;
   /// Set by another thread to ask that the product be given up; null if nobody can ask.
   const std::atomic<int32_t>* cancelled = nullptr;
+  /// Where the k-steps that are done are counted, for another thread to see; null if nobody looks.
+  std::atomic<double>* steps_done = nullptr;
 
   int64_t m() const { return a.rows; }
   int64_t n() const { return b.cols; }
@@ -77,7 +84,15 @@ struct Problem {
   int64_t outputs() const { return batch * m() * n(); }
   /// Whether an operand is stored as int16.
   bool has_int16() const { return a.storage == Storage::kInt16 || b.storage == Storage::kInt16; }
-  bool is_cancelled() const { return cancelled && cancelled->load(std::memory_order_relaxed) != 0; }
+  bool is_cancelled() const { return is_set(cancelled); }
+  /// Counts the steps of `outputs` results, or a share of them.
+  void count_steps(double outputs, double share = 1) const {
+    if (!steps_done) return;
+    const double steps = outputs * static_cast<double>(k()) * share;
+    double known = steps_done->load(std::memory_order_relaxed);
+    while (!steps_done->compare_exchange_weak(known, known + steps, std::memory_order_relaxed)) {
+    }
+  }
 };
 
 }  // namespace mpmml

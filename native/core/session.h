@@ -94,6 +94,9 @@ class Session {
   /// its product or is unchanged, except after kAborted and kCuda.
   virtual std::unique_ptr<Pending> multiply(const std::vector<Problem>& problems, const Placement& where) = 0;
 
+  /// The plan that multiply() would follow. The problem has steps; its C needs no memory. Throws Error.
+  virtual Plan plan(const Problem& problem, const Placement& where) = 0;
+
   /// May be called from any thread.
   virtual MemoryUse memory_use() = 0;
 };

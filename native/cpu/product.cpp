@@ -100,6 +100,8 @@ class PackedProduct::Run {
       request.starts = k == 0;
       request.ends = k + request.steps == product_.padded_k_;
       overflow_.report(product_.kernel_.multiply(request));
+      const double share = static_cast<double>(request.steps) / static_cast<double>(product_.padded_k_);
+      problem_.count_steps(static_cast<double>(request.rows * request.cols), share);
     }
   }
 
@@ -127,6 +129,7 @@ int64_t multiply_rows(const Problem& problem, const RowsKernel& kernel, RangePat
       const int64_t batch = row / problem.m();
       const int64_t row_of_item = row - batch * problem.m();
       overflow.report(kernel.multiply(problem, path, c, batch, row_of_item, row_of_item + 1));
+      problem.count_steps(static_cast<double>(problem.n()));
     }
   });
   return overflow.value();

@@ -222,8 +222,8 @@ class CpuSession final : public Session {
 
   std::unique_ptr<Pending> combine(const Operation& operation, int64_t batch, const MutableMatrixView& c,
                                    const MatrixView& d) override {
-    require_elements(operation, read_only(c), batch, "c");
-    require_elements(operation, d, batch, "d");
+    require_elements(operation, read_only(c), batch, "the matrix");
+    require_elements(operation, d, batch, "the other matrix");
     with_semiring(operation, [&](auto semiring) {
       using S = decltype(semiring);
       if constexpr (std::is_same_v<typename S::Element, int32_t>) {
@@ -239,6 +239,12 @@ class CpuSession final : public Session {
     outcomes.reserve(problems.size());
     for (const Problem& problem : problems) outcomes.push_back(backend_.run(problem, where));
     return std::make_unique<Done>(std::move(outcomes));
+  }
+
+  Plan plan(const Problem& problem, const Placement& where) override {
+    const ValueRange a = scan_matrices(problem.operation, problem.a, problem.batch),
+                     b = scan_matrices(problem.operation, problem.b, problem.batch);
+    return backend_.plan(problem, a, b, where);
   }
 
   MemoryUse memory_use() override {

@@ -129,13 +129,18 @@ bool ThinProduct::accumulate_part(const Part& part, RangePath path, Ranges& rang
 Ranges ThinProduct::accumulate(RangePath path) {
   const int64_t count = ceil_div(cols_, strip_) * parts_ * problem_.batch;
   const int64_t work = saturating_product(problem_.outputs(), problem_.k());
+  // An attempt with another kernel may have been given up.
+  if (problem_.steps_done) problem_.steps_done->store(0, std::memory_order_relaxed);
   Ranges all;
   std::mutex mutex;
   std::atomic<bool> given_up{false};
   for_each_run(problem_, count, work, 1, [&](int64_t first, int64_t end) {
     Ranges seen;
     for (int64_t index = first; index < end; ++index) {
-      if (!accumulate_part(part(index), path, seen, given_up)) given_up.store(true, std::memory_order_relaxed);
+      const Part next = part(index);
+      if (!accumulate_part(next, path, seen, given_up)) given_up.store(true, std::memory_order_relaxed);
+      const double share = static_cast<double>(next.end_k - next.first_k) / static_cast<double>(problem_.k());
+      problem_.count_steps(static_cast<double>(rows_ * (next.end_col - next.first_col)), share);
     }
     std::lock_guard<std::mutex> lock(mutex);
     all.a.merge(seen.a);

@@ -14,6 +14,7 @@
 #include "cuda/runtime/device.h"
 #include "cuda/runtime/function.h"
 #include "cuda/runtime/product.h"
+#include "cuda/runtime/session.h"
 
 namespace mpmml::cuda {
 namespace {
@@ -48,6 +49,11 @@ class CudaBackend : public Backend {
   Plan plan(const Problem& problem, const ValueRange& a, const ValueRange& b, const Placement& where) override;
   double estimate_ms(const Problem& problem, int device) override;
   Outcome run(const Problem& problem, const Placement& where) override;
+  std::unique_ptr<Session> open(int device, int64_t device_memory) override {
+    return open_session(device, device_memory,
+                        [this](const Problem& problem, const ValueRange& a, const ValueRange& b,
+                               const Placement& where) { return plan(problem, a, b, where); });
+  }
 
  private:
   Judgement judge(const Variant& variant, RangePath path, const Problem& problem, int device);

@@ -81,6 +81,70 @@ describe.skipIf(!built)(
       expect(answers).toEqual([1, 2, 3, 4].map((value) => [value, value]))
     })
 
+    it('works in worker threads beside the main thread, all at once', () => {
+      const numbers = (from: number) => Array.from({ length: 20 }, (_, index) => from + index)
+      const products = (from: number) => `
+        Promise.all(${JSON.stringify(numbers(from))}.map((value) =>
+          mpmm(matrix(90, 90), matrix(90, 90, new Int32Array(8100).fill(value)))))
+        .then((results) => results.map(({ c }) => c.data[8099]))
+      `
+      const worker = (from: number) => {
+        const body = `
+          import { parentPort } from 'node:worker_threads'
+          ${program(`parentPort.postMessage(await ${products(from)})`)}
+        `
+        return JSON.stringify(`data:text/javascript,${encodeURIComponent(body)}`)
+      }
+      const { status, stdout, stderr } = run(`
+        import { Worker } from 'node:worker_threads'
+        const answers = [${[100, 200, 300].map(worker)}].map((url) => new Promise((resolve, reject) =>
+          new Worker(new URL(url)).on('message', resolve).on('error', reject)))
+        console.log(JSON.stringify(await Promise.all([${products(0)}, ...answers])))
+      `)
+      expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
+      expect(JSON.parse(stdout)).toEqual([0, 100, 200, 300].map(numbers))
+    })
+
+    it('outlives a worker thread that calls process.exit while its products run', () => {
+      const body = JSON.stringify(
+        encodeURIComponent(program(`${slow(6000, 6)}; setTimeout(() => process.exit(3), 50)`)),
+      )
+      const { status, signal, stdout, stderr } = run(`
+        import { Worker } from 'node:worker_threads'
+        const worker = new Worker(new URL('data:text/javascript,' + ${body}))
+        console.log(await new Promise((resolve) => worker.once('exit', resolve)))
+        console.log((await mpmm(matrix(1, 1, [2]), matrix(1, 1, [3]))).c.data[0])
+      `)
+      expect({ status, signal, stdout, stderr }).toEqual({
+        status: 0,
+        signal: null,
+        stdout: '3\n5',
+        stderr: '',
+      })
+    })
+
+    it('keeps no idle process alive, whatever it was used for', () => {
+      const { status, signal, stdout, stderr } = run(`
+        import { subscribe } from 'node:diagnostics_channel'
+        subscribe('mpmml:run', () => {})
+        const controller = new AbortController()
+        const options = { signal: controller.signal, onProgress() {} }
+        await mpmm(matrix(300, 300), matrix(300, 300), options)
+        await mpmm(matrix(2, 3), matrix(2, 3), options).catch(() => {})
+        controller.abort()
+        await mpmm(matrix(300, 300), matrix(300, 300), options).catch(() => {})
+        mpmmSync(matrix(300, 300), matrix(300, 300))
+        explainBackend()
+        console.log('idle')
+      `)
+      expect({ status, signal, stdout, stderr }).toEqual({
+        status: 0,
+        signal: null,
+        stdout: 'idle',
+        stderr: '',
+      })
+    })
+
     it('survives environments that end while the thread that computed is still telling so', () => {
       const body = JSON.stringify(
         encodeURIComponent(program('await mpmm(matrix(1, 1, [2]), matrix(1, 1, [3]))')),

@@ -663,6 +663,8 @@ describe('options', () => {
     ['signal', {}, 'an object'],
     ['signal', new AbortController(), 'AbortController.*controller.signal'],
     ['signal', null, 'null'],
+    ['onProgress', 'yes', "'yes'"],
+    ['onProgress', {}, 'an object'],
     ['accumulate', 5, '5'],
     ['accumulate', 'yes', "'yes'"],
   ])('%s: %j', (name, value, pattern) => refused({ [name]: value }, 'OPTION', name, pattern))
@@ -682,10 +684,17 @@ describe('options', () => {
 
   it('undefined is the default', () => {
     const options = Object.fromEntries(
-      ['semiring', 'out', 'accumulate', 'backend', 'device', 'variant', 'overflow', 'signal'].map((name) => [
-        name,
-        undefined,
-      ]),
+      [
+        'semiring',
+        'out',
+        'accumulate',
+        'backend',
+        'device',
+        'variant',
+        'overflow',
+        'signal',
+        'onProgress',
+      ].map((name) => [name, undefined]),
     )
     expect([...mpmmSync(square(), square(), options).c.data]).toEqual([5, 6, 7, 8])
   })

@@ -41,12 +41,12 @@ class Bench {
     const Quiesce quiesce{lane_};
     Measurement measurement{};
     measurement.operand_sets = static_cast<int>(sets_);
-    const ScanResult ranges = scan(0);
-    measurement.path = choose_path(ranges);
+    const ValueRange range = scan();
+    measurement.path = choose_path(range);
     Event &start = lane_.event(), &prepared = lane_.event(), &computed = lane_.event(), &scanned = lane_.event();
     for (int repetition = -request_.warmup; repetition < request_.repetitions; ++repetition) {
       const int64_t set = (repetition + request_.warmup) % sets_;
-      Launch launch = launch_of(set, measurement.path, ranges.range());
+      Launch launch = launch_of(set, measurement.path, range);
       start.record(stream_);
       if (kernel_.pack) {
         pack(launch, Side::kA, packed_a_);
@@ -118,22 +118,24 @@ class Bench {
 
   void scan_operands(int64_t set) {
     reset_scans(scans(), 2, stream_);
-    scan_range(problem_.operation, Storage::kElement, a(set), elements_a(), scans(), stream_);
-    scan_range(problem_.operation, Storage::kElement, b(set), elements_b(), scans() + 1, stream_);
+    if (!must_scan(problem_.operation)) return;
+    find_facts(problem_.operation.dtype, Storage::kElement, a(set), elements_a(), scans(), stream_);
+    find_facts(problem_.operation.dtype, Storage::kElement, b(set), elements_b(), scans() + 1, stream_);
   }
 
   /// The range of A and B together. Every set is drawn from the same values.
-  ScanResult scan(int64_t) {
+  ValueRange scan() {
     reset_scans(scans(), 1, stream_);
-    scan_range(problem_.operation, Storage::kElement, a(0), sets_ * (elements_a() + elements_b()), scans(), stream_);
+    const int64_t elements = sets_ * (elements_a() + elements_b());
+    find_facts(problem_.operation.dtype, Storage::kElement, a(0), elements, scans(), stream_);
     auto* result = static_cast<ScanResult*>(lane_.results());
     MPMML_CUDA(cudaMemcpyAsync(result, scans(), sizeof(ScanResult), cudaMemcpyDeviceToHost, stream_));
     MPMML_CUDA(cudaStreamSynchronize(stream_));
-    return *result;
+    return range_of(problem_.operation, result->facts(), Storage::kElement);
   }
 
-  RangePath choose_path(const ScanResult& ranges) const {
-    const PathSet exact = exact_paths(problem_.operation, ranges.range(), ranges.range());
+  RangePath choose_path(const ValueRange& range) const {
+    const PathSet exact = exact_paths(problem_.operation, range, range);
     const auto judge = [&](const Variant&, RangePath path) {
       const bool fits = resident_blocks(kernel_, path, request_.device) > 0;
       return Judgement{fits ? "" : "a block of it doesn't fit a multiprocessor of this device", 0};

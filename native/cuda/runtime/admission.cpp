@@ -21,6 +21,7 @@ constexpr std::chrono::milliseconds kPatience{5};
 
 struct Ledger {
   int64_t reserved = 0;
+  int64_t held = 0;  ///< by matrices that stay
   std::deque<const void*> waiting;  ///< in the order of arrival
 };
 
@@ -36,6 +37,20 @@ Ledgers& ledgers() {
   return *all;
 }
 
+/// The capacity beside what is `held`.
+int64_t capacity_beside(int64_t held, int device, int64_t limit) {
+  const DeviceMemory memory = device_memory(device);
+  const int64_t capacity = memory.free + memory.pooled - kHeadroom;
+  return std::max<int64_t>((limit > 0 ? std::min(capacity, limit) : capacity) - held, 0);
+}
+
+void change_held(int device, int64_t bytes) {
+  Ledgers& all = ledgers();
+  const std::lock_guard<std::mutex> lock(all.mutex);
+  all.of_device[device].held += bytes;
+  all.changed.notify_all();
+}
+
 }  // namespace
 
 Reservation::Reservation(Reservation&& other) noexcept
@@ -49,9 +64,23 @@ Reservation::~Reservation() {
   all.changed.notify_all();
 }
 
+void hold(int device, int64_t bytes) { change_held(device, bytes); }
+void let_go(int device, int64_t bytes) { change_held(device, -bytes); }
+
+int64_t reserved_bytes(int device) {
+  Ledgers& all = ledgers();
+  const std::lock_guard<std::mutex> lock(all.mutex);
+  return all.of_device[device].reserved;
+}
+
 int64_t device_capacity(int device, int64_t limit) {
-  const int64_t capacity = std::max<int64_t>(memory_in_reach(device) - kHeadroom, 0);
-  return limit > 0 ? std::min(capacity, limit) : capacity;
+  int64_t held;
+  {
+    Ledgers& all = ledgers();
+    const std::lock_guard<std::mutex> lock(all.mutex);
+    held = all.of_device[device].held;
+  }
+  return capacity_beside(held, device, limit);
 }
 
 Reservation admit(int device, int64_t bytes, int64_t limit, const std::function<bool()>& is_cancelled) {
@@ -67,7 +96,7 @@ Reservation admit(int device, int64_t bytes, int64_t limit, const std::function<
   try {
     // A product is always admitted if no other holds memory, because it was checked before that it fits at all.
     while (ledger.waiting.front() != ticket ||
-           (ledger.reserved > 0 && ledger.reserved + bytes > device_capacity(device, limit))) {
+           (ledger.reserved > 0 && ledger.reserved + bytes > capacity_beside(ledger.held, device, limit))) {
       if (is_cancelled()) throw given_up();
       all.changed.wait_for(lock, kPatience);
     }

@@ -20,7 +20,15 @@ class Reservation {
   int64_t bytes_ = 0;
 };
 
-/// The bytes that a product can have on the device when no other runs; at most `limit`, unless that is 0.
+/// Counts bytes of matrices that stay on the device, or don't stay any longer.
+void hold(int device, int64_t bytes);
+void let_go(int device, int64_t bytes);
+
+/// The bytes that products have reserved.
+int64_t reserved_bytes(int device);
+
+/// The bytes that a product can have beside the matrices that stay when no other runs. All of it is at most `limit`,
+/// unless that is 0.
 int64_t device_capacity(int device, int64_t limit);
 
 /// Reserves `bytes`, at most device_capacity(), as soon as earlier products leave that much.

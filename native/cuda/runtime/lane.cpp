@@ -1,5 +1,7 @@
 #include "cuda/runtime/lane.h"
 
+#include <algorithm>
+#include <iterator>
 #include <map>
 #include <mutex>
 
@@ -26,6 +28,12 @@ Event::~Event() {
 }
 void Event::record(cudaStream_t stream) { MPMML_CUDA(cudaEventRecord(event_, stream)); }
 void Event::wait() const { MPMML_CUDA(cudaEventSynchronize(event_)); }
+bool Event::has_passed() const {
+  const cudaError_t status = cudaEventQuery(event_);
+  if (status == cudaErrorNotReady) return false;
+  MPMML_CUDA(status);
+  return true;
+}
 void Event::hold(cudaStream_t stream) const { MPMML_CUDA(cudaStreamWaitEvent(stream, event_, 0)); }
 double Event::since(const Event& earlier) const {
   float milliseconds = 0;
@@ -62,11 +70,16 @@ Lane::Lane(int device) : Lane(device, Nothing{}) {
   MPMML_CUDA(cudaMalloc(&device_results_, kResultBytes));
 }
 
+Lane::Lane(const Lane& owner) : Lane(owner.device_, Nothing{}) {
+  owns_streams_ = false;
+  std::copy(std::begin(owner.streams_), std::end(owner.streams_), streams_);
+}
+
 Lane::~Lane() {
   if (results_) cudaFreeHost(results_);
   if (device_results_) cudaFree(device_results_);
   for (cudaStream_t stream : streams_) {
-    if (stream) cudaStreamDestroy(stream);
+    if (stream && owns_streams_) cudaStreamDestroy(stream);
   }
 }
 
@@ -88,7 +101,7 @@ StagingRing& Lane::ring(int thread) {
 void LaneReturn::operator()(Lane* lane) const {
   std::unique_ptr<Lane> owned(lane);
   if (!lane->healthy_) return;
-  lane->spinning_.taken = lane->sleeping_.taken = 0;
+  lane->reset();
   const std::lock_guard<std::mutex> lock(lanes_mutex);
   idle_lanes()[lane->device()].push_back(std::move(owned));
 }

@@ -21,6 +21,7 @@ class Event {
 
   void record(cudaStream_t stream);
   void wait() const;
+  bool has_passed() const;
   /// Makes everything that is queued in `stream` from now on wait for this event.
   void hold(cudaStream_t stream) const;
   /// Milliseconds from `earlier` to this one; both must have passed.
@@ -63,15 +64,17 @@ class Lane {
   static constexpr int kComputeStreams = 3;
 
   explicit Lane(int device);
+  /// A lane for work that is queued in `owner`'s streams, all computing in the first. It must not outlive `owner`.
+  explicit Lane(const Lane& owner);
   ~Lane();
-  Lane(const Lane&) = delete;
+  Lane& operator=(const Lane&) = delete;
 
   int device() const { return device_; }
   /// If both are ready, uploads and scans run before computing, because what is computed next depends on them.
   cudaStream_t upload() const { return streams_[0]; }
   cudaStream_t scan() const { return streams_[1]; }
   cudaStream_t download() const { return streams_[2]; }
-  cudaStream_t compute(int index) const { return streams_[3 + index % kComputeStreams]; }
+  cudaStream_t compute(int index) const { return streams_[owns_streams_ ? 3 + index % kComputeStreams : 3]; }
   /// Waits until all streams are idle. A lane that failed to become idle isn't used again.
   void quiesce();
 
@@ -81,6 +84,8 @@ class Lane {
 
   /// An event for this call only. Only the call's own thread may ask for one.
   Event& event(bool sleeps = false);
+  /// Ends the call: its events can be used again. No queued work may wait for them any more.
+  void reset() { spinning_.taken = sleeping_.taken = 0; }
 
   /// The staging ring of the call's thread number `thread`. Only the call's own thread may ask for one that doesn't
   /// exist yet.
@@ -100,6 +105,7 @@ class Lane {
 
   int device_;
   bool healthy_ = true;
+  bool owns_streams_ = true;
   cudaStream_t streams_[3 + kComputeStreams] = {};
   void* results_ = nullptr;
   void* device_results_ = nullptr;

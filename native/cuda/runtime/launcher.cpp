@@ -3,6 +3,7 @@
 #include "core/scan.h"
 #include "core/status.h"
 #include "cuda/runtime/error.h"
+#include "cuda/runtime/trace.h"
 
 namespace mpmml::cuda {
 namespace {
@@ -26,6 +27,7 @@ LaunchTimes Launcher::launch(Operand& a, Operand& b, const Part& part, cudaStrea
   launch.first_item = part.first_item;
   launch.first_row = part.first_row;
   launch.first_col = part.first_col;
+  const TraceRange range(*plan.variant, launch);
   launch.a = a.view_for(kernel, lane_, stream);
   launch.b = b.view_for(kernel, lane_, stream);
   launch.c0 = part.c0;

@@ -34,6 +34,9 @@ class Launcher {
   /// Throws Error(kValue) if the ranges show values that aren't elements of the semiring.
   LaunchTimes launch(Operand& a, Operand& b, const Part& part, cudaStream_t stream);
 
+  /// Whether a launch has sums that may overflow. No result may be downloaded before it is certain that none did.
+  bool watches_overflow() const { return watches_overflow_; }
+
   /// The costliest plan that any part took.
   const Plan& plan() const { return plan_; }
 

@@ -65,7 +65,7 @@ void* allocate_pinned(int64_t bytes) {
 
 void free_pinned(void* memory) { cudaFreeHost(memory); }
 
-int64_t memory_in_reach(int device) {
+DeviceMemory device_memory(int device) {
   MPMML_CUDA(cudaSetDevice(device));
   size_t free = 0, total = 0;
   MPMML_CUDA(cudaMemGetInfo(&free, &total));
@@ -73,7 +73,7 @@ int64_t memory_in_reach(int device) {
   if (const cudaMemPool_t pool = pool_of(device)) {
     MPMML_CUDA(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrReservedMemCurrent, &reserved));
   }
-  return static_cast<int64_t>(free + reserved);
+  return {static_cast<int64_t>(free), static_cast<int64_t>(reserved), static_cast<int64_t>(total)};
 }
 
 }  // namespace mpmml::cuda

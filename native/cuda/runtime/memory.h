@@ -37,7 +37,10 @@ class DeviceBuffer {
 void* allocate_pinned(int64_t bytes);
 void free_pinned(void* memory);
 
-/// Bytes of device memory that this process has or can get: what is free, and what the library's pool holds.
-int64_t memory_in_reach(int device);
+/// Bytes of device memory: what is free for anybody, what the library's pool holds, and what the device has.
+struct DeviceMemory {
+  int64_t free, pooled, total;
+};
+DeviceMemory device_memory(int device);
 
 }  // namespace mpmml::cuda

@@ -1,6 +1,7 @@
 #include "cuda/runtime/operand.h"
 
 #include "core/dispatch.h"
+#include "cuda/runtime/elementwise.h"
 #include "cuda/runtime/error.h"
 
 namespace mpmml::cuda {
@@ -10,6 +11,14 @@ Operand::Operand(const Operation& operation, const MatrixView& source, int64_t i
   view_ = Lines(source).copied_to(nullptr, source, host_.items);
   view_.storage = source.storage;
 }
+
+Operand::Operand(const Operation& operation, const MatrixView& view, int64_t items, const ValueRange& range,
+                 PackedForms& forms)
+    : operation_(operation),
+      host_(host_layout(view, items, operation.dtype, true)),
+      view_(view),
+      range_(range),
+      resident_forms_(&forms) {}
 
 void Operand::allocate(Lane& lane, cudaStream_t stream) {
   buffer_ = DeviceBuffer(bytes(), lane.device(), stream);
@@ -27,7 +36,9 @@ void Operand::arrived(cudaStream_t stream) { arrived_->record(stream); }
 void Operand::scan(Lane& lane, ScanResult* host, ScanResult* device) {
   const cudaStream_t stream = lane.scan();
   arrived_->hold(stream);
-  scan_range(operation_, view_.storage, view_.data, host_.elements(), device, stream);
+  if (must_scan(operation_)) {
+    find_facts(operation_.dtype, view_.storage, view_.data, host_.elements(), device, stream);
+  }
   MPMML_CUDA(cudaMemcpyAsync(host, device, sizeof(ScanResult), cudaMemcpyDeviceToHost, stream));
   scanned_->record(stream);
   scan_result_ = host;
@@ -35,36 +46,55 @@ void Operand::scan(Lane& lane, ScanResult* host, ScanResult* device) {
 
 void Operand::await() {
   (scan_result_ ? scanned_ : arrived_)->wait();
-  if (scan_result_) range_ = scan_result_->range();
+  if (scan_result_) range_ = range_of(operation_, scan_result_->facts(), view_.storage);
 }
 
 const MatrixView& Operand::view_for(const Kernel& kernel, Lane& lane, cudaStream_t stream) {
   if (widened_) widened_->hold(stream);
   if (kernel.takes_int16 || view_.storage == Storage::kElement) return view_;
-  const int64_t count = host_.elements();
-  widened_buffer_ = DeviceBuffer(count * element_bytes(operation_.dtype), lane.device(), stream);
-  widen(operation_, view_.data, widened_buffer_.get(), count, stream);
-  view_.data = widened_buffer_.get();
-  view_.storage = Storage::kElement;
+  widened_buffer_ = DeviceBuffer(host_.elements() * element_bytes(operation_.dtype), lane.device(), stream);
+  const MatrixView from = view_;
+  view_ = Lines(from).copied_to(widened_buffer_.get(), from, host_.items);
+  widen(operation_, host_.items, from, view_, stream);
   widened_ = &lane.event();
   widened_->record(stream);
   return view_;
 }
 
+PackedKey Operand::key_for(const Plan& plan, Side side) const {
+  return {plan.variant, plan.path, side == Side::kA, view_, host_.items, range_.minimum};
+}
+
+const PackedForm* Operand::find(const PackedKey& key) const {
+  for (const PackedForm& form : resident_forms_ ? *resident_forms_ : own_forms_) {
+    if (form.key == key) return &form;
+  }
+  return nullptr;
+}
+
+int64_t Operand::bytes_to_pack(const Plan& plan, const Kernel& kernel, const Launch& launch, Side side) const {
+  if (!kernel.pack || find(key_for(plan, side))) return 0;
+  return kernel.packed_bytes(launch, side);
+}
+
 void* Operand::packed_for(const Plan& plan, const Kernel& kernel, const Launch& launch, Side side, Lane& lane) {
   const int64_t bytes = kernel.pack ? kernel.packed_bytes(launch, side) : 0;
   if (bytes == 0) return nullptr;
-  for (const Packed& packed : packed_) {
-    if (packed.plan.variant != plan.variant || packed.plan.path != plan.path) continue;
-    packed.done->hold(launch.stream);
-    return packed.buffer.get();
+  const PackedKey key = key_for(plan, side);
+  if (const PackedForm* form = find(key)) {
+    if (form->done) form->done->hold(launch.stream);
+    return form->buffer.get();
   }
-  packed_.push_back({plan, DeviceBuffer(bytes, lane.device(), launch.stream), &lane.event()});
-  void* const target = packed_.back().buffer.get();
+  // What is widened for this call isn't the matrix's memory, so its forms can't be found again.
+  const bool stays = resident_forms_ && !widened_;
+  PackedForms& forms = stays ? *resident_forms_ : own_forms_;
+  Event* const done = stays ? nullptr : &lane.event();
+  forms.push_back({key, DeviceBuffer(bytes, lane.device(), launch.stream), bytes, done});
+  void* const target = forms.back().buffer.get();
   Launch packing = launch;
   (side == Side::kA ? packing.packed_a : packing.packed_b) = target;
   kernel.pack(packing, side);
-  packed_.back().done->record(launch.stream);
+  if (done) done->record(launch.stream);
   return target;
 }
 

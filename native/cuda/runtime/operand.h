@@ -1,14 +1,15 @@
 // An operand: a matrix (or a batch of them) where a device's kernels can read it, and all that is known about it there:
 // its elements, the range of their values, the forms that kernels have packed it into, and the events after which each
-// is ready.
+// is ready. A call makes operands from host matrices and drops them. Those of resident matrices belong to the matrix's
+// memory (resident.h).
 #pragma once
-#include <list>
 #include <optional>
 
 #include "core/plan.h"
 #include "cuda/kernels/kernel.h"
 #include "cuda/runtime/lane.h"
 #include "cuda/runtime/memory.h"
+#include "cuda/runtime/packed_forms.h"
 #include "cuda/runtime/range.h"
 #include "cuda/runtime/transfer.h"
 
@@ -19,6 +20,11 @@ class Operand {
   /// Describes the copy of the host matrices `source` on the device: `items` of them, dense, by rows or by columns as
   /// on the host. Allocates nothing.
   Operand(const Operation& operation, const MatrixView& source, int64_t items);
+
+  /// The matrices `view` of the device's memory, which are there for all that is queued from now on in the stream that
+  /// the operand is used in. `forms` is where their packed forms are kept.
+  Operand(const Operation& operation, const MatrixView& view, int64_t items, const ValueRange& range,
+          PackedForms& forms);
 
   /// The host's side of the transfer.
   const HostLayout& host() const { return host_; }
@@ -49,17 +55,16 @@ class Operand {
   /// The form of this side of the launch that `plan`'s kernel needs. It is packed in the launch's stream unless it
   /// already exists; null if the kernel reads the elements.
   void* packed_for(const Plan& plan, const Kernel& kernel, const Launch& launch, Side side, Lane& lane);
+  /// The bytes that packed_for() would allocate.
+  int64_t bytes_to_pack(const Plan& plan, const Kernel& kernel, const Launch& launch, Side side) const;
 
   /// Milliseconds from `begin` until the elements were there, and those of the scan.
-  double arrival(const Event& begin) const { return arrived_->since(begin); }
+  double arrival(const Event& begin) const { return arrived_ ? arrived_->since(begin) : 0; }
   double scan_time() const { return scan_result_ ? scanned_->since(*arrived_) : 0; }
 
  private:
-  struct Packed {
-    Plan plan;
-    DeviceBuffer buffer;
-    Event* done;
-  };
+  PackedKey key_for(const Plan& plan, Side side) const;
+  const PackedForm* find(const PackedKey& key) const;
 
   Operation operation_;
   HostLayout host_;
@@ -71,7 +76,8 @@ class Operand {
   ValueRange range_;
   DeviceBuffer widened_buffer_;
   Event* widened_ = nullptr;
-  std::list<Packed> packed_;
+  PackedForms own_forms_;
+  PackedForms* resident_forms_ = nullptr;
 };
 
 }  // namespace mpmml::cuda

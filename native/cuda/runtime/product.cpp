@@ -91,6 +91,7 @@ Outcome multiply_small(const Problem& problem, Lane& lane, const Planner& planne
   ring.finish();
   const HostLayout target = host_of_c(problem, problem.c, problem.batch);
   target.scatter(0, target.elements(), static_cast<const char*>(c));
+  problem.count_steps(static_cast<double>(problem.outputs()));
   outcome.timing.h2d = a.arrival(begin);
   outcome.timing.analysis = times.packed->since(*times.started);
   outcome.timing.kernel = times.computed->since(*times.packed);
@@ -120,6 +121,7 @@ class CellProduct {
     compute_cells(uploads);
     Outcome outcome;
     outcome.plan = launcher_.plan();
+    if (launcher_.watches_overflow()) await_parts();
     outcome.overflow = launcher_.overflow();
     if (outcome.overflow) return outcome;
     const double waited_and_copied = download();
@@ -128,6 +130,12 @@ class CellProduct {
   }
 
  private:
+  /// A part of C, and the event after which it is computed.
+  struct Completed {
+    int part;
+    Event* event;
+  };
+
   MutableMatrixView dense_c() const { return row_major(c_.get(), problem_.m(), problem_.n()); }
 
   template <class View>
@@ -230,6 +238,20 @@ class CellProduct {
     return part;
   }
 
+  /// Waits until all parts of C are computed, and counts each as soon as it is.
+  void await_parts() {
+    for (const Completed& completed : completed_) {
+      completed.event->wait();
+      count(completed);
+    }
+  }
+
+  void count(const Completed& completed) const {
+    const Span& span = cut_.c[completed.part];
+    const int64_t rows = cut_.by_instances ? problem_.m() * span.count : span.count;
+    problem_.count_steps(static_cast<double>(rows) * static_cast<double>(problem_.n()));
+  }
+
   /// Returns the milliseconds from now until all results are on the host.
   double download() {
     const auto start = std::chrono::steady_clock::now();
@@ -240,7 +262,10 @@ class CellProduct {
       queue.add({host, static_cast<char*>(rows_of(dense_c(), span).data), nullptr, event});
     }
     queue.start();
-    for (size_t index = 0; index < completed_.size(); ++index) queue.wait(index);
+    for (size_t index = 0; index < completed_.size(); ++index) {
+      queue.wait(index);
+      if (!launcher_.watches_overflow()) count(completed_[index]);
+    }
     return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   }
 
@@ -263,11 +288,6 @@ class CellProduct {
     timing.d2h = std::max(0.0, waited_and_copied - timing.kernel);
     return timing;
   }
-
-  struct Completed {
-    int part;
-    Event* event;
-  };
 
   const Problem& problem_;
   const DataType dtype_;

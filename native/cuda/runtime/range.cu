@@ -14,49 +14,45 @@ constexpr int kBlocks = 1024;
 constexpr int32_t kHighestPlace = kHighest<int32_t>;
 constexpr int32_t kLowestPlace = kLowest<int32_t>;
 
-__global__ void reset(ScanResult* results) { results[threadIdx.x] = {kHighestPlace, kLowestPlace, 0, 0}; }
+__global__ void reset(ScanResult* results) { results[threadIdx.x] = {kHighestPlace, kLowestPlace, 0, 0, 0}; }
 
-template <class S, class Stored>
+template <class Stored>
 __global__ void __launch_bounds__(kThreads) scan(const Stored* data, int64_t count, ScanResult* result) {
+  using Element = std::conditional_t<std::is_same_v<Stored, int16_t>, int32_t, Stored>;
   int32_t minimum = kHighestPlace;
   int32_t maximum = kLowestPlace;
-  bool has_zero = false, has_outsider = false;
+  bool has_lowest = false, has_highest = false, has_negative = false;
   const int64_t step = int64_t{gridDim.x} * kThreads;
   for (int64_t index = int64_t{blockIdx.x} * kThreads + threadIdx.x; index < count; index += step) {
-    const auto value = widened<S>(data[index]);
-    if constexpr (has_range<S>) {
-      const int32_t place = place_of(value);
-      const bool zero = value == S::zero;
-      has_zero |= zero;
-      minimum = min(minimum, zero ? minimum : place);
-      maximum = max(maximum, zero ? maximum : place);
+    const Stored value = data[index];
+    if constexpr (has_places<Element>) {
+      const int32_t place = place_of(static_cast<Element>(value));
+      const bool lowest = value == kLowest<Stored>, highest = value == kHighest<Stored>;
+      has_lowest |= lowest;
+      has_highest |= highest;
+      minimum = min(minimum, lowest || highest ? minimum : place);
+      maximum = max(maximum, lowest || highest ? maximum : place);
     }
-    has_outsider |= !S::holds(value);
+    has_negative |= value < 0;
   }
   constexpr unsigned kAll = 0xffffffffu;
-  if constexpr (has_range<S>) {
+  if constexpr (has_places<Element>) {
     for (int lanes = 16; lanes > 0; lanes /= 2) {
       minimum = min(minimum, __shfl_down_sync(kAll, minimum, lanes));
       maximum = max(maximum, __shfl_down_sync(kAll, maximum, lanes));
     }
-    has_zero = __any_sync(kAll, has_zero);
+    has_lowest = __any_sync(kAll, has_lowest);
+    has_highest = __any_sync(kAll, has_highest);
   }
-  has_outsider = __any_sync(kAll, has_outsider);
+  has_negative = __any_sync(kAll, has_negative);
   if (threadIdx.x % 32 == 0) {
-    if constexpr (has_range<S>) {
+    if constexpr (has_places<Element>) {
       atomicMin(&result->minimum, minimum);
       atomicMax(&result->maximum, maximum);
-      if (has_zero) atomicOr(&result->has_zero, 1);
+      if (has_lowest) atomicOr(&result->has_lowest, 1);
+      if (has_highest) atomicOr(&result->has_highest, 1);
     }
-    if (has_outsider) atomicOr(&result->has_outsider, 1);
-  }
-}
-
-template <class S>
-__global__ void __launch_bounds__(kThreads) widen(const int16_t* from, int32_t* to, int64_t count) {
-  const int64_t step = int64_t{gridDim.x} * kThreads;
-  for (int64_t index = int64_t{blockIdx.x} * kThreads + threadIdx.x; index < count; index += step) {
-    to[index] = widened<S>(from[index]);
+    if (has_negative) atomicOr(&result->has_negative, 1);
   }
 }
 
@@ -71,31 +67,25 @@ void reset_scans(ScanResult* results, int count, cudaStream_t stream) {
   MPMML_CUDA(cudaGetLastError());
 }
 
-void scan_range(const Operation& operation, Storage storage, const void* data, int64_t count, ScanResult* result,
+void find_facts(DataType dtype, Storage storage, const void* data, int64_t count, ScanResult* result,
                 cudaStream_t stream) {
-  with_scanned_semiring(operation, [&](auto value) {
-    using S = decltype(value);
-    using Element = typename S::Element;
-    const unsigned blocks = blocks_for(count);
-    if constexpr (std::is_same_v<Element, int32_t>) {
-      if (storage == Storage::kInt16) {
-        scan<S><<<blocks, kThreads, 0, stream>>>(static_cast<const int16_t*>(data), count, result);
-        MPMML_CUDA(cudaGetLastError());
-        return;
-      }
-    }
-    scan<S><<<blocks, kThreads, 0, stream>>>(static_cast<const Element*>(data), count, result);
+  const auto run = [&](auto stored) {
+    using Stored = decltype(stored);
+    scan<<<blocks_for(count), kThreads, 0, stream>>>(static_cast<const Stored*>(data), count, result);
     MPMML_CUDA(cudaGetLastError());
-  });
-}
-
-void widen(const Operation& operation, const void* from, void* to, int64_t count, cudaStream_t stream) {
-  with_semiring<OnInt32>(operation, [&](auto value) {
-    using S = decltype(value);
-    widen<S><<<blocks_for(count), kThreads, 0, stream>>>(static_cast<const int16_t*>(from), static_cast<int32_t*>(to),
-                                                         count);
-    MPMML_CUDA(cudaGetLastError());
-  });
+  };
+  if (count == 0) return;
+  if (storage == Storage::kInt16) return run(int16_t{});
+  switch (dtype) {
+    case DataType::kInt32:
+      return run(int32_t{});
+    case DataType::kFloat32:
+      return run(float{});
+    case DataType::kFloat64:
+      return run(double{});
+    case DataType::kUint8:
+      return;
+  }
 }
 
 }  // namespace mpmml::cuda

@@ -1,40 +1,35 @@
-// Passes over the elements of an operand on the device: value-range analysis, and the conversion of int16 to elements.
+// A pass over the elements of an operand on the device, which finds out what is known of them.
 #pragma once
 #include <cuda_runtime_api.h>
 
-#include "core/range.h"
+#include "core/facts.h"
 
 namespace mpmml::cuda {
 
-/// The result of a scan: the least and the greatest place (place_of) of the elements other than zero, whether there is
-/// a zero, and whether there is a value that isn't an element.
+/// The result of a scan: what Facts has.
 struct ScanResult {
   int32_t minimum;
   int32_t maximum;
-  int32_t has_zero;
-  int32_t has_outsider;
+  int32_t has_lowest;
+  int32_t has_highest;
+  int32_t has_negative;
 
-  ValueRange range() const {
-    ValueRange range;
-    if (minimum <= maximum) {
-      range.minimum = minimum;
-      range.maximum = maximum;
-    }
-    range.has_zero = has_zero != 0;
-    range.has_outsider = has_outsider != 0;
-    return range;
+  Facts facts() const {
+    Facts facts;
+    if (minimum <= maximum) facts.include(minimum, maximum);
+    facts.has_lowest = has_lowest != 0;
+    facts.has_highest = has_highest != 0;
+    facts.has_negative = has_negative != 0;
+    return facts;
   }
 };
 
 /// Queues the preparation of `count` results for scans. `results` is device memory.
 void reset_scans(ScanResult* results, int count, cudaStream_t stream);
 
-/// Queues a scan of `count` contiguous elements, if something must be known about them (is_scanned). `result` is device
+/// Queues a scan of `count` contiguous elements; nothing for uint8, of which nothing has to be known. `result` is device
 /// memory that has been prepared.
-void scan_range(const Operation& operation, Storage storage, const void* data, int64_t count, ScanResult* result,
+void find_facts(DataType dtype, Storage storage, const void* data, int64_t count, ScanResult* result,
                 cudaStream_t stream);
-
-/// Queues the conversion of `count` contiguous elements stored as int16 into int32.
-void widen(const Operation& operation, const void* from, void* to, int64_t count, cudaStream_t stream);
 
 }  // namespace mpmml::cuda

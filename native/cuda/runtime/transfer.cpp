@@ -173,6 +173,11 @@ bool TransferQueue::start_thread(int thread) {
   }
 }
 
+bool TransferQueue::is_done(size_t index) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return failure_ || entries_[index].left == 0;
+}
+
 void TransferQueue::wait(size_t index) {
   std::unique_lock<std::mutex> lock(mutex_);
   progress_.wait(lock, [&] { return failure_ || entries_[index].left == 0; });

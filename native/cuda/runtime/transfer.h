@@ -67,6 +67,8 @@ class TransferQueue {
   void add(Transfer transfer);
   /// Starts as many threads as the bytes are worth. If there are only few bytes, it copies them before it returns.
   void start();
+  /// Whether wait(index) would return or throw at once.
+  bool is_done(size_t index);
   /// Returns when transfer number `index` is queued (upload) or complete (download). Rethrows what a thread threw.
   void wait(size_t index);
 

@@ -1,0 +1,174 @@
+#include <algorithm>
+
+#include "core/arithmetic.h"
+#include "core/dispatch.h"
+#include "cuda/runtime/elementwise.h"
+#include "cuda/runtime/error.h"
+
+namespace mpmml::cuda {
+namespace {
+
+constexpr int kThreads = 256;
+constexpr int64_t kMostBlocks = 65535;
+
+/// Where element `along` of line `line` is, in elements from the first.
+struct Walk {
+  int64_t item_stride, line_stride, element_stride;
+};
+
+/// Two views of the same sizes as items × lines × length elements.
+struct Extent {
+  int64_t items, lines, length;
+  Walk to, from;
+};
+
+/// Lines are those of `to`. If both are contiguous, everything is one line.
+Extent extent_of(int64_t batch, const MutableMatrixView& to, const MatrixView& from) {
+  const Lines lines(to);
+  const auto walk = [&](const auto& view) {
+    return Walk{view.batch_stride, lines.are_columns ? view.col_stride : view.row_stride,
+                lines.are_columns ? view.row_stride : view.col_stride};
+  };
+  Extent extent{batch, lines.count, lines.length, walk(to), walk(from)};
+  const auto merge_lines = [&] {
+    return extent.to.line_stride == extent.length * extent.to.element_stride &&
+           extent.from.line_stride == extent.length * extent.from.element_stride;
+  };
+  if (extent.lines == 1 || merge_lines()) {
+    extent.length *= extent.lines;
+    extent.lines = 1;
+    if (batch == 1 || (extent.to.item_stride == extent.length * extent.to.element_stride &&
+                       extent.from.item_stride == extent.length * extent.from.element_stride)) {
+      extent.length *= batch;
+      extent.items = 1;
+    }
+  }
+  return extent;
+}
+
+/// Calls body(place in `to`, place in `from`) for each element.
+template <class Body>
+__global__ void __launch_bounds__(kThreads) for_elements_kernel(Extent extent, Body body) {
+  const int64_t lines = extent.items * extent.lines;
+  for (int64_t line = blockIdx.y; line < lines; line += gridDim.y) {
+    const int64_t item = extent.lines == 1 ? line : line / extent.lines;
+    const int64_t within = line - item * extent.lines;
+    const int64_t to = item * extent.to.item_stride + within * extent.to.line_stride;
+    const int64_t from = item * extent.from.item_stride + within * extent.from.line_stride;
+    for (int64_t at = int64_t{blockIdx.x} * kThreads + threadIdx.x; at < extent.length;
+         at += int64_t{gridDim.x} * kThreads) {
+      body(to + at * extent.to.element_stride, from + at * extent.from.element_stride);
+    }
+  }
+}
+
+template <class Body>
+void for_elements(const Extent& extent, cudaStream_t stream, Body body) {
+  const int64_t lines = extent.items * extent.lines;
+  if (lines == 0 || extent.length == 0) return;
+  constexpr int64_t kBlocksOfALine = 4096;
+  const dim3 grid(static_cast<unsigned>(std::min(kBlocksOfALine, ceil_div(extent.length, kThreads))),
+                  static_cast<unsigned>(std::min(kMostBlocks, lines)));
+  for_elements_kernel<<<grid, kThreads, 0, stream>>>(extent, body);
+  MPMML_CUDA(cudaGetLastError());
+}
+
+template <class T>
+struct Copy {
+  T* to;
+  const T* from;
+  __device__ void operator()(int64_t target, int64_t source) const { to[target] = from[source]; }
+};
+
+template <class T>
+struct Fill {
+  T* to;
+  T value;
+  __device__ void operator()(int64_t target, int64_t) const { to[target] = value; }
+};
+
+template <class S>
+struct Widen {
+  int32_t* to;
+  const int16_t* from;
+  __device__ void operator()(int64_t target, int64_t source) const { to[target] = widened<S>(from[source]); }
+};
+
+template <class S, class Stored>
+struct Combine {
+  using Element = typename S::Element;
+  Element* c;
+  const Stored* d;
+  __device__ void operator()(int64_t target, int64_t source) const {
+    using Arithmetic = typename ByDefinition<S>::Arithmetic;
+    bool overflowed = false;
+    const auto sum = S::combine(Arithmetic::initial(), Arithmetic::encode(widened<S>(d[source])));
+    c[target] = Arithmetic::finish(sum, c[target], overflowed);
+  }
+};
+
+template <class Body>
+void with_size(int64_t bytes, Body&& body) {
+  if (bytes == 1) return body(int8_t{});
+  if (bytes == 2) return body(int16_t{});
+  if (bytes == 4) return body(int32_t{});
+  body(int64_t{});
+}
+
+}  // namespace
+
+void copy_matrices(DataType dtype, int64_t batch, const MatrixView& from, const MutableMatrixView& to,
+                   cudaStream_t stream) {
+  with_size(stored_bytes(dtype, from.storage), [&](auto element) {
+    using T = decltype(element);
+    for_elements(extent_of(batch, to, from), stream, Copy<T>{static_cast<T*>(to.data), static_cast<const T*>(from.data)});
+  });
+}
+
+void fill_matrices(DataType dtype, int64_t batch, const MutableMatrixView& to, double value, cudaStream_t stream) {
+  const auto run = [&](auto element) {
+    using T = decltype(element);
+    for_elements(extent_of(batch, to, read_only(to)), stream, Fill<T>{static_cast<T*>(to.data), static_cast<T>(value)});
+  };
+  switch (dtype) {
+    case DataType::kInt32:
+      return run(int32_t{});
+    case DataType::kFloat32:
+      return run(float{});
+    case DataType::kFloat64:
+      return run(double{});
+    case DataType::kUint8:
+      return run(uint8_t{});
+  }
+}
+
+void combine_matrices(const Operation& operation, int64_t batch, const MutableMatrixView& c, const MatrixView& d,
+                      cudaStream_t stream) {
+  with_semiring(operation, [&](auto semiring) {
+    using S = decltype(semiring);
+    using Element = typename S::Element;
+    const Extent extent = extent_of(batch, c, d);
+    const auto run = [&](auto stored) {
+      using Stored = decltype(stored);
+      for_elements(extent, stream,
+                   Combine<S, Stored>{static_cast<Element*>(c.data), static_cast<const Stored*>(d.data)});
+    };
+    if constexpr (std::is_same_v<Element, int32_t>) {
+      if (d.storage == Storage::kInt16) return run(int16_t{});
+    }
+    run(Element{});
+  });
+}
+
+void widen(const Operation& operation, int64_t batch, const MatrixView& from, const MatrixView& to,
+           cudaStream_t stream) {
+  with_semiring<OnInt32>(operation, [&](auto semiring) {
+    using S = decltype(semiring);
+    MutableMatrixView target{const_cast<void*>(to.data), to.rows, to.cols, to.row_stride, to.col_stride,
+                             to.batch_stride};
+    for_elements(extent_of(batch, target, from), stream,
+                 Widen<S>{static_cast<int32_t*>(target.data), static_cast<const int16_t*>(from.data)});
+  });
+}
+
+}  // namespace mpmml::cuda

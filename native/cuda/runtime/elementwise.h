@@ -1,0 +1,25 @@
+// Work on the elements of matrices on the device, one by one: copies, fills, ⊕, and the conversion of int16. Views may
+// have any strides.
+#pragma once
+#include <cuda_runtime_api.h>
+
+#include "core/problem.h"
+
+namespace mpmml::cuda {
+
+/// Queues to = from, for elements that are stored in the same way.
+void copy_matrices(DataType dtype, int64_t batch, const MatrixView& from, const MutableMatrixView& to,
+                   cudaStream_t stream);
+
+/// Queues to = value, which the type can represent.
+void fill_matrices(DataType dtype, int64_t batch, const MutableMatrixView& to, double value, cudaStream_t stream);
+
+/// Queues c = c ⊕ d, as products do with C0. d may be stored as int16.
+void combine_matrices(const Operation& operation, int64_t batch, const MutableMatrixView& c, const MatrixView& d,
+                      cudaStream_t stream);
+
+/// Queues the conversion of elements stored as int16 into int32. `to` is read as the place to write to.
+void widen(const Operation& operation, int64_t batch, const MatrixView& from, const MatrixView& to,
+           cudaStream_t stream);
+
+}  // namespace mpmml::cuda

@@ -1,0 +1,82 @@
+// Memory of a device in which matrices stay: what is known of the elements, and the packed forms of the matrices.
+#pragma once
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "core/facts.h"
+#include "core/session.h"
+#include "cuda/runtime/memory.h"
+#include "cuda/runtime/packed_forms.h"
+
+namespace mpmml::cuda {
+
+/// Copying from a memory to the host, which threads do that no stream knows of.
+class Reader {
+ public:
+  virtual ~Reader() = default;
+  /// Waits until the memory isn't read any more. Doesn't throw.
+  virtual void wait_for_copy() = 0;
+};
+
+/// All functions but the destructor are for the session's thread.
+class ResidentMemory final : public Memory {
+ public:
+  /// `released` gets what the memory held; it must give it back in the order of the session's stream.
+  using Held = std::pair<DeviceBuffer, PackedForms>;
+  using Release = std::function<void(int64_t bytes, std::shared_ptr<Held>)>;
+
+  ResidentMemory(DeviceBuffer buffer, int64_t bytes, Release release)
+      : Memory(buffer.get(), bytes), held_(std::make_shared<Held>()), release_(std::move(release)) {
+    held_->first = std::move(buffer);
+  }
+  ~ResidentMemory() override { release_(bytes(), std::move(held_)); }
+
+  const Facts& facts() const { return facts_; }
+  /// Whether the facts come from the elements themselves, so that a scan would find no others.
+  bool is_exact() const { return is_exact_; }
+  /// Facts that a scan of all elements has found.
+  void found(const Facts& facts) {
+    if (!is_exact_) forms().clear();
+    facts_ = facts;
+    is_exact_ = true;
+  }
+
+  /// Says that elements are about to be written: all, or a part. `facts` are about the new ones.
+  void written(bool all, const Facts& facts, bool exact) {
+    wait_for_readers();
+    forms().clear();
+    is_exact_ = exact && (all || (is_exact_ && has_elements_));
+    if (all) facts_ = {};
+    facts_.merge(facts);
+    has_elements_ = true;
+  }
+
+  /// Whether these matrices are all that the memory holds.
+  bool is_covered_by(const MutableMatrixView& view, DataType dtype, int64_t batch) const {
+    return is_row_major(view, batch) &&
+           batch * view.rows * view.cols * stored_bytes(dtype, view.storage) == bytes();
+  }
+
+  PackedForms& forms() { return held_->second; }
+
+  void read_by(const std::shared_ptr<Reader>& reader) { readers_.push_back(reader); }
+  void wait_for_readers() {
+    for (const auto& weak : readers_) {
+      if (const auto reader = weak.lock()) reader->wait_for_copy();
+    }
+    readers_.clear();
+  }
+
+ private:
+  std::shared_ptr<Held> held_;
+  Release release_;
+  Facts facts_;
+  bool is_exact_ = false, has_elements_ = false;
+  std::vector<std::weak_ptr<Reader>> readers_;
+};
+
+inline ResidentMemory& resident(Memory* memory) { return static_cast<ResidentMemory&>(*memory); }
+
+}  // namespace mpmml::cuda

@@ -1,0 +1,272 @@
+#include "cuda/runtime/session.h"
+
+#include <exception>
+#include <utility>
+
+#include "core/dispatch.h"
+#include "core/scan.h"
+#include "core/status.h"
+#include "cuda/runtime/device.h"
+#include "cuda/runtime/elementwise.h"
+#include "cuda/runtime/error.h"
+#include "cuda/runtime/session_device.h"
+#include "cuda/runtime/session_product.h"
+#include "cuda/runtime/transfer.h"
+
+namespace mpmml::cuda {
+namespace {
+
+/// The lanes of work that is under way. They borrow the session's streams.
+class JobLanes {
+ public:
+  explicit JobLanes(const Lane& owner) : owner_(owner) {}
+
+  std::unique_ptr<Lane> take() {
+    if (idle_.empty()) return std::make_unique<Lane>(owner_);
+    std::unique_ptr<Lane> lane = std::move(idle_.back());
+    idle_.pop_back();
+    return lane;
+  }
+  void give_back(std::unique_ptr<Lane> lane) {
+    lane->reset();
+    idle_.push_back(std::move(lane));
+  }
+
+ private:
+  const Lane& owner_;
+  std::vector<std::unique_ptr<Lane>> idle_;
+};
+
+/// Work that has been queued in the session's stream, up to an event.
+class Queued final : public Pending {
+ public:
+  Queued(JobLanes& lanes, std::unique_ptr<Lane> lane) : lanes_(lanes), lane_(std::move(lane)) {}
+  ~Queued() override {
+    if (!lane_) return;
+    if (end_ && !finished_) cudaStreamSynchronize(lane_->compute(0));
+    lanes_.give_back(std::move(lane_));
+  }
+
+  Lane& lane() { return *lane_; }
+
+  void add(QueuedProduct product) { products_.push_back(std::move(product)); }
+  /// Says that all work has been queued.
+  void close() {
+    end_ = &lane_->event();
+    end_->record(lane_->compute(0));
+  }
+
+  bool is_done() override { return end_->has_passed(); }
+
+  std::vector<Outcome> finish() override {
+    end_->wait();
+    finished_ = true;
+    std::vector<Outcome> outcomes;
+    outcomes.reserve(products_.size());
+    for (QueuedProduct& product : products_) {
+      Timing& timing = product.outcome.timing;
+      for (const LaunchTimes& times : product.launches) {
+        timing.analysis += times.packed->since(*times.started);
+        timing.kernel += times.computed->since(*times.packed);
+      }
+      product.problem->count_steps(product.problem->outputs());
+      outcomes.push_back(std::move(product.outcome));
+    }
+    return outcomes;
+  }
+
+ private:
+  JobLanes& lanes_;
+  std::unique_ptr<Lane> lane_;
+  std::vector<QueuedProduct> products_;
+  Event* end_ = nullptr;
+  bool finished_ = false;
+};
+
+/// A copy to the host, which threads of its own carry out.
+class Copy final : public Reader {
+ public:
+  Copy(int device, const std::atomic<int32_t>* cancelled)
+      : lane_(take_lane(device)), transfers_(TransferQueue::Direction::kDownload, *lane_, [cancelled] { return is_set(cancelled); }) {}
+
+  /// Copies `source`, which is ready once `stream` has passed this point.
+  void start(const HostLayout& host, char* source, cudaStream_t stream) {
+    // A small copy is awaited at once.
+    Event* const ready = &lane_->event(host.bytes() > StagingRing::kSlotBytes);
+    ready->record(stream);
+    transfers_.add({host, source, nullptr, ready});
+    transfers_.start();
+  }
+  bool is_done() { return transfers_.is_done(0); }
+  void finish() { transfers_.wait(0); }
+  void wait_for_copy() override {
+    try {
+      finish();
+    } catch (const std::exception&) {
+      // finish() throws it again for whoever asked for the copy.
+    }
+  }
+
+ private:
+  LaneHandle lane_;
+  TransferQueue transfers_;
+};
+
+class Download final : public Pending {
+ public:
+  Download(std::shared_ptr<Copy> copy, DeviceBuffer gathered) : gathered_(std::move(gathered)), copy_(std::move(copy)) {}
+  bool is_done() override { return copy_->is_done(); }
+  std::vector<Outcome> finish() override {
+    copy_->finish();
+    return {};
+  }
+
+ private:
+  DeviceBuffer gathered_;
+  std::shared_ptr<Copy> copy_;
+};
+
+class CudaSession final : public Session {
+ public:
+  CudaSession(int device, int64_t limit, SessionPlanner planner)
+      : device_(std::make_shared<SessionDevice>(device, limit)),
+        lanes_(device_->lane()),
+        planner_(std::move(planner)),
+        name_(device_name(device)) {}
+
+  ~CudaSession() override {
+    try {
+      device_->enter();
+      cudaStreamSynchronize(stream());
+    } catch (const std::exception&) {
+      // CUDA has failed for good: nothing runs any more.
+    }
+  }
+
+  BackendKind backend() const override { return BackendKind::kCuda; }
+  int device() const override { return device_->device(); }
+  std::string name() const override { return name_; }
+  MemoryUse memory_use() override { return device_->use(); }
+
+  std::shared_ptr<Memory> allocate(int64_t bytes) override {
+    device_->enter();
+    return device_->allocate(bytes);
+  }
+
+  void upload(DataType dtype, int64_t batch, const MatrixView& from, const MutableMatrixView& to,
+              const std::atomic<int32_t>* cancelled) override {
+    device_->enter();
+    resident(to.memory).wait_for_readers();
+    const HostLayout host = host_layout(from, batch, dtype, false);
+    // A batch whose matrices are all the same one in memory is copied once, and repeated on the device.
+    const bool is_dense = is_row_major(to, batch) && host.items == batch;
+    DeviceBuffer apart;
+    if (!is_dense) apart = device_->workspace(host.bytes());
+    device_->upload(host, is_dense ? to.data : apart.get(), cancelled);
+    if (!is_dense) {
+      MatrixView copied = row_major<const void*>(apart.get(), from.rows, from.cols);
+      if (host.items == 1) copied.batch_stride = 0;
+      copied.storage = from.storage;
+      copy_matrices(dtype, batch, copied, to, stream());
+    }
+    ResidentMemory& memory = resident(to.memory);
+    const bool all = memory.is_covered_by(to, dtype, batch);
+    const int64_t count = memory.bytes() / stored_bytes(dtype, to.storage);
+    memory.written(all, all ? device_->scan(dtype, to.storage, memory.data(), count) : no_facts(), all);
+  }
+
+  std::unique_ptr<Pending> download(DataType dtype, int64_t batch, const MatrixView& from, const MutableMatrixView& to,
+                                    const std::atomic<int32_t>* cancelled) override {
+    device_->enter();
+    DeviceBuffer gathered;
+    auto* source = static_cast<char*>(const_cast<void*>(from.data));
+    if (!is_row_major(from, batch)) {
+      gathered = device_->workspace(batch * from.rows * from.cols * stored_bytes(dtype, from.storage));
+      copy_matrices(dtype, batch, from, row_major(gathered.get(), from.rows, from.cols), stream());
+      source = static_cast<char*>(gathered.get());
+    }
+    MatrixView target = read_only(to);
+    target.storage = from.storage;
+    auto copy = std::make_shared<Copy>(device(), cancelled);
+    resident(from.memory).read_by(copy);
+    copy->start(host_layout(target, batch, dtype, false), source, stream());
+    return std::make_unique<Download>(std::move(copy), std::move(gathered));
+  }
+
+  std::unique_ptr<Pending> fill(DataType dtype, int64_t batch, const MutableMatrixView& to, double value) override {
+    device_->enter();
+    ResidentMemory& memory = resident(to.memory);
+    memory.wait_for_readers();
+    fill_matrices(dtype, batch, to, value, stream());
+    memory.written(memory.is_covered_by(to, dtype, batch), facts_of_fill(dtype, value), true);
+    return queued();
+  }
+
+  std::unique_ptr<Pending> combine(const Operation& operation, int64_t batch, const MutableMatrixView& c,
+                                   const MatrixView& d) override {
+    device_->enter();
+    ResidentMemory& memory = resident(c.memory);
+    require_elements(operation, batch, read_only(c), "the matrix");
+    require_elements(operation, batch, d, "the other matrix");
+    memory.wait_for_readers();
+    combine_matrices(operation, batch, c, d, stream());
+    memory.written(memory.is_covered_by(c, operation.dtype, batch),
+                   facts_of_combination(operation, memory.facts(), resident(d.memory).facts(), d.storage), false);
+    return queued();
+  }
+
+  std::unique_ptr<Pending> multiply(const std::vector<Problem>& problems, const Placement& where) override {
+    device_->enter();
+    auto work = std::make_unique<Queued>(lanes_, lanes_.take());
+    for (const Problem& problem : problems) {
+      try {
+        work->add(queue_product(problem, where, planner_, *device_, work->lane()));
+      } catch (const Error& error) {
+        if (problems.size() == 1) throw;
+        throw Error(error.code(), error.what(), &problem - problems.data());
+      }
+    }
+    work->close();
+    return work;
+  }
+
+  Plan plan(const Problem& problem, const Placement& where) override {
+    device_->enter();
+    const std::unique_ptr<Lane> lane = lanes_.take();
+    return plan_product(problem, where, planner_, *device_, *lane);
+  }
+
+ private:
+  cudaStream_t stream() const { return device_->stream(); }
+
+  std::unique_ptr<Queued> queued() {
+    auto work = std::make_unique<Queued>(lanes_, lanes_.take());
+    work->close();
+    return work;
+  }
+
+  void require_elements(const Operation& operation, int64_t batch, const MatrixView& view, const char* name) {
+    ResidentMemory& memory = resident(view.memory);
+    if (!restricts_elements(operation) || !memory.facts().has_negative) return;
+    if (!memory.is_exact()) {
+      const int64_t size = stored_bytes(operation.dtype, view.storage);
+      memory.found(device_->scan(operation.dtype, view.storage, memory.data(), memory.bytes() / size));
+      if (!memory.facts().has_negative) return;
+    }
+    const SessionDevice::HostCopy copy = device_->fetch(operation.dtype, batch, view);
+    mpmml::require_elements(operation, copy.view, batch, name);
+  }
+
+  const std::shared_ptr<SessionDevice> device_;
+  JobLanes lanes_;
+  const SessionPlanner planner_;
+  const std::string name_;
+};
+
+}  // namespace
+
+std::unique_ptr<Session> open_session(int device, int64_t device_memory, SessionPlanner planner) {
+  return std::make_unique<CudaSession>(device, device_memory, std::move(planner));
+}
+
+}  // namespace mpmml::cuda

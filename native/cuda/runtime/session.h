@@ -1,0 +1,19 @@
+// A device that keeps matrices: what Session promises, on a GPU. Everything is queued in one stream, in the order of the
+// calls. The host waits for the device only if it must know values: those of an upload, or if the bound of a range
+// doesn't tell that sums fit.
+#pragma once
+#include <functional>
+#include <memory>
+
+#include "core/session.h"
+
+namespace mpmml::cuda {
+
+/// The plan for a product whose operands have these ranges.
+using SessionPlanner =
+    std::function<Plan(const Problem&, const ValueRange& a, const ValueRange& b, const Placement& where)>;
+
+/// `device_memory`: the most bytes of device memory that matrices and products may take; 0: all that is free.
+std::unique_ptr<Session> open_session(int device, int64_t device_memory, SessionPlanner planner);
+
+}  // namespace mpmml::cuda

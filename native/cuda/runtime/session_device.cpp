@@ -1,0 +1,161 @@
+#include "cuda/runtime/session_device.h"
+
+#include <algorithm>
+
+#include "core/problem.h"
+#include "core/status.h"
+#include "cuda/runtime/admission.h"
+#include "cuda/runtime/elementwise.h"
+#include "cuda/runtime/error.h"
+
+namespace mpmml::cuda {
+namespace {
+
+// Up to this many bytes are taken without asking how much there is, because asking takes longer than a small product.
+constexpr int64_t kLittle = int64_t{64} << 20;
+
+std::string in_mebibytes(int64_t bytes) { return std::to_string((bytes + (1 << 20) - 1) >> 20) + " MiB"; }
+
+}  // namespace
+
+SessionDevice::SessionDevice(int device, int64_t limit) : lane_(device), limit_(limit) {}
+
+void SessionDevice::enter() {
+  MPMML_CUDA(cudaSetDevice(device()));
+  owner_.store(std::this_thread::get_id(), std::memory_order_relaxed);
+  std::vector<std::shared_ptr<ResidentMemory::Held>> released;
+  const std::lock_guard<std::mutex> lock(mutex_);
+  released.swap(released_);
+}
+
+void SessionDevice::release(int64_t bytes, std::shared_ptr<ResidentMemory::Held> held) {
+  used_ -= bytes;
+  let_go(device(), bytes);
+  // Other threads make no CUDA call: it might be their first, which takes long, or come when CUDA is ending.
+  if (owner_.load(std::memory_order_relaxed) == std::this_thread::get_id()) return;
+  const std::lock_guard<std::mutex> lock(mutex_);
+  released_.push_back(std::move(held));
+}
+
+std::shared_ptr<ResidentMemory> SessionDevice::allocate(int64_t bytes) {
+  DeviceBuffer buffer = take(bytes, {});
+  auto memory = std::make_shared<ResidentMemory>(
+      std::move(buffer), bytes, [self = shared_from_this()](int64_t size, std::shared_ptr<ResidentMemory::Held> held) {
+        self->release(size, std::move(held));
+      });
+  hold(device(), bytes);
+  const int64_t used = used_ += bytes;
+  if (used > peak_) peak_ = used;
+  if (memories_.size() == memories_.capacity()) {
+    memories_.erase(
+        std::remove_if(memories_.begin(), memories_.end(), [](const auto& weak) { return weak.expired(); }),
+        memories_.end());
+  }
+  memories_.push_back(memory);
+  return memory;
+}
+
+bool SessionDevice::fits(int64_t bytes) {
+  const bool is_little = bytes <= kLittle && limit_ == 0;
+  return is_little || bytes <= device_capacity(device(), limit_) - reserved_bytes(device());
+}
+
+bool SessionDevice::drop_forms(Kept kept) {
+  for (const auto& weak : memories_) {
+    const auto memory = weak.lock();
+    if (!memory || memory->forms().empty() || std::find(kept.begin(), kept.end(), memory.get()) != kept.end()) continue;
+    memory->forms().clear();
+    return true;
+  }
+  return false;
+}
+
+bool SessionDevice::make_room(int64_t bytes, Kept kept) {
+  while (!fits(bytes)) {
+    if (drop_forms(kept)) continue;
+    // What has been freed comes back when the device gets there. Products of others on this device end by themselves.
+    MPMML_CUDA(cudaStreamSynchronize(stream()));
+    if (fits(bytes)) return true;
+    if (reserved_bytes(device()) == 0) return false;
+    std::this_thread::yield();
+  }
+  return true;
+}
+
+DeviceBuffer SessionDevice::take(int64_t bytes, Kept kept) {
+  if (make_room(bytes, kept)) {
+    for (;;) {
+      try {
+        return DeviceBuffer(bytes, device(), stream());
+      } catch (const Error& error) {
+        if (error.code() != ErrorCode::kOutOfMemory) throw;
+        if (drop_forms(kept)) continue;
+        MPMML_CUDA(cudaStreamSynchronize(stream()));
+        try {
+          return DeviceBuffer(bytes, device(), stream());
+        } catch (const Error& again) {
+          if (again.code() != ErrorCode::kOutOfMemory) throw;
+        }
+        break;
+      }
+    }
+  }
+  throw Error(ErrorCode::kOutOfMemory, in_mebibytes(bytes) + " of device memory are needed, but device " +
+                                           std::to_string(device()) + " has no room for them beside " +
+                                           in_mebibytes(used_) +
+                                           " of matrices: dispose matrices that you don't need any more");
+}
+
+MemoryUse SessionDevice::use() {
+  MPMML_CUDA(cudaSetDevice(device()));
+  const DeviceMemory memory = device_memory(device());
+  return {used_, std::max<int64_t>(memory.pooled, used_), peak_, memory.free, memory.total};
+}
+
+void SessionDevice::upload(const HostLayout& host, void* to, const std::atomic<int32_t>* cancelled) {
+  if (host.elements() == 0) return;
+  Event &free = lane_.event(), &there = lane_.event();
+  free.record(stream());
+  free.hold(lane_.upload());
+  try {
+    TransferQueue queue(TransferQueue::Direction::kUpload, lane_, [cancelled] { return is_set(cancelled); });
+    queue.add({host, static_cast<char*>(to), nullptr});
+    queue.start();
+    queue.wait(0);
+    there.record(lane_.upload());
+    there.hold(stream());
+    // Pinned memory of the caller is read until then.
+    there.wait();
+  } catch (...) {
+    lane_.quiesce();
+    lane_.reset();
+    throw;
+  }
+  lane_.reset();
+}
+
+Facts SessionDevice::scan(DataType dtype, Storage storage, const void* data, int64_t count) {
+  if (dtype == DataType::kUint8 || count == 0) return {};
+  reset_scans(&on_device()->scan, 1, stream());
+  find_facts(dtype, storage, data, count, &on_device()->scan, stream());
+  MPMML_CUDA(cudaMemcpyAsync(&on_host()->scan, &on_device()->scan, sizeof(ScanResult), cudaMemcpyDeviceToHost, stream()));
+  MPMML_CUDA(cudaStreamSynchronize(stream()));
+  return on_host()->scan.facts();
+}
+
+SessionDevice::HostCopy SessionDevice::fetch(DataType dtype, int64_t batch, const MatrixView& from) {
+  const int64_t items = items_of(from, batch);
+  const int64_t bytes = items * from.rows * from.cols * stored_bytes(dtype, from.storage);
+  const DeviceBuffer dense = workspace(bytes);
+  copy_matrices(dtype, items, from, row_major(dense.get(), from.rows, from.cols), stream());
+  HostCopy copy;
+  copy.data.resize(static_cast<size_t>(bytes));
+  MPMML_CUDA(cudaMemcpyAsync(copy.data.data(), dense.get(), copy.data.size(), cudaMemcpyDeviceToHost, stream()));
+  MPMML_CUDA(cudaStreamSynchronize(stream()));
+  copy.view = row_major<const void*>(copy.data.data(), from.rows, from.cols);
+  if (items == 1) copy.view.batch_stride = 0;
+  copy.view.storage = from.storage;
+  return copy;
+}
+
+}  // namespace mpmml::cuda

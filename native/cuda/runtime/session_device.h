@@ -1,0 +1,85 @@
+// What a session and its matrices share: the streams, the memory (if it is short, packed forms are dropped first), and
+// what the host copies and asks.
+#pragma once
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "core/session.h"
+#include "cuda/runtime/lane.h"
+#include "cuda/runtime/memory.h"
+#include "cuda/runtime/range.h"
+#include "cuda/runtime/resident.h"
+#include "cuda/runtime/transfer.h"
+
+namespace mpmml::cuda {
+
+/// The memories may outlive the session, and keep this.
+class SessionDevice : public std::enable_shared_from_this<SessionDevice> {
+ public:
+  SessionDevice(int device, int64_t limit);
+
+  int device() const { return lane_.device(); }
+  /// The session's streams. What it computes is queued in the first for computing.
+  Lane& lane() { return lane_; }
+  cudaStream_t stream() const { return lane_.compute(0); }
+
+  /// Says that the calling thread is the session's, makes the device current, and gives back what others have released.
+  void enter();
+
+  /// For a matrix. Throws Error(kOutOfMemory).
+  std::shared_ptr<ResidentMemory> allocate(int64_t bytes);
+  /// For work in the session's stream. Throws Error(kOutOfMemory).
+  DeviceBuffer workspace(int64_t bytes) { return take(bytes, {}); }
+
+  /// Drops packed forms until `bytes` more can be had, but none of `kept`. Returns whether they can.
+  bool make_room(int64_t bytes, std::initializer_list<const Memory*> kept);
+
+  MemoryUse use();
+
+  /// Copies host matrices to `to`, dense as `host` counts the elements. Returns when they are there for what is queued in
+  /// the stream from now on.
+  void upload(const HostLayout& host, void* to, const std::atomic<int32_t>* cancelled);
+
+  /// The facts about `count` elements, for which it waits.
+  Facts scan(DataType dtype, Storage storage, const void* data, int64_t count);
+
+  /// Copies a matrix to the host, for a message.
+  struct HostCopy {
+    std::vector<char> data;
+    MatrixView view;
+  };
+  HostCopy fetch(DataType dtype, int64_t batch, const MatrixView& from);
+
+  /// A place on the device for the smallest index of a result that overflowed.
+  unsigned long long* overflow() { return &on_device()->overflow; }
+
+ private:
+  using Kept = std::initializer_list<const Memory*>;
+
+  /// Small results, on the device and in the lane's pinned memory.
+  struct Results {
+    ScanResult scan;
+    unsigned long long overflow;
+  };
+  static_assert(sizeof(Results) <= Lane::kResultBytes);
+  Results* on_host() const { return static_cast<Results*>(lane_.results()); }
+  Results* on_device() const { return static_cast<Results*>(lane_.device_results()); }
+
+  DeviceBuffer take(int64_t bytes, Kept kept);
+  bool fits(int64_t bytes);
+  bool drop_forms(Kept kept);
+  void release(int64_t bytes, std::shared_ptr<ResidentMemory::Held> held);
+
+  Lane lane_;
+  const int64_t limit_;
+  std::atomic<int64_t> used_{0}, peak_{0};
+  std::atomic<std::thread::id> owner_{};
+  std::vector<std::weak_ptr<ResidentMemory>> memories_;  ///< only used by the session's thread
+  std::mutex mutex_;
+  std::vector<std::shared_ptr<ResidentMemory::Held>> released_;  ///< guarded by mutex_
+};
+
+}  // namespace mpmml::cuda

@@ -1,0 +1,274 @@
+#include "cuda/runtime/session_product.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "core/dispatch.h"
+#include "core/overflow.h"
+#include "core/scan.h"
+#include "core/status.h"
+#include "cuda/plan/blocks.h"
+#include "cuda/runtime/elementwise.h"
+#include "cuda/runtime/error.h"
+
+namespace mpmml::cuda {
+namespace {
+
+constexpr int64_t kLeastSide = 128;  ///< a part isn't divided below this
+
+/// An operand, C0 included, and what is known of it.
+struct Source {
+  MatrixView view;
+  ResidentMemory* memory = nullptr;  ///< null if the matrix was copied from the host for this product
+  Facts facts;
+  bool is_exact = true;
+  DeviceBuffer copied;
+  PackedForms forms;
+
+  PackedForms& packed() { return memory ? memory->forms() : forms; }
+};
+
+/// Whether kernels can store into `c`: see Launch::c.
+bool takes_stores(const MutableMatrixView& c, DataType dtype, int64_t batch) {
+  if (c.cols > 1 && c.col_stride != 1) return false;
+  const int64_t chunk = chunk_elements(element_bytes(dtype));
+  if (c.row_stride % chunk != 0) return true;
+  return reinterpret_cast<uintptr_t>(c.data) % (chunk * element_bytes(dtype)) == 0 &&
+         (batch <= 1 || c.batch_stride % chunk == 0);
+}
+
+class ResidentProduct {
+ public:
+  ResidentProduct(const Problem& problem, const Placement& where, const SessionPlanner& planner, SessionDevice& device,
+                  Lane& lane)
+      : problem_(problem),
+        dtype_(problem.operation.dtype),
+        where_(where),
+        device_(device),
+        lane_(lane),
+        planner_([&](const ValueRange& a, const ValueRange& b) { return planner(problem_, a, b, where_); }) {}
+
+  QueuedProduct run() {
+    if (problem_.is_cancelled()) throw given_up();
+    if (problem_.outputs() == 0) {
+      result_.outcome.plan = planner_({}, {});
+      return std::move(result_);
+    }
+    ResidentMemory& target = resident(problem_.c.memory);
+    target.wait_for_readers();
+    a_ = source(problem_.a);
+    b_ = source(problem_.b);
+    if (problem_.c0.data) c0_ = source(problem_.c0);
+    require_elements(c0_, "accumulate");
+    if (problem_.k() == 0) {
+      store_without_steps();
+    } else {
+      require_elements(a_, "a");
+      require_elements(b_, "b");
+      multiply();
+    }
+    target.written(target.is_covered_by(problem_.c, dtype_, problem_.batch), result_facts(), false);
+    return std::move(result_);
+  }
+
+  Plan plan() {
+    a_ = source(problem_.a);
+    b_ = source(problem_.b);
+    require_elements(a_, "a");
+    require_elements(b_, "b");
+    return choose();
+  }
+
+ private:
+  cudaStream_t stream() const { return device_.stream(); }
+  ValueRange range(const Source& source) const {
+    return range_of(problem_.operation, source.facts, source.view.storage);
+  }
+
+  Source source(const MatrixView& view) {
+    Source source;
+    source.view = view;
+    if (view.memory) {
+      source.memory = &resident(view.memory);
+      source.facts = source.memory->facts();
+      source.is_exact = source.memory->is_exact();
+      return source;
+    }
+    const auto start = std::chrono::steady_clock::now();
+    const HostLayout host = host_layout(view, problem_.batch, dtype_, true);
+    source.copied = device_.workspace(host.bytes());
+    device_.upload(host, source.copied.get(), problem_.cancelled);
+    source.view = Lines(view).copied_to(source.copied.get(), view, host.items);
+    source.view.storage = view.storage;
+    const std::chrono::duration<double, std::milli> taken = std::chrono::steady_clock::now() - start;
+    result_.outcome.timing.h2d += taken.count();
+    source.facts = no_facts();
+    source.is_exact = false;
+    if (must_scan(problem_.operation)) look_at(source, host.elements());
+    return source;
+  }
+
+  /// Replaces a bound by what the elements are.
+  void look_at(Source& source, int64_t elements) {
+    if (source.is_exact) return;
+    source.is_exact = true;
+    if (!source.memory) {
+      source.facts = device_.scan(dtype_, source.view.storage, source.view.data, elements);
+      return;
+    }
+    ResidentMemory& memory = *source.memory;
+    const int64_t size = stored_bytes(dtype_, source.view.storage);
+    memory.found(device_.scan(dtype_, source.view.storage, memory.data(), memory.bytes() / size));
+    source.facts = memory.facts();
+  }
+  void look_at(Source& source) { look_at(source, 0); }
+
+  void require_elements(Source& source, const char* name) {
+    if (!source.view.data || !range(source).has_outsider) return;
+    look_at(source);
+    if (!range(source).has_outsider) return;
+    const SessionDevice::HostCopy copy = device_.fetch(dtype_, problem_.batch, source.view);
+    mpmml::require_elements(problem_.operation, copy.view, problem_.batch, name);
+  }
+
+  /// C = C0 ⊕ zero.
+  void store_without_steps() {
+    const double zero = with_semiring(problem_.operation, [](auto semiring) {
+      return static_cast<double>(decltype(semiring)::zero);
+    });
+    const bool in_place = c0_.view.data == problem_.c.data;
+    if (!in_place) fill_matrices(dtype_, problem_.batch, problem_.c, zero, stream());
+    const bool accumulates = c0_.view.data && (!in_place || with_semiring(problem_.operation, [](auto semiring) {
+      return decltype(semiring)::idempotent;
+    }));
+    if (accumulates) combine_matrices(problem_.operation, problem_.batch, problem_.c, c0_.view, stream());
+    result_.outcome.plan = planner_({}, {});
+  }
+
+  /// Chooses how to compute from what is known of the values. If sums might leave the type as far as the bounds tell,
+  /// it looks at the values themselves.
+  Plan choose() {
+    const Plan plan = planner_(range(a_), range(b_));
+    const bool suffices = plan.path < RangePath::kWide || (a_.is_exact && b_.is_exact);
+    if (suffices) return plan;
+    look_at(a_);
+    look_at(b_);
+    return planner_(range(a_), range(b_));
+  }
+
+  void multiply() {
+    const Plan plan = choose();
+    result_.outcome.plan = plan;
+    const bool may_overflow =
+        plan.path == RangePath::kWide && problem_.operation.overflow == OverflowPolicy::kThrow;
+    MutableMatrixView c = problem_.c;
+    DeviceBuffer apart;
+    const bool is_apart = (may_overflow && problem_.keeps_c) || !takes_stores(c, dtype_, problem_.batch);
+    if (is_apart) {
+      apart = device_.workspace(problem_.outputs() * element_bytes(dtype_));
+      c = row_major(apart.get(), problem_.m(), problem_.n());
+    }
+    Launcher launcher(problem_, lane_, [&](const ValueRange&, const ValueRange&) { return plan; }, device_.overflow());
+    launch(launcher, plan, {problem_.batch, problem_.m(), problem_.n(), 0, 0, 0, c0_.view, c});
+    if (may_overflow) {
+      if (const auto index = launcher.overflow()) throw overflow(*index);
+    }
+    if (is_apart) copy_matrices(dtype_, problem_.batch, read_only(c), problem_.c, stream());
+  }
+
+  /// Launches a part of the product. If there is no room to pack its operands, it is divided.
+  void launch(Launcher& launcher, const Plan& plan, const Part& part) {
+    Operand a = operand(a_, part, Side::kA), b = operand(b_, part, Side::kB);
+    const Kernel& kernel = kernel_of(*plan.variant);
+    if (!device_.make_room(bytes_to_pack(plan, kernel, part, a, b), {a_.memory, b_.memory})) {
+      if (part.batch > 1) return launch_halves(launcher, plan, part, &Part::batch, 1);
+      if (part.m >= part.n && part.m > kLeastSide) return launch_halves(launcher, plan, part, &Part::m, kLeastSide);
+      if (part.n > kLeastSide) return launch_halves(launcher, plan, part, &Part::n, kLeastSide);
+    }
+    result_.launches.push_back(launcher.launch(a, b, part, stream()));
+  }
+
+  void launch_halves(Launcher& launcher, const Plan& plan, const Part& part, int64_t Part::*size, int64_t granule) {
+    const int64_t first = round_up(part.*size / 2, granule);
+    Part half = part;
+    half.*size = first;
+    launch(launcher, plan, half);
+    half = part;
+    half.*size = part.*size - first;
+    const int64_t item = size == &Part::batch ? first : 0, row = size == &Part::m ? first : 0,
+                  col = size == &Part::n ? first : 0;
+    half.first_item += item;
+    half.first_row += row;
+    half.first_col += col;
+    half.c0 = view_from(part.c0, dtype_, item, row, col);
+    half.c = view_from(part.c, dtype_, item, row, col);
+    launch(launcher, plan, half);
+  }
+
+  Operand operand(Source& source, const Part& part, Side side) {
+    const bool is_a = side == Side::kA;
+    MatrixView view = view_from(source.view, dtype_, part.first_item, is_a ? part.first_row : 0,
+                                is_a ? 0 : part.first_col);
+    (is_a ? view.rows : view.cols) = is_a ? part.m : part.n;
+    return Operand(problem_.operation, view, part.batch, range(source), source.packed());
+  }
+
+  int64_t bytes_to_pack(const Plan& plan, const Kernel& kernel, const Part& part, const Operand& a, const Operand& b) {
+    if (!kernel.pack) return 0;
+    Launch launch = launch_of(problem_, plan);
+    launch.batch = part.batch;
+    launch.m = part.m;
+    launch.n = part.n;
+    launch.a = a.view();
+    launch.b = b.view();
+    return a.bytes_to_pack(plan, kernel, launch, Side::kA) + b.bytes_to_pack(plan, kernel, launch, Side::kB);
+  }
+
+  Error overflow(int64_t index) {
+    const int64_t col = index % problem_.n(), row = index / problem_.n() % problem_.m();
+    const int64_t item = index / problem_.n() / problem_.m();
+    MatrixView a = view_from(a_.view, dtype_, item, row, 0), b = view_from(b_.view, dtype_, item, 0, col);
+    a.rows = b.cols = 1;
+    const SessionDevice::HostCopy host_a = device_.fetch(dtype_, 1, a), host_b = device_.fetch(dtype_, 1, b);
+    Problem cell = problem_;
+    cell.batch = 1;
+    cell.a = host_a.view;
+    cell.b = host_b.view;
+    return overflow_error(cell, problem_.batch > 1 ? item : -1, row, col);
+  }
+
+  Facts result_facts() const {
+    Facts facts;
+    if (problem_.k() > 0) {
+      facts = facts_of_product(problem_.operation, a_.facts, a_.view.storage, b_.facts, b_.view.storage);
+    } else {
+      facts = with_semiring(problem_.operation, [](auto semiring) { return facts_of_value(decltype(semiring)::zero); });
+    }
+    if (!c0_.view.data) return facts;
+    return facts_of_combination(problem_.operation, facts, c0_.facts, c0_.view.storage);
+  }
+
+  const Problem& problem_;
+  const DataType dtype_;
+  const Placement& where_;
+  SessionDevice& device_;
+  Lane& lane_;
+  const Planner planner_;
+  Source a_, b_, c0_;
+  QueuedProduct result_{&problem_, {}, {}};
+};
+
+}  // namespace
+
+QueuedProduct queue_product(const Problem& problem, const Placement& where, const SessionPlanner& planner,
+                            SessionDevice& device, Lane& lane) {
+  return ResidentProduct(problem, where, planner, device, lane).run();
+}
+
+Plan plan_product(const Problem& problem, const Placement& where, const SessionPlanner& planner, SessionDevice& device,
+                  Lane& lane) {
+  return ResidentProduct(problem, where, planner, device, lane).plan();
+}
+
+}  // namespace mpmml::cuda

@@ -1,0 +1,28 @@
+// One product of a session: from resident or host operands to a resident result.
+#pragma once
+#include <memory>
+#include <vector>
+
+#include "cuda/runtime/launcher.h"
+#include "cuda/runtime/session.h"
+#include "cuda/runtime/session_device.h"
+
+namespace mpmml::cuda {
+
+/// What a product has come to when all its work is queued.
+struct QueuedProduct {
+  const Problem* problem;
+  Outcome outcome;
+  std::vector<LaunchTimes> launches;
+};
+
+/// Queues the product in the device's stream. `lane` has the events. Waits for the device only for values that it must
+/// know. Throws Error, as Session::multiply() does.
+QueuedProduct queue_product(const Problem& problem, const Placement& where, const SessionPlanner& planner,
+                            SessionDevice& device, Lane& lane);
+
+/// The plan that it would follow.
+Plan plan_product(const Problem& problem, const Placement& where, const SessionPlanner& planner, SessionDevice& device,
+                  Lane& lane);
+
+}  // namespace mpmml::cuda

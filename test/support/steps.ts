@@ -1,0 +1,28 @@
+/** The steps that native code counts while a product runs: what onProgress divides by the number of all. */
+
+import { reportAt as at, REPORT_FIELDS, REQUEST_FIELDS } from '../../lib/fields.js'
+import { type MpmmOptions, matrix } from '../../lib/index.js'
+import { addon } from '../../lib/native.js'
+import { prepare } from '../../lib/product/prepare.js'
+import { writeRequest } from '../../lib/product/request.js'
+
+/** Of `batch` products M × K by one K × N, all 0 but for the `first` elements of A. */
+export async function countedSteps(
+  batch: number,
+  m: number,
+  k: number,
+  n: number,
+  options: MpmmOptions,
+  first: readonly number[] = [],
+): Promise<number> {
+  const a = { data: new Int32Array(batch * m * k), shape: [batch, m, k] }
+  a.data.set(first)
+  const b = matrix(k, n)
+  const out = { data: new Int32Array(batch * m * n), shape: [batch, m, n] }
+  const report = new Float64Array(REPORT_FIELDS)
+  const request = new Float64Array(REQUEST_FIELDS)
+  const product = prepare(a, b, { ...options, out })
+  writeRequest(request, product)
+  await addon.multiply(a.data, b.data, out.data, null, request, report, new Int32Array(1), null)
+  return report[at.stepsDone]!
+}

@@ -1,0 +1,85 @@
+/** The ways to load the library. Uses what `npm run build:ts` built. */
+import { spawnSync } from 'node:child_process'
+import { cpSync, existsSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import { describe, expect, it } from 'vitest'
+import { root } from '../../lib/native.js'
+
+const library = new URL('../../dist/lib/index.js', import.meta.url)
+const built = existsSync(library)
+
+function run(body: string, type: 'module' | 'commonjs' = 'module') {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [`--input-type=${type}`, '--eval', body], {
+    cwd: root,
+    encoding: 'utf8',
+    timeout: 60_000,
+  })
+  return { status, stdout: stdout.trim(), stderr }
+}
+
+describe.skipIf(!built)(built ? 'loading' : `loading (skipped: no ${fileURLToPath(library)})`, () => {
+  // A module that awaits at its top level can't be required.
+  it.skipIf(!process.features.require_module)(
+    process.features.require_module
+      ? 'require() gives what import gives'
+      : `require() gives what import gives (skipped: Node.js ${process.version} can't require ES modules)`,
+    () => {
+      const { status, stdout, stderr } = run(
+        `
+        const required = require('mpmml')
+        const { matrix, mpmm, mpmmSync } = required
+        const lab = require('mpmml/lab')
+        import('mpmml').then(async (imported) => {
+          const same = Object.keys(imported).every((name) => imported[name] === required[name])
+          const one = (value) => matrix(1, 1, [value])
+          const { c } = await mpmm(one(2), one(3))
+          console.log(same, Object.keys(lab).length > 0, c.data[0], mpmmSync(one(4), one(5)).c.data[0])
+        })
+        `,
+        'commonjs',
+      )
+      expect({ status, stdout, stderr }).toEqual({ status: 0, stdout: 'true true 5 9', stderr: '' })
+    },
+  )
+
+  it('the same package twice, by two names of its module', () => {
+    const { status, stdout, stderr } = run(`
+      const copies = [await import('${library.href}?first'), await import('${library.href}?second')]
+      const products = copies.map(({ matrix, mpmm }, index) => mpmm(matrix(1, 1, [index]), matrix(1, 1, [9])))
+      console.log((await Promise.all(products)).map(({ c }) => c.data[0]).join(), copies[0] === copies[1])
+    `)
+    expect({ status, stdout, stderr }).toEqual({ status: 0, stdout: '9,10 false', stderr: '' })
+  })
+
+  it('two copies of the package, each with its own addon, at once and in a worker thread', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'mpmml-copy-'))
+    try {
+      for (const part of ['package.json', 'dist/lib', 'build/Release']) {
+        cpSync(join(root, part), join(folder, part), { recursive: true })
+      }
+      symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))
+      const copy = pathToFileURL(join(folder, 'dist', 'lib', 'index.js')).href
+      const body = `
+        const copies = [await import('${library.href}'), await import('${copy}')]
+        const started = copies.flatMap(({ matrix, mpmm }, index) =>
+          Array.from({ length: 8 }, (_, value) =>
+            mpmm(matrix(200, 200), matrix(200, 200, new Int32Array(40000).fill(10 * index + value)))))
+        console.log((await Promise.all(started)).map(({ c }) => c.data[39999]).join())
+        const { OptionError } = copies[0]
+        await copies[1].mpmm(0, 0).catch((error) => console.log(error.code, error instanceof OptionError))
+      `
+      const { status, stdout, stderr } = run(`
+        import { Worker } from 'node:worker_threads'
+        ${body}
+        const worker = new Worker(new URL('data:text/javascript,' + encodeURIComponent(${JSON.stringify(body)})))
+        await new Promise((resolve) => worker.once('exit', resolve))
+      `)
+      const once = '0,1,2,3,4,5,6,7,10,11,12,13,14,15,16,17\nERR_MPMML_DTYPE false'
+      expect({ status, stdout, stderr }).toEqual({ status: 0, stdout: `${once}\n${once}`, stderr: '' })
+    } finally {
+      rmSync(folder, { recursive: true })
+    }
+  })
+})

@@ -1,0 +1,110 @@
+/** Products in Bun and Deno. Uses what `npm run build:ts` built. */
+import { spawnSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { root } from '../../lib/native.js'
+
+const library = new URL('../../dist/lib/index.js', import.meta.url)
+
+/** The runtime's program: that of its npm package for this system, or one on the PATH. */
+function find(name: string, inPackage: string): string | undefined {
+  const installed = join(root, 'node_modules', inPackage)
+  const candidates = [join(root, 'node_modules', name, 'bin', `${name}.exe`), installed, name]
+  return candidates.find((program) => spawnSync(program, ['--version']).status === 0)
+}
+
+const arch = process.arch === 'arm64' ? 'aarch64' : process.arch
+const runtimes = [
+  {
+    name: 'Bun',
+    program: find('bun', `@oven/bun-${process.platform}-${arch}/bin/bun`),
+    args: ['run', '-'],
+  },
+  {
+    name: 'Deno',
+    program: find('deno', `@deno/${process.platform}-${process.arch}-glibc/deno`),
+    // What docs/services.md says that the library needs.
+    args: ['run', '--no-prompt', '--allow-read', '--allow-env', '--allow-sys', '--allow-ffi', '-'],
+  },
+]
+
+const prelude = `
+  import { Worker } from 'node:worker_threads'
+  import { matrix, mpmm, mpmmSync, variants } from ${JSON.stringify(library.href)}
+  const { name } = variants().find(({ family, semiring }) => family === 'naive' && semiring === 'max-plus')
+  const one = (value) => matrix(1, 1, [value])
+  const slow = (options) => mpmm(matrix(6000, 6000), matrix(6000, 6000), { variant: name, ...options })
+`
+
+describe.each(runtimes)('$name', ({ name, program, args }) => {
+  const missing = !existsSync(library)
+    ? `no ${library.href}`
+    : !program && `${name} was found neither in node_modules nor on the PATH`
+  const run = (body: string) => {
+    const { status, signal, stdout, stderr } = spawnSync(program!, args, {
+      input: prelude + body,
+      encoding: 'utf8',
+      timeout: 60_000,
+    })
+    return { status, signal, stdout: stdout.trim(), stderr }
+  }
+  const succeeds = (body: string) => {
+    const { status, signal, stdout, stderr } = run(body)
+    expect({ status, signal, stderr }).toEqual({ status: 0, signal: null, stderr: '' })
+    return stdout
+  }
+
+  describe.skipIf(missing)(missing ? `(skipped: ${missing})` : 'runs', () => {
+    it('products, blocking and not, and tells of errors by their codes', () => {
+      const output = succeeds(`
+        const { c } = await mpmm(matrix(2, 3, [1, 6, 2, 8, 3, 4]), matrix(3, 2, [2, 5, 3, 3, 1, 6]))
+        console.log(c.data.join(), mpmmSync(one(2), one(3)).c.data[0])
+        await mpmm(matrix(2, 3), matrix(2, 3)).catch((error) => console.log(error.name, error.code))
+      `)
+      expect(output).toBe('9,9,10,13 5\nShapeError ERR_MPMML_SHAPE')
+    })
+
+    it('products that are told of, followed and given up', () => {
+      const output = succeeds(`
+        import { subscribe } from 'node:diagnostics_channel'
+        subscribe('mpmml:run', ({ m }) => console.log('run', m))
+        subscribe('mpmml:error', ({ code }) => console.log(code))
+        const controller = new AbortController()
+        const onProgress = ({ done }) => { if (done > 0) controller.abort() }
+        await slow({ signal: controller.signal, onProgress }).catch(({ code }) => console.log(code))
+        await mpmm(matrix(70, 70), matrix(70, 70))
+      `)
+      expect(output).toBe('ERR_MPMML_ABORTED\nERR_MPMML_ABORTED\nrun 70')
+    })
+
+    it('until the products are done, and then ends by itself', () => {
+      expect(succeeds(`mpmm(matrix(800, 800), matrix(800, 800)).then(() => console.log('done'))`)).toBe(
+        'done',
+      )
+    })
+
+    it('to process.exit while products run', () => {
+      const { status, signal, stderr } = run(`
+        for (let index = 0; index < 6; index++) slow()
+        setTimeout(() => process.exit(7), 100)
+      `)
+      expect({ status, signal, stderr }).toEqual({ status: 7, signal: null, stderr: '' })
+    })
+
+    it('on after a worker thread was terminated while its product ran', () => {
+      const body = JSON.stringify(`${prelude}
+        import { parentPort } from 'node:worker_threads'
+        slow()
+        parentPort.postMessage(mpmmSync(one(2), one(3)).c.data[0])
+      `)
+      const output = succeeds(`
+        const worker = new Worker(new URL('data:text/javascript,' + encodeURIComponent(${body})))
+        console.log(await new Promise((resolve, reject) => worker.on('message', resolve).on('error', reject)))
+        await worker.terminate()
+        console.log((await mpmm(one(4), one(5))).c.data[0])
+      `)
+      expect(output).toBe('5\n9')
+    })
+  })
+})
