@@ -175,7 +175,10 @@ class ResidentProduct {
     if (may_overflow) {
       if (const auto index = launcher.overflow()) throw overflow(*index);
     }
-    if (is_apart) copy_matrices(dtype_, problem_.batch, read_only(c), problem_.c, stream());
+    result_.end = result_.launches.back().computed;
+    if (!is_apart) return;
+    copy_matrices(dtype_, problem_.batch, read_only(c), problem_.c, stream());
+    result_.end = nullptr;
   }
 
   /// Launches a part of the product. If there is no room to pack its operands, it is divided.
@@ -257,7 +260,7 @@ class ResidentProduct {
   Lane& lane_;
   const Planner planner_;
   Source a_, b_, c0_;
-  QueuedProduct result_{&problem_, {}, {}};
+  QueuedProduct result_{&problem_, {}, {}, nullptr};
 };
 
 }  // namespace
