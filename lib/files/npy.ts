@@ -4,10 +4,11 @@ import { endianness } from 'node:os'
 import { show } from '../describe.js'
 import { bytesOf, newArray, typeNameOf } from '../elements.js'
 import { FileError, MpmmlError, OptionError } from '../errors.js'
+import { shapeOf } from '../layout.js'
 import { allocate, MAX_DIMENSION, type Matrix, type MatrixLike, type Shape } from '../matrix.js'
 import { addon } from '../native.js'
 import type { ElementArray } from '../storage.js'
-import { readView, requireReach, requireStillThere, shapeOf, type View } from '../view.js'
+import { type HostView, readHostView, requireStillThere, requireThere } from '../view.js'
 import {
   openForReading,
   pathOf,
@@ -237,8 +238,8 @@ export async function writeNpy(
   options: FileOptions = {},
 ): Promise<void> {
   const name = pathOf(path)
-  const view = readView(matrix, 'matrix', 'result')
-  requireReach(view)
+  const view = readHostView(matrix, 'matrix', 'result')
+  requireThere(view)
   const { signal } = options
   const shape = shapeOf(view)
   await writeComplete(
@@ -263,7 +264,7 @@ export async function writeNpy(
 }
 
 /** Fills `out` with the view's elements in row-major order, from number `first` on. */
-function gather(view: View, first: number, out: ElementArray): void {
+function gather(view: HostView, first: number, out: ElementArray): void {
   const { data, rows, cols, colStride } = view
   let row = Math.floor(first / cols)
   let col = first % cols
