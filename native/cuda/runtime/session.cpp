@@ -1,5 +1,6 @@
 #include "cuda/runtime/session.h"
 
+#include <array>
 #include <exception>
 #include <utility>
 
@@ -10,7 +11,7 @@
 #include "cuda/runtime/elementwise.h"
 #include "cuda/runtime/error.h"
 #include "cuda/runtime/session_device.h"
-#include "cuda/runtime/session_product.h"
+#include "cuda/runtime/session_group.h"
 #include "cuda/runtime/transfer.h"
 
 namespace mpmml::cuda {
@@ -49,11 +50,14 @@ class Queued final : public Pending {
 
   Lane& lane() { return *lane_; }
 
-  void add(QueuedProduct product) { products_.push_back(std::move(product)); }
+  void add(std::vector<QueuedProduct> products) { products_ = std::move(products); }
   /// Says that all work has been queued.
   void close() {
-    end_ = &lane_->event();
-    end_->record(lane_->compute(0));
+    if (products_.size() == 1) end_ = products_.front().end;
+    if (end_) return;
+    Event& end = lane_->event();
+    end.record(lane_->compute(0));
+    end_ = &end;
   }
 
   bool is_done() override { return end_->has_passed(); }
@@ -63,11 +67,19 @@ class Queued final : public Pending {
     finished_ = true;
     std::vector<Outcome> outcomes;
     outcomes.reserve(products_.size());
+    // Products that share a launch are neighbours here, and asking CUDA for its times takes a while.
+    const Event* known = nullptr;
+    double preparing = 0, computing = 0;
     for (QueuedProduct& product : products_) {
       Timing& timing = product.outcome.timing;
       for (const LaunchTimes& times : product.launches) {
-        timing.analysis += times.packed->since(*times.started);
-        timing.kernel += times.computed->since(*times.packed);
+        if (times.computed != known) {
+          known = times.computed;
+          preparing = times.packed->since(*times.started);
+          computing = times.computed->since(*times.packed);
+        }
+        timing.analysis += product.share * preparing;
+        timing.kernel += product.share * computing;
       }
       product.problem->count_steps(product.problem->outputs());
       outcomes.push_back(std::move(product.outcome));
@@ -79,7 +91,7 @@ class Queued final : public Pending {
   JobLanes& lanes_;
   std::unique_ptr<Lane> lane_;
   std::vector<QueuedProduct> products_;
-  Event* end_ = nullptr;
+  const Event* end_ = nullptr;
   bool finished_ = false;
 };
 
@@ -126,12 +138,55 @@ class Download final : public Pending {
   std::shared_ptr<Copy> copy_;
 };
 
+/// The plans of the latest products, because a program often computes products of the same kind in a row, and planning
+/// takes some microseconds.
+class Plans {
+ public:
+  template <class Make>
+  const Plan& find(const Problem& problem, PathSet exact, const Variant* requested, Make&& make) {
+    const Key key{problem.operation.semiring,
+                  problem.operation.dtype,
+                  requested,
+                  exact,
+                  {problem.batch, problem.m(), problem.n(), problem.k(), items_of(problem.a, problem.batch),
+                   items_of(problem.b, problem.batch), problem.has_int16()}};
+    for (const auto& [known, plan] : plans_) {
+      if (known == key) return plan;
+    }
+    if (plans_.size() < kMost) plans_.emplace_back();
+    auto& entry = plans_[next_++ % kMost];
+    entry = {key, make()};
+    return entry.second;
+  }
+
+ private:
+  static constexpr size_t kMost = 16;
+  struct Key {
+    SemiringId semiring;
+    DataType dtype;
+    const Variant* requested;
+    PathSet exact;
+    std::array<int64_t, 7> sizes;
+
+    bool operator==(const Key& other) const {
+      return semiring == other.semiring && dtype == other.dtype && requested == other.requested &&
+             exact == other.exact && sizes == other.sizes;
+    }
+  };
+  std::vector<std::pair<Key, Plan>> plans_;
+  size_t next_ = 0;
+};
+
 class CudaSession final : public Session {
  public:
   CudaSession(int device, int64_t limit, SessionPlanner planner)
       : device_(std::make_shared<SessionDevice>(device, limit)),
         lanes_(device_->lane()),
-        planner_(std::move(planner)),
+        planner_([this, make = std::move(planner)](const Problem& problem, const ValueRange& a, const ValueRange& b,
+                                                   const Placement& where) {
+          return plans_.find(problem, exact_paths(problem.operation, a, b), where.variant,
+                             [&] { return make(problem, a, b, where); });
+        }),
         name_(device_name(device)) {}
 
   ~CudaSession() override {
@@ -218,14 +273,7 @@ class CudaSession final : public Session {
   std::unique_ptr<Pending> multiply(const std::vector<Problem>& problems, const Placement& where) override {
     device_->enter();
     auto work = std::make_unique<Queued>(lanes_, lanes_.take());
-    for (const Problem& problem : problems) {
-      try {
-        work->add(queue_product(problem, where, planner_, *device_, work->lane()));
-      } catch (const Error& error) {
-        if (problems.size() == 1) throw;
-        throw Error(error.code(), error.what(), &problem - problems.data());
-      }
-    }
+    work->add(queue_products(problems, where, planner_, *device_, work->lane()));
     work->close();
     return work;
   }
@@ -259,6 +307,7 @@ class CudaSession final : public Session {
 
   const std::shared_ptr<SessionDevice> device_;
   JobLanes lanes_;
+  Plans plans_;
   const SessionPlanner planner_;
   const std::string name_;
 };

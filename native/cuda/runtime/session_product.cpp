@@ -29,15 +29,6 @@ struct Source {
   PackedForms& packed() { return memory ? memory->forms() : forms; }
 };
 
-/// Whether kernels can store into `c`: see Launch::c.
-bool takes_stores(const MutableMatrixView& c, DataType dtype, int64_t batch) {
-  if (c.cols > 1 && c.col_stride != 1) return false;
-  const int64_t chunk = chunk_elements(element_bytes(dtype));
-  if (c.row_stride % chunk != 0) return true;
-  return reinterpret_cast<uintptr_t>(c.data) % (chunk * element_bytes(dtype)) == 0 &&
-         (batch <= 1 || c.batch_stride % chunk == 0);
-}
-
 class ResidentProduct {
  public:
   ResidentProduct(const Problem& problem, const Placement& where, const SessionPlanner& planner, SessionDevice& device,
@@ -169,12 +160,16 @@ class ResidentProduct {
       apart = device_.workspace(problem_.outputs() * element_bytes(dtype_));
       c = row_major(apart.get(), problem_.m(), problem_.n());
     }
-    Launcher launcher(problem_, lane_, [&](const ValueRange&, const ValueRange&) { return plan; }, device_.overflow());
+    const Planner chosen = [&](const ValueRange&, const ValueRange&) { return plan; };
+    Launcher launcher(problem_, lane_, chosen, device_.overflow());
     launch(launcher, plan, {problem_.batch, problem_.m(), problem_.n(), 0, 0, 0, c0_.view, c});
     if (may_overflow) {
       if (const auto index = launcher.overflow()) throw overflow(*index);
     }
-    if (is_apart) copy_matrices(dtype_, problem_.batch, read_only(c), problem_.c, stream());
+    result_.end = result_.launches.back().computed;
+    if (!is_apart) return;
+    copy_matrices(dtype_, problem_.batch, read_only(c), problem_.c, stream());
+    result_.end = nullptr;
   }
 
   /// Launches a part of the product. If there is no room to pack its operands, it is divided.
@@ -256,10 +251,18 @@ class ResidentProduct {
   Lane& lane_;
   const Planner planner_;
   Source a_, b_, c0_;
-  QueuedProduct result_{&problem_, {}, {}};
+  QueuedProduct result_{&problem_, {}, {}, 1, nullptr};
 };
 
 }  // namespace
+
+bool takes_stores(const MutableMatrixView& c, DataType dtype, int64_t batch) {
+  if (c.cols > 1 && c.col_stride != 1) return false;
+  const int64_t chunk = chunk_elements(element_bytes(dtype));
+  if (c.row_stride % chunk != 0) return true;
+  return reinterpret_cast<uintptr_t>(c.data) % (chunk * element_bytes(dtype)) == 0 &&
+         (batch <= 1 || c.batch_stride % chunk == 0);
+}
 
 QueuedProduct queue_product(const Problem& problem, const Placement& where, const SessionPlanner& planner,
                             SessionDevice& device, Lane& lane) {
