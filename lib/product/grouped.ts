@@ -3,6 +3,7 @@ import { aborted, cancelOnAbort, notCancelled } from '../abort.js'
 import { typeName } from '../describe.js'
 import type { DeviceMatrix } from '../device/device.js'
 import { type Session, SharedMemory } from '../device/resident.js'
+import { typeNameOf } from '../elements.js'
 import { AbortedError, DeviceError, DTypeError, fromNative, OutOfMemoryError } from '../errors.js'
 import { REPORT_FIELDS, REQUEST_FIELDS } from '../fields.js'
 import type { DenseMatrix, MatrixLike } from '../matrix.js'
@@ -121,6 +122,7 @@ async function multiplyAll(
   if (signal?.aborted) throw aborted(signal, 'the group')
   if (matrices.length === 0) return []
   const products = matrices.map((one) => checkProduct(options, one))
+  requireOneTypeOfAll(products)
   const session = sessionOf(products)
   if (session) {
     requireNoContradiction(options, session)
@@ -167,6 +169,16 @@ function readProducts(products: unknown): Arguments[] {
     read.push(readArguments(a, b, out, accumulate, `${name}.`))
   }
   return read
+}
+
+function requireOneTypeOfAll(products: readonly Product[]): void {
+  const [first] = products
+  const other = products.find(({ type }) => type !== first!.type)
+  if (!other) return
+  throw new DTypeError(
+    `${other.a.name} is of ${typeNameOf(other.type)} and ${first!.a.name} of ${typeNameOf(first!.type)}: the products of a group ` +
+      'must all be of one element type; compute a group of each type',
+  )
 }
 
 /** The device that computes the group; null if all its matrices are in arrays. */

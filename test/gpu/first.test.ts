@@ -87,18 +87,21 @@ describe.skipIf(reason !== undefined)(
       for (const env of [{ MPMML_NUM_THREADS: 'many' }, { MPMML_CPU_ISA: 'mmx' }]) {
         expect(run(code(500, 'cuda'), env).stdout).toBe('cuda')
         expect(run(code(3000, 'auto'), env).stdout).toBe('cuda')
-        expect(run(code(4, 'auto'), env).stdout).toBe('cuda')
+        expect(run(code(50, 'auto'), env).stdout).toBe('cuda')
+        // Tiny products are for the CPU, which isn't asked whether it can.
+        expect(run(code(4, 'auto'), env).stdout).toBe('ERR_MPMML_OPTION')
         expect(run(code(4, 'cpu'), env).stdout).toBe('ERR_MPMML_OPTION')
       }
     })
 
     it('a wrong limit of device memory is an error of products that may run on the GPU', () => {
-      const code = (backend: string) => `
-        try { console.log((await mpmm(square(9), square(9), { backend: '${backend}' })).backend) }
+      const code = (backend: string, size = 50) => `
+        try { console.log((await mpmm(square(${size}), square(${size}), { backend: '${backend}' })).backend) }
         catch (error) { console.log(error.code) }`
       const env = { MPMML_DEVICE_MEMORY_MIB: '1 GB' }
       expect(run(code('cuda'), env).stdout).toBe('ERR_MPMML_OPTION')
       expect(run(code('auto'), env).stdout).toBe('ERR_MPMML_OPTION')
+      expect(run(code('auto', 9), env).stdout).toBe('cpu')
       expect(run(code('cpu'), env).stdout).toBe('cpu')
     })
   },

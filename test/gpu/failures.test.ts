@@ -1,0 +1,10 @@
+/** Products on a device that fail or are given up, on a GPU. */
+import { describe } from 'vitest'
+import { withoutCuda } from '../support/machine.js'
+import { failureSuite } from '../support/suite-failures.js'
+
+const reason = withoutCuda()
+
+describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (skipped: ${reason})`, () =>
+  failureSuite('cuda', { size: 4096, options: {}, inFlight: 70, stops: false }),
+)

@@ -1,0 +1,537 @@
+/** mpmmGrouped: the same for both backends, and for arrays and matrices on a device. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import {
+  type Device,
+  type DeviceMatrix,
+  type GroupedOptions,
+  type GroupedProduct,
+  type MatrixLike,
+  type MpmmResult,
+  matrix,
+  mpmm,
+  mpmmGrouped,
+  type OperandArray,
+  openDevice,
+  variants,
+} from '../../lib/index.js'
+import { policies, ragged, semirings } from './cases.js'
+import { expectElements } from './expect.js'
+import { kindNames, operands, Random, randomMatrix } from './generators.js'
+import { type Dense, oracle } from './oracle.js'
+import {
+  algebras,
+  caught,
+  expectError,
+  expectIs,
+  expectRejected,
+  expectSame,
+  type Made,
+  made,
+  random,
+  randomInt16,
+  widened,
+} from './resident.js'
+
+type Operand = MatrixLike<OperandArray> | DeviceMatrix<OperandArray>
+interface AnyProduct {
+  a: Operand
+  b: Operand
+  out?: Operand | undefined
+  accumulate?: Operand | boolean | undefined
+}
+/** mpmmGrouped with matrices whose types are only known at run time. */
+const grouped = mpmmGrouped as unknown as (
+  products: AnyProduct[],
+  options?: GroupedOptions,
+) => Promise<(Omit<MpmmResult, 'c'> & { c: DeviceMatrix<OperandArray> & Made })[]>
+
+/** Sizes of products that share nothing: around tiles, thin, without elements or steps. */
+const shapes = [
+  [4, 4, 4],
+  [16, 16, 16],
+  [1, 1, 1],
+  [33, 65, 17],
+  [8, 300, 8],
+  [0, 5, 3],
+  [5, 0, 3],
+  [129, 3, 127],
+  [1, 70, 1],
+  [4, 4, 4],
+] as const
+
+export function groupedSuite(backend: 'cpu' | 'cuda'): void {
+  let device: Device
+  beforeAll(async () => {
+    device = await openDevice({ backend })
+  })
+  afterAll(() => device.close())
+  const open = () => device
+
+  describe.each(['arrays', 'a device'] as const)('on %s', (place) => {
+    const there = (source: Made): Promise<Operand> =>
+      place === 'arrays' ? Promise.resolve(source) : device.upload(source as never)
+    const here = (c: DeviceMatrix<OperandArray> & Made) =>
+      place === 'arrays' ? Promise.resolve(c) : c.download()
+    const options = place === 'arrays' ? { backend } : {}
+    results(backend, options, there, here)
+    failures(options, there, here)
+  })
+  describe('on a device', () => onDevice(backend, open))
+  describe('what is wrong', () => wrong(backend, open))
+}
+
+type There = (source: Made) => Promise<Operand>
+type Here = (c: DeviceMatrix<OperandArray> & Made) => Promise<Made>
+
+function results(backend: 'cpu' | 'cuda', options: GroupedOptions, there: There, here: Here): void {
+  for (const algebra of algebras) {
+    const { semiring } = algebra
+    it(`${semiring} on ${algebra.type}: products of many shapes, in order`, async () => {
+      const sources = shapes.map(([m, k, n], seed) => ({
+        a: random(algebra, [m, k], seed + 1),
+        b: random(algebra, [k, n], seed + 100),
+        c0: random(algebra, [m, n], seed + 200),
+      }))
+      const products: AnyProduct[] = []
+      for (const [index, { a, b, c0 }] of sources.entries()) {
+        products.push({ a: await there(a), b: await there(b) })
+        if (index % 2 === 0) products.at(-1)!.accumulate = await there(c0)
+        if (index % 3 === 0) products.at(-1)!.out = await there(random(algebra, [...c0.shape], 3))
+      }
+      const made = await grouped(products, { ...options, semiring })
+      expect(made).toHaveLength(sources.length)
+      for (const [index, { a, b, c0 }] of sources.entries()) {
+        const { c, backend: ran, variant } = made[index]!
+        expect(ran).toBe(backend)
+        expect(variants().find(({ name }) => name === variant)?.backend).toBe(backend)
+        expect(Array.from(c.shape)).toEqual([a.shape[0], b.shape[1]])
+        if (products[index]!.out) expect(c).toBe(products[index]!.out)
+        expectIs(await here(c), algebra, a, b, index % 2 === 0 ? c0 : undefined, `products[${index}]`)
+      }
+    })
+  }
+
+  for (const semiring of semirings) {
+    it.each(kindNames)(`${semiring}: the oracle's, %s`, async (kind) => {
+      const { a, b } = operands(kind, semiring, ragged)
+      const other = {
+        a: made(randomMatrix(7, 9, 1).data, [7, 9]),
+        b: made(randomMatrix(9, 5, 2).data, [9, 5]),
+      }
+      for (const overflow of policies) {
+        const expected = oracle(a, b, { semiring, overflow })
+        const running = grouped(
+          [
+            { a: await there(other.a), b: await there(other.b) },
+            { a: await there(made(a.data, a.shape)), b: await there(made(b.data, b.shape)) },
+          ],
+          { ...options, semiring, overflow },
+        )
+        if (expected.overflow) {
+          const { row, col, sum } = expected.overflow
+          const error = await caught(running)
+          expectError(error, 'OVERFLOW', '^products\\[1\\]: ')
+          expect((error as Error).message).toContain(`C[${row}, ${col}] is decided by the sum ${sum},`)
+        } else {
+          const [first, second] = await running
+          expectElements(
+            (await here(first!.c)) as Made & { data: Int32Array },
+            oracle(other.a as never, other.b as never, { semiring }) as Dense,
+          )
+          expectElements((await here(second!.c)) as Made & { data: Int32Array }, expected, overflow)
+        }
+      }
+    })
+  }
+
+  it('nothing gives nothing', async () => {
+    expect(await grouped([], options)).toEqual([])
+  })
+
+  it('one product', async () => {
+    const a = random({ semiring: 'max-plus', type: 'int32' }, [20, 20], 1)
+    const [result] = await grouped([{ a: await there(a), b: await there(a) }], options)
+    expectIs(await here(result!.c), { semiring: 'max-plus', type: 'int32' }, a, a)
+    expect(result!.timing.totalMs).toBeGreaterThan(0)
+  })
+
+  it('batches beside single matrices, which may be shared', async () => {
+    const algebra = { semiring: 'min-plus', type: 'int32' } as const
+    const [a, b, one, c0] = [
+      random(algebra, [3, 9, 11], 1),
+      random(algebra, [3, 11, 6], 2),
+      random(algebra, [11, 6], 3),
+      random(algebra, [9, 6], 4),
+    ]
+    const [A, B, one_, c0_] = [await there(a), await there(b), await there(one), await there(c0)]
+    const made = await grouped(
+      [
+        { a: A, b: B },
+        { a: A, b: one_, accumulate: c0_ },
+        { a: A, b: B, accumulate: c0_ },
+      ],
+      { ...options, semiring: 'min-plus' },
+    )
+    expectIs(await here(made[0]!.c), algebra, a, b)
+    expectIs(await here(made[1]!.c), algebra, a, one, c0)
+    expectIs(await here(made[2]!.c), algebra, a, b, c0)
+  })
+
+  it('int16 operands', async () => {
+    const algebra = { semiring: 'max-plus', type: 'int32' } as const
+    const [a, b] = [randomInt16([30, 20], 1), randomInt16([20, 10], 2)]
+    const made = await grouped(
+      [
+        { a: await there(a), b: await there(b) },
+        { a: await there(widened(a)), b: await there(b) },
+      ],
+      options,
+    )
+    for (const { c } of made) expectIs(await here(c), algebra, widened(a), widened(b))
+  })
+
+  it('thousands of small ones', async () => {
+    const source = new Random(1)
+    const algebra = { semiring: 'max-plus', type: 'int32' } as const
+    const pool = await Promise.all(
+      Array.from({ length: 40 }, async (_, index) => {
+        const matrix = random(algebra, [source.integer(1, 12), source.integer(1, 12)], index)
+        return { matrix, there: await there(matrix) }
+      }),
+    )
+    const pairs = []
+    while (pairs.length < 3000) {
+      const [a, b] = [source.pick(pool), source.pick(pool)]
+      if (a.matrix.shape[1] === b.matrix.shape[0]) pairs.push({ a, b })
+    }
+    const made = await grouped(
+      pairs.map(({ a, b }) => ({ a: a.there, b: b.there })),
+      options,
+    )
+    for (const [index, { a, b }] of pairs.entries()) {
+      if (index % 7 === 0)
+        expectIs(await here(made[index]!.c), algebra, a.matrix, b.matrix, undefined, `${index}`)
+    }
+  })
+
+  it('into themselves and into parts of one matrix', async () => {
+    const algebra = { semiring: 'max-plus', type: 'int32' } as const
+    const sources = [0, 1, 2].map((seed) => ({
+      a: random(algebra, [10, 10], seed),
+      b: random(algebra, [10, 10], seed + 10),
+      c: random(algebra, [10, 10], seed + 20),
+    }))
+    const products = []
+    for (const { a, b, c } of sources) {
+      products.push({
+        a: await there(a),
+        b: await there(b),
+        out: await there(made(c.data.slice(), [10, 10])),
+      })
+    }
+    await grouped(
+      products.map((each) => ({ ...each, accumulate: true })),
+      options,
+    )
+    for (const [index, { a, b, c }] of sources.entries()) {
+      expectIs(await here(products[index]!.out as never), algebra, a, b, c)
+    }
+  })
+}
+
+function failures(options: GroupedOptions, there: There, here: Here): void {
+  it('what one product is refused for names it', async () => {
+    const [square, wide] = [
+      await there(made(new Int32Array(4), [2, 2])),
+      await there(made(new Int32Array(6), [2, 3])),
+    ]
+    const good = { a: square, b: square }
+    const refused = async (product: unknown, code: string, ...patterns: string[]) =>
+      expectError(await caught(grouped([good, product as AnyProduct], options)), code, ...patterns)
+    await refused(null, 'DTYPE', '^products\\[1\\] must be', 'null')
+    await refused(5, 'DTYPE', '^products\\[1\\] must be')
+    await refused({ a: square }, 'DTYPE', '^products\\[1\\]\\.b must be a matrix')
+    await refused({ ...good, variant: 'x' }, 'OPTION', "'variant' of products\\[1\\]", "'out'")
+    await refused(
+      { a: wide, b: wide },
+      'SHAPE',
+      'products\\[1\\]\\.a \\[2, 3\\]',
+      'products\\[1\\]\\.b \\[2, 3\\]',
+    )
+    await refused({ ...good, out: wide }, 'SHAPE', '^products\\[1\\]\\.out \\[2, 3\\]')
+    await refused({ ...good, accumulate: wide }, 'SHAPE', '^products\\[1\\]\\.accumulate \\[2, 3\\]')
+    await refused({ ...good, accumulate: true }, 'OPTION', '^products\\[1\\]\\.accumulate: true')
+    await refused({ ...good, accumulate: 1 }, 'OPTION', 'products\\[1\\]\\.accumulate', '1')
+    await refused({ ...good, out: square }, 'SHAPE', '^products\\[1\\]\\.out overlaps products\\[1\\]\\.a ')
+    const floats = await there(made(new Float32Array(4), [2, 2]))
+    await refused({ a: square, b: floats }, 'DTYPE', '^products\\[1\\]\\.b is of float32')
+    await refused(
+      { a: floats, b: floats },
+      'DTYPE',
+      '^products\\[1\\]\\.a is of float32 and products\\[0\\]\\.a of int32',
+    )
+  })
+
+  it('an overflow names the product', async () => {
+    const [zero, huge] = [
+      await there(made(new Int32Array(9), [3, 3])),
+      await there(made(new Int32Array(9).fill(2 ** 31 - 1), [3, 3])),
+    ]
+    const out = await there(made(new Int32Array(9).fill(5), [3, 3]))
+    const error = await caught(
+      grouped(
+        [
+          { a: zero, b: zero },
+          { a: zero, b: zero },
+          { a: huge, b: huge, out },
+        ],
+        options,
+      ),
+    )
+    expectError(error, 'OVERFLOW', '^products\\[2\\]: C\\[0, 0\\]', '4294967294')
+    expect(new Set((await here(out as never)).data)).toEqual(new Set([5]))
+    const [fine] = await grouped([{ a: huge, b: huge, out }], { ...options, overflow: 'saturate' })
+    expect(new Set((await here(fine!.c)).data)).toEqual(new Set([2 ** 31 - 1]))
+  })
+
+  it('a value that the semiring has not names the product', async () => {
+    const one = await there(made(new Float64Array(4).fill(1), [2, 2]))
+    const negative = await there(made(Float64Array.of(1, 1, 1, -1), [2, 2]))
+    const error = await caught(
+      grouped(
+        [
+          { a: one, b: one },
+          { a: one, b: negative },
+        ],
+        { ...options, semiring: 'max-times' },
+      ),
+    )
+    expectError(error, 'VALUE', '^products\\[1\\]: ', '-1')
+  })
+
+  it('an out that overlaps a matrix of another product is refused', async () => {
+    const [a, b, c, d] = await Promise.all([0, 0, 0, 0].map(() => there(made(new Int32Array(16), [4, 4]))))
+    const refused = async (products: AnyProduct[], one: string, other: string) =>
+      expectError(
+        await caught(grouped(products, options)),
+        'SHAPE',
+        `^products\\[${one} overlaps products\\[${other} in memory, and the products of a group run in any order`,
+      )
+    await refused(
+      [
+        { a: a!, b: b!, out: c! },
+        { a: c!, b: d! },
+      ],
+      '0\\]\\.out',
+      '1\\]\\.a',
+    )
+    await refused(
+      [
+        { a: a!, b: b! },
+        { a: d!, b: c!, out: b! },
+      ],
+      '1\\]\\.out',
+      '0\\]\\.b',
+    )
+    await refused(
+      [
+        { a: a!, b: b!, out: c! },
+        { a: a!, b: b!, out: c! },
+      ],
+      '(0|1)\\]\\.out',
+      '(0|1)\\]\\.out',
+    )
+    await refused(
+      [
+        { a: a!, b: b!, accumulate: c! },
+        { a: a!, b: b!, out: c!, accumulate: true },
+      ],
+      '1\\]\\.out',
+      '0\\]\\.accumulate',
+    )
+    await grouped(
+      [
+        { a: a!, b: b!, out: c!, accumulate: true },
+        { a: a!, b: b!, out: d! },
+      ],
+      options,
+    )
+  })
+
+  it('signals give the group up', async () => {
+    const a = await there(made(new Int32Array(4), [2, 2]))
+    const signal = AbortSignal.abort('no need')
+    const error = await caught(grouped([{ a, b: a }], { ...options, signal }))
+    expectError(error, 'ABORTED', '^the group was given up')
+    expect((error as Error).cause).toBe('no need')
+    const large = await there(made(new Int32Array(700 * 700), [700, 700]))
+    const controller = new AbortController()
+    const running = caught(
+      grouped(
+        Array.from({ length: 500 }, () => ({ a: large, b: large })),
+        { ...options, signal: controller.signal },
+      ),
+    )
+    setTimeout(() => controller.abort('enough'), 5)
+    const given = await running
+    expectError(given, 'ABORTED', '^the group was given up')
+    expect((given as Error).cause).toBe('enough')
+    expect(await grouped([{ a, b: a }], { ...options, signal: new AbortController().signal })).toHaveLength(1)
+  })
+}
+
+function onDevice(backend: 'cpu' | 'cuda', open: () => Device): void {
+  const algebra = { semiring: 'max-plus', type: 'int32' } as const
+
+  it('any resident matrix brings all results there', async () => {
+    const [a, b, c0] = [random(algebra, [9, 7], 1), random(algebra, [7, 8], 2), random(algebra, [9, 8], 3)]
+    const A = await open().upload(a)
+    const C0 = await open().upload(c0)
+    for (const group of [
+      [
+        { a, b },
+        { a: A, b },
+      ],
+      [
+        { a, b },
+        { a, b, accumulate: C0 },
+      ],
+      [
+        { a, b },
+        { a, b, out: await open().full([9, 8], 0), accumulate: C0 },
+      ],
+    ]) {
+      const [first, second] = await grouped(group)
+      expect([first!.backend, second!.backend]).toEqual([backend, backend])
+      expectIs(await first!.c.download(), algebra, a, b)
+      expectIs(
+        await second!.c.download(),
+        algebra,
+        a,
+        b,
+        group[1] && 'accumulate' in group[1] ? c0 : undefined,
+      )
+    }
+  })
+
+  it('views, transposes, and results in parts of one matrix', async () => {
+    const [a, b] = [random(algebra, [30, 40], 1), random(algebra, [40, 30], 2)]
+    const [A, B] = [await open().upload(a), await open().upload(b)]
+    const whole = await open().full([30, 60], 5)
+    const parts = [whole.view({ cols: [0, 30] }), whole.view({ cols: [30, 60] }).transpose()]
+    await grouped([
+      { a: A, b: B, out: parts[0] },
+      { a: B.transpose(), b: A.transpose(), out: parts[1] },
+    ])
+    expectIs(await parts[0]!.download(), algebra, a, b)
+    expectIs(
+      await parts[1]!.download(),
+      algebra,
+      { ...b, shape: [30, 40], strides: [1, 30] },
+      { ...a, shape: [40, 30], strides: [1, 40] },
+    )
+  })
+
+  it('follow each other without waiting, with single products in between', async () => {
+    const [step, start] = [random(algebra, [12, 12], 1), random(algebra, [12, 12], 2)]
+    const S = await open().upload(step)
+    const places = [
+      await open().upload(start),
+      await open().full([12, 12], 0),
+      await open().full([12, 12], 0),
+    ]
+    const running = [
+      grouped([
+        { a: places[0]!, b: S, out: places[1]! },
+        { a: S, b: S, out: places[2]! },
+      ]),
+      mpmm(places[1]!, places[2]! as DeviceMatrix, { out: places[0]! as DeviceMatrix }),
+      grouped([{ a: places[0]!, b: S, out: places[1]!, accumulate: places[2]! }]),
+    ]
+    const last = places[1]!.download()
+    const product = (x: Made, y: Made, c0?: Made) =>
+      made(
+        (oracle(x as never, y as never, c0 ? { c0: c0 as never } : {}) as Dense).data as Int32Array,
+        [12, 12],
+      )
+    const square = product(step, step)
+    expectSame(await last, product(product(product(start, step), square), step, square))
+    await Promise.all(running)
+  })
+
+  it('share memory, which is given back with the last of them', async () => {
+    await using device = await openDevice({ backend })
+    const a = await device.full([20, 20], 1)
+    const { used } = device.memory()
+    const out = await device.full([20, 20], 0)
+    const products = [
+      { a, b: a },
+      { a, b: a, out },
+      { a, b: matrix(20, 3) },
+    ]
+    const made = await mpmmGrouped(products)
+    const view = made[2]!.c.view({ rows: [5, 6] })
+    for (const { c } of made) {
+      expect(device.memory().used).toBeGreaterThan(used)
+      c.dispose()
+    }
+    expect(device.memory().used).toBeGreaterThan(used)
+    expect([...(await view.download()).data]).toEqual([1, 1, 1])
+    view.dispose()
+    expect(device.memory().used).toBe(used)
+  })
+}
+
+function wrong(backend: 'cpu' | 'cuda', open: () => Device): void {
+  const call = mpmmGrouped as (...values: unknown[]) => Promise<unknown>
+
+  it('no list of products', async () => {
+    for (const value of [undefined, null, 5, 'products', { a: 1 }, new Set()]) {
+      await expectRejected(
+        call(value),
+        'DTYPE',
+        '^products must be an array of \\{ a, b, out\\?, accumulate\\? \\}',
+      )
+    }
+  })
+
+  it('options that a group does not have', async () => {
+    for (const name of ['out', 'accumulate', 'variant', 'onProgress']) {
+      await expectRejected(call([], { [name]: undefined }), 'OPTION', `'${name}'`, "'semiring'")
+    }
+    await expectRejected(call([], { semiring: 'plus' }), 'OPTION', "'plus'")
+    await expectRejected(call([], { overflow: 'trap' }), 'OPTION', "'trap'")
+    await expectRejected(call([], 5), 'OPTION', '5')
+    const floats = { data: new Float32Array(1), shape: [1, 1] }
+    await expectRejected(call([{ a: floats, b: floats }], { overflow: 'wrap' }), 'OPTION', 'overflow')
+    const bytes = { data: new Uint8Array(1), shape: [1, 1] }
+    await expectRejected(call([{ a: bytes, b: bytes }]), 'DTYPE', 'uint8')
+  })
+
+  it('arrays that are taken away meanwhile', async () => {
+    const a: GroupedProduct['a'] = { data: new Int32Array(1 << 16), shape: [256, 256] }
+    const running = caught(
+      mpmmGrouped(
+        [
+          { a: matrix(1, 1), b: matrix(1, 1) },
+          { a, b: a },
+        ] as never,
+        { backend },
+      ),
+    )
+    structuredClone(a.data, { transfer: [(a.data as Int32Array).buffer] })
+    expectError(await running, 'DTYPE', 'products\\[1\\]\\.a\\.data', 'detached')
+    expect(open().memory().used).toBeGreaterThanOrEqual(0)
+  })
+
+  it('what user code throws comes out as it is', async () => {
+    const error = new Error('of a getter')
+    const trap = {
+      get a(): never {
+        throw error
+      },
+      b: matrix(1, 1),
+    }
+    expect(await caught(call([trap]))).toBe(error)
+  })
+}

@@ -1,0 +1,351 @@
+/** How matrices on a device and the device itself end, and what becomes of what uses them: the same for both backends. */
+import { spawnSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import {
+  type Device,
+  DeviceMatrix,
+  type MpmmOptions,
+  matrix,
+  mpmm,
+  mpmmGrouped,
+  mpmmSync,
+  openDevice,
+  plan,
+} from '../../lib/index.js'
+import { expectElements, thrown } from './expect.js'
+import { randomMatrix } from './generators.js'
+import { type Dense, oracle } from './oracle.js'
+import { caught, expectError, expectRejected, expectSame } from './resident.js'
+
+const library = new URL('../../dist/lib/index.js', import.meta.url)
+const built = existsSync(library)
+
+/** Products of two matrices of this size keep a device busy while a test goes on. */
+export interface Slow {
+  size: number
+  options: MpmmOptions<DeviceMatrix>
+}
+
+export function lifetimeSuite(backend: 'cpu' | 'cuda', slow: Slow): void {
+  describe('dispose', () => disposing(backend, slow))
+  describe('close', () => closing(backend, slow))
+  describe.skipIf(!built)(built ? 'garbage' : `garbage (skipped: no ${fileURLToPath(library)})`, () =>
+    garbage(backend),
+  )
+}
+
+function disposing(backend: 'cpu' | 'cuda', { size, options }: Slow): void {
+  let device: Device
+  beforeAll(async () => {
+    device = await openDevice({ backend })
+  })
+  afterEach(() => expect(device.memory().used).toBe(0))
+  afterAll(() => device.close())
+
+  it('gives memory back, once', async () => {
+    const [a, b] = [await device.full([100, 100], 1), await device.full([200, 100], 1)]
+    const { used } = device.memory()
+    expect(used).toBeGreaterThanOrEqual(120_000)
+    b.dispose()
+    b.dispose()
+    expect(b.disposed).toBe(true)
+    expect(used - device.memory().used).toBeGreaterThanOrEqual(80_000)
+    expect(a.disposed).toBe(false)
+    expect(new Set((await a.download()).data)).toEqual(new Set([1]))
+    a.dispose()
+    expect(device.memory().peak).toBeGreaterThanOrEqual(used)
+  })
+
+  it.each([[[0, 1, 2]], [[2, 1, 0]], [[1, 0, 2]], [[1, 2, 0]]])(
+    'of a matrix, its view and the transpose of that, in the order %j',
+    async (order) => {
+      const source = randomMatrix(40, 30, 1)
+      const whole = await device.upload(source)
+      const view = whole.view({ rows: [10, 40] })
+      const matrices = [whole, view, view.transpose()]
+      const part = { ...source, shape: [30, 30], offset: 300 }
+      const expected = [source, part, { ...part, strides: [1, 30] }]
+      const { used } = device.memory()
+      for (const index of order) {
+        expect(device.memory().used).toBe(used)
+        for (const [which, rest] of matrices.entries()) {
+          if (!rest.disposed) expectSame(await rest.download(), expected[which]!)
+        }
+        matrices[index]!.dispose()
+      }
+    },
+  )
+
+  it('while products use them: these go on', async () => {
+    const [a, b] = [randomMatrix(90, 40, 1), randomMatrix(40, 80, 2)]
+    const [A, B, big] = [await device.upload(a), await device.upload(b), await device.full([size, size], 0)]
+    const running = mpmm(big, big, { ...options, out: await device.full([size, size], 0) })
+    const zero = big.view({ rows: [0, 90], cols: [0, 80] })
+    const product = mpmm(A, B, { accumulate: zero })
+    const copy = A.download()
+    for (const each of [A, B, big, zero]) each.dispose()
+    const { c } = await product
+    expectElements(await c.download(), oracle(a, b, { c0: matrix(90, 80) }) as Dense)
+    expectSame(await copy, a)
+    for (const each of [c, (await running).c]) each.dispose()
+  })
+
+  it('while it is written', async () => {
+    const [a, b] = [await device.full([size, size], 1), await device.full([size, size], 2)]
+    const out = await device.full([size, size], 0)
+    const running = mpmm(a, b, { ...options, out })
+    out.dispose()
+    const { c } = await running
+    expect(c).toBe(out)
+    expect(c.disposed).toBe(true)
+    const combined = a.combine(b)
+    a.dispose()
+    b.dispose()
+    expect(await combined).toBe(a)
+  })
+
+  it('at the end of a block, with using', async () => {
+    let kept: DeviceMatrix
+    {
+      using a = await device.full([30, 30], 1)
+      using view = a.view({ rows: [0, 10] })
+      const { c } = await mpmm(view, a)
+      using product = c
+      kept = a
+      expect([...(await product.download()).data]).toEqual(new Array(300).fill(2))
+    }
+    expect(kept.disposed).toBe(true)
+  })
+
+  it('makes every use an error, but for what it was', async () => {
+    const [a, b] = [await device.full([3, 3], 0), await device.full([3, 3], 0)]
+    a.dispose()
+    expect([a.shape, a.dtype, a.device]).toEqual([[3, 3], 'int32', device])
+    const refused = (error: unknown, name: string) =>
+      expectError(error, 'DISPOSED', `^${name} has been disposed`)
+    refused(await caught(mpmm(a, b)), 'a')
+    refused(await caught(mpmm(b, a)), 'b')
+    refused(await caught(mpmm(b, b, { out: a })), 'out')
+    refused(await caught(mpmm(b, b, { accumulate: a })), 'accumulate')
+    refused(await caught(mpmm(matrix(3, 3), a)), 'b')
+    refused(await caught(plan(a, b)), 'a')
+    refused(
+      await caught(
+        mpmmGrouped([
+          { a: b, b },
+          { a: b, b: a },
+        ]),
+      ),
+      'products\\[1\\]\\.b',
+    )
+    refused(
+      thrown(() => mpmmSync(a, b)),
+      'a',
+    )
+    refused(
+      thrown(() => a.view()),
+      'the matrix',
+    )
+    refused(
+      thrown(() => a.transpose()),
+      'the matrix',
+    )
+    refused(await caught(a.download()), 'the matrix')
+    refused(await caught(a.combine(b)), 'the matrix')
+    refused(await caught(b.combine(a)), 'd')
+    b.dispose()
+  })
+
+  it('of results that come to nothing', async () => {
+    const huge = await device.full([60, 60], 2 ** 31 - 1)
+    for (let round = 0; round < 3; round++) {
+      await expectRejected(mpmm(huge, huge), 'OVERFLOW')
+      await expectRejected(mpmm(huge, matrix(60, 60, new Int32Array(3600).fill(5))), 'OVERFLOW')
+      await expectRejected(mpmmGrouped([{ a: huge, b: huge }]), 'OVERFLOW')
+      expectError(
+        thrown(() => mpmmSync(huge, huge)),
+        'OVERFLOW',
+      )
+    }
+    huge.dispose()
+  })
+}
+
+function closing(backend: 'cpu' | 'cuda', { size, options }: Slow): void {
+  it('waits for what was asked for before', async () => {
+    const device = await openDevice({ backend })
+    const [a, b] = [randomMatrix(90, 30, 1), randomMatrix(30, 80, 2)]
+    const [A, B] = [await device.upload(a), await device.upload(b)]
+    const [zero, out] = [await device.full([size, size], 0), await device.full([size, size], 0)]
+    const corner = out.view({ rows: [0, 90], cols: [0, 80] })
+    const host = matrix(90, 80)
+    const late = mpmm(A, B)
+    let done = 0
+    for (const asked of [
+      mpmm(zero, zero, { ...options, out }),
+      mpmm(A, B, { out: corner }),
+      corner.download(host),
+      late,
+    ]) {
+      void asked.then(() => done++)
+    }
+    const closed = device.close()
+    expect([A.disposed, corner.disposed]).toEqual([true, true])
+    await closed
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(done).toBe(4)
+    expectElements(host, oracle(a, b) as Dense)
+    const { c } = await late
+    expect(c).toBeInstanceOf(DeviceMatrix)
+    expect(c.disposed).toBe(true)
+    await expectRejected(c.download(), 'DISPOSED', 'has been closed')
+    c.dispose()
+  })
+
+  it('twice, by name or by a block', async () => {
+    const device = await openDevice({ backend })
+    const [first, second] = [device.close(), device.close()]
+    await Promise.all([first, second])
+    await device.close()
+    let kept: Device
+    {
+      await using opened = await openDevice({ backend })
+      kept = opened
+      const a = await opened.full([2, 2], 4)
+      expect([...(await a.download()).data]).toEqual([4, 4, 4, 4])
+    }
+    expectError(
+      thrown(() => kept.memory()),
+      'DISPOSED',
+    )
+  })
+
+  it('makes every use an error, but dispose', async () => {
+    const device = await openDevice({ backend })
+    const [a, b] = [await device.full([3, 3], 0), await device.full([3, 3], 0)]
+    const view = a.view({ rows: [0, 1] })
+    b.dispose()
+    const closed = device.close()
+    for (const round of ['closing', 'closed']) {
+      expectError(
+        thrown(() => device.memory()),
+        'DISPOSED',
+        /^the device, .* has been closed: open it again/,
+      )
+      await expectRejected(device.full([1, 1], 0), 'DISPOSED', '^the device, ')
+      await expectRejected(device.upload(matrix(1, 1)), 'DISPOSED', '^the device, ')
+      const refused = (error: unknown, name: string) =>
+        expectError(error, 'DISPOSED', `^${name} was on .*, which has been closed`)
+      refused(await caught(mpmm(a, a)), 'a')
+      refused(await caught(mpmm(matrix(3, 3), matrix(3, 3), { accumulate: a })), 'accumulate')
+      refused(await caught(plan(matrix(3, 3), a)), 'b')
+      refused(await caught(mpmmGrouped([{ a, b: a }])), 'products\\[0\\]\\.a')
+      refused(
+        thrown(() => mpmmSync(a, a)),
+        'a',
+      )
+      refused(
+        thrown(() => a.view()),
+        'the matrix',
+      )
+      refused(await caught(a.download()), 'the matrix')
+      refused(await caught(a.combine(view)), 'the matrix')
+      expectError(await caught(b.download()), 'DISPOSED')
+      expect([a.disposed, view.disposed, a.shape, round]).toEqual([true, true, [3, 3], round])
+      await closed
+    }
+    for (const each of [view, a, b, a]) each.dispose()
+    expect([device.backend, device.name !== '']).toEqual([backend, true])
+  })
+
+  it('leaves other devices, and opens again', async () => {
+    const [first, second] = [await openDevice({ backend }), await openDevice({ backend })]
+    const a = await second.full([20, 20], 7)
+    await first.close()
+    const third = await openDevice({ backend })
+    const { c } = await mpmm(a, a)
+    expect(new Set((await c.download()).data)).toEqual(new Set([14]))
+    expect((await third.full([1, 1], 0)).shape).toEqual([1, 1])
+    await Promise.all([second.close(), third.close()])
+  })
+
+  it('while a device is being opened, many times', async () => {
+    for (let round = 0; round < 5; round++) {
+      const opening = Array.from({ length: 4 }, () => openDevice({ backend }))
+      await Promise.all(opening.map(async (device) => (await device).close()))
+    }
+  })
+}
+
+/** In a process of its own, which can ask for a collection. */
+function garbage(backend: 'cpu' | 'cuda'): void {
+  const run = (body: string) => {
+    const program = `
+      import { matrix, mpmm, mpmmGrouped, openDevice } from ${JSON.stringify(library.href)}
+      const turn = () => new Promise((resolve) => setImmediate(resolve))
+      const device = await openDevice({ backend: '${backend}' })
+      const collected = async () => {
+        for (let round = 0; round < 100 && device.memory().used > 0; round++) {
+          await turn()
+          gc()
+        }
+        return device.memory().used
+      }
+      ${body}
+    `
+    const { status, signal, stdout, stderr } = spawnSync(
+      process.execPath,
+      ['--expose-gc', '--input-type=module', '--eval', program],
+      { encoding: 'utf8', timeout: 60_000 },
+    )
+    expect({ status, signal, stderr }).toEqual({ status: 0, signal: null, stderr: '' })
+    return stdout.trim()
+  }
+
+  it('gives memory back that nobody disposed of', () => {
+    const said = run(`
+      async function use() {
+        const a = await device.upload(matrix(100, 100))
+        const view = a.view({ rows: [0, 50] }).transpose()
+        const { c } = await mpmm(a, view)
+        const results = await mpmmGrouped([{ a, b: c }, { a: c.transpose(), b: a }])
+        await results[1].c.combine(results[1].c)
+        return device.memory().used > 0
+      }
+      console.log(await use(), await collected())
+    `)
+    expect(said).toBe('true 0')
+  })
+
+  it('keeps the memory of a view whose matrix was collected', () => {
+    const said = run(`
+      const make = async () => (await device.full([30, 30], 6)).view({ rows: [0, 1], cols: [0, 3] })
+      const view = await make()
+      for (let round = 0; round < 10; round++) {
+        await turn()
+        gc()
+      }
+      console.log((await view.download()).data.join(), device.memory().used > 0)
+    `)
+    expect(said).toBe('6,6,6 true')
+  })
+
+  it('closes a device that nobody closed, and its process ends', () => {
+    const said = run(`
+      const other = async () => {
+        const device = await openDevice({ backend: '${backend}' })
+        await device.full([10, 10], 1)
+      }
+      for (let round = 0; round < 20; round++) {
+        await other()
+        await turn()
+        gc()
+      }
+      const a = await device.full([300, 300], 1)
+      mpmm(a, a).then(({ c }) => c.download()).then(({ data }) => console.log(data[5]))
+    `)
+    expect(said).toBe('2')
+  })
+}

@@ -1,0 +1,64 @@
+/** What TypeScript makes of products: checked by `npm run lint`, and computed here. */
+import { describe, expect, expectTypeOf, it } from 'vitest'
+import {
+  type DenseMatrix,
+  type DeviceMatrix,
+  matrix,
+  mpmm,
+  mpmmGrouped,
+  mpmmSync,
+  openDevice,
+} from '../../lib/index.js'
+
+const ints = matrix(2, 2)
+const narrow = matrix(2, 2, new Int16Array(4))
+const floats = matrix(2, 2, new Float64Array(4))
+
+describe('the type of a result', () => {
+  it('is that of the elements', async () => {
+    expectTypeOf((await mpmm(ints, narrow)).c).toExtend<DenseMatrix>()
+    expectTypeOf(mpmmSync(narrow, narrow).c).toExtend<DenseMatrix>()
+    expectTypeOf(mpmmSync(floats, floats).c).toExtend<DenseMatrix<Float64Array>>()
+    const [result] = await mpmmGrouped([{ a: floats, b: floats }])
+    expectTypeOf(result!.c).toExtend<DenseMatrix<Float64Array>>()
+    expect(result!.c.data).toBeInstanceOf(Float64Array)
+  })
+
+  it('is a matrix on a device if an operand is', async () => {
+    await using device = await openDevice({ backend: 'cpu' })
+    const A = await device.upload(ints)
+    const half = await device.upload(narrow)
+    const F = await device.full([2, 2], 0, 'float64')
+    expectTypeOf(A).toExtend<DeviceMatrix<Int32Array>>()
+    expectTypeOf(half).toExtend<DeviceMatrix<Int16Array>>()
+    expectTypeOf(F).toExtend<DeviceMatrix<Float64Array>>()
+    expectTypeOf((await mpmm(half, ints)).c).toExtend<DeviceMatrix<Int32Array>>()
+    expectTypeOf((await mpmm(ints, half)).c).toExtend<DeviceMatrix<Int32Array>>()
+    expectTypeOf(mpmmSync(F, floats).c).toExtend<DeviceMatrix<Float64Array>>()
+    expectTypeOf((await mpmm(ints, ints, { accumulate: A, out: A })).c).toExtend<DeviceMatrix<Int32Array>>()
+    expectTypeOf(await F.download()).toExtend<DenseMatrix<Float64Array>>()
+    expectTypeOf(await half.download()).toExtend<DenseMatrix<Int16Array>>()
+    expectTypeOf(await A.transpose().download(ints)).toExtend<typeof ints>()
+    const [result] = await mpmmGrouped(
+      [
+        { a: F, b: floats },
+        { a: F, b: F, out: F.view() },
+      ].slice(0, 1),
+    )
+    expectTypeOf(result!.c).toExtend<DeviceMatrix<Float64Array>>()
+    expect(result!.c.dtype).toBe('float64')
+  })
+
+  it('refuses what would be an error', async () => {
+    await using device = await openDevice({ backend: 'cpu' })
+    const [A, F] = [await device.upload(ints), await device.upload(floats)]
+    // @ts-expect-error: combine takes a matrix of the same type
+    await expect(A.combine(F)).rejects.toThrow('d must be of int32')
+    // @ts-expect-error: a copy goes into an array of the same type
+    await expect(A.download(floats)).rejects.toThrow('out must be of int32')
+    // @ts-expect-error: a result isn't int16
+    await expect(device.full([1, 1], 0, 'int16')).rejects.toThrow('int16')
+    // @ts-expect-error: a group has no variant
+    await expect(mpmmGrouped([{ a: ints, b: ints }], { variant: 'naive' })).rejects.toThrow('variant')
+  })
+})
