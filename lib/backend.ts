@@ -3,7 +3,25 @@ import { cpus } from 'node:os'
 import { show } from './describe.js'
 import { environmentBackend } from './environment.js'
 import { OptionError } from './errors.js'
-import { addon } from './native.js'
+import { addon, indexIn } from './native.js'
+import { readChoice } from './options.js'
+
+const { backendChoices } = addon
+export const AUTO = indexIn(backendChoices, 'auto')
+export const CPU = indexIn(backendChoices, 'cpu')
+
+/** The option `backend` as an index into the addon's list. */
+export function readBackend(value: unknown): number {
+  return value === undefined ? AUTO : readChoice(backendChoices, value, 'backend')
+}
+
+/** What takes the place of AUTO, by the environment; AUTO if it doesn't say. */
+export function automaticBackend(): number {
+  return indexIn(backendChoices, environmentBackend())
+}
+
+/** Whether this build has the CUDA backend. */
+export const builtWithCuda = addon.variants.some(({ backend }) => backend === 'cuda')
 
 /** More devices than any machine has; native code takes no larger index. */
 const MAX_DEVICES = 65536

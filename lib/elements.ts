@@ -53,6 +53,11 @@ export function typeNameOf(type: number): DataType {
   return addon.dataTypes[type]!
 }
 
+/** The name of an element type as it is stored: 'int16' if an element has 2 bytes. */
+export function storedTypeName(type: number, bytes: number): DataType | 'int16' {
+  return bytes === 2 ? 'int16' : typeNameOf(type)
+}
+
 /** Whether the elements are integers, whose arithmetic has no infinities. */
 export function isInteger(type: number): boolean {
   return type === INT32 || type === UINT8

@@ -57,6 +57,16 @@ export class AbortedError extends MpmmlError {
   readonly code = 'ERR_MPMML_ABORTED'
 }
 
+/** A matrix of a device that has been disposed, or whose device has been closed. */
+export class DisposedError extends MpmmlError {
+  readonly code = 'ERR_MPMML_DISPOSED'
+}
+
+/** Matrices of several devices in one product, or a result on the host of operands that stay on a device. */
+export class DeviceError extends MpmmlError {
+  readonly code = 'ERR_MPMML_DEVICE'
+}
+
 /** A file that can't be read or written, or isn't what it should be. */
 export class FileError extends MpmmlError {
   readonly code = 'ERR_MPMML_FILE'
@@ -83,6 +93,8 @@ export const errorClasses = {
   ERR_MPMML_VARIANT: VariantError,
   ERR_MPMML_OPTION: OptionError,
   ERR_MPMML_ABORTED: AbortedError,
+  ERR_MPMML_DISPOSED: DisposedError,
+  ERR_MPMML_DEVICE: DeviceError,
   ERR_MPMML_FILE: FileError,
   ERR_MPMML_CUDA: CudaError,
   ERR_MPMML_ADDON: AddonError,

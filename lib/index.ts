@@ -6,11 +6,22 @@
  * @packageDocumentation
  */
 export { type Explanation, explainBackend } from './backend.js'
+export {
+  type CombineOptions,
+  Device,
+  DeviceMatrix,
+  type MemoryUse,
+  type OpenOptions,
+  openDevice,
+  type Part,
+} from './device/device.js'
 export { pinnedInt32Array } from './device/pinned.js'
 export {
   AbortedError,
   AddonError,
   CudaError,
+  DeviceError,
+  DisposedError,
   DTypeError,
   type ErrorCode,
   FileError,
@@ -34,9 +45,11 @@ export type {
   ProductMessage,
   RunMessage,
 } from './product/diagnostics.js'
-export { type MpmmResult, mpmm, mpmmSync } from './product/multiply.js'
+export { type GroupedOptions, type GroupedProduct, mpmmGrouped } from './product/grouped.js'
+export { mpmm, mpmmSync } from './product/multiply.js'
 export type { BackendChoice, MpmmOptions, Overflow, Progress } from './product/options.js'
 export { type Plan, plan } from './product/plan.js'
+export type { MpmmResult } from './product/result.js'
 export { EPSILON, zeroOf } from './semirings.js'
 export type { ElementArray, OperandArray } from './storage.js'
 export type { DataType, InstructionSet, Semiring, VariantName } from './variant-names.js'

@@ -48,8 +48,15 @@ export const MAX_DIMENSION = 2 ** 31 - 1
 /** Below this many bytes an allocation isn't compared with the memory that is available: asking costs time. */
 const SMALL_ALLOCATION = 256 * 2 ** 20
 
-/** An array of `length` elements of a type (by its number), made by `make`. Throws OutOfMemoryError, which names `name`. */
-export function allocate(length: number, name: string, type: number, make = newArray): ElementArray {
+/**
+ * An array of `length` elements of a type (by its number), made by `make`. Throws OutOfMemoryError, which names `name`.
+ */
+export function allocate<Data extends OperandArray = ElementArray>(
+  length: number,
+  name: string,
+  type: number,
+  make: (type: number, length: number) => Data = newArray as (type: number, length: number) => never,
+): Data {
   const bytes = length * bytesOf(type)
   // The system gives out memory when it is first written. If there is none then, it kills the process.
   const available = bytes > SMALL_ALLOCATION ? process.availableMemory?.() || Number.POSITIVE_INFINITY : bytes
@@ -105,17 +112,26 @@ export function matrix(shape: Readonly<Shape>, data?: Int32Array | readonly numb
 export function matrix<Data extends OperandArray>(shape: Readonly<Shape>, data: Data): DenseMatrix<Data>
 export function matrix(first: unknown, second?: unknown, third?: unknown): DenseMatrix<OperandArray> {
   const listed = typeof first === 'object' && first !== null
-  const sizes: unknown[] = listed ? Array.from(first as ArrayLike<unknown>) : [first, second]
-  const data = listed ? second : third
+  const shape = readShape(listed ? Array.from(first as ArrayLike<unknown>) : [first, second])
+  const length = shape.reduce((product, size) => product * size, 1)
+  return {
+    data: elements(listed ? second : third, length, shape),
+    shape,
+    strides: rowMajor(shape),
+    offset: 0,
+  }
+}
+
+/** Checks the sizes of a matrix that is to be made. */
+export function readShape(sizes: readonly unknown[]): Shape {
   if (sizes.length !== 2 && sizes.length !== 3) {
     throw new ShapeError(`shape must be [rows, cols] or [batch, rows, cols], but it is ${showList(sizes)}`)
   }
   const shape = sizes.map((size) => dimension(size, 'shape', sizes)) as Shape
-  const length = shape.reduce((product, size) => product * size, 1)
-  if (!Number.isSafeInteger(length)) {
+  if (!Number.isSafeInteger(shape.reduce((product, size) => product * size, 1))) {
     throw new ShapeError(`shape ${showList(shape)} has more elements than can be counted exactly (2^53 - 1)`)
   }
-  return { data: elements(data, length, shape), shape, strides: rowMajor(shape), offset: 0 }
+  return shape
 }
 
 function elements(data: unknown, length: number, shape: Shape): OperandArray {

@@ -50,6 +50,16 @@ export type ReportField =
   | 'd2hMs'
   | 'stepsDone'
 
+/** A device that has been opened; opaque. */
+export interface NativeDevice {
+  readonly nativeDevice: unique symbol
+}
+
+/** Memory of a device; opaque. It is given back when it is released or collected. */
+export interface NativeMemory {
+  readonly nativeMemory: unique symbol
+}
+
 type MatrixField = 'Offset' | 'RowStride' | 'ColStride' | 'BatchStride'
 
 /** What a request says, by the names in {@link Addon.requestFields}; native/addon/request.h has their meaning. */
@@ -68,6 +78,18 @@ export type RequestField =
   | 'planOnly'
   | 'keepsC'
   | 'deviceMemory'
+
+/** What a copy or a fill says, by the names in {@link Addon.copyFields}. */
+export type CopyField = 'batch' | 'rows' | 'cols' | 'dtype' | 'value' | `${'array' | 'memory'}${MatrixField}`
+
+/** The memory of a device, in bytes. */
+export interface NativeMemoryUse {
+  used: number
+  reserved: number
+  peak: number
+  free: number
+  total: number
+}
 
 /** The settings of the CPU backend. */
 export interface CpuSettings {
@@ -320,25 +342,79 @@ export interface Addon {
   /** Takes effect only as the first call in the process. */
   configureCpu(settings: CpuSettings): void
   explain(device: number): { backend: 'cpu' | 'cuda'; reason: string }
-  /** Throws Error with `code`. `c` is null only if the product is only planned. */
+  /** The fields of the Float64Array of a copy or a fill, in order. */
+  copyFields: CopyField[]
+  /** Opens a device; `backend` is an index in {@link Addon.backendChoices}, `deviceMemory` is as in a request. */
+  openDevice(backend: number, device: number, deviceMemory: number): Promise<NativeDevice>
+  /** `backend` is an index in {@link Addon.backends}. On the CPU the index is −1 and the name ''. */
+  describeDevice(device: NativeDevice): { backend: number; index: number; name: string }
+  memoryUse(device: NativeDevice): NativeMemoryUse
+  /** Waits for what was started before. Afterwards the device's memory is gone. */
+  closeDevice(device: NativeDevice): Promise<void>
+  /** Copies a matrix into memory that is made for it, row-major. */
+  upload(
+    device: NativeDevice,
+    array: OperandArray,
+    request: Float64Array,
+    cancel: Int32Array,
+  ): Promise<NativeMemory>
+  download(
+    device: NativeDevice,
+    memory: NativeMemory,
+    array: OperandArray,
+    request: Float64Array,
+    cancel: Int32Array,
+  ): Promise<void>
+  /** Makes memory in which all elements are the request's value. */
+  fill(device: NativeDevice, request: Float64Array): Promise<NativeMemory>
+  /** C = C ⊕ D. The request has the layout of D as that of b. */
+  combine(device: NativeDevice, c: NativeMemory, d: NativeMemory, request: Float64Array): Promise<void>
+  /** JavaScript lets go of the memory. Work that has been started keeps it. */
+  release(memory: NativeMemory): void
+  /**
+   * Throws Error with `code`. Without a device all matrices are arrays, and `c` is null only if the product is only
+   * planned. With a device a, b and c0 are arrays or its memory; `c` is its memory, or null: then the result's memory is
+   * made, row-major, and returned.
+   */
   multiplySync(
-    a: OperandArray,
-    b: OperandArray,
-    c: ElementArray | null,
-    c0: ElementArray | null,
+    a: OperandArray | NativeMemory,
+    b: OperandArray | NativeMemory,
+    c: ElementArray | NativeMemory | null,
+    c0: ElementArray | NativeMemory | null,
     request: Float64Array,
     report: Float64Array,
-  ): void
-  /** The same off the event loop, with `stepsDone` counted meanwhile; a value other than 0 in `cancel[0]` asks that it be given up. */
+    device: NativeDevice | null,
+  ): NativeMemory | undefined
+  /**
+   * The same off the event loop, on a device after all that was started before. A value other than 0 in `cancel[0]` asks
+   * that it be given up. Reads the request before it returns. `stepsDone` is counted in the report meanwhile.
+   */
   multiply(
-    a: OperandArray,
-    b: OperandArray,
-    c: ElementArray | null,
-    c0: ElementArray | null,
+    a: OperandArray | NativeMemory,
+    b: OperandArray | NativeMemory,
+    c: ElementArray | NativeMemory | null,
+    c0: ElementArray | NativeMemory | null,
     request: Float64Array,
     report: Float64Array,
     cancel: Int32Array,
-  ): Promise<void>
+    device: NativeDevice | null,
+  ): Promise<NativeMemory | undefined>
+  /**
+   * Several products, whose requests and reports follow each other. `matrices` has a, b, c and c0 of each. Those whose c
+   * is null get it in one memory, at the offset that their request has; the promise gives it. What a product is rejected
+   * with starts with "product <index>: ".
+   */
+  multiplyGroup(
+    matrices: (OperandArray | NativeMemory | null)[],
+    requests: Float64Array,
+    reports: Float64Array,
+    cancel: Int32Array,
+    device: NativeDevice | null,
+  ): Promise<NativeMemory | undefined>
+  /** Sets `cancel[0]`, and gives up at once what has been started with it and hasn't begun to run. */
+  giveUp(cancel: Int32Array): void
+  /** For tests: the nth allocation from now on fails, on the host or a device; 0: none does. */
+  failAllocation(nth: number): void
   /** An array of zeros in pinned memory; null if CUDA can't be used. */
   pinnedInt32Array(length: number): Int32Array | null
   /** Replaces what the planner knows of a GPU model, by its name; `variant` and `path` are indices. Makes no CUDA call. */

@@ -1,5 +1,5 @@
 /** The semirings of the build. */
-import { showAll, showChoices } from './describe.js'
+import { show, showAll, showChoices } from './describe.js'
 import { DTypeError, OptionError } from './errors.js'
 import { addon } from './native.js'
 import type { DataType, Semiring } from './variant-names.js'
@@ -15,8 +15,15 @@ export const EPSILON = -2147483648
 const names = addon.semirings.map(({ name }) => name)
 
 /** The index of a semiring in the addon's list; -1 if there is none of that name. */
-export function semiringIndex(name: unknown): number {
+function semiringIndex(name: unknown): number {
   return names.indexOf(name as Semiring)
+}
+
+/** The index of a semiring that was given as an option. */
+export function readSemiring(value: unknown): number {
+  const index = semiringIndex(value)
+  if (index >= 0) return index
+  throw new OptionError(`option semiring must be ${showChoices(names)}, but it is ${show(value)}`)
 }
 
 /** Whether a semiring has an element type: types[semiring][type]. */
@@ -36,11 +43,6 @@ export function requireSemiringType(semiring: number, type: number): void {
 function elementTypes(zeros: object): string {
   const names = Object.keys(zeros)
   return `the element ${names.length === 1 ? 'type' : 'types'} ${showAll(names)}`
-}
-
-/** The names of the semirings. */
-export function semiringNames(): readonly Semiring[] {
-  return names
 }
 
 /**

@@ -1,37 +1,31 @@
 /** One matrix argument, read once and checked. */
 import { show, showList, typeName } from './describe.js'
+import { type Holding, Resident, requireUsable } from './device/resident.js'
 import { arrayNames, bytesOf, elementType, INT32, isInt16Array, operandArrayNames } from './elements.js'
 import { DTypeError, ShapeError } from './errors.js'
+import { type Elements, shapeOf, stridedElements } from './layout.js'
 import { dimension } from './matrix.js'
+import type { NativeMemory } from './native.js'
 import type { ElementArray, OperandArray } from './storage.js'
 import { lengthOf, requireOrdinaryBuffer } from './storage.js'
 
-/** Where the elements of a matrix, or of a batch of matrices, are: what native code gets to know. */
-export interface View<Data extends OperandArray = OperandArray> {
+/** A matrix in an array. */
+export interface HostView<Data extends OperandArray = OperandArray> extends Elements {
   /** What the argument is called in messages. */
   readonly name: string
   readonly data: Data
-  /** The element type, by its number. */
-  readonly type: number
-  /** Of an element in `data`. */
-  readonly bytes: number
-  /** Whether the shape has a batch dimension. */
-  readonly batched: boolean
-  readonly batch: number
-  readonly rows: number
-  readonly cols: number
-  /** 0 for a single matrix, so that it serves every product of a batch. */
-  readonly batchStride: number
-  readonly rowStride: number
-  readonly colStride: number
-  readonly offset: number
-  /** The elements of `data` that the view needs: the index of the last one, plus 1; 0 if it is empty. */
-  readonly reach: number
+  readonly holding: undefined
 }
 
-export function shapeOf(view: View): number[] {
-  return view.batched ? [view.batch, view.rows, view.cols] : [view.rows, view.cols]
+/** A matrix on a device. */
+export interface ResidentView extends Elements {
+  readonly name: string
+  readonly data: NativeMemory
+  readonly holding: Holding
 }
+
+/** A matrix, wherever it is: what native code gets to know. */
+export type View<Data extends OperandArray = OperandArray> = HostView<Data> | ResidentView
 
 /** "a is 2 × 3" as a shape: `a [2, 3]`. */
 export function showShape(view: View): string {
@@ -44,10 +38,50 @@ type DataOf<R extends Role> = R extends 'result' ? ElementArray : OperandArray
 
 /**
  * Reads what the user passed as `name`: each property once, because a getter or another thread of user code may
- * answer differently the next time. Of the data only the type is checked here; {@link requireReach} does the rest
+ * answer differently the next time. Of the data only the type is checked here; {@link requireThere} does the rest
  * once no user code can run any more.
  */
 export function readView<R extends Role>(value: unknown, name: string, role: R): View<DataOf<R>> {
+  if (typeof value === 'object' && value !== null) {
+    const holding = Resident.holdingOf(value)
+    if (holding) return residentView(holding, name, role)
+  }
+  return readMatrix(value, name, role)
+}
+
+/** The same for a matrix that must be in an array. */
+export function readHostView<R extends Role>(value: unknown, name: string, role: R): HostView<DataOf<R>> {
+  const view = readView(value, name, role)
+  if (!view.holding) return view
+  throw new DTypeError(
+    `${name} must be in an array, but it is on ${view.holding.memory.session}: download() copies it into one`,
+  )
+}
+
+function residentView(holding: Holding, name: string, role: Role): ResidentView {
+  const { elements, memory } = holding
+  if (role === 'result' && elements.bytes === 2) {
+    throw new DTypeError(`${name} must be of an element type, but it is of int16, which only operands may be`)
+  }
+  return {
+    offset: elements.offset,
+    batchStride: elements.batchStride,
+    rowStride: elements.rowStride,
+    colStride: elements.colStride,
+    type: elements.type,
+    bytes: elements.bytes,
+    batched: elements.batched,
+    batch: elements.batch,
+    rows: elements.rows,
+    cols: elements.cols,
+    reach: elements.reach,
+    name,
+    data: memory.native,
+    holding,
+  }
+}
+
+function readMatrix<R extends Role>(value: unknown, name: string, role: R): HostView<DataOf<R>> {
   if (typeof value !== 'object' || value === null) {
     throw new DTypeError(
       `${name} must be a matrix { data: Int32Array, shape: [rows, cols] }, but it is ${typeName(value)}: make one with matrix()`,
@@ -83,42 +117,49 @@ export function readView<R extends Role>(value: unknown, name: string, role: R):
         `${name}.strides must have one entry for each of shape ${showList(sizes)}, but it is ${showList(steps)}`,
       )
     }
-    // Along a dimension of one element the stride is never used.
     const from = batched ? 1 : 0
     if (batched) batchStride = stride(steps[0], name, steps)
     rowStride = stride(steps[from], name, steps)
     colStride = stride(steps[from + 1], name, steps)
-    if (cols <= 1) colStride = 1
-    if (rows <= 1) rowStride = cols
   }
-  if (batch === 1) batchStride = 0
   if (typeof offset !== 'number' || !Number.isSafeInteger(offset) || offset < 0) {
     throw new ShapeError(
       `${name}.offset must be an integer of 0 or more, in elements, but it is ${show(offset)}`,
     )
   }
-  const empty = count === 0
+  const elements = stridedElements(type, int16 ? 2 : bytesOf(type), batched, batch, rows, cols, {
+    offset: offset + 0,
+    batchStride,
+    rowStride,
+    colStride,
+  })
   return {
+    offset: elements.offset,
+    batchStride: elements.batchStride,
+    rowStride: elements.rowStride,
+    colStride: elements.colStride,
+    type: elements.type,
+    bytes: elements.bytes,
+    batched: elements.batched,
+    batch: elements.batch,
+    rows: elements.rows,
+    cols: elements.cols,
+    reach: elements.reach,
     name,
     data: data as DataOf<R>,
-    type,
-    bytes: int16 ? 2 : bytesOf(type),
-    batched,
-    batch,
-    rows,
-    cols,
-    batchStride: empty ? 0 : batchStride,
-    rowStride: empty ? cols : rowStride,
-    colStride: empty ? 1 : colStride,
-    offset: empty ? 0 : offset + 0,
-    reach: empty
-      ? 0
-      : offset + (batch - 1) * batchStride + (rows - 1) * rowStride + (cols - 1) * colStride + 1,
+    holding: undefined,
   }
 }
 
-/** Checks that the view's data is in memory that can be used, and long enough. Runs no user code. */
-export function requireReach(view: View): void {
+/**
+ * Checks that the elements of the view are there: an array must be in memory that can be used, and long enough; a
+ * resident matrix must not have been disposed. Runs no user code.
+ */
+export function requireThere(view: View): void {
+  if (view.holding) {
+    requireUsable(view.holding, view.name)
+    return
+  }
   requireOrdinaryBuffer(view.data, `${view.name}.data`)
   const length = lengthOf(view.data)
   if (view.reach <= length) return
@@ -129,9 +170,9 @@ export function requireReach(view: View): void {
   )
 }
 
-/** Throws DTypeError if the view's memory was taken away after {@link requireReach}. */
+/** Throws DTypeError if the array's memory was taken away after {@link requireThere}. */
 export function requireStillThere(view: View): void {
-  if (lengthOf(view.data) >= view.reach) return
+  if (view.holding || lengthOf(view.data) >= view.reach) return
   throw new DTypeError(
     `${view.name}.data was transferred away while the product ran: its buffer is detached, and the result can't be ` +
       'trusted. Keep the arrays of a product until its promise settles',

@@ -3,10 +3,11 @@ import { endianness } from 'node:os'
 import { show } from '../describe.js'
 import { bytesOf, newUnwrittenArray, typeNameOf } from '../elements.js'
 import { DTypeError, FileError } from '../errors.js'
+import { shapeOf } from '../layout.js'
 import { allocate, type Matrix, type MatrixLike } from '../matrix.js'
 import { addon } from '../native.js'
 import type { ElementArray } from '../storage.js'
-import { readView, requireReach, shapeOf } from '../view.js'
+import { readHostView, requireThere } from '../view.js'
 import { asMatrix, checkedContent, gather, type Offender, outOfRange, requireDtype } from './npy-content.js'
 import { formatHeader, NpyProblem, parseHeader, parsePreamble, truncatedHeader } from './npy-header.js'
 import { type FileType, swapBytes } from './npy-types.js'
@@ -83,8 +84,8 @@ function readElements(bytes: Buffer, type: FileType, data: ElementArray): Offend
  * const bytes = formatNpy(c)
  */
 export function formatNpy(matrix: MatrixLike<ElementArray>): Uint8Array {
-  const view = readView(matrix, 'matrix', 'result')
-  requireReach(view)
+  const view = readHostView(matrix, 'matrix', 'result')
+  requireThere(view)
   const header = formatHeader(shapeOf(view), typeNameOf(view.type))
   // One array of elements holds the header too, whose length is a multiple of 64.
   const before = header.length / bytesOf(view.type)

@@ -3,7 +3,7 @@ import { show } from '../describe.js'
 import { OptionError } from '../errors.js'
 import { MAX_DIMENSION, type Matrix, type Shape } from '../matrix.js'
 import type { ElementArray } from '../storage.js'
-import type { View } from '../view.js'
+import type { HostView } from '../view.js'
 import { type NpyHeader, NpyProblem } from './npy-header.js'
 import { type FileType, fileType } from './npy-types.js'
 
@@ -95,7 +95,7 @@ function fortranStrides(shape: Shape): Shape {
 }
 
 /** Fills `out` with the view's elements in row-major order, from number `first` on. */
-export function gather(view: View, first: number, out: ElementArray): void {
+export function gather(view: HostView, first: number, out: ElementArray): void {
   const { data, rows, cols, colStride } = view
   let row = Math.floor(first / cols)
   let col = first % cols

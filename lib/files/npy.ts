@@ -3,10 +3,11 @@ import type { FileHandle } from 'node:fs/promises'
 import { endianness } from 'node:os'
 import { bytesOf, newArray, typeNameOf } from '../elements.js'
 import { FileError, MpmmlError } from '../errors.js'
+import { shapeOf } from '../layout.js'
 import { allocate, type Matrix, type MatrixLike } from '../matrix.js'
 import { addon } from '../native.js'
 import type { ElementArray } from '../storage.js'
-import { readView, requireReach, requireStillThere, shapeOf } from '../view.js'
+import { readHostView, requireStillThere, requireThere } from '../view.js'
 import {
   openForReading,
   pathOf,
@@ -168,8 +169,8 @@ export async function writeNpy(
   options: FileOptions = {},
 ): Promise<void> {
   const name = pathOf(path)
-  const view = readView(matrix, 'matrix', 'result')
-  requireReach(view)
+  const view = readHostView(matrix, 'matrix', 'result')
+  requireThere(view)
   const { signal } = options
   const shape = shapeOf(view)
   await writeComplete(

@@ -3,7 +3,7 @@ import { show, showChoices } from '../describe.js'
 import { configureCpu } from '../environment.js'
 import { fromNative, OptionError } from '../errors.js'
 import { addon } from '../native.js'
-import { requireSemiringType, semiringIndex, semiringNames } from '../semirings.js'
+import { readSemiring, requireSemiringType } from '../semirings.js'
 import type { DataType, InstructionSet, Semiring } from '../variant-names.js'
 import { readNumbers, repetitions, withNumbers } from './options.js'
 import { type Spread, spread } from './statistics.js'
@@ -96,12 +96,7 @@ export async function cpuCeiling(options: CpuCeilingOptions = {}): Promise<CpuCe
   if (!addon.dataTypes.includes(dtype)) {
     throw new OptionError(`option dtype must be ${showChoices(addon.dataTypes)}, but it is ${show(dtype)}`)
   }
-  if (semiringIndex(semiring) < 0) {
-    throw new OptionError(
-      `option semiring must be ${showChoices(semiringNames())}, but it is ${show(semiring)}`,
-    )
-  }
-  requireSemiringType(semiringIndex(semiring), addon.dataTypes.indexOf(dtype))
+  requireSemiringType(readSemiring(semiring), addon.dataTypes.indexOf(dtype))
   const known = stepsOf[semiring]
   if (!known) {
     throw new OptionError(

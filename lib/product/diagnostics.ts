@@ -3,12 +3,13 @@
  * costs one look at the channels.
  */
 import { channel } from 'node:diagnostics_channel'
-import { bytesOf, isInteger, typeNameOf } from '../elements.js'
+import { isInteger, storedTypeName, typeNameOf } from '../elements.js'
 import { type ErrorCode, MpmmlError } from '../errors.js'
+import { type Elements, shapeOf } from '../layout.js'
 import { addon } from '../native.js'
 import type { DataType, Semiring, VariantName } from '../variant-names.js'
 import { variantIndex } from '../variants.js'
-import { shapeOf, type View } from '../view.js'
+import type { View } from '../view.js'
 import { LEFT_OUT, type Overflow, THROW } from './options.js'
 import type { Product } from './request.js'
 
@@ -26,7 +27,9 @@ export interface MatrixMessage {
 /** What was asked for: the part that all messages have. */
 export interface ProductMessage {
   /** The function that was called. */
-  call: 'mpmm' | 'mpmmSync' | 'plan'
+  call: 'mpmm' | 'mpmmSync' | 'mpmmGrouped' | 'plan'
+  /** The index of the product in its group; only in messages of mpmmGrouped. */
+  index?: number
   semiring: Semiring
   dtype: DataType
   /** Null for floating-point elements, which have no such option. */
@@ -63,7 +66,10 @@ export interface RunMessage extends ProductMessage {
   gops: number
 }
 
-/** On `mpmml:error`: a call that failed. What was asked for is there if the arguments were right. */
+/**
+ * On `mpmml:error`: a call that failed. What was asked for is there if the arguments were right; of a group it is the
+ * product that failed.
+ */
 export interface ErrorMessage extends Partial<ProductMessage> {
   call: ProductMessage['call']
   error: unknown
@@ -103,15 +109,23 @@ export function watch(call: ProductMessage['call']): Watched | null {
 export class Watched {
   readonly #call: ProductMessage['call']
   readonly #started = performance.now()
-  #asked: ProductMessage | null = null
+  #products: readonly Product[] = []
+  /** The index of the product that an error is about; −1 if it is about none. */
+  #failing: number
 
   constructor(call: ProductMessage['call']) {
     this.#call = call
+    this.#failing = call === 'mpmmGrouped' ? -1 : 0
   }
 
   /** The arguments are right. */
-  checked(product: Product): void {
-    this.#asked = ask(this.#call, product)
+  checked(products: readonly Product[]): void {
+    this.#products = products
+  }
+
+  /** A product of a group makes the call fail. */
+  failing(index: number): void {
+    this.#failing = index
   }
 
   /** Publishes how a call ends that does its work before it returns. */
@@ -124,7 +138,7 @@ export class Watched {
   }
 
   /** Publishes how a call ends that gives a promise. */
-  async follow<Result extends Ran>(promise: Promise<Result>): Promise<Result> {
+  async follow<Result extends Ran | readonly Ran[]>(promise: Promise<Result>): Promise<Result> {
     try {
       return this.#ended(await promise)
     } catch (error) {
@@ -136,9 +150,15 @@ export class Watched {
     return performance.now() - this.#started
   }
 
-  #ended<Result extends Ran>(result: Result): Result {
-    const asked = this.#asked!
-    const { backend, variant, path, device, timing, gops } = result
+  #ended<Result extends Ran | readonly Ran[]>(results: Result): Result {
+    const all: readonly Ran[] = Array.isArray(results) ? results : [results]
+    all.forEach((result, index) => {
+      this.#publish(this.#asked(index)!, result)
+    })
+    return results
+  }
+
+  #publish(asked: ProductMessage, { backend, variant, path, device, timing, gops }: Ran): void {
     if (plans.hasSubscribers) {
       const { parameters } = addon.variants[variantIndex(variant)]!
       plans.publish({ ...asked, backend, variant, parameters, path } satisfies PlanMessage)
@@ -147,46 +167,52 @@ export class Watched {
       const times = { ...timing, callMs: this.#callMs() }
       runs.publish({ ...asked, backend, device, variant, path, timing: times, gops } satisfies RunMessage)
     }
-    return result
   }
 
   #failed(error: unknown): unknown {
     if (errors.hasSubscribers) {
       const code = error instanceof MpmmlError ? (error.code as ErrorCode) : null
       const timing = { callMs: this.#callMs() }
-      errors.publish({ ...this.#asked, call: this.#call, error, code, timing } satisfies ErrorMessage)
+      const asked = this.#asked(this.#failing)
+      errors.publish({ ...asked, call: this.#call, error, code, timing } satisfies ErrorMessage)
     }
     return error
+  }
+
+  /** What was asked for; undefined if the arguments were wrong. */
+  #asked(index: number): ProductMessage | undefined {
+    const product = this.#products[index]
+    if (!product) return undefined
+    const call = this.#call
+    return call === 'mpmmGrouped' ? { ...ask(call, product), index } : ask(call, product)
   }
 }
 
 function ask(call: ProductMessage['call'], product: Product): ProductMessage {
-  const { options, type, batch, m, n, k, a, b, c0 } = product
-  const dtype = typeNameOf(type)
+  const { options, type, batch, m, n, k, a, b, c, c0, session } = product
   const policy = options.overflow === LEFT_OUT ? THROW : options.overflow
   return {
     call,
     semiring: addon.semirings[options.semiring]!.name,
-    dtype,
+    dtype: typeNameOf(type),
     overflow: isInteger(type) ? addon.overflowPolicies[policy]! : null,
     batch,
     m,
     n,
     k,
-    a: describe(a),
-    b: describe(b),
-    accumulate: c0 && describe(c0),
-    c: {
-      shape: a.batched || b.batched ? [batch, m, n] : [m, n],
-      dtype,
-      bytes: batch * m * n * bytesOf(type),
-      resident: false,
-    },
+    a: describeView(a),
+    b: describeView(b),
+    accumulate: c0 && describeView(c0),
+    c: describe(c, session !== null),
   }
 }
 
-function describe(view: View): MatrixMessage {
-  const { type, bytes, batch, rows, cols } = view
-  const dtype = bytes < bytesOf(type) ? 'int16' : typeNameOf(type)
-  return { shape: shapeOf(view), dtype, bytes: batch * rows * cols * bytes, resident: false }
+function describeView(view: View): MatrixMessage {
+  return describe(view, view.holding !== undefined)
+}
+
+function describe(elements: Elements, resident: boolean): MatrixMessage {
+  const { type, bytes, batch, rows, cols } = elements
+  const dtype = storedTypeName(type, bytes)
+  return { shape: shapeOf(elements), dtype, bytes: batch * rows * cols * bytes, resident }
 }

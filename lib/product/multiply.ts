@@ -1,57 +1,29 @@
-/** The product: arguments to request, report to result. */
+/** Products of two matrices. */
 
-import { deviceName } from '../backend.js'
-import { show, showList } from '../describe.js'
-import { bytesOf, isInteger, newUnwrittenArray, typeNameOf } from '../elements.js'
-import { configureCpu } from '../environment.js'
-import { AbortedError, DTypeError, fromNative, OptionError, ShapeError } from '../errors.js'
-import { allocate, type DenseMatrix, type MatrixLike, rowMajor, type Shape } from '../matrix.js'
-import { addon, type NativeVariant } from '../native.js'
-import { requireSemiringType } from '../semirings.js'
+import { aborted, cancelOnAbort, notCancelled } from '../abort.js'
+import type { DeviceMatrix } from '../device/device.js'
+import { AbortedError, fromNative, OptionError } from '../errors.js'
+import { REPORT_FIELDS, REQUEST_FIELDS } from '../fields.js'
+import type { DenseMatrix, MatrixLike } from '../matrix.js'
+import { addon, type NativeMemory } from '../native.js'
 import type { ElementArray, OperandArray } from '../storage.js'
-import { loadTuning } from '../tuning.js'
-import type { VariantName } from '../variant-names.js'
-import { readView, requireReach, requireStillThere, showShape, type View } from '../view.js'
-import { cancelOnAbort } from './abort.js'
 import { type Watched, watch } from './diagnostics.js'
-import { LEFT_OUT, type MpmmOptions, readOptions } from './options.js'
-import { overlap, overlapsItself, sameLayout } from './overlap.js'
+import type { AnyOperand, AnyResult, ElementsOf, Mixable, MpmmOptions } from './options.js'
+import { allocateResult, prepare, requireAllStillThere, requireAllThere } from './prepare.js'
 import { ProgressReports } from './progress.js'
-import { report as at, type Layout, newReport, newRequest, type Product, writeRequest } from './request.js'
+import { type Product, writeRequest } from './request.js'
+import { type MpmmResult, resultOf, sharedMemory } from './result.js'
 
-/** What a product gives. */
-export interface MpmmResult<C extends MatrixLike<ElementArray> = DenseMatrix> {
-  /** The product: `out` itself if it was given, otherwise a new row-major matrix. */
-  c: C
-  /** What computed it. */
-  backend: 'cuda' | 'cpu'
-  /** The name of the GPU or of the processor. */
-  device: string
-  /** The kernel variant that computed it. */
-  variant: VariantName
-  /**
-   * How it was computed. The values of the operands decide; results of integers are exact on every path. 'direct': sums in
-   * the element type itself, the only path for floating-point elements. 'translated': the same, with another value in place
-   * of the semiring's zero. 'half' and 'half-translated': 16-bit sums, after an offset is subtracted from each operand.
-   * 'wide': 64-bit sums. 'wrapping': 64-bit sums, the finite ones modulo 2^32.
-   */
-  path: string
-  /** Milliseconds. */
-  timing: {
-    /** The whole work outside JavaScript. */
-    totalMs: number
-    /** The kernel: on the GPU without anything else, on the CPU with the packing of the operands. */
-    kernelMs: number
-    /** Finding the range of the values; 0 if the packing does it. */
-    analysisMs: number
-    /** The copy of the operands to the GPU; 0 on the CPU. */
-    h2dMs: number
-    /** The copy of the result from the GPU; 0 on the CPU, and for small products, whose kernels write to host memory. */
-    d2hMs: number
-  }
-  /** 10^9 operations per second of kernel time, with 2 operations (⊗ and ⊕) in each of the batch·M·N·K steps; 0 if no kernel ran. */
-  gops: number
-}
+/**
+ * Products in a row that JavaScript's thread may compute itself. Then one goes to another thread, so that the event loop
+ * turns in a program that only awaits small products.
+ */
+const MOST_IN_A_ROW = 64
+let inARow = 0
+
+// Native code reads a request before the call returns, and no user code runs in between: one serves all calls.
+const request = new Float64Array(REQUEST_FIELDS)
+const syncReport = new Float64Array(REPORT_FIELDS)
 
 /**
  * The product C = A ⊗ B over a semiring, C[i, j] = ⊕ over k of A[i, k] ⊗ B[k, j]; in max-plus the maximum of the
@@ -67,6 +39,9 @@ export interface MpmmResult<C extends MatrixLike<ElementArray> = DenseMatrix> {
  *
  * The elements of max-times are 0 or more. Those of or-and are bytes: any but 0 is true, and results are 0 and 1.
  *
+ * Any of the matrices may be a {@link DeviceMatrix}. Then the device that it is on computes the product, after all that was
+ * asked of it before, and the result stays there: c is a DeviceMatrix. Operands in arrays are copied to it for the call.
+ *
  * Don't write to, transfer or detach the arrays of a product until its promise settles.
  *
  * @param a - M × K, or a batch of them as [batch, M, K].
@@ -75,7 +50,8 @@ export interface MpmmResult<C extends MatrixLike<ElementArray> = DenseMatrix> {
  * @returns C, M × N, or [batch, M, N] if a or b is a batch, and how it was computed.
  * @throws Rejects, and never throws, with an {@link MpmmlError}: ERR_MPMML_SHAPE and ERR_MPMML_DTYPE for matrices that
  *   don't fit, ERR_MPMML_OPTION and ERR_MPMML_VARIANT for options, ERR_MPMML_OVERFLOW (see the option `overflow`),
- *   ERR_MPMML_VALUE for a negative element of max-times, ERR_MPMML_NO_CUDA, ERR_MPMML_OUT_OF_MEMORY, ERR_MPMML_ABORTED,
+ *   ERR_MPMML_VALUE for a negative element of max-times, ERR_MPMML_DISPOSED and ERR_MPMML_DEVICE for matrices of a device,
+ *   ERR_MPMML_NO_CUDA, ERR_MPMML_OUT_OF_MEMORY, ERR_MPMML_ABORTED,
  *   ERR_MPMML_CUDA. The option `out` says what `out` holds after each.
  * @see K. Stanczyk, Max-Plus Algebra Toolbox for MATLAB, user guide, example 2.12c (the example's numbers)
  * @example
@@ -83,6 +59,22 @@ export interface MpmmResult<C extends MatrixLike<ElementArray> = DenseMatrix> {
  * const b = matrix(3, 2, Int32Array.of(2, 5, 3, 3, 1, 6))
  * const { c } = await mpmm(a, b) // c.data = [9, 9, 10, 13]
  */
+export function mpmm<Data extends OperandArray>(
+  a: DeviceMatrix<Data>,
+  b: AnyOperand<Mixable<Data>>,
+  options?: MpmmOptions<DeviceMatrix<ElementsOf<Data>>>,
+): Promise<MpmmResult<DeviceMatrix<ElementsOf<Data>>>>
+export function mpmm<Data extends OperandArray>(
+  a: MatrixLike<Mixable<Data>>,
+  b: DeviceMatrix<Data>,
+  options?: MpmmOptions<DeviceMatrix<ElementsOf<Data>>>,
+): Promise<MpmmResult<DeviceMatrix<ElementsOf<Data>>>>
+export function mpmm<Data extends ElementArray>(
+  a: MatrixLike<Mixable<Data>>,
+  b: MatrixLike<Mixable<Data>>,
+  options: MpmmOptions<DeviceMatrix<Data>> &
+    ({ out: DeviceMatrix<Data> } | { accumulate: DeviceMatrix<Data> }),
+): Promise<MpmmResult<DeviceMatrix<Data>>>
 export function mpmm<Out extends MatrixLike = DenseMatrix>(
   a: MatrixLike<Int32Array | Int16Array>,
   b: MatrixLike<Int32Array | Int16Array>,
@@ -98,74 +90,129 @@ export function mpmm<Out extends MatrixLike<ElementArray> = DenseMatrix<ElementA
   b: MatrixLike<OperandArray>,
   options?: MpmmOptions<Out>,
 ): Promise<MpmmResult<Out>>
-export function mpmm<Out extends MatrixLike<ElementArray>>(
-  a: MatrixLike<OperandArray>,
-  b: MatrixLike<OperandArray>,
+export function mpmm<Out extends AnyResult = DenseMatrix<ElementArray> | DeviceMatrix<ElementArray>>(
+  a: AnyOperand,
+  b: AnyOperand,
   options?: MpmmOptions<Out>,
-): Promise<MpmmResult<Out>> {
+): Promise<MpmmResult<Out>>
+export function mpmm(
+  a: AnyOperand,
+  b: AnyOperand,
+  options?: MpmmOptions<AnyResult>,
+): Promise<MpmmResult<AnyResult>> {
   const watched = watch('mpmm')
   const promise = multiply(a, b, options, watched)
   return watched ? watched.follow(promise) : promise
 }
 
-async function multiply<Out extends MatrixLike<ElementArray>>(
-  a: MatrixLike<OperandArray>,
-  b: MatrixLike<OperandArray>,
-  options: MpmmOptions<Out> | undefined,
+async function multiply(
+  a: AnyOperand,
+  b: AnyOperand,
+  options: MpmmOptions<AnyResult> | undefined,
   watched: Watched | null,
-): Promise<MpmmResult<Out>> {
-  const product = prepare(a, b, options, newResult)
-  watched?.checked(product)
-  const { signal } = product.options
-  const report = newReport()
+): Promise<MpmmResult<AnyResult>> {
+  const product = prepare(a, b, options)
+  watched?.checked([product])
+  if (product.atOnce && ++inARow < MOST_IN_A_ROW) return computeNow(product)
+  inARow = 0
+  allocateResult(product)
+  const { signal, onProgress } = product.options
+  if (!(signal || onProgress)) return run(product, notCancelled)
   const cancel = new Int32Array(1)
-  if (!signal) {
-    await run(product, report, cancel)
-    return result(product, report)
-  }
+  if (!signal) return run(product, cancel)
   const forget = cancelOnAbort(signal, cancel)
   try {
-    requireAllStillThere(product) // A signal that isn't Node's own may have run anything.
-    await run(product, report, cancel)
+    requireAllThere(product) // A signal that isn't Node's own may have run anything.
+    return await run(product, cancel)
   } catch (error) {
-    throw error instanceof AbortedError ? aborted(signal) : error
+    throw error instanceof AbortedError && signal.aborted ? aborted(signal) : error
   } finally {
     forget()
   }
-  return result(product, report)
 }
 
-async function run(product: Product<Result>, report: Float64Array, cancel: Int32Array): Promise<void> {
-  const request = newRequest()
-  writeRequest(request, product)
-  const { a, b, c, c0 } = product
+async function run(product: Product, cancel: Int32Array): Promise<MpmmResult<AnyResult>> {
+  const report = new Float64Array(REPORT_FIELDS)
+  const made = await start(product, report, cancel)
+  requireAllStillThere(product)
+  return resultOf(product, sharedMemory(product, made), report)
+}
+
+async function start(
+  product: Product,
+  report: Float64Array,
+  cancel: Int32Array,
+): Promise<NativeMemory | undefined> {
   const progress = startProgress(product, report, cancel)
+  writeRequest(request, product)
+  const { a, b, c, c0, session } = product
+  let made: NativeMemory | undefined
   try {
-    await addon.multiply(a.data, b.data, c.data, c0 ? c0.data : null, request, report, cancel)
+    made = await addon.multiply(
+      a.data,
+      b.data,
+      c.data,
+      c0 ? c0.data : null,
+      request,
+      report,
+      cancel,
+      session ? session.native : null,
+    )
   } catch (error) {
     progress?.end(false)
     throw fromNative(error)
   }
   progress?.end(true)
-  requireAllStillThere(product)
+  return made
 }
 
-function startProgress(product: Product<Result>, report: Float64Array, cancel: Int32Array) {
+function startProgress(product: Product, report: Float64Array, cancel: Int32Array): ProgressReports | null {
   const { onProgress } = product.options
-  return onProgress
-    ? new ProgressReports(onProgress, product, report, () => {
-        cancel[0] = 1
-      })
-    : null
+  return onProgress ? new ProgressReports(onProgress, product, report, () => addon.giveUp(cancel)) : null
 }
 
-const syncRequest = newRequest()
-const syncReport = newReport()
+/** Computes a product before it returns. */
+function computeNow(product: Product): MpmmResult<AnyResult> {
+  allocateResult(product)
+  writeRequest(request, product)
+  const { a, b, c, c0, session } = product
+  let made: NativeMemory | undefined
+  try {
+    made = addon.multiplySync(
+      a.data,
+      b.data,
+      c.data,
+      c0 ? c0.data : null,
+      request,
+      syncReport,
+      session ? session.native : null,
+    )
+  } catch (error) {
+    throw fromNative(error)
+  }
+  return resultOf(product, sharedMemory(product, made), syncReport)
+}
 
 /**
  * {@link mpmm}, blocking: computes before it returns, and throws what mpmm rejects with. The signal is checked only once,
  * before the work starts.
  */
+export function mpmmSync<Data extends OperandArray>(
+  a: DeviceMatrix<Data>,
+  b: AnyOperand<Mixable<Data>>,
+  options?: MpmmOptions<DeviceMatrix<ElementsOf<Data>>>,
+): MpmmResult<DeviceMatrix<ElementsOf<Data>>>
+export function mpmmSync<Data extends OperandArray>(
+  a: MatrixLike<Mixable<Data>>,
+  b: DeviceMatrix<Data>,
+  options?: MpmmOptions<DeviceMatrix<ElementsOf<Data>>>,
+): MpmmResult<DeviceMatrix<ElementsOf<Data>>>
+export function mpmmSync<Data extends ElementArray>(
+  a: MatrixLike<Mixable<Data>>,
+  b: MatrixLike<Mixable<Data>>,
+  options: MpmmOptions<DeviceMatrix<Data>> &
+    ({ out: DeviceMatrix<Data> } | { accumulate: DeviceMatrix<Data> }),
+): MpmmResult<DeviceMatrix<Data>>
 export function mpmmSync<Out extends MatrixLike = DenseMatrix>(
   a: MatrixLike<Int32Array | Int16Array>,
   b: MatrixLike<Int32Array | Int16Array>,
@@ -181,236 +228,34 @@ export function mpmmSync<Out extends MatrixLike<ElementArray> = DenseMatrix<Elem
   b: MatrixLike<OperandArray>,
   options?: MpmmOptions<Out>,
 ): MpmmResult<Out>
-export function mpmmSync<Out extends MatrixLike<ElementArray>>(
-  a: MatrixLike<OperandArray>,
-  b: MatrixLike<OperandArray>,
+export function mpmmSync<Out extends AnyResult = DenseMatrix<ElementArray> | DeviceMatrix<ElementArray>>(
+  a: AnyOperand,
+  b: AnyOperand,
   options?: MpmmOptions<Out>,
-): MpmmResult<Out> {
+): MpmmResult<Out>
+export function mpmmSync(
+  a: AnyOperand,
+  b: AnyOperand,
+  options?: MpmmOptions<AnyResult>,
+): MpmmResult<AnyResult> {
   const watched = watch('mpmmSync')
   return watched
     ? watched.around(() => multiplySync(a, b, options, watched))
     : multiplySync(a, b, options, null)
 }
 
-function multiplySync<Out extends MatrixLike<ElementArray>>(
-  a: MatrixLike<OperandArray>,
-  b: MatrixLike<OperandArray>,
-  options: MpmmOptions<Out> | undefined,
+function multiplySync(
+  a: AnyOperand,
+  b: AnyOperand,
+  options: MpmmOptions<AnyResult> | undefined,
   watched: Watched | null,
-): MpmmResult<Out> {
-  const product = prepare(a, b, options, newResult)
-  watched?.checked(product)
+): MpmmResult<AnyResult> {
+  const product = prepare(a, b, options)
+  watched?.checked([product])
   if (product.options.onProgress) {
     throw new OptionError(
       'mpmmSync blocks the thread that option onProgress is called on: leave it out, or use mpmm',
     )
   }
-  // No user code runs from here on, so one request and one report serve all calls.
-  writeRequest(syncRequest, product)
-  const { a: left, b: right, c, c0 } = product
-  try {
-    addon.multiplySync(left.data, right.data, c.data, c0 ? c0.data : null, syncRequest, syncReport)
-  } catch (error) {
-    throw fromNative(error)
-  }
-  return result(product, syncReport)
-}
-
-/** A matrix for the result. */
-type Result = View<ElementArray>
-
-/**
- * Checks the arguments of a product. `newResult` makes the result's matrix if there is no `out`; nothing else is
- * allocated for it. Throws what {@link mpmm} rejects with.
- */
-export function prepare<C extends Layout>(
-  aValue: unknown,
-  bValue: unknown,
-  optionsValue: unknown,
-  newResult: (batch: number, rows: number, cols: number, batched: boolean, type: number) => C,
-): Product<C | Result> {
-  // Everything that can run user code comes first: after this the arguments can't change under the checks.
-  const options = readOptions(optionsValue)
-  const a = readView(aValue, 'a', 'operand')
-  const b = readView(bValue, 'b', 'operand')
-  const out = options.out === undefined ? null : readView(options.out, 'out', 'result')
-  const c0 = readAccumulate(options.accumulate, options.out, out)
-  if (options.signal?.aborted) throw aborted(options.signal)
-
-  requireOneType(a, b)
-  if (out) requireOneType(a, out)
-  if (c0) requireOneType(a, c0)
-  const { type } = a
-  requireSemiringType(options.semiring, type)
-  if (options.overflow !== LEFT_OUT && !isInteger(type)) {
-    throw new OptionError(
-      `option overflow is for integers, but the operands are of ${typeNameOf(type)}, which has infinities for what is too ` +
-        'large: leave it out',
-    )
-  }
-  requireReach(a)
-  requireReach(b)
-  if (a.cols !== b.rows) {
-    throw new ShapeError(
-      `${showShape(a)} has ${a.cols} columns and ${showShape(b)} has ${b.rows} rows: the inner dimensions of a product must be equal`,
-    )
-  }
-  if (a.batch !== b.batch && a.batch !== 1 && b.batch !== 1) {
-    throw new ShapeError(
-      `${showShape(a)} is a batch of ${a.batch} and ${showShape(b)} one of ${b.batch}: batches must be of equal size, ` +
-        'unless one operand is a single matrix',
-    )
-  }
-  const batch = a.batch === 1 ? b.batch : a.batch
-  const m = a.rows
-  const n = b.cols
-  const batched = a.batched || b.batched
-  if (out) requireOut(out, a, b, batched, batch, m, n)
-  if (c0 && c0 !== out) requireAccumulate(c0, out, batch, m, n)
-
-  configureCpu()
-  if (options.mayUseCuda) loadTuning()
-  return {
-    options,
-    type,
-    batch,
-    m,
-    n,
-    k: a.cols,
-    a,
-    b,
-    c: out ?? newResult(batch, m, n, batched, type),
-    c0,
-    keepsC: out !== null,
-  }
-}
-
-function newResult(batch: number, rows: number, cols: number, batched: boolean, type: number): Result {
-  const length = batch * rows * cols
-  return {
-    name: 'the result',
-    // Nobody sees the array before the product has written it: after an error it is dropped.
-    data: allocate(length, 'the result', type, newUnwrittenArray),
-    type,
-    bytes: bytesOf(type),
-    batched,
-    batch,
-    rows,
-    cols,
-    batchStride: rows * cols,
-    rowStride: cols,
-    colStride: 1,
-    offset: 0,
-    reach: length,
-  }
-}
-
-function requireOneType(a: View, other: View): void {
-  if (a.type === other.type) return
-  throw new DTypeError(
-    `${other.name} is of ${typeNameOf(other.type)} and a of ${typeNameOf(a.type)}: the matrices of a product must all be of ` +
-      'one element type; convert one with its array type, as in Float32Array.from(data)',
-  )
-}
-
-function readAccumulate(
-  value: unknown,
-  outValue: unknown,
-  out: View<ElementArray> | null,
-): View<ElementArray> | null {
-  if (value === undefined || value === false) return null
-  if (value === true) {
-    if (out) return out
-    throw new OptionError(
-      'accumulate: true needs the option out: what out holds is the matrix to accumulate to',
-    )
-  }
-  if (typeof value !== 'object') {
-    throw new OptionError(`option accumulate must be a matrix or a boolean, but it is ${show(value)}`)
-  }
-  return out && value === outValue ? out : readView(value, 'accumulate', 'result')
-}
-
-function requireOut(
-  out: View,
-  a: View,
-  b: View,
-  batched: boolean,
-  batch: number,
-  m: number,
-  n: number,
-): void {
-  requireReach(out)
-  if (out.batched !== batched || out.batch !== batch || out.rows !== m || out.cols !== n) {
-    throw new ShapeError(
-      `${showShape(out)} must have the shape of the result, ${showList(batched ? [batch, m, n] : [m, n])}`,
-    )
-  }
-  if (overlapsItself(out)) {
-    throw new ShapeError(
-      'elements of out overlap each other, so the result has no room in it: give out strides that put each element in a place of its own',
-    )
-  }
-  for (const operand of [a, b]) {
-    if (overlap(out, operand)) {
-      throw new ShapeError(
-        `out overlaps ${operand.name} in memory, so the product would overwrite ${operand.name} while it reads it: write into another matrix, or copy ${operand.name}`,
-      )
-    }
-  }
-}
-
-function requireAccumulate(c0: View, out: View | null, batch: number, m: number, n: number): void {
-  requireReach(c0)
-  if (c0.rows !== m || c0.cols !== n || (c0.batch !== batch && c0.batch !== 1)) {
-    const expected = batch === 1 ? `[${m}, ${n}]` : `[${batch}, ${m}, ${n}] or [${m}, ${n}]`
-    throw new ShapeError(`${showShape(c0)} must have the shape of the result, ${expected}`)
-  }
-  if (out && !(c0.batch === batch && sameLayout(c0, out)) && overlap(out, c0)) {
-    throw new ShapeError(
-      'out overlaps accumulate in memory without being the same matrix: accumulate into out itself (accumulate: true), or copy one of them',
-    )
-  }
-}
-
-function requireAllStillThere(product: Product<Result>): void {
-  requireStillThere(product.a)
-  requireStillThere(product.b)
-  requireStillThere(product.c)
-  if (product.c0) requireStillThere(product.c0)
-}
-
-function aborted(signal: AbortSignal): AbortedError {
-  return new AbortedError(
-    "the product was given up because its signal was aborted: `cause` is the signal's reason",
-    {
-      cause: signal.reason,
-    },
-  )
-}
-
-function result<Out extends MatrixLike<ElementArray>>(
-  product: Product<Result>,
-  report: Float64Array,
-): MpmmResult<Out> {
-  const kernelMs = report[at.kernelMs]!
-  const variant = addon.variants[report[at.variant]!] as NativeVariant
-  const { batch, m, n, c, options } = product
-  const shape: Shape = c.batched ? [batch, m, n] : [m, n]
-  const made = product.keepsC ? options.out : { data: c.data, shape, strides: rowMajor(shape), offset: 0 }
-  return {
-    c: made as Out,
-    backend: addon.backends[report[at.backend]!]!,
-    device: deviceName(report[at.device]!),
-    variant: variant.name,
-    path: addon.paths[report[at.path]!]!,
-    timing: {
-      totalMs: report[at.totalMs]!,
-      kernelMs,
-      analysisMs: report[at.analysisMs]!,
-      h2dMs: report[at.h2dMs]!,
-      d2hMs: report[at.d2hMs]!,
-    },
-    gops: kernelMs > 0 ? (2 * batch * m * n * product.k) / kernelMs / 1e6 : 0,
-  }
+  return computeNow(product)
 }

@@ -1,12 +1,14 @@
 /** The options of a product, read once and checked. */
-import { readDevice } from '../backend.js'
-import { show, showChoices, typeName } from '../describe.js'
-import { deviceMemoryLimit, environmentBackend } from '../environment.js'
+import { readSignal } from '../abort.js'
+import { AUTO, readBackend, readDevice } from '../backend.js'
+import { show } from '../describe.js'
+import type { DeviceMatrix } from '../device/device.js'
 import { OptionError } from '../errors.js'
 import type { MatrixLike } from '../matrix.js'
 import { addon, indexIn } from '../native.js'
-import { semiringIndex, semiringNames } from '../semirings.js'
-import type { ElementArray } from '../storage.js'
+import { readChoice, requireNames } from '../options.js'
+import { readSemiring } from '../semirings.js'
+import type { ElementArray, OperandArray } from '../storage.js'
 import type { Semiring, VariantName } from '../variant-names.js'
 import { variantIndex } from '../variants.js'
 
@@ -22,13 +24,27 @@ export interface Progress {
 /** Where to compute. */
 export type BackendChoice = 'auto' | 'cuda' | 'cpu'
 
+/** An operand of a product: in an array, or on a device. */
+export type AnyOperand<Data extends OperandArray = OperandArray> = MatrixLike<Data> | DeviceMatrix<Data>
+
+/** The arrays of the operands that an operand in an array of this type can be multiplied with. */
+export type Mixable<Data extends OperandArray> = Data extends Int32Array | Int16Array
+  ? Int32Array | Int16Array
+  : Data
+
+/** The array of the result of operands in arrays of this type. */
+export type ElementsOf<Data extends OperandArray> = Data extends ElementArray ? Data : Int32Array
+
+/** What a result can be written into. */
+export type AnyResult = MatrixLike<ElementArray> | DeviceMatrix<ElementArray>
+
 /** The options of {@link mpmm}. `undefined` means the default. */
-export interface MpmmOptions<Out extends MatrixLike<ElementArray> = MatrixLike> {
+export interface MpmmOptions<Out extends AnyResult = MatrixLike> {
   /** The semiring of the product; 'max-plus' by default. */
   semiring?: Semiring | undefined
   /**
    * A matrix of the result's shape to write into, which is then the result's `c`. Its elements may not overlap each
-   * other, nor those of the operands. After ERR_MPMML_ABORTED and ERR_MPMML_CUDA its content is unspecified; after any
+   * other, nor those of the operands. If an operand is a {@link DeviceMatrix}, so must `out` be. After ERR_MPMML_ABORTED and ERR_MPMML_CUDA its content is unspecified; after any
    * other error it is as it was.
    */
   out?: Out | undefined
@@ -36,10 +52,11 @@ export interface MpmmOptions<Out extends MatrixLike<ElementArray> = MatrixLike> 
    * C0 of C0 ⊕ A⊗B: a matrix of the result's shape (or one matrix for every product of a batch), or `true` for what
    * `out` holds. It may be `out` itself, but not overlap it otherwise.
    */
-  accumulate?: MatrixLike<ElementArray> | boolean | undefined
+  accumulate?: AnyResult | boolean | undefined
   /**
    * 'auto', the default, takes CUDA if it can be used and the product is large enough and fits, otherwise the CPU. The
    * environment variable MPMML_BACKEND (auto, cuda or cpu) overrides 'auto'. 'cuda' without a usable GPU is an error.
+   * Matrices of a device decide for themselves: only that device can compute their products.
    */
   backend?: BackendChoice | undefined
   /** The index of the CUDA device; 0 by default. The CPU ignores it. */
@@ -65,11 +82,7 @@ export interface MpmmOptions<Out extends MatrixLike<ElementArray> = MatrixLike> 
 }
 
 // Reading a property of the addon's object at each product would take longer.
-const { backendChoices, overflowPolicies, variants: nativeVariants } = addon
-
-/** The indices of choices in the addon's lists. */
-const AUTO = indexIn(backendChoices, 'auto')
-const CPU = indexIn(backendChoices, 'cpu')
+const { overflowPolicies } = addon
 export const THROW = indexIn(overflowPolicies, 'throw')
 
 const names: readonly (keyof MpmmOptions)[] = [
@@ -89,110 +102,52 @@ export interface ReadOptions {
   semiring: number
   /** {@link LEFT_OUT} if it isn't given. */
   overflow: number
+  /** AUTO if it isn't given. */
   backend: number
+  /** {@link LEFT_OUT} if it isn't given. */
   device: number
-  /** -1 if none is asked for. */
+  /** {@link LEFT_OUT} if none is asked for. */
   variant: number
-  /** Whether CUDA may compute the product, as far as the options and the build say. */
-  mayUseCuda: boolean
-  /** The most bytes of device memory that the product may take; 0: no limit. */
-  deviceMemory: number
   out: unknown
   accumulate: unknown
   signal: AbortSignal | undefined
   onProgress: ((progress: Progress) => void) | undefined
 }
 
-/** The option `overflow` if it isn't given, which means 'throw' for integers. */
+/** An option that isn't given. */
 export const LEFT_OUT = -1
 
-const maxPlus = semiringIndex('max-plus')
+const maxPlus = readSemiring('max-plus')
 
-const builtWithCuda = nativeVariants.some(({ backend }) => backend === 'cuda')
-
-function mayUseCuda(backend: number, variant: number): boolean {
-  return builtWithCuda && backend !== CPU && (variant < 0 || nativeVariants[variant]!.backend === 'cuda')
-}
-
-/** Reads what the user passed as options: each property once. */
-export function readOptions(options: unknown): ReadOptions {
+/** Reads what the user passed as options: each property once. `names` are those that there are. */
+export function readOptions(options: unknown, known: readonly string[] = names): ReadOptions {
   if (options === undefined) {
-    const backend = indexIn(backendChoices, environmentBackend())
-    const onCuda = mayUseCuda(backend, -1)
     return {
       semiring: maxPlus,
       overflow: LEFT_OUT,
-      backend,
-      device: 0,
-      variant: -1,
-      mayUseCuda: onCuda,
-      deviceMemory: onCuda ? deviceMemoryLimit() : 0,
+      backend: AUTO,
+      device: LEFT_OUT,
+      variant: LEFT_OUT,
       out: undefined,
       accumulate: undefined,
       signal: undefined,
       onProgress: undefined,
     }
   }
-  if (typeof options !== 'object' || options === null) {
-    throw new OptionError(
-      `options must be an object such as { semiring: 'min-plus' }, but it is ${show(options)}`,
-    )
-  }
-  for (const name in options) {
-    if (!names.includes(name as keyof MpmmOptions)) {
-      throw new OptionError(`there is no option ${show(name)}: expected ${showChoices(names)}`)
-    }
-  }
+  requireNames(options, known)
   const { semiring, out, accumulate, backend, device, variant, overflow, signal, onProgress } =
     options as Record<string, unknown>
-  const variantNumber = variant === undefined ? -1 : variantIndex(variant)
-  let backendNumber = backend === undefined ? AUTO : choice(backendChoices, backend, 'backend')
-  if (backendNumber === AUTO && variantNumber < 0) {
-    backendNumber = indexIn(backendChoices, environmentBackend())
-  }
-  const onCuda = mayUseCuda(backendNumber, variantNumber)
   return {
     semiring: semiring === undefined ? maxPlus : readSemiring(semiring),
-    overflow: overflow === undefined ? LEFT_OUT : choice(overflowPolicies, overflow, 'overflow'),
-    backend: backendNumber,
-    device: readDevice(device),
-    variant: variantNumber,
-    mayUseCuda: onCuda,
-    deviceMemory: onCuda ? deviceMemoryLimit() : 0,
+    overflow: overflow === undefined ? LEFT_OUT : readChoice(overflowPolicies, overflow, 'overflow'),
+    backend: readBackend(backend),
+    device: device === undefined ? LEFT_OUT : readDevice(device),
+    variant: variant === undefined ? LEFT_OUT : variantIndex(variant),
     out,
     accumulate,
     signal: readSignal(signal),
     onProgress: readListener(onProgress),
   }
-}
-
-function choice(choices: readonly string[], value: unknown, name: string): number {
-  const index = choices.indexOf(value as string)
-  if (index >= 0) return index
-  throw new OptionError(`option ${name} must be ${showChoices(choices)}, but it is ${show(value)}`)
-}
-
-function readSemiring(value: unknown): number {
-  const index = semiringIndex(value)
-  if (index >= 0) return index
-  throw new OptionError(`option semiring must be ${showChoices(semiringNames())}, but it is ${show(value)}`)
-}
-
-function readSignal(value: unknown): AbortSignal | undefined {
-  if (value === undefined) return undefined
-  // By its methods, so that signals of other realms and polyfills are taken too.
-  const signal = value as Partial<AbortSignal> | null
-  if (
-    typeof signal === 'object' &&
-    typeof signal?.aborted === 'boolean' &&
-    typeof signal.addEventListener === 'function' &&
-    typeof signal.removeEventListener === 'function'
-  ) {
-    return signal as AbortSignal
-  }
-  throw new OptionError(
-    `option signal must be an AbortSignal, but it is ${typeName(value)}: pass controller.signal`,
-  )
 }
 
 function readListener(value: unknown): ((progress: Progress) => void) | undefined {

@@ -1,14 +1,13 @@
 /** Which kernel a product would take, without computing it. */
 import { fromNative } from '../errors.js'
-import type { MatrixLike } from '../matrix.js'
+import { reportAt as field, REPORT_FIELDS, REQUEST_FIELDS, requestAt } from '../fields.js'
 import { addon } from '../native.js'
-import type { ElementArray, OperandArray } from '../storage.js'
 import type { VariantName } from '../variant-names.js'
 import { variants } from '../variants.js'
 import { type Watched, watch } from './diagnostics.js'
-import { prepare } from './multiply.js'
-import type { MpmmOptions } from './options.js'
-import { report as field, newReport, newRequest, PLAN_ONLY, writeRequest } from './request.js'
+import type { AnyOperand, AnyResult, MpmmOptions } from './options.js'
+import { prepare } from './prepare.js'
+import { writeRequest } from './request.js'
 
 /** How {@link mpmm} would compute a product. */
 export interface Plan {
@@ -32,36 +31,29 @@ export interface Plan {
  *
  * @throws Rejects with what {@link mpmm} rejects with for the same arguments, as far as that shows without computing.
  */
-export function plan(
-  a: MatrixLike<OperandArray>,
-  b: MatrixLike<OperandArray>,
-  options?: MpmmOptions<MatrixLike<ElementArray>>,
-): Promise<Plan> {
+export function plan(a: AnyOperand, b: AnyOperand, options?: MpmmOptions<AnyResult>): Promise<Plan> {
   const watched = watch('plan')
   const promise = makePlan(a, b, options, watched)
   return watched ? watched.follow(promise) : promise
 }
 
 async function makePlan(
-  a: MatrixLike<OperandArray>,
-  b: MatrixLike<OperandArray>,
-  options: MpmmOptions<MatrixLike<ElementArray>> | undefined,
+  a: AnyOperand,
+  b: AnyOperand,
+  options: MpmmOptions<AnyResult> | undefined,
   watched: Watched | null,
 ): Promise<Plan> {
-  const product = prepare(a, b, options, (_, rows, cols) => ({
-    offset: 0,
-    batchStride: rows * cols,
-    rowStride: cols,
-    colStride: 1,
-  }))
-  watched?.checked(product)
-  const request = newRequest()
-  const report = newReport()
+  const product = prepare(a, b, options)
+  watched?.checked([product])
+  const request = new Float64Array(REQUEST_FIELDS)
+  const report = new Float64Array(REPORT_FIELDS)
   writeRequest(request, product)
-  request[PLAN_ONLY] = 1
+  request[requestAt.planOnly] = 1
   try {
-    const { a: left, b: right, c0 } = product
-    await addon.multiply(left.data, right.data, null, c0?.data ?? null, request, report, new Int32Array(1))
+    const { a: left, b: right, c0, session } = product
+    const cancel = new Int32Array(1)
+    const device = session ? session.native : null
+    await addon.multiply(left.data, right.data, null, c0 ? c0.data : null, request, report, cancel, device)
   } catch (error) {
     throw fromNative(error)
   }

@@ -1,6 +1,7 @@
 /** Telling how far a product is, while it runs. */
+import { reportAt as at } from '../fields.js'
 import type { Progress } from './options.js'
-import { report as at, type Product } from './request.js'
+import type { Product } from './request.js'
 
 /** Between two calls of `onProgress`. */
 const INTERVAL_MS = 250

@@ -1,15 +1,29 @@
-/** A product in the form that native code reads, and the report that it writes. */
-import { addon, indexIn, type ReportField, type RequestField } from '../native.js'
+/** A checked product, and how native code is asked for it. */
+import type { Session } from '../device/resident.js'
+import { requestAt as at, writeLayout } from '../fields.js'
+import type { Elements } from '../layout.js'
+import type { NativeMemory } from '../native.js'
 import type { ElementArray } from '../storage.js'
 import type { View } from '../view.js'
 import { LEFT_OUT, type ReadOptions, THROW } from './options.js'
 
-/** Where the elements of a matrix are in its array. */
-export type Layout = Pick<View, 'offset' | 'rowStride' | 'colStride' | 'batchStride'>
+/** Where a result goes: into an array, or memory of a device; null if that isn't made yet. */
+export interface Result extends Elements {
+  data: ElementArray | NativeMemory | null
+}
 
 /** A checked product. */
-export interface Product<C extends Layout = Layout> {
+export interface Product {
   options: ReadOptions
+  /** The device that its matrices are on; null if all are in arrays. */
+  session: Session | null
+  /** An index into the addon's list of choices. */
+  backend: number
+  device: number
+  /** The most bytes of device memory that it may take; 0: no limit. */
+  deviceMemory: number
+  /** Whether JavaScript's thread computes it sooner than it hears of another thread's result. */
+  atOnce: boolean
   /** The element type, by its number. */
   type: number
   batch: number
@@ -18,82 +32,32 @@ export interface Product<C extends Layout = Layout> {
   k: number
   a: View
   b: View
-  c: C
+  c: Result
   c0: View<ElementArray> | null
-  /** Whether c must be as it was after an overflow. */
-  keepsC: boolean
+  /** The view of `out`; null if it wasn't given. */
+  out: View<ElementArray> | null
+  /** `out` as it was given. */
+  outValue: unknown
 }
 
-const at = (name: RequestField) => indexIn(addon.requestFields, name)
-const matrixFields = (name: 'a' | 'b' | 'c' | 'c0') => ({
-  offset: at(`${name}Offset`),
-  rowStride: at(`${name}RowStride`),
-  colStride: at(`${name}ColStride`),
-  batchStride: at(`${name}BatchStride`),
-})
-
-const BATCH = at('batch')
-const M = at('m')
-const N = at('n')
-const K = at('k')
-const SEMIRING = at('semiring')
-const DTYPE = at('dtype')
-const OVERFLOW = at('overflow')
-const BACKEND = at('backend')
-const DEVICE = at('device')
-const VARIANT = at('variant')
-/** 1 if the product is only planned. */
-export const PLAN_ONLY = at('planOnly')
-const KEEPS_C = at('keepsC')
-const DEVICE_MEMORY = at('deviceMemory')
-const A = matrixFields('a')
-const B = matrixFields('b')
-const C = matrixFields('c')
-const C0 = matrixFields('c0')
-
-const reportAt = (name: ReportField) => indexIn(addon.reportFields, name)
-
-/** The positions of a report's fields. */
-export const report = {
-  backend: reportAt('backend'),
-  device: reportAt('device'),
-  variant: reportAt('variant'),
-  path: reportAt('path'),
-  totalMs: reportAt('totalMs'),
-  kernelMs: reportAt('kernelMs'),
-  analysisMs: reportAt('analysisMs'),
-  h2dMs: reportAt('h2dMs'),
-  d2hMs: reportAt('d2hMs'),
-  stepsDone: reportAt('stepsDone'),
-} as const satisfies Record<ReportField, number>
-
-export const newRequest = () => new Float64Array(addon.requestFields.length)
-export const newReport = () => new Float64Array(addon.reportFields.length)
-
-function writeLayout(request: Float64Array, fields: typeof A, view: Layout): void {
-  request[fields.offset] = view.offset
-  request[fields.rowStride] = view.rowStride
-  request[fields.colStride] = view.colStride
-  request[fields.batchStride] = view.batchStride
-}
-
-/** Writes `product` into `request`. */
-export function writeRequest(request: Float64Array, product: Product): void {
+/** Writes `product` into `request`, from the field `start` on. */
+export function writeRequest(request: Float64Array, product: Product, start = 0): void {
   const { options } = product
-  request[BATCH] = product.batch
-  request[M] = product.m
-  request[N] = product.n
-  request[K] = product.k
-  request[SEMIRING] = options.semiring
-  request[DTYPE] = product.type
-  request[OVERFLOW] = options.overflow === LEFT_OUT ? THROW : options.overflow
-  request[BACKEND] = options.backend
-  request[DEVICE] = options.device
-  request[VARIANT] = options.variant
-  request[KEEPS_C] = product.keepsC ? 1 : 0
-  request[DEVICE_MEMORY] = options.deviceMemory
-  writeLayout(request, A, product.a)
-  writeLayout(request, B, product.b)
-  writeLayout(request, C, product.c)
-  if (product.c0) writeLayout(request, C0, product.c0)
+  request[start + at.batch] = product.batch
+  request[start + at.m] = product.m
+  request[start + at.n] = product.n
+  request[start + at.k] = product.k
+  request[start + at.semiring] = options.semiring
+  request[start + at.dtype] = product.type
+  request[start + at.overflow] = options.overflow === LEFT_OUT ? THROW : options.overflow
+  request[start + at.backend] = product.backend
+  request[start + at.device] = product.device
+  request[start + at.variant] = options.variant
+  request[start + at.planOnly] = 0
+  request[start + at.keepsC] = product.out ? 1 : 0
+  request[start + at.deviceMemory] = product.deviceMemory
+  writeLayout(request, start, at.a, product.a)
+  writeLayout(request, start, at.b, product.b)
+  writeLayout(request, start, at.c, product.c)
+  if (product.c0) writeLayout(request, start, at.c0, product.c0)
 }

@@ -7,6 +7,10 @@
 #include <thread>
 #include <vector>
 
+#if defined(__linux__)
+#include <sys/prctl.h>
+#endif
+
 #include "addon/background.h"
 #include "core/status.h"
 
@@ -20,7 +24,7 @@ using std::chrono::microseconds;
 constexpr microseconds kSpinIdle{50};
 constexpr microseconds kSpinInFlight{100};
 /// How long a thread then sleeps before it asks the GPU again, as a part of the time that it has waited.
-constexpr int kPartOfWait = 16;
+constexpr int kPartOfWait = 64;
 constexpr microseconds kLongestSleep{1000};
 
 constexpr size_t kPoolThreads = 4;
@@ -165,6 +169,10 @@ void Executor::stop() {
 }
 
 void Executor::serve() {
+#if defined(__linux__)
+  // The system may otherwise wake a thread 50 µs late.
+  prctl(PR_SET_TIMERSLACK, 1000UL);
+#endif
   Flight flight;
   std::unique_lock<std::mutex> lock(mutex_);
   for (;;) {

@@ -317,7 +317,7 @@ describe.skipIf(!built)(built ? 'the service' : 'the service (skipped: dist/ is 
     ])
     const [, a, b] = /-F a=@(\S+) -F b=@(\S+)/.exec(readme)!
     const [left, right] = [a!, b!].map((path) => new Blob([readFileSync(join(root, path))]))
-    const file = await post(service, form({ a: left!, b: right!, semiring: 'min-plus' }))
+    const file = await post(service, form({ a: left!, b: right!, overflow: 'saturate' }))
     expect([file.status, Buffer.from(await file.arrayBuffer()).toString('latin1', 1, 6)]).toEqual([
       200,
       'NUMPY',

@@ -5,7 +5,9 @@ import {
   type ErrorMessage,
   matrix,
   mpmm,
+  mpmmGrouped,
   mpmmSync,
+  openDevice,
   type PlanMessage,
   plan,
   type RunMessage,
@@ -92,6 +94,57 @@ describe('mpmml:run', () => {
     expect(() => mpmmSync(a, a)).toThrow()
     await plan(a, b)
     expect(messages).toEqual([])
+  })
+})
+
+describe('matrices on a device, and groups', () => {
+  it('say which matrices are resident', async () => {
+    const messages = listen<RunMessage>('mpmml:run')
+    const device = await openDevice({ backend: 'cpu' })
+    const [there, narrow] = [await device.upload(a), await device.upload(matrix(2, 3, new Int16Array(6)))]
+    const { c } = await mpmm(there, b)
+    await mpmm(narrow, b, { accumulate: c })
+    await device.close()
+    const resident = true
+    expect(messages).toMatchObject([
+      { ...asked, a: { ...asked.a, resident }, c: { ...asked.c, resident } },
+      { a: { dtype: 'int16', bytes: 12, resident }, b: asked.b, accumulate: { resident }, c: { resident } },
+    ])
+  })
+
+  it('have a message for each product of a group', async () => {
+    const [runs, plans] = [listen<RunMessage>('mpmml:run'), listen<PlanMessage>('mpmml:plan')]
+    const results = await mpmmGrouped([
+      { a, b },
+      { a: b, b: a },
+    ])
+    const call = 'mpmmGrouped'
+    expect(runs).toMatchObject([
+      { ...asked, call, index: 0, gops: results[0]!.gops },
+      { call, index: 1, m: 3, n: 3, k: 2, variant: results[1]!.variant, timing: results[1]!.timing },
+    ])
+    expect(plans).toMatchObject([
+      { call, index: 0 },
+      { call, index: 1 },
+    ])
+    await mpmmGrouped([])
+    expect(runs).toHaveLength(2)
+  })
+
+  it('have one message for a group that fails: the product that did, if it was one', async () => {
+    const messages = listen<ErrorMessage>('mpmml:error')
+    const large = matrix(2, 3, new Int32Array(6).fill(2 ** 31 - 1))
+    const error = await mpmmGrouped([
+      { a: b, b: a },
+      { a: large, b },
+    ]).catch((thrown: unknown) => thrown)
+    await expect(mpmmGrouped([{ a, b: a }])).rejects.toThrow()
+    const timing = { callMs: expect.any(Number) }
+    const call = 'mpmmGrouped'
+    expect(messages).toEqual([
+      { ...asked, call, index: 1, error, code: 'ERR_MPMML_OVERFLOW', timing },
+      { call, error: expect.objectContaining({ code: 'ERR_MPMML_SHAPE' }), code: 'ERR_MPMML_SHAPE', timing },
+    ])
   })
 })
 

@@ -87,7 +87,9 @@ describe('requests that lib would not send', () => {
     const fields = new Float64Array(addon.requestFields.length)
     const report = new Float64Array(addon.reportFields.length)
     const data = new Int32Array(1)
-    // A result without memory is only for plans.
-    expect(() => addon.multiplySync(data, data, null, null, fields, report)).toThrow('malformed request')
+    // A result without memory is only for plans and devices.
+    expect(() => addon.multiplySync(data, data, null, null, fields, report, null)).toThrow(
+      'malformed request',
+    )
   })
 })

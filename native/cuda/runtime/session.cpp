@@ -1,5 +1,6 @@
 #include "cuda/runtime/session.h"
 
+#include <array>
 #include <exception>
 #include <utility>
 
@@ -52,8 +53,11 @@ class Queued final : public Pending {
   void add(QueuedProduct product) { products_.push_back(std::move(product)); }
   /// Says that all work has been queued.
   void close() {
-    end_ = &lane_->event();
-    end_->record(lane_->compute(0));
+    if (!products_.empty()) end_ = products_.back().end;
+    if (end_) return;
+    Event& end = lane_->event();
+    end.record(lane_->compute(0));
+    end_ = &end;
   }
 
   bool is_done() override { return end_->has_passed(); }
@@ -79,7 +83,7 @@ class Queued final : public Pending {
   JobLanes& lanes_;
   std::unique_ptr<Lane> lane_;
   std::vector<QueuedProduct> products_;
-  Event* end_ = nullptr;
+  const Event* end_ = nullptr;
   bool finished_ = false;
 };
 
@@ -126,12 +130,55 @@ class Download final : public Pending {
   std::shared_ptr<Copy> copy_;
 };
 
+/// The plans of the latest products, because a program often computes products of the same kind in a row, and planning
+/// takes some microseconds.
+class Plans {
+ public:
+  template <class Make>
+  const Plan& find(const Problem& problem, PathSet exact, const Variant* requested, Make&& make) {
+    const Key key{problem.operation.semiring,
+                  problem.operation.dtype,
+                  requested,
+                  exact,
+                  {problem.batch, problem.m(), problem.n(), problem.k(), items_of(problem.a, problem.batch),
+                   items_of(problem.b, problem.batch), problem.has_int16()}};
+    for (const auto& [known, plan] : plans_) {
+      if (known == key) return plan;
+    }
+    if (plans_.size() < kMost) plans_.emplace_back();
+    auto& entry = plans_[next_++ % kMost];
+    entry = {key, make()};
+    return entry.second;
+  }
+
+ private:
+  static constexpr size_t kMost = 16;
+  struct Key {
+    SemiringId semiring;
+    DataType dtype;
+    const Variant* requested;
+    PathSet exact;
+    std::array<int64_t, 7> sizes;
+
+    bool operator==(const Key& other) const {
+      return semiring == other.semiring && dtype == other.dtype && requested == other.requested &&
+             exact == other.exact && sizes == other.sizes;
+    }
+  };
+  std::vector<std::pair<Key, Plan>> plans_;
+  size_t next_ = 0;
+};
+
 class CudaSession final : public Session {
  public:
   CudaSession(int device, int64_t limit, SessionPlanner planner)
       : device_(std::make_shared<SessionDevice>(device, limit)),
         lanes_(device_->lane()),
-        planner_(std::move(planner)),
+        planner_([this, make = std::move(planner)](const Problem& problem, const ValueRange& a, const ValueRange& b,
+                                                   const Placement& where) {
+          return plans_.find(problem, exact_paths(problem.operation, a, b), where.variant,
+                             [&] { return make(problem, a, b, where); });
+        }),
         name_(device_name(device)) {}
 
   ~CudaSession() override {
@@ -259,6 +306,7 @@ class CudaSession final : public Session {
 
   const std::shared_ptr<SessionDevice> device_;
   JobLanes lanes_;
+  Plans plans_;
   const SessionPlanner planner_;
   const std::string name_;
 };

@@ -169,12 +169,16 @@ class ResidentProduct {
       apart = device_.workspace(problem_.outputs() * element_bytes(dtype_));
       c = row_major(apart.get(), problem_.m(), problem_.n());
     }
-    Launcher launcher(problem_, lane_, [&](const ValueRange&, const ValueRange&) { return plan; }, device_.overflow());
+    const Planner chosen = [&](const ValueRange&, const ValueRange&) { return plan; };
+    Launcher launcher(problem_, lane_, chosen, device_.overflow());
     launch(launcher, plan, {problem_.batch, problem_.m(), problem_.n(), 0, 0, 0, c0_.view, c});
     if (may_overflow) {
       if (const auto index = launcher.overflow()) throw overflow(*index);
     }
-    if (is_apart) copy_matrices(dtype_, problem_.batch, read_only(c), problem_.c, stream());
+    result_.end = result_.launches.back().computed;
+    if (!is_apart) return;
+    copy_matrices(dtype_, problem_.batch, read_only(c), problem_.c, stream());
+    result_.end = nullptr;
   }
 
   /// Launches a part of the product. If there is no room to pack its operands, it is divided.
@@ -256,7 +260,7 @@ class ResidentProduct {
   Lane& lane_;
   const Planner planner_;
   Source a_, b_, c0_;
-  QueuedProduct result_{&problem_, {}, {}};
+  QueuedProduct result_{&problem_, {}, {}, nullptr};
 };
 
 }  // namespace

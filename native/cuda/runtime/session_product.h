@@ -14,6 +14,7 @@ struct QueuedProduct {
   const Problem* problem;
   Outcome outcome;
   std::vector<LaunchTimes> launches;
+  const Event* end = nullptr;  ///< after which the result is there; null if nothing was recorded there
 };
 
 /// Queues the product in the device's stream. `lane` has the events. Waits for the device only for values that it must

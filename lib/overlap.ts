@@ -7,8 +7,9 @@
  * stride, pruned by what the smaller strides can still reach and by their greatest common divisor, with a limit on
  * the work. At the limit the answer is "yes".
  */
-import { bufferOf, firstByteOf } from '../storage.js'
-import type { View } from '../view.js'
+import { ShapeError } from './errors.js'
+import { bufferOf, firstByteOf } from './storage.js'
+import type { View } from './view.js'
 
 /** One unknown x of the equation: low ≤ x ≤ high, taken `stride` times. */
 interface Term {
@@ -59,9 +60,14 @@ function dimensions(view: View): { stride: number; count: number }[] {
   ].filter(({ count }) => count > 1)
 }
 
-/** The place of a view's first element in its buffer, in bytes. */
+/** What a view's elements are in: two views can only overlap if they have the same. */
+function homeOf(view: View): object {
+  return view.holding ? view.holding.memory : bufferOf(view.data)
+}
+
+/** The place of a view's first element in its home, in bytes. */
 function start(view: View): number {
-  return firstByteOf(view.data) + view.offset * view.bytes
+  return (view.holding ? 0 : firstByteOf(view.data)) + view.offset * view.bytes
 }
 
 /** Whether two elements of `view` are the same memory. */
@@ -93,7 +99,7 @@ export function overlapsItself(view: View): boolean {
 
 /** Whether two views have memory in common. */
 export function overlap(x: View, y: View): boolean {
-  if (x.reach === 0 || y.reach === 0 || bufferOf(x.data) !== bufferOf(y.data)) return false
+  if (x.reach === 0 || y.reach === 0 || homeOf(x) !== homeOf(y)) return false
   // Counted in units of the smaller element, of which the larger one has several.
   const unit = Math.min(x.bytes, y.bytes)
   const [xUnits, yUnits] = [x.bytes / unit, y.bytes / unit]
@@ -115,11 +121,66 @@ export function overlap(x: View, y: View): boolean {
 /** Whether two views of the same shape are the same memory, element by element. */
 export function sameLayout(x: View, y: View): boolean {
   return (
-    bufferOf(x.data) === bufferOf(y.data) &&
+    homeOf(x) === homeOf(y) &&
     start(x) === start(y) &&
     (x.batch <= 1 || x.batchStride === y.batchStride) &&
     (x.rows <= 1 || x.rowStride === y.rowStride) &&
     (x.cols <= 1 || x.colStride === y.colStride) &&
     x.batch === y.batch
   )
+}
+
+/** The matrices of one of several products that run at once. */
+export interface Matrices {
+  readonly a: View
+  readonly b: View
+  readonly c0: View | null
+  readonly out: View | null
+}
+
+interface Placed {
+  view: View
+  /** The index of its product. */
+  product: number
+  /** In its home, in bytes. */
+  first: number
+  end: number
+}
+
+/** Throws ShapeError if the `out` of a product overlaps a matrix of another one. */
+export function requireApart(products: readonly Matrices[]): void {
+  const homes = new Map<object, Placed[]>()
+  for (const { out } of products) if (out && out.reach > 0) homes.set(homeOf(out), [])
+  products.forEach(({ a, b, c0, out }, product) => {
+    for (const view of c0 === out ? [a, b, out] : [a, b, c0, out]) {
+      const home = view && view.reach > 0 && homes.get(homeOf(view))
+      if (home)
+        home.push({
+          view,
+          product,
+          first: start(view),
+          end: start(view) + (view.reach - view.offset) * view.bytes,
+        })
+    }
+  })
+  for (const home of homes.values()) requireHomeApart(products, home)
+}
+
+function requireHomeApart(products: readonly Matrices[], views: Placed[]): void {
+  views.sort((x, y) => x.first - y.first)
+  const isOut = ({ view, product }: Placed) => view === products[product]!.out
+  let open: Placed[] = []
+  for (const next of views) {
+    open = open.filter(({ end }) => end > next.first)
+    for (const other of open) {
+      if (other.product === next.product || !(isOut(other) || isOut(next))) continue
+      if (!overlap(other.view, next.view)) continue
+      const [written, read] = isOut(next) ? [next, other] : [other, next]
+      throw new ShapeError(
+        `${written.view.name} overlaps ${read.view.name} in memory, and the products of a group run in any order: write into ` +
+          'another matrix, or compute one of them in another call',
+      )
+    }
+    open.push(next)
+  }
 }

@@ -1,0 +1,502 @@
+/** Devices that are opened, and the matrices that stay on them. */
+import { inspect } from 'node:util'
+import { aborted, notCancelled, readSignal } from '../abort.js'
+import {
+  AUTO,
+  automaticBackend,
+  builtWithCuda,
+  CPU,
+  deviceName,
+  readBackend,
+  readDevice,
+} from '../backend.js'
+import { show, showChoices, showList, typeName } from '../describe.js'
+import { bytesOf, newUnwrittenArray, storedTypeName } from '../elements.js'
+import { configureCpu, deviceMemoryLimit } from '../environment.js'
+import { DeviceError, DTypeError, fromNative, ShapeError } from '../errors.js'
+import { type Elements, rowMajorElements, shapeOf, stridedElements } from '../layout.js'
+import { allocate, type DenseMatrix, type MatrixLike, readShape, rowMajor, type Shape } from '../matrix.js'
+import { addon } from '../native.js'
+import { requireNames } from '../options.js'
+import { overlap, overlapsItself, sameLayout } from '../overlap.js'
+import { readSemiring, requireSemiringType } from '../semirings.js'
+import type { ElementArray, OperandArray } from '../storage.js'
+import { loadTuning } from '../tuning.js'
+import type { DataType, Semiring } from '../variant-names.js'
+import {
+  type HostView,
+  type ResidentView,
+  readHostView,
+  readView,
+  requireStillThere,
+  requireThere,
+  showShape,
+} from '../view.js'
+import { combineRequest, copyRequest, fillRequest } from './requests.js'
+import { Holding, Resident, requireOpen, requireUsable, Session, SharedMemory } from './resident.js'
+
+/** The options of {@link openDevice}. */
+export interface OpenOptions {
+  /**
+   * 'auto', the default, opens a GPU if CUDA can be used, otherwise the CPU. The environment variable MPMML_BACKEND (auto,
+   * cuda or cpu) overrides 'auto'. 'cuda' without a usable GPU is an error.
+   */
+  backend?: 'auto' | 'cuda' | 'cpu' | undefined
+  /** The index of the CUDA device; 0 by default. The CPU ignores it. */
+  device?: number | undefined
+}
+
+/** The memory of a device, in bytes. */
+export interface MemoryUse {
+  /** By the matrices that exist. */
+  used: number
+  /** What the library holds: matrices, other forms of them that products made, and what it keeps for the next ones. */
+  reserved: number
+  /** The most that `used` has been. */
+  peak: number
+  /** What the device has left for anybody. */
+  free: number
+  /** What the device has. */
+  total: number
+}
+
+/** A part of a matrix, or of each matrix of a batch: see {@link DeviceMatrix.view}. */
+export interface Part {
+  /** From the first of these rows up to but without the second; all by default. */
+  rows?: readonly [from: number, to: number] | undefined
+  /** The same for columns. */
+  cols?: readonly [from: number, to: number] | undefined
+  /** Only one matrix of a batch, by its index; the view then is a single matrix. */
+  batch?: number | undefined
+}
+
+/** The options of {@link DeviceMatrix.combine}. */
+export interface CombineOptions {
+  /** The semiring whose ⊕ is taken; 'max-plus' by default. */
+  semiring?: Semiring | undefined
+  /** If it is aborted when combine() is called, nothing is done, and the promise is rejected with ERR_MPMML_ABORTED. */
+  signal?: AbortSignal | undefined
+}
+
+interface ArrayOf {
+  int32: Int32Array
+  float32: Float32Array
+  float64: Float64Array
+  uint8: Uint8Array
+}
+
+/** What a promise of native code gives; an error is made one of the library's. */
+async function settled<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work
+  } catch (error) {
+    throw fromNative(error)
+  }
+}
+
+/**
+ * Opens a device, on which matrices stay from product to product: a GPU, or the CPU with the same interface and results.
+ *
+ * Close it when it isn't needed any more. An open device keeps no process alive; work that was asked of it does.
+ *
+ * @throws Rejects with OptionError (ERR_MPMML_OPTION), NoCudaError (ERR_MPMML_NO_CUDA) if 'cuda' was asked for and can't be
+ *   used, OutOfMemoryError (ERR_MPMML_OUT_OF_MEMORY), CudaError (ERR_MPMML_CUDA).
+ * @example
+ * await using device = await openDevice()
+ * const a = await device.upload(matrix(2, 2, [1, 2, 3, 4]))
+ * const { c } = await mpmm(a, a)
+ * console.log((await c.download()).data) // [5, 6, 7, 8]
+ */
+export async function openDevice(options: OpenOptions = {}): Promise<Device> {
+  requireNames(options, ['backend', 'device'])
+  const { backend, device } = options
+  const index = readDevice(device)
+  let choice = readBackend(backend)
+  if (choice === AUTO) choice = automaticBackend()
+  const mayUseCuda = builtWithCuda && choice !== CPU
+  configureCpu()
+  if (mayUseCuda) loadTuning()
+  const memory = mayUseCuda ? deviceMemoryLimit() : 0
+  const native = await settled(addon.openDevice(choice, index, memory))
+  const found = addon.describeDevice(native)
+  const [place, name] = found.index < 0 ? [0, deviceName(-1)] : [found.index, found.name]
+  return new Device(new Session(native, addon.backends[found.backend]!, place, name))
+}
+
+/** A device that has been opened by {@link openDevice}. It makes matrices that stay on it. */
+export class Device {
+  readonly #session: Session
+
+  /** Not public: {@link openDevice} makes devices. */
+  constructor(session: unknown) {
+    if (!(session instanceof Session)) {
+      throw new TypeError('Device has no public constructor: await openDevice() gives a device')
+    }
+    session.owner = this
+    this.#session = session
+  }
+
+  get backend(): 'cuda' | 'cpu' {
+    return this.#session.backend
+  }
+
+  /** The name of the GPU or of the processor. */
+  get name(): string {
+    return this.#session.name
+  }
+
+  /** The index of the CUDA device; 0 for the CPU. */
+  get index(): number {
+    return this.#session.index
+  }
+
+  /**
+   * Copies a matrix, or a batch, to the device. An Int16Array stays int16 there, and can be an operand only.
+   *
+   * Don't write to, transfer or detach the array until the promise settles.
+   *
+   * @throws Rejects with ShapeError (ERR_MPMML_SHAPE), DTypeError (ERR_MPMML_DTYPE), OutOfMemoryError
+   *   (ERR_MPMML_OUT_OF_MEMORY), DisposedError (ERR_MPMML_DISPOSED) if the device has been closed, CudaError
+   *   (ERR_MPMML_CUDA).
+   */
+  async upload<Data extends OperandArray>(matrix: MatrixLike<Data>): Promise<DeviceMatrix<Data>> {
+    const view = readHostView(matrix, 'matrix', 'operand')
+    const session = this.#session
+    requireOpen(session)
+    requireThere(view)
+    const { type, bytes, batched, batch, rows, cols } = view
+    const elements = rowMajorElements(type, bytes, batched, batch, rows, cols)
+    const request = copyRequest(view, elements)
+    const native = await settled(addon.upload(session.native, view.data, request, notCancelled))
+    requireStillThere(view)
+    return new DeviceMatrix(new Holding(new SharedMemory(native, session), elements))
+  }
+
+  /**
+   * Makes a matrix, or a batch, whose elements are all `value`.
+   *
+   * @param shape - [rows, cols] or [batch, rows, cols]
+   * @param value - a value of the type; for float32 it is rounded as a Float32Array does
+   * @param dtype - 'int32', the default, 'float32', 'float64' or 'uint8'
+   * @throws Rejects with ShapeError (ERR_MPMML_SHAPE), DTypeError (ERR_MPMML_DTYPE) if there is no such type or it doesn't
+   *   have the value, and what {@link Device.upload} rejects with.
+   */
+  full(shape: Readonly<Shape>, value: number): Promise<DeviceMatrix>
+  full<Type extends DataType>(
+    shape: Readonly<Shape>,
+    value: number,
+    dtype: Type,
+  ): Promise<DeviceMatrix<ArrayOf[Type]>>
+  async full(
+    shape: Readonly<Shape>,
+    value: number,
+    dtype: unknown = 'int32',
+  ): Promise<DeviceMatrix<ElementArray>> {
+    if (typeof shape !== 'object' || shape === null) {
+      throw new ShapeError(`shape must be [rows, cols] or [batch, rows, cols], but it is ${show(shape)}`)
+    }
+    const sizes = readShape(Array.from(shape))
+    const type = readType(dtype)
+    requireValue(value, type)
+    const session = this.#session
+    requireOpen(session)
+    const batched = sizes.length === 3
+    const [batch, rows, cols] = batched ? sizes : [1, ...sizes]
+    const elements = rowMajorElements(type, bytesOf(type), batched, batch, rows, cols)
+    const native = await settled(addon.fill(session.native, fillRequest(elements, value)))
+    return new DeviceMatrix(new Holding(new SharedMemory(native, session), elements))
+  }
+
+  /**
+   * The use of the device's memory.
+   *
+   * @throws DisposedError (ERR_MPMML_DISPOSED) if the device has been closed.
+   */
+  memory(): MemoryUse {
+    requireOpen(this.#session)
+    try {
+      return addon.memoryUse(this.#session.native)
+    } catch (error) {
+      throw fromNative(error)
+    }
+  }
+
+  /**
+   * Waits for the work that was asked of the device, and gives back its memory. From the call on, the device and its
+   * matrices can't be used. Closing it again is harmless.
+   */
+  close(): Promise<void> {
+    const session = this.#session
+    session.closing ??= settled(addon.closeDevice(session.native))
+    return session.closing
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close()
+  }
+
+  [inspect.custom](): string {
+    return `Device ${this.#session}${this.#session.closing ? ', closed' : ''}`
+  }
+}
+
+/** An element type by its number. */
+function readType(dtype: unknown): number {
+  const type = addon.dataTypes.indexOf(dtype as DataType)
+  if (type >= 0) return type
+  const advice = dtype === 'int16' ? ': only what is uploaded from an Int16Array has it' : ''
+  throw new DTypeError(`dtype must be ${showChoices(addon.dataTypes)}, but it is ${show(dtype)}${advice}`)
+}
+
+/** Throws DTypeError unless the type has the value. */
+function requireValue(value: unknown, type: number): void {
+  const name = addon.dataTypes[type]!
+  const [least, most] = name === 'int32' ? [-(2 ** 31), 2 ** 31 - 1] : name === 'uint8' ? [0, 255] : []
+  if (typeof value === 'number') {
+    if (least === undefined || (Number.isInteger(value) && value >= least && value <= most!)) return
+  }
+  const expected = least === undefined ? 'a number' : `an integer from ${least} to ${most}`
+  throw new DTypeError(`value must be ${expected}, to be of ${name}, but it is ${show(value)}`)
+}
+
+/**
+ * A matrix, or a batch of matrices, that stays on a device. {@link Device.upload}, {@link Device.full} and products of such
+ * matrices make them.
+ *
+ * Its memory is given back when it and all its views have been disposed, or were collected as garbage. It may be disposed
+ * while work that was asked for uses it.
+ */
+export class DeviceMatrix<Data extends OperandArray = Int32Array> extends Resident {
+  /** Not public: `upload` and `full` of a device make matrices. */
+  constructor(holding: unknown) {
+    if (!(holding instanceof Holding)) {
+      throw new TypeError(
+        'DeviceMatrix has no public constructor: upload() and full() of a device make matrices',
+      )
+    }
+    super(holding)
+  }
+
+  /** [rows, cols], or [batch, rows, cols] of a batch. */
+  get shape(): Shape {
+    return shapeOf(holdingOf(this).elements)
+  }
+
+  /** The element type; 'int16' is int32 in half the memory, which only operands have. */
+  get dtype(): DataType | 'int16' {
+    const { type, bytes } = holdingOf(this).elements
+    return storedTypeName(type, bytes)
+  }
+
+  get device(): Device {
+    return holdingOf(this).memory.session.owner as Device
+  }
+
+  /** Whether it can't be used any more: it has been disposed, or its device has been closed. */
+  get disposed(): boolean {
+    const { disposed, memory } = holdingOf(this)
+    return disposed || memory.session.closing !== undefined
+  }
+
+  /**
+   * A part of this matrix, or of each matrix of this batch. It shares the memory and keeps it alive: nothing is copied, what
+   * is written into one is in the other, and either may be disposed first.
+   *
+   * @throws ShapeError (ERR_MPMML_SHAPE) for a part that isn't inside, OptionError (ERR_MPMML_OPTION) for a property that
+   *   a part doesn't have, DisposedError (ERR_MPMML_DISPOSED).
+   * @example
+   * a.view({ rows: [0, 100], cols: [5, 50] })
+   */
+  view(part: Part = {}): DeviceMatrix<Data> {
+    requireNames(part, ['rows', 'cols', 'batch'])
+    const { rows, cols, batch } = part
+    const whole = holdingOf(this).elements
+    const [top, bottom] = readRange(rows, 'rows', whole.rows)
+    const [left, right] = readRange(cols, 'cols', whole.cols)
+    const item = readItem(batch, whole)
+    const { batchStride, rowStride, colStride } = whole
+    return this.#sharing(
+      item === undefined && whole.batched,
+      item === undefined ? whole.batch : 1,
+      bottom - top,
+      right - left,
+      whole.offset + (item ?? 0) * batchStride + top * rowStride + left * colStride,
+      rowStride,
+      colStride,
+    )
+  }
+
+  /**
+   * The transpose of this matrix, or of each matrix of this batch. It shares the memory, as a view does.
+   *
+   * @throws DisposedError (ERR_MPMML_DISPOSED).
+   */
+  transpose(): DeviceMatrix<Data> {
+    const { batched, batch, rows, cols, offset, rowStride, colStride } = holdingOf(this).elements
+    return this.#sharing(batched, batch, cols, rows, offset, colStride, rowStride)
+  }
+
+  #sharing(
+    batched: boolean,
+    batch: number,
+    rows: number,
+    cols: number,
+    offset: number,
+    rowStride: number,
+    colStride: number,
+  ): DeviceMatrix<Data> {
+    const holding = holdingOf(this)
+    requireUsable(holding, 'the matrix')
+    const { type, bytes, batchStride } = holding.elements
+    const layout = { offset, batchStride, rowStride, colStride }
+    return new DeviceMatrix(
+      new Holding(holding.memory, stridedElements(type, bytes, batched, batch, rows, cols, layout)),
+    )
+  }
+
+  /**
+   * Replaces this matrix with its element-wise ⊕ with `d`: in max-plus each element becomes the larger of the two.
+   *
+   * @param d - of the same shape, element type and device. It may be int16 if this matrix is int32. It may be this matrix,
+   *   but not overlap it otherwise.
+   * @returns This matrix.
+   * @throws Rejects with ShapeError (ERR_MPMML_SHAPE), DTypeError (ERR_MPMML_DTYPE), OptionError (ERR_MPMML_OPTION),
+   *   DeviceError (ERR_MPMML_DEVICE), DisposedError (ERR_MPMML_DISPOSED), ValueError (ERR_MPMML_VALUE) for a negative
+   *   element of max-times, AbortedError (ERR_MPMML_ABORTED), CudaError (ERR_MPMML_CUDA).
+   */
+  async combine(
+    d: DeviceMatrix<Data extends Int32Array ? Int32Array | Int16Array : Data>,
+    options: CombineOptions = {},
+  ): Promise<this> {
+    requireNames(options, ['semiring', 'signal'])
+    const semiring = readSemiring(options.semiring ?? 'max-plus')
+    const signal = readSignal(options.signal)
+    const c = readView(this, 'the matrix', 'result') as ResidentView
+    const other = readView(d, 'd', 'operand')
+    if (signal?.aborted) throw aborted(signal, 'the combination')
+    requireThere(c)
+    requireThere(other)
+    const { session } = c.holding.memory
+    if (!other.holding || other.holding.memory.session !== session) {
+      const place = other.holding ? `on ${other.holding.memory.session}` : 'in an array'
+      throw new DeviceError(
+        `d must be on the device of the matrix, ${session}, but it is ${place}: upload it there`,
+      )
+    }
+    if (c.type !== other.type) {
+      throw new DTypeError(
+        `d must be of ${storedTypeName(c.type, c.bytes)}, as the matrix is, but it is of ${storedTypeName(other.type, other.bytes)}`,
+      )
+    }
+    requireSemiringType(semiring, c.type)
+    if (showList(shapeOf(c)) !== showList(shapeOf(other))) {
+      throw new ShapeError(`${showShape(other)} must have the shape of the matrix, ${showList(shapeOf(c))}`)
+    }
+    if (!sameLayout(c, other) && overlap(c, other)) {
+      throw new ShapeError(
+        'd overlaps the matrix without being the same: combine with a matrix in memory of its own',
+      )
+    }
+    await settled(
+      addon.combine(session.native, c.data, other.data as typeof c.data, combineRequest(semiring, c, other)),
+    )
+    return this
+  }
+
+  /**
+   * Copies the matrix into an array, after all that was asked of the device before.
+   *
+   * @param out - a matrix of the same shape and type of array, with any strides, to copy into. It is what is returned; if
+   *   it is left out, that is a row-major matrix in an array of its own: an Int16Array for int16, otherwise of the element
+   *   type. Don't use, transfer or detach its array until the promise settles.
+   * @throws Rejects with ShapeError (ERR_MPMML_SHAPE), DTypeError (ERR_MPMML_DTYPE), DisposedError (ERR_MPMML_DISPOSED),
+   *   OutOfMemoryError (ERR_MPMML_OUT_OF_MEMORY), CudaError (ERR_MPMML_CUDA).
+   */
+  download(): Promise<DenseMatrix<Data>>
+  download<Out extends MatrixLike<Data>>(out: Out): Promise<Out>
+  async download(out?: MatrixLike<Data>): Promise<MatrixLike<Data>> {
+    const from = readView(this, 'the matrix', 'operand') as ResidentView
+    const into = out === undefined ? null : readHostView(out, 'out', 'operand')
+    requireThere(from)
+    if (into) requireFits(into, from)
+    const shape = shapeOf(from)
+    const made = into
+      ? null
+      : { data: this.#newArray(from) as Data, shape, strides: rowMajor(shape), offset: 0 }
+    const layout =
+      into ?? rowMajorElements(from.type, from.bytes, from.batched, from.batch, from.rows, from.cols)
+    const array = into ? into.data : made!.data
+    const { native } = from.holding.memory.session
+    await settled(addon.download(native, from.data, array, copyRequest(layout, from), notCancelled))
+    if (into) requireStillThere(into)
+    return out ?? made!
+  }
+
+  #newArray({ type, bytes, batch, rows, cols }: Elements): OperandArray {
+    const length = batch * rows * cols
+    if (bytes === 2) return allocate(length, 'the copy', type, () => new Int16Array(length))
+    return allocate(length, 'the copy', type, newUnwrittenArray)
+  }
+
+  /** Lets go of the matrix. It can't be used any more; its views can. Disposing it again is harmless. */
+  dispose(): void {
+    holdingOf(this).dispose()
+  }
+
+  [Symbol.dispose](): void {
+    this.dispose()
+  }
+
+  [inspect.custom](): string {
+    const { memory } = holdingOf(this)
+    const state = this.disposed ? ', disposed' : ''
+    return `DeviceMatrix ${showList(this.shape)} of ${this.dtype} on ${memory.session}${state}`
+  }
+}
+
+function holdingOf(matrix: DeviceMatrix<OperandArray>): Holding {
+  return Resident.holdingOf(matrix)!
+}
+
+/** Reads rows or columns of a part. */
+function readRange(value: unknown, name: string, size: number): [from: number, to: number] {
+  if (value === undefined) return [0, size]
+  const [from, to, more] = typeof value === 'object' && value !== null ? Array.from(value as number[]) : []
+  const fits = Number.isInteger(from) && Number.isInteger(to) && more === undefined
+  if (fits && 0 <= from! && from! <= to! && to! <= size) return [from! + 0, to! + 0]
+  const came = Array.isArray(value) ? showList(value) : show(value)
+  throw new ShapeError(
+    `${name} must be [from, to] with integers 0 ≤ from ≤ to ≤ ${size}, the ${name} of the matrix, but it is ${came}`,
+  )
+}
+
+/** Reads the index of a matrix of a batch. */
+function readItem(value: unknown, { batched, batch }: Elements): number | undefined {
+  if (value === undefined) return undefined
+  if (!batched) {
+    throw new ShapeError(`batch must be left out, because this isn't a batch, but it is ${show(value)}`)
+  }
+  if (Number.isInteger(value) && (value as number) >= 0 && (value as number) < batch)
+    return (value as number) + 0
+  throw new ShapeError(
+    `batch must be the index of a matrix of the batch of ${batch}, but it is ${show(value)}`,
+  )
+}
+
+/** Throws unless what is `from` a device can be copied `into` a matrix of the user's. */
+function requireFits(into: HostView, from: ResidentView): void {
+  requireThere(into)
+  if (into.type !== from.type || into.bytes !== from.bytes) {
+    throw new DTypeError(
+      `out must be of ${storedTypeName(from.type, from.bytes)}, as the matrix is, but out.data is ${typeName(into.data)}`,
+    )
+  }
+  if (showList(shapeOf(into)) !== showList(shapeOf(from))) {
+    throw new ShapeError(`${showShape(into)} must have the shape of the matrix, ${showList(shapeOf(from))}`)
+  }
+  if (overlapsItself(into)) {
+    throw new ShapeError(
+      'elements of out overlap each other, so the matrix has no room in it: give out strides that put each element in a place of its own',
+    )
+  }
+}

@@ -1,0 +1,83 @@
+/** Matrices that stay on a device, as the library itself sees them; users see {@link DeviceMatrix}. */
+import { DisposedError } from '../errors.js'
+import type { Elements } from '../layout.js'
+import { addon, type NativeDevice, type NativeMemory } from '../native.js'
+
+/** A device that has been opened. */
+export class Session {
+  /** The Device that users see. */
+  owner: object | undefined
+  /** Set by close(): from then on the device and its matrices can't be used. */
+  closing: Promise<void> | undefined
+
+  constructor(
+    readonly native: NativeDevice,
+    readonly backend: 'cuda' | 'cpu',
+    readonly index: number,
+    readonly name: string,
+  ) {}
+
+  /** What messages call it. */
+  toString(): string {
+    return this.backend === 'cuda' ? `CUDA device ${this.index} (${this.name})` : 'the CPU'
+  }
+}
+
+/** Throws DisposedError if the device has been closed. */
+export function requireOpen(session: Session): void {
+  if (session.closing === undefined) return
+  throw new DisposedError(`the device, ${session}, has been closed: open it again with openDevice()`)
+}
+
+/** Memory of a device, which several matrices may share. */
+export class SharedMemory {
+  /** The matrices that share it and haven't been disposed. */
+  owners = 0
+
+  constructor(
+    readonly native: NativeMemory,
+    readonly session: Session,
+  ) {}
+}
+
+/** What a DeviceMatrix holds. */
+export class Holding {
+  disposed = false
+
+  constructor(
+    readonly memory: SharedMemory,
+    readonly elements: Elements,
+  ) {
+    memory.owners++
+  }
+
+  /** Memory that no matrix was disposed of is released when it is collected. */
+  dispose(): void {
+    if (this.disposed) return
+    this.disposed = true
+    if (--this.memory.owners === 0) addon.release(this.memory.native)
+  }
+}
+
+/** Throws DisposedError if the matrix can't be used any more. */
+export function requireUsable({ disposed, memory }: Holding, name: string): void {
+  if (disposed) throw new DisposedError(`${name} has been disposed: use a matrix before you dispose it`)
+  if (memory.session.closing === undefined) return
+  throw new DisposedError(
+    `${name} was on ${memory.session}, which has been closed: close a device after the last use of its matrices`,
+  )
+}
+
+/** The base of DeviceMatrix. It keeps what only the library may see. */
+export abstract class Resident {
+  readonly #holding: Holding
+
+  constructor(holding: Holding) {
+    this.#holding = holding
+  }
+
+  /** What `value` holds; undefined if it isn't a matrix of a device. */
+  static holdingOf(value: object): Holding | undefined {
+    return #holding in value ? value.#holding : undefined
+  }
+}

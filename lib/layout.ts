@@ -1,0 +1,88 @@
+/** Where the elements of matrices are. */
+
+/** The places of elements, counted in elements. */
+export interface Layout {
+  /** Of the first element. */
+  readonly offset: number
+  /** 0 for a single matrix, so that it serves every product of a batch. */
+  readonly batchStride: number
+  readonly rowStride: number
+  readonly colStride: number
+}
+
+/** A matrix, or a batch of matrices, without the memory that they are in. */
+export interface Elements extends Layout {
+  /** The element type, by its number. */
+  readonly type: number
+  /** Of an element as it is stored. */
+  readonly bytes: number
+  /** Whether the shape has a batch dimension. */
+  readonly batched: boolean
+  readonly batch: number
+  readonly rows: number
+  readonly cols: number
+  /** The elements that the memory must have: the index of the last one, plus 1; 0 if there are none. */
+  readonly reach: number
+}
+
+/** Row-major elements from the start of their memory on. */
+export function rowMajorElements(
+  type: number,
+  bytes: number,
+  batched: boolean,
+  batch: number,
+  rows: number,
+  cols: number,
+): Elements {
+  return {
+    offset: 0,
+    batchStride: batch === 1 ? 0 : rows * cols,
+    rowStride: cols,
+    colStride: 1,
+    type,
+    bytes,
+    batched,
+    batch,
+    rows,
+    cols,
+    reach: batch * rows * cols,
+  }
+}
+
+/**
+ * Elements with these strides. Those along a dimension of one element are never used, and are made those of a row-major
+ * matrix; so are all of a matrix without elements.
+ */
+export function stridedElements(
+  type: number,
+  bytes: number,
+  batched: boolean,
+  batch: number,
+  rows: number,
+  cols: number,
+  { offset, batchStride, rowStride, colStride }: Layout,
+): Elements {
+  if (batch * rows * cols === 0) return rowMajorElements(type, bytes, batched, batch, rows, cols)
+  return {
+    offset,
+    batchStride: batch === 1 ? 0 : batchStride,
+    rowStride: rows === 1 ? cols : rowStride,
+    colStride: cols === 1 ? 1 : colStride,
+    type,
+    bytes,
+    batched,
+    batch,
+    rows,
+    cols,
+    reach: offset + (batch - 1) * batchStride + (rows - 1) * rowStride + (cols - 1) * colStride + 1,
+  }
+}
+
+export function shapeOf({
+  batched,
+  batch,
+  rows,
+  cols,
+}: Elements): [number, number] | [number, number, number] {
+  return batched ? [batch, rows, cols] : [rows, cols]
+}

@@ -1,0 +1,239 @@
+/** Many products in one call. */
+import { aborted, cancelOnAbort, notCancelled } from '../abort.js'
+import { typeName } from '../describe.js'
+import type { DeviceMatrix } from '../device/device.js'
+import { type Session, SharedMemory } from '../device/resident.js'
+import { AbortedError, DeviceError, DTypeError, fromNative, OutOfMemoryError } from '../errors.js'
+import { REPORT_FIELDS, REQUEST_FIELDS } from '../fields.js'
+import type { DenseMatrix, MatrixLike } from '../matrix.js'
+import { addon, type NativeMemory } from '../native.js'
+import { requireNames } from '../options.js'
+import { requireApart } from '../overlap.js'
+import type { ElementArray, OperandArray } from '../storage.js'
+import type { View } from '../view.js'
+import { type Watched, watch } from './diagnostics.js'
+import {
+  type AnyOperand,
+  type AnyResult,
+  type ElementsOf,
+  type Mixable,
+  type MpmmOptions,
+  readOptions,
+} from './options.js'
+import {
+  type Arguments,
+  allocateResult,
+  checkProduct,
+  placeOf,
+  readArguments,
+  requireAllStillThere,
+  requireAllThere,
+  requireNoContradiction,
+  sameDevice,
+} from './prepare.js'
+import { type Product, writeRequest } from './request.js'
+import { type MpmmResult, resultOf } from './result.js'
+
+/** A product of {@link mpmmGrouped}: the arguments of {@link mpmm}, and its options that are about one product. */
+export interface GroupedProduct<
+  A extends AnyOperand = AnyOperand,
+  B extends AnyOperand = AnyOperand,
+  Out extends AnyResult = AnyResult,
+> {
+  a: A
+  b: B
+  /** As the option of {@link mpmm}; it may not overlap any matrix of another product of the group either. */
+  out?: Out | undefined
+  accumulate?: Out | boolean | undefined
+}
+
+/** The options of {@link mpmmGrouped}, which hold for all its products. */
+export type GroupedOptions = Pick<MpmmOptions, 'semiring' | 'overflow' | 'backend' | 'device' | 'signal'>
+
+const optionNames: readonly (keyof GroupedOptions)[] = ['semiring', 'overflow', 'backend', 'device', 'signal']
+const productNames: readonly (keyof GroupedProduct)[] = ['a', 'b', 'out', 'accumulate']
+
+/** On a device, results of a group begin at multiples of so many bytes of its memory. */
+const ALIGNMENT = 256
+
+/**
+ * Many products in one call, of any shapes: for small products, which would take less time than to ask for each.
+ *
+ * If any matrix of the group is a {@link DeviceMatrix}, its device computes all products, and all results stay there. They
+ * share memory, which is given back when the last of them has been disposed.
+ *
+ * @returns A result for each product, in order.
+ * @throws Rejects, and never throws, with what {@link mpmm} rejects with. The message names the product. If one fails, the
+ *   promise is rejected; what the `out` of the others hold is unspecified then.
+ * @example
+ * const results = await mpmmGrouped([{ a, b }, { a: d, b: e, out: f, accumulate: true }], { semiring: 'min-plus' })
+ */
+export function mpmmGrouped<Data extends OperandArray>(
+  products: readonly GroupedProduct<
+    DeviceMatrix<Data>,
+    AnyOperand<Mixable<Data>>,
+    DeviceMatrix<ElementsOf<Data>>
+  >[],
+  options?: GroupedOptions,
+): Promise<MpmmResult<DeviceMatrix<ElementsOf<Data>>>[]>
+export function mpmmGrouped<Data extends OperandArray>(
+  products: readonly GroupedProduct<
+    MatrixLike<Mixable<Data>>,
+    DeviceMatrix<Data>,
+    DeviceMatrix<ElementsOf<Data>>
+  >[],
+  options?: GroupedOptions,
+): Promise<MpmmResult<DeviceMatrix<ElementsOf<Data>>>[]>
+export function mpmmGrouped<Out extends MatrixLike = DenseMatrix>(
+  products: readonly GroupedProduct<
+    MatrixLike<Int32Array | Int16Array>,
+    MatrixLike<Int32Array | Int16Array>,
+    Out
+  >[],
+  options?: GroupedOptions,
+): Promise<MpmmResult<Out>[]>
+export function mpmmGrouped<Data extends ElementArray, Out extends MatrixLike<Data> = DenseMatrix<Data>>(
+  products: readonly GroupedProduct<MatrixLike<Data>, MatrixLike<Data>, Out>[],
+  options?: GroupedOptions,
+): Promise<MpmmResult<Out>[]>
+export function mpmmGrouped<Out extends AnyResult = DenseMatrix<ElementArray> | DeviceMatrix<ElementArray>>(
+  products: readonly GroupedProduct<AnyOperand, AnyOperand, Out>[],
+  options?: GroupedOptions,
+): Promise<MpmmResult<Out>[]>
+export function mpmmGrouped(
+  products: readonly GroupedProduct[],
+  options?: GroupedOptions,
+): Promise<MpmmResult<AnyResult>[]> {
+  const watched = watch('mpmmGrouped')
+  const promise = multiplyAll(products, options, watched)
+  return watched ? watched.follow(promise) : promise
+}
+
+async function multiplyAll(
+  productsValue: readonly GroupedProduct[],
+  optionsValue: GroupedOptions | undefined,
+  watched: Watched | null,
+): Promise<MpmmResult<AnyResult>[]> {
+  // Everything that can run user code comes first, as for one product.
+  const options = readOptions(optionsValue, optionNames)
+  const matrices = readProducts(productsValue)
+  const { signal } = options
+  if (signal?.aborted) throw aborted(signal, 'the group')
+  if (matrices.length === 0) return []
+  const products = matrices.map((one) => checkProduct(options, one))
+  const session = sessionOf(products)
+  if (session) {
+    requireNoContradiction(options, session)
+    layOut(products, session)
+  } else {
+    const { backend, deviceMemory } = placeOf(options, false)
+    products.forEach((product, index) => {
+      product.backend = backend
+      product.deviceMemory = deviceMemory
+      allocateResult(product, `the result of products[${index}]`)
+    })
+  }
+  if (products.some(({ out }) => out)) requireApart(matrices)
+  watched?.checked(products)
+  if (!signal) return run(products, session, notCancelled, watched)
+  const cancel = new Int32Array(1)
+  const forget = cancelOnAbort(signal, cancel)
+  try {
+    for (const product of products) requireAllThere(product)
+    return await run(products, session, cancel, watched)
+  } catch (error) {
+    throw error instanceof AbortedError && signal.aborted ? aborted(signal, 'the group') : error
+  } finally {
+    forget()
+  }
+}
+
+function readProducts(products: unknown): Arguments[] {
+  if (!Array.isArray(products)) {
+    throw new DTypeError(
+      `products must be an array of { a, b, out?, accumulate? }, but it is ${typeName(products)}`,
+    )
+  }
+  const read: Arguments[] = []
+  const { length } = products
+  for (let index = 0; index < length; index++) {
+    const product: unknown = products[index]
+    const name = `products[${index}]`
+    if (typeof product !== 'object' || product === null) {
+      throw new DTypeError(`${name} must be { a, b, out?, accumulate? }, but it is ${typeName(product)}`)
+    }
+    requireNames(product, productNames, name)
+    const { a, b, out, accumulate } = product as GroupedProduct
+    read.push(readArguments(a, b, out, accumulate, `${name}.`))
+  }
+  return read
+}
+
+/** The device that computes the group; null if all its matrices are in arrays. */
+function sessionOf(products: readonly Product[]): Session | null {
+  let first: View | null = null
+  for (const { session, a, b, c0, out } of products) {
+    if (session) first = sameDevice(first, [a, b, c0, out].find((view) => view?.holding)!)
+  }
+  if (!first) return null
+  const { session } = first.holding!.memory
+  for (const product of products) {
+    product.session = session
+    if (product.out && !product.out.holding) {
+      throw new DeviceError(
+        `${product.out.name} is in an array, but ${first.name} is on ${session}, and so are all results of the group: ` +
+          'leave out `out` and download c',
+      )
+    }
+  }
+  return session
+}
+
+/** Decides where the results that have no place yet are in the memory that is made for them. */
+function layOut(products: readonly Product[], session: Session): void {
+  let bytes = 0
+  for (const product of products) {
+    const { c, out } = product
+    if (out) continue
+    product.c = { ...c, offset: bytes / c.bytes, reach: bytes / c.bytes + c.reach }
+    bytes += Math.ceil((c.reach * c.bytes) / ALIGNMENT) * ALIGNMENT
+  }
+  if (bytes <= Number.MAX_SAFE_INTEGER) return
+  throw new OutOfMemoryError(`the results of the group don't fit on ${session}: compute it in parts`)
+}
+
+async function run(
+  products: readonly Product[],
+  session: Session | null,
+  cancel: Int32Array,
+  watched: Watched | null,
+): Promise<MpmmResult<AnyResult>[]> {
+  const matrices: (OperandArray | NativeMemory | null)[] = []
+  const requests = new Float64Array(products.length * REQUEST_FIELDS)
+  const reports = new Float64Array(products.length * REPORT_FIELDS)
+  products.forEach((product, index) => {
+    const { a, b, c, c0 } = product
+    matrices.push(a.data, b.data, c.data, c0 ? c0.data : null)
+    writeRequest(requests, product, index * REQUEST_FIELDS)
+  })
+  let made: NativeMemory | undefined
+  try {
+    made = await addon.multiplyGroup(matrices, requests, reports, cancel, session ? session.native : null)
+  } catch (error) {
+    throw namingProduct(fromNative(error), watched)
+  }
+  for (const product of products) requireAllStillThere(product)
+  const memory = made === undefined ? null : new SharedMemory(made, session!)
+  return products.map((product, index) => resultOf(product, memory, reports, index * REPORT_FIELDS))
+}
+
+/** An error of native code, with the product called what users call it. */
+function namingProduct(error: unknown, watched: Watched | null): unknown {
+  if (error instanceof Error) {
+    error.message = error.message.replace(/^product (\d+): /, (_, index: string) => {
+      watched?.failing(Number(index))
+      return `products[${index}]: `
+    })
+  }
+  return error
+}

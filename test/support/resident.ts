@@ -1,0 +1,170 @@
+/** Matrices for the tests of devices: every semiring on every element type, and what its products must be. */
+import { expect } from 'vitest'
+import type { DataType, DenseMatrix, MatrixLike, OperandArray, Semiring } from '../../lib/index.js'
+import { expectError as expectCoded } from './expect.js'
+import { type FloatMatrix, type FloatSemiring, floatMismatch, floatOracle } from './float-oracle.js'
+import { Random } from './generators.js'
+import { dense, oracle, type SemiringName, type Strided } from './oracle.js'
+import { type OtherMatrix, type OtherSemiring, otherMismatch, otherOracle } from './semirings-oracle.js'
+
+export interface Algebra {
+  semiring: Semiring
+  type: DataType
+}
+
+export const algebras: Algebra[] = (
+  [
+    ['max-plus', ['int32', 'float32', 'float64']],
+    ['min-plus', ['int32', 'float32', 'float64']],
+    ['max-min', ['int32', 'float32', 'float64']],
+    ['min-max', ['int32', 'float32', 'float64']],
+    ['max-times', ['float32', 'float64']],
+    ['or-and', ['uint8']],
+    ['plus-times', ['float32', 'float64']],
+  ] as [Semiring, DataType[]][]
+).flatMap(([semiring, types]) => types.map((type) => ({ semiring, type })))
+
+const arrays = {
+  int32: Int32Array,
+  float32: Float32Array,
+  float64: Float64Array,
+  uint8: Uint8Array,
+} as const
+
+export type Made = DenseMatrix<OperandArray>
+
+function zeroOf({ semiring, type }: Algebra): number {
+  if (semiring === 'or-and' || semiring === 'plus-times' || semiring === 'max-times') return 0
+  const low = semiring === 'max-plus' || semiring === 'max-min'
+  if (type === 'int32') return low ? -(2 ** 31) : 2 ** 31 - 1
+  return low ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY
+}
+
+function oneOf({ semiring, type }: Algebra): number {
+  if (semiring === 'or-and' || semiring === 'plus-times' || semiring === 'max-times') return 1
+  if (semiring === 'max-plus' || semiring === 'min-plus') return 0
+  const high = semiring === 'max-min'
+  if (type === 'int32') return high ? 2 ** 31 - 1 : -(2 ** 31)
+  return high ? Number.POSITIVE_INFINITY : Number.NEGATIVE_INFINITY
+}
+
+const rowMajor = (shape: number[]) =>
+  shape.length === 2 ? [shape[1]!, 1] : [shape[1]! * shape[2]!, shape[2]!, 1]
+
+/** A row-major matrix over an array. */
+export const made = (data: OperandArray, shape: number[]): Made =>
+  ({ data, shape, strides: rowMajor(shape), offset: 0 }) as Made
+
+/** Values that the semiring takes, its zero among them. */
+export function random(algebra: Algebra, shape: number[], seed: number): Made {
+  const source = new Random(seed)
+  const length = shape.reduce((product, size) => product * size, 1)
+  const least = algebra.semiring === 'max-times' || algebra.type === 'uint8' ? 0 : -60
+  const data = new arrays[algebra.type](length)
+  const zero = zeroOf(algebra)
+  for (let index = 0; index < length; index++) {
+    data[index] = source.chance(0.2) ? zero : source.integer(least, algebra.type === 'uint8' ? 1 : 90)
+  }
+  return made(data, shape)
+}
+
+/** int16, with the value that stands for the zero of max-plus. */
+export function randomInt16(shape: number[], seed: number): Made {
+  const source = new Random(seed)
+  const length = shape.reduce((product, size) => product * size, 1)
+  return made(
+    Int16Array.from({ length }, () => (source.chance(0.2) ? -32768 : source.integer(-300, 300))),
+    shape,
+  )
+}
+
+/** What an Int16Array stands for in max-plus. */
+export const widened = ({ data, shape }: Made): Made =>
+  made(
+    Int32Array.from(data, (value) => (value === -32768 ? -(2 ** 31) : value)),
+    [...shape],
+  )
+
+/** One on the diagonal, zero elsewhere: the product with it changes nothing. */
+export function identity(algebra: Algebra, size: number): Made {
+  const data = new arrays[algebra.type](size * size).fill(zeroOf(algebra))
+  for (let i = 0; i < size; i++) data[i * size + i] = oneOf(algebra)
+  return made(data, [size, size])
+}
+
+/** Fails unless `c` is C0 ⊕ A⊗B by the definition. */
+export function expectIs(
+  c: MatrixLike<OperandArray>,
+  { semiring }: Algebra,
+  a: MatrixLike<OperandArray>,
+  b: MatrixLike<OperandArray>,
+  c0?: MatrixLike<OperandArray>,
+  what = '',
+): void {
+  const isInt32 = c.data instanceof Int32Array
+  if (isInt32 && (semiring === 'max-plus' || semiring === 'min-plus')) {
+    const expected = oracle(a as Strided, b as Strided, {
+      semiring: semiring as SemiringName,
+      c0: c0 as Strided,
+    })
+    if (expected.overflow) expect.fail('nothing overflows')
+    expectSame(c, made(expected.data, [...Array.from(c.shape)]), what)
+  } else if (semiring === 'max-plus' || semiring === 'min-plus' || semiring === 'plus-times') {
+    const expected = floatOracle(
+      a as FloatMatrix,
+      b as FloatMatrix,
+      semiring as FloatSemiring,
+      c0 as FloatMatrix,
+    )
+    expect(floatMismatch(c as FloatMatrix, expected), what).toBeUndefined()
+  } else {
+    const expected = otherOracle(
+      a as OtherMatrix,
+      b as OtherMatrix,
+      semiring as OtherSemiring,
+      c0 as OtherMatrix,
+    )
+    expect(otherMismatch(c as OtherMatrix, expected), what).toBeUndefined()
+  }
+}
+
+/** The elements in row-major order. */
+export function elements(source: MatrixLike<OperandArray>): number[] {
+  const { data } = source
+  const { data: places } = dense({ ...layoutOf(source), data: Int32Array.from(data, (_, index) => index) })
+  return Array.from(places, (index) => data[index]!)
+}
+
+const layoutOf = ({ shape, strides, offset }: MatrixLike<OperandArray>) => ({ shape, strides, offset })
+
+/** Fails unless two matrices have the same shape and elements. */
+export function expectSame(
+  came: MatrixLike<OperandArray>,
+  expected: MatrixLike<OperandArray>,
+  what = '',
+): void {
+  expect(Array.from(came.shape), what).toEqual(Array.from(expected.shape))
+  const [x, y] = [elements(came), elements(expected)]
+  const wrong = x.findIndex((value, index) => !Object.is(value, y[index]))
+  if (wrong >= 0) expect.fail(`${what}: element ${wrong} is ${x[wrong]} and should be ${y[wrong]}`)
+}
+
+/** What a promise is rejected with; a failure if it is fulfilled. */
+export const caught = (promise: Promise<unknown>): Promise<unknown> =>
+  promise.then(
+    () => expect.fail('the promise was fulfilled'),
+    (error: unknown) => error,
+  )
+
+/** Fails unless `error` has this code, and matches these regular expressions. */
+export function expectError(error: unknown, code: string, ...patterns: (string | RegExp)[]): void {
+  expectCoded(error, `ERR_MPMML_${code}`, ...patterns.map((pattern) => new RegExp(pattern)))
+}
+
+export async function expectRejected(
+  promise: Promise<unknown>,
+  code: string,
+  ...patterns: (string | RegExp)[]
+): Promise<void> {
+  expectError(await caught(promise), code, ...patterns)
+}
