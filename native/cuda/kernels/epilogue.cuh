@@ -12,15 +12,15 @@ struct alignas(sizeof(Element) * kCount) Chunk {
   Element values[kCount];
 };
 
-/// Stores results of the block's instance (blockIdx.z).
+/// Stores results of one instance of the launch.
 template <class Arithmetic>
 class Epilogue {
  public:
   using Element = typename Arithmetic::Element;
   using Accumulator = typename Arithmetic::Accumulator;
 
-  __device__ __forceinline__ Epilogue(const Launch& launch, const Arithmetic& arithmetic)
-      : launch_(launch), arithmetic_(arithmetic) {}
+  __device__ __forceinline__ Epilogue(const Launch& launch, const Arithmetic& arithmetic, int64_t instance)
+      : launch_(launch), arithmetic_(arithmetic), instance_(instance) {}
 
   /// Stores the result of this row and column, unless it is outside C.
   __device__ __forceinline__ void store(int64_t row, int64_t col, Accumulator sum) const {
@@ -57,13 +57,13 @@ class Epilogue {
 
   __device__ __forceinline__ Element c0_at(int64_t row, int64_t col) const {
     const MatrixView& c0 = launch_.c0;
-    const auto* instance = static_cast<const Element*>(c0.data) + int64_t{blockIdx.z} * c0.batch_stride;
+    const auto* instance = static_cast<const Element*>(c0.data) + instance_ * c0.batch_stride;
     return instance[row * c0.row_stride + col * c0.col_stride];
   }
 
   __device__ __forceinline__ Element* target(int64_t row) const {
     const MutableMatrixView& c = launch_.c;
-    return static_cast<Element*>(c.data) + int64_t{blockIdx.z} * c.batch_stride + row * c.row_stride;
+    return static_cast<Element*>(c.data) + instance_ * c.batch_stride + row * c.row_stride;
   }
 
   static __device__ __forceinline__ void store_chunk(Element* target, const Element* values) {
@@ -85,7 +85,7 @@ class Epilogue {
 
   __device__ __forceinline__ void report_overflow(int64_t row, int64_t col) const {
     // In row-major order of the whole product. The launch may be a part of it.
-    const int64_t item = launch_.first_item + blockIdx.z;
+    const int64_t item = launch_.first_item + instance_;
     const int64_t index =
         (item * launch_.whole_m + launch_.first_row + row) * launch_.whole_n + launch_.first_col + col;
     atomicMin(launch_.overflow, static_cast<unsigned long long>(index));
@@ -93,6 +93,7 @@ class Epilogue {
 
   const Launch& launch_;
   const Arithmetic& arithmetic_;
+  const int64_t instance_;
 };
 
 }  // namespace mpmml::cuda

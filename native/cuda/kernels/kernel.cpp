@@ -32,4 +32,14 @@ Launch launch_of(const Problem& problem, const Plan& plan) {
   return launch;
 }
 
+int64_t set_first_tiles(const KernelShape& shape, const GroupItem* items, int64_t count, int64_t* first_tiles) {
+  int64_t tiles = 0;
+  for (int64_t index = 0; index < count; ++index) {
+    first_tiles[index] = tiles;
+    tiles += ceil_div(items[index].m, shape.tile_m) * ceil_div(items[index].n, shape.tile_n);
+  }
+  first_tiles[count] = tiles;
+  return tiles;
+}
+
 }  // namespace mpmml::cuda

@@ -34,6 +34,36 @@ struct Launch {
   cudaStream_t stream;
 };
 
+/// A matrix that a product of a group reads.
+struct GroupOperand {
+  const void* data;
+  int64_t row_stride, col_stride;
+  Storage storage;
+};
+
+/// A product of a group. A batch is an item for each of its instances.
+struct GroupItem {
+  int64_t m, n, k;
+  GroupOperand a, b, c0;  ///< c0.data is null if nothing is accumulated
+  void* c;                ///< as Launch::c: rows are contiguous, and begin where a chunk may if c_row_stride allows it
+  int64_t c_row_stride;
+  int64_t product;   ///< its place among GroupLaunch::overflows
+  int64_t instance;  ///< of the product, for the index of an overflow in it
+};
+
+/// Products of different shapes and strides in one launch. They have the semiring, type and path in common.
+struct GroupLaunch {
+  const GroupItem* items;  ///< in device memory
+  /// In device memory, from set_first_tiles(): item i has the tiles from first_tiles[i] up to first_tiles[i + 1].
+  const int64_t* first_tiles;
+  int64_t count, tiles;  ///< items, and the tiles of all of them
+  DataType dtype;
+  RangePath path;
+  /// For each product the smallest linear index of a result that overflowed, ~0 if none did; null if it isn't needed.
+  unsigned long long* overflows;
+  cudaStream_t stream;
+};
+
 /// Neighbouring elements of a row of C that are stored at once.
 MPMML_HOST_DEVICE constexpr int chunk_elements(int64_t bytes) { return bytes == 8 ? 2 : 4; }
 
@@ -51,6 +81,7 @@ struct KernelShape {
   /// only the ratios count.
   double steps_per_clock;
   int full_speed_from;  ///< compute capability (90 is 9.0) below which the planner avoids the kernel
+  int tiles = 1;        ///< that the threads of a block compute at the same time, of as many instances
 };
 
 struct Kernel {
@@ -65,6 +96,8 @@ struct Kernel {
   int64_t (*packed_bytes)(const Launch&, Side);
   /// Queues the packing of an operand into that form, before launch().
   void (*pack)(const Launch&, Side);
+  /// Null if the family has no launches of groups.
+  void (*launch_group)(const GroupLaunch&);
 };
 
 struct KernelVariant {
@@ -81,26 +114,38 @@ const Kernel& kernel_of(const Variant& variant);
 /// A launch that has no memory yet: enough for kernels to say how much they need.
 Launch launch_of(const Problem& problem, const Plan& plan);
 
-/// Calls `body` with the one of `Arithmetics` that can compute the launch's path.
+/// Writes first_tiles[0 … count] of a group on the host, for a kernel of this shape. Returns GroupLaunch::tiles.
+int64_t set_first_tiles(const KernelShape& shape, const GroupItem* items, int64_t count, int64_t* first_tiles);
+
+/// Calls `body` with the one of `Arithmetics` that can compute `path`, made for operands with these ranges.
 template <class... Arithmetics, class Body>
-void for_arithmetic(const Launch& launch, Body&& body) {
+void for_arithmetic(RangePath path, const ValueRange& range_a, const ValueRange& range_b, Body&& body) {
   const auto consider = [&](auto* type) {
     using Arithmetic = std::remove_pointer_t<decltype(type)>;
-    if (!Arithmetic::paths.has(launch.path)) return;
-    body(Arithmetic::for_operands(launch.path, launch.range_a, launch.range_b));
+    if (!Arithmetic::paths.has(path)) return;
+    body(Arithmetic::for_operands(path, range_a, range_b));
   };
   (consider(static_cast<Arithmetics*>(nullptr)), ...);
 }
 
-/// Calls `body` with parts of the launch that have no more instances than a grid's third dimension can hold.
+/// The same for a launch.
+template <class... Arithmetics, class Body>
+void for_arithmetic(const Launch& launch, Body&& body) {
+  for_arithmetic<Arithmetics...>(launch.path, launch.range_a, launch.range_b, body);
+}
+
+/// The most blocks in the second and third dimension of a grid.
+constexpr int64_t kMostBlocks = 65535;
+
+/// Calls `body` with parts of the launch that have no more than `most` instances, by default what a grid's third dimension
+/// can hold.
 template <class Body>
-void for_instances(const Launch& launch, Body&& body) {
-  constexpr int64_t kMaxInstances = 65535;
-  for (int64_t first = 0; first < launch.batch; first += kMaxInstances) {
+void for_instances(const Launch& launch, Body&& body, int64_t most = kMostBlocks) {
+  for (int64_t first = 0; first < launch.batch; first += most) {
     Launch part = launch;
     part.first_instance = launch.first_instance + first;
     part.first_item = launch.first_item + first;
-    part.batch = std::min(kMaxInstances, launch.batch - first);
+    part.batch = std::min(most, launch.batch - first);
     part.a = view_from(part.a, launch.dtype, first, 0, 0);
     part.b = view_from(part.b, launch.dtype, first, 0, 0);
     part.c0 = view_from(part.c0, launch.dtype, first, 0, 0);

@@ -144,7 +144,7 @@ __global__ void __launch_bounds__(Config::kThreads,
     if constexpr (OperandA::kShared || OperandB::kShared) __syncthreads();
   }
 
-  const Epilogue<Arithmetic> epilogue(problem, arithmetic);
+  const Epilogue<Arithmetic> epilogue(problem, arithmetic, blockIdx.z);
 #pragma unroll
   for (int i = 0; i < X; ++i) {
 #pragma unroll

@@ -278,7 +278,7 @@ __global__ void __launch_bounds__(Config::kThreads,
   }
   if (slice > 0) return;
 
-  const Epilogue<Arithmetic> epilogue(problem, arithmetic);
+  const Epilogue<Arithmetic> epilogue(problem, arithmetic, blockIdx.z);
 #pragma unroll
   for (int i = 0; i < TM; ++i) {
     const int64_t row = tile_m * BM + (i / kChunk * Config::kThreadsM + thread_m) * kChunk + i % kChunk;

@@ -169,7 +169,7 @@ __global__ void __launch_bounds__(Config::kThreads, Config::kThreads >= 256 ? 1 
     writing = writing + 1 == kStages ? 0 : writing + 1;
   }
 
-  const Epilogue<Arithmetic> epilogue(problem, arithmetic);
+  const Epilogue<Arithmetic> epilogue(problem, arithmetic, blockIdx.z);
 #pragma unroll
   for (int i = 0; i < kTilesM; ++i) {
 #pragma unroll

@@ -11,7 +11,7 @@
 #include "cuda/runtime/elementwise.h"
 #include "cuda/runtime/error.h"
 #include "cuda/runtime/session_device.h"
-#include "cuda/runtime/session_product.h"
+#include "cuda/runtime/session_group.h"
 #include "cuda/runtime/transfer.h"
 
 namespace mpmml::cuda {
@@ -50,10 +50,10 @@ class Queued final : public Pending {
 
   Lane& lane() { return *lane_; }
 
-  void add(QueuedProduct product) { products_.push_back(std::move(product)); }
+  void add(std::vector<QueuedProduct> products) { products_ = std::move(products); }
   /// Says that all work has been queued.
   void close() {
-    if (!products_.empty()) end_ = products_.back().end;
+    if (products_.size() == 1) end_ = products_.front().end;
     if (end_) return;
     Event& end = lane_->event();
     end.record(lane_->compute(0));
@@ -67,11 +67,19 @@ class Queued final : public Pending {
     finished_ = true;
     std::vector<Outcome> outcomes;
     outcomes.reserve(products_.size());
+    // Products that share a launch are neighbours here, and asking CUDA for its times takes a while.
+    const Event* known = nullptr;
+    double preparing = 0, computing = 0;
     for (QueuedProduct& product : products_) {
       Timing& timing = product.outcome.timing;
       for (const LaunchTimes& times : product.launches) {
-        timing.analysis += times.packed->since(*times.started);
-        timing.kernel += times.computed->since(*times.packed);
+        if (times.computed != known) {
+          known = times.computed;
+          preparing = times.packed->since(*times.started);
+          computing = times.computed->since(*times.packed);
+        }
+        timing.analysis += product.share * preparing;
+        timing.kernel += product.share * computing;
       }
       product.problem->count_steps(product.problem->outputs());
       outcomes.push_back(std::move(product.outcome));
@@ -265,14 +273,7 @@ class CudaSession final : public Session {
   std::unique_ptr<Pending> multiply(const std::vector<Problem>& problems, const Placement& where) override {
     device_->enter();
     auto work = std::make_unique<Queued>(lanes_, lanes_.take());
-    for (const Problem& problem : problems) {
-      try {
-        work->add(queue_product(problem, where, planner_, *device_, work->lane()));
-      } catch (const Error& error) {
-        if (problems.size() == 1) throw;
-        throw Error(error.code(), error.what(), &problem - problems.data());
-      }
-    }
+    work->add(queue_products(problems, where, planner_, *device_, work->lane()));
     work->close();
     return work;
   }

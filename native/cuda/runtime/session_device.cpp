@@ -1,6 +1,7 @@
 #include "cuda/runtime/session_device.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "core/problem.h"
 #include "core/status.h"
@@ -132,6 +133,17 @@ void SessionDevice::upload(const HostLayout& host, void* to, const std::atomic<i
     throw;
   }
   lane_.reset();
+}
+
+void SessionDevice::send(const void* from, int64_t bytes, void* to) {
+  StagingRing& ring = lane_.ring(0);
+  for (int64_t sent = 0; sent < bytes; sent += StagingRing::kSlotBytes) {
+    const auto size = static_cast<size_t>(std::min(StagingRing::kSlotBytes, bytes - sent));
+    void* const slot = ring.acquire();
+    std::memcpy(slot, static_cast<const char*>(from) + sent, size);
+    MPMML_CUDA(cudaMemcpyAsync(static_cast<char*>(to) + sent, slot, size, cudaMemcpyHostToDevice, stream()));
+    ring.release(stream());
+  }
 }
 
 Facts SessionDevice::scan(DataType dtype, Storage storage, const void* data, int64_t count) {

@@ -43,6 +43,9 @@ class SessionDevice : public std::enable_shared_from_this<SessionDevice> {
   /// the stream from now on.
   void upload(const HostLayout& host, void* to, const std::atomic<int32_t>* cancelled);
 
+  /// Queues a copy of what the host has at `from`, which may change as soon as this returns.
+  void send(const void* from, int64_t bytes, void* to);
+
   /// The facts about `count` elements, for which it waits.
   Facts scan(DataType dtype, Storage storage, const void* data, int64_t count);
 

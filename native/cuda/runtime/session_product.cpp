@@ -29,15 +29,6 @@ struct Source {
   PackedForms& packed() { return memory ? memory->forms() : forms; }
 };
 
-/// Whether kernels can store into `c`: see Launch::c.
-bool takes_stores(const MutableMatrixView& c, DataType dtype, int64_t batch) {
-  if (c.cols > 1 && c.col_stride != 1) return false;
-  const int64_t chunk = chunk_elements(element_bytes(dtype));
-  if (c.row_stride % chunk != 0) return true;
-  return reinterpret_cast<uintptr_t>(c.data) % (chunk * element_bytes(dtype)) == 0 &&
-         (batch <= 1 || c.batch_stride % chunk == 0);
-}
-
 class ResidentProduct {
  public:
   ResidentProduct(const Problem& problem, const Placement& where, const SessionPlanner& planner, SessionDevice& device,
@@ -260,10 +251,18 @@ class ResidentProduct {
   Lane& lane_;
   const Planner planner_;
   Source a_, b_, c0_;
-  QueuedProduct result_{&problem_, {}, {}, nullptr};
+  QueuedProduct result_{&problem_, {}, {}, 1, nullptr};
 };
 
 }  // namespace
+
+bool takes_stores(const MutableMatrixView& c, DataType dtype, int64_t batch) {
+  if (c.cols > 1 && c.col_stride != 1) return false;
+  const int64_t chunk = chunk_elements(element_bytes(dtype));
+  if (c.row_stride % chunk != 0) return true;
+  return reinterpret_cast<uintptr_t>(c.data) % (chunk * element_bytes(dtype)) == 0 &&
+         (batch <= 1 || c.batch_stride % chunk == 0);
+}
 
 QueuedProduct queue_product(const Problem& problem, const Placement& where, const SessionPlanner& planner,
                             SessionDevice& device, Lane& lane) {

@@ -14,8 +14,12 @@ struct QueuedProduct {
   const Problem* problem;
   Outcome outcome;
   std::vector<LaunchTimes> launches;
+  double share = 1;            ///< of the launches' time
   const Event* end = nullptr;  ///< after which the result is there; null if nothing was recorded there
 };
+
+/// Whether kernels can store into `c`: see Launch::c.
+bool takes_stores(const MutableMatrixView& c, DataType dtype, int64_t batch);
 
 /// Queues the product in the device's stream. `lane` has the events. Waits for the device only for values that it must
 /// know. Throws Error, as Session::multiply() does.

@@ -52,7 +52,6 @@ struct Cell {
 /// 65 535 blocks, and so does its third, the instances.
 template <int kTile, Order order, class Body>
 void for_grids(const Launch& launch, Body&& body) {
-  constexpr int64_t kMostBlocks = 65535;
   const int64_t rows = ceil_div(launch.m, kTile), cols = ceil_div(launch.n, kTile);
   const int64_t fast = order == Order::kCoalesced ? cols : rows, slow = order == Order::kCoalesced ? rows : cols;
   for_instances(launch, [&](const Launch& part) {

@@ -24,7 +24,7 @@ __global__ void __launch_bounds__(kTile* kTile)
     row += a.col_stride;
     col += b.row_stride;
   }
-  Epilogue<Arithmetic>(problem, arithmetic).store(cell.row, cell.col, sum);
+  Epilogue<Arithmetic>(problem, arithmetic, blockIdx.z).store(cell.row, cell.col, sum);
 }
 
 /// Blocks of kTile × kTile threads.

@@ -31,7 +31,7 @@ __global__ void __launch_bounds__(kTile* kTile)
     sum = tiles.steps(sum, cell.i, cell.j);
     __syncthreads();
   }
-  Epilogue<Arithmetic>(problem, arithmetic).store(cell.row, cell.col, sum);
+  Epilogue<Arithmetic>(problem, arithmetic, blockIdx.z).store(cell.row, cell.col, sum);
 }
 
 template <int kTile_, Order order, Borders borders>

@@ -43,7 +43,7 @@ __global__ void __launch_bounds__(kTile* kTile)
     sum = tiles.steps(sum, cell.i, cell.j);
     __syncthreads();
   }
-  Epilogue<Arithmetic>(problem, arithmetic).store(cell.row, cell.col, sum);
+  Epilogue<Arithmetic>(problem, arithmetic, blockIdx.z).store(cell.row, cell.col, sum);
 }
 
 /// What tiled kernels give the launcher; Config has their __global__ function.

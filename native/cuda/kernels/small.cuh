@@ -1,0 +1,480 @@
+// The small family: for products so small, or so many, that packing operands first takes longer than the product. It
+// reads operands where they are, with any strides, and needs no workspace.
+//
+// A warp, or a part of one, computes a tile of C of BM × BN. So no thread waits for another warp, and a block computes
+// several tiles: those at the same place in consecutive instances of a batch, or consecutive tiles of a group. Tiles of
+// A and B of depth BK pass through shared memory. While a tile is computed, the next one is on its way to registers.
+// Each thread computes TM × 4 of C.
+#pragma once
+#include <tuple>
+
+#include "core/arithmetic.h"
+#include "cuda/kernels/epilogue.cuh"
+#include "cuda/kernels/kernel.h"
+#include "cuda/runtime/error.h"
+
+namespace mpmml::cuda {
+
+template <class Config, class Arithmetic>
+__global__ void small_kernel(Launch problem, Arithmetic arithmetic);
+
+template <class Config, class Arithmetic>
+__global__ void small_group_kernel(GroupLaunch group, Arithmetic arithmetic);
+
+template <int BM_, int BN_, int BK_, int TM_>
+struct Small {
+  static constexpr int BM = BM_, BN = BN_, BK = BK_, TM = TM_, TN = 4;
+  static constexpr int kThreadsM = BM / TM, kThreadsN = BN / TN;
+  static constexpr int kTileThreads = kThreadsM * kThreadsN;
+  static constexpr int kThreads = 128;
+  static constexpr int kTiles = kThreads / kTileThreads;
+
+  static_assert(32 % kTileThreads == 0, "the threads of a tile are in one warp, so that only warps synchronize");
+  static_assert(BM <= kMostTile && BN <= kMostTile && BK <= kMostTile, "as kMostTile says");
+
+  /// An operand's tile in shared memory has kOuter lines of kInner elements. Those of A are its rows, and those of B
+  /// its k-steps. Lines are padded, so that columns can be written with fewer bank conflicts; those of the smallest
+  /// tiles are so short that padding would cause some.
+  template <class Operand>
+  static constexpr int kPadding = BM < 16 ? 0 : chunk_elements(sizeof(Operand));
+  template <class Operand>
+  struct TileA {
+    static constexpr int kOuter = BM, kInner = BK, kPitch = BK + kPadding<Operand>;
+    static constexpr bool kStepsAreInner = true;
+  };
+  template <class Operand>
+  struct TileB {
+    static constexpr int kOuter = BK, kInner = BN, kPitch = BN + kPadding<Operand>;
+    static constexpr bool kStepsAreInner = false;
+  };
+
+  /// Blocks that a multiprocessor should hold: as many as its 65 536 registers allow without spills. Without this bound
+  /// the compiler takes more registers, and fewer loads are under way at the same time.
+  static constexpr int blocks_per_multiprocessor(int accumulator_bytes) {
+    const bool is_64 = accumulator_bytes == 8;
+    const int registers = TM == 8 ? (is_64 ? 255 : 168) : TM == 2 ? 80 : is_64 ? 56 : 48;
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ == 750
+    constexpr int kMostThreads = 1024;  // all that a multiprocessor of that architecture takes
+#else
+    constexpr int kMostThreads = 1536;
+#endif
+    const int threads = 65536 / registers;
+    return (threads < kMostThreads ? threads : kMostThreads) / kThreads;
+  }
+
+  /// Groups are launched with the tiles of a warp only: the larger ones. Their products are of different sizes, so that
+  /// small tiles gain nothing.
+  static constexpr bool kTakesGroups = kTileThreads == 32 && BM >= 32;
+
+  /// Measured on an H200, on batches of products of 4 × 4 tiles and 256 steps.
+  template <class... Arithmetics>
+  static constexpr double steps_per_clock() {
+    using Arithmetic = std::tuple_element_t<0, std::tuple<Arithmetics...>>;
+    using Accumulator = typename Arithmetic::Accumulator;
+    using S = typename Arithmetic::Semiring;
+    constexpr bool kIs64 = sizeof(Accumulator) == 8;
+    if (BM <= 4) return 5;
+    if (BM <= 8) return kIs64 ? 6.5 : 11.5;
+    if (BM <= 16) return 21;
+    if (std::is_same_v<Accumulator, int64_t>) return 8.4;
+    if (!S::idempotent) return kIs64 ? 22.5 : 46;
+    const bool has_sums = S::extend_kind == OperatorKind::kSum || S::extend_kind == OperatorKind::kProduct;
+    return has_sums ? (kIs64 ? 15 : 36) : (kIs64 ? 11 : 25);
+  }
+
+  template <class... Arithmetics>
+  static constexpr Kernel kernel();
+  template <class... Arithmetics>
+  static void launch(const Launch& launch);
+  template <class... Arithmetics>
+  static void launch_group(const GroupLaunch& group);
+  template <class... Arithmetics>
+  static const void* function(RangePath path);
+};
+
+/// An operand of one product: lines (rows of A, columns of B) of k-steps from the element `first` on.
+struct SmallOperand {
+  const void* data;
+  int64_t first;
+  int64_t line_stride, k_stride;
+  Storage storage;
+};
+
+/// A tile of an operand on the way from global memory through a thread's registers into shared memory. Consecutive
+/// threads read consecutive elements of rows or of columns, whichever are closer together in memory.
+template <class Arithmetic, class Tile, int kDepth, int kThreads>
+class TileReader {
+ public:
+  using Semiring = typename Arithmetic::Semiring;
+  using Element = typename Arithmetic::Element;
+  using Operand = typename Arithmetic::Operand;
+
+  /// Reads tiles of the lines from `first_line` on. The operand has `lines`: rows of A, columns of B.
+  __device__ __forceinline__ TileReader(const SmallOperand& operand, int64_t first_line, int64_t lines, int thread)
+      : lines_(static_cast<int>(max(int64_t{0}, min(lines - first_line, int64_t{kLines})))),
+        is_int16_(is_int32 && operand.storage == Storage::kInt16),
+        along_inner_(inner_stride(operand) <= outer_stride(operand)) {
+    constexpr int kChunksInner = Tile::kInner / kChunk, kChunksOuter = Tile::kOuter / kChunk;
+    const int bytes = is_int16_ ? sizeof(int16_t) : sizeof(Element);
+    const int64_t slow_stride = (along_inner_ ? outer_stride(operand) : inner_stride(operand)) * bytes;
+    fast_stride_ = (along_inner_ ? inner_stride(operand) : outer_stride(operand)) * bytes;
+    slow_ = along_inner_ ? thread / kChunksInner : thread / kChunksOuter;
+    fast_ = (along_inner_ ? thread % kChunksInner : thread % kChunksOuter) * kChunk;
+    slow_step_ = along_inner_ ? kThreads / kChunksInner : kThreads / kChunksOuter;
+    share_stride_ = slow_step_ * slow_stride;
+    tile_stride_ = operand.k_stride * (kDepth * bytes);
+    source_ = static_cast<const char*>(operand.data) + (operand.first + first_line * operand.line_stride) * bytes +
+              slow_ * slow_stride + fast_ * fast_stride_;
+    const uintptr_t places = reinterpret_cast<uintptr_t>(source_) | share_stride_ | tile_stride_;
+    reads_chunks_ = !is_int16_ && fast_stride_ == bytes && places % sizeof(ChunkOfElements) == 0;
+  }
+
+  /// Starts reading the tile of the next `steps` k-steps. What is outside the operand is a border.
+  __device__ __forceinline__ void read(int steps) {
+    const bool steps_are_fast = along_inner_ == Tile::kStepsAreInner;
+    const int slow_left = (steps_are_fast ? lines_ : steps) - slow_;
+    const int fast_left = (steps_are_fast ? steps : lines_) - fast_;
+#pragma unroll
+    for (int share = 0; share < kShares; ++share) {
+      ChunkOfElements& chunk = chunks_[share];
+#pragma unroll
+      for (Element& element : chunk.values) element = kBorder;
+      if (share * slow_step_ >= slow_left) continue;
+      const char* const source = source_ + share * share_stride_;
+      if (reads_chunks_ && fast_left >= kChunk) {
+        chunk = *reinterpret_cast<const ChunkOfElements*>(source);
+      } else {
+#pragma unroll
+        for (int v = 0; v < kChunk; ++v) {
+          if (v < fast_left) chunk.values[v] = stored_at(source + v * fast_stride_);
+        }
+      }
+    }
+    source_ += tile_stride_;
+  }
+
+  /// Writes what has been read into shared memory.
+  __device__ __forceinline__ void write(Operand* tile, const Arithmetic& arithmetic) {
+    if constexpr (is_int32) {
+      if (is_int16_) widen();
+    }
+#pragma unroll
+    for (int share = 0; share < kShares; ++share) {
+      const int slow = slow_ + share * slow_step_;
+      Operand values[kChunk];
+#pragma unroll
+      for (int v = 0; v < kChunk; ++v) values[v] = arithmetic.encode(chunks_[share].values[v]);
+      if (along_inner_) {
+        Operand* const target = tile + slow * Tile::kPitch + fast_;
+        constexpr int kCount = chunk_elements(sizeof(Operand));
+#pragma unroll
+        for (int v = 0; v < kChunk; v += kCount) {
+          *reinterpret_cast<Chunk<Operand, kCount>*>(target + v) =
+              *reinterpret_cast<const Chunk<Operand, kCount>*>(values + v);
+        }
+      } else {
+#pragma unroll
+        for (int v = 0; v < kChunk; ++v) tile[(fast_ + v) * Tile::kPitch + slow] = values[v];
+      }
+    }
+  }
+
+ private:
+  static constexpr bool is_int32 = std::is_same_v<Element, int32_t>;
+  static constexpr int kLines = Tile::kStepsAreInner ? Tile::kOuter : Tile::kInner;
+  static constexpr int kChunk = chunk_elements(sizeof(Element));
+  static constexpr int kShares = Tile::kOuter * Tile::kInner / (kThreads * kChunk);
+  static constexpr Element kBorder = Tile::kStepsAreInner ? Semiring::border_a : Semiring::border_b;
+  using ChunkOfElements = Chunk<Element, kChunk>;
+  static_assert(Tile::kOuter * Tile::kInner % (kThreads * kChunk) == 0, "equal shares of a tile");
+  static_assert(kThreads % (Tile::kInner / kChunk) == 0 && kThreads % (Tile::kOuter / kChunk) == 0,
+                "a thread's shares are at the same place in their rows or columns");
+
+  static __device__ __forceinline__ int64_t outer_stride(const SmallOperand& operand) {
+    return Tile::kStepsAreInner ? operand.line_stride : operand.k_stride;
+  }
+  static __device__ __forceinline__ int64_t inner_stride(const SmallOperand& operand) {
+    return Tile::kStepsAreInner ? operand.k_stride : operand.line_stride;
+  }
+
+  /// As it is stored: widen() comes later, because it waits for what is read.
+  __device__ __forceinline__ Element stored_at(const char* place) const {
+    if constexpr (is_int32) {
+      if (is_int16_) return *reinterpret_cast<const int16_t*>(place);
+    }
+    return *reinterpret_cast<const Element*>(place);
+  }
+
+  __device__ __forceinline__ void widen() {
+#pragma unroll
+    for (ChunkOfElements& chunk : chunks_) {
+#pragma unroll
+      for (Element& element : chunk.values) {
+        // A border that int16 can't represent is an element already.
+        const auto stored = static_cast<int16_t>(element);
+        if (element == stored) element = widened<Semiring>(stored);
+      }
+    }
+  }
+
+  const char* source_;
+  int64_t fast_stride_, share_stride_, tile_stride_;  ///< in bytes
+  int slow_, fast_, slow_step_;
+  const int lines_;
+  const bool is_int16_, along_inner_;
+  bool reads_chunks_;
+  ChunkOfElements chunks_[kShares];
+};
+
+/// Neighbours in shared memory, as wide as an access can be.
+template <int kCount, class Operand>
+__device__ __forceinline__ void load_shared(Operand (&to)[kCount], const Operand* from) {
+  constexpr int kChunk = chunk_elements(sizeof(Operand));
+#pragma unroll
+  for (int v = 0; v < kCount; v += kChunk) {
+    const auto chunk = *reinterpret_cast<const Chunk<Operand, kChunk>*>(from + v);
+#pragma unroll
+    for (int element = 0; element < kChunk; ++element) to[v + element] = chunk.values[element];
+  }
+}
+
+/// A tile of a product's C, and the place of a thread among the kTileThreads that compute it.
+template <class Config>
+struct SmallTile {
+  int64_t first_row, first_col;
+  int thread;
+
+  __device__ __forceinline__ int thread_m() const { return thread / Config::kThreadsN; }
+  __device__ __forceinline__ int thread_n() const { return thread % Config::kThreadsN; }
+
+  /// The rows of the thread are kThreadsM apart, so that threads store neighbouring rows together.
+  __device__ __forceinline__ int row(int i) const { return i * Config::kThreadsM + thread_m(); }
+  __device__ __forceinline__ int col() const { return thread_n() * Config::TN; }
+};
+
+/// What a thread accumulates.
+template <class Config, class Arithmetic>
+using SmallSums = typename Arithmetic::Accumulator[Config::TM][Config::TN];
+
+/// Accumulates the sums of a tile of m × n × k at most: what is outside the operands is a border.
+template <class Config, class Arithmetic>
+__device__ __forceinline__ void accumulate_small_tile(SmallSums<Config, Arithmetic>& acc, const SmallTile<Config>& tile,
+                                                      const SmallOperand& a, const SmallOperand& b, int64_t m,
+                                                      int64_t n, int64_t k, typename Arithmetic::Operand* shared_a,
+                                                      typename Arithmetic::Operand* shared_b,
+                                                      const Arithmetic& arithmetic) {
+  using Operand = typename Arithmetic::Operand;
+  constexpr int BK = Config::BK, TM = Config::TM, TN = Config::TN;
+  using TileA = typename Config::template TileA<Operand>;
+  using TileB = typename Config::template TileB<Operand>;
+  TileReader<Arithmetic, TileA, BK, Config::kTileThreads> reader_a(a, tile.first_row, m, tile.thread);
+  TileReader<Arithmetic, TileB, BK, Config::kTileThreads> reader_b(b, tile.first_col, n, tile.thread);
+#pragma unroll
+  for (auto& row : acc) {
+#pragma unroll
+    for (auto& sum : row) sum = arithmetic.initial();
+  }
+  const auto read = [&](int64_t left) {
+    const int steps = static_cast<int>(min(left, int64_t{BK}));
+    reader_a.read(steps);
+    reader_b.read(steps);
+  };
+  if (k > 0) read(k);
+  for (int64_t left = k; left > 0; left -= BK) {
+    const int steps = static_cast<int>(min(left, int64_t{BK}));
+    __syncwarp();
+    reader_a.write(shared_a, arithmetic);
+    reader_b.write(shared_b, arithmetic);
+    __syncwarp();
+    if (left > BK) read(left - BK);
+    constexpr int kStep = chunk_elements(sizeof(Operand));
+#pragma unroll 2
+    for (int first = 0; first < BK; first += kStep) {
+      if (first >= steps) break;
+      Operand fragment_a[TM][kStep];
+#pragma unroll
+      for (int i = 0; i < TM; ++i) load_shared(fragment_a[i], shared_a + tile.row(i) * TileA::kPitch + first);
+#pragma unroll
+      for (int step = 0; step < kStep; ++step) {
+        Operand fragment_b[TN];
+        load_shared(fragment_b, shared_b + (first + step) * TileB::kPitch + tile.col());
+#pragma unroll
+        for (int i = 0; i < TM; ++i) {
+#pragma unroll
+          for (int j = 0; j < TN; ++j) {
+            acc[i][j] = Arithmetic::accumulate(acc[i][j], fragment_a[i][step], fragment_b[j]);
+          }
+        }
+      }
+    }
+  }
+}
+
+template <class Config, class Arithmetic>
+__device__ __forceinline__ void store_small_tile(const SmallSums<Config, Arithmetic>& acc,
+                                                 const SmallTile<Config>& tile, const Launch& problem, int64_t instance,
+                                                 const Arithmetic& arithmetic) {
+  const Epilogue<Arithmetic> epilogue(problem, arithmetic, instance);
+#pragma unroll
+  for (int i = 0; i < Config::TM; ++i) {
+    const int64_t row = tile.first_row + tile.row(i);
+    if (row < problem.m) epilogue.store(row, tile.first_col + tile.col(), acc[i]);
+  }
+}
+
+/// The tiles of a block in shared memory. Those of A are together, so that neighbouring threads use different banks.
+template <class Config, class Operand>
+struct SmallTiles {
+  static constexpr int kTileA = Config::BM * Config::template TileA<Operand>::kPitch;
+  static constexpr int kTileB = Config::BK * Config::template TileB<Operand>::kPitch;
+  alignas(16) Operand a[Config::kTiles][kTileA];
+  alignas(16) Operand b[Config::kTiles][kTileB];
+};
+
+/// The grid's first dimension are instances, as many in a block as it has threads for; the others are the tiles of C.
+template <class Config, class Arithmetic>
+__global__ void __launch_bounds__(Config::kThreads,
+                                  Config::blocks_per_multiprocessor(sizeof(typename Arithmetic::Accumulator)))
+    small_kernel(Launch problem, Arithmetic arithmetic) {
+  __shared__ SmallTiles<Config, typename Arithmetic::Operand> tiles;
+  const int slot = threadIdx.x / Config::kTileThreads;
+  const int64_t instance = int64_t{blockIdx.x} * (blockDim.x / Config::kTileThreads) + slot;
+  const SmallTile<Config> tile{int64_t{blockIdx.y} * Config::BM, int64_t{blockIdx.z} * Config::BN,
+                               static_cast<int>(threadIdx.x % Config::kTileThreads)};
+  const MatrixView &a = problem.a, &b = problem.b;
+  // Threads without an instance keep the others of their warp company, but read nothing.
+  const bool exists = instance < problem.batch;
+  SmallSums<Config, Arithmetic> acc;
+  accumulate_small_tile(acc, tile, {a.data, instance * a.batch_stride, a.row_stride, a.col_stride, a.storage},
+                        {b.data, instance * b.batch_stride, b.col_stride, b.row_stride, b.storage},
+                        exists ? problem.m : 0, exists ? problem.n : 0, problem.k, tiles.a[slot], tiles.b[slot],
+                        arithmetic);
+  if (exists) store_small_tile(acc, tile, problem, instance, arithmetic);
+}
+
+/// The item of a group that a tile belongs to. The threads of a warp look for it together.
+__device__ __forceinline__ int64_t item_of_tile(const GroupLaunch& group, int64_t tile) {
+  int64_t first = 0, count = group.count;
+  while (count > 1) {
+    const int64_t step = (count + 31) / 32;
+    const int64_t probed = int64_t{threadIdx.x % 32} * step;
+    const bool is_reached = probed < count && group.first_tiles[first + probed] <= tile;
+    const int64_t skipped = (__popc(__ballot_sync(~0u, is_reached)) - 1) * step;
+    first += skipped;
+    count = min(step, count - skipped);
+  }
+  return first;
+}
+
+template <class Config, class Arithmetic>
+__global__ void __launch_bounds__(Config::kThreads,
+                                  Config::blocks_per_multiprocessor(sizeof(typename Arithmetic::Accumulator)))
+    small_group_kernel(GroupLaunch group, Arithmetic arithmetic) {
+  static_assert(Config::kTileThreads == 32, "a warp looks for the item of its tile");
+  __shared__ SmallTiles<Config, typename Arithmetic::Operand> tiles;
+  const int warp = threadIdx.x / 32;
+  const int64_t tile_of_group = int64_t{blockIdx.x} * Config::kTiles + warp;
+  if (tile_of_group >= group.tiles) return;
+  const int64_t index = item_of_tile(group, tile_of_group);
+  const GroupItem& item = group.items[index];
+  const int64_t place = tile_of_group - group.first_tiles[index], tiles_n = ceil_div(item.n, Config::BN);
+  const SmallTile<Config> tile{place / tiles_n * Config::BM, place % tiles_n * Config::BN,
+                               static_cast<int>(threadIdx.x % 32)};
+  SmallSums<Config, Arithmetic> acc;
+  accumulate_small_tile(acc, tile, {item.a.data, 0, item.a.row_stride, item.a.col_stride, item.a.storage},
+                        {item.b.data, 0, item.b.col_stride, item.b.row_stride, item.b.storage}, item.m, item.n, item.k,
+                        tiles.a[warp], tiles.b[warp], arithmetic);
+  // Read only now, so that it doesn't take registers before.
+  Launch problem{};
+  problem.m = problem.whole_m = item.m;
+  problem.n = problem.whole_n = item.n;
+  problem.c0.data = item.c0.data;
+  problem.c0.row_stride = item.c0.row_stride;
+  problem.c0.col_stride = item.c0.col_stride;
+  problem.c.data = item.c;
+  problem.c.row_stride = item.c_row_stride;
+  problem.first_item = item.instance;
+  problem.overflow = group.overflows ? group.overflows + item.product : nullptr;
+  store_small_tile(acc, tile, problem, 0, arithmetic);
+}
+
+/// Calls `body` with parts of the launch that have no more tiles of C than a grid's second and third dimension can hold.
+template <class Config, class Body>
+void for_tiles(const Launch& launch, Body&& body) {
+  constexpr int64_t kMostRows = kMostBlocks * Config::BM, kMostCols = kMostBlocks * Config::BN;
+  for (int64_t row = 0; row < launch.m; row += kMostRows) {
+    for (int64_t col = 0; col < launch.n; col += kMostCols) {
+      Launch part = launch;
+      part.m = std::min(kMostRows, launch.m - row);
+      part.n = std::min(kMostCols, launch.n - col);
+      part.first_row += row;
+      part.first_col += col;
+      part.a = view_from(part.a, launch.dtype, 0, row, 0);
+      part.b = view_from(part.b, launch.dtype, 0, 0, col);
+      part.c0 = view_from(part.c0, launch.dtype, 0, row, col);
+      part.c = view_from(part.c, launch.dtype, 0, row, col);
+      body(part);
+    }
+  }
+}
+
+template <int BM_, int BN_, int BK_, int TM_>
+template <class... Arithmetics>
+constexpr Kernel Small<BM_, BN_, BK_, TM_>::kernel() {
+  Kernel kernel{};
+  kernel.paths = paths_of<Arithmetics...>();
+  kernel.takes_int16 = true;
+  kernel.launch = &launch<Arithmetics...>;
+  kernel.function = &function<Arithmetics...>;
+  if constexpr (kTakesGroups) kernel.launch_group = &launch_group<Arithmetics...>;
+  kernel.shape = {BM, BN, BK, kThreads, 0, steps_per_clock<Arithmetics...>(), 0, kTiles};
+  return kernel;
+}
+
+template <int BM_, int BN_, int BK_, int TM_>
+template <class... Arithmetics>
+void Small<BM_, BN_, BK_, TM_>::launch(const Launch& launch) {
+  // As few threads as the batch needs, in whole warps.
+  constexpr int64_t kTilesOfWarp = 32 / kTileThreads;
+  const int64_t tiles = std::min<int64_t>(kTiles, round_up(launch.batch, kTilesOfWarp));
+  constexpr int64_t kMostBlocksOfInstances = (int64_t{1} << 31) - 1;
+  for_arithmetic<Arithmetics...>(launch, [&](const auto& arithmetic) {
+    using Arithmetic = std::decay_t<decltype(arithmetic)>;
+    for_instances(
+        launch,
+        [&](const Launch& part) {
+          for_tiles<Small>(part, [&](const Launch& piece) {
+            const dim3 grid(static_cast<unsigned>(ceil_div(piece.batch, tiles)),
+                            static_cast<unsigned>(ceil_div(piece.m, BM)), static_cast<unsigned>(ceil_div(piece.n, BN)));
+            small_kernel<Small, Arithmetic>
+                <<<grid, static_cast<unsigned>(tiles * kTileThreads), 0, piece.stream>>>(piece, arithmetic);
+          });
+        },
+        kMostBlocksOfInstances * tiles);
+  });
+  MPMML_CUDA(cudaGetLastError());
+}
+
+template <int BM_, int BN_, int BK_, int TM_>
+template <class... Arithmetics>
+void Small<BM_, BN_, BK_, TM_>::launch_group(const GroupLaunch& group) {
+  if (group.tiles == 0) return;
+  for_arithmetic<Arithmetics...>(group.path, {}, {}, [&](const auto& arithmetic) {
+    using Arithmetic = std::decay_t<decltype(arithmetic)>;
+    const auto blocks = static_cast<unsigned>(ceil_div(group.tiles, kTiles));
+    small_group_kernel<Small, Arithmetic><<<blocks, kThreads, 0, group.stream>>>(group, arithmetic);
+  });
+  MPMML_CUDA(cudaGetLastError());
+}
+
+template <int BM_, int BN_, int BK_, int TM_>
+template <class... Arithmetics>
+const void* Small<BM_, BN_, BK_, TM_>::function(RangePath path) {
+  const void* found = nullptr;
+  for_arithmetic<Arithmetics...>(path, {}, {}, [&](const auto& arithmetic) {
+    found = reinterpret_cast<const void*>(&small_kernel<Small, std::decay_t<decltype(arithmetic)>>);
+  });
+  return found;
+}
+
+}  // namespace mpmml::cuda

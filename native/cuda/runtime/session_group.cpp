@@ -1,0 +1,212 @@
+#include "cuda/runtime/session_group.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "core/dispatch.h"
+#include "core/status.h"
+#include "cuda/runtime/error.h"
+
+namespace mpmml::cuda {
+namespace {
+
+/// Up to this many steps a product is computed with others in one launch: 512³, which takes as long as the launches of
+/// a product of its own (H200).
+constexpr double kMostSteps = 512.0 * 512 * 512;
+
+/// The products that one launch computes.
+struct Bucket {
+  Plan plan;
+  const Kernel* kernel;
+  std::vector<size_t> products;
+};
+
+double steps_of(const Problem& problem) { return double(problem.outputs()) * double(problem.k()); }
+
+/// Whether it is small, and all its matrices are on the device.
+bool can_join(const Problem& problem) {
+  return problem.batch == 1 && problem.outputs() > 0 && problem.k() > 0 && problem.a.memory && problem.b.memory &&
+         (!problem.c0.data || problem.c0.memory) && steps_of(problem) <= kMostSteps &&
+         takes_stores(problem.c, problem.operation.dtype, 1);
+}
+
+class Group {
+ public:
+  Group(const std::vector<Problem>& problems, const Placement& where, const SessionPlanner& planner,
+        SessionDevice& device, Lane& lane)
+      : problems_(problems), where_(where), planner_(planner), device_(device), lane_(lane) {}
+
+  std::vector<QueuedProduct> run() {
+    queued_.resize(problems_.size());
+    for (size_t index = 0; index < problems_.size(); ++index) {
+      if (problems_[index].is_cancelled()) throw given_up();
+      if (!join(index)) queue_alone(index);
+    }
+    for (const Bucket& bucket : buckets_) launch(bucket);
+    return std::move(queued_);
+  }
+
+ private:
+  /// Puts a product into a bucket, if values and sizes allow that.
+  bool join(size_t index) {
+    const Problem& problem = problems_[index];
+    if (problems_.size() == 1 || where_.variant || !can_join(problem)) return false;
+    const std::optional<size_t> bucket = bucket_for(problem);
+    if (!bucket) return false;
+    buckets_[*bucket].products.push_back(index);
+    return true;
+  }
+
+  /// Neighbours often have operands in the same memories, about which the same is known.
+  std::optional<size_t> bucket_for(const Problem& problem) {
+    const Alike alike{problem.a.memory, problem.b.memory, problem.a.storage, problem.b.storage,
+                      problem.operation.semiring, problem.operation.dtype};
+    if (!(latest_ == alike)) {
+      latest_ = alike;
+      latest_bucket_ = find_bucket(problem);
+    }
+    return latest_bucket_;
+  }
+
+  std::optional<size_t> find_bucket(const Problem& problem) {
+    const Operation& operation = problem.operation;
+    const ValueRange a = range_of(operation, resident(problem.a.memory).facts(), problem.a.storage),
+                     b = range_of(operation, resident(problem.b.memory).facts(), problem.b.storage);
+    if (a.has_outsider || b.has_outsider) return std::nullopt;
+    if (problem.c0.data && restricts_elements(operation) && resident(problem.c0.memory).facts().has_negative) {
+      return std::nullopt;
+    }
+    const PathSet exact = exact_paths(operation, a, b);
+    const std::optional<Plan> plan = find_plan(operation, exact, group_variants(operation), nullptr,
+                                               [](const Variant&, RangePath path) { return Judgement{{}, double(path)}; });
+    // What a bound doesn't decide, and what may overflow, is looked at product by product.
+    const bool is_certain = plan && (plan->path < RangePath::kWide || operation.overflow != OverflowPolicy::kThrow);
+    if (!is_certain) return std::nullopt;
+    for (size_t index = 0; index < buckets_.size(); ++index) {
+      if (buckets_[index].plan.variant == plan->variant && buckets_[index].plan.path == plan->path) return index;
+    }
+    buckets_.push_back({*plan, &kernel_of(*plan->variant), {}});
+    return buckets_.size() - 1;
+  }
+
+  const std::vector<const Variant*>& group_variants(const Operation& operation) {
+    if (variants_.empty()) {
+      for (const KernelVariant& row : kernel_variants()) {
+        const bool fits = row.variant.semiring == operation.semiring && row.variant.dtype == operation.dtype;
+        if (fits && row.kernel->launch_group) variants_.push_back(&row.variant);
+      }
+    }
+    return variants_;
+  }
+
+  void queue_alone(size_t index) {
+    try {
+      queued_[index] = queue_product(problems_[index], where_, planner_, device_, lane_);
+    } catch (const Error& error) {
+      if (problems_.size() == 1) throw;
+      throw Error(error.code(), error.what(), index);
+    }
+  }
+
+  void launch(const Bucket& bucket) {
+    const auto count = static_cast<int64_t>(bucket.products.size());
+    if (count == 1) return queue_alone(bucket.products.front());
+    // The deepest products come first, so that none of them is left for the end.
+    std::vector<std::pair<int64_t, size_t>> order;
+    order.reserve(bucket.products.size());
+    for (const size_t index : bucket.products) order.emplace_back(-problems_[index].k(), index);
+    std::sort(order.begin(), order.end());
+    std::vector<GroupItem> items;
+    items.reserve(order.size());
+    for (const auto& [depth, index] : order) {
+      resident(problems_[index].c.memory).wait_for_readers();
+      items.push_back(item_of(problems_[index]));
+    }
+    std::vector<int64_t> first_tiles(order.size() + 1);
+    const int64_t tiles = set_first_tiles(bucket.kernel->shape, items.data(), count, first_tiles.data());
+
+    const int64_t item_bytes = count * int64_t{sizeof(GroupItem)}, tile_bytes = (count + 1) * int64_t{sizeof(int64_t)};
+    const DeviceBuffer memory = device_.workspace(item_bytes + tile_bytes);
+    auto* const on_device = static_cast<char*>(memory.get());
+    Event *const started = &lane_.event(), *const prepared = &lane_.event(), *const computed = &lane_.event();
+    started->record(device_.stream());
+    device_.send(items.data(), item_bytes, on_device);
+    device_.send(first_tiles.data(), tile_bytes, on_device + item_bytes);
+    prepared->record(device_.stream());
+    GroupLaunch group{};
+    group.items = reinterpret_cast<const GroupItem*>(on_device);
+    group.first_tiles = reinterpret_cast<const int64_t*>(on_device + item_bytes);
+    group.count = count;
+    group.tiles = tiles;
+    group.dtype = problems_[bucket.products.front()].operation.dtype;
+    group.path = bucket.plan.path;
+    group.stream = device_.stream();
+    bucket.kernel->launch_group(group);
+    computed->record(device_.stream());
+    settle(bucket, {started, prepared, computed});
+  }
+
+  /// Says what the products of a launch have come to, and what is known of their results.
+  void settle(const Bucket& bucket, const LaunchTimes& times) {
+    const double all = std::accumulate(bucket.products.begin(), bucket.products.end(), 0.0,
+                                       [&](double sum, size_t index) { return sum + steps_of(problems_[index]); });
+    for (const size_t index : bucket.products) {
+      const Problem& problem = problems_[index];
+      QueuedProduct& queued = queued_[index];
+      queued.problem = &problem;
+      queued.outcome.plan = bucket.plan;
+      queued.launches = {times};
+      queued.share = steps_of(problem) / all;
+      ResidentMemory& target = resident(problem.c.memory);
+      const bool covers = target.is_covered_by(problem.c, problem.operation.dtype, 1);
+      Facts facts = facts_of_product(problem.operation, resident(problem.a.memory).facts(), problem.a.storage,
+                                     resident(problem.b.memory).facts(), problem.b.storage);
+      if (problem.c0.data) {
+        facts = facts_of_combination(problem.operation, facts, resident(problem.c0.memory).facts(), problem.c0.storage);
+      }
+      target.written(covers, facts, false);
+    }
+  }
+
+  static GroupItem item_of(const Problem& problem) {
+    const auto operand = [](const MatrixView& view) {
+      return GroupOperand{view.data, view.row_stride, view.col_stride, view.storage};
+    };
+    return {problem.m(),           problem.n(), problem.k(), operand(problem.a), operand(problem.b), operand(problem.c0),
+            problem.c.data, problem.c.row_stride, 0, 0};
+  }
+
+  /// What decides which launch a product joins.
+  struct Alike {
+    const Memory *a = nullptr, *b = nullptr;
+    Storage storage_a{}, storage_b{};
+    SemiringId semiring{};
+    DataType dtype{};
+
+    bool operator==(const Alike& other) const {
+      return a == other.a && b == other.b && storage_a == other.storage_a && storage_b == other.storage_b &&
+             semiring == other.semiring && dtype == other.dtype;
+    }
+  };
+
+  const std::vector<Problem>& problems_;
+  const Placement& where_;
+  const SessionPlanner& planner_;
+  SessionDevice& device_;
+  Lane& lane_;
+  std::vector<QueuedProduct> queued_;
+  std::vector<Bucket> buckets_;
+  std::vector<const Variant*> variants_;
+  Alike latest_;
+  std::optional<size_t> latest_bucket_;
+};
+
+}  // namespace
+
+std::vector<QueuedProduct> queue_products(const std::vector<Problem>& problems, const Placement& where,
+                                          const SessionPlanner& planner, SessionDevice& device, Lane& lane) {
+  return Group(problems, where, planner, device, lane).run();
+}
+
+}  // namespace mpmml::cuda
