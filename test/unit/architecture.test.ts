@@ -199,6 +199,12 @@ describe('TypeScript', () => {
     expect(wrong).toEqual([])
   })
 
+  it('examples import the package by its name, as users do, and their own files', () => {
+    const imported = imports('examples').map(([, target]) => target)
+    expect(imported.filter((target) => target === 'mpmml').length).toBeGreaterThan(1)
+    expect(imported.filter((target) => /^(lib|bench|test|native|dist|\.)/.test(target))).toEqual([])
+  })
+
   it('the oracle imports nothing', () => {
     expect(imports('test/support').filter(([file]) => file.endsWith('oracle.ts'))).toEqual([])
   })
