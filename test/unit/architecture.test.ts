@@ -133,6 +133,8 @@ describe('each decision has one place', () => {
       join('native', 'core', 'destination.cpp'),
       join('native', 'core', 'epilogue.h'),
       join('native', 'cuda', 'kernels', 'epilogue.cuh'),
+      // C ⊕ D, element by element, which has no kernel before it.
+      join('native', 'cuda', 'runtime', 'elementwise.cu'),
     ])
     const handedOver = Object.keys(linesLike(/static_cast<Element\*>\(\w+\.c\)/))
     expect(handedOver).toEqual([join('native', 'cpu', 'epilogue.h')])

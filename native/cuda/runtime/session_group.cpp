@@ -103,8 +103,9 @@ class Group {
       return std::nullopt;
     }
     const PathSet exact = exact_paths(operation, a, b);
-    const std::optional<Plan> plan = find_plan(operation, exact, group_variants(operation), nullptr,
-                                               [](const Variant&, RangePath path) { return Judgement{{}, double(path)}; });
+    const std::optional<Plan> plan =
+        find_plan(operation, exact, group_variants(operation), nullptr,
+                  [](const Variant&, RangePath path) { return Judgement{{}, double(path)}; });
     // What a bound doesn't decide, and what may overflow, is looked at product by product.
     const bool is_certain = plan && (plan->path < RangePath::kWide || operation.overflow != OverflowPolicy::kThrow);
     if (!is_certain) return std::nullopt;
@@ -210,8 +211,16 @@ class Group {
     const auto operand = [](const MatrixView& view) {
       return GroupOperand{view.data, view.row_stride, view.col_stride, view.storage};
     };
-    return {problem.m(),           problem.n(), problem.k(), operand(problem.a), operand(problem.b), operand(problem.c0),
-            problem.c.data, problem.c.row_stride, 0, 0};
+    return {problem.m(),
+            problem.n(),
+            problem.k(),
+            operand(problem.a),
+            operand(problem.b),
+            operand(problem.c0),
+            problem.c.data,
+            problem.c.row_stride,
+            0,
+            0};
   }
 
   const std::vector<Problem>& problems_;
