@@ -7,7 +7,7 @@
 #include "addon/cpu_lab.h"
 #include "addon/describe.h"
 #include "addon/device.h"
-#include "addon/failure.h"
+#include "addon/guarded.h"
 #include "addon/lab.h"
 #include "addon/multiply.h"
 #include "addon/pinned.h"

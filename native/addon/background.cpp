@@ -8,53 +8,20 @@
 
 namespace mpmml::addon {
 
-void Work::fail() noexcept {
-  failure_ = current_failure();
-  if (is_group() && failure_->product) {
-    failure_->message = "product " + std::to_string(*failure_->product) + ": " + failure_->message;
-  }
+namespace {
+
+/// After so many works in a row that were done at once, one goes to its executor, so that the event loop turns in a
+/// program that only awaits brief works.
+constexpr int kMostAtOnce = 64;
+
+/// On JavaScript's thread.
+void do_here(Work& work) {
+  work.try_start();
+  work.can_finish();
+  work.try_finish();
 }
 
-void Work::try_start() noexcept {
-  try {
-    if (cancel_ && cancel_->load(std::memory_order_relaxed) != 0) throw given_up();
-    start();
-  } catch (...) {
-    fail();
-  }
-}
-
-bool Work::can_finish() noexcept {
-  if (failure_) return true;
-  try {
-    return is_done();
-  } catch (...) {
-    fail();
-    return true;
-  }
-}
-
-void Work::try_finish() noexcept {
-  try {
-    if (!failure_) finish();
-  } catch (...) {
-    fail();
-  }
-  conclude(failure_ ? &*failure_ : nullptr);
-}
-
-void Work::withdraw() noexcept {
-  try {
-    throw given_up();
-  } catch (...) {
-    fail();
-  }
-  conclude(&*failure_);
-}
-
-void Work::give_up() noexcept {
-  if (cancel_) cancel_->store(1, std::memory_order_relaxed);
-}
+}  // namespace
 
 Background::Background(Napi::Env env) : env_(env), signal_(Signal::New(env, "mpmml", 0, 1, this)) {
   signal_.Unref(env);
@@ -70,7 +37,7 @@ void Background::open(Napi::Env env) {
 Background& Background::of(Napi::Env env) { return *env.GetInstanceData<Background>(); }
 
 Work& Background::submit(Executor& executor, std::unique_ptr<Work> work) {
-  work->owner_ = this;
+  work->set_client(*this);
   unsettled_.push_back(std::move(work));
   Work& submitted = *unsettled_.back();
   submitted.place_ = std::prev(unsettled_.end());
@@ -94,11 +61,25 @@ std::unique_ptr<Work> Background::take(const Work& work) {
 Napi::Promise Background::run(Executor& executor, std::unique_ptr<Work> work) {
   work->deferred_.emplace(Napi::Promise::Deferred::New(env_));
   const Napi::Promise promise = work->deferred_->Promise();
-  submit(executor, std::move(work));
+  if (work->is_brief() && done_at_once_ < kMostAtOnce && executor.is_idle()) {
+    ++done_at_once_;
+    do_here(*work);
+    settle(*work);
+  } else {
+    done_at_once_ = 0;
+    submit(executor, std::move(work));
+  }
   return promise;
 }
 
+void Background::run_unseen(Executor& executor, std::unique_ptr<Work> work) { submit(executor, std::move(work)); }
+
 Napi::Value Background::run_and_wait(Executor& executor, std::unique_ptr<Work> work) {
+  if (work->runs_anywhere() && executor.is_idle()) {
+    do_here(*work);
+    if (work->failure()) throw to_javascript(env_, *work->failure());
+    return work->result(env_);
+  }
   awaited_.store(work.get(), std::memory_order_relaxed);
   Work* submitted;
   try {
@@ -109,7 +90,7 @@ Napi::Value Background::run_and_wait(Executor& executor, std::unique_ptr<Work> w
   }
   wait_for_awaited();
   const std::unique_ptr<Work> done = take(*submitted);
-  if (done->failure_) throw to_javascript(env_, *done->failure_);
+  if (done->failure()) throw to_javascript(env_, *done->failure());
   return done->result(env_);
 }
 
@@ -134,53 +115,63 @@ void Background::remove_device(const Device& device) {
   devices_.remove_if([&](const auto& it) { return it.get() == &device; });
 }
 
-void Background::tell(Work* work) {
+void Background::tell(Task* task) {
   bool signals;
   {
     std::lock_guard<std::mutex> lock(mutex_);
-    if (awaited_.load(std::memory_order_relaxed) == work) {
+    if (awaited_.load(std::memory_order_relaxed) == task) {
       awaited_.store(nullptr, std::memory_order_release);
       settled_.notify_one();
       return;
     }
     signals = finished_.empty();
-    finished_.push_back(work);
+    finished_.push_back(task);
   }
   if (signals) signal_.NonBlockingCall();
 }
 
+void Background::settle(Work& work) {
+  try {
+    if (!work.failure()) {
+      const Napi::Value result = work.result(env_);
+      if (work.deferred_) work.deferred_->Resolve(result);
+    } else if (work.deferred_) {
+      work.deferred_->Reject(to_javascript(env_, *work.failure()).Value());
+    }
+  } catch (const Napi::Error&) {
+    // The environment has been terminated: nobody can receive the result.
+  }
+}
+
 void Background::settle_finished(Napi::Env env, Napi::Function, Background* background, void*) {
   if (static_cast<napi_env>(env) == nullptr) return;  // The environment is ending, and close() has been called.
-  std::vector<Work*> finished;
+  std::vector<Task*> finished;
   {
     std::lock_guard<std::mutex> lock(background->mutex_);
     finished.swap(background->finished_);
   }
-  for (const Work* done : finished) {
+  background->done_at_once_ = 0;
+  for (const Task* done : finished) {
     const Napi::HandleScope scope(env);
-    const std::unique_ptr<Work> work = background->take(*done);
-    try {
-      if (work->failure_) {
-        work->deferred_->Reject(to_javascript(env, *work->failure_).Value());
-      } else {
-        work->deferred_->Resolve(work->result(env));
-      }
-    } catch (const Napi::Error&) {
-      // The environment has been terminated: nobody can receive the result.
-    }
+    const std::unique_ptr<Work> work = background->take(static_cast<const Work&>(*done));
+    background->settle(*work);
   }
 }
 
 void Background::close() {
   Executor& pool = Executor::pool();
   pool.give_up(this);
-  for (const auto& device : devices_) device->executor().give_up(this);
+  for (const auto& device : devices_) {
+    device->executor().give_up(this);
+    device->shut();
+  }
   pool.wait_for(this);
   for (const auto& device : devices_) device->executor().wait_for(this);
   // Node calls settle_finished() without an environment from now on, but Bun with one.
   finished_.clear();
   unsettled_.clear();
-  for (const auto& device : devices_) device->abandon();
+  // Nothing runs on their threads, and nothing will.
+  for (const auto& device : devices_) device->close();
   devices_.clear();
 }
 

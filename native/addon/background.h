@@ -10,61 +10,38 @@
 #include <vector>
 
 #include "addon/executor.h"
-#include "addon/failure.h"
+#include "addon/guarded.h"
+#include "addon/task.h"
 
 namespace mpmml::addon {
 
-class Background;
 class Device;
 
-/// Work for an executor. It belongs to the environment that asked for it, and is constructed and destroyed on that
-/// JavaScript thread.
-class Work {
+/// A task that settles a promise. It belongs to the environment that asked for it, and is constructed and destroyed on
+/// that JavaScript thread.
+class Work : public Task {
  public:
-  /// If `cancel` isn't null, 1 in it asks that the work end soon, because nobody will see its result.
-  explicit Work(std::atomic<int32_t>* cancel = nullptr) : cancel_(cancel) {}
-  virtual ~Work() = default;
-  Work(const Work&) = delete;
-  Work& operator=(const Work&) = delete;
+  using Task::Task;
 
-  /// For executors. The first three are called on one thread of theirs.
-  void try_start() noexcept;
-  bool can_finish() noexcept;
-  void try_finish() noexcept;
-  /// Fails it before it has been started.
-  void withdraw() noexcept;
-  void give_up() noexcept;
-  const std::atomic<int32_t>* cancel() const { return cancel_; }
-  Background* owner() const { return owner_; }
+  /// Whether it takes less time than it takes to wake a thread, and that thread doesn't have to do it.
+  virtual bool is_brief() const { return false; }
+  /// Whether only one thread at a time, but any, may do it.
+  virtual bool runs_anywhere() const { return false; }
 
  protected:
-  /// Does the work, or starts it. If this or what follows throws, the promise is rejected with the exception.
-  virtual void start() = 0;
-  /// Whether finish() wouldn't wait.
-  virtual bool is_done() { return true; }
-  /// Called after start(), unless that threw.
-  virtual void finish() {}
-  /// Called last, and not on JavaScript's thread unless the work was withdrawn. Null if the work succeeded.
-  virtual void conclude(const Failure*) noexcept {}
-  /// Whether a failure says which product it is of.
-  virtual bool is_group() const { return false; }
   /// What the promise is resolved with. Called on the JavaScript thread.
   virtual Napi::Value result(Napi::Env env) { return env.Undefined(); }
 
  private:
   friend class Background;
-  void fail() noexcept;
 
-  std::atomic<int32_t>* const cancel_;
-  Background* owner_ = nullptr;
   std::list<std::unique_ptr<Work>>::iterator place_;
   std::optional<Napi::Promise::Deferred> deferred_;
-  std::optional<Failure> failure_;
 };
 
 /// The work of one environment. What still runs when the environment or the process ends is given up, and its arrays are
 /// freed only after it has ended.
-class Background {
+class Background final : public Client {
  public:
   /// Prepares a JavaScript environment.
   static void open(Napi::Env env);
@@ -72,6 +49,9 @@ class Background {
 
   /// Keeps the event loop alive until `work` is done. Throws Error if the system refuses the first thread.
   Napi::Promise run(Executor& executor, std::unique_ptr<Work> work);
+
+  /// The same without a promise: nobody will know how it went.
+  void run_unseen(Executor& executor, std::unique_ptr<Work> work);
 
   /// Blocks until `work` is done. Throws what its promise would be rejected with.
   Napi::Value run_and_wait(Executor& executor, std::unique_ptr<Work> work);
@@ -83,8 +63,7 @@ class Background {
   void add_device(std::shared_ptr<Device> device);
   void remove_device(const Device& device);
 
-  /// Tells the JavaScript thread that `work` is done, which may destroy it at once. Called by executors.
-  void tell(Work* work);
+  void tell(Task* task) override;
 
  private:
   explicit Background(Napi::Env env);
@@ -95,6 +74,7 @@ class Background {
   static void end_before_process_does(Napi::Env env);
   Work& submit(Executor& executor, std::unique_ptr<Work> work);
   std::unique_ptr<Work> take(const Work& work);
+  void settle(Work& work);
   void wait_for_awaited();
   void close();
 
@@ -102,9 +82,10 @@ class Background {
   Signal signal_;
   std::list<std::unique_ptr<Work>> unsettled_;  ///< only used on the JavaScript thread, as devices_
   std::list<std::shared_ptr<Device>> devices_;
+  int done_at_once_ = 0;  ///< works since the event loop last turned
   std::mutex mutex_;
-  std::vector<Work*> finished_;                ///< guarded by mutex_
-  std::atomic<const Work*> awaited_{nullptr};  ///< what the JavaScript thread is blocked for
+  std::vector<Task*> finished_;                ///< guarded by mutex_
+  std::atomic<const Task*> awaited_{nullptr};  ///< what the JavaScript thread is blocked for
   std::condition_variable settled_;
 };
 

@@ -9,6 +9,10 @@ namespace {
 /// Keeps an array alive as long as its copy.
 Napi::ObjectReference keep(const Napi::Value& array) { return Napi::Persistent(array.As<Napi::Object>()); }
 
+double steps_of_copy(int64_t batch, const MutableMatrixView& matrix) {
+  return static_cast<double>(batch) * matrix.rows * matrix.cols * DeviceWork::kStepsPerElement;
+}
+
 class UploadWork : public DeviceWork {
  public:
   UploadWork(Uses uses, const Copy& copy, const Napi::Value& array, std::atomic<int32_t>* cancel)
@@ -24,6 +28,7 @@ class UploadWork : public DeviceWork {
     if (copy_.has_elements()) session.upload(copy_.dtype, copy_.batch, read_only(from), to, cancel());
     return std::make_unique<Done>();
   }
+  double steps() const override { return steps_of_copy(copy_.batch, copy_.array); }
 
  private:
   const Copy copy_;
@@ -40,6 +45,7 @@ class DownloadWork : public DeviceWork {
     if (!copy_.has_elements()) return std::make_unique<Done>();
     return session.download(copy_.dtype, copy_.batch, copy_.memory, copy_.array, cancel());
   }
+  double steps() const override { return steps_of_copy(copy_.batch, copy_.array); }
 
  private:
   const Copy copy_;
@@ -58,6 +64,7 @@ class FillWork : public DeviceWork {
     if (!copy_.has_elements()) return std::make_unique<Done>();
     return session.fill(copy_.dtype, copy_.batch, to, copy_.value);
   }
+  double steps() const override { return steps_of_copy(copy_.batch, copy_.array); }
 
  private:
   const Copy copy_;
@@ -73,6 +80,7 @@ class CombineWork : public DeviceWork {
     if (it.batch * it.c.rows * it.c.cols == 0) return std::make_unique<Done>();
     return session.combine(it.operation, it.batch, it.c, it.b);
   }
+  double steps() const override { return steps_of_copy(problem_.batch, problem_.c); }
 
  private:
   const Problem problem_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "addon/delayed.h"
 #include "addon/engine.h"
 #include "addon/request.h"
 #include "core/fault.h"
@@ -13,13 +14,22 @@
 namespace mpmml::addon {
 
 void Device::open(BackendChoice choice, int device, int64_t device_memory) {
-  session_ = engine().open(choice, device, device_memory);
-  const bool is_cuda = session_->backend() == BackendKind::kCuda;
-  description_ = {session_->backend(), is_cuda ? session_->device() : -1, session_->name()};
+  // What fails here is closed here, on the device's thread.
+  std::unique_ptr<Session> session = engine().open(choice, device, device_memory);
+  const bool is_cuda = session->backend() == BackendKind::kCuda;
+  description_ = {session->backend(), is_cuda ? session->device() : -1, session->name()};
 #if defined(MPMML_WITH_CUDA)
   // lib shows the name in results, and asks for it on JavaScript's thread.
-  if (is_cuda) cuda::device_name(session_->device());
+  if (is_cuda) cuda::device_name(session->device());
 #endif
+  const int64_t delay = delay_of_work.load(std::memory_order_relaxed);
+  runs_anywhere_ = !is_cuda && delay == 0;
+  session_ = delay == 0 ? std::move(session) : delayed(std::move(session), delay);
+}
+
+Session& Device::session() {
+  give_back();
+  return *session_;
 }
 
 std::shared_ptr<Memory> Device::allocate(int64_t bytes) {
@@ -29,19 +39,43 @@ std::shared_ptr<Memory> Device::allocate(int64_t bytes) {
   return memory;
 }
 
-void Device::drop(const Memory* memory) {
-  std::shared_ptr<Memory> dropped;
+MemoryUse Device::memory_use() {
   std::lock_guard<std::mutex> lock(mutex_);
-  const auto place = memories_.find(memory);
-  if (place == memories_.end()) return;
-  dropped = std::move(place->second);
-  memories_.erase(place);
+  MemoryUse use = session_->memory_use();
+  for (const auto& memory : dropped_) {
+    if (memory.use_count() == 1) use.used -= memory->bytes();
+  }
+  return use;
+}
+
+void Device::drop(const std::weak_ptr<Memory>& memory) {
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    const auto place = memories_.find(memory.lock().get());
+    if (place == memories_.end()) return;
+    dropped_.push_back(std::move(place->second));
+    memories_.erase(place);
+  }
+  executor_->ask_for(shared_from_this());
+}
+
+void Device::give_back() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  const auto is_used = [](const std::shared_ptr<Memory>& memory) { return memory.use_count() > 1; };
+  dropped_.erase(std::partition(dropped_.begin(), dropped_.end(), is_used), dropped_.end());
+}
+
+void Device::tidy() noexcept {
+  give_back();
+  // It may have been closed since the chore was asked for.
+  if (session_) session_->collect();
 }
 
 void Device::close() {
   {
     std::lock_guard<std::mutex> lock(mutex_);
     memories_.clear();
+    dropped_.clear();
   }
   session_.reset();
 }
@@ -51,13 +85,8 @@ void Device::shut() {
   executor_->stop();
 }
 
-void Device::abandon() {
-  shut();
-  close();
-}
-
 void MemoryHandle::release(Napi::Env env) {
-  if (const std::shared_ptr<Memory> held = memory.lock()) device->drop(held.get());
+  device->drop(memory);
   memory.reset();
   writes.clear();
   if (bytes > 0) Napi::MemoryManagement::AdjustExternalMemory(env, -bytes);
@@ -156,14 +185,13 @@ void DeviceWork::conclude(const Failure* failure) noexcept {
   pending_.reset();
   uses_.memories_.clear();
   uses_.dependencies_.clear();
-  if (!failure || !made_) return;
-  if (const auto memory = made_->memory.lock()) uses_.device_->drop(memory.get());
+  if (failure && made_) uses_.device_->drop(made_->memory);
 }
 
 Memory& DeviceWork::make(int64_t bytes, DataType dtype, Storage storage) {
   const std::shared_ptr<Memory> memory = uses_.device_->allocate(bytes);
   uses_.memories_.push_back(memory);
-  made_ = Made{memory, dtype, storage};
+  made_ = Made{memory, bytes, dtype, storage};
   return *memory;
 }
 
@@ -178,8 +206,8 @@ Napi::Value DeviceWork::result(Napi::Env env) {
     const std::unique_ptr<MemoryHandle> memory(static_cast<MemoryHandle*>(released));
     memory->release(env);
   });
-  // The collector must know how much memory this small object keeps. There is none if the device has been closed.
-  if (const std::shared_ptr<Memory> memory = made_->memory.lock()) handle->bytes = memory->bytes();
+  // The collector must know how much memory this small object keeps.
+  handle->bytes = made_->bytes;
   Napi::MemoryManagement::AdjustExternalMemory(env, handle->bytes);
   static_cast<void>(handle.release());
   return external;
@@ -187,12 +215,15 @@ Napi::Value DeviceWork::result(Napi::Env env) {
 
 namespace {
 
+/// Its executor must be stopped after it has been submitted.
 class CloseWork : public Work {
  public:
   explicit CloseWork(std::shared_ptr<Device> device) : device_(std::move(device)) {}
 
  protected:
-  void start() override { device_->close(); }
+  void start() override {}
+  /// Not before: what was asked of the device earlier may still run when this is started.
+  void finish() override { device_->close(); }
   Napi::Value result(Napi::Env env) override {
     Background::of(env).remove_device(*device_);
     return env.Undefined();
@@ -202,21 +233,22 @@ class CloseWork : public Work {
   const std::shared_ptr<Device> device_;
 };
 
-Napi::Promise close(Napi::Env env, const std::shared_ptr<Device>& device) {
-  const Napi::Promise closed = Background::of(env).run(device->executor(), std::make_unique<CloseWork>(device));
-  device->shut();
-  return closed;
-}
-
 class OpenWork : public Work {
  public:
-  OpenWork(std::shared_ptr<Device> device, BackendChoice choice, int index, int64_t device_memory)
-      : device_(std::move(device)), choice_(choice), index_(index), device_memory_(device_memory) {}
+  OpenWork(Background& background, std::shared_ptr<Device> device, BackendChoice choice, int index,
+           int64_t device_memory)
+      : background_(background),
+        device_(std::move(device)),
+        choice_(choice),
+        index_(index),
+        device_memory_(device_memory) {
+    background_.add_device(device_);
+  }
 
   ~OpenWork() override {
     if (is_open_) return;
     device_->shut();
-    owner()->remove_device(*device_);
+    background_.remove_device(*device_);
   }
 
  protected:
@@ -229,14 +261,18 @@ class OpenWork : public Work {
     auto handle = std::make_unique<DeviceHandle>(device_);
     const Napi::Value external = Napi::External<Handle>::New(env, handle.get(), [](Napi::Env env, Handle* released) {
       const std::unique_ptr<DeviceHandle> handle(static_cast<DeviceHandle*>(released));
+      Device& device = *handle->device;
       // An environment that ends has closed it.
-      if (!handle->device->is_shut()) close(env, handle->device);
+      if (device.is_shut()) return;
+      Background::of(env).run_unseen(device.executor(), std::make_unique<CloseWork>(handle->device));
+      device.shut();
     });
     static_cast<void>(handle.release());
     return external;
   }
 
  private:
+  Background& background_;
   const std::shared_ptr<Device> device_;
   const BackendChoice choice_;
   const int index_;
@@ -255,15 +291,11 @@ Napi::Value open_device(const Napi::CallbackInfo& info) {
   const auto choice = static_cast<BackendChoice>(number_in(info[0], 0, std::size(kBackendChoiceNames) - 1));
   const auto index = static_cast<int>(number_in(info[1], 0, 65535));
   const auto device_memory = static_cast<int64_t>(number_in(info[2], 0, 9007199254740991));
-  auto device = std::make_shared<Device>();
   Background& background = Background::of(env);
-  background.add_device(device);
-  try {
-    return background.run(device->executor(), std::make_unique<OpenWork>(device, choice, index, device_memory));
-  } catch (...) {
-    background.remove_device(*device);
-    throw;
-  }
+  auto device = std::make_shared<Device>(background);
+  Executor& executor = device->executor();
+  return background.run(executor,
+                        std::make_unique<OpenWork>(background, std::move(device), choice, index, device_memory));
 }
 
 Napi::Value describe_device(const Napi::CallbackInfo& info) {
@@ -286,7 +318,13 @@ Napi::Value memory_use(const Napi::CallbackInfo& info) {
   return object;
 }
 
-Napi::Value close_device(const Napi::CallbackInfo& info) { return close(info.Env(), device_of(info[0])); }
+Napi::Value close_device(const Napi::CallbackInfo& info) {
+  const std::shared_ptr<Device> device = device_of(info[0]);
+  const Napi::Promise closed =
+      Background::of(info.Env()).run(device->executor(), std::make_unique<CloseWork>(device));
+  device->shut();
+  return closed;
+}
 
 Napi::Value release(const Napi::CallbackInfo& info) {
   memory_in(info[0]).release(info.Env());
@@ -305,6 +343,11 @@ Napi::Value fail_allocation(const Napi::CallbackInfo& info) {
   return info.Env().Undefined();
 }
 
+Napi::Value delay_work(const Napi::CallbackInfo& info) {
+  delay_of_work.store(static_cast<int64_t>(number_in(info[0], 0, 1e6) * 1000), std::memory_order_relaxed);
+  return info.Env().Undefined();
+}
+
 }  // namespace
 
 void export_device(Napi::Env env, Napi::Object exports) {
@@ -315,6 +358,7 @@ void export_device(Napi::Env env, Napi::Object exports) {
   exports.Set("release", Napi::Function::New<guarded<release>>(env, "release"));
   exports.Set("giveUp", Napi::Function::New<guarded<give_up>>(env, "giveUp"));
   exports.Set("failAllocation", Napi::Function::New<guarded<fail_allocation>>(env, "failAllocation"));
+  exports.Set("delayWork", Napi::Function::New<guarded<delay_work>>(env, "delayWork"));
 }
 
 }  // namespace mpmml::addon

@@ -17,15 +17,20 @@
 namespace mpmml::addon {
 
 /// A session and the thread that calls it.
-class Device {
+class Device final : public Chore, public std::enable_shared_from_this<Device> {
  public:
-  Device() : executor_(Executor::for_device()) {}
+  explicit Device(const Background& background) : executor_(Executor::for_device(background)) {}
 
   Executor& executor() { return *executor_; }
 
   /// On the device's thread.
   void open(BackendChoice choice, int device, int64_t device_memory);
-  Session& session() { return *session_; }
+  /// Gives back what has been dropped, so that there is room for what is asked of the session next.
+  Session& session();
+  /// Memory that stays until drop() or close().
+  std::shared_ptr<Memory> allocate(int64_t bytes);
+  /// On another thread only if nothing runs on the device's, and nothing will.
+  void close();
 
   /// What has been opened.
   struct Description {
@@ -34,29 +39,35 @@ class Device {
     std::string name;
   };
   const Description& description() const { return description_; }
-  /// While it isn't shut.
-  MemoryUse memory_use() { return session_->memory_use(); }
-  /// Memory that stays until drop() or close().
-  std::shared_ptr<Memory> allocate(int64_t bytes);
-  void close();
+  /// While it isn't shut. What has been dropped and isn't used any more doesn't count, whether it has been given back or
+  /// not.
+  MemoryUse memory_use();
 
-  /// From any thread.
-  void drop(const Memory* memory);
+  /// From any thread. The device's thread gives the memory back, when nothing uses it any more: it may take long, and
+  /// other threads must not call a session.
+  void drop(const std::weak_ptr<Memory>& memory);
+  /// Gives back what has been dropped.
+  void tidy() noexcept override;
 
   /// On JavaScript's thread, as description() and memory_use(). From shut() on it takes no work: what was submitted before is its last.
   void shut();
   bool is_shut() const { return is_shut_; }
-  /// Closes it if nothing runs on its thread, and nothing will.
-  void abandon();
+  /// Whether any thread may call its session, if only one does at a time.
+  bool runs_anywhere() const { return runs_anywhere_; }
 
  private:
+  void give_back();
+
   const std::shared_ptr<Executor> executor_;
   std::unique_ptr<Session> session_;
   Description description_{};
   std::mutex mutex_;
-  /// Guarded by mutex_. Work that uses a memory owns it too, until it is done: the session must outlive all of them.
+  /// Guarded by mutex_, as dropped_. Work that uses a memory owns it too, until it is done: the session must outlive all
+  /// of them.
   std::unordered_map<const Memory*, std::shared_ptr<Memory>> memories_;
+  std::vector<std::shared_ptr<Memory>> dropped_;
   bool is_shut_ = false;
+  bool runs_anywhere_ = false;
 };
 
 /// What an earlier call writes, as calls see it that come before it is done.
@@ -134,6 +145,8 @@ class Uses {
 /// Work that a session does. It fails if something fails that it depends on.
 class DeviceWork : public Work {
  public:
+  static constexpr int64_t kStepsPerElement = 8;
+
   explicit DeviceWork(Uses uses, std::atomic<int32_t>* cancel = nullptr);
   ~DeviceWork() override;
 
@@ -141,9 +154,14 @@ class DeviceWork : public Work {
   static Napi::Promise run(Napi::Env env, std::unique_ptr<DeviceWork> work);
   static Napi::Value run_and_wait(Napi::Env env, std::unique_ptr<DeviceWork> work);
 
+  bool runs_anywhere() const final { return uses_.device_->runs_anywhere(); }
+  bool is_brief() const final { return runs_anywhere() && steps() <= kBrief; }
+
  protected:
   virtual std::unique_ptr<Pending> begin(Session& session) = 0;
   virtual void end(const std::vector<Outcome>&) {}
+  /// About how much it is: the steps of products, or elements times kStepsPerElement.
+  virtual double steps() const = 0;
 
   /// Memory that the promise gives to JavaScript.
   Memory& make(int64_t bytes, DataType dtype, Storage storage = Storage::kElement);
@@ -158,11 +176,15 @@ class DeviceWork : public Work {
   void require_dependencies();
   void announce();
 
+  /// The steps that a processor does in about 10 µs.
+  static constexpr double kBrief = 1 << 18;
+
   Uses uses_;
   const std::shared_ptr<Write> write_ = std::make_shared<Write>();
   std::unique_ptr<Pending> pending_;
   struct Made {
     std::weak_ptr<Memory> memory;
+    int64_t bytes;
     DataType dtype;
     Storage storage;
   };

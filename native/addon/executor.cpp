@@ -11,7 +11,7 @@
 #include <sys/prctl.h>
 #endif
 
-#include "addon/background.h"
+#include "addon/task.h"
 #include "core/status.h"
 
 namespace mpmml::addon {
@@ -78,30 +78,42 @@ struct Registry {
   }
 };
 
-bool belongs(const Background* of, const Background* owner) { return !owner || of == owner; }
+bool belongs(const Client* of, const Client* client) { return !client || of == client; }
 
 }  // namespace
 
-Executor::Executor(size_t most_threads, size_t most_in_flight)
-    : most_threads_(most_threads), most_in_flight_(most_in_flight) {}
+Executor::Executor(size_t most_threads, size_t most_in_flight, const Client* client)
+    : most_threads_(most_threads), most_in_flight_(most_in_flight), client_(client) {}
 
 Executor& Executor::pool() {
   static auto* const executor =
-      new std::shared_ptr<Executor>(Registry::instance().add(std::make_shared<Executor>(kPoolThreads, 1)));
+      new std::shared_ptr<Executor>(Registry::instance().add(std::make_shared<Executor>(kPoolThreads, 1, nullptr)));
   return **executor;
 }
 
-std::shared_ptr<Executor> Executor::for_device() {
-  return Registry::instance().add(std::make_shared<Executor>(1, kMostInFlight));
+std::shared_ptr<Executor> Executor::for_device(const Client& client) {
+  return Registry::instance().add(std::make_shared<Executor>(1, kMostInFlight, &client));
 }
 
-void Executor::submit(Work* work) {
+void Executor::submit(Task* task) {
   std::lock_guard<std::mutex> lock(mutex_);
   if (idle_ <= waiting_.size() && threads_ < most_threads_) add_thread();
-  waiting_.push_back(work);
+  waiting_.push_back(task);
   arrivals_.store(waiting_.size(), std::memory_order_relaxed);
   // Threads that spin look at the queue again before they sleep.
   if (spinning_ < waiting_.size()) arrived_.notify_one();
+}
+
+void Executor::ask_for(std::shared_ptr<Chore> chore) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (chore_ || stops_ || refuses_chores_) return;
+  chore_ = std::move(chore);
+  arrived_.notify_one();
+}
+
+bool Executor::is_idle() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return waiting_.empty() && running_.empty();
 }
 
 void Executor::add_thread() {
@@ -118,53 +130,63 @@ void Executor::add_thread() {
 }
 
 void Executor::withdraw(const std::atomic<int32_t>* cancel) {
-  std::vector<Work*> withdrawn;
+  std::vector<Task*> withdrawn;
   {
     std::lock_guard<std::mutex> lock(mutex_);
     const auto kept = std::stable_partition(waiting_.begin(), waiting_.end(),
-                                            [&](const Work* work) { return work->cancel() != cancel; });
+                                            [&](const Task* task) { return task->cancel() != cancel; });
     withdrawn.assign(kept, waiting_.end());
     waiting_.erase(kept, waiting_.end());
     arrivals_.store(waiting_.size(), std::memory_order_relaxed);
     // Before what depends on it can start.
-    for (Work* work : withdrawn) work->withdraw();
+    for (Task* task : withdrawn) task->withdraw();
   }
-  for (Work* work : withdrawn) work->owner()->tell(work);
+  for (Task* task : withdrawn) task->client()->tell(task);
 }
 
-void Executor::give_up(const Background* owner) {
+void Executor::give_up(const Client* client) {
   std::lock_guard<std::mutex> lock(mutex_);
-  waiting_.erase(
-      std::remove_if(waiting_.begin(), waiting_.end(), [&](const Work* work) { return belongs(work->owner(), owner); }),
-      waiting_.end());
+  waiting_.erase(std::remove_if(waiting_.begin(), waiting_.end(),
+                                [&](const Task* task) { return belongs(task->client(), client); }),
+                 waiting_.end());
   arrivals_.store(waiting_.size(), std::memory_order_relaxed);
   for (const Running& it : running_) {
-    if (it.work && belongs(it.owner, owner)) it.work->give_up();
+    if (it.task && belongs(it.client, client)) it.task->give_up();
   }
 }
 
-bool Executor::runs(const Background* owner) const {
-  return std::any_of(running_.begin(), running_.end(), [&](const Running& it) { return belongs(it.owner, owner); });
+bool Executor::runs(const Client* client) const {
+  return (tidies_ && belongs(client_, client)) ||
+         std::any_of(running_.begin(), running_.end(), [&](const Running& it) { return belongs(it.client, client); });
 }
 
-void Executor::wait_for(const Background* owner) {
+void Executor::wait_for(const Client* client) {
   std::unique_lock<std::mutex> lock(mutex_);
-  ended_.wait(lock, [&] { return !runs(owner); });
+  ended_.wait(lock, [&] { return !runs(client); });
 }
 
-void Executor::abandon_before_process_ends(const Background* owner) {
+void Executor::abandon_before_process_ends(const Client* client) {
   const auto executors = Registry::instance().all();
-  for (const auto& executor : executors) executor->give_up(owner);
+  std::vector<std::shared_ptr<Chore>> dropped;
+  for (const auto& executor : executors) {
+    executor->give_up(client);
+    if (!belongs(executor->client_, client)) continue;
+    std::lock_guard<std::mutex> lock(executor->mutex_);
+    executor->refuses_chores_ = true;
+    dropped.push_back(std::move(executor->chore_));
+  }
   const auto latest = Clock::now() + kPatience;
   for (const auto& executor : executors) {
     std::unique_lock<std::mutex> lock(executor->mutex_);
-    executor->ended_.wait_until(lock, latest, [&] { return !executor->runs(owner); });
+    executor->ended_.wait_until(lock, latest, [&] { return !executor->runs(client); });
   }
 }
 
 void Executor::stop() {
+  std::shared_ptr<Chore> dropped;
   std::lock_guard<std::mutex> lock(mutex_);
   stops_ = true;
+  dropped = std::move(chore_);
   arrived_.notify_all();
 }
 
@@ -180,7 +202,7 @@ void Executor::serve() {
     const bool finished = finish_first(flight, lock);
     if (started || finished) {
       flight.last_progress = Clock::now();
-    } else if (stops_ && waiting_.empty() && flight.works.empty()) {
+    } else if (stops_ && waiting_.empty() && flight.tasks.empty()) {
       return;
     } else {
       pause(flight, lock);
@@ -188,63 +210,76 @@ void Executor::serve() {
   }
 }
 
-bool Executor::can_start(const Flight& flight) const { return flight.works.size() < most_in_flight_; }
+bool Executor::can_start(const Flight& flight) const { return flight.tasks.size() < most_in_flight_; }
 
-/// Starts the oldest work that waits, if there is any. The lock is held before and after, as in finish_first().
+/// Starts the oldest task that waits, if there is any. The lock is held before and after, as in the functions below.
 bool Executor::start_next(Flight& flight, std::unique_lock<std::mutex>& lock) {
   if (waiting_.empty() || !can_start(flight)) return false;
-  Work* const work = waiting_.front();
+  Task* const task = waiting_.front();
   waiting_.pop_front();
   arrivals_.store(waiting_.size(), std::memory_order_relaxed);
-  if (flight.works.empty()) --idle_;
-  flight.works.push_back(running_.insert(running_.end(), {work->owner(), work}));
+  if (flight.tasks.empty()) --idle_;
+  flight.tasks.push_back(running_.insert(running_.end(), {task->client(), task}));
   lock.unlock();
-  work->try_start();
+  task->try_start();
   lock.lock();
   return true;
 }
 
 bool Executor::finish_first(Flight& flight, std::unique_lock<std::mutex>& lock) {
-  if (flight.works.empty()) return false;
-  const Place place = flight.works.front();
-  Work* const work = place->work;
+  if (flight.tasks.empty()) return false;
+  const Place place = flight.tasks.front();
+  Task* const task = place->task;
   lock.unlock();
-  const bool is_done = work->can_finish();
-  if (is_done) work->try_finish();
+  const bool is_done = task->can_finish();
+  if (is_done) task->try_finish();
   lock.lock();
   if (!is_done) return false;
-  place->work = nullptr;
+  place->task = nullptr;
   lock.unlock();
-  place->owner->tell(work);
+  place->client->tell(task);
   lock.lock();
-  flight.works.pop_front();
+  flight.tasks.pop_front();
   running_.erase(place);
-  if (flight.works.empty()) ++idle_;
+  if (flight.tasks.empty()) ++idle_;
   ended_.notify_all();
   return true;
 }
 
-/// Waits for a while, for new work or for what is in flight.
+/// Waits for a while, for new tasks or for what is in flight.
 void Executor::pause(Flight& flight, std::unique_lock<std::mutex>& lock) {
   const auto now = Clock::now();
-  const auto spins_until = flight.last_progress + (flight.works.empty() ? kSpinIdle : kSpinInFlight);
+  const auto spins_until = flight.last_progress + (flight.tasks.empty() ? kSpinIdle : kSpinInFlight);
   if (now < spins_until && spinning_ == 0 && may_spin()) {
     ++spinning_;
     lock.unlock();
     spin(flight, spins_until);
     lock.lock();
     --spinning_;
-  } else if (flight.works.empty()) {
-    arrived_.wait(lock, [&] { return !waiting_.empty() || stops_; });
-  } else {
+  } else if (!flight.tasks.empty()) {
     const auto part = std::chrono::duration_cast<microseconds>(now - flight.last_progress) / kPartOfWait;
     arrived_.wait_for(lock, std::clamp(part, microseconds{5}, kLongestSleep));
+  } else if (chore_) {
+    do_chore(lock);
+  } else {
+    arrived_.wait(lock, [&] { return !waiting_.empty() || chore_ || stops_; });
   }
+}
+
+void Executor::do_chore(std::unique_lock<std::mutex>& lock) {
+  std::shared_ptr<Chore> chore = std::move(chore_);
+  tidies_ = true;
+  lock.unlock();
+  chore->tidy();
+  chore.reset();
+  lock.lock();
+  tidies_ = false;
+  ended_.notify_all();
 }
 
 void Executor::spin(const Flight& flight, Clock::time_point end) const {
   // Nobody else ends what is in flight here.
-  Work* const first = flight.works.empty() ? nullptr : flight.works.front()->work;
+  Task* const first = flight.tasks.empty() ? nullptr : flight.tasks.front()->task;
   do {
     for (int turn = 0; turn < 16; ++turn) {
       if (can_start(flight) && arrivals_.load(std::memory_order_relaxed) > 0) return;

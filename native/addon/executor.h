@@ -10,53 +10,67 @@
 
 namespace mpmml::addon {
 
-class Background;
-class Work;
+class Client;
+class Task;
 
-/// Threads that start work in the order in which it was submitted. They are made when there is work for them, and sleep
-/// when there is none. Work may go on after it has been started, on a GPU: then its thread starts the next one, and
-/// finishes them in order.
+/// What is left to be done on an executor's thread for nobody who waits for it.
+class Chore {
+ public:
+  virtual ~Chore() = default;
+  virtual void tidy() noexcept = 0;
+};
+
+/// Threads that start tasks in the order in which they were submitted. They are made when there are tasks for them, and
+/// sleep when there are none. A task may go on after it has been started, on a GPU: then its thread starts the next one,
+/// and finishes them in order.
 class Executor : public std::enable_shared_from_this<Executor> {
  public:
   /// For products on the host: as many threads as Node's pool has.
   static Executor& pool();
 
-  /// For a device that has been opened: one thread, which calls its session.
-  static std::shared_ptr<Executor> for_device();
+  /// For a device that `client` has opened: one thread, which calls its session.
+  static std::shared_ptr<Executor> for_device(const Client& client);
 
   /// Throws Error if the system refuses the first thread.
-  void submit(Work* work);
+  void submit(Task* task);
 
-  /// Fails work that hasn't been started and that `cancel` gives up.
+  /// Has `chore` done on a thread before that sleeps. There is one chore of an executor; to ask again before it is done
+  /// changes nothing. It isn't done if the executor is stopped before. Only while there is a thread.
+  void ask_for(std::shared_ptr<Chore> chore);
+
+  /// Whether it has no tasks.
+  bool is_idle();
+
+  /// Fails tasks that haven't been started and that `cancel` gives up.
   void withdraw(const std::atomic<int32_t>* cancel);
 
-  /// Gives up the work of an environment: drops what hasn't been started. Doesn't wait.
-  void give_up(const Background* owner);
+  /// Gives up the tasks of a client: drops what hasn't been started. Doesn't wait.
+  void give_up(const Client* client);
 
-  /// Returns when none of it runs.
-  void wait_for(const Background* owner);
+  /// Returns when none of them runs.
+  void wait_for(const Client* client);
 
-  /// Its threads end after the work that has been submitted. Nothing may be submitted from then on.
+  /// Its threads end after the tasks that have been submitted. Nothing may be submitted from then on.
   void stop();
 
-  /// Gives up the work of an environment on all executors, and waits for it for a limited time, because the process is
-  /// about to end: a GPU that hangs must not keep the process from ending. Null: of all environments.
-  static void abandon_before_process_ends(const Background* owner);
+  /// Gives up the tasks of a client on all executors, and waits for them for a limited time, because the process is
+  /// about to end: a GPU that hangs must not keep the process from ending. Null: of all clients.
+  static void abandon_before_process_ends(const Client* client);
 
-  Executor(size_t most_threads, size_t most_in_flight);
+  Executor(size_t most_threads, size_t most_in_flight, const Client* client);
 
  private:
   using Clock = std::chrono::steady_clock;
 
   struct Running {
-    Background* owner;
-    Work* work;  ///< null after it has been settled, because its owner may then destroy it
+    Client* client;
+    Task* task;  ///< null after the client has been told, because it may then destroy the task
   };
   using Place = std::list<Running>::iterator;
 
   /// What one thread has started and not finished, oldest first.
   struct Flight {
-    std::deque<Place> works;
+    std::deque<Place> tasks;
     Clock::time_point last_progress{};
   };
 
@@ -66,21 +80,26 @@ class Executor : public std::enable_shared_from_this<Executor> {
   bool finish_first(Flight& flight, std::unique_lock<std::mutex>& lock);
   void pause(Flight& flight, std::unique_lock<std::mutex>& lock);
   void spin(const Flight& flight, Clock::time_point end) const;
+  void do_chore(std::unique_lock<std::mutex>& lock);
   bool can_start(const Flight& flight) const;
-  bool runs(const Background* owner) const;
+  bool runs(const Client* client) const;
 
   const size_t most_threads_;
   const size_t most_in_flight_;  ///< of one thread
+  const Client* const client_;   ///< the only one; null if there may be several
   std::mutex mutex_;
   std::condition_variable arrived_;
   std::condition_variable ended_;
-  std::deque<Work*> waiting_;
+  std::deque<Task*> waiting_;
   std::atomic<size_t> arrivals_{0};  ///< the size of waiting_, for threads that spin
   std::list<Running> running_;
+  std::shared_ptr<Chore> chore_;  ///< null if there is none to do
   size_t threads_ = 0;
   size_t idle_ = 0;      ///< threads with nothing in flight
-  size_t spinning_ = 0;  ///< threads that look for work without being woken
+  size_t spinning_ = 0;  ///< threads that look for tasks without being woken
+  bool tidies_ = false;  ///< while the chore is being done
   bool stops_ = false;
+  bool refuses_chores_ = false;
 };
 
 }  // namespace mpmml::addon

@@ -1,7 +1,6 @@
-// From C++ exceptions to JavaScript errors. node-addon-api translates only Napi::Error, so every export is guarded.
+// What went wrong, on its way to JavaScript.
 #pragma once
-#include <napi.h>
-
+#include <cstddef>
 #include <optional>
 #include <string>
 
@@ -16,19 +15,5 @@ struct Failure {
 
 /// The exception that is being handled, which may be a Failure.
 Failure current_failure();
-
-Napi::Error to_javascript(Napi::Env env, const Failure& failure);
-
-/// `function` as an export: its exceptions become JavaScript errors.
-template <Napi::Value (*function)(const Napi::CallbackInfo&)>
-Napi::Value guarded(const Napi::CallbackInfo& info) {
-  try {
-    return function(info);
-  } catch (const Napi::Error&) {
-    throw;
-  } catch (...) {
-    throw to_javascript(info.Env(), current_failure());
-  }
-}
 
 }  // namespace mpmml::addon

@@ -7,8 +7,8 @@
 
 #include "addon/background.h"
 #include "addon/engine.h"
-#include "addon/failure.h"
 #include "addon/fields.h"
+#include "addon/guarded.h"
 #include "core/status.h"
 #if defined(MPMML_WITH_CUDA)
 #include "cuda/lab/lab.h"

@@ -121,6 +121,14 @@ class DeviceProducts : public DeviceWork {
       products_.report(index, {backend_, outcomes[index]}, device_, start_);
     }
   }
+  double steps() const override {
+    double steps = 0;
+    for (const Problem& it : products_.problems) {
+      // Without steps there is still C to write.
+      steps += static_cast<double>(it.batch) * it.m() * it.n() * std::max(it.k(), kStepsPerElement);
+    }
+    return steps;
+  }
   bool is_group() const override { return products_.is_group; }
 
  private:

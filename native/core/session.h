@@ -99,6 +99,9 @@ class Session {
 
   /// May be called from any thread.
   virtual MemoryUse memory_use() = 0;
+
+  /// Gives memory back that isn't used any more. Called when nothing runs and nothing waits.
+  virtual void collect() {}
 };
 
 }  // namespace mpmml

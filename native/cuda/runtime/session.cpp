@@ -203,6 +203,16 @@ class CudaSession final : public Session {
   std::string name() const override { return name_; }
   MemoryUse memory_use() override { return device_->use(); }
 
+  void collect() override {
+    try {
+      device_->enter();
+      // The pool gives what it has too much of back to the driver when a thread waits for a stream.
+      MPMML_CUDA(cudaStreamSynchronize(stream()));
+    } catch (const std::exception&) {
+      // CUDA has failed for good: the next product says so.
+    }
+  }
+
   std::shared_ptr<Memory> allocate(int64_t bytes) override {
     device_->enter();
     return device_->allocate(bytes);
