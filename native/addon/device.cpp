@@ -320,8 +320,7 @@ Napi::Value memory_use(const Napi::CallbackInfo& info) {
 
 Napi::Value close_device(const Napi::CallbackInfo& info) {
   const std::shared_ptr<Device> device = device_of(info[0]);
-  const Napi::Promise closed =
-      Background::of(info.Env()).run(device->executor(), std::make_unique<CloseWork>(device));
+  const Napi::Promise closed = Background::of(info.Env()).run(device->executor(), std::make_unique<CloseWork>(device));
   device->shut();
   return closed;
 }
