@@ -35,6 +35,7 @@ export {
   VariantError,
 } from './errors.js'
 export { type FileOptions, type ReadNpyOptions, readNpy, writeNpy } from './files/npy.js'
+export { formatNpy, parseNpy } from './files/npy-bytes.js'
 export { type DeviceRows, type Info, info } from './info.js'
 export { type DenseMatrix, type Matrix, type MatrixLike, matrix, type Shape } from './matrix.js'
 export type {

@@ -26,6 +26,9 @@ const longestHeader = 65535
 
 /** Where the header's text is in the file, after its first bytes (up to {@link preambleLength}). */
 export function parsePreamble(bytes: Buffer): { start: number; length: number } {
+  if (bytes.length === 0) {
+    throw new NpyProblem('expected a NumPy .npy file, but it is empty; write one with numpy.save')
+  }
   if (bytes.toString('latin1', 0, magic.length) !== magic) {
     throw new NpyProblem(
       `expected a NumPy .npy file, which starts with ${JSON.stringify(magic)}, but it starts with ` +
@@ -46,6 +49,13 @@ export function parsePreamble(bytes: Buffer): { start: number; length: number } 
     )
   }
   return { start, length }
+}
+
+/** The error for a file of `size` bytes whose header needs more. */
+export function truncatedHeader(size: number, needed: number): NpyProblem {
+  return new NpyProblem(
+    `the file ends within its header: it has ${size} bytes, its header needs ${needed}; it is truncated`,
+  )
 }
 
 const tokens = /\s*(?:([{}[\](),:])|(?:'([^'\\\n]*)'|"([^"\\\n]*)")|(-?\d+)L?\b|(True|False)\b)/y

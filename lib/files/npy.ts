@@ -1,14 +1,13 @@
 /** NumPy's .npy files: read into matrices exactly or refused with the reason, and written as NumPy writes them. */
 import type { FileHandle } from 'node:fs/promises'
 import { endianness } from 'node:os'
-import { show } from '../describe.js'
 import { bytesOf, newArray, typeNameOf } from '../elements.js'
-import { FileError, MpmmlError, OptionError } from '../errors.js'
+import { FileError, MpmmlError } from '../errors.js'
 import { shapeOf } from '../layout.js'
-import { allocate, MAX_DIMENSION, type Matrix, type MatrixLike, type Shape } from '../matrix.js'
+import { allocate, type Matrix, type MatrixLike } from '../matrix.js'
 import { addon } from '../native.js'
 import type { ElementArray } from '../storage.js'
-import { type HostView, readHostView, requireStillThere, requireThere } from '../view.js'
+import { readHostView, requireStillThere, requireThere } from '../view.js'
 import {
   openForReading,
   pathOf,
@@ -18,6 +17,7 @@ import {
   writeComplete,
   writeFully,
 } from './files.js'
+import { asMatrix, checkedContent, gather, type Offender, outOfRange, requireDtype } from './npy-content.js'
 import {
   formatHeader,
   type NpyHeader,
@@ -25,8 +25,9 @@ import {
   parseHeader,
   parsePreamble,
   preambleLength,
+  truncatedHeader,
 } from './npy-header.js'
-import { type FileType, fileType, swapBytes } from './npy-types.js'
+import { type FileType, swapBytes } from './npy-types.js'
 
 /** Bytes of one read or write: enough for the full speed of a disk, few enough to stop soon after a signal. */
 const chunkBytes = 1 << 23
@@ -68,9 +69,7 @@ export async function readNpy(
   options: ReadNpyOptions = {},
 ): Promise<Matrix<ElementArray>> {
   const { dtype, signal } = options
-  if (dtype !== undefined && dtype !== 'uint8') {
-    throw new OptionError(`option dtype must be 'uint8' or left out, but it is ${show(dtype)}`)
-  }
+  requireDtype(dtype)
   const name = pathOf(path)
   const { file, size } = await openForReading(name, 'a NumPy .npy file')
   try {
@@ -92,77 +91,26 @@ async function readMatrix(
   signal: AbortSignal | undefined,
 ): Promise<Matrix<ElementArray>> {
   const { header, dataOffset } = await readHeader(file, size)
-  const type = fileType(header.descr, asked)
-  const shape = checkedShape(header.shape)
-  const count = checkedCount(shape, type, BigInt(size - dataOffset))
+  const { type, shape, count } = checkedContent(header, size - dataOffset, asked)
   const data = allocate(count, name, addon.dataTypes.indexOf(type.dtype))
   const bad = type.convert
     ? await readConverted(file, dataOffset, type, data, signal)
     : await readStraight(file, dataOffset, type, data, signal)
-  if (bad) {
-    throw new NpyProblem(
-      `its ${type.name} value ${bad.value} at index [${indices(bad.index, shape, header.fortranOrder).join(', ')}] ` +
-        `is outside the range of ${type.dtype === 'uint8' ? 'uint8, 0 … 255' : 'int32, −2147483648 … 2147483647'}; ` +
-        'scale or clip the values first',
-    )
-  }
-  return header.fortranOrder ? { data, shape, strides: fortranStrides(shape) } : { data, shape }
+  if (bad) throw outOfRange(bad, type, shape, header)
+  return asMatrix(data, shape, header)
 }
 
 async function readHeader(
   file: FileHandle,
   size: number,
 ): Promise<{ header: NpyHeader; dataOffset: number }> {
-  if (size === 0)
-    throw new NpyProblem('expected a NumPy .npy file, but it is empty; write one with numpy.save')
   const preamble = Buffer.alloc(Math.min(size, preambleLength))
   const { start, length } = parsePreamble(preamble.subarray(0, await readFully(file, preamble, 0)))
   const text = Buffer.alloc(Math.max(0, Math.min(length, size - start)))
   if ((await readFully(file, text, start)) < length) {
-    throw new NpyProblem(
-      `the file ends within its header: it has ${size} bytes, its header needs ${start + length}; it is truncated`,
-    )
+    throw truncatedHeader(size, start + length)
   }
   return { header: parseHeader(text.toString('latin1')), dataOffset: start + length }
-}
-
-function checkedShape(claimed: bigint[]): Shape {
-  const text = `(${claimed.join(', ')}${claimed.length === 1 ? ',' : ''})`
-  const advice: Record<number, string> = {
-    0: 'make it a matrix with a.reshape(1, 1)',
-    1: 'make it a row with a.reshape(1, -1) or a column with a.reshape(-1, 1)',
-  }
-  if (claimed.length < 2 || claimed.length > 3) {
-    throw new NpyProblem(
-      `expected a matrix (2-D) or a batch of them (3-D), but its shape is ${text}, ${claimed.length}-D; ` +
-        (advice[claimed.length] ?? 'make it a batch with a.reshape(-1, *a.shape[-2:])'),
-    )
-  }
-  if (claimed.some((dimension) => dimension < 0n || dimension > MAX_DIMENSION)) {
-    throw new NpyProblem(
-      `expected dimensions of 0 … ${MAX_DIMENSION}, but its header claims ${text}; it is damaged`,
-    )
-  }
-  return claimed.map(Number) as Shape
-}
-
-/** The number of elements, once the header's claim agrees with the bytes that are there. */
-function checkedCount(shape: number[], type: FileType, present: bigint): number {
-  const count = shape.map(BigInt).reduce((product, dimension) => product * dimension)
-  const claimed = count * BigInt(type.size)
-  if (claimed !== present) {
-    throw new NpyProblem(
-      `its header claims (${shape.join(', ')}) ${type.name}, ${claimed} bytes of data, but ${present} follow it; ` +
-        (present < claimed ? 'it is truncated' : 'it has trailing bytes'),
-    )
-  }
-  return Number(count)
-}
-
-/** What a conversion stopped at. */
-interface Offender {
-  index: number
-  value: number | bigint
 }
 
 async function readChunk(file: FileHandle, bytes: Buffer, position: number, type: FileType): Promise<void> {
@@ -207,23 +155,6 @@ async function readConverted(
   return undefined
 }
 
-/** Where the element stands that is number `linear` in the file. */
-function indices(linear: number, shape: readonly number[], fortranOrder: boolean): number[] {
-  const result = shape.map(() => 0)
-  const order = shape.map((_, axis) => axis)
-  if (!fortranOrder) order.reverse()
-  let rest = linear
-  for (const axis of order) {
-    result[axis] = rest % shape[axis]!
-    rest = Math.floor(rest / shape[axis]!)
-  }
-  return result
-}
-
-function fortranStrides(shape: Shape): Shape {
-  return shape.length === 2 ? [1, shape[0]] : [1, shape[0], shape[0] * shape[1]]
-}
-
 /**
  * Writes a matrix or a batch of matrices as a NumPy .npy file: format 1.0, of its own element type, little-endian, C
  * order, whatever the matrix' strides are. The file appears under its name only when it is complete; a regular file that stands
@@ -261,22 +192,4 @@ export async function writeNpy(
     },
     signal,
   )
-}
-
-/** Fills `out` with the view's elements in row-major order, from number `first` on. */
-function gather(view: HostView, first: number, out: ElementArray): void {
-  const { data, rows, cols, colStride } = view
-  let row = Math.floor(first / cols)
-  let col = first % cols
-  for (let filled = 0; filled < out.length; row++, col = 0) {
-    const start =
-      view.offset +
-      Math.floor(row / rows) * view.batchStride +
-      (row % rows) * view.rowStride +
-      col * colStride
-    const count = Math.min(cols - col, out.length - filled)
-    if (colStride === 1) out.set(data.subarray(start, start + count), filled)
-    else for (let index = 0; index < count; index++) out[filled + index] = data[start + index * colStride]!
-    filled += count
-  }
 }

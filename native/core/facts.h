@@ -196,9 +196,8 @@ Facts facts_of_product(const Facts& a, Storage storage_a, const Facts& b, Storag
 }
 
 inline Facts facts_of_combination(const Operation& operation, const Facts& c, const Facts& d, Storage storage_d) {
-  return with_semiring(operation, [&](auto semiring) {
-    return facts_of_combination<decltype(semiring)>(c, d, storage_d);
-  });
+  return with_semiring(operation,
+                       [&](auto semiring) { return facts_of_combination<decltype(semiring)>(c, d, storage_d); });
 }
 
 /// The facts about a matrix all of whose elements are `value`.

@@ -36,7 +36,8 @@ using MutableMatrixView = BasicMatrixView<void*>;
 
 /// The same matrices, read-only.
 inline MatrixView read_only(const MutableMatrixView& view) {
-  return {view.data, view.rows, view.cols, view.row_stride, view.col_stride, view.batch_stride, view.storage, view.memory};
+  return {view.data,       view.rows,         view.cols,    view.row_stride,
+          view.col_stride, view.batch_stride, view.storage, view.memory};
 }
 
 constexpr int64_t stored_bytes(DataType dtype, Storage storage) {

@@ -10,7 +10,7 @@ const read = (page: string) => readFileSync(join(root, page), 'utf8')
 const docs = readdirSync(join(root, 'docs'))
   .filter((name) => name.endsWith('.md'))
   .map((name) => `docs/${name}`)
-const pages = ['README.md', 'CHANGELOG.md', 'binding.gyp.md', ...docs]
+const pages = ['README.md', 'CHANGELOG.md', 'binding.gyp.md', 'examples/service/README.md', ...docs]
 const readme = read('README.md')
 const products = read('docs/products.md')
 

@@ -133,6 +133,8 @@ describe('each decision has one place', () => {
       join('native', 'core', 'destination.cpp'),
       join('native', 'core', 'epilogue.h'),
       join('native', 'cuda', 'kernels', 'epilogue.cuh'),
+      // C ⊕ D, element by element, which has no kernel before it.
+      join('native', 'cuda', 'runtime', 'elementwise.cu'),
     ])
     const handedOver = Object.keys(linesLike(/static_cast<Element\*>\(\w+\.c\)/))
     expect(handedOver).toEqual([join('native', 'cpu', 'epilogue.h')])
@@ -197,6 +199,12 @@ describe('TypeScript', () => {
         !['lib/index.js', 'dist/lib/index.js', 'lib/lab.js', 'lib/lab/index.js'].includes(target),
     )
     expect(wrong).toEqual([])
+  })
+
+  it('examples import the package by its name, as users do, and their own files', () => {
+    const imported = imports('examples').map(([, target]) => target)
+    expect(imported.filter((target) => target === 'mpmml').length).toBeGreaterThan(1)
+    expect(imported.filter((target) => /^(lib|bench|test|native|dist|\.)/.test(target))).toEqual([])
   })
 
   it('the oracle imports nothing', () => {

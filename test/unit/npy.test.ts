@@ -3,16 +3,17 @@
  * "Format Version 1.0"), not by the writer under test.
  */
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { AbortedError, DTypeError, FileError, OutOfMemoryError, ShapeError } from '../../lib/errors.js'
-import { readNpy, writeNpy } from '../../lib/files/npy.js'
+import { type ReadNpyOptions, readNpy as readFile, writeNpy as writeFile } from '../../lib/files/npy.js'
+import { formatNpy, parseNpy } from '../../lib/files/npy-bytes.js'
 import type { Matrix } from '../../lib/matrix.js'
 import type { ElementArray } from '../../lib/storage.js'
-import { expectError } from '../support/expect.js'
+import { expectError, thrown } from '../support/expect.js'
 
 let folder: string
 beforeAll(() => {
@@ -65,6 +66,39 @@ function elements({ data, shape, strides, offset = 0 }: Matrix<ElementArray>): n
     all = all.flatMap((start) => Array.from({ length: size }, (_, index) => start + index * steps[axis]!))
   })
   return all.map((index) => data[index]!)
+}
+
+/** Reads a file, and its bytes, which must give the same matrix or the same refusal. */
+async function readNpy(path: string | URL, options: ReadNpyOptions = {}): Promise<Matrix<ElementArray>> {
+  const [read] = await Promise.allSettled([readFile(path, options)])
+  const stats = typeof path === 'string' && existsSync(path) ? statSync(path) : undefined
+  if (stats?.isFile() && stats.size < 2 ** 30) {
+    const { dtype } = options
+    // From an address that no element type is aligned to.
+    const bytes = Buffer.concat([Buffer.of(0), readFileSync(path)]).subarray(1)
+    if (read.status === 'fulfilled') {
+      const { data, ...layout } = parseNpy(bytes, { dtype })
+      const { data: expected, ...expectedLayout } = read.value
+      expect(layout).toEqual(expectedLayout)
+      expect(data.constructor).toBe(expected.constructor)
+      expect(Buffer.compare(bytesOf(data), bytesOf(expected))).toBe(0)
+    } else if (!(read.reason instanceof AbortedError)) {
+      const error = thrown(() => parseNpy(bytes, { dtype })) as Error
+      expect(error.name).toBe(read.reason.name)
+      const [which, ...rest] = read.reason.message.split(': ')
+      if (which === path) expect(error.message).toBe(['bytes of a .npy file', ...rest].join(': '))
+      else expect(error.message).toBe(read.reason.message)
+    }
+  }
+  if (read.status === 'rejected') throw read.reason
+  return read.value
+}
+
+/** Writes a file, which must have the bytes that formatNpy gives. */
+async function writeNpy(path: string, matrix: Matrix<ElementArray>): Promise<void> {
+  await writeFile(path, matrix)
+  const bytes = formatNpy(matrix)
+  expect(Buffer.compare(bytes, readFileSync(path))).toBe(0)
 }
 
 async function refusal(path: string, options = {}) {
@@ -562,6 +596,35 @@ describe('writing', () => {
     structuredClone(detached.data.buffer, { transfer: [detached.data.buffer as ArrayBuffer] })
     await expect(writeNpy(path, detached)).rejects.toThrow(DTypeError)
     await expect(readNpy(path)).rejects.toThrow('ENOENT')
+    expectError(
+      thrown(() => formatNpy(m([2, 3], [1, 2, 3, 4, 5]))),
+      'ERR_MPMML_SHAPE',
+    )
+    for (const matrix of [{ data: [1], shape: [1, 1] }, undefined, detached]) {
+      expectError(
+        thrown(() => formatNpy(matrix as never)),
+        'ERR_MPMML_DTYPE',
+      )
+    }
+  })
+})
+
+describe('bytes', () => {
+  it('are in a Uint8Array', () => {
+    for (const bytes of [undefined, 'text', [1], new ArrayBuffer(8), Int8Array.of(1)]) {
+      expectError(
+        thrown(() => parseNpy(bytes as never)),
+        'ERR_MPMML_DTYPE',
+        'Uint8Array',
+      )
+    }
+  })
+
+  it('are copied: the matrix has data of its own', () => {
+    const bytes = Buffer.from(formatNpy({ data: Int32Array.from(sixValues), shape: [2, 3] }))
+    const read = parseNpy(bytes)
+    bytes.fill(0)
+    expect([...read.data]).toEqual(sixValues)
   })
 })
 

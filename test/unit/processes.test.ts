@@ -4,12 +4,13 @@ import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { Worker } from 'node:worker_threads'
 import { describe, expect, it } from 'vitest'
+import { withoutCuda } from '../support/machine.js'
 
 const library = new URL('../../dist/lib/index.js', import.meta.url)
 const built = existsSync(library)
 
 const program = (body: string) => `
-  import { matrix, mpmm, mpmmSync, explainBackend, variants } from ${JSON.stringify(library.href)}
+  import { matrix, mpmm, mpmmSync, openDevice, explainBackend, variants } from ${JSON.stringify(library.href)}
   ${body}
 `
 /** Starts products that take a minute and more each: a process that waited for them would be killed by then. */
@@ -17,6 +18,18 @@ const slow = (size = 6000, count = 1) => `
   const { name } = variants().find(({ family, semiring }) => family === 'naive' && semiring === 'max-plus')
   const start = () => mpmm(matrix(${size}, ${size}), matrix(${size}, ${size}), { variant: name })
   const running = Promise.all(Array.from({ length: ${count} }, start))
+`
+
+/** Opens a device; `slow()` is work of a minute and more on it, `square()` a small matrix of ones. */
+const onDevice = (backend: string) => `
+  const device = await openDevice({ backend: '${backend}' })
+  const square = (size = 100) => device.full([size, size], 1)
+  const { name } = variants().find(({ family, semiring }) => family === 'naive' && semiring === 'max-plus')
+  async function slow() {
+    const [a, out] = [await square(6000), await square(6000)]
+    if (device.backend === 'cpu') return mpmm(a, a, { out, variant: name })
+    return Promise.all(Array.from({ length: 5000 }, () => mpmm(a, a, { out })))
+  }
 `
 
 function run(body: string, env: NodeJS.ProcessEnv = {}) {
@@ -182,6 +195,152 @@ describe.skipIf(!built)(
         signal: null,
         stdout: '5',
         stderr: '',
+      })
+    })
+
+    const places = [
+      { backend: 'cpu', missing: undefined },
+      { backend: 'cuda', missing: withoutCuda() },
+    ]
+    describe.each(places)('with an open device: $backend', ({ backend, missing }) => {
+      const open = onDevice(backend)
+      const worker = (body: string) =>
+        JSON.stringify(`data:text/javascript,${encodeURIComponent(program(body))}`)
+      const succeeds = (body: string) => {
+        const { status, signal, stdout, stderr } = run(body)
+        expect({ status, signal, stderr }).toEqual({ status: 0, signal: null, stderr: '' })
+        return stdout
+      }
+
+      describe.skipIf(missing !== undefined)(missing ? `(skipped: ${missing})` : 'a process', () => {
+        it('keeps no idle process alive, whatever it was used for', () => {
+          const output = succeeds(`
+            ${open}
+            const a = await device.upload(matrix(2, 2, [1, 2, 3, 4]))
+            const { c } = await mpmm(a, a.transpose(), { onProgress() {} })
+            await c.combine(a)
+            await mpmm(a, a.view({ cols: [0, 1] }), { signal: new AbortController().signal })
+            await mpmm(a, matrix(3, 3)).catch(({ code }) => console.log(code))
+            mpmmSync(await square(500), await square(500))
+            console.log((await c.download()).data.join())
+          `)
+          // Row by row: the largest of 1+1, 2+2; 1+3, 2+4; 3+1, 4+2; 3+3, 4+4.
+          expect(output).toBe('ERR_MPMML_SHAPE\n4,6,6,8')
+        })
+
+        it('stays alive until what was asked of it is done', () => {
+          const output = succeeds(`
+            ${open}
+            let a = await square()
+            for (let length = 0; length < 6; length++) a = (await mpmm(a, a)).c
+            const out = await square()
+            for (let time = 0; time < 50; time++) mpmm(a, a, { out })
+            out.download().then(({ data }) => console.log(data[9999]))
+          `)
+          expect(output).toBe('128')
+        })
+
+        it('stays alive until it is closed, after its work', () => {
+          const output = succeeds(`
+            ${open}
+            const [a, out] = [await square(), await square()]
+            const products = Array.from({ length: 50 }, () => mpmm(a, a, { out }))
+            Promise.all(products).then(() => console.log('done'))
+            device.close().then(() => console.log('closed'))
+            device.upload(matrix(1, 1)).catch(({ code }) => console.log(code))
+          `)
+          expect(output.split('\n').sort()).toEqual(['ERR_MPMML_DISPOSED', 'closed', 'done'])
+        })
+
+        it('ends with process.exit while it works', () => {
+          const { status, signal, stdout, stderr } = run(`
+            ${open}
+            slow()
+            const queued = square().then((a) => mpmm(a, a))
+            setTimeout(() => process.exit(7), 100)
+          `)
+          expect({ status, signal, stdout, stderr }).toEqual({
+            status: 7,
+            signal: null,
+            stdout: '',
+            stderr: '',
+          })
+        })
+
+        it('ends by an exception while it works', () => {
+          const { status, signal, stderr } = run(`
+            ${open}
+            slow()
+            setTimeout(() => { throw new Error('planned') }, 100)
+          `)
+          expect({ status, signal }).toEqual({ status: 1, signal: null })
+          expect(stderr).toContain('planned')
+        })
+
+        it.each(['worker.terminate()', 'process.exit(3) in it'])(
+          'outlives a worker that works: %s',
+          (end) => {
+            const exits = end.startsWith('process')
+            const output = succeeds(`
+            import { Worker } from 'node:worker_threads'
+            ${open}
+            const worker = new Worker(new URL(${worker(`
+              import { parentPort } from 'node:worker_threads'
+              ${open}
+              slow()
+              parentPort.postMessage('started')
+              ${exits ? 'setTimeout(() => process.exit(3), 100)' : ''}
+            `)}))
+            const ended = new Promise((resolve) => worker.once('exit', resolve))
+            console.log(await new Promise((resolve) => worker.once('message', resolve)))
+            ${exits ? '' : 'setTimeout(() => worker.terminate(), 100)'}
+            console.log(await ended)
+            const a = await square()
+            console.log((await (await mpmm(a, a)).c.download()).data[7])
+          `)
+            expect(output).toBe(`started\n${exits ? 3 : 1}\n2`)
+          },
+        )
+
+        it('works in workers beside the main thread, each with a device of its own', () => {
+          const chain = (value: number) => `
+            ${open}
+            let a = await device.full([90, 90], ${value})
+            for (let length = 0; length < 5; length++) a = (await mpmm(a, a)).c
+            const { data } = await a.download()
+          `
+          const output = succeeds(`
+            import { Worker } from 'node:worker_threads'
+            const answers = [${[1, 2, 3].map((value) =>
+              worker(`
+                import { parentPort } from 'node:worker_threads'
+                ${chain(value)}
+                parentPort.postMessage(data[8099])
+              `),
+            )}].map((url) => new Promise((resolve, reject) =>
+              new Worker(new URL(url)).on('message', resolve).on('error', reject)))
+            ${chain(4)}
+            console.log(data[8099], ...await Promise.all(answers))
+          `)
+          expect(output).toBe('128 32 64 96')
+        })
+
+        it('survives workers that end while the device still works or is opened', () => {
+          const output = succeeds(`
+            import { Worker } from 'node:worker_threads'
+            const bodies = [
+              ${worker(`${open}; await square()`)},
+              ${worker(`openDevice({ backend: '${backend}' }); process.exit(0)`)},
+              ${worker(`${open}; square(); process.exit(0)`)},
+              ${worker(`${open}; const a = await square(); mpmm(a, a); process.exit(0)`)},
+              ${worker(`${open}; const a = await square(); mpmm(a, a); device.close(); process.exit(0)`)},
+            ]
+            const end = (body) => new Promise((resolve) => new Worker(new URL(body)).once('exit', resolve))
+            for (let round = 0; round < 5; round++) await Promise.all(bodies.map(end))
+            console.log('alive')
+          `)
+          expect(output).toBe('alive')
+        })
       })
     })
 

@@ -21,7 +21,7 @@ constexpr std::chrono::milliseconds kPatience{5};
 
 struct Ledger {
   int64_t reserved = 0;
-  int64_t held = 0;  ///< by matrices that stay
+  int64_t held = 0;                 ///< by matrices that stay
   std::deque<const void*> waiting;  ///< in the order of arrival
 };
 

@@ -121,7 +121,8 @@ void copy_matrices(DataType dtype, int64_t batch, const MatrixView& from, const 
                    cudaStream_t stream) {
   with_size(stored_bytes(dtype, from.storage), [&](auto element) {
     using T = decltype(element);
-    for_elements(extent_of(batch, to, from), stream, Copy<T>{static_cast<T*>(to.data), static_cast<const T*>(from.data)});
+    for_elements(extent_of(batch, to, from), stream,
+                 Copy<T>{static_cast<T*>(to.data), static_cast<const T*>(from.data)});
   });
 }
 
@@ -164,8 +165,8 @@ void widen(const Operation& operation, int64_t batch, const MatrixView& from, co
            cudaStream_t stream) {
   with_semiring<OnInt32>(operation, [&](auto semiring) {
     using S = decltype(semiring);
-    MutableMatrixView target{const_cast<void*>(to.data), to.rows, to.cols, to.row_stride, to.col_stride,
-                             to.batch_stride};
+    MutableMatrixView target{
+        const_cast<void*>(to.data), to.rows, to.cols, to.row_stride, to.col_stride, to.batch_stride};
     for_elements(extent_of(batch, target, from), stream,
                  Widen<S>{static_cast<int32_t*>(target.data), static_cast<const int16_t*>(from.data)});
   });

@@ -99,7 +99,8 @@ class Queued final : public Pending {
 class Copy final : public Reader {
  public:
   Copy(int device, const std::atomic<int32_t>* cancelled)
-      : lane_(take_lane(device)), transfers_(TransferQueue::Direction::kDownload, *lane_, [cancelled] { return is_set(cancelled); }) {}
+      : lane_(take_lane(device)),
+        transfers_(TransferQueue::Direction::kDownload, *lane_, [cancelled] { return is_set(cancelled); }) {}
 
   /// Copies `source`, which is ready once `stream` has passed this point.
   void start(const HostLayout& host, char* source, cudaStream_t stream) {
@@ -126,7 +127,8 @@ class Copy final : public Reader {
 
 class Download final : public Pending {
  public:
-  Download(std::shared_ptr<Copy> copy, DeviceBuffer gathered) : gathered_(std::move(gathered)), copy_(std::move(copy)) {}
+  Download(std::shared_ptr<Copy> copy, DeviceBuffer gathered)
+      : gathered_(std::move(gathered)), copy_(std::move(copy)) {}
   bool is_done() override { return copy_->is_done(); }
   std::vector<Outcome> finish() override {
     copy_->finish();

@@ -48,9 +48,8 @@ std::shared_ptr<ResidentMemory> SessionDevice::allocate(int64_t bytes) {
   const int64_t used = used_ += bytes;
   if (used > peak_) peak_ = used;
   if (memories_.size() == memories_.capacity()) {
-    memories_.erase(
-        std::remove_if(memories_.begin(), memories_.end(), [](const auto& weak) { return weak.expired(); }),
-        memories_.end());
+    memories_.erase(std::remove_if(memories_.begin(), memories_.end(), [](const auto& weak) { return weak.expired(); }),
+                    memories_.end());
   }
   memories_.push_back(memory);
   return memory;
@@ -150,7 +149,8 @@ Facts SessionDevice::scan(DataType dtype, Storage storage, const void* data, int
   if (dtype == DataType::kUint8 || count == 0) return {};
   reset_scans(&on_device()->scan, 1, stream());
   find_facts(dtype, storage, data, count, &on_device()->scan, stream());
-  MPMML_CUDA(cudaMemcpyAsync(&on_host()->scan, &on_device()->scan, sizeof(ScanResult), cudaMemcpyDeviceToHost, stream()));
+  MPMML_CUDA(
+      cudaMemcpyAsync(&on_host()->scan, &on_device()->scan, sizeof(ScanResult), cudaMemcpyDeviceToHost, stream()));
   MPMML_CUDA(cudaStreamSynchronize(stream()));
   return on_host()->scan.facts();
 }

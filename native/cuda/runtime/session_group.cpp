@@ -15,11 +15,36 @@ namespace {
 /// a product of its own (H200).
 constexpr double kMostSteps = 512.0 * 512 * 512;
 
+/// The products of a launch. A larger group is launched in parts, so that the GPU begins while the rest is prepared.
+constexpr size_t kMostTogether = 1024;
+
 /// The products that one launch computes.
 struct Bucket {
   Plan plan;
   const Kernel* kernel;
   std::vector<size_t> products;
+};
+
+/// What decides which launch a product joins.
+struct Alike {
+  Alike() = default;
+  explicit Alike(const Problem& problem)
+      : a(problem.a.memory),
+        b(problem.b.memory),
+        storage_a(problem.a.storage),
+        storage_b(problem.b.storage),
+        semiring(problem.operation.semiring),
+        dtype(problem.operation.dtype) {}
+
+  const Memory *a = nullptr, *b = nullptr;
+  Storage storage_a{}, storage_b{};
+  SemiringId semiring{};
+  DataType dtype{};
+
+  bool operator==(const Alike& other) const {
+    return a == other.a && b == other.b && storage_a == other.storage_a && storage_b == other.storage_b &&
+           semiring == other.semiring && dtype == other.dtype;
+  }
 };
 
 double steps_of(const Problem& problem) { return double(problem.outputs()) * double(problem.k()); }
@@ -43,7 +68,7 @@ class Group {
       if (problems_[index].is_cancelled()) throw given_up();
       if (!join(index)) queue_alone(index);
     }
-    for (const Bucket& bucket : buckets_) launch(bucket);
+    for (Bucket& bucket : buckets_) launch(bucket);
     return std::move(queued_);
   }
 
@@ -55,13 +80,13 @@ class Group {
     const std::optional<size_t> bucket = bucket_for(problem);
     if (!bucket) return false;
     buckets_[*bucket].products.push_back(index);
+    if (buckets_[*bucket].products.size() == kMostTogether) launch(buckets_[*bucket]);
     return true;
   }
 
   /// Neighbours often have operands in the same memories, about which the same is known.
   std::optional<size_t> bucket_for(const Problem& problem) {
-    const Alike alike{problem.a.memory, problem.b.memory, problem.a.storage, problem.b.storage,
-                      problem.operation.semiring, problem.operation.dtype};
+    const Alike alike(problem);
     if (!(latest_ == alike)) {
       latest_ = alike;
       latest_bucket_ = find_bucket(problem);
@@ -78,8 +103,9 @@ class Group {
       return std::nullopt;
     }
     const PathSet exact = exact_paths(operation, a, b);
-    const std::optional<Plan> plan = find_plan(operation, exact, group_variants(operation), nullptr,
-                                               [](const Variant&, RangePath path) { return Judgement{{}, double(path)}; });
+    const std::optional<Plan> plan =
+        find_plan(operation, exact, group_variants(operation), nullptr,
+                  [](const Variant&, RangePath path) { return Judgement{{}, double(path)}; });
     // What a bound doesn't decide, and what may overflow, is looked at product by product.
     const bool is_certain = plan && (plan->path < RangePath::kWide || operation.overflow != OverflowPolicy::kThrow);
     if (!is_certain) return std::nullopt;
@@ -109,9 +135,15 @@ class Group {
     }
   }
 
-  void launch(const Bucket& bucket) {
+  /// Launches what is in the bucket, and empties it.
+  void launch(Bucket& bucket) {
     const auto count = static_cast<int64_t>(bucket.products.size());
-    if (count == 1) return queue_alone(bucket.products.front());
+    if (count == 1) queue_alone(bucket.products.front());
+    if (count > 1) launch_together(bucket, count);
+    bucket.products.clear();
+  }
+
+  void launch_together(const Bucket& bucket, int64_t count) {
     // The deepest products come first, so that none of them is left for the end.
     std::vector<std::pair<int64_t, size_t>> order;
     order.reserve(bucket.products.size());
@@ -151,8 +183,15 @@ class Group {
   void settle(const Bucket& bucket, const LaunchTimes& times) {
     const double all = std::accumulate(bucket.products.begin(), bucket.products.end(), 0.0,
                                        [&](double sum, size_t index) { return sum + steps_of(problems_[index]); });
+    Alike alike;
+    Facts known;
     for (const size_t index : bucket.products) {
       const Problem& problem = problems_[index];
+      if (!(alike == Alike(problem))) {
+        alike = Alike(problem);
+        known = facts_of_product(problem.operation, resident(problem.a.memory).facts(), problem.a.storage,
+                                 resident(problem.b.memory).facts(), problem.b.storage);
+      }
       QueuedProduct& queued = queued_[index];
       queued.problem = &problem;
       queued.outcome.plan = bucket.plan;
@@ -160,8 +199,7 @@ class Group {
       queued.share = steps_of(problem) / all;
       ResidentMemory& target = resident(problem.c.memory);
       const bool covers = target.is_covered_by(problem.c, problem.operation.dtype, 1);
-      Facts facts = facts_of_product(problem.operation, resident(problem.a.memory).facts(), problem.a.storage,
-                                     resident(problem.b.memory).facts(), problem.b.storage);
+      Facts facts = known;
       if (problem.c0.data) {
         facts = facts_of_combination(problem.operation, facts, resident(problem.c0.memory).facts(), problem.c0.storage);
       }
@@ -173,22 +211,17 @@ class Group {
     const auto operand = [](const MatrixView& view) {
       return GroupOperand{view.data, view.row_stride, view.col_stride, view.storage};
     };
-    return {problem.m(),           problem.n(), problem.k(), operand(problem.a), operand(problem.b), operand(problem.c0),
-            problem.c.data, problem.c.row_stride, 0, 0};
+    return {problem.m(),
+            problem.n(),
+            problem.k(),
+            operand(problem.a),
+            operand(problem.b),
+            operand(problem.c0),
+            problem.c.data,
+            problem.c.row_stride,
+            0,
+            0};
   }
-
-  /// What decides which launch a product joins.
-  struct Alike {
-    const Memory *a = nullptr, *b = nullptr;
-    Storage storage_a{}, storage_b{};
-    SemiringId semiring{};
-    DataType dtype{};
-
-    bool operator==(const Alike& other) const {
-      return a == other.a && b == other.b && storage_a == other.storage_a && storage_b == other.storage_b &&
-             semiring == other.semiring && dtype == other.dtype;
-    }
-  };
 
   const std::vector<Problem>& problems_;
   const Placement& where_;

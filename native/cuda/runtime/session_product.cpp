@@ -125,14 +125,13 @@ class ResidentProduct {
 
   /// C = C0 ⊕ zero.
   void store_without_steps() {
-    const double zero = with_semiring(problem_.operation, [](auto semiring) {
-      return static_cast<double>(decltype(semiring)::zero);
-    });
+    const double zero =
+        with_semiring(problem_.operation, [](auto semiring) { return static_cast<double>(decltype(semiring)::zero); });
     const bool in_place = c0_.view.data == problem_.c.data;
     if (!in_place) fill_matrices(dtype_, problem_.batch, problem_.c, zero, stream());
-    const bool accumulates = c0_.view.data && (!in_place || with_semiring(problem_.operation, [](auto semiring) {
-      return decltype(semiring)::idempotent;
-    }));
+    const bool accumulates =
+        c0_.view.data &&
+        (!in_place || with_semiring(problem_.operation, [](auto semiring) { return decltype(semiring)::idempotent; }));
     if (accumulates) combine_matrices(problem_.operation, problem_.batch, problem_.c, c0_.view, stream());
     result_.outcome.plan = planner_({}, {});
   }
@@ -151,8 +150,7 @@ class ResidentProduct {
   void multiply() {
     const Plan plan = choose();
     result_.outcome.plan = plan;
-    const bool may_overflow =
-        plan.path == RangePath::kWide && problem_.operation.overflow == OverflowPolicy::kThrow;
+    const bool may_overflow = plan.path == RangePath::kWide && problem_.operation.overflow == OverflowPolicy::kThrow;
     MutableMatrixView c = problem_.c;
     DeviceBuffer apart;
     const bool is_apart = (may_overflow && problem_.keeps_c) || !takes_stores(c, dtype_, problem_.batch);
@@ -184,7 +182,7 @@ class ResidentProduct {
     result_.launches.push_back(launcher.launch(a, b, part, stream()));
   }
 
-  void launch_halves(Launcher& launcher, const Plan& plan, const Part& part, int64_t Part::*size, int64_t granule) {
+  void launch_halves(Launcher& launcher, const Plan& plan, const Part& part, int64_t Part::* size, int64_t granule) {
     const int64_t first = round_up(part.*size / 2, granule);
     Part half = part;
     half.*size = first;
@@ -203,8 +201,8 @@ class ResidentProduct {
 
   Operand operand(Source& source, const Part& part, Side side) {
     const bool is_a = side == Side::kA;
-    MatrixView view = view_from(source.view, dtype_, part.first_item, is_a ? part.first_row : 0,
-                                is_a ? 0 : part.first_col);
+    MatrixView view =
+        view_from(source.view, dtype_, part.first_item, is_a ? part.first_row : 0, is_a ? 0 : part.first_col);
     (is_a ? view.rows : view.cols) = is_a ? part.m : part.n;
     return Operand(problem_.operation, view, part.batch, range(source), source.packed());
   }

@@ -1,0 +1,99 @@
+/** The bytes of .npy files in memory, such as those that a service gets and sends. */
+import { endianness } from 'node:os'
+import { show } from '../describe.js'
+import { bytesOf, newUnwrittenArray, typeNameOf } from '../elements.js'
+import { DTypeError, FileError } from '../errors.js'
+import { shapeOf } from '../layout.js'
+import { allocate, type Matrix, type MatrixLike } from '../matrix.js'
+import { addon } from '../native.js'
+import type { ElementArray } from '../storage.js'
+import { readHostView, requireThere } from '../view.js'
+import { asMatrix, checkedContent, gather, type Offender, outOfRange, requireDtype } from './npy-content.js'
+import { formatHeader, NpyProblem, parseHeader, parsePreamble, truncatedHeader } from './npy-header.js'
+import { type FileType, swapBytes } from './npy-types.js'
+
+/** Bytes that are converted at once: a copy of them is aligned for every element type. */
+const chunkBytes = 1 << 16
+
+/**
+ * The matrix, or batch of matrices, that the bytes of a NumPy .npy file hold. What {@link readNpy} says about types, orders
+ * and the option `dtype` is true of it too. It blocks, and copies the elements.
+ *
+ * @param bytes - all of the file.
+ * @throws FileError (ERR_MPMML_FILE) for bytes that are no such file; DTypeError for what isn't a Uint8Array; OptionError
+ *   for another dtype; OutOfMemoryError.
+ * @example
+ * const a = parseNpy(new Uint8Array(await response.arrayBuffer()))
+ */
+export function parseNpy(bytes: Uint8Array, options: { dtype: 'uint8' }): Matrix<Uint8Array>
+export function parseNpy(bytes: Uint8Array, options?: { dtype?: 'uint8' | undefined }): Matrix<ElementArray>
+export function parseNpy(
+  bytes: Uint8Array,
+  { dtype }: { dtype?: 'uint8' | undefined } = {},
+): Matrix<ElementArray> {
+  requireDtype(dtype)
+  if (!(bytes instanceof Uint8Array)) {
+    throw new DTypeError(`expected the bytes of a .npy file in a Uint8Array, but got ${show(bytes)}`)
+  }
+  const file = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  try {
+    return parse(file, dtype)
+  } catch (error) {
+    if (error instanceof NpyProblem)
+      throw new FileError(`bytes of a .npy file: ${error.message}`, { cause: error })
+    throw error
+  }
+}
+
+function parse(file: Buffer, asked: 'uint8' | undefined): Matrix<ElementArray> {
+  const { start, length } = parsePreamble(file)
+  const end = start + length
+  if (file.length < end) throw truncatedHeader(file.length, end)
+  const header = parseHeader(file.toString('latin1', start, end))
+  const { type, shape, count } = checkedContent(header, file.length - end, asked)
+  const data = allocate(count, 'the matrix', addon.dataTypes.indexOf(type.dtype))
+  const bad = readElements(file.subarray(end), type, data)
+  if (bad) throw outOfRange(bad, type, shape, header)
+  return asMatrix(data, shape, header)
+}
+
+function readElements(bytes: Buffer, type: FileType, data: ElementArray): Offender | undefined {
+  if (!type.convert) {
+    const target = Buffer.from(data.buffer, data.byteOffset, data.byteLength)
+    bytes.copy(target)
+    if (type.swapped) swapBytes(target, type.size)
+    return undefined
+  }
+  const aligned = Buffer.from(new ArrayBuffer(Math.min(chunkBytes, bytes.length)))
+  for (let from = 0; from < bytes.length; from += chunkBytes) {
+    const chunk = aligned.subarray(0, bytes.copy(aligned, 0, from))
+    if (type.swapped) swapBytes(chunk, type.size)
+    const done = from / type.size
+    const bad = type.convert(chunk, chunk.length / type.size, data, done)
+    if (bad >= 0) return { index: done + bad, value: type.value(chunk, bad) }
+  }
+  return undefined
+}
+
+/**
+ * The bytes of the NumPy .npy file that {@link writeNpy} writes for a matrix or a batch of matrices. It blocks, and copies
+ * the elements.
+ *
+ * @throws ShapeError and DTypeError for what isn't a matrix; OutOfMemoryError.
+ * @example
+ * const bytes = formatNpy(c)
+ */
+export function formatNpy(matrix: MatrixLike<ElementArray>): Uint8Array {
+  const view = readHostView(matrix, 'matrix', 'result')
+  requireThere(view)
+  const header = formatHeader(shapeOf(view), typeNameOf(view.type))
+  // One array of elements holds the header too, whose length is a multiple of 64.
+  const before = header.length / bytesOf(view.type)
+  const count = view.batch * view.rows * view.cols
+  const file = allocate(before + count, 'the file', view.type, newUnwrittenArray)
+  const bytes = Buffer.from(file.buffer, file.byteOffset, file.byteLength)
+  header.copy(bytes)
+  gather(view, 0, file.subarray(before))
+  if (endianness() === 'BE') swapBytes(bytes.subarray(header.length), bytesOf(view.type))
+  return bytes
+}

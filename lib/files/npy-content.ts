@@ -1,0 +1,113 @@
+/** What is the same of .npy files and of their bytes in memory: header and elements on one side, a matrix on the other. */
+import { show } from '../describe.js'
+import { OptionError } from '../errors.js'
+import { MAX_DIMENSION, type Matrix, type Shape } from '../matrix.js'
+import type { ElementArray } from '../storage.js'
+import type { HostView } from '../view.js'
+import { type NpyHeader, NpyProblem } from './npy-header.js'
+import { type FileType, fileType } from './npy-types.js'
+
+/** Checks the option dtype of what reads. */
+export function requireDtype(dtype: unknown): void {
+  if (dtype === undefined || dtype === 'uint8') return
+  throw new OptionError(`option dtype must be 'uint8' or left out, but it is ${show(dtype)}`)
+}
+
+/** What a header promises, checked against the bytes of data that follow it. */
+export function checkedContent(
+  header: NpyHeader,
+  present: number,
+  asked: 'uint8' | undefined,
+): { type: FileType; shape: Shape; count: number } {
+  const type = fileType(header.descr, asked)
+  const shape = checkedShape(header.shape)
+  return { type, shape, count: checkedCount(shape, type, BigInt(present)) }
+}
+
+function checkedShape(claimed: bigint[]): Shape {
+  const text = `(${claimed.join(', ')}${claimed.length === 1 ? ',' : ''})`
+  const advice: Record<number, string> = {
+    0: 'make it a matrix with a.reshape(1, 1)',
+    1: 'make it a row with a.reshape(1, -1) or a column with a.reshape(-1, 1)',
+  }
+  if (claimed.length < 2 || claimed.length > 3) {
+    throw new NpyProblem(
+      `expected a matrix (2-D) or a batch of them (3-D), but its shape is ${text}, ${claimed.length}-D; ` +
+        (advice[claimed.length] ?? 'make it a batch with a.reshape(-1, *a.shape[-2:])'),
+    )
+  }
+  if (claimed.some((dimension) => dimension < 0n || dimension > MAX_DIMENSION)) {
+    throw new NpyProblem(
+      `expected dimensions of 0 … ${MAX_DIMENSION}, but its header claims ${text}; it is damaged`,
+    )
+  }
+  return claimed.map(Number) as Shape
+}
+
+/** The number of elements, once the header's claim agrees with the bytes that are there. */
+function checkedCount(shape: number[], type: FileType, present: bigint): number {
+  const count = shape.map(BigInt).reduce((product, dimension) => product * dimension)
+  const claimed = count * BigInt(type.size)
+  if (claimed !== present) {
+    throw new NpyProblem(
+      `its header claims (${shape.join(', ')}) ${type.name}, ${claimed} bytes of data, but ${present} follow it; ` +
+        (present < claimed ? 'it is truncated' : 'it has trailing bytes'),
+    )
+  }
+  return Number(count)
+}
+
+/** What a conversion stopped at. */
+export interface Offender {
+  index: number
+  value: number | bigint
+}
+
+/** The error for a value that the matrix can't hold. */
+export function outOfRange(bad: Offender, type: FileType, shape: Shape, header: NpyHeader): NpyProblem {
+  return new NpyProblem(
+    `its ${type.name} value ${bad.value} at index [${indices(bad.index, shape, header.fortranOrder).join(', ')}] ` +
+      `is outside the range of ${type.dtype === 'uint8' ? 'uint8, 0 … 255' : 'int32, −2147483648 … 2147483647'}; ` +
+      'scale or clip the values first',
+  )
+}
+
+/** The matrix whose elements are `data` in the file's order. */
+export function asMatrix(data: ElementArray, shape: Shape, header: NpyHeader): Matrix<ElementArray> {
+  return header.fortranOrder ? { data, shape, strides: fortranStrides(shape) } : { data, shape }
+}
+
+/** Where the element stands that is number `linear` in the file. */
+function indices(linear: number, shape: readonly number[], fortranOrder: boolean): number[] {
+  const result = shape.map(() => 0)
+  const order = shape.map((_, axis) => axis)
+  if (!fortranOrder) order.reverse()
+  let rest = linear
+  for (const axis of order) {
+    result[axis] = rest % shape[axis]!
+    rest = Math.floor(rest / shape[axis]!)
+  }
+  return result
+}
+
+function fortranStrides(shape: Shape): Shape {
+  return shape.length === 2 ? [1, shape[0]] : [1, shape[0], shape[0] * shape[1]]
+}
+
+/** Fills `out` with the view's elements in row-major order, from number `first` on. */
+export function gather(view: HostView, first: number, out: ElementArray): void {
+  const { data, rows, cols, colStride } = view
+  let row = Math.floor(first / cols)
+  let col = first % cols
+  for (let filled = 0; filled < out.length; row++, col = 0) {
+    const start =
+      view.offset +
+      Math.floor(row / rows) * view.batchStride +
+      (row % rows) * view.rowStride +
+      col * colStride
+    const count = Math.min(cols - col, out.length - filled)
+    if (colStride === 1) out.set(data.subarray(start, start + count), filled)
+    else for (let index = 0; index < count; index++) out[filled + index] = data[start + index * colStride]!
+    filled += count
+  }
+}
