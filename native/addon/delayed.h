@@ -12,7 +12,7 @@ namespace mpmml::addon {
 inline std::atomic<int64_t> delay_of_work{0};
 
 /// Does what `session` does, at once, but what it started and how that went shows only after the delay. It fails then
-/// too.
+/// too. Ends the process if the session doesn't outlive what it has allocated and started.
 std::unique_ptr<Session> delayed(std::unique_ptr<Session> session, int64_t microseconds);
 
 }  // namespace mpmml::addon
