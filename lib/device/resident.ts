@@ -34,11 +34,18 @@ export function requireOpen(session: Session): void {
 export class SharedMemory {
   /** The matrices that share it and haven't been disposed. */
   owners = 0
+  #number = 0
 
   constructor(
     readonly native: NativeMemory,
     readonly session: Session,
   ) {}
+
+  /** By which requests name it. */
+  get number(): number {
+    if (this.#number === 0) this.#number = addon.memoryNumber(this.native)
+    return this.#number
+  }
 }
 
 /** What a DeviceMatrix holds: a matrix on a device, as calls of the library see it. */

@@ -5,7 +5,7 @@ import type { DeviceMatrix } from '../device/device.js'
 import { type Session, SharedMemory } from '../device/resident.js'
 import { typeNameOf } from '../elements.js'
 import { AbortedError, DeviceError, DTypeError, fromNative, OutOfMemoryError } from '../errors.js'
-import { REPORT_FIELDS, REQUEST_FIELDS } from '../fields.js'
+import { requestAt as at, REPORT_FIELDS, REQUEST_FIELDS } from '../fields.js'
 import type { DenseMatrix, MatrixLike } from '../matrix.js'
 import { addon, type NativeMemory } from '../native.js'
 import { requireNames } from '../options.js'
@@ -253,23 +253,37 @@ async function run(
   cancel: Int32Array,
   watched: Watched | null,
 ): Promise<MpmmResult<AnyResult>[]> {
-  const matrices: (OperandArray | NativeMemory | null)[] = []
+  const arrays: OperandArray[] = []
   const requests = new Float64Array(products.length * REQUEST_FIELDS)
   const reports = new Float64Array(products.length * REPORT_FIELDS)
-  products.forEach((product, index) => {
-    const { a, b, c, c0 } = product
-    matrices.push(a.data, b.data, c.data, c0 ? c0.data : null)
-    writeRequest(requests, product, index * REQUEST_FIELDS)
-  })
+  let start = 0
+  for (const product of products) {
+    const { a, b, c, out, c0 } = product
+    writeRequest(requests, product, start)
+    requests[start + at.aMemory] = whereIs(a, arrays)
+    requests[start + at.bMemory] = whereIs(b, arrays)
+    requests[start + at.cMemory] = out
+      ? whereIs(out, arrays)
+      : c.data
+        ? -arrays.push(c.data as OperandArray)
+        : 0
+    if (c0) requests[start + at.c0Memory] = whereIs(c0, arrays)
+    start += REQUEST_FIELDS
+  }
   let made: NativeMemory | undefined
   try {
-    made = await addon.multiplyGroup(matrices, requests, reports, cancel, session ? session.native : null)
+    made = await addon.multiplyGroup(arrays, requests, reports, cancel, session ? session.native : null)
   } catch (error) {
     throw namingProduct(fromNative(error), watched)
   }
   eachNamed(products, requireAllStillThere)
   const memory = made === undefined ? null : new SharedMemory(made, session!)
   return products.map((product, index) => resultOf(product, memory, reports, index * REPORT_FIELDS))
+}
+
+/** How a request says where a matrix is. */
+function whereIs({ memory, data }: View, arrays: OperandArray[]): number {
+  return memory ? memory.number : -arrays.push(data as OperandArray)
 }
 
 /** An error of native code, with the product called what users call it. */
