@@ -419,7 +419,7 @@ export interface Addon {
   giveUp(cancel: Int32Array): void
   /** For tests: the nth allocation from now on fails, on the host or a device; 0: none does. */
   failAllocation(nth: number): void
-  /** For tests: work on devices that are opened from now on shows as done, or as failed, only so many milliseconds later. */
+  /** For tests: work on devices that are opened from now on shows as done only so many milliseconds later. */
   delayWork(milliseconds: number): void
   /** An array of zeros in pinned memory; null if CUDA can't be used. */
   pinnedInt32Array(length: number): Int32Array | null

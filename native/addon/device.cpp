@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "addon/delayed.h"
 #include "addon/engine.h"
 #include "addon/request.h"
 #include "core/fault.h"
@@ -22,18 +21,19 @@ void Device::open(BackendChoice choice, int device, int64_t device_memory) {
   // lib shows the name in results, and asks for it on JavaScript's thread.
   if (is_cuda) cuda::device_name(session->device());
 #endif
-  const int64_t delay = delay_of_work.load(std::memory_order_relaxed);
-  runs_anywhere_ = !is_cuda && delay == 0;
-  session_ = delay == 0 ? std::move(session) : delayed(std::move(session), delay);
+  if (const int64_t delay = delay_of_work.load(std::memory_order_relaxed)) delay_.emplace(delay);
+  session_ = std::move(session);
 }
 
-Session& Device::session() {
+std::unique_ptr<Pending> Device::start(const std::function<std::unique_ptr<Pending>(Session&)>& begin) {
   give_back();
-  return *session_;
+  if (delay_) return delay_->start([&] { return begin(*session_); });
+  return begin(*session_);
 }
 
 std::shared_ptr<Memory> Device::allocate(int64_t bytes) {
   std::shared_ptr<Memory> memory = session_->allocate(bytes);
+  if (delay_) delay_->watch(memory);
   std::lock_guard<std::mutex> lock(mutex_);
   memories_.emplace(memory.get(), memory);
   return memory;
@@ -77,6 +77,7 @@ void Device::close() {
     memories_.clear();
     dropped_.clear();
   }
+  if (delay_) delay_->require_all_ended();
   session_.reset();
 }
 
@@ -206,7 +207,7 @@ void DeviceWork::require_dependencies() {
 
 void DeviceWork::start() {
   require_dependencies();
-  pending_ = begin(uses_.device_->session());
+  pending_ = uses_.device_->start([this](Session& session) { return begin(session); });
 }
 
 void DeviceWork::finish() {

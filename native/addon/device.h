@@ -2,6 +2,7 @@
 #pragma once
 #include <napi.h>
 
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "addon/background.h"
+#include "addon/delayed.h"
 #include "addon/executor.h"
 #include "core/execute.h"
 #include "core/session.h"
@@ -27,8 +29,8 @@ class Device final : public Chore, public std::enable_shared_from_this<Device> {
 
   /// On the device's thread.
   void open(BackendChoice choice, int device, int64_t device_memory);
-  /// Gives back what has been dropped, so that there is room for what is asked of the session next.
-  Session& session();
+  /// What `begin` starts with the session. Before that it gives back what has been dropped, so that there is room.
+  std::unique_ptr<Pending> start(const std::function<std::unique_ptr<Pending>(Session&)>& begin);
   /// Memory that stays until drop() or close().
   std::shared_ptr<Memory> allocate(int64_t bytes);
   /// On another thread only if nothing runs on the device's, and nothing will.
@@ -60,7 +62,7 @@ class Device final : public Chore, public std::enable_shared_from_this<Device> {
   MemoryHandle* numbered(double number) const;
   void forget(uint32_t number);
   /// Whether any thread may call its session, if only one does at a time.
-  bool runs_anywhere() const { return runs_anywhere_; }
+  bool runs_anywhere() const { return description_.backend == BackendKind::kCpu && !delay_; }
 
  private:
   void give_back();
@@ -77,7 +79,7 @@ class Device final : public Chore, public std::enable_shared_from_this<Device> {
   std::vector<MemoryHandle*> numbered_;
   std::vector<uint32_t> free_numbers_;
   bool is_shut_ = false;
-  bool runs_anywhere_ = false;
+  std::optional<Delay> delay_;  ///< only for tests
 };
 
 /// What an earlier call writes, as calls see it that come before it is done.
