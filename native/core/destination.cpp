@@ -14,7 +14,8 @@ Destination::Destination(const Problem& problem, bool may_overflow) : problem_(p
 
 void Destination::commit(const ForRows& for_rows) const {
   if (!apart_) return;
-  for_rows(problem_.batch * problem_.m(), [this](int64_t first, int64_t end) { copy_rows(problem_, apart_->data(), first, end); });
+  for_rows(problem_.batch * problem_.m(),
+           [this](int64_t first, int64_t end) { copy_rows(problem_, apart_->data(), first, end); });
 }
 
 void copy_rows(const Problem& problem, const void* dense, int64_t first, int64_t end) {

@@ -136,9 +136,9 @@ class Group {
 
  private:
   static bool needs_copies(const std::vector<Problem>& problems, const Placement& where) {
-    return problems.size() > 1 && !where.variant && std::any_of(problems.begin(), problems.end(), [](const Problem& it) {
-             return !it.a.memory || !it.b.memory || (it.c0.data && !it.c0.memory);
-           });
+    return problems.size() > 1 && !where.variant &&
+           std::any_of(problems.begin(), problems.end(),
+                       [](const Problem& it) { return !it.a.memory || !it.b.memory || (it.c0.data && !it.c0.memory); });
   }
 
   /// Puts a product into a bucket, if values and sizes allow that.
