@@ -32,6 +32,7 @@ std::unique_ptr<Pending> Device::start(const std::function<std::unique_ptr<Pendi
 }
 
 std::shared_ptr<Memory> Device::allocate(int64_t bytes) {
+  give_back();  // What has been let go of may be what makes room.
   std::shared_ptr<Memory> memory = session_->allocate(bytes);
   if (delay_) delay_->watch(memory);
   std::lock_guard<std::mutex> lock(mutex_);

@@ -190,7 +190,8 @@ function signals(open: () => Device, { size, options, inFlight, stops }: Busy): 
     const { c } = await after
     expect(await values(c)).toEqual([1])
     c.dispose()
-    expect(device.memory().used).toBe(used)
+    // What the collector has found meanwhile may be gone too.
+    expect(device.memory().used).toBeLessThanOrEqual(used)
   })
 
   it('aborted while it runs: what comes after goes on', async () => {
@@ -207,7 +208,8 @@ function signals(open: () => Device, { size, options, inFlight, stops }: Busy): 
     const { c } = await waiting
     expect(await values(c)).toEqual([1])
     c.dispose()
-    expect(device.memory().used).toBe(used)
+    // What the collector has found meanwhile may be gone too.
+    expect(device.memory().used).toBeLessThanOrEqual(used)
   })
 
   it('aborted: what depends on it is given up with it, and later products work', async () => {

@@ -116,6 +116,23 @@ DeviceBuffer SessionDevice::take(int64_t bytes, Kept kept) {
                                            " of matrices: dispose matrices that you don't need any more");
 }
 
+void SessionDevice::await_turn(double steps) {
+  constexpr double kMostQueued = 6e11;
+  while (!turns_.empty() && (queued_steps_ + steps > kMostQueued || turns_.front().end.has_passed())) {
+    turns_.front().end.wait();
+    queued_steps_ -= turns_.front().steps;
+    turns_.pop_front();
+  }
+}
+
+void SessionDevice::took_turn(double steps) {
+  constexpr double kLong = 4e9;  // A quarter of a millisecond. So many products aren't in flight that less would matter.
+  if (steps < kLong) return;
+  turns_.push_back({Event(), steps});
+  turns_.back().end.record(stream());
+  queued_steps_ += steps;
+}
+
 MemoryUse SessionDevice::use() {
   MPMML_CUDA(cudaSetDevice(device()));
   const DeviceMemory memory = device_memory(device());

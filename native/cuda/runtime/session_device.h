@@ -2,6 +2,7 @@
 // what the host copies and asks.
 #pragma once
 #include <atomic>
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -36,6 +37,11 @@ class SessionDevice : public std::enable_shared_from_this<SessionDevice> {
 
   /// Drops packed forms until `bytes` more can be had, but none of `kept`. Returns whether they can.
   bool make_room(int64_t bytes, std::initializer_list<const Memory*> kept);
+
+  /// Waits until no more than 36 ms of work (on an H200) are in the stream with `steps` more.
+  void await_turn(double steps);
+  /// Says that so many steps have been queued.
+  void took_turn(double steps);
 
   MemoryUse use();
 
@@ -82,6 +88,13 @@ class SessionDevice : public std::enable_shared_from_this<SessionDevice> {
   std::atomic<int64_t> used_{0}, peak_{0};
   std::atomic<std::thread::id> owner_{};
   std::vector<std::weak_ptr<ResidentMemory>> memories_;  ///< only used by the session's thread
+  /// Work in the stream that takes long, oldest first.
+  struct Turn {
+    Event end;
+    double steps;
+  };
+  std::deque<Turn> turns_;
+  double queued_steps_ = 0;
   std::mutex mutex_;
   std::vector<std::shared_ptr<ResidentMemory::Held>> released_;  ///< guarded by mutex_
 };

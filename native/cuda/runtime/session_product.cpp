@@ -182,7 +182,7 @@ class ResidentProduct {
       return launch_halves(launcher, plan, part, &Part::m, kGranule);
     }
     if (steps > kMostSteps && part.n > 2 * kGranule) return launch_halves(launcher, plan, part, &Part::n, kGranule);
-    await_turn();
+    await_turn(steps);
     Operand a = operand(a_, part, Side::kA), b = operand(b_, part, Side::kB);
     const Kernel& kernel = kernel_of(*plan.variant);
     if (!device_.make_room(bytes_to_pack(plan, kernel, part, a, b), {a_.memory, b_.memory})) {
@@ -191,11 +191,12 @@ class ResidentProduct {
       if (part.n > kLeastSide) return launch_halves(launcher, plan, part, &Part::n, kLeastSide);
     }
     result_.launches.push_back(launcher.launch(a, b, part, stream()));
+    device_.took_turn(steps);
   }
 
-  /// Part by part, so that only the latest two run after the product has been given up.
-  void await_turn() {
-    if (result_.launches.size() >= 2) result_.launches[result_.launches.size() - 2].computed->wait();
+  /// Waits while so much is queued that giving up would take long, which a queued kernel can't any more.
+  void await_turn(double steps) {
+    device_.await_turn(steps);
     if (problem_.is_cancelled()) throw given_up();
   }
 
