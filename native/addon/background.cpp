@@ -36,18 +36,23 @@ void Background::open(Napi::Env env) {
 
 Background& Background::of(Napi::Env env) { return *env.GetInstanceData<Background>(); }
 
-Work& Background::submit(Executor& executor, std::unique_ptr<Work> work) {
+Work& Background::adopt(std::unique_ptr<Work> work) {
   work->set_client(*this);
   unsettled_.push_back(std::move(work));
-  Work& submitted = *unsettled_.back();
-  submitted.place_ = std::prev(unsettled_.end());
+  Work& adopted = *unsettled_.back();
+  adopted.place_ = std::prev(unsettled_.end());
+  if (unsettled_.size() == 1) signal_.Ref(env_);
+  return adopted;
+}
+
+Work& Background::submit(Executor& executor, std::unique_ptr<Work> work) {
+  Work& submitted = adopt(std::move(work));
   try {
     executor.submit(&submitted);
   } catch (...) {
-    unsettled_.pop_back();
+    take(submitted);
     throw;
   }
-  if (unsettled_.size() == 1) signal_.Ref(env_);
   return submitted;
 }
 
@@ -64,7 +69,12 @@ Napi::Promise Background::run(Executor& executor, std::unique_ptr<Work> work) {
   if (work->is_brief() && done_at_once_ < kMostAtOnce && executor.is_idle()) {
     ++done_at_once_;
     do_here(*work);
-    settle(*work);
+    if (work->failure()) {
+      // What is called before JavaScript can know of it depends on it.
+      tell(&adopt(std::move(work)));
+    } else {
+      settle(*work);
+    }
   } else {
     done_at_once_ = 0;
     submit(executor, std::move(work));

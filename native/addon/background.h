@@ -72,6 +72,7 @@ class Background final : public Client {
   using Signal = Napi::TypedThreadSafeFunction<Background, void, settle_finished>;
 
   static void end_before_process_does(Napi::Env env);
+  Work& adopt(std::unique_ptr<Work> work);
   Work& submit(Executor& executor, std::unique_ptr<Work> work);
   std::unique_ptr<Work> take(const Work& work);
   void settle(Work& work);

@@ -2,6 +2,7 @@
 #pragma once
 #include <napi.h>
 
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -10,11 +11,14 @@
 #include <vector>
 
 #include "addon/background.h"
+#include "addon/delayed.h"
 #include "addon/executor.h"
 #include "core/execute.h"
 #include "core/session.h"
 
 namespace mpmml::addon {
+
+struct MemoryHandle;
 
 /// A session and the thread that calls it.
 class Device final : public Chore, public std::enable_shared_from_this<Device> {
@@ -25,8 +29,8 @@ class Device final : public Chore, public std::enable_shared_from_this<Device> {
 
   /// On the device's thread.
   void open(BackendChoice choice, int device, int64_t device_memory);
-  /// Gives back what has been dropped, so that there is room for what is asked of the session next.
-  Session& session();
+  /// What `begin` starts with the session. Before that it gives back what has been dropped, so that there is room.
+  std::unique_ptr<Pending> start(const std::function<std::unique_ptr<Pending>(Session&)>& begin);
   /// Memory that stays until drop() or close().
   std::shared_ptr<Memory> allocate(int64_t bytes);
   /// On another thread only if nothing runs on the device's, and nothing will.
@@ -52,8 +56,13 @@ class Device final : public Chore, public std::enable_shared_from_this<Device> {
   /// On JavaScript's thread, as description() and memory_use(). From shut() on it takes no work: what was submitted before is its last.
   void shut();
   bool is_shut() const { return is_shut_; }
+  /// By which requests name a memory of it: from 1 on, until the memory is released.
+  uint32_t number(MemoryHandle& memory);
+  /// Null if there is none.
+  MemoryHandle* numbered(double number) const;
+  void forget(uint32_t number);
   /// Whether any thread may call its session, if only one does at a time.
-  bool runs_anywhere() const { return runs_anywhere_; }
+  bool runs_anywhere() const { return description_.backend == BackendKind::kCpu && !delay_; }
 
  private:
   void give_back();
@@ -66,8 +75,11 @@ class Device final : public Chore, public std::enable_shared_from_this<Device> {
   /// of them.
   std::unordered_map<const Memory*, std::shared_ptr<Memory>> memories_;
   std::vector<std::shared_ptr<Memory>> dropped_;
+  /// On JavaScript's thread. By number, less 1; null: the number is free.
+  std::vector<MemoryHandle*> numbered_;
+  std::vector<uint32_t> free_numbers_;
   bool is_shut_ = false;
-  bool runs_anywhere_ = false;
+  std::optional<Delay> delay_;  ///< only for tests
 };
 
 /// What an earlier call writes, as calls see it that come before it is done.
@@ -98,7 +110,8 @@ struct MemoryHandle : Handle {
   std::weak_ptr<Memory> memory;
   DataType dtype{};
   Storage storage{};
-  int64_t bytes = 0;  ///< that the collector has been told of
+  int64_t bytes = 0;    ///< that the collector has been told of
+  uint32_t number = 0;  ///< see Device::number(); 0: none
   std::vector<std::pair<Bytes, std::shared_ptr<Write>>> writes;
 
   void release(Napi::Env env);
