@@ -2,12 +2,17 @@
 import { abort } from './abort.js'
 import { delay } from './delay.js'
 import { grouped } from './grouped.js'
+import { memory } from './memory.js'
+import { mixed } from './mixed.js'
 import { promises } from './promises.js'
 import type { Suite } from './protocol.js'
 import { resident } from './resident.js'
 import { small } from './small.js'
 
-export const suites = { resident, grouped, small, delay, promises, abort } satisfies Record<string, Suite>
+export const suites = { resident, grouped, small, delay, promises, abort, mixed, memory } satisfies Record<
+  string,
+  Suite
+>
 
 export type SuiteName = keyof typeof suites
 

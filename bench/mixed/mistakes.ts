@@ -1,0 +1,252 @@
+/** Calls that are wrong, each with the code that it must be rejected with. */
+import {
+  type DenseMatrix,
+  type DeviceMatrix,
+  type ErrorCode,
+  explainBackend,
+  type MpmmOptions,
+  matrix,
+  mpmm,
+  mpmmGrouped,
+} from '../../lib/index.js'
+import type { Places } from './perform.js'
+
+export interface Mistake {
+  name: string
+  code: ErrorCode
+  /** Makes the call; it must be rejected. */
+  make(places: Places): Promise<unknown>
+}
+
+type Make = (places: Places, multiply: Multiply) => Promise<unknown>
+/** mpmm without what the compiler would say of it. */
+type Multiply = (a: unknown, b: unknown, options?: object) => Promise<unknown>
+
+const ints = (rows: number, cols: number, value = 1): DenseMatrix =>
+  matrix(rows, cols, new Int32Array(rows * cols).fill(value))
+const floats = (rows: number, cols: number, value = 1) =>
+  matrix(rows, cols, new Float32Array(rows * cols).fill(value))
+const HIGHEST = 2 ** 31 - 1
+
+/** Uploads matrices for as long as `use` runs. */
+async function withUploaded(
+  places: Places,
+  sources: DenseMatrix[],
+  use: (matrices: DeviceMatrix[]) => Promise<unknown>,
+): Promise<void> {
+  const matrices = await Promise.all(sources.map((source) => places.device.upload(source)))
+  try {
+    await use(matrices)
+  } finally {
+    for (const one of matrices) one.dispose()
+  }
+}
+
+/** A product that fails must leave `out` as it was. */
+async function keeping(out: DenseMatrix, running: Promise<unknown>): Promise<void> {
+  const before = out.data.slice()
+  try {
+    await running
+  } finally {
+    if (out.data.some((value, index) => value !== before[index])) {
+      // biome-ignore lint/correctness/noUnsafeFinally: it takes the place of the error that came.
+      throw new Error('out has changed, although the product failed')
+    }
+  }
+}
+
+const made: [name: string, code: ErrorCode, make: Make][] = [
+  ['inner sizes that differ', 'ERR_MPMML_SHAPE', (_, multiply) => multiply(ints(3, 4), ints(5, 6))],
+  [
+    'an array that is too short',
+    'ERR_MPMML_SHAPE',
+    (_, multiply) => multiply({ data: new Int32Array(11), shape: [3, 4] }, ints(4, 2)),
+  ],
+  [
+    'a size that is no integer',
+    'ERR_MPMML_SHAPE',
+    (_, multiply) => multiply({ data: new Int32Array(9), shape: [3, 1.5] }, ints(4, 2)),
+  ],
+  [
+    'out of another shape',
+    'ERR_MPMML_SHAPE',
+    (_, multiply) => multiply(ints(3, 4), ints(4, 5), { out: ints(3, 6) }),
+  ],
+  [
+    'out that is an operand',
+    'ERR_MPMML_SHAPE',
+    (_, multiply) => {
+      const a = ints(4, 4)
+      return multiply(a, ints(4, 4), { out: a })
+    },
+  ],
+  [
+    'batches of different sizes',
+    'ERR_MPMML_SHAPE',
+    (_, multiply) => multiply(matrix([2, 3, 4]), matrix([3, 4, 5])),
+  ],
+  ['two element types', 'ERR_MPMML_DTYPE', (_, multiply) => multiply(ints(3, 4), floats(4, 5))],
+  [
+    'data that is no typed array',
+    'ERR_MPMML_DTYPE',
+    (_, multiply) => multiply({ data: [1, 2], shape: [1, 2] }, ints(2, 1)),
+  ],
+  ['an operand that is null', 'ERR_MPMML_DTYPE', (_, multiply) => multiply(null, ints(2, 1))],
+  [
+    'data that was transferred away',
+    'ERR_MPMML_DTYPE',
+    (_, multiply) => {
+      const a = ints(3, 3)
+      structuredClone(a.data, { transfer: [a.data.buffer as ArrayBuffer] })
+      return multiply(a, ints(3, 3))
+    },
+  ],
+  [
+    'a semiring without the element type',
+    'ERR_MPMML_DTYPE',
+    (_, multiply) => multiply(ints(3, 4), ints(4, 5), { semiring: 'or-and' }),
+  ],
+  [
+    'an option that does not exist',
+    'ERR_MPMML_OPTION',
+    (_, multiply) => multiply(ints(3, 4), ints(4, 5), { semirng: 'max-plus' }),
+  ],
+  [
+    'a semiring that does not exist',
+    'ERR_MPMML_OPTION',
+    (_, multiply) => multiply(ints(3, 4), ints(4, 5), { semiring: 'max-max' }),
+  ],
+  [
+    'an overflow policy for floats',
+    'ERR_MPMML_OPTION',
+    (_, multiply) => multiply(floats(3, 4), floats(4, 5), { overflow: 'wrap' }),
+  ],
+  [
+    'a variant that does not exist',
+    'ERR_MPMML_VARIANT',
+    (_, multiply) => multiply(ints(3, 4), ints(4, 5), { variant: 'quick' }),
+  ],
+  [
+    'a sum that overflows',
+    'ERR_MPMML_OVERFLOW',
+    ({ device }, multiply) => {
+      const out = ints(20, 20, 77)
+      const where: MpmmOptions = { backend: device.backend, device: device.index }
+      return keeping(out, multiply(ints(20, 20, HIGHEST), ints(20, 20), { ...where, out }))
+    },
+  ],
+  [
+    'a negative element of max-times',
+    'ERR_MPMML_VALUE',
+    (_, multiply) => multiply(floats(3, 4, -1), floats(4, 5), { semiring: 'max-times' }),
+  ],
+  [
+    'a matrix that was disposed',
+    'ERR_MPMML_DISPOSED',
+    (places, multiply) =>
+      withUploaded(places, [ints(3, 3)], async ([a]) => {
+        a!.dispose()
+        await multiply(a, ints(3, 3))
+      }),
+  ],
+  [
+    'matrices of two devices',
+    'ERR_MPMML_DEVICE',
+    (places, multiply) =>
+      withUploaded(places, [ints(3, 3)], (mine) =>
+        withUploaded({ ...places, device: places.elsewhere }, [ints(3, 3)], (others) =>
+          multiply(mine[0], others[0]),
+        ),
+      ),
+  ],
+  [
+    'out in an array for a product on a device',
+    'ERR_MPMML_DEVICE',
+    (places, multiply) => withUploaded(places, [ints(3, 3)], ([a]) => multiply(a, a, { out: ints(3, 3) })),
+  ],
+  [
+    'a backend that the matrices are not on',
+    'ERR_MPMML_OPTION',
+    (places, multiply) =>
+      withUploaded(places, [ints(3, 3)], ([a]) =>
+        multiply(a, a, { backend: places.device.backend === 'cpu' ? 'cuda' : 'cpu' }),
+      ),
+  ],
+  [
+    'inner sizes that differ on a device',
+    'ERR_MPMML_SHAPE',
+    (places, multiply) => withUploaded(places, [ints(3, 4), ints(5, 6)], ([a, b]) => multiply(a, b)),
+  ],
+  [
+    'a part that is not inside',
+    'ERR_MPMML_SHAPE',
+    (places) => withUploaded(places, [ints(3, 4)], async ([a]) => a!.view({ rows: [1, 5] })),
+  ],
+  [
+    'out that overlaps an operand on a device',
+    'ERR_MPMML_SHAPE',
+    (places, multiply) =>
+      withUploaded(places, [ints(6, 4)], ([a]) =>
+        multiply(a!.view({ rows: [0, 4] }), ints(4, 4), { out: a!.view({ rows: [2, 6] }) }),
+      ),
+  ],
+  [
+    'a sum that overflows on a device, and what depends on it',
+    'ERR_MPMML_OVERFLOW',
+    (places, multiply) =>
+      withUploaded(places, [ints(20, 20, HIGHEST), ints(20, 20), ints(20, 20, 77)], async ([a, b, out]) => {
+        const [first, second] = [multiply(a, b, { out }), multiply(out, b)]
+        const ends = await Promise.allSettled([first, second])
+        if (ends[1]!.status === 'fulfilled') throw new Error('a product of a result that failed succeeded')
+        if ((await out!.download()).data.some((value) => value !== 77)) {
+          throw new Error('out has changed, although the product failed')
+        }
+        await first
+      }),
+  ],
+  [
+    'a group with a product that is wrong',
+    'ERR_MPMML_SHAPE',
+    () =>
+      mpmmGrouped([
+        { a: ints(3, 4), b: ints(4, 5) },
+        { a: ints(3, 4), b: ints(5, 4) },
+      ]),
+  ],
+  [
+    'a group with a sum that overflows',
+    'ERR_MPMML_OVERFLOW',
+    (places) =>
+      withUploaded(places, [ints(9, 9), ints(9, 9, HIGHEST)], ([a, b]) =>
+        mpmmGrouped([
+          { a: a!, b: a! },
+          { a: a!, b: b! },
+        ]),
+      ),
+  ],
+  [
+    'a device that does not exist',
+    'ERR_MPMML_OPTION',
+    (_, multiply) => multiply(ints(3, 4), ints(4, 5), { device: -1 }),
+  ],
+]
+
+/** Where CUDA can be used, asking for it is no mistake. */
+const withoutCuda: typeof made =
+  explainBackend().backend === 'cuda'
+    ? []
+    : [
+        [
+          'a GPU that is not there',
+          'ERR_MPMML_NO_CUDA',
+          (_, multiply) => multiply(ints(3, 4), ints(4, 5), { backend: 'cuda' }),
+        ],
+      ]
+
+const multiply = mpmm as unknown as Multiply
+
+export const mistakes: Mistake[] = [...made, ...withoutCuda].map(([name, code, make]) => ({
+  name,
+  code,
+  make: async (places) => make(places, multiply),
+}))

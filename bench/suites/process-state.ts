@@ -1,0 +1,35 @@
+/** What a process holds, to see if calls leave something behind. */
+import { existsSync, readFileSync } from 'node:fs'
+import { setImmediate as turn } from 'node:timers/promises'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+
+export interface ProcessState {
+  /** Resident memory in bytes. */
+  rss: number
+  /** What keeps the event loop alive. */
+  handles: number
+  /** Null if the system doesn't tell. */
+  threads: number | null
+}
+
+setFlagsFromString('--expose-gc')
+const collect = runInNewContext('gc') as () => void
+
+const STATUS = '/proc/self/status'
+const hasStatus = existsSync(STATUS)
+
+/** After garbage was collected, and with it what it held of native memory. */
+export async function processState(): Promise<ProcessState> {
+  for (let pass = 0; pass < 3; pass++) {
+    collect()
+    // Finalizers run in turns of their own.
+    await turn()
+  }
+  const threads = hasStatus ? /^Threads:\s*(\d+)/m.exec(readFileSync(STATUS, 'utf8')) : null
+  return {
+    rss: process.memoryUsage.rss(),
+    handles: process.getActiveResourcesInfo().length,
+    threads: threads && Number(threads[1]),
+  }
+}
