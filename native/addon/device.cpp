@@ -243,8 +243,11 @@ Napi::Value DeviceWork::result(Napi::Env env) {
     const std::unique_ptr<MemoryHandle> memory(static_cast<MemoryHandle*>(released));
     memory->release(env);
   });
-  // The collector must know how much memory this small object keeps.
-  handle->bytes = made_->bytes;
+  // The collector must know how much memory this small object keeps. A GPU's memory counts for a part of it: there is more
+  // of it, and collecting each time that a large result is made takes longer than to compute it.
+  constexpr int64_t kPartOfGpuMemory = 64;
+  const bool is_on_gpu = uses_.device_->description().backend == BackendKind::kCuda;
+  handle->bytes = made_->bytes / (is_on_gpu ? kPartOfGpuMemory : 1);
   Napi::MemoryManagement::AdjustExternalMemory(env, handle->bytes);
   static_cast<void>(handle.release());
   return external;
