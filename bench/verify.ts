@@ -126,7 +126,7 @@ function requireAnother(product: MpmmResult<DenseMatrix<ElementArray>>, variant:
   )
 }
 
-function naiveVariant(semiring: Semiring, dtype: DataType): VariantName {
+export function naiveVariant(semiring: Semiring, dtype: DataType): VariantName {
   const row = variants().find(
     (variant) =>
       variant.family === 'naive' &&

@@ -50,3 +50,6 @@ export function showChoices(choices: readonly string[]): string {
   const last = quoted.pop()
   return quoted.length > 0 ? `${quoted.join(', ')} or ${last}` : `${last}`
 }
+
+/** What a message calls something. It may be made only if it is shown. */
+export type Name = string | { toString(): string }

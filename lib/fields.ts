@@ -38,6 +38,10 @@ export const requestAt = {
   planOnly: inRequest('planOnly'),
   keepsC: inRequest('keepsC'),
   deviceMemory: inRequest('deviceMemory'),
+  aMemory: inRequest('aMemory'),
+  bMemory: inRequest('bMemory'),
+  cMemory: inRequest('cMemory'),
+  c0Memory: inRequest('c0Memory'),
 }
 
 /** The positions of the fields of a product's report. */

@@ -1,5 +1,5 @@
 /** Matrices: what the library takes and what it makes. */
-import { show, showList, typeName } from './describe.js'
+import { type Name, show, showList, typeName } from './describe.js'
 import { bytesOf, INT32, isElementArray, isInt16Array, newArray, operandArrayNames } from './elements.js'
 import { DTypeError, OutOfMemoryError, ShapeError } from './errors.js'
 import type { ElementArray, OperandArray } from './storage.js'
@@ -53,7 +53,7 @@ const SMALL_ALLOCATION = 256 * 2 ** 20
  */
 export function allocate<Data extends OperandArray = ElementArray>(
   length: number,
-  name: string,
+  name: Name,
   type: number,
   make: (type: number, length: number) => Data = newArray as (type: number, length: number) => never,
 ): Data {
@@ -76,11 +76,11 @@ export function rowMajor(shape: Shape): Shape {
   return shape.length === 2 ? [shape[1], 1] : [shape[1] * shape[2], shape[2], 1]
 }
 
-/** Checks one dimension of `name`, and gives it back without the sign of zero. */
-export function dimension(value: unknown, name: string, shape: ArrayLike<unknown>): number {
+/** Checks one dimension of a shape, which messages call `name` and `property`, and gives it back without the sign of zero. */
+export function dimension(value: unknown, name: Name, shape: ArrayLike<unknown>, property = ''): number {
   if (typeof value !== 'number' || !Number.isInteger(value) || value < 0 || value > MAX_DIMENSION) {
     throw new ShapeError(
-      `${name} must hold integers from 0 to 2^31 - 1, but it is ${showList(shape)}: ${show(value)} is not a size`,
+      `${name}${property} must hold integers from 0 to 2^31 - 1, but it is ${showList(shape)}: ${show(value)} is not a size`,
     )
   }
   return value + 0

@@ -78,6 +78,7 @@ export type RequestField =
   | 'planOnly'
   | 'keepsC'
   | 'deviceMemory'
+  | `${'a' | 'b' | 'c' | 'c0'}Memory`
 
 /** What a copy or a fill says, by the names in {@link Addon.copyFields}. */
 export type CopyField = 'batch' | 'rows' | 'cols' | 'dtype' | 'value' | `${'array' | 'memory'}${MatrixField}`
@@ -369,6 +370,8 @@ export interface Addon {
   fill(device: NativeDevice, request: Float64Array): Promise<NativeMemory>
   /** C = C ⊕ D. The request has the layout of D as that of b. */
   combine(device: NativeDevice, c: NativeMemory, d: NativeMemory, request: Float64Array): Promise<void>
+  /** By which requests of a group name the memory, until it is released. */
+  memoryNumber(memory: NativeMemory): number
   /** JavaScript lets go of the memory. Work that has been started keeps it. */
   release(memory: NativeMemory): void
   /**
@@ -400,12 +403,13 @@ export interface Addon {
     device: NativeDevice | null,
   ): Promise<NativeMemory | undefined>
   /**
-   * Several products, whose requests and reports follow each other. `matrices` has a, b, c and c0 of each. Those whose c
-   * is null get it in one memory, at the offset that their request has; the promise gives it. What a product is rejected
-   * with starts with "product <index>: ".
+   * Several products, whose requests and reports follow each other. A request says where each matrix is: the
+   * {@link memoryNumber} of a memory, −1 minus an index in `arrays`, or 0. On a device products whose c is nowhere get it in
+   * one memory, at the offset that their request has; the promise gives it. What a product is rejected with starts with
+   * "product <index>: ".
    */
   multiplyGroup(
-    matrices: (OperandArray | NativeMemory | null)[],
+    arrays: OperandArray[],
     requests: Float64Array,
     reports: Float64Array,
     cancel: Int32Array,

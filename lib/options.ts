@@ -1,12 +1,12 @@
 /** What reading options has in common. */
-import { show, showChoices } from './describe.js'
+import { type Name, show, showChoices } from './describe.js'
 import { OptionError } from './errors.js'
 
 /** Throws OptionError unless `options` is an object without other properties than `names`; `what` is what it is called. */
 export function requireNames(
   options: unknown,
   names: readonly string[],
-  what = 'options',
+  what: Name = 'options',
 ): asserts options is object {
   if (typeof options !== 'object' || options === null) {
     throw new OptionError(

@@ -62,17 +62,24 @@ function dimensions(view: View): { stride: number; count: number }[] {
 
 /** What a view's elements are in: two views can only overlap if they have the same. */
 function homeOf(view: View): object {
-  return view.holding ? view.holding.memory : bufferOf(view.data)
+  return view.memory ?? bufferOf(view.data)
 }
 
 /** The place of a view's first element in its home, in bytes. */
 function start(view: View): number {
-  return (view.holding ? 0 : firstByteOf(view.data)) + view.offset * view.bytes
+  return (view.memory ? 0 : firstByteOf(view.data)) + view.offset * view.bytes
+}
+
+/** Whether rows follow each other, without overlaps, and the matrices of a batch too: so it is with most views. */
+function isOrdinary({ batch, rows, cols, batchStride, rowStride, colStride }: View): boolean {
+  const row = (cols - 1) * colStride + 1
+  if ((cols > 1 && colStride === 0) || (rows > 1 && rowStride < row)) return false
+  return batch === 1 || batchStride >= (rows - 1) * rowStride + row
 }
 
 /** Whether two elements of `view` are the same memory. */
 export function overlapsItself(view: View): boolean {
-  if (view.reach === 0) return false
+  if (view.reach === 0 || isOrdinary(view)) return false
   const all = dimensions(view).sort((x, y) => x.stride - y.stride)
   let span = 0
   let nested = true
@@ -97,6 +104,21 @@ export function overlapsItself(view: View): boolean {
   )
 }
 
+/** A view as a block of a row-major matrix, from its first row and column on. */
+interface Block {
+  row: number
+  col: number
+}
+
+/** The block that `view` is of the home as one matrix with rows of `pitch` elements; null if it is none. */
+function blockOf(view: View, pitch: number): Block | null {
+  const { batch, rows, cols, rowStride, colStride } = view
+  if (batch !== 1 || (cols > 1 && colStride !== 1) || (rows > 1 && rowStride !== pitch)) return null
+  const place = start(view) / view.bytes
+  const col = place % pitch
+  return Number.isInteger(place) && col + cols <= pitch ? { row: (place - col) / pitch, col } : null
+}
+
 /** Whether two views have memory in common. */
 export function overlap(x: View, y: View): boolean {
   if (x.reach === 0 || y.reach === 0 || homeOf(x) !== homeOf(y)) return false
@@ -105,6 +127,16 @@ export function overlap(x: View, y: View): boolean {
   const [xUnits, yUnits] = [x.bytes / unit, y.bytes / unit]
   const distance = (start(y) - start(x)) / unit
   if (distance >= (x.reach - x.offset) * xUnits || -distance >= (y.reach - y.offset) * yUnits) return false
+  const pitch = x.rows > 1 ? x.rowStride : y.rowStride
+  const [left, right] = [blockOf(x, pitch), blockOf(y, pitch)]
+  if (left && right && unit === x.bytes && unit === y.bytes) {
+    return (
+      left.row < right.row + y.rows &&
+      right.row < left.row + x.rows &&
+      left.col < right.col + y.cols &&
+      right.col < left.col + x.cols
+    )
+  }
   // x's places minus y's: a stride that both have needs only one unknown.
   const terms = new Map<number, Term>()
   const add = (stride: number, low: number, high: number) => {
@@ -142,45 +174,101 @@ interface Placed {
   view: View
   /** The index of its product. */
   product: number
-  /** In its home, in bytes. */
-  first: number
-  end: number
+  /** An interval that it is in: of bytes, or of columns. */
+  low: number
+  high: number
 }
 
-/** Throws ShapeError if the `out` of a product overlaps a matrix of another one. */
-export function requireApart(products: readonly Matrices[]): void {
-  const homes = new Map<object, Placed[]>()
-  for (const { out } of products) if (out && out.reach > 0) homes.set(homeOf(out), [])
-  products.forEach(({ a, b, c0, out }, product) => {
-    for (const view of c0 === out ? [a, b, out] : [a, b, c0, out]) {
-      const home = view && view.reach > 0 && homes.get(homeOf(view))
-      if (home)
-        home.push({
-          view,
-          product,
-          first: start(view),
-          end: start(view) + (view.reach - view.offset) * view.bytes,
-        })
+/** Throws ShapeError if the `out` of a product overlaps a matrix of another one; `nameOf` is what messages call them. */
+export function requireApart(
+  products: readonly Matrices[],
+  nameOf: (product: number, view: View) => string,
+): void {
+  for (const home of sharedHomes(products)) {
+    const views: Placed[] = []
+    const add = (view: View | null, product: number) => {
+      if (!view || view.reach === 0 || homeOf(view) !== home) return
+      const low = start(view)
+      views.push({ view, product, low, high: low + (view.reach - view.offset) * view.bytes })
     }
-  })
-  for (const home of homes.values()) requireHomeApart(products, home)
+    products.forEach(({ a, b, c0, out }, product) => {
+      add(a, product)
+      add(b, product)
+      if (c0 !== out) add(c0, product)
+      add(out, product)
+    })
+    sweep(products, byColumns(views) ?? views, nameOf)
+  }
 }
 
-function requireHomeApart(products: readonly Matrices[], views: Placed[]): void {
-  views.sort((x, y) => x.first - y.first)
+/** What the `out` of a product is in, and a matrix of another product too. */
+function sharedHomes(products: readonly Matrices[]): Set<object> {
+  const writers = new Map<object, number>()
+  const shared = new Set<object>()
+  for (let product = 0; product < products.length; product++) {
+    const { out } = products[product]!
+    if (!out || out.reach === 0) continue
+    const home = homeOf(out)
+    if (writers.has(home)) shared.add(home)
+    else writers.set(home, product)
+  }
+  const look = (view: View, product: number) => {
+    const home = homeOf(view)
+    const writer = writers.get(home)
+    if (writer !== undefined && writer !== product) shared.add(home)
+  }
+  for (let product = 0; product < products.length; product++) {
+    const { a, b, c0, out } = products[product]!
+    look(a, product)
+    look(b, product)
+    if (c0 && c0 !== out) look(c0, product)
+  }
+  return shared
+}
+
+/**
+ * Blocks of one matrix, by their columns; null if the views aren't that, or if their rows tell them apart better. Views
+ * side by side all reach over the same bytes.
+ */
+function byColumns(views: readonly Placed[]): Placed[] | null {
+  const pitch = views.find(({ view }) => view.rows > 1)?.view.rowStride ?? 0
+  const bytes = views[0]!.view.bytes
+  const placed: Placed[] = []
+  let [rows, cols, lastRow] = [0, 0, 0]
+  for (const each of views) {
+    const { view } = each
+    const block = view.bytes === bytes ? blockOf(view, pitch) : null
+    if (!block) return null
+    placed.push({ ...each, low: block.col, high: block.col + view.cols })
+    rows += view.rows
+    cols += view.cols
+    lastRow = Math.max(lastRow, block.row + view.rows)
+  }
+  return cols / pitch < rows / lastRow ? placed : null
+}
+
+/** Looks at each pair of views whose intervals overlap. */
+function sweep(
+  products: readonly Matrices[],
+  views: Placed[],
+  nameOf: (product: number, view: View) => string,
+): void {
+  views.sort((x, y) => x.low - y.low)
   const isOut = ({ view, product }: Placed) => view === products[product]!.out
   let open: Placed[] = []
+  let end = Number.NEGATIVE_INFINITY
   for (const next of views) {
-    open = open.filter(({ end }) => end > next.first)
+    open = end <= next.low ? [] : open.filter(({ high }) => high > next.low)
     for (const other of open) {
       if (other.product === next.product || !(isOut(other) || isOut(next))) continue
       if (!overlap(other.view, next.view)) continue
       const [written, read] = isOut(next) ? [next, other] : [other, next]
       throw new ShapeError(
-        `${written.view.name} overlaps ${read.view.name} in memory, and the products of a group run in any order: write into ` +
-          'another matrix, or compute one of them in another call',
+        `${nameOf(written.product, written.view)} overlaps ${nameOf(read.product, read.view)} in memory, and the products ` +
+          'of a group run in any order: write into another matrix, or compute one of them in another call',
       )
     }
     open.push(next)
+    end = Math.max(end, next.high)
   }
 }

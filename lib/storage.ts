@@ -2,6 +2,7 @@
  * What the library needs to know of a typed array, read through the language's own accessors: properties of the same
  * names on the object can't deceive native code.
  */
+import type { Name } from './describe.js'
 import { DTypeError } from './errors.js'
 
 /** An array of elements: its type is the element type of the matrix. */
@@ -50,25 +51,25 @@ export function isDetached(data: OperandArray): boolean {
 }
 
 /** Throws DTypeError unless the memory of `data` is an ArrayBuffer that nobody else writes, resizes or has taken away. */
-export function requireOrdinaryBuffer(data: OperandArray, name: string): void {
+export function requireOrdinaryBuffer(data: OperandArray, name: Name, property = ''): void {
   let resizes: boolean
   try {
     resizes = resizable.call(buffer.call(data))
   } catch {
     throw new DTypeError(
-      `${name} must be in an ArrayBuffer, but it is in a SharedArrayBuffer, which other threads can change ` +
+      `${name}${property} must be in an ArrayBuffer, but it is in a SharedArrayBuffer, which other threads can change ` +
         'while the product runs: copy it into an array of its own',
     )
   }
   if (resizes) {
     throw new DTypeError(
-      `${name} must be in an ArrayBuffer of fixed length, but its buffer is resizable and could shrink while the ` +
+      `${name}${property} must be in an ArrayBuffer of fixed length, but its buffer is resizable and could shrink while the ` +
         'product runs: copy it into an array of its own',
     )
   }
   if (isDetached(data)) {
     throw new DTypeError(
-      `${name} must have its memory, but its buffer is detached (transferred to another thread or to another ` +
+      `${name}${property} must have its memory, but its buffer is detached (transferred to another thread or to another ` +
         'buffer): use the array that it was transferred to, or copy it before the transfer',
     )
   }

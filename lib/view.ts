@@ -1,35 +1,25 @@
 /** One matrix argument, read once and checked. */
-import { show, showList, typeName } from './describe.js'
-import { type Holding, Resident, requireUsable } from './device/resident.js'
+import { type Name, show, showList, typeName } from './describe.js'
+import { Resident, type ResidentView, requireUsable } from './device/resident.js'
 import { arrayNames, bytesOf, elementType, INT32, isInt16Array, operandArrayNames } from './elements.js'
 import { DTypeError, ShapeError } from './errors.js'
 import { type Elements, shapeOf, stridedElements } from './layout.js'
 import { dimension } from './matrix.js'
-import type { NativeMemory } from './native.js'
 import type { ElementArray, OperandArray } from './storage.js'
 import { lengthOf, requireOrdinaryBuffer } from './storage.js'
 
 /** A matrix in an array. */
 export interface HostView<Data extends OperandArray = OperandArray> extends Elements {
-  /** What the argument is called in messages. */
-  readonly name: string
   readonly data: Data
-  readonly holding: undefined
-}
-
-/** A matrix on a device. */
-export interface ResidentView extends Elements {
-  readonly name: string
-  readonly data: NativeMemory
-  readonly holding: Holding
+  readonly memory: null
 }
 
 /** A matrix, wherever it is: what native code gets to know. */
 export type View<Data extends OperandArray = OperandArray> = HostView<Data> | ResidentView
 
 /** "a is 2 × 3" as a shape: `a [2, 3]`. */
-export function showShape(view: View): string {
-  return `${view.name} ${showList(shapeOf(view))}`
+export function showShape(view: View, name: Name): string {
+  return `${name} ${showList(shapeOf(view))}`
 }
 
 /** What a matrix is to a product: operands may lie in an Int16Array, what has the result's type may not. */
@@ -41,47 +31,31 @@ type DataOf<R extends Role> = R extends 'result' ? ElementArray : OperandArray
  * answer differently the next time. Of the data only the type is checked here; {@link requireThere} does the rest
  * once no user code can run any more.
  */
-export function readView<R extends Role>(value: unknown, name: string, role: R): View<DataOf<R>> {
+export function readView<R extends Role>(value: unknown, name: Name, role: R): View<DataOf<R>> {
   if (typeof value === 'object' && value !== null) {
-    const holding = Resident.holdingOf(value)
-    if (holding) return residentView(holding, name, role)
+    const view = Resident.viewOf(value)
+    if (view) {
+      if (role === 'result' && view.bytes === 2) refuseInt16(name)
+      return view
+    }
   }
   return readMatrix(value, name, role)
 }
 
 /** The same for a matrix that must be in an array. */
-export function readHostView<R extends Role>(value: unknown, name: string, role: R): HostView<DataOf<R>> {
+export function readHostView<R extends Role>(value: unknown, name: Name, role: R): HostView<DataOf<R>> {
   const view = readView(value, name, role)
-  if (!view.holding) return view
+  if (!view.memory) return view
   throw new DTypeError(
-    `${name} must be in an array, but it is on ${view.holding.memory.session}: download() copies it into one`,
+    `${name} must be in an array, but it is on ${view.memory.session}: download() copies it into one`,
   )
 }
 
-function residentView(holding: Holding, name: string, role: Role): ResidentView {
-  const { elements, memory } = holding
-  if (role === 'result' && elements.bytes === 2) {
-    throw new DTypeError(`${name} must be of an element type, but it is of int16, which only operands may be`)
-  }
-  return {
-    offset: elements.offset,
-    batchStride: elements.batchStride,
-    rowStride: elements.rowStride,
-    colStride: elements.colStride,
-    type: elements.type,
-    bytes: elements.bytes,
-    batched: elements.batched,
-    batch: elements.batch,
-    rows: elements.rows,
-    cols: elements.cols,
-    reach: elements.reach,
-    name,
-    data: memory.native,
-    holding,
-  }
+function refuseInt16(name: Name): never {
+  throw new DTypeError(`${name} must be of an element type, but it is of int16, which only operands may be`)
 }
 
-function readMatrix<R extends Role>(value: unknown, name: string, role: R): HostView<DataOf<R>> {
+function readMatrix<R extends Role>(value: unknown, name: Name, role: R): HostView<DataOf<R>> {
   if (typeof value !== 'object' || value === null) {
     throw new DTypeError(
       `${name} must be a matrix { data: Int32Array, shape: [rows, cols] }, but it is ${typeName(value)}: make one with matrix()`,
@@ -96,11 +70,11 @@ function readMatrix<R extends Role>(value: unknown, name: string, role: R): Host
   const int16 = role === 'operand' && isInt16Array(data)
   const type = int16 ? INT32 : elementType(data)
   if (type < 0) throw new DTypeError(dataMessage(value, data, name, role))
-  const sizes = readList(shape, `${name}.shape`)
+  const sizes = readList(shape, name, '.shape')
   const batched = sizes.length === 3
-  const batch = batched ? dimension(sizes[0], `${name}.shape`, sizes) : 1
-  const rows = dimension(sizes[batched ? 1 : 0], `${name}.shape`, sizes)
-  const cols = dimension(sizes[batched ? 2 : 1], `${name}.shape`, sizes)
+  const batch = batched ? dimension(sizes[0], name, sizes, '.shape') : 1
+  const rows = dimension(sizes[batched ? 1 : 0], name, sizes, '.shape')
+  const cols = dimension(sizes[batched ? 2 : 1], name, sizes, '.shape')
   const count = batch * rows * cols
   if (count > Number.MAX_SAFE_INTEGER) {
     throw new ShapeError(
@@ -111,7 +85,7 @@ function readMatrix<R extends Role>(value: unknown, name: string, role: R): Host
   let rowStride = cols
   let colStride = 1
   if (strides !== undefined) {
-    const steps = readList(strides, `${name}.strides`)
+    const steps = readList(strides, name, '.strides')
     if (steps.length !== sizes.length) {
       throw new ShapeError(
         `${name}.strides must have one entry for each of shape ${showList(sizes)}, but it is ${showList(steps)}`,
@@ -145,9 +119,8 @@ function readMatrix<R extends Role>(value: unknown, name: string, role: R): Host
     rows: elements.rows,
     cols: elements.cols,
     reach: elements.reach,
-    name,
     data: data as DataOf<R>,
-    holding: undefined,
+    memory: null,
   }
 }
 
@@ -155,32 +128,32 @@ function readMatrix<R extends Role>(value: unknown, name: string, role: R): Host
  * Checks that the elements of the view are there: an array must be in memory that can be used, and long enough; a
  * resident matrix must not have been disposed. Runs no user code.
  */
-export function requireThere(view: View): void {
-  if (view.holding) {
-    requireUsable(view.holding, view.name)
+export function requireThere(view: View, name: Name): void {
+  if (view.memory) {
+    requireUsable(view, name)
     return
   }
-  requireOrdinaryBuffer(view.data, `${view.name}.data`)
+  requireOrdinaryBuffer(view.data, name, '.data')
   const length = lengthOf(view.data)
   if (view.reach <= length) return
   throw new ShapeError(
-    `${view.name}.data must have at least ${view.reach} elements for shape ${showList(shapeOf(view))}, strides ` +
+    `${name}.data must have at least ${view.reach} elements for shape ${showList(shapeOf(view))}, strides ` +
       `${showList(view.batched ? [view.batchStride, view.rowStride, view.colStride] : [view.rowStride, view.colStride])} ` +
       `and offset ${view.offset}, but it has ${length}`,
   )
 }
 
 /** Throws DTypeError if the array's memory was taken away after {@link requireThere}. */
-export function requireStillThere(view: View): void {
-  if (view.holding || lengthOf(view.data) >= view.reach) return
+export function requireStillThere(view: View, name: Name): void {
+  if (view.memory || lengthOf(view.data) >= view.reach) return
   throw new DTypeError(
-    `${view.name}.data was transferred away while the product ran: its buffer is detached, and the result can't be ` +
+    `${name}.data was transferred away while the product ran: its buffer is detached, and the result can't be ` +
       'trusted. Keep the arrays of a product until its promise settles',
   )
 }
 
 /** Two or three numbers. */
-function readList(list: unknown, name: string): unknown[] {
+function readList(list: unknown, name: Name, property: '.shape' | '.strides'): unknown[] {
   if (typeof list === 'object' && list !== null) {
     const { length } = list as ArrayLike<unknown>
     if (length === 2) return [(list as ArrayLike<unknown>)[0], (list as ArrayLike<unknown>)[1]]
@@ -190,14 +163,14 @@ function readList(list: unknown, name: string): unknown[] {
     }
     if (typeof length === 'number') {
       throw new ShapeError(
-        `${name} must have 2 entries, for rows and columns, or 3, for batch, rows and columns, but it has ${show(length)}`,
+        `${name}${property} must have 2 entries, for rows and columns, or 3, for batch, rows and columns, but it has ${show(length)}`,
       )
     }
   }
-  throw new ShapeError(`${name} must be an array of 2 or 3 numbers, but it is ${show(list)}`)
+  throw new ShapeError(`${name}${property} must be an array of 2 or 3 numbers, but it is ${show(list)}`)
 }
 
-function stride(value: unknown, name: string, steps: unknown[]): number {
+function stride(value: unknown, name: Name, steps: unknown[]): number {
   if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return value + 0
   const advice = (value as number) < 0 ? ': reversed views need a copy' : ''
   throw new ShapeError(
@@ -205,7 +178,7 @@ function stride(value: unknown, name: string, steps: unknown[]): number {
   )
 }
 
-function dataMessage(matrix: object, data: unknown, name: string, role: Role): string {
+function dataMessage(matrix: object, data: unknown, name: Name, role: Role): string {
   if (Array.isArray(matrix) || ArrayBuffer.isView(matrix)) {
     return (
       `${name} must be a matrix { data: Int32Array, shape: [rows, cols] }, but it is ${typeName(matrix)}: ` +

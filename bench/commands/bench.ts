@@ -12,18 +12,24 @@ import {
   wholeNumber,
   wholeNumbers,
 } from '../arguments.js'
+import { describeCircumstances } from '../circumstances.js'
 import { dataTypes, typesOf } from '../dtype.js'
 import { duration, labelled, print, printJson, rate, shapeName, table } from '../output.js'
+import { describeSuites } from '../suites/describe.js'
+import { type SuiteName, suiteNames } from '../suites/names.js'
+import { runSuites } from '../suites/run.js'
 import { type ChoiceRecord, choiceShapes, runChoice } from '../timing/choice.js'
 import type { TrialCeiling } from '../timing/protocol.js'
 import { type BenchRecord, type BenchRequest, runBench, type TrialRecord } from '../timing/suite.js'
 import { type ValueKind, valueKinds } from '../timing/values.js'
 
-interface Flags extends Omit<BenchRequest, 'shapes' | 'dtype'> {
+interface Flags extends Omit<BenchRequest, 'shapes' | 'dtype' | 'repetitions'> {
+  repetitions?: number
   dtype?: DataType
   sizes?: number[]
   shapes?: ProductShape[]
   choice?: true
+  suite?: (SuiteName | 'all')[]
   json?: true
 }
 
@@ -59,9 +65,18 @@ export function benchCommand(signal: AbortSignal): Command {
       wholeNumber(1, 10000),
     )
     .option('--choice', 'compare whole calls with auto with those of each backend; needs a GPU')
-    .option('--quick', 'few sizes, and no ε')
+    .addOption(
+      new Option(
+        '--suite <name,…>',
+        `instead, what a service meets, beside what it must reach: ${suiteNames.join(', ')}, or all`,
+      )
+        .argParser(someOf([...suiteNames, 'all' as const]))
+        .conflicts(['sizes', 'shapes', 'dtype', 'semiring', 'values', 'choice']),
+    )
+    .option('--quick', 'few sizes, and no ε; suites with smaller and fewer products')
     .option('--json', 'print one JSON value')
-    .action(async ({ sizes, shapes: asked, choice, json, ...flags }: Flags) => {
+    .action(async ({ sizes, shapes: asked, choice, suite, json, ...flags }: Flags) => {
+      if (suite) return benchSuites(suite, flags, json, signal)
       const wanted = sizes || asked ? [...squares(sizes ?? []), ...(asked ?? [])] : null
       if (choice) {
         const record = await runChoice(
@@ -95,6 +110,29 @@ export function benchCommand(signal: AbortSignal): Command {
     })
 }
 
+async function benchSuites(
+  names: (SuiteName | 'all')[],
+  { backend, device, quick, repetitions }: Flags,
+  json: true | undefined,
+  signal: AbortSignal,
+): Promise<void> {
+  const record = await runSuites(
+    {
+      suites: suiteNames.filter((name) => names.includes(name) || names.includes('all')),
+      backend,
+      device,
+      quick: quick === true,
+      repetitions: repetitions ?? null,
+    },
+    signal,
+  )
+  await (json ? printJson(record) : print(describeSuites(record)))
+  const wrong = record.suites.flatMap((suite) => suite.wrong.map((message) => `${suite.name}: ${message}`))
+  if (wrong.length > 0) {
+    throw new Error(wrong[0] + (wrong.length > 1 ? `, and ${wrong.length - 1} more` : ''))
+  }
+}
+
 /** One type a run, because a run has one ceiling. */
 function elementType({ dtype, values, semiring }: Flags): DataType {
   const types = [...new Set((values ?? []).map((kind) => valueKinds[kind].dtype))]
@@ -110,16 +148,8 @@ function elementType({ dtype, values, semiring }: Flags): DataType {
 }
 
 function describe(record: BenchRecord): string {
-  const { cpu, gpu, commit } = record
   const head = labelled([
-    ['mpmml', record.mpmml + (commit ? `, commit ${commit}` : '')],
-    [
-      'GPU',
-      gpu
-        ? `${gpu.name}, at most ${gpu.maxClockMHz} MHz, driver for CUDA ${gpu.driver}, built with ${gpu.toolkit}`
-        : undefined,
-    ],
-    ['CPU', `${cpu.model}, ${cpu.simd}`],
+    ...describeCircumstances(record),
     ['products', `${record.semiring} on ${record.dtype}`],
     [
       'times',

@@ -2,12 +2,13 @@
 import { type DataType, info, type Semiring } from '../../lib/index.js'
 import { machine } from '../../lib/lab.js'
 import { type ProductShape, squares } from '../arguments.js'
-import { commit } from '../commit.js'
+import { ChildError } from '../child.js'
+import { type Circumstances, circumstances } from '../circumstances.js'
 import { hasSums } from '../dtype.js'
 import { shapeName } from '../output.js'
 import { startProgress } from '../progress.js'
 import type { Product, Row, TrialCeiling, TrialRequest } from './protocol.js'
-import { runTrial, TrialError } from './trials.js'
+import { runTrial } from './trials.js'
 import { type ValueKind, type Values, valueKinds } from './values.js'
 
 export interface BenchRequest {
@@ -34,14 +35,9 @@ export interface TrialRecord {
 }
 
 /** What `bench --json` prints. */
-export interface BenchRecord {
-  mpmml: string
-  commit: string | null
-  measured: string
+export interface BenchRecord extends Circumstances {
   dtype: DataType
   semiring: Semiring
-  cpu: { model: string; simd: string; cores: number }
-  gpu: { name: string; driver: string; toolkit: string; maxClockMHz: number } | null
   trials: TrialRecord[]
 }
 
@@ -131,7 +127,9 @@ export async function runBench(request: BenchRequest, signal: AbortSignal): Prom
   } finally {
     progress.end()
   }
-  return { ...circumstances(request, trials), trials: records }
+  const { dtype, semiring } = request
+  const onGpu = trials.some((trial) => trial.request.backend === 'cuda')
+  return { ...circumstances(onGpu ? request.device : null), dtype, semiring, trials: records }
 }
 
 async function record(
@@ -171,7 +169,7 @@ async function record(
         result.rows.push({ ...row, percentOfCeiling: ceiling ? (100 * row.gops.median) / ceiling : null })
       } else {
         const reason = message.message + (message.code ? ` [${message.code}]` : '')
-        if (!message.product) throw new TrialError(reason)
+        if (!message.product) throw new ChildError(reason)
         result.failures.push({ ...message.product, reason })
       }
       show(next(), product)
@@ -179,27 +177,4 @@ async function record(
     signal,
   )
   return result
-}
-
-function circumstances(request: BenchRequest, trials: Trial[]): Omit<BenchRecord, 'trials'> {
-  const { version, cpu, cuda } = info()
-  const gpu = trials.some((trial) => trial.request.backend === 'cuda')
-    ? cuda.devices[request.device]
-    : undefined
-  return {
-    mpmml: version,
-    commit: commit(),
-    measured: new Date().toISOString(),
-    dtype: request.dtype,
-    semiring: request.semiring,
-    cpu: { model: cpu.model, simd: cpu.simd, cores: cpu.cores },
-    gpu: gpu
-      ? {
-          name: String(gpu.name),
-          driver: cuda.driver,
-          toolkit: cuda.toolkit,
-          maxClockMHz: Number(gpu.maxClockMHz),
-        }
-      : null,
-  }
 }

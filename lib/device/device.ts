@@ -23,17 +23,9 @@ import { readSemiring, requireSemiringType } from '../semirings.js'
 import type { ElementArray, OperandArray } from '../storage.js'
 import { loadTuning } from '../tuning.js'
 import type { DataType, Semiring } from '../variant-names.js'
-import {
-  type HostView,
-  type ResidentView,
-  readHostView,
-  readView,
-  requireStillThere,
-  requireThere,
-  showShape,
-} from '../view.js'
+import { type HostView, readHostView, readView, requireStillThere, requireThere, showShape } from '../view.js'
 import { combineRequest, copyRequest, fillRequest } from './requests.js'
-import { Holding, Resident, requireOpen, requireUsable, Session, SharedMemory } from './resident.js'
+import { Resident, ResidentView, requireOpen, requireUsable, Session, SharedMemory } from './resident.js'
 
 /** The options of {@link openDevice}. */
 export interface OpenOptions {
@@ -163,13 +155,13 @@ export class Device {
     const view = readHostView(matrix, 'matrix', 'operand')
     const session = this.#session
     requireOpen(session)
-    requireThere(view)
+    requireThere(view, 'matrix')
     const { type, bytes, batched, batch, rows, cols } = view
     const elements = rowMajorElements(type, bytes, batched, batch, rows, cols)
     const request = copyRequest(view, elements)
     const native = await settled(addon.upload(session.native, view.data, request, notCancelled))
-    requireStillThere(view)
-    return new DeviceMatrix(new Holding(new SharedMemory(native, session), elements))
+    requireStillThere(view, 'matrix')
+    return new DeviceMatrix(new ResidentView(new SharedMemory(native, session), elements))
   }
 
   /**
@@ -204,7 +196,7 @@ export class Device {
     const [batch, rows, cols] = batched ? sizes : [1, ...sizes]
     const elements = rowMajorElements(type, bytesOf(type), batched, batch, rows, cols)
     const native = await settled(addon.fill(session.native, fillRequest(elements, value)))
-    return new DeviceMatrix(new Holding(new SharedMemory(native, session), elements))
+    return new DeviceMatrix(new ResidentView(new SharedMemory(native, session), elements))
   }
 
   /**
@@ -268,33 +260,33 @@ function requireValue(value: unknown, type: number): void {
  */
 export class DeviceMatrix<Data extends OperandArray = Int32Array> extends Resident {
   /** Not public: `upload` and `full` of a device make matrices. */
-  constructor(holding: unknown) {
-    if (!(holding instanceof Holding)) {
+  constructor(view: unknown) {
+    if (!(view instanceof ResidentView)) {
       throw new TypeError(
         'DeviceMatrix has no public constructor: upload() and full() of a device make matrices',
       )
     }
-    super(holding)
+    super(view)
   }
 
   /** [rows, cols], or [batch, rows, cols] of a batch. */
   get shape(): Shape {
-    return shapeOf(holdingOf(this).elements)
+    return shapeOf(viewOf(this))
   }
 
   /** The element type; 'int16' is int32 in half the memory, which only operands have. */
   get dtype(): DataType | 'int16' {
-    const { type, bytes } = holdingOf(this).elements
+    const { type, bytes } = viewOf(this)
     return storedTypeName(type, bytes)
   }
 
   get device(): Device {
-    return holdingOf(this).memory.session.owner as Device
+    return viewOf(this).memory.session.owner as Device
   }
 
   /** Whether it can't be used any more: it has been disposed, or its device has been closed. */
   get disposed(): boolean {
-    const { disposed, memory } = holdingOf(this)
+    const { disposed, memory } = viewOf(this)
     return disposed || memory.session.closing !== undefined
   }
 
@@ -310,7 +302,7 @@ export class DeviceMatrix<Data extends OperandArray = Int32Array> extends Reside
   view(part: Part = {}): DeviceMatrix<Data> {
     requireNames(part, ['rows', 'cols', 'batch'])
     const { rows, cols, batch } = part
-    const whole = holdingOf(this).elements
+    const whole = viewOf(this)
     const [top, bottom] = readRange(rows, 'rows', whole.rows)
     const [left, right] = readRange(cols, 'cols', whole.cols)
     const item = readItem(batch, whole)
@@ -332,7 +324,7 @@ export class DeviceMatrix<Data extends OperandArray = Int32Array> extends Reside
    * @throws DisposedError (ERR_MPMML_DISPOSED).
    */
   transpose(): DeviceMatrix<Data> {
-    const { batched, batch, rows, cols, offset, rowStride, colStride } = holdingOf(this).elements
+    const { batched, batch, rows, cols, offset, rowStride, colStride } = viewOf(this)
     return this.#sharing(batched, batch, cols, rows, offset, colStride, rowStride)
   }
 
@@ -345,12 +337,12 @@ export class DeviceMatrix<Data extends OperandArray = Int32Array> extends Reside
     rowStride: number,
     colStride: number,
   ): DeviceMatrix<Data> {
-    const holding = holdingOf(this)
-    requireUsable(holding, 'the matrix')
-    const { type, bytes, batchStride } = holding.elements
+    const whole = viewOf(this)
+    requireUsable(whole, 'the matrix')
+    const { type, bytes, batchStride } = whole
     const layout = { offset, batchStride, rowStride, colStride }
     return new DeviceMatrix(
-      new Holding(holding.memory, stridedElements(type, bytes, batched, batch, rows, cols, layout)),
+      new ResidentView(whole.memory, stridedElements(type, bytes, batched, batch, rows, cols, layout)),
     )
   }
 
@@ -374,11 +366,11 @@ export class DeviceMatrix<Data extends OperandArray = Int32Array> extends Reside
     const c = readView(this, 'the matrix', 'result') as ResidentView
     const other = readView(d, 'd', 'operand')
     if (signal?.aborted) throw aborted(signal, 'the combination')
-    requireThere(c)
-    requireThere(other)
-    const { session } = c.holding.memory
-    if (!other.holding || other.holding.memory.session !== session) {
-      const place = other.holding ? `on ${other.holding.memory.session}` : 'in an array'
+    requireThere(c, 'the matrix')
+    requireThere(other, 'd')
+    const { session } = c.memory
+    if (!other.memory || other.memory.session !== session) {
+      const place = other.memory ? `on ${other.memory.session}` : 'in an array'
       throw new DeviceError(
         `d must be on the device of the matrix, ${session}, but it is ${place}: upload it there`,
       )
@@ -390,16 +382,16 @@ export class DeviceMatrix<Data extends OperandArray = Int32Array> extends Reside
     }
     requireSemiringType(semiring, c.type)
     if (showList(shapeOf(c)) !== showList(shapeOf(other))) {
-      throw new ShapeError(`${showShape(other)} must have the shape of the matrix, ${showList(shapeOf(c))}`)
+      throw new ShapeError(
+        `${showShape(other, 'd')} must have the shape of the matrix, ${showList(shapeOf(c))}`,
+      )
     }
     if (!sameLayout(c, other) && overlap(c, other)) {
       throw new ShapeError(
         'd overlaps the matrix without being the same: combine with a matrix in memory of its own',
       )
     }
-    await settled(
-      addon.combine(session.native, c.data, other.data as typeof c.data, combineRequest(semiring, c, other)),
-    )
+    await settled(addon.combine(session.native, c.data, other.data, combineRequest(semiring, c, other)))
     return this
   }
 
@@ -417,7 +409,7 @@ export class DeviceMatrix<Data extends OperandArray = Int32Array> extends Reside
   async download(out?: MatrixLike<Data>): Promise<MatrixLike<Data>> {
     const from = readView(this, 'the matrix', 'operand') as ResidentView
     const into = out === undefined ? null : readHostView(out, 'out', 'operand')
-    requireThere(from)
+    requireThere(from, 'the matrix')
     if (into) requireFits(into, from)
     const shape = shapeOf(from)
     const made = into
@@ -426,9 +418,9 @@ export class DeviceMatrix<Data extends OperandArray = Int32Array> extends Reside
     const layout =
       into ?? rowMajorElements(from.type, from.bytes, from.batched, from.batch, from.rows, from.cols)
     const array = into ? into.data : made!.data
-    const { native } = from.holding.memory.session
+    const { native } = from.memory.session
     await settled(addon.download(native, from.data, array, copyRequest(layout, from), notCancelled))
-    if (into) requireStillThere(into)
+    if (into) requireStillThere(into, 'out')
     return out ?? made!
   }
 
@@ -440,7 +432,7 @@ export class DeviceMatrix<Data extends OperandArray = Int32Array> extends Reside
 
   /** Lets go of the matrix. It can't be used any more; its views can. Disposing it again is harmless. */
   dispose(): void {
-    holdingOf(this).dispose()
+    viewOf(this).dispose()
   }
 
   [Symbol.dispose](): void {
@@ -448,14 +440,14 @@ export class DeviceMatrix<Data extends OperandArray = Int32Array> extends Reside
   }
 
   [inspect.custom](): string {
-    const { memory } = holdingOf(this)
+    const { memory } = viewOf(this)
     const state = this.disposed ? ', disposed' : ''
     return `DeviceMatrix ${showList(this.shape)} of ${this.dtype} on ${memory.session}${state}`
   }
 }
 
-function holdingOf(matrix: DeviceMatrix<OperandArray>): Holding {
-  return Resident.holdingOf(matrix)!
+function viewOf(matrix: DeviceMatrix<OperandArray>): ResidentView {
+  return Resident.viewOf(matrix)!
 }
 
 /** Reads rows or columns of a part. */
@@ -485,14 +477,16 @@ function readItem(value: unknown, { batched, batch }: Elements): number | undefi
 
 /** Throws unless what is `from` a device can be copied `into` a matrix of the user's. */
 function requireFits(into: HostView, from: ResidentView): void {
-  requireThere(into)
+  requireThere(into, 'out')
   if (into.type !== from.type || into.bytes !== from.bytes) {
     throw new DTypeError(
       `out must be of ${storedTypeName(from.type, from.bytes)}, as the matrix is, but out.data is ${typeName(into.data)}`,
     )
   }
   if (showList(shapeOf(into)) !== showList(shapeOf(from))) {
-    throw new ShapeError(`${showShape(into)} must have the shape of the matrix, ${showList(shapeOf(from))}`)
+    throw new ShapeError(
+      `${showShape(into, 'out')} must have the shape of the matrix, ${showList(shapeOf(from))}`,
+    )
   }
   if (overlapsItself(into)) {
     throw new ShapeError(

@@ -1,4 +1,5 @@
 /** Matrices that stay on a device, as the library itself sees them; users see {@link DeviceMatrix}. */
+import type { Name } from '../describe.js'
 import { DisposedError } from '../errors.js'
 import type { Elements } from '../layout.js'
 import { addon, type NativeDevice, type NativeMemory } from '../native.js'
@@ -33,22 +34,53 @@ export function requireOpen(session: Session): void {
 export class SharedMemory {
   /** The matrices that share it and haven't been disposed. */
   owners = 0
+  #number = 0
 
   constructor(
     readonly native: NativeMemory,
     readonly session: Session,
   ) {}
+
+  /** By which requests name it. */
+  get number(): number {
+    if (this.#number === 0) this.#number = addon.memoryNumber(this.native)
+    return this.#number
+  }
 }
 
-/** What a DeviceMatrix holds. */
-export class Holding {
+/** What a DeviceMatrix holds: a matrix on a device, as calls of the library see it. */
+export class ResidentView implements Elements {
+  readonly offset: number
+  readonly batchStride: number
+  readonly rowStride: number
+  readonly colStride: number
+  readonly type: number
+  readonly bytes: number
+  readonly batched: boolean
+  readonly batch: number
+  readonly rows: number
+  readonly cols: number
+  readonly reach: number
+  readonly data: NativeMemory
   disposed = false
 
   constructor(
     readonly memory: SharedMemory,
-    readonly elements: Elements,
+    elements: Elements,
   ) {
     memory.owners++
+    this.offset = elements.offset
+    this.batchStride = elements.batchStride
+    this.rowStride = elements.rowStride
+    this.colStride = elements.colStride
+    this.type = elements.type
+    this.bytes = elements.bytes
+    this.batched = elements.batched
+    this.batch = elements.batch
+    this.rows = elements.rows
+    this.cols = elements.cols
+    this.reach = elements.reach
+    this.data = memory.native
   }
 
   /** Memory that no matrix was disposed of is released when it is collected. */
@@ -60,7 +92,7 @@ export class Holding {
 }
 
 /** Throws DisposedError if the matrix can't be used any more. */
-export function requireUsable({ disposed, memory }: Holding, name: string): void {
+export function requireUsable({ disposed, memory }: ResidentView, name: Name): void {
   if (disposed) throw new DisposedError(`${name} has been disposed: use a matrix before you dispose it`)
   if (memory.session.closing === undefined) return
   throw new DisposedError(
@@ -70,14 +102,14 @@ export function requireUsable({ disposed, memory }: Holding, name: string): void
 
 /** The base of DeviceMatrix. It keeps what only the library may see. */
 export abstract class Resident {
-  readonly #holding: Holding
+  readonly #view: ResidentView
 
-  constructor(holding: Holding) {
-    this.#holding = holding
+  constructor(view: ResidentView) {
+    this.#view = view
   }
 
-  /** What `value` holds; undefined if it isn't a matrix of a device. */
-  static holdingOf(value: object): Holding | undefined {
-    return #holding in value ? value.#holding : undefined
+  /** Undefined if `value` isn't a matrix of a device. */
+  static viewOf(value: object): ResidentView | undefined {
+    return #view in value ? value.#view : undefined
   }
 }

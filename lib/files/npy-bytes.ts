@@ -85,7 +85,7 @@ function readElements(bytes: Buffer, type: FileType, data: ElementArray): Offend
  */
 export function formatNpy(matrix: MatrixLike<ElementArray>): Uint8Array {
   const view = readHostView(matrix, 'matrix', 'result')
-  requireThere(view)
+  requireThere(view, 'matrix')
   const header = formatHeader(shapeOf(view), typeNameOf(view.type))
   // One array of elements holds the header too, whose length is a multiple of 64.
   const before = header.length / bytesOf(view.type)

@@ -170,7 +170,7 @@ export async function writeNpy(
 ): Promise<void> {
   const name = pathOf(path)
   const view = readHostView(matrix, 'matrix', 'result')
-  requireThere(view)
+  requireThere(view, 'matrix')
   const { signal } = options
   const shape = shapeOf(view)
   await writeComplete(
@@ -183,7 +183,7 @@ export async function writeNpy(
       const bytes = Buffer.from(chunk.buffer)
       for (let done = 0; done < count; done += chunk.length) {
         throwIfAborted(signal, `writing ${name}`)
-        requireStillThere(view)
+        requireStillThere(view, 'matrix')
         const length = Math.min(chunk.length, count - done)
         gather(view, done, chunk.subarray(0, length))
         if (endianness() === 'BE') swapBytes(bytes, size)

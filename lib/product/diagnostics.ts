@@ -208,7 +208,7 @@ function ask(call: ProductMessage['call'], product: Product): ProductMessage {
 }
 
 function describeView(view: View): MatrixMessage {
-  return describe(view, view.holding !== undefined)
+  return describe(view, view.memory !== null)
 }
 
 function describe(elements: Elements, resident: boolean): MatrixMessage {

@@ -5,7 +5,7 @@ import type { DeviceMatrix } from '../device/device.js'
 import { type Session, SharedMemory } from '../device/resident.js'
 import { typeNameOf } from '../elements.js'
 import { AbortedError, DeviceError, DTypeError, fromNative, OutOfMemoryError } from '../errors.js'
-import { REPORT_FIELDS, REQUEST_FIELDS } from '../fields.js'
+import { requestAt as at, REPORT_FIELDS, REQUEST_FIELDS } from '../fields.js'
 import type { DenseMatrix, MatrixLike } from '../matrix.js'
 import { addon, type NativeMemory } from '../native.js'
 import { requireNames } from '../options.js'
@@ -13,26 +13,28 @@ import { requireApart } from '../overlap.js'
 import type { ElementArray, OperandArray } from '../storage.js'
 import type { View } from '../view.js'
 import { type Watched, watch } from './diagnostics.js'
+import { NamesInGroup } from './names.js'
 import {
   type AnyOperand,
   type AnyResult,
   type ElementsOf,
   type Mixable,
   type MpmmOptions,
+  type ReadOptions,
   readOptions,
 } from './options.js'
 import {
-  type Arguments,
   allocateResult,
   checkProduct,
+  locate,
   placeOf,
-  readArguments,
+  readProduct,
+  refuseDevices,
   requireAllStillThere,
   requireAllThere,
   requireNoContradiction,
-  sameDevice,
 } from './prepare.js'
-import { type Product, writeRequest } from './request.js'
+import { type NewResult, type Product, writeRequest } from './request.js'
 import { type MpmmResult, resultOf } from './result.js'
 
 /** A product of {@link mpmmGrouped}: the arguments of {@link mpmm}, and its options that are about one product. */
@@ -117,31 +119,32 @@ async function multiplyAll(
 ): Promise<MpmmResult<AnyResult>[]> {
   // Everything that can run user code comes first, as for one product.
   const options = readOptions(optionsValue, optionNames)
-  const matrices = readProducts(productsValue)
+  const products = readProducts(productsValue, options)
   const { signal } = options
   if (signal?.aborted) throw aborted(signal, 'the group')
-  if (matrices.length === 0) return []
-  const products = matrices.map((one) => checkProduct(options, one))
-  requireOneTypeOfAll(products)
+  if (products.length === 0) return []
+  const writes = checkProducts(products)
   const session = sessionOf(products)
   if (session) {
     requireNoContradiction(options, session)
     layOut(products, session)
   } else {
     const { backend, deviceMemory } = placeOf(options, false)
-    products.forEach((product, index) => {
+    const names = new NamesInGroup()
+    for (const product of products) {
       product.backend = backend
       product.deviceMemory = deviceMemory
-      allocateResult(product, `the result of products[${index}]`)
-    })
+      allocateResult(product, { toString: () => `the result of ${names}` })
+      names.index++
+    }
   }
-  if (products.some(({ out }) => out)) requireApart(matrices)
+  if (writes) requireApart(products, (index, view) => nameOf(products[index]!, index, view))
   watched?.checked(products)
   if (!signal) return run(products, session, notCancelled, watched)
   const cancel = new Int32Array(1)
   const forget = cancelOnAbort(signal, cancel)
   try {
-    for (const product of products) requireAllThere(product)
+    eachNamed(products, requireAllThere)
     return await run(products, session, cancel, watched)
   } catch (error) {
     throw error instanceof AbortedError && signal.aborted ? aborted(signal, 'the group') : error
@@ -150,53 +153,81 @@ async function multiplyAll(
   }
 }
 
-function readProducts(products: unknown): Arguments[] {
+function readProducts(products: unknown, options: ReadOptions): Product[] {
   if (!Array.isArray(products)) {
     throw new DTypeError(
       `products must be an array of { a, b, out?, accumulate? }, but it is ${typeName(products)}`,
     )
   }
-  const read: Arguments[] = []
+  const read: Product[] = []
+  const names = new NamesInGroup()
   const { length } = products
-  for (let index = 0; index < length; index++) {
-    const product: unknown = products[index]
-    const name = `products[${index}]`
+  for (; names.index < length; names.index++) {
+    const product: unknown = products[names.index]
     if (typeof product !== 'object' || product === null) {
-      throw new DTypeError(`${name} must be { a, b, out?, accumulate? }, but it is ${typeName(product)}`)
+      throw new DTypeError(`${names} must be { a, b, out?, accumulate? }, but it is ${typeName(product)}`)
     }
-    requireNames(product, productNames, name)
+    requireNames(product, productNames, names)
     const { a, b, out, accumulate } = product as GroupedProduct
-    read.push(readArguments(a, b, out, accumulate, `${name}.`))
+    read.push(readProduct(options, a, b, out, accumulate, names))
   }
   return read
 }
 
-function requireOneTypeOfAll(products: readonly Product[]): void {
-  const [first] = products
-  const other = products.find(({ type }) => type !== first!.type)
-  if (!other) return
-  throw new DTypeError(
-    `${other.a.name} is of ${typeNameOf(other.type)} and ${first!.a.name} of ${typeNameOf(first!.type)}: the products of a group ` +
-      'must all be of one element type; compute a group of each type',
-  )
+/** Checks each product by itself, and that all have one element type. Says whether any has an `out`. */
+function checkProducts(products: readonly Product[]): boolean {
+  const names = new NamesInGroup()
+  const { type } = products[0]!.a
+  let writes = false
+  for (const product of products) {
+    if (product.a.type !== type) {
+      throw new DTypeError(
+        `${names.a} is of ${typeNameOf(product.a.type)} and ${new NamesInGroup(0).a} of ${typeNameOf(type)}: the products of ` +
+          'a group must all be of one element type; compute a group of each type',
+      )
+    }
+    checkProduct(product, names)
+    writes ||= product.out !== null
+    names.index++
+  }
+  return writes
+}
+
+function eachNamed(
+  products: readonly Product[],
+  look: (product: Product, names: NamesInGroup) => void,
+): void {
+  const names = new NamesInGroup()
+  for (const product of products) {
+    look(product, names)
+    names.index++
+  }
+}
+
+/** What messages call a matrix of a product. */
+function nameOf({ a, b, out }: Product, index: number, view: View): string {
+  const names = new NamesInGroup(index)
+  return String(view === out ? names.out : view === a ? names.a : view === b ? names.b : names.accumulate)
 }
 
 /** The device that computes the group; null if all its matrices are in arrays. */
 function sessionOf(products: readonly Product[]): Session | null {
-  let first: View | null = null
-  for (const { session, a, b, c0, out } of products) {
-    if (session) first = sameDevice(first, [a, b, c0, out].find((view) => view?.holding)!)
-  }
-  if (!first) return null
-  const { session } = first.holding!.memory
-  for (const product of products) {
-    product.session = session
-    if (product.out && !product.out.holding) {
+  const first = products.findIndex((product) => product.session)
+  if (first < 0) return null
+  const { session } = products[first]!
+  const place = () => locate(products[first]!, new NamesInGroup(first))!
+  for (let index = 0; index < products.length; index++) {
+    const product = products[index]!
+    if (product.session && product.session !== session) {
+      refuseDevices(place(), locate(product, new NamesInGroup(index))!.name, product.session)
+    }
+    if (product.out && !product.out.memory) {
       throw new DeviceError(
-        `${product.out.name} is in an array, but ${first.name} is on ${session}, and so are all results of the group: ` +
-          'leave out `out` and download c',
+        `${new NamesInGroup(index).out} is in an array, but ${place().name} is on ${session}, and so are all results of ` +
+          'the group: leave out `out` and download c',
       )
     }
+    product.session = session
   }
   return session
 }
@@ -204,11 +235,13 @@ function sessionOf(products: readonly Product[]): Session | null {
 /** Decides where the results that have no place yet are in the memory that is made for them. */
 function layOut(products: readonly Product[], session: Session): void {
   let bytes = 0
-  for (const product of products) {
-    const { c, out } = product
+  for (const { c, out } of products) {
     if (out) continue
-    product.c = { ...c, offset: bytes / c.bytes, reach: bytes / c.bytes + c.reach }
-    bytes += Math.ceil((c.reach * c.bytes) / ALIGNMENT) * ALIGNMENT
+    const made = c as NewResult
+    const size = made.reach * made.bytes
+    made.offset = bytes / made.bytes
+    made.reach += made.offset
+    bytes += Math.ceil(size / ALIGNMENT) * ALIGNMENT
   }
   if (bytes <= Number.MAX_SAFE_INTEGER) return
   throw new OutOfMemoryError(`the results of the group don't fit on ${session}: compute it in parts`)
@@ -220,23 +253,37 @@ async function run(
   cancel: Int32Array,
   watched: Watched | null,
 ): Promise<MpmmResult<AnyResult>[]> {
-  const matrices: (OperandArray | NativeMemory | null)[] = []
+  const arrays: OperandArray[] = []
   const requests = new Float64Array(products.length * REQUEST_FIELDS)
   const reports = new Float64Array(products.length * REPORT_FIELDS)
-  products.forEach((product, index) => {
-    const { a, b, c, c0 } = product
-    matrices.push(a.data, b.data, c.data, c0 ? c0.data : null)
-    writeRequest(requests, product, index * REQUEST_FIELDS)
-  })
+  let start = 0
+  for (const product of products) {
+    const { a, b, c, out, c0 } = product
+    writeRequest(requests, product, start)
+    requests[start + at.aMemory] = whereIs(a, arrays)
+    requests[start + at.bMemory] = whereIs(b, arrays)
+    requests[start + at.cMemory] = out
+      ? whereIs(out, arrays)
+      : c.data
+        ? -arrays.push(c.data as OperandArray)
+        : 0
+    if (c0) requests[start + at.c0Memory] = whereIs(c0, arrays)
+    start += REQUEST_FIELDS
+  }
   let made: NativeMemory | undefined
   try {
-    made = await addon.multiplyGroup(matrices, requests, reports, cancel, session ? session.native : null)
+    made = await addon.multiplyGroup(arrays, requests, reports, cancel, session ? session.native : null)
   } catch (error) {
     throw namingProduct(fromNative(error), watched)
   }
-  for (const product of products) requireAllStillThere(product)
+  eachNamed(products, requireAllStillThere)
   const memory = made === undefined ? null : new SharedMemory(made, session!)
   return products.map((product, index) => resultOf(product, memory, reports, index * REPORT_FIELDS))
+}
+
+/** How a request says where a matrix is. */
+function whereIs({ memory, data }: View, arrays: OperandArray[]): number {
+  return memory ? memory.number : -arrays.push(data as OperandArray)
 }
 
 /** An error of native code, with the product called what users call it. */

@@ -8,6 +8,7 @@ import type { DenseMatrix, MatrixLike } from '../matrix.js'
 import { addon, type NativeMemory } from '../native.js'
 import type { ElementArray, OperandArray } from '../storage.js'
 import { type Watched, watch } from './diagnostics.js'
+import { plainNames } from './names.js'
 import type { AnyOperand, AnyResult, ElementsOf, Mixable, MpmmOptions } from './options.js'
 import { allocateResult, prepare, requireAllStillThere, requireAllThere } from './prepare.js'
 import { ProgressReports } from './progress.js'
@@ -122,7 +123,7 @@ async function multiply(
   if (!signal) return run(product, cancel)
   const forget = cancelOnAbort(signal, cancel)
   try {
-    requireAllThere(product) // A signal that isn't Node's own may have run anything.
+    requireAllThere(product, plainNames) // A signal that isn't Node's own may have run anything.
     return await run(product, cancel)
   } catch (error) {
     throw error instanceof AbortedError && signal.aborted ? aborted(signal) : error
@@ -134,7 +135,7 @@ async function multiply(
 async function run(product: Product, cancel: Int32Array): Promise<MpmmResult<AnyResult>> {
   const report = new Float64Array(REPORT_FIELDS)
   const made = await start(product, report, cancel)
-  requireAllStillThere(product)
+  requireAllStillThere(product, plainNames)
   return resultOf(product, sharedMemory(product, made), report)
 }
 

@@ -1,8 +1,8 @@
 /** The arguments of a product: read, then checked. */
 import { aborted } from '../abort.js'
 import { AUTO, automaticBackend, builtWithCuda, CPU } from '../backend.js'
-import { show, showList } from '../describe.js'
-import type { Session } from '../device/resident.js'
+import { type Name, show, showList } from '../describe.js'
+import type { Session, SharedMemory } from '../device/resident.js'
 import { bytesOf, isInteger, newUnwrittenArray, typeNameOf } from '../elements.js'
 import { configureCpu, deviceMemoryLimit } from '../environment.js'
 import {
@@ -20,8 +20,9 @@ import { requireSemiringType } from '../semirings.js'
 import type { ElementArray } from '../storage.js'
 import { loadTuning } from '../tuning.js'
 import { readView, requireStillThere, requireThere, showShape, type View } from '../view.js'
+import { type Names, plainNames } from './names.js'
 import { LEFT_OUT, type ReadOptions, readOptions } from './options.js'
-import type { Product, Result } from './request.js'
+import { type NewResult, Product } from './request.js'
 
 const { backendChoices, variants } = addon
 
@@ -31,57 +32,46 @@ const { backendChoices, variants } = addon
  */
 const MOST_AT_ONCE = 65_536
 
-/** The matrices of a product. */
-export interface Arguments {
-  a: View
-  b: View
-  out: View<ElementArray> | null
-  outValue: unknown
-  c0: View<ElementArray> | null
-}
-
-/** Reads the matrices of a product, which may run user code; `prefix` is what the names in messages start with. */
-export function readArguments(
+/** Reads the matrices of a product, which may run user code. */
+export function readProduct(
+  options: ReadOptions,
   a: unknown,
   b: unknown,
   outValue: unknown,
   accumulate: unknown,
-  prefix = '',
-): Arguments {
-  const left = readView(a, `${prefix}a`, 'operand')
-  const right = readView(b, `${prefix}b`, 'operand')
-  const out = outValue === undefined ? null : readView(outValue, `${prefix}out`, 'result')
-  return { a: left, b: right, out, outValue, c0: readAccumulate(accumulate, outValue, out, prefix) }
+  names: Names,
+): Product {
+  const left = readView(a, names.a, 'operand')
+  const right = readView(b, names.b, 'operand')
+  const out = outValue === undefined ? null : readView(outValue, names.out, 'result')
+  const c0 = readAccumulate(accumulate, outValue, out, names.accumulate)
+  return new Product(options, left, right, out, outValue, c0)
 }
 
 function readAccumulate(
   value: unknown,
   outValue: unknown,
   out: View<ElementArray> | null,
-  prefix: string,
+  name: Name,
 ): View<ElementArray> | null {
   if (value === undefined || value === false) return null
   if (value === true) {
     if (out) return out
-    throw new OptionError(
-      `${prefix}accumulate: true needs the option out: what out holds is the matrix to accumulate to`,
-    )
+    throw new OptionError(`${name}: true needs the option out: what out holds is the matrix to accumulate to`)
   }
   if (typeof value !== 'object') {
-    throw new OptionError(
-      `option ${prefix}accumulate must be a matrix or a boolean, but it is ${show(value)}`,
-    )
+    throw new OptionError(`option ${name} must be a matrix or a boolean, but it is ${show(value)}`)
   }
-  return out && value === outValue ? out : readView(value, `${prefix}accumulate`, 'result')
+  return out && value === outValue ? out : readView(value, name, 'result')
 }
 
 /** Reads and checks the arguments of one product. Throws what {@link mpmm} rejects with. */
 export function prepare(a: unknown, b: unknown, optionsValue: unknown): Product {
   // Everything that can run user code comes first: after this the arguments can't change under the checks.
   const options = readOptions(optionsValue)
-  const matrices = readArguments(a, b, options.out, options.accumulate)
+  const product = readProduct(options, a, b, options.out, options.accumulate, plainNames)
   if (options.signal?.aborted) throw aborted(options.signal)
-  const product = checkProduct(options, matrices)
+  checkProduct(product, plainNames)
   if (product.session) requireNoContradiction(options, product.session)
   else choosePlace(product)
   return product
@@ -91,10 +81,11 @@ export function prepare(a: unknown, b: unknown, optionsValue: unknown): Product 
  * Checks the matrices of a product. Runs no user code, and allocates nothing for the result: see {@link allocateResult}.
  * What computes it is decided by {@link requireNoContradiction} or {@link choosePlace}.
  */
-export function checkProduct(options: ReadOptions, { a, b, out, outValue, c0 }: Arguments): Product {
-  requireOneType(a, b)
-  if (out) requireOneType(a, out)
-  if (c0) requireOneType(a, c0)
+export function checkProduct(product: Product, names: Names): void {
+  const { options, a, b, out, c0 } = product
+  requireOneType(a, b, names, names.b)
+  if (out) requireOneType(a, out, names, names.out)
+  if (c0) requireOneType(a, c0, names, names.accumulate)
   const { type } = a
   requireSemiringType(options.semiring, type)
   if (options.overflow !== LEFT_OUT && !isInteger(type)) {
@@ -103,67 +94,48 @@ export function checkProduct(options: ReadOptions, { a, b, out, outValue, c0 }: 
         'large: leave it out',
     )
   }
-  requireThere(a)
-  requireThere(b)
+  requireThere(a, names.a)
+  requireThere(b, names.b)
   if (a.cols !== b.rows) {
     throw new ShapeError(
-      `${showShape(a)} has ${a.cols} columns and ${showShape(b)} has ${b.rows} rows: the inner dimensions of a product must be equal`,
+      `${showShape(a, names.a)} has ${a.cols} columns and ${showShape(b, names.b)} has ${b.rows} rows: the inner dimensions of a product must be equal`,
     )
   }
   if (a.batch !== b.batch && a.batch !== 1 && b.batch !== 1) {
     throw new ShapeError(
-      `${showShape(a)} is a batch of ${a.batch} and ${showShape(b)} one of ${b.batch}: batches must be of equal size, ` +
+      `${showShape(a, names.a)} is a batch of ${a.batch} and ${showShape(b, names.b)} one of ${b.batch}: batches must be of equal size, ` +
         'unless one operand is a single matrix',
     )
   }
-  const batch = a.batch === 1 ? b.batch : a.batch
-  const m = a.rows
-  const n = b.cols
-  const k = a.cols
+  product.type = type
+  product.batch = a.batch === 1 ? b.batch : a.batch
+  product.m = a.rows
+  product.n = b.cols
+  product.k = a.cols
   const batched = a.batched || b.batched
-  const c: Result = out ?? newResult(type, batched, batch, m, n)
-  if (out) requireOut(out, a, b, c0, batched, batch, m, n)
-  if (c0 && c0 !== out) requireAccumulate(c0, out, batch, m, n)
-  return {
-    options,
-    session: sessionOf(a, b, out, c0),
-    backend: options.backend,
-    device: options.device === LEFT_OUT ? 0 : options.device,
-    deviceMemory: 0,
-    atOnce: false,
-    type,
-    batch,
-    m,
-    n,
-    k,
-    a,
-    b,
-    c,
-    c0,
-    out,
-    outValue,
-  }
+  if (out) requireOut(product, batched, names)
+  if (c0 && c0 !== out) requireAccumulate(product, c0, names)
+  product.c = out ?? newResult(type, batched, product.batch, product.m, product.n)
+  product.session = sessionOf(product, names)
 }
 
-function newResult(type: number, batched: boolean, batch: number, rows: number, cols: number): Result {
-  return {
-    offset: 0,
-    batchStride: batch === 1 ? 0 : rows * cols,
-    rowStride: cols,
-    colStride: 1,
-    type,
-    bytes: bytesOf(type),
-    batched,
-    batch,
-    rows,
-    cols,
-    reach: batch * rows * cols,
-    data: null,
-  }
-}
+const newResult = (type: number, batched: boolean, batch: number, rows: number, cols: number): NewResult => ({
+  offset: 0,
+  batchStride: batch === 1 ? 0 : rows * cols,
+  rowStride: cols,
+  colStride: 1,
+  type,
+  bytes: bytesOf(type),
+  batched,
+  batch,
+  rows,
+  cols,
+  reach: batch * rows * cols,
+  data: null,
+})
 
 /** Makes the array of a result that isn't to be on a device; `name` is what messages call it. */
-export function allocateResult({ session, out, c }: Product, name = 'the result'): void {
+export function allocateResult({ session, out, c }: Product, name: Name = 'the result'): void {
   if (out) return
   // Nobody sees the array before the product has written it: after an error it is dropped.
   if (!session) c.data = allocate(c.reach, name, c.type, newUnwrittenArray)
@@ -174,84 +146,103 @@ export function allocateResult({ session, out, c }: Product, name = 'the result'
   }
 }
 
-function requireOneType(a: View, other: View): void {
+function requireOneType(a: View, other: View, names: Names, name: Name): void {
   if (a.type === other.type) return
   throw new DTypeError(
-    `${other.name} is of ${typeNameOf(other.type)} and ${a.name} of ${typeNameOf(a.type)}: the matrices of a product must ` +
+    `${name} is of ${typeNameOf(other.type)} and ${names.a} of ${typeNameOf(a.type)}: the matrices of a product must ` +
       'all be of one element type; convert one with its array type, as in Float32Array.from(data)',
   )
 }
 
-function requireOut(
-  out: View,
-  a: View,
-  b: View,
-  c0: View | null,
-  batched: boolean,
-  batch: number,
-  m: number,
-  n: number,
-): void {
-  requireThere(out)
-  if (!out.holding) {
-    const resident = a.holding ? a : b.holding ? b : c0?.holding ? c0 : null
+function requireOut({ a, b, c0, out, batch, m, n }: Product, batched: boolean, names: Names): void {
+  if (!out) return
+  requireThere(out, names.out)
+  if (!out.memory) {
+    const resident = first(a, b, c0, null, names)
     if (resident) {
       throw new DeviceError(
-        `${out.name} is in an array, but ${resident.name} is on ${resident.holding!.memory.session}, and so is the result: ` +
+        `${names.out} is in an array, but ${resident.name} is on ${resident.memory.session}, and so is the result: ` +
           'leave out `out` and download c',
       )
     }
   }
   if (out.batched !== batched || out.batch !== batch || out.rows !== m || out.cols !== n) {
     throw new ShapeError(
-      `${showShape(out)} must have the shape of the result, ${showList(batched ? [batch, m, n] : [m, n])}`,
+      `${showShape(out, names.out)} must have the shape of the result, ${showList(batched ? [batch, m, n] : [m, n])}`,
     )
   }
   if (overlapsItself(out)) {
     throw new ShapeError(
-      `elements of ${out.name} overlap each other, so the result has no room in it: give ${out.name} strides that put each element in a place of its own`,
+      `elements of ${names.out} overlap each other, so the result has no room in it: give ${names.out} strides that put ` +
+        'each element in a place of its own',
     )
   }
-  for (const operand of [a, b]) {
-    if (overlap(out, operand)) {
-      throw new ShapeError(
-        `${out.name} overlaps ${operand.name} in memory, so the product would overwrite ${operand.name} while it reads it: write into another matrix, or copy ${operand.name}`,
-      )
-    }
-  }
+  if (overlap(out, a)) refuseOverlap(names, names.a)
+  if (overlap(out, b)) refuseOverlap(names, names.b)
 }
 
-function requireAccumulate(c0: View, out: View | null, batch: number, m: number, n: number): void {
-  requireThere(c0)
+function refuseOverlap({ out }: Names, operand: Name): never {
+  throw new ShapeError(
+    `${out} overlaps ${operand} in memory, so the product would overwrite ${operand} while it reads it: write into ` +
+      `another matrix, or copy ${operand}`,
+  )
+}
+
+function requireAccumulate({ out, batch, m, n }: Product, c0: View, names: Names): void {
+  requireThere(c0, names.accumulate)
   if (c0.rows !== m || c0.cols !== n || (c0.batch !== batch && c0.batch !== 1)) {
     const expected = batch === 1 ? `[${m}, ${n}]` : `[${batch}, ${m}, ${n}] or [${m}, ${n}]`
-    throw new ShapeError(`${showShape(c0)} must have the shape of the result, ${expected}`)
+    throw new ShapeError(`${showShape(c0, names.accumulate)} must have the shape of the result, ${expected}`)
   }
   if (out && !(c0.batch === batch && sameLayout(c0, out)) && overlap(out, c0)) {
     throw new ShapeError(
-      `${out.name} overlaps ${c0.name} in memory without being the same matrix: accumulate into ${out.name} itself (accumulate: true), or copy one of them`,
+      `${names.out} overlaps ${names.accumulate} in memory without being the same matrix: accumulate into ${names.out} ` +
+        'itself (accumulate: true), or copy one of them',
     )
   }
 }
 
-/** The device that the matrices of a product are on; null if all are in arrays. */
-function sessionOf(a: View, b: View, out: View | null, c0: View | null): Session | null {
-  let first: View | null = a.holding ? a : null
-  if (b.holding) first = sameDevice(first, b)
-  if (c0?.holding) first = sameDevice(first, c0)
-  if (out?.holding) first = sameDevice(first, out)
-  return first?.holding ? first.holding.memory.session : null
+/** A matrix on a device, and what messages call it. */
+interface Located {
+  readonly name: Name
+  readonly memory: SharedMemory
 }
 
-/** `first`, or `view` if there is none; throws DeviceError if they are on different devices. */
-export function sameDevice(first: View | null, view: View): View {
-  if (!first) return view
-  const [one, other] = [first.holding!.memory.session, view.holding!.memory.session]
-  if (one === other) return first
-  const again = `${one}` === `${other}` ? ', opened by another openDevice()' : ''
+/** The first of a product's matrices that is on a device; null if all are in arrays. */
+export function locate({ a, b, c0, out }: Product, names: Names): Located | null {
+  return first(a, b, c0, out, names)
+}
+
+function first(a: View, b: View, c0: View | null, out: View | null, names: Names): Located | null {
+  if (a.memory) return { name: names.a, memory: a.memory }
+  if (b.memory) return { name: names.b, memory: b.memory }
+  if (c0?.memory) return { name: names.accumulate, memory: c0.memory }
+  if (out?.memory) return { name: names.out, memory: out.memory }
+  return null
+}
+
+/** The device that the matrices of a product are on; null if all are in arrays. */
+function sessionOf(product: Product, names: Names): Session | null {
+  const { a, b, c0, out } = product
+  const memory = a.memory ?? b.memory ?? c0?.memory ?? out?.memory
+  if (!memory) return null
+  const { session } = memory
+  if (b.memory && b.memory.session !== session)
+    refuseDevices(locate(product, names)!, names.b, b.memory.session)
+  if (c0?.memory && c0.memory.session !== session)
+    refuseDevices(locate(product, names)!, names.accumulate, c0.memory.session)
+  if (out?.memory && out.memory.session !== session)
+    refuseDevices(locate(product, names)!, names.out, out.memory.session)
+  return session
+}
+
+/** Throws DeviceError for matrices of different devices. */
+export function refuseDevices(one: Located, name: Name, other: Session): never {
+  const { session } = one.memory
+  const again = `${session}` === `${other}` ? ', opened by another openDevice()' : ''
   throw new DeviceError(
-    `${view.name} is on ${other} and ${first.name} on ${one}${again}: the matrices of a product must be on one device; ` +
-      `download ${view.name}, and pass it as it is`,
+    `${name} is on ${other} and ${one.name} on ${session}${again}: the matrices of a product must be on one device; ` +
+      `download ${name}, and pass it as it is`,
   )
 }
 
@@ -305,17 +296,17 @@ function choosePlace(product: Product): void {
 }
 
 /** Checks again what user code may have taken away since {@link checkProduct}. */
-export function requireAllThere({ a, b, c0, out }: Product): void {
-  requireThere(a)
-  requireThere(b)
-  if (c0) requireThere(c0)
-  if (out) requireThere(out)
+export function requireAllThere({ a, b, c0, out }: Product, names: Names): void {
+  requireThere(a, names.a)
+  requireThere(b, names.b)
+  if (c0) requireThere(c0, names.accumulate)
+  if (out) requireThere(out, names.out)
 }
 
 /** Checks that no array was taken away while the product ran. */
-export function requireAllStillThere({ a, b, c0, out }: Product): void {
-  requireStillThere(a)
-  requireStillThere(b)
-  if (c0) requireStillThere(c0)
-  if (out) requireStillThere(out)
+export function requireAllStillThere({ a, b, c0, out }: Product, names: Names): void {
+  requireStillThere(a, names.a)
+  requireStillThere(b, names.b)
+  if (c0) requireStillThere(c0, names.accumulate)
+  if (out) requireStillThere(out, names.out)
 }

@@ -12,32 +12,45 @@ export interface Result extends Elements {
   data: ElementArray | NativeMemory | null
 }
 
-/** A checked product. */
-export interface Product {
-  options: ReadOptions
+/** The place of a result in memory that is made for it. */
+export interface NewResult extends Result {
+  offset: number
+  reach: number
+}
+
+/** A product: its matrices, and what follows from them, which checkProduct() finds. */
+export class Product {
   /** The device that its matrices are on; null if all are in arrays. */
-  session: Session | null
+  session: Session | null = null
   /** An index into the addon's list of choices. */
   backend: number
   device: number
   /** The most bytes of device memory that it may take; 0: no limit. */
-  deviceMemory: number
+  deviceMemory = 0
   /** Whether JavaScript's thread computes it sooner than it hears of another thread's result. */
-  atOnce: boolean
+  atOnce = false
   /** The element type, by its number. */
-  type: number
-  batch: number
-  m: number
-  n: number
-  k: number
-  a: View
-  b: View
-  c: Result
-  c0: View<ElementArray> | null
-  /** The view of `out`; null if it wasn't given. */
-  out: View<ElementArray> | null
-  /** `out` as it was given. */
-  outValue: unknown
+  type = 0
+  batch = 0
+  m = 0
+  n = 0
+  k = 0
+  /** The view of `out`, or of what is made in its place. */
+  c!: Result
+
+  constructor(
+    readonly options: ReadOptions,
+    readonly a: View,
+    readonly b: View,
+    /** The view of `out`; null if it wasn't given. */
+    readonly out: View<ElementArray> | null,
+    /** `out` as it was given. */
+    readonly outValue: unknown,
+    readonly c0: View<ElementArray> | null,
+  ) {
+    this.backend = options.backend
+    this.device = options.device === LEFT_OUT ? 0 : options.device
+  }
 }
 
 /** Writes `product` into `request`, from the field `start` on. */

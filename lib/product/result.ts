@@ -2,7 +2,7 @@
 
 import { deviceName } from '../backend.js'
 import { DeviceMatrix } from '../device/device.js'
-import { Holding, SharedMemory } from '../device/resident.js'
+import { ResidentView, SharedMemory } from '../device/resident.js'
 import { reportAt as at } from '../fields.js'
 import { shapeOf } from '../layout.js'
 import { type DenseMatrix, rowMajor } from '../matrix.js'
@@ -84,7 +84,7 @@ export function resultOf<C extends AnyResult>(
 }
 
 function newMatrix({ c }: Product, made: SharedMemory | null): DenseMatrix<ElementArray> | DeviceMatrix {
-  if (made) return new DeviceMatrix(new Holding(made, c))
+  if (made) return new DeviceMatrix(new ResidentView(made, c))
   const shape = shapeOf(c)
   return { data: c.data as ElementArray, shape, strides: rowMajor(shape), offset: 0 }
 }

@@ -86,8 +86,32 @@ void Device::shut() {
   executor_->stop();
 }
 
+uint32_t Device::number(MemoryHandle& memory) {
+  if (memory.number > 0) return memory.number;
+  if (free_numbers_.empty()) {
+    numbered_.push_back(nullptr);
+    free_numbers_.push_back(static_cast<uint32_t>(numbered_.size()));
+  }
+  memory.number = free_numbers_.back();
+  free_numbers_.pop_back();
+  numbered_[memory.number - 1] = &memory;
+  return memory.number;
+}
+
+MemoryHandle* Device::numbered(double number) const {
+  if (!(number >= 1 && number <= static_cast<double>(numbered_.size()))) return nullptr;
+  return numbered_[static_cast<size_t>(number) - 1];
+}
+
+void Device::forget(uint32_t number) {
+  numbered_[number - 1] = nullptr;
+  free_numbers_.push_back(number);
+}
+
 void MemoryHandle::release(Napi::Env env) {
   device->drop(memory);
+  if (number > 0) device->forget(number);
+  number = 0;
   memory.reset();
   writes.clear();
   if (bytes > 0) Napi::MemoryManagement::AdjustExternalMemory(env, -bytes);
@@ -144,7 +168,18 @@ DeviceWork::~DeviceWork() { write_->is_settled = true; }
 
 /// What is called from now on depends on this.
 void DeviceWork::announce() {
-  for (const Uses::Written& it : uses_.written_) it.handle->writes.emplace_back(it.bytes, write_);
+  // Each call looks at all of them. From so many on, what a group writes counts as one piece.
+  constexpr size_t kMostPieces = 64;
+  for (const Uses::Written& it : uses_.written_) {
+    auto& writes = it.handle->writes;
+    const bool follows = !writes.empty() && writes.back().second == write_;
+    Bytes* const last = follows ? &writes.back().first : nullptr;
+    if (last && (writes.size() >= kMostPieces || (it.bytes.first <= last->end && last->first <= it.bytes.end))) {
+      *last = {std::min(last->first, it.bytes.first), std::max(last->end, it.bytes.end)};
+    } else {
+      writes.emplace_back(it.bytes, write_);
+    }
+  }
   uses_.written_.clear();
 }
 
@@ -326,6 +361,12 @@ Napi::Value close_device(const Napi::CallbackInfo& info) {
   return closed;
 }
 
+Napi::Value memory_number(const Napi::CallbackInfo& info) {
+  MemoryHandle& memory = memory_in(info[0]);
+  if (memory.memory.expired()) refuse_closed();
+  return Napi::Number::New(info.Env(), memory.device->number(memory));
+}
+
 Napi::Value release(const Napi::CallbackInfo& info) {
   memory_in(info[0]).release(info.Env());
   return info.Env().Undefined();
@@ -356,6 +397,7 @@ void export_device(Napi::Env env, Napi::Object exports) {
   exports.Set("describeDevice", Napi::Function::New<guarded<describe_device>>(env, "describeDevice"));
   exports.Set("memoryUse", Napi::Function::New<guarded<memory_use>>(env, "memoryUse"));
   exports.Set("closeDevice", Napi::Function::New<guarded<close_device>>(env, "closeDevice"));
+  exports.Set("memoryNumber", Napi::Function::New<guarded<memory_number>>(env, "memoryNumber"));
   exports.Set("release", Napi::Function::New<guarded<release>>(env, "release"));
   exports.Set("giveUp", Napi::Function::New<guarded<give_up>>(env, "giveUp"));
   exports.Set("failAllocation", Napi::Function::New<guarded<fail_allocation>>(env, "failAllocation"));

@@ -18,6 +18,8 @@
 
 namespace mpmml::addon {
 
+struct MemoryHandle;
+
 /// A session and the thread that calls it.
 class Device final : public Chore, public std::enable_shared_from_this<Device> {
  public:
@@ -54,6 +56,11 @@ class Device final : public Chore, public std::enable_shared_from_this<Device> {
   /// On JavaScript's thread, as description() and memory_use(). From shut() on it takes no work: what was submitted before is its last.
   void shut();
   bool is_shut() const { return is_shut_; }
+  /// By which requests name a memory of it: from 1 on, until the memory is released.
+  uint32_t number(MemoryHandle& memory);
+  /// Null if there is none.
+  MemoryHandle* numbered(double number) const;
+  void forget(uint32_t number);
   /// Whether any thread may call its session, if only one does at a time.
   bool runs_anywhere() const { return description_.backend == BackendKind::kCpu && !delay_; }
 
@@ -68,6 +75,9 @@ class Device final : public Chore, public std::enable_shared_from_this<Device> {
   /// of them.
   std::unordered_map<const Memory*, std::shared_ptr<Memory>> memories_;
   std::vector<std::shared_ptr<Memory>> dropped_;
+  /// On JavaScript's thread. By number, less 1; null: the number is free.
+  std::vector<MemoryHandle*> numbered_;
+  std::vector<uint32_t> free_numbers_;
   bool is_shut_ = false;
   std::optional<Delay> delay_;  ///< only for tests
 };
@@ -100,7 +110,8 @@ struct MemoryHandle : Handle {
   std::weak_ptr<Memory> memory;
   DataType dtype{};
   Storage storage{};
-  int64_t bytes = 0;  ///< that the collector has been told of
+  int64_t bytes = 0;    ///< that the collector has been told of
+  uint32_t number = 0;  ///< see Device::number(); 0: none
   std::vector<std::pair<Bytes, std::shared_ptr<Write>>> writes;
 
   void release(Napi::Env env);

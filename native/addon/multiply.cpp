@@ -26,6 +26,11 @@ struct Products {
   int64_t made_bytes = 0;                      ///< of the memory that the call makes
   bool makes_memory = false;
 
+  void reserve(size_t count) {
+    problems.reserve(count);
+    c_at.reserve(count);
+  }
+
   void add(const Call& call) {
     request = call.request;
     problems.push_back(call.problem);
@@ -154,10 +159,14 @@ double* reports_in(const Napi::Value& value, size_t count) {
   return static_cast<double*>(elements_of(value, napi_float64_array, count * ReportField::count));
 }
 
+Matrices matrices_in(const Napi::CallbackInfo& info, const Uses* uses) {
+  return {source_of(info[0], uses), source_of(info[1], uses), source_of(info[2], uses), source_of(info[3], uses)};
+}
+
 /// The arguments a, b, c, c0, request, report that multiply and multiplySync begin with.
 Products read_product(const Napi::CallbackInfo& info, Uses* uses) {
   const auto* fields = static_cast<const double*>(elements_of(info[4], napi_float64_array, RequestField::count));
-  Call call = read_call({info[0], info[1], info[2], info[3]}, fields, uses);
+  Call call = read_call(info.Env(), matrices_in(info, uses), fields, uses);
   if (call.c_at) call.c_at = 0;
   Products products;
   products.reports = reports_in(info[5], 1);
@@ -182,7 +191,7 @@ Napi::Value multiply_sync(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
   if (is_missing(info[6])) {
     const auto* fields = static_cast<const double*>(elements_of(info[4], napi_float64_array, RequestField::count));
-    const Call call = read_call({info[0], info[1], info[2], info[3]}, fields, nullptr);
+    const Call call = read_call(env, matrices_in(info, nullptr), fields, nullptr);
     compute(call.problem, call.request, reports_in(info[5], 1));
     return env.Undefined();
   }
@@ -192,25 +201,35 @@ Napi::Value multiply_sync(const Napi::CallbackInfo& info) {
       env, std::make_unique<DeviceProducts>(info, std::move(products), std::move(uses), nullptr));
 }
 
-/// The arguments matrices, requests, reports of multiplyGroup.
+/// Where a field of a group's request says that a matrix is.
+Source source_at(Napi::Env env, double place, const Napi::Array& arrays, const Uses* uses) {
+  if (place == 0) return {};
+  if (place < 0) return {arrays.Get(static_cast<uint32_t>(-1 - place))};
+  MemoryHandle* const memory = uses ? uses->device()->numbered(place) : nullptr;
+  if (!memory) malformed(env, "a memory that isn't there");
+  return {{}, memory};
+}
+
+/// The arguments arrays, requests, reports of multiplyGroup.
 Products read_products(const Napi::CallbackInfo& info, Uses* uses) {
   const Napi::Env env = info.Env();
-  if (!info[0].IsArray()) malformed(env, "expected an array of matrices");
-  const auto list = info[0].As<Napi::Array>();
-  const size_t matrices = std::tuple_size<Matrices>::value;
-  const size_t count = list.Length() / matrices;
-  if (count == 0 || list.Length() % matrices != 0) malformed(env, "expected four matrices of each product");
-  const auto* requests =
-      static_cast<const double*>(elements_of(info[1], napi_float64_array, count * RequestField::count));
+  if (!info[0].IsArray()) malformed(env, "expected an array of arrays");
+  const auto arrays = info[0].As<Napi::Array>();
+  const bool has_arrays = arrays.Length() > 0;
+  const auto* fields = static_cast<const double*>(elements_of(info[1], napi_float64_array, RequestField::count));
+  const size_t count = info[1].As<Napi::TypedArray>().ElementLength() / RequestField::count;
   Products products;
   products.is_group = true;
   products.reports = reports_in(info[2], count);
-  for (uint32_t index = 0; index < count; ++index) {
-    const Napi::HandleScope scope(env);
-    const auto matrix = [&](uint32_t which) -> Napi::Value { return list.Get(index * matrices + which); };
+  products.reserve(count);
+  for (size_t index = 0; index < count; ++index, fields += RequestField::count) {
+    std::optional<Napi::HandleScope> scope;
+    if (has_arrays) scope.emplace(env);
+    const auto source = [&](size_t field) { return source_at(env, fields[field], arrays, uses); };
+    using F = RequestField;
     if (uses) uses->set_product(index);
-    const Call call =
-        read_call({matrix(0), matrix(1), matrix(2), matrix(3)}, requests + index * RequestField::count, uses);
+    const Matrices matrices{source(F::aMemory), source(F::bMemory), source(F::cMemory), source(F::c0Memory)};
+    const Call call = read_call(env, matrices, fields, uses);
     if (call.request.plan_only) malformed(env, "a plan of a group");
     products.add(call);
     if (products.problems[0].operation.dtype != call.problem.operation.dtype) {

@@ -41,6 +41,7 @@ struct TypedArray {
 
 TypedArray typed_array(const Napi::Value& value) {
   TypedArray array{};
+  if (value.IsEmpty()) return array;
   array.valid = napi_get_typedarray_info(value.Env(), value, &array.type, &array.length, &array.data, nullptr,
                                          nullptr) == napi_ok;
   return array;
@@ -152,13 +153,9 @@ struct Reader {
   }
 
   template <class View>
-  View matrix(const Napi::Value& value, const char* name, Int16 int16, size_t first, int64_t rows, int64_t cols) const {
-    if (uses) {
-      if (MemoryHandle* const handle = memory_handle(value)) {
-        return in_memory<View>(*handle, name, int16, first, rows, cols);
-      }
-    }
-    return in_array<View>(value, int16, first, rows, cols);
+  View matrix(const Source& source, const char* name, Int16 int16, size_t first, int64_t rows, int64_t cols) const {
+    if (source.memory) return in_memory<View>(*source.memory, name, int16, first, rows, cols);
+    return in_array<View>(source.array, int16, first, rows, cols);
   }
 };
 
@@ -185,8 +182,12 @@ std::atomic<int32_t>* cancel_of(const Napi::Value& value) {
   return static_cast<std::atomic<int32_t>*>(elements_of(value, napi_int32_array, 1));
 }
 
-Call read_call(const Matrices& matrices, const double* fields, Uses* uses) {
-  const Napi::Env env = matrices[0].Env();
+Source source_of(const Napi::Value& value, const Uses* uses) {
+  if (value.IsNull()) return {};
+  return {value, uses ? memory_handle(value) : nullptr};
+}
+
+Call read_call(Napi::Env env, const Matrices& matrices, const double* fields, Uses* uses) {
   using F = RequestField;
   const auto index = [&](size_t field, size_t count) { return index_in(env, fields, field, count); };
   const auto& [a, b, c, c0] = matrices;
@@ -204,8 +205,8 @@ Call read_call(const Matrices& matrices, const double* fields, Uses* uses) {
   problem.a = read.matrix<MatrixView>(a, "a", Int16::kTaken, F::aOffset, m, k);
   problem.b = read.matrix<MatrixView>(b, "b", Int16::kTaken, F::bOffset, k, n);
   call.request.plan_only = fields[F::planOnly] != 0;
-  if (!c.IsNull()) {
-    if (uses && !memory_handle(c)) malformed(env, "a result that isn't on the device");
+  if (!c.is_nowhere()) {
+    if (uses && !c.memory) malformed(env, "a result that isn't on the device");
     problem.c = read.matrix<MutableMatrixView>(c, "out", Int16::kRefused, F::cOffset, m, n);
   } else if (call.request.plan_only) {
     problem.c = read.layout<MutableMatrixView>(F::cOffset, m, n);
@@ -217,7 +218,7 @@ Call read_call(const Matrices& matrices, const double* fields, Uses* uses) {
   } else {
     malformed(env, "a product without a result");
   }
-  if (!c0.IsNull()) problem.c0 = read.matrix<MatrixView>(c0, "accumulate", Int16::kRefused, F::c0Offset, m, n);
+  if (!c0.is_nowhere()) problem.c0 = read.matrix<MatrixView>(c0, "accumulate", Int16::kRefused, F::c0Offset, m, n);
   problem.keeps_c = fields[F::keepsC] != 0;
   call.request.backend = static_cast<BackendChoice>(index(F::backend, std::size(kBackendChoiceNames)));
   call.request.where.device = static_cast<int>(index(F::device, 1 << 16));
@@ -279,7 +280,7 @@ bool can_be(DataType dtype, double value) {
 
 Copy read_upload(const Napi::Value& array, const Napi::Value& request) {
   CopyRequest read(request);
-  read.copy.array = read.reader(nullptr).matrix<MutableMatrixView>(array, "the matrix", Int16::kTaken,
+  read.copy.array = read.reader(nullptr).matrix<MutableMatrixView>({array}, "the matrix", Int16::kTaken,
                                                                    CopyField::arrayOffset, read.rows, read.cols);
   read.copy.bytes =
       bytes_of_matrices(read.copy.batch, read.rows, read.cols, stored_bytes(read.copy.dtype, read.copy.array.storage));
@@ -288,11 +289,12 @@ Copy read_upload(const Napi::Value& array, const Napi::Value& request) {
 
 Copy read_download(const Napi::Value& memory, const Napi::Value& array, const Napi::Value& request, Uses& uses) {
   CopyRequest read(request);
-  if (!memory_handle(memory)) malformed(read.env, "a matrix that isn't on the device");
-  read.copy.memory = read.reader(&uses).matrix<MatrixView>(memory, "the matrix", Int16::kTaken, CopyField::memoryOffset,
+  const Source source = source_of(memory, &uses);
+  if (!source.memory) malformed(read.env, "a matrix that isn't on the device");
+  read.copy.memory = read.reader(&uses).matrix<MatrixView>(source, "the matrix", Int16::kTaken, CopyField::memoryOffset,
                                                            read.rows, read.cols);
-  read.copy.array = read.reader(nullptr).matrix<MutableMatrixView>(array, "out", Int16::kTaken, CopyField::arrayOffset,
-                                                                   read.rows, read.cols);
+  read.copy.array = read.reader(nullptr).matrix<MutableMatrixView>({array}, "out", Int16::kTaken,
+                                                                   CopyField::arrayOffset, read.rows, read.cols);
   if (read.copy.array.storage != read.copy.memory.storage) malformed(read.env, "a matrix of another type");
   return read.copy;
 }
@@ -317,9 +319,10 @@ Problem read_combine(const Napi::Value& c, const Napi::Value& d, const Napi::Val
   problem.batch = size_in(env, fields, F::batch);
   const int64_t rows = size_in(env, fields, F::m), cols = size_in(env, fields, F::n);
   const Reader read{env, fields, operation.dtype, problem.batch, &uses};
-  if (!memory_handle(c) || !memory_handle(d)) malformed(env, "a matrix that isn't on the device");
-  problem.c = read.matrix<MutableMatrixView>(c, "the matrix", Int16::kRefused, F::cOffset, rows, cols);
-  problem.b = read.matrix<MatrixView>(d, "d", Int16::kTaken, F::bOffset, rows, cols);
+  const Source to = source_of(c, &uses), from = source_of(d, &uses);
+  if (!to.memory || !from.memory) malformed(env, "a matrix that isn't on the device");
+  problem.c = read.matrix<MutableMatrixView>(to, "the matrix", Int16::kRefused, F::cOffset, rows, cols);
+  problem.b = read.matrix<MatrixView>(from, "d", Int16::kTaken, F::bOffset, rows, cols);
   return problem;
 }
 

@@ -21,11 +21,14 @@ namespace mpmml::addon {
 /// exported lists semirings, dataTypes, overflowPolicies, backendChoices and variants (variant −1: none asked for).
 /// planOnly and keepsC are 0 or 1. deviceMemory is the most bytes of device memory that the product may take; 0: no
 /// limit. backend and device have no meaning for products on a device that has been opened.
+/// The last four say where the matrices of a group's products are: the number of a memory, −1 minus the index of an array
+/// in the list of arrays, or 0: nowhere. So native code asks JavaScript nothing per product.
 // clang-format off
 #define MPMML_REQUEST_FIELDS(X)                                                                             \
   X(batch) X(m) X(n) X(k)                                                                                   \
   MPMML_MATRIX_FIELDS(X, a) MPMML_MATRIX_FIELDS(X, b) MPMML_MATRIX_FIELDS(X, c) MPMML_MATRIX_FIELDS(X, c0) \
-  X(semiring) X(dtype) X(overflow) X(backend) X(device) X(variant) X(planOnly) X(keepsC) X(deviceMemory)
+  X(semiring) X(dtype) X(overflow) X(backend) X(device) X(variant) X(planOnly) X(keepsC) X(deviceMemory) \
+  X(aMemory) X(bMemory) X(cMemory) X(c0Memory)
 // clang-format on
 
 /// A copy between an array and a memory. value is what new memory is filled with.
@@ -63,8 +66,19 @@ void* elements_of(const Napi::Value& value, napi_typedarray_type type, size_t le
 /// The flag in an Int32Array that gives work up.
 std::atomic<int32_t>* cancel_of(const Napi::Value& value);
 
+/// Where a matrix is: in an array, in a memory, or nowhere.
+struct Source {
+  Napi::Value array{};
+  MemoryHandle* memory = nullptr;
+
+  bool is_nowhere() const { return !memory && array.IsEmpty(); }
+};
+
+/// What JavaScript gives for a matrix. With `uses` it may be a memory.
+Source source_of(const Napi::Value& value, const Uses* uses);
+
 /// A product's matrices, in the order of their fields: a, b, c, c0.
-using Matrices = std::array<Napi::Value, 4>;
+using Matrices = std::array<Source, 4>;
 
 struct Call {
   Problem problem;
@@ -76,7 +90,7 @@ struct Call {
 /// Reads a product. lib has checked it; anything that would let a kernel touch memory outside the matrices is checked
 /// here again. c may be null if the product is only planned. With `uses` matrices may be in memories of its device, and
 /// c is, or is null. Throws Napi::Error, and Error if a memory is gone.
-Call read_call(const Matrices& matrices, const double* fields, Uses* uses);
+Call read_call(Napi::Env env, const Matrices& matrices, const double* fields, Uses* uses);
 
 /// The report's field stepsDone, where threads count while JavaScript reads.
 std::atomic<double>* steps_done_in(double* report);

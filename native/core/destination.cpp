@@ -14,16 +14,17 @@ Destination::Destination(const Problem& problem, bool may_overflow) : problem_(p
 
 void Destination::commit(const ForRows& for_rows) const {
   if (!apart_) return;
-  for_rows(problem_.batch * problem_.m(), [this](int64_t first, int64_t end) { copy_rows(first, end); });
+  for_rows(problem_.batch * problem_.m(),
+           [this](int64_t first, int64_t end) { copy_rows(problem_, apart_->data(), first, end); });
 }
 
-void Destination::copy_rows(int64_t first, int64_t end) const {
-  with_semiring<CanOverflow>(problem_.operation, [&](auto semiring) {
+void copy_rows(const Problem& problem, const void* dense, int64_t first, int64_t end) {
+  with_semiring(problem.operation, [&](auto semiring) {
     using Element = typename decltype(semiring)::Element;
-    const MutableMatrixView& c = problem_.c;
-    const int64_t m = problem_.m(), n = problem_.n();
+    const MutableMatrixView& c = problem.c;
+    const int64_t m = problem.m(), n = problem.n();
     for (int64_t row = first; row < end; ++row) {
-      const auto* from = static_cast<const Element*>(apart_->data()) + row * n;
+      const auto* from = static_cast<const Element*>(dense) + row * n;
       auto* to = static_cast<Element*>(c.data) + row / m * c.batch_stride + row % m * c.row_stride;
       if (c.col_stride == 1) {
         std::memcpy(to, from, n * sizeof(Element));

@@ -9,6 +9,9 @@
 
 namespace mpmml {
 
+/// Copies rows [first, end) of all batch · M rows of the dense results to the product's C.
+void copy_rows(const Problem& problem, const void* dense, int64_t first, int64_t end);
+
 class Destination {
  public:
   /// `may_overflow`: whether a result may turn out to overflow after others have been written.
@@ -27,8 +30,6 @@ class Destination {
   void commit(const ForRows& for_rows = [](int64_t rows, const CopyRows& copy) { copy(0, rows); }) const;
 
  private:
-  void copy_rows(int64_t first, int64_t end) const;
-
   const Problem& problem_;
   MutableMatrixView view_;
   std::optional<Workspace> apart_;

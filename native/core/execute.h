@@ -1,6 +1,8 @@
 // One product from request to result: chooses the backend, handles the products that need no kernel, reports overflow.
 #pragma once
+#include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -66,6 +68,20 @@ class Engine {
   template <class Run>
   Outcome compute(Backend& backend, const Problem& problem, const Placement& where, Run run);
 
+  /// Computes small products of a group on a CUDA device, with one transfer each way.
+  std::vector<Outcome> compute_together(const std::vector<Problem>& problems, const Placement& where);
+  /// Whether a GPU is likely to compute the group sooner.
+  bool is_group_for_cuda(const std::vector<Problem>& problems, const Request& request);
+
+  /// The sessions of groups that come from the host, by device.
+  struct GroupSession {
+    std::mutex mutex;
+    std::unique_ptr<Session> session;
+  };
+  GroupSession& group_session(int device);
+
+  std::mutex group_sessions_mutex_;
+  std::map<int, std::unique_ptr<GroupSession>> group_sessions_;
   std::unique_ptr<Backend> cpu_;
   std::unique_ptr<Backend> cuda_;
   std::string without_cuda_;

@@ -96,11 +96,11 @@ inline ValueRange range_of(const Operation& operation, const Facts& facts, Stora
   return with_semiring(operation, [&](auto semiring) { return range_of<decltype(semiring)>(facts, storage); });
 }
 
-/// The facts about elements of S in this range.
+/// The facts about elements of S in this range, as they are stored.
 template <class S>
-Facts facts_in(const ValueRange& range) {
+Facts facts_in(const ValueRange& range, Storage storage = Storage::kElement) {
   using Element = typename S::Element;
-  const Ends ends = ends_of<Element>();
+  const Ends ends = storage == Storage::kInt16 ? ends_of<int16_t>() : ends_of<Element>();
   Facts facts;
   facts.has_lowest = S::maximizes ? range.has_zero : range.has_finite() && range.minimum <= ends.lowest;
   facts.has_highest = !S::maximizes ? range.has_zero : range.has_finite() && range.maximum >= ends.highest;
@@ -198,6 +198,20 @@ Facts facts_of_product(const Facts& a, Storage storage_a, const Facts& b, Storag
 inline Facts facts_of_combination(const Operation& operation, const Facts& c, const Facts& d, Storage storage_d) {
   return with_semiring(operation,
                        [&](auto semiring) { return facts_of_combination<decltype(semiring)>(c, d, storage_d); });
+}
+
+/// The facts about elements that are in this range, as far as the operation has ranges.
+inline Facts facts_in(const Operation& operation, const ValueRange& range, Storage storage) {
+  return with_semiring(operation, [&](auto semiring) {
+    using S = decltype(semiring);
+    if constexpr (has_range<S>) {
+      return facts_in<S>(range, storage);
+    } else {
+      Facts facts = no_facts();
+      if (S::restricts_elements) facts.has_negative = range.has_outsider;
+      return facts;
+    }
+  });
 }
 
 /// The facts about a matrix all of whose elements are `value`.

@@ -5,6 +5,8 @@ import { fails, json, mpmml, succeeds } from './support.js'
 
 const shapes = ['--shapes', '40x30x50,2x16x16x16', '--repetitions', '3']
 
+const figureFields = ['aim', 'moreIsBetter', 'must', 'note', 'of', 'unit', 'value', 'what']
+
 describe('bench', () => {
   it('times products on the CPU, with one thread and with all', async () => {
     const record = await json(['bench', '--backend', 'cpu', ...shapes], { env: { MPMML_NUM_THREADS: '2' } })
@@ -135,6 +137,57 @@ describe('bench', () => {
     }
   })
 
+  it('--suite runs suites, each with figures and what is asked of them', async () => {
+    const args = ['bench', '--suite', 'promises,resident', '--backend', 'cpu', '--quick']
+    const { suites, gpu } = await json(args)
+    expect(gpu).toBeNull()
+    expect(suites.map(({ name }: { name: string }) => name)).toEqual(['resident', 'promises'])
+    for (const { backend, figures, wrong, shows } of suites) {
+      expect(backend).toBe('cpu')
+      expect(shows).toMatch(/products/)
+      expect(wrong).toEqual([])
+      expect(figures.length).toBeGreaterThan(3)
+      for (const figure of figures) {
+        expect(Object.keys(figure).sort()).toEqual(figureFields)
+        const { q1, median, q3, count } = figure.value
+        expect(q1).toBeLessThanOrEqual(median)
+        expect(median).toBeLessThanOrEqual(q3)
+        expect(count).toBeGreaterThan(0)
+      }
+    }
+    const [resident, promises] = suites
+    expect(resident.figures[0]).toMatchObject({
+      of: 'ten of 64³, any int32',
+      what: 'whole time / sum of the kernels',
+      unit: 'x',
+      // What is asked is asked of a GPU.
+      must: null,
+    })
+    expect(promises.figures[0]).toMatchObject({ of: '16³', unit: 'µs', must: 15, aim: 8 })
+  })
+
+  it('--suite all shows a table for each suite', async () => {
+    const printed = await succeeds(['bench', '--suite', 'all', '--backend', 'cpu', '--quick'])
+    const names = [...printed.matchAll(/^(\w+) on the CPU: /gm)].map(([, name]) => name)
+    expect(names).toEqual(['resident', 'grouped', 'small', 'delay', 'promises', 'abort'])
+    expect(printed).toMatch(/^16³ +await mpmm, backend 'cpu' .* ≤ 15 µs +≤ 8 µs/m)
+    expect(printed).not.toMatch(/^wrong/m)
+  })
+
+  it.skipIf(withoutCuda() === undefined)('--suite on a GPU that is not there', async () => {
+    const message = await fails(['bench', '--suite', 'small', '--backend', 'cuda', '--quick'])
+    expect(message).toMatch(/ \[ERR_MPMML_NO_CUDA\]$/m)
+  })
+
+  it.each([
+    ['--suite', 'fast'],
+    ['--suite', ''],
+    ['--sizes', '64'],
+    ['--values', 'int32'],
+  ])('--suite all with %s %s is wrong usage', async (option, value) => {
+    expect(await fails(['bench', '--suite', 'all', option, value], 2)).toContain(option)
+  })
+
   it.each([
     ['--sizes', '0'],
     ['--sizes', '4,x'],
@@ -151,6 +204,15 @@ describe('bench', () => {
       started: (child) => setTimeout(() => child.kill('SIGINT'), 1500),
     })
     expect(stderr).toBe('mpmml: interrupted\n')
+    expect(status).toBe(130)
+  })
+
+  it('--suite ends at an interrupt', async () => {
+    const { status, stdout, stderr } = await mpmml(['bench', '--backend', 'cpu', '--suite', 'all'], {
+      started: (child) => setTimeout(() => child.kill('SIGINT'), 1500),
+    })
+    expect(stderr).toBe('mpmml: interrupted\n')
+    expect(stdout).toBe('')
     expect(status).toBe(130)
   })
 })

@@ -1,6 +1,7 @@
 /** README.md and docs/ keep step with the code. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import * as library from '../../lib/index.js'
 import { matrix, mpmm } from '../../lib/index.js'
@@ -110,6 +111,24 @@ it("has an example whose numbers are the library's", async () => {
   const numbers = (list: string) => list.split(', ').map(Number)
   const result = await mpmm(matrix(2, 3, numbers(a!)), matrix(3, 2, numbers(b!)))
   expect([...result.c.data]).toEqual(JSON.parse(c!))
+})
+
+describe('the examples of docs/devices.md', () => {
+  const library = pathToFileURL(join(root, 'dist', 'lib', 'index.js')).href
+  const examples = [...read('docs/devices.md').matchAll(/```js\n(.+?)```/gs)].map(([, code]) => code!)
+
+  it('are there', () => expect(examples.length).toBeGreaterThan(5))
+
+  it.each(examples.map((code, index) => [index + 1, code] as const))(
+    'print what they say: %i',
+    async (_, code) => {
+      const program = code.replace("'mpmml'", JSON.stringify(library))
+      const { stdout } = await runProgram(process.execPath, ['--input-type=module', '--eval', program])
+      const said = [...code.matchAll(/(?:console\.log\(.+\) |^)\/\/ (.+)$/gm)].map(([, output]) => output)
+      expect(said.length).toBeGreaterThan(0)
+      expect(stdout.trimEnd().split('\n')).toEqual(said)
+    },
+  )
 })
 
 describe('the picture', () => {

@@ -22,7 +22,7 @@ const largest = 2 ** 31 - 1
 export interface Busy extends Slow {
   /** So many products have begun before the first has ended. */
   inFlight: number
-  /** Whether a product that has begun can be given up. */
+  /** Whether a product that has begun is given up in any case. */
   stops: boolean
 }
 
@@ -201,7 +201,7 @@ function signals(open: () => Device, { size, options, inFlight, stops }: Busy): 
     const waiting = mpmm(big[0]!.view({ rows: [0, 1] }), big[1]!)
     setTimeout(() => controller.abort(), 5)
     for (const each of await Promise.allSettled(running)) {
-      // A GPU doesn't stop what it has begun.
+      // A GPU ends the kernels that it has begun.
       if (stops || each.status === 'rejected') expectError((each as PromiseRejectedResult).reason, 'ABORTED')
     }
     const { c } = await waiting

@@ -92,4 +92,22 @@ describe('requests that lib would not send', () => {
       'malformed request',
     )
   })
+
+  it('refuse groups whose matrices are not there', async () => {
+    const place = (name: string) => addon.requestFields.indexOf(name as never)
+    const group = (places: Record<string, number>, arrays: Int32Array[] = []) => {
+      const fields = new Float64Array(addon.requestFields.length)
+      fields.fill(1, 0, 4)
+      fields[place('variant')] = -1
+      for (const [name, value] of Object.entries(places)) fields[place(name)] = value
+      const report = new Float64Array(addon.reportFields.length)
+      return addon.multiplyGroup(arrays, fields, report, new Int32Array(1), null)
+    }
+    const data = new Int32Array(1)
+    for (const a of [0, 1, 7, 0.5, Number.NaN, 2 ** 40, -2, -(2 ** 40)]) {
+      expect(() => group({ aMemory: a, bMemory: -1, cMemory: -1 }, [data])).toThrow('malformed request')
+    }
+    expect(() => group({ aMemory: -1, bMemory: -1 }, [data])).toThrow('malformed request')
+    expect(await group({ aMemory: -1, bMemory: -1, cMemory: -2 }, [data, new Int32Array(1)])).toBeUndefined()
+  })
 })

@@ -31,6 +31,14 @@ class ResidentMemory final : public Memory {
       : Memory(buffer.get(), bytes), held_(std::make_shared<Held>()), release_(std::move(release)) {
     held_->first = std::move(buffer);
   }
+  /// A part of other memory, which outlives it, with facts of its own.
+  ResidentMemory(void* data, int64_t bytes, const Facts& facts)
+      : Memory(data, bytes),
+        held_(std::make_shared<Held>()),
+        release_([](int64_t, const std::shared_ptr<Held>&) {}),
+        facts_(facts),
+        is_exact_(true),
+        has_elements_(true) {}
   ~ResidentMemory() override { release_(bytes(), std::move(held_)); }
 
   const Facts& facts() const { return facts_; }

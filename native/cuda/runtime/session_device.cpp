@@ -55,9 +55,19 @@ std::shared_ptr<ResidentMemory> SessionDevice::allocate(int64_t bytes) {
   return memory;
 }
 
+int64_t SessionDevice::bytes_of_forms() const {
+  int64_t bytes = 0;
+  for (const auto& weak : memories_) {
+    const auto memory = weak.lock();
+    if (!memory) continue;
+    for (const PackedForm& form : memory->forms()) bytes += form.bytes;
+  }
+  return bytes;
+}
+
 bool SessionDevice::fits(int64_t bytes) {
   const bool is_little = bytes <= kLittle && limit_ == 0;
-  return is_little || bytes <= device_capacity(device(), limit_) - reserved_bytes(device());
+  return is_little || bytes + bytes_of_forms() <= device_capacity(device(), limit_) - reserved_bytes(device());
 }
 
 bool SessionDevice::drop_forms(Kept kept) {

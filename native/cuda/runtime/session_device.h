@@ -72,6 +72,7 @@ class SessionDevice : public std::enable_shared_from_this<SessionDevice> {
   Results* on_device() const { return static_cast<Results*>(lane_.device_results()); }
 
   DeviceBuffer take(int64_t bytes, Kept kept);
+  int64_t bytes_of_forms() const;
   bool fits(int64_t bytes);
   bool drop_forms(Kept kept);
   void release(int64_t bytes, std::shared_ptr<ResidentMemory::Held> held);

@@ -5,7 +5,9 @@
 #include <utility>
 
 #include "core/dispatch.h"
+#include "core/scan.h"
 #include "core/status.h"
+#include "core/workspace.h"
 #include "cuda/runtime/error.h"
 
 namespace mpmml::cuda {
@@ -49,18 +51,78 @@ struct Alike {
 
 double steps_of(const Problem& problem) { return double(problem.outputs()) * double(problem.k()); }
 
-/// Whether it is small, and all its matrices are on the device.
+/// Whether the product is small.
 bool can_join(const Problem& problem) {
-  return problem.batch == 1 && problem.outputs() > 0 && problem.k() > 0 && problem.a.memory && problem.b.memory &&
-         (!problem.c0.data || problem.c0.memory) && steps_of(problem) <= kMostSteps &&
+  return problem.batch == 1 && problem.outputs() > 0 && problem.k() > 0 && steps_of(problem) <= kMostSteps &&
          takes_stores(problem.c, problem.operation.dtype, 1);
 }
+
+/// The host's operands of small products, which go to the device in one transfer.
+class HostOperands {
+ public:
+  HostOperands(std::vector<Problem>& problems, SessionDevice& device) : device_(device) {
+    for_each(problems, [&](const Problem& problem, const MatrixView& view) {
+      bytes_ += round_up(host_layout(view, 1, problem.operation.dtype, true).bytes(), kAlignment);
+    });
+    if (bytes_ == 0) return;
+    const Workspace gathered(static_cast<size_t>(bytes_));
+    memory_ = device_.workspace(bytes_);
+    int64_t used = 0;
+    for_each(problems, [&](const Problem& problem, MatrixView& view) {
+      const HostLayout host = host_layout(view, 1, problem.operation.dtype, true);
+      host.gather(0, host.elements(), static_cast<char*>(gathered.data()) + used);
+      place(problem.operation, view, host, static_cast<char*>(memory_.get()) + used);
+      used += round_up(host.bytes(), kAlignment);
+    });
+    HostLayout all{};
+    all.data = static_cast<char*>(gathered.data());
+    all.items = all.lines = 1;
+    all.length = bytes_;
+    all.element_stride = all.element_bytes = 1;
+    device_.upload(all, memory_.get(), problems.front().cancelled);
+  }
+
+ private:
+  static constexpr int64_t kAlignment = 256;
+
+  /// Calls `body` for each operand on the host of a product that may join others.
+  template <class Body>
+  static void for_each(std::vector<Problem>& problems, Body&& body) {
+    for (Problem& problem : problems) {
+      if (!can_join(problem)) continue;
+      for (MatrixView* view : {&problem.a, &problem.b, &problem.c0}) {
+        if (view->data && !view->memory) body(problem, *view);
+      }
+    }
+  }
+
+  void place(const Operation& operation, MatrixView& view, const HostLayout& host, char* data) {
+    const Facts facts = facts_in(operation, scan_matrices(operation, view, 1), view.storage);
+    memories_.push_back(std::make_unique<ResidentMemory>(data, host.bytes(), facts));
+    const Storage storage = view.storage;
+    view = Lines(view).copied_to(data, view, 1);
+    view.storage = storage;
+    view.memory = memories_.back().get();
+  }
+
+  SessionDevice& device_;
+  int64_t bytes_ = 0;
+  DeviceBuffer memory_;
+  std::vector<std::unique_ptr<ResidentMemory>> memories_;
+};
 
 class Group {
  public:
   Group(const std::vector<Problem>& problems, const Placement& where, const SessionPlanner& planner,
         SessionDevice& device, Lane& lane)
-      : problems_(problems), where_(where), planner_(planner), device_(device), lane_(lane) {}
+      : asked_(problems),
+        on_device_(needs_copies(problems, where) ? problems : std::vector<Problem>()),
+        where_(where),
+        planner_(planner),
+        device_(device),
+        lane_(lane) {
+    if (!on_device_.empty()) hosts_.emplace(on_device_, device);
+  }
 
   std::vector<QueuedProduct> run() {
     queued_.resize(problems_.size());
@@ -73,6 +135,12 @@ class Group {
   }
 
  private:
+  static bool needs_copies(const std::vector<Problem>& problems, const Placement& where) {
+    return problems.size() > 1 && !where.variant &&
+           std::any_of(problems.begin(), problems.end(),
+                       [](const Problem& it) { return !it.a.memory || !it.b.memory || (it.c0.data && !it.c0.memory); });
+  }
+
   /// Puts a product into a bucket, if values and sizes allow that.
   bool join(size_t index) {
     const Problem& problem = problems_[index];
@@ -129,6 +197,7 @@ class Group {
   void queue_alone(size_t index) {
     try {
       queued_[index] = queue_product(problems_[index], where_, planner_, device_, lane_);
+      queued_[index].problem = &asked_[index];
     } catch (const Error& error) {
       if (problems_.size() == 1) throw;
       throw Error(error.code(), error.what(), index);
@@ -193,7 +262,7 @@ class Group {
                                  resident(problem.b.memory).facts(), problem.b.storage);
       }
       QueuedProduct& queued = queued_[index];
-      queued.problem = &problem;
+      queued.problem = &asked_[index];
       queued.outcome.plan = bucket.plan;
       queued.launches = {times};
       queued.share = steps_of(problem) / all;
@@ -223,7 +292,10 @@ class Group {
             0};
   }
 
-  const std::vector<Problem>& problems_;
+  const std::vector<Problem>& asked_;
+  std::vector<Problem> on_device_;  ///< the same, if operands had to be copied
+  std::optional<HostOperands> hosts_;
+  const std::vector<Problem>& problems_ = on_device_.empty() ? asked_ : on_device_;
   const Placement& where_;
   const SessionPlanner& planner_;
   SessionDevice& device_;

@@ -17,6 +17,10 @@ namespace {
 
 constexpr int64_t kLeastSide = 128;  ///< a part isn't divided below this
 
+/// A larger part is divided, so that a product can be given up: 20 ms on an H200.
+constexpr double kMostSteps = 3e11;
+constexpr int64_t kGranule = 512;  ///< rows or columns, so that a part consists of whole tiles
+
 /// An operand, C0 included, and what is known of it.
 struct Source {
   MatrixView view;
@@ -172,6 +176,13 @@ class ResidentProduct {
 
   /// Launches a part of the product. If there is no room to pack its operands, it is divided.
   void launch(Launcher& launcher, const Plan& plan, const Part& part) {
+    const double steps = cost_of_step(problem_.operation) * double(part.batch) * part.m * part.n * problem_.k();
+    if (steps > kMostSteps && part.batch > 1) return launch_halves(launcher, plan, part, &Part::batch, 1);
+    if (steps > kMostSteps && part.m >= part.n && part.m > 2 * kGranule) {
+      return launch_halves(launcher, plan, part, &Part::m, kGranule);
+    }
+    if (steps > kMostSteps && part.n > 2 * kGranule) return launch_halves(launcher, plan, part, &Part::n, kGranule);
+    await_turn();
     Operand a = operand(a_, part, Side::kA), b = operand(b_, part, Side::kB);
     const Kernel& kernel = kernel_of(*plan.variant);
     if (!device_.make_room(bytes_to_pack(plan, kernel, part, a, b), {a_.memory, b_.memory})) {
@@ -180,6 +191,12 @@ class ResidentProduct {
       if (part.n > kLeastSide) return launch_halves(launcher, plan, part, &Part::n, kLeastSide);
     }
     result_.launches.push_back(launcher.launch(a, b, part, stream()));
+  }
+
+  /// Part by part, so that only the latest two run after the product has been given up.
+  void await_turn() {
+    if (result_.launches.size() >= 2) result_.launches[result_.launches.size() - 2].computed->wait();
+    if (problem_.is_cancelled()) throw given_up();
   }
 
   void launch_halves(Launcher& launcher, const Plan& plan, const Part& part, int64_t Part::* size, int64_t granule) {

@@ -1,0 +1,43 @@
+/** Measures in a process of its own. */
+import { fork } from 'node:child_process'
+
+/** The process that measures ended too early. */
+export class ChildError extends Error {}
+
+/**
+ * Runs a script, sends it one message, and gives what it sends back to `receive`, until it ends.
+ *
+ * @param what - what the process does, for the error.
+ * @throws ChildError if the process ends before it is done.
+ */
+export function runChild<Message>(
+  script: URL,
+  message: object,
+  receive: (message: Message) => void,
+  { env = process.env, what, signal }: { env?: NodeJS.ProcessEnv; what: string; signal: AbortSignal },
+): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const child = fork(script, { env, execArgv: [], stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
+    const stop = () => child.kill('SIGKILL')
+    signal.addEventListener('abort', stop, { once: true })
+    child.on('message', (received: Message) => {
+      try {
+        receive(received)
+      } catch (error) {
+        reject(error)
+        stop()
+      }
+    })
+    child.once('error', reject)
+    child.once('close', (status, killedBy) => {
+      signal.removeEventListener('abort', stop)
+      if (signal.aborted) reject(signal.reason)
+      else if (status === 0) resolve()
+      else {
+        const how = killedBy ? `by ${killedBy}` : `with exit status ${status}`
+        reject(new ChildError(`the process that ${what} ended ${how}`))
+      }
+    })
+    child.send(message)
+  })
+}

@@ -1,0 +1,50 @@
+/** What was measured with, and when. */
+import { info } from '../lib/index.js'
+import { commit } from './commit.js'
+
+export interface Circumstances {
+  mpmml: string
+  commit: string | null
+  measured: string
+  cpu: { model: string; simd: string; cores: number }
+  gpu: { name: string; driver: string; toolkit: string; maxClockMHz: number } | null
+}
+
+/** @param device - the GPU that was measured; null if none was. */
+export function circumstances(device: number | null): Circumstances {
+  const { version, cpu, cuda } = info()
+  const gpu = device === null ? undefined : cuda.devices[device]
+  return {
+    mpmml: version,
+    commit: commit(),
+    measured: new Date().toISOString(),
+    cpu: { model: cpu.model, simd: cpu.simd, cores: cpu.cores },
+    gpu: gpu
+      ? {
+          name: String(gpu.name),
+          driver: cuda.driver,
+          toolkit: cuda.toolkit,
+          maxClockMHz: Number(gpu.maxClockMHz),
+        }
+      : null,
+  }
+}
+
+/** The rows of a table's head that say so. */
+export function describeCircumstances({
+  mpmml,
+  commit,
+  gpu,
+  cpu,
+}: Circumstances): [string, string | undefined][] {
+  return [
+    ['mpmml', mpmml + (commit ? `, commit ${commit}` : '')],
+    [
+      'GPU',
+      gpu
+        ? `${gpu.name}, at most ${gpu.maxClockMHz} MHz, driver for CUDA ${gpu.driver}, built with ${gpu.toolkit}`
+        : undefined,
+    ],
+    ['CPU', `${cpu.model}, ${cpu.simd}`],
+  ]
+}

@@ -1,0 +1,56 @@
+/** Tables of what suites found. */
+import { describeCircumstances } from '../circumstances.js'
+import { bytes, duration, labelled, table } from '../output.js'
+import type { Figure, Unit } from './protocol.js'
+import type { SuiteRecord, SuitesRecord } from './run.js'
+
+export function describeSuites(record: SuitesRecord): string {
+  const head = labelled([
+    ...describeCircumstances(record),
+    ['figures', 'medians, ± half the distance between the quartiles'],
+    ['asked', 'what the figure must be, what it aims to be, and which of them it is'],
+  ])
+  return [head, ...record.suites.map(describeSuite)].join('\n\n')
+}
+
+function describeSuite({ name, shows, backend, figures, wrong }: SuiteRecord): string {
+  const rows = figures.map((figure) => [
+    figure.of,
+    figure.what,
+    amount(figure.value.median, figure.unit),
+    spreadOf(figure),
+    figure.must === null ? '' : `${sign(figure)} ${amount(figure.must, figure.unit)}`,
+    figure.aim === null ? '' : `${sign(figure)} ${amount(figure.aim, figure.unit)}`,
+    reached(figure),
+    figure.note,
+  ])
+  const columns = ['of', 'measured', 'figure', '±', 'must', 'aim', 'is', '']
+  return [
+    `${name} on ${backend === 'cuda' ? 'the GPU' : 'the CPU'}: ${shows}`,
+    table([columns, ...rows]),
+    ...wrong.map((message) => `wrong: ${message}`),
+  ].join('\n')
+}
+
+const sign = ({ moreIsBetter }: Figure) => (moreIsBetter ? '≥' : '≤')
+
+function reached({ value: { median }, must, aim, moreIsBetter }: Figure): string {
+  const fits = (limit: number) => (moreIsBetter ? median >= limit : median <= limit)
+  if (aim !== null && fits(aim)) return 'aim'
+  if (must === null) return ''
+  return fits(must) ? 'must' : 'neither'
+}
+
+function spreadOf({ value: { median, q1, q3, count } }: Figure): string {
+  if (count === 1 || median === 0) return ''
+  return `${((50 * (q3 - q1)) / Math.abs(median)).toFixed(1)} %`
+}
+
+function amount(value: number, unit: Unit): string {
+  if (unit === 'ms') return duration(value)
+  if (unit === 'bytes') return value < 0 ? `-${bytes(-value)}` : bytes(value)
+  if (unit === 'µs') return `${value >= 100 ? value.toFixed(0) : Number(value.toPrecision(3))} µs`
+  if (unit === 'x') return `${value >= 100 ? value.toFixed(0) : Number(value.toPrecision(4))} ×`
+  if (unit === '%') return `${value.toFixed(1)} %`
+  return String(value)
+}

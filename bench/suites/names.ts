@@ -1,0 +1,14 @@
+/** The suites by their names. */
+import { abort } from './abort.js'
+import { delay } from './delay.js'
+import { grouped } from './grouped.js'
+import { promises } from './promises.js'
+import type { Suite } from './protocol.js'
+import { resident } from './resident.js'
+import { small } from './small.js'
+
+export const suites = { resident, grouped, small, delay, promises, abort } satisfies Record<string, Suite>
+
+export type SuiteName = keyof typeof suites
+
+export const suiteNames = Object.keys(suites) as SuiteName[]

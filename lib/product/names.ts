@@ -1,0 +1,42 @@
+/** What messages call the matrices of products. */
+import type { Name } from '../describe.js'
+
+export interface Names {
+  readonly a: Name
+  readonly b: Name
+  readonly out: Name
+  readonly accumulate: Name
+}
+
+/** Those of a product by itself. */
+export const plainNames: Names = { a: 'a', b: 'b', out: 'out', accumulate: 'accumulate' }
+
+/** The name of a matrix of the product that the group's names are about. */
+class NameInGroup {
+  readonly #product: NamesInGroup
+  readonly #property: string
+
+  constructor(product: NamesInGroup, property: string) {
+    this.#product = product
+    this.#property = property
+  }
+
+  toString(): string {
+    return `${this.#product}.${this.#property}`
+  }
+}
+
+/** Those of the products of a group, one after the other: texts are made only for messages. */
+export class NamesInGroup implements Names {
+  readonly a = new NameInGroup(this, 'a')
+  readonly b = new NameInGroup(this, 'b')
+  readonly out = new NameInGroup(this, 'out')
+  readonly accumulate = new NameInGroup(this, 'accumulate')
+
+  /** `index`: of the product in the group. */
+  constructor(public index = 0) {}
+
+  toString(): string {
+    return `products[${this.index}]`
+  }
+}

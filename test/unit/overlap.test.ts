@@ -1,0 +1,125 @@
+/** Whether views overlap, against the sets of their elements. */
+import { describe, expect, it } from 'vitest'
+import { overlap, overlapsItself, requireApart } from '../../lib/overlap.js'
+import { readView, type View } from '../../lib/view.js'
+import { thrown } from '../support/expect.js'
+import { Random } from '../support/generators.js'
+import { expectError } from '../support/resident.js'
+
+const data = new Int32Array(400)
+
+/** The places of all elements, each as often as it occurs. */
+function places({ offset, batch, rows, cols, batchStride, rowStride, colStride }: View): number[] {
+  const all: number[] = []
+  for (let item = 0; item < batch; item++) {
+    for (let i = 0; i < rows; i++) {
+      for (let j = 0; j < cols; j++) all.push(offset + item * batchStride + i * rowStride + j * colStride)
+    }
+  }
+  return all
+}
+
+const viewOf = (shape: number[], strides: number[], offset: number) =>
+  readView({ data, shape, strides, offset }, 'a', 'operand')
+
+/** Any strides, or a block of a matrix of ten columns, or of its transpose. */
+function anyView(random: Random): View {
+  const [rows, cols] = [random.integer(0, 4), random.integer(1, 4)]
+  if (random.chance(0.3)) {
+    const strides = [random.integer(0, 40), random.integer(0, 12), random.integer(0, 5)]
+    return viewOf([random.integer(1, 3), rows, cols], strides, random.integer(0, 60))
+  }
+  const offset = 10 * random.integer(0, 6) + random.integer(0, 9)
+  return random.chance(0.8) ? viewOf([rows, cols], [10, 1], offset) : viewOf([rows, cols], [1, 10], offset)
+}
+
+describe('views', () => {
+  it('overlap if they have an element in common', () => {
+    const random = new Random(1)
+    const found = [0, 0]
+    for (let round = 0; round < 20_000; round++) {
+      const [x, y] = [anyView(random), anyView(random)]
+      const both = new Set(places(x))
+      const expected = places(y).some((place) => both.has(place))
+      found[expected ? 1 : 0]!++
+      expect(overlap(x, y), JSON.stringify([x, y])).toBe(expected)
+      expect(overlap(y, x), JSON.stringify([y, x])).toBe(expected)
+    }
+    expect(Math.min(...found)).toBeGreaterThan(1000)
+  })
+
+  it('overlap themselves if two of their elements are the same', () => {
+    const random = new Random(2)
+    const found = [0, 0]
+    for (let round = 0; round < 5000; round++) {
+      const view = anyView(random)
+      const all = places(view)
+      const expected = new Set(all).size < all.length
+      found[expected ? 1 : 0]!++
+      expect(overlapsItself(view), JSON.stringify(view)).toBe(expected)
+    }
+    expect(Math.min(...found)).toBeGreaterThan(100)
+  })
+})
+
+describe('products of a group', () => {
+  const elsewhere = readView({ data: new Int32Array(1), shape: [1, 1] }, 'a', 'operand')
+  const writing = (out: View) => ({ a: elsewhere, b: elsewhere, c0: null, out: out as never })
+  const nameOf = (product: number, view: View) => `${product}${view === elsewhere ? ' elsewhere' : ''}`
+
+  it('are apart if no out has an element of another product', () => {
+    const random = new Random(3)
+    const found = [0, 0]
+    for (let round = 0; round < 3000; round++) {
+      const products = Array.from({ length: random.integer(2, 4) }, () => ({
+        a: random.chance(0.7) ? elsewhere : anyView(random),
+        b: random.chance(0.7) ? elsewhere : anyView(random),
+        c0: random.chance(0.7) ? null : (anyView(random) as never),
+        out: random.chance(0.3) ? null : (anyView(random) as never),
+      }))
+      const expected = products.some(({ out }, index) => {
+        const written = new Set(out ? places(out) : [])
+        return products.some(
+          (other, at) =>
+            at !== index &&
+            [other.a, other.b, other.c0, other.out].some(
+              (view) => view && view !== elsewhere && places(view).some((place) => written.has(place)),
+            ),
+        )
+      })
+      found[expected ? 1 : 0]!++
+      if (expected) {
+        expectError(
+          thrown(() => requireApart(products, nameOf)),
+          'SHAPE',
+          /^\d overlaps \d in memory/,
+        )
+      } else {
+        requireApart(products, nameOf)
+      }
+    }
+    expect(Math.min(...found)).toBeGreaterThan(300)
+  })
+
+  it.each(['rows', 'columns', 'tiles'])('may write thousands of parts of one matrix: %s', (kind) => {
+    const size = kind === 'tiles' ? 90 : 8100
+    const large = new Int32Array(8100 * 4)
+    const part = (index: number, wider = 0) => {
+      const [shape, offset, pitch] =
+        kind === 'rows'
+          ? [[1, 4], index * 4, 4]
+          : kind === 'columns'
+            ? [[4, 1 + wider], index, 8100]
+            : [[2, 2], Math.floor(index / size) * 360 + (index % size) * 2, 180]
+      return readView({ data: large, shape, strides: [pitch, 1], offset }, 'out', 'result')
+    }
+    const products = Array.from({ length: 8100 }, (_, index) => writing(part(index)))
+    requireApart(products, nameOf)
+    products[4000] = writing(part(kind === 'columns' ? 4000 : 4001, 1))
+    expectError(
+      thrown(() => requireApart(products, nameOf)),
+      'SHAPE',
+      /^400[01] overlaps 400[01] /,
+    )
+  })
+})
