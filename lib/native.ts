@@ -417,8 +417,8 @@ export interface Addon {
   ): Promise<NativeMemory | undefined>
   /** Sets `cancel[0]`, and gives up at once what has been started with it and hasn't begun to run. */
   giveUp(cancel: Int32Array): void
-  /** For tests: the nth allocation from now on fails, on the host or a device; 0: none does. */
-  failAllocation(nth: number): void
+  /** For tests: the nth allocation from now on fails, on the host or a device, or `count` from there on; 0: none does. */
+  failAllocation(nth: number, count?: number): void
   /** For tests: work on devices that are opened from now on shows as done only so many milliseconds later. */
   delayWork(milliseconds: number): void
   /** An array of zeros in pinned memory; null if CUDA can't be used. */
@@ -432,6 +432,8 @@ export interface Addon {
   labBandwidths(): LabBandwidth[]
   labBandwidth(request: LabBandwidthRequest): Promise<LabBandwidthResult>
   labOccupancy(request: LabOccupancyRequest): Promise<LabOccupancy>
+  /** For tests: a kernel reads from where no memory is. Afterwards CUDA can't be used in this process. */
+  labFault(request: { device?: number }): Promise<void>
   labPeaks(): LabPeak[]
   cpuCeiling(request: CpuCeilingRequest): Promise<CpuCeilingSamples>
   cpuNaiveLoop(request: CpuNaiveLoopRequest): Promise<CpuNaiveLoopSamples>

@@ -384,7 +384,8 @@ Napi::Value give_up(const Napi::CallbackInfo& info) {
 }
 
 Napi::Value fail_allocation(const Napi::CallbackInfo& info) {
-  allocations_until_failure.store(static_cast<int64_t>(number_in(info[0], 0, 1e15)), std::memory_order_relaxed);
+  const auto nth = static_cast<int64_t>(number_in(info[0], 0, 1e15));
+  fail_allocations(nth, info[1].IsUndefined() ? 1 : static_cast<int64_t>(number_in(info[1], 1, 1e15)));
   return info.Env().Undefined();
 }
 

@@ -226,6 +226,15 @@ Napi::Value occupancy(const Napi::CallbackInfo& info) {
   });
 }
 
+Napi::Value fault(const Napi::CallbackInfo& info) {
+  const int device = Fields(info[0]).device();
+  const auto work = [device] {
+    cuda::fault(device);
+    return 0;
+  };
+  return on_device<int>(info.Env(), device, work, [](Napi::Env env, const int&) { return env.Undefined(); });
+}
+
 Napi::Value peaks(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
   Napi::Array rows = Napi::Array::New(env);
@@ -252,7 +261,7 @@ Napi::Value refuse(const Napi::CallbackInfo& info) {
   return on_device<int>(
       info.Env(), fields.device(), [] { return 0; }, [](Napi::Env env, const int&) { return env.Undefined(); });
 }
-constexpr auto measure = refuse, run_microbench = refuse, run_bandwidth = refuse, occupancy = refuse;
+constexpr auto measure = refuse, run_microbench = refuse, run_bandwidth = refuse, occupancy = refuse, fault = refuse;
 
 Napi::Value microbenches(const Napi::CallbackInfo& info) { return Napi::Array::New(info.Env()); }
 constexpr auto peaks = microbenches, bandwidths = microbenches;
@@ -268,6 +277,7 @@ void export_lab(Napi::Env env, Napi::Object exports) {
   exports.Set("labBandwidths", Napi::Function::New<guarded<bandwidths>>(env, "labBandwidths"));
   exports.Set("labBandwidth", Napi::Function::New<guarded<run_bandwidth>>(env, "labBandwidth"));
   exports.Set("labOccupancy", Napi::Function::New<guarded<occupancy>>(env, "labOccupancy"));
+  exports.Set("labFault", Napi::Function::New<guarded<fault>>(env, "labFault"));
   exports.Set("labPeaks", Napi::Function::New<guarded<peaks>>(env, "labPeaks"));
 }
 

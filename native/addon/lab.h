@@ -9,6 +9,7 @@
 //   labBandwidths(): LabBandwidth[]
 //   labBandwidth(request: LabBandwidthRequest): Promise<LabBandwidthResult>
 //   labOccupancy(request: LabOccupancyRequest): Promise<LabOccupancy>
+//   labFault(request: { device }): Promise<void>, for tests: a kernel that reads from where no memory is
 //   labPeaks(): LabPeak[]
 //
 //   LabMeasureRequest    { variant, m, n, k, batch, repetitions, warmup, device, minimum, maximum, zeroFraction, seed }

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <atomic>
+#include <mutex>
 #include <optional>
+#include <vector>
 
 #include "core/arithmetic.h"
 #include "core/dispatch.h"
@@ -25,6 +27,46 @@ class FirstIndex {
 
  private:
   std::atomic<int64_t> first_{kNoOverflow};
+};
+
+/// Accumulators for each thread that may compute at once. They are there before the first block is written to C, because
+/// C stays as it is if there isn't memory enough.
+class Accumulators {
+ public:
+  Accumulators(int64_t bytes, int64_t threads)
+      : bytes_(round_up(bytes, kAlignment)), memory_(checked_size(bytes_, threads)) {
+    for (int64_t index = 0; index < threads; ++index) {
+      idle_.push_back(static_cast<char*>(memory_.data()) + index * bytes_);
+    }
+  }
+
+  /// Those of one thread, while this exists.
+  class Slot {
+   public:
+    explicit Slot(Accumulators& all) : all_(all) {
+      std::lock_guard<std::mutex> lock(all_.mutex_);
+      data_ = all_.idle_.back();
+      all_.idle_.pop_back();
+    }
+    ~Slot() {
+      std::lock_guard<std::mutex> lock(all_.mutex_);
+      all_.idle_.push_back(data_);
+    }
+    Slot(const Slot&) = delete;
+    void* data() const { return data_; }
+
+   private:
+    Accumulators& all_;
+    void* data_;
+  };
+
+ private:
+  static constexpr int64_t kAlignment = 64;
+
+  const int64_t bytes_;
+  const Workspace memory_;
+  std::mutex mutex_;
+  std::vector<void*> idle_;
 };
 
 }  // namespace
@@ -61,14 +103,13 @@ class PackedProduct::Run {
     const Blocking& blocking = product_.blocking_;
     const int64_t cells = blocking.MC * blocking.NC;
     const bool in_slabs = blocking.KC < product_.padded_k_;
+    std::optional<Accumulators> accumulators;
+    if (in_slabs) accumulators.emplace(cells * product_.kernel_.accumulator_size, thread_count());
     for_each_run(problem_, blocks_m_ * blocks_n_ * problem_.batch, work(), kStepsAtOnce,
                  [&](int64_t first, int64_t end) {
-                   std::optional<Workspace> accumulators;
                    BlockRequest request{};
-                   if (in_slabs) {
-                     request.accumulators =
-                         accumulators.emplace(static_cast<size_t>(cells * product_.kernel_.accumulator_size)).data();
-                   }
+                   std::optional<Accumulators::Slot> slot;
+                   if (in_slabs) request.accumulators = slot.emplace(*accumulators).data();
                    for (int64_t index = first; index < end; ++index) block(index, request);
                  });
     return overflow_.value();

@@ -4,8 +4,8 @@
 //   npm run sanitize -- address                      AddressSanitizer and UndefinedBehaviorSanitizer over the addon
 //                                                    without CUDA, with the whole test suite; what follows goes
 //                                                    to vitest
-//   npm run sanitize -- thread                       ThreadSanitizer over native/cpu/stress, because Node itself
-//                                                    causes reports
+//   npm run sanitize -- thread                       ThreadSanitizer over native/cpu/stress and native/addon/stress,
+//                                                    because Node itself causes reports
 //   npm run sanitize -- cuda [filter] [--tool NAME]  compute-sanitizer over products with every CUDA variant, or with
 //                                                    those whose names contain the filter (native/tools/products.mjs);
 //                                                    by memcheck, racecheck, initcheck and synccheck, or one of them.
@@ -101,7 +101,7 @@ function address(vitestArguments) {
 }
 
 function thread(programArguments) {
-  console.log('mpmml: ThreadSanitizer, with products from several threads')
+  console.log('mpmml: ThreadSanitizer, with products and other tasks from several threads')
   const build = join(root, 'build', 'sanitize', 'thread')
   const settings = {
     MPMML_CUDA: 'OFF',
@@ -113,6 +113,7 @@ function thread(programArguments) {
   run('cmake', ['-S', root, '-B', build, '-DCMAKE_BUILD_TYPE=Release', ...definitions], { quiet: true })
   run('cmake', ['--build', build, '--parallel', String(availableParallelism())], { quiet: true })
   run(join(build, 'mpmml-stress'), programArguments, { env: { MPMML_NUM_THREADS: '3' } })
+  run(join(build, 'mpmml-stress-executor'), programArguments)
 }
 
 const cudaTools = ['memcheck', 'racecheck', 'initcheck', 'synccheck']

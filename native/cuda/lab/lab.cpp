@@ -215,4 +215,12 @@ Occupancy occupancy(const Variant& variant, int device) {
   return occupancy(kernel.function(variant.paths.cheapest()), kernel.shape.threads, kernel.shape.shared_bytes, device);
 }
 
+void fault(int device) {
+  const LaneHandle lane = take_lane(device);
+  read_from_nowhere(lane->device_results(), lane->compute(0));
+  // It isn't used again.
+  lane->quiesce();
+  MPMML_CUDA(cudaStreamSynchronize(lane->compute(0)));
+}
+
 }  // namespace mpmml::cuda

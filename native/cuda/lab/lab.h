@@ -46,4 +46,7 @@ Occupancy occupancy(const void* function, int64_t threads, int dynamic_shared_by
 /// The same for a variant, on the first of its paths.
 Occupancy occupancy(const Variant& variant, int device);
 
+/// For tests: a kernel that reads from where no memory is. Throws Error(kCuda), and CUDA can't be used any more.
+void fault(int device);
+
 }  // namespace mpmml::cuda

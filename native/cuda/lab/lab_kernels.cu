@@ -29,6 +29,8 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
+__global__ void copy_word(const uint32_t* from, uint32_t* to) { *to = *from; }
+
 __global__ void probe(uint64_t* ticks) {
   constexpr uint64_t kNanoseconds = 200000;
   const auto now = [] {
@@ -53,6 +55,11 @@ void fill_random(const Operation& operation, void* data, int64_t count, const Ra
     using S = decltype(value);
     fill<S><<<kBlocks, kThreads, 0, stream>>>(static_cast<typename S::Element*>(data), count, values, zero_below);
   });
+  MPMML_CUDA(cudaGetLastError());
+}
+
+void read_from_nowhere(void* target, cudaStream_t stream) {
+  copy_word<<<1, 1, 0, stream>>>(reinterpret_cast<const uint32_t*>(uintptr_t{16}), static_cast<uint32_t*>(target));
   MPMML_CUDA(cudaGetLastError());
 }
 

@@ -18,6 +18,9 @@ struct RandomValues {
 void fill_random(const Operation& operation, void* data, int64_t count, const RandomValues& values,
                  cudaStream_t stream);
 
+/// Queues a kernel that reads from where no memory is.
+void read_from_nowhere(void* target, cudaStream_t stream);
+
 /// Queues a kernel that spins for a fifth of a millisecond and writes the clocks and the nanoseconds that it took.
 void probe_clock(uint64_t* ticks, cudaStream_t stream);
 

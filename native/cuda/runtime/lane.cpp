@@ -5,6 +5,7 @@
 #include <map>
 #include <mutex>
 
+#include "core/fault.h"
 #include "cuda/runtime/error.h"
 
 namespace mpmml::cuda {
@@ -43,6 +44,7 @@ double Event::since(const Event& earlier) const {
 
 StagingRing::StagingRing() : used_(kSlots) {
   void* memory = nullptr;
+  before_allocation();
   MPMML_CUDA(cudaMallocHost(&memory, kSlots * kSlotBytes));
   memory_ = static_cast<char*>(memory);
 }
@@ -66,7 +68,9 @@ Lane::Lane(int device) : Lane(device, Nothing{}) {
     const bool ahead = &stream == &streams_[0] || &stream == &streams_[1];
     MPMML_CUDA(cudaStreamCreateWithPriority(&stream, cudaStreamNonBlocking, ahead ? greatest : least));
   }
+  before_allocation();
   MPMML_CUDA(cudaMallocHost(&results_, kResultBytes));
+  before_allocation();
   MPMML_CUDA(cudaMalloc(&device_results_, kResultBytes));
 }
 

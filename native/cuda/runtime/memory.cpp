@@ -4,6 +4,7 @@
 #include <map>
 #include <mutex>
 
+#include "core/fault.h"
 #include "cuda/runtime/error.h"
 
 namespace mpmml::cuda {
@@ -40,6 +41,7 @@ DeviceBuffer::DeviceBuffer(int64_t bytes, int device, cudaStream_t stream) : str
   const cudaMemPool_t pool = pool_of(device);
   pooled_ = pool != nullptr;
   const auto size = static_cast<size_t>(bytes > 0 ? bytes : 1);
+  before_allocation();
   if (pooled_) {
     MPMML_CUDA(cudaMallocFromPoolAsync(&data_, size, pool, stream));
   } else {
@@ -58,6 +60,7 @@ DeviceBuffer::~DeviceBuffer() {
 
 void* allocate_pinned(int64_t bytes) {
   void* memory = nullptr;
+  before_allocation();
   MPMML_CUDA(cudaHostAlloc(&memory, static_cast<size_t>(bytes), cudaHostAllocPortable));
   std::memset(memory, 0, static_cast<size_t>(bytes));
   return memory;

@@ -93,7 +93,12 @@ void* Operand::packed_for(const Plan& plan, const Kernel& kernel, const Launch& 
   void* const target = forms.back().buffer.get();
   Launch packing = launch;
   (side == Side::kA ? packing.packed_a : packing.packed_b) = target;
-  kernel.pack(packing, side);
+  try {
+    kernel.pack(packing, side);
+  } catch (...) {
+    forms.pop_back();
+    throw;
+  }
   if (done) done->record(launch.stream);
   return target;
 }

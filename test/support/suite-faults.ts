@@ -1,0 +1,361 @@
+/** Whole operations whose allocations fail, one after the other: the same for both backends. */
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
+import {
+  type Device,
+  type DeviceMatrix,
+  type MatrixLike,
+  type MpmmOptions,
+  matrix,
+  mpmm,
+  mpmmGrouped,
+  mpmmSync,
+  openDevice,
+} from '../../lib/index.js'
+import { addon } from '../../lib/native.js'
+import { Random, randomMatrix } from './generators.js'
+import { type Dense, dense, oracle, type Strided } from './oracle.js'
+import { caught, expectError } from './resident.js'
+
+/** All allocations from the nth on fail. */
+const ALL = 1e15
+
+/** What an operation came to, to be looked at when allocations succeed again. */
+interface Attempt {
+  run: () => Promise<unknown>
+  /** Fails unless the result is right. Not called after an error. */
+  check: (result: never) => Promise<void> | void
+  /** Fails unless everything is as it was. Called after an error. */
+  unchanged?: () => Promise<void> | void
+}
+
+type Operation = () => Promise<Attempt>
+
+const same = (c: MatrixLike, expected: Dense | number) => {
+  const { data } = dense(c as Strided)
+  const of = typeof expected === 'number' ? () => expected : (index: number) => expected.data[index]
+  const wrong = data.findIndex((value, index) => value !== of(index))
+  if (wrong >= 0) expect.fail(`element ${wrong} is ${data[wrong]} and should be ${of(wrong)}`)
+}
+
+/** Products of arrays, by what they need memory for. */
+function hostProducts(backend: 'cpu' | 'cuda'): Record<string, Operation> {
+  const UNTOUCHED = 77
+  type Case = { a: MatrixLike & Strided; b: MatrixLike & Strided; options?: MpmmOptions }
+  const random = (rows: number, cols: number, seed: number) => randomMatrix(rows, cols, seed) as Case['a']
+  const large = (rows: number, cols: number, seed: number) => {
+    const source = new Random(seed)
+    return matrix(
+      rows,
+      cols,
+      Int32Array.from({ length: rows * cols }, () => source.integer(-1e9, 1e9)),
+    ) as Case['a']
+  }
+  const int16 = (rows: number, cols: number, seed: number) => {
+    const source = new Random(seed)
+    const data = Int16Array.from({ length: rows * cols }, () => source.integer(-300, 300))
+    return matrix(rows, cols, data) as unknown as Case['a']
+  }
+  const turned = ({ data, shape }: Case['a']) =>
+    ({ data, shape: [shape[1]!, shape[0]!], strides: [1, shape[1]!] }) as unknown as Case['a']
+  const batch = ({ data, shape }: Case['a'], items: number) =>
+    ({ data, shape: [items, shape[0]! / items, shape[1]!] }) as unknown as Case['a']
+
+  const cases: Record<string, Case> = {
+    'a few elements': { a: random(3, 4, 1), b: random(4, 5, 2) },
+    small: { a: random(40, 30, 1), b: random(30, 40, 2) },
+    medium: { a: random(170, 165, 1), b: random(165, 160, 2) },
+    large: { a: random(500, 300, 1), b: random(300, 400, 2) },
+    'a row': { a: random(1, 1500, 1), b: random(1500, 1300, 2) },
+    'a column': { a: random(1300, 1500, 1), b: random(1500, 1, 2) },
+    deep: { a: random(40, 5000, 1), b: random(5000, 30, 2) },
+    'a batch': { a: batch(random(600, 50, 1), 12), b: batch(random(600, 61, 2), 12) },
+    'of int16': { a: int16(120, 130, 1), b: int16(130, 110, 2) },
+    'turned operands': { a: turned(random(120, 130, 1)), b: turned(random(110, 120, 2)) },
+    'wide values': { a: large(120, 130, 1), b: large(130, 110, 2), options: { overflow: 'saturate' } },
+    'wide values, checked': { a: large(120, 130, 1), b: large(130, 110, 2) },
+  }
+  const operations: Record<string, Operation> = {}
+  for (const [name, { a, b, options = {} }] of Object.entries(cases)) {
+    const expected = oracle(a, b, { overflow: options.overflow ?? 'throw' }) as Dense
+    const { rows, cols, batch: items } = expected
+    const shape = items > 1 ? [items, rows, cols] : [rows, cols]
+    const into = (out: MatrixLike, run: (all: MpmmOptions) => unknown): Attempt => ({
+      run: async () => run({ ...options, backend, out: out as never }),
+      check: () => same(out, expected),
+      unchanged: () => same(out, UNTOUCHED),
+    })
+    const place = () => ({ data: new Int32Array(items * rows * cols).fill(UNTOUCHED), shape })
+    const multiply = (all: MpmmOptions) => mpmm(a, b, all)
+    operations[name] = async () => into(place(), multiply)
+    operations[`${name}, at once`] = async () => into(place(), (all) => mpmmSync(a, b, all))
+    if (items === 1)
+      operations[`${name}, into a strided array`] = async () =>
+        into({ ...place(), strides: [1, rows] } as never, multiply)
+  }
+  const members = ['a few elements', 'medium', 'of int16', 'deep'].map((name) => cases[name]!)
+  operations['a group'] = async () => {
+    const expected = members.map(({ a, b }) => oracle(a, b) as Dense)
+    const outs = expected.map(({ rows, cols }) =>
+      matrix(rows, cols, new Int32Array(rows * cols).fill(UNTOUCHED)),
+    )
+    return {
+      run: () =>
+        mpmmGrouped(members.map(({ a, b }, index) => ({ a, b, out: outs[index]! })) as never, { backend }),
+      check: () =>
+        outs.forEach((out, index) => {
+          same(out, expected[index]!)
+        }),
+      unchanged: () =>
+        outs.forEach((out, index) => {
+          same(out, out.data[0] === UNTOUCHED ? UNTOUCHED : expected[index]!)
+        }),
+    }
+  }
+  return operations
+}
+
+/** What can be asked of a device. */
+function deviceOperations(backend: 'cpu' | 'cuda', open: () => Device): Record<string, Operation> {
+  const [x, y] = [randomMatrix(150, 140, 1), randomMatrix(140, 130, 2)]
+  const product = oracle(x, y) as Dense
+  const [wideX, wideY] = ([x, y] as const).map(({ data, shape }) =>
+    matrix(
+      shape[0]!,
+      shape[1]!,
+      (data as Int32Array).map((value) => value * 5e5),
+    ),
+  ) as unknown as [typeof x, typeof y]
+  const saturated = oracle(wideX, wideY, { overflow: 'saturate' }) as Dense
+  const is = (expected: Dense | number) => async (there: DeviceMatrix) => {
+    same(await there.download(), expected)
+    there.dispose()
+  }
+  const operands = async () => [await open().upload(x), await open().upload(y)] as const
+  type Multiply = (a: DeviceMatrix, b: DeviceMatrix) => Promise<{ c: DeviceMatrix }>
+  const multiplied = (multiply: Multiply, expected: Dense = product): Operation => {
+    return async () => {
+      const [a, b] =
+        expected === product ? await operands() : [await open().upload(wideX), await open().upload(wideY)]
+      return {
+        run: async () => {
+          try {
+            return (await multiply(a, b)).c
+          } finally {
+            a.dispose()
+            b.dispose()
+          }
+        },
+        check: is(expected),
+      }
+    }
+  }
+  const into =
+    (
+      value: number,
+      multiply: (a: DeviceMatrix, b: DeviceMatrix, out: DeviceMatrix) => Promise<unknown>,
+      expected: Dense,
+    ): Operation =>
+    async () => {
+      const [a, b] = await operands()
+      const whole = await open().full([150, 200], value)
+      const out = whole.view({ cols: [7, 137] })
+      const end = async () => {
+        for (const each of [a, b, out, whole]) each.dispose()
+      }
+      return {
+        run: () => multiply(a, b, out),
+        check: async () => {
+          await is(expected)(out)
+          await end()
+        },
+        unchanged: async () => {
+          same(await whole.download(), value)
+          await end()
+        },
+      }
+    }
+  return {
+    upload: async () => ({ run: () => open().upload(x), check: is(dense(x)) }),
+    'upload of a strided array': async () => {
+      const turned = { data: x.data, shape: [140, 150], strides: [1, 140] }
+      return { run: () => open().upload(turned), check: is(dense(turned as Strided)) }
+    },
+    full: async () => ({ run: () => open().full([300, 300], 5), check: is(5) }),
+    download: async () => {
+      const [a, b] = await operands()
+      b.dispose()
+      const out = matrix(140, 150, new Int32Array(140 * 150).fill(9))
+      return {
+        run: async () => {
+          using turned = a.transpose()
+          a.dispose()
+          await turned.download(out)
+        },
+        check: () => same(out, dense({ data: x.data, shape: [140, 150], strides: [1, 140] } as Strided)),
+        unchanged: () => same(out, 9),
+      }
+    },
+    combine: async () => {
+      const [a, b] = [await open().full([90, 80], 3), await open().full([80, 90], 4)]
+      return {
+        run: async () => {
+          using turned = b.transpose()
+          b.dispose()
+          return await a.combine(turned)
+        },
+        check: is(4),
+        unchanged: () => is(3)(a),
+      }
+    },
+    'a product': multiplied((a, b) => mpmm(a, b)),
+    'a product at once': multiplied(async (a, b) => mpmmSync(a, b)),
+    'a product of an array': multiplied((a) => mpmm(a, y)),
+    'a product of turned views': multiplied(async (a, b) => {
+      using turned = a.transpose()
+      using back = turned.transpose()
+      using view = b.view()
+      return await mpmm(back, view)
+    }),
+    'a product of wide values': multiplied((a, b) => mpmm(a, b, { overflow: 'saturate' }), saturated),
+    'a product of wide values in arrays': multiplied(
+      (a) => mpmm(a, wideY, { overflow: 'saturate' }),
+      saturated,
+    ),
+    'a product into a view': into(-7, (a, b, out) => mpmm(a, b, { out }), product),
+    'a product added to a view': into(
+      -7,
+      (a, b, out) => mpmm(a, b, { out, accumulate: true }),
+      oracle(x, y, { c0: matrix(150, 130, new Int32Array(150 * 130).fill(-7)) }) as Dense,
+    ),
+    'a group': async () => {
+      const [a, b] = await operands()
+      return {
+        run: async () => {
+          using part = a.view({ rows: [0, 9] })
+          a.dispose()
+          try {
+            return await mpmmGrouped([
+              { a: part, b },
+              { a: part, b: y },
+              { a: x, b },
+            ])
+          } finally {
+            b.dispose()
+          }
+        },
+        check: async (results: { c: DeviceMatrix }[]) => {
+          const part = { ...product, rows: 9, data: product.data.slice(0, 9 * 130) }
+          for (const [index, { c }] of results.entries()) await is(index < 2 ? part : product)(c)
+        },
+      } as Attempt
+    },
+    'to open a device': async () => ({
+      run: () => openDevice({ backend }),
+      check: async (device: Device) => {
+        await is(6)(await device.full([4, 4], 6))
+        await device.close()
+      },
+    }),
+  }
+}
+
+export function faultSuite(backend: 'cpu' | 'cuda'): void {
+  let device: Device
+  beforeAll(async () => {
+    device = await openDevice({ backend })
+  })
+  afterEach(() => addon.failAllocation(0))
+  afterAll(() => device.close())
+
+  /** Whether it succeeded with these failing. */
+  async function attempt(operation: Operation, nth: number, count: number): Promise<boolean> {
+    const { used } = device.memory()
+    const { run, check, unchanged } = await operation()
+    addon.failAllocation(nth, count)
+    let result: unknown
+    let failure: unknown
+    try {
+      result = await run()
+    } catch (error) {
+      failure = error
+    }
+    addon.failAllocation(0)
+    if (failure === undefined) {
+      await check(result as never)
+    } else {
+      expectError(failure, 'OUT_OF_MEMORY')
+      await unchanged?.()
+    }
+    expect(device.memory().used).toBe(used)
+    return failure === undefined
+  }
+
+  const operations = (kind: string): Record<string, Operation> =>
+    kind === 'arrays' ? hostProducts(backend) : deviceOperations(backend, () => device)
+
+  it.each(['arrays', 'a device'])('on %s: an error or the right result, and no trace of it', async (kind) => {
+    for (const [name, operation] of Object.entries(operations(kind))) {
+      let nth = 0
+      do {
+        expect(++nth, `${name} never succeeds`).toBeLessThan(200)
+        try {
+          await attempt(operation, nth, 1)
+          expect(await attempt(operation, 1e9, 1), 'without a failure').toBe(true)
+        } catch (error) {
+          throw new Error(`${name}, allocation ${nth}: ${(error as Error).message}`, { cause: error })
+        }
+      } while (!(await attempt(operation, nth, ALL)))
+    }
+  })
+
+  it.each(['arrays', 'a device'])('on %s: memory doesn’t grow', async (kind) => {
+    const all = Object.entries(operations(kind))
+    const round = async () => {
+      for (const [, operation] of all) {
+        for (let nth = 1; nth <= 4; nth++) await attempt(operation, nth, ALL)
+      }
+    }
+    for (let warm = 0; warm < 3; warm++) await round()
+    const [rss, { reserved }] = [process.memoryUsage.rss(), device.memory()]
+    for (let again = 0; again < 10; again++) await round()
+    expect(process.memoryUsage.rss() - rss).toBeLessThan(2 ** 26)
+    expect(device.memory().reserved - reserved).toBeLessThan(2 ** 26)
+  })
+
+  it('many at once: each for itself', async () => {
+    const a = randomMatrix(120, 130, 1)
+    const b = randomMatrix(130, 110, 2)
+    const expected = oracle(a, b) as Dense
+    for (let nth = 1; nth <= 30; nth += 3) {
+      const there = await device.upload(a)
+      addon.failAllocation(nth, 3)
+      const started = [
+        ...Array.from({ length: 6 }, () => mpmm(a, b, { backend })),
+        ...Array.from({ length: 6 }, () => mpmm(there, b)),
+      ]
+      const ended = await Promise.allSettled(started)
+      addon.failAllocation(0)
+      for (const each of ended) {
+        if (each.status === 'rejected') {
+          expectError(each.reason, 'OUT_OF_MEMORY')
+        } else if ('download' in each.value.c) {
+          same(await each.value.c.download(), expected)
+          each.value.c.dispose()
+        } else {
+          same(each.value.c, expected)
+        }
+      }
+      there.dispose()
+      expect(device.memory().used).toBe(0)
+    }
+  })
+
+  it('what isn’t an allocation isn’t counted', async () => {
+    const a = await device.full([20, 20], 1)
+    addon.failAllocation(1)
+    expect(a.view().transpose().shape).toEqual([20, 20])
+    expect(device.memory().used).toBeGreaterThan(0)
+    expectError(await caught(device.full([20, 20], 1)), 'OUT_OF_MEMORY')
+    a.dispose()
+  })
+}

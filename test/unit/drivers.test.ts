@@ -1,0 +1,113 @@
+/** CUDA that can't be used, and why: in processes that find another driver than the machine's. */
+import { spawnSync } from 'node:child_process'
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { info } from '../../lib/index.js'
+import { withoutCuda } from '../support/machine.js'
+
+const library = new URL('../../dist/lib/index.js', import.meta.url)
+const built = existsSync(library)
+
+/** What every way to CUDA says, and what goes on without it. */
+const program = `
+  import { explainBackend, info, matrix, mpmm, mpmmSync, openDevice, pinnedInt32Array } from ${JSON.stringify(library.href)}
+  const one = matrix(40, 40, new Int32Array(1600).fill(2))
+  const refusal = (work) => work.then(() => 'done', ({ code, message }) => [code, message])
+  const thrown = (call) => { try { return call() } catch ({ code, message }) { return [code, message] } }
+  const device = await openDevice()
+  const there = await device.upload(one)
+  console.log(JSON.stringify({
+    refused: [
+      await refusal(openDevice({ backend: 'cuda' })),
+      await refusal(openDevice({ backend: 'cuda', device: 3 })),
+      await refusal(mpmm(one, one, { backend: 'cuda' })),
+      thrown(() => mpmmSync(one, one, { backend: 'cuda' })),
+      await refusal(openDevice({ backend: 'cuda' })),
+    ],
+    reason: info().cuda.reason,
+    explained: explainBackend().reason,
+    devices: info().cuda.devices.length,
+    auto: [device.backend, (await mpmm(one, one)).backend, (await mpmm(there, there)).backend],
+    pinned: pinnedInt32Array(3).length,
+  }))
+  await device.close()
+`
+
+function run(env: NodeJS.ProcessEnv) {
+  const { status, signal, stdout, stderr } = spawnSync(
+    process.execPath,
+    ['--input-type=module', '--eval', program],
+    { encoding: 'utf8', timeout: 60_000, env: { ...process.env, ...env } },
+  )
+  expect({ status, signal, stderr }).toEqual({ status: 0, signal: null, stderr: '' })
+  return JSON.parse(stdout)
+}
+
+function expectRefused(env: NodeJS.ProcessEnv, reason: RegExp): void {
+  const said = run(env)
+  for (const [code, message] of said.refused) {
+    expect(code).toBe('ERR_MPMML_NO_CUDA')
+    expect(message).toMatch(reason)
+  }
+  expect(said.reason).toMatch(reason)
+  expect(said.explained).toMatch(reason)
+  expect([said.devices, said.auto, said.pinned]).toEqual([0, ['cpu', 'cpu', 'cpu'], 3])
+}
+
+/** A driver that is loaded before the machine's, and knows nothing but its version. */
+const oldDriver = `
+int cuDriverGetVersion(int* version) { *version = 9000; return 0; }
+int cuInit(unsigned flags) { (void)flags; return 0; }
+int cuDeviceGetCount(int* count) { *count = 1; return 0; }
+`
+
+describe.skipIf(!built)(built ? 'CUDA' : `CUDA (skipped: no ${fileURLToPath(library)})`, () => {
+  const { cuda } = info()
+  const canReplace = process.platform === 'linux' && cuda.built
+  const because = cuda.built ? 'drivers are replaced on Linux only' : 'the build has no CUDA'
+  let folder: string
+  beforeAll(() => {
+    folder = mkdtempSync(join(tmpdir(), 'mpmml-driver-'))
+  })
+  afterAll(() => rmSync(folder, { recursive: true }))
+  const driver = () => join(folder, 'libcuda.so.1')
+  const found = () => ({
+    LD_LIBRARY_PATH: [folder, process.env.LD_LIBRARY_PATH].filter((path) => path).join(':'),
+  })
+
+  it.skipIf(cuda.built)(
+    cuda.built ? 'left out of the build (skipped: this build has it)' : 'left out of the build',
+    () => expectRefused({}, /built without CUDA/),
+  )
+
+  it.skipIf(!canReplace)(canReplace ? 'without a driver' : `without a driver (skipped: ${because})`, () => {
+    writeFileSync(driver(), 'this is no library')
+    expectRefused(found(), /no NVIDIA driver was found/)
+  })
+
+  const compiler = spawnSync('cc', ['--version']).status === 0
+  const canCompile = canReplace && compiler
+  const missing = canReplace ? 'there is no C compiler' : because
+  it.skipIf(!canCompile)(
+    canCompile ? 'with a driver that is too old' : `with a driver that is too old (skipped: ${missing})`,
+    () => {
+      const source = join(folder, 'driver.c')
+      writeFileSync(source, oldDriver)
+      rmSync(driver(), { force: true })
+      expect(spawnSync('cc', ['-shared', '-fPIC', '-o', driver(), source]).status).toBe(0)
+      expectRefused(found(), /driver is too old: it supports CUDA 9\.0, this build needs .*update the driver/)
+    },
+  )
+
+  const none = withoutCuda()
+  it.skipIf(none !== undefined)(
+    none === undefined ? 'with its devices hidden' : `with its devices hidden (skipped: ${none})`,
+    () => {
+      expectRefused({ CUDA_VISIBLE_DEVICES: '' }, /no CUDA device \(CUDA_VISIBLE_DEVICES may hide them\)/)
+      expectRefused({ CUDA_VISIBLE_DEVICES: '-1' }, /no CUDA device \(CUDA_VISIBLE_DEVICES may hide them\)/)
+    },
+  )
+})

@@ -1,0 +1,5 @@
+/** Allocations that fail, on the CPU. */
+import { describe } from 'vitest'
+import { faultSuite } from '../support/suite-faults.js'
+
+describe('cpu', () => faultSuite('cpu'))
