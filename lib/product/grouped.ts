@@ -59,11 +59,14 @@ const productNames: readonly (keyof GroupedProduct)[] = ['a', 'b', 'out', 'accum
 /** On a device, results of a group begin at multiples of so many bytes of its memory. */
 const ALIGNMENT = 256
 
+/** A device computes a large group in parts of so many products: it begins while JavaScript prepares the others. */
+const PART = 1024
+
 /**
  * Many products in one call, of any shapes: for small products, which would take less time than to ask for each.
  *
  * If any matrix of the group is a {@link DeviceMatrix}, its device computes all products, and all results stay there. They
- * share memory, which is given back when the last of them has been disposed.
+ * share memory, some thousand of them at a time, which is given back when the last of them has been disposed.
  *
  * @returns A result for each product, in order.
  * @throws Rejects, and never throws, with what {@link mpmm} rejects with. The message names the product. If one fails, the
@@ -127,7 +130,6 @@ async function multiplyAll(
   const session = sessionOf(products)
   if (session) {
     requireNoContradiction(options, session)
-    layOut(products, session)
   } else {
     const { backend, deviceMemory } = placeOf(options, false)
     const names = new NamesInGroup()
@@ -196,8 +198,9 @@ function checkProducts(products: readonly Product[]): boolean {
 function eachNamed(
   products: readonly Product[],
   look: (product: Product, names: NamesInGroup) => void,
+  first = 0,
 ): void {
-  const names = new NamesInGroup()
+  const names = new NamesInGroup(first)
   for (const product of products) {
     look(product, names)
     names.index++
@@ -247,12 +250,34 @@ function layOut(products: readonly Product[], session: Session): void {
   throw new OutOfMemoryError(`the results of the group don't fit on ${session}: compute it in parts`)
 }
 
+/** Rejects with the error of the first product that fails, when nothing of the group runs any more. */
 async function run(
   products: readonly Product[],
   session: Session | null,
   cancel: Int32Array,
   watched: Watched | null,
 ): Promise<MpmmResult<AnyResult>[]> {
+  if (!session || products.length <= PART) return runPart(products, 0, session, cancel, watched)
+  const parts: Promise<MpmmResult<AnyResult>[]>[] = []
+  for (let first = 0; first < products.length; first += PART) {
+    parts.push(runPart(products.slice(first, first + PART), first, session, cancel, watched))
+  }
+  const settled = await Promise.allSettled(parts)
+  return settled.flatMap((part) => {
+    if (part.status === 'rejected') throw part.reason
+    return part.value
+  })
+}
+
+/** `first`: the index in the group of the first of the products. */
+async function runPart(
+  products: readonly Product[],
+  first: number,
+  session: Session | null,
+  cancel: Int32Array,
+  watched: Watched | null,
+): Promise<MpmmResult<AnyResult>[]> {
+  if (session) layOut(products, session)
   const arrays: OperandArray[] = []
   const requests = new Float64Array(products.length * REQUEST_FIELDS)
   const reports = new Float64Array(products.length * REPORT_FIELDS)
@@ -274,9 +299,9 @@ async function run(
   try {
     made = await addon.multiplyGroup(arrays, requests, reports, cancel, session ? session.native : null)
   } catch (error) {
-    throw namingProduct(fromNative(error), watched)
+    throw namingProduct(fromNative(error), first, watched)
   }
-  eachNamed(products, requireAllStillThere)
+  eachNamed(products, requireAllStillThere, first)
   const memory = made === undefined ? null : new SharedMemory(made, session!)
   return products.map((product, index) => resultOf(product, memory, reports, index * REPORT_FIELDS))
 }
@@ -286,11 +311,12 @@ function whereIs({ memory, data }: View, arrays: OperandArray[]): number {
   return memory ? memory.number : -arrays.push(data as OperandArray)
 }
 
-/** An error of native code, with the product called what users call it. */
-function namingProduct(error: unknown, watched: Watched | null): unknown {
+/** An error of native code, with the product called what users call it; native code counts from `first` on. */
+function namingProduct(error: unknown, first: number, watched: Watched | null): unknown {
   if (error instanceof Error) {
-    error.message = error.message.replace(/^product (\d+): /, (_, index: string) => {
-      watched?.failing(Number(index))
+    error.message = error.message.replace(/^product (\d+): /, (_, place: string) => {
+      const index = first + Number(place)
+      watched?.failing(index)
       return `products[${index}]: `
     })
   }

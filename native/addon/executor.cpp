@@ -21,7 +21,7 @@ using std::chrono::microseconds;
 
 /// Waking a thread takes from 5 to 50 µs. So a thread that has just worked looks for more before it sleeps, and one that
 /// waits for a GPU asks it again and again.
-constexpr microseconds kSpinIdle{50};
+constexpr microseconds kSpinIdle{100};
 constexpr microseconds kSpinInFlight{100};
 /// How long a thread then sleeps before it asks the GPU again, as a part of the time that it has waited.
 constexpr int kPartOfWait = 64;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <unordered_map>
 #include <type_traits>
 
 #include "addon/engine.h"
@@ -329,11 +330,14 @@ Problem read_combine(const Napi::Value& c, const Napi::Value& d, const Napi::Val
 void write_report(double* report, const Result& result, int device, double total_ms) {
   using F = ReportField;
   const Outcome& outcome = result.outcome;
-  const auto& variants = engine().variants();
-  const auto row = std::find(variants.begin(), variants.end(), outcome.plan.variant);
+  static const auto& places = *[] {
+    auto* const all = new std::unordered_map<const Variant*, size_t>;
+    for (const Variant* variant : engine().variants()) all->emplace(variant, all->size());
+    return all;
+  }();
   report[F::backend] = static_cast<double>(result.backend);
   report[F::device] = result.backend == BackendKind::kCuda ? device : -1;
-  report[F::variant] = static_cast<double>(row - variants.begin());
+  report[F::variant] = static_cast<double>(places.at(outcome.plan.variant));
   report[F::path] = static_cast<double>(outcome.plan.path);
   report[F::totalMs] = total_ms;
   report[F::kernelMs] = outcome.timing.kernel;

@@ -76,11 +76,11 @@ describe.skipIf(reason !== undefined)(
 
     it('a matrix without room is an error, and the next call works', () => {
       const result = run(
-        20,
+        19,
         `
         const A = await device.full([1024, 1024], 1)
         const refused = await code(device.full([4096, 1024], 1))
-        const uploaded = await code(device.upload(square(2048, 1)).then((matrix) => matrix.dispose()))
+        const uploaded = await code(device.upload(square(1536, 1)).then((matrix) => matrix.dispose()))
         const B = await device.full([1024, 1024], 2)
         const { c } = await mpmm(A, B)
         const value = (await c.download()).data[12345]
