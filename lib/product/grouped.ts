@@ -263,10 +263,13 @@ async function run(
     parts.push(runPart(products.slice(first, first + PART), first, session, cancel, watched))
   }
   const settled = await Promise.allSettled(parts)
-  return settled.flatMap((part) => {
-    if (part.status === 'rejected') throw part.reason
-    return part.value
-  })
+  const failed = settled.find((part) => part.status === 'rejected')
+  const results = settled.flatMap((part) => (part.status === 'fulfilled' ? part.value : []))
+  if (!failed) return results
+  // Nobody gets them.
+  const given = new Set(products.map(({ outValue }) => outValue))
+  for (const { c } of results) if (!given.has(c)) (c as DeviceMatrix).dispose()
+  throw failed.reason
 }
 
 /** `first`: the index in the group of the first of the products. */

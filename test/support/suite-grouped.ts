@@ -459,6 +459,20 @@ function onDevice(backend: 'cpu' | 'cuda', open: () => Device): void {
     await Promise.all(running)
   })
 
+  it('an overflow far behind names the product, and nothing of the others stays', async () => {
+    await using device = await openDevice({ backend })
+    const [a, huge] = [await device.full([2, 2], 1), await device.full([2, 2], 2 ** 31 - 1)]
+    const { used } = device.memory()
+    const products = Array.from({ length: 2500 }, () => ({ a, b: a }))
+    products[2400] = { a: huge, b: huge }
+    expectError(await caught(mpmmGrouped(products)), 'OVERFLOW', '^products\\[2400\\]: C\\[0, 0\\]')
+    expect(device.memory().used).toBe(used)
+    products[2400] = { a, b: huge }
+    const results = await mpmmGrouped(products, { overflow: 'saturate' })
+    expect([...(await results[2399]!.c.download()).data]).toEqual([2, 2, 2, 2])
+    expect([...(await results[2400]!.c.download()).data]).toEqual(new Array(4).fill(2 ** 31 - 1))
+  })
+
   it('share memory, which is given back with the last of them', async () => {
     await using device = await openDevice({ backend })
     const a = await device.full([20, 20], 1)
