@@ -6,17 +6,14 @@
 namespace mpmml::addon {
 namespace {
 
-/// Keeps an array alive as long as its copy.
-Napi::ObjectReference keep(const Napi::Value& array) { return Napi::Persistent(array.As<Napi::Object>()); }
-
 double steps_of_copy(int64_t batch, const MutableMatrixView& matrix) {
   return static_cast<double>(batch) * matrix.rows * matrix.cols * DeviceWork::kStepsPerElement;
 }
 
 class UploadWork : public DeviceWork {
  public:
-  UploadWork(Uses uses, const Copy& copy, const Napi::Value& array, std::atomic<int32_t>* cancel)
-      : DeviceWork(std::move(uses), cancel), copy_(copy), array_(keep(array)) {}
+  UploadWork(const Napi::CallbackInfo& info, Uses uses, const Copy& copy, std::atomic<int32_t>* cancel)
+      : DeviceWork(std::move(uses), cancel), copy_(copy), arguments_(keep(info)) {}
 
  protected:
   std::unique_ptr<Pending> begin(Session& session) override {
@@ -32,13 +29,13 @@ class UploadWork : public DeviceWork {
 
  private:
   const Copy copy_;
-  const Napi::ObjectReference array_;
+  const Napi::ObjectReference arguments_;
 };
 
 class DownloadWork : public DeviceWork {
  public:
-  DownloadWork(Uses uses, const Copy& copy, const Napi::Value& array, std::atomic<int32_t>* cancel)
-      : DeviceWork(std::move(uses), cancel), copy_(copy), array_(keep(array)) {}
+  DownloadWork(const Napi::CallbackInfo& info, Uses uses, const Copy& copy, std::atomic<int32_t>* cancel)
+      : DeviceWork(std::move(uses), cancel), copy_(copy), arguments_(keep(info)) {}
 
  protected:
   std::unique_ptr<Pending> begin(Session& session) override {
@@ -49,7 +46,7 @@ class DownloadWork : public DeviceWork {
 
  private:
   const Copy copy_;
-  const Napi::ObjectReference array_;
+  const Napi::ObjectReference arguments_;
 };
 
 class FillWork : public DeviceWork {
@@ -89,14 +86,13 @@ class CombineWork : public DeviceWork {
 Napi::Value upload(const Napi::CallbackInfo& info) {
   Uses uses(device_of(info[0]));
   const Copy copy = read_upload(info[1], info[2]);
-  return DeviceWork::run(info.Env(), std::make_unique<UploadWork>(std::move(uses), copy, info[1], cancel_of(info[3])));
+  return DeviceWork::run(info.Env(), std::make_unique<UploadWork>(info, std::move(uses), copy, cancel_of(info[3])));
 }
 
 Napi::Value download(const Napi::CallbackInfo& info) {
   Uses uses(device_of(info[0]));
   const Copy copy = read_download(info[1], info[2], info[3], uses);
-  return DeviceWork::run(info.Env(),
-                         std::make_unique<DownloadWork>(std::move(uses), copy, info[2], cancel_of(info[4])));
+  return DeviceWork::run(info.Env(), std::make_unique<DownloadWork>(info, std::move(uses), copy, cancel_of(info[4])));
 }
 
 Napi::Value fill(const Napi::CallbackInfo& info) {

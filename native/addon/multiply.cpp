@@ -68,13 +68,6 @@ void compute(const Problem& problem, const Request& request, double* report) {
 #endif
 }
 
-/// Keeps the arguments alive as long as the work.
-Napi::ObjectReference keep(const Napi::CallbackInfo& info) {
-  Napi::Array arguments = Napi::Array::New(info.Env(), info.Length());
-  for (uint32_t index = 0; index < info.Length(); ++index) arguments.Set(index, info[index]);
-  return Napi::Persistent(arguments.As<Napi::Object>());
-}
-
 class HostProducts : public Work {
  public:
   HostProducts(const Napi::CallbackInfo& info, Products products, std::atomic<int32_t>* cancel)
@@ -204,9 +197,11 @@ Napi::Value multiply_sync(const Napi::CallbackInfo& info) {
 /// Where a field of a group's request says that a matrix is.
 Source source_at(Napi::Env env, double place, const Napi::Array& arrays, const Uses* uses) {
   if (place == 0) return {};
-  if (place < 0) return {arrays.Get(static_cast<uint32_t>(-1 - place))};
+  if (place <= -1 && place >= -static_cast<double>(arrays.Length())) {
+    return {arrays.Get(static_cast<uint32_t>(-1 - place))};
+  }
   MemoryHandle* const memory = uses ? uses->device()->numbered(place) : nullptr;
-  if (!memory) malformed(env, "a memory that isn't there");
+  if (!memory) malformed(env, "a matrix that isn't there");
   return {{}, memory};
 }
 

@@ -83,17 +83,17 @@ struct Reader {
     View view;
     view.rows = rows;
     view.cols = cols;
-    view.row_stride = static_cast<int64_t>(fields[first + 1]);
-    view.col_stride = static_cast<int64_t>(fields[first + 2]);
-    view.batch_stride = static_cast<int64_t>(fields[first + 3]);
-    if (std::min({view.row_stride, view.col_stride, view.batch_stride}) < 0) malformed(env, "a negative stride");
+    view.row_stride = count_at(first + 1);
+    view.col_stride = count_at(first + 2);
+    view.batch_stride = count_at(first + 3);
     return view;
   }
 
-  int64_t offset_at(size_t first) const {
-    const auto offset = static_cast<int64_t>(fields[first]);
-    if (offset < 0) malformed(env, "a negative offset");
-    return offset;
+  /// An offset or a stride.
+  int64_t count_at(size_t field) const {
+    const double count = fields[field];
+    if (!(count >= 0 && count <= static_cast<double>(kMostBytes))) malformed(env, "field " + std::to_string(field));
+    return static_cast<int64_t>(count);
   }
 
   /// The end of the elements, if `length` elements are there from which they are taken.
@@ -120,7 +120,7 @@ struct Reader {
   template <class View>
   View in_array(const Napi::Value& value, Int16 int16, size_t first, int64_t rows, int64_t cols) const {
     View view = layout<View>(first, rows, cols);
-    const int64_t offset = offset_at(first);
+    const int64_t offset = count_at(first);
     const TypedArray array = typed_array(value);
     if (array.valid && array.type == napi_int16_array) view.storage = Storage::kInt16;
     require_storage(view.storage, int16);
@@ -136,7 +136,7 @@ struct Reader {
   template <class View>
   View in_memory(MemoryHandle& handle, const char* name, Int16 int16, size_t first, int64_t rows, int64_t cols) const {
     View view = layout<View>(first, rows, cols);
-    const int64_t offset = offset_at(first);
+    const int64_t offset = count_at(first);
     if (handle.device != uses->device()) malformed(env, "a memory of another device");
     if (handle.dtype != dtype) malformed(env, "a matrix of another type");
     require_storage(handle.storage, int16);
@@ -179,6 +179,12 @@ void* elements_of(const Napi::Value& value, napi_typedarray_type type, size_t le
             "expected a typed array of type " + std::to_string(type) + " and length " + std::to_string(least));
 }
 
+Napi::ObjectReference keep(const Napi::CallbackInfo& info) {
+  Napi::Array arguments = Napi::Array::New(info.Env(), info.Length());
+  for (uint32_t index = 0; index < info.Length(); ++index) arguments.Set(index, info[index]);
+  return Napi::Persistent(arguments.As<Napi::Object>());
+}
+
 std::atomic<int32_t>* cancel_of(const Napi::Value& value) {
   return static_cast<std::atomic<int32_t>*>(elements_of(value, napi_int32_array, 1));
 }
@@ -215,7 +221,7 @@ Call read_call(Napi::Env env, const Matrices& matrices, const double* fields, Us
     const int64_t element = element_bytes(operation.dtype);
     bytes_of_matrices(problem.batch, m, n, element);
     problem.c = row_major<void*>(nullptr, m, n);
-    call.c_at = std::min(read.offset_at(F::cOffset), kMostBytes) * element;
+    call.c_at = read.count_at(F::cOffset) * element;
   } else {
     malformed(env, "a product without a result");
   }

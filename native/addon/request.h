@@ -63,6 +63,9 @@ Napi::Array report_field_names(Napi::Env env);
 /// This is one call of Node-API, because asking for each property separately takes as long as a small product.
 void* elements_of(const Napi::Value& value, napi_typedarray_type type, size_t least);
 
+/// Keeps the arguments of a call alive, for its work.
+Napi::ObjectReference keep(const Napi::CallbackInfo& info);
+
 /// The flag in an Int32Array that gives work up.
 std::atomic<int32_t>* cancel_of(const Napi::Value& value);
 

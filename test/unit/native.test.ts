@@ -3,10 +3,11 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { describe, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { matrix, mpmm, mpmmSync, plan } from '../../lib/index.js'
-import { addon, indexIn, packageRoot, root } from '../../lib/native.js'
+import { addon, indexIn, type NativeDevice, type NativeMemory, packageRoot, root } from '../../lib/native.js'
 import { expectError, thrown } from '../support/expect.js'
+import { Random } from '../support/generators.js'
 
 describe('the package around a module', () => {
   it('is found from any folder in it', () => {
@@ -109,5 +110,290 @@ describe('requests that lib would not send', () => {
     }
     expect(() => group({ aMemory: -1, bMemory: -1 }, [data])).toThrow('malformed request')
     expect(await group({ aMemory: -1, bMemory: -1, cMemory: -2 }, [data, new Int32Array(1)])).toBeUndefined()
+  })
+})
+
+describe('requests about devices that lib would not send', () => {
+  const CPU = addon.backendChoices.indexOf('cpu')
+  const cancel = new Int32Array(1)
+  const [INT32, FLOAT32] = [addon.dataTypes.indexOf('int32'), addon.dataTypes.indexOf('float32')]
+  const ROWS = 6
+  const COLS = 8
+  type Values = Record<string, number>
+  const written = (names: readonly string[], values: Values) => {
+    const fields = new Float64Array(names.length)
+    for (const [name, value] of Object.entries(values)) {
+      expect(names).toContain(name)
+      fields[names.indexOf(name)] = value
+    }
+    return fields
+  }
+  const layout = (matrix: string, cols: number) => ({
+    [`${matrix}Offset`]: 0,
+    [`${matrix}RowStride`]: cols,
+    [`${matrix}ColStride`]: 1,
+    [`${matrix}BatchStride`]: 0,
+  })
+  const copyValues: Values = {
+    ...{ batch: 1, rows: ROWS, cols: COLS, dtype: INT32, value: 4 },
+    ...layout('array', COLS),
+    ...layout('memory', COLS),
+  }
+  const copy = (values: Values = {}) => written(addon.copyFields, { ...copyValues, ...values })
+  /** C = A ⊗ B with A of 6 × 8, B of 8 × 6; of a combination only C and B, both of 6 × 8. */
+  const productValues: Values = {
+    ...{ batch: 1, m: ROWS, n: ROWS, k: COLS, dtype: INT32, variant: -1, semiring: 0, keepsC: 1 },
+    ...layout('a', COLS),
+    ...layout('b', ROWS),
+    ...layout('c', ROWS),
+  }
+  const product = (values: Values = {}) => written(addon.requestFields, { ...productValues, ...values })
+  const combination = { n: COLS, ...layout('b', COLS), ...layout('c', COLS) }
+  const reports = () => new Float64Array(addon.reportFields.length)
+  const data = () => new Int32Array(ROWS * COLS).fill(3)
+
+  let device: NativeDevice
+  let other: NativeDevice
+  let memory: NativeMemory
+  beforeAll(async () => {
+    device = await addon.openDevice(CPU, 0, 0)
+    other = await addon.openDevice(CPU, 0, 0)
+    memory = await addon.upload(device, data(), copy(), cancel)
+  })
+  afterAll(() => Promise.all([addon.closeDevice(device), addon.closeDevice(other)]))
+
+  const refused = (call: () => unknown) => expect(call).toThrow('malformed request')
+  const untyped = addon as unknown as Record<string, (...values: unknown[]) => unknown>
+
+  it('to open one', () => {
+    for (const values of [
+      [],
+      [-1, 0, 0],
+      [addon.backendChoices.length, 0, 0],
+      ['cpu', 0, 0],
+      [CPU, -1, 0],
+      [CPU, 65536, 0],
+      [CPU, 0, -1],
+      [CPU, 0, Number.NaN],
+      [CPU, 0, Number.POSITIVE_INFINITY],
+      [CPU, undefined, 0],
+    ]) {
+      refused(() => untyped.openDevice!(...values))
+    }
+  })
+
+  it('whose arguments are something else', () => {
+    const [array, request] = [data(), copy()]
+    for (const wrong of [undefined, null, 0, {}, array, request, () => {}, 'device']) {
+      for (const name of ['describeDevice', 'memoryUse', 'closeDevice', 'release'])
+        refused(() => untyped[name]!(wrong))
+      refused(() => untyped.upload!(wrong, array, request, cancel))
+      refused(() => untyped.fill!(wrong, request))
+      refused(() => untyped.download!(wrong, memory, array, request, cancel))
+      refused(() => untyped.download!(device, wrong, array, request, cancel))
+      refused(() => untyped.combine!(device, wrong, memory, product(combination)))
+      refused(() => untyped.combine!(device, memory, wrong, product(combination)))
+      if (wrong !== array) {
+        refused(() => untyped.upload!(device, wrong, request, cancel))
+        refused(() => untyped.upload!(device, array, request, wrong))
+        refused(() => untyped.giveUp!(wrong))
+        refused(() => untyped.multiply!(wrong, memory, null, null, product(), reports(), cancel, device))
+      }
+      if (wrong !== request) {
+        refused(() => untyped.fill!(device, wrong))
+        refused(() => untyped.multiply!(memory, memory, null, null, wrong, reports(), cancel, device))
+      }
+      if (wrong !== undefined && wrong !== null) {
+        refused(() => untyped.multiply!(memory, memory, null, null, product(), reports(), cancel, wrong))
+        refused(() => untyped.multiply!(memory, memory, wrong, null, product(), reports(), cancel, device))
+        refused(() => untyped.multiplySync!(memory, memory, wrong, null, product(), reports(), device))
+      }
+    }
+    // A device is no memory, and a memory no device.
+    refused(() => untyped.memoryUse!(memory))
+    refused(() => untyped.release!(device))
+    refused(() => untyped.download!(device, device, array, request, cancel))
+    refused(() => untyped.fill!(memory, request))
+    for (const nth of [-1, Number.NaN, '1', undefined]) refused(() => untyped.failAllocation!(nth))
+    refused(() => untyped.failAllocation!(1, 0))
+    for (const milliseconds of [-1, Number.NaN, '1', undefined, 1e9])
+      refused(() => untyped.delayWork!(milliseconds))
+    for (const short of [new Float64Array(3), new Float32Array(addon.requestFields.length)]) {
+      refused(() => untyped.multiply!(memory, memory, null, null, short, reports(), cancel, device))
+      refused(() => untyped.multiply!(memory, memory, null, null, product(), short, cancel, device))
+      refused(() => untyped.upload!(device, array, short, cancel))
+    }
+  })
+
+  it('whose memories are of another device, gone, or of another type', async () => {
+    refused(() => addon.download(other, memory, data(), copy(), cancel))
+    refused(() => addon.multiply(memory, memory, null, null, product(), reports(), cancel, other))
+    refused(() => addon.combine(other, memory, memory, product(combination)))
+    refused(() => addon.multiply(memory, memory, memory, null, product(), reports(), cancel, null))
+    refused(() => addon.download(device, memory, new Float32Array(48) as never, copy(), cancel))
+    refused(() => addon.download(device, memory, new Int16Array(48) as never, copy(), cancel))
+    refused(() => addon.download(device, memory, data(), copy({ dtype: FLOAT32 }), cancel))
+    const narrow = await addon.upload(device, new Int16Array(ROWS * COLS), copy(), cancel)
+    refused(() => addon.download(device, narrow, data(), copy(), cancel))
+    refused(() => addon.multiply(memory, memory, narrow, null, product(), reports(), cancel, device))
+    refused(() => addon.multiply(memory, memory, null, narrow, product(), reports(), cancel, device))
+    refused(() => addon.combine(device, narrow, memory, product(combination)))
+    addon.release(narrow)
+    addon.release(narrow)
+    const gone = { code: 'ERR_MPMML_DISPOSED' }
+    const code = (call: () => unknown) => expect(call).toThrow(expect.objectContaining(gone))
+    code(() => addon.download(device, narrow, new Int16Array(48), copy(), cancel))
+    code(() => addon.multiply(narrow, memory, null, null, product(), reports(), cancel, device))
+    const closed = await addon.openDevice(CPU, 0, 0)
+    const lost = await addon.fill(closed, copy())
+    const closing = addon.closeDevice(closed)
+    for (const after of [closing, undefined]) {
+      code(() => addon.closeDevice(closed))
+      code(() => addon.memoryUse(closed))
+      code(() => addon.fill(closed, copy()))
+      code(() => addon.download(closed, lost, data(), copy(), cancel))
+      await after
+    }
+    addon.release(lost)
+  })
+
+  const wild = [
+    -1,
+    0.5,
+    1,
+    7,
+    49,
+    2 ** 31,
+    2 ** 53,
+    2 ** 63,
+    1e300,
+    -(2 ** 63),
+    Number.NaN,
+    Infinity,
+    -Infinity,
+  ]
+
+  it('with any field out of its range: refused, or harmless', async () => {
+    const calls: [readonly string[], (request: Float64Array) => unknown, Values][] = [
+      [addon.copyFields, (request) => addon.upload(device, data(), request, cancel), copyValues],
+      [addon.copyFields, (request) => addon.download(device, memory, data(), request, cancel), copyValues],
+      [addon.copyFields, (request) => addon.fill(device, request), copyValues],
+      [
+        addon.requestFields,
+        (request) => addon.combine(device, memory, memory, request),
+        { ...productValues, ...combination },
+      ],
+      [
+        addon.requestFields,
+        (request) => addon.multiply(memory, data(), null, memory, request, reports(), cancel, device),
+        { ...productValues, ...layout('c0', 0) },
+      ],
+      [
+        addon.requestFields,
+        (request) => addon.multiplySync(memory, memory, null, null, request, reports(), device),
+        productValues,
+      ],
+    ]
+    const { used } = addon.memoryUse(device)
+    for (const [names, call, values] of calls) {
+      const right = await call(written(names, values))
+      if (right) addon.release(right as NativeMemory)
+      for (const name of names) {
+        // So large a size without elements elsewhere only takes time and memory.
+        const sizes = ['batch', 'rows', 'cols', 'm', 'n', 'k'].includes(name)
+        for (const value of wild) {
+          if (sizes && value === 2 ** 31) continue
+          try {
+            const made = await call(written(names, { ...values, [name]: value }))
+            if (made) addon.release(made as NativeMemory)
+          } catch (error) {
+            const { code, message } = error as Error & { code?: string }
+            if (code === undefined) expect(message, `${name}: ${value}`).toMatch('malformed request')
+            else expect(code).toMatch(/^ERR_MPMML_/)
+          }
+        }
+      }
+    }
+    expect(addon.memoryUse(device).used).toBe(used)
+  })
+
+  it('with layouts that reach past a matrix touch nothing beside it', async () => {
+    const source = new Random(1)
+    const GUARD = 40
+    const SENTINEL = -123456789
+    const space = () => new Int32Array(GUARD + ROWS * COLS + GUARD).fill(SENTINEL)
+    const inside = (array: Int32Array) => array.subarray(GUARD, GUARD + ROWS * COLS)
+    const expectGuards = (array: Int32Array) => {
+      const guards = [...array.subarray(0, GUARD), ...array.subarray(GUARD + ROWS * COLS)]
+      expect(new Set(guards)).toEqual(new Set([SENTINEL]))
+    }
+    const random = (matrix: string) => ({
+      [`${matrix}Offset`]: source.integer(0, 20),
+      [`${matrix}RowStride`]: source.integer(0, 12),
+      [`${matrix}ColStride`]: source.integer(0, 4),
+      [`${matrix}BatchStride`]: source.integer(0, 30),
+    })
+    let done = 0
+    let wrong = 0
+    for (let round = 0; round < 2000; round++) {
+      const sizes = { batch: source.integer(0, 2), rows: source.integer(0, 4), cols: source.integer(0, 5) }
+      const parts = { batch: sizes.batch, m: sizes.rows, n: sizes.cols, k: source.integer(0, 5) }
+      const array = space()
+      // What is read from elsewhere shows as another value.
+      const there = await addon.upload(device, data(), copy(), cancel)
+      const calls = [
+        () =>
+          addon.download(
+            device,
+            there,
+            inside(array),
+            copy({ ...sizes, ...random('array'), ...random('memory') }),
+            cancel,
+          ),
+        () => addon.upload(device, inside(array), copy({ ...sizes, ...random('array') }), cancel),
+        () => addon.combine(device, there, memory, product({ ...parts, ...random('b'), ...random('c') })),
+        () =>
+          addon.multiply(
+            memory,
+            data(),
+            there,
+            source.chance(0.5) ? memory : null,
+            product({
+              ...parts,
+              ...random('a'),
+              ...random('b'),
+              ...random('c'),
+              ...random('c0'),
+              overflow: 1,
+            }),
+            reports(),
+            cancel,
+            device,
+          ),
+        () =>
+          addon.multiply(
+            data(),
+            data(),
+            inside(array),
+            null,
+            product({ ...parts, ...random('a'), ...random('b'), ...random('c'), backend: CPU }),
+            reports(),
+            cancel,
+            null,
+          ),
+      ]
+      try {
+        const made = await calls[round % calls.length]!()
+        if (made) addon.release(made)
+        done++
+      } catch (error) {
+        expect((error as Error).message).toMatch('malformed request')
+        wrong++
+      }
+      expectGuards(array)
+      addon.release(there)
+    }
+    expect(done).toBeGreaterThan(300)
+    expect(wrong).toBeGreaterThan(200)
   })
 })
