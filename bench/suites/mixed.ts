@@ -3,7 +3,7 @@ import { mpmm, openDevice } from '../../lib/index.js'
 import { type Call, describeCall, drawCalls, matricesOf, type Problem } from '../mixed/calls.js'
 import type { Dense } from '../mixed/matrices.js'
 import { mistakes } from '../mixed/mistakes.js'
-import { judge, type Outcome, type Places, perform } from '../mixed/perform.js'
+import { judge, type Outcome, type Places, perform, untilIdle } from '../mixed/perform.js'
 import { firstDifference, naiveVariant } from '../verify.js'
 import { Draw } from './draw.js'
 import { processState } from './process-state.js'
@@ -132,6 +132,7 @@ export const mixed: Suite = {
       if (at >= 0) samples.push({ ms, rss })
       else warm = rss
     }
+    await untilIdle(device)
     const after = device.memory()
     const of = `${count} calls`
     const all = (warmingUp + rounds) * count

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { describeCall, drawCalls, matricesOf, type Product } from '../../bench/mixed/calls.js'
 import type { Dense } from '../../bench/mixed/matrices.js'
 import { type Mistake, mistakes } from '../../bench/mixed/mistakes.js'
-import { judge, type Places, perform } from '../../bench/mixed/perform.js'
+import { judge, type Places, perform, untilIdle } from '../../bench/mixed/perform.js'
 import { openDevice } from '../../lib/index.js'
 import { expectError } from './expect.js'
 import { type FloatMatrix, type FloatSemiring, floatMismatch, floatOracle } from './float-oracle.js'
@@ -35,6 +35,7 @@ export function mixedSuite(backend: 'cpu' | 'cuda', count: number): void {
     }
     await Promise.all(Array.from({ length: 64 }, worker))
     expect(wrong).toEqual([])
+    await untilIdle(places.device)
     expect(places.device.memory().used).toBe(0)
   })
 
