@@ -47,11 +47,9 @@ async function keeping(out: DenseMatrix, running: Promise<unknown>): Promise<voi
   const before = out.data.slice()
   try {
     await running
-  } finally {
-    if (out.data.some((value, index) => value !== before[index])) {
-      // biome-ignore lint/correctness/noUnsafeFinally: it takes the place of the error that came.
-      throw new Error('out has changed, although the product failed')
-    }
+  } catch (error) {
+    if (out.data.every((value, index) => value === before[index])) throw error
+    throw new Error('out has changed, although the product failed', { cause: error })
   }
 }
 
@@ -186,9 +184,15 @@ const made: [name: string, code: ErrorCode, make: Make][] = [
     'out that overlaps an operand on a device',
     'ERR_MPMML_SHAPE',
     (places, multiply) =>
-      withUploaded(places, [ints(6, 4)], ([a]) =>
-        multiply(a!.view({ rows: [0, 4] }), ints(4, 4), { out: a!.view({ rows: [2, 6] }) }),
-      ),
+      withUploaded(places, [ints(6, 4)], async ([a]) => {
+        const [upper, lower] = [a!.view({ rows: [0, 4] }), a!.view({ rows: [2, 6] })]
+        try {
+          await multiply(upper, ints(4, 4), { out: lower })
+        } finally {
+          upper.dispose()
+          lower.dispose()
+        }
+      }),
   ],
   [
     'a sum that overflows on a device, and what depends on it',

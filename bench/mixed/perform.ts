@@ -34,6 +34,13 @@ export interface Places {
 /** What came of a call: its results as row-major arrays, or the error. */
 export type Outcome = { results: Dense[] } | { error: unknown }
 
+/** Waits until the device has nothing to do: what was given up while it ran keeps its memory until it ends. */
+export async function untilIdle(device: Device): Promise<void> {
+  const last = await device.full([1, 1], 0)
+  await last.download()
+  last.dispose()
+}
+
 export async function perform(call: Call, places: Places): Promise<Outcome> {
   try {
     if (call.mistake) {

