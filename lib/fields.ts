@@ -38,6 +38,7 @@ export const requestAt = {
   planOnly: inRequest('planOnly'),
   keepsC: inRequest('keepsC'),
   deviceMemory: inRequest('deviceMemory'),
+  mayWait: inRequest('mayWait'),
   aMemory: inRequest('aMemory'),
   bMemory: inRequest('bMemory'),
   cMemory: inRequest('cMemory'),

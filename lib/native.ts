@@ -78,6 +78,7 @@ export type RequestField =
   | 'planOnly'
   | 'keepsC'
   | 'deviceMemory'
+  | 'mayWait'
   | `${'a' | 'b' | 'c' | 'c0'}Memory`
 
 /** What a copy or a fill says, by the names in {@link Addon.copyFields}. */

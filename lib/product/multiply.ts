@@ -3,7 +3,7 @@
 import { aborted, cancelOnAbort, notCancelled } from '../abort.js'
 import type { DeviceMatrix } from '../device/device.js'
 import { AbortedError, fromNative, OptionError } from '../errors.js'
-import { REPORT_FIELDS, REQUEST_FIELDS } from '../fields.js'
+import { REPORT_FIELDS, REQUEST_FIELDS, requestAt } from '../fields.js'
 import type { DenseMatrix, MatrixLike } from '../matrix.js'
 import { addon, type NativeMemory } from '../native.js'
 import type { ElementArray, OperandArray } from '../storage.js'
@@ -21,6 +21,15 @@ import { type MpmmResult, resultOf, sharedMemory } from './result.js'
  */
 const MOST_IN_A_ROW = 64
 let inARow = 0
+
+/**
+ * Whether a device has been asked for a product since JavaScript last ran to its end. Native code may wait a moment for
+ * the first, because a program that awaits each is faster then; one that asks for several isn't kept from it.
+ */
+let asked = false
+const notAsked = () => {
+  asked = false
+}
 
 // Native code reads a request before the call returns, and no user code runs in between: one serves all calls.
 const request = new Float64Array(REQUEST_FIELDS)
@@ -147,6 +156,11 @@ async function start(
   const progress = startProgress(product, report, cancel)
   writeRequest(request, product)
   const { a, b, c, c0, session } = product
+  if (session && !asked) {
+    asked = true
+    queueMicrotask(notAsked)
+    request[requestAt.mayWait] = 1
+  }
   let made: NativeMemory | undefined
   try {
     made = await addon.multiply(

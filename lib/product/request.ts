@@ -69,6 +69,7 @@ export function writeRequest(request: Float64Array, product: Product, start = 0)
   request[start + at.planOnly] = 0
   request[start + at.keepsC] = product.out ? 1 : 0
   request[start + at.deviceMemory] = product.deviceMemory
+  request[start + at.mayWait] = 0
   writeLayout(request, start, at.a, product.a)
   writeLayout(request, start, at.b, product.b)
   writeLayout(request, start, at.c, product.c)

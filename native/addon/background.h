@@ -25,6 +25,8 @@ class Work : public Task {
 
   /// Whether it takes less time than it takes to wake a thread, and that thread doesn't have to do it.
   virtual bool is_brief() const { return false; }
+  /// Whether it takes another thread and a device less time than it takes to wake this one afterwards.
+  virtual bool is_short() const { return false; }
   /// Whether only one thread at a time, but any, may do it.
   virtual bool runs_anywhere() const { return false; }
 
@@ -76,6 +78,7 @@ class Background final : public Client {
   Work& submit(Executor& executor, std::unique_ptr<Work> work);
   std::unique_ptr<Work> take(const Work& work);
   void settle(Work& work);
+  bool run_and_look(Executor& executor, std::unique_ptr<Work>& work);
   void wait_for_awaited();
   void close();
 

@@ -25,6 +25,7 @@ struct Products {
   std::vector<std::optional<int64_t>> c_at{};  ///< see Call
   int64_t made_bytes = 0;                      ///< of the memory that the call makes
   bool makes_memory = false;
+  bool may_wait = false;
 
   void reserve(size_t count) {
     problems.reserve(count);
@@ -33,6 +34,7 @@ struct Products {
 
   void add(const Call& call) {
     request = call.request;
+    may_wait = call.may_wait;
     problems.push_back(call.problem);
     c_at.push_back(call.c_at);
     if (!call.c_at) return;
@@ -128,6 +130,14 @@ class DeviceProducts : public DeviceWork {
     return steps;
   }
   bool is_group() const override { return products_.is_group; }
+
+  bool is_short() const override {
+    // 256³, which take 20 µs on an H200.
+    constexpr double kShort = 2e7;
+    const Problem& it = products_.problems.front();
+    const bool is_there = it.a.memory && it.b.memory && (!it.c0.data || it.c0.memory);
+    return products_.may_wait && !products_.is_group && is_there && !runs_anywhere() && steps() <= kShort;
+  }
 
  private:
   void place_results() {

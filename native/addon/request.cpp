@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <stdexcept>
-#include <unordered_map>
 #include <type_traits>
+#include <unordered_map>
 
 #include "addon/engine.h"
 #include "core/dispatch.h"
@@ -227,6 +227,7 @@ Call read_call(Napi::Env env, const Matrices& matrices, const double* fields, Us
   }
   if (!c0.is_nowhere()) problem.c0 = read.matrix<MatrixView>(c0, "accumulate", Int16::kRefused, F::c0Offset, m, n);
   problem.keeps_c = fields[F::keepsC] != 0;
+  call.may_wait = fields[F::mayWait] != 0;
   call.request.backend = static_cast<BackendChoice>(index(F::backend, std::size(kBackendChoiceNames)));
   call.request.where.device = static_cast<int>(index(F::device, 1 << 16));
   call.request.where.device_memory = static_cast<int64_t>(index(F::deviceMemory, size_t{1} << 53));

@@ -19,7 +19,7 @@ namespace mpmml::addon {
 
 /// Sizes, offsets and strides count elements. semiring, dtype, overflow, backend and variant are indices into the
 /// exported lists semirings, dataTypes, overflowPolicies, backendChoices and variants (variant −1: none asked for).
-/// planOnly and keepsC are 0 or 1. deviceMemory is the most bytes of device memory that the product may take; 0: no
+/// planOnly, keepsC and mayWait are 0 or 1. deviceMemory is the most bytes of device memory that the product may take; 0: no
 /// limit. backend and device have no meaning for products on a device that has been opened.
 /// The last four say where the matrices of a group's products are: the number of a memory, −1 minus the index of an array
 /// in the list of arrays, or 0: nowhere. So native code asks JavaScript nothing per product.
@@ -27,7 +27,7 @@ namespace mpmml::addon {
 #define MPMML_REQUEST_FIELDS(X)                                                                             \
   X(batch) X(m) X(n) X(k)                                                                                   \
   MPMML_MATRIX_FIELDS(X, a) MPMML_MATRIX_FIELDS(X, b) MPMML_MATRIX_FIELDS(X, c) MPMML_MATRIX_FIELDS(X, c0) \
-  X(semiring) X(dtype) X(overflow) X(backend) X(device) X(variant) X(planOnly) X(keepsC) X(deviceMemory) \
+  X(semiring) X(dtype) X(overflow) X(backend) X(device) X(variant) X(planOnly) X(keepsC) X(deviceMemory) X(mayWait) \
   X(aMemory) X(bMemory) X(cMemory) X(c0Memory)
 // clang-format on
 
@@ -86,6 +86,7 @@ using Matrices = std::array<Source, 4>;
 struct Call {
   Problem problem;
   Request request;
+  bool may_wait = false;  ///< whether JavaScript's thread may wait a moment for it
   /// C was null: it is row-major from this byte of the memory that the call makes.
   std::optional<int64_t> c_at{};
 };

@@ -84,9 +84,8 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (ski
         const fault = addon.labFault({})
         const later = Array.from({ length: 20 }, () => mpmm(host, host, { backend: 'cuda' }))
         const codes = async (all) => [...new Set(await Promise.all(all.map(code)))].sort()
-        said.fault = await code(fault)
-        said.running = await codes(running)
-        said.later = await codes(later)
+        const ended = [code(fault), codes(running), codes(later)]
+        ;[said.fault, said.running, said.later] = await Promise.all(ended)
         console.log(JSON.stringify(said))
         ${end}
       `)

@@ -126,7 +126,8 @@ void SessionDevice::await_turn(double steps) {
 }
 
 void SessionDevice::took_turn(double steps) {
-  constexpr double kLong = 4e9;  // A quarter of a millisecond. So many products aren't in flight that less would matter.
+  constexpr double kLong =
+      4e9;  // A quarter of a millisecond. So many products aren't in flight that less would matter.
   if (steps < kLong) return;
   turns_.push_back({Event(), steps});
   turns_.back().end.record(stream());
