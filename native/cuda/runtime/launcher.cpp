@@ -17,9 +17,10 @@ LaunchTimes Launcher::launch(Operand& a, Operand& b, const Part& part, cudaStrea
   const Plan plan = planner_(a.range(), b.range());
   if (!plan_.variant || plan.path > plan_.path) plan_ = plan;
   const Kernel& kernel = kernel_of(*plan.variant);
+  // An event costs a small product a microsecond.
   Event* const started = &lane_.event();
   LaunchTimes times{started, started, &lane_.event()};
-  started->record(stream);
+  if (timed_ == Timed::kPreparation) started->record(stream);
 
   Launch launch = launch_of(problem_, plan);
   launch.batch = part.batch;
@@ -29,7 +30,6 @@ LaunchTimes Launcher::launch(Operand& a, Operand& b, const Part& part, cudaStrea
   launch.first_row = part.first_row;
   launch.first_col = part.first_col;
   const TraceRange range(*plan.variant, launch);
-  const void *const view_of_a = a.view().data, *const view_of_b = b.view().data;
   launch.a = a.view_for(kernel, lane_, stream);
   launch.b = b.view_for(kernel, lane_, stream);
   launch.c0 = part.c0;
@@ -41,16 +41,10 @@ LaunchTimes Launcher::launch(Operand& a, Operand& b, const Part& part, cudaStrea
     watch_overflow(stream);
     launch.overflow = overflow_;
   }
-  // An event costs a small product a microsecond, so there is none between it and the preparation if there is none.
-  const bool prepares = launch.a.data != view_of_a || launch.b.data != view_of_b ||
-                        a.bytes_to_pack(plan, kernel, launch, Side::kA) > 0 ||
-                        b.bytes_to_pack(plan, kernel, launch, Side::kB) > 0;
   launch.packed_a = a.packed_for(plan, kernel, launch, Side::kA, lane_);
   launch.packed_b = b.packed_for(plan, kernel, launch, Side::kB, lane_);
-  if (prepares) {
-    times.packed = &lane_.event();
-    times.packed->record(stream);
-  }
+  if (timed_ == Timed::kPreparation) times.packed = &lane_.event();
+  times.packed->record(stream);
   kernel.launch(launch);
   times.computed->record(stream);
   return times;

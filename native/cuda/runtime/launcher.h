@@ -10,7 +10,7 @@ namespace mpmml::cuda {
 /// Chooses the plan of a launch from the values in its operands.
 using Planner = std::function<Plan(const ValueRange& a, const ValueRange& b)>;
 
-/// The events of a launch.
+/// The events of a launch. If only the kernel is timed, `started` is `packed`.
 struct LaunchTimes {
   Event *started, *packed, *computed;
 };
@@ -26,9 +26,14 @@ struct Part {
 /// Launches the parts of one product.
 class Launcher {
  public:
-  /// `overflow` points to device memory for the smallest index of a result that overflowed.
-  Launcher(const Problem& problem, Lane& lane, const Planner& planner, unsigned long long* overflow)
-      : problem_(problem), lane_(lane), planner_(planner), overflow_(overflow) {}
+  /// What is timed besides the kernel.
+  enum class Timed : bool { kKernel, kPreparation };
+
+  /// `overflow` points to device memory for the smallest index of a result that overflowed. The planner must outlive
+  /// this.
+  Launcher(const Problem& problem, Lane& lane, const Planner& planner, unsigned long long* overflow,
+           Timed timed = Timed::kPreparation)
+      : problem_(problem), lane_(lane), planner_(planner), overflow_(overflow), timed_(timed) {}
 
   /// Plans, packs and computes `part` from operands whose ranges are known, on `stream`.
   /// Throws Error(kValue) if the ranges show values that aren't elements of the semiring.
@@ -51,6 +56,7 @@ class Launcher {
   Lane& lane_;
   const Planner& planner_;
   unsigned long long* const overflow_;
+  const Timed timed_;
   bool watches_overflow_ = false;
   Plan plan_{};
 };

@@ -163,7 +163,7 @@ class ResidentProduct {
       c = row_major(apart.get(), problem_.m(), problem_.n());
     }
     const Planner chosen = [&](const ValueRange&, const ValueRange&) { return plan; };
-    Launcher launcher(problem_, lane_, chosen, device_.overflow());
+    Launcher launcher(problem_, lane_, chosen, device_.overflow(), Launcher::Timed::kKernel);
     launch(launcher, plan, {problem_.batch, problem_.m(), problem_.n(), 0, 0, 0, c0_.view, c});
     if (may_overflow) {
       if (const auto index = launcher.overflow()) throw overflow(*index);
