@@ -51,7 +51,6 @@ void of_product(size_t index, Body&& body) {
 
 /// Products of a group that go to a GPU at once.
 constexpr int64_t kMostBytesTogether = int64_t{1} << 30;
-constexpr int64_t kAlignment = 256;  ///< of their results in memory
 
 int64_t bytes_of(const Problem& problem) {
   const int64_t elements = items_of(problem.a, problem.batch) * problem.m() * problem.k() +
@@ -220,7 +219,7 @@ std::vector<Outcome> Engine::compute_together(const std::vector<Problem>& proble
       part.push_back(problem);
       places.push_back(result_bytes);
       bytes += bytes_of(problem);
-      result_bytes += round_up(problem.outputs() * element_bytes(problem.operation.dtype), kAlignment);
+      result_bytes += round_up(problem.outputs() * element_bytes(problem.operation.dtype), kMatrixAlignment);
     }
     const std::shared_ptr<Memory> memory = session.allocate(result_bytes);
     for (size_t index = 0; index < part.size(); ++index) {

@@ -11,6 +11,9 @@ namespace mpmml {
 MPMML_HOST_DEVICE constexpr int64_t ceil_div(int64_t x, int64_t y) { return (x + y - 1) / y; }
 MPMML_HOST_DEVICE constexpr int64_t round_up(int64_t x, int64_t multiple) { return ceil_div(x, multiple) * multiple; }
 
+/// In bytes, of matrices side by side in one memory.
+constexpr int64_t kMatrixAlignment = 256;
+
 /// How the elements of an operand are stored: as the element type, or as int16. In int16 the semiring's zero is the
 /// least or the greatest value, at the same end as in int32.
 enum class Storage : uint8_t { kElement, kInt16 };

@@ -2,6 +2,7 @@
 // what to do. The addon turns it into a JavaScript error whose `code` is ERR_MPMML_<CODE>.
 #pragma once
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -64,6 +65,9 @@ class Error : public std::runtime_error {
   ErrorCode code_;
   std::optional<size_t> product_;
 };
+
+/// "4 MiB", rounded up.
+inline std::string in_mebibytes(int64_t bytes) { return std::to_string((bytes + (1 << 20) - 1) >> 20) + " MiB"; }
 
 /// What work throws when it finds that it has been given up.
 inline Error given_up() {

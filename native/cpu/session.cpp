@@ -183,9 +183,8 @@ class CpuSession final : public Session {
     // Systems promise more memory than there is, and end a process that uses it.
     constexpr int64_t kWorthAsking = int64_t{256} << 20;
     if (bytes >= kWorthAsking && bytes > available_bytes()) {
-      throw Error(ErrorCode::kOutOfMemory, "a matrix needs " + std::to_string(bytes >> 20) +
-                                               " MiB of host memory, but only " +
-                                               std::to_string(available_bytes() >> 20) + " MiB are free");
+      throw Error(ErrorCode::kOutOfMemory, "a matrix needs " + in_mebibytes(bytes) + " of host memory, but only " +
+                                               in_mebibytes(available_bytes()) + " are free");
     }
     return std::make_shared<HostMemory>(std::make_unique<Workspace>(static_cast<size_t>(bytes), Use::kMatrix), bytes,
                                         count_);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/dispatch.h"
+#include "core/status.h"
 #include "cuda/kernels/kernel.h"
 #include "cuda/plan/blocks.h"
 #include "cuda/plan/choices.h"
@@ -29,8 +30,6 @@ bool surely_fits(const Problem& problem, const Placement& where) {
 
 // How much longer the planner assumes that a kernel takes if its instructions are emulated.
 constexpr double kSlowedDown = 8;
-
-std::string in_mebibytes(int64_t bytes) { return std::to_string((bytes + (1 << 20) - 1) >> 20) + " MiB"; }
 
 class CudaBackend : public Backend {
  public:

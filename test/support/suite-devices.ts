@@ -616,6 +616,20 @@ function products(backend: 'cpu' | 'cuda', open: () => Device): void {
       '-1',
     )
   })
+
+  it.each([Float32Array, Float64Array])(
+    'beside values that the semiring has not, in one memory: %o',
+    async (Type) => {
+      const data = Type.of(2, -5, -5, -5)
+      const memory = await open().upload({ data, shape: [2, 2] })
+      const inside = memory.view({ cols: [0, 1] })
+      const A = memory.view({ rows: [0, 1], cols: [0, 1] })
+      const { c } = await product(A, { data: Type.of(3, 0.25), shape: [1, 2] }, { semiring: 'max-times' })
+      expect([...(await c.download()).data]).toEqual([6, 0.5])
+      const B = { data: Type.of(1), shape: [1, 1] as [number, number] }
+      expectError(await caught(product(inside, B, { semiring: 'max-times' })), 'VALUE', '^a\\[1, 0\\]', '-5')
+    },
+  )
 }
 
 function chains(open: () => Device): void {

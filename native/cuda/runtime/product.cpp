@@ -12,8 +12,6 @@
 namespace mpmml::cuda {
 namespace {
 
-constexpr int64_t kAlignment = 256;  ///< bytes that operands side by side are aligned to
-
 /// Small results of a call, on the device and in the lane's pinned memory.
 struct Results {
   ScanResult a[kMostParts];
@@ -66,7 +64,7 @@ Outcome multiply_small(const Problem& problem, Lane& lane, const Planner& planne
     host.gather(0, host.elements(), slot + used);
     MPMML_CUDA(cudaMemcpyAsync(operand.data(), slot + used, host.bytes(), cudaMemcpyHostToDevice, stream));
     operand.set_range(scan_elements(problem.operation, storage, slot + used, host.elements()));
-    used += round_up(host.bytes(), kAlignment);
+    used += round_up(host.bytes(), kMatrixAlignment);
   };
   Operand a(problem.operation, problem.a, problem.batch), b(problem.operation, problem.b, problem.batch);
   Operand c0(problem.operation, problem.c0, problem.batch);
@@ -308,7 +306,7 @@ int64_t operand_bytes(const Problem& problem) {
   for (const MatrixView* view : {&problem.a, &problem.b, &problem.c0}) {
     if (!view->data) continue;
     const HostLayout host = host_layout(*view, problem.batch, problem.operation.dtype, true);
-    bytes += round_up(host.bytes(), kAlignment);
+    bytes += round_up(host.bytes(), kMatrixAlignment);
   }
   return bytes;
 }

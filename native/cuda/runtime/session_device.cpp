@@ -15,8 +15,6 @@ namespace {
 // Up to this many bytes are taken without asking how much there is, because asking takes longer than a small product.
 constexpr int64_t kLittle = int64_t{64} << 20;
 
-std::string in_mebibytes(int64_t bytes) { return std::to_string((bytes + (1 << 20) - 1) >> 20) + " MiB"; }
-
 }  // namespace
 
 SessionDevice::SessionDevice(int device, int64_t limit) : lane_(device), limit_(limit) {}
@@ -70,7 +68,7 @@ bool SessionDevice::fits(int64_t bytes) {
   return is_little || bytes + bytes_of_forms() <= device_capacity(device(), limit_) - reserved_bytes(device());
 }
 
-bool SessionDevice::drop_forms(Kept kept) {
+bool SessionDevice::drop_forms_of_one(Kept kept) {
   for (const auto& weak : memories_) {
     const auto memory = weak.lock();
     if (!memory || memory->forms().empty() || std::find(kept.begin(), kept.end(), memory.get()) != kept.end()) continue;
@@ -80,9 +78,16 @@ bool SessionDevice::drop_forms(Kept kept) {
   return false;
 }
 
+bool SessionDevice::drop_forms() {
+  bool dropped = false;
+  while (drop_forms_of_one({})) dropped = true;
+  if (dropped) MPMML_CUDA(cudaStreamSynchronize(stream()));
+  return dropped;
+}
+
 bool SessionDevice::make_room(int64_t bytes, Kept kept) {
   while (!fits(bytes)) {
-    if (drop_forms(kept)) continue;
+    if (drop_forms_of_one(kept)) continue;
     // What has been freed comes back when the device gets there. Products of others on this device end by themselves.
     MPMML_CUDA(cudaStreamSynchronize(stream()));
     if (fits(bytes)) return true;
@@ -99,7 +104,7 @@ DeviceBuffer SessionDevice::take(int64_t bytes, Kept kept) {
         return DeviceBuffer(bytes, device(), stream());
       } catch (const Error& error) {
         if (error.code() != ErrorCode::kOutOfMemory) throw;
-        if (drop_forms(kept)) continue;
+        if (drop_forms_of_one(kept)) continue;
         MPMML_CUDA(cudaStreamSynchronize(stream()));
         try {
           return DeviceBuffer(bytes, device(), stream());

@@ -43,6 +43,9 @@ class SessionDevice : public std::enable_shared_from_this<SessionDevice> {
   /// Says that so many steps have been queued.
   void took_turn(double steps);
 
+  /// Drops all packed forms, and waits until their memory has come back. Returns whether there were any.
+  bool drop_forms();
+
   MemoryUse use();
 
   /// Copies host matrices to `to`, dense as `host` counts the elements. Returns when they are there for what is queued in
@@ -80,7 +83,7 @@ class SessionDevice : public std::enable_shared_from_this<SessionDevice> {
   DeviceBuffer take(int64_t bytes, Kept kept);
   int64_t bytes_of_forms() const;
   bool fits(int64_t bytes);
-  bool drop_forms(Kept kept);
+  bool drop_forms_of_one(Kept kept);
   void release(int64_t bytes, std::shared_ptr<ResidentMemory::Held> held);
 
   Lane lane_;

@@ -62,7 +62,7 @@ class HostOperands {
  public:
   HostOperands(std::vector<Problem>& problems, SessionDevice& device) : device_(device) {
     for_each(problems, [&](const Problem& problem, const MatrixView& view) {
-      bytes_ += round_up(host_layout(view, 1, problem.operation.dtype, true).bytes(), kAlignment);
+      bytes_ += round_up(host_layout(view, 1, problem.operation.dtype, true).bytes(), kMatrixAlignment);
     });
     if (bytes_ == 0) return;
     const Workspace gathered(static_cast<size_t>(bytes_));
@@ -72,7 +72,7 @@ class HostOperands {
       const HostLayout host = host_layout(view, 1, problem.operation.dtype, true);
       host.gather(0, host.elements(), static_cast<char*>(gathered.data()) + used);
       place(problem.operation, view, host, static_cast<char*>(memory_.get()) + used);
-      used += round_up(host.bytes(), kAlignment);
+      used += round_up(host.bytes(), kMatrixAlignment);
     });
     HostLayout all{};
     all.data = static_cast<char*>(gathered.data());
@@ -83,8 +83,6 @@ class HostOperands {
   }
 
  private:
-  static constexpr int64_t kAlignment = 256;
-
   /// Calls `body` for each operand on the host of a product that may join others.
   template <class Body>
   static void for_each(std::vector<Problem>& problems, Body&& body) {

@@ -125,6 +125,8 @@ class ResidentProduct {
     if (!range(source).has_outsider) return;
     const SessionDevice::HostCopy copy = device_.fetch(dtype_, problem_.batch, source.view);
     mpmml::require_elements(problem_.operation, copy.view, problem_.batch, name);
+    // They are elsewhere in the memory.
+    source.facts.has_negative = false;
   }
 
   /// C = C0 ⊕ zero.
@@ -190,7 +192,12 @@ class ResidentProduct {
       if (part.m >= part.n && part.m > kLeastSide) return launch_halves(launcher, plan, part, &Part::m, kLeastSide);
       if (part.n > kLeastSide) return launch_halves(launcher, plan, part, &Part::n, kLeastSide);
     }
-    result_.launches.push_back(launcher.launch(a, b, part, stream()));
+    try {
+      result_.launches.push_back(launcher.launch(a, b, part, stream()));
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::kOutOfMemory || !device_.drop_forms()) throw;
+      result_.launches.push_back(launcher.launch(a, b, part, stream()));
+    }
     device_.took_turn(steps);
   }
 
