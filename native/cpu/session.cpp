@@ -222,7 +222,7 @@ class CpuSession final : public Session {
   std::unique_ptr<Pending> combine(const Operation& operation, int64_t batch, const MutableMatrixView& c,
                                    const MatrixView& d) override {
     require_elements(operation, read_only(c), batch, "the matrix");
-    require_elements(operation, d, batch, "the other matrix");
+    require_elements(operation, d, batch, "d");
     with_semiring(operation, [&](auto semiring) {
       using S = decltype(semiring);
       if constexpr (std::is_same_v<typename S::Element, int32_t>) {

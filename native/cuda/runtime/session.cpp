@@ -274,7 +274,7 @@ class CudaSession final : public Session {
     device_->enter();
     ResidentMemory& memory = resident(c.memory);
     require_elements(operation, batch, read_only(c), "the matrix");
-    require_elements(operation, batch, d, "the other matrix");
+    require_elements(operation, batch, d, "d");
     memory.wait_for_readers();
     combine_matrices(operation, batch, c, d, stream());
     memory.written(memory.is_covered_by(c, operation.dtype, batch),
