@@ -7,13 +7,14 @@ const listOf = ({ family, automatic }) => (family.backend === 'cuda' && !automat
 /**
  * The rows by source file, as { list, file, isa, rows }, with at most `together` rows of a family in each. GPU kernels
  * that products take have separate files for each semiring and type, because if there is only PTX, the driver compiles
- * a whole file when its first kernel is used.
+ * a whole file when its first kernel is used. `typesTogether` is for families whose kernels compile quickly.
  */
 export function sourceFiles(rows) {
   const groups = new Map()
   for (const row of rows) {
     const { family, isa, semiring, dataType } = row
-    const parts = listOf(row) === 'cuda' ? [semiring.name.replaceAll('-', ''), dataType.short] : []
+    const parts = listOf(row) === 'cuda' ? [semiring.name.replaceAll('-', '')] : []
+    if (parts.length > 0 && !family.typesTogether) parts.push(dataType.short)
     const key = [family.name, listOf(row), ...parts, ...(isa ? [isa.name] : [])].join('_')
     groups.set(key, [...(groups.get(key) ?? []), row])
   }

@@ -91,7 +91,8 @@ const accumulatorSuffix = (p) => accumulators[p.accumulator].suffix
  *  - `constraints` say what every row that can be built fulfils. Other rows are refused by name, with the reason.
  *  - `header` and `template` are functions of the row if the rows have several templates; `arguments` then gives the
  *    template's arguments.
- *  - `together` is how many rows are compiled as one source file (files.mjs); 1 if it is missing.
+ *  - `together` is how many rows are compiled as one source file (files.mjs); 1 if it is missing. `typesTogether` says
+ *    that a file may have rows of several element types.
  */
 export const families = [
   {
@@ -141,7 +142,8 @@ export const families = [
     parameters: ['BM', 'BN', 'BK', 'TM', 'accumulator'],
     label: (p) => `${p.BM}x${p.BN}x${p.BK}_${p.TM}x4${accumulatorSuffix(p)}`,
     automatic: true,
-    together: 4,
+    together: 14,
+    typesTogether: true,
     // biome-ignore format: one row per line
     rows: [
       { BM: 4, BN: 4, BK: 4, TM: 1, accumulator: 'int32' },
