@@ -1,7 +1,9 @@
 #include "cuda/runtime/session.h"
 
 #include <array>
+#include <deque>
 #include <exception>
+#include <optional>
 #include <utility>
 
 #include "core/dispatch.h"
@@ -98,31 +100,43 @@ class Queued final : public Pending {
 /// A copy to the host, which threads of its own carry out.
 class Copy final : public Reader {
  public:
-  Copy(int device, const std::atomic<int32_t>* cancelled)
-      : lane_(take_lane(device)),
-        transfers_(TransferQueue::Direction::kDownload, *lane_, [cancelled] { return is_set(cancelled); }) {}
+  Copy(int device, const std::atomic<int32_t>* cancelled) : lane_(take_lane(device)) {
+    transfers_.emplace(TransferQueue::Direction::kDownload, *lane_, [cancelled] { return is_set(cancelled); });
+  }
 
   /// Copies `source`, which is ready once `stream` has passed this point.
   void start(const HostLayout& host, char* source, cudaStream_t stream) {
     // A small copy is awaited at once.
     Event* const ready = &lane_->event(host.bytes() > StagingRing::kSlotBytes);
     ready->record(stream);
-    transfers_.add({host, source, nullptr, ready});
-    transfers_.start();
+    transfers_->add({host, source, nullptr, ready});
+    transfers_->start();
   }
-  bool is_done() { return transfers_.is_done(0); }
-  void finish() { transfers_.wait(0); }
+
+  bool is_done() { return !transfers_ || transfers_->is_done(0); }
+
+  /// Waits for the copy, and throws what it threw.
+  void finish() {
+    wait_for_copy();
+    if (failure_) std::rethrow_exception(failure_);
+  }
+
+  /// Gives the lane back too: the next copy can have it, before anybody asks how this one went.
   void wait_for_copy() override {
+    if (!transfers_) return;
     try {
-      finish();
-    } catch (const std::exception&) {
-      // finish() throws it again for whoever asked for the copy.
+      transfers_->wait(0);
+    } catch (...) {
+      failure_ = std::current_exception();
     }
+    transfers_.reset();
+    lane_.reset();
   }
 
  private:
   LaneHandle lane_;
-  TransferQueue transfers_;
+  std::optional<TransferQueue> transfers_;
+  std::exception_ptr failure_;
 };
 
 class Download final : public Pending {
@@ -254,7 +268,9 @@ class CudaSession final : public Session {
     }
     MatrixView target = read_only(to);
     target.storage = from.storage;
+    await_turn_to_copy();
     auto copy = std::make_shared<Copy>(device(), cancelled);
+    copies_.push_back(copy);
     resident(from.memory).read_by(copy);
     copy->start(host_layout(target, batch, dtype, false), source, stream());
     return std::make_unique<Download>(std::move(copy), std::move(gathered));
@@ -305,6 +321,14 @@ class CudaSession final : public Session {
     return work;
   }
 
+  /// Copies run one after the other on the bus, and each has threads and pinned memory: two of them keep it busy.
+  void await_turn_to_copy() {
+    constexpr size_t kMostCopies = 2;
+    for (; copies_.size() >= kMostCopies; copies_.pop_front()) {
+      if (const std::shared_ptr<Copy> oldest = copies_.front().lock()) oldest->wait_for_copy();
+    }
+  }
+
   void require_elements(const Operation& operation, int64_t batch, const MatrixView& view, const char* name) {
     ResidentMemory& memory = resident(view.memory);
     if (!restricts_elements(operation) || !memory.facts().has_negative) return;
@@ -319,6 +343,7 @@ class CudaSession final : public Session {
 
   const std::shared_ptr<SessionDevice> device_;
   JobLanes lanes_;
+  std::deque<std::weak_ptr<Copy>> copies_;  ///< latest last
   Plans plans_;
   const SessionPlanner planner_;
   const std::string name_;
