@@ -309,6 +309,17 @@ function failures(options: GroupedOptions, there: There, here: Here): void {
     expectError(error, 'VALUE', '^products\\[1\\]: ', '-1')
   })
 
+  it('a value that the semiring has not in what one product accumulates to names it', async () => {
+    const a = await there({ data: Float32Array.of(2), shape: [1, 1] } as never)
+    const [fine, negative] = [
+      await there({ data: Float32Array.of(3), shape: [1, 1] } as never),
+      await there({ data: Float32Array.of(-3), shape: [1, 1] } as never),
+    ]
+    const products = [fine, negative, fine].map((accumulate) => ({ a, b: a, accumulate }))
+    const error = await caught(grouped(products as never, { ...options, semiring: 'max-times' }))
+    expectError(error, 'VALUE', '^products\\[1\\]', '-3')
+  })
+
   it('an out that overlaps a matrix of another product is refused', async () => {
     const [a, b, c, d] = await Promise.all([0, 0, 0, 0].map(() => there(made(new Int32Array(16), [4, 4]))))
     const refused = async (products: AnyProduct[], one: string, other: string) =>

@@ -33,19 +33,20 @@ struct Alike {
   explicit Alike(const Problem& problem)
       : a(problem.a.memory),
         b(problem.b.memory),
+        c0(problem.c0.memory),
         storage_a(problem.a.storage),
         storage_b(problem.b.storage),
         semiring(problem.operation.semiring),
         dtype(problem.operation.dtype) {}
 
-  const Memory *a = nullptr, *b = nullptr;
+  const Memory *a = nullptr, *b = nullptr, *c0 = nullptr;
   Storage storage_a{}, storage_b{};
   SemiringId semiring{};
   DataType dtype{};
 
   bool operator==(const Alike& other) const {
-    return a == other.a && b == other.b && storage_a == other.storage_a && storage_b == other.storage_b &&
-           semiring == other.semiring && dtype == other.dtype;
+    return a == other.a && b == other.b && c0 == other.c0 && storage_a == other.storage_a &&
+           storage_b == other.storage_b && semiring == other.semiring && dtype == other.dtype;
   }
 };
 
