@@ -56,6 +56,17 @@ Work& Background::submit(Executor& executor, std::unique_ptr<Work> work) {
   return submitted;
 }
 
+/// tell() says by awaited_, and not by the signal, that it is done.
+Work& Background::submit_awaited(Executor& executor, std::unique_ptr<Work> work) {
+  awaited_.store(work.get(), std::memory_order_relaxed);
+  try {
+    return submit(executor, std::move(work));
+  } catch (...) {
+    awaited_.store(nullptr, std::memory_order_relaxed);
+    throw;
+  }
+}
+
 std::unique_ptr<Work> Background::take(const Work& work) {
   std::unique_ptr<Work> taken = std::move(*work.place_);
   unsettled_.erase(taken->place_);
@@ -89,14 +100,7 @@ bool Background::run_and_look(Executor& executor, std::unique_ptr<Work>& work) {
   constexpr std::chrono::microseconds kMoment{60};
   if (done_at_once_ >= kMostAtOnce || !work->is_short() || !executor.is_idle()) return false;
   done_at_once_ += kTurns;
-  awaited_.store(work.get(), std::memory_order_relaxed);
-  Work* submitted;
-  try {
-    submitted = &submit(executor, std::move(work));
-  } catch (...) {
-    awaited_.store(nullptr, std::memory_order_relaxed);
-    throw;
-  }
+  Work* const submitted = &submit_awaited(executor, std::move(work));
   const auto until = std::chrono::steady_clock::now() + kMoment;
   while (awaited_.load(std::memory_order_acquire) && std::chrono::steady_clock::now() < until) {
   }
@@ -121,14 +125,7 @@ Napi::Value Background::run_and_wait(Executor& executor, std::unique_ptr<Work> w
     if (work->failure()) throw to_javascript(env_, *work->failure());
     return work->result(env_);
   }
-  awaited_.store(work.get(), std::memory_order_relaxed);
-  Work* submitted;
-  try {
-    submitted = &submit(executor, std::move(work));
-  } catch (...) {
-    awaited_.store(nullptr, std::memory_order_relaxed);
-    throw;
-  }
+  Work* const submitted = &submit_awaited(executor, std::move(work));
   wait_for_awaited();
   const std::unique_ptr<Work> done = take(*submitted);
   if (done->failure()) throw to_javascript(env_, *done->failure());

@@ -76,6 +76,7 @@ class Background final : public Client {
   static void end_before_process_does(Napi::Env env);
   Work& adopt(std::unique_ptr<Work> work);
   Work& submit(Executor& executor, std::unique_ptr<Work> work);
+  Work& submit_awaited(Executor& executor, std::unique_ptr<Work> work);
   std::unique_ptr<Work> take(const Work& work);
   void settle(Work& work);
   bool run_and_look(Executor& executor, std::unique_ptr<Work>& work);

@@ -252,8 +252,7 @@ class CudaSession final : public Session {
     }
     ResidentMemory& memory = resident(to.memory);
     const bool all = memory.is_covered_by(to, dtype, batch);
-    const int64_t count = memory.bytes() / stored_bytes(dtype, to.storage);
-    memory.written(all, all ? device_->scan(dtype, to.storage, memory.data(), count) : no_facts(), all);
+    memory.written(all, all ? device_->scan(dtype, to.storage, memory) : no_facts(), all);
   }
 
   std::unique_ptr<Pending> download(DataType dtype, int64_t batch, const MatrixView& from, const MutableMatrixView& to,
@@ -333,8 +332,7 @@ class CudaSession final : public Session {
     ResidentMemory& memory = resident(view.memory);
     if (!restricts_elements(operation) || !memory.facts().has_negative) return;
     if (!memory.is_exact()) {
-      const int64_t size = stored_bytes(operation.dtype, view.storage);
-      memory.found(device_->scan(operation.dtype, view.storage, memory.data(), memory.bytes() / size));
+      memory.found(device_->scan(operation.dtype, view.storage, memory));
       if (!memory.facts().has_negative) return;
     }
     const SessionDevice::HostCopy copy = device_->fetch(operation.dtype, batch, view);

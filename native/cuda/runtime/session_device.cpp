@@ -37,7 +37,7 @@ void SessionDevice::release(int64_t bytes, std::shared_ptr<ResidentMemory::Held>
 }
 
 std::shared_ptr<ResidentMemory> SessionDevice::allocate(int64_t bytes) {
-  DeviceBuffer buffer = take(bytes, {});
+  DeviceBuffer buffer = workspace(bytes);
   auto memory = std::make_shared<ResidentMemory>(
       std::move(buffer), bytes, [self = shared_from_this()](int64_t size, std::shared_ptr<ResidentMemory::Held> held) {
         self->release(size, std::move(held));
@@ -97,23 +97,18 @@ bool SessionDevice::make_room(int64_t bytes, Kept kept) {
   return true;
 }
 
-DeviceBuffer SessionDevice::take(int64_t bytes, Kept kept) {
-  if (make_room(bytes, kept)) {
-    for (;;) {
-      try {
-        return DeviceBuffer(bytes, device(), stream());
-      } catch (const Error& error) {
-        if (error.code() != ErrorCode::kOutOfMemory) throw;
-        if (drop_forms_of_one(kept)) continue;
-        MPMML_CUDA(cudaStreamSynchronize(stream()));
-        try {
-          return DeviceBuffer(bytes, device(), stream());
-        } catch (const Error& again) {
-          if (again.code() != ErrorCode::kOutOfMemory) throw;
-        }
-        break;
-      }
+DeviceBuffer SessionDevice::workspace(int64_t bytes) {
+  const bool has_room = make_room(bytes, {});
+  for (bool has_waited = false; has_room;) {
+    try {
+      return DeviceBuffer(bytes, device(), stream());
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::kOutOfMemory) throw;
     }
+    if (drop_forms_of_one({})) continue;
+    if (has_waited) break;
+    MPMML_CUDA(cudaStreamSynchronize(stream()));
+    has_waited = true;
   }
   throw Error(ErrorCode::kOutOfMemory, in_mebibytes(bytes) + " of device memory are needed, but device " +
                                            std::to_string(device()) + " has no room for them beside " +
@@ -131,8 +126,8 @@ void SessionDevice::await_turn(double steps) {
 }
 
 void SessionDevice::took_turn(double steps) {
-  constexpr double kLong =
-      4e9;  // A quarter of a millisecond. So many products aren't in flight that less would matter.
+  // A quarter of a millisecond. So many products aren't in flight that less would matter.
+  constexpr double kLong = 4e9;
   if (steps < kLong) return;
   turns_.push_back({Event(), steps});
   turns_.back().end.record(stream());

@@ -33,7 +33,7 @@ class SessionDevice : public std::enable_shared_from_this<SessionDevice> {
   /// For a matrix. Throws Error(kOutOfMemory).
   std::shared_ptr<ResidentMemory> allocate(int64_t bytes);
   /// For work in the session's stream. Throws Error(kOutOfMemory).
-  DeviceBuffer workspace(int64_t bytes) { return take(bytes, {}); }
+  DeviceBuffer workspace(int64_t bytes);
 
   /// Drops packed forms until `bytes` more can be had, but none of `kept`. Returns whether they can.
   bool make_room(int64_t bytes, std::initializer_list<const Memory*> kept);
@@ -58,6 +58,11 @@ class SessionDevice : public std::enable_shared_from_this<SessionDevice> {
   /// The facts about `count` elements, for which it waits.
   Facts scan(DataType dtype, Storage storage, const void* data, int64_t count);
 
+  /// The same about all that a memory holds.
+  Facts scan(DataType dtype, Storage storage, const Memory& memory) {
+    return scan(dtype, storage, memory.data(), memory.bytes() / stored_bytes(dtype, storage));
+  }
+
   /// Copies a matrix to the host, for a message.
   struct HostCopy {
     std::vector<char> data;
@@ -80,7 +85,6 @@ class SessionDevice : public std::enable_shared_from_this<SessionDevice> {
   Results* on_host() const { return static_cast<Results*>(lane_.results()); }
   Results* on_device() const { return static_cast<Results*>(lane_.device_results()); }
 
-  DeviceBuffer take(int64_t bytes, Kept kept);
   int64_t bytes_of_forms() const;
   bool fits(int64_t bytes);
   bool drop_forms_of_one(Kept kept);

@@ -112,10 +112,8 @@ class ResidentProduct {
       source.facts = device_.scan(dtype_, source.view.storage, source.view.data, elements);
       return;
     }
-    ResidentMemory& memory = *source.memory;
-    const int64_t size = stored_bytes(dtype_, source.view.storage);
-    memory.found(device_.scan(dtype_, source.view.storage, memory.data(), memory.bytes() / size));
-    source.facts = memory.facts();
+    source.memory->found(device_.scan(dtype_, source.view.storage, *source.memory));
+    source.facts = source.memory->facts();
   }
   void look_at(Source& source) { look_at(source, 0); }
 
