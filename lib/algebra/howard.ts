@@ -337,8 +337,10 @@ export class PolicyIteration {
     const { policy, value } = this
     const { length, sum } = this.#cycle
     const end = this.#end
+    const order = this.#order
     let changed = false
-    for (let p = this.#first; p < end; p++) {
+    for (let o = this.#first; o < end; o++) {
+      const p = order[o]!
       let most = value[p]!
       let best = -1
       const last = start[p + 1]!
