@@ -104,7 +104,6 @@ function fractionOf({ inner, rows }: Solved, { edges, sum }: BestCycle): [number
   return [numerator / divisor, edges.length / divisor]
 }
 
-/** The quotient of two integers, rounded once unless they are beyond 2^53. */
 function asMean(solved: Solved, best: BestCycle): CycleMean {
   const { inner, rows, components } = solved
   const [numerator, denominator] = fractionOf(solved, best)

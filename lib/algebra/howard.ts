@@ -69,8 +69,15 @@ export function innerEdges(rows: CompressedRows, { of, members }: Components, ma
   return { start, to: to.subarray(0, count), edge: edge.subarray(0, count), weight, integers, bits, sign }
 }
 
-/** The edges that lead to each place, by their indices. */
-function reversed({ start, to }: Inner): { start: Int32Array; edge: Int32Array; from: Int32Array } {
+/** The edges that lead to each place. */
+interface Reversed {
+  readonly start: Int32Array
+  readonly edge: Int32Array
+  readonly from: Int32Array
+  readonly weight: Float64Array
+}
+
+function reversed({ start, to, weight }: Inner): Reversed {
   const nodes = start.length - 1
   const first = new Int32Array(nodes + 1)
   for (let k = 0; k < to.length; k++) first[to[k]! + 1]!++
@@ -78,14 +85,16 @@ function reversed({ start, to }: Inner): { start: Int32Array; edge: Int32Array; 
   const next = first.slice(0, nodes)
   const edge = new Int32Array(to.length)
   const from = new Int32Array(to.length)
+  const weights = new Float64Array(to.length)
   for (let p = 0; p < nodes; p++) {
     for (let k = start[p]!; k < start[p + 1]!; k++) {
       const at = next[to[k]!]!++
       edge[at] = k
       from[at] = p
+      weights[at] = weight[k]!
     }
   }
-  return { start: first, edge, from }
+  return { start: first, edge, from, weight: weights }
 }
 
 /** The sums of a policy in integers of any size, in units of 2^-bits. */
@@ -116,7 +125,7 @@ export class PolicyIteration {
   readonly #mark: Int32Array
   readonly #path: Int32Array
   #stamp = 0
-  #reversed: ReturnType<typeof reversed> | undefined
+  #reversed: Reversed | undefined
   #first = 0
   #end = 0
   #heaviest = 0
@@ -338,7 +347,10 @@ export class PolicyIteration {
     const { length, sum } = this.#cycle
     const end = this.#end
     const order = this.#order
-    let changed = false
+    const queue = this.#path
+    const mark = this.#mark
+    const stamp = ++this.#stamp
+    let waiting = 0
     for (let o = this.#first; o < end; o++) {
       const p = order[o]!
       let most = value[p]!
@@ -353,10 +365,50 @@ export class PolicyIteration {
       }
       if (best < 0) continue
       policy[p] = best
-      changed = true
+      mark[p] = stamp
+      queue[waiting++] = p
       if (most <= EXACT) value[p] = most
     }
-    return changed
+    if (waiting === 0) return false
+    this.#spread(waiting, stamp)
+    return true
+  }
+
+  /**
+   * Tells the places before those in the queue, which are marked, of their better values, and so on. A cycle that is better than
+   * the known one would go on forever: the policy is evaluated again when as many edges have been looked at as a sweep has.
+   */
+  #spread(waiting: number, stamp: number): void {
+    this.#reversed ??= reversed(this.inner)
+    const { start, edge, from, weight } = this.#reversed
+    const { policy, value } = this
+    const { length, sum } = this.#cycle
+    const queue = this.#path
+    const mark = this.#mark
+    const size = this.#end - this.#first
+    let left = this.inner.start[this.#end]! - this.inner.start[this.#first]!
+    for (let head = 0; waiting > 0 && left > 0; waiting--) {
+      const j = queue[head]!
+      if (++head === size) head = 0
+      mark[j] = 0
+      const base = value[j]!
+      const last = start[j + 1]!
+      left -= last - start[j]!
+      for (let at = start[j]!; at < last; at++) {
+        const p = from[at]!
+        // In this order both terms are exact, and their sum is if it isn't beyond 2^53.
+        const candidate = length * weight[at]! - sum + base
+        if (candidate <= value[p]! || candidate > EXACT) continue
+        value[p] = candidate
+        policy[p] = edge[at]!
+        if (mark[p] === stamp) continue
+        mark[p] = stamp
+        let tail = head + waiting - 1
+        if (tail >= size) tail -= size
+        queue[tail] = p
+        waiting++
+      }
+    }
   }
 
   /** The same if values have an error, which may be infinite if weights are near the largest numbers. */
