@@ -131,6 +131,8 @@ export class PolicyIteration {
   #heaviest = 0
   #cycle: PolicyCycle = { place: 0, sum: 0, error: 0, length: 1 }
   #error = 0
+  /** Whether the mean is that of the round before: better cycles are rare from then on. */
+  #settled = false
   #exact: ExactSums | undefined
 
   constructor(inner: Inner) {
@@ -308,6 +310,8 @@ export class PolicyIteration {
       if (far > furthest) furthest = far
       if (Math.abs(total) > largest) largest = Math.abs(total)
     }
+    // Only what is done next depends on it, so rounding does no harm.
+    this.#settled = cycle.sum * this.#cycle.length === this.#cycle.sum * length
     this.#cycle = cycle
     this.#exact = undefined
     // Of length · (weight + sum) − cycle's sum · (steps + 1), whatever the edge.
@@ -370,13 +374,14 @@ export class PolicyIteration {
       if (most <= EXACT) value[p] = most
     }
     if (waiting === 0) return false
-    this.#spread(waiting, stamp)
+    if (this.#settled) this.#spread(waiting, stamp)
     return true
   }
 
   /**
-   * Tells the places before those in the queue, which are marked, of their better values, and so on. A cycle that is better than
-   * the known one would go on forever: the policy is evaluated again when as many edges have been looked at as a sweep has.
+   * Spreads better values backwards from the places in the queue, which are marked. Around a cycle that is better than the
+   * known one this would go on forever: it ends when as many edges have been looked at as there are, and the policy is
+   * evaluated again. So it is only worth its time if better cycles are rare.
    */
   #spread(waiting: number, stamp: number): void {
     this.#reversed ??= reversed(this.inner)
