@@ -1,0 +1,473 @@
+/**
+ * Cycle means by policy iteration.
+ *
+ * A policy chooses one edge from each node. It leads each node into a cycle; the best of its cycles has the mean p/q, and each
+ * node a value: the sum of (weight − p/q) along the way to that cycle. If another edge gives a node a greater value, it is
+ * chosen instead. If none does, no cycle of the component is better.
+ *
+ * No rounding decides. Values are held times q, as integers. If they may be beyond 2^53, or weights have too many digits
+ * after the point, sums have a known error; what is within it is compared again in integers of any size.
+ *
+ * @see J. Cochet-Terrasson, G. Cohen, S. Gaubert, M. McGettrick, J.-P. Quadrat, Numerical computation of spectral elements in
+ *   max-plus algebra, IFAC Conference on System Structure and Control (1998).
+ * @see A. Dasdan, Experimental analysis of the fastest optimum cycle ratio and mean algorithms, ACM TODAES 9 (2004): one cycle
+ *   at a time, the nodes that don't lead to it are led there backwards, and values are used as soon as they are known.
+ */
+import type { Components } from '../graph/components.js'
+import type { CompressedRows } from '../graph/compressed.js'
+import { fractionBits, scaled, signOf } from './fractions.js'
+
+const EXACT = Number.MAX_SAFE_INTEGER
+/** Twice the error of one rounding, relative to its result. */
+const ROUNDING = 2 ** -52
+
+/** The edges within components, between places: nodes in the order of their components. */
+export interface Inner {
+  readonly start: Int32Array
+  readonly to: Int32Array
+  /** Weights times 2^bits, negated for minima. Integers, unless `integers` says no: then they are not scaled. */
+  readonly weight: Float64Array
+  /** The index of the edge in the compressed rows. */
+  readonly edge: Int32Array
+  readonly integers: boolean
+  readonly bits: number
+  readonly sign: 1 | -1
+}
+
+/** The edges within components. */
+export function innerEdges(rows: CompressedRows, { of, members }: Components, maximizes: boolean): Inner {
+  const { nodes } = rows
+  const place = new Int32Array(nodes)
+  for (let p = 0; p < nodes; p++) place[members[p]!] = p
+  const start = new Int32Array(nodes + 1)
+  const to = new Int32Array(rows.to.length)
+  const edge = new Int32Array(rows.to.length)
+  let count = 0
+  for (let p = 0; p < nodes; p++) {
+    const i = members[p]!
+    const own = of[i]!
+    const end = rows.start[i + 1]!
+    for (let k = rows.start[i]!; k < end; k++) {
+      const j = rows.to[k]!
+      if (of[j] !== own) continue
+      to[count] = place[j]!
+      edge[count++] = k
+    }
+    start[p + 1] = count
+  }
+  const weight = new Float64Array(count)
+  const sign = maximizes ? 1 : -1
+  let largest = 0
+  for (let k = 0; k < count; k++) {
+    const value = sign * rows.weight[edge[k]!]!
+    weight[k] = value
+    if (Math.abs(value) > largest) largest = Math.abs(value)
+  }
+  const bits = fractionBits(weight)
+  const integers = bits <= 1023 && largest * 2 ** bits <= EXACT
+  if (integers && bits > 0) for (let k = 0; k < count; k++) weight[k]! *= 2 ** bits
+  return { start, to: to.subarray(0, count), edge: edge.subarray(0, count), weight, integers, bits, sign }
+}
+
+/** The edges that lead to each place. */
+interface Reversed {
+  readonly start: Int32Array
+  readonly edge: Int32Array
+  readonly from: Int32Array
+  readonly weight: Float64Array
+}
+
+function reversed({ start, to, weight }: Inner): Reversed {
+  const nodes = start.length - 1
+  const first = new Int32Array(nodes + 1)
+  for (let k = 0; k < to.length; k++) first[to[k]! + 1]!++
+  for (let p = 0; p < nodes; p++) first[p + 1]! += first[p]!
+  const next = first.slice(0, nodes)
+  const edge = new Int32Array(to.length)
+  const from = new Int32Array(to.length)
+  const weights = new Float64Array(to.length)
+  for (let p = 0; p < nodes; p++) {
+    for (let k = start[p]!; k < start[p + 1]!; k++) {
+      const at = next[to[k]!]!++
+      edge[at] = k
+      from[at] = p
+      weights[at] = weight[k]!
+    }
+  }
+  return { start: first, edge, from, weight: weights }
+}
+
+/** The sums of a policy in integers of any size, in units of 2^-bits. */
+interface ExactSums {
+  readonly mean: bigint
+  readonly sums: bigint[]
+}
+
+/** A cycle of a policy: `sum` is the sum of its weights, up to `error`. */
+interface PolicyCycle {
+  readonly place: number
+  readonly sum: number
+  readonly error: number
+  readonly length: number
+}
+
+export class PolicyIteration {
+  readonly inner: Inner
+  /** The chosen edge of each place. */
+  readonly policy: Int32Array
+  /** Along the policy to the cycle: the sum of weights, the number of edges, and `length · sum − cycle's sum · steps`. */
+  readonly sum: Float64Array
+  readonly steps: Float64Array
+  readonly value: Float64Array
+  /** How many times a policy was evaluated. */
+  rounds = 0
+  readonly #order: Int32Array
+  readonly #mark: Int32Array
+  readonly #path: Int32Array
+  #stamp = 0
+  #reversed: Reversed | undefined
+  #first = 0
+  #end = 0
+  #heaviest = 0
+  #cycle: PolicyCycle = { place: 0, sum: 0, error: 0, length: 1 }
+  #error = 0
+  /** Whether the mean is that of the round before: better cycles are rare from then on. */
+  #settled = false
+  #exact: ExactSums | undefined
+
+  constructor(inner: Inner) {
+    const nodes = inner.start.length - 1
+    this.inner = inner
+    this.policy = new Int32Array(nodes)
+    this.sum = new Float64Array(nodes)
+    this.steps = new Float64Array(nodes)
+    this.value = new Float64Array(nodes)
+    this.#order = new Int32Array(nodes)
+    this.#mark = new Int32Array(nodes)
+    this.#path = new Int32Array(nodes)
+  }
+
+  /**
+   * Finds the best cycle of the component of places `first` up to `end`, which must have an edge. Returns the edges of the
+   * cycle. Until the next call, the other methods tell of this component.
+   */
+  solve(first: number, end: number): number[] {
+    this.#first = first
+    this.#end = end
+    const { start, weight } = this.inner
+    this.#heaviest = 0
+    for (let p = first; p < end; p++) {
+      let best = start[p]!
+      for (let k = best; k < start[p + 1]!; k++) {
+        if (weight[k]! > weight[best]!) best = k
+        if (Math.abs(weight[k]!) > this.#heaviest) this.#heaviest = Math.abs(weight[k]!)
+      }
+      this.policy[p] = best
+    }
+    do {
+      this.rounds++
+      this.#evaluate()
+    } while (this.#error === 0 ? this.#improve() : this.#improveCarefully())
+    return this.#edgesOf(this.#cycle.place)
+  }
+
+  /** The sum of the weights of the edges of a cycle, in units of 2^-bits, exactly. */
+  exactSum(edges: Iterable<number>): bigint {
+    let sum = 0n
+    for (const k of edges) sum += this.#exactWeight(k)
+    return sum
+  }
+
+  /** The value of a place of the component last solved, times the length of its cycle, exactly, in units of 2^-bits. */
+  exactValue(place: number): bigint {
+    if (this.#error === 0) return BigInt(this.value[place]!)
+    const { mean, sums } = this.#exactSums()
+    return sums[place - this.#first]! * BigInt(this.#cycle.length) - mean * BigInt(this.steps[place]!)
+  }
+
+  /** Whether edge k, from `place`, is as good as the chosen one: it is on a way along which values lose nothing. */
+  isTight(k: number, place: number): boolean {
+    if (k === this.policy[place]) return true
+    const difference = this.#candidate(k) - this.value[place]!
+    if (this.#error === 0) return difference === 0
+    return !(Math.abs(difference) > this.#error) && this.#compare(k, this.policy[place]!) === 0
+  }
+
+  #exactWeight(k: number): bigint {
+    const { integers, bits, weight } = this.inner
+    return integers ? BigInt(weight[k]!) : scaled(weight[k]!, bits)
+  }
+
+  #edgesOf(place: number): number[] {
+    const edges: number[] = []
+    let p = place
+    do {
+      const k = this.policy[p]!
+      edges.push(k)
+      p = this.inner.to[k]!
+    } while (p !== place)
+    return edges
+  }
+
+  #cycleAt(place: number): PolicyCycle {
+    const { weight, to, integers } = this.inner
+    let sum = 0
+    let size = 0
+    let length = 0
+    let p = place
+    do {
+      const k = this.policy[p]!
+      sum += weight[k]!
+      size += Math.abs(weight[k]!)
+      length++
+      p = to[k]!
+    } while (p !== place)
+    return { place, sum, length, error: integers && size <= EXACT ? 0 : ROUNDING * length * size }
+  }
+
+  #isBetter(a: PolicyCycle, b: PolicyCycle): boolean {
+    const left = a.sum * b.length
+    const right = b.sum * a.length
+    const size = Math.abs(left) + Math.abs(right)
+    let error = a.error * b.length + b.error * a.length
+    if (error > 0 || size > EXACT) error += ROUNDING * 2 * size
+    if (Math.abs(left - right) > error) return left > right
+    if (error === 0) return false
+    const exactly = (cycle: PolicyCycle) => this.exactSum(this.#edgesOf(cycle.place))
+    return exactly(a) * BigInt(b.length) > exactly(b) * BigInt(a.length)
+  }
+
+  /** Finds the cycles of the policy, takes the best, leads all places to it, and computes their values. */
+  #evaluate(): void {
+    const first = this.#first
+    const end = this.#end
+    const { to, weight, integers } = this.inner
+    const { policy, sum, steps, value } = this
+    const order = this.#order
+    const mark = this.#mark
+    const path = this.#path
+    // Places are put in order so that each comes after the one that it leads to, except the first of a cycle.
+    let ordered = first
+    let best: PolicyCycle | undefined
+    let cycles = 0
+    if (this.#stamp > 2 ** 30) {
+      mark.fill(0)
+      this.#stamp = 0
+    }
+    const oldest = this.#stamp
+    for (let origin = first; origin < end; origin++) {
+      if (mark[origin]! > oldest) continue
+      const stamp = ++this.#stamp
+      let depth = 0
+      let p = origin
+      while (mark[p]! <= oldest) {
+        mark[p] = stamp
+        path[depth++] = p
+        p = to[policy[p]!]!
+      }
+      if (mark[p] === stamp) {
+        const cycle = this.#cycleAt(p)
+        cycles++
+        if (!best || this.#isBetter(cycle, best)) best = cycle
+        order[ordered++] = p
+        while (path[depth - 1] !== p) order[ordered++] = path[--depth]!
+        depth--
+      }
+      while (depth > 0) order[ordered++] = path[--depth]!
+    }
+    const cycle = best!
+    const root = cycle.place
+    const stamp = ++this.#stamp
+    let reached = end
+    if (cycles > 1) {
+      // Those that lead to the best cycle, in the same order, and then the others.
+      reached = first
+      mark[root] = stamp
+      for (let o = first; o < end; o++) {
+        const p = order[o]!
+        if (p !== root && mark[to[policy[p]!]!] !== stamp) continue
+        mark[p] = stamp
+        path[reached - first] = p
+        reached++
+      }
+      for (let o = first; o < reached; o++) order[o] = path[o - first]!
+      this.#lead(reached, stamp)
+    }
+    sum[root] = steps[root] = value[root] = 0
+    const { length } = cycle
+    let largest = 0
+    let furthest = 0
+    for (let o = first; o < end; o++) {
+      const p = order[o]!
+      if (p === root) continue
+      const k = policy[p]!
+      const j = to[k]!
+      const total = weight[k]! + sum[j]!
+      const far = steps[j]! + 1
+      sum[p] = total
+      steps[p] = far
+      value[p] = length * total - cycle.sum * far
+      if (far > furthest) furthest = far
+      if (Math.abs(total) > largest) largest = Math.abs(total)
+    }
+    // Only what is done next depends on it, so rounding does no harm.
+    this.#settled = cycle.sum * this.#cycle.length === this.#cycle.sum * length
+    this.#cycle = cycle
+    this.#exact = undefined
+    // Of length · (weight + sum) − cycle's sum · (steps + 1), whatever the edge.
+    const size = length * (largest + this.#heaviest) + Math.abs(cycle.sum) * (furthest + 1)
+    const inexact = integers && largest <= EXACT ? 0 : ROUNDING * (furthest + 1) * largest
+    this.#error = cycle.error * (furthest + 1) + inexact * length
+    if (this.#error > 0 || !integers || size > EXACT) this.#error = 2 * (this.#error + 8 * ROUNDING * size)
+  }
+
+  /** Leads all places that aren't marked to those that are, which are the first up to `reached` in order. */
+  #lead(reached: number, stamp: number): void {
+    this.#reversed ??= reversed(this.inner)
+    const { start, edge, from } = this.#reversed
+    const order = this.#order
+    const mark = this.#mark
+    for (let o = this.#first; reached < this.#end; o++) {
+      const j = order[o]!
+      for (let at = start[j]!; at < start[j + 1]!; at++) {
+        const p = from[at]!
+        if (mark[p] === stamp) continue
+        mark[p] = stamp
+        this.policy[p] = edge[at]!
+        order[reached++] = p
+      }
+    }
+  }
+
+  #candidate(k: number): number {
+    const { weight, to } = this.inner
+    return this.#cycle.length * weight[k]! - this.#cycle.sum + this.value[to[k]!]!
+  }
+
+  /** Chooses better edges if values are exact. A better value is used at once, unless it is too large to be exact. */
+  #improve(): boolean {
+    const { start, to, weight } = this.inner
+    const { policy, value } = this
+    const { length, sum } = this.#cycle
+    const end = this.#end
+    const order = this.#order
+    const queue = this.#path
+    const mark = this.#mark
+    const stamp = ++this.#stamp
+    let waiting = 0
+    for (let o = this.#first; o < end; o++) {
+      const p = order[o]!
+      let most = value[p]!
+      let best = -1
+      const last = start[p + 1]!
+      for (let k = start[p]!; k < last; k++) {
+        const candidate = length * weight[k]! - sum + value[to[k]!]!
+        if (candidate > most) {
+          most = candidate
+          best = k
+        }
+      }
+      if (best < 0) continue
+      policy[p] = best
+      mark[p] = stamp
+      queue[waiting++] = p
+      if (most <= EXACT) value[p] = most
+    }
+    if (waiting === 0) return false
+    if (this.#settled) this.#spread(waiting, stamp)
+    return true
+  }
+
+  /**
+   * Spreads better values backwards from the places in the queue, which are marked. Around a cycle that is better than the
+   * known one this would go on forever: it ends when as many edges have been looked at as there are, and the policy is
+   * evaluated again. So it is only worth its time if better cycles are rare.
+   */
+  #spread(waiting: number, stamp: number): void {
+    this.#reversed ??= reversed(this.inner)
+    const { start, edge, from, weight } = this.#reversed
+    const { policy, value } = this
+    const { length, sum } = this.#cycle
+    const queue = this.#path
+    const mark = this.#mark
+    const size = this.#end - this.#first
+    let left = this.inner.start[this.#end]! - this.inner.start[this.#first]!
+    for (let head = 0; waiting > 0 && left > 0; waiting--) {
+      const j = queue[head]!
+      if (++head === size) head = 0
+      mark[j] = 0
+      const base = value[j]!
+      const last = start[j + 1]!
+      left -= last - start[j]!
+      for (let at = start[j]!; at < last; at++) {
+        const p = from[at]!
+        // In this order both terms are exact, and their sum is if it isn't beyond 2^53.
+        const candidate = length * weight[at]! - sum + base
+        if (candidate <= value[p]! || candidate > EXACT) continue
+        value[p] = candidate
+        policy[p] = edge[at]!
+        if (mark[p] === stamp) continue
+        mark[p] = stamp
+        let tail = head + waiting - 1
+        if (tail >= size) tail -= size
+        queue[tail] = p
+        waiting++
+      }
+    }
+  }
+
+  /** The same if values have an error, which may be infinite if weights are near the largest numbers. */
+  #improveCarefully(): boolean {
+    const { start } = this.inner
+    const { policy, value } = this
+    const error = this.#error
+    // Sums belong to the old policy until all places have been improved.
+    const chosen = this.#path
+    let changed = false
+    for (let p = this.#first; p < this.#end; p++) {
+      const old = policy[p]!
+      let most = value[p]!
+      let best = old
+      for (let k = start[p]!; k < start[p + 1]!; k++) {
+        if (k === old) continue
+        const candidate = this.#candidate(k)
+        if (candidate < most - error) continue
+        if (!(candidate > most + error) && this.#compare(k, best) <= 0) continue
+        most = candidate
+        best = k
+      }
+      chosen[p] = best
+      if (best !== old) changed = true
+    }
+    if (changed) policy.set(chosen.subarray(this.#first, this.#end), this.#first)
+    return changed
+  }
+
+  /** The sign of the difference of the values that two edges of a place give it. */
+  #compare(k: number, l: number): number {
+    const { to } = this.inner
+    const { mean, sums } = this.#exactSums()
+    const first = this.#first
+    const [i, j] = [to[k]!, to[l]!]
+    const difference = this.#exactWeight(k) + sums[i - first]! - this.#exactWeight(l) - sums[j - first]!
+    return signOf(difference * BigInt(this.#cycle.length) - mean * BigInt(this.steps[i]! - this.steps[j]!))
+  }
+
+  #exactSums(): ExactSums {
+    this.#exact ??= this.#sumExactly()
+    return this.#exact
+  }
+
+  #sumExactly(): ExactSums {
+    const first = this.#first
+    const { to } = this.inner
+    const root = this.#cycle.place
+    const sums: bigint[] = new Array(this.#end - first).fill(0n)
+    for (let o = first; o < this.#end; o++) {
+      const p = this.#order[o]!
+      const k = this.policy[p]!
+      if (p !== root) sums[p - first] = this.#exactWeight(k) + sums[to[k]! - first]!
+    }
+    return { mean: this.exactSum(this.#edgesOf(root)), sums }
+  }
+}

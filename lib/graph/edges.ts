@@ -1,0 +1,158 @@
+/** Edge lists: the graphs of people whose networks have few edges for each node. */
+import { show, typeName } from '../describe.js'
+import { elementType, INT32, isElementArray, isInteger } from '../elements.js'
+import { DTypeError, ShapeError, ValueError } from '../errors.js'
+import { MAX_DIMENSION } from '../matrix.js'
+import { type ElementArray, isDetached, type OperandArray } from '../storage.js'
+
+/** Numbers of nodes: an array, or a typed array of any kind of numbers. */
+export type NodeNumbers = ArrayLike<number>
+
+/**
+ * A directed graph: edge e leads from node `from[e]` to node `to[e]`. It is the matrix whose element [from[e], to[e]] is
+ * `weight[e]`, and whose other elements are the semiring's zero.
+ *
+ * Parallel edges are joined by the semiring's ⊕: the better one counts. A self-loop is a diagonal element. An edge whose weight is the
+ * semiring's zero is no edge.
+ */
+export interface EdgeList<Data extends ElementArray = ElementArray> {
+  /** How many nodes there are; they are numbered from 0. */
+  readonly nodes: number
+  readonly from: NodeNumbers
+  readonly to: NodeNumbers
+  /** The type of the array is the element type; an array of numbers must hold int32 integers. */
+  readonly weight: Data | readonly number[]
+}
+
+/** An edge list that has been checked: arrays of its own, which nobody else writes. */
+export interface Edges {
+  readonly nodes: number
+  readonly from: Int32Array
+  readonly to: Int32Array
+  readonly weight: ElementArray
+  /** The number of the element type. */
+  readonly type: number
+}
+
+const typedArray = Object.getPrototypeOf(Int32Array)
+
+/** The length of an array of numbers, or -1 for anything else. */
+function lengthOf(values: unknown): number {
+  if (Array.isArray(values)) return values.length
+  if (!(values instanceof typedArray)) return -1
+  if (values instanceof BigInt64Array || values instanceof BigUint64Array) return -1
+  return (values as Int32Array).length
+}
+
+function requireMemory(values: unknown, name: string): void {
+  if (Array.isArray(values) || !isDetached(values as OperandArray)) return
+  throw new DTypeError(
+    `${name} must have its memory, but its buffer is detached (transferred away): use the array that it was transferred to`,
+  )
+}
+
+function nodeNumbers(values: NodeNumbers, nodes: number, name: string): Int32Array {
+  const copy = new Int32Array(values.length)
+  for (let e = 0; e < copy.length; e++) {
+    const value = values[e] as unknown
+    if (typeof value !== 'number' || (value | 0) !== value || value < 0 || value >= nodes) {
+      wrongNode(value, nodes, `${name}[${e}]`)
+    }
+    copy[e] = value as number
+  }
+  return copy
+}
+
+function wrongNode(value: unknown, nodes: number, place: string): never {
+  if (typeof value !== 'number' || !Number.isInteger(value)) {
+    throw new DTypeError(`${place} must be the number of a node, an integer, but it is ${show(value)}`)
+  }
+  const range = nodes === 0 ? 'there are no nodes' : `the nodes are 0 to ${nodes - 1}`
+  throw new ValueError(`${place} is ${show(value)}, but ${range}: nodes are numbered from 0`)
+}
+
+function weights(values: ElementArray | readonly number[]): ElementArray {
+  if (!isElementArray(values)) {
+    const copy = new Int32Array(values.length)
+    for (let e = 0; e < copy.length; e++) {
+      const value: unknown = values[e]
+      if (typeof value !== 'number' || (value | 0) !== value) {
+        throw new DTypeError(
+          `weight[${e}] must be an integer from -2^31 to 2^31 - 1, but it is ${show(value)}: ` +
+            'put other numbers into a Float64Array or Float32Array',
+        )
+      }
+      copy[e] = value
+    }
+    return copy
+  }
+  const copy = values.slice()
+  if (isInteger(elementType(copy))) return copy
+  for (let e = 0; e < copy.length; e++) {
+    if (Number.isNaN(copy[e])) {
+      throw new ValueError(`weight[${e}] is NaN, which no path can be compared with: leave the edge out`)
+    }
+  }
+  return copy
+}
+
+/**
+ * Checks an edge list, which messages call `name`, and copies it.
+ *
+ * @throws DTypeError for what isn't an edge list, and for entries that aren't integers; ShapeError for arrays of
+ *   unequal lengths and a wrong number of nodes; ValueError for nodes that don't exist, and for NaN.
+ */
+export function readEdges(graph: unknown, name = 'the graph'): Edges {
+  if (typeof graph !== 'object' || graph === null) {
+    throw new DTypeError(
+      `${name} must be an edge list { nodes, from, to, weight }, but it is ${typeName(graph)}`,
+    )
+  }
+  const { nodes, from, to, weight } = graph as Record<string, unknown>
+  if (typeof nodes !== 'number' || !Number.isInteger(nodes) || nodes < 0 || nodes > MAX_DIMENSION) {
+    throw new ShapeError(`nodes must be an integer from 0 to 2^31 - 1, but it is ${show(nodes)}`)
+  }
+  const lengths = [from, to, weight].map(lengthOf) as [number, number, number]
+  for (const [i, values] of [from, to].entries()) {
+    if (lengths[i]! < 0) {
+      throw new DTypeError(
+        `${i === 0 ? 'from' : 'to'} must be an array of node numbers, such as an Int32Array, but it is ${typeName(values)}`,
+      )
+    }
+  }
+  if (!Array.isArray(weight) && !isElementArray(weight)) {
+    throw new DTypeError(
+      'weight must be an Int32Array, Float32Array, Float64Array or Uint8Array, or an array of int32 integers, ' +
+        `but it is ${typeName(weight)}`,
+    )
+  }
+  requireMemory(from, 'from')
+  requireMemory(to, 'to')
+  requireMemory(weight, 'weight')
+  if (lengths[0] !== lengths[1] || lengths[0] !== lengths[2]) {
+    throw new ShapeError(
+      'from, to and weight must have one entry for each edge, ' +
+        `but they have ${lengths[0]}, ${lengths[1]} and ${lengths[2]} entries`,
+    )
+  }
+  const values = weights(weight)
+  return {
+    nodes: nodes + 0,
+    from: nodeNumbers(from as NodeNumbers, nodes, 'from'),
+    to: nodeNumbers(to as NodeNumbers, nodes, 'to'),
+    weight: values,
+    type: elementType(values),
+  }
+}
+
+/** The edge list that the library makes. */
+export function makeEdges<Data extends ElementArray>(
+  nodes: number,
+  from: Int32Array,
+  to: Int32Array,
+  weight: Data,
+): EdgeList<Data> & { from: Int32Array; to: Int32Array; weight: Data } {
+  return { nodes, from, to, weight }
+}
+
+export const isInt32 = (edges: Edges): boolean => edges.type === INT32

@@ -1,0 +1,142 @@
+/** Edge lists: checking, compressed rows, strongly connected components. */
+import { describe, expect, it } from 'vitest'
+import { strongComponents } from '../../lib/graph/components.js'
+import { compressRows } from '../../lib/graph/compressed.js'
+import { readEdges } from '../../lib/graph/edges.js'
+import { EPSILON } from '../../lib/index.js'
+import { Random } from '../support/generators.js'
+import { reachability } from '../support/graph-oracle.js'
+
+const good = { nodes: 3, from: [0, 1], to: [1, 2], weight: [5, -7] }
+const transferred = () => {
+  const array = Int32Array.of(0, 1)
+  structuredClone(array.buffer, { transfer: [array.buffer] })
+  return array
+}
+
+describe('reading', () => {
+  it('arrays and typed arrays of any numbers', () => {
+    for (const make of [Int32Array, Uint8Array, Uint32Array, Float64Array, Int16Array]) {
+      const { from, to } = readEdges({ ...good, from: make.from(good.from), to: make.from(good.to) })
+      expect([from, to]).toEqual([Int32Array.of(0, 1), Int32Array.of(1, 2)])
+    }
+    expect(readEdges(good).weight).toEqual(Int32Array.of(5, -7))
+    expect(readEdges({ ...good, weight: Float32Array.of(0.5, -Infinity) }).weight).toEqual(
+      Float32Array.of(0.5, -Infinity),
+    )
+  })
+
+  it('copies: what happens to the arrays later changes nothing', () => {
+    const weight = Float64Array.of(1, 2)
+    const edges = readEdges({ ...good, weight })
+    weight[0] = 9
+    expect(edges.weight[0]).toBe(1)
+  })
+
+  it.each<[string, unknown, string, string]>([
+    ['nothing', undefined, 'DTYPE', 'must be an edge list'],
+    ['a number', 3, 'DTYPE', 'must be an edge list'],
+    ['no nodes', { ...good, nodes: undefined }, 'SHAPE', 'nodes must be an integer from 0 to 2^31 - 1'],
+    ['negative nodes', { ...good, nodes: -1 }, 'SHAPE', 'it is -1'],
+    ['half a node', { ...good, nodes: 2.5 }, 'SHAPE', 'it is 2.5'],
+    ['too many nodes', { ...good, nodes: 2 ** 31 }, 'SHAPE', 'it is 2147483648'],
+    ['no from', { ...good, from: undefined }, 'DTYPE', 'from must be an array of node numbers'],
+    ['a string for to', { ...good, to: '01' }, 'DTYPE', 'to must be an array of node numbers'],
+    ['a BigInt64Array', { ...good, to: BigInt64Array.of(1n, 2n) }, 'DTYPE', 'it is a BigInt64Array'],
+    ['an Int16Array of weights', { ...good, weight: Int16Array.of(1, 2) }, 'DTYPE', 'it is an Int16Array'],
+    ['unequal lengths', { ...good, to: [1] }, 'SHAPE', 'they have 2, 1 and 2 entries'],
+    ['too few weights', { ...good, weight: Int32Array.of(1) }, 'SHAPE', 'they have 2, 2 and 1 entries'],
+    ['a node outside', { ...good, to: [1, 3] }, 'VALUE', 'to[1] is 3, but the nodes are 0 to 2'],
+    ['a negative node', { ...good, from: [-1, 0] }, 'VALUE', 'from[0] is -1'],
+    ['a node of none', { ...good, nodes: 0 }, 'VALUE', 'there are no nodes'],
+    ['a far node', { ...good, from: [2 ** 32, 0] }, 'VALUE', 'from[0] is 4294967296'],
+    ['half a node number', { ...good, from: [0, 0.5] }, 'DTYPE', 'from[1] must be the number of a node'],
+    ['NaN for a node', { ...good, from: Float64Array.of(0, Number.NaN) }, 'DTYPE', 'it is NaN'],
+    ['a hole', { ...good, from: new Array(2) }, 'DTYPE', 'it is undefined'],
+    ['a string for a node', { ...good, from: ['0', '1'] }, 'DTYPE', "it is '0'"],
+    ['half a weight', { ...good, weight: [1, 0.5] }, 'DTYPE', 'weight[1] must be an integer'],
+    ['a large weight', { ...good, weight: [1, 2 ** 31] }, 'DTYPE', 'weight[1] must be an integer'],
+    ['NaN for a weight', { ...good, weight: Float32Array.of(1, Number.NaN) }, 'VALUE', 'weight[1] is NaN'],
+    ['detached memory', { ...good, from: transferred() }, 'DTYPE', 'detached'],
+  ])('refuses %s', (_, graph, code, message) => {
+    expect(() => readEdges(graph)).toThrow(
+      expect.objectContaining({ code: `ERR_MPMML_${code}`, message: expect.stringContaining(message) }),
+    )
+  })
+})
+
+describe('compressed rows', () => {
+  it.each([true, false])('join parallel edges and leave out zeros: maximizes %s', (maximizes) => {
+    const random = new Random(5)
+    const zero = maximizes ? EPSILON : 2 ** 31 - 1
+    for (let round = 0; round < 100; round++) {
+      const nodes = random.integer(1, 6)
+      const count = random.integer(0, 30)
+      const pick = () => Array.from({ length: count }, () => random.integer(0, nodes - 1))
+      const [from, to] = [pick(), pick()]
+      const weight = from.map(() => random.pick([zero, -1, 0, 1, 2]))
+      const expected: number[][] = []
+      for (let i = 0; i < nodes; i++) {
+        for (let j = 0; j < nodes; j++) {
+          const both = from.flatMap((f, e) => (f === i && to[e] === j && weight[e] !== zero ? [e] : []))
+          if (both.length === 0) continue
+          const best = (maximizes ? Math.max : Math.min)(...both.map((e) => weight[e]!))
+          expected.push([i, j, best, both.find((e) => weight[e] === best)!])
+        }
+      }
+      const rows = compressRows(readEdges({ nodes, from, to, weight }), { zero, maximizes })
+      const came: number[][] = []
+      for (let i = 0; i < nodes; i++) {
+        for (let k = rows.start[i]!; k < rows.start[i + 1]!; k++) {
+          came.push([i, rows.to[k]!, rows.weight[k]!, rows.edge[k]!])
+        }
+      }
+      expect(came).toEqual(expected)
+      expect(rows.to.length).toBe(expected.length)
+    }
+  })
+})
+
+describe('strongly connected components', () => {
+  it('are the nodes that reach each other, and come after what they reach', () => {
+    const random = new Random(6)
+    for (let round = 0; round < 300; round++) {
+      const nodes = random.integer(0, 12)
+      const count = nodes === 0 ? 0 : random.integer(0, 2 * nodes)
+      const pick = () => Array.from({ length: count }, () => random.integer(0, nodes - 1))
+      const graph = { nodes, from: pick(), to: pick(), weight: new Array(count).fill(1) }
+      const reach = reachability(graph)
+      const parts = strongComponents(compressRows(readEdges(graph), { zero: EPSILON, maximizes: true }))
+      for (let i = 0; i < nodes; i++) {
+        for (let j = 0; j < nodes; j++) {
+          const together = i === j || (reach[i]![j]! && reach[j]![i]!)
+          expect(parts.of[i] === parts.of[j]).toBe(together)
+          if (reach[i]![j]) expect(parts.of[i]).toBeGreaterThanOrEqual(parts.of[j]!)
+        }
+      }
+      expect(parts.start.length).toBe(parts.count + 1)
+      for (let part = 0; part < parts.count; part++) {
+        const members = parts.members.subarray(parts.start[part], parts.start[part + 1])
+        expect(members.length).toBeGreaterThan(0)
+        for (const i of members) expect(parts.of[i]).toBe(part)
+      }
+      expect(parts.start[parts.count]).toBe(nodes)
+    }
+  })
+
+  it('a path of 10^6 nodes, and a cycle', () => {
+    const nodes = 1_000_000
+    const from = Int32Array.from({ length: nodes }, (_, i) => i)
+    const weight = new Int32Array(nodes)
+    const rules = { zero: EPSILON, maximizes: true }
+    const cycle = { nodes, from, to: from.map((i) => (i + 1) % nodes), weight }
+    expect(strongComponents(compressRows(readEdges(cycle), rules)).count).toBe(1)
+    const path = {
+      nodes,
+      from: from.subarray(1),
+      to: from.subarray(0, nodes - 1),
+      weight: weight.subarray(1),
+    }
+    expect(strongComponents(compressRows(readEdges(path), rules)).count).toBe(nodes)
+  })
+})

@@ -1,0 +1,272 @@
+/** DIMACS, Matrix Market and CSV: what is read, and what is refused with the number of the line. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, it } from 'vitest'
+import { parseDimacs, parseEdgeCsv, parseMatrixMarket } from '../../lib/graph/formats.js'
+import { readGraph } from '../../lib/graph/read.js'
+import { Random } from '../support/generators.js'
+
+const lists = ({ nodes, from, to, weight }: ReturnType<typeof parseDimacs>) => ({
+  nodes,
+  edges: Array.from(from, (i, e) => [i, to[e], weight[e]]),
+  type: weight.constructor.name,
+})
+
+const refusal = (message: string | RegExp) =>
+  expect.objectContaining({
+    code: 'ERR_MPMML_FILE',
+    message: typeof message === 'string' ? expect.stringContaining(message) : expect.stringMatching(message),
+  })
+
+describe('DIMACS', () => {
+  const text = 'c a comment\np sp 3 4\na 1 2 5\na 2 3 -7\n\na 3 3 0\nc between\na 1 2 2147483647\n'
+  const expected = {
+    nodes: 3,
+    edges: [
+      [0, 1, 5],
+      [1, 2, -7],
+      [2, 2, 0],
+      [0, 1, 2147483647],
+    ],
+    type: 'Int32Array',
+  }
+
+  it.each([
+    ['as it is', text],
+    ['without its last newline', text.trimEnd()],
+    ['with Windows line ends', text.replaceAll('\n', '\r\n')],
+    ['with tabs and many blanks', text.replaceAll(' ', '\t  ').replaceAll('\n', '  \n')],
+    ['with a byte order mark', `\ufeff${text}`],
+    ['in bytes', Buffer.from(text)],
+  ])('%s', (_, content) => {
+    expect(lists(parseDimacs(content))).toEqual(expected)
+  })
+
+  it('a graph without arcs', () => {
+    expect(lists(parseDimacs('p sp 5 0'))).toEqual({ nodes: 5, edges: [], type: 'Int32Array' })
+  })
+
+  it.each([
+    ['', 'there is no line "p sp NODES ARCS"'],
+    ['c only\n', 'there is no line "p sp NODES ARCS"'],
+    ['a 1 1 1\n', 'line 1: an arc comes before'],
+    ['p sp 2 2\na 1 2 3\n', 'bytes follow'],
+    ['p sp 2 2\na 1 2 3333333333333\n', 'line 2: the weight must be from -2147483648 to 2147483647'],
+    ['p sp 2 2\na 1 2 3\nc padding padding\n', 'the file says that it has 2 arcs, but there are only 1'],
+    ['p sp 2 1\na 1 2 3\na 1 2 3\n', 'the file says that it has 1 arcs, but there are more'],
+    ['p sp 2 0\na 1 2 3\n', 'the file says that it has 0 arcs, but there are more'],
+    ['p sp 2 2000000000\na 1 2 3\n', 'bytes follow'],
+    ['p sp 2 1\na 1 3 3\n', 'line 2: the node where the arc ends must be from 1 to 2, but it is 3'],
+    ['p sp 2 1\na 0 1 3\n', 'line 2: the node where the arc begins must be from 1 to 2, but it is 0'],
+    ['p sp 2 1\na 1 2 3.5\n', 'line 2: the weight must be an integer, but it is 3.5'],
+    ['p sp 2 1\na 1 2 \n', 'line 2: the weight is missing'],
+    ['p sp 2 1\na 1 2 NaN\n', "the weight must be a number, but it is 'NaN'"],
+    ['p sp 2 1\na 1 2 3 4\n', "line 2: expected the end of the line, but it goes on with '4'"],
+    ['p sp 2 0\np sp 2 0\n', 'line 2: there is a second line that begins with p'],
+    ['p max 2 1\na 1 2 3\n', 'line 1: expected "p sp NODES ARCS"'],
+    ['p sp -2 1\na 1 2 3\n', 'the number of nodes must be from 0'],
+    ['p sp 4294967296 0\n', 'the number of nodes must be from 0'],
+    ['n 1 s\n', 'line 1: a line must begin with a, p or c'],
+    ['p sp 2 1\na 1 2 --3\n', 'must be a number'],
+    ['p sp 2 1\na 1 2 1e400\n', 'beyond the range of numbers'],
+  ])('refuses %j', (content, message) => {
+    expect(() => parseDimacs(content)).toThrow(refusal(message))
+  })
+})
+
+describe('Matrix Market', () => {
+  const banner = (field: string, symmetry = 'general') =>
+    `%%MatrixMarket matrix coordinate ${field} ${symmetry}\n`
+
+  it('integers', () => {
+    expect(lists(parseMatrixMarket(`${banner('integer')}% comment\n\n2 2 2\n1 2 -5\n2 2 7`))).toEqual({
+      nodes: 2,
+      edges: [
+        [0, 1, -5],
+        [1, 1, 7],
+      ],
+      type: 'Int32Array',
+    })
+  })
+
+  it('real numbers, correctly rounded', () => {
+    const words = [
+      '0.1',
+      '-1e-3',
+      '123456789.123456789',
+      '5e-324',
+      '.5',
+      '7.',
+      '9007199254740993',
+      '1.7976931348623157e308',
+    ]
+    const text = `${banner('real')}9 9 ${words.length}\n${words.map((word, i) => `${i + 1} 1 ${word}\n`).join('')}`
+    expect([...parseMatrixMarket(text).weight]).toEqual(words.map(Number))
+  })
+
+  it('decimal numbers as JavaScript reads them', () => {
+    const random = new Random(3)
+    const words = Array.from({ length: 5000 }, () => {
+      const digits = (most: number) =>
+        Array.from({ length: random.integer(0, most) }, () => random.integer(0, 9)).join('')
+      return `${random.pick(['', '-', '+'])}${random.integer(0, 9)}${digits(12)}${random.pick(['', '.', `.${digits(25)}`])}${random.pick(['', '', `e${random.integer(-30, 30)}`])}`
+    })
+    const text = `${banner('real')}5000 5000 5000\n${words.map((word, i) => `${i + 1} 1 ${word}\n`).join('')}`
+    expect([...parseMatrixMarket(text).weight]).toEqual(words.map(Number))
+  })
+
+  it('patterns, in any case', () => {
+    const text = '%%matrixmarket MATRIX Coordinate Pattern General\n3 3 1\n3 1\n'
+    expect(lists(parseMatrixMarket(text))).toEqual({ nodes: 3, edges: [[2, 0, 1]], type: 'Int32Array' })
+  })
+
+  it('symmetric and skew-symmetric', () => {
+    expect(lists(parseMatrixMarket(`${banner('integer', 'symmetric')}2 2 2\n1 1 3\n2 1 4\n`)).edges).toEqual([
+      [0, 0, 3],
+      [1, 0, 4],
+      [0, 1, 4],
+    ])
+    expect(lists(parseMatrixMarket(`${banner('real', 'skew-symmetric')}2 2 1\n2 1 4\n`)).edges).toEqual([
+      [1, 0, 4],
+      [0, 1, -4],
+    ])
+  })
+
+  it.each([
+    ['', 'line 1: expected "%%MatrixMarket matrix coordinate'],
+    ['1 1 1\n', 'line 1: expected "%%MatrixMarket'],
+    ['%%MatrixMarket matrix array real general\n1 1\n3\n', 'the format must be coordinate'],
+    [banner('complex'), "entries must be integer, real or pattern, but they are 'complex'"],
+    [banner('integer', 'hermitian'), 'must be general, symmetric or skew-symmetric'],
+    ['%%MatrixMarket matrix coordinate real\n', 'but it is undefined'],
+    [banner('real'), 'the line "ROWS COLUMNS ENTRIES" is missing'],
+    [`${banner('real')}2 3 1\n1 1 1\n`, 'a square matrix, but this one is 2 × 3'],
+    [`${banner('real')}2 2 2\n1 1 1\n`, 'bytes follow'],
+    [`${banner('real')}2 2 2\n1 1 1.000000\n`, 'has 2 entries, but there are only 1'],
+    [`${banner('real')}2 2 1\n1 1 1\n1 1 1\n`, 'has 1 entries, but there are more'],
+    [`${banner('real')}2 2 1\n1 3 1\n`, 'line 3: the column must be from 1 to 2, but it is 3'],
+    [`${banner('integer')}2 2 1\n1 1 0.5\n`, 'the entry must be an integer'],
+    [`${banner('integer')}2 2 1\n1 1 2147483648\n`, 'the entry must be from'],
+    [
+      `${banner('integer', 'symmetric')}2 2 1\n1 2 1\n`,
+      'a symmetric file has entries below the diagonal and on it only',
+    ],
+    [`${banner('integer', 'skew-symmetric')}2 2 1\n1 1 1\n`, 'entries below the diagonal only'],
+    [`${banner('integer', 'skew-symmetric')}2 2 1\n2 1 -2147483648\n`, 'has no negative in int32'],
+    [`${banner('pattern')}2 2 1\n1 1 1\n`, 'expected the end of the line'],
+  ])('refuses %j', (content, message) => {
+    expect(() => parseMatrixMarket(content)).toThrow(refusal(message))
+  })
+})
+
+describe('CSV', () => {
+  const expected = {
+    nodes: 4,
+    edges: [
+      [0, 1, 5],
+      [3, 0, -2],
+    ],
+    type: 'Int32Array',
+  }
+  it.each([
+    '0,1,5\n3,0,-2\n',
+    '0,1,5\n3,0,-2',
+    'from,to,weight\n0,1,5\n3,0,-2\n',
+    '# comment\r\nfrom;to;weight\r\n0;1;5\r\n3; 0; -2\r\n',
+    '0 1 5\n\n3 0 -2\n',
+    'a\tb\tc\n0\t1\t5\n#\n3\t0\t-2\n',
+  ])('%j', (content) => {
+    expect(lists(parseEdgeCsv(content))).toEqual(expected)
+  })
+
+  it('weights that are not all int32 integers are float64', () => {
+    expect(lists(parseEdgeCsv('0,1,5\n1,0,0.5\n'))).toMatchObject({ type: 'Float64Array' })
+    expect([...parseEdgeCsv('0,1,5\n1,0,2147483648\n').weight]).toEqual([5, 2147483648])
+    expect(lists(parseEdgeCsv('0,1,5.0\n'))).toMatchObject({ type: 'Float64Array' })
+  })
+
+  it('without weights, all are 1', () => {
+    expect(lists(parseEdgeCsv('0,1\n1,2\n')).edges).toEqual([
+      [0, 1, 1],
+      [1, 2, 1],
+    ])
+  })
+
+  it('empty, and with a number of nodes', () => {
+    expect(lists(parseEdgeCsv(''))).toEqual({ nodes: 0, edges: [], type: 'Int32Array' })
+    expect(parseEdgeCsv('0,1,5\n', 'it', { nodes: 10 }).nodes).toBe(10)
+  })
+
+  it('many edges', () => {
+    const text = Array.from({ length: 5000 }, (_, e) => `${e},${e + 1},${e * 3}\n`).join('')
+    const { nodes, from, to, weight } = parseEdgeCsv(text)
+    expect([nodes, from[4999], to[4999], weight[4999], weight.length]).toEqual([
+      5001, 4999, 5000, 14997, 5000,
+    ])
+  })
+
+  it.each([
+    ['0,1,5\n0,x,1\n', "line 2: the node where the edge ends must be a number, but it is 'x'"],
+    ['0,1,5\n0,1\n', "line 2: expected ',', but got ''"],
+    ['0,1\n0,1,5\n', 'line 2: expected the end of the line'],
+    ['0,1,5\n0;1;5\n', 'line 2'],
+    ['0,1,\n', 'line 1: the weight is missing'],
+    ['-1,1,5\n', 'line 1: the node where the edge begins must be from 0'],
+    ['0,2147483647,5\n', 'line 1: the node where the edge ends must be from 0 to 2147483646'],
+    ['0,1,5,6\n', 'line 1: expected the end of the line'],
+    ['0,1,inf\n', "line 1: the weight must be a number, but it is 'inf'"],
+    ['0.5,1,1\n', 'must be an integer, but it is 0.5'],
+  ])('refuses %j', (content, message) => {
+    expect(() => parseEdgeCsv(content)).toThrow(refusal(message))
+  })
+
+  it('refuses nodes beyond the number that is said', () => {
+    expect(() => parseEdgeCsv('0,5,1\n', 'it', { nodes: 5 })).toThrow(
+      refusal('it, line 1: the node where the edge ends'),
+    )
+    expect(() => parseEdgeCsv('0,0,1\n', 'it', { nodes: 0 })).toThrow(refusal('no nodes'))
+    expect(() => parseEdgeCsv('', 'it', { nodes: 0.5 })).toThrow(refusal('nodes must be an integer'))
+  })
+})
+
+describe('files', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'mpmml-graph-'))
+  afterAll(() => rmSync(folder, { recursive: true }))
+  const write = (name: string, text: string) => {
+    writeFileSync(join(folder, name), text)
+    return join(folder, name)
+  }
+
+  it('by the end of their names, or by the option', async () => {
+    const gr = write('a.GR', 'p sp 2 1\na 1 2 3\n')
+    const mtx = write('a.mtx', '%%MatrixMarket matrix coordinate integer general\n2 2 1\n1 2 3\n')
+    const csv = write('a.csv', '0,1,3\n')
+    const other = write('a.txt', '0,1,3\n')
+    const expected = { nodes: 2, edges: [[0, 1, 3]], type: 'Int32Array' }
+    for (const path of [gr, mtx, csv]) expect(lists(await readGraph(path))).toEqual(expected)
+    expect(lists(await readGraph(other, { format: 'csv' }))).toEqual(expected)
+    await expect(readGraph(other)).rejects.toEqual(refusal("must end with '.gr', '.mtx' or '.csv'"))
+    await expect(readGraph(other, { format: 'xml' as never })).rejects.toMatchObject({
+      code: 'ERR_MPMML_OPTION',
+    })
+    await expect(readGraph(other, { form: 'csv' } as never)).rejects.toMatchObject({
+      code: 'ERR_MPMML_OPTION',
+    })
+  })
+
+  it('errors name the file and the line', async () => {
+    const path = write('bad.gr', 'p sp 2 1\na 1 9 3\n')
+    await expect(readGraph(path)).rejects.toEqual(refusal(`${path}, line 2: `))
+    await expect(readGraph(join(folder, 'none.gr'))).rejects.toEqual(refusal('ENOENT'))
+    await expect(readGraph(folder, { format: 'csv' })).rejects.toEqual(refusal('a folder'))
+  })
+
+  it('are given up when the signal says so', async () => {
+    const path = write('b.csv', '0,1,3\n')
+    await expect(readGraph(path, { signal: AbortSignal.abort('enough') })).rejects.toMatchObject({
+      code: 'ERR_MPMML_ABORTED',
+      cause: 'enough',
+    })
+  })
+})

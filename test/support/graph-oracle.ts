@@ -1,0 +1,99 @@
+/** Graphs computed slowly: everything over all simple cycles, or in integers of any size. Shares no code with the library. */
+
+export interface PlainGraph {
+  nodes: number
+  from: number[]
+  to: number[]
+  weight: number[]
+}
+
+/** A cycle by its edges. */
+export type Cycle = number[]
+
+/** All simple cycles: each once, from its least node. */
+export function simpleCycles({ nodes, from, to }: PlainGraph): Cycle[] {
+  const found: Cycle[] = []
+  const extend = (origin: number, node: number, edges: number[], visited: Set<number>) => {
+    for (let e = 0; e < from.length; e++) {
+      if (from[e] !== node) continue
+      const next = to[e]!
+      if (next === origin) found.push([...edges, e])
+      else if (next > origin && !visited.has(next)) {
+        extend(origin, next, [...edges, e], new Set(visited).add(next))
+      }
+    }
+  }
+  for (let origin = 0; origin < nodes; origin++) extend(origin, origin, [], new Set([origin]))
+  return found
+}
+
+/** A number's value as a fraction of integers. */
+export function rational(value: number): [bigint, bigint] {
+  let denominator = 1n
+  let scaled = value
+  while (!Number.isInteger(scaled)) {
+    scaled *= 2
+    denominator *= 2n
+  }
+  return [BigInt(scaled), denominator]
+}
+
+export type Fraction = [numerator: bigint, denominator: bigint]
+
+export const add = ([a, b]: Fraction, [c, d]: Fraction): Fraction => [a * d + c * b, b * d]
+export const less = ([a, b]: Fraction, [c, d]: Fraction): boolean => a * d < c * b
+export const equal = ([a, b]: Fraction, [c, d]: Fraction): boolean => a * d === c * b
+
+/** The exact mean of a cycle. */
+export function meanOf({ weight }: PlainGraph, cycle: Cycle): Fraction {
+  let sum: Fraction = [0n, 1n]
+  for (const e of cycle) sum = add(sum, rational(weight[e]!))
+  return [sum[0], sum[1] * BigInt(cycle.length)]
+}
+
+/** Which nodes each node reaches; itself only by a cycle. */
+export function reachability({ nodes, from, to }: PlainGraph): boolean[][] {
+  const reach = Array.from({ length: nodes }, () => new Array<boolean>(nodes).fill(false))
+  for (let e = 0; e < from.length; e++) reach[from[e]!]![to[e]!] = true
+  for (let k = 0; k < nodes; k++) {
+    for (let i = 0; i < nodes; i++) {
+      if (!reach[i]![k]) continue
+      for (let j = 0; j < nodes; j++) if (reach[k]![j]) reach[i]![j] = true
+    }
+  }
+  return reach
+}
+
+/**
+ * The greatest cycle mean by R. Karp, A characterization of the minimum cycle mean in a digraph (1978), of integer weights;
+ * walks begin at every node at once, as from a source with edges of weight 0 to all.
+ */
+export function karp({ nodes, from, to, weight }: PlainGraph): Fraction | null {
+  const walks: (bigint | null)[][] = [new Array(nodes).fill(0n)]
+  for (let k = 1; k <= nodes; k++) {
+    const next: (bigint | null)[] = new Array(nodes).fill(null)
+    const last = walks[k - 1]!
+    for (let e = 0; e < from.length; e++) {
+      const length = last[from[e]!]!
+      if (length === null) continue
+      const longer = length + BigInt(weight[e]!)
+      const known = next[to[e]!]!
+      if (known === null || longer > known) next[to[e]!] = longer
+    }
+    walks.push(next)
+  }
+  let best: Fraction | null = null
+  for (let v = 0; v < nodes; v++) {
+    const whole = walks[nodes]![v]!
+    if (whole === null) continue
+    let least: Fraction | null = null
+    for (let k = 0; k < nodes; k++) {
+      const part = walks[k]![v]!
+      if (part === null) continue
+      const mean: Fraction = [whole - part, BigInt(nodes - k)]
+      if (!least || less(mean, least)) least = mean
+    }
+    if (least && (!best || less(best, least))) best = least
+  }
+  return best
+}
