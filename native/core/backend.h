@@ -26,6 +26,9 @@ struct Outcome {
   /// Under the throwing policy: the smallest linear index (batch, row, column in row-major order) of a result that is
   /// decided by a finite sum outside the finite range. C is then unchanged.
   std::optional<int64_t> overflow;
+  /// Of a closure: the first matrix of the batch and in it the first node (item · n + node) with which a cycle gains. The
+  /// result is then unspecified.
+  std::optional<int64_t> gain;
 };
 
 /// Where and how to compute, as far as the caller has chosen.

@@ -63,6 +63,8 @@ struct Operation {
   OverflowPolicy overflow = OverflowPolicy::kThrow;
 };
 
+struct ValueRange;
+
 struct Problem {
   Operation operation;
   int64_t batch = 1;
@@ -70,6 +72,15 @@ struct Problem {
   MatrixView b;         ///< K × N
   MatrixView c0;        ///< M × N; data is null if nothing is accumulated
   MutableMatrixView c;  ///< M × N; may be the same as c0, must overlap nothing else
+  /// M × N, int32: which k decides each element of C. That is the smallest k whose candidate a ⊗ b attains C, and −1 if C
+  /// is zero or only c0 attains it. Data is null if nobody asks. Only for semirings whose ⊕ is idempotent.
+  MutableMatrixView witness;
+  /// M × K, int32, or data is null. If it isn't, `witness` follows paths: if a candidate is strictly better than c0, the
+  /// witness becomes the element of `through` in its row and in column k, where k is the smallest that attains C. Other
+  /// witnesses stay as they are.
+  MatrixView through;
+  /// What the caller knows of the finite elements of A, B, C0 and C. Then nobody looks at them. Null: nothing.
+  const ValueRange* known = nullptr;
   /// Whether c must be unchanged after an error. Memory that was allocated for the result needn't be, because nobody
   /// sees it then.
   bool keeps_c = true;

@@ -56,6 +56,22 @@ class Done final : public Pending {
   std::vector<Outcome> outcomes_;
 };
 
+/// Square matrices to be closed in place, over a semiring whose ⊕ is idempotent: d becomes d ⊕ d⊗d ⊕ d⊗d⊗d ⊕ …
+/// (Floyd and Warshall). Sums of finite elements must not leave the type on the way.
+struct Block {
+  Operation operation;
+  int64_t batch = 1;
+  MutableMatrixView d;
+  /// int32, of d's sizes: if an element of d becomes strictly better by way of k, its element of `next` becomes that of
+  /// its row and of column k. Data is null if nobody asks.
+  MutableMatrixView next;
+  /// batch × 1 × 1, int32: the smallest node with which a cycle gains, so that an element of the diagonal would become
+  /// strictly better than one. It is at first kNoGain. Then no more is computed, and d is unspecified.
+  MutableMatrixView gain;
+  int32_t first_node = 0;  ///< the node of d's first row
+};
+constexpr int32_t kNoGain = 0x7fffffff;
+
 /// A device that has been opened. What is started takes effect in the order of the calls, as if each were complete
 /// before the next. Only one thread at a time may call it, except for what says otherwise. It must outlive what it has
 /// allocated and started.
@@ -87,6 +103,21 @@ class Session {
   /// as int16. Throws Error(kValue) for values that aren't elements of the semiring.
   virtual std::unique_ptr<Pending> combine(const Operation& operation, int64_t batch, const MutableMatrixView& c,
                                            const MatrixView& d) = 0;
+
+  /// Starts to copy matrices of this session to others of the same sizes and storage. They must not overlap.
+  virtual std::unique_ptr<Pending> copy(DataType dtype, int64_t batch, const MatrixView& from,
+                                        const MutableMatrixView& to) = 0;
+
+  /// The range of the elements of matrices of this session. May wait.
+  virtual ValueRange range(const Operation& operation, int64_t batch, const MatrixView& matrix) = 0;
+
+  /// The most rows of a Block.
+  virtual int64_t most_closed(const Operation& operation) const = 0;
+  /// Starts to close blocks. All their matrices are of this session.
+  virtual std::unique_ptr<Pending> close_block(const Block& block) = 0;
+  /// Starts to set next[i, j] = j if d[i, j] isn't zero, and −1 if it is. Both are of this session.
+  virtual std::unique_ptr<Pending> point(const Operation& operation, int64_t batch, const MatrixView& d,
+                                         const MutableMatrixView& next) = 0;
 
   /// Starts products, each with outputs() > 0. C is in memory of this session. Operands and C0 are too, or in host
   /// memory, which isn't read any more when this returns. What the first `Problem::cancelled` says is for all of them.

@@ -116,8 +116,8 @@ void with_bytes(int64_t bytes, Body&& body) {
   }
 }
 
-void copy(DataType dtype, int64_t batch, const MatrixView& from, const MutableMatrixView& to,
-          const std::atomic<int32_t>* cancelled) {
+void copy_matrices(DataType dtype, int64_t batch, const MatrixView& from, const MutableMatrixView& to,
+                   const std::atomic<int32_t>* cancelled) {
   with_bytes(stored_bytes(dtype, from.storage), [&](auto stored) {
     using Stored = decltype(stored);
     const Lines there(to);
@@ -192,12 +192,12 @@ class CpuSession final : public Session {
 
   void upload(DataType dtype, int64_t batch, const MatrixView& from, const MutableMatrixView& to,
               const std::atomic<int32_t>* cancelled) override {
-    copy(dtype, batch, from, to, cancelled);
+    copy_matrices(dtype, batch, from, to, cancelled);
   }
 
   std::unique_ptr<Pending> download(DataType dtype, int64_t batch, const MatrixView& from, const MutableMatrixView& to,
                                     const std::atomic<int32_t>* cancelled) override {
-    copy(dtype, batch, from, to, cancelled);
+    copy_matrices(dtype, batch, from, to, cancelled);
     return std::make_unique<Done>();
   }
 
@@ -231,6 +231,18 @@ class CpuSession final : public Session {
       combine_with<S, typename S::Element>(batch, c, d);
     });
     return std::make_unique<Done>();
+  }
+
+  std::unique_ptr<Pending> copy(DataType, int64_t, const MatrixView&, const MutableMatrixView&) override {
+    throw Error(ErrorCode::kDevice, "not built");
+  }
+  ValueRange range(const Operation&, int64_t, const MatrixView&) override {
+    throw Error(ErrorCode::kDevice, "not built");
+  }
+  int64_t most_closed(const Operation&) const override { return 0; }
+  std::unique_ptr<Pending> close_block(const Block&) override { throw Error(ErrorCode::kDevice, "not built"); }
+  std::unique_ptr<Pending> point(const Operation&, int64_t, const MatrixView&, const MutableMatrixView&) override {
+    throw Error(ErrorCode::kDevice, "not built");
   }
 
   std::unique_ptr<Pending> multiply(const std::vector<Problem>& problems, const Placement& where) override {

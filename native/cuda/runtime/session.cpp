@@ -297,6 +297,18 @@ class CudaSession final : public Session {
     return queued();
   }
 
+  std::unique_ptr<Pending> copy(DataType, int64_t, const MatrixView&, const MutableMatrixView&) override {
+    throw Error(ErrorCode::kDevice, "not built");
+  }
+  ValueRange range(const Operation&, int64_t, const MatrixView&) override {
+    throw Error(ErrorCode::kDevice, "not built");
+  }
+  int64_t most_closed(const Operation&) const override { return 0; }
+  std::unique_ptr<Pending> close_block(const Block&) override { throw Error(ErrorCode::kDevice, "not built"); }
+  std::unique_ptr<Pending> point(const Operation&, int64_t, const MatrixView&, const MutableMatrixView&) override {
+    throw Error(ErrorCode::kDevice, "not built");
+  }
+
   std::unique_ptr<Pending> multiply(const std::vector<Problem>& problems, const Placement& where) override {
     device_->enter();
     auto work = std::make_unique<Queued>(lanes_, lanes_.take());

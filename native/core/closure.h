@@ -1,0 +1,31 @@
+// Closures of square matrices on a device: paths of all lengths, by blocks (Floyd and Warshall).
+#pragma once
+#include <memory>
+
+#include "core/session.h"
+
+namespace mpmml {
+
+/// d becomes d ⊕ d⊗d ⊕ d⊗d⊗d ⊕ …, or if `reflexive` also ⊕ one on the diagonal. All matrices are in memory of a session.
+struct Closure {
+  Operation operation;  ///< ⊕ is idempotent
+  int64_t batch = 1;
+  MutableMatrixView d;
+  /// int32, of d's sizes; data is null if nobody asks. It needn't be set before. For i ≠ j it becomes the node after i on
+  /// a best way from i to j, and −1 if there is none. On the diagonal it is −1 if `reflexive`, and otherwise the
+  /// node after i on a best cycle through it.
+  MutableMatrixView next;
+  bool reflexive = true;
+  const std::atomic<int32_t>* cancelled = nullptr;
+  std::atomic<double>* steps_done = nullptr;
+};
+
+/// Whether sums of finite elements might leave the type on some way without a cycle, as far as the range of d tells. If
+/// so, close() must not be called. May wait.
+bool may_overflow(Session& session, const Closure& closure);
+
+/// Starts a closure. The outcome says whether a cycle gains (Outcome::gain); then d and next are unspecified. Throws
+/// Error, as finish() of the result does; d and next are unspecified then too.
+std::unique_ptr<Pending> close(Session& session, const Closure& closure, const Placement& where);
+
+}  // namespace mpmml
