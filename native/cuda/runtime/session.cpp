@@ -165,7 +165,7 @@ class Plans {
                   requested,
                   exact,
                   {problem.batch, problem.m(), problem.n(), problem.k(), items_of(problem.a, problem.batch),
-                   items_of(problem.b, problem.batch), problem.has_int16()}};
+                   items_of(problem.b, problem.batch), problem.has_int16(), problem.witness.data != nullptr}};
     for (const auto& [known, plan] : plans_) {
       if (known == key) return plan;
     }
@@ -182,7 +182,7 @@ class Plans {
     DataType dtype;
     const Variant* requested;
     PathSet exact;
-    std::array<int64_t, 7> sizes;
+    std::array<int64_t, 8> sizes;
 
     bool operator==(const Key& other) const {
       return semiring == other.semiring && dtype == other.dtype && requested == other.requested &&
