@@ -24,11 +24,27 @@ describe('errors', () => {
     expect(library).not.toHaveProperty('fromNative')
   })
 
+  it('are all in the table of docs/products.md', () => {
+    const guide = readFileSync(new URL('../../docs/products.md', import.meta.url), 'utf8')
+    const rows = [...guide.matchAll(/^\| `(ERR_MPMML_\w+)` \| `(\w+)` \|/gm)].map(([, code, name]) => [
+      code,
+      name,
+    ])
+    const registered = Object.entries(errorClasses).map(([code, { name }]) => [code, name])
+    expect(rows.sort()).toEqual(registered.sort())
+  })
+
   it('has every code that native code can throw', () => {
     const status = readFileSync(new URL('../../native/core/status.h', import.meta.url), 'utf8')
     const codes = [...status.matchAll(/return "([A-Z_]+)"/g)].map(([, name]) => `ERR_MPMML_${name}`)
     expect(codes.length).toBeGreaterThan(5)
     for (const code of codes) expect(errorClasses).toHaveProperty(code)
+  })
+
+  it('a CycleError has its cycle', () => {
+    const error = new library.CycleError('it gains', { cycle: [1, 2], weight: -3, batch: 4, cause: 'why' })
+    expect(error).toMatchObject({ cycle: [1, 2], weight: -3, batch: 4, cause: 'why', message: 'it gains' })
+    expect(new library.CycleError('it gains', { cycle: [0], weight: 1 }).batch).toBeUndefined()
   })
 
   it('makes native errors instances of their classes, and leaves others alone', () => {
