@@ -190,14 +190,14 @@ std::atomic<int32_t>* cancel_of(const Napi::Value& value) {
 }
 
 Source source_of(const Napi::Value& value, const Uses* uses) {
-  if (value.IsNull()) return {};
+  if (value.IsNull() || value.IsUndefined()) return {};
   return {value, uses ? memory_handle(value) : nullptr};
 }
 
 Call read_call(Napi::Env env, const Matrices& matrices, const double* fields, Uses* uses) {
   using F = RequestField;
   const auto index = [&](size_t field, size_t count) { return index_in(env, fields, field, count); };
-  const auto& [a, b, c, c0] = matrices;
+  const auto& [a, b, c, c0, witness] = matrices;
 
   Call call;
   Problem& problem = call.problem;
@@ -226,6 +226,22 @@ Call read_call(Napi::Env env, const Matrices& matrices, const double* fields, Us
     malformed(env, "a product without a result");
   }
   if (!c0.is_nowhere()) problem.c0 = read.matrix<MatrixView>(c0, "accumulate", Int16::kRefused, F::c0Offset, m, n);
+  if (fields[F::asksWitness] != 0 && !call.request.plan_only) {
+    if (!is_idempotent(operation)) malformed(env, "a witness of a semiring that has none");
+    const Reader read_witness{env, fields, DataType::kInt32, problem.batch, uses};
+    if (!witness.is_nowhere()) {
+      if (uses && !witness.memory) malformed(env, "a witness that isn't on the device");
+      problem.witness =
+          read_witness.matrix<MutableMatrixView>(witness, "the witness", Int16::kRefused, F::witnessOffset, m, n);
+    } else if (uses) {
+      constexpr int64_t element = element_bytes(DataType::kInt32);
+      bytes_of_matrices(problem.batch, m, n, element);
+      problem.witness = row_major<void*>(nullptr, m, n);
+      call.witness_at = read_witness.count_at(F::witnessOffset) * element;
+    } else {
+      malformed(env, "a witness without memory");
+    }
+  }
   problem.keeps_c = fields[F::keepsC] != 0;
   call.may_wait = fields[F::mayWait] != 0;
   call.request.backend = static_cast<BackendChoice>(index(F::backend, std::size(kBackendChoiceNames)));

@@ -1,4 +1,4 @@
-// What comes from JavaScript: four arrays, and two Float64Arrays whose fields are listed here and nowhere else. The
+// What comes from JavaScript: up to five arrays, and two Float64Arrays whose fields are listed here and nowhere else. The
 // addon exports the lists, and lib finds the fields by name. Flat arrays are used because reading a property of a
 // JavaScript object costs about as much as multiplying two small matrices.
 #pragma once
@@ -19,16 +19,17 @@ namespace mpmml::addon {
 
 /// Sizes, offsets and strides count elements. semiring, dtype, overflow, backend and variant are indices into the
 /// exported lists semirings, dataTypes, overflowPolicies, backendChoices and variants (variant −1: none asked for).
-/// planOnly, keepsC and mayWait are 0 or 1. deviceMemory is the most bytes of device memory that the product may take; 0: no
+/// planOnly, keepsC, mayWait and asksWitness are 0 or 1. deviceMemory is the most bytes of device memory that the product may take; 0: no
 /// limit. backend and device have no meaning for products on a device that has been opened.
-/// The last four say where the matrices of a group's products are: the number of a memory, −1 minus the index of an array
+/// The last five say where the matrices of a group's products are: the number of a memory, −1 minus the index of an array
 /// in the list of arrays, or 0: nowhere. So native code asks JavaScript nothing per product.
 // clang-format off
 #define MPMML_REQUEST_FIELDS(X)                                                                             \
   X(batch) X(m) X(n) X(k)                                                                                   \
   MPMML_MATRIX_FIELDS(X, a) MPMML_MATRIX_FIELDS(X, b) MPMML_MATRIX_FIELDS(X, c) MPMML_MATRIX_FIELDS(X, c0) \
+  MPMML_MATRIX_FIELDS(X, witness)                                                                           \
   X(semiring) X(dtype) X(overflow) X(backend) X(device) X(variant) X(planOnly) X(keepsC) X(deviceMemory) X(mayWait) \
-  X(aMemory) X(bMemory) X(cMemory) X(c0Memory)
+  X(asksWitness) X(aMemory) X(bMemory) X(cMemory) X(c0Memory) X(witnessMemory)
 // clang-format on
 
 /// A copy between an array and a memory. value is what new memory is filled with.
@@ -77,23 +78,25 @@ struct Source {
   bool is_nowhere() const { return !memory && array.IsEmpty(); }
 };
 
-/// What JavaScript gives for a matrix. With `uses` it may be a memory.
+/// What JavaScript gives for a matrix; nothing if it is null or undefined. With `uses` it may be a memory.
 Source source_of(const Napi::Value& value, const Uses* uses);
 
-/// A product's matrices, in the order of their fields: a, b, c, c0.
-using Matrices = std::array<Source, 4>;
+/// A product's matrices, in the order of their fields: a, b, c, c0, witness.
+using Matrices = std::array<Source, 5>;
 
 struct Call {
   Problem problem;
   Request request;
   bool may_wait = false;  ///< whether JavaScript's thread may wait a moment for it
-  /// C was null: it is row-major from this byte of the memory that the call makes.
+  /// C was null: it is row-major from this byte of the memory that the call makes for results.
   std::optional<int64_t> c_at{};
+  /// The same for the witness, in a memory of its own.
+  std::optional<int64_t> witness_at{};
 };
 
 /// Reads a product. lib has checked it; anything that would let a kernel touch memory outside the matrices is checked
-/// here again. c may be null if the product is only planned. With `uses` matrices may be in memories of its device, and
-/// c is, or is null. Throws Napi::Error, and Error if a memory is gone.
+/// here again. c may be null if the product is only planned, and then there is no witness. With `uses` matrices may be in
+/// memories of its device, and c and the witness are, or are null. Throws Napi::Error, and Error if a memory is gone.
 Call read_call(Napi::Env env, const Matrices& matrices, const double* fields, Uses* uses);
 
 /// The report's field stepsDone, where threads count while JavaScript reads.
