@@ -2,7 +2,6 @@
 import { OutOfMemoryError } from '../errors.js'
 import type { ElementArray } from '../storage.js'
 import type { Edges } from './edges.js'
-import { atOnce, PER_STEP, type Steps } from './slices.js'
 
 /** The edges of node i are `start[i]` up to `start[i + 1]` of the other arrays, by ascending `to`, each `to` once. */
 export interface CompressedRows<Data extends ElementArray = ElementArray> {
@@ -23,39 +22,22 @@ export interface EdgeRules {
 }
 
 /** Where each key's entries begin, by counting them: the first step of a stable sort. */
-function* starts(keys: Int32Array, count: number): Steps<Int32Array> {
+function starts(keys: Int32Array, count: number): Int32Array {
   const start = new Int32Array(count + 1)
-  for (let e = 0; e < keys.length; e++) {
-    if (e % PER_STEP === PER_STEP - 1) yield
-    start[keys[e]! + 1]!++
-  }
-  yield* accumulate(start)
+  for (let e = 0; e < keys.length; e++) start[keys[e]! + 1]!++
+  for (let i = 0; i < count; i++) start[i + 1]! += start[i]!
   return start
 }
 
-/** Makes sums of counts. */
-export function* accumulate(counts: Int32Array): Steps<void> {
-  let sum = 0
-  for (let i = 0; i < counts.length; i++) {
-    if (i % PER_STEP === PER_STEP - 1) yield
-    sum += counts[i]!
-    counts[i] = sum
-  }
-}
-
 /** The edges in the order of their rows and columns; among equals as in the list. */
-function* byRowAndColumn(edges: Edges): Steps<Int32Array> {
+function byRowAndColumn(edges: Edges): Int32Array {
   const { nodes, from, to } = edges
-  const columns = yield* starts(to, nodes)
+  const columns = starts(to, nodes)
   const byColumn = new Int32Array(to.length)
-  for (let e = 0; e < to.length; e++) {
-    if (e % PER_STEP === PER_STEP - 1) yield
-    byColumn[columns[to[e]!]!++] = e
-  }
-  const rows = yield* starts(from, nodes)
+  for (let e = 0; e < to.length; e++) byColumn[columns[to[e]!]!++] = e
+  const rows = starts(from, nodes)
   const order = new Int32Array(to.length)
   for (let k = 0; k < byColumn.length; k++) {
-    if (k % PER_STEP === PER_STEP - 1) yield
     const e = byColumn[k]!
     order[rows[from[e]!]!++] = e
   }
@@ -64,21 +46,15 @@ function* byRowAndColumn(edges: Edges): Steps<Int32Array> {
 
 /** Sorts the edges into rows, joins parallel ones by ⊕ and leaves out those whose weight is zero. */
 export function compressRows(edges: Edges, rules: EdgeRules): CompressedRows {
-  return atOnce(compressingRows(edges, rules))
-}
-
-/** {@link compressRows} in steps. */
-export function* compressingRows(edges: Edges, rules: EdgeRules): Steps<CompressedRows> {
   const { nodes, from, to, weight } = edges
   try {
-    const order = yield* byRowAndColumn(edges)
+    const order = byRowAndColumn(edges)
     const start = new Int32Array(nodes + 1)
     let count = 0
     let row = -1
     let column = -1
     // The kept edges are written over `order`: there are never more of them than have been read.
     for (let k = 0; k < order.length; k++) {
-      if (k % PER_STEP === PER_STEP - 1) yield
       const e = order[k]!
       const value = weight[e]!
       if (value === rules.zero) continue
@@ -94,12 +70,11 @@ export function* compressingRows(edges: Edges, rules: EdgeRules): Steps<Compress
       order[count++] = e
       start[i + 1]!++
     }
-    yield* accumulate(start)
+    for (let i = 0; i < nodes; i++) start[i + 1]! += start[i]!
     const edge = order.slice(0, count)
     const targets = new Int32Array(count)
     const values = new (weight.constructor as Int32ArrayConstructor)(count)
     for (let k = 0; k < count; k++) {
-      if (k % PER_STEP === PER_STEP - 1) yield
       targets[k] = to[edge[k]!]!
       values[k] = weight[edge[k]!]!
     }

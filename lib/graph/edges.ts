@@ -45,7 +45,10 @@ function lengthOf(values: unknown): number {
   return (values as Int32Array).length
 }
 
-function requireMemory(values: unknown, name: string): void {
+/** Whether `values` can hold numbers of nodes. */
+export const isNodeArray = (values: unknown): values is NodeNumbers => lengthOf(values) >= 0
+
+export function requireMemory(values: unknown, name: string): void {
   if (Array.isArray(values) || !isDetached(values as OperandArray)) return
   throw new DTypeError(
     `${name} must have its memory, but its buffer is detached (transferred away): use the array that it was transferred to`,
@@ -114,14 +117,16 @@ export function readEdges(graph: unknown, name = 'the graph'): Edges {
   return atOnce(readingEdges(graph, name))
 }
 
-/** {@link readEdges} in steps. */
-export function* readingEdges(graph: unknown, name = 'the graph'): Steps<Edges> {
+/** {@link readEdges} in steps. If it may be `weightless`, all weights are 1 if there are none. */
+export function* readingEdges(graph: unknown, name = 'the graph', weightless = false): Steps<Edges> {
   if (typeof graph !== 'object' || graph === null) {
     throw new DTypeError(
       `${name} must be an edge list { nodes, from, to, weight }, but it is ${typeName(graph)}`,
     )
   }
-  const { nodes, from, to, weight } = graph as Record<string, unknown>
+  const { nodes, from, to, weight: given } = graph as Record<string, unknown>
+  const weight =
+    weightless && given === undefined ? new Uint8Array(Math.max(lengthOf(from), 0)).fill(1) : given
   if (typeof nodes !== 'number' || !Number.isInteger(nodes) || nodes < 0 || nodes > MAX_DIMENSION) {
     throw new ShapeError(`nodes must be an integer from 0 to 2^31 - 1, but it is ${show(nodes)}`)
   }
