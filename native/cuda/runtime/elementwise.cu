@@ -107,6 +107,21 @@ struct Combine {
   }
 };
 
+template <class S>
+__global__ void __launch_bounds__(kThreads) point_kernel(int64_t batch, MatrixView d, MutableMatrixView next) {
+  using Element = typename S::Element;
+  const int64_t rows = batch * d.rows;
+  for (int64_t row = blockIdx.y; row < rows; row += gridDim.y) {
+    const int64_t item = row / d.rows, within = row - item * d.rows;
+    const auto* const from = static_cast<const Element*>(d.data) + item * d.batch_stride + within * d.row_stride;
+    auto* const to = static_cast<int32_t*>(next.data) + item * next.batch_stride + within * next.row_stride;
+    for (int64_t col = int64_t{blockIdx.x} * kThreads + threadIdx.x; col < d.cols;
+         col += int64_t{gridDim.x} * kThreads) {
+      to[col * next.col_stride] = from[col * d.col_stride] == S::zero ? -1 : static_cast<int32_t>(col);
+    }
+  }
+}
+
 template <class Body>
 void with_size(int64_t bytes, Body&& body) {
   if (bytes == 1) return body(int8_t{});
@@ -141,6 +156,17 @@ void fill_matrices(DataType dtype, int64_t batch, const MutableMatrixView& to, d
     case DataType::kUint8:
       return run(uint8_t{});
   }
+}
+
+void point_matrices(const Operation& operation, int64_t batch, const MatrixView& d, const MutableMatrixView& next,
+                    cudaStream_t stream) {
+  if (batch * d.rows * d.cols == 0) return;
+  const dim3 grid(static_cast<unsigned>(std::min(kMostBlocks, ceil_div(d.cols, kThreads))),
+                  static_cast<unsigned>(std::min(kMostBlocks, batch * d.rows)));
+  with_semiring(operation, [&](auto semiring) {
+    point_kernel<decltype(semiring)><<<grid, kThreads, 0, stream>>>(batch, d, next);
+  });
+  MPMML_CUDA(cudaGetLastError());
 }
 
 void combine_matrices(const Operation& operation, int64_t batch, const MutableMatrixView& c, const MatrixView& d,

@@ -173,6 +173,13 @@ void SessionDevice::send(const void* from, int64_t bytes, void* to) {
   }
 }
 
+unsigned* SessionDevice::arrivals() {
+  unsigned* const counters = on_device()->arrivals;
+  if (!has_arrivals_) MPMML_CUDA(cudaMemsetAsync(counters, 0, sizeof(Results::arrivals), stream()));
+  has_arrivals_ = true;
+  return counters;
+}
+
 Facts SessionDevice::scan(DataType dtype, Storage storage, const void* data, int64_t count) {
   if (dtype == DataType::kUint8 || count == 0) return {};
   reset_scans(&on_device()->scan, 1, stream());
