@@ -58,7 +58,7 @@ export async function readGraph(weights: Weights, semiring: PathSemiring): Promi
   return readMatrix(view, semiring)
 }
 
-// biome-ignore lint/correctness/useYield: a list is read at once, before anybody can write to its arrays.
+/** A list is read at once, before anybody can write to its arrays. */
 function* readList(list: EdgeList, semiring: PathSemiring): Parts<Graph> {
   const edges = readEdges(list)
   const zero = zeroOf(semiring, typeNameOf(edges.type))
