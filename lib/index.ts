@@ -20,6 +20,7 @@ export {
   AbortedError,
   AddonError,
   CudaError,
+  CycleError,
   DeviceError,
   DisposedError,
   DTypeError,
