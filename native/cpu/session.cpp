@@ -239,8 +239,8 @@ class CpuSession final : public Session {
   ValueRange range(const Operation&, int64_t, const MatrixView&) override {
     throw Error(ErrorCode::kDevice, "not built");
   }
-  int64_t most_closed(const Operation&) const override { return 0; }
-  std::unique_ptr<Pending> close_block(const Block&) override { throw Error(ErrorCode::kDevice, "not built"); }
+  int64_t most_pivots(const Operation&) const override { return 0; }
+  std::unique_ptr<Pending> pass(const Pivots&) override { throw Error(ErrorCode::kDevice, "not built"); }
   std::unique_ptr<Pending> point(const Operation&, int64_t, const MatrixView&, const MutableMatrixView&) override {
     throw Error(ErrorCode::kDevice, "not built");
   }
