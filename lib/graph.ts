@@ -13,6 +13,7 @@ export {
 } from './graph/formats.js'
 export type { PathOptions } from './graph/options.js'
 export {
+  type AnyWeights,
   type ClosureFunction,
   type LinkList,
   longestPaths,
@@ -30,3 +31,4 @@ export {
 } from './graph/paths.js'
 export { type GraphFormat, type ReadGraphOptions, readGraph } from './graph/read.js'
 export type { PathSemiring } from './graph/rules.js'
+export { type Verifiable, type Verified, type VerifyOptions, verifyPaths } from './graph/verify.js'

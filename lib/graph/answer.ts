@@ -56,6 +56,7 @@ async function choose(question: Question): Promise<Answer> {
   const work = {
     nodes,
     edges: weights.edges?.to.length ?? nodes * nodes,
+    listed: weights.edges !== null,
     batch,
     roots: rootsOf(query),
     resident: weights.view?.memory?.session.backend ?? null,
@@ -119,7 +120,8 @@ async function bySearch(question: Question): Promise<Answer> {
   }
 }
 
-async function onHost(view: View): Promise<HostView> {
+/** A matrix in an array: itself, or its copy. */
+export async function onHost(view: View): Promise<HostView> {
   if (!view.memory) return view
   return readHostView(await new DeviceMatrix<OperandArray>(view).download(), 'weights', 'operand')
 }

@@ -129,6 +129,13 @@ export interface LinkList {
   readonly weight?: EdgeList<ElementArray>['weight'] | undefined
 }
 
+/** Whatever is taken as weights. */
+export type AnyWeights =
+  | MatrixLike<OperandArray>
+  | DeviceMatrix<OperandArray>
+  | EdgeList<ElementArray>
+  | LinkList
+
 /** A {@link PathFunction} over bytes. */
 export interface ClosureFunction {
   (weights: DeviceMatrix<Uint8Array>, options: WithPaths): Promise<ResidentPathsWithNext<Uint8Array>>

@@ -23,6 +23,8 @@ const forms: Record<PathSemiring, Form> = {
   'or-and': { extension: 'bottleneck', maximizes: true, gains: '' },
 }
 
+export const pathSemirings = Object.keys(forms) as PathSemiring[]
+
 /**
  * A semiring over an element type. Searches minimise, so they work on keys: a value whose ⊕ is a maximum has its negative for
  * a key.

@@ -20,7 +20,7 @@ export function atOnce<Result>(steps: Steps<Result>): Result {
 
 /** Does the work without keeping the event loop from anything for long. */
 export async function inSlices<Result>(
-  steps: Steps<Result>,
+  steps: Steps<Result> | AsyncGenerator<void, Result, void>,
   signal: AbortSignal | undefined,
   what: string,
 ): Promise<Result> {
@@ -28,7 +28,8 @@ export async function inSlices<Result>(
     if (signal?.aborted) throw aborted(signal, what)
     const end = performance.now() + SLICE_MS
     do {
-      const { done, value } = steps.next()
+      const next = steps.next()
+      const { done, value } = next instanceof Promise ? await next : next
       if (done) return value
     } while (performance.now() < end)
     await new Promise<void>((resolve) => setImmediate(resolve))
