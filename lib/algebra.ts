@@ -1,0 +1,17 @@
+/**
+ * Max-plus algebra beyond products: cycle means, eigenvalues and eigenvectors, residuals, trajectories, and start times.
+ *
+ * @packageDocumentation
+ */
+export type { CycleMean, CycleOptions } from './algebra/best-cycles.js'
+export { type CriticalGraph, criticalGraph } from './algebra/critical.js'
+export {
+  type ComponentMeans,
+  type CycleTimes,
+  componentCycleMeans,
+  cycleTimes,
+  maximumCycleMean,
+  minimumCycleMean,
+} from './algebra/cycle-mean.js'
+export { type Eigenvector, type Eigenvectors, eigenvalue, eigenvectors } from './algebra/eigen.js'
+export type { PathSemiring, Weights } from './algebra/weights.js'
