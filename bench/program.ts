@@ -2,6 +2,7 @@
 import { createRequire } from 'node:module'
 import { Command } from 'commander'
 import { benchCommand } from './commands/bench.js'
+import { cycleMeanCommand } from './commands/cycle-mean.js'
 import { demoCommand } from './commands/demo.js'
 import { infoCommand } from './commands/info.js'
 import { ladderCommand } from './commands/ladder.js'
@@ -35,6 +36,7 @@ export function createProgram(signal: AbortSignal): Command {
     multiplyCommand(signal),
     planCommand(signal),
     pathsCommand(signal),
+    cycleMeanCommand(signal),
     infoCommand(),
     variantsCommand(),
     demoCommand(signal),
