@@ -38,8 +38,9 @@ namespace mpmml::addon {
 
 /// backend, variant and path are indices into the exported lists backends, variants and paths. device is −1 on the CPU.
 /// Times are in milliseconds. stepsDone counts the k-steps (Problem::steps_done) while a product runs in the background.
+/// gain is of a closure: −1, or the first item · n + node with which a cycle gains.
 #define MPMML_REPORT_FIELDS(X) \
-  X(backend) X(device) X(variant) X(path) X(totalMs) X(kernelMs) X(analysisMs) X(h2dMs) X(d2hMs) X(stepsDone)
+  X(backend) X(device) X(variant) X(path) X(totalMs) X(kernelMs) X(analysisMs) X(h2dMs) X(d2hMs) X(stepsDone) X(gain)
 
 #define MPMML_FIELD(name) name,
 struct RequestField {
@@ -117,12 +118,33 @@ struct Copy {
 /// The bytes of row-major matrices. Throws Error if there can't be as many.
 int64_t bytes_of_matrices(int64_t batch, int64_t rows, int64_t cols, int64_t element);
 
+struct Closing {
+  Operation operation;
+  int64_t batch = 0;
+  MatrixView from;
+  MutableMatrixView d;  ///< without data unless it is closed in place
+};
+
+struct MemoryCopy {
+  DataType dtype{};
+  int64_t batch = 0;
+  MatrixView from;
+  MutableMatrixView to;
+};
+
 /// These throw as read_call() does.
 Copy read_upload(const Napi::Value& array, const Napi::Value& request);
 Copy read_download(const Napi::Value& memory, const Napi::Value& array, const Napi::Value& request, Uses& uses);
 Copy read_fill(const Napi::Value& request);
 /// C and D, which is the product's B.
 Problem read_combine(const Napi::Value& c, const Napi::Value& d, const Napi::Value& request, Uses& uses);
+
+/// A closure of the matrix that the request has as a, which is square. With `in_place` it becomes its own closure, and must
+/// be row-major.
+Closing read_closing(const Napi::Value& matrix, bool in_place, const Napi::Value& request, Uses& uses);
+
+/// From a memory to a memory: `to` has the layout of the request's array.
+MemoryCopy read_memory_copy(const Napi::Value& from, const Napi::Value& to, const Napi::Value& request, Uses& uses);
 
 void write_report(double* report, const Result& result, int device, double total_ms);
 

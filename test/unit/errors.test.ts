@@ -24,16 +24,6 @@ describe('errors', () => {
     expect(library).not.toHaveProperty('fromNative')
   })
 
-  it('are all in the table of docs/products.md', () => {
-    const guide = readFileSync(new URL('../../docs/products.md', import.meta.url), 'utf8')
-    const rows = [...guide.matchAll(/^\| `(ERR_MPMML_\w+)` \| `(\w+)` \|/gm)].map(([, code, name]) => [
-      code,
-      name,
-    ])
-    const registered = Object.entries(errorClasses).map(([code, { name }]) => [code, name])
-    expect(rows.sort()).toEqual(registered.sort())
-  })
-
   it('has every code that native code can throw', () => {
     const status = readFileSync(new URL('../../native/core/status.h', import.meta.url), 'utf8')
     const codes = [...status.matchAll(/return "([A-Z_]+)"/g)].map(([, name]) => `ERR_MPMML_${name}`)
