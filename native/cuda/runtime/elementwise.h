@@ -18,6 +18,10 @@ void fill_matrices(DataType dtype, int64_t batch, const MutableMatrixView& to, d
 void point_matrices(const Operation& operation, int64_t batch, const MatrixView& d, const MutableMatrixView& next,
                     cudaStream_t stream);
 
+/// Queues the search for the first element that is NaN, of float or double. Lowers *index, in device memory, to its index
+/// (item, row, column in row-major order).
+void find_nan(DataType dtype, int64_t batch, const MatrixView& matrix, unsigned long long* index, cudaStream_t stream);
+
 /// Queues c = c ⊕ d, as products do with C0. d may be stored as int16.
 void combine_matrices(const Operation& operation, int64_t batch, const MutableMatrixView& c, const MatrixView& d,
                       cudaStream_t stream);

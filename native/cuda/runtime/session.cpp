@@ -324,6 +324,12 @@ class CudaSession final : public Session {
     return range_of(operation, facts, matrix.storage);
   }
 
+  std::optional<int64_t> find_nan(DataType dtype, int64_t batch, const MatrixView& matrix) override {
+    if (dtype != DataType::kFloat32 && dtype != DataType::kFloat64) return std::nullopt;
+    device_->enter();
+    return device_->find_nan(dtype, batch, matrix);
+  }
+
   int64_t most_pivots(const Operation& operation) const override { return cuda::most_pivots(operation); }
 
   std::unique_ptr<Pending> pass(const Pivots& pivots) override {

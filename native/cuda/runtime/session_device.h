@@ -5,6 +5,7 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -70,6 +71,9 @@ class SessionDevice : public std::enable_shared_from_this<SessionDevice> {
     MatrixView view;
   };
   HostCopy fetch(DataType dtype, int64_t batch, const MatrixView& from);
+
+  /// The index of the first element that is NaN, for which it waits.
+  std::optional<int64_t> find_nan(DataType dtype, int64_t batch, const MatrixView& matrix);
 
   /// kArrivals counters on the device, each 0 when nothing runs.
   unsigned* arrivals();
