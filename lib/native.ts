@@ -49,6 +49,7 @@ export type ReportField =
   | 'h2dMs'
   | 'd2hMs'
   | 'stepsDone'
+  | 'gain'
 
 /** A device that has been opened; opaque. */
 export interface NativeDevice {
@@ -371,6 +372,29 @@ export interface Addon {
   fill(device: NativeDevice, request: Float64Array): Promise<NativeMemory>
   /** C = C ⊕ D. The request has the layout of D as that of b. */
   combine(device: NativeDevice, c: NativeMemory, d: NativeMemory, request: Float64Array): Promise<void>
+  /**
+   * Closes a square matrix, or a batch, whose layout the request has as that of a, of size n. `inPlace`: it becomes its own
+   * closure, and is row-major; otherwise memory is made for the closure. If `wantsNext`, memory is made for the next nodes
+   * too. The promise gives what was made: closure, next, or [closure, next]. The report has `gain` (native/addon/request.h)
+   * and `kernelMs`. Unless `gain` is −1 what was made is unspecified.
+   */
+  closeMatrix(
+    device: NativeDevice,
+    matrix: NativeMemory,
+    inPlace: boolean,
+    reflexive: boolean,
+    wantsNext: boolean,
+    request: Float64Array,
+    report: Float64Array,
+    cancel: Int32Array,
+  ): Promise<NativeMemory | [NativeMemory, NativeMemory] | undefined>
+  /** Copies a matrix to another. The request has the layout of `to` as that of the array. */
+  copyMatrix(
+    device: NativeDevice,
+    from: NativeMemory,
+    to: NativeMemory,
+    request: Float64Array,
+  ): Promise<void>
   /** By which requests of a group name the memory, until it is released. */
   memoryNumber(memory: NativeMemory): number
   /** JavaScript lets go of the memory. Work that has been started keeps it. */

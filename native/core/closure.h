@@ -1,7 +1,9 @@
 // Closures of square matrices on a device: ways of all lengths, by groups of pivots (Floyd and Warshall).
 #pragma once
 #include <memory>
+#include <optional>
 
+#include "core/range.h"
 #include "core/session.h"
 
 namespace mpmml {
@@ -18,13 +20,14 @@ struct Closure {
   /// node after i on a best cycle through it.
   MutableMatrixView next;
   bool reflexive = true;
+  ValueRange known;  ///< bound_of_ways(): of the elements of d, at the beginning and later
   const std::atomic<int32_t>* cancelled = nullptr;
   std::atomic<double>* steps_done = nullptr;  ///< n³ for each matrix in the end
 };
 
-/// Whether sums of finite elements might leave the type on some way without a cycle, as far as the range of d tells. If
-/// so, close() must not be called. May wait.
-bool may_overflow(Session& session, const Closure& closure);
+/// The range that the elements of d keep in while they are closed, if no cycle gains, as far as the range of d tells.
+/// Nothing if finite sums might leave the type then: so close() must not be called. May wait.
+std::optional<ValueRange> bound_of_ways(Session& session, const Closure& closure);
 
 /// Starts a closure. The outcome says whether a cycle gains (Outcome::gain); then d and next are unspecified. Throws
 /// Error, as finish() of the result does; d and next are unspecified then too.

@@ -77,9 +77,9 @@ struct Pivots {
   /// next_columns[i, k] is. Data is null if nobody asks.
   MutableMatrixView next;
   int64_t first = 0;
-  int64_t count = 0;           ///< 1 … most_pivots()
-  MutableMatrixView columns;   ///< n × count. Data is null, and that of `rows`, if nobody asks and count is n.
-  MutableMatrixView rows;      ///< count × n
+  int64_t count = 0;               ///< 1 … most_pivots()
+  MutableMatrixView columns;       ///< n × count. Data is null, and that of `rows`, if nobody asks and count is n.
+  MutableMatrixView rows;          ///< count × n
   MutableMatrixView next_columns;  ///< n × count, int32: of `next`, as `columns` is of d
   /// batch × 1 × 1, int32: the smallest pivot with which a cycle gains, so that its element of the diagonal is strictly
   /// better than one when its turn comes. At first kNoGain. Once it is set, d and the others are unspecified, and needn't be

@@ -232,6 +232,36 @@ const std::vector<Yardstick>& yardsticks() {
 }  // namespace mpmml::cpu
 `
 
+/** The loops of closures, for each instruction set. */
+const pivotsName = (isa) => `pivots_${isa.name}`
+
+const pivots = (isa) => `// ${notice}
+#define MPMML_ISA ${isa.name}
+#include "cpu/pivot_kernel.h"
+
+namespace mpmml::cpu {
+
+extern const PivotKernels ${pivotsName(isa)};
+const PivotKernels ${pivotsName(isa)}{"${isa.name}", ${isa.name}::find_pivot_kernel};
+
+}  // namespace mpmml::cpu
+`
+
+const pivotRegistry = (isas) => `// ${notice}
+#include "cpu/pivots.h"
+
+namespace mpmml::cpu {
+
+${isas.map((isa) => `extern const PivotKernels ${pivotsName(isa)};`).join('\n')}
+
+const std::vector<PivotKernels>& pivot_kernels() {
+  static const auto& all = *new std::vector<PivotKernels>{${isas.map(pivotsName).join(', ')}};
+  return all;
+}
+
+}  // namespace mpmml::cpu
+`
+
 function writeNative(directory, processor, withCuda) {
   const rows = allRows().filter((row) =>
     row.family.backend === 'cuda' ? withCuda : !row.isa || ['any', processor].includes(row.isa.processor),
@@ -254,6 +284,8 @@ function writeNative(directory, processor, withCuda) {
   const isas = instructionSets.filter((isa) => ['any', processor].includes(isa.processor))
   for (const isa of isas) add('cpu', `${yardstickName(isa)}.cpp`, yardstick(isa))
   add('cpu', 'yardstick_registry.cpp', yardstickRegistry(isas))
+  for (const isa of isas) add('cpu', `${pivotsName(isa)}.cpp`, pivots(isa))
+  add('cpu', 'pivot_registry.cpp', pivotRegistry(isas))
   if (withCuda) {
     for (const header of microbenchmarkHeaders) {
       add('lab', microbenchmarkFile(header), microbenchmarkInstances(header))
@@ -263,7 +295,7 @@ function writeNative(directory, processor, withCuda) {
   }
   const forInstructionSets = [
     ...compiled.filter(({ isa }) => isa),
-    ...isas.map((isa) => ({ file: `${yardstickName(isa)}.cpp`, isa })),
+    ...isas.flatMap((isa) => [yardstickName, pivotsName].map((name) => ({ file: `${name(isa)}.cpp`, isa }))),
   ]
   const options = forInstructionSets
     .filter(({ isa }) => isa.options.length > 0)
