@@ -398,12 +398,7 @@ export interface Addon {
     cancel: Int32Array,
   ): Promise<NativeMemory | [NativeMemory, NativeMemory] | undefined>
   /** Copies a matrix to another. The request has the layout of `to` as that of the array. */
-  copyMatrix(
-    device: NativeDevice,
-    from: NativeMemory,
-    to: NativeMemory,
-    request: Float64Array,
-  ): Promise<void>
+  copyMatrix(device: NativeDevice, from: NativeMemory, to: NativeMemory, request: Float64Array): Promise<void>
   /** By which requests of a group name the memory, until it is released. */
   memoryNumber(memory: NativeMemory): number
   /** JavaScript lets go of the memory. Work that has been started keeps it. */

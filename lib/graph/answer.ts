@@ -2,7 +2,6 @@
 import { type Closed, closeWeights } from '../algebra/close.js'
 import { deviceName } from '../backend.js'
 import { type Device, DeviceMatrix } from '../device/device.js'
-import { ResidentView } from '../device/resident.js'
 import { elementType } from '../elements.js'
 import { CycleError, OverflowError } from '../errors.js'
 import { type DenseMatrix, rowMajor, type Shape } from '../matrix.js'
@@ -38,18 +37,6 @@ export interface Ways {
 
 /** Finds what a question asks for. */
 export async function answer(question: Question): Promise<Answer> {
-  const { view } = question.weights
-  if (!view?.memory) return choose(question)
-  // The user may dispose the matrix meanwhile.
-  const held = new ResidentView(view.memory, view)
-  try {
-    return await choose({ ...question, weights: { view: held, edges: null } })
-  } finally {
-    held.dispose()
-  }
-}
-
-async function choose(question: Question): Promise<Answer> {
   const { query, weights, batch, closing } = question
   const { nodes, sources, targets } = query
   const some = sources !== null || targets !== null

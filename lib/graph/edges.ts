@@ -1,9 +1,9 @@
 /** Edge lists: the graphs of people whose networks have few edges for each node. */
 import { show, typeName } from '../describe.js'
-import { elementType, INT32, isElementArray, isInteger } from '../elements.js'
-import { DTypeError, ShapeError, ValueError } from '../errors.js'
+import { elementType, INT32, isElementArray, isInteger, newArray } from '../elements.js'
+import { DTypeError, OutOfMemoryError, ShapeError, ValueError } from '../errors.js'
 import { MAX_DIMENSION } from '../matrix.js'
-import { type ElementArray, isDetached, type OperandArray } from '../storage.js'
+import { type ElementArray, isDetached, type OperandArray, lengthOf as typedLength } from '../storage.js'
 import { atOnce, PER_STEP, type Steps } from './slices.js'
 
 /** Numbers of nodes: an array, or a typed array of any kind of numbers. */
@@ -42,7 +42,7 @@ function lengthOf(values: unknown): number {
   if (Array.isArray(values)) return values.length
   if (!(values instanceof typedArray)) return -1
   if (values instanceof BigInt64Array || values instanceof BigUint64Array) return -1
-  return (values as Int32Array).length
+  return typedLength(values as Int32Array)
 }
 
 /** Whether `values` can hold numbers of nodes. */
@@ -96,7 +96,9 @@ function* weights(values: ElementArray | readonly number[]): Steps<ElementArray>
     }
     return copy
   }
-  const copy = values.slice()
+  // Not slice(): a Buffer's shares the memory.
+  const copy = newArray(elementType(values), typedLength(values))
+  copy.set(values)
   if (isInteger(elementType(copy))) return copy
   for (let e = 0; e < copy.length; e++) {
     if (e % PER_STEP === PER_STEP - 1) yield
@@ -153,13 +155,20 @@ export function* readingEdges(graph: unknown, name = 'the graph', weightless = f
         `but they have ${lengths[0]}, ${lengths[1]} and ${lengths[2]} entries`,
     )
   }
-  const values = yield* weights(weight)
-  return {
-    nodes: nodes + 0,
-    from: yield* nodeNumbers(from as NodeNumbers, nodes, 'from'),
-    to: yield* nodeNumbers(to as NodeNumbers, nodes, 'to'),
-    weight: values,
-    type: elementType(values),
+  try {
+    const values = yield* weights(weight)
+    return {
+      nodes: nodes + 0,
+      from: yield* nodeNumbers(from as NodeNumbers, nodes, 'from'),
+      to: yield* nodeNumbers(to as NodeNumbers, nodes, 'to'),
+      weight: values,
+      type: elementType(values),
+    }
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error
+    throw new OutOfMemoryError(`there is no memory for a copy of ${name}, ${lengths[0]} edges`, {
+      cause: error,
+    })
   }
 }
 

@@ -69,15 +69,14 @@ export class LabelCorrecting {
         this.#looked++
         if (key[i] === rules.unreached) continue
         this.#looked += rows.start[i + 1]! - rows.start[i]!
-        const loop = this.#leave(i, component)
-        if (loop !== undefined) return { nodes: [i], weight: exactWeight(rules, [loop]).weight }
+        if (this.#leave(i, component)) return this.#cycle(i, i)
       }
     }
     return null
   }
 
-  /** Follows the edges of node i that leave its component. Returns the key of a loop at i that gains. */
-  #leave(i: number, component: number): number | undefined {
+  /** Follows the edges of node i that leave its component. Whether there is a loop at i that gains. */
+  #leave(i: number, component: number): boolean {
     const { rows, tree, rules } = this.#search
     const { start, to, key: weight } = rows
     const { key, before } = tree
@@ -91,7 +90,7 @@ export class LabelCorrecting {
       const edge = weight[k]!
       const other = of[j]!
       if (other === component) {
-        if (j === i && edgeGains(rules, edge)) return edge
+        if (j === i && edgeGains(rules, edge)) return true
         continue
       }
       if (other < 0) continue
@@ -102,7 +101,7 @@ export class LabelCorrecting {
         before[j] = i
       }
     }
-    return undefined
+    return false
   }
 
   /** Finds the best paths within a component, from those of its nodes that are reached. */
@@ -171,7 +170,7 @@ export class LabelCorrecting {
             this.#looked++
           }
           if (open > 0) {
-            const cycle = this.#cycle(i, j, edge)
+            const cycle = this.#cycle(i, j)
             if (cycle) return cycle
             continue
           }
@@ -200,10 +199,10 @@ export class LabelCorrecting {
    * The cycle that the edge from i to j closes, which is above i in the tree; null if it gains only because sums of floats
    * are rounded.
    */
-  #cycle(i: number, j: number, edge: number): FoundCycle | null {
+  #cycle(i: number, j: number): FoundCycle | null {
     const { tree, rules } = this.#search
     const nodes: number[] = []
-    const keys = [edge]
+    const keys = [this.#keyBetween(i, j)]
     for (let node = i; ; node = tree.before[node]!) {
       nodes.push(node)
       if (node === j) break

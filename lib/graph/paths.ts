@@ -8,7 +8,7 @@ import type { ElementArray, OperandArray } from '../storage.js'
 import { answer, type Ways } from './answer.js'
 import { type EdgeList, isNode, type NodeNumbers, wrongNode } from './edges.js'
 import type { PathOptions } from './options.js'
-import { ask } from './question.js'
+import { ask, release } from './question.js'
 import type { PathSemiring } from './rules.js'
 import type { Query } from './search.js'
 import { type Trees, walk } from './walk.js'
@@ -205,7 +205,7 @@ export const transitiveClosure: ClosureFunction = finder('or-and')
 
 async function find(semiring: PathSemiring, weights: unknown, options: unknown): Promise<unknown> {
   const question = await ask(semiring, weights, options)
-  const found = await answer(question)
+  const found = await answer(question).finally(() => release(question))
   const { distances, next, backend, device, timing } = found
   const { sources, targets } = question.query
   const reader = new PathReader(question.query, question.batch, found.ways)

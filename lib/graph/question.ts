@@ -1,7 +1,7 @@
 /** What the path functions are asked: read, then checked. */
 import { aborted } from '../abort.js'
 import { typeName } from '../describe.js'
-import { Resident } from '../device/resident.js'
+import { Resident, ResidentView } from '../device/resident.js'
 import { elementType, isInteger, typeNameOf } from '../elements.js'
 import { DTypeError, OptionError, ShapeError } from '../errors.js'
 import { addon } from '../native.js'
@@ -33,6 +33,11 @@ export interface Question {
 
 const UINT8 = elementType(new Uint8Array())
 const throws = addon.overflowPolicies.indexOf('throw')
+
+/** Lets go of what the question holds. */
+export function release({ weights: { view } }: Question): void {
+  if (view?.memory) view.dispose()
+}
 
 /** What messages of aborted work call it. */
 export const WORK = 'the search for paths'
@@ -85,7 +90,8 @@ export async function ask(semiring: PathSemiring, value: unknown, optionsValue: 
   const policy = addon.overflowPolicies[closing.overflow === LEFT_OUT ? throws : closing.overflow]!
   return {
     query: { nodes, rules: rulesOf(semiring, type), ...asked, paths, overflow: policy },
-    weights,
+    // The user may dispose a matrix of a device as soon as this function gives control back.
+    weights: view?.memory ? { view: new ResidentView(view.memory, view), edges: null } : weights,
     type,
     batched: view?.batched ?? false,
     batch: view?.batch ?? 1,

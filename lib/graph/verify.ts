@@ -12,7 +12,7 @@ import type { NodeNumbers } from './edges.js'
 import type { Graph } from './keyed.js'
 import type { AnyWeights } from './paths.js'
 import { proveDistances, proveNext, provingWays, type Table } from './proof.js'
-import { ask, type Question } from './question.js'
+import { ask, type Question, release } from './question.js'
 import { type PathSemiring, pathSemirings } from './rules.js'
 import { inSlices } from './slices.js'
 
@@ -61,13 +61,21 @@ export async function verifyPaths(
   options: VerifyOptions = {},
 ): Promise<Verified> {
   requireNames(options, ['semiring', 'signal'])
-  const { distances, next, sources, targets, path } = result
+  const { sources, targets } = result
   const semiring = pathSemirings[readChoice(pathSemirings, options.semiring ?? result.semiring, 'semiring')]!
   const question = await ask(semiring, weights, {
     sources: sources ?? undefined,
     targets: targets ?? undefined,
     signal: options.signal,
   })
+  try {
+    return await verify(question, result)
+  } finally {
+    release(question)
+  }
+}
+
+async function verify(question: Question, { distances, next, path }: Verifiable): Promise<Verified> {
   const { query, batch, batched, closing } = question
   const values = await readResult(distances, 'distances', question.type, question)
   const nodes = next === undefined ? null : await readResult(next, 'next', INT32, question)

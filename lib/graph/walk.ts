@@ -1,4 +1,5 @@
 /** Paths, read from trees of them. */
+import { ValueError } from '../errors.js'
 import type { ElementArray } from '../storage.js'
 
 /**
@@ -13,8 +14,8 @@ export interface Trees {
 }
 
 /**
- * The nodes from `node` up to the root of tree `index`, which is the node `root`; null if there is no way. A way has no more
- * nodes than there are: what isn't a tree, which only rounded sums can make, has no end.
+ * The nodes from `node` up to the root of tree `index`, which is the node `root`; null if there is no way. It has an end
+ * even if the trees are none: the user may have written to them, and sums of floats are rounded.
  */
 export function walk(
   { data, offset, rootStride, nodeStride }: Trees,
@@ -27,11 +28,11 @@ export function walk(
   for (let at = node; at !== root; path.push(at)) {
     at = data[offset + index * rootStride + at * nodeStride]!
     if (at < 0) return null
-    if (path.length > nodes) {
-      throw new Error(
-        `the next nodes from ${node} to ${root} go round in a cycle: sums of floats are rounded, and here the cycle's weight is too near to no gain`,
-      )
-    }
+    if (path.length < nodes && at < nodes) continue
+    throw new ValueError(
+      `the next nodes between ${node} and ${root} don't lead there: they were changed, or a cycle of float weights is so ` +
+        'near to no gain that rounding decides',
+    )
   }
   return path
 }

@@ -7,12 +7,13 @@
 #include "core/closure.h"
 #include "core/dispatch.h"
 #include "core/status.h"
+#include "core/wide_closure.h"
 
 namespace mpmml::addon {
 namespace {
 
-/// What ReportField::gain says besides a node.
-constexpr double kNothingGains = -1, kMayOverflow = -2;
+/// What ReportField::gain says if no cycle gains.
+constexpr double kNothingGains = -1;
 
 class ClosureWork : public DeviceWork {
  public:
@@ -49,10 +50,7 @@ class ClosureWork : public DeviceWork {
     }
     normalize(session);
     const std::optional<ValueRange> known = bound_of_ways(session, closure_);
-    if (!known) {
-      report_[ReportField::gain] = kMayOverflow;
-      return std::make_unique<Done>();
-    }
+    if (!known) return std::make_unique<Done>(std::vector<Outcome>{close_by_float64(session, closure_, {})});
     closure_.known = *known;
     return close(session, closure_, {});
   }

@@ -38,8 +38,7 @@ namespace mpmml::addon {
 
 /// backend, variant and path are indices into the exported lists backends, variants and paths. device is −1 on the CPU.
 /// Times are in milliseconds. stepsDone counts the k-steps (Problem::steps_done) while a product runs in the background.
-/// gain is of a closure: −1, −2 if it wasn't computed because sums might leave the type, or the first item · n + node with
-/// which a cycle gains.
+/// gain is of a closure: −1, or the first item · n + node with which a cycle gains.
 #define MPMML_REPORT_FIELDS(X) \
   X(backend) X(device) X(variant) X(path) X(totalMs) X(kernelMs) X(analysisMs) X(h2dMs) X(d2hMs) X(stepsDone) X(gain)
 

@@ -31,6 +31,10 @@ describe('reading', () => {
     const edges = readEdges({ ...good, weight })
     weight[0] = 9
     expect(edges.weight[0]).toBe(1)
+    const bytes = Buffer.of(1, 1)
+    const links = readEdges({ ...good, weight: bytes })
+    bytes[0] = 0
+    expect(links.weight).toEqual(Uint8Array.of(1, 1))
   })
 
   it.each<[string, unknown, string, string]>([
