@@ -1,11 +1,11 @@
 /** The best cycles of the strongly connected components of a graph: what cycle means and spectra are made of. */
 import { readSignal } from '../abort.js'
 import { OverflowError } from '../errors.js'
-import { type Components, strongComponents } from '../graph/components.js'
+import { type Components, findingComponents } from '../graph/components.js'
+import { inSlices, type Steps } from '../graph/slices.js'
 import { requireNames } from '../options.js'
 import { greatestDivisor, signOf, unscaled } from './fractions.js'
 import { type Inner, innerEdges, PolicyIteration } from './howard.js'
-import { inParts, type Parts } from './slices.js'
 import { type Graph, type PathSemiring, readGraph, readPathSemiring, type Weights } from './weights.js'
 
 /** Options of functions that look at cycles. */
@@ -48,12 +48,12 @@ export interface BestCycle {
   readonly sum: bigint
 }
 
-/** Reads a graph, and does work on it in parts. */
+/** Reads a graph, and does work on it in slices. */
 export async function onSpectral<Result>(
   weights: Weights,
   options: CycleOptions,
   what: string,
-  work: (spectral: Spectral) => Parts<Result>,
+  work: (spectral: Spectral) => Steps<Result>,
 ): Promise<Result> {
   requireNames(options, ['semiring', 'signal'])
   const semiring = readPathSemiring(options.semiring)
@@ -63,26 +63,25 @@ export async function onSpectral<Result>(
   })
 }
 
-/** Reads a graph, and does work on it in parts. */
+/** Reads a graph, and does work on it in slices. */
 export async function onGraph<Result>(
   weights: Weights,
   semiring: PathSemiring,
   signal: AbortSignal | undefined,
   what: string,
-  work: (graph: Graph) => Parts<Result>,
+  work: (graph: Graph) => Steps<Result>,
 ): Promise<Result> {
   const reading = await readGraph(weights, semiring)
-  const parts = (function* () {
+  const steps = (function* () {
     return yield* work(yield* reading)
   })()
-  return await inParts(parts, signal, what)
+  return await inSlices(steps, signal, what)
 }
 
-export function* prepare(graph: Graph): Parts<Spectral> {
+export function* prepare(graph: Graph): Steps<Spectral> {
   const { rows, semiring } = graph
   yield
-  const components = strongComponents(rows)
-  yield
+  const components = yield* findingComponents(rows)
   const inner = innerEdges(rows, components, semiring === 'max-plus')
   yield
   return { graph, components, inner, iteration: new PolicyIteration(inner) }
@@ -92,7 +91,7 @@ export function* prepare(graph: Graph): Parts<Spectral> {
 export function* solve(
   { components, inner, iteration }: Spectral,
   component: number,
-): Parts<BestCycle | null> {
+): Steps<BestCycle | null> {
   const first = components.start[component]!
   const end = components.start[component + 1]!
   if (inner.start[first] === inner.start[end]) return null
@@ -106,7 +105,7 @@ export function compare(a: BestCycle, b: BestCycle): number {
 }
 
 /** The component with the best cycle of all; null if there are no cycles. */
-export function* bestOfAll(spectral: Spectral): Parts<BestCycle | null> {
+export function* bestOfAll(spectral: Spectral): Steps<BestCycle | null> {
   let best: BestCycle | null = null
   for (let component = 0; component < spectral.components.count; component++) {
     const own: BestCycle | null = yield* solve(spectral, component)

@@ -1,5 +1,6 @@
 /** Critical graphs: the cycles that have the best mean. */
-import { type Components, strongComponents } from '../graph/components.js'
+import { type Components, findingComponents } from '../graph/components.js'
+import type { Steps } from '../graph/slices.js'
 import {
   asMean,
   type BestCycle,
@@ -13,7 +14,6 @@ import {
 } from './best-cycles.js'
 import { greatestDivisor } from './fractions.js'
 import type { Inner } from './howard.js'
-import type { Parts } from './slices.js'
 import type { Weights } from './weights.js'
 
 /** The nodes and edges of cycles that have the best mean. */
@@ -23,8 +23,8 @@ export interface CriticalGraph {
   /** Its nodes, ascending. */
   nodes: Int32Array
   /**
-   * Its edges, ascending: indices in the edge list; of an n × n matrix an edge from i to j is i·n + j. Of parallel edges that
-   * are equally good only the first is one.
+   * Its edges, ascending: indices in the edge list, of parallel edges that are equally good all; of an n × n matrix an edge from i to j is
+   * i·n + j.
    */
   edges: number[]
   /** Its strongly connected components, each by its nodes; the one with the least node first. */
@@ -67,7 +67,7 @@ export interface Critical {
   readonly divisors: number[]
 }
 
-function* solveAll(spectral: Spectral): Parts<{ best: BestCycle; from: number[]; edge: number[] } | null> {
+function* solveAll(spectral: Spectral): Steps<{ best: BestCycle; from: number[]; edge: number[] } | null> {
   const { components, inner, iteration } = spectral
   let best: BestCycle | null = null
   let from: number[] = []
@@ -96,7 +96,7 @@ function* solveAll(spectral: Spectral): Parts<{ best: BestCycle; from: number[];
 }
 
 /** The critical graph; null if there is no cycle. */
-export function* findCritical(spectral: Spectral): Parts<Critical | null> {
+export function* findCritical(spectral: Spectral): Steps<Critical | null> {
   const { components, inner } = spectral
   const tight = yield* solveAll(spectral)
   if (!tight) return null
@@ -104,8 +104,7 @@ export function* findCritical(spectral: Spectral): Parts<Critical | null> {
   // They are in the order of their places already.
   const start = startsOf(tight.from, nodes)
   const to = Int32Array.from(tight.edge, (k) => inner.to[k]!)
-  const parts = strongComponents({ nodes, start, to })
-  yield
+  const parts = yield* findingComponents({ nodes, start, to })
   const kept = tight.from.map((p, at) => parts.of[p] === parts.of[to[at]!])
   const from = Int32Array.from(tight.from.filter((_, at) => kept[at]))
   const edge = Int32Array.from(tight.edge.filter((_, at) => kept[at]))

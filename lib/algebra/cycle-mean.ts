@@ -1,5 +1,6 @@
 /** Cycle means of graphs, and cycle times of their nodes. */
 
+import type { Steps } from '../graph/slices.js'
 import { requireNames } from '../options.js'
 import {
   asMean,
@@ -13,7 +14,6 @@ import {
   type Spectral,
   solve,
 } from './best-cycles.js'
-import type { Parts } from './slices.js'
 import type { Weights } from './weights.js'
 
 const mean = (weights: Weights, options: CycleOptions) =>
@@ -122,7 +122,7 @@ export async function cycleTimes(weights: Weights, options: CycleOptions = {}): 
 }
 
 /** The cycle times of all nodes. */
-export function* timesOf(spectral: Spectral): Parts<CycleTimes> {
+export function* timesOf(spectral: Spectral): Steps<CycleTimes> {
   const { components, graph } = spectral
   const { rows } = graph
   const { nodes } = rows

@@ -1,5 +1,6 @@
 /** Eigenvalues and eigenvectors. */
 import type { CompressedRows } from '../graph/compressed.js'
+import type { Steps } from '../graph/slices.js'
 import {
   asMean,
   bestOfAll,
@@ -13,7 +14,6 @@ import {
 import { type Critical, criticalCycle, findCritical } from './critical.js'
 import { unscaled } from './fractions.js'
 import { innerEdges, PolicyIteration } from './howard.js'
-import type { Parts } from './slices.js'
 import type { Weights } from './weights.js'
 
 /**
@@ -150,7 +150,7 @@ function* vectorTo(
   critical: Critical,
   target: number,
   before: Before,
-): Parts<Eigenvector> {
+): Steps<Eigenvector> {
   const { graph, inner, components } = spectral
   const { of, members, count } = ancestors(components.members[target]!, before)
   yield

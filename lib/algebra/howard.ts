@@ -15,8 +15,8 @@
  */
 import type { Components } from '../graph/components.js'
 import type { CompressedRows } from '../graph/compressed.js'
+import type { Steps } from '../graph/slices.js'
 import { fractionBits, scaled, signOf } from './fractions.js'
-import type { Parts } from './slices.js'
 
 const EXACT = Number.MAX_SAFE_INTEGER
 /** Twice the error of one rounding, relative to its result. */
@@ -165,7 +165,7 @@ export class PolicyIteration {
    * @param target - the edges of a cycle that is known to be one of the best: then values are those of the ways to the place
    *   that its first edge leaves. The component may be any set of places from which that one can be reached.
    */
-  *solve(first: number, end: number, target?: readonly number[]): Parts<number[]> {
+  *solve(first: number, end: number, target?: readonly number[]): Steps<number[]> {
     // What was solved before is a better start.
     if (!target || first !== this.#first || end !== this.#end) {
       this.#first = first

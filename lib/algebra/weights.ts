@@ -3,15 +3,15 @@ import { show, showList } from '../describe.js'
 import { DeviceMatrix } from '../device/device.js'
 import { INT32, typeNameOf } from '../elements.js'
 import { OutOfMemoryError, ShapeError, ValueError } from '../errors.js'
-import { type CompressedRows, compressRows } from '../graph/compressed.js'
-import { type EdgeList, readEdges } from '../graph/edges.js'
+import { type CompressedRows, compressingRows } from '../graph/compressed.js'
+import { type EdgeList, readingEdges } from '../graph/edges.js'
+import { PER_STEP, type Steps } from '../graph/slices.js'
 import { shapeOf } from '../layout.js'
 import { MAX_DIMENSION, type MatrixLike } from '../matrix.js'
 import { readChoice } from '../options.js'
 import { zeroOf } from '../semirings.js'
 import type { ElementArray, OperandArray } from '../storage.js'
 import { type HostView, readHostView, requireThere } from '../view.js'
-import type { Parts } from './slices.js'
 
 /** The semirings whose ⊗ is a sum. */
 export type PathSemiring = 'max-plus' | 'min-plus'
@@ -50,7 +50,7 @@ export async function onHost<Data extends OperandArray>(
 }
 
 /** Reads a graph; weights that aren't finite, other than the semiring's zero, are refused. */
-export async function readGraph(weights: Weights, semiring: PathSemiring): Promise<Parts<Graph>> {
+export async function readGraph(weights: Weights, semiring: PathSemiring): Promise<Steps<Graph>> {
   if (isEdgeList(weights)) return readList(weights, semiring)
   const view = readHostView(await onHost(weights), 'the matrix', 'operand')
   requireThere(view, 'the matrix')
@@ -58,14 +58,15 @@ export async function readGraph(weights: Weights, semiring: PathSemiring): Promi
   return readMatrix(view, semiring)
 }
 
-/** A list is read at once, before anybody can write to its arrays. */
-function* readList(list: EdgeList, semiring: PathSemiring): Parts<Graph> {
-  const edges = readEdges(list)
-  const zero = zeroOf(semiring, typeNameOf(edges.type))
-  const rows = compressRows(edges, { zero, maximizes: semiring === 'max-plus' })
+function* readList(list: EdgeList, semiring: PathSemiring): Steps<Graph> {
+  const edges = yield* readingEdges(list)
+  const rows = yield* compressingRows(edges, zeroOf(semiring, typeNameOf(edges.type)))
   const { weight, edge } = rows
   if (edges.type !== INT32) {
-    for (let k = 0; k < weight.length; k++) requireFinite(weight[k]!, () => `weight[${edge[k]}]`)
+    for (let k = 0; k < weight.length; k++) {
+      if (k % PER_STEP === PER_STEP - 1) yield
+      if (!Number.isFinite(weight[k])) requireFinite(weight[k]!, () => `weight[${edge[k]}]`)
+    }
   }
   return { rows, semiring, exact: edges.type === INT32, numberOf: (k) => edge[k]! }
 }
@@ -83,16 +84,13 @@ function requireFinite(value: number, place: () => string): void {
   )
 }
 
-/** Elements of a matrix that are looked at in one part. */
-const PART = 2 ** 20
-
 /** What stands for the semiring's zero in the array. */
 export function zeroIn(view: HostView, semiring: PathSemiring): number {
   if (view.bytes === 2) return semiring === 'max-plus' ? -(2 ** 15) : 2 ** 15 - 1
   return zeroOf(semiring, typeNameOf(view.type))
 }
 
-function* readMatrix(view: HostView, semiring: PathSemiring): Parts<Graph> {
+function* readMatrix(view: HostView, semiring: PathSemiring): Steps<Graph> {
   const zero = zeroIn(view, semiring)
   const { data, offset, rows: nodes, rowStride, colStride } = view
   const start = new Int32Array(nodes + 1)
@@ -107,7 +105,7 @@ function* readMatrix(view: HostView, semiring: PathSemiring): Parts<Graph> {
     }
     start[i + 1] = count
     looked += nodes
-    if (looked >= PART) {
+    if (looked >= PER_STEP) {
       looked = 0
       yield
     }
@@ -126,7 +124,7 @@ function* readMatrix(view: HostView, semiring: PathSemiring): Parts<Graph> {
     }
     start[i + 1] = k
     looked += nodes
-    if (looked >= PART) {
+    if (looked >= PER_STEP) {
       looked = 0
       yield
     }
