@@ -1,5 +1,6 @@
 /**
- * Max-plus algebra beyond products: closures and powers, cycle means, eigenvalues and eigenvectors, residuals, trajectories, and start times.
+ * Max-plus algebra beyond products: closures and powers, cycle means, eigenvalues and eigenvectors, residuals, trajectories, and
+ * start times.
  *
  * @packageDocumentation
  */
