@@ -31,30 +31,30 @@ std::unique_ptr<Pending> Device::start(const std::function<std::unique_ptr<Pendi
   return begin(*session_);
 }
 
-std::shared_ptr<Memory> Device::allocate(int64_t bytes) {
+Memory& Device::allocate(int64_t bytes) {
   give_back();  // What has been let go of may be what makes room.
   std::shared_ptr<Memory> memory = session_->allocate(bytes);
   if (delay_) delay_->watch(memory);
   std::lock_guard<std::mutex> lock(mutex_);
-  memories_.emplace(memory.get(), memory);
-  return memory;
+  return *memories_.emplace(memory.get(), memory).first->second;
 }
 
 MemoryUse Device::memory_use() {
   std::lock_guard<std::mutex> lock(mutex_);
   MemoryUse use = session_->memory_use();
-  for (const auto& memory : dropped_) {
-    if (memory.use_count() == 1) use.used -= memory->bytes();
+  const uint64_t oldest = oldest_turn();
+  for (const Dropped& it : dropped_) {
+    if (it.last_use < oldest) use.used -= it.memory->bytes();
   }
   return use;
 }
 
-void Device::drop(const std::weak_ptr<Memory>& memory) {
+void Device::drop(const Memory* memory, uint64_t last_use) {
   {
     std::lock_guard<std::mutex> lock(mutex_);
-    const auto place = memories_.find(memory.lock().get());
+    const auto place = memories_.find(memory);
     if (place == memories_.end()) return;
-    dropped_.push_back(std::move(place->second));
+    dropped_.push_back({std::move(place->second), last_use});
     memories_.erase(place);
   }
   executor_->ask_for(shared_from_this());
@@ -62,8 +62,23 @@ void Device::drop(const std::weak_ptr<Memory>& memory) {
 
 void Device::give_back() {
   std::lock_guard<std::mutex> lock(mutex_);
-  const auto is_used = [](const std::shared_ptr<Memory>& memory) { return memory.use_count() > 1; };
+  const auto is_used = [oldest = oldest_turn()](const Dropped& it) { return it.last_use >= oldest; };
   dropped_.erase(std::partition(dropped_.begin(), dropped_.end(), is_used), dropped_.end());
+}
+
+uint64_t Device::oldest_turn() {
+  while (!turns_.empty()) {
+    if (const Turn oldest = turns_.front().lock()) return *oldest;
+    turns_.pop_front();
+  }
+  return turns_taken_ + 1;
+}
+
+Turn Device::take_turn() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  Turn turn = std::make_shared<const uint64_t>(++turns_taken_);
+  turns_.push_back(turn);
+  return turn;
 }
 
 void Device::tidy() noexcept {
@@ -110,10 +125,10 @@ void Device::forget(uint32_t number) {
 }
 
 void MemoryHandle::release(Napi::Env env) {
-  device->drop(memory);
+  device->drop(memory, last_use);
   if (number > 0) device->forget(number);
   number = 0;
-  memory.reset();
+  memory = nullptr;
   writes.clear();
   if (bytes > 0) Napi::MemoryManagement::AdjustExternalMemory(env, -bytes);
   bytes = 0;
@@ -152,7 +167,8 @@ std::shared_ptr<Device> device_of(const Napi::Value& value) {
   return handle.device;
 }
 
-void Uses::add(MemoryHandle& handle, std::shared_ptr<Memory> memory, const char* name, Bytes bytes, Access access) {
+void Uses::add(MemoryHandle& handle, const char* name, Bytes bytes, Access access) {
+  handle.last_use = *turn_;
   auto& writes = handle.writes;
   const auto is_settled = [](const auto& it) { return it.second->is_settled; };
   writes.erase(std::remove_if(writes.begin(), writes.end(), is_settled), writes.end());
@@ -160,7 +176,6 @@ void Uses::add(MemoryHandle& handle, std::shared_ptr<Memory> memory, const char*
     if (written.first < bytes.end && bytes.first < written.end) dependencies_.push_back({name, product_, write});
   }
   if (access == Access::kWrites) written_.push_back({&handle, bytes});
-  if (memories_.empty() || memories_.back() != memory) memories_.push_back(std::move(memory));
 }
 
 DeviceWork::DeviceWork(Uses uses, std::atomic<int32_t>* cancel) : Work(cancel), uses_(std::move(uses)) {}
@@ -220,16 +235,15 @@ void DeviceWork::finish() {
 void DeviceWork::conclude(const Failure* failure) noexcept {
   if (failure && !write_->failure) write_->failure = *failure;
   pending_.reset();
-  uses_.memories_.clear();
+  uses_.turn_.reset();
   uses_.dependencies_.clear();
-  if (failure && made_) uses_.device_->drop(made_->memory);
+  if (failure && made_) uses_.device_->drop(made_->memory, 0);
 }
 
 Memory& DeviceWork::make(int64_t bytes, DataType dtype, Storage storage) {
-  const std::shared_ptr<Memory> memory = uses_.device_->allocate(bytes);
-  uses_.memories_.push_back(memory);
-  made_ = Made{memory, bytes, dtype, storage};
-  return *memory;
+  Memory& memory = uses_.device_->allocate(bytes);
+  made_ = Made{&memory, bytes, dtype, storage};
+  return memory;
 }
 
 Napi::Value DeviceWork::result(Napi::Env env) {
@@ -367,7 +381,7 @@ Napi::Value close_device(const Napi::CallbackInfo& info) {
 
 Napi::Value memory_number(const Napi::CallbackInfo& info) {
   MemoryHandle& memory = memory_in(info[0]);
-  if (memory.memory.expired()) refuse_closed();
+  if (!memory.memory || memory.device->is_shut()) refuse_closed();
   return Napi::Number::New(info.Env(), memory.device->number(memory));
 }
 

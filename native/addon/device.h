@@ -2,6 +2,7 @@
 #pragma once
 #include <napi.h>
 
+#include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -20,6 +21,10 @@ namespace mpmml::addon {
 
 struct MemoryHandle;
 
+/// The number of a work in the order in which works are asked of a device, from 1 on. The work has an owner of it until it
+/// has ended.
+using Turn = std::shared_ptr<const uint64_t>;
+
 /// A session and the thread that calls it.
 class Device final : public Chore, public std::enable_shared_from_this<Device> {
  public:
@@ -32,7 +37,7 @@ class Device final : public Chore, public std::enable_shared_from_this<Device> {
   /// What `begin` starts with the session. Before that it gives back what has been dropped, so that there is room.
   std::unique_ptr<Pending> start(const std::function<std::unique_ptr<Pending>(Session&)>& begin);
   /// Memory that stays until drop() or close().
-  std::shared_ptr<Memory> allocate(int64_t bytes);
+  Memory& allocate(int64_t bytes);
   /// On another thread only if nothing runs on the device's, and nothing will.
   void close();
 
@@ -47,15 +52,16 @@ class Device final : public Chore, public std::enable_shared_from_this<Device> {
   /// not.
   MemoryUse memory_use();
 
-  /// From any thread. The device's thread gives the memory back, when nothing uses it any more: it may take long, and
-  /// other threads must not call a session.
-  void drop(const std::weak_ptr<Memory>& memory);
+  /// From any thread. The device's thread gives the memory back, when `last_use`, the number of the turn that used it
+  /// last, and all before it have ended: it may take long, and other threads must not call a session.
+  void drop(const Memory* memory, uint64_t last_use);
   /// Gives back what has been dropped.
   void tidy() noexcept override;
 
   /// On JavaScript's thread, as description() and memory_use(). From shut() on it takes no work: what was submitted before is its last.
   void shut();
   bool is_shut() const { return is_shut_; }
+  Turn take_turn();
   /// By which requests name a memory of it: from 1 on, until the memory is released.
   uint32_t number(MemoryHandle& memory);
   /// Null if there is none.
@@ -66,15 +72,24 @@ class Device final : public Chore, public std::enable_shared_from_this<Device> {
 
  private:
   void give_back();
+  /// The oldest turn that hasn't ended.
+  uint64_t oldest_turn();
+
+  struct Dropped {
+    std::shared_ptr<Memory> memory;
+    uint64_t last_use;
+  };
 
   const std::shared_ptr<Executor> executor_;
   std::unique_ptr<Session> session_;
   Description description_{};
   std::mutex mutex_;
-  /// Guarded by mutex_, as dropped_. Work that uses a memory owns it too, until it is done: the session must outlive all
-  /// of them.
+  /// Guarded by mutex_, as all down to turns_. Works don't own what they use: counting the owners of some thousand
+  /// memories on two threads takes longer than their small products.
   std::unordered_map<const Memory*, std::shared_ptr<Memory>> memories_;
-  std::vector<std::shared_ptr<Memory>> dropped_;
+  std::vector<Dropped> dropped_;
+  std::deque<std::weak_ptr<const uint64_t>> turns_;  ///< latest last
+  uint64_t turns_taken_ = 0;
   /// On JavaScript's thread. By number, less 1; null: the number is free.
   std::vector<MemoryHandle*> numbered_;
   std::vector<uint32_t> free_numbers_;
@@ -107,11 +122,12 @@ struct DeviceHandle : Handle {
 struct MemoryHandle : Handle {
   MemoryHandle() : Handle(Kind::kMemory) {}
   std::shared_ptr<Device> device;
-  std::weak_ptr<Memory> memory;
+  Memory* memory = nullptr;  ///< null: it has been released
   DataType dtype{};
   Storage storage{};
-  int64_t bytes = 0;    ///< that the collector has been told of
-  uint32_t number = 0;  ///< see Device::number(); 0: none
+  uint32_t number = 0;    ///< see Device::number(); 0: none
+  uint64_t last_use = 0;  ///< the number of the latest turn that uses it
+  int64_t bytes = 0;      ///< that the collector has been told of
   std::vector<std::pair<Bytes, std::shared_ptr<Write>>> writes;
 
   void release(Napi::Env env);
@@ -125,11 +141,11 @@ std::shared_ptr<Device> device_of(const Napi::Value& value);
 /// The memories that a call uses. They stay until its work is done.
 class Uses {
  public:
-  explicit Uses(std::shared_ptr<Device> device) : device_(std::move(device)) {}
+  explicit Uses(std::shared_ptr<Device> device) : device_(std::move(device)), turn_(device_->take_turn()) {}
 
   enum class Access : bool { kReads, kWrites };
   /// `name` is what an error calls the matrix, and must be a literal.
-  void add(MemoryHandle& handle, std::shared_ptr<Memory> memory, const char* name, Bytes bytes, Access access);
+  void add(MemoryHandle& handle, const char* name, Bytes bytes, Access access);
 
   /// What is added from now on is of this product.
   void set_product(size_t product) { product_ = product; }
@@ -149,8 +165,8 @@ class Uses {
   };
 
   std::shared_ptr<Device> device_;
+  Turn turn_;
   std::optional<size_t> product_;
-  std::vector<std::shared_ptr<Memory>> memories_;
   std::vector<Dependency> dependencies_;
   std::vector<Written> written_;
 };
@@ -196,7 +212,7 @@ class DeviceWork : public Work {
   const std::shared_ptr<Write> write_ = std::make_shared<Write>();
   std::unique_ptr<Pending> pending_;
   struct Made {
-    std::weak_ptr<Memory> memory;
+    Memory* memory;
     int64_t bytes;
     DataType dtype;
     Storage storage;

@@ -143,13 +143,13 @@ struct Reader {
     view.storage = handle.storage;
     constexpr bool is_written = std::is_same_v<View, MutableMatrixView>;
     const int64_t element = stored_bytes(dtype, view.storage);
-    std::shared_ptr<Memory> memory = handle.memory.lock();
+    Memory* const memory = handle.memory;
     if (!memory) throw Error(ErrorCode::kDisposed, std::string(name) + " has been disposed");
     const int64_t length = memory->bytes() / element;
     const Bytes bytes = has_elements(view) ? Bytes{offset * element, end_of(view, offset, length) * element} : Bytes{};
-    view.memory = memory.get();
+    view.memory = memory;
     if (has_elements(view)) view.data = static_cast<char*>(memory->data()) + bytes.first;
-    uses->add(handle, std::move(memory), name, bytes, is_written ? Uses::Access::kWrites : Uses::Access::kReads);
+    uses->add(handle, name, bytes, is_written ? Uses::Access::kWrites : Uses::Access::kReads);
     return view;
   }
 
