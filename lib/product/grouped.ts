@@ -5,7 +5,7 @@ import type { DeviceMatrix } from '../device/device.js'
 import { type Session, SharedMemory } from '../device/resident.js'
 import { typeNameOf } from '../elements.js'
 import { AbortedError, DeviceError, DTypeError, fromNative, OutOfMemoryError } from '../errors.js'
-import { requestAt as at, REPORT_FIELDS, REQUEST_FIELDS } from '../fields.js'
+import { requestAt as at, REPORT_FIELDS, REQUEST_FIELDS, writeLayout } from '../fields.js'
 import type { DenseMatrix, MatrixLike } from '../matrix.js'
 import { addon, type NativeMemory } from '../native.js'
 import { requireNames } from '../options.js'
@@ -20,12 +20,12 @@ import {
   type ElementsOf,
   type Mixable,
   type MpmmOptions,
-  type ReadOptions,
   readOptions,
 } from './options.js'
 import {
   allocateResult,
   checkProduct,
+  type Located,
   locate,
   placeOf,
   readProduct,
@@ -33,8 +33,10 @@ import {
   requireAllStillThere,
   requireAllThere,
   requireNoContradiction,
+  requireOperation,
+  sessionOf,
 } from './prepare.js'
-import { type NewResult, type Product, writeRequest } from './request.js'
+import { Call, type Product, writeRequest } from './request.js'
 import { type MpmmResult, resultOf } from './result.js'
 
 /** A product of {@link mpmmGrouped}: the arguments of {@link mpmm}, and its options that are about one product. */
@@ -59,8 +61,12 @@ const productNames: readonly (keyof GroupedProduct)[] = ['a', 'b', 'out', 'accum
 /** On a device, results of a group begin at multiples of so many bytes of its memory. */
 const ALIGNMENT = 256
 
-/** A device computes a large group in parts of so many products: it begins while JavaScript prepares the others. */
-const PART = 1024
+/**
+ * A device computes a large group in parts: it begins while JavaScript prepares the others. The first part has so many
+ * products, each further one twice as many as the one before, up to a limit.
+ */
+const FIRST_PART = 256
+const MOST_IN_PART = 1024
 
 /**
  * Many products in one call, of any shapes: for small products, which would take less time than to ask for each.
@@ -122,25 +128,23 @@ async function multiplyAll(
 ): Promise<MpmmResult<AnyResult>[]> {
   // Everything that can run user code comes first, as for one product.
   const options = readOptions(optionsValue, optionNames)
-  const products = readProducts(productsValue, options)
+  const call = new Call(options)
+  const products = readProducts(productsValue, call)
   const { signal } = options
   if (signal?.aborted) throw aborted(signal, 'the group')
   if (products.length === 0) return []
-  const writes = checkProducts(products)
-  const session = sessionOf(products)
+  checkProducts(products, call)
+  const { session } = call
   if (session) {
     requireNoContradiction(options, session)
   } else {
     const { backend, deviceMemory } = placeOf(options, false)
-    const names = new NamesInGroup()
-    for (const product of products) {
-      product.backend = backend
-      product.deviceMemory = deviceMemory
-      allocateResult(product, { toString: () => `the result of ${names}` })
-      names.index++
-    }
+    call.backend = backend
+    call.deviceMemory = deviceMemory
+    eachNamed(products, (product, names) =>
+      allocateResult(product, { toString: () => `the result of ${names}` }),
+    )
   }
-  if (writes) requireApart(products, (index, view) => nameOf(products[index]!, index, view))
   watched?.checked(products)
   if (!signal) return run(products, session, notCancelled, watched)
   const cancel = new Int32Array(1)
@@ -155,7 +159,7 @@ async function multiplyAll(
   }
 }
 
-function readProducts(products: unknown, options: ReadOptions): Product[] {
+function readProducts(products: unknown, call: Call): Product[] {
   if (!Array.isArray(products)) {
     throw new DTypeError(
       `products must be an array of { a, b, out?, accumulate? }, but it is ${typeName(products)}`,
@@ -171,28 +175,36 @@ function readProducts(products: unknown, options: ReadOptions): Product[] {
     }
     requireNames(product, productNames, names)
     const { a, b, out, accumulate } = product as GroupedProduct
-    read.push(readProduct(options, a, b, out, accumulate, names))
+    read.push(readProduct(call, a, b, out, accumulate, names))
   }
   return read
 }
 
-/** Checks each product by itself, and that all have one element type. Says whether any has an `out`. */
-function checkProducts(products: readonly Product[]): boolean {
+/** Checks each product by itself, and that they fit together. Says in `call` which device computes them. */
+function checkProducts(products: readonly Product[], call: Call): void {
+  const { type } = products[0]!
+  requireOperation(call.options, type)
   const names = new NamesInGroup()
-  const { type } = products[0]!.a
   let writes = false
   for (const product of products) {
-    if (product.a.type !== type) {
+    if (product.type !== type) {
       throw new DTypeError(
-        `${names.a} is of ${typeNameOf(product.a.type)} and ${new NamesInGroup(0).a} of ${typeNameOf(type)}: the products of ` +
+        `${names.a} is of ${typeNameOf(product.type)} and ${new NamesInGroup(0).a} of ${typeNameOf(type)}: the products of ` +
           'a group must all be of one element type; compute a group of each type',
       )
     }
     checkProduct(product, names)
+    const session = sessionOf(product, names)
+    call.session ??= session
+    if (session && session !== call.session) {
+      refuseDevices(firstLocated(products), locate(product, names)!.name, session)
+    }
     writes ||= product.out !== null
     names.index++
   }
-  return writes
+  if (!writes) return
+  if (call.session) requireOutsThere(products)
+  requireApart(products, (index, view) => nameOf(products[index]!, index, view))
 }
 
 function eachNamed(
@@ -213,41 +225,34 @@ function nameOf({ a, b, out }: Product, index: number, view: View): string {
   return String(view === out ? names.out : view === a ? names.a : view === b ? names.b : names.accumulate)
 }
 
-/** The device that computes the group; null if all its matrices are in arrays. */
-function sessionOf(products: readonly Product[]): Session | null {
-  const first = products.findIndex((product) => product.session)
-  if (first < 0) return null
-  const { session } = products[first]!
-  const place = () => locate(products[first]!, new NamesInGroup(first))!
-  for (let index = 0; index < products.length; index++) {
-    const product = products[index]!
-    if (product.session && product.session !== session) {
-      refuseDevices(place(), locate(product, new NamesInGroup(index))!.name, product.session)
-    }
-    if (product.out && !product.out.memory) {
-      throw new DeviceError(
-        `${new NamesInGroup(index).out} is in an array, but ${place().name} is on ${session}, and so are all results of ` +
-          'the group: leave out `out` and download c',
-      )
-    }
-    product.session = session
+/** The first matrix that is on a device. */
+function firstLocated(products: readonly Product[]): Located {
+  for (let index = 0; ; index++) {
+    const located = locate(products[index]!, new NamesInGroup(index))
+    if (located) return located
   }
-  return session
 }
 
-/** Decides where the results that have no place yet are in the memory that is made for them. */
-function layOut(products: readonly Product[], session: Session): void {
-  let bytes = 0
-  for (const { c, out } of products) {
-    if (out) continue
-    const made = c as NewResult
-    const size = made.reach * made.bytes
-    made.offset = bytes / made.bytes
-    made.reach += made.offset
-    bytes += Math.ceil(size / ALIGNMENT) * ALIGNMENT
-  }
-  if (bytes <= Number.MAX_SAFE_INTEGER) return
-  throw new OutOfMemoryError(`the results of the group don't fit on ${session}: compute it in parts`)
+/** Throws DeviceError if an `out` is in an array, though a device computes the group. */
+function requireOutsThere(products: readonly Product[]): void {
+  eachNamed(products, ({ out }, names) => {
+    if (!out || out.memory) return
+    const place = firstLocated(products)
+    throw new DeviceError(
+      `${names.out} is in an array, but ${place.name} is on ${place.memory.session}, and so are all results of the group: ` +
+        'leave out `out` and download c',
+    )
+  })
+}
+
+/** A group that runs, all whose matrices are right. */
+interface Group {
+  readonly products: readonly Product[]
+  readonly session: Session | null
+  readonly cancel: Int32Array
+  readonly watched: Watched | null
+  /** For each product, once it has run. */
+  readonly results: MpmmResult<AnyResult>[]
 }
 
 /** Rejects with the error of the first product that fails, when nothing of the group runs any more. */
@@ -257,46 +262,52 @@ async function run(
   cancel: Int32Array,
   watched: Watched | null,
 ): Promise<MpmmResult<AnyResult>[]> {
-  if (!session || products.length <= PART) return runPart(products, 0, session, cancel, watched)
-  const parts: Promise<MpmmResult<AnyResult>[]>[] = []
-  for (let first = 0; first < products.length; first += PART) {
-    parts.push(runPart(products.slice(first, first + PART), first, session, cancel, watched))
+  const { length } = products
+  const results = new Array<MpmmResult<AnyResult>>(length)
+  const group: Group = { products, session, cancel, watched, results }
+  const parts: Promise<void>[] = []
+  let size = session ? FIRST_PART : length
+  for (let first = 0; first < length; first += size, size = Math.min(2 * size, MOST_IN_PART)) {
+    parts.push(runPart(group, first, Math.min(first + size, length)))
   }
-  const settled = await Promise.allSettled(parts)
-  const failed = settled.find((part) => part.status === 'rejected')
-  const results = settled.flatMap((part) => (part.status === 'fulfilled' ? part.value : []))
+  const failed = (await Promise.allSettled(parts)).find((part) => part.status === 'rejected')
   if (!failed) return results
-  // Nobody gets them.
-  const given = new Set(products.map(({ outValue }) => outValue))
-  for (const { c } of results) if (!given.has(c)) (c as DeviceMatrix).dispose()
+  // Nobody gets them. Those of the parts that have failed are missing.
+  results.forEach(({ c }, index) => {
+    if (session && !products[index]!.out) (c as DeviceMatrix).dispose()
+  })
   throw failed.reason
 }
 
-/** `first`: the index in the group of the first of the products. */
-async function runPart(
-  products: readonly Product[],
-  first: number,
-  session: Session | null,
-  cancel: Int32Array,
-  watched: Watched | null,
-): Promise<MpmmResult<AnyResult>[]> {
-  if (session) layOut(products, session)
+/** Runs the products from the one with the index `first` to that before `end`. */
+async function runPart(group: Group, first: number, end: number): Promise<void> {
+  const { products, session, cancel, watched, results } = group
   const arrays: OperandArray[] = []
-  const requests = new Float64Array(products.length * REQUEST_FIELDS)
-  const reports = new Float64Array(products.length * REPORT_FIELDS)
-  let start = 0
-  for (const product of products) {
+  const requests = new Float64Array((end - first) * REQUEST_FIELDS)
+  const reports = new Float64Array((end - first) * REPORT_FIELDS)
+  let madeBytes = 0
+  for (let index = first, start = 0; index < end; index++, start += REQUEST_FIELDS) {
+    const product = products[index]!
     const { a, b, c, out, c0 } = product
     writeRequest(requests, product, start)
     requests[start + at.aMemory] = whereIs(a, arrays)
     requests[start + at.bMemory] = whereIs(b, arrays)
-    requests[start + at.cMemory] = out
-      ? whereIs(out, arrays)
-      : c.data
-        ? -arrays.push(c.data as OperandArray)
-        : 0
+    if (out) {
+      writeLayout(requests, start, at.c, out)
+      requests[start + at.cMemory] = whereIs(out, arrays)
+    } else if (c) {
+      writeLayout(requests, start, at.c, c)
+      requests[start + at.cMemory] = -arrays.push(c.data as OperandArray)
+    } else {
+      const { bytes } = product
+      const made = product.newElements(madeBytes / bytes)
+      writeLayout(requests, start, at.c, made)
+      madeBytes += Math.ceil((made.batch * made.rows * made.cols * bytes) / ALIGNMENT) * ALIGNMENT
+    }
     if (c0) requests[start + at.c0Memory] = whereIs(c0, arrays)
-    start += REQUEST_FIELDS
+  }
+  if (madeBytes > Number.MAX_SAFE_INTEGER) {
+    throw new OutOfMemoryError(`the results of the group don't fit on ${session}: compute it in parts`)
   }
   let made: NativeMemory | undefined
   try {
@@ -304,9 +315,15 @@ async function runPart(
   } catch (error) {
     throw namingProduct(fromNative(error), first, watched)
   }
-  eachNamed(products, requireAllStillThere, first)
+  const names = new NamesInGroup(first)
   const memory = made === undefined ? null : new SharedMemory(made, session!)
-  return products.map((product, index) => resultOf(product, memory, reports, index * REPORT_FIELDS))
+  let request = 0
+  let report = 0
+  for (; names.index < end; names.index++, request += REQUEST_FIELDS, report += REPORT_FIELDS) {
+    const product = products[names.index]!
+    requireAllStillThere(product, names)
+    results[names.index] = resultOf(product, memory, reports, report, requests[request + at.c.offset])
+  }
 }
 
 /** How a request says where a matrix is. */

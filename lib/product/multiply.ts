@@ -3,7 +3,7 @@
 import { aborted, cancelOnAbort, notCancelled } from '../abort.js'
 import type { DeviceMatrix } from '../device/device.js'
 import { AbortedError, fromNative, OptionError } from '../errors.js'
-import { REPORT_FIELDS, REQUEST_FIELDS, requestAt } from '../fields.js'
+import { REPORT_FIELDS, REQUEST_FIELDS, requestAt, writeLayout } from '../fields.js'
 import type { DenseMatrix, MatrixLike } from '../matrix.js'
 import { addon, type NativeMemory } from '../native.js'
 import type { ElementArray, OperandArray } from '../storage.js'
@@ -123,7 +123,7 @@ async function multiply(
 ): Promise<MpmmResult<AnyResult>> {
   const product = prepare(a, b, options)
   watched?.checked([product])
-  if (product.atOnce && ++inARow < MOST_IN_A_ROW) return computeNow(product)
+  if (product.call.atOnce && ++inARow < MOST_IN_A_ROW) return computeNow(product)
   inARow = 0
   allocateResult(product)
   const { signal, onProgress } = product.options
@@ -154,8 +154,10 @@ async function start(
   cancel: Int32Array,
 ): Promise<NativeMemory | undefined> {
   const progress = startProgress(product, report, cancel)
+  const { a, b, c0, session } = product
+  const c = product.c!
   writeRequest(request, product)
-  const { a, b, c, c0, session } = product
+  writeLayout(request, 0, requestAt.c, c)
   if (session && !asked) {
     asked = true
     queueMicrotask(notAsked)
@@ -189,8 +191,10 @@ function startProgress(product: Product, report: Float64Array, cancel: Int32Arra
 /** Computes a product before it returns. */
 function computeNow(product: Product): MpmmResult<AnyResult> {
   allocateResult(product)
+  const { a, b, c0, session } = product
+  const c = product.c!
   writeRequest(request, product)
-  const { a, b, c, c0, session } = product
+  writeLayout(request, 0, requestAt.c, c)
   let made: NativeMemory | undefined
   try {
     made = addon.multiplySync(

@@ -3,7 +3,7 @@ import { aborted } from '../abort.js'
 import { AUTO, automaticBackend, builtWithCuda, CPU } from '../backend.js'
 import { type Name, show, showList } from '../describe.js'
 import type { Session, SharedMemory } from '../device/resident.js'
-import { bytesOf, isInteger, newUnwrittenArray, typeNameOf } from '../elements.js'
+import { isInteger, newUnwrittenArray, typeNameOf } from '../elements.js'
 import { configureCpu, deviceMemoryLimit } from '../environment.js'
 import {
   DeviceError,
@@ -22,7 +22,7 @@ import { loadTuning } from '../tuning.js'
 import { readView, requireStillThere, requireThere, showShape, type View } from '../view.js'
 import { type Names, plainNames } from './names.js'
 import { LEFT_OUT, type ReadOptions, readOptions } from './options.js'
-import { type NewResult, Product } from './request.js'
+import { Call, Product } from './request.js'
 
 const { backendChoices, variants } = addon
 
@@ -34,7 +34,7 @@ const MOST_AT_ONCE = 65_536
 
 /** Reads the matrices of a product, which may run user code. */
 export function readProduct(
-  options: ReadOptions,
+  call: Call,
   a: unknown,
   b: unknown,
   outValue: unknown,
@@ -45,7 +45,7 @@ export function readProduct(
   const right = readView(b, names.b, 'operand')
   const out = outValue === undefined ? null : readView(outValue, names.out, 'result')
   const c0 = readAccumulate(accumulate, outValue, out, names.accumulate)
-  return new Product(options, left, right, out, outValue, c0)
+  return new Product(call, left, right, out, outValue, c0)
 }
 
 function readAccumulate(
@@ -69,31 +69,33 @@ function readAccumulate(
 export function prepare(a: unknown, b: unknown, optionsValue: unknown): Product {
   // Everything that can run user code comes first: after this the arguments can't change under the checks.
   const options = readOptions(optionsValue)
-  const product = readProduct(options, a, b, options.out, options.accumulate, plainNames)
+  const call = new Call(options)
+  const product = readProduct(call, a, b, options.out, options.accumulate, plainNames)
   if (options.signal?.aborted) throw aborted(options.signal)
+  requireOperation(options, product.type)
   checkProduct(product, plainNames)
-  if (product.session) requireNoContradiction(options, product.session)
+  call.session = sessionOf(product, plainNames)
+  if (call.session) requireNoContradiction(options, call.session)
   else choosePlace(product)
   return product
 }
 
-/**
- * Checks the matrices of a product. Runs no user code, and allocates nothing for the result: see {@link allocateResult}.
- * What computes it is decided by {@link requireNoContradiction} or {@link choosePlace}.
- */
+/** Throws unless there is such an operation on elements of this type. */
+export function requireOperation({ semiring, overflow }: ReadOptions, type: number): void {
+  requireSemiringType(semiring, type)
+  if (overflow === LEFT_OUT || isInteger(type)) return
+  throw new OptionError(
+    `option overflow is for integers, but the operands are of ${typeNameOf(type)}, which has infinities for what is too ` +
+      'large: leave it out',
+  )
+}
+
+/** Checks that the matrices of a product fit. Runs no user code. */
 export function checkProduct(product: Product, names: Names): void {
-  const { options, a, b, out, c0 } = product
+  const { a, b, out, c0 } = product
   requireOneType(a, b, names, names.b)
   if (out) requireOneType(a, out, names, names.out)
   if (c0) requireOneType(a, c0, names, names.accumulate)
-  const { type } = a
-  requireSemiringType(options.semiring, type)
-  if (options.overflow !== LEFT_OUT && !isInteger(type)) {
-    throw new OptionError(
-      `option overflow is for integers, but the operands are of ${typeNameOf(type)}, which has infinities for what is too ` +
-        'large: leave it out',
-    )
-  }
   requireThere(a, names.a)
   requireThere(b, names.b)
   if (a.cols !== b.rows) {
@@ -107,43 +109,27 @@ export function checkProduct(product: Product, names: Names): void {
         'unless one operand is a single matrix',
     )
   }
-  product.type = type
-  product.batch = a.batch === 1 ? b.batch : a.batch
-  product.m = a.rows
-  product.n = b.cols
-  product.k = a.cols
-  const batched = a.batched || b.batched
-  if (out) requireOut(product, batched, names)
+  if (out) requireOut(product, names)
   if (c0 && c0 !== out) requireAccumulate(product, c0, names)
-  product.c = out ?? newResult(type, batched, product.batch, product.m, product.n)
-  product.session = sessionOf(product, names)
 }
 
-const newResult = (type: number, batched: boolean, batch: number, rows: number, cols: number): NewResult => ({
-  offset: 0,
-  batchStride: batch === 1 ? 0 : rows * cols,
-  rowStride: cols,
-  colStride: 1,
-  type,
-  bytes: bytesOf(type),
-  batched,
-  batch,
-  rows,
-  cols,
-  reach: batch * rows * cols,
-  data: null,
-})
-
-/** Makes the array of a result that isn't to be on a device; `name` is what messages call it. */
-export function allocateResult({ session, out, c }: Product, name: Name = 'the result'): void {
-  if (out) return
+/** Says where the result goes, and makes its array unless it is to be on a device; `name` is what messages call it. */
+export function allocateResult(product: Product, name: Name = 'the result'): void {
+  const { session, out } = product
+  if (out) {
+    product.c = out
+    return
+  }
+  const elements = product.newElements()
+  const { type, bytes, reach } = elements
   // Nobody sees the array before the product has written it: after an error it is dropped.
-  if (!session) c.data = allocate(c.reach, name, c.type, newUnwrittenArray)
-  else if (c.reach * c.bytes > Number.MAX_SAFE_INTEGER) {
+  const data = session ? null : allocate(reach, name, type, newUnwrittenArray)
+  if (session && reach * bytes > Number.MAX_SAFE_INTEGER) {
     throw new OutOfMemoryError(
-      `${name} of ${c.reach} elements doesn't fit on ${session}: compute it in parts, by rows of A or columns of B`,
+      `${name} of ${reach} elements doesn't fit on ${session}: compute it in parts, by rows of A or columns of B`,
     )
   }
+  product.c = { ...elements, data }
 }
 
 function requireOneType(a: View, other: View, names: Names, name: Name): void {
@@ -154,7 +140,7 @@ function requireOneType(a: View, other: View, names: Names, name: Name): void {
   )
 }
 
-function requireOut({ a, b, c0, out, batch, m, n }: Product, batched: boolean, names: Names): void {
+function requireOut({ a, b, c0, out, batched, batch, m, n }: Product, names: Names): void {
   if (!out) return
   requireThere(out, names.out)
   if (!out.memory) {
@@ -203,7 +189,7 @@ function requireAccumulate({ out, batch, m, n }: Product, c0: View, names: Names
 }
 
 /** A matrix on a device, and what messages call it. */
-interface Located {
+export interface Located {
   readonly name: Name
   readonly memory: SharedMemory
 }
@@ -222,7 +208,7 @@ function first(a: View, b: View, c0: View | null, out: View | null, names: Names
 }
 
 /** The device that the matrices of a product are on; null if all are in arrays. */
-function sessionOf(product: Product, names: Names): Session | null {
+export function sessionOf(product: Product, names: Names): Session | null {
   const { a, b, c0, out } = product
   const memory = a.memory ?? b.memory ?? c0?.memory ?? out?.memory
   if (!memory) return null
@@ -286,13 +272,12 @@ export function placeOf({ backend, variant }: ReadOptions, small: boolean): Plac
   return { backend: choice, mayUseCuda, deviceMemory: mayUseCuda ? deviceMemoryLimit() : 0 }
 }
 
-function choosePlace(product: Product): void {
-  const { batch, m, n, k } = product
+function choosePlace({ call, batch, m, n, k }: Product): void {
   const small = batch * (m * n * k + m * k + k * n + m * n) <= MOST_AT_ONCE
-  const { backend, mayUseCuda, deviceMemory } = placeOf(product.options, small)
-  product.backend = backend
-  product.deviceMemory = deviceMemory
-  product.atOnce = small && !mayUseCuda
+  const { backend, mayUseCuda, deviceMemory } = placeOf(call.options, small)
+  call.backend = backend
+  call.deviceMemory = deviceMemory
+  call.atOnce = small && !mayUseCuda
 }
 
 /** Checks again what user code may have taken away since {@link checkProduct}. */

@@ -1,7 +1,8 @@
 /** A checked product, and how native code is asked for it. */
 import type { Session } from '../device/resident.js'
+import { bytesOf } from '../elements.js'
 import { requestAt as at, writeLayout } from '../fields.js'
-import type { Elements } from '../layout.js'
+import { type Elements, rowMajorElements } from '../layout.js'
 import type { NativeMemory } from '../native.js'
 import type { ElementArray } from '../storage.js'
 import type { View } from '../view.js'
@@ -12,34 +13,31 @@ export interface Result extends Elements {
   data: ElementArray | NativeMemory | null
 }
 
-/** The place of a result in memory that is made for it. */
-export interface NewResult extends Result {
-  offset: number
-  reach: number
-}
-
-/** A product: its matrices, and what follows from them, which checkProduct() finds. */
-export class Product {
-  /** The device that its matrices are on; null if all are in arrays. */
+/** What the products of a call have in common. */
+export class Call {
+  /** The device that the matrices are on; null if all are in arrays. */
   session: Session | null = null
   /** An index into the addon's list of choices. */
   backend: number
-  device: number
-  /** The most bytes of device memory that it may take; 0: no limit. */
+  readonly device: number
+  /** The most bytes of device memory that a product may take; 0: no limit. */
   deviceMemory = 0
-  /** Whether JavaScript's thread computes it sooner than it hears of another thread's result. */
+  /** Whether JavaScript's thread computes a product sooner than it hears of another thread's result. */
   atOnce = false
-  /** The element type, by its number. */
-  type = 0
-  batch = 0
-  m = 0
-  n = 0
-  k = 0
-  /** The view of `out`, or of what is made in its place. */
-  c!: Result
+
+  constructor(readonly options: ReadOptions) {
+    this.backend = options.backend
+    this.device = options.device === LEFT_OUT ? 0 : options.device
+  }
+}
+
+/** The matrices of a product, and what follows from them, once checkProduct() has found that they fit. */
+export class Product {
+  /** Where the result goes, which allocateResult() says; null in groups on a device, whose results share memory. */
+  c: Result | null = null
 
   constructor(
-    readonly options: ReadOptions,
+    readonly call: Call,
     readonly a: View,
     readonly b: View,
     /** The view of `out`; null if it wasn't given. */
@@ -47,15 +45,49 @@ export class Product {
     /** `out` as it was given. */
     readonly outValue: unknown,
     readonly c0: View<ElementArray> | null,
-  ) {
-    this.backend = options.backend
-    this.device = options.device === LEFT_OUT ? 0 : options.device
+  ) {}
+
+  get options(): ReadOptions {
+    return this.call.options
+  }
+  get session(): Session | null {
+    return this.call.session
+  }
+  /** The element type, by its number. */
+  get type(): number {
+    return this.a.type
+  }
+  /** Of an element of the result. */
+  get bytes(): number {
+    return bytesOf(this.a.type)
+  }
+  get batched(): boolean {
+    return this.a.batched || this.b.batched
+  }
+  get batch(): number {
+    return this.a.batch === 1 ? this.b.batch : this.a.batch
+  }
+  get m(): number {
+    return this.a.rows
+  }
+  get n(): number {
+    return this.b.cols
+  }
+  get k(): number {
+    return this.a.cols
+  }
+
+  /** The elements of the result from `offset` on, if it is made for the product. */
+  newElements(offset = 0): Elements {
+    const { type, bytes, batched, batch, m, n } = this
+    return rowMajorElements(type, bytes, batched, batch, m, n, offset)
   }
 }
 
-/** Writes `product` into `request`, from the field `start` on. */
+/** Writes `product` into `request`, from the field `start` on; not where the result is. */
 export function writeRequest(request: Float64Array, product: Product, start = 0): void {
-  const { options } = product
+  const { call, a, b, c0 } = product
+  const { options } = call
   request[start + at.batch] = product.batch
   request[start + at.m] = product.m
   request[start + at.n] = product.n
@@ -63,15 +95,14 @@ export function writeRequest(request: Float64Array, product: Product, start = 0)
   request[start + at.semiring] = options.semiring
   request[start + at.dtype] = product.type
   request[start + at.overflow] = options.overflow === LEFT_OUT ? THROW : options.overflow
-  request[start + at.backend] = product.backend
-  request[start + at.device] = product.device
+  request[start + at.backend] = call.backend
+  request[start + at.device] = call.device
   request[start + at.variant] = options.variant
   request[start + at.planOnly] = 0
   request[start + at.keepsC] = product.out ? 1 : 0
-  request[start + at.deviceMemory] = product.deviceMemory
+  request[start + at.deviceMemory] = call.deviceMemory
   request[start + at.mayWait] = 0
-  writeLayout(request, start, at.a, product.a)
-  writeLayout(request, start, at.b, product.b)
-  writeLayout(request, start, at.c, product.c)
-  if (product.c0) writeLayout(request, start, at.c0, product.c0)
+  writeLayout(request, start, at.a, a)
+  writeLayout(request, start, at.b, b)
+  if (c0) writeLayout(request, start, at.c0, c0)
 }

@@ -56,18 +56,22 @@ export function sharedMemory(product: Product, made: NativeMemory | undefined): 
   return made === undefined ? null : new SharedMemory(made, product.session!)
 }
 
-/** What the user gets; the report's fields begin at `start`. `made` is the memory of a result on a device. */
+/**
+ * What the user gets; the report's fields begin at `start`. `made` is the memory of a result on a device, which begins at
+ * `offset`.
+ */
 export function resultOf<C extends AnyResult>(
   product: Product,
   made: SharedMemory | null,
   report: Float64Array,
   start = 0,
+  offset = 0,
 ): MpmmResult<C> {
   const kernelMs = report[start + at.kernelMs]!
   const variant = variants[report[start + at.variant]!] as NativeVariant
   const { batch, m, n, k, session } = product
   return {
-    c: (product.out ? product.outValue : newMatrix(product, made)) as C,
+    c: (product.out ? product.outValue : newMatrix(product, made, offset)) as C,
     backend: backends[report[start + at.backend]!]!,
     device: session ? session.name : deviceName(report[start + at.device]!),
     variant: variant.name,
@@ -83,8 +87,13 @@ export function resultOf<C extends AnyResult>(
   }
 }
 
-function newMatrix({ c }: Product, made: SharedMemory | null): DenseMatrix<ElementArray> | DeviceMatrix {
-  if (made) return new DeviceMatrix(new ResidentView(made, c))
+function newMatrix(
+  product: Product,
+  made: SharedMemory | null,
+  offset: number,
+): DenseMatrix<ElementArray> | DeviceMatrix {
+  if (made) return new DeviceMatrix(new ResidentView(made, product.newElements(offset)))
+  const c = product.c!
   const shape = shapeOf(c)
   return { data: c.data as ElementArray, shape, strides: rowMajor(shape), offset: 0 }
 }
