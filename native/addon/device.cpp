@@ -102,36 +102,35 @@ void Device::shut() {
   executor_->stop();
 }
 
-uint32_t Device::number(MemoryHandle& memory) {
-  if (memory.number > 0) return memory.number;
+uint32_t Device::know(KnownMemory memory) {
   if (free_numbers_.empty()) {
-    numbered_.push_back(nullptr);
-    free_numbers_.push_back(static_cast<uint32_t>(numbered_.size()));
+    known_.push_back(std::move(memory));
+    return static_cast<uint32_t>(known_.size());
   }
-  memory.number = free_numbers_.back();
+  const uint32_t number = free_numbers_.back();
   free_numbers_.pop_back();
-  numbered_[memory.number - 1] = &memory;
-  return memory.number;
+  known_[number - 1] = std::move(memory);
+  return number;
 }
 
-MemoryHandle* Device::numbered(double number) const {
-  if (!(number >= 1 && number <= static_cast<double>(numbered_.size()))) return nullptr;
-  return numbered_[static_cast<size_t>(number) - 1];
+KnownMemory* Device::known(double number) {
+  if (!(number >= 1 && number <= static_cast<double>(known_.size()))) return nullptr;
+  KnownMemory& known = known_[static_cast<size_t>(number) - 1];
+  return known.memory ? &known : nullptr;
 }
 
-void Device::forget(uint32_t number) {
-  numbered_[number - 1] = nullptr;
+void Device::release(uint32_t number) {
+  KnownMemory& known = known_[number - 1];
+  drop(known.memory, known.last_use);
+  known = {};
   free_numbers_.push_back(number);
 }
 
 void MemoryHandle::release(Napi::Env env) {
-  device->drop(memory, last_use);
-  if (number > 0) device->forget(number);
+  if (number == 0) return;
+  device->release(number);
   number = 0;
-  memory = nullptr;
-  writes.clear();
-  if (bytes > 0) Napi::MemoryManagement::AdjustExternalMemory(env, -bytes);
-  bytes = 0;
+  Napi::MemoryManagement::AdjustExternalMemory(env, -charged);
 }
 
 namespace {
@@ -167,15 +166,15 @@ std::shared_ptr<Device> device_of(const Napi::Value& value) {
   return handle.device;
 }
 
-void Uses::add(MemoryHandle& handle, const char* name, Bytes bytes, Access access) {
-  handle.last_use = *turn_;
-  auto& writes = handle.writes;
+void Uses::add(KnownMemory& memory, const char* name, Bytes bytes, Access access) {
+  memory.last_use = *turn_;
+  auto& writes = memory.writes;
   const auto is_settled = [](const auto& it) { return it.second->is_settled; };
   writes.erase(std::remove_if(writes.begin(), writes.end(), is_settled), writes.end());
   for (const auto& [written, write] : writes) {
     if (written.first < bytes.end && bytes.first < written.end) dependencies_.push_back({name, product_, write});
   }
-  if (access == Access::kWrites) written_.push_back({&handle, bytes});
+  if (access == Access::kWrites) written_.push_back({&memory, bytes});
 }
 
 DeviceWork::DeviceWork(Uses uses, std::atomic<int32_t>* cancel) : Work(cancel), uses_(std::move(uses)) {}
@@ -187,7 +186,7 @@ void DeviceWork::announce() {
   // Each call looks at all of them. From so many on, what a group writes counts as one piece.
   constexpr size_t kMostPieces = 64;
   for (const Uses::Written& it : uses_.written_) {
-    auto& writes = it.handle->writes;
+    auto& writes = it.memory->writes;
     const bool follows = !writes.empty() && writes.back().second == write_;
     Bytes* const last = follows ? &writes.back().first : nullptr;
     if (last && (writes.size() >= kMostPieces || (it.bytes.first <= last->end && last->first <= it.bytes.end))) {
@@ -248,11 +247,10 @@ Memory& DeviceWork::make(int64_t bytes, DataType dtype, Storage storage) {
 
 Napi::Value DeviceWork::result(Napi::Env env) {
   if (!made_) return env.Undefined();
-  auto handle = std::make_unique<MemoryHandle>();
-  handle->device = uses_.device_;
-  handle->memory = made_->memory;
-  handle->dtype = made_->dtype;
-  handle->storage = made_->storage;
+  const std::shared_ptr<Device>& device = uses_.device_;
+  auto* const data = static_cast<char*>(made_->memory->data());
+  const uint32_t number = device->know({made_->memory, data, made_->bytes, made_->dtype, made_->storage});
+  auto handle = std::make_unique<MemoryHandle>(device, number);
   const Napi::Value external = Napi::External<Handle>::New(env, handle.get(), [](Napi::Env env, Handle* released) {
     const std::unique_ptr<MemoryHandle> memory(static_cast<MemoryHandle*>(released));
     memory->release(env);
@@ -261,8 +259,8 @@ Napi::Value DeviceWork::result(Napi::Env env) {
   // of it, and collecting each time that a large result is made takes longer than to compute it.
   constexpr int64_t kPartOfGpuMemory = 64;
   const bool is_on_gpu = uses_.device_->description().backend == BackendKind::kCuda;
-  handle->bytes = made_->bytes / (is_on_gpu ? kPartOfGpuMemory : 1);
-  Napi::MemoryManagement::AdjustExternalMemory(env, handle->bytes);
+  handle->charged = made_->bytes / (is_on_gpu ? kPartOfGpuMemory : 1);
+  Napi::MemoryManagement::AdjustExternalMemory(env, handle->charged);
   static_cast<void>(handle.release());
   return external;
 }
@@ -380,9 +378,9 @@ Napi::Value close_device(const Napi::CallbackInfo& info) {
 }
 
 Napi::Value memory_number(const Napi::CallbackInfo& info) {
-  MemoryHandle& memory = memory_in(info[0]);
-  if (!memory.memory || memory.device->is_shut()) refuse_closed();
-  return Napi::Number::New(info.Env(), memory.device->number(memory));
+  const MemoryHandle& memory = memory_in(info[0]);
+  if (memory.number == 0 || memory.device->is_shut()) refuse_closed();
+  return Napi::Number::New(info.Env(), memory.number);
 }
 
 Napi::Value release(const Napi::CallbackInfo& info) {

@@ -19,7 +19,7 @@
 
 namespace mpmml::addon {
 
-struct MemoryHandle;
+struct KnownMemory;
 
 /// The number of a work in the order in which works are asked of a device, from 1 on. The work has an owner of it until it
 /// has ended.
@@ -62,11 +62,12 @@ class Device final : public Chore, public std::enable_shared_from_this<Device> {
   void shut();
   bool is_shut() const { return is_shut_; }
   Turn take_turn();
-  /// By which requests name a memory of it: from 1 on, until the memory is released.
-  uint32_t number(MemoryHandle& memory);
+  /// Gives a memory of it a number by which requests name it: from 1 on, until it is released.
+  uint32_t know(KnownMemory memory);
   /// Null if there is none.
-  MemoryHandle* numbered(double number) const;
-  void forget(uint32_t number);
+  KnownMemory* known(double number);
+  /// JavaScript has let go of it.
+  void release(uint32_t number);
   /// Whether any thread may call its session, if only one does at a time.
   bool runs_anywhere() const { return description_.backend == BackendKind::kCpu && !delay_; }
 
@@ -90,8 +91,8 @@ class Device final : public Chore, public std::enable_shared_from_this<Device> {
   std::vector<Dropped> dropped_;
   std::deque<std::weak_ptr<const uint64_t>> turns_;  ///< latest last
   uint64_t turns_taken_ = 0;
-  /// On JavaScript's thread. By number, less 1; null: the number is free.
-  std::vector<MemoryHandle*> numbered_;
+  /// On JavaScript's thread. By number, less 1.
+  std::vector<KnownMemory> known_;
   std::vector<uint32_t> free_numbers_;
   bool is_shut_ = false;
   std::optional<Delay> delay_;  ///< only for tests
@@ -107,6 +108,18 @@ struct Bytes {
   int64_t first, end;
 };
 
+/// What JavaScript's thread knows of a memory. A group names thousands of them: nothing of each is elsewhere, so that only
+/// these lines are fetched.
+struct KnownMemory {
+  Memory* memory = nullptr;  ///< null: there is none of this number
+  char* data = nullptr;
+  int64_t bytes = 0;
+  DataType dtype{};
+  Storage storage{};
+  uint64_t last_use = 0;  ///< the number of the latest turn that uses it
+  std::vector<std::pair<Bytes, std::shared_ptr<Write>>> writes{};
+};
+
 /// What an external points to.
 struct Handle {
   enum class Kind : uint64_t { kDevice = 0x6d706d6d6c446576, kMemory = 0x6d706d6d6c4d656d };
@@ -120,15 +133,11 @@ struct DeviceHandle : Handle {
 };
 
 struct MemoryHandle : Handle {
-  MemoryHandle() : Handle(Kind::kMemory) {}
-  std::shared_ptr<Device> device;
-  Memory* memory = nullptr;  ///< null: it has been released
-  DataType dtype{};
-  Storage storage{};
-  uint32_t number = 0;    ///< see Device::number(); 0: none
-  uint64_t last_use = 0;  ///< the number of the latest turn that uses it
-  int64_t bytes = 0;      ///< that the collector has been told of
-  std::vector<std::pair<Bytes, std::shared_ptr<Write>>> writes;
+  MemoryHandle(std::shared_ptr<Device> of, uint32_t by_number)
+      : Handle(Kind::kMemory), device(std::move(of)), number(by_number) {}
+  const std::shared_ptr<Device> device;
+  uint32_t number;      ///< see Device::know(); 0: it has been released
+  int64_t charged = 0;  ///< the bytes that the collector has been told of
 
   void release(Napi::Env env);
 };
@@ -145,7 +154,7 @@ class Uses {
 
   enum class Access : bool { kReads, kWrites };
   /// `name` is what an error calls the matrix, and must be a literal.
-  void add(MemoryHandle& handle, const char* name, Bytes bytes, Access access);
+  void add(KnownMemory& memory, const char* name, Bytes bytes, Access access);
 
   /// What is added from now on is of this product.
   void set_product(size_t product) { product_ = product; }
@@ -160,7 +169,7 @@ class Uses {
     std::shared_ptr<Write> write;
   };
   struct Written {
-    MemoryHandle* handle;  ///< only used before the call returns
+    KnownMemory* memory;  ///< only used before the call returns
     Bytes bytes;
   };
 

@@ -210,7 +210,7 @@ Source source_at(Napi::Env env, double place, const Napi::Array& arrays, const U
   if (place <= -1 && place >= -static_cast<double>(arrays.Length())) {
     return {arrays.Get(static_cast<uint32_t>(-1 - place))};
   }
-  MemoryHandle* const memory = uses ? uses->device()->numbered(place) : nullptr;
+  KnownMemory* const memory = uses ? uses->device()->known(place) : nullptr;
   if (!memory) malformed(env, "a matrix that isn't there");
   return {{}, memory};
 }

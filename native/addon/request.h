@@ -72,7 +72,7 @@ std::atomic<int32_t>* cancel_of(const Napi::Value& value);
 /// Where a matrix is: in an array, in a memory, or nowhere.
 struct Source {
   Napi::Value array{};
-  MemoryHandle* memory = nullptr;
+  KnownMemory* memory = nullptr;
 
   bool is_nowhere() const { return !memory && array.IsEmpty(); }
 };
