@@ -21,7 +21,7 @@ class Reader {
 };
 
 /// All functions but the destructor are for the session's thread.
-class ResidentMemory final : public Memory {
+class ResidentMemory final : public Memory, public std::enable_shared_from_this<ResidentMemory> {
  public:
   /// `released` gets what the memory held; it must give it back in the order of the session's stream.
   using Held = std::pair<DeviceBuffer, PackedForms>;
@@ -67,6 +67,8 @@ class ResidentMemory final : public Memory {
   }
 
   PackedForms& forms() { return held_->second; }
+  /// Whether its device looks for packed forms here: see SessionDevice::forms_of().
+  bool may_have_forms = false;
 
   void read_by(const std::shared_ptr<Reader>& reader) { readers_.push_back(reader); }
   void wait_for_readers() {
