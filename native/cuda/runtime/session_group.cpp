@@ -132,7 +132,7 @@ class Group {
     queued_.resize(problems_.size());
     for (size_t index = 0; index < problems_.size(); ++index) {
       if (problems_[index].is_cancelled()) throw given_up();
-      if (index + kAhead < problems_.size()) prefetch(problems_[index + kAhead]);
+      prefetch_after(index);
       if (!join(index)) queue_alone(index);
     }
     for (Bucket& bucket : buckets_) launch(bucket);
@@ -146,11 +146,23 @@ class Group {
                        [](const Problem& it) { return !it.a.memory || !it.b.memory || (it.c0.data && !it.c0.memory); });
   }
 
-  /// How far ahead memories are fetched.
-  static constexpr size_t kAhead = 8;
-  static void prefetch(const Problem& problem) {
-    for (Memory* memory : {problem.a.memory, problem.b.memory, problem.c0.memory}) {
-      if (memory) resident(memory).prefetch_facts();
+  /// Fetches what the products after this one need: another thread has written the problems, and the memories are anywhere.
+  void prefetch_after(size_t index) const {
+    constexpr size_t kAhead = 8;
+    if (index + 2 * kAhead < problems_.size()) {
+      const Problem& problem = problems_[index + 2 * kAhead];
+      for (const void* part :
+           {static_cast<const void*>(&problem), static_cast<const void*>(&problem.a.memory),
+            static_cast<const void*>(&problem.b.memory), static_cast<const void*>(&problem.c0.memory),
+            static_cast<const void*>(&problem.c.memory)}) {
+        __builtin_prefetch(part);
+      }
+    }
+    if (index + kAhead < problems_.size()) {
+      const Problem& problem = problems_[index + kAhead];
+      for (Memory* memory : {problem.a.memory, problem.b.memory, problem.c0.memory}) {
+        if (memory) resident(memory).prefetch_facts();
+      }
     }
   }
 
@@ -184,9 +196,8 @@ class Group {
       return std::nullopt;
     }
     const PathSet exact = exact_paths(operation, a, b);
-    const auto known = std::find_if(decided_.begin(), decided_.end(), [&](const auto& it) {
-      return it.first == exact;
-    });
+    const auto known =
+        std::find_if(decided_.begin(), decided_.end(), [&](const auto& it) { return it.first == exact; });
     if (known != decided_.end()) return known->second;
     decided_.emplace_back(exact, bucket_for(operation, exact));
     return decided_.back().second;
