@@ -2,7 +2,7 @@
 import { aborted, cancelOnAbort, notCancelled } from '../abort.js'
 import { typeName } from '../describe.js'
 import type { DeviceMatrix } from '../device/device.js'
-import { type Session, SharedMemory } from '../device/resident.js'
+import { SharedMemory } from '../device/resident.js'
 import { typeNameOf } from '../elements.js'
 import { AbortedError, DeviceError, DTypeError, fromNative, OutOfMemoryError } from '../errors.js'
 import { requestAt as at, REPORT_FIELDS, REQUEST_FIELDS, writeLayout } from '../fields.js'
@@ -29,10 +29,10 @@ import {
   locate,
   placeOf,
   readProduct,
-  refuseDevices,
   requireAllStillThere,
   requireAllThere,
   requireNoContradiction,
+  requireOneDevice,
   requireOperation,
   sessionOf,
 } from './prepare.js'
@@ -133,8 +133,16 @@ async function multiplyAll(
   const { signal } = options
   if (signal?.aborted) throw aborted(signal, 'the group')
   if (products.length === 0) return []
-  checkProducts(products, call)
+  requireOperation(options, products[0]!.type)
   const { session } = call
+  const group = { products, call, watched }
+  // Without results that are the user's nobody sees that a part has run before the next one is found to be wrong.
+  if (session && !watched && !signal && products.every(({ out }) => out === null)) {
+    requireNoContradiction(options, session)
+    return run(group, notCancelled, checkPart)
+  }
+  checkPart(products, 0, products.length)
+  requireApart(products, (index, view) => nameOf(products[index]!, index, view))
   if (session) {
     requireNoContradiction(options, session)
   } else {
@@ -146,12 +154,12 @@ async function multiplyAll(
     )
   }
   watched?.checked(products)
-  if (!signal) return run(products, session, notCancelled, watched)
+  if (!signal) return run(group, notCancelled)
   const cancel = new Int32Array(1)
   const forget = cancelOnAbort(signal, cancel)
   try {
     eachNamed(products, requireAllThere)
-    return await run(products, session, cancel, watched)
+    return await run(group, cancel)
   } catch (error) {
     throw error instanceof AbortedError && signal.aborted ? aborted(signal, 'the group') : error
   } finally {
@@ -165,7 +173,7 @@ function readProducts(products: unknown, call: Call): Product[] {
       `products must be an array of { a, b, out?, accumulate? }, but it is ${typeName(products)}`,
     )
   }
-  const read: Product[] = []
+  const all: Product[] = []
   const names = new NamesInGroup()
   const { length } = products
   for (; names.index < length; names.index++) {
@@ -175,18 +183,19 @@ function readProducts(products: unknown, call: Call): Product[] {
     }
     requireNames(product, productNames, names)
     const { a, b, out, accumulate } = product as GroupedProduct
-    read.push(readProduct(call, a, b, out, accumulate, names))
+    const read = readProduct(call, a, b, out, accumulate, names)
+    call.session ??= sessionOf(read)
+    all.push(read)
   }
-  return read
+  return all
 }
 
-/** Checks each product by itself, and that they fit together. Says in `call` which device computes them. */
-function checkProducts(products: readonly Product[], call: Call): void {
+/** Checks the products from the one with the index `first` to that before `end`, and that they fit to the first of all. */
+function checkPart(products: readonly Product[], first: number, end: number): void {
   const { type } = products[0]!
-  requireOperation(call.options, type)
-  const names = new NamesInGroup()
-  let writes = false
-  for (const product of products) {
+  const place = () => firstLocated(products)
+  for (const names = new NamesInGroup(first); names.index < end; names.index++) {
+    const product = products[names.index]!
     if (product.type !== type) {
       throw new DTypeError(
         `${names.a} is of ${typeNameOf(product.type)} and ${new NamesInGroup(0).a} of ${typeNameOf(type)}: the products of ` +
@@ -194,17 +203,15 @@ function checkProducts(products: readonly Product[], call: Call): void {
       )
     }
     checkProduct(product, names)
-    const session = sessionOf(product, names)
-    call.session ??= session
-    if (session && session !== call.session) {
-      refuseDevices(firstLocated(products), locate(product, names)!.name, session)
+    requireOneDevice(product, names, place)
+    if (product.out && product.session && !product.out.memory) {
+      const { name, memory } = place()
+      throw new DeviceError(
+        `${names.out} is in an array, but ${name} is on ${memory.session}, and so are all results of the group: leave out ` +
+          '`out` and download c',
+      )
     }
-    writes ||= product.out !== null
-    names.index++
   }
-  if (!writes) return
-  if (call.session) requireOutsThere(products)
-  requireApart(products, (index, view) => nameOf(products[index]!, index, view))
 }
 
 function eachNamed(
@@ -233,65 +240,65 @@ function firstLocated(products: readonly Product[]): Located {
   }
 }
 
-/** Throws DeviceError if an `out` is in an array, though a device computes the group. */
-function requireOutsThere(products: readonly Product[]): void {
-  eachNamed(products, ({ out }, names) => {
-    if (!out || out.memory) return
-    const place = firstLocated(products)
-    throw new DeviceError(
-      `${names.out} is in an array, but ${place.name} is on ${place.memory.session}, and so are all results of the group: ` +
-        'leave out `out` and download c',
-    )
-  })
-}
-
-/** A group that runs, all whose matrices are right. */
 interface Group {
   readonly products: readonly Product[]
-  readonly session: Session | null
-  readonly cancel: Int32Array
+  readonly call: Call
   readonly watched: Watched | null
-  /** For each product, once it has run. */
-  readonly results: MpmmResult<AnyResult>[]
 }
 
-/** Rejects with the error of the first product that fails, when nothing of the group runs any more. */
+/**
+ * Rejects with the error of the first product that fails, when nothing of the group runs any more. `check` is called for
+ * each part before it is started.
+ */
 async function run(
-  products: readonly Product[],
-  session: Session | null,
+  group: Group,
   cancel: Int32Array,
-  watched: Watched | null,
+  check?: (products: readonly Product[], first: number, end: number) => void,
 ): Promise<MpmmResult<AnyResult>[]> {
+  const { products, call } = group
   const { length } = products
   const results = new Array<MpmmResult<AnyResult>>(length)
-  const group: Group = { products, session, cancel, watched, results }
   const parts: Promise<void>[] = []
-  let size = session ? FIRST_PART : length
-  for (let first = 0; first < length; first += size, size = Math.min(2 * size, MOST_IN_PART)) {
-    parts.push(runPart(group, first, Math.min(first + size, length)))
+  let size = call.session ? FIRST_PART : length
+  try {
+    for (let first = 0; first < length; first += size, size = Math.min(2 * size, MOST_IN_PART)) {
+      const end = Math.min(first + size, length)
+      check?.(products, first, end)
+      parts.push(runPart(group, first, end, cancel, results))
+    }
+  } catch (error) {
+    parts.push(Promise.reject(error))
   }
   const failed = (await Promise.allSettled(parts)).find((part) => part.status === 'rejected')
   if (!failed) return results
-  // Nobody gets them. Those of the parts that have failed are missing.
+  // Nobody gets what the others have made.
   results.forEach(({ c }, index) => {
-    if (session && !products[index]!.out) (c as DeviceMatrix).dispose()
+    if (call.session && !products[index]!.out) (c as DeviceMatrix).dispose()
   })
   throw failed.reason
 }
 
 /** Runs the products from the one with the index `first` to that before `end`. */
-async function runPart(group: Group, first: number, end: number): Promise<void> {
-  const { products, session, cancel, watched, results } = group
+async function runPart(
+  { products, call, watched }: Group,
+  first: number,
+  end: number,
+  cancel: Int32Array,
+  results: MpmmResult<AnyResult>[],
+): Promise<void> {
+  const { session } = call
   const arrays: OperandArray[] = []
-  const requests = new Float64Array((end - first) * REQUEST_FIELDS)
   const reports = new Float64Array((end - first) * REPORT_FIELDS)
-  let madeBytes = 0
+  const offsets = new Offsets()
+  const count = (end - first) * REQUEST_FIELDS
+  const requests = count <= partRequests.length ? partRequests.subarray(0, count) : new Float64Array(count)
   for (let index = first, start = 0; index < end; index++, start += REQUEST_FIELDS) {
     const product = products[index]!
     const { a, b, c, out, c0 } = product
     writeRequest(requests, product, start)
     requests[start + at.aMemory] = whereIs(a, arrays)
     requests[start + at.bMemory] = whereIs(b, arrays)
+    requests[start + at.c0Memory] = c0 ? whereIs(c0, arrays) : 0
     if (out) {
       writeLayout(requests, start, at.c, out)
       requests[start + at.cMemory] = whereIs(out, arrays)
@@ -299,14 +306,11 @@ async function runPart(group: Group, first: number, end: number): Promise<void> 
       writeLayout(requests, start, at.c, c)
       requests[start + at.cMemory] = -arrays.push(c.data as OperandArray)
     } else {
-      const { bytes } = product
-      const made = product.newElements(madeBytes / bytes)
-      writeLayout(requests, start, at.c, made)
-      madeBytes += Math.ceil((made.batch * made.rows * made.cols * bytes) / ALIGNMENT) * ALIGNMENT
+      writeLayout(requests, start, at.c, product.newElements(offsets.next(product)))
+      requests[start + at.cMemory] = 0
     }
-    if (c0) requests[start + at.c0Memory] = whereIs(c0, arrays)
   }
-  if (madeBytes > Number.MAX_SAFE_INTEGER) {
+  if (offsets.bytes > Number.MAX_SAFE_INTEGER) {
     throw new OutOfMemoryError(`the results of the group don't fit on ${session}: compute it in parts`)
   }
   let made: NativeMemory | undefined
@@ -315,14 +319,28 @@ async function runPart(group: Group, first: number, end: number): Promise<void> 
   } catch (error) {
     throw namingProduct(fromNative(error), first, watched)
   }
-  const names = new NamesInGroup(first)
+  if (arrays.length > 0) eachNamed(products.slice(first, end), requireAllStillThere, first)
   const memory = made === undefined ? null : new SharedMemory(made, session!)
-  let request = 0
-  let report = 0
-  for (; names.index < end; names.index++, request += REQUEST_FIELDS, report += REPORT_FIELDS) {
-    const product = products[names.index]!
-    requireAllStillThere(product, names)
-    results[names.index] = resultOf(product, memory, reports, report, requests[request + at.c.offset])
+  offsets.bytes = 0
+  for (let index = first, start = 0; index < end; index++, start += REPORT_FIELDS) {
+    const product = products[index]!
+    const offset = product.out || product.c ? 0 : offsets.next(product)
+    results[index] = resultOf(product, memory, reports, start, offset)
+  }
+}
+
+// Native code reads requests before the call returns, and no user code runs in between: this serves all calls.
+const partRequests = new Float64Array(MOST_IN_PART * REQUEST_FIELDS)
+
+/** Where the results of products are in the memory that is made for them. */
+class Offsets {
+  bytes = 0
+
+  /** Of the result of the next product, in elements. */
+  next({ batch, m, n, bytes }: Product): number {
+    const offset = this.bytes / bytes
+    this.bytes += Math.ceil((batch * m * n * bytes) / ALIGNMENT) * ALIGNMENT
+    return offset
   }
 }
 

@@ -74,7 +74,8 @@ export function prepare(a: unknown, b: unknown, optionsValue: unknown): Product 
   if (options.signal?.aborted) throw aborted(options.signal)
   requireOperation(options, product.type)
   checkProduct(product, plainNames)
-  call.session = sessionOf(product, plainNames)
+  call.session = sessionOf(product)
+  requireOneDevice(product, plainNames, () => locate(product, plainNames)!)
   if (call.session) requireNoContradiction(options, call.session)
   else choosePlace(product)
   return product
@@ -207,23 +208,26 @@ function first(a: View, b: View, c0: View | null, out: View | null, names: Names
   return null
 }
 
-/** The device that the matrices of a product are on; null if all are in arrays. */
-export function sessionOf(product: Product, names: Names): Session | null {
-  const { a, b, c0, out } = product
+/** The device that the first of a product's matrices that is on one is on; null if all are in arrays. */
+export function sessionOf({ a, b, c0, out }: Product): Session | null {
   const memory = a.memory ?? b.memory ?? c0?.memory ?? out?.memory
-  if (!memory) return null
-  const { session } = memory
-  if (b.memory && b.memory.session !== session)
-    refuseDevices(locate(product, names)!, names.b, b.memory.session)
-  if (c0?.memory && c0.memory.session !== session)
-    refuseDevices(locate(product, names)!, names.accumulate, c0.memory.session)
-  if (out?.memory && out.memory.session !== session)
-    refuseDevices(locate(product, names)!, names.out, out.memory.session)
-  return session
+  return memory ? memory.session : null
+}
+
+/** Throws DeviceError unless all matrices that are on a device are on the call's; `first` says what messages call one there. */
+export function requireOneDevice({ call, a, b, c0, out }: Product, names: Names, first: () => Located): void {
+  const { session } = call
+  const require = (view: View | null, name: Name) => {
+    if (view?.memory && view.memory.session !== session) refuseDevices(first(), name, view.memory.session)
+  }
+  require(a, names.a)
+  require(b, names.b)
+  require(c0, names.accumulate)
+  require(out, names.out)
 }
 
 /** Throws DeviceError for matrices of different devices. */
-export function refuseDevices(one: Located, name: Name, other: Session): never {
+function refuseDevices(one: Located, name: Name, other: Session): never {
   const { session } = one.memory
   const again = `${session}` === `${other}` ? ', opened by another openDevice()' : ''
   throw new DeviceError(

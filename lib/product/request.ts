@@ -31,10 +31,19 @@ export class Call {
   }
 }
 
-/** The matrices of a product, and what follows from them, once checkProduct() has found that they fit. */
+/** A product: its matrices, and the sizes that it has if they fit, which checkProduct() finds. */
 export class Product {
   /** Where the result goes, which allocateResult() says; null in groups on a device, whose results share memory. */
   c: Result | null = null
+  // Not looked up in the matrices again: those of some thousand products aren't in a processor's caches any more when the
+  // products have been computed.
+  /** The element type, by its number. */
+  readonly type: number
+  readonly batched: boolean
+  readonly batch: number
+  readonly m: number
+  readonly n: number
+  readonly k: number
 
   constructor(
     readonly call: Call,
@@ -45,7 +54,14 @@ export class Product {
     /** `out` as it was given. */
     readonly outValue: unknown,
     readonly c0: View<ElementArray> | null,
-  ) {}
+  ) {
+    this.type = a.type
+    this.batched = a.batched || b.batched
+    this.batch = a.batch === 1 ? b.batch : a.batch
+    this.m = a.rows
+    this.n = b.cols
+    this.k = a.cols
+  }
 
   get options(): ReadOptions {
     return this.call.options
@@ -53,28 +69,9 @@ export class Product {
   get session(): Session | null {
     return this.call.session
   }
-  /** The element type, by its number. */
-  get type(): number {
-    return this.a.type
-  }
   /** Of an element of the result. */
   get bytes(): number {
-    return bytesOf(this.a.type)
-  }
-  get batched(): boolean {
-    return this.a.batched || this.b.batched
-  }
-  get batch(): number {
-    return this.a.batch === 1 ? this.b.batch : this.a.batch
-  }
-  get m(): number {
-    return this.a.rows
-  }
-  get n(): number {
-    return this.b.cols
-  }
-  get k(): number {
-    return this.a.cols
+    return bytesOf(this.type)
   }
 
   /** The elements of the result from `offset` on, if it is made for the product. */
