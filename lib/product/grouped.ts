@@ -126,40 +126,30 @@ async function multiplyAll(
   optionsValue: GroupedOptions | undefined,
   watched: Watched | null,
 ): Promise<MpmmResult<AnyResult>[]> {
-  // Everything that can run user code comes first, as for one product.
   const options = readOptions(optionsValue, optionNames)
-  const call = new Call(options)
-  const products = readProducts(productsValue, call)
+  const group = new Group(requireArray(productsValue), new Call(options), watched)
+  const { products } = group
   const { signal } = options
-  if (signal?.aborted) throw aborted(signal, 'the group')
-  if (products.length === 0) return []
-  requireOperation(options, products[0]!.type)
-  const { session } = call
-  const group = { products, call, watched }
-  // Without results that are the user's nobody sees that a part has run before the next one is found to be wrong.
-  if (session && !watched && !signal && products.every(({ out }) => out === null)) {
-    requireNoContradiction(options, session)
-    return run(group, notCancelled, checkPart)
+  try {
+    if (!signal && !watched) startWhileReading(group)
+    // For the rest everything that can run user code comes first, as for one product.
+    readProducts(group, group.length)
+    if (signal?.aborted) throw aborted(signal, 'the group')
+    if (group.length === 0) return []
+    checkRest(group)
+    watched?.checked(products)
+    if (!signal) startRest(group, notCancelled)
+  } catch (error) {
+    group.fail(error)
+    return group.end()
   }
-  checkPart(products, 0, products.length)
-  requireApart(products, (index, view) => nameOf(products[index]!, index, view))
-  if (session) {
-    requireNoContradiction(options, session)
-  } else {
-    const { backend, deviceMemory } = placeOf(options, false)
-    call.backend = backend
-    call.deviceMemory = deviceMemory
-    eachNamed(products, (product, names) =>
-      allocateResult(product, { toString: () => `the result of ${names}` }),
-    )
-  }
-  watched?.checked(products)
-  if (!signal) return run(group, notCancelled)
+  if (!signal) return group.end()
   const cancel = new Int32Array(1)
   const forget = cancelOnAbort(signal, cancel)
   try {
     eachNamed(products, requireAllThere)
-    return await run(group, cancel)
+    startRest(group, cancel)
+    return await group.end()
   } catch (error) {
     throw error instanceof AbortedError && signal.aborted ? aborted(signal, 'the group') : error
   } finally {
@@ -167,34 +157,126 @@ async function multiplyAll(
   }
 }
 
-function readProducts(products: unknown, call: Call): Product[] {
-  if (!Array.isArray(products)) {
-    throw new DTypeError(
-      `products must be an array of { a, b, out?, accumulate? }, but it is ${typeName(products)}`,
-    )
-  }
-  const all: Product[] = []
-  const names = new NamesInGroup()
-  const { length } = products
-  for (; names.index < length; names.index++) {
-    const product: unknown = products[names.index]
-    if (typeof product !== 'object' || product === null) {
-      throw new DTypeError(`${names} must be { a, b, out?, accumulate? }, but it is ${typeName(product)}`)
-    }
-    requireNames(product, productNames, names)
-    const { a, b, out, accumulate } = product as GroupedProduct
-    const read = readProduct(call, a, b, out, accumulate, names)
-    call.session ??= sessionOf(read)
-    all.push(read)
-  }
-  return all
+function requireArray(products: unknown): readonly unknown[] {
+  if (Array.isArray(products)) return products
+  throw new DTypeError(
+    `products must be an array of { a, b, out?, accumulate? }, but it is ${typeName(products)}`,
+  )
 }
 
-/** Checks the products from the one with the index `first` to that before `end`, and that they fit to the first of all. */
-function checkPart(products: readonly Product[], first: number, end: number): void {
+/** A group, some of whose products have been read, and some of these started. */
+class Group {
+  readonly products: Product[] = []
+  readonly length: number
+  /** How many products have been started. */
+  started = 0
+  /** Whether any that has been read has an `out`. */
+  writes = false
+  readonly #results: MpmmResult<AnyResult>[]
+  readonly #parts: Promise<void>[] = []
+  #partSize = FIRST_PART
+
+  constructor(
+    readonly values: readonly unknown[],
+    readonly call: Call,
+    readonly watched: Watched | null,
+  ) {
+    this.length = values.length
+    this.#results = new Array(this.length)
+  }
+
+  /** The end of the next part. */
+  get partEnd(): number {
+    return Math.min(this.started + this.#partSize, this.length)
+  }
+
+  /** Starts the products up to that before `end`, which have been checked. */
+  start(end: number, cancel: Int32Array): void {
+    const { products, call, watched, started } = this
+    this.#parts.push(runPart(products.slice(started, end), started, call, cancel, watched, this.#results))
+    this.started = end
+    this.#partSize = Math.min(2 * this.#partSize, MOST_IN_PART)
+  }
+
+  /** Says that no more can be started. */
+  fail(error: unknown): void {
+    this.#parts.push(Promise.reject(error))
+  }
+
+  /** The results, when nothing of the group runs any more. Rejects with the first error. */
+  async end(): Promise<MpmmResult<AnyResult>[]> {
+    const failed = (await Promise.allSettled(this.#parts)).find((part) => part.status === 'rejected')
+    if (!failed) return this.#results
+    // Nobody gets what the others have made.
+    this.#results.forEach(({ c }, index) => {
+      const { session, out } = this.products[index]!
+      if (session && !out) (c as DeviceMatrix).dispose()
+    })
+    throw failed.reason
+  }
+}
+
+/**
+ * Starts parts before the next ones are read, as long as only new matrices on a device are asked for: nobody sees them if a
+ * later product turns out to be wrong.
+ */
+function startWhileReading(group: Group): void {
+  while (group.started < group.length) {
+    const end = group.partEnd
+    readProducts(group, end)
+    if (!group.call.session || group.writes) return
+    checkPart(group, end)
+    group.start(end, notCancelled)
+  }
+}
+
+/** Starts the products that have been checked. */
+function startRest(group: Group, cancel: Int32Array): void {
+  // The host's threads compute a group as a whole.
+  while (group.started < group.length) group.start(group.call.session ? group.partEnd : group.length, cancel)
+}
+
+/** Reads the products up to that before `end`, which may run user code. */
+function readProducts(group: Group, end: number): void {
+  const { values, products, call } = group
+  for (const names = new NamesInGroup(products.length); names.index < end; names.index++) {
+    const value = values[names.index]
+    if (typeof value !== 'object' || value === null) {
+      throw new DTypeError(`${names} must be { a, b, out?, accumulate? }, but it is ${typeName(value)}`)
+    }
+    requireNames(value, productNames, names)
+    const { a, b, out, accumulate } = value as GroupedProduct
+    const product = readProduct(call, a, b, out, accumulate, names)
+    call.session ??= sessionOf(product)
+    group.writes ||= product.out !== null
+    products.push(product)
+  }
+}
+
+/** Checks all products that haven't been started, and finds the places of their results. */
+function checkRest(group: Group): void {
+  const { products, call } = group
+  if (group.started === group.length) return
+  checkPart(group, group.length)
+  if (group.writes) requireApart(products, (index, view) => nameOf(products[index]!, index, view))
+  if (call.session) return
+  const { backend, deviceMemory } = placeOf(call.options, false)
+  call.backend = backend
+  call.deviceMemory = deviceMemory
+  eachNamed(products, (product, names) =>
+    allocateResult(product, { toString: () => `the result of ${names}` }),
+  )
+}
+
+/** Checks the products that haven't been started up to that before `end`. */
+function checkPart({ products, call, started }: Group, end: number): void {
   const { type } = products[0]!
+  if (started === 0) {
+    requireOperation(call.options, type)
+    if (call.session) requireNoContradiction(call.options, call.session)
+  }
   const place = () => firstLocated(products)
-  for (const names = new NamesInGroup(first); names.index < end; names.index++) {
+  for (const names = new NamesInGroup(started); names.index < end; names.index++) {
     const product = products[names.index]!
     if (product.type !== type) {
       throw new DTypeError(
@@ -240,60 +322,23 @@ function firstLocated(products: readonly Product[]): Located {
   }
 }
 
-interface Group {
-  readonly products: readonly Product[]
-  readonly call: Call
-  readonly watched: Watched | null
-}
-
-/**
- * Rejects with the error of the first product that fails, when nothing of the group runs any more. `check` is called for
- * each part before it is started.
- */
-async function run(
-  group: Group,
-  cancel: Int32Array,
-  check?: (products: readonly Product[], first: number, end: number) => void,
-): Promise<MpmmResult<AnyResult>[]> {
-  const { products, call } = group
-  const { length } = products
-  const results = new Array<MpmmResult<AnyResult>>(length)
-  const parts: Promise<void>[] = []
-  let size = call.session ? FIRST_PART : length
-  try {
-    for (let first = 0; first < length; first += size, size = Math.min(2 * size, MOST_IN_PART)) {
-      const end = Math.min(first + size, length)
-      check?.(products, first, end)
-      parts.push(runPart(group, first, end, cancel, results))
-    }
-  } catch (error) {
-    parts.push(Promise.reject(error))
-  }
-  const failed = (await Promise.allSettled(parts)).find((part) => part.status === 'rejected')
-  if (!failed) return results
-  // Nobody gets what the others have made.
-  results.forEach(({ c }, index) => {
-    if (call.session && !products[index]!.out) (c as DeviceMatrix).dispose()
-  })
-  throw failed.reason
-}
-
-/** Runs the products from the one with the index `first` to that before `end`. */
+/** Runs a part of a group, whose first product has the index `first` there. */
 async function runPart(
-  { products, call, watched }: Group,
+  products: readonly Product[],
   first: number,
-  end: number,
+  call: Call,
   cancel: Int32Array,
+  watched: Watched | null,
   results: MpmmResult<AnyResult>[],
 ): Promise<void> {
   const { session } = call
   const arrays: OperandArray[] = []
-  const reports = new Float64Array((end - first) * REPORT_FIELDS)
+  const reports = new Float64Array(products.length * REPORT_FIELDS)
   const offsets = new Offsets()
-  const count = (end - first) * REQUEST_FIELDS
+  const count = products.length * REQUEST_FIELDS
   const requests = count <= partRequests.length ? partRequests.subarray(0, count) : new Float64Array(count)
-  for (let index = first, start = 0; index < end; index++, start += REQUEST_FIELDS) {
-    const product = products[index]!
+  let start = 0
+  for (const product of products) {
     const { a, b, c, out, c0 } = product
     writeRequest(requests, product, start)
     requests[start + at.aMemory] = whereIs(a, arrays)
@@ -309,6 +354,7 @@ async function runPart(
       writeLayout(requests, start, at.c, product.newElements(offsets.next(product)))
       requests[start + at.cMemory] = 0
     }
+    start += REQUEST_FIELDS
   }
   if (offsets.bytes > Number.MAX_SAFE_INTEGER) {
     throw new OutOfMemoryError(`the results of the group don't fit on ${session}: compute it in parts`)
@@ -319,14 +365,13 @@ async function runPart(
   } catch (error) {
     throw namingProduct(fromNative(error), first, watched)
   }
-  if (arrays.length > 0) eachNamed(products.slice(first, end), requireAllStillThere, first)
+  if (arrays.length > 0) eachNamed(products, requireAllStillThere, first)
   const memory = made === undefined ? null : new SharedMemory(made, session!)
   offsets.bytes = 0
-  for (let index = first, start = 0; index < end; index++, start += REPORT_FIELDS) {
-    const product = products[index]!
+  products.forEach((product, index) => {
     const offset = product.out || product.c ? 0 : offsets.next(product)
-    results[index] = resultOf(product, memory, reports, start, offset)
-  }
+    results[first + index] = resultOf(product, memory, reports, index * REPORT_FIELDS, offset)
+  })
 }
 
 // Native code reads requests before the call returns, and no user code runs in between: this serves all calls.
