@@ -484,6 +484,62 @@ function onDevice(backend: 'cpu' | 'cuda', open: () => Device): void {
     expect([...(await results[2400]!.c.download()).data]).toEqual(new Array(4).fill(2 ** 31 - 1))
   })
 
+  it('what is wrong far behind names the product, and nothing of the others stays', async () => {
+    await using device = await openDevice({ backend })
+    await using another = await openDevice({ backend })
+    const [a, first, wide] = [
+      await device.full([2, 2], 1),
+      await device.full([2, 2], 3),
+      await device.full([2, 9], 1),
+    ]
+    const elsewhere = await another.full([2, 2], 1)
+    const { used } = device.memory()
+    const products: AnyProduct[] = Array.from({ length: 2500 }, () => ({ a, b: a }))
+    products[0] = { a: first, b: a }
+    const expectWrong = async (product: AnyProduct, code: string, message: string) => {
+      products[2400] = product
+      expectError(await caught(grouped(products)), code, message)
+      expect(device.memory().used).toBe(used)
+    }
+    await expectWrong({ a: wide, b: a }, 'SHAPE', '^products\\[2400\\]\\.a \\[2, 9\\] has 9 columns')
+    await expectWrong(
+      { a, b: elsewhere },
+      'DEVICE',
+      '^products\\[2400\\]\\.b is on .* and products\\[0\\]\\.a on',
+    )
+    await expectWrong(
+      { a, b: a, out: first },
+      'SHAPE',
+      '^products\\[2400\\]\\.out overlaps products\\[0\\]\\.a',
+    )
+    await expectWrong(
+      { a, b: a, out: made(new Int32Array(4), [2, 2]) },
+      'DEVICE',
+      '^products\\[2400\\]\\.out is in',
+    )
+    const thrown = new Error('of the user')
+    products[2400] = {
+      b: a,
+      get a(): never {
+        throw thrown
+      },
+    }
+    expect(await caught(grouped(products))).toBe(thrown)
+    expect(device.memory().used).toBe(used)
+    expect([...(await first.download()).data]).toEqual([3, 3, 3, 3])
+  })
+
+  it('an out far behind is written', async () => {
+    const [a, out] = [await open().full([2, 2], 1), await open().full([2, 2], 0)]
+    const products: AnyProduct[] = Array.from({ length: 2500 }, () => ({ a, b: a }))
+    products[2400] = { a, b: a, out, accumulate: true }
+    const results = await grouped(products)
+    expect(results[2400]!.c).toBe(out)
+    for (const index of [0, 255, 256, 2399, 2400, 2401, 2499]) {
+      expect([...(await results[index]!.c.download()).data]).toEqual([2, 2, 2, 2])
+    }
+  })
+
   it('share memory, which is given back with the last of them', async () => {
     await using device = await openDevice({ backend })
     const a = await device.full([20, 20], 1)
