@@ -16,6 +16,10 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+double milliseconds_since(Clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+}
+
 /// The products of a call.
 struct Products {
   std::vector<Problem> problems;
@@ -32,13 +36,18 @@ struct Products {
     c_at.reserve(count);
   }
 
+  /// Reads a product into its place: problems are too large to be copied for each of thousands.
+  Call read(Napi::Env env, const Matrices& matrices, const double* fields, Uses* uses) {
+    return read_call(env, matrices, fields, uses, problems.emplace_back());
+  }
+
+  /// Takes the rest of what has been read last.
   void add(const Call& call) {
     request = call.request;
     may_wait = call.may_wait;
-    problems.push_back(call.problem);
     c_at.push_back(call.c_at);
     if (!call.c_at) return;
-    const Problem& it = call.problem;
+    const Problem& it = problems.back();
     makes_memory = true;
     made_bytes = std::max(made_bytes, *call.c_at + it.outputs() * element_bytes(it.operation.dtype));
   }
@@ -51,9 +60,8 @@ struct Products {
     }
   }
 
-  void report(size_t index, const Result& result, int device, Clock::time_point start) const {
-    const std::chrono::duration<double, std::milli> total = Clock::now() - start;
-    write_report(reports + index * ReportField::count, result, device, total.count());
+  void report(size_t index, const Result& result, int device, double total_ms) const {
+    write_report(reports + index * ReportField::count, result, device, total_ms);
   }
 };
 
@@ -61,9 +69,8 @@ struct Products {
 void compute(const Problem& problem, const Request& request, double* report) {
   const auto start = Clock::now();
   const Result result = engine().execute(problem, request);
-  const std::chrono::duration<double, std::milli> total = Clock::now() - start;
   const int device = request.where.device;
-  write_report(report, result, device, total.count());
+  write_report(report, result, device, milliseconds_since(start));
 #if defined(MPMML_WITH_CUDA)
   // lib shows the name in the result, and asks for it on JavaScript's thread.
   if (result.backend == BackendKind::kCuda) cuda::device_name(device);
@@ -82,8 +89,9 @@ class HostProducts : public Work {
     if (!products_.is_group) return compute(products_.problems[0], products_.request, products_.reports);
     const auto start = Clock::now();
     const std::vector<Result> results = engine().execute(products_.problems, products_.request);
+    const double total = milliseconds_since(start);
     for (size_t index = 0; index < results.size(); ++index) {
-      products_.report(index, results[index], products_.request.where.device, start);
+      products_.report(index, results[index], products_.request.where.device, total);
     }
   }
   bool is_group() const override { return products_.is_group; }
@@ -117,8 +125,9 @@ class DeviceProducts : public DeviceWork {
   }
 
   void end(const std::vector<Outcome>& outcomes) override {
+    const double total = milliseconds_since(start_);
     for (size_t index = 0; index < outcomes.size(); ++index) {
-      products_.report(index, {backend_, outcomes[index]}, device_, start_);
+      products_.report(index, {backend_, outcomes[index]}, device_, total);
     }
   }
   double steps() const override {
@@ -169,9 +178,9 @@ Matrices matrices_in(const Napi::CallbackInfo& info, const Uses* uses) {
 /// The arguments a, b, c, c0, request, report that multiply and multiplySync begin with.
 Products read_product(const Napi::CallbackInfo& info, Uses* uses) {
   const auto* fields = static_cast<const double*>(elements_of(info[4], napi_float64_array, RequestField::count));
-  Call call = read_call(info.Env(), matrices_in(info, uses), fields, uses);
-  if (call.c_at) call.c_at = 0;
   Products products;
+  Call call = products.read(info.Env(), matrices_in(info, uses), fields, uses);
+  if (call.c_at) call.c_at = 0;
   products.reports = reports_in(info[5], 1);
   products.add(call);
   return products;
@@ -194,8 +203,9 @@ Napi::Value multiply_sync(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
   if (is_missing(info[6])) {
     const auto* fields = static_cast<const double*>(elements_of(info[4], napi_float64_array, RequestField::count));
-    const Call call = read_call(env, matrices_in(info, nullptr), fields, nullptr);
-    compute(call.problem, call.request, reports_in(info[5], 1));
+    Problem problem;
+    const Call call = read_call(env, matrices_in(info, nullptr), fields, nullptr, problem);
+    compute(problem, call.request, reports_in(info[5], 1));
     return env.Undefined();
   }
   Uses uses(device_of(info[6]));
@@ -234,10 +244,10 @@ Products read_products(const Napi::CallbackInfo& info, Uses* uses) {
     using F = RequestField;
     if (uses) uses->set_product(index);
     const Matrices matrices{source(F::aMemory), source(F::bMemory), source(F::cMemory), source(F::c0Memory)};
-    const Call call = read_call(env, matrices, fields, uses);
+    const Call call = products.read(env, matrices, fields, uses);
     if (call.request.plan_only) malformed(env, "a plan of a group");
     products.add(call);
-    if (products.problems[0].operation.dtype != call.problem.operation.dtype) {
+    if (products.problems[0].operation.dtype != products.problems[index].operation.dtype) {
       malformed(env, "products of several types in a group");
     }
   }

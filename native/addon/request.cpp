@@ -196,13 +196,12 @@ Source source_of(const Napi::Value& value, const Uses* uses) {
   return {{}, memory};
 }
 
-Call read_call(Napi::Env env, const Matrices& matrices, const double* fields, Uses* uses) {
+Call read_call(Napi::Env env, const Matrices& matrices, const double* fields, Uses* uses, Problem& problem) {
   using F = RequestField;
   const auto index = [&](size_t field, size_t count) { return index_in(env, fields, field, count); };
   const auto& [a, b, c, c0] = matrices;
 
   Call call;
-  Problem& problem = call.problem;
   Operation& operation = problem.operation;
   operation.semiring = static_cast<SemiringId>(index(F::semiring, std::size(kSemiringNames)));
   operation.dtype = dtype_in(env, fields, F::dtype);
