@@ -540,6 +540,32 @@ function onDevice(backend: 'cpu' | 'cuda', open: () => Device): void {
     }
   })
 
+  it('thousands are written into matrices of their own, or parts of one, and never into what another uses', async () => {
+    const a = await open().full([2, 2], 1)
+    const outs = await Promise.all(Array.from({ length: 700 }, () => open().full([2, 2], 5)))
+    const products: AnyProduct[] = outs.map((out) => ({ a, b: a, out, accumulate: true }))
+    const whole = await open().full([4, 4], 3)
+    products[600]!.out = whole.view({ rows: [0, 2], cols: [0, 2] })
+    await grouped(products)
+    expect([...(await outs[0]!.download()).data]).toEqual([5, 5, 5, 5])
+    products[10]!.out = whole.view({ rows: [2, 4], cols: [2, 4] })
+    products[10]!.accumulate = false
+    await grouped(products)
+    expect([...(await whole.download()).data]).toEqual([3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 2, 2, 3, 3, 2, 2])
+    for (const [change, overlapping] of [
+      [{ out: outs[3] }, 'products\\[3\\]\\.out'],
+      [{ out: a }, 'products\\[650\\]\\.a'],
+      [{ a: outs[3] }, 'products\\[3\\]\\.out'],
+      [{ accumulate: outs[3] }, 'products\\[3\\]\\.out'],
+    ] as const) {
+      const wrong = products.slice()
+      wrong[650] = { ...products[650]!, ...change } as AnyProduct
+      const error = await caught(grouped(wrong))
+      expectError(error, 'SHAPE', 'overlaps')
+      expect((error as Error).message).toMatch(new RegExp(overlapping))
+    }
+  })
+
   it('share memory, which is given back with the last of them', async () => {
     await using device = await openDevice({ backend })
     const a = await device.full([20, 20], 1)
