@@ -68,7 +68,7 @@ const ALIGNMENT = 256
  */
 const FIRST_PART = 256
 const GROWTH = 1.25
-const MOST_IN_PART = 1024
+const MOST_IN_PART = 768
 
 /**
  * Many products in one call, of any shapes: for small products, which would take less time than to ask for each.

@@ -52,12 +52,10 @@ struct Products {
     made_bytes = std::max(made_bytes, *call.c_at + it.outputs() * element_bytes(it.operation.dtype));
   }
 
-  /// Lets JavaScript give the products up, and see how far they are.
+  /// Lets JavaScript give the products up, and see how far one is.
   void watch(const std::atomic<int32_t>* cancel) {
-    for (size_t index = 0; index < problems.size(); ++index) {
-      problems[index].cancelled = cancel;
-      problems[index].steps_done = steps_done_in(reports + index * ReportField::count);
-    }
+    for (Problem& it : problems) it.cancelled = cancel;
+    if (!is_group) problems[0].steps_done = steps_done_in(reports);
   }
 
   void report(size_t index, const Result& result, int device, double total_ms) const {

@@ -290,7 +290,7 @@ class Group {
       QueuedProduct& queued = queued_[it.product];
       queued.problem = &asked_[it.product];
       queued.outcome.plan = bucket.plan;
-      queued.launches = {times};
+      queued.shared = times;
       queued.share = steps_of(problem) / all;
       ResidentMemory& target = resident(problem.c.memory);
       const bool covers = target.is_covered_by(problem.c, problem.operation.dtype, 1);

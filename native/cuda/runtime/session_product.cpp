@@ -271,7 +271,7 @@ class ResidentProduct {
   Lane& lane_;
   const Planner planner_;
   Source a_, b_, c0_;
-  QueuedProduct result_{&problem_, {}, {}, 1, nullptr};
+  QueuedProduct result_{&problem_, {}, {}, {}, 1, nullptr};
 };
 
 }  // namespace
