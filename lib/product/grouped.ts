@@ -77,8 +77,8 @@ const MOST_IN_PART = 768
  * share memory, some thousand of them at a time, which is given back when the last of them has been disposed.
  *
  * @returns A result for each product, in order.
- * @throws Rejects, and never throws, with what {@link mpmm} rejects with. The message names the product. If one fails, the
- *   promise is rejected; what the `out` of the others hold is unspecified then.
+ * @throws Rejects, and never throws, with what {@link mpmm} rejects with. The message names the product. If one fails or is
+ *   refused, the promise is rejected; what the `out` of the others hold is unspecified then.
  * @example
  * const results = await mpmmGrouped([{ a, b }, { a: d, b: e, out: f, accumulate: true }], { semiring: 'min-plus' })
  */
