@@ -74,7 +74,7 @@ const MOST_IN_PART = 768
  * Many products in one call, of any shapes: for small products, which would take less time than to ask for each.
  *
  * If any matrix of the group is a {@link DeviceMatrix}, its device computes all products, and all results stay there. They
- * share memory, some thousand of them at a time, which is given back when the last of them has been disposed.
+ * share memory, some hundred of them at a time, which is given back when the last of them has been disposed.
  *
  * @returns A result for each product, in order.
  * @throws Rejects, and never throws, with what {@link mpmm} rejects with. The message names the product. If one fails or is
