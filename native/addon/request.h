@@ -74,7 +74,7 @@ std::atomic<int32_t>* cancel_of(const Napi::Value& value);
 /// Where a matrix is: in an array, in a memory, or nowhere.
 struct Source {
   Napi::Value array{};
-  MemoryHandle* memory = nullptr;
+  KnownMemory* memory = nullptr;
 
   bool is_nowhere() const { return !memory && array.IsEmpty(); }
 };
@@ -85,8 +85,8 @@ Source source_of(const Napi::Value& value, const Uses* uses);
 /// A product's matrices, in the order of their fields: a, b, c, c0, witness.
 using Matrices = std::array<Source, 5>;
 
+/// What a request says beside the problem.
 struct Call {
-  Problem problem;
   Request request;
   bool may_wait = false;  ///< whether JavaScript's thread may wait a moment for it
   /// C was null: it is row-major from this byte of the memory that the call makes for results.
@@ -98,7 +98,7 @@ struct Call {
 /// Reads a product. lib has checked it; anything that would let a kernel touch memory outside the matrices is checked
 /// here again. c may be null if the product is only planned, and then there is no witness. With `uses` matrices may be in
 /// memories of its device, and c and the witness are, or are null. Throws Napi::Error, and Error if a memory is gone.
-Call read_call(Napi::Env env, const Matrices& matrices, const double* fields, Uses* uses);
+Call read_call(Napi::Env env, const Matrices& matrices, const double* fields, Uses* uses, Problem& problem);
 
 /// The report's field stepsDone, where threads count while JavaScript reads.
 std::atomic<double>* steps_done_in(double* report);

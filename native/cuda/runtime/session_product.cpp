@@ -32,8 +32,6 @@ struct Source {
   bool is_exact = true;
   DeviceBuffer copied;
   PackedForms forms;
-
-  PackedForms& packed() { return memory ? memory->forms() : forms; }
 };
 
 class ResidentProduct {
@@ -348,7 +346,8 @@ class ResidentProduct {
     MatrixView view =
         view_from(source.view, dtype_, part.first_item, is_a ? part.first_row : 0, is_a ? 0 : part.first_col);
     (is_a ? view.rows : view.cols) = is_a ? part.m : part.n;
-    return Operand(problem_.operation, view, part.batch, range(source), source.packed());
+    PackedForms& forms = source.memory ? device_.forms_of(*source.memory) : source.forms;
+    return Operand(problem_.operation, view, part.batch, range(source), forms);
   }
 
   int64_t bytes_to_pack(const Plan& plan, const Kernel& kernel, const Part& part, const Operand& a, const Operand& b) {
@@ -395,7 +394,7 @@ class ResidentProduct {
   const Planner planner_;
   Source a_, b_, c0_;
   DeviceBuffer kept_c0_;
-  QueuedProduct result_{&problem_, {}, {}, 1, nullptr};
+  QueuedProduct result_{&problem_, {}, {}, {}, 1, nullptr};
 };
 
 }  // namespace
