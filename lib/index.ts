@@ -20,6 +20,7 @@ export {
   AbortedError,
   AddonError,
   CudaError,
+  CycleError,
   DeviceError,
   DisposedError,
   DTypeError,
@@ -47,9 +48,9 @@ export type {
 } from './product/diagnostics.js'
 export { type GroupedOptions, type GroupedProduct, mpmmGrouped } from './product/grouped.js'
 export { mpmm, mpmmSync } from './product/multiply.js'
-export type { BackendChoice, MpmmOptions, Overflow, Progress } from './product/options.js'
+export type { AnyWitness, BackendChoice, MpmmOptions, Overflow, Progress } from './product/options.js'
 export { type Plan, plan } from './product/plan.js'
-export type { MpmmResult } from './product/result.js'
+export type { MpmmResult, WitnessedResult, WitnessOf } from './product/result.js'
 export { EPSILON, zeroOf } from './semirings.js'
 export type { ElementArray, OperandArray } from './storage.js'
 export type { DataType, InstructionSet, Semiring, VariantName } from './variant-names.js'

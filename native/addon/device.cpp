@@ -222,23 +222,31 @@ void DeviceWork::conclude(const Failure* failure) noexcept {
   pending_.reset();
   uses_.memories_.clear();
   uses_.dependencies_.clear();
-  if (failure && made_) uses_.device_->drop(made_->memory);
+  if (!failure) return;
+  for (const Made& made : made_) uses_.device_->drop(made.memory);
 }
 
 Memory& DeviceWork::make(int64_t bytes, DataType dtype, Storage storage) {
   const std::shared_ptr<Memory> memory = uses_.device_->allocate(bytes);
   uses_.memories_.push_back(memory);
-  made_ = Made{memory, bytes, dtype, storage};
+  made_.push_back({memory, bytes, dtype, storage});
   return *memory;
 }
 
 Napi::Value DeviceWork::result(Napi::Env env) {
-  if (!made_) return env.Undefined();
+  if (made_.empty()) return env.Undefined();
+  if (made_.size() == 1) return external(env, made_.front());
+  Napi::Array all = Napi::Array::New(env, made_.size());
+  for (uint32_t index = 0; index < made_.size(); ++index) all.Set(index, external(env, made_[index]));
+  return all;
+}
+
+Napi::Value DeviceWork::external(Napi::Env env, const Made& made) const {
   auto handle = std::make_unique<MemoryHandle>();
   handle->device = uses_.device_;
-  handle->memory = made_->memory;
-  handle->dtype = made_->dtype;
-  handle->storage = made_->storage;
+  handle->memory = made.memory;
+  handle->dtype = made.dtype;
+  handle->storage = made.storage;
   const Napi::Value external = Napi::External<Handle>::New(env, handle.get(), [](Napi::Env env, Handle* released) {
     const std::unique_ptr<MemoryHandle> memory(static_cast<MemoryHandle*>(released));
     memory->release(env);
@@ -247,7 +255,7 @@ Napi::Value DeviceWork::result(Napi::Env env) {
   // of it, and collecting each time that a large result is made takes longer than to compute it.
   constexpr int64_t kPartOfGpuMemory = 64;
   const bool is_on_gpu = uses_.device_->description().backend == BackendKind::kCuda;
-  handle->bytes = made_->bytes / (is_on_gpu ? kPartOfGpuMemory : 1);
+  handle->bytes = made.bytes / (is_on_gpu ? kPartOfGpuMemory : 1);
   Napi::MemoryManagement::AdjustExternalMemory(env, handle->bytes);
   static_cast<void>(handle.release());
   return external;

@@ -176,7 +176,7 @@ class DeviceWork : public Work {
   /// About how much it is: the steps of products, or elements times kStepsPerElement.
   virtual double steps() const = 0;
 
-  /// Memory that the promise gives to JavaScript.
+  /// Memory that the promise gives to JavaScript; an array of them if there are several.
   Memory& make(int64_t bytes, DataType dtype, Storage storage = Storage::kElement);
 
   Napi::Value result(Napi::Env env) override;
@@ -201,7 +201,8 @@ class DeviceWork : public Work {
     DataType dtype;
     Storage storage;
   };
-  std::optional<Made> made_;
+  Napi::Value external(Napi::Env env, const Made& made) const;
+  std::vector<Made> made_;
 };
 
 void export_device(Napi::Env env, Napi::Object exports);

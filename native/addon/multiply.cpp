@@ -22,25 +22,41 @@ struct Products {
   Request request;  ///< of all of them
   double* reports = nullptr;
   bool is_group = false;
-  std::vector<std::optional<int64_t>> c_at{};  ///< see Call
-  int64_t made_bytes = 0;                      ///< of the memory that the call makes
-  bool makes_memory = false;
   bool may_wait = false;
+
+  /// Memory that the call makes for matrices that had none.
+  struct Made {
+    std::vector<std::optional<int64_t>> at{};  ///< see Call
+    int64_t bytes = 0;
+    bool is_needed = false;
+
+    void add(const std::optional<int64_t>& place, int64_t size) {
+      at.push_back(place);
+      if (!place) return;
+      is_needed = true;
+      bytes = std::max(bytes, *place + size);
+    }
+    /// Puts the matrix of product `index` into `memory`, if it is there.
+    void place(size_t index, Memory& memory, MutableMatrixView& matrix) const {
+      if (!at[index]) return;
+      matrix.data = static_cast<char*>(memory.data()) + *at[index];
+      matrix.memory = &memory;
+    }
+  };
+  Made results{}, witnesses{};
 
   void reserve(size_t count) {
     problems.reserve(count);
-    c_at.reserve(count);
+    results.at.reserve(count);
+    witnesses.at.reserve(count);
   }
 
   void add(const Call& call) {
     request = call.request;
     may_wait = call.may_wait;
-    problems.push_back(call.problem);
-    c_at.push_back(call.c_at);
-    if (!call.c_at) return;
-    const Problem& it = call.problem;
-    makes_memory = true;
-    made_bytes = std::max(made_bytes, *call.c_at + it.outputs() * element_bytes(it.operation.dtype));
+    const Problem& it = problems.emplace_back(call.problem);
+    results.add(call.c_at, it.outputs() * element_bytes(it.operation.dtype));
+    witnesses.add(call.witness_at, it.outputs() * element_bytes(DataType::kInt32));
   }
 
   /// Lets JavaScript give the products up, and see how far they are.
@@ -112,7 +128,8 @@ class DeviceProducts : public DeviceWork {
       outcome.plan = engine().plan(session, products_.problems[0], request.where);
       return std::make_unique<Done>(std::vector<Outcome>{outcome});
     }
-    if (products_.makes_memory) place_results();
+    if (products_.results.is_needed) place_results();
+    if (products_.witnesses.is_needed) place_witnesses();
     return engine().multiply(session, products_.problems, request.where);
   }
 
@@ -141,13 +158,17 @@ class DeviceProducts : public DeviceWork {
 
  private:
   void place_results() {
-    Memory& memory = make(products_.made_bytes, products_.problems[0].operation.dtype);
+    Memory& memory = make(products_.results.bytes, products_.problems[0].operation.dtype);
     for (size_t index = 0; index < products_.problems.size(); ++index) {
-      if (!products_.c_at[index]) continue;
       Problem& problem = products_.problems[index];
-      problem.c.data = static_cast<char*>(memory.data()) + *products_.c_at[index];
-      problem.c.memory = &memory;
-      problem.keeps_c = false;
+      products_.results.place(index, memory, problem.c);
+      if (products_.results.at[index]) problem.keeps_c = false;
+    }
+  }
+  void place_witnesses() {
+    Memory& memory = make(products_.witnesses.bytes, DataType::kInt32);
+    for (size_t index = 0; index < products_.problems.size(); ++index) {
+      products_.witnesses.place(index, memory, products_.problems[index].witness);
     }
   }
 
@@ -162,15 +183,17 @@ double* reports_in(const Napi::Value& value, size_t count) {
   return static_cast<double*>(elements_of(value, napi_float64_array, count * ReportField::count));
 }
 
-Matrices matrices_in(const Napi::CallbackInfo& info, const Uses* uses) {
-  return {source_of(info[0], uses), source_of(info[1], uses), source_of(info[2], uses), source_of(info[3], uses)};
+Matrices matrices_in(const Napi::CallbackInfo& info, size_t witness, const Uses* uses) {
+  return {source_of(info[0], uses), source_of(info[1], uses), source_of(info[2], uses), source_of(info[3], uses),
+          source_of(info[witness], uses)};
 }
 
-/// The arguments a, b, c, c0, request, report that multiply and multiplySync begin with.
-Products read_product(const Napi::CallbackInfo& info, Uses* uses) {
+/// The arguments a, b, c, c0, request, report that multiply and multiplySync begin with, and the one at `witness`.
+Products read_product(const Napi::CallbackInfo& info, size_t witness, Uses* uses) {
   const auto* fields = static_cast<const double*>(elements_of(info[4], napi_float64_array, RequestField::count));
-  Call call = read_call(info.Env(), matrices_in(info, uses), fields, uses);
+  Call call = read_call(info.Env(), matrices_in(info, witness, uses), fields, uses);
   if (call.c_at) call.c_at = 0;
+  if (call.witness_at) call.witness_at = 0;
   Products products;
   products.reports = reports_in(info[5], 1);
   products.add(call);
@@ -183,10 +206,10 @@ Napi::Value multiply(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
   std::atomic<int32_t>* const cancel = cancel_of(info[6]);
   if (is_missing(info[7])) {
-    return run_in_background(env, std::make_unique<HostProducts>(info, read_product(info, nullptr), cancel));
+    return run_in_background(env, std::make_unique<HostProducts>(info, read_product(info, 8, nullptr), cancel));
   }
   Uses uses(device_of(info[7]));
-  Products products = read_product(info, &uses);
+  Products products = read_product(info, 8, &uses);
   return DeviceWork::run(env, std::make_unique<DeviceProducts>(info, std::move(products), std::move(uses), cancel));
 }
 
@@ -194,12 +217,12 @@ Napi::Value multiply_sync(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
   if (is_missing(info[6])) {
     const auto* fields = static_cast<const double*>(elements_of(info[4], napi_float64_array, RequestField::count));
-    const Call call = read_call(env, matrices_in(info, nullptr), fields, nullptr);
+    const Call call = read_call(env, matrices_in(info, 7, nullptr), fields, nullptr);
     compute(call.problem, call.request, reports_in(info[5], 1));
     return env.Undefined();
   }
   Uses uses(device_of(info[6]));
-  Products products = read_product(info, &uses);
+  Products products = read_product(info, 7, &uses);
   return DeviceWork::run_and_wait(
       env, std::make_unique<DeviceProducts>(info, std::move(products), std::move(uses), nullptr));
 }
@@ -233,7 +256,8 @@ Products read_products(const Napi::CallbackInfo& info, Uses* uses) {
     const auto source = [&](size_t field) { return source_at(env, fields[field], arrays, uses); };
     using F = RequestField;
     if (uses) uses->set_product(index);
-    const Matrices matrices{source(F::aMemory), source(F::bMemory), source(F::cMemory), source(F::c0Memory)};
+    const Matrices matrices{source(F::aMemory), source(F::bMemory), source(F::cMemory), source(F::c0Memory),
+                            source(F::witnessMemory)};
     const Call call = read_call(env, matrices, fields, uses);
     if (call.request.plan_only) malformed(env, "a plan of a group");
     products.add(call);

@@ -66,6 +66,16 @@ DataType dtype_in(Napi::Env env, const double* fields, size_t field) {
   return static_cast<DataType>(index_in(env, fields, field, std::size(kDataTypeNames)));
 }
 
+Operation operation_in(Napi::Env env, const double* fields) {
+  using F = RequestField;
+  Operation operation;
+  operation.semiring = static_cast<SemiringId>(index_in(env, fields, F::semiring, std::size(kSemiringNames)));
+  operation.dtype = dtype_in(env, fields, F::dtype);
+  operation.overflow = static_cast<OverflowPolicy>(index_in(env, fields, F::overflow, std::size(kOverflowPolicyNames)));
+  if (!has_semiring(operation.semiring, operation.dtype)) malformed(env, "a semiring without this element type");
+  return operation;
+}
+
 /// Whether a matrix may be stored as int16.
 enum class Int16 : bool { kRefused, kTaken };
 
@@ -190,22 +200,18 @@ std::atomic<int32_t>* cancel_of(const Napi::Value& value) {
 }
 
 Source source_of(const Napi::Value& value, const Uses* uses) {
-  if (value.IsNull()) return {};
+  if (value.IsNull() || value.IsUndefined()) return {};
   return {value, uses ? memory_handle(value) : nullptr};
 }
 
 Call read_call(Napi::Env env, const Matrices& matrices, const double* fields, Uses* uses) {
   using F = RequestField;
   const auto index = [&](size_t field, size_t count) { return index_in(env, fields, field, count); };
-  const auto& [a, b, c, c0] = matrices;
+  const auto& [a, b, c, c0, witness] = matrices;
 
   Call call;
   Problem& problem = call.problem;
-  Operation& operation = problem.operation;
-  operation.semiring = static_cast<SemiringId>(index(F::semiring, std::size(kSemiringNames)));
-  operation.dtype = dtype_in(env, fields, F::dtype);
-  operation.overflow = static_cast<OverflowPolicy>(index(F::overflow, std::size(kOverflowPolicyNames)));
-  if (!has_semiring(operation.semiring, operation.dtype)) malformed(env, "a semiring without this element type");
+  const Operation operation = problem.operation = operation_in(env, fields);
   problem.batch = size_in(env, fields, F::batch);
   const int64_t m = size_in(env, fields, F::m), n = size_in(env, fields, F::n), k = size_in(env, fields, F::k);
   const Reader read{env, fields, operation.dtype, problem.batch, uses};
@@ -226,6 +232,22 @@ Call read_call(Napi::Env env, const Matrices& matrices, const double* fields, Us
     malformed(env, "a product without a result");
   }
   if (!c0.is_nowhere()) problem.c0 = read.matrix<MatrixView>(c0, "accumulate", Int16::kRefused, F::c0Offset, m, n);
+  if (fields[F::asksWitness] != 0 && !call.request.plan_only) {
+    if (!is_idempotent(operation)) malformed(env, "a witness of a semiring that has none");
+    const Reader read_witness{env, fields, DataType::kInt32, problem.batch, uses};
+    if (!witness.is_nowhere()) {
+      if (uses && !witness.memory) malformed(env, "a witness that isn't on the device");
+      problem.witness =
+          read_witness.matrix<MutableMatrixView>(witness, "the witness", Int16::kRefused, F::witnessOffset, m, n);
+    } else if (uses) {
+      constexpr int64_t element = element_bytes(DataType::kInt32);
+      bytes_of_matrices(problem.batch, m, n, element);
+      problem.witness = row_major<void*>(nullptr, m, n);
+      call.witness_at = read_witness.count_at(F::witnessOffset) * element;
+    } else {
+      malformed(env, "a witness without memory");
+    }
+  }
   problem.keeps_c = fields[F::keepsC] != 0;
   call.may_wait = fields[F::mayWait] != 0;
   call.request.backend = static_cast<BackendChoice>(index(F::backend, std::size(kBackendChoiceNames)));
@@ -320,18 +342,51 @@ Problem read_combine(const Napi::Value& c, const Napi::Value& d, const Napi::Val
   using F = RequestField;
   const auto* fields = static_cast<const double*>(elements_of(request, napi_float64_array, F::count));
   Problem problem;
-  Operation& operation = problem.operation;
-  operation.semiring = static_cast<SemiringId>(index_in(env, fields, F::semiring, std::size(kSemiringNames)));
-  operation.dtype = dtype_in(env, fields, F::dtype);
-  if (!has_semiring(operation.semiring, operation.dtype)) malformed(env, "a semiring without this element type");
+  problem.operation = operation_in(env, fields);
   problem.batch = size_in(env, fields, F::batch);
   const int64_t rows = size_in(env, fields, F::m), cols = size_in(env, fields, F::n);
-  const Reader read{env, fields, operation.dtype, problem.batch, &uses};
+  const Reader read{env, fields, problem.operation.dtype, problem.batch, &uses};
   const Source to = source_of(c, &uses), from = source_of(d, &uses);
   if (!to.memory || !from.memory) malformed(env, "a matrix that isn't on the device");
   problem.c = read.matrix<MutableMatrixView>(to, "the matrix", Int16::kRefused, F::cOffset, rows, cols);
   problem.b = read.matrix<MatrixView>(from, "d", Int16::kTaken, F::bOffset, rows, cols);
   return problem;
+}
+
+Closing read_closing(const Napi::Value& matrix, bool in_place, const Napi::Value& request, Uses& uses) {
+  const Napi::Env env = request.Env();
+  using F = RequestField;
+  const auto* fields = static_cast<const double*>(elements_of(request, napi_float64_array, F::count));
+  Closing closing;
+  closing.operation = operation_in(env, fields);
+  if (!is_idempotent(closing.operation)) malformed(env, "a closure over a semiring that has none");
+  closing.batch = size_in(env, fields, F::batch);
+  const int64_t n = size_in(env, fields, F::n);
+  const Reader read{env, fields, closing.operation.dtype, closing.batch, &uses};
+  const Source source = source_of(matrix, &uses);
+  if (!source.memory) malformed(env, "a matrix that isn't on the device");
+  if (in_place) {
+    closing.d = read.matrix<MutableMatrixView>(source, "the matrix", Int16::kRefused, F::aOffset, n, n);
+    if (!is_row_major(closing.d, closing.batch)) malformed(env, "a matrix that isn't row-major");
+  } else {
+    closing.from = read.matrix<MatrixView>(source, "the matrix", Int16::kTaken, F::aOffset, n, n);
+    closing.d = row_major<void*>(nullptr, n, n);
+    bytes_of_matrices(closing.batch, n, n, element_bytes(closing.operation.dtype));
+  }
+  return closing;
+}
+
+MemoryCopy read_memory_copy(const Napi::Value& from, const Napi::Value& to, const Napi::Value& request, Uses& uses) {
+  CopyRequest read(request);
+  const Source source = source_of(from, &uses), target = source_of(to, &uses);
+  if (!source.memory || !target.memory) malformed(read.env, "a matrix that isn't on the device");
+  const Reader reader = read.reader(&uses);
+  MemoryCopy copy{read.copy.dtype, read.copy.batch, {}, {}};
+  copy.from =
+      reader.matrix<MatrixView>(source, "the matrix", Int16::kRefused, CopyField::memoryOffset, read.rows, read.cols);
+  copy.to =
+      reader.matrix<MutableMatrixView>(target, "out", Int16::kRefused, CopyField::arrayOffset, read.rows, read.cols);
+  return copy;
 }
 
 void write_report(double* report, const Result& result, int device, double total_ms) {

@@ -1,4 +1,4 @@
-// What comes from JavaScript: four arrays, and two Float64Arrays whose fields are listed here and nowhere else. The
+// What comes from JavaScript: up to five arrays, and two Float64Arrays whose fields are listed here and nowhere else. The
 // addon exports the lists, and lib finds the fields by name. Flat arrays are used because reading a property of a
 // JavaScript object costs about as much as multiplying two small matrices.
 #pragma once
@@ -19,16 +19,17 @@ namespace mpmml::addon {
 
 /// Sizes, offsets and strides count elements. semiring, dtype, overflow, backend and variant are indices into the
 /// exported lists semirings, dataTypes, overflowPolicies, backendChoices and variants (variant −1: none asked for).
-/// planOnly, keepsC and mayWait are 0 or 1. deviceMemory is the most bytes of device memory that the product may take; 0: no
+/// planOnly, keepsC, mayWait and asksWitness are 0 or 1. deviceMemory is the most bytes of device memory that the product may take; 0: no
 /// limit. backend and device have no meaning for products on a device that has been opened.
-/// The last four say where the matrices of a group's products are: the number of a memory, −1 minus the index of an array
+/// The last five say where the matrices of a group's products are: the number of a memory, −1 minus the index of an array
 /// in the list of arrays, or 0: nowhere. So native code asks JavaScript nothing per product.
 // clang-format off
 #define MPMML_REQUEST_FIELDS(X)                                                                             \
   X(batch) X(m) X(n) X(k)                                                                                   \
   MPMML_MATRIX_FIELDS(X, a) MPMML_MATRIX_FIELDS(X, b) MPMML_MATRIX_FIELDS(X, c) MPMML_MATRIX_FIELDS(X, c0) \
+  MPMML_MATRIX_FIELDS(X, witness)                                                                           \
   X(semiring) X(dtype) X(overflow) X(backend) X(device) X(variant) X(planOnly) X(keepsC) X(deviceMemory) X(mayWait) \
-  X(aMemory) X(bMemory) X(cMemory) X(c0Memory)
+  X(asksWitness) X(aMemory) X(bMemory) X(cMemory) X(c0Memory) X(witnessMemory)
 // clang-format on
 
 /// A copy between an array and a memory. value is what new memory is filled with.
@@ -37,8 +38,9 @@ namespace mpmml::addon {
 
 /// backend, variant and path are indices into the exported lists backends, variants and paths. device is −1 on the CPU.
 /// Times are in milliseconds. stepsDone counts the k-steps (Problem::steps_done) while a product runs in the background.
+/// gain is of a closure: −1, or the first item · n + node with which a cycle gains.
 #define MPMML_REPORT_FIELDS(X) \
-  X(backend) X(device) X(variant) X(path) X(totalMs) X(kernelMs) X(analysisMs) X(h2dMs) X(d2hMs) X(stepsDone)
+  X(backend) X(device) X(variant) X(path) X(totalMs) X(kernelMs) X(analysisMs) X(h2dMs) X(d2hMs) X(stepsDone) X(gain)
 
 #define MPMML_FIELD(name) name,
 struct RequestField {
@@ -77,23 +79,25 @@ struct Source {
   bool is_nowhere() const { return !memory && array.IsEmpty(); }
 };
 
-/// What JavaScript gives for a matrix. With `uses` it may be a memory.
+/// What JavaScript gives for a matrix; nothing if it is null or undefined. With `uses` it may be a memory.
 Source source_of(const Napi::Value& value, const Uses* uses);
 
-/// A product's matrices, in the order of their fields: a, b, c, c0.
-using Matrices = std::array<Source, 4>;
+/// A product's matrices, in the order of their fields: a, b, c, c0, witness.
+using Matrices = std::array<Source, 5>;
 
 struct Call {
   Problem problem;
   Request request;
   bool may_wait = false;  ///< whether JavaScript's thread may wait a moment for it
-  /// C was null: it is row-major from this byte of the memory that the call makes.
+  /// C was null: it is row-major from this byte of the memory that the call makes for results.
   std::optional<int64_t> c_at{};
+  /// The same for the witness, in a memory of its own.
+  std::optional<int64_t> witness_at{};
 };
 
 /// Reads a product. lib has checked it; anything that would let a kernel touch memory outside the matrices is checked
-/// here again. c may be null if the product is only planned. With `uses` matrices may be in memories of its device, and
-/// c is, or is null. Throws Napi::Error, and Error if a memory is gone.
+/// here again. c may be null if the product is only planned, and then there is no witness. With `uses` matrices may be in
+/// memories of its device, and c and the witness are, or are null. Throws Napi::Error, and Error if a memory is gone.
 Call read_call(Napi::Env env, const Matrices& matrices, const double* fields, Uses* uses);
 
 /// The report's field stepsDone, where threads count while JavaScript reads.
@@ -114,12 +118,33 @@ struct Copy {
 /// The bytes of row-major matrices. Throws Error if there can't be as many.
 int64_t bytes_of_matrices(int64_t batch, int64_t rows, int64_t cols, int64_t element);
 
+struct Closing {
+  Operation operation;
+  int64_t batch = 0;
+  MatrixView from;
+  MutableMatrixView d;  ///< without data unless it is closed in place
+};
+
+struct MemoryCopy {
+  DataType dtype{};
+  int64_t batch = 0;
+  MatrixView from;
+  MutableMatrixView to;
+};
+
 /// These throw as read_call() does.
 Copy read_upload(const Napi::Value& array, const Napi::Value& request);
 Copy read_download(const Napi::Value& memory, const Napi::Value& array, const Napi::Value& request, Uses& uses);
 Copy read_fill(const Napi::Value& request);
 /// C and D, which is the product's B.
 Problem read_combine(const Napi::Value& c, const Napi::Value& d, const Napi::Value& request, Uses& uses);
+
+/// A closure of the matrix that the request has as a, which is square. With `in_place` it becomes its own closure, and must
+/// be row-major.
+Closing read_closing(const Napi::Value& matrix, bool in_place, const Napi::Value& request, Uses& uses);
+
+/// From a memory to a memory: `to` has the layout of the request's array.
+MemoryCopy read_memory_copy(const Napi::Value& from, const Napi::Value& to, const Napi::Value& request, Uses& uses);
 
 void write_report(double* report, const Result& result, int device, double total_ms);
 

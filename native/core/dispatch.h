@@ -73,6 +73,11 @@ inline bool restricts_elements(const Operation& operation) {
   return with_semiring(operation, [](auto semiring) { return decltype(semiring)::restricts_elements; });
 }
 
+/// Whether ⊕ of equal elements is that element. Only then a single k decides a result.
+inline bool is_idempotent(const Operation& operation) {
+  return with_semiring(operation, [](auto semiring) { return decltype(semiring)::idempotent; });
+}
+
 /// The paths that are exact for a product of operands with these ranges.
 inline PathSet exact_paths(const Operation& operation, const ValueRange& a, const ValueRange& b) {
   return with_semiring(operation,

@@ -8,12 +8,13 @@
 #include "core/overflow.h"
 #include "core/scan.h"
 #include "core/status.h"
+#include "core/witness.h"
 #include "core/workspace.h"
 
 namespace mpmml {
 namespace {
 
-/// C = C0, or zero everywhere: the result of a product with K = 0.
+/// C = C0, or zero everywhere: the result of a product with K = 0. No candidate attains it.
 void store_without_steps(const Problem& problem) {
   with_semiring(problem.operation, [&](auto semiring) {
     using Arithmetic = typename ByDefinition<decltype(semiring)>::Arithmetic;
@@ -21,6 +22,7 @@ void store_without_steps(const Problem& problem) {
       for (int64_t row = 0; row < problem.m(); ++row) {
         for (int64_t col = 0; col < problem.n(); ++col) {
           store_result<Arithmetic>(problem, problem.c, item, row, col, Arithmetic::initial());
+          if (problem.witness.data && !problem.through.data) witness_at(problem, item, row, col) = kNoWitness;
         }
       }
     }
@@ -135,7 +137,7 @@ Result Engine::execute(const Problem& problem, const Request& request) {
 
 template <class Run>
 Outcome Engine::compute(Backend& backend, const Problem& problem, const Placement& where, Run run) {
-  require_elements_of_c0(problem);
+  if (!problem.known) require_elements_of_c0(problem);
   Outcome outcome;
   if (!has_steps(problem)) {
     store_without_steps(problem);

@@ -210,15 +210,24 @@ class CpuBackend final : public Backend {
       }
       if (kernel_of(*requested).rows.multiply) return multiply_where_they_are(problem, *requested, start);
     }
+    if (problem.witness.data && kernel_of(*likely_variant(problem, requested)).thin.accumulate) {
+      for (const Variant* variant : variants_) {
+        if (variant->semiring == problem.operation.semiring && variant->dtype == problem.operation.dtype &&
+            kernel_of(*variant).rows.multiply) {
+          return multiply_where_they_are(problem, *variant, start);
+        }
+      }
+    }
     const Variant* likely = likely_variant(problem, requested);
     if (kernel_of(*likely).thin.accumulate) return multiply_thin(problem, requested, *likely, start);
-    std::optional<PackedProduct> product(std::in_place, problem, kernel_of(*likely).packed);
-    const Ranges ranges = product->ranges();
-    require_elements(problem, ranges.a, ranges.b);
+    std::optional<PackedProduct> product;
+    const Ranges ranges =
+        ranges_of(problem, [&] { return product.emplace(problem, kernel_of(*likely).packed).ranges(); });
     Outcome outcome;
-    outcome.plan = plan(problem, exact_paths(problem.operation, ranges.a, ranges.b), requested, likely);
+    outcome.plan =
+        plan(problem, exact_paths(problem.operation, ranges.a, ranges.b), requested, product ? likely : nullptr);
     const Destination destination = destination_of(problem, outcome.plan);
-    if (outcome.plan.variant != likely) {
+    if (!product || outcome.plan.variant != likely) {
       product.emplace(problem, kernel_of(*outcome.plan.variant).packed, ranges, outcome.plan.path);
     }
     settle(problem, destination, product->multiply(outcome.plan.path, destination.view()), outcome);
@@ -228,15 +237,15 @@ class CpuBackend final : public Backend {
 
   Outcome multiply_thin(const Problem& problem, const Variant* requested, const Variant& likely,
                         Clock::time_point start) const {
-    std::optional<ThinProduct> product(std::in_place, problem, kernel_of(likely));
+    std::optional<ThinProduct> product;
     const RangePath any = !can_overflow(problem.operation)                      ? RangePath::kDirect
                           : problem.operation.overflow == OverflowPolicy::kWrap ? RangePath::kWrapping
                                                                                 : RangePath::kWide;
-    const Ranges ranges = product->accumulate(any);
-    require_elements(problem, ranges.a, ranges.b);
+    const Ranges ranges =
+        ranges_of(problem, [&] { return product.emplace(problem, kernel_of(likely)).accumulate(any); });
     Outcome outcome;
     outcome.plan = plan(problem, exact_paths(problem.operation, ranges.a, ranges.b), requested, nullptr);
-    if (outcome.plan.variant != &likely) {
+    if (!product || outcome.plan.variant != &likely) {
       product.emplace(problem, kernel_of(*outcome.plan.variant)).accumulate(outcome.plan.path);
     }
     const Destination destination = destination_of(problem, outcome.plan);
@@ -246,8 +255,7 @@ class CpuBackend final : public Backend {
   }
 
   Outcome multiply_where_they_are(const Problem& problem, const Variant& requested, Clock::time_point start) const {
-    const Ranges ranges = scan(problem);
-    require_elements(problem, ranges.a, ranges.b);
+    const Ranges ranges = ranges_of(problem, [&] { return scan(problem); });
     Outcome outcome;
     outcome.timing.analysis = milliseconds_since(start);
     outcome.plan = plan(problem, exact_paths(problem.operation, ranges.a, ranges.b), &requested, nullptr);
@@ -256,6 +264,15 @@ class CpuBackend final : public Backend {
     settle(problem, destination, multiply_rows(problem, kernel, outcome.plan.path, destination.view()), outcome);
     outcome.timing.kernel = milliseconds_since(start) - outcome.timing.analysis;
     return outcome;
+  }
+
+  /// What is known of the operands, or else what `look` finds.
+  template <class Look>
+  static Ranges ranges_of(const Problem& problem, Look look) {
+    if (problem.known) return {*problem.known, *problem.known};
+    const Ranges ranges = look();
+    require_elements(problem, ranges.a, ranges.b);
+    return ranges;
   }
 
   /// Only 64-bit sums can turn out to overflow.

@@ -4,6 +4,7 @@
 #pragma once
 #include "core/epilogue.h"
 #include "core/exact.h"
+#include "core/witness.h"
 #include "cpu/kernel.h"
 
 namespace mpmml::cpu {
@@ -27,11 +28,18 @@ struct Naive {
   template <class Arithmetic>
   static int64_t multiply_rows(const Problem& problem, const MutableMatrixView& c, int64_t batch, int64_t first_row,
                                int64_t end_row) {
+    using S = typename Arithmetic::Semiring;
     int64_t first_overflow = kNoOverflow;
     for (int64_t row = first_row; row < end_row; ++row) {
       for (int64_t col = 0; col < problem.n(); ++col) {
         const auto acc = exact_cell<Arithmetic>(problem, batch, row, col);
+        const auto c0 = problem.c0.data ? element_at<S>(problem.c0, batch, row, col) : S::zero;
         const bool overflowed = store_result<Arithmetic>(problem, c, batch, row, col, acc);
+        if constexpr (S::idempotent) {
+          if (problem.witness.data) {
+            store_witness<S>(problem, batch, row, col, c0, element_at<S>(c, batch, row, col));
+          }
+        }
         if (overflowed && first_overflow == kNoOverflow) {
           first_overflow = (batch * problem.m() + row) * problem.n() + col;
         }
