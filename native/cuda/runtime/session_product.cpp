@@ -282,7 +282,8 @@ class ResidentProduct {
     times.started = times.packed = &lane_.event();
     times.packed->record(stream());
     const double steps_of_row = kSearchCost * double(problem_.batch) * problem_.n() * problem_.k();
-    const auto rows = static_cast<int64_t>(std::clamp(kMostSteps / steps_of_row, 1.0, double(problem_.m())));
+    const auto rows =
+        round_up(static_cast<int64_t>(std::clamp(kMostSteps / steps_of_row, 1.0, double(problem_.m()))), kLeastSide);
     for (int64_t row = 0; row < problem_.m(); row += rows) {
       WitnessSearch search = search_in(part);
       search.m = std::min(rows, problem_.m() - row);
