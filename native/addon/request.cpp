@@ -354,7 +354,8 @@ Problem read_combine(const Napi::Value& c, const Napi::Value& d, const Napi::Val
   return problem;
 }
 
-Closing read_closing(const Napi::Value& matrix, bool in_place, const Napi::Value& request, Uses& uses) {
+Closing read_closing(const Napi::Value& matrix, bool in_place, const Napi::Value& out, const Napi::Value& request,
+                     Uses& uses) {
   const Napi::Env env = request.Env();
   using F = RequestField;
   const auto* fields = static_cast<const double*>(elements_of(request, napi_float64_array, F::count));
@@ -362,18 +363,27 @@ Closing read_closing(const Napi::Value& matrix, bool in_place, const Napi::Value
   closing.operation = operation_in(env, fields);
   if (!is_idempotent(closing.operation)) malformed(env, "a closure over a semiring that has none");
   closing.batch = size_in(env, fields, F::batch);
-  const int64_t n = size_in(env, fields, F::n);
+  closing.in_place = in_place;
+  const int64_t n = closing.n = size_in(env, fields, F::n);
+  bytes_of_matrices(closing.batch, n, n, element_bytes(closing.operation.dtype));
   const Reader read{env, fields, closing.operation.dtype, closing.batch, &uses};
-  const Source source = source_of(matrix, &uses);
-  if (!source.memory) malformed(env, "a matrix that isn't on the device");
+  const Source source = source_of(matrix, &uses), target = source_of(out, &uses);
+  if (!source.memory || (!target.is_nowhere() && !target.memory)) malformed(env, "a matrix that isn't on the device");
   if (in_place) {
-    closing.d = read.matrix<MutableMatrixView>(source, "the matrix", Int16::kRefused, F::aOffset, n, n);
-    if (!is_row_major(closing.d, closing.batch)) malformed(env, "a matrix that isn't row-major");
+    closing.matrix = read.matrix<MutableMatrixView>(source, "the matrix", Int16::kRefused, F::aOffset, n, n);
+    if (!is_row_major(closing.matrix, closing.batch)) malformed(env, "a matrix that isn't row-major");
   } else {
-    closing.from = read.matrix<MatrixView>(source, "the matrix", Int16::kTaken, F::aOffset, n, n);
-    closing.d = row_major<void*>(nullptr, n, n);
-    bytes_of_matrices(closing.batch, n, n, element_bytes(closing.operation.dtype));
+    const auto from = read.matrix<MatrixView>(source, "the matrix", Int16::kTaken, F::aOffset, n, n);
+    closing.matrix = {const_cast<void*>(from.data),
+                      n,
+                      n,
+                      from.row_stride,
+                      from.col_stride,
+                      from.batch_stride,
+                      from.storage,
+                      from.memory};
   }
+  if (target.memory) closing.out = read.matrix<MutableMatrixView>(target, "out", Int16::kRefused, F::cOffset, n, n);
   return closing;
 }
 

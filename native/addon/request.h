@@ -121,8 +121,12 @@ int64_t bytes_of_matrices(int64_t batch, int64_t rows, int64_t cols, int64_t ele
 struct Closing {
   Operation operation;
   int64_t batch = 0;
-  MatrixView from;
-  MutableMatrixView d;  ///< without data unless it is closed in place
+  int64_t n = 0;
+  bool in_place = false;
+  MutableMatrixView matrix;  ///< written only if it is closed in place
+  MutableMatrixView out;     ///< of no memory if nothing was given
+
+  bool has_elements() const { return batch > 0 && n > 0; }
 };
 
 struct MemoryCopy {
@@ -140,8 +144,9 @@ Copy read_fill(const Napi::Value& request);
 Problem read_combine(const Napi::Value& c, const Napi::Value& d, const Napi::Value& request, Uses& uses);
 
 /// A closure of the matrix that the request has as a, which is square. With `in_place` it becomes its own closure, and must
-/// be row-major.
-Closing read_closing(const Napi::Value& matrix, bool in_place, const Napi::Value& request, Uses& uses);
+/// be row-major. `out` may be null; the request has it as c.
+Closing read_closing(const Napi::Value& matrix, bool in_place, const Napi::Value& out, const Napi::Value& request,
+                     Uses& uses);
 
 /// From a memory to a memory: `to` has the layout of the request's array.
 MemoryCopy read_memory_copy(const Napi::Value& from, const Napi::Value& to, const Napi::Value& request, Uses& uses);

@@ -293,8 +293,9 @@ class ClosureWork final : public Pending {
     problem.c0 = read_only(problem.c);
     problem.witness = next(to_rows, to_cols);
     if (problem.witness.data) problem.through = read_only(next_columns(to_rows, pivots));
-    // The CPU sees the range when it packs the operands, for nothing, and it may be narrower.
-    if (session_.backend() != BackendKind::kCpu) problem.known = &closure_.known;
+    // The CPU sees the range of integers when it packs the operands, for nothing, and it may be narrower.
+    const bool is_seen = session_.backend() == BackendKind::kCpu && can_overflow(closure_.operation);
+    if (!is_seen) problem.known = &closure_.known;
     problem.keeps_c = false;
     problem.cancelled = closure_.cancelled;
     products.push_back(problem);
