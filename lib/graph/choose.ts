@@ -1,9 +1,8 @@
 /** Whether a query is answered from all pairs or by searches: the one place that estimates. */
 import { availableParallelism } from 'node:os'
-import { MOST_STEPS_FOR_CPU } from '../algebra/close.js'
 import { AUTO, automaticBackend, builtWithCuda, CPU } from '../backend.js'
-import { implicitSession } from '../device/implicit.js'
-import { LEFT_OUT, type ReadOptions } from '../product/options.js'
+import { onImplicitDevice } from '../device/implicit.js'
+import type { ReadOptions } from '../product/options.js'
 
 /** How much work a query is. */
 export interface Work {
@@ -46,12 +45,11 @@ export async function searchIsCheaper(options: ReadOptions, work: Work): Promise
     return PER_CALL + batch * ((elements * nodes * PER_STEP[backend]) / threads + moving)
   }
   if (resident) return searching < closing(resident)
-  const small = batch * elements * nodes <= MOST_STEPS_FOR_CPU
-  if (choice === CPU || !builtWithCuda || small) return searching < closing('cpu')
+  if (choice === CPU || !builtWithCuda) return searching < closing('cpu')
   // Only if it matters whether there is a GPU is one looked for.
   const [least, most] = [closing('cuda'), closing('cpu')].sort((a, b) => a - b) as [number, number]
   if (searching < least) return true
   if (searching >= most) return false
-  const { backend } = await implicitSession(choice, options.device === LEFT_OUT ? 0 : options.device, small)
-  return searching < closing(backend)
+  const steps = batch * elements * nodes
+  return searching < closing(await onImplicitDevice(options, steps, async ({ backend }) => backend))
 }
