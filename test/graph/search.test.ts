@@ -125,6 +125,20 @@ describe.each(semiringsWithCycles)('%s', (semiring) => {
   })
 })
 
+it('what rounding swallows further on is still searched', () => {
+  // Node 1 becomes better by 2^-53 after 3 has been reached from it; 3 is as far as before, and leads to 4.
+  const step = 0.5 + 2 ** -53
+  const graph = {
+    nodes: 5,
+    from: [0, 0, 1, 2, 3, 4],
+    to: [1, 2, 3, 1, 4, 0],
+    weight: [1, 1.5, 1e6, -step, 1, 1e9],
+  }
+  const { distances, trees } = find(graph, 'min-plus', { sources: Int32Array.of(0) })
+  expect([...distances]).toEqual([0, 1 - 2 ** -53, 1.5, 1000001, 1000002])
+  expect([...trees!]).toEqual([-1, 2, 0, 1, 3])
+})
+
 describe('parts', () => {
   it('the heap gives nodes in the order of their keys, lowered ones too', () => {
     const random = new Random(23)
