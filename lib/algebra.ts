@@ -1,8 +1,21 @@
 /**
- * Max-plus algebra beyond products: closures and powers.
+ * Max-plus algebra beyond products: closures and powers, cycle means, eigenvalues and eigenvectors, residuals, trajectories, and
+ * start times.
  *
  * @packageDocumentation
  */
+export type { CycleMean, CycleOptions } from './algebra/best-cycles.js'
 export { plus, star } from './algebra/closure.js'
+export { type CriticalGraph, criticalGraph } from './algebra/critical.js'
+export {
+  type ComponentMeans,
+  type CycleTimes,
+  componentCycleMeans,
+  cycleTimes,
+  maximumCycleMean,
+  minimumCycleMean,
+} from './algebra/cycle-mean.js'
+export { type Eigenvector, type Eigenvectors, eigenvalue, eigenvectors } from './algebra/eigen.js'
 export type { AlgebraOptions, AlgebraResult } from './algebra/options.js'
 export { power } from './algebra/power.js'
+export type { PathSemiring, Weights } from './algebra/weights.js'

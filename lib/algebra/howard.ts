@@ -15,6 +15,7 @@
  */
 import type { Components } from '../graph/components.js'
 import type { CompressedRows } from '../graph/compressed.js'
+import type { Steps } from '../graph/slices.js'
 import { fractionBits, scaled, signOf } from './fractions.js'
 
 const EXACT = Number.MAX_SAFE_INTEGER
@@ -35,7 +36,11 @@ export interface Inner {
 }
 
 /** The edges within components. */
-export function innerEdges(rows: CompressedRows, { of, members }: Components, maximizes: boolean): Inner {
+export function innerEdges(
+  rows: CompressedRows,
+  { of, members }: Pick<Components, 'of' | 'members'>,
+  maximizes: boolean,
+): Inner {
   const { nodes } = rows
   const place = new Int32Array(nodes)
   for (let p = 0; p < nodes; p++) place[members[p]!] = p
@@ -113,8 +118,10 @@ interface PolicyCycle {
 
 export class PolicyIteration {
   readonly inner: Inner
-  /** The chosen edge of each place. */
+  /** The chosen edge of each place, where it leads to, and its weight: next to each other, as they are needed. */
   readonly policy: Int32Array
+  readonly #next: Int32Array
+  readonly #cost: Float64Array
   /** Along the policy to the cycle: the sum of weights, the number of edges, and `length · sum − cycle's sum · steps`. */
   readonly sum: Float64Array
   readonly steps: Float64Array
@@ -133,12 +140,16 @@ export class PolicyIteration {
   #error = 0
   /** Whether the mean is that of the round before: better cycles are rare from then on. */
   #settled = false
+  /** A place on the cycle that has to be taken; -1 if any may be. */
+  #target = -1
   #exact: ExactSums | undefined
 
   constructor(inner: Inner) {
     const nodes = inner.start.length - 1
     this.inner = inner
     this.policy = new Int32Array(nodes)
+    this.#next = new Int32Array(nodes)
+    this.#cost = new Float64Array(nodes)
     this.sum = new Float64Array(nodes)
     this.steps = new Float64Array(nodes)
     this.value = new Float64Array(nodes)
@@ -150,25 +161,70 @@ export class PolicyIteration {
   /**
    * Finds the best cycle of the component of places `first` up to `end`, which must have an edge. Returns the edges of the
    * cycle. Until the next call, the other methods tell of this component.
+   *
+   * @param target - the edges of a cycle that is known to be one of the best: then values are those of the ways to the place
+   *   that its first edge leaves. The component may be any set of places from which that one can be reached.
    */
-  solve(first: number, end: number): number[] {
-    this.#first = first
-    this.#end = end
-    const { start, weight } = this.inner
-    this.#heaviest = 0
-    for (let p = first; p < end; p++) {
-      let best = start[p]!
-      for (let k = best; k < start[p + 1]!; k++) {
-        if (weight[k]! > weight[best]!) best = k
-        if (Math.abs(weight[k]!) > this.#heaviest) this.#heaviest = Math.abs(weight[k]!)
-      }
-      this.policy[p] = best
+  *solve(first: number, end: number, target?: readonly number[]): Steps<number[]> {
+    // What was solved before is a better start.
+    if (!target || first !== this.#first || end !== this.#end) {
+      this.#first = first
+      this.#end = end
+      this.#heaviest = this.#chooseHeaviest()
     }
+    this.#target = -1
+    this.#settled = false
+    if (target) this.#aimAt(target)
     do {
+      yield
       this.rounds++
       this.#evaluate()
+      yield
     } while (this.#error === 0 ? this.#improve() : this.#improveCarefully())
     return this.#edgesOf(this.#cycle.place)
+  }
+
+  /** Chooses the heaviest edge of each place. Returns the greatest absolute weight of all. */
+  #chooseHeaviest(): number {
+    const { start, weight } = this.inner
+    const end = this.#end
+    let heaviest = 0
+    for (let p = this.#first; p < end; p++) {
+      let best = start[p]!
+      let most = weight[best]!
+      const last = start[p + 1]!
+      for (let k = best; k < last; k++) {
+        const value = weight[k]!
+        if (value > most) {
+          most = value
+          best = k
+        }
+        if (Math.abs(value) > heaviest) heaviest = Math.abs(value)
+      }
+      this.#choose(p, best)
+    }
+    return heaviest
+  }
+
+  #choose(place: number, edge: number): void {
+    this.policy[place] = edge
+    this.#next[place] = this.inner.to[edge]!
+    this.#cost[place] = this.inner.weight[edge]!
+  }
+
+  /** Leads the places of a cycle around it. */
+  #aimAt(cycle: readonly number[]): void {
+    let place = this.inner.to[cycle.at(-1)!]!
+    this.#target = place
+    for (const edge of cycle) {
+      this.#choose(place, edge)
+      place = this.inner.to[edge]!
+    }
+  }
+
+  /** The place whose value is 0. */
+  get root(): number {
+    return this.#cycle.place
   }
 
   /** The sum of the weights of the edges of a cycle, in units of 2^-bits, exactly. */
@@ -202,25 +258,25 @@ export class PolicyIteration {
     const edges: number[] = []
     let p = place
     do {
-      const k = this.policy[p]!
-      edges.push(k)
-      p = this.inner.to[k]!
+      edges.push(this.policy[p]!)
+      p = this.#next[p]!
     } while (p !== place)
     return edges
   }
 
   #cycleAt(place: number): PolicyCycle {
-    const { weight, to, integers } = this.inner
+    const { integers } = this.inner
+    const next = this.#next
+    const cost = this.#cost
     let sum = 0
     let size = 0
     let length = 0
     let p = place
     do {
-      const k = this.policy[p]!
-      sum += weight[k]!
-      size += Math.abs(weight[k]!)
+      sum += cost[p]!
+      size += Math.abs(cost[p]!)
       length++
-      p = to[k]!
+      p = next[p]!
     } while (p !== place)
     return { place, sum, length, error: integers && size <= EXACT ? 0 : ROUNDING * length * size }
   }
@@ -241,11 +297,10 @@ export class PolicyIteration {
   #evaluate(): void {
     const first = this.#first
     const end = this.#end
-    const { to, weight, integers } = this.inner
-    const { policy, sum, steps, value } = this
     const order = this.#order
     const mark = this.#mark
     const path = this.#path
+    const next = this.#next
     // Places are put in order so that each comes after the one that it leads to, except the first of a cycle.
     let ordered = first
     let best: PolicyCycle | undefined
@@ -255,70 +310,116 @@ export class PolicyIteration {
       this.#stamp = 0
     }
     const oldest = this.#stamp
-    for (let origin = first; origin < end; origin++) {
-      if (mark[origin]! > oldest) continue
+    // A target comes first, so that it is the first place of its cycle.
+    for (let origin = this.#target < 0 ? first : first - 1; origin < end; origin++) {
+      let p = origin < first ? this.#target : origin
+      if (mark[p]! > oldest) continue
       const stamp = ++this.#stamp
       let depth = 0
-      let p = origin
       while (mark[p]! <= oldest) {
         mark[p] = stamp
         path[depth++] = p
-        p = to[policy[p]!]!
+        p = next[p]!
       }
       if (mark[p] === stamp) {
-        const cycle = this.#cycleAt(p)
         cycles++
-        if (!best || this.#isBetter(cycle, best)) best = cycle
+        if (!best || this.#target < 0) {
+          const cycle = this.#cycleAt(p)
+          if (!best || this.#isBetter(cycle, best)) best = cycle
+        }
         order[ordered++] = p
         while (path[depth - 1] !== p) order[ordered++] = path[--depth]!
         depth--
       }
       while (depth > 0) order[ordered++] = path[--depth]!
     }
-    const cycle = best!
-    const root = cycle.place
+    if (cycles > 1) this.#leadTo(best!.place)
+    this.#value(best!)
+  }
+
+  /** Leads all places to a cycle, and puts them in order again. */
+  #leadTo(root: number): void {
+    const first = this.#first
+    const end = this.#end
+    const order = this.#order
+    const mark = this.#mark
+    const path = this.#path
+    const next = this.#next
     const stamp = ++this.#stamp
-    let reached = end
-    if (cycles > 1) {
-      // Those that lead to the best cycle, in the same order, and then the others.
-      reached = first
-      mark[root] = stamp
-      for (let o = first; o < end; o++) {
-        const p = order[o]!
-        if (p !== root && mark[to[policy[p]!]!] !== stamp) continue
-        mark[p] = stamp
-        path[reached - first] = p
-        reached++
-      }
-      for (let o = first; o < reached; o++) order[o] = path[o - first]!
-      this.#lead(reached, stamp)
+    // Those that lead to it already, in the same order, and then the others.
+    let reached = first
+    mark[root] = stamp
+    for (let o = first; o < end; o++) {
+      const p = order[o]!
+      if (p !== root && mark[next[p]!] !== stamp) continue
+      mark[p] = stamp
+      path[reached - first] = p
+      reached++
     }
+    for (let o = first; o < reached; o++) order[o] = path[o - first]!
+    this.#lead(reached, stamp)
+  }
+
+  /** The values of all places, which lead to a cycle, and what errors they may have. */
+  #value(cycle: PolicyCycle): void {
+    const first = this.#first
+    const end = this.#end
+    const { integers } = this.inner
+    const { sum, steps, value } = this
+    const order = this.#order
+    const next = this.#next
+    const cost = this.#cost
+    const root = cycle.place
     sum[root] = steps[root] = value[root] = 0
     const { length } = cycle
+    const mean = cycle.sum
     let largest = 0
     let furthest = 0
     for (let o = first; o < end; o++) {
       const p = order[o]!
       if (p === root) continue
-      const k = policy[p]!
-      const j = to[k]!
-      const total = weight[k]! + sum[j]!
+      const j = next[p]!
+      const total = cost[p]! + sum[j]!
       const far = steps[j]! + 1
       sum[p] = total
       steps[p] = far
-      value[p] = length * total - cycle.sum * far
+      value[p] = length * total - mean * far
       if (far > furthest) furthest = far
       if (Math.abs(total) > largest) largest = Math.abs(total)
     }
+    this.#orderBySteps(furthest)
     // Only what is done next depends on it, so rounding does no harm.
-    this.#settled = cycle.sum * this.#cycle.length === this.#cycle.sum * length
+    this.#settled = mean * this.#cycle.length === this.#cycle.sum * length
     this.#cycle = cycle
     this.#exact = undefined
     // Of length · (weight + sum) − cycle's sum · (steps + 1), whatever the edge.
-    const size = length * (largest + this.#heaviest) + Math.abs(cycle.sum) * (furthest + 1)
+    const size = length * (largest + this.#heaviest) + Math.abs(mean) * (furthest + 1)
     const inexact = integers && largest <= EXACT ? 0 : ROUNDING * (furthest + 1) * largest
     this.#error = cycle.error * (furthest + 1) + inexact * length
-    if (this.#error > 0 || !integers || size > EXACT) this.#error = 2 * (this.#error + 8 * ROUNDING * size)
+    if (this.#error > 0 || !integers || size > EXACT) {
+      // An error of the least numbers is rounded to 0, which would say that there is none.
+      this.#error = Math.max(2 * (this.#error + 8 * ROUNDING * size), Number.MIN_VALUE)
+    }
+  }
+
+  /**
+   * Puts those places first that are nearest to the cycle. Better values are used as soon as they are known: in a graph of
+   * layers one round in this order finds the best ways through all of them.
+   */
+  #orderBySteps(furthest: number): void {
+    const first = this.#first
+    const end = this.#end
+    const { steps } = this
+    const order = this.#order
+    const place = new Int32Array(furthest + 2)
+    for (let p = first; p < end; p++) place[steps[p]! + 1]!++
+    for (let far = 0; far <= furthest; far++) place[far + 1]! += place[far]!
+    const path = this.#path
+    for (let o = first; o < end; o++) path[o - first] = order[o]!
+    for (let o = 0; o < end - first; o++) {
+      const p = path[o]!
+      order[first + place[steps[p]!]!++] = p
+    }
   }
 
   /** Leads all places that aren't marked to those that are, which are the first up to `reached` in order. */
@@ -333,7 +434,7 @@ export class PolicyIteration {
         const p = from[at]!
         if (mark[p] === stamp) continue
         mark[p] = stamp
-        this.policy[p] = edge[at]!
+        this.#choose(p, edge[at]!)
         order[reached++] = p
       }
     }
@@ -348,6 +449,8 @@ export class PolicyIteration {
   #improve(): boolean {
     const { start, to, weight } = this.inner
     const { policy, value } = this
+    const next = this.#next
+    const cost = this.#cost
     const { length, sum } = this.#cycle
     const end = this.#end
     const order = this.#order
@@ -369,6 +472,8 @@ export class PolicyIteration {
       }
       if (best < 0) continue
       policy[p] = best
+      next[p] = to[best]!
+      cost[p] = weight[best]!
       mark[p] = stamp
       queue[waiting++] = p
       if (most <= EXACT) value[p] = most
@@ -387,6 +492,8 @@ export class PolicyIteration {
     this.#reversed ??= reversed(this.inner)
     const { start, edge, from, weight } = this.#reversed
     const { policy, value } = this
+    const next = this.#next
+    const cost = this.#cost
     const { length, sum } = this.#cycle
     const queue = this.#path
     const mark = this.#mark
@@ -406,6 +513,8 @@ export class PolicyIteration {
         if (candidate <= value[p]! || candidate > EXACT) continue
         value[p] = candidate
         policy[p] = edge[at]!
+        next[p] = j
+        cost[p] = weight[at]!
         if (mark[p] === stamp) continue
         mark[p] = stamp
         let tail = head + waiting - 1
@@ -439,7 +548,7 @@ export class PolicyIteration {
       chosen[p] = best
       if (best !== old) changed = true
     }
-    if (changed) policy.set(chosen.subarray(this.#first, this.#end), this.#first)
+    if (changed) for (let p = this.#first; p < this.#end; p++) this.#choose(p, chosen[p]!)
     return changed
   }
 
@@ -460,13 +569,11 @@ export class PolicyIteration {
 
   #sumExactly(): ExactSums {
     const first = this.#first
-    const { to } = this.inner
     const root = this.#cycle.place
     const sums: bigint[] = new Array(this.#end - first).fill(0n)
     for (let o = first; o < this.#end; o++) {
       const p = this.#order[o]!
-      const k = this.policy[p]!
-      if (p !== root) sums[p - first] = this.#exactWeight(k) + sums[to[k]! - first]!
+      if (p !== root) sums[p - first] = this.#exactWeight(this.policy[p]!) + sums[this.#next[p]! - first]!
     }
     return { mean: this.exactSum(this.#edgesOf(root)), sums }
   }
