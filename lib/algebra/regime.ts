@@ -60,7 +60,7 @@ export interface Regime {
  * @see F. Baccelli, G. Cohen, G. J. Olsder, J.-P. Quadrat, Synchronization and Linearity, section 3.7; `maxplusmaxalgol` of Scilab's
  *   max-plus toolbox; R. P. Brent, An improved Monte Carlo factorization algorithm (1980), for finding cycles of sequences
  * @example
- * await periodicRegime(matrix(2, 2, [3, 7, 2, 4]), [1, 0]) // { transient: 0, period: 2, growth: [9, 9] }, so that λ = 9/2
+ * await periodicRegime(matrix(2, 2, [3, 7, 2, 4]), [1, 0]) // { transient: 1, period: 2, growth: [9, 9] }, so that λ = 9/2
  */
 export async function periodicRegime(a: Weights, x0: Vector, options: RegimeOptions = {}): Promise<Regime> {
   requireNames(options, ['limit', 'semiring', 'signal'])
