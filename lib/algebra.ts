@@ -1,9 +1,11 @@
 /**
- * Max-plus algebra beyond products: cycle means, eigenvalues and eigenvectors, residuals, trajectories, and start times.
+ * Max-plus algebra beyond products: closures and powers, cycle means, eigenvalues and eigenvectors, residuals, trajectories, and
+ * start times.
  *
  * @packageDocumentation
  */
 export type { CycleMean, CycleOptions } from './algebra/best-cycles.js'
+export { plus, star } from './algebra/closure.js'
 export { type CriticalGraph, criticalGraph } from './algebra/critical.js'
 export {
   type ComponentMeans,
@@ -14,6 +16,8 @@ export {
   minimumCycleMean,
 } from './algebra/cycle-mean.js'
 export { type Eigenvector, type Eigenvectors, eigenvalue, eigenvectors } from './algebra/eigen.js'
+export type { AlgebraOptions, AlgebraResult } from './algebra/options.js'
+export { power } from './algebra/power.js'
 export { periodicRegime, type Regime, type RegimeOptions } from './algebra/regime.js'
 export {
   greatestSubsolution,

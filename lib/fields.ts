@@ -29,6 +29,7 @@ export const requestAt = {
   b: layoutIn(addon.requestFields, 'b'),
   c: layoutIn(addon.requestFields, 'c'),
   c0: layoutIn(addon.requestFields, 'c0'),
+  witness: layoutIn(addon.requestFields, 'witness'),
   semiring: inRequest('semiring'),
   dtype: inRequest('dtype'),
   overflow: inRequest('overflow'),
@@ -39,10 +40,12 @@ export const requestAt = {
   keepsC: inRequest('keepsC'),
   deviceMemory: inRequest('deviceMemory'),
   mayWait: inRequest('mayWait'),
+  asksWitness: inRequest('asksWitness'),
   aMemory: inRequest('aMemory'),
   bMemory: inRequest('bMemory'),
   cMemory: inRequest('cMemory'),
   c0Memory: inRequest('c0Memory'),
+  witnessMemory: inRequest('witnessMemory'),
 }
 
 /** The positions of the fields of a product's report. */

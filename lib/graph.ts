@@ -15,6 +15,7 @@ export type { PathOptions } from './graph/options.js'
 export {
   type AnyWeights,
   type ClosureFunction,
+  type Integers,
   type LinkList,
   longestPaths,
   mostReliablePaths,
@@ -25,7 +26,6 @@ export {
   type ResidentPathsWithNext,
   shortestPaths,
   transitiveClosure,
-  type WeightsOf,
   type WithPaths,
   widestPaths,
 } from './graph/paths.js'

@@ -61,6 +61,11 @@ export interface NativeMemory {
   readonly nativeMemory: unique symbol
 }
 
+/** The memories that a call has made: none, one, or those of the results and of the witnesses. */
+export type Made = undefined | NativeMemory | readonly [results: NativeMemory, witnesses: NativeMemory]
+
+/** The matrices of a product. */
+type ProductMatrix = 'a' | 'b' | 'c' | 'c0' | 'witness'
 type MatrixField = 'Offset' | 'RowStride' | 'ColStride' | 'BatchStride'
 
 /** What a request says, by the names in {@link Addon.requestFields}; native/addon/request.h has their meaning. */
@@ -69,7 +74,7 @@ export type RequestField =
   | 'm'
   | 'n'
   | 'k'
-  | `${'a' | 'b' | 'c' | 'c0'}${MatrixField}`
+  | `${ProductMatrix}${MatrixField}`
   | 'semiring'
   | 'dtype'
   | 'overflow'
@@ -80,7 +85,8 @@ export type RequestField =
   | 'keepsC'
   | 'deviceMemory'
   | 'mayWait'
-  | `${'a' | 'b' | 'c' | 'c0'}Memory`
+  | 'asksWitness'
+  | `${ProductMatrix}Memory`
 
 /** What a copy or a fill says, by the names in {@link Addon.copyFields}. */
 export type CopyField = 'batch' | 'rows' | 'cols' | 'dtype' | 'value' | `${'array' | 'memory'}${MatrixField}`
@@ -324,8 +330,11 @@ export interface CpuNaiveLoopSamples {
 }
 
 export interface Addon {
-  /** The semirings of the build, with the value of its zero in each element type that it has. */
-  semirings: { name: Semiring; zeros: Partial<Record<DataType, number>> }[]
+  /**
+   * The semirings of the build, with the value of its zero in each element type that it has, and whether x ⊕ x = x, so that
+   * one k decides a result.
+   */
+  semirings: { name: Semiring; zeros: Partial<Record<DataType, number>>; idempotent: boolean }[]
   variants: NativeVariant[]
   refusedVariants: NativeRefusedVariant[]
   /** The names of native code's enumerators, in their order: requests and reports have the indices. */
@@ -389,12 +398,7 @@ export interface Addon {
     cancel: Int32Array,
   ): Promise<NativeMemory | [NativeMemory, NativeMemory] | undefined>
   /** Copies a matrix to another. The request has the layout of `to` as that of the array. */
-  copyMatrix(
-    device: NativeDevice,
-    from: NativeMemory,
-    to: NativeMemory,
-    request: Float64Array,
-  ): Promise<void>
+  copyMatrix(device: NativeDevice, from: NativeMemory, to: NativeMemory, request: Float64Array): Promise<void>
   /** By which requests of a group name the memory, until it is released. */
   memoryNumber(memory: NativeMemory): number
   /** JavaScript lets go of the memory. Work that has been started keeps it. */
@@ -402,7 +406,7 @@ export interface Addon {
   /**
    * Throws Error with `code`. Without a device all matrices are arrays, and `c` is null only if the product is only
    * planned. With a device a, b and c0 are arrays or its memory; `c` is its memory, or null: then the result's memory is
-   * made, row-major, and returned.
+   * made, row-major, and returned. The same is true of the witness, if the request asks for it: it has memory of its own.
    */
   multiplySync(
     a: OperandArray | NativeMemory,
@@ -412,7 +416,8 @@ export interface Addon {
     request: Float64Array,
     report: Float64Array,
     device: NativeDevice | null,
-  ): NativeMemory | undefined
+    witness?: Int32Array | NativeMemory | null,
+  ): Made
   /**
    * The same off the event loop, on a device after all that was started before. A value other than 0 in `cancel[0]` asks
    * that it be given up. Reads the request before it returns. `stepsDone` is counted in the report meanwhile.
@@ -426,12 +431,13 @@ export interface Addon {
     report: Float64Array,
     cancel: Int32Array,
     device: NativeDevice | null,
-  ): Promise<NativeMemory | undefined>
+    witness?: Int32Array | NativeMemory | null,
+  ): Promise<Made>
   /**
    * Several products, whose requests and reports follow each other. A request says where each matrix is: the
    * {@link memoryNumber} of a memory, −1 minus an index in `arrays`, or 0. On a device products whose c is nowhere get it in
-   * one memory, at the offset that their request has; the promise gives it. What a product is rejected with starts with
-   * "product <index>: ".
+   * one memory, at the offset that their request has; the promise gives it. Witnesses get another memory in the same way.
+   * What a product is rejected with starts with "product <index>: ".
    */
   multiplyGroup(
     arrays: OperandArray[],
@@ -439,7 +445,7 @@ export interface Addon {
     reports: Float64Array,
     cancel: Int32Array,
     device: NativeDevice | null,
-  ): Promise<NativeMemory | undefined>
+  ): Promise<Made>
   /** Sets `cancel[0]`, and gives up at once what has been started with it and hasn't begun to run. */
   giveUp(cancel: Int32Array): void
   /** For tests: the nth allocation from now on fails, on the host or a device, or `count` from there on; 0: none does. */

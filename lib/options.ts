@@ -27,3 +27,9 @@ export function readChoice(choices: readonly string[], value: unknown, name: str
   if (index >= 0) return index
   throw new OptionError(`option ${name} must be ${showChoices(choices)}, but it is ${show(value)}`)
 }
+
+/** What was given as option `name`, which must be a boolean. */
+export function readBoolean(value: unknown, name: string): boolean {
+  if (typeof value === 'boolean') return value
+  throw new OptionError(`option ${name} must be a boolean, but it is ${show(value)}`)
+}

@@ -45,6 +45,16 @@ function elementTypes(zeros: object): string {
   return `the element ${names.length === 1 ? 'type' : 'types'} ${showAll(names)}`
 }
 
+/** Throws OptionError if no single k decides a result, so that there is no witness. */
+export function requireWitness(semiring: number): void {
+  const { name, idempotent } = addon.semirings[semiring]!
+  if (idempotent) return
+  throw new OptionError(
+    `option witness is true, but in ${name} every k has a part in each result, so that none is the one that decides it: ` +
+      'leave it out, or choose another semiring',
+  )
+}
+
 /**
  * The value that stands for a semiring's zero, the neutral element of ⊕:
  *

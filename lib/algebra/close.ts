@@ -1,28 +1,17 @@
 /** Closures of weights: what star and plus and the graph functions have in common. */
 import { aborted, cancelOnAbort, notCancelled } from '../abort.js'
-import { AUTO, automaticBackend, CPU } from '../backend.js'
-import { show, showList } from '../describe.js'
-import { DeviceMatrix } from '../device/device.js'
-import { implicitSession } from '../device/implicit.js'
+import { show } from '../describe.js'
+import type { DeviceMatrix } from '../device/device.js'
+import { onImplicitDevice } from '../device/implicit.js'
 import { copyRequest } from '../device/requests.js'
-import { ResidentView, type Session, SharedMemory } from '../device/resident.js'
+import type { Session } from '../device/resident.js'
 import { INT32, isInteger, newUnwrittenArray, typeNameOf } from '../elements.js'
-import {
-  AbortedError,
-  CycleError,
-  DeviceError,
-  DTypeError,
-  fromNative,
-  OptionError,
-  OutOfMemoryError,
-  ShapeError,
-  ValueError,
-} from '../errors.js'
+import { AbortedError, CycleError, OptionError, ShapeError } from '../errors.js'
 import { REPORT_FIELDS, REQUEST_FIELDS, reportAt, requestAt, writeLayout } from '../fields.js'
-import { type Elements, rowMajorElements, shapeOf } from '../layout.js'
-import { allocate, type DenseMatrix, rowMajor } from '../matrix.js'
+import { inSlices } from '../graph/slices.js'
+import { type Elements, rowMajorElements } from '../layout.js'
+import { allocate, type DenseMatrix } from '../matrix.js'
 import { addon, type NativeMemory } from '../native.js'
-import { overlapsItself } from '../overlap.js'
 import { LEFT_OUT, type ReadOptions, THROW } from '../product/options.js'
 import { requireNoContradiction } from '../product/prepare.js'
 import { ProgressReports } from '../product/progress.js'
@@ -30,6 +19,7 @@ import { requireSemiringType, zeroOf } from '../semirings.js'
 import type { ElementArray, OperandArray } from '../storage.js'
 import { readView, requireStillThere, requireThere, showShape, type View } from '../view.js'
 import { findCycle } from './cycle-search.js'
+import { deliver, download, resident, settled, type Wanted, want } from './deliver.js'
 import { type Order, orderOf } from './orders.js'
 
 /** What is asked besides the options. */
@@ -58,23 +48,15 @@ export interface Closed {
   readonly timing: { readonly totalMs: number; readonly kernelMs: number }
 }
 
-/** Steps that the CPU does sooner than a GPU, the copies included. */
-export const MOST_STEPS_FOR_CPU = 2 ** 24
-
 // Native code reads a request before the call returns: one serves all calls.
 const request = new Float64Array(REQUEST_FIELDS)
 
 /** A checked call. */
-interface Call {
+interface Call extends Wanted {
   readonly weights: View
-  readonly out: View<ElementArray> | null
-  readonly outValue: unknown
   readonly options: ReadOptions
   readonly closing: Closing
   readonly order: Order
-  readonly name: string
-  /** What is made: row-major. */
-  readonly elements: Elements
   readonly cancel: Int32Array
   readonly report: Float64Array
 }
@@ -109,7 +91,7 @@ function check(weights: View, options: ReadOptions, closing: Closing): Call {
   const out = outValue === undefined ? null : readView(outValue, 'out', 'result')
   if (options.signal?.aborted) throw aborted(options.signal, 'the closure')
   const name = closing.name ?? 'a'
-  const { type, batched, batch, rows, cols } = weights
+  const { type, rows, cols } = weights
   requireSemiringType(options.semiring, type)
   const order = orderOf(options.semiring)
   if (!order) {
@@ -127,78 +109,26 @@ function check(weights: View, options: ReadOptions, closing: Closing): Call {
   if (rows !== cols) {
     throw new ShapeError(`${showShape(weights, name)} must be square: row i has the edges that leave node i`)
   }
-  if (out) requireOut(out, weights, name)
+  const wanted = want(name, weights, out, outValue)
   const session = weights.memory?.session ?? out?.memory?.session
   if (session) requireNoContradiction(options, session)
   return {
+    ...wanted,
     weights,
-    out,
-    outValue,
     options,
     closing,
     order,
-    name,
-    elements: rowMajorElements(type, elementBytes(weights), batched, batch, rows, cols),
     cancel: new Int32Array(1),
     report: new Float64Array(REPORT_FIELDS),
   }
 }
 
-/** Of an element as it is computed: one that is stored as int16 is an int32. */
-const elementBytes = ({ bytes }: View): number => (bytes === 2 ? 4 : bytes)
-
-function requireOut(out: View<ElementArray>, weights: View, name: string): void {
-  requireThere(out, 'out')
-  if (out.type !== weights.type) {
-    throw new DTypeError(
-      `out is of ${typeNameOf(out.type)} and ${name} of ${typeNameOf(weights.type)}: both must be of one element type`,
-    )
-  }
-  if (showList(shapeOf(out)) !== showList(shapeOf(weights))) {
-    throw new ShapeError(
-      `${showShape(out, 'out')} must have the shape of ${name}, ${showList(shapeOf(weights))}`,
-    )
-  }
-  if (overlapsItself(out)) {
-    throw new ShapeError(
-      'elements of out overlap each other, so the result has no room in it: give out strides that put each element in a ' +
-        'place of its own',
-    )
-  }
-  if (!weights.memory) return
-  const { session } = weights.memory
-  if (out.memory?.session === session) return
-  const place = out.memory ? `on ${out.memory.session}, opened by another openDevice()` : 'in an array'
-  throw new DeviceError(
-    `out is ${place}, but ${name} is on ${session}, and so is the result: leave out \`out\` and download c`,
-  )
-}
-
-async function close(call: Call, started: number): Promise<Closed> {
-  const { weights, out, options, elements } = call
+function close(call: Call, started: number): Promise<Closed> {
+  const { weights, out, options } = call
   const session = weights.memory?.session ?? out?.memory?.session
   if (session) return closeOn(session, call, started)
-  const { batch, rows } = elements
-  const device = options.device === LEFT_OUT ? 0 : options.device
-  const small = batch * rows ** 3 <= MOST_STEPS_FOR_CPU
-  try {
-    return await closeOn(await implicitSession(options.backend, device, small), call, started)
-  } catch (error) {
-    const automatic = options.backend === AUTO && automaticBackend() === AUTO && !small
-    if (!(automatic && error instanceof OutOfMemoryError)) throw error
-    return closeOn(await implicitSession(CPU, 0, true), call, started)
-  }
-}
-
-/** What a promise of native code gives; an error is made one of the library's, and calls the matrix by its name. */
-async function settled<T>(work: Promise<T>, name: string): Promise<T> {
-  try {
-    return await work
-  } catch (cause) {
-    const error = fromNative(cause)
-    if (error instanceof ValueError) error.message = error.message.replace(/^the matrix(?=\[)/, name)
-    throw error
-  }
+  const { batch, rows } = weights
+  return onImplicitDevice(options, batch * rows ** 3, (device) => closeOn(device, call, started))
 }
 
 async function closeOn(session: Session, call: Call, started: number): Promise<Closed> {
@@ -251,11 +181,10 @@ async function closeOn(session: Session, call: Call, started: number): Promise<C
     throw await cycleError(session, call, gain)
   }
   const nextElements = { ...elements, type: INT32, bytes: 4 }
-  const stays = weights.memory !== null || call.out?.memory != null
-  const distances = stays ? await leave(session, call, d) : await fetchInto(session, call, d)
+  const distances = await deliver(session, call, d)
   let nextMatrix: Closed['next'] = null
-  if (next && weights.memory) nextMatrix = new DeviceMatrix<Int32Array>(resident(next, session, nextElements))
-  else if (next) nextMatrix = (await fetch(session, next, nextElements, name)) as DenseMatrix<Int32Array>
+  if (next && weights.memory) nextMatrix = resident<Int32Array>(next, session, nextElements)
+  else if (next) nextMatrix = (await download(session, next, nextElements)) as DenseMatrix<Int32Array>
   return {
     distances,
     next: nextMatrix,
@@ -268,9 +197,6 @@ async function closeOn(session: Session, call: Call, started: number): Promise<C
 /** The elements of an uploaded matrix. */
 const stored = ({ type, bytes, batched, batch, rows, cols }: View): Elements =>
   rowMajorElements(type, bytes, batched, batch, rows, cols)
-
-const resident = (memory: NativeMemory, session: Session, elements: Elements) =>
-  new ResidentView(new SharedMemory(memory, session), elements)
 
 function startProgress({ options, elements, report, cancel }: Call): ProgressReports | null {
   const { onProgress } = options
@@ -290,70 +216,6 @@ function writeClosing({ options, elements }: Call, layout: Elements): void {
   writeLayout(request, 0, requestAt.a, layout)
 }
 
-/** A result that stays on the device. */
-async function leave(
-  session: Session,
-  { out, outValue, elements, name }: Call,
-  memory: NativeMemory,
-): Promise<Closed['distances']> {
-  if (!out) return new DeviceMatrix<ElementArray>(resident(memory, session, elements))
-  try {
-    requireThere(out, 'out')
-    await settled(
-      addon.copyMatrix(session.native, memory, out.data as NativeMemory, copyRequest(out, elements)),
-      name,
-    )
-  } finally {
-    addon.release(memory)
-  }
-  return outValue as DeviceMatrix<ElementArray>
-}
-
-/** A result in an array. */
-async function fetchInto(session: Session, call: Call, memory: NativeMemory): Promise<Closed['distances']> {
-  const { out, outValue, elements, name } = call
-  if (!out) return fetch(session, memory, elements, name)
-  try {
-    requireThere(out, 'out')
-    // From here on it isn't given up: after an error `out` is as it was.
-    await settled(
-      addon.download(
-        session.native,
-        memory,
-        out.data as ElementArray,
-        copyRequest(out, elements),
-        notCancelled,
-      ),
-      name,
-    )
-  } finally {
-    addon.release(memory)
-  }
-  requireStillThere(out, 'out')
-  return outValue as DenseMatrix<ElementArray>
-}
-
-/** Moves row-major elements from a device into an array of their own. */
-async function fetch(
-  session: Session,
-  memory: NativeMemory,
-  elements: Elements,
-  name: string,
-): Promise<DenseMatrix<ElementArray>> {
-  try {
-    const { type, reach } = elements
-    const data = allocate(reach, 'the result', type, newUnwrittenArray)
-    await settled(
-      addon.download(session.native, memory, data, copyRequest(elements, elements), notCancelled),
-      name,
-    )
-    const shape = shapeOf(elements)
-    return { data, shape, strides: rowMajor(shape), offset: 0 }
-  } finally {
-    addon.release(memory)
-  }
-}
-
 /** The error for a cycle that gains; `gain` is what native code reported. */
 async function cycleError(session: Session, call: Call, gain: number): Promise<CycleError> {
   const { weights, options, order, elements, name } = call
@@ -364,7 +226,8 @@ async function cycleError(session: Session, call: Call, gain: number): Promise<C
   let layout: Elements | View = weights
   if (weights.memory) {
     layout = rowMajorElements(type, bytes, false, 1, n, n)
-    data = bytes === 2 ? new Int16Array(n * n) : allocate(n * n, 'a copy of the weights', type, newUnwrittenArray)
+    data =
+      bytes === 2 ? new Int16Array(n * n) : allocate(n * n, 'a copy of the weights', type, newUnwrittenArray)
     const source = { ...layout, ...layoutOfItem(weights, item) }
     requireThere(weights, name)
     await settled(
@@ -376,7 +239,11 @@ async function cycleError(session: Session, call: Call, gain: number): Promise<C
     layout = { ...weights, ...layoutOfItem(weights, item) }
   }
   const { offset, rowStride, colStride } = layout
-  const found = await findCycle({ data, offset, rowStride, colStride, zero: storedZero(call) }, gain % n, order)
+  const found = await inSlices(
+    findCycle({ data, offset, rowStride, colStride, zero: storedZero(call) }, gain % n, order),
+    options.signal,
+    'the closure',
+  )
   const batch = weights.batched ? item : undefined
   const { cycle, weight } = found
   const shown = cycle.length > 12 ? [...cycle.slice(0, 12), '…'] : [...cycle, cycle[0]]

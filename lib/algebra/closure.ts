@@ -1,11 +1,12 @@
 /** The closures of matrices: A ⊕ A² ⊕ A³ ⊕ …, with and without the identity. */
-import { type Closed, closeWeights } from './close.js'
-import { type AlgebraOptions, type AlgebraResult, readAlgebraOptions } from './options.js'
+
 import type { DeviceMatrix } from '../device/device.js'
 import type { DenseMatrix, MatrixLike } from '../matrix.js'
 import type { AnyOperand, AnyResult, ElementsOf } from '../product/options.js'
 import type { OperandArray } from '../storage.js'
 import { readView } from '../view.js'
+import { type Closed, closeWeights } from './close.js'
+import { type AlgebraOptions, type AlgebraResult, readAlgebraOptions } from './options.js'
 
 /**
  * The star A* = I ⊕ A ⊕ A² ⊕ …, over a semiring whose ⊕ takes the better of two: element [i, j] is the weight of the best
@@ -77,4 +78,3 @@ async function closed(a: unknown, value: unknown, reflexive: boolean): Promise<A
   })
   return { c: distances as AnyResult, backend, device, timing: { ...timing } }
 }
-

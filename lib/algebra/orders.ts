@@ -1,10 +1,10 @@
 /** What JavaScript must know of a semiring to compute with single elements. */
 import { readSemiring } from '../semirings.js'
-import type { Semiring } from '../variant-names.js'
+import type { DataType, Semiring } from '../variant-names.js'
 
 /** A semiring whose ⊕ takes the better of two elements. */
 export interface Order {
-  /** Of ⊗, except if the better of two elements is unlimited: then it is an infinity, and integers have their end in its place. */
+  /** Of ⊗. An infinity is the last value of its direction over integers. */
   readonly one: number
   readonly extend: (x: number, y: number) => number
   readonly isBetter: (x: number, y: number) => boolean
@@ -15,7 +15,7 @@ const product = (x: number, y: number) => x * y
 const greater = (x: number, y: number) => x > y
 const less = (x: number, y: number) => x < y
 
-const orders: Partial<Record<Semiring, Order>> = {
+const orders: Record<Exclude<Semiring, 'plus-times'>, Order> = {
   'max-plus': { one: 0, extend: sum, isBetter: greater },
   'min-plus': { one: 0, extend: sum, isBetter: less },
   'max-min': { one: Number.POSITIVE_INFINITY, extend: Math.min, isBetter: greater },
@@ -29,4 +29,11 @@ const byIndex = new Map(Object.entries(orders).map(([name, order]) => [readSemir
 /** By the index of a semiring; undefined for plus-times. */
 export function orderOf(semiring: number): Order | undefined {
   return byIndex.get(semiring)
+}
+
+/** The neutral element of ⊗, as a type holds it. */
+export function oneOf(semiring: number, dtype: DataType): number {
+  const one = orderOf(semiring)?.one ?? 1
+  if (dtype !== 'int32' || Number.isFinite(one)) return one
+  return one > 0 ? 2 ** 31 - 1 : -(2 ** 31)
 }

@@ -73,10 +73,8 @@ export interface ResidentPathsWithNext<Data extends ElementArray = ElementArray>
   readonly next: DeviceMatrix<Int32Array>
 }
 
-/** Weights in arrays. */
-export type WeightsOf<Data extends OperandArray> =
-  | MatrixLike<Data>
-  | (Data extends ElementArray ? EdgeList<Data> : never)
+/** int32 weights that aren't in an Int32Array; an edge list has them in a plain array. */
+export type Integers = MatrixLike<Int16Array> | EdgeList<never>
 
 /** Asks for `next` and `path()`. */
 export type WithPaths = PathOptions & { paths: true }
@@ -110,14 +108,16 @@ export interface PathFunction {
     weights: DeviceMatrix<Data>,
     options?: PathOptions,
   ): Promise<ResidentPaths<ElementsOf<Data>>>
-  <Data extends OperandArray = Int32Array>(
-    weights: WeightsOf<Data>,
+  (weights: Integers, options: WithPaths): Promise<PathsWithNext<Int32Array>>
+  (weights: Integers, options?: PathOptions): Promise<PathsResult<Int32Array>>
+  <Data extends ElementArray = Int32Array>(
+    weights: MatrixLike<Data> | EdgeList<Data>,
     options: WithPaths,
-  ): Promise<PathsWithNext<ElementsOf<Data>>>
-  <Data extends OperandArray = Int32Array>(
-    weights: WeightsOf<Data>,
+  ): Promise<PathsWithNext<Data>>
+  <Data extends ElementArray = Int32Array>(
+    weights: MatrixLike<Data> | EdgeList<Data>,
     options?: PathOptions,
-  ): Promise<PathsResult<ElementsOf<Data>>>
+  ): Promise<PathsResult<Data>>
 }
 
 /** Edges that are there or not. */

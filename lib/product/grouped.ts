@@ -2,12 +2,12 @@
 import { aborted, cancelOnAbort, notCancelled } from '../abort.js'
 import { typeName } from '../describe.js'
 import type { DeviceMatrix } from '../device/device.js'
-import { type Session, SharedMemory } from '../device/resident.js'
+import type { Session } from '../device/resident.js'
 import { typeNameOf } from '../elements.js'
 import { AbortedError, DeviceError, DTypeError, fromNative, OutOfMemoryError } from '../errors.js'
 import { requestAt as at, REPORT_FIELDS, REQUEST_FIELDS } from '../fields.js'
 import type { DenseMatrix, MatrixLike } from '../matrix.js'
-import { addon, type NativeMemory } from '../native.js'
+import { addon, type Made } from '../native.js'
 import { requireNames } from '../options.js'
 import { requireApart } from '../overlap.js'
 import type { ElementArray, OperandArray } from '../storage.js'
@@ -17,6 +17,7 @@ import { NamesInGroup } from './names.js'
 import {
   type AnyOperand,
   type AnyResult,
+  type AnyWitness,
   type ElementsOf,
   type Mixable,
   type MpmmOptions,
@@ -35,7 +36,7 @@ import {
   requireNoContradiction,
 } from './prepare.js'
 import { type NewResult, type Product, writeRequest } from './request.js'
-import { type MpmmResult, resultOf } from './result.js'
+import { type MpmmResult, madeMemories, resultOf, type WitnessedResult } from './result.js'
 
 /** A product of {@link mpmmGrouped}: the arguments of {@link mpmm}, and its options that are about one product. */
 export interface GroupedProduct<
@@ -51,9 +52,19 @@ export interface GroupedProduct<
 }
 
 /** The options of {@link mpmmGrouped}, which hold for all its products. */
-export type GroupedOptions = Pick<MpmmOptions, 'semiring' | 'overflow' | 'backend' | 'device' | 'signal'>
+export type GroupedOptions<Witness extends AnyWitness = AnyWitness> = Pick<
+  MpmmOptions<MatrixLike, Witness>,
+  'semiring' | 'overflow' | 'backend' | 'device' | 'witness' | 'signal'
+>
 
-const optionNames: readonly (keyof GroupedOptions)[] = ['semiring', 'overflow', 'backend', 'device', 'signal']
+const optionNames: readonly (keyof GroupedOptions)[] = [
+  'semiring',
+  'overflow',
+  'backend',
+  'device',
+  'witness',
+  'signal',
+]
 const productNames: readonly (keyof GroupedProduct)[] = ['a', 'b', 'out', 'accumulate']
 
 /** On a device, results of a group begin at multiples of so many bytes of its memory. */
@@ -74,38 +85,45 @@ const PART = 1024
  * @example
  * const results = await mpmmGrouped([{ a, b }, { a: d, b: e, out: f, accumulate: true }], { semiring: 'min-plus' })
  */
-export function mpmmGrouped<Data extends OperandArray>(
+export function mpmmGrouped<Data extends OperandArray, Witness extends AnyWitness = undefined>(
   products: readonly GroupedProduct<
     DeviceMatrix<Data>,
     AnyOperand<Mixable<Data>>,
     DeviceMatrix<ElementsOf<Data>>
   >[],
-  options?: GroupedOptions,
-): Promise<MpmmResult<DeviceMatrix<ElementsOf<Data>>>[]>
-export function mpmmGrouped<Data extends OperandArray>(
+  options?: GroupedOptions<Witness>,
+): Promise<WitnessedResult<DeviceMatrix<ElementsOf<Data>>, Witness>[]>
+export function mpmmGrouped<Data extends OperandArray, Witness extends AnyWitness = undefined>(
   products: readonly GroupedProduct<
     MatrixLike<Mixable<Data>>,
     DeviceMatrix<Data>,
     DeviceMatrix<ElementsOf<Data>>
   >[],
-  options?: GroupedOptions,
-): Promise<MpmmResult<DeviceMatrix<ElementsOf<Data>>>[]>
-export function mpmmGrouped<Out extends MatrixLike = DenseMatrix>(
+  options?: GroupedOptions<Witness>,
+): Promise<WitnessedResult<DeviceMatrix<ElementsOf<Data>>, Witness>[]>
+export function mpmmGrouped<Out extends MatrixLike = DenseMatrix, Witness extends AnyWitness = undefined>(
   products: readonly GroupedProduct<
     MatrixLike<Int32Array | Int16Array>,
     MatrixLike<Int32Array | Int16Array>,
     Out
   >[],
-  options?: GroupedOptions,
-): Promise<MpmmResult<Out>[]>
-export function mpmmGrouped<Data extends ElementArray, Out extends MatrixLike<Data> = DenseMatrix<Data>>(
+  options?: GroupedOptions<Witness>,
+): Promise<WitnessedResult<Out, Witness>[]>
+export function mpmmGrouped<
+  Data extends ElementArray,
+  Out extends MatrixLike<Data> = DenseMatrix<Data>,
+  Witness extends AnyWitness = undefined,
+>(
   products: readonly GroupedProduct<MatrixLike<Data>, MatrixLike<Data>, Out>[],
-  options?: GroupedOptions,
-): Promise<MpmmResult<Out>[]>
-export function mpmmGrouped<Out extends AnyResult = DenseMatrix<ElementArray> | DeviceMatrix<ElementArray>>(
+  options?: GroupedOptions<Witness>,
+): Promise<WitnessedResult<Out, Witness>[]>
+export function mpmmGrouped<
+  Out extends AnyResult = DenseMatrix<ElementArray> | DeviceMatrix<ElementArray>,
+  Witness extends AnyWitness = undefined,
+>(
   products: readonly GroupedProduct<AnyOperand, AnyOperand, Out>[],
-  options?: GroupedOptions,
-): Promise<MpmmResult<Out>[]>
+  options?: GroupedOptions<Witness>,
+): Promise<WitnessedResult<Out, Witness>[]>
 export function mpmmGrouped(
   products: readonly GroupedProduct[],
   options?: GroupedOptions,
@@ -235,19 +253,24 @@ function sessionOf(products: readonly Product[]): Session | null {
   return session
 }
 
-/** Decides where the results that have no place yet are in the memory that is made for them. */
+/** Decides where the results that have no place yet, and the witnesses, are in the memories that are made for them. */
 function layOut(products: readonly Product[], session: Session): void {
   let bytes = 0
-  for (const { c, out } of products) {
-    if (out) continue
-    const made = c as NewResult
-    const size = made.reach * made.bytes
-    made.offset = bytes / made.bytes
-    made.reach += made.offset
-    bytes += Math.ceil(size / ALIGNMENT) * ALIGNMENT
+  let witnessBytes = 0
+  for (const { c, out, witness } of products) {
+    if (!out) bytes += putAt(bytes, c as NewResult)
+    if (witness) witnessBytes += putAt(witnessBytes, witness)
   }
-  if (bytes <= Number.MAX_SAFE_INTEGER) return
+  if (Math.max(bytes, witnessBytes) <= Number.MAX_SAFE_INTEGER) return
   throw new OutOfMemoryError(`the results of the group don't fit on ${session}: compute it in parts`)
+}
+
+/** Puts a result at a byte of the memory; returns how many bytes it takes there. */
+function putAt(byte: number, made: NewResult): number {
+  const size = made.reach * made.bytes
+  made.offset = byte / made.bytes
+  made.reach += made.offset
+  return Math.ceil(size / ALIGNMENT) * ALIGNMENT
 }
 
 /** Rejects with the error of the first product that fails, when nothing of the group runs any more. */
@@ -256,9 +279,9 @@ async function run(
   session: Session | null,
   cancel: Int32Array,
   watched: Watched | null,
-): Promise<MpmmResult<AnyResult>[]> {
+): Promise<WitnessedResult<AnyResult, boolean>[]> {
   if (!session || products.length <= PART) return runPart(products, 0, session, cancel, watched)
-  const parts: Promise<MpmmResult<AnyResult>[]>[] = []
+  const parts: Promise<WitnessedResult<AnyResult, boolean>[]>[] = []
   for (let first = 0; first < products.length; first += PART) {
     parts.push(runPart(products.slice(first, first + PART), first, session, cancel, watched))
   }
@@ -268,7 +291,10 @@ async function run(
   if (!failed) return results
   // Nobody gets them.
   const given = new Set(products.map(({ outValue }) => outValue))
-  for (const { c } of results) if (!given.has(c)) (c as DeviceMatrix).dispose()
+  for (const { c, witness } of results) {
+    if (!given.has(c)) (c as DeviceMatrix).dispose()
+    ;(witness as DeviceMatrix | undefined)?.dispose()
+  }
   throw failed.reason
 }
 
@@ -279,14 +305,14 @@ async function runPart(
   session: Session | null,
   cancel: Int32Array,
   watched: Watched | null,
-): Promise<MpmmResult<AnyResult>[]> {
+): Promise<WitnessedResult<AnyResult, boolean>[]> {
   if (session) layOut(products, session)
   const arrays: OperandArray[] = []
   const requests = new Float64Array(products.length * REQUEST_FIELDS)
   const reports = new Float64Array(products.length * REPORT_FIELDS)
   let start = 0
   for (const product of products) {
-    const { a, b, c, out, c0 } = product
+    const { a, b, c, out, c0, witness } = product
     writeRequest(requests, product, start)
     requests[start + at.aMemory] = whereIs(a, arrays)
     requests[start + at.bMemory] = whereIs(b, arrays)
@@ -296,17 +322,18 @@ async function runPart(
         ? -arrays.push(c.data as OperandArray)
         : 0
     if (c0) requests[start + at.c0Memory] = whereIs(c0, arrays)
+    if (witness?.data) requests[start + at.witnessMemory] = -arrays.push(witness.data as Int32Array)
     start += REQUEST_FIELDS
   }
-  let made: NativeMemory | undefined
+  let made: Made
   try {
     made = await addon.multiplyGroup(arrays, requests, reports, cancel, session ? session.native : null)
   } catch (error) {
     throw namingProduct(fromNative(error), first, watched)
   }
   eachNamed(products, requireAllStillThere, first)
-  const memory = made === undefined ? null : new SharedMemory(made, session!)
-  return products.map((product, index) => resultOf(product, memory, reports, index * REPORT_FIELDS))
+  const memories = madeMemories(made, session, products[0]!.witness !== null)
+  return products.map((product, index) => resultOf(product, memories, reports, index * REPORT_FIELDS))
 }
 
 /** How a request says where a matrix is. */

@@ -5,15 +5,15 @@ import type { DeviceMatrix } from '../device/device.js'
 import { AbortedError, fromNative, OptionError } from '../errors.js'
 import { REPORT_FIELDS, REQUEST_FIELDS, requestAt } from '../fields.js'
 import type { DenseMatrix, MatrixLike } from '../matrix.js'
-import { addon, type NativeMemory } from '../native.js'
+import { addon, type Made } from '../native.js'
 import type { ElementArray, OperandArray } from '../storage.js'
 import { type Watched, watch } from './diagnostics.js'
 import { plainNames } from './names.js'
-import type { AnyOperand, AnyResult, ElementsOf, Mixable, MpmmOptions } from './options.js'
+import type { AnyOperand, AnyResult, AnyWitness, ElementsOf, Mixable, MpmmOptions } from './options.js'
 import { allocateResult, prepare, requireAllStillThere, requireAllThere } from './prepare.js'
 import { ProgressReports } from './progress.js'
 import { type Product, writeRequest } from './request.js'
-import { type MpmmResult, resultOf, sharedMemory } from './result.js'
+import { type MpmmResult, madeMemories, resultOf, type WitnessedResult } from './result.js'
 
 /**
  * Products in a row that JavaScript's thread may compute itself. Then one goes to another thread, so that the event loop
@@ -57,7 +57,8 @@ const syncReport = new Float64Array(REPORT_FIELDS)
  * @param a - M × K, or a batch of them as [batch, M, K].
  * @param b - K × N, or a batch of them as [batch, K, N]. If only one of a and b is a batch, or the other is a batch of one,
  *   the single matrix is an operand of every product.
- * @returns C, M × N, or [batch, M, N] if a or b is a batch, and how it was computed.
+ * @returns C, M × N, or [batch, M, N] if a or b is a batch, and how it was computed; with the option `witness` also which k
+ *   decides each element of C.
  * @throws Rejects, and never throws, with an {@link MpmmlError}: ERR_MPMML_SHAPE and ERR_MPMML_DTYPE for matrices that
  *   don't fit, ERR_MPMML_OPTION and ERR_MPMML_VARIANT for options, ERR_MPMML_OVERFLOW (see the option `overflow`),
  *   ERR_MPMML_VALUE for a negative element of max-times, ERR_MPMML_DISPOSED and ERR_MPMML_DEVICE for matrices of a device,
@@ -69,42 +70,48 @@ const syncReport = new Float64Array(REPORT_FIELDS)
  * const b = matrix(3, 2, Int32Array.of(2, 5, 3, 3, 1, 6))
  * const { c } = await mpmm(a, b) // c.data = [9, 9, 10, 13]
  */
-export function mpmm<Data extends OperandArray>(
+export function mpmm<Data extends OperandArray, Witness extends AnyWitness = undefined>(
   a: DeviceMatrix<Data>,
   b: AnyOperand<Mixable<Data>>,
-  options?: MpmmOptions<DeviceMatrix<ElementsOf<Data>>>,
-): Promise<MpmmResult<DeviceMatrix<ElementsOf<Data>>>>
-export function mpmm<Data extends OperandArray>(
+  options?: MpmmOptions<DeviceMatrix<ElementsOf<Data>>, Witness>,
+): Promise<WitnessedResult<DeviceMatrix<ElementsOf<Data>>, Witness>>
+export function mpmm<Data extends OperandArray, Witness extends AnyWitness = undefined>(
   a: MatrixLike<Mixable<Data>>,
   b: DeviceMatrix<Data>,
-  options?: MpmmOptions<DeviceMatrix<ElementsOf<Data>>>,
-): Promise<MpmmResult<DeviceMatrix<ElementsOf<Data>>>>
-export function mpmm<Data extends ElementArray>(
+  options?: MpmmOptions<DeviceMatrix<ElementsOf<Data>>, Witness>,
+): Promise<WitnessedResult<DeviceMatrix<ElementsOf<Data>>, Witness>>
+export function mpmm<Data extends ElementArray, Witness extends AnyWitness = undefined>(
   a: MatrixLike<Mixable<Data>>,
   b: MatrixLike<Mixable<Data>>,
-  options: MpmmOptions<DeviceMatrix<Data>> &
+  options: MpmmOptions<DeviceMatrix<Data>, Witness> &
     ({ out: DeviceMatrix<Data> } | { accumulate: DeviceMatrix<Data> }),
-): Promise<MpmmResult<DeviceMatrix<Data>>>
-export function mpmm<Out extends MatrixLike = DenseMatrix>(
+): Promise<WitnessedResult<DeviceMatrix<Data>, Witness>>
+export function mpmm<Out extends MatrixLike = DenseMatrix, Witness extends AnyWitness = undefined>(
   a: MatrixLike<Int32Array | Int16Array>,
   b: MatrixLike<Int32Array | Int16Array>,
-  options?: MpmmOptions<Out>,
-): Promise<MpmmResult<Out>>
-export function mpmm<Data extends ElementArray, Out extends MatrixLike<Data> = DenseMatrix<Data>>(
+  options?: MpmmOptions<Out, Witness>,
+): Promise<WitnessedResult<Out, Witness>>
+export function mpmm<
+  Data extends ElementArray,
+  Out extends MatrixLike<Data> = DenseMatrix<Data>,
+  Witness extends AnyWitness = undefined,
+>(
   a: MatrixLike<Data>,
   b: MatrixLike<Data>,
-  options?: MpmmOptions<Out>,
-): Promise<MpmmResult<Out>>
-export function mpmm<Out extends MatrixLike<ElementArray> = DenseMatrix<ElementArray>>(
+  options?: MpmmOptions<Out, Witness>,
+): Promise<WitnessedResult<Out, Witness>>
+export function mpmm<
+  Out extends MatrixLike<ElementArray> = DenseMatrix<ElementArray>,
+  Witness extends AnyWitness = undefined,
+>(
   a: MatrixLike<OperandArray>,
   b: MatrixLike<OperandArray>,
-  options?: MpmmOptions<Out>,
-): Promise<MpmmResult<Out>>
-export function mpmm<Out extends AnyResult = DenseMatrix<ElementArray> | DeviceMatrix<ElementArray>>(
-  a: AnyOperand,
-  b: AnyOperand,
-  options?: MpmmOptions<Out>,
-): Promise<MpmmResult<Out>>
+  options?: MpmmOptions<Out, Witness>,
+): Promise<WitnessedResult<Out, Witness>>
+export function mpmm<
+  Out extends AnyResult = DenseMatrix<ElementArray> | DeviceMatrix<ElementArray>,
+  Witness extends AnyWitness = undefined,
+>(a: AnyOperand, b: AnyOperand, options?: MpmmOptions<Out, Witness>): Promise<WitnessedResult<Out, Witness>>
 export function mpmm(
   a: AnyOperand,
   b: AnyOperand,
@@ -145,23 +152,19 @@ async function run(product: Product, cancel: Int32Array): Promise<MpmmResult<Any
   const report = new Float64Array(REPORT_FIELDS)
   const made = await start(product, report, cancel)
   requireAllStillThere(product, plainNames)
-  return resultOf(product, sharedMemory(product, made), report)
+  return resultOf(product, madeMemories(made, product.session, product.witness !== null), report)
 }
 
-async function start(
-  product: Product,
-  report: Float64Array,
-  cancel: Int32Array,
-): Promise<NativeMemory | undefined> {
+async function start(product: Product, report: Float64Array, cancel: Int32Array): Promise<Made> {
   const progress = startProgress(product, report, cancel)
   writeRequest(request, product)
-  const { a, b, c, c0, session } = product
+  const { a, b, c, c0, witness, session } = product
   if (session && !asked) {
     asked = true
     queueMicrotask(notAsked)
     request[requestAt.mayWait] = 1
   }
-  let made: NativeMemory | undefined
+  let made: Made
   try {
     made = await addon.multiply(
       a.data,
@@ -172,6 +175,7 @@ async function start(
       report,
       cancel,
       session ? session.native : null,
+      witness ? (witness.data as Int32Array | null) : null,
     )
   } catch (error) {
     progress?.end(false)
@@ -190,8 +194,8 @@ function startProgress(product: Product, report: Float64Array, cancel: Int32Arra
 function computeNow(product: Product): MpmmResult<AnyResult> {
   allocateResult(product)
   writeRequest(request, product)
-  const { a, b, c, c0, session } = product
-  let made: NativeMemory | undefined
+  const { a, b, c, c0, witness, session } = product
+  let made: Made
   try {
     made = addon.multiplySync(
       a.data,
@@ -201,53 +205,60 @@ function computeNow(product: Product): MpmmResult<AnyResult> {
       request,
       syncReport,
       session ? session.native : null,
+      witness ? (witness.data as Int32Array | null) : null,
     )
   } catch (error) {
     throw fromNative(error)
   }
-  return resultOf(product, sharedMemory(product, made), syncReport)
+  return resultOf(product, madeMemories(made, session, witness !== null), syncReport)
 }
 
 /**
  * {@link mpmm}, blocking: computes before it returns, and throws what mpmm rejects with. The signal is checked only once,
  * before the work starts.
  */
-export function mpmmSync<Data extends OperandArray>(
+export function mpmmSync<Data extends OperandArray, Witness extends AnyWitness = undefined>(
   a: DeviceMatrix<Data>,
   b: AnyOperand<Mixable<Data>>,
-  options?: MpmmOptions<DeviceMatrix<ElementsOf<Data>>>,
-): MpmmResult<DeviceMatrix<ElementsOf<Data>>>
-export function mpmmSync<Data extends OperandArray>(
+  options?: MpmmOptions<DeviceMatrix<ElementsOf<Data>>, Witness>,
+): WitnessedResult<DeviceMatrix<ElementsOf<Data>>, Witness>
+export function mpmmSync<Data extends OperandArray, Witness extends AnyWitness = undefined>(
   a: MatrixLike<Mixable<Data>>,
   b: DeviceMatrix<Data>,
-  options?: MpmmOptions<DeviceMatrix<ElementsOf<Data>>>,
-): MpmmResult<DeviceMatrix<ElementsOf<Data>>>
-export function mpmmSync<Data extends ElementArray>(
+  options?: MpmmOptions<DeviceMatrix<ElementsOf<Data>>, Witness>,
+): WitnessedResult<DeviceMatrix<ElementsOf<Data>>, Witness>
+export function mpmmSync<Data extends ElementArray, Witness extends AnyWitness = undefined>(
   a: MatrixLike<Mixable<Data>>,
   b: MatrixLike<Mixable<Data>>,
-  options: MpmmOptions<DeviceMatrix<Data>> &
+  options: MpmmOptions<DeviceMatrix<Data>, Witness> &
     ({ out: DeviceMatrix<Data> } | { accumulate: DeviceMatrix<Data> }),
-): MpmmResult<DeviceMatrix<Data>>
-export function mpmmSync<Out extends MatrixLike = DenseMatrix>(
+): WitnessedResult<DeviceMatrix<Data>, Witness>
+export function mpmmSync<Out extends MatrixLike = DenseMatrix, Witness extends AnyWitness = undefined>(
   a: MatrixLike<Int32Array | Int16Array>,
   b: MatrixLike<Int32Array | Int16Array>,
-  options?: MpmmOptions<Out>,
-): MpmmResult<Out>
-export function mpmmSync<Data extends ElementArray, Out extends MatrixLike<Data> = DenseMatrix<Data>>(
+  options?: MpmmOptions<Out, Witness>,
+): WitnessedResult<Out, Witness>
+export function mpmmSync<
+  Data extends ElementArray,
+  Out extends MatrixLike<Data> = DenseMatrix<Data>,
+  Witness extends AnyWitness = undefined,
+>(
   a: MatrixLike<Data>,
   b: MatrixLike<Data>,
-  options?: MpmmOptions<Out>,
-): MpmmResult<Out>
-export function mpmmSync<Out extends MatrixLike<ElementArray> = DenseMatrix<ElementArray>>(
+  options?: MpmmOptions<Out, Witness>,
+): WitnessedResult<Out, Witness>
+export function mpmmSync<
+  Out extends MatrixLike<ElementArray> = DenseMatrix<ElementArray>,
+  Witness extends AnyWitness = undefined,
+>(
   a: MatrixLike<OperandArray>,
   b: MatrixLike<OperandArray>,
-  options?: MpmmOptions<Out>,
-): MpmmResult<Out>
-export function mpmmSync<Out extends AnyResult = DenseMatrix<ElementArray> | DeviceMatrix<ElementArray>>(
-  a: AnyOperand,
-  b: AnyOperand,
-  options?: MpmmOptions<Out>,
-): MpmmResult<Out>
+  options?: MpmmOptions<Out, Witness>,
+): WitnessedResult<Out, Witness>
+export function mpmmSync<
+  Out extends AnyResult = DenseMatrix<ElementArray> | DeviceMatrix<ElementArray>,
+  Witness extends AnyWitness = undefined,
+>(a: AnyOperand, b: AnyOperand, options?: MpmmOptions<Out, Witness>): WitnessedResult<Out, Witness>
 export function mpmmSync(
   a: AnyOperand,
   b: AnyOperand,

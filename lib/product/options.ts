@@ -6,7 +6,7 @@ import type { DeviceMatrix } from '../device/device.js'
 import { OptionError } from '../errors.js'
 import type { MatrixLike } from '../matrix.js'
 import { addon, indexIn } from '../native.js'
-import { readChoice, requireNames } from '../options.js'
+import { readBoolean, readChoice, requireNames } from '../options.js'
 import { readSemiring } from '../semirings.js'
 import type { ElementArray, OperandArray } from '../storage.js'
 import type { Semiring, VariantName } from '../variant-names.js'
@@ -38,8 +38,11 @@ export type ElementsOf<Data extends OperandArray> = Data extends ElementArray ? 
 /** What a result can be written into. */
 export type AnyResult = MatrixLike<ElementArray> | DeviceMatrix<ElementArray>
 
+/** What the option `witness` may be. */
+export type AnyWitness = boolean | undefined
+
 /** The options of {@link mpmm}. `undefined` means the default. */
-export interface MpmmOptions<Out extends AnyResult = MatrixLike> {
+export interface MpmmOptions<Out extends AnyResult = MatrixLike, Witness extends AnyWitness = AnyWitness> {
   /** The semiring of the product; 'max-plus' by default. */
   semiring?: Semiring | undefined
   /**
@@ -71,6 +74,12 @@ export interface MpmmOptions<Out extends AnyResult = MatrixLike> {
    * makes no difference.
    */
   overflow?: Overflow | undefined
+  /**
+   * Whether to tell which k decides each element of the result: the result then has a `witness`, int32 of the shape of c. Its
+   * elements are the smallest k whose candidate A[i, k] ⊗ B[k, j], as `overflow` stores it, is C[i, j]; −1 if C[i, j] is the
+   * semiring's zero, or if only `accumulate` attains it. Not for 'plus-times', where every k has a part in a result.
+   */
+  witness?: Witness
   /** Gives up the product, with ERR_MPMML_ABORTED and the signal's reason as `cause`. */
   signal?: AbortSignal | undefined
   /**
@@ -93,6 +102,7 @@ const names: readonly (keyof MpmmOptions)[] = [
   'device',
   'variant',
   'overflow',
+  'witness',
   'signal',
   'onProgress',
 ]
@@ -110,6 +120,7 @@ export interface ReadOptions {
   variant: number
   out: unknown
   accumulate: unknown
+  witness: boolean
   signal: AbortSignal | undefined
   onProgress: ((progress: Progress) => void) | undefined
 }
@@ -130,12 +141,13 @@ export function readOptions(options: unknown, known: readonly string[] = names):
       variant: LEFT_OUT,
       out: undefined,
       accumulate: undefined,
+      witness: false,
       signal: undefined,
       onProgress: undefined,
     }
   }
   requireNames(options, known)
-  const { semiring, out, accumulate, backend, device, variant, overflow, signal, onProgress } =
+  const { semiring, out, accumulate, backend, device, variant, overflow, witness, signal, onProgress } =
     options as Record<string, unknown>
   return {
     semiring: semiring === undefined ? maxPlus : readSemiring(semiring),
@@ -145,6 +157,7 @@ export function readOptions(options: unknown, known: readonly string[] = names):
     variant: variant === undefined ? LEFT_OUT : variantIndex(variant),
     out,
     accumulate,
+    witness: witness === undefined ? false : readBoolean(witness, 'witness'),
     signal: readSignal(signal),
     onProgress: readListener(onProgress),
   }

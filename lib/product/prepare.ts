@@ -3,7 +3,7 @@ import { aborted } from '../abort.js'
 import { AUTO, automaticBackend, builtWithCuda, CPU } from '../backend.js'
 import { type Name, show, showList } from '../describe.js'
 import type { Session, SharedMemory } from '../device/resident.js'
-import { bytesOf, isInteger, newUnwrittenArray, typeNameOf } from '../elements.js'
+import { bytesOf, INT32, isInteger, newUnwrittenArray, typeNameOf } from '../elements.js'
 import { configureCpu, deviceMemoryLimit } from '../environment.js'
 import {
   DeviceError,
@@ -16,13 +16,13 @@ import {
 import { allocate } from '../matrix.js'
 import { addon } from '../native.js'
 import { overlap, overlapsItself, sameLayout } from '../overlap.js'
-import { requireSemiringType } from '../semirings.js'
+import { requireSemiringType, requireWitness } from '../semirings.js'
 import type { ElementArray } from '../storage.js'
 import { loadTuning } from '../tuning.js'
 import { readView, requireStillThere, requireThere, showShape, type View } from '../view.js'
 import { type Names, plainNames } from './names.js'
 import { LEFT_OUT, type ReadOptions, readOptions } from './options.js'
-import { type NewResult, Product } from './request.js'
+import { type NewResult, Product, type Result } from './request.js'
 
 const { backendChoices, variants } = addon
 
@@ -88,6 +88,7 @@ export function checkProduct(product: Product, names: Names): void {
   if (c0) requireOneType(a, c0, names, names.accumulate)
   const { type } = a
   requireSemiringType(options.semiring, type)
+  if (options.witness) requireWitness(options.semiring)
   if (options.overflow !== LEFT_OUT && !isInteger(type)) {
     throw new OptionError(
       `option overflow is for integers, but the operands are of ${typeNameOf(type)}, which has infinities for what is too ` +
@@ -116,6 +117,7 @@ export function checkProduct(product: Product, names: Names): void {
   if (out) requireOut(product, batched, names)
   if (c0 && c0 !== out) requireAccumulate(product, c0, names)
   product.c = out ?? newResult(type, batched, product.batch, product.m, product.n)
+  if (options.witness) product.witness = newResult(INT32, batched, product.batch, product.m, product.n)
   product.session = sessionOf(product, names)
 }
 
@@ -134,14 +136,19 @@ const newResult = (type: number, batched: boolean, batch: number, rows: number, 
   data: null,
 })
 
-/** Makes the array of a result that isn't to be on a device; `name` is what messages call it. */
-export function allocateResult({ session, out, c }: Product, name: Name = 'the result'): void {
-  if (out) return
+/** Makes the arrays of results that aren't to be on a device; `name` is what messages call the result. */
+export function allocateResult(product: Product, name: Name = 'the result'): void {
+  const { session, out, c, witness } = product
+  if (!out) allocateNew(c, session, name)
+  if (witness) allocateNew(witness, session, { toString: () => `the witness of ${name}` })
+}
+
+function allocateNew(result: Result, session: Session | null, name: Name): void {
   // Nobody sees the array before the product has written it: after an error it is dropped.
-  if (!session) c.data = allocate(c.reach, name, c.type, newUnwrittenArray)
-  else if (c.reach * c.bytes > Number.MAX_SAFE_INTEGER) {
+  if (!session) result.data = allocate(result.reach, name, result.type, newUnwrittenArray)
+  else if (result.reach * result.bytes > Number.MAX_SAFE_INTEGER) {
     throw new OutOfMemoryError(
-      `${name} of ${c.reach} elements doesn't fit on ${session}: compute it in parts, by rows of A or columns of B`,
+      `${name} of ${result.reach} elements doesn't fit on ${session}: compute it in parts, by rows of A or columns of B`,
     )
   }
 }

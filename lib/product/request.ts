@@ -37,6 +37,8 @@ export class Product {
   k = 0
   /** The view of `out`, or of what is made in its place. */
   c!: Result
+  /** The place of the witness; null if it isn't asked for. */
+  witness: NewResult | null = null
 
   constructor(
     readonly options: ReadOptions,
@@ -73,5 +75,7 @@ export function writeRequest(request: Float64Array, product: Product, start = 0)
   writeLayout(request, start, at.a, product.a)
   writeLayout(request, start, at.b, product.b)
   writeLayout(request, start, at.c, product.c)
+  request[start + at.asksWitness] = product.witness ? 1 : 0
+  if (product.witness) writeLayout(request, start, at.witness, product.witness)
   if (product.c0) writeLayout(request, start, at.c0, product.c0)
 }

@@ -2,15 +2,15 @@
 
 import { deviceName } from '../backend.js'
 import { DeviceMatrix } from '../device/device.js'
-import { ResidentView, SharedMemory } from '../device/resident.js'
+import { ResidentView, type Session, SharedMemory } from '../device/resident.js'
 import { reportAt as at } from '../fields.js'
 import { shapeOf } from '../layout.js'
 import { type DenseMatrix, rowMajor } from '../matrix.js'
-import { addon, type NativeMemory, type NativeVariant } from '../native.js'
+import { addon, type Made, type NativeVariant } from '../native.js'
 import type { ElementArray } from '../storage.js'
 import type { VariantName } from '../variant-names.js'
-import type { AnyResult } from './options.js'
-import type { Product } from './request.js'
+import type { AnyResult, AnyWitness } from './options.js'
+import type { Product, Result } from './request.js'
 
 /** What a product gives. */
 export interface MpmmResult<C extends AnyResult = DenseMatrix> {
@@ -49,25 +49,53 @@ export interface MpmmResult<C extends AnyResult = DenseMatrix> {
   gops: number
 }
 
+/** The witness of a result: an int32 matrix where c is. */
+export type WitnessOf<C extends AnyResult> =
+  C extends DeviceMatrix<ElementArray> ? DeviceMatrix<Int32Array> : DenseMatrix<Int32Array>
+
+/** {@link MpmmResult} with the witness, as far as the type of the option `witness` tells whether it is there. */
+export type WitnessedResult<C extends AnyResult, Witness extends AnyWitness> = MpmmResult<C> &
+  ([Witness] extends [true]
+    ? {
+        /** Which k decides each element of c; see the option `witness`. A new row-major matrix of the shape of c. */
+        witness: WitnessOf<C>
+      }
+    : true extends Witness
+      ? { witness?: WitnessOf<C> }
+      : unknown)
+
 const { variants, backends, paths } = addon
 
-/** The memory that native code made for a result; null if it made none. */
-export function sharedMemory(product: Product, made: NativeMemory | undefined): SharedMemory | null {
-  return made === undefined ? null : new SharedMemory(made, product.session!)
+/** The memories that native code made for results and witnesses on a device; null if there are none of them. */
+export interface MadeMemories {
+  results: SharedMemory | null
+  witnesses: SharedMemory | null
 }
 
-/** What the user gets; the report's fields begin at `start`. `made` is the memory of a result on a device. */
+const nothingMade: MadeMemories = { results: null, witnesses: null }
+
+/** `asksWitness`: whether memory was made for witnesses; if none was made for results, it is the only one. */
+export function madeMemories(made: Made, session: Session | null, asksWitness: boolean): MadeMemories {
+  if (made === undefined) return nothingMade
+  const [results, witnesses] = Array.isArray(made) ? made : asksWitness ? [null, made] : [made, null]
+  return {
+    results: results && new SharedMemory(results, session!),
+    witnesses: witnesses && new SharedMemory(witnesses, session!),
+  }
+}
+
+/** What the user gets; the report's fields begin at `start`. */
 export function resultOf<C extends AnyResult>(
   product: Product,
-  made: SharedMemory | null,
+  made: MadeMemories,
   report: Float64Array,
   start = 0,
-): MpmmResult<C> {
+): WitnessedResult<C, boolean> {
   const kernelMs = report[start + at.kernelMs]!
   const variant = variants[report[start + at.variant]!] as NativeVariant
   const { batch, m, n, k, session } = product
-  return {
-    c: (product.out ? product.outValue : newMatrix(product, made)) as C,
+  const result: WitnessedResult<C, boolean> = {
+    c: (product.out ? product.outValue : newMatrix(product.c, made.results)) as C,
     backend: backends[report[start + at.backend]!]!,
     device: session ? session.name : deviceName(report[start + at.device]!),
     variant: variant.name,
@@ -81,9 +109,11 @@ export function resultOf<C extends AnyResult>(
     },
     gops: kernelMs > 0 ? (2 * batch * m * n * k) / kernelMs / 1e6 : 0,
   }
+  if (product.witness) result.witness = newMatrix(product.witness, made.witnesses) as WitnessOf<C>
+  return result
 }
 
-function newMatrix({ c }: Product, made: SharedMemory | null): DenseMatrix<ElementArray> | DeviceMatrix {
+function newMatrix(c: Result, made: SharedMemory | null): DenseMatrix<ElementArray> | DeviceMatrix {
   if (made) return new DeviceMatrix(new ResidentView(made, c))
   const shape = shapeOf(c)
   return { data: c.data as ElementArray, shape, strides: rowMajor(shape), offset: 0 }

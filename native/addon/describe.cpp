@@ -112,17 +112,20 @@ Napi::Array semirings(Napi::Env env) {
   Napi::Array rows = Napi::Array::New(env);
   for (size_t id = 0; id < std::size(kSemiringNames); ++id) {
     Napi::Object zeros = Napi::Object::New(env);
+    bool idempotent = true;
     for (size_t type = 0; type < std::size(kDataTypeNames); ++type) {
       const auto semiring = static_cast<SemiringId>(id);
       const auto dtype = static_cast<DataType>(type);
       if (!has_semiring(semiring, dtype)) continue;
       with_semiring_that<Any>(semiring, dtype, [&](auto value) {
         zeros.Set(data_type_name(dtype), static_cast<double>(decltype(value)::zero));
+        idempotent = decltype(value)::idempotent;
       });
     }
     Napi::Object row = Napi::Object::New(env);
     row.Set("name", kSemiringNames[id]);
     row.Set("zeros", zeros);
+    row.Set("idempotent", idempotent);
     rows.Set(rows.Length(), row);
   }
   return rows;

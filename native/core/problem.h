@@ -65,6 +65,9 @@ struct Operation {
 
 struct ValueRange;
 
+/// The witness of a result that is zero, or that no candidate attains.
+constexpr int32_t kNoWitness = -1;
+
 struct Problem {
   Operation operation;
   int64_t batch = 1;

@@ -6,9 +6,6 @@
 
 namespace mpmml {
 
-/// The witness of a result that no candidate attains.
-constexpr int32_t kNoWitness = -1;
-
 /// Whether the candidate a ⊗ b is `result`, which isn't zero, if it is stored as the overflow policy says. Under the
 /// throwing policy a sum outside the finite range is equal to nothing.
 template <class S>

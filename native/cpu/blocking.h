@@ -13,7 +13,7 @@ struct Blocking {
   int64_t KC;
 };
 
-Blocking choose_blocking(const PackedKernel& kernel, int64_t m, int64_t n, int64_t padded_k, int64_t batch,
-                         int threads);
+Blocking choose_blocking(const PackedKernel& kernel, int64_t m, int64_t n, int64_t padded_k, int64_t batch, int threads,
+                         bool with_witnesses);
 
 }  // namespace mpmml::cpu

@@ -138,6 +138,28 @@ class Epilogue {
     store(acc, row, col, cols, false);
   }
 
+  /// Writes the witnesses of `cols` results of a row. Call it before the results are written, because C0 may be C. `found`
+  /// is the smallest k whose candidate is the accumulator, or anything if there is none.
+  MPMML_HOST_DEVICE void store_witnesses(const Accumulator* acc, const int32_t* found, int64_t row, int64_t col,
+                                         int64_t cols) const {
+    const Witnesses& to = results_.witnesses;
+    const Place place = at(row, col);
+    int32_t* data = to.data + row * to.row_stride + col * to.col_stride;
+    if (to.through) {
+      const int32_t* through = to.through + row * to.through_row_stride + col * to.through_col_stride;
+      for (int64_t j = 0; j < cols; ++j, data += to.col_stride, through += to.through_col_stride) {
+        const Element c0 = c0_at(place, j);
+        const int32_t k = witness(acc[j], c0, found[j], row, col + j);
+        if (k != kNoWitness && !(result_of(c0) == result_of(acc[j], c0))) *data = through[k * to.through_k_stride];
+      }
+    } else if (to.col_stride == 1 && !place.c0) {
+      for (int64_t j = 0; j < cols; ++j) data[j] = witness(acc[j], S::zero, found[j], row, col + j);
+    } else {
+      for (int64_t j = 0; j < cols; ++j)
+        data[j * to.col_stride] = witness(acc[j], c0_at(place, j), found[j], row, col + j);
+    }
+  }
+
   /// The smallest linear index of a result that has overflowed so far, or kNoOverflow.
   MPMML_HOST_DEVICE int64_t first_overflow() const { return first_overflow_; }
 
@@ -170,6 +192,36 @@ class Epilogue {
     } else {
       return arithmetic_.finish(acc, c0, overflowed);
     }
+  }
+
+  /// C0 ⊕ acc as a result.
+  MPMML_HOST_DEVICE Element result_of(Accumulator acc, Element c0) const {
+    bool overflowed = false;
+    return finish(acc, c0, overflowed);
+  }
+  /// What c0 is as a result.
+  MPMML_HOST_DEVICE Element result_of(Element c0) const {
+    if constexpr (S::can_overflow) {
+      return c0;
+    } else {
+      return result_of(Arithmetic::initial(), c0);
+    }
+  }
+
+  /// `found` if a candidate attains the result and the result isn't zero.
+  MPMML_HOST_DEVICE int32_t witness(Accumulator acc, Element c0, int32_t found, int64_t row, int64_t col) const {
+    bool overflowed = false;
+    const Element best = finish(acc, S::zero, overflowed), result = result_of(acc, c0);
+    if constexpr (Arithmetic::paths.has(RangePath::kWide)) {
+      const Problem& problem = *results_.witnesses.problem;
+      if (problem.operation.overflow == OverflowPolicy::kSaturate &&
+          (result == FiniteRange<S>::least || result == FiniteRange<S>::most)) {
+        // Other candidates may be stored as the same result.
+        return results_.witnesses.define(problem, index_of(row, col), result);
+      }
+      if (overflowed) return kNoWitness;
+    }
+    return best == result && best != S::zero ? found : kNoWitness;
   }
 
   template <int MR, int NR>

@@ -33,6 +33,21 @@ struct Occurring {
 };
 constexpr Occurring kNothingSeen{INT64_MAX, INT64_MIN, false, false};
 
+/// Where the witnesses of a part of a product go (Problem::witness). The strides are those of the part's rows and columns.
+struct Witnesses {
+  int32_t* data;  ///< of the part's first result; null if nobody asks
+  int64_t row_stride;
+  int64_t col_stride;
+  const int32_t*
+      through;  ///< Problem::through, from the part's first result's row on; null if witnesses don't follow it
+  int64_t through_row_stride;
+  int64_t through_col_stride;
+  int64_t through_k_stride;
+  /// The witness of the result with this linear index and this value, by its definition.
+  int32_t (*define)(const Problem& problem, int64_t index, int32_t result);
+  const Problem* problem;
+};
+
 /// Where the results of a part of a product go, and what besides the accumulators they are made of: what an epilogue
 /// needs (epilogue.h). The part's rows may be columns of C.
 struct Results {
@@ -48,6 +63,7 @@ struct Results {
   bool c_is_far;     ///< whether C is too large for a cache (and its rows are contiguous)
   int32_t offset_a;  ///< of the operands, for kernels that take offsets
   int32_t offset_b;
+  Witnesses witnesses;
 };
 
 /// A packed operand: slabs of KC steps, each with panels of `width` lanes (MR rows of A or NR columns of B), each
@@ -64,6 +80,19 @@ struct PackRequest {
   int32_t offset;    ///< subtracted from the elements, by kernels that take offsets
 };
 
+/// How a block of C finds its witnesses. While the slabs are computed it is noted in which slab each accumulator became
+/// better for the last time. In that slab the candidate is then searched for, in windows: pieces of `window` steps of one
+/// lane, contiguous, and those of all lanes one after the other.
+struct WindowsOfBlock {
+  const void* a;  ///< the first window of the block's first row; null if nobody asks for witnesses
+  const void* b;
+  int64_t lanes_a;  ///< of the whole operand
+  int64_t lanes_b;
+  int64_t count;    ///< windows of a lane
+  int64_t of_slab;  ///< windows of a slab
+  void* slabs;      ///< the noted slabs, in the order of the accumulators; null if there is only one slab
+};
+
 /// One slab's part of a block of C: rows × cols results from whole panels.
 struct BlockRequest {
   RangePath path;
@@ -76,6 +105,8 @@ struct BlockRequest {
   int64_t cols;
   /// Tiles of MR × NR accumulators that are passed on from slab to slab; null if there is only one slab.
   void* accumulators;
+  int64_t slab;  ///< its number
+  WindowsOfBlock windows;
   Results results;
 };
 
@@ -88,12 +119,16 @@ struct PackedKernel {
   int operand_size;
   int accumulator_size;
   bool takes_offsets;  ///< whether an offset is subtracted from each operand before it is packed (offset.h)
+  int window;          ///< operands in a window (WindowsOfBlock); 0 if there are no witnesses
   Occurring (*pack_a)(const PackRequest& request);
   Occurring (*pack_b)(const PackRequest& request);
   /// Writes the steps past k of a packed operand. `path` must be known by then.
   void (*fill_border_a)(const PackRequest& request, RangePath path);
   void (*fill_border_b)(const PackRequest& request, RangePath path);
-  /// Computes a slab. After the last slab it writes C, and returns the smallest linear index of a result that
+  /// Packs the windows of an operand. In the request lanes and k-steps have changed places, so that a panel holds a window
+  /// of each lane; not so if an operand holds several k-steps: then a panel is a lane, and a slab a window.
+  Occurring (*pack_windows)(const PackRequest& request);
+  /// Computes a slab. After the last slab it writes C and the witnesses, and returns the smallest linear index of a result that
   /// overflowed, or kNoOverflow.
   int64_t (*multiply)(const BlockRequest& request);
 };

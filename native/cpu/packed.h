@@ -20,8 +20,9 @@ struct Packed {
                   "the arithmetics of a kernel share their panels");
     return {paths_of<First, Others...>(),
             {MR, NR, kStepsAtOnce, steps_per_operand<First>, sizeof(typename First::Operand),
-             sizeof(typename First::Accumulator), takes_offsets<First>, pack_panels<First, MR>, pack_panels<First, NR>,
-             fill_border_a<First, Others...>, fill_border_b<First, Others...>, multiply<First, Others...>},
+             sizeof(typename First::Accumulator), takes_offsets<First>, window<First>(), pack_panels<First, MR>,
+             pack_panels<First, NR>, fill_border_a<First, Others...>, fill_border_b<First, Others...>,
+             pack_windows<First>, multiply<First, Others...>},
             {},
             {}};
   }
@@ -33,6 +34,22 @@ struct Packed {
       return pack_bits<Arithmetic, width>(request);
     } else {
       return pack<Arithmetic, width>(request);
+    }
+  }
+
+  template <class Arithmetic>
+  static constexpr int window() {
+    return Arithmetic::Semiring::idempotent ? Windows<Arithmetic>::kWindow : 0;
+  }
+
+  template <class Arithmetic>
+  static Occurring pack_windows(const PackRequest& request) {
+    if constexpr (steps_per_operand<Arithmetic> > 1) {
+      const Occurring occurring = pack_bits<Arithmetic, 1>(request);
+      fill_border<Arithmetic, 1>(request, 0);
+      return occurring;
+    } else {
+      return pack<Arithmetic, Windows<Arithmetic>::kWindow>(request);
     }
   }
 

@@ -11,6 +11,7 @@
 #include "core/scan.h"
 #include "cpu/loop.h"
 #include "cpu/results.h"
+#include "cpu/windowed.h"
 
 namespace mpmml::cpu {
 namespace {
@@ -75,7 +76,8 @@ PackedProduct::PackedProduct(const Problem& problem, const PackedKernel& kernel,
     : problem_(problem),
       kernel_(kernel),
       padded_k_(round_up(ceil_div(problem.k(), kernel.steps_per_operand), kernel.k_multiple)),
-      blocking_(choose_blocking(kernel, problem.m(), problem.n(), padded_k_, problem.batch, thread_count())),
+      blocking_(choose_blocking(kernel, problem.m(), problem.n(), padded_k_, problem.batch, thread_count(),
+                                problem.witness.data != nullptr)),
       a_(problem, kernel, false, padded_k_, blocking_.KC),
       b_(problem, kernel, true, padded_k_, blocking_.KC) {
   if (kernel.takes_offsets) {
@@ -103,13 +105,21 @@ class PackedProduct::Run {
     const Blocking& blocking = product_.blocking_;
     const int64_t cells = blocking.MC * blocking.NC;
     const bool in_slabs = blocking.KC < product_.padded_k_;
+    const int64_t bytes = cells * product_.kernel_.accumulator_size;
     std::optional<Accumulators> accumulators;
-    if (in_slabs) accumulators.emplace(cells * product_.kernel_.accumulator_size, thread_count());
+    if (in_slabs) accumulators.emplace(problem_.witness.data ? 2 * bytes : bytes, thread_count());
+    if (problem_.witness.data) {
+      windows_a_.emplace(problem_, product_.kernel_, false, product_.a_.offset());
+      windows_b_.emplace(problem_, product_.kernel_, true, product_.b_.offset());
+    }
     for_each_run(problem_, blocks_m_ * blocks_n_ * problem_.batch, work(), kStepsAtOnce,
                  [&](int64_t first, int64_t end) {
                    BlockRequest request{};
                    std::optional<Accumulators::Slot> slot;
-                   if (in_slabs) request.accumulators = slot.emplace(*accumulators).data();
+                   if (in_slabs) {
+                     request.accumulators = slot.emplace(*accumulators).data();
+                     if (windows_a_) request.windows.slabs = static_cast<char*>(request.accumulators) + bytes;
+                   }
                    for (int64_t index = first; index < end; ++index) block(index, request);
                  });
     return overflow_.value();
@@ -133,11 +143,20 @@ class PackedProduct::Run {
     request.results = results_from(problem_, c_, batch, row, col);
     request.results.offset_a = product_.a_.offset();
     request.results.offset_b = product_.b_.offset();
+    if (windows_a_) {
+      request.windows.a = windows_a_->window(batch, row);
+      request.windows.b = windows_b_->window(batch, col);
+      request.windows.lanes_a = windows_a_->lanes();
+      request.windows.lanes_b = windows_b_->lanes();
+      request.windows.count = windows_a_->count();
+      request.windows.of_slab = blocking.KC / product_.kernel_.window;
+    }
     for (int64_t k = 0; k < product_.padded_k_; k += blocking.KC) {
       if (k > 0) check_cancelled(problem_);
       request.a = product_.a_.panel(batch, k, row);
       request.b = product_.b_.panel(batch, k, col);
       request.steps = std::min(blocking.KC, product_.padded_k_ - k);
+      request.slab = k / blocking.KC;
       request.starts = k == 0;
       request.ends = k + request.steps == product_.padded_k_;
       overflow_.report(product_.kernel_.multiply(request));
@@ -152,6 +171,7 @@ class PackedProduct::Run {
   const MutableMatrixView& c_;
   const int64_t blocks_m_;
   const int64_t blocks_n_;
+  std::optional<WindowedOperand> windows_a_, windows_b_;  ///< if there are witnesses to be found
   FirstIndex overflow_;
 };
 

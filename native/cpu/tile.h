@@ -4,6 +4,7 @@
 #include "cpu/epilogue.h"
 #include "cpu/kernel.h"
 #include "cpu/vector.h"
+#include "cpu/windows.h"
 
 namespace mpmml::cpu::MPMML_ISA {
 
@@ -96,26 +97,34 @@ template <int MR, int NR, class Arithmetic>
 MPMML_INLINE int64_t multiply_block(const Arithmetic& arithmetic, const BlockRequest& block) {
   using Operand = typename Arithmetic::Operand;
   using Accumulator = typename Arithmetic::Accumulator;
+  constexpr bool may_have_witnesses = Arithmetic::Semiring::idempotent;
   alignas(kVectorBytes) Accumulator local[MR * NR];
+  [[maybe_unused]] alignas(kVectorBytes) Accumulator before[MR * NR];
   const int64_t row_panels = ceil_div(block.rows, MR);
   Epilogue<Arithmetic> epilogue(arithmetic, block.results);
   for (int64_t col = 0; col < block.cols; col += NR) {
     const auto* b = static_cast<const Operand*>(block.b) + col * block.steps;
     for (int64_t row = 0; row < block.rows; row += MR) {
       const auto* a = static_cast<const Operand*>(block.a) + row * block.steps;
-      Accumulator* tile = local;
-      if (block.accumulators) {
-        tile = static_cast<Accumulator*>(block.accumulators) + (col / NR * row_panels + row / MR) * MR * NR;
-      }
+      const int64_t place = (col / NR * row_panels + row / MR) * MR * NR;
+      Accumulator* tile = block.accumulators ? static_cast<Accumulator*>(block.accumulators) + place : local;
       // Hardware prefetchers stop at the end of a page, which is about where a panel ends. So the start of the next
       // panel is prefetched here.
       prefetch(a + MR * block.steps, 4 * kCacheLine);
       const int64_t rows = block.rows - row < MR ? block.rows - row : MR;
       if (block.ends) epilogue.template prefetch_results<MR, NR>(row, col, rows);
+      if constexpr (may_have_witnesses) {
+        if (block.windows.slabs && !block.starts) __builtin_memcpy(before, tile, sizeof before);
+      }
       multiply_tile<Arithmetic, MR, NR>(a, b, block.steps, tile, block.starts, arithmetic.initial());
-      if (!block.ends) continue;
       const int64_t cols = block.cols - col < NR ? block.cols - col : NR;
-      epilogue.template store_tile<MR, NR>(tile, row, col, rows, cols);
+      if constexpr (may_have_witnesses) {
+        if (block.windows.a) {
+          const TileOfBlock of{place, row, col, rows, cols};
+          Windows<Arithmetic>::template follow<MR, NR>(block, of, before, tile, epilogue);
+        }
+      }
+      if (block.ends) epilogue.template store_tile<MR, NR>(tile, row, col, rows, cols);
     }
   }
   return epilogue.first_overflow();

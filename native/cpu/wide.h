@@ -134,4 +134,10 @@ struct Wrapping : BiasedEncoding<S> {
   }
 };
 
+/// Whether a candidate isn't simply the ⊗ of two operands.
+template <class Arithmetic>
+constexpr bool wraps_sums = false;
+template <class S>
+constexpr bool wraps_sums<Wrapping<S>> = true;
+
 }  // namespace mpmml::cpu

@@ -40,8 +40,8 @@ it('has a README of at most 150 lines', () => {
 describe('commands', () => {
   it('of mpmml exist, and all are shown', async () => {
     const help = await succeeds(['--help'])
-    const existing = [...help.matchAll(/^ {2}(\w+) (?:\[|<| {2})/gm)].map(([, command]) => command!)
-    const named = pages.flatMap((page) => [...read(page).matchAll(/npx mpmml (\w+)/g)])
+    const existing = [...help.matchAll(/^ {2}([\w-]+) (?:\[|<| {2})/gm)].map(([, command]) => command!)
+    const named = pages.flatMap((page) => [...read(page).matchAll(/npx mpmml ([\w-]+)/g)])
     const commands = new Set(named.map(([, command]) => command!))
     expect([...commands].sort()).toEqual(existing.filter((command) => command !== 'help').sort())
   })

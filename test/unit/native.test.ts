@@ -384,7 +384,7 @@ describe('requests about devices that lib would not send', () => {
       ]
       try {
         const made = await calls[round % calls.length]!()
-        if (made) addon.release(made)
+        if (made) addon.release(made as NativeMemory)
         done++
       } catch (error) {
         expect((error as Error).message).toMatch('malformed request')

@@ -1,0 +1,33 @@
+// One operand of a product, packed into windows, in which a kernel finds witnesses (WindowsOfBlock).
+#pragma once
+#include "core/workspace.h"
+#include "cpu/kernel.h"
+
+namespace mpmml::cpu {
+
+class WindowedOperand {
+ public:
+  /// Packs A or B of `problem`. `offset` is subtracted from every element, by kernels that take offsets.
+  WindowedOperand(const Problem& problem, const PackedKernel& kernel, bool is_b, int32_t offset);
+
+  /// The first window of a lane.
+  const void* window(int64_t item, int64_t lane) const;
+  int64_t lanes() const { return lanes_; }
+  /// Windows of a lane.
+  int64_t count() const { return count_; }
+
+ private:
+  PackRequest request(int64_t item, int32_t offset) const;
+
+  const Problem& problem_;
+  const PackedKernel& kernel_;
+  const bool is_b_;
+  const MatrixView& view_;
+  const int64_t lanes_;
+  const int64_t count_;
+  const int64_t items_;
+  const int64_t item_bytes_;
+  const Workspace data_;
+};
+
+}  // namespace mpmml::cpu
