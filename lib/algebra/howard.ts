@@ -21,6 +21,8 @@ import { fractionBits, scaled, signOf } from './fractions.js'
 const EXACT = Number.MAX_SAFE_INTEGER
 /** Twice the error of one rounding, relative to its result. */
 const ROUNDING = 2 ** -52
+/** Below so many steps the order of places makes no difference to the number of rounds. */
+const SHALLOW = 64
 
 /** The edges within components, between places: nodes in the order of their components. */
 export interface Inner {
@@ -140,6 +142,8 @@ export class PolicyIteration {
   #error = 0
   /** Whether the mean is that of the round before: better cycles are rare from then on. */
   #settled = false
+  /** Whether all places are near the cycle. */
+  #isShallow = false
   /** A place on the cycle that has to be taken; -1 if any may be. */
   #target = -1
   #exact: ExactSums | undefined
@@ -387,7 +391,8 @@ export class PolicyIteration {
       if (far > furthest) furthest = far
       if (Math.abs(total) > largest) largest = Math.abs(total)
     }
-    this.#orderBySteps(furthest)
+    this.#isShallow = furthest < SHALLOW
+    if (!this.#isShallow) this.#orderBySteps(furthest)
     // Only what is done next depends on it, so rounding does no harm.
     this.#settled = mean * this.#cycle.length === this.#cycle.sum * length
     this.#cycle = cycle
@@ -457,9 +462,11 @@ export class PolicyIteration {
     const queue = this.#path
     const mark = this.#mark
     const stamp = ++this.#stamp
+    // If ways are short, rows in the order of memory are worth more.
+    const inOrder = !this.#isShallow
     let waiting = 0
     for (let o = this.#first; o < end; o++) {
-      const p = order[o]!
+      const p = inOrder ? order[o]! : o
       let most = value[p]!
       let best = -1
       const last = start[p + 1]!
