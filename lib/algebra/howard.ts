@@ -8,10 +8,13 @@
  * No rounding decides. Values are held times q, as integers. If they may be beyond 2^53, or weights have too many digits
  * after the point, sums have a known error; what is within it is compared again in integers of any size.
  *
+ * One cycle is taken at a time, the places that don't lead to it are led there backwards, and values are used as soon as they are
+ * known.
+ *
  * @see J. Cochet-Terrasson, G. Cohen, S. Gaubert, M. McGettrick, J.-P. Quadrat, Numerical computation of spectral elements in
- *   max-plus algebra, IFAC Conference on System Structure and Control (1998).
- * @see A. Dasdan, Experimental analysis of the fastest optimum cycle ratio and mean algorithms, ACM TODAES 9 (2004): one cycle
- *   at a time, the nodes that don't lead to it are led there backwards, and values are used as soon as they are known.
+ *   max-plus algebra
+ * @see A. Dasdan, S. S. Irani, R. K. Gupta, Efficient algorithms for optimum cycle mean and optimum cost to time ratio problems,
+ *   which compares it with others
  */
 import type { Components } from '../graph/components.js'
 import type { CompressedRows } from '../graph/compressed.js'

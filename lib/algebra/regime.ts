@@ -57,8 +57,8 @@ export interface Regime {
  * @throws Rejects with what {@link maximumCycleMean} rejects with; LimitError (ERR_MPMML_LIMIT) if it isn't found within
  *   `limit` steps; ValueError (ERR_MPMML_VALUE) for floats that aren't such multiples; OverflowError (ERR_MPMML_OVERFLOW) if a
  *   sum is beyond 2^53.
- * @see F. Baccelli, G. Cohen, G. J. Olsder, J.-P. Quadrat, Synchronization and Linearity, section 3.7; `maxplusmaxalgol` of Scilab's
- *   max-plus toolbox; R. P. Brent, An improved Monte Carlo factorization algorithm (1980), for finding cycles of sequences
+ * @see F. Baccelli, G. Cohen, G. J. Olsder, J.-P. Quadrat, Synchronization and Linearity; `maxplusmaxalgol` of Scilab's max-plus toolbox
+ * @see R. P. Brent, An improved Monte Carlo factorization algorithm, BIT 20 (1980): how a sequence is found to repeat itself
  * @example
  * await periodicRegime(matrix(2, 2, [3, 7, 2, 4]), [1, 0]) // { transient: 1, period: 2, growth: [9, 9] }, so that λ = 9/2
  */

@@ -45,7 +45,7 @@ export interface ResidualOptions extends Pick<MpmmOptions, 'backend' | 'device' 
  * @returns c, N × P, and how it was computed.
  * @throws Rejects with an {@link MpmmlError}: ERR_MPMML_SHAPE, ERR_MPMML_DTYPE, ERR_MPMML_OPTION, ERR_MPMML_OVERFLOW (see the
  *   option), and what {@link mpmm} rejects with.
- * @see F. Baccelli, G. Cohen, G. J. Olsder, J.-P. Quadrat, Synchronization and Linearity, section 4.4; `maxpluslinsol` of Scilab's
+ * @see F. Baccelli, G. Cohen, G. J. Olsder, J.-P. Quadrat, Synchronization and Linearity, on residuation; `maxpluslinsol` of Scilab's
  *   max-plus toolbox
  * @example
  * const { c } = await leftResidual(matrix(2, 2, [3, 7, 2, 4]), matrix(2, 1, [7, 4])) // c.data = [2, 0]
