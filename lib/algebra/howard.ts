@@ -8,10 +8,13 @@
  * No rounding decides. Values are held times q, as integers. If they may be beyond 2^53, or weights have too many digits
  * after the point, sums have a known error; what is within it is compared again in integers of any size.
  *
+ * One cycle is taken at a time, the places that don't lead to it are led there backwards, and values are used as soon as they are
+ * known.
+ *
  * @see J. Cochet-Terrasson, G. Cohen, S. Gaubert, M. McGettrick, J.-P. Quadrat, Numerical computation of spectral elements in
- *   max-plus algebra, IFAC Conference on System Structure and Control (1998).
- * @see A. Dasdan, Experimental analysis of the fastest optimum cycle ratio and mean algorithms, ACM TODAES 9 (2004): one cycle
- *   at a time, the nodes that don't lead to it are led there backwards, and values are used as soon as they are known.
+ *   max-plus algebra
+ * @see A. Dasdan, S. S. Irani, R. K. Gupta, Efficient algorithms for optimum cycle mean and optimum cost to time ratio problems,
+ *   which compares it with others
  */
 import type { Components } from '../graph/components.js'
 import type { CompressedRows } from '../graph/compressed.js'
@@ -21,6 +24,8 @@ import { fractionBits, scaled, signOf } from './fractions.js'
 const EXACT = Number.MAX_SAFE_INTEGER
 /** Twice the error of one rounding, relative to its result. */
 const ROUNDING = 2 ** -52
+/** Below so many steps the order of places makes no difference to the number of rounds. */
+const SHALLOW = 64
 
 /** The edges within components, between places: nodes in the order of their components. */
 export interface Inner {
@@ -140,6 +145,8 @@ export class PolicyIteration {
   #error = 0
   /** Whether the mean is that of the round before: better cycles are rare from then on. */
   #settled = false
+  /** Whether all places are near the cycle. */
+  #isShallow = false
   /** A place on the cycle that has to be taken; -1 if any may be. */
   #target = -1
   #exact: ExactSums | undefined
@@ -387,7 +394,8 @@ export class PolicyIteration {
       if (far > furthest) furthest = far
       if (Math.abs(total) > largest) largest = Math.abs(total)
     }
-    this.#orderBySteps(furthest)
+    this.#isShallow = furthest < SHALLOW
+    if (!this.#isShallow) this.#orderBySteps(furthest)
     // Only what is done next depends on it, so rounding does no harm.
     this.#settled = mean * this.#cycle.length === this.#cycle.sum * length
     this.#cycle = cycle
@@ -457,9 +465,11 @@ export class PolicyIteration {
     const queue = this.#path
     const mark = this.#mark
     const stamp = ++this.#stamp
+    // If ways are short, rows in the order of memory are worth more.
+    const inOrder = !this.#isShallow
     let waiting = 0
     for (let o = this.#first; o < end; o++) {
-      const p = order[o]!
+      const p = inOrder ? order[o]! : o
       let most = value[p]!
       let best = -1
       const last = start[p + 1]!

@@ -14,6 +14,7 @@ import {
 } from '../../lib/algebra.js'
 import type { EdgeList } from '../../lib/graph/edges.js'
 import { EPSILON, matrix, mpmm, openDevice, zeroOf } from '../../lib/index.js'
+import { coded } from '../support/coded.js'
 import { Random } from '../support/generators.js'
 import {
   add,
@@ -560,12 +561,6 @@ describe('matrices', () => {
     }
   })
 })
-
-const coded = (code: string, message?: string | RegExp) =>
-  expect.objectContaining({
-    code: `ERR_MPMML_${code}`,
-    ...(message && { message: expect.stringMatching(message) }),
-  })
 
 describe('what edges mean', () => {
   it('parallel edges: the better one counts, and is named', async () => {
