@@ -7,6 +7,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { closures } from './closures.mjs'
 import { sourceFiles } from './files.mjs'
 import { bandwidths, microbenchmarks } from './microbenchmarks.mjs'
 import { allRows, identifier, refusedRows, semiringTypes } from './rows.mjs'
@@ -202,6 +203,44 @@ ${bandwidths.map(({ name, summary, template }) => `      ${template}::row("${nam
 }  // namespace mpmml::microbench
 `
 
+/** The closures of a semiring are one source file. */
+const closureFile = (semiring) => `closure_${semiring.name.replaceAll('-', '')}.cu`
+
+const closureSemirings = [...new Set(closures.map(({ semiring }) => semiring))]
+
+const closureInstances = (semiring) => `// ${notice}
+#include "cuda/kernels/closure.cuh"
+
+namespace mpmml::cuda {
+
+${closures
+  .filter((closure) => closure.semiring === semiring)
+  .map(
+    ({ name, template, dataType }) => `extern const ClosureKernel ${name};
+const ClosureKernel ${name} =
+    ${template}::template kernel<${semiring.struct}<${dataType.element}>>(SemiringId::${identifier(semiring.name)}, DataType::${dataType.id});
+`,
+  )
+  .join('\n')}
+}  // namespace mpmml::cuda
+`
+
+const closureRegistry = () => `// ${notice}
+#include "cuda/kernels/closure.h"
+
+namespace mpmml::cuda {
+
+${closures.map(({ name }) => `extern const ClosureKernel ${name};`).join('\n')}
+
+const std::vector<ClosureKernel>& closure_kernels() {
+  static const auto& rows = *new std::vector<ClosureKernel>{
+${closures.map(({ name }) => `      ${name}`).join(',\n')}};
+  return rows;
+}
+
+}  // namespace mpmml::cuda
+`
+
 /** What products on the CPU are compared with, for each instruction set. */
 const yardstickName = (isa) => `yardstick_${isa.name}`
 
@@ -292,6 +331,8 @@ function writeNative(directory, processor, withCuda) {
     }
     add('cuda', 'microbench_registry.cpp', microbenchmarkRegistry())
     add('lab', 'bandwidths.cu', bandwidthRegistry())
+    for (const semiring of closureSemirings) add('cuda', closureFile(semiring), closureInstances(semiring))
+    add('cuda', 'closure_registry.cpp', closureRegistry())
   }
   const forInstructionSets = [
     ...compiled.filter(({ isa }) => isa),

@@ -62,7 +62,8 @@ class ResidentMemory final : public Memory {
   }
 
   /// Whether these matrices are all that the memory holds.
-  bool is_covered_by(const MutableMatrixView& view, DataType dtype, int64_t batch) const {
+  template <class Pointer>
+  bool is_covered_by(const BasicMatrixView<Pointer>& view, DataType dtype, int64_t batch) const {
     return is_row_major(view, batch) && batch * view.rows * view.cols * stored_bytes(dtype, view.storage) == bytes();
   }
 

@@ -173,6 +173,23 @@ void SessionDevice::send(const void* from, int64_t bytes, void* to) {
   }
 }
 
+std::optional<int64_t> SessionDevice::find_nan(DataType dtype, int64_t batch, const MatrixView& matrix) {
+  constexpr unsigned long long kNone = ~0ull;
+  MPMML_CUDA(cudaMemsetAsync(overflow(), 0xff, sizeof(kNone), stream()));
+  cuda::find_nan(dtype, batch, matrix, overflow(), stream());
+  MPMML_CUDA(cudaMemcpyAsync(&on_host()->overflow, overflow(), sizeof(kNone), cudaMemcpyDeviceToHost, stream()));
+  MPMML_CUDA(cudaStreamSynchronize(stream()));
+  if (on_host()->overflow == kNone) return std::nullopt;
+  return static_cast<int64_t>(on_host()->overflow);
+}
+
+unsigned* SessionDevice::arrivals() {
+  unsigned* const counters = on_device()->arrivals;
+  if (!has_arrivals_) MPMML_CUDA(cudaMemsetAsync(counters, 0, sizeof(Results::arrivals), stream()));
+  has_arrivals_ = true;
+  return counters;
+}
+
 Facts SessionDevice::scan(DataType dtype, Storage storage, const void* data, int64_t count) {
   if (dtype == DataType::kUint8 || count == 0) return {};
   reset_scans(&on_device()->scan, 1, stream());

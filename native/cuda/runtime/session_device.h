@@ -5,10 +5,12 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <vector>
 
 #include "core/session.h"
+#include "cuda/kernels/closure.h"
 #include "cuda/runtime/lane.h"
 #include "cuda/runtime/memory.h"
 #include "cuda/runtime/range.h"
@@ -70,6 +72,12 @@ class SessionDevice : public std::enable_shared_from_this<SessionDevice> {
   };
   HostCopy fetch(DataType dtype, int64_t batch, const MatrixView& from);
 
+  /// The index of the first element that is NaN, for which it waits.
+  std::optional<int64_t> find_nan(DataType dtype, int64_t batch, const MatrixView& matrix);
+
+  /// kArrivals counters on the device, each 0 when nothing runs.
+  unsigned* arrivals();
+
   /// A place on the device for the smallest index of a result that overflowed.
   unsigned long long* overflow() { return &on_device()->overflow; }
 
@@ -80,6 +88,7 @@ class SessionDevice : public std::enable_shared_from_this<SessionDevice> {
   struct Results {
     ScanResult scan;
     unsigned long long overflow;
+    unsigned arrivals[kArrivals];
   };
   static_assert(sizeof(Results) <= Lane::kResultBytes);
   Results* on_host() const { return static_cast<Results*>(lane_.results()); }
@@ -101,6 +110,7 @@ class SessionDevice : public std::enable_shared_from_this<SessionDevice> {
     double steps;
   };
   std::deque<Turn> turns_;
+  bool has_arrivals_ = false;
   double queued_steps_ = 0;
   std::mutex mutex_;
   std::vector<std::shared_ptr<ResidentMemory::Held>> released_;  ///< guarded by mutex_

@@ -52,10 +52,10 @@ struct Alike {
 
 double steps_of(const Problem& problem) { return double(problem.outputs()) * double(problem.k()); }
 
-/// Whether the product is small.
+/// Whether the product is small, and asks for nothing that only launches of their own find.
 bool can_join(const Problem& problem) {
   return problem.batch == 1 && problem.outputs() > 0 && problem.k() > 0 && steps_of(problem) <= kMostSteps &&
-         takes_stores(problem.c, problem.operation.dtype, 1);
+         !problem.witness.data && takes_stores(problem.c, problem.operation.dtype, 1);
 }
 
 /// The host's operands of small products, which go to the device in one transfer.

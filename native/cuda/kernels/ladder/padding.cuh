@@ -20,7 +20,7 @@ struct Copy {
   static constexpr bool kRepeatsLastLine = false;  // B's lines are along K
   Element filling;
 
-  __device__ Target operator()(Element x) const { return x; }
+  __device__ Target operator()(Element x, int64_t /*k*/) const { return x; }
   __device__ Target border() const { return filling; }
 };
 
