@@ -18,4 +18,22 @@ export {
 export { type Eigenvector, type Eigenvectors, eigenvalue, eigenvectors } from './algebra/eigen.js'
 export type { AlgebraOptions, AlgebraResult } from './algebra/options.js'
 export { power } from './algebra/power.js'
+export { periodicRegime, type Regime, type RegimeOptions } from './algebra/regime.js'
+export {
+  greatestSubsolution,
+  leftResidual,
+  type ResidualOptions,
+  rightResidual,
+  type Subsolution,
+} from './algebra/residual.js'
+export {
+  type EarliestOptions,
+  type EarliestStarts,
+  earliestStarts,
+  type LatestOptions,
+  type LatestStarts,
+  latestStarts,
+} from './algebra/schedule.js'
+export { type Input, type TrajectoryOptions, trajectory } from './algebra/trajectory.js'
+export type { Vector } from './algebra/vector.js'
 export type { PathSemiring, Weights } from './algebra/weights.js'

@@ -103,6 +103,11 @@ export class CycleError extends MpmmlError {
   }
 }
 
+/** What was looked for was not found within a limit that an option sets. */
+export class LimitError extends MpmmlError {
+  readonly code = 'ERR_MPMML_LIMIT'
+}
+
 /** A CUDA call failed: the message has the call, CUDA's name of the error and the place. */
 export class CudaError extends MpmmlError {
   readonly code = 'ERR_MPMML_CUDA'
@@ -128,6 +133,7 @@ export const errorClasses = {
   ERR_MPMML_DEVICE: DeviceError,
   ERR_MPMML_FILE: FileError,
   ERR_MPMML_CYCLE: CycleError,
+  ERR_MPMML_LIMIT: LimitError,
   ERR_MPMML_CUDA: CudaError,
   ERR_MPMML_ADDON: AddonError,
 } as const

@@ -26,6 +26,7 @@ export {
   DTypeError,
   type ErrorCode,
   FileError,
+  LimitError,
   MpmmlError,
   NoCudaError,
   OptionError,

@@ -1,5 +1,4 @@
 /** Eigenvalues and eigenvectors. */
-import type { CompressedRows } from '../graph/compressed.js'
 import type { Steps } from '../graph/slices.js'
 import {
   asMean,
@@ -14,6 +13,7 @@ import {
 import { type Critical, criticalCycle, findCritical } from './critical.js'
 import { unscaled } from './fractions.js'
 import { innerEdges, PolicyIteration } from './howard.js'
+import { type Before, reaching, reversed } from './reached.js'
 import type { Weights } from './weights.js'
 
 /**
@@ -92,56 +92,12 @@ export async function eigenvectors(
         vectors.push(vectorOf(spectral, spectral, spectral.components.of.length, cycle))
       }
     } else {
-      const before = reversed(spectral.graph.rows)
+      const before = yield* reversed(spectral.graph.rows)
       for (const [target] of critical.parts)
         vectors.push(yield* vectorTo(spectral, critical, target!, before))
     }
     return { eigenvalue: asMean(spectral, critical.best), vectors }
   })
-}
-
-/** What leads to each node: to node j from `from[start[j]]` up to `from[start[j + 1]]`. */
-interface Before {
-  readonly start: Int32Array
-  readonly from: Int32Array
-}
-
-function reversed({ nodes, start, to }: CompressedRows): Before {
-  const first = new Int32Array(nodes + 1)
-  const count = start[nodes]!
-  for (let k = 0; k < count; k++) first[to[k]! + 1]!++
-  for (let j = 0; j < nodes; j++) first[j + 1]! += first[j]!
-  const next = first.slice(0, nodes)
-  const from = new Int32Array(count)
-  for (let i = 0; i < nodes; i++) {
-    for (let k = start[i]!; k < start[i + 1]!; k++) from[next[to[k]!]!++] = i
-  }
-  return { start: first, from }
-}
-
-/** The part of a graph from which a node can be reached, as one component; the rest of it as another. */
-function ancestors(
-  node: number,
-  { start, from }: Before,
-): { of: Int32Array; members: Int32Array; count: number } {
-  const nodes = start.length - 1
-  const of = new Int32Array(nodes).fill(1)
-  const members = new Int32Array(nodes)
-  let count = 0
-  of[node] = 0
-  members[count++] = node
-  for (let at = 0; at < count; at++) {
-    const j = members[at]!
-    for (let k = start[j]!; k < start[j + 1]!; k++) {
-      const i = from[k]!
-      if (of[i] === 0) continue
-      of[i] = 0
-      members[count++] = i
-    }
-  }
-  let others = count
-  for (let i = 0; i < nodes; i++) if (of[i] !== 0) members[others++] = i
-  return { of, members, count }
 }
 
 /** The eigenvector of a critical place, in a graph of several components: policy iteration on all that leads there. */
@@ -152,17 +108,23 @@ function* vectorTo(
   before: Before,
 ): Steps<Eigenvector> {
   const { graph, inner, components } = spectral
-  const { of, members, count } = ancestors(components.members[target]!, before)
-  yield
-  const part = innerEdges(graph.rows, { of, members }, graph.semiring === 'max-plus')
+  const { members: part, within } = yield* reaching(Int32Array.of(components.members[target]!), before)
+  const count = part.length
+  // The part from which it can be reached is one component, and all other nodes are another, which isn't looked at.
+  const of = Int32Array.from(within, (is) => 1 - is)
+  const members = new Int32Array(of.length)
+  members.set(part)
+  let others = count
+  for (let i = 0; i < of.length; i++) if (of[i] === 1) members[others++] = i
+  const own = innerEdges(graph.rows, { of, members }, graph.semiring === 'max-plus')
   yield
   // Both name edges by their places in the rows.
   const placeOf = new Map(criticalCycle(critical, inner, target).map((k) => [inner.edge[k]!, -1]))
-  for (let k = 0; k < part.start[count]!; k++) if (placeOf.has(part.edge[k]!)) placeOf.set(part.edge[k]!, k)
+  for (let k = 0; k < own.start[count]!; k++) if (placeOf.has(own.edge[k]!)) placeOf.set(own.edge[k]!, k)
   const cycle = [...placeOf.values()]
-  const iteration = new PolicyIteration(part)
+  const iteration = new PolicyIteration(own)
   yield* iteration.solve(0, count, cycle)
-  return vectorOf(spectral, { graph, inner: part, iteration, components: { members } }, count, cycle)
+  return vectorOf(spectral, { graph, inner: own, iteration, components: { members } }, count, cycle)
 }
 
 /** The values of the first `count` places of what was solved, all of those that lead to the first edge of a cycle. */

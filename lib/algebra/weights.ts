@@ -1,7 +1,7 @@
 /** Weighted graphs, as the functions of the toolkit take them: an edge list, or a matrix in an array or on a device. */
 import { show, showList } from '../describe.js'
 import { DeviceMatrix } from '../device/device.js'
-import { INT32, typeNameOf } from '../elements.js'
+import { INT32, newArray, typeNameOf } from '../elements.js'
 import { OutOfMemoryError, ShapeError, ValueError } from '../errors.js'
 import { type CompressedRows, compressingRows } from '../graph/compressed.js'
 import { type EdgeList, readingEdges } from '../graph/edges.js'
@@ -11,7 +11,7 @@ import { MAX_DIMENSION, type MatrixLike } from '../matrix.js'
 import { readChoice } from '../options.js'
 import { zeroOf } from '../semirings.js'
 import type { ElementArray, OperandArray } from '../storage.js'
-import { type HostView, readHostView, requireThere } from '../view.js'
+import { type HostView, readHostView, requireThere, type View } from '../view.js'
 
 /** The semirings whose ⊗ is a sum. */
 export type PathSemiring = 'max-plus' | 'min-plus'
@@ -39,7 +39,7 @@ export interface Graph {
   numberOf(k: number, i: number): number
 }
 
-const isEdgeList = (weights: unknown): weights is EdgeList =>
+export const isEdgeList = (weights: unknown): weights is EdgeList =>
   typeof weights === 'object' && weights !== null && 'from' in weights && 'to' in weights
 
 /** A matrix where JavaScript can read it. */
@@ -71,7 +71,7 @@ function* readList(list: EdgeList, semiring: PathSemiring): Steps<Graph> {
   return { rows, semiring, exact: edges.type === INT32, numberOf: (k) => edge[k]! }
 }
 
-export function requireSquare(view: HostView): void {
+export function requireSquare(view: View): void {
   if (view.batched || view.rows !== view.cols) {
     throw new ShapeError(`the matrix must be one square matrix, but its shape is ${showList(shapeOf(view))}`)
   }
@@ -133,13 +133,9 @@ function* readMatrix(view: HostView, semiring: PathSemiring): Steps<Graph> {
   return { rows, semiring, exact: view.type === INT32, numberOf: (k, i) => i * nodes + to[k]! }
 }
 
-function edgeArrays(
-  { data, bytes, type }: HostView,
-  count: number,
-): { to: Int32Array; weight: ElementArray } {
+function edgeArrays({ data, type }: HostView, count: number): { to: Int32Array; weight: ElementArray } {
   try {
-    const weight = type === INT32 || bytes === 2 ? new Int32Array(count) : new Float64Array(count)
-    return { to: new Int32Array(count), weight }
+    return { to: new Int32Array(count), weight: newArray(type, count) }
   } catch (error) {
     throw new OutOfMemoryError(`there is no memory for a graph of ${data.length} edges`, { cause: error })
   }
