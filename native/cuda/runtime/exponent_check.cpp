@@ -84,6 +84,7 @@ bool computes(const KernelVariant& row, int device, cudaStream_t stream) {
   problem.b.col_stride = kDepth;
   problem.c = row_major<void*>(result.get(), kSize, kSize);
   Launch launch = launch_of(problem, {&row.variant, path});
+  launch.c = problem.c;
   launch.stream = stream;
   const DeviceBuffer packed_a(row.kernel->packed_bytes(launch, Side::kA), device, stream);
   const DeviceBuffer packed_b(row.kernel->packed_bytes(launch, Side::kB), device, stream);
