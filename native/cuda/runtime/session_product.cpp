@@ -81,6 +81,7 @@ class ResidentProduct {
  private:
   cudaStream_t stream() const { return device_.stream(); }
   ValueRange range(const Source& source) const {
+    if (problem_.known_operands && &source != &c0_) return *problem_.known_operands;
     if (problem_.known) return *problem_.known;
     return range_of(problem_.operation, source.facts, source.view.storage);
   }
