@@ -49,7 +49,9 @@ export async function answer(question: Question): Promise<Answer> {
     roots: rootsOf(query),
     resident: weights.view?.memory?.session.backend ?? null,
   }
-  if (await searchIsCheaper(closing, work)) return bySearch(question)
+  // All pairs of a matrix are always closed: then `next` is the same on every backend, also where paths are equally good.
+  const maySearch = some || work.listed
+  if (maySearch && (await searchIsCheaper(closing, work))) return bySearch(question)
   try {
     return await byClosure(question)
   } catch (error) {
