@@ -1,11 +1,12 @@
 /** Graphs in files, whose nodes keep the numbers that the file gives them. */
 import { extname } from 'node:path'
-import { readGraph, type WeightsOf } from '../lib/graph.js'
+import { type EdgeList, readGraph } from '../lib/graph.js'
 import {
   CycleError,
   type DataType,
   type ElementArray,
   FileError,
+  type Matrix,
   readNpy,
   type Semiring,
   zeroOf,
@@ -17,7 +18,7 @@ import { shapeText } from './output.js'
 export interface GraphFile {
   path: string
   /** What the library computes with: nodes are numbered from 0. */
-  weights: WeightsOf<ElementArray>
+  weights: Matrix<ElementArray> | EdgeList<ElementArray>
   nodes: number
   edges: number
   /** The number that the file gives its first node: 1 in DIMACS and Matrix Market, 0 in CSV and .npy. */
@@ -66,10 +67,9 @@ export async function readGraphFile(
   if (ending !== '.npy') {
     const list = await readGraph(path, { signal })
     const weight = inType(list.weight, types, true)
-    const weights = { ...list, weight } as WeightsOf<ElementArray>
     return {
       path,
-      weights,
+      weights: { ...list, weight },
       nodes: list.nodes,
       edges: list.from.length,
       firstNode,

@@ -13,6 +13,7 @@ import { pathsCommand } from './commands/paths.js'
 import { planCommand } from './commands/plan.js'
 import { reportCommand } from './commands/report.js'
 import { rooflineCommand } from './commands/roofline.js'
+import { starCommand } from './commands/star.js'
 import { sweepCommand } from './commands/sweep.js'
 import { tuneCommand } from './commands/tune.js'
 import { variantsCommand } from './commands/variants.js'
@@ -36,6 +37,7 @@ export function createProgram(signal: AbortSignal): Command {
     multiplyCommand(signal),
     planCommand(signal),
     pathsCommand(signal),
+    starCommand(signal),
     cycleMeanCommand(signal),
     infoCommand(),
     variantsCommand(),

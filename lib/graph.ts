@@ -26,6 +26,7 @@ export {
   type ResidentPathsWithNext,
   shortestPaths,
   transitiveClosure,
+  type WeightsOf,
   type WithPaths,
   widestPaths,
 } from './graph/paths.js'

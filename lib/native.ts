@@ -383,13 +383,15 @@ export interface Addon {
   combine(device: NativeDevice, c: NativeMemory, d: NativeMemory, request: Float64Array): Promise<void>
   /**
    * Closes a square matrix, or a batch, whose layout the request has as that of a, of size n. `inPlace`: it becomes its own
-   * closure, and is row-major; otherwise memory is made for the closure. If `wantsNext`, memory is made for the next nodes
-   * too. The promise gives what was made: closure, next, or [closure, next]. The report has `gain` (native/addon/request.h)
-   * and `kernelMs`. Unless `gain` is −1 what was made is unspecified.
+   * closure, and is row-major. The closure is copied to `out`, whose layout the request has as that of c; if that is null and
+   * it isn't closed in place, memory is made for it. If `wantsNext`, memory is made for the next nodes too. The promise gives
+   * what was made: closure, next, or [closure, next]. It is rejected with ERR_MPMML_CYCLE if a cycle gains; then the report
+   * has `gain` (native/addon/request.h), and `out` is as it was.
    */
   closeMatrix(
     device: NativeDevice,
     matrix: NativeMemory,
+    out: NativeMemory | null,
     inPlace: boolean,
     reflexive: boolean,
     wantsNext: boolean,

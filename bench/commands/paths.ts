@@ -54,6 +54,9 @@ function requireFitting(command: Command, flags: Flags, check: string | undefine
   if (some && flags.next !== undefined) {
     command.error('error: --next is for all pairs: leave out --from and --to', { exitCode: 2 })
   }
+  if (flags.next !== undefined && flags.next === (check ?? flags.output)) {
+    command.error('error: --next needs a file of its own', { exitCode: 2 })
+  }
   if (check === undefined) return
   const others = {
     '--from': flags.from,

@@ -9,7 +9,7 @@ import { INT32, isInteger, newUnwrittenArray, typeNameOf } from '../elements.js'
 import { AbortedError, CycleError, OptionError, ShapeError } from '../errors.js'
 import { REPORT_FIELDS, REQUEST_FIELDS, reportAt, requestAt, writeLayout } from '../fields.js'
 import { inSlices } from '../graph/slices.js'
-import { type Elements, rowMajorElements } from '../layout.js'
+import { type Elements, type Layout, rowMajorElements } from '../layout.js'
 import { allocate, type DenseMatrix } from '../matrix.js'
 import { addon, type NativeMemory } from '../native.js'
 import { LEFT_OUT, type ReadOptions, THROW } from '../product/options.js'
@@ -132,24 +132,20 @@ function close(call: Call, started: number): Promise<Closed> {
 }
 
 async function closeOn(session: Session, call: Call, started: number): Promise<Closed> {
-  const { weights, closing, elements, cancel, report, name } = call
+  const { weights, out, outValue, closing, stays, report, cancel, name } = call
   report.fill(0)
-  const uploaded = weights.memory
-    ? null
-    : await settled(
-        addon.upload(session.native, weights.data, copyRequest(weights, stored(weights)), cancel),
-        name,
-      )
+  const uploaded = weights.memory ? null : await upload(session, call)
   const inPlace = uploaded !== null && weights.bytes !== 2
+  const target = stays && out ? out : null
   const progress = startProgress(call)
   let made: NativeMemory[]
   try {
-    const matrix = uploaded ?? (weights.data as NativeMemory)
-    writeClosing(call, uploaded ? elements : weights)
+    writeClosing(call, uploaded ? stored(weights) : weights, target)
     const given = await settled(
       addon.closeMatrix(
         session.native,
-        matrix,
+        uploaded ?? (weights.data as NativeMemory),
+        target ? (target.data as NativeMemory) : null,
         inPlace,
         closing.reflexive,
         closing.next,
@@ -163,35 +159,46 @@ async function closeOn(session: Session, call: Call, started: number): Promise<C
   } catch (error) {
     if (uploaded) addon.release(uploaded)
     progress?.end(false)
-    throw error
+    throw error instanceof CycleError ? await cycleError(session, call, report[reportAt.gain]!) : error
   }
-  if (inPlace) made.unshift(uploaded)
+  if (inPlace && !target) made.unshift(uploaded)
   else if (uploaded) addon.release(uploaded)
-  const [d, next] = made as [NativeMemory, NativeMemory?]
-  const gain = report[reportAt.gain]!
+  const next = closing.next ? made.pop()! : null
   try {
-    progress?.end(gain < 0)
+    progress?.end(true)
     if (!weights.memory) requireStillThere(weights, name)
   } catch (error) {
-    for (const memory of made) addon.release(memory)
+    for (const memory of next ? [next, ...made] : made) addon.release(memory)
     throw error
   }
-  if (gain >= 0) {
-    for (const memory of made) addon.release(memory)
-    throw await cycleError(session, call, gain)
-  }
-  const nextElements = { ...elements, type: INT32, bytes: 4 }
-  const distances = await deliver(session, call, d)
-  let nextMatrix: Closed['next'] = null
-  if (next && weights.memory) nextMatrix = resident<Int32Array>(next, session, nextElements)
-  else if (next) nextMatrix = (await download(session, next, nextElements)) as DenseMatrix<Int32Array>
+  const distances = target
+    ? (outValue as DeviceMatrix<ElementArray>)
+    : await deliver(session, call, made[0]!).catch((error) => {
+        if (next) addon.release(next)
+        throw error
+      })
   return {
     distances,
-    next: nextMatrix,
+    next: next && (await nextMatrix(session, call, next)),
     backend: session.backend,
     device: session.name,
     timing: { totalMs: performance.now() - started, kernelMs: report[reportAt.kernelMs]! },
   }
+}
+
+function upload(session: Session, { weights, cancel, name }: Call): Promise<NativeMemory> {
+  const request = copyRequest(weights, stored(weights))
+  return settled(addon.upload(session.native, weights.data as OperandArray, request, cancel), name)
+}
+
+function nextMatrix(
+  session: Session,
+  { weights, elements }: Call,
+  memory: NativeMemory,
+): Promise<DenseMatrix<Int32Array>> | DeviceMatrix<Int32Array> {
+  const nodes = { ...elements, type: INT32, bytes: 4 }
+  if (weights.memory) return resident<Int32Array>(memory, session, nodes)
+  return download(session, memory, nodes) as Promise<DenseMatrix<Int32Array>>
 }
 
 /** The elements of an uploaded matrix. */
@@ -205,7 +212,7 @@ function startProgress({ options, elements, report, cancel }: Call): ProgressRep
   return new ProgressReports(onProgress, { batch, m: n, n, k: n }, report, () => addon.giveUp(cancel))
 }
 
-function writeClosing({ options, elements }: Call, layout: Elements): void {
+function writeClosing({ options, elements }: Call, matrix: Layout, out: Layout | null): void {
   request.fill(0)
   request[requestAt.batch] = elements.batch
   request[requestAt.n] = elements.rows
@@ -213,7 +220,8 @@ function writeClosing({ options, elements }: Call, layout: Elements): void {
   request[requestAt.dtype] = elements.type
   request[requestAt.overflow] = options.overflow === LEFT_OUT ? THROW : options.overflow
   request[requestAt.variant] = LEFT_OUT
-  writeLayout(request, 0, requestAt.a, layout)
+  writeLayout(request, 0, requestAt.a, matrix)
+  if (out) writeLayout(request, 0, requestAt.c, out)
 }
 
 /** The error for a cycle that gains; `gain` is what native code reported. */

@@ -111,9 +111,10 @@ function check(matrix: unknown, n: unknown, value: unknown): Call {
 
 async function raise(session: Session, call: Call, started: number): Promise<AlgebraResult<AnyResult>> {
   const { a, n } = call
-  const base = a.memory
-    ? new DeviceMatrix<OperandArray>(new ResidentView(a.memory, a))
-    : await upload(session, n === 0 ? identity(call) : a)
+  const base =
+    a.memory && n > 0
+      ? new DeviceMatrix<OperandArray>(new ResidentView(a.memory, a))
+      : await upload(session, n === 0 ? identity(call) : a)
   let made: Power
   try {
     if (!a.memory) requireStillThere(a, 'a')

@@ -3,11 +3,12 @@ import { type Closed, closeWeights } from '../algebra/close.js'
 import { deviceName } from '../backend.js'
 import { type Device, DeviceMatrix } from '../device/device.js'
 import { elementType } from '../elements.js'
-import { CycleError, OverflowError } from '../errors.js'
+import { CycleError, OutOfMemoryError, OverflowError } from '../errors.js'
 import { type DenseMatrix, rowMajor, type Shape } from '../matrix.js'
 import type { ElementArray, OperandArray } from '../storage.js'
 import { type HostView, readHostView, type View } from '../view.js'
 import { searchIsCheaper } from './choose.js'
+import { cycleError, exactWeight, listedKeys, matrixKeys } from './cycles.js'
 import { denseMatrix } from './dense.js'
 import type { Graph } from './keyed.js'
 import { type Question, WORK } from './question.js'
@@ -48,14 +49,31 @@ export async function answer(question: Question): Promise<Answer> {
     roots: rootsOf(query),
     resident: weights.view?.memory?.session.backend ?? null,
   }
-  if (searchIsCheaper(closing, work)) return bySearch(question)
+  // All pairs of a matrix are always closed: then `next` is the same on every backend, also where paths are equally good.
+  const maySearch = some || work.listed
+  if (maySearch && (await searchIsCheaper(closing, work))) return bySearch(question)
   try {
     return await byClosure(question)
   } catch (error) {
-    // A cycle, or a sum that leaves the type, may be of pairs that nobody asked for: a search looks only at those.
-    if (some && (error instanceof CycleError || error instanceof OverflowError)) return bySearch(question)
-    throw error
+    // Cycles, and sums that leave the type, may be of pairs that nobody asked for, which a search doesn't look at.
+    const mayNotMatter = error instanceof CycleError || error instanceof OverflowError
+    if (some && (mayNotMatter || error instanceof OutOfMemoryError)) return bySearch(question)
+    if (!(error instanceof CycleError)) throw error
+    const certain = await certainCycle(question, error)
+    if (certain) throw certain
+    return bySearch(question)
   }
+}
+
+/** The error for a cycle that a closure found; null if it gains only because sums of floats are rounded. */
+async function certainCycle({ query, weights }: Question, found: CycleError): Promise<CycleError | null> {
+  const { rules } = query
+  const { cycle, batch } = found
+  const keys = weights.edges
+    ? listedKeys(weights.edges, rules, cycle)
+    : matrixKeys(await onHost(weights.view), batch ?? 0, rules, cycle)
+  const { gains, weight } = exactWeight(rules, keys)
+  return gains ? cycleError(rules, cycle, weight, batch) : null
 }
 
 const asMatrix = <Data extends ElementArray>(data: Data, shape: Shape): DenseMatrix<Data> => ({

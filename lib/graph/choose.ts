@@ -1,8 +1,8 @@
 /** Whether a query is answered from all pairs or by searches: the one place that estimates. */
 import { availableParallelism } from 'node:os'
 import { AUTO, automaticBackend, builtWithCuda, CPU } from '../backend.js'
-import { addon } from '../native.js'
-import { LEFT_OUT, type ReadOptions } from '../product/options.js'
+import { onImplicitDevice } from '../device/implicit.js'
+import type { ReadOptions } from '../product/options.js'
 
 /** How much work a query is. */
 export interface Work {
@@ -30,26 +30,26 @@ const PER_COPIED = 1e-6
 const PER_STEP = { cuda: 1e-10, cpu: 6e-8 }
 const PER_CALL = 0.1
 
-/** Below this a GPU isn't asked for: even the question takes time. */
-const SOON = 2
-
 /** Whether searching takes less time than all pairs. */
-export function searchIsCheaper(options: ReadOptions, work: Work): boolean {
+export async function searchIsCheaper(options: ReadOptions, work: Work): Promise<boolean> {
   const { nodes, edges, listed, batch, roots, resident } = work
-  const choice = options.backend === AUTO ? automaticBackend() : options.backend
+  const choice = options.backend === AUTO && !resident ? automaticBackend() : options.backend
   if (choice !== AUTO && choice !== CPU) return false
   const elements = nodes * nodes
   const heap = nodes * Math.log2(nodes + 2) * PER_COMPARISON
   const reading = listed ? edges * PER_LISTED : elements * (PER_ELEMENT + (resident ? PER_COPIED : 0))
   const searching = batch * (reading + roots * (edges * PER_EDGE + heap))
-  const backend = resident ?? (searching < SOON ? 'cpu' : backendOf(options, choice))
-  const threads = backend === 'cpu' ? availableParallelism() : 1
-  const moving = backend === 'cuda' && !resident ? 2 * elements * PER_COPIED : 0
-  const closing = PER_CALL + batch * ((elements * nodes * PER_STEP[backend]) / threads + moving)
-  return searching < closing
-}
-
-function backendOf({ device }: ReadOptions, choice: number): 'cuda' | 'cpu' {
-  if (choice === CPU || !builtWithCuda) return 'cpu'
-  return addon.explain(device === LEFT_OUT ? 0 : device).backend
+  const closing = (backend: 'cuda' | 'cpu') => {
+    const threads = backend === 'cpu' ? availableParallelism() : 1
+    const moving = backend === 'cuda' && !resident ? 2 * elements * PER_COPIED : 0
+    return PER_CALL + batch * ((elements * nodes * PER_STEP[backend]) / threads + moving)
+  }
+  if (resident) return searching < closing(resident)
+  if (choice === CPU || !builtWithCuda) return searching < closing('cpu')
+  // Only if it matters whether there is a GPU is one looked for.
+  const [least, most] = [closing('cuda'), closing('cpu')].sort((a, b) => a - b) as [number, number]
+  if (searching < least) return true
+  if (searching >= most) return false
+  const steps = batch * elements * nodes
+  return searching < closing(await onImplicitDevice(options, steps, async ({ backend }) => backend))
 }

@@ -99,7 +99,7 @@ function* listRows(edges: Edges, direction: Direction, rules: PathRules): Steps<
 }
 
 /** What stands for zero in an array: an Int16Array has its own. */
-export function storedZero({ zero }: PathRules, data: HostView['data']): number {
+function storedZero({ zero }: PathRules, data: HostView['data']): number {
   if (!isInt16Array(data)) return zero
   return zero < 0 ? -(2 ** 15) : 2 ** 15 - 1
 }

@@ -180,6 +180,10 @@ export class LabelCorrecting {
           for (let below = j; below !== next; below = after[below]!) children[below] = OUT
           after[last] = next
           previous[next] = last
+          if (this.#looked >= PER_STEP) {
+            this.#looked = 0
+            yield
+          }
         }
         key[j] = candidate
         before[j] = i

@@ -73,6 +73,9 @@ export interface ResidentPathsWithNext<Data extends ElementArray = ElementArray>
   readonly next: DeviceMatrix<Int32Array>
 }
 
+/** Weights in arrays. */
+export type WeightsOf<Data extends ElementArray = ElementArray> = MatrixLike<Data> | EdgeList<Data>
+
 /** int32 weights that aren't in an Int32Array; an edge list has them in a plain array. */
 export type Integers = MatrixLike<Int16Array> | EdgeList<never>
 
@@ -111,11 +114,11 @@ export interface PathFunction {
   (weights: Integers, options: WithPaths): Promise<PathsWithNext<Int32Array>>
   (weights: Integers, options?: PathOptions): Promise<PathsResult<Int32Array>>
   <Data extends ElementArray = Int32Array>(
-    weights: MatrixLike<Data> | EdgeList<Data>,
+    weights: WeightsOf<Data>,
     options: WithPaths,
   ): Promise<PathsWithNext<Data>>
   <Data extends ElementArray = Int32Array>(
-    weights: MatrixLike<Data> | EdgeList<Data>,
+    weights: WeightsOf<Data>,
     options?: PathOptions,
   ): Promise<PathsResult<Data>>
 }

@@ -15,6 +15,19 @@ namespace {
 /// What ReportField::gain says if no cycle gains.
 constexpr double kNothingGains = -1;
 
+/// A copy out of memory that nobody else owns.
+class Copying final : public Pending {
+ public:
+  Copying(std::unique_ptr<Pending> copy, std::shared_ptr<Memory> from)
+      : from_(std::move(from)), copy_(std::move(copy)) {}
+  bool is_done() override { return copy_->is_done(); }
+  std::vector<Outcome> finish() override { return copy_->finish(); }
+
+ private:
+  const std::shared_ptr<Memory> from_;
+  const std::unique_ptr<Pending> copy_;  ///< last: it uses the memory
+};
+
 class ClosureWork : public DeviceWork {
  public:
   ClosureWork(const Napi::CallbackInfo& info, Uses uses, const Closing& closing, bool reflexive, bool wants_next,
@@ -26,7 +39,6 @@ class ClosureWork : public DeviceWork {
         arguments_(keep(info)) {
     closure_.operation = closing.operation;
     closure_.batch = closing.batch;
-    closure_.d = closing.d;
     closure_.reflexive = reflexive;
     closure_.cancelled = cancel;
     closure_.steps_done = steps_done_in(report);
@@ -35,61 +47,92 @@ class ClosureWork : public DeviceWork {
  protected:
   std::unique_ptr<Pending> begin(Session& session) override {
     report_[ReportField::gain] = kNothingGains;
-    if (!closing_.d.data) make_matrix(closure_.d, closing_.operation.dtype);
-    if (wants_next_) {
-      closure_.next = row_major<void*>(nullptr, closing_.d.rows, closing_.d.cols);
-      make_matrix(closure_.next, DataType::kInt32);
-    }
-    const MatrixView& from = closing_.from;
-    if (closing_.batch == 0 || closing_.d.rows == 0) return std::make_unique<Done>();
+    const std::shared_ptr<Memory> apart = place_matrices(session);
+    if (!closing_.has_elements()) return std::make_unique<Done>();
     require_numbers(session);
-    if (from.storage == Storage::kInt16) {
-      widen(session);
-    } else if (from.data) {
-      session.copy(closing_.operation.dtype, closing_.batch, from, closure_.d)->finish();
-    }
+    if (!closing_.in_place) take_matrix(session);
     normalize(session);
     const std::optional<ValueRange> known = bound_of_ways(session, closure_);
-    if (!known) return std::make_unique<Done>(std::vector<Outcome>{close_by_float64(session, closure_, {})});
-    closure_.known = *known;
-    return close(session, closure_, {});
+    std::unique_ptr<Pending> pending;
+    if (known) {
+      closure_.known = *known;
+      pending = close(session, closure_, {});
+    } else {
+      pending = std::make_unique<Done>(std::vector<Outcome>{close_by_float64(session, closure_, {})});
+    }
+    if (!closing_.out.memory) return pending;
+    // What is asked of the device next may read it, and it changes only if no cycle gains.
+    const std::vector<Outcome> outcomes = pending->finish();
+    end(outcomes);
+    return std::make_unique<Copying>(
+        session.copy(closing_.operation.dtype, closing_.batch, read_only(closure_.d), closing_.out), apart);
   }
 
   void end(const std::vector<Outcome>& outcomes) override {
     if (outcomes.empty()) return;
     report_[ReportField::kernelMs] = outcomes.front().timing.kernel;
-    if (outcomes.front().gain) report_[ReportField::gain] = static_cast<double>(*outcomes.front().gain);
+    if (!outcomes.front().gain) return;
+    report_[ReportField::gain] = static_cast<double>(*outcomes.front().gain);
+    throw Error(ErrorCode::kCycle, "a cycle gains");
   }
 
   double steps() const override {
-    const auto n = static_cast<double>(closing_.d.rows);
+    const auto n = static_cast<double>(closing_.n);
     return static_cast<double>(closing_.batch) * n * n * std::max(n, double{kStepsPerElement});
   }
 
  private:
-  void make_matrix(MutableMatrixView& matrix, DataType dtype) {
-    Memory& memory = make(bytes_of_matrices(closing_.batch, matrix.rows, matrix.cols, element_bytes(dtype)), dtype);
+  /// Decides where the closure and the next nodes are. Returns memory that is only needed until the closure is copied to
+  /// where it is wanted.
+  std::shared_ptr<Memory> place_matrices(Session& session) {
+    const int64_t n = closing_.n;
+    closure_.d = closing_.in_place ? closing_.matrix : row_major<void*>(nullptr, n, n);
+    if (closing_.batch == 1) closure_.d.batch_stride = 0;
+    std::shared_ptr<Memory> apart;
+    if (!closing_.in_place && closing_.out.memory) {
+      apart = session.allocate(bytes_of_matrices(closing_.batch, n, n, element_bytes(closing_.operation.dtype)));
+      place(closure_.d, *apart);
+    } else if (!closing_.in_place) {
+      make_matrix(closure_.d, closing_.operation.dtype);
+    }
+    if (wants_next_) {
+      closure_.next = row_major<void*>(nullptr, n, n);
+      make_matrix(closure_.next, DataType::kInt32);
+    }
+    return apart;
+  }
+
+  static void place(MutableMatrixView& matrix, Memory& memory) {
     matrix.data = memory.data();
     matrix.memory = &memory;
   }
 
+  void make_matrix(MutableMatrixView& matrix, DataType dtype) {
+    place(matrix, make(bytes_of_matrices(closing_.batch, matrix.rows, matrix.cols, element_bytes(dtype)), dtype));
+  }
+
   void require_numbers(Session& session) const {
-    const MatrixView weights = closing_.from.data ? closing_.from : read_only(closing_.d);
+    const MatrixView weights = read_only(closing_.matrix);
     const std::optional<int64_t> found = session.find_nan(closing_.operation.dtype, closing_.batch, weights);
     if (!found) return;
-    const int64_t n = weights.rows, item = *found / (n * n), row = *found / n % n, col = *found % n;
+    const int64_t n = closing_.n, item = *found / (n * n), row = *found / n % n, col = *found % n;
     throw Error(ErrorCode::kValue,
-                "the matrix[" + (weights.batch_stride ? std::to_string(item) + ", " : "") + std::to_string(row) + ", " +
+                "the matrix[" + (closing_.batch > 1 ? std::to_string(item) + ", " : "") + std::to_string(row) + ", " +
                     std::to_string(col) +
                     "] is NaN, which no path can be compared with: the semiring's zero means no edge");
   }
 
-  /// Elements that are stored as int16 become elements.
-  void widen(Session& session) const {
+  /// Copies the matrix. What is stored as int16 becomes elements.
+  void take_matrix(Session& session) const {
     const Operation& operation = closing_.operation;
+    const MatrixView from = read_only(closing_.matrix);
+    if (from.storage == Storage::kElement) {
+      session.copy(operation.dtype, closing_.batch, from, closure_.d)->finish();
+      return;
+    }
     const double zero = with_semiring(operation, [](auto semiring) { return double(decltype(semiring)::zero); });
     session.fill(operation.dtype, closing_.batch, closure_.d, zero)->finish();
-    session.combine(operation, closing_.batch, closure_.d, closing_.from)->finish();
+    session.combine(operation, closing_.batch, closure_.d, from)->finish();
   }
 
   /// Truth values become 0 or 1, and −0 becomes 0 if processors differ in which of them a maximum is. Throws Error for
@@ -129,11 +172,11 @@ class MemoryCopyWork : public DeviceWork {
 
 Napi::Value close_matrix(const Napi::CallbackInfo& info) {
   Uses uses(device_of(info[0]));
-  const bool in_place = info[2].ToBoolean(), reflexive = info[3].ToBoolean(), wants_next = info[4].ToBoolean();
-  const Closing closing = read_closing(info[1], in_place, info[5], uses);
-  auto* const report = static_cast<double*>(elements_of(info[6], napi_float64_array, ReportField::count));
+  const bool in_place = info[3].ToBoolean(), reflexive = info[4].ToBoolean(), wants_next = info[5].ToBoolean();
+  const Closing closing = read_closing(info[1], in_place, info[2], info[6], uses);
+  auto* const report = static_cast<double*>(elements_of(info[7], napi_float64_array, ReportField::count));
   return DeviceWork::run(info.Env(), std::make_unique<ClosureWork>(info, std::move(uses), closing, reflexive,
-                                                                   wants_next, report, cancel_of(info[7])));
+                                                                   wants_next, report, cancel_of(info[8])));
 }
 
 Napi::Value copy_matrix(const Napi::CallbackInfo& info) {

@@ -144,22 +144,19 @@ struct Reader {
   }
 
   template <class View>
-  View in_memory(MemoryHandle& handle, const char* name, Int16 int16, size_t first, int64_t rows, int64_t cols) const {
+  View in_memory(KnownMemory& memory, const char* name, Int16 int16, size_t first, int64_t rows, int64_t cols) const {
     View view = layout<View>(first, rows, cols);
     const int64_t offset = count_at(first);
-    if (handle.device != uses->device()) malformed(env, "a memory of another device");
-    if (handle.dtype != dtype) malformed(env, "a matrix of another type");
-    require_storage(handle.storage, int16);
-    view.storage = handle.storage;
+    if (memory.dtype != dtype) malformed(env, "a matrix of another type");
+    require_storage(memory.storage, int16);
+    view.storage = memory.storage;
     constexpr bool is_written = std::is_same_v<View, MutableMatrixView>;
     const int64_t element = stored_bytes(dtype, view.storage);
-    std::shared_ptr<Memory> memory = handle.memory.lock();
-    if (!memory) throw Error(ErrorCode::kDisposed, std::string(name) + " has been disposed");
-    const int64_t length = memory->bytes() / element;
+    const int64_t length = memory.bytes / element;
     const Bytes bytes = has_elements(view) ? Bytes{offset * element, end_of(view, offset, length) * element} : Bytes{};
-    view.memory = memory.get();
-    if (has_elements(view)) view.data = static_cast<char*>(memory->data()) + bytes.first;
-    uses->add(handle, std::move(memory), name, bytes, is_written ? Uses::Access::kWrites : Uses::Access::kReads);
+    view.memory = memory.memory;
+    if (has_elements(view)) view.data = memory.data + bytes.first;
+    uses->add(memory, name, bytes, is_written ? Uses::Access::kWrites : Uses::Access::kReads);
     return view;
   }
 
@@ -201,16 +198,20 @@ std::atomic<int32_t>* cancel_of(const Napi::Value& value) {
 
 Source source_of(const Napi::Value& value, const Uses* uses) {
   if (value.IsNull() || value.IsUndefined()) return {};
-  return {value, uses ? memory_handle(value) : nullptr};
+  MemoryHandle* const handle = uses ? memory_handle(value) : nullptr;
+  if (!handle) return {value};
+  if (handle->device != uses->device()) malformed(value.Env(), "a memory of another device");
+  KnownMemory* const memory = uses->device()->known(handle->number);
+  if (!memory) throw Error(ErrorCode::kDisposed, "a matrix has been disposed");
+  return {{}, memory};
 }
 
-Call read_call(Napi::Env env, const Matrices& matrices, const double* fields, Uses* uses) {
+Call read_call(Napi::Env env, const Matrices& matrices, const double* fields, Uses* uses, Problem& problem) {
   using F = RequestField;
   const auto index = [&](size_t field, size_t count) { return index_in(env, fields, field, count); };
   const auto& [a, b, c, c0, witness] = matrices;
 
   Call call;
-  Problem& problem = call.problem;
   const Operation operation = problem.operation = operation_in(env, fields);
   problem.batch = size_in(env, fields, F::batch);
   const int64_t m = size_in(env, fields, F::m), n = size_in(env, fields, F::n), k = size_in(env, fields, F::k);
@@ -353,7 +354,8 @@ Problem read_combine(const Napi::Value& c, const Napi::Value& d, const Napi::Val
   return problem;
 }
 
-Closing read_closing(const Napi::Value& matrix, bool in_place, const Napi::Value& request, Uses& uses) {
+Closing read_closing(const Napi::Value& matrix, bool in_place, const Napi::Value& out, const Napi::Value& request,
+                     Uses& uses) {
   const Napi::Env env = request.Env();
   using F = RequestField;
   const auto* fields = static_cast<const double*>(elements_of(request, napi_float64_array, F::count));
@@ -361,18 +363,27 @@ Closing read_closing(const Napi::Value& matrix, bool in_place, const Napi::Value
   closing.operation = operation_in(env, fields);
   if (!is_idempotent(closing.operation)) malformed(env, "a closure over a semiring that has none");
   closing.batch = size_in(env, fields, F::batch);
-  const int64_t n = size_in(env, fields, F::n);
+  closing.in_place = in_place;
+  const int64_t n = closing.n = size_in(env, fields, F::n);
+  bytes_of_matrices(closing.batch, n, n, element_bytes(closing.operation.dtype));
   const Reader read{env, fields, closing.operation.dtype, closing.batch, &uses};
-  const Source source = source_of(matrix, &uses);
-  if (!source.memory) malformed(env, "a matrix that isn't on the device");
+  const Source source = source_of(matrix, &uses), target = source_of(out, &uses);
+  if (!source.memory || (!target.is_nowhere() && !target.memory)) malformed(env, "a matrix that isn't on the device");
   if (in_place) {
-    closing.d = read.matrix<MutableMatrixView>(source, "the matrix", Int16::kRefused, F::aOffset, n, n);
-    if (!is_row_major(closing.d, closing.batch)) malformed(env, "a matrix that isn't row-major");
+    closing.matrix = read.matrix<MutableMatrixView>(source, "the matrix", Int16::kRefused, F::aOffset, n, n);
+    if (!is_row_major(closing.matrix, closing.batch)) malformed(env, "a matrix that isn't row-major");
   } else {
-    closing.from = read.matrix<MatrixView>(source, "the matrix", Int16::kTaken, F::aOffset, n, n);
-    closing.d = row_major<void*>(nullptr, n, n);
-    bytes_of_matrices(closing.batch, n, n, element_bytes(closing.operation.dtype));
+    const auto from = read.matrix<MatrixView>(source, "the matrix", Int16::kTaken, F::aOffset, n, n);
+    closing.matrix = {const_cast<void*>(from.data),
+                      n,
+                      n,
+                      from.row_stride,
+                      from.col_stride,
+                      from.batch_stride,
+                      from.storage,
+                      from.memory};
   }
+  if (target.memory) closing.out = read.matrix<MutableMatrixView>(target, "out", Int16::kRefused, F::cOffset, n, n);
   return closing;
 }
 

@@ -35,6 +35,10 @@ constexpr double kStepsUnderWay = 3e11;
 /// From so many steps on, what needn't be computed is left out though that takes a product more.
 constexpr double kStepsWorthProduct[] = {1e6, 2e8};  // by BackendKind
 
+/// From so many steps on, a GPU looks at the values of a group before it multiplies them: fewer levels than the bound of
+/// all ways has are cheaper. The look takes as long as some 5e8 steps.
+constexpr double kStepsWorthLook = 2e9;
+
 /// A bound of sums of up to `count` elements of a range, as ValueRange has it.
 template <class S>
 std::optional<ValueRange> bound_of_sums(const ValueRange& range, int64_t count) {
@@ -265,12 +269,26 @@ class ClosureWork final : public Pending {
   /// Improves what is neither in a row nor in a column of this group.
   void improve_others() {
     if (group_.size() == n_) return;
+    look_at_group();
     std::vector<Problem>& products = train_.products();
     const double avoided = steps(n_, group_.size(), group_.size());
     for (const Span rows : parts_without(group_, avoided)) {
       for (const Span cols : parts_without(group_, avoided)) add_product(products, group_, rows, cols);
     }
     multiply(products, steps_of_others(group_.size()));
+    operands_.reset();
+  }
+
+  /// Finds the range of what was recorded of this group.
+  void look_at_group() {
+    if (session_.backend() == BackendKind::kCpu || steps_of_others(group_.size()) < kStepsWorthLook) return;
+    if (!can_overflow(closure_.operation)) return;
+    ValueRange range = session_.range(closure_.operation, items_, read_only(columns(all(), group_)));
+    range.merge(session_.range(closure_.operation, items_, read_only(rows(group_, all()))));
+    // If a cycle gains, what is recorded has no meaning.
+    const ValueRange& bound = closure_.known;
+    const bool is_within = range.has_finite() && range.minimum >= bound.minimum && range.maximum <= bound.maximum;
+    if (is_within) operands_ = range;
   }
 
   /// All nodes without `hole`, in one piece or two. All nodes if leaving these steps out isn't worth it: what is computed
@@ -293,8 +311,9 @@ class ClosureWork final : public Pending {
     problem.c0 = read_only(problem.c);
     problem.witness = next(to_rows, to_cols);
     if (problem.witness.data) problem.through = read_only(next_columns(to_rows, pivots));
-    // The CPU sees the range when it packs the operands, for nothing, and it may be narrower.
-    if (session_.backend() != BackendKind::kCpu) problem.known = &closure_.known;
+    // The CPU sees the range of integers when it packs the operands, for nothing, and it may be narrower.
+    const bool is_seen = session_.backend() == BackendKind::kCpu && can_overflow(closure_.operation);
+    if (!is_seen) problem.known = &closure_.known;
     problem.keeps_c = false;
     problem.cancelled = closure_.cancelled;
     products.push_back(problem);
@@ -319,8 +338,9 @@ class ClosureWork final : public Pending {
   MutableMatrixView columns_, rows_, next_columns_, gain_;
   int64_t first_item_ = 0, items_ = 0;
   Span group_{0, 0};
-  std::vector<int32_t> found_;  ///< the gains of all items
-  Train train_;                 ///< last: what is under way uses the others
+  std::optional<ValueRange> operands_;  ///< of what was recorded of the group, once it has been looked at
+  std::vector<int32_t> found_;          ///< the gains of all items
+  Train train_;                         ///< last: what is under way uses the others
 };
 
 }  // namespace

@@ -210,14 +210,6 @@ class CpuBackend final : public Backend {
       }
       if (kernel_of(*requested).rows.multiply) return multiply_where_they_are(problem, *requested, start);
     }
-    if (problem.witness.data && kernel_of(*likely_variant(problem, requested)).thin.accumulate) {
-      for (const Variant* variant : variants_) {
-        if (variant->semiring == problem.operation.semiring && variant->dtype == problem.operation.dtype &&
-            kernel_of(*variant).rows.multiply) {
-          return multiply_where_they_are(problem, *variant, start);
-        }
-      }
-    }
     const Variant* likely = likely_variant(problem, requested);
     if (kernel_of(*likely).thin.accumulate) return multiply_thin(problem, requested, *likely, start);
     std::optional<PackedProduct> product;

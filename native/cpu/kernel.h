@@ -151,6 +151,10 @@ struct ThinRequest {
   void* encoded;       ///< room for the small operand's elements as operands
   void* accumulators;  ///< a row for each lane of the small operand
   int64_t row_stride;  ///< of the accumulators
+  /// Arranged as the accumulators, integers of their size: a k-step from which on the candidate can be found that is the
+  /// accumulator; −1 if there is none. Null if nobody asks for witnesses.
+  void* notes;
+  int64_t first_k;  ///< of the request in the product
 };
 
 /// The values in a part of a thin product.
@@ -170,6 +174,9 @@ struct ThinAccumulators {
   int64_t parts;  ///< accumulators that are combined for each result
   int64_t part_stride;
   Results results;
+  void* notes;  ///< as in ThinRequest, arranged as the accumulators
+  Lanes small;  ///< the operands, for witnesses
+  Lanes large;
 };
 
 /// A kernel for an operand with few lanes and one with many. It reads the one with many lanes in place.

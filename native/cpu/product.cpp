@@ -1,7 +1,6 @@
 #include "cpu/product.h"
 
 #include <algorithm>
-#include <atomic>
 #include <mutex>
 #include <optional>
 #include <vector>
@@ -9,26 +8,13 @@
 #include "core/arithmetic.h"
 #include "core/dispatch.h"
 #include "core/scan.h"
+#include "cpu/first_index.h"
 #include "cpu/loop.h"
 #include "cpu/results.h"
 #include "cpu/windowed.h"
 
 namespace mpmml::cpu {
 namespace {
-
-/// Keeps the smallest index that any thread reports.
-class FirstIndex {
- public:
-  void report(int64_t index) {
-    int64_t known = first_.load(std::memory_order_relaxed);
-    while (index < known && !first_.compare_exchange_weak(known, index, std::memory_order_relaxed)) {
-    }
-  }
-  int64_t value() const { return first_.load(std::memory_order_relaxed); }
-
- private:
-  std::atomic<int64_t> first_{kNoOverflow};
-};
 
 /// Accumulators for each thread that may compute at once. They are there before the first block is written to C, because
 /// C stays as it is if there isn't memory enough.

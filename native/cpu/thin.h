@@ -6,6 +6,7 @@
 #include "cpu/kernel.h"
 #include "cpu/packing.h"
 #include "cpu/tile.h"
+#include "cpu/windows.h"
 
 namespace mpmml::cpu::MPMML_ISA {
 
@@ -48,6 +49,8 @@ class ThinPart {
   static constexpr int kLanes = VectorOf<Operand>::lanes;
 
  public:
+  using Note = std::conditional_t<sizeof(Accumulator) == 4, int32_t, int64_t>;
+
   MPMML_HOST_DEVICE explicit ThinPart(const ThinRequest& request)
       : small_(request.small),
         large_(request.large),
@@ -55,7 +58,34 @@ class ThinPart {
         encoded_(static_cast<Operand*>(request.encoded)),
         accumulators_(static_cast<Accumulator*>(request.accumulators)),
         row_stride_(request.row_stride),
-        starts_(request.starts) {}
+        starts_(request.starts),
+        notes_(static_cast<Note*>(request.notes)),
+        first_k_(request.first_k) {}
+
+  /// The first k-step from `k` on whose candidate is `acc`, in the lanes `row` of the small operand and `col` of the large
+  /// one.
+  static __attribute__((noinline)) int64_t find(const Lanes& small, const Lanes& large, int64_t row, int64_t col,
+                                                int64_t k, Accumulator acc) {
+    const Element* a = static_cast<const Element*>(small.data) + row * small.lane_stride;
+    const Element* b = static_cast<const Element*>(large.data) + col * large.lane_stride;
+    if (small.k_stride == 1 && large.k_stride == 1) {
+      for (; k + kLanes <= small.k; k += kLanes) {
+        const int found = first_of<kLanes>(a + k, b + k, acc);
+        if (found < kLanes) return k + found;
+      }
+    }
+    for (; k < small.k; k += kGathered) {
+      Element x[kGathered], y[kGathered];
+      for (int i = 0; i < kGathered; ++i) {
+        const int64_t step = k + i < small.k ? k + i : small.k - 1;
+        x[i] = a[step * small.k_stride];
+        y[i] = b[step * large.k_stride];
+      }
+      const int found = first_of<kGathered>(x, y, acc);
+      if (found < kGathered) return k + found;
+    }
+    return kNoWitness;
+  }
 
   MPMML_HOST_DEVICE ThinOccurring accumulate() {
     ThinOccurring occurring{kNothingSeen, kNothingSeen};
@@ -74,6 +104,8 @@ class ThinPart {
 
  private:
   static constexpr int kFew = kLanes < 4 ? kLanes : 4;
+  /// The steps that are looked at together if they aren't adjacent: as many as are noted together.
+  static constexpr int kGathered = kLanes < kStreams ? kLanes : kStreams;
   /// Vectors of the large operand in a tile with R lanes of the small one: as many as fit the registers.
   template <int R>
   static constexpr int kVectors = R > 2 ? 2 : 4;
@@ -110,6 +142,19 @@ class ThinPart {
     }
   }
 
+  /// The first of n steps whose candidate is `acc`; n if there is none.
+  template <int n>
+  MPMML_HOST_DEVICE static int first_of(const Element* a, const Element* b, Accumulator acc) {
+    Elements<n> x, y;
+    __builtin_memcpy(&x, a, sizeof x);
+    __builtin_memcpy(&y, b, sizeof y);
+    const auto equal = candidate<Arithmetic>(encode<n>(x), encode<n>(y)) == acc - Operands<n>{};
+    if (!any(equal)) return n;
+    int step = 0;
+    while (equal[step] == 0) ++step;
+    return step;
+  }
+
   MPMML_HOST_DEVICE void encode_small(Occurring& occurring) {
     ScanOf<S, kLanes> scan;
     ScanOf<S, 1> rest;
@@ -138,6 +183,7 @@ class ThinPart {
     const Accumulator initial = Arithmetic::for_operands(RangePath::kDirect).initial();
     for (int64_t row = 0; row < small_.lanes; ++row) {
       for (int64_t col = 0; col < large_.lanes; ++col) accumulators_[row * row_stride_ + col] = initial;
+      for (int64_t col = 0; notes_ && col < large_.lanes; ++col) notes_[row * row_stride_ + col] = -1;
     }
   }
 
@@ -166,6 +212,22 @@ class ThinPart {
     }
     MPMML_UNROLL
     for (int j = 0; j < NV; ++j) __builtin_memcpy(to + j * n, &acc[j], sizeof acc[j]);
+  }
+
+  /// Notes step `k` for the accumulators that have become better than those in memory.
+  template <class V, int NV>
+  MPMML_HOST_DEVICE void note(const V (&acc)[NV], const Accumulator* before, int64_t k) const {
+    constexpr int n = sizeof(V) / sizeof(Accumulator);
+    Note* to = notes_ + (before - accumulators_);
+    MPMML_UNROLL
+    for (int j = 0; j < NV; ++j) {
+      V old;
+      ShortVector<Note, n> notes;
+      __builtin_memcpy(&old, before + j * n, sizeof old);
+      __builtin_memcpy(&notes, to + j * n, sizeof notes);
+      notes = acc[j] != old ? static_cast<Note>(k) - ShortVector<Note, n>{} : notes;
+      __builtin_memcpy(to + j * n, &notes, sizeof notes);
+    }
   }
 
   /// `x`, but with zero in the first `done` lanes, whose products are accumulated already.
@@ -222,6 +284,10 @@ class ThinPart {
             if constexpr (n > 1) MPMML_OPAQUE(acc[i][j]);
           }
         }
+      }
+      if (notes_) {
+        MPMML_UNROLL
+        for (int i = 0; i < R; ++i) note(acc[i], to + i * row_stride_, first_k_ + first_k);
       }
       MPMML_UNROLL
       for (int i = 0; i < R; ++i) store(acc[i], to + i * row_stride_, done);
@@ -291,8 +357,11 @@ class ThinPart {
       });
       for (int i = 0; i < R; ++i) {
         for (int j = S::idempotent ? 0 : static_cast<int>(done); j < NJ; ++j) {
-          Accumulator& result = accumulators_[(row + i) * row_stride_ + col + j];
+          const int64_t place = (row + i) * row_stride_ + col + j;
+          Accumulator& result = accumulators_[place];
+          const Accumulator before = result;
           for (int lane = 0; lane < n; ++lane) result = S::combine(result, acc[i][j][lane]);
+          if (notes_ && result != before) notes_[place] = static_cast<Note>(first_k_);
         }
       }
     });
@@ -316,10 +385,43 @@ class ThinPart {
   Accumulator* const accumulators_;
   const int64_t row_stride_;
   const bool starts_;
+  Note* const notes_;
+  const int64_t first_k_;
   Sight<kLanes> full_;
   Sight<kFew> few_;
   Sight<1> one_;
 };
+
+/// Writes the witnesses of a row, whose accumulators are still in parts.
+template <class Arithmetic>
+MPMML_INLINE void store_thin_witnesses(const Epilogue<Arithmetic>& epilogue, const ThinAccumulators& all, int64_t row) {
+  using S = typename Arithmetic::Semiring;
+  using Accumulator = typename Arithmetic::Accumulator;
+  using Part = ThinPart<Arithmetic, S::can_overflow>;
+  constexpr int kAtOnce = 64;
+  const int64_t place = row * all.row_stride;
+  const Accumulator* acc = static_cast<const Accumulator*>(all.accumulators) + place;
+  const auto* notes = static_cast<const typename Part::Note*>(all.notes) + place;
+  for (int64_t first = 0; first < all.cols; first += kAtOnce) {
+    const int64_t count = all.cols - first < kAtOnce ? all.cols - first : kAtOnce;
+    Accumulator best[kAtOnce];
+    int32_t found[kAtOnce];
+    for (int64_t i = 0; i < count; ++i) {
+      int64_t from = first + i, k = notes[from];
+      best[i] = acc[from];
+      for (int64_t part = 1; part < all.parts; ++part) {
+        from += all.part_stride;
+        // Of equal accumulators the one of the smaller k-steps stays.
+        if (!(S::combine(best[i], acc[from]) != best[i])) continue;
+        best[i] = acc[from];
+        k = notes[from];
+      }
+      found[i] =
+          k < 0 ? kNoWitness : static_cast<int32_t>(Part::find(all.small, all.large, row, first + i, k, best[i]));
+    }
+    epilogue.store_witnesses(best, found, row, first, count);
+  }
+}
 
 template <class Arithmetic>
 MPMML_INLINE int64_t finish_thin(const Arithmetic& arithmetic, const ThinAccumulators& all) {
@@ -327,6 +429,9 @@ MPMML_INLINE int64_t finish_thin(const Arithmetic& arithmetic, const ThinAccumul
   Epilogue<Arithmetic> epilogue(arithmetic, all.results);
   for (int64_t row = 0; row < all.rows; ++row) {
     Accumulator* acc = static_cast<Accumulator*>(all.accumulators) + row * all.row_stride;
+    if constexpr (Arithmetic::Semiring::idempotent) {
+      if (all.notes) store_thin_witnesses(epilogue, all, row);
+    }
     for (int64_t part = 1; part < all.parts; ++part) {
       const Accumulator* other = acc + part * all.part_stride;
       for (int64_t col = 0; col < all.cols; ++col) acc[col] = Arithmetic::Semiring::combine(acc[col], other[col]);

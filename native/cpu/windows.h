@@ -64,9 +64,18 @@ struct TileOfBlock {
   int64_t cols;
 };
 
+/// a ⊗ b, for vectors of operands that each hold one k-step.
+template <class Arithmetic, class V>
+MPMML_INLINE V candidate(V a, V b) {
+  if constexpr (wraps_sums<Arithmetic>) {
+    return Arithmetic::accumulate(Arithmetic::initial() - V{}, a, b);
+  } else {
+    return Arithmetic::Semiring::extend(a, b);
+  }
+}
+
 template <class Arithmetic>
 class Windows {
-  using S = typename Arithmetic::Semiring;
   using Operand = typename Arithmetic::Operand;
   using Accumulator = typename Arithmetic::Accumulator;
   static_assert(sizeof(Operand) == sizeof(Accumulator));
@@ -142,10 +151,8 @@ class Windows {
       const Vector<Operand> x = load(a + step), y = load(b + step);
       if constexpr (kSteps > 1) {
         bits |= (equal_lanes<Operand>(x & y, Vector<Operand>{}) ^ ((uint64_t{1} << kLanes) - 1)) << step;
-      } else if constexpr (wraps_sums<Arithmetic>) {
-        bits |= equal_lanes<Operand>(Arithmetic::accumulate(splat(Arithmetic::initial()), x, y), all) << step;
       } else {
-        bits |= equal_lanes<Operand>(S::extend(x, y), all) << step;
+        bits |= equal_lanes<Operand>(candidate<Arithmetic>(x, y), all) << step;
       }
     }
     return bits;

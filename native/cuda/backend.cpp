@@ -13,6 +13,7 @@
 #include "cuda/plan/workspace.h"
 #include "cuda/runtime/admission.h"
 #include "cuda/runtime/device.h"
+#include "cuda/runtime/exponent_check.h"
 #include "cuda/runtime/function.h"
 #include "cuda/runtime/launcher.h"
 #include "cuda/runtime/product.h"
@@ -113,6 +114,10 @@ double CudaBackend::estimate_ms(const Problem& problem, int device) {
 
 Judgement CudaBackend::judge(const Variant& variant, RangePath path, const Problem& problem, int device) {
   const Kernel& kernel = kernel_for(problem, {&variant, path}, device);
+  if (kernel.runs_on && !kernel.runs_on(device)) {
+    return {"device " + std::to_string(device) + " doesn't compute it: it needs tensor cores of compute capability 9.0",
+            0};
+  }
   const DeviceLimits limits = device_limits(device);
   const int blocks = resident_blocks(kernel, path, device);
   if (blocks == 0) {
@@ -129,6 +134,11 @@ Judgement CudaBackend::judge(const Variant& variant, RangePath path, const Probl
 }
 
 Judge CudaBackend::judge_for(const Problem& problem, PathSet exact, const Placement& where) {
+  // What has been measured is known by the cheapest path that the device has.
+  if (exact.has(RangePath::kExponentWide) && !computes_exponents(where.device)) {
+    exact.remove(RangePath::kExponent);
+    exact.remove(RangePath::kExponentWide);
+  }
   // Choices are measured without witnesses.
   const Variant* measured =
       where.variant || problem.witness.data ? nullptr : measured_choice(device_name(where.device), problem, exact);

@@ -309,7 +309,7 @@ function writeNative(directory, processor, withCuda) {
     ['semirings.h', semiringHeader()],
     ['refused.h', refusedHeader()],
   ])
-  const sources = { cpu: [], cuda: [], lab: [] }
+  const sources = { cpu: [], cuda: [], hopper: [], lab: [] }
   const add = (list, file, content) => {
     files.set(file, content)
     sources[list].push(file)

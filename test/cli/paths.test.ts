@@ -458,6 +458,7 @@ describe('bad input', () => {
     [['--overflow', 'ignore']],
     [['--backend', 'gpu']],
     [['--from', '1', '--next', 'n.npy']],
+    [['-o', 'same.npy', '--next', 'same.npy']],
     [['more.gr']],
   ])('%j is wrong usage', async (flags) => {
     expect(await fails(['paths', dimacs('six', 6, example), ...flags], 2)).toContain('--help')

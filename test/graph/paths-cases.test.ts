@@ -6,6 +6,7 @@ import {
   type PathOptions,
   shortestPaths,
   transitiveClosure,
+  verifyPaths,
   widestPaths,
 } from '../../lib/graph.js'
 import { CycleError, matrix, openDevice } from '../../lib/index.js'
@@ -15,7 +16,7 @@ const forced = vi.hoisted(() => ({ search: undefined as boolean | undefined }))
 vi.mock('../../lib/graph/choose.js', async (original) => {
   const { searchIsCheaper } = await original<typeof import('../../lib/graph/choose.js')>()
   return {
-    searchIsCheaper: (...args: Parameters<typeof searchIsCheaper>) =>
+    searchIsCheaper: async (...args: Parameters<typeof searchIsCheaper>) =>
       forced.search ?? searchIsCheaper(...args),
   }
 })
@@ -284,7 +285,7 @@ describe('cycles that gain', () => {
     )
   })
 
-  it('of floats gain only if they do without rounding', async () => {
+  it('of floats gain only if they do without rounding: searches', async () => {
     forced.search = true
     const around = 0.1 + 0.4 - 0.4
     expect(around).toBeLessThan(0.1)
@@ -295,6 +296,30 @@ describe('cycles that gain', () => {
     expect(path(0, 1)).toEqual([0, 1])
     const less = { ...graph, weight: Float64Array.of(0.1, 0.4, -0.4000000001) }
     await expect(shortestPaths(less, { sources: 0 })).rejects.toMatchObject({ cycle: [1, 2] })
+  })
+
+  it.each(both)('of floats gain only if they do without rounding: all pairs, %s', async (_, search) => {
+    forced.search = search
+    // Exactly 0, but less if -0.4 is added first, or second.
+    const weight = [0.1, 0.1, 0.2, -0.4]
+    expect([
+      weight[3]! + weight[0]! + weight[1]! + weight[2]!,
+      weight[0]! + weight[1]! + weight[2]! + weight[3]!,
+    ]).toEqual([expect.closeTo(-2.8e-17, 18), 0])
+    for (let turn = 0; turn < 4; turn++) {
+      for (let mirror = 0; mirror < 2; mirror++) {
+        const from = [0, 1, 2, 3].map((i) => (mirror ? 3 - i : i) ^ (turn & 1) ^ (turn & 2))
+        const ring = { nodes: 4, from, to: [...from.slice(1), from[0]!], weight: Float64Array.from(weight) }
+        const all = await shortestPaths(ring, { paths: true })
+        expect(await verifyPaths(ring, all)).toEqual({ distances: 16, paths: 16 })
+      }
+    }
+    const gaining = { nodes: 3, from: [0, 1, 2], to: [1, 2, 0], weight: Float64Array.of(0.1, 0.3, -0.4) }
+    // 0.1 + 0.3 is 0.4 after rounding, but less before it.
+    await expect(shortestPaths(gaining)).rejects.toMatchObject({
+      cycle: [0, 1, 2],
+      weight: -2.7755575615628914e-17,
+    })
   })
 })
 

@@ -28,7 +28,7 @@ const forced = vi.hoisted(() => ({ search: undefined as boolean | undefined }))
 vi.mock('../../lib/graph/choose.js', async (original) => {
   const { searchIsCheaper } = await original<typeof import('../../lib/graph/choose.js')>()
   return {
-    searchIsCheaper: (...args: Parameters<typeof searchIsCheaper>) =>
+    searchIsCheaper: async (...args: Parameters<typeof searchIsCheaper>) =>
       forced.search ?? searchIsCheaper(...args),
   }
 })

@@ -7,7 +7,9 @@ import { keyedRows } from '../../lib/graph/keyed.js'
 import { rulesOf } from '../../lib/graph/rules.js'
 import { makeRoom, type Query, search } from '../../lib/graph/search.js'
 import { atOnce } from '../../lib/graph/slices.js'
+import { requireExact } from '../../lib/graph/tree.js'
 import { CycleError } from '../../lib/index.js'
+import { addon } from '../../lib/native.js'
 import { Random } from '../support/generators.js'
 import { reachability } from '../support/graph-oracle.js'
 import {
@@ -125,7 +127,33 @@ describe.each(semiringsWithCycles)('%s', (semiring) => {
   })
 })
 
+it('what rounding swallows further on is still searched', () => {
+  // Node 1 becomes better by 2^-53 after 3 has been reached from it; 3 is as far as before, and leads to 4.
+  const step = 0.5 + 2 ** -53
+  const graph = {
+    nodes: 5,
+    from: [0, 0, 1, 2, 3, 4],
+    to: [1, 2, 3, 1, 4, 0],
+    weight: [1, 1.5, 1e6, -step, 1, 1e9],
+  }
+  const { distances, trees } = find(graph, 'min-plus', { sources: Int32Array.of(0) })
+  expect([...distances]).toEqual([0, 1 - 2 ** -53, 1.5, 1000001, 1000002])
+  expect([...trees!]).toEqual([-1, 2, 0, 1, 3])
+})
+
 describe('parts', () => {
+  it('sums of integers beyond 2^53 are refused, those of floats are rounded', () => {
+    const [int32, float64] = (['int32', 'float64'] as const).map((name) =>
+      rulesOf('min-plus', addon.dataTypes.indexOf(name)),
+    )
+    expect(() => requireExact(2 ** 53 - 1, int32!)).not.toThrow()
+    expect(() => requireExact(2 ** 53, int32!)).toThrow(
+      expect.objectContaining({ code: 'ERR_MPMML_OVERFLOW' }),
+    )
+    expect(() => requireExact(-(2 ** 53), int32!)).toThrow('beyond 2^53')
+    expect(() => requireExact(2 ** 60, float64!)).not.toThrow()
+  })
+
   it('the heap gives nodes in the order of their keys, lowered ones too', () => {
     const random = new Random(23)
     for (let round = 0; round < 50; round++) {

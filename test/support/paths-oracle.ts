@@ -78,7 +78,11 @@ export function bestEdge(
 }
 
 /** The value of a path, edge by edge; null if one of its edges doesn't exist. */
-export function valueOfPath(graph: WeightedEdges, algebra: PathAlgebra, path: readonly number[]): number | null {
+export function valueOfPath(
+  graph: WeightedEdges,
+  algebra: PathAlgebra,
+  path: readonly number[],
+): number | null {
   let value = algebra.one
   for (let at = 1; at < path.length; at++) {
     const edge = bestEdge(graph, algebra, path[at - 1]!, path[at]!)

@@ -91,7 +91,8 @@ struct KernelShape {
 
 struct Kernel {
   PathSet paths;
-  bool takes_int16;  ///< whether it reads operands stored as int16 without widening
+  bool takes_int16;             ///< whether it reads operands stored as int16 without widening
+  bool (*runs_on)(int device);  ///< null if it runs on every device
   KernelShape shape;
   void (*launch)(const Launch&);
   /// The __global__ function that runs `path`, for the runtime's queries.

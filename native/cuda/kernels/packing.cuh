@@ -81,15 +81,16 @@ struct EncodeB {
   }
 };
 
-/// Elements as they are, for lines that a kernel reads along K. A line here is a step of K.
+/// Elements as they are. pack() writes the target's second dimension along the dimension that it calls lines.
 template <class S>
-struct EncodeNothing {
+struct CopyElements {
   using Semiring = S;
   using Target = typename S::Element;
   static constexpr bool kRepeatsLastLine = false;
+  Target filling;
 
   __device__ Target operator()(Target x, int64_t /*k*/) const { return x; }
-  __device__ Target border() const { return S::zero; }
+  __device__ Target border() const { return filling; }
 };
 
 constexpr int kPackTile = 32;

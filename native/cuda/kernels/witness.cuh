@@ -118,7 +118,7 @@ __device__ __forceinline__ void load_search_tile(typename S::Element (&tile)[kSe
                                                  int64_t line_stride, int64_t depth, int64_t k_stride, int64_t line0,
                                                  int64_t k0) {
   const bool along_k = k_stride < line_stride;
-#pragma unroll
+#pragma unroll 2
   for (int share = 0; share < kSearchDepth * kSearchTile; share += kSearchThreads) {
     const int place = share + threadIdx.x;
     const int step = along_k ? place % kSearchDepth : place / kSearchTile;
@@ -132,7 +132,7 @@ __device__ __forceinline__ void load_search_tile(typename S::Element (&tile)[kSe
 }
 
 template <class S, OverflowPolicy overflow>
-__global__ void __launch_bounds__(kSearchThreads) find_all_kernel(WitnessSearch search) {
+__global__ void __launch_bounds__(kSearchThreads, 2) find_all_kernel(WitnessSearch search) {
   using Element = typename S::Element;
   constexpr int kSide = 4, kLanes = kSearchTile / kSide;
   constexpr int32_t kOpen = 0x7fffffff;  // not found yet

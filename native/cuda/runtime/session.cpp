@@ -75,7 +75,7 @@ class Queued final : public Pending {
     double preparing = 0, computing = 0;
     for (QueuedProduct& product : products_) {
       Timing& timing = product.outcome.timing;
-      for (const LaunchTimes& times : product.launches) {
+      const auto add = [&](const LaunchTimes& times) {
         if (times.computed != known) {
           known = times.computed;
           preparing = times.packed->since(*times.started);
@@ -83,7 +83,9 @@ class Queued final : public Pending {
         }
         timing.analysis += product.share * preparing;
         timing.kernel += product.share * computing;
-      }
+      };
+      if (product.shared.computed) add(product.shared);
+      for (const LaunchTimes& times : product.launches) add(times);
       product.problem->count_steps(product.problem->outputs());
       outcomes.push_back(std::move(product.outcome));
     }

@@ -37,6 +37,8 @@ class SessionDevice : public std::enable_shared_from_this<SessionDevice> {
   /// For work in the session's stream. Throws Error(kOutOfMemory).
   DeviceBuffer workspace(int64_t bytes);
 
+  /// The packed forms of a memory, to which some may be added.
+  PackedForms& forms_of(ResidentMemory& memory);
   /// Drops packed forms until `bytes` more can be had, but none of `kept`. Returns whether they can.
   bool make_room(int64_t bytes, std::initializer_list<const Memory*> kept);
 
@@ -94,7 +96,8 @@ class SessionDevice : public std::enable_shared_from_this<SessionDevice> {
   Results* on_host() const { return static_cast<Results*>(lane_.results()); }
   Results* on_device() const { return static_cast<Results*>(lane_.device_results()); }
 
-  int64_t bytes_of_forms() const;
+  int64_t bytes_of_forms();
+  void forget_without_forms();
   bool fits(int64_t bytes);
   bool drop_forms_of_one(Kept kept);
   void release(int64_t bytes, std::shared_ptr<ResidentMemory::Held> held);
@@ -103,7 +106,8 @@ class SessionDevice : public std::enable_shared_from_this<SessionDevice> {
   const int64_t limit_;
   std::atomic<int64_t> used_{0}, peak_{0};
   std::atomic<std::thread::id> owner_{};
-  std::vector<std::weak_ptr<ResidentMemory>> memories_;  ///< only used by the session's thread
+  /// The memories that may have forms: of thousands few have any. Only used by the session's thread.
+  std::vector<std::weak_ptr<ResidentMemory>> packed_;
   /// Work in the stream that takes long, oldest first.
   struct Turn {
     Event end;

@@ -32,8 +32,6 @@ struct Source {
   bool is_exact = true;
   DeviceBuffer copied;
   PackedForms forms;
-
-  PackedForms& packed() { return memory ? memory->forms() : forms; }
 };
 
 class ResidentProduct {
@@ -83,6 +81,7 @@ class ResidentProduct {
  private:
   cudaStream_t stream() const { return device_.stream(); }
   ValueRange range(const Source& source) const {
+    if (problem_.known_operands && &source != &c0_) return *problem_.known_operands;
     if (problem_.known) return *problem_.known;
     return range_of(problem_.operation, source.facts, source.view.storage);
   }
@@ -284,7 +283,8 @@ class ResidentProduct {
     times.started = times.packed = &lane_.event();
     times.packed->record(stream());
     const double steps_of_row = kSearchCost * double(problem_.batch) * problem_.n() * problem_.k();
-    const auto rows = static_cast<int64_t>(std::clamp(kMostSteps / steps_of_row, 1.0, double(problem_.m())));
+    const auto rows =
+        round_up(static_cast<int64_t>(std::clamp(kMostSteps / steps_of_row, 1.0, double(problem_.m()))), kLeastSide);
     for (int64_t row = 0; row < problem_.m(); row += rows) {
       WitnessSearch search = search_in(part);
       search.m = std::min(rows, problem_.m() - row);
@@ -348,7 +348,8 @@ class ResidentProduct {
     MatrixView view =
         view_from(source.view, dtype_, part.first_item, is_a ? part.first_row : 0, is_a ? 0 : part.first_col);
     (is_a ? view.rows : view.cols) = is_a ? part.m : part.n;
-    return Operand(problem_.operation, view, part.batch, range(source), source.packed());
+    PackedForms& forms = source.memory ? device_.forms_of(*source.memory) : source.forms;
+    return Operand(problem_.operation, view, part.batch, range(source), forms);
   }
 
   int64_t bytes_to_pack(const Plan& plan, const Kernel& kernel, const Part& part, const Operand& a, const Operand& b) {
@@ -395,7 +396,7 @@ class ResidentProduct {
   const Planner planner_;
   Source a_, b_, c0_;
   DeviceBuffer kept_c0_;
-  QueuedProduct result_{&problem_, {}, {}, 1, nullptr};
+  QueuedProduct result_{&problem_, {}, {}, {}, 1, nullptr};
 };
 
 }  // namespace

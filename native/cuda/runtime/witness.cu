@@ -74,7 +74,8 @@ MatrixView copy_along_k(const Operation& operation, int64_t batch, const MatrixV
                           view.storage};
   const PackTarget target{memory, items_of(view, batch), pitch, lines};
   with_semiring_that<Idempotent>(operation.semiring, operation.dtype, [&](auto semiring) {
-    pack<EncodeNothing<decltype(semiring)>>(source, target, {}, stream);
+    using S = decltype(semiring);
+    pack<CopyElements<S>>(source, target, {S::zero}, stream);
   });
   MatrixView copy{memory, view.rows, view.cols, is_a ? pitch : 1, is_a ? 1 : pitch};
   copy.batch_stride = view.batch_stride == 0 ? 0 : lines * pitch;
