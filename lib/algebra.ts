@@ -36,4 +36,4 @@ export {
 } from './algebra/schedule.js'
 export { type Input, type TrajectoryOptions, trajectory } from './algebra/trajectory.js'
 export type { Vector } from './algebra/vector.js'
-export type { PathSemiring, Weights } from './algebra/weights.js'
+export type { SumSemiring, Weights } from './algebra/weights.js'

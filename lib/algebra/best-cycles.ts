@@ -6,12 +6,12 @@ import { inSlices, type Steps } from '../graph/slices.js'
 import { requireNames } from '../options.js'
 import { greatestDivisor, signOf, unscaled } from './fractions.js'
 import { type Inner, innerEdges, PolicyIteration } from './howard.js'
-import { type Graph, type PathSemiring, readGraph, readPathSemiring, type Weights } from './weights.js'
+import { type Graph, readGraph, readSumSemiring, type SumSemiring, type Weights } from './weights.js'
 
 /** Options of functions that look at cycles. */
 export interface CycleOptions {
   /** 'max-plus' (default) for maxima, 'min-plus' for minima. */
-  semiring?: PathSemiring | undefined
+  semiring?: SumSemiring | undefined
   /** Gives up the work, with ERR_MPMML_ABORTED and the signal's reason as `cause`. */
   signal?: AbortSignal | undefined
 }
@@ -56,7 +56,7 @@ export async function onSpectral<Result>(
   work: (spectral: Spectral) => Steps<Result>,
 ): Promise<Result> {
   requireNames(options, ['semiring', 'signal'])
-  const semiring = readPathSemiring(options.semiring)
+  const semiring = readSumSemiring(options.semiring)
   const signal = readSignal(options.signal)
   return await onGraph(weights, semiring, signal, what, function* (graph) {
     return yield* work(yield* prepare(graph))
@@ -66,7 +66,7 @@ export async function onSpectral<Result>(
 /** Reads a graph, and does work on it in slices. */
 export async function onGraph<Result>(
   weights: Weights,
-  semiring: PathSemiring,
+  semiring: SumSemiring,
   signal: AbortSignal | undefined,
   what: string,
   work: (graph: Graph) => Steps<Result>,
@@ -82,8 +82,7 @@ export function* prepare(graph: Graph): Steps<Spectral> {
   const { rows, semiring } = graph
   yield
   const components = yield* findingComponents(rows)
-  const inner = innerEdges(rows, components, semiring === 'max-plus')
-  yield
+  const inner = yield* innerEdges(rows, components, semiring === 'max-plus')
   return { graph, components, inner, iteration: new PolicyIteration(inner) }
 }
 

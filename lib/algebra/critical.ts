@@ -1,6 +1,6 @@
 /** Critical graphs: the cycles that have the best mean. */
 import { type Components, findingComponents } from '../graph/components.js'
-import type { Steps } from '../graph/slices.js'
+import { PER_STEP, type Steps } from '../graph/slices.js'
 import {
   asMean,
   type BestCycle,
@@ -50,7 +50,7 @@ export async function criticalGraph(
 ): Promise<CriticalGraph | null> {
   return await onSpectral(weights, options, 'the search for the critical graph', function* (spectral) {
     const critical = yield* findCritical(spectral)
-    return critical && describeCritical(spectral, critical)
+    return critical && (yield* describeCritical(spectral, critical))
   })
 }
 
@@ -67,11 +67,19 @@ export interface Critical {
   readonly divisors: number[]
 }
 
-function* solveAll(spectral: Spectral): Steps<{ best: BestCycle; from: number[]; edge: number[] } | null> {
+/** Edges in the order of their places. */
+interface Tight {
+  readonly from: Int32Array
+  readonly edge: Int32Array
+}
+
+/** The best cycle of all, and the edges of all components that have one as good, along which values lose nothing. */
+function* solveAll(spectral: Spectral): Steps<({ best: BestCycle } & Tight) | null> {
   const { components, inner, iteration } = spectral
+  const from = new Int32Array(inner.to.length)
+  const edge = new Int32Array(inner.to.length)
+  let count = 0
   let best: BestCycle | null = null
-  let from: number[] = []
-  let edge: number[] = []
   for (let component = 0; component < components.count; component++) {
     const own: BestCycle | null = yield* solve(spectral, component)
     if (!own) continue
@@ -79,20 +87,18 @@ function* solveAll(spectral: Spectral): Steps<{ best: BestCycle; from: number[];
     if (order < 0) continue
     if (order > 0) {
       best = own
-      from = []
-      edge = []
+      count = 0
     }
-    // Along an edge of a critical cycle values lose nothing.
     for (let p = components.start[component]!; p < components.start[component + 1]!; p++) {
+      if (p % PER_STEP === PER_STEP - 1) yield
       for (let k = inner.start[p]!; k < inner.start[p + 1]!; k++) {
         if (!iteration.isTight(k, p)) continue
-        from.push(p)
-        edge.push(k)
+        from[count] = p
+        edge[count++] = k
       }
     }
-    yield
   }
-  return best && { best, from, edge }
+  return best && { best, from: from.subarray(0, count), edge: edge.subarray(0, count) }
 }
 
 /** The critical graph; null if there is no cycle. */
@@ -101,16 +107,25 @@ export function* findCritical(spectral: Spectral): Steps<Critical | null> {
   const tight = yield* solveAll(spectral)
   if (!tight) return null
   const nodes = components.members.length
-  // They are in the order of their places already.
   const start = startsOf(tight.from, nodes)
-  const to = Int32Array.from(tight.edge, (k) => inner.to[k]!)
+  const to = tight.edge.map((k) => inner.to[k]!)
   const parts = yield* findingComponents({ nodes, start, to })
-  const kept = tight.from.map((p, at) => parts.of[p] === parts.of[to[at]!])
-  const from = Int32Array.from(tight.from.filter((_, at) => kept[at]))
-  const edge = Int32Array.from(tight.edge.filter((_, at) => kept[at]))
-  yield
-  const found = [...new Set(Array.from(from, (p) => parts.of[p]!))]
-  const divisors = cycleDivisors(parts, found, start, to)
+  // Of these, the edges within components are on cycles.
+  const from = new Int32Array(to.length)
+  const edge = new Int32Array(to.length)
+  const isFound = new Uint8Array(parts.count)
+  let count = 0
+  for (let at = 0; at < to.length; at++) {
+    if (at % PER_STEP === PER_STEP - 1) yield
+    const part = parts.of[tight.from[at]!]!
+    if (part !== parts.of[to[at]!]) continue
+    isFound[part] = 1
+    from[count] = tight.from[at]!
+    edge[count++] = tight.edge[at]!
+  }
+  const found: number[] = []
+  for (let part = 0; part < parts.count; part++) if (isFound[part] === 1) found.push(part)
+  const divisors = yield* cycleDivisors(parts, found, start, to)
   const nodeOf = (p: number) => components.members[p]!
   const sorted = found
     .map((part, at) => ({
@@ -122,9 +137,9 @@ export function* findCritical(spectral: Spectral): Steps<Critical | null> {
     .sort((a, b) => nodeOf(a.places[0]!) - nodeOf(b.places[0]!))
   return {
     best: tight.best,
-    start: startsOf(from, nodes),
-    from,
-    edge,
+    start: startsOf(from.subarray(0, count), nodes),
+    from: from.subarray(0, count),
+    edge: edge.subarray(0, count),
     parts: sorted.map(({ places }) => places),
     divisors: sorted.map(({ divisor }) => divisor),
   }
@@ -137,9 +152,8 @@ function startsOf(from: ArrayLike<number>, nodes: number): Int32Array {
   return start
 }
 
-function describeCritical(spectral: Spectral, critical: Critical): CriticalGraph {
-  const { components, graph, inner } = spectral
-  const { members } = components
+function* describeCritical(spectral: Spectral, critical: Critical): Steps<CriticalGraph> {
+  const { members } = spectral.components
   const sets = critical.parts.map((places) => places.map((p) => members[p]!))
   const nodes = new Int32Array(sets.reduce((total, { length }) => total + length, 0))
   let at = 0
@@ -147,16 +161,33 @@ function describeCritical(spectral: Spectral, critical: Critical): CriticalGraph
     nodes.set(set, at)
     at += set.length
   }
-  const edges = Float64Array.from(critical.edge, (k, at) =>
-    graph.numberOf(inner.edge[k]!, members[critical.from[at]!]!),
-  )
   return {
     mean: asMean(spectral, critical.best),
     nodes: nodes.sort(),
-    edges: [...edges.sort()],
+    edges: yield* edgesOf(spectral, critical),
     components: sets,
     cyclicity: exactNumber(critical.divisors.reduce(leastMultiple, 1n), 'the cyclicity'),
   }
+}
+
+/** The numbers of the edges, ascending. They are marked, because sorting a million numbers takes a tenth of a second. */
+function* edgesOf({ graph, inner }: Spectral, { edge }: Critical): Steps<number[]> {
+  const { rows, listed, numberOf } = graph
+  const isOn = new Uint8Array(listed ?? rows.to.length)
+  for (let at = 0; at < edge.length; at++) {
+    if (at % PER_STEP === PER_STEP - 1) yield
+    const k = inner.edge[edge[at]!]!
+    isOn[listed === null ? k : rows.edge[k]!] = 1
+  }
+  const edges: number[] = []
+  let row = 0
+  for (let k = 0; k < isOn.length; k++) {
+    if (k % PER_STEP === PER_STEP - 1) yield
+    if (isOn[k] === 0) continue
+    if (listed === null) while (rows.start[row + 1]! <= k) row++
+    edges.push(listed === null ? numberOf(k, row) : k)
+  }
+  return edges
 }
 
 function leastMultiple(multiple: bigint, other: number): bigint {
@@ -166,15 +197,23 @@ function leastMultiple(multiple: bigint, other: number): bigint {
 }
 
 /** The greatest common divisor of the lengths of the cycles of each of the components `found`. */
-function cycleDivisors(parts: Components, found: number[], start: Int32Array, to: Int32Array): number[] {
+function* cycleDivisors(
+  parts: Components,
+  found: number[],
+  start: Int32Array,
+  to: Int32Array,
+): Steps<number[]> {
   const level = new Int32Array(parts.of.length).fill(-1)
   const queue = new Int32Array(parts.of.length)
-  return found.map((part) => {
+  const divisors: number[] = []
+  let looked = 0
+  for (const part of found) {
     let divisor = 0
     let waiting = 0
     queue[waiting++] = parts.members[parts.start[part]!]!
     level[queue[0]!] = 0
     for (let at = 0; at < waiting; at++) {
+      if (++looked % PER_STEP === 0) yield
       const p = queue[at]!
       for (let k = start[p]!; k < start[p + 1]!; k++) {
         const j = to[k]!
@@ -182,13 +221,14 @@ function cycleDivisors(parts: Components, found: number[], start: Int32Array, to
         if (level[j]! < 0) {
           level[j] = level[p]! + 1
           queue[waiting++] = j
-        } else {
+        } else if (divisor !== 1) {
           divisor = greatestDivisor(divisor, Math.abs(level[p]! + 1 - level[j]!))
         }
       }
     }
-    return divisor
-  })
+    divisors.push(divisor)
+  }
+  return divisors
 }
 
 /** The inner edges of a critical cycle through a place: one with the fewest edges. */

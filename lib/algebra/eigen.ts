@@ -1,5 +1,7 @@
 /** Eigenvalues and eigenvectors. */
-import type { Steps } from '../graph/slices.js'
+import { totalmem } from 'node:os'
+import { OutOfMemoryError } from '../errors.js'
+import { PER_STEP, type Steps } from '../graph/slices.js'
 import {
   asMean,
   bestOfAll,
@@ -84,12 +86,13 @@ export async function eigenvectors(
   return await onSpectral(weights, options, 'the search for the eigenvectors', function* (spectral) {
     const critical = yield* findCritical(spectral)
     if (!critical) return null
+    requireRoom(critical.parts.length, spectral.components.of.length)
     const vectors: Eigenvector[] = []
     if (spectral.components.count === 1) {
       for (const [target] of critical.parts) {
         const cycle = criticalCycle(critical, spectral.inner, target!)
         yield* spectral.iteration.solve(0, spectral.components.of.length, cycle)
-        vectors.push(vectorOf(spectral, spectral, spectral.components.of.length, cycle))
+        vectors.push(yield* vectorOf(spectral, spectral, spectral.components.of.length, cycle))
       }
     } else {
       const before = yield* reversed(spectral.graph.rows)
@@ -116,7 +119,7 @@ function* vectorTo(
   members.set(part)
   let others = count
   for (let i = 0; i < of.length; i++) if (of[i] === 1) members[others++] = i
-  const own = innerEdges(graph.rows, { of, members }, graph.semiring === 'max-plus')
+  const own = yield* innerEdges(graph.rows, { of, members }, graph.semiring === 'max-plus')
   yield
   // Both name edges by their places in the rows.
   const placeOf = new Map(criticalCycle(critical, inner, target).map((k) => [inner.edge[k]!, -1]))
@@ -124,16 +127,16 @@ function* vectorTo(
   const cycle = [...placeOf.values()]
   const iteration = new PolicyIteration(own)
   yield* iteration.solve(0, count, cycle)
-  return vectorOf(spectral, { graph, inner: own, iteration, components: { members } }, count, cycle)
+  return yield* vectorOf(spectral, { graph, inner: own, iteration, components: { members } }, count, cycle)
 }
 
 /** The values of the first `count` places of what was solved, all of those that lead to the first edge of a cycle. */
-function vectorOf(
+function* vectorOf(
   spectral: Spectral,
   solved: Pick<Spectral, 'graph' | 'inner' | 'iteration'> & { components: { members: Int32Array } },
   count: number,
   cycle: number[],
-): Eigenvector {
+): Steps<Eigenvector> {
   const { graph, inner, iteration } = solved
   const { members } = solved.components
   const length = cycle.length
@@ -143,6 +146,7 @@ function vectorOf(
   const numerators = new Float64Array(members.length).fill(none)
   const values = new Float64Array(members.length).fill(none)
   for (let place = 0; place < count; place++) {
+    if (place % PER_STEP === PER_STEP - 1) yield
     const value = BigInt(inner.sign) * iteration.exactValue(place)
     const numerator = graph.exact
       ? exactNumber(
@@ -155,4 +159,15 @@ function vectorOf(
     values[members[place]!] = numerator / denominator + 0
   }
   return { node: members[iteration.root]!, numerators, denominator, values }
+}
+
+/** Throws OutOfMemoryError if the eigenvectors would be more than there is memory for. */
+function requireRoom(count: number, length: number): void {
+  const bytes = 16 * count * length
+  const available = process.availableMemory?.() || totalmem()
+  if (bytes <= available) return
+  throw new OutOfMemoryError(
+    `the ${count} eigenvectors, one for each component of the critical graph, of ${length} elements need ${bytes} bytes, but ` +
+      `${available} are available: criticalGraph gives the components`,
+  )
 }

@@ -18,7 +18,7 @@
  */
 import type { Components } from '../graph/components.js'
 import type { CompressedRows } from '../graph/compressed.js'
-import type { Steps } from '../graph/slices.js'
+import { PER_STEP, type Steps } from '../graph/slices.js'
 import { fractionBits, scaled, signOf } from './fractions.js'
 
 const EXACT = Number.MAX_SAFE_INTEGER
@@ -41,11 +41,11 @@ export interface Inner {
 }
 
 /** The edges within components. */
-export function innerEdges(
+export function* innerEdges(
   rows: CompressedRows,
   { of, members }: Pick<Components, 'of' | 'members'>,
   maximizes: boolean,
-): Inner {
+): Steps<Inner> {
   const { nodes } = rows
   const place = new Int32Array(nodes)
   for (let p = 0; p < nodes; p++) place[members[p]!] = p
@@ -64,11 +64,13 @@ export function innerEdges(
       edge[count++] = k
     }
     start[p + 1] = count
+    if (p % PER_STEP === PER_STEP - 1) yield
   }
   const weight = new Float64Array(count)
   const sign = maximizes ? 1 : -1
   let largest = 0
   for (let k = 0; k < count; k++) {
+    if (k % PER_STEP === PER_STEP - 1) yield
     const value = sign * rows.weight[edge[k]!]!
     weight[k] = value
     if (Math.abs(value) > largest) largest = Math.abs(value)
@@ -87,7 +89,7 @@ interface Reversed {
   readonly weight: Float64Array
 }
 
-function reversed({ start, to, weight }: Inner): Reversed {
+function* reversed({ start, to, weight }: Inner): Steps<Reversed> {
   const nodes = start.length - 1
   const first = new Int32Array(nodes + 1)
   for (let k = 0; k < to.length; k++) first[to[k]! + 1]!++
@@ -103,6 +105,7 @@ function reversed({ start, to, weight }: Inner): Reversed {
       from[at] = p
       weights[at] = weight[k]!
     }
+    if (p % PER_STEP === PER_STEP - 1) yield
   }
   return { start: first, edge, from, weight: weights }
 }
@@ -177,7 +180,7 @@ export class PolicyIteration {
     if (!target || first !== this.#first || end !== this.#end) {
       this.#first = first
       this.#end = end
-      this.#heaviest = this.#chooseHeaviest()
+      this.#heaviest = yield* this.#chooseHeaviest()
     }
     this.#target = -1
     this.#settled = false
@@ -185,14 +188,14 @@ export class PolicyIteration {
     do {
       yield
       this.rounds++
-      this.#evaluate()
+      yield* this.#evaluate()
       yield
-    } while (this.#error === 0 ? this.#improve() : this.#improveCarefully())
+    } while (yield* this.#error === 0 ? this.#improve() : this.#improveCarefully())
     return this.#edgesOf(this.#cycle.place)
   }
 
   /** Chooses the heaviest edge of each place. Returns the greatest absolute weight of all. */
-  #chooseHeaviest(): number {
+  *#chooseHeaviest(): Steps<number> {
     const { start, weight } = this.inner
     const end = this.#end
     let heaviest = 0
@@ -209,6 +212,7 @@ export class PolicyIteration {
         if (Math.abs(value) > heaviest) heaviest = Math.abs(value)
       }
       this.#choose(p, best)
+      if (p % PER_STEP === PER_STEP - 1) yield
     }
     return heaviest
   }
@@ -301,7 +305,7 @@ export class PolicyIteration {
   }
 
   /** Finds the cycles of the policy, takes the best, leads all places to it, and computes their values. */
-  #evaluate(): void {
+  *#evaluate(): Steps<void> {
     const first = this.#first
     const end = this.#end
     const order = this.#order
@@ -340,12 +344,14 @@ export class PolicyIteration {
       }
       while (depth > 0) order[ordered++] = path[--depth]!
     }
-    if (cycles > 1) this.#leadTo(best!.place)
+    yield
+    if (cycles > 1) yield* this.#leadTo(best!.place)
+    yield
     this.#value(best!)
   }
 
   /** Leads all places to a cycle, and puts them in order again. */
-  #leadTo(root: number): void {
+  *#leadTo(root: number): Steps<void> {
     const first = this.#first
     const end = this.#end
     const order = this.#order
@@ -364,7 +370,8 @@ export class PolicyIteration {
       reached++
     }
     for (let o = first; o < reached; o++) order[o] = path[o - first]!
-    this.#lead(reached, stamp)
+    yield
+    yield* this.#lead(reached, stamp)
   }
 
   /** The values of all places, which lead to a cycle, and what errors they may have. */
@@ -431,8 +438,8 @@ export class PolicyIteration {
   }
 
   /** Leads all places that aren't marked to those that are, which are the first up to `reached` in order. */
-  #lead(reached: number, stamp: number): void {
-    this.#reversed ??= reversed(this.inner)
+  *#lead(reached: number, stamp: number): Steps<void> {
+    this.#reversed ??= yield* reversed(this.inner)
     const { start, edge, from } = this.#reversed
     const order = this.#order
     const mark = this.#mark
@@ -445,6 +452,7 @@ export class PolicyIteration {
         this.#choose(p, edge[at]!)
         order[reached++] = p
       }
+      if (o % PER_STEP === PER_STEP - 1) yield
     }
   }
 
@@ -454,7 +462,7 @@ export class PolicyIteration {
   }
 
   /** Chooses better edges if values are exact. A better value is used at once, unless it is too large to be exact. */
-  #improve(): boolean {
+  *#improve(): Steps<boolean> {
     const { start, to, weight } = this.inner
     const { policy, value } = this
     const next = this.#next
@@ -469,6 +477,7 @@ export class PolicyIteration {
     const inOrder = !this.#isShallow
     let waiting = 0
     for (let o = this.#first; o < end; o++) {
+      if (o % PER_STEP === PER_STEP - 1) yield
       const p = inOrder ? order[o]! : o
       let most = value[p]!
       let best = -1
@@ -489,7 +498,7 @@ export class PolicyIteration {
       if (most <= EXACT) value[p] = most
     }
     if (waiting === 0) return false
-    if (this.#settled) this.#spread(waiting, stamp)
+    if (this.#settled) yield* this.#spread(waiting, stamp)
     return true
   }
 
@@ -498,8 +507,8 @@ export class PolicyIteration {
    * known one this would go on forever: it ends when as many edges have been looked at as there are, and the policy is
    * evaluated again. So it is only worth its time if better cycles are rare.
    */
-  #spread(waiting: number, stamp: number): void {
-    this.#reversed ??= reversed(this.inner)
+  *#spread(waiting: number, stamp: number): Steps<void> {
+    this.#reversed ??= yield* reversed(this.inner)
     const { start, edge, from, weight } = this.#reversed
     const { policy, value } = this
     const next = this.#next
@@ -509,7 +518,9 @@ export class PolicyIteration {
     const mark = this.#mark
     const size = this.#end - this.#first
     let left = this.inner.start[this.#end]! - this.inner.start[this.#first]!
+    let looked = 0
     for (let head = 0; waiting > 0 && left > 0; waiting--) {
+      if (++looked % PER_STEP === 0) yield
       const j = queue[head]!
       if (++head === size) head = 0
       mark[j] = 0
@@ -536,7 +547,7 @@ export class PolicyIteration {
   }
 
   /** The same if values have an error, which may be infinite if weights are near the largest numbers. */
-  #improveCarefully(): boolean {
+  *#improveCarefully(): Steps<boolean> {
     const { start } = this.inner
     const { policy, value } = this
     const error = this.#error
@@ -544,6 +555,7 @@ export class PolicyIteration {
     const chosen = this.#path
     let changed = false
     for (let p = this.#first; p < this.#end; p++) {
+      if (p % PER_STEP === PER_STEP - 1) yield
       const old = policy[p]!
       let most = value[p]!
       let best = old

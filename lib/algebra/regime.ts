@@ -12,7 +12,7 @@ import { fractionBits } from './fractions.js'
 import { reaching, reversed } from './reached.js'
 import { readCount } from './trajectory.js'
 import { readVector, type Vector } from './vector.js'
-import { type Graph, type PathSemiring, readGraph, readPathSemiring, type Weights } from './weights.js'
+import { type Graph, readGraph, readSumSemiring, type SumSemiring, type Weights } from './weights.js'
 
 /** The options of {@link periodicRegime}. `undefined` means the default. */
 export interface RegimeOptions {
@@ -22,7 +22,7 @@ export interface RegimeOptions {
    */
   limit?: number | undefined
   /** 'max-plus' (default) or 'min-plus'. */
-  semiring?: PathSemiring | undefined
+  semiring?: SumSemiring | undefined
   /** Gives up the work, with ERR_MPMML_ABORTED and the signal's reason as `cause`. */
   signal?: AbortSignal | undefined
 }
@@ -64,7 +64,7 @@ export interface Regime {
  */
 export async function periodicRegime(a: Weights, x0: Vector, options: RegimeOptions = {}): Promise<Regime> {
   requireNames(options, ['limit', 'semiring', 'signal'])
-  const semiring = readPathSemiring(options.semiring)
+  const semiring = readSumSemiring(options.semiring)
   const signal = readSignal(options.signal)
   const limit = readCount(options.limit ?? 100_000, 'limit', 1)
   const reading = await readGraph(a, semiring)
@@ -83,7 +83,13 @@ function* findRegime(graph: Graph, x0: ElementArray, limit: number): Steps<Regim
   const support = Int32Array.from(start.keys()).filter((i) => start[i] !== -Infinity)
   const { within } = yield* reaching(support, yield* reversed(rows))
   const part = yield* restricted(rows, within)
-  const spectral = yield* prepare({ rows: part, semiring: 'max-plus', exact: true, numberOf: () => 0 })
+  const spectral = yield* prepare({
+    rows: part,
+    semiring: 'max-plus',
+    exact: true,
+    listed: null,
+    numberOf: () => 0,
+  })
   const system = new System(part, yield* timesOf(spectral))
   const { begin, period } = yield* findPeriod(system, start, limit)
   const transient = yield* findTransient(system, start, begin, period)

@@ -16,12 +16,12 @@ import type { ElementArray, OperandArray } from '../storage.js'
 import { type HostView, readHostView, requireThere } from '../view.js'
 import type { AlgebraResult } from './options.js'
 import { readOverflow } from './overflow.js'
-import { onHost, type PathSemiring, readPathSemiring, zeroIn } from './weights.js'
+import { onHost, readSumSemiring, type SumSemiring, zeroIn } from './weights.js'
 
 /** The options of residuals. `undefined` means the default. */
 export interface ResidualOptions extends Pick<MpmmOptions, 'backend' | 'device' | 'signal'> {
   /** 'max-plus' (default) for the greatest solutions; 'min-plus' for the least X of A ⊗ X ≥ B. */
-  semiring?: PathSemiring | undefined
+  semiring?: SumSemiring | undefined
   /**
    * What to do with an element that is finite and outside of −2^31 + 1 to 2^31 − 2: 'throw', the default, rejects with
    * ERR_MPMML_OVERFLOW; 'saturate' takes the nearest value inside; 'wrap' takes it modulo 2^32. Only for int32.
@@ -153,7 +153,7 @@ interface Question {
   readonly left: boolean
   readonly negated: HostView
   readonly kept: HostView
-  readonly semiring: PathSemiring
+  readonly semiring: SumSemiring
   readonly overflow: Overflow
   readonly signal: AbortSignal | undefined
   readonly where: Pick<MpmmOptions, 'backend' | 'device' | 'signal'>
@@ -163,7 +163,7 @@ interface Question {
 
 async function ask(a: AnyOperand, b: AnyOperand, options: ResidualOptions, left: boolean): Promise<Question> {
   requireNames(options, ['semiring', 'overflow', 'backend', 'device', 'signal'])
-  const semiring = readPathSemiring(options.semiring)
+  const semiring = readSumSemiring(options.semiring)
   const signal = readSignal(options.signal)
   const device = deviceOf(a, b)
   const where = device
@@ -353,7 +353,7 @@ function* copied(
 }
 
 /** The least and the greatest finite element, 0 if there is none, and whether there are zeros of the semiring. */
-function* rangeOf(view: HostView, semiring: PathSemiring) {
+function* rangeOf(view: HostView, semiring: SumSemiring) {
   const zero = zeroIn(view, semiring)
   let least = Infinity
   let most = -Infinity

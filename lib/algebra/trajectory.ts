@@ -19,10 +19,10 @@ import { readVector, type Vector } from './vector.js'
 import {
   type Graph,
   isEdgeList,
-  type PathSemiring,
   readGraph,
-  readPathSemiring,
+  readSumSemiring,
   requireSquare,
+  type SumSemiring,
   type Weights,
 } from './weights.js'
 
@@ -41,7 +41,7 @@ export interface TrajectoryOptions extends Pick<MpmmOptions, 'overflow' | 'backe
   /** B and u of x(k + 1) = A ⊗ x(k) ⊕ B ⊗ u(k + 1), with a matrix A only. */
   input?: Input | undefined
   /** 'max-plus' (default) or 'min-plus'. */
-  semiring?: PathSemiring | undefined
+  semiring?: SumSemiring | undefined
 }
 
 /**
@@ -79,7 +79,7 @@ export async function trajectory(
   options: TrajectoryOptions,
 ): Promise<DenseMatrix<ElementArray> | DeviceMatrix<ElementArray>> {
   requireNames(options, ['steps', 'input', 'overflow', 'backend', 'device', 'semiring', 'signal'])
-  const semiring = readPathSemiring(options.semiring)
+  const semiring = readSumSemiring(options.semiring)
   const signal = readSignal(options.signal)
   const steps = readCount(options.steps, 'steps', 0)
   if (isEdgeList(a)) {

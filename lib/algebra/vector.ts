@@ -7,7 +7,7 @@ import { shapeOf } from '../layout.js'
 import type { MatrixLike } from '../matrix.js'
 import { type ElementArray, isDetached, type OperandArray } from '../storage.js'
 import { readHostView, requireThere } from '../view.js'
-import { onHost, type PathSemiring, zeroIn } from './weights.js'
+import { onHost, type SumSemiring, zeroIn } from './weights.js'
 
 /** A vector of n elements: an n × 1 matrix, or an array. */
 export type Vector = MatrixLike<OperandArray> | DeviceMatrix<OperandArray> | ElementArray | readonly number[]
@@ -21,7 +21,7 @@ export async function readVector(
   value: Vector,
   length: number,
   type: number,
-  semiring: PathSemiring,
+  semiring: SumSemiring,
   name: string,
 ): Promise<ElementArray> {
   if (Array.isArray(value) || isElementArray(value)) return readArray(value, length, type, name)

@@ -14,7 +14,7 @@ import type { ElementArray, OperandArray } from '../storage.js'
 import { type HostView, readHostView, requireThere, type View } from '../view.js'
 
 /** The semirings whose ⊗ is a sum. */
-export type PathSemiring = 'max-plus' | 'min-plus'
+export type SumSemiring = 'max-plus' | 'min-plus'
 
 /**
  * A weighted graph: an edge list, or a square matrix, whose element [i, j] is the weight of the edge from i to j, and the
@@ -25,16 +25,18 @@ export type Weights = EdgeList | MatrixLike<OperandArray> | DeviceMatrix<Operand
 const semirings = ['max-plus', 'min-plus'] as const
 
 /** Reads the option `semiring`. */
-export function readPathSemiring(value: unknown = 'max-plus'): PathSemiring {
+export function readSumSemiring(value: unknown = 'max-plus'): SumSemiring {
   return semirings[readChoice(semirings, value, 'semiring')]!
 }
 
 /** A graph that has been read: its edges by rows. */
 export interface Graph {
   readonly rows: CompressedRows
-  readonly semiring: PathSemiring
+  readonly semiring: SumSemiring
   /** Whether the weights are int32, so that sums of them are exact. */
   readonly exact: boolean
+  /** The number of entries of the edge list; null for a matrix, whose rows are in the order of its columns. */
+  readonly listed: number | null
   /** The number of edge k of the rows, which leads from i: its index in the edge list, or i · nodes + j of a matrix. */
   numberOf(k: number, i: number): number
 }
@@ -50,7 +52,7 @@ export async function onHost<Data extends OperandArray>(
 }
 
 /** Reads a graph; weights that aren't finite, other than the semiring's zero, are refused. */
-export async function readGraph(weights: Weights, semiring: PathSemiring): Promise<Steps<Graph>> {
+export async function readGraph(weights: Weights, semiring: SumSemiring): Promise<Steps<Graph>> {
   if (isEdgeList(weights)) return readList(weights, semiring)
   const view = readHostView(await onHost(weights), 'the matrix', 'operand')
   requireThere(view, 'the matrix')
@@ -58,7 +60,7 @@ export async function readGraph(weights: Weights, semiring: PathSemiring): Promi
   return readMatrix(view, semiring)
 }
 
-function* readList(list: EdgeList, semiring: PathSemiring): Steps<Graph> {
+function* readList(list: EdgeList, semiring: SumSemiring): Steps<Graph> {
   const edges = yield* readingEdges(list)
   const rows = yield* compressingRows(edges, zeroOf(semiring, typeNameOf(edges.type)))
   const { weight, edge } = rows
@@ -68,7 +70,7 @@ function* readList(list: EdgeList, semiring: PathSemiring): Steps<Graph> {
       if (!Number.isFinite(weight[k])) requireFinite(weight[k]!, () => `weight[${edge[k]}]`)
     }
   }
-  return { rows, semiring, exact: edges.type === INT32, numberOf: (k) => edge[k]! }
+  return { rows, semiring, exact: edges.type === INT32, listed: edges.from.length, numberOf: (k) => edge[k]! }
 }
 
 export function requireSquare(view: View): void {
@@ -85,12 +87,12 @@ function requireFinite(value: number, place: () => string): void {
 }
 
 /** What stands for the semiring's zero in the array. */
-export function zeroIn(view: HostView, semiring: PathSemiring): number {
+export function zeroIn(view: HostView, semiring: SumSemiring): number {
   if (view.bytes === 2) return semiring === 'max-plus' ? -(2 ** 15) : 2 ** 15 - 1
   return zeroOf(semiring, typeNameOf(view.type))
 }
 
-function* readMatrix(view: HostView, semiring: PathSemiring): Steps<Graph> {
+function* readMatrix(view: HostView, semiring: SumSemiring): Steps<Graph> {
   const zero = zeroIn(view, semiring)
   const { data, offset, rows: nodes, rowStride, colStride } = view
   const start = new Int32Array(nodes + 1)
@@ -130,7 +132,7 @@ function* readMatrix(view: HostView, semiring: PathSemiring): Steps<Graph> {
     }
   }
   const rows = { nodes, start, to, weight, edge: new Int32Array(0) }
-  return { rows, semiring, exact: view.type === INT32, numberOf: (k, i) => i * nodes + to[k]! }
+  return { rows, semiring, exact: view.type === INT32, listed: null, numberOf: (k, i) => i * nodes + to[k]! }
 }
 
 function edgeArrays({ data, type }: HostView, count: number): { to: Int32Array; weight: ElementArray } {

@@ -9,7 +9,7 @@ import {
   eigenvectors,
   maximumCycleMean,
   minimumCycleMean,
-  type PathSemiring,
+  type SumSemiring,
   type Weights,
 } from '../../lib/algebra.js'
 import type { EdgeList } from '../../lib/graph/edges.js'
@@ -42,7 +42,7 @@ function randomGraph(random: Random, nodes: number, edges: number, weight: () =>
   return graph
 }
 
-const bestMean = (graph: Weights, semiring: PathSemiring) =>
+const bestMean = (graph: Weights, semiring: SumSemiring) =>
   semiring === 'max-plus' ? maximumCycleMean(graph) : minimumCycleMean(graph)
 
 const asFraction = ({ numerator, denominator }: { numerator: number; denominator: number }): Fraction => {
@@ -71,10 +71,10 @@ function expectExact(graph: PlainGraph, mean: CycleMean, expected: Fraction): vo
   expect(gcd(BigInt(mean.numerator), BigInt(mean.denominator))).toBe(1n)
 }
 
-const worse = (semiring: PathSemiring) => (a: Fraction, b: Fraction) =>
+const worse = (semiring: SumSemiring) => (a: Fraction, b: Fraction) =>
   semiring === 'max-plus' ? less(a, b) : less(b, a)
 
-function best(means: Fraction[], semiring: PathSemiring): Fraction | undefined {
+function best(means: Fraction[], semiring: SumSemiring): Fraction | undefined {
   const isWorse = worse(semiring)
   return means.reduce<Fraction | undefined>((so, mean) => (so && !isWorse(so, mean) ? so : mean), undefined)
 }
@@ -96,7 +96,7 @@ const fractions: [string, (random: Random) => number][] = [
   ['one more digit', (random) => 2 ** 53 + 2 * random.integer(0, 3) + random.integer(0, 1) * 0.5],
 ]
 
-describe.each<PathSemiring>(['max-plus', 'min-plus'])('%s: against all simple cycles', (semiring) => {
+describe.each<SumSemiring>(['max-plus', 'min-plus'])('%s: against all simple cycles', (semiring) => {
   describe.each([
     ...kinds.map((kind) => [...kind, true] as const),
     ...fractions.map((kind) => [...kind, false] as const),
@@ -198,7 +198,7 @@ describe.each<PathSemiring>(['max-plus', 'min-plus'])('%s: against all simple cy
 async function expectEigenvectors(
   list: Weights,
   graph: PlainGraph,
-  semiring: PathSemiring,
+  semiring: SumSemiring,
   components?: Int32Array[],
 ): Promise<void> {
   const integers = !('weight' in list) || Array.isArray(list.weight)
@@ -338,7 +338,7 @@ describe('planted cycles', () => {
 })
 
 /** A matrix of int32, in which null is the semiring's zero. */
-const int32 = (rows: Rows, semiring: PathSemiring = 'max-plus') =>
+const int32 = (rows: Rows, semiring: SumSemiring = 'max-plus') =>
   matrix(
     rows.length,
     rows.length,
@@ -678,6 +678,14 @@ describe('large graphs', () => {
     const graph = { nodes, from, to: from, weight: from }
     expect(await maximumCycleMean(graph)).toMatchObject({ numerator: nodes - 1, cycle: [nodes - 1] })
     expect((await cycleTimes(graph)).values[17]).toBe(17)
+  })
+
+  it('more eigenvectors than there is memory for: one for each of 300 000 loops of equal weight', async () => {
+    const nodes = 300_000
+    const from = Int32Array.from({ length: nodes }, (_, i) => i)
+    const graph = { nodes, from, to: from, weight: new Int32Array(nodes) }
+    await expect(eigenvectors(graph)).rejects.toEqual(coded('OUT_OF_MEMORY', /the 300000 eigenvectors/))
+    expect((await criticalGraph(graph))!.components.length).toBe(nodes)
   })
 
   it('the event loop turns while a search runs, and a signal ends it', async () => {

@@ -3,9 +3,9 @@ import { describe, expect, it } from 'vitest'
 import {
   greatestSubsolution,
   leftResidual,
-  type PathSemiring,
   type ResidualOptions,
   rightResidual,
+  type SumSemiring,
 } from '../../lib/algebra.js'
 import { EPSILON, type Matrix, type MatrixLike, matrix, openDevice, zeroOf } from '../../lib/index.js'
 import { coded } from '../support/coded.js'
@@ -37,13 +37,13 @@ const transposed = (rows: Rows, cols: number): Rows =>
   Array.from({ length: cols }, (_, j) => rows.map((row) => row[j]!))
 
 /** Of what an int32 array means, and of what it means in min-plus, which is the same of the negative. */
-const meaning = (value: number, semiring: PathSemiring): number => {
+const meaning = (value: number, semiring: SumSemiring): number => {
   if (semiring === 'max-plus') return value === EPSILON ? e : value
   return value === TOP ? e : -value
 }
 
 /** As it is stored; ⊤ and ε have values of their own. */
-const stored = (value: number, semiring: PathSemiring): number => {
+const stored = (value: number, semiring: SumSemiring): number => {
   const [least, most] = [-(2 ** 31), TOP]
   if (semiring === 'max-plus') return value === e ? least : value === top ? most : value
   return value === e ? most : value === top ? least : -value + 0
@@ -62,7 +62,7 @@ const kinds: [string, (random: Random, zero: number) => number][] = [
   ],
 ]
 
-describe.each<PathSemiring>(['max-plus', 'min-plus'])('%s', (semiring) => {
+describe.each<SumSemiring>(['max-plus', 'min-plus'])('%s', (semiring) => {
   describe.each(kinds)('%s', (name, element) => {
     const random = new Random(name.length + semiring.length)
     const zero = zeroOf(semiring)

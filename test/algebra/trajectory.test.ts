@@ -2,9 +2,9 @@
 import { describe, expect, it } from 'vitest'
 import {
   eigenvectors,
-  type PathSemiring,
   periodicRegime,
   type RegimeOptions,
+  type SumSemiring,
   type TrajectoryOptions,
   trajectory,
 } from '../../lib/algebra.js'
@@ -28,12 +28,12 @@ function states(a: Rows, x0: number[], steps: number): Rows {
   return all
 }
 
-const signOf = (semiring: PathSemiring) => (semiring === 'max-plus' ? 1 : -1)
+const signOf = (semiring: SumSemiring) => (semiring === 'max-plus' ? 1 : -1)
 
-const int32 = (values: number[], semiring: PathSemiring) =>
+const int32 = (values: number[], semiring: SumSemiring) =>
   Int32Array.from(values, (value) => (value === e ? zeroOf(semiring) : signOf(semiring) * value))
 
-const float = (values: number[], semiring: PathSemiring, Type: typeof Float32Array | typeof Float64Array) =>
+const float = (values: number[], semiring: SumSemiring, Type: typeof Float32Array | typeof Float64Array) =>
   new Type(values.length).map((_, i) => signOf(semiring) * values[i]!)
 
 function edgesOf(a: Rows, weight: Int32Array | Float32Array | Float64Array, zero: number) {
@@ -53,7 +53,7 @@ function randomRows(random: Random, n: number, share: number, most = 9): Rows {
   )
 }
 
-describe.each<PathSemiring>(['max-plus', 'min-plus'])('%s', (semiring) => {
+describe.each<SumSemiring>(['max-plus', 'min-plus'])('%s', (semiring) => {
   const random = new Random(semiring.length)
   it.each([
     [0, 3],

@@ -24,7 +24,7 @@ import { expectError, thrown } from './expect.js'
 import { Random } from './generators.js'
 import type { Strided } from './oracle.js'
 import { type Algebra, algebras, caught, elements, type Made, made } from './resident.js'
-import { type Witnessed, witnessOracle, zeroIn } from './witness-oracle.js'
+import { type Witnessed, witnessOracle, zeroIn } from './expected-witness.js'
 
 type Any = MatrixLike<OperandArray>
 type Options = MpmmOptions<DenseMatrix<OperandArray> & DeviceMatrix>

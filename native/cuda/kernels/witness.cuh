@@ -3,7 +3,7 @@
 #pragma once
 #include "core/arithmetic.h"
 #include "cuda/kernels/kernel.h"
-#include "cuda/runtime/witness.h"
+#include "cuda/kernels/witness_search.h"
 
 namespace mpmml::cuda {
 

@@ -4,19 +4,9 @@
 
 #include "core/problem.h"
 #include "cuda/kernels/kernel.h"
+#include "cuda/kernels/witness_search.h"
 
 namespace mpmml::cuda {
-
-/// The matrices of a product, and of its witnesses, on the device.
-struct WitnessSearch {
-  int64_t batch, m, n, k;
-  MatrixView a, b, c;
-  /// C0, if `through` is given and the product's kernel knew nothing of witnesses. Results equal to it keep theirs.
-  MatrixView before;
-  MutableMatrixView witness;
-  MatrixView through;
-  int64_t chunk_steps;  ///< of K, if the witnesses are hints
-};
 
 /// Bytes for a copy of an operand whose lines along K are contiguous: the rows of A, or the columns of B. 0 if they are
 /// already, and stored as elements.
