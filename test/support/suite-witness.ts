@@ -21,10 +21,10 @@ import {
 } from '../../lib/index.js'
 import { layoutsOf, policies, type Size } from './cases.js'
 import { expectError, thrown } from './expect.js'
+import { type Witnessed, witnessOracle, zeroIn } from './expected-witness.js'
 import { Random } from './generators.js'
 import type { Strided } from './oracle.js'
 import { type Algebra, algebras, caught, elements, type Made, made } from './resident.js'
-import { type Witnessed, witnessOracle, zeroIn } from './expected-witness.js'
 
 type Any = MatrixLike<OperandArray>
 type Options = MpmmOptions<DenseMatrix<OperandArray> & DeviceMatrix>
