@@ -314,6 +314,7 @@ class ClosureWork final : public Pending {
     // The CPU sees the range of integers when it packs the operands, for nothing, and it may be narrower.
     const bool is_seen = session_.backend() == BackendKind::kCpu && can_overflow(closure_.operation);
     if (!is_seen) problem.known = &closure_.known;
+    if (operands_) problem.known_operands = &*operands_;
     problem.keeps_c = false;
     problem.cancelled = closure_.cancelled;
     products.push_back(problem);

@@ -12,6 +12,7 @@ import {
   openDevice,
 } from '../../lib/index.js'
 import { readView } from '../../lib/view.js'
+import { expectError as expectCoded, expectElements } from './expect.js'
 import {
   arrayOf,
   type ClosureAlgebra,
@@ -24,8 +25,7 @@ import {
   rulesOf,
   weightsOf,
   wrongWay,
-} from './closure-oracle.js'
-import { expectError as expectCoded, expectElements } from './expect.js'
+} from './expected-closures.js'
 import { Random } from './generators.js'
 import { algebras, caught, expectIs, identity, made, random as randomElements } from './resident.js'
 
