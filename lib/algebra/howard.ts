@@ -498,14 +498,14 @@ export class PolicyIteration {
       if (most <= EXACT) value[p] = most
     }
     if (waiting === 0) return false
-    if (this.#settled) yield* this.#spread(waiting, stamp)
+    yield* this.#spread(waiting, stamp)
     return true
   }
 
   /**
    * Spreads better values backwards from the places in the queue, which are marked. Around a cycle that is better than the
-   * known one this would go on forever: it ends when as many edges have been looked at as there are, and the policy is
-   * evaluated again. So it is only worth its time if better cycles are rare.
+   * known one this would go on forever. So it ends when as many edges have been looked at as there are, or half as many as long
+   * as the mean still becomes better, and the policy is evaluated again.
    */
   *#spread(waiting: number, stamp: number): Steps<void> {
     this.#reversed ??= yield* reversed(this.inner)
@@ -517,7 +517,8 @@ export class PolicyIteration {
     const queue = this.#path
     const mark = this.#mark
     const size = this.#end - this.#first
-    let left = this.inner.start[this.#end]! - this.inner.start[this.#first]!
+    const edges = this.inner.start[this.#end]! - this.inner.start[this.#first]!
+    let left = this.#settled ? edges : edges / 2
     let looked = 0
     for (let head = 0; waiting > 0 && left > 0; waiting--) {
       if (++looked % PER_STEP === 0) yield
