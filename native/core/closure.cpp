@@ -44,7 +44,7 @@ template <class S>
 std::optional<ValueRange> bound_of_sums(const ValueRange& range, int64_t count) {
   using Element = typename S::Element;
   ValueRange bound = range;
-  bound.has_zero = true;
+  bound.has_zero = range.has_zero;
   if (!range.has_finite()) return bound;
   if constexpr (S::can_overflow) {
     const auto reach = [&](int64_t end, bool outwards) { return outwards ? end * count : end; };
@@ -62,6 +62,14 @@ std::optional<ValueRange> bound_of_sums(const ValueRange& range, int64_t count) 
     };
     bound.minimum = reach(range.minimum, at_place<Element>(range.minimum) < 0);
     bound.maximum = reach(range.maximum, at_place<Element>(range.maximum) > 0);
+  }
+  // Elements only become better: without a zero none is worse than the worst.
+  if (!range.has_zero) {
+    if (S::maximizes) {
+      bound.minimum = range.minimum;
+    } else {
+      bound.maximum = range.maximum;
+    }
   }
   return bound;
 }

@@ -375,7 +375,9 @@ function failures(options: GroupedOptions, there: There, here: Here): void {
     const error = await caught(grouped([{ a, b: a }], { ...options, signal }))
     expectError(error, 'ABORTED', '^the group was given up')
     expect((error as Error).cause).toBe('no need')
-    const large = await there(made(new Int32Array(700 * 700), [700, 700]))
+    // So many levels that no product is over before it is given up.
+    const levels = Int32Array.from({ length: 700 * 700 }, (_, index) => (index * 7919) % 200_000_000)
+    const large = await there(made(levels, [700, 700]))
     const controller = new AbortController()
     const running = caught(
       grouped(

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 
 interface Row {
   name: string
-  family: { name: string; backend: 'cpu' | 'cuda'; together?: number; typesTogether?: boolean }
+  family: { name: string; backend: 'cpu' | 'cuda'; list?: string; together?: number; typesTogether?: boolean }
   automatic: boolean
   semiring: { name: string }
   dataType: { name: string }
@@ -11,7 +11,7 @@ interface Row {
 }
 
 interface SourceFile {
-  list: 'cpu' | 'cuda' | 'lab'
+  list: 'cpu' | 'cuda' | 'hopper' | 'lab'
   file: string
   isa?: { name: string }
   rows: Row[]
@@ -39,7 +39,8 @@ describe('source files', () => {
       for (const row of together) {
         expect(row.family, file).toBe(family)
         expect(row.isa, file).toBe(isa)
-        expect(list, file).toBe(family.backend === 'cpu' ? 'cpu' : row.automatic ? 'cuda' : 'lab')
+        const usual = family.backend === 'cpu' ? 'cpu' : row.automatic ? 'cuda' : 'lab'
+        expect(list, file).toBe(family.list ?? usual)
         if (list !== 'cuda') continue
         expect(row.semiring, file).toBe(semiring)
         if (!family.typesTogether) expect(row.dataType, file).toBe(dataType)
