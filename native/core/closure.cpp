@@ -44,7 +44,6 @@ template <class S>
 std::optional<ValueRange> bound_of_sums(const ValueRange& range, int64_t count) {
   using Element = typename S::Element;
   ValueRange bound = range;
-  bound.has_zero = range.has_zero;
   if (!range.has_finite()) return bound;
   if constexpr (S::can_overflow) {
     const auto reach = [&](int64_t end, bool outwards) { return outwards ? end * count : end; };
