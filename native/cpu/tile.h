@@ -56,13 +56,15 @@ MPMML_INLINE auto is_better(const V& after, const V& before) {
   }
 }
 
-/// How a tile's accumulators are followed through stretches of k-steps (WindowsOfBlock).
+/// Where a tile's accumulators are noted in stretches of k-steps (WindowsOfBlock).
 template <class Accumulator>
 struct Notes {
-  NoteOf<Accumulator>* data;  ///< null if nothing is noted
-  int64_t stretch;            ///< the number of the first one
-  int64_t steps;              ///< of a stretch
+  NoteOf<Accumulator>* data;
+  int64_t stretch;  ///< the number of the first one
+  int64_t steps;    ///< of a stretch
 };
+/// In its place if nothing is noted.
+struct Nowhere {};
 
 /// Notes where a tile has become better since it was stored. `starts`: nothing has been noted yet.
 template <class Arithmetic, int MR, int NR, int NV>
@@ -85,14 +87,46 @@ MPMML_INLINE void note_better(const Vector<typename Arithmetic::Operand> (&acc)[
   }
 }
 
-/// tile ⊕= panel of A ⊗ panel of B over `k` steps. `tile` is MR × NR, and starts from `initial` if `starts`.
+/// acc ⊕= panel of A ⊗ panel of B over `k` steps.
+template <class Arithmetic, int MR, int NV>
+MPMML_INLINE void multiply_steps(Vector<typename Arithmetic::Operand> (&acc)[MR][NV],
+                                 const typename Arithmetic::Operand* __restrict a,
+                                 const typename Arithmetic::Operand* __restrict b, int64_t k) {
+  using T = typename Arithmetic::Operand;
+  constexpr int lanes = VectorOf<T>::lanes, NR = NV * lanes;
+  Vector<T> one = splat(T{1});
+  if constexpr (kAddsByMultiply<typename Arithmetic::Semiring>) MPMML_OPAQUE(one);
+  for (; k > 0; k -= kStepsAtOnce) {
+    MPMML_UNROLL
+    for (int ahead = 0; ahead < kStepsAtOnce; ++ahead) {
+      Vector<T> row[NV];
+      MPMML_UNROLL
+      for (int j = 0; j < NV; ++j) row[j] = load(b + ahead * NR + j * lanes);
+      MPMML_UNROLL
+      for (int i = 0; i < MR; ++i) {
+        Vector<T> element = splat(a[ahead * MR + i]);
+        MPMML_OPAQUE(element);
+        MPMML_UNROLL
+        for (int j = 0; j < NV; ++j) {
+          acc[i][j] = step<Arithmetic>(acc[i][j], element, row[j], one);
+          MPMML_OPAQUE(acc[i][j]);
+        }
+      }
+      MPMML_FENCE();
+    }
+    a += kStepsAtOnce * MR;
+    b += kStepsAtOnce * NR;
+  }
+}
+
+/// tile ⊕= panel of A ⊗ panel of B over `k` steps. `tile` is MR × NR, and starts from `initial` if `starts`. If `notes` is
+/// of type Notes, stretches are noted.
 /// Not inlined, because together with the code that finishes results the compiler runs out of registers.
-template <class Arithmetic, int MR, int NR>
+template <class Arithmetic, int MR, int NR, class MaybeNotes>
 static __attribute__((noinline)) void multiply_tile(const typename Arithmetic::Operand* __restrict a,
                                                     const typename Arithmetic::Operand* __restrict b, int64_t k,
                                                     typename Arithmetic::Accumulator* __restrict tile, bool starts,
-                                                    typename Arithmetic::Accumulator initial,
-                                                    Notes<typename Arithmetic::Accumulator> notes) {
+                                                    typename Arithmetic::Accumulator initial, MaybeNotes notes) {
   using T = typename Arithmetic::Operand;
   constexpr int lanes = VectorOf<T>::lanes;
   static_assert(NR % lanes == 0, "a tile's row is made of whole vectors");
@@ -103,42 +137,25 @@ static __attribute__((noinline)) void multiply_tile(const typename Arithmetic::O
     MPMML_UNROLL
     for (int j = 0; j < NV; ++j) acc[i][j] = starts ? splat(initial) : load(tile + i * NR + j * lanes);
   }
-  Vector<T> one = splat(T{1});
-  if constexpr (kAddsByMultiply<typename Arithmetic::Semiring>) MPMML_OPAQUE(one);
-  do {
-    int64_t steps = k < notes.steps ? k : notes.steps;
-    k -= steps;
-    for (; steps > 0; steps -= kStepsAtOnce) {
-      MPMML_UNROLL
-      for (int ahead = 0; ahead < kStepsAtOnce; ++ahead) {
-        Vector<T> row[NV];
-        MPMML_UNROLL
-        for (int j = 0; j < NV; ++j) row[j] = load(b + ahead * NR + j * lanes);
-        MPMML_UNROLL
-        for (int i = 0; i < MR; ++i) {
-          Vector<T> element = splat(a[ahead * MR + i]);
-          MPMML_OPAQUE(element);
-          MPMML_UNROLL
-          for (int j = 0; j < NV; ++j) {
-            acc[i][j] = step<Arithmetic>(acc[i][j], element, row[j], one);
-            MPMML_OPAQUE(acc[i][j]);
-          }
-        }
-        MPMML_FENCE();
-      }
-      a += kStepsAtOnce * MR;
-      b += kStepsAtOnce * NR;
-    }
-    if constexpr (Arithmetic::Semiring::idempotent) {
-      if (notes.data) note_better<Arithmetic, MR, NR>(acc, tile, notes.data, notes.stretch++, starts);
-      starts = false;
-    }
+  const auto store_all = [&]() __attribute__((always_inline)) {
     MPMML_UNROLL
     for (int i = 0; i < MR; ++i) {
       MPMML_UNROLL
       for (int j = 0; j < NV; ++j) store(tile + i * NR + j * lanes, acc[i][j]);
     }
-  } while (k > 0);
+  };
+  if constexpr (std::is_same_v<MaybeNotes, Nowhere>) {
+    multiply_steps<Arithmetic>(acc, a, b, k);
+    store_all();
+  } else {
+    for (int64_t first = 0; first < k; first += notes.steps) {
+      const int64_t steps = k - first < notes.steps ? k - first : notes.steps;
+      multiply_steps<Arithmetic>(acc, a + first * MR, b + first * NR, steps);
+      note_better<Arithmetic, MR, NR>(acc, tile, notes.data, notes.stretch++, starts);
+      store_all();
+      starts = false;
+    }
+  }
 }
 
 template <int MR, int NR>
@@ -173,10 +190,6 @@ MPMML_INLINE int64_t multiply_block(const Arithmetic& arithmetic, const BlockReq
   alignas(kVectorBytes) Accumulator local[MR * NR];
   const int64_t row_panels = ceil_div(block.rows, MR);
   auto* const notes = static_cast<NoteOf<Accumulator>*>(block.windows.notes);
-  int64_t stretch = block.steps;
-  if constexpr (Arithmetic::Semiring::idempotent) {
-    if (notes) stretch = Windows<Arithmetic>::kWindow * block.windows.of_stretch;
-  }
   Epilogue<Arithmetic> epilogue(arithmetic, block.results);
   for (int64_t col = 0; col < block.cols; col += NR) {
     const auto* b = static_cast<const Operand*>(block.b) + col * block.steps;
@@ -189,9 +202,16 @@ MPMML_INLINE int64_t multiply_block(const Arithmetic& arithmetic, const BlockReq
       prefetch(a + MR * block.steps, 4 * kCacheLine);
       const TileOfBlock of = tile_of<MR, NR>(block, row, col);
       if (block.ends) epilogue.template prefetch_results<MR, NR>(row, col, of.rows);
-      multiply_tile<Arithmetic, MR, NR>(a, b, block.steps, tile, block.starts, arithmetic.initial(),
-                                        {notes ? notes + place : nullptr, block.stretch, stretch});
-      if (!block.ends || notes) continue;
+      if constexpr (Arithmetic::Semiring::idempotent) {
+        if (notes) {
+          const int64_t steps = Windows<Arithmetic>::kWindow * block.windows.of_stretch;
+          multiply_tile<Arithmetic, MR, NR>(a, b, block.steps, tile, block.starts, arithmetic.initial(),
+                                            Notes<Accumulator>{notes + place, block.stretch, steps});
+          continue;
+        }
+      }
+      multiply_tile<Arithmetic, MR, NR>(a, b, block.steps, tile, block.starts, arithmetic.initial(), Nowhere{});
+      if (!block.ends) continue;
       if constexpr (Arithmetic::Semiring::idempotent) {
         if (block.windows.a) Windows<Arithmetic>::template find<NR>(block.windows, of, tile, nullptr, epilogue);
       }
