@@ -1,6 +1,6 @@
 /** Options that several commands have, and their readers, which throw commander's error: it ends as wrong usage. */
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import { variants } from '../lib/index.js'
+import { type Semiring, variants } from '../lib/index.js'
 
 /** A whole number from `least` to `most`. */
 export function wholeNumber(least = 1, most = 2 ** 31 - 1): (text: string) => number {
@@ -57,20 +57,39 @@ export function shapes(text: string): ProductShape[] {
   })
 }
 
+const placeOptions = () => [
+  new Option('--backend <name>', 'where to compute').choices(['auto', 'cuda', 'cpu']),
+  new Option('--device <index>', 'the CUDA device, from 0').argParser(device),
+]
+
+const overflowOption = () =>
+  new Option(
+    '--overflow <policy>',
+    'what a sum outside the finite int32 range does ("throw" by default)',
+  ).choices(['throw', 'saturate', 'wrap'])
+
 /** The options of a product, as `mpmm` has them. */
 export function productOptions(): Option[] {
   const semirings = [...new Set(variants().map(({ semiring }) => semiring))]
   return [
     new Option('--semiring <name>', 'the semiring').choices(semirings).default('max-plus'),
-    new Option('--backend <name>', 'where to compute').choices(['auto', 'cuda', 'cpu']),
-    new Option('--device <index>', 'the CUDA device, from 0').argParser(device),
+    ...placeOptions(),
     new Option('--variant <name>', 'a kernel variant, from mpmml variants'),
-    new Option(
-      '--overflow <policy>',
-      'what a sum outside the finite int32 range does ("throw" by default)',
-    ).choices(['throw', 'saturate', 'wrap']),
+    overflowOption(),
   ]
 }
+
+/** The options of what is computed of powers of a matrix. */
+export function closureOptions(semirings: readonly Semiring[], usual: Semiring): Option[] {
+  return [
+    new Option('--semiring <name>', 'the semiring').choices(semirings).default(usual),
+    ...placeOptions(),
+    overflowOption(),
+  ]
+}
+
+/** Numbers of nodes, separated by commas. */
+export const nodeNumbers = wholeNumbers(0)
 
 /** What `read` returns; what it finds wrong with several arguments together ends as wrong usage too. */
 export function usage<T>(command: Command, read: () => T): T {

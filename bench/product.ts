@@ -1,9 +1,6 @@
 /** The product of two files: read, multiplied, verified, written, and described. */
 import {
   type DataType,
-  type DenseMatrix,
-  type ElementArray,
-  explainBackend,
   type MpmmOptions,
   type MpmmResult,
   mpmm,
@@ -15,6 +12,8 @@ import {
 import { dtypeOf, fileOptions, hasSums } from './dtype.js'
 import { duration, labelled, rate, shapeText, withStatus } from './output.js'
 import { checkOutput } from './output-file.js'
+import { why } from './place.js'
+import { describeValues, summarize, type ValueSummary } from './summary.js'
 import { type Verification, verify } from './verify.js'
 
 export interface ProductRequest {
@@ -53,14 +52,6 @@ export interface ProductRecord extends Omit<MpmmResult, 'c'> {
   verified: Verification | null
 }
 
-interface ValueSummary {
-  /** The smallest and the largest finite value; null if there is none. */
-  min: number | null
-  max: number | null
-  /** How many elements are the semiring's zero. */
-  zeros: number
-}
-
 /** @throws anything that goes wrong; the output file appears under its name only if everything went right. */
 export async function multiplyFiles(request: ProductRequest, signal: AbortSignal): Promise<ProductRecord> {
   const { semiring, overflow } = request
@@ -97,38 +88,16 @@ export async function multiplyFiles(request: ProductRequest, signal: AbortSignal
   }
 }
 
-/** @param matrix - dense, as mpmm makes it. */
-function summarize({ data }: DenseMatrix<ElementArray>, zero: number): ValueSummary {
-  let min = Number.POSITIVE_INFINITY
-  let max = Number.NEGATIVE_INFINITY
-  let zeros = 0
-  for (const value of data) {
-    if (value === zero) zeros++
-    // A zero that is 0 is finite; other infinities and NaN have no range.
-    if (value === zero ? zero === 0 : Number.isFinite(value)) {
-      if (value < min) min = value
-      if (value > max) max = value
-    }
-  }
-  return min > max ? { min: null, max: null, zeros } : { min, max, zeros }
-}
-
 /** The record as a person reads it. */
 export function describeProduct(record: ProductRecord, request: ProductRequest): string {
   const { c, timing } = record
   const file = ({ path, shape }: FileRecord) => `${shapeText(shape)}  ${path}`
-  const finite = c.min === null ? 'none finite' : `${c.min} … ${c.max}`
-  const zero = zeroOf(record.semiring, record.dtype)
-  const infinite = record.dtype === 'int32' ? hasSums(record.semiring) : zero !== 0
-  const name = infinite ? (zero < 0 ? '−∞' : '+∞') : `${zero}`
-  const held = infinite && record.dtype === 'int32' ? `, held as ${zero}` : ''
-  const zeros = `; ${c.zeros} ${c.zeros === 1 ? 'is' : 'are'} ${name}${held}`
   return labelled([
     ['A', file(record.a)],
     ['B', file(record.b)],
     ['C0', record.accumulate ? file(record.accumulate) : undefined],
     ['C', `${shapeText(c.shape)}  ${c.path ?? '(not written; -o names a file)'}`],
-    ['values', `${c.shape.reduce((product, size) => product * size)}: ${finite}${c.zeros > 0 ? zeros : ''}`],
+    ['values', describeValues(c, c.shape, record.semiring, record.dtype)],
     [
       'semiring',
       `${record.semiring} on ${record.dtype}${record.overflow ? `, overflow: ${record.overflow}` : ''}`,
@@ -145,11 +114,4 @@ export function describeProduct(record: ProductRecord, request: ProductRequest):
 function agreement({ variant, shareOfErrorBound }: Verification): string {
   if (shareOfErrorBound === null) return `equal to ${variant} in every element`
   return `as ${variant} in every element, with errors of at most ${shareOfErrorBound.toPrecision(2)} of the bound on rounding errors`
-}
-
-function why(record: ProductRecord, request: ProductRequest): string {
-  if (request.variant !== undefined) return 'as --variant asks'
-  if (request.backend !== undefined && request.backend !== 'auto') return 'as --backend asks'
-  const { backend, reason } = explainBackend({ device: request.device })
-  return backend === record.backend ? reason : `this product doesn't fit the ${backend} backend`
 }

@@ -2,15 +2,18 @@
 import { createRequire } from 'node:module'
 import { Command } from 'commander'
 import { benchCommand } from './commands/bench.js'
+import { cycleMeanCommand } from './commands/cycle-mean.js'
 import { demoCommand } from './commands/demo.js'
 import { infoCommand } from './commands/info.js'
 import { ladderCommand } from './commands/ladder.js'
 import { microbenchCommand } from './commands/microbench.js'
 import { multiplyCommand } from './commands/multiply.js'
 import { occupancyCommand } from './commands/occupancy.js'
+import { pathsCommand } from './commands/paths.js'
 import { planCommand } from './commands/plan.js'
 import { reportCommand } from './commands/report.js'
 import { rooflineCommand } from './commands/roofline.js'
+import { starCommand } from './commands/star.js'
 import { sweepCommand } from './commands/sweep.js'
 import { tuneCommand } from './commands/tune.js'
 import { variantsCommand } from './commands/variants.js'
@@ -22,7 +25,7 @@ const { version } = createRequire(import.meta.url)('mpmml/package.json') as { ve
 export function createProgram(signal: AbortSignal): Command {
   const program = new Command('mpmml')
     .description(
-      'Max-plus, min-plus and ordinary products of int32, float32 and float64 matrices in NumPy .npy files',
+      'Max-plus, min-plus and ordinary products of int32, float32 and float64 matrices in NumPy .npy files, and the paths and cycles of graphs',
     )
     .version(version, '--version', 'print the version')
     .configureOutput({
@@ -33,6 +36,9 @@ export function createProgram(signal: AbortSignal): Command {
   for (const command of [
     multiplyCommand(signal),
     planCommand(signal),
+    pathsCommand(signal),
+    starCommand(signal),
+    cycleMeanCommand(signal),
     infoCommand(),
     variantsCommand(),
     demoCommand(signal),

@@ -72,6 +72,42 @@ export class FileError extends MpmmlError {
   readonly code = 'ERR_MPMML_FILE'
 }
 
+/** What a {@link CycleError} says of its cycle. */
+export interface FoundCycle {
+  readonly cycle?: readonly number[] | undefined
+  readonly weight?: number | undefined
+  readonly batch?: number | undefined
+}
+
+/**
+ * A cycle gains: going round it once more makes a result better, so there is no best one. In min-plus that is a cycle of
+ * negative weight.
+ */
+export class CycleError extends MpmmlError {
+  readonly code = 'ERR_MPMML_CYCLE'
+  /** The nodes of a cycle that gains, in order; the edge of the last one leads back to the first. */
+  readonly cycle: readonly number[]
+  /** What the semiring's ⊗ makes of the weights of its edges: exact for int32, rounded for floats. */
+  readonly weight: number
+  /** The index of the matrix, if it is one of a batch. */
+  readonly batch: number | undefined
+
+  constructor(
+    message?: string,
+    { cause, cycle = [], weight = Number.NaN, batch }: ErrorOptions & FoundCycle = {},
+  ) {
+    super(message, cause === undefined ? undefined : { cause })
+    this.cycle = cycle
+    this.weight = weight
+    this.batch = batch
+  }
+}
+
+/** What was looked for was not found within a limit that an option sets. */
+export class LimitError extends MpmmlError {
+  readonly code = 'ERR_MPMML_LIMIT'
+}
+
 /** A CUDA call failed: the message has the call, CUDA's name of the error and the place. */
 export class CudaError extends MpmmlError {
   readonly code = 'ERR_MPMML_CUDA'
@@ -96,6 +132,8 @@ export const errorClasses = {
   ERR_MPMML_DISPOSED: DisposedError,
   ERR_MPMML_DEVICE: DeviceError,
   ERR_MPMML_FILE: FileError,
+  ERR_MPMML_CYCLE: CycleError,
+  ERR_MPMML_LIMIT: LimitError,
   ERR_MPMML_CUDA: CudaError,
   ERR_MPMML_ADDON: AddonError,
 } as const

@@ -60,6 +60,7 @@ export const reportAt = {
   h2dMs: inReport('h2dMs'),
   d2hMs: inReport('d2hMs'),
   stepsDone: inReport('stepsDone'),
+  gain: inReport('gain'),
 } as const satisfies Record<ReportField, number>
 
 /** The positions of the fields of the request of a copy or a fill. */

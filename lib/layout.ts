@@ -25,7 +25,7 @@ export interface Elements extends Layout {
   readonly reach: number
 }
 
-/** Row-major elements from the start of their memory on. */
+/** Row-major elements. */
 export function rowMajorElements(
   type: number,
   bytes: number,
@@ -33,9 +33,11 @@ export function rowMajorElements(
   batch: number,
   rows: number,
   cols: number,
+  offset = 0,
 ): Elements {
+  const count = batch * rows * cols
   return {
-    offset: 0,
+    offset,
     batchStride: batch === 1 ? 0 : rows * cols,
     rowStride: cols,
     colStride: 1,
@@ -45,7 +47,7 @@ export function rowMajorElements(
     batch,
     rows,
     cols,
-    reach: batch * rows * cols,
+    reach: count === 0 ? 0 : offset + count,
   }
 }
 

@@ -49,6 +49,7 @@ export type ReportField =
   | 'h2dMs'
   | 'd2hMs'
   | 'stepsDone'
+  | 'gain'
 
 /** A device that has been opened; opaque. */
 export interface NativeDevice {
@@ -380,6 +381,26 @@ export interface Addon {
   fill(device: NativeDevice, request: Float64Array): Promise<NativeMemory>
   /** C = C ⊕ D. The request has the layout of D as that of b. */
   combine(device: NativeDevice, c: NativeMemory, d: NativeMemory, request: Float64Array): Promise<void>
+  /**
+   * Closes a square matrix, or a batch, whose layout the request has as that of a, of size n. `inPlace`: it becomes its own
+   * closure, and is row-major. The closure is copied to `out`, whose layout the request has as that of c; if that is null and
+   * it isn't closed in place, memory is made for it. If `wantsNext`, memory is made for the next nodes too. The promise gives
+   * what was made: closure, next, or [closure, next]. It is rejected with ERR_MPMML_CYCLE if a cycle gains; then the report
+   * has `gain` (native/addon/request.h), and `out` is as it was.
+   */
+  closeMatrix(
+    device: NativeDevice,
+    matrix: NativeMemory,
+    out: NativeMemory | null,
+    inPlace: boolean,
+    reflexive: boolean,
+    wantsNext: boolean,
+    request: Float64Array,
+    report: Float64Array,
+    cancel: Int32Array,
+  ): Promise<NativeMemory | [NativeMemory, NativeMemory] | undefined>
+  /** Copies a matrix to another. The request has the layout of `to` as that of the array. */
+  copyMatrix(device: NativeDevice, from: NativeMemory, to: NativeMemory, request: Float64Array): Promise<void>
   /** By which requests of a group name the memory, until it is released. */
   memoryNumber(memory: NativeMemory): number
   /** JavaScript lets go of the memory. Work that has been started keeps it. */

@@ -201,6 +201,40 @@ export function requireApart(
   }
 }
 
+/**
+ * The memories of a device that the products of a group use. What is known is kept with the memories, because a Map of
+ * thousands of them takes longer than to multiply small matrices.
+ */
+export class Uses {
+  static #latest = 0
+  readonly #group = ++Uses.#latest
+
+  /** Whether `product`, the next of the group, may write what an earlier one uses, or the other way round. */
+  meet(index: number, { a, b, c0, out }: Matrices): boolean {
+    const ofA = this.#add(index, a, false)
+    const ofB = this.#add(index, b, false)
+    const ofC0 = c0 !== null && this.#add(index, c0, false)
+    const ofOut = out !== null && this.#add(index, out, true)
+    return ofA || ofB || ofC0 || ofOut
+  }
+
+  #add(product: number, { memory }: View, writes: boolean): boolean {
+    if (!memory) return writes
+    memory.use ??= { of: 0, product: 0, isShared: false, isWritten: false }
+    const { use } = memory
+    if (use.of !== this.#group) {
+      use.of = this.#group
+      use.product = product
+      use.isShared = false
+      use.isWritten = writes
+      return false
+    }
+    use.isShared ||= use.product !== product
+    use.isWritten ||= writes
+    return use.isShared && use.isWritten
+  }
+}
+
 /** What the `out` of a product is in, and a matrix of another product too. */
 function sharedHomes(products: readonly Matrices[]): Set<object> {
   const writers = new Map<object, number>()

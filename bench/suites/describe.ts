@@ -1,6 +1,6 @@
 /** Tables of what suites found. */
 import { describeCircumstances } from '../circumstances.js'
-import { bytes, duration, labelled, table } from '../output.js'
+import { bytes, duration, labelled, rate, table } from '../output.js'
 import type { Figure, Unit } from './protocol.js'
 import type { SuiteRecord, SuitesRecord } from './run.js'
 
@@ -57,6 +57,7 @@ function amount(value: number, unit: Unit): string {
   if (unit === 'ms') return duration(value)
   if (unit === 'bytes') return value < 0 ? `-${bytes(-value)}` : bytes(value)
   if (unit === 'µs') return `${value >= 100 ? value.toFixed(0) : Number(value.toPrecision(3))} µs`
+  if (unit === 'TOPS') return rate(1000 * value)
   if (unit === 'x') return `${value >= 100 ? value.toFixed(0) : Number(value.toPrecision(4))} ×`
   if (unit === '%') return `${value.toFixed(1)} %`
   return String(value)

@@ -1,6 +1,7 @@
 /** The suites by their names. */
 import { abort } from './abort.js'
 import { delay } from './delay.js'
+import { graph } from './graph.js'
 import { grouped } from './grouped.js'
 import { memory } from './memory.js'
 import { mixed } from './mixed.js'
@@ -9,10 +10,17 @@ import type { Suite } from './protocol.js'
 import { resident } from './resident.js'
 import { small } from './small.js'
 
-export const suites = { resident, grouped, small, delay, promises, abort, mixed, memory } satisfies Record<
-  string,
-  Suite
->
+export const suites = {
+  resident,
+  grouped,
+  small,
+  graph,
+  delay,
+  promises,
+  abort,
+  mixed,
+  memory,
+} satisfies Record<string, Suite>
 
 export type SuiteName = keyof typeof suites
 

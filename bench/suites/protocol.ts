@@ -2,7 +2,7 @@
 import type { Spread } from '../../lib/lab.js'
 
 /** 'x' is a ratio, '' a count. */
-export type Unit = 'ms' | 'µs' | 'x' | '%' | 'bytes' | ''
+export type Unit = 'ms' | 'µs' | 'TOPS' | 'x' | '%' | 'bytes' | ''
 
 /** A number that a suite shows. */
 export interface Figure {

@@ -8,18 +8,24 @@
  * No rounding decides. Values are held times q, as integers. If they may be beyond 2^53, or weights have too many digits
  * after the point, sums have a known error; what is within it is compared again in integers of any size.
  *
+ * One cycle is taken at a time, the places that don't lead to it are led there backwards, and values are used as soon as they are
+ * known.
+ *
  * @see J. Cochet-Terrasson, G. Cohen, S. Gaubert, M. McGettrick, J.-P. Quadrat, Numerical computation of spectral elements in
- *   max-plus algebra, IFAC Conference on System Structure and Control (1998).
- * @see A. Dasdan, Experimental analysis of the fastest optimum cycle ratio and mean algorithms, ACM TODAES 9 (2004): one cycle
- *   at a time, the nodes that don't lead to it are led there backwards, and values are used as soon as they are known.
+ *   max-plus algebra
+ * @see A. Dasdan, S. S. Irani, R. K. Gupta, Efficient algorithms for optimum cycle mean and optimum cost to time ratio problems,
+ *   which compares it with others
  */
 import type { Components } from '../graph/components.js'
 import type { CompressedRows } from '../graph/compressed.js'
+import { PER_STEP, type Steps } from '../graph/slices.js'
 import { fractionBits, scaled, signOf } from './fractions.js'
 
 const EXACT = Number.MAX_SAFE_INTEGER
 /** Twice the error of one rounding, relative to its result. */
 const ROUNDING = 2 ** -52
+/** Below so many steps the order of places makes no difference to the number of rounds. */
+const SHALLOW = 64
 
 /** The edges within components, between places: nodes in the order of their components. */
 export interface Inner {
@@ -35,7 +41,11 @@ export interface Inner {
 }
 
 /** The edges within components. */
-export function innerEdges(rows: CompressedRows, { of, members }: Components, maximizes: boolean): Inner {
+export function* innerEdges(
+  rows: CompressedRows,
+  { of, members }: Pick<Components, 'of' | 'members'>,
+  maximizes: boolean,
+): Steps<Inner> {
   const { nodes } = rows
   const place = new Int32Array(nodes)
   for (let p = 0; p < nodes; p++) place[members[p]!] = p
@@ -54,11 +64,13 @@ export function innerEdges(rows: CompressedRows, { of, members }: Components, ma
       edge[count++] = k
     }
     start[p + 1] = count
+    if (p % PER_STEP === PER_STEP - 1) yield
   }
   const weight = new Float64Array(count)
   const sign = maximizes ? 1 : -1
   let largest = 0
   for (let k = 0; k < count; k++) {
+    if (k % PER_STEP === PER_STEP - 1) yield
     const value = sign * rows.weight[edge[k]!]!
     weight[k] = value
     if (Math.abs(value) > largest) largest = Math.abs(value)
@@ -77,7 +89,7 @@ interface Reversed {
   readonly weight: Float64Array
 }
 
-function reversed({ start, to, weight }: Inner): Reversed {
+function* reversed({ start, to, weight }: Inner): Steps<Reversed> {
   const nodes = start.length - 1
   const first = new Int32Array(nodes + 1)
   for (let k = 0; k < to.length; k++) first[to[k]! + 1]!++
@@ -93,6 +105,7 @@ function reversed({ start, to, weight }: Inner): Reversed {
       from[at] = p
       weights[at] = weight[k]!
     }
+    if (p % PER_STEP === PER_STEP - 1) yield
   }
   return { start: first, edge, from, weight: weights }
 }
@@ -113,8 +126,10 @@ interface PolicyCycle {
 
 export class PolicyIteration {
   readonly inner: Inner
-  /** The chosen edge of each place. */
+  /** The chosen edge of each place, where it leads to, and its weight: next to each other, as they are needed. */
   readonly policy: Int32Array
+  readonly #next: Int32Array
+  readonly #cost: Float64Array
   /** Along the policy to the cycle: the sum of weights, the number of edges, and `length · sum − cycle's sum · steps`. */
   readonly sum: Float64Array
   readonly steps: Float64Array
@@ -133,12 +148,18 @@ export class PolicyIteration {
   #error = 0
   /** Whether the mean is that of the round before: better cycles are rare from then on. */
   #settled = false
+  /** Whether all places are near the cycle. */
+  #isShallow = false
+  /** A place on the cycle that has to be taken; -1 if any may be. */
+  #target = -1
   #exact: ExactSums | undefined
 
   constructor(inner: Inner) {
     const nodes = inner.start.length - 1
     this.inner = inner
     this.policy = new Int32Array(nodes)
+    this.#next = new Int32Array(nodes)
+    this.#cost = new Float64Array(nodes)
     this.sum = new Float64Array(nodes)
     this.steps = new Float64Array(nodes)
     this.value = new Float64Array(nodes)
@@ -150,25 +171,71 @@ export class PolicyIteration {
   /**
    * Finds the best cycle of the component of places `first` up to `end`, which must have an edge. Returns the edges of the
    * cycle. Until the next call, the other methods tell of this component.
+   *
+   * @param target - the edges of a cycle that is known to be one of the best: then values are those of the ways to the place
+   *   that its first edge leaves. The component may be any set of places from which that one can be reached.
    */
-  solve(first: number, end: number): number[] {
-    this.#first = first
-    this.#end = end
-    const { start, weight } = this.inner
-    this.#heaviest = 0
-    for (let p = first; p < end; p++) {
-      let best = start[p]!
-      for (let k = best; k < start[p + 1]!; k++) {
-        if (weight[k]! > weight[best]!) best = k
-        if (Math.abs(weight[k]!) > this.#heaviest) this.#heaviest = Math.abs(weight[k]!)
-      }
-      this.policy[p] = best
+  *solve(first: number, end: number, target?: readonly number[]): Steps<number[]> {
+    // What was solved before is a better start.
+    if (!target || first !== this.#first || end !== this.#end) {
+      this.#first = first
+      this.#end = end
+      this.#heaviest = yield* this.#chooseHeaviest()
     }
+    this.#target = -1
+    this.#settled = false
+    if (target) this.#aimAt(target)
     do {
+      yield
       this.rounds++
-      this.#evaluate()
-    } while (this.#error === 0 ? this.#improve() : this.#improveCarefully())
+      yield* this.#evaluate()
+      yield
+    } while (yield* this.#error === 0 ? this.#improve() : this.#improveCarefully())
     return this.#edgesOf(this.#cycle.place)
+  }
+
+  /** Chooses the heaviest edge of each place. Returns the greatest absolute weight of all. */
+  *#chooseHeaviest(): Steps<number> {
+    const { start, weight } = this.inner
+    const end = this.#end
+    let heaviest = 0
+    for (let p = this.#first; p < end; p++) {
+      let best = start[p]!
+      let most = weight[best]!
+      const last = start[p + 1]!
+      for (let k = best; k < last; k++) {
+        const value = weight[k]!
+        if (value > most) {
+          most = value
+          best = k
+        }
+        if (Math.abs(value) > heaviest) heaviest = Math.abs(value)
+      }
+      this.#choose(p, best)
+      if (p % PER_STEP === PER_STEP - 1) yield
+    }
+    return heaviest
+  }
+
+  #choose(place: number, edge: number): void {
+    this.policy[place] = edge
+    this.#next[place] = this.inner.to[edge]!
+    this.#cost[place] = this.inner.weight[edge]!
+  }
+
+  /** Leads the places of a cycle around it. */
+  #aimAt(cycle: readonly number[]): void {
+    let place = this.inner.to[cycle.at(-1)!]!
+    this.#target = place
+    for (const edge of cycle) {
+      this.#choose(place, edge)
+      place = this.inner.to[edge]!
+    }
+  }
+
+  /** The place whose value is 0. */
+  get root(): number {
+    return this.#cycle.place
   }
 
   /** The sum of the weights of the edges of a cycle, in units of 2^-bits, exactly. */
@@ -202,25 +269,25 @@ export class PolicyIteration {
     const edges: number[] = []
     let p = place
     do {
-      const k = this.policy[p]!
-      edges.push(k)
-      p = this.inner.to[k]!
+      edges.push(this.policy[p]!)
+      p = this.#next[p]!
     } while (p !== place)
     return edges
   }
 
   #cycleAt(place: number): PolicyCycle {
-    const { weight, to, integers } = this.inner
+    const { integers } = this.inner
+    const next = this.#next
+    const cost = this.#cost
     let sum = 0
     let size = 0
     let length = 0
     let p = place
     do {
-      const k = this.policy[p]!
-      sum += weight[k]!
-      size += Math.abs(weight[k]!)
+      sum += cost[p]!
+      size += Math.abs(cost[p]!)
       length++
-      p = to[k]!
+      p = next[p]!
     } while (p !== place)
     return { place, sum, length, error: integers && size <= EXACT ? 0 : ROUNDING * length * size }
   }
@@ -238,14 +305,13 @@ export class PolicyIteration {
   }
 
   /** Finds the cycles of the policy, takes the best, leads all places to it, and computes their values. */
-  #evaluate(): void {
+  *#evaluate(): Steps<void> {
     const first = this.#first
     const end = this.#end
-    const { to, weight, integers } = this.inner
-    const { policy, sum, steps, value } = this
     const order = this.#order
     const mark = this.#mark
     const path = this.#path
+    const next = this.#next
     // Places are put in order so that each comes after the one that it leads to, except the first of a cycle.
     let ordered = first
     let best: PolicyCycle | undefined
@@ -255,75 +321,125 @@ export class PolicyIteration {
       this.#stamp = 0
     }
     const oldest = this.#stamp
-    for (let origin = first; origin < end; origin++) {
-      if (mark[origin]! > oldest) continue
+    // A target comes first, so that it is the first place of its cycle.
+    for (let origin = this.#target < 0 ? first : first - 1; origin < end; origin++) {
+      let p = origin < first ? this.#target : origin
+      if (mark[p]! > oldest) continue
       const stamp = ++this.#stamp
       let depth = 0
-      let p = origin
       while (mark[p]! <= oldest) {
         mark[p] = stamp
         path[depth++] = p
-        p = to[policy[p]!]!
+        p = next[p]!
       }
       if (mark[p] === stamp) {
-        const cycle = this.#cycleAt(p)
         cycles++
-        if (!best || this.#isBetter(cycle, best)) best = cycle
+        if (!best || this.#target < 0) {
+          const cycle = this.#cycleAt(p)
+          if (!best || this.#isBetter(cycle, best)) best = cycle
+        }
         order[ordered++] = p
         while (path[depth - 1] !== p) order[ordered++] = path[--depth]!
         depth--
       }
       while (depth > 0) order[ordered++] = path[--depth]!
     }
-    const cycle = best!
-    const root = cycle.place
+    yield
+    if (cycles > 1) yield* this.#leadTo(best!.place)
+    yield
+    this.#value(best!)
+  }
+
+  /** Leads all places to a cycle, and puts them in order again. */
+  *#leadTo(root: number): Steps<void> {
+    const first = this.#first
+    const end = this.#end
+    const order = this.#order
+    const mark = this.#mark
+    const path = this.#path
+    const next = this.#next
     const stamp = ++this.#stamp
-    let reached = end
-    if (cycles > 1) {
-      // Those that lead to the best cycle, in the same order, and then the others.
-      reached = first
-      mark[root] = stamp
-      for (let o = first; o < end; o++) {
-        const p = order[o]!
-        if (p !== root && mark[to[policy[p]!]!] !== stamp) continue
-        mark[p] = stamp
-        path[reached - first] = p
-        reached++
-      }
-      for (let o = first; o < reached; o++) order[o] = path[o - first]!
-      this.#lead(reached, stamp)
+    // Those that lead to it already, in the same order, and then the others.
+    let reached = first
+    mark[root] = stamp
+    for (let o = first; o < end; o++) {
+      const p = order[o]!
+      if (p !== root && mark[next[p]!] !== stamp) continue
+      mark[p] = stamp
+      path[reached - first] = p
+      reached++
     }
+    for (let o = first; o < reached; o++) order[o] = path[o - first]!
+    yield
+    yield* this.#lead(reached, stamp)
+  }
+
+  /** The values of all places, which lead to a cycle, and what errors they may have. */
+  #value(cycle: PolicyCycle): void {
+    const first = this.#first
+    const end = this.#end
+    const { integers } = this.inner
+    const { sum, steps, value } = this
+    const order = this.#order
+    const next = this.#next
+    const cost = this.#cost
+    const root = cycle.place
     sum[root] = steps[root] = value[root] = 0
     const { length } = cycle
+    const mean = cycle.sum
     let largest = 0
     let furthest = 0
     for (let o = first; o < end; o++) {
       const p = order[o]!
       if (p === root) continue
-      const k = policy[p]!
-      const j = to[k]!
-      const total = weight[k]! + sum[j]!
+      const j = next[p]!
+      const total = cost[p]! + sum[j]!
       const far = steps[j]! + 1
       sum[p] = total
       steps[p] = far
-      value[p] = length * total - cycle.sum * far
+      value[p] = length * total - mean * far
       if (far > furthest) furthest = far
       if (Math.abs(total) > largest) largest = Math.abs(total)
     }
+    this.#isShallow = furthest < SHALLOW
+    if (!this.#isShallow) this.#orderBySteps(furthest)
     // Only what is done next depends on it, so rounding does no harm.
-    this.#settled = cycle.sum * this.#cycle.length === this.#cycle.sum * length
+    this.#settled = mean * this.#cycle.length === this.#cycle.sum * length
     this.#cycle = cycle
     this.#exact = undefined
     // Of length · (weight + sum) − cycle's sum · (steps + 1), whatever the edge.
-    const size = length * (largest + this.#heaviest) + Math.abs(cycle.sum) * (furthest + 1)
+    const size = length * (largest + this.#heaviest) + Math.abs(mean) * (furthest + 1)
     const inexact = integers && largest <= EXACT ? 0 : ROUNDING * (furthest + 1) * largest
     this.#error = cycle.error * (furthest + 1) + inexact * length
-    if (this.#error > 0 || !integers || size > EXACT) this.#error = 2 * (this.#error + 8 * ROUNDING * size)
+    if (this.#error > 0 || !integers || size > EXACT) {
+      // An error of the least numbers is rounded to 0, which would say that there is none.
+      this.#error = Math.max(2 * (this.#error + 8 * ROUNDING * size), Number.MIN_VALUE)
+    }
+  }
+
+  /**
+   * Puts those places first that are nearest to the cycle. Better values are used as soon as they are known: in a graph of
+   * layers one round in this order finds the best ways through all of them.
+   */
+  #orderBySteps(furthest: number): void {
+    const first = this.#first
+    const end = this.#end
+    const { steps } = this
+    const order = this.#order
+    const place = new Int32Array(furthest + 2)
+    for (let p = first; p < end; p++) place[steps[p]! + 1]!++
+    for (let far = 0; far <= furthest; far++) place[far + 1]! += place[far]!
+    const path = this.#path
+    for (let o = first; o < end; o++) path[o - first] = order[o]!
+    for (let o = 0; o < end - first; o++) {
+      const p = path[o]!
+      order[first + place[steps[p]!]!++] = p
+    }
   }
 
   /** Leads all places that aren't marked to those that are, which are the first up to `reached` in order. */
-  #lead(reached: number, stamp: number): void {
-    this.#reversed ??= reversed(this.inner)
+  *#lead(reached: number, stamp: number): Steps<void> {
+    this.#reversed ??= yield* reversed(this.inner)
     const { start, edge, from } = this.#reversed
     const order = this.#order
     const mark = this.#mark
@@ -333,9 +449,10 @@ export class PolicyIteration {
         const p = from[at]!
         if (mark[p] === stamp) continue
         mark[p] = stamp
-        this.policy[p] = edge[at]!
+        this.#choose(p, edge[at]!)
         order[reached++] = p
       }
+      if (o % PER_STEP === PER_STEP - 1) yield
     }
   }
 
@@ -345,18 +462,23 @@ export class PolicyIteration {
   }
 
   /** Chooses better edges if values are exact. A better value is used at once, unless it is too large to be exact. */
-  #improve(): boolean {
+  *#improve(): Steps<boolean> {
     const { start, to, weight } = this.inner
     const { policy, value } = this
+    const next = this.#next
+    const cost = this.#cost
     const { length, sum } = this.#cycle
     const end = this.#end
     const order = this.#order
     const queue = this.#path
     const mark = this.#mark
     const stamp = ++this.#stamp
+    // If ways are short, rows in the order of memory are worth more.
+    const inOrder = !this.#isShallow
     let waiting = 0
     for (let o = this.#first; o < end; o++) {
-      const p = order[o]!
+      if (o % PER_STEP === PER_STEP - 1) yield
+      const p = inOrder ? order[o]! : o
       let most = value[p]!
       let best = -1
       const last = start[p + 1]!
@@ -369,30 +491,37 @@ export class PolicyIteration {
       }
       if (best < 0) continue
       policy[p] = best
+      next[p] = to[best]!
+      cost[p] = weight[best]!
       mark[p] = stamp
       queue[waiting++] = p
       if (most <= EXACT) value[p] = most
     }
     if (waiting === 0) return false
-    if (this.#settled) this.#spread(waiting, stamp)
+    yield* this.#spread(waiting, stamp)
     return true
   }
 
   /**
    * Spreads better values backwards from the places in the queue, which are marked. Around a cycle that is better than the
-   * known one this would go on forever: it ends when as many edges have been looked at as there are, and the policy is
-   * evaluated again. So it is only worth its time if better cycles are rare.
+   * known one this would go on forever. So it ends when as many edges have been looked at as there are, or half as many as long
+   * as the mean still becomes better, and the policy is evaluated again.
    */
-  #spread(waiting: number, stamp: number): void {
-    this.#reversed ??= reversed(this.inner)
+  *#spread(waiting: number, stamp: number): Steps<void> {
+    this.#reversed ??= yield* reversed(this.inner)
     const { start, edge, from, weight } = this.#reversed
     const { policy, value } = this
+    const next = this.#next
+    const cost = this.#cost
     const { length, sum } = this.#cycle
     const queue = this.#path
     const mark = this.#mark
     const size = this.#end - this.#first
-    let left = this.inner.start[this.#end]! - this.inner.start[this.#first]!
+    const edges = this.inner.start[this.#end]! - this.inner.start[this.#first]!
+    let left = this.#settled ? edges : edges / 2
+    let looked = 0
     for (let head = 0; waiting > 0 && left > 0; waiting--) {
+      if (++looked % PER_STEP === 0) yield
       const j = queue[head]!
       if (++head === size) head = 0
       mark[j] = 0
@@ -406,6 +535,8 @@ export class PolicyIteration {
         if (candidate <= value[p]! || candidate > EXACT) continue
         value[p] = candidate
         policy[p] = edge[at]!
+        next[p] = j
+        cost[p] = weight[at]!
         if (mark[p] === stamp) continue
         mark[p] = stamp
         let tail = head + waiting - 1
@@ -417,7 +548,7 @@ export class PolicyIteration {
   }
 
   /** The same if values have an error, which may be infinite if weights are near the largest numbers. */
-  #improveCarefully(): boolean {
+  *#improveCarefully(): Steps<boolean> {
     const { start } = this.inner
     const { policy, value } = this
     const error = this.#error
@@ -425,6 +556,7 @@ export class PolicyIteration {
     const chosen = this.#path
     let changed = false
     for (let p = this.#first; p < this.#end; p++) {
+      if (p % PER_STEP === PER_STEP - 1) yield
       const old = policy[p]!
       let most = value[p]!
       let best = old
@@ -439,7 +571,7 @@ export class PolicyIteration {
       chosen[p] = best
       if (best !== old) changed = true
     }
-    if (changed) policy.set(chosen.subarray(this.#first, this.#end), this.#first)
+    if (changed) for (let p = this.#first; p < this.#end; p++) this.#choose(p, chosen[p]!)
     return changed
   }
 
@@ -460,13 +592,11 @@ export class PolicyIteration {
 
   #sumExactly(): ExactSums {
     const first = this.#first
-    const { to } = this.inner
     const root = this.#cycle.place
     const sums: bigint[] = new Array(this.#end - first).fill(0n)
     for (let o = first; o < this.#end; o++) {
       const p = this.#order[o]!
-      const k = this.policy[p]!
-      if (p !== root) sums[p - first] = this.#exactWeight(k) + sums[to[k]! - first]!
+      if (p !== root) sums[p - first] = this.#exactWeight(this.policy[p]!) + sums[this.#next[p]! - first]!
     }
     return { mean: this.exactSum(this.#edgesOf(root)), sums }
   }

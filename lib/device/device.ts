@@ -102,9 +102,12 @@ async function settled<T>(work: Promise<T>): Promise<T> {
 export async function openDevice(options: OpenOptions = {}): Promise<Device> {
   requireNames(options, ['backend', 'device'])
   const { backend, device } = options
-  const index = readDevice(device)
-  let choice = readBackend(backend)
-  if (choice === AUTO) choice = automaticBackend()
+  return new Device(await openSession(readBackend(backend), readDevice(device)))
+}
+
+/** Opens a device; `backend` is an index into the addon's list of choices. */
+export async function openSession(backend: number, index: number): Promise<Session> {
+  const choice = backend === AUTO ? automaticBackend() : backend
   const mayUseCuda = builtWithCuda && choice !== CPU
   configureCpu()
   if (mayUseCuda) loadTuning()
@@ -112,7 +115,7 @@ export async function openDevice(options: OpenOptions = {}): Promise<Device> {
   const native = await settled(addon.openDevice(choice, index, memory))
   const found = addon.describeDevice(native)
   const [place, name] = found.index < 0 ? [0, deviceName(-1)] : [found.index, found.name]
-  return new Device(new Session(native, addon.backends[found.backend]!, place, name))
+  return new Session(native, addon.backends[found.backend]!, place, name)
 }
 
 /** A device that has been opened by {@link openDevice}. It makes matrices that stay on it. */

@@ -1,15 +1,16 @@
 /** Strongly connected components. */
 import type { CompressedRows } from './compressed.js'
+import { atOnce, PER_STEP, type Steps } from './slices.js'
 
 /** Nodes that reach each other are in one component. */
 export interface Components {
   readonly count: number
   /**
-   * The component of each node. They are numbered so that edges between components lead from higher numbers to lower
+   * The component of each node; -1 if it isn't looked at. They are numbered so that edges between components lead from higher numbers to lower
    * ones: a component comes after all that it reaches.
    */
   readonly of: Int32Array
-  /** All nodes, by component: those of component c are `start[c]` up to `start[c + 1]` of `members`. */
+  /** All nodes that are looked at, by component: those of component c are `start[c]` up to `start[c + 1]` of `members`. */
   readonly members: Int32Array
   readonly start: Int32Array
 }
@@ -20,11 +21,26 @@ export interface Components {
  * @see R. Tarjan, Depth-first search and linear graph algorithms, SIAM Journal on Computing 1 (1972). The recursion is a
  *   list here, because a path may be as long as there are nodes.
  */
-export function strongComponents({
-  nodes,
-  start,
-  to,
-}: Pick<CompressedRows, 'nodes' | 'start' | 'to'>): Components {
+export function strongComponents(rows: Pick<CompressedRows, 'nodes' | 'start' | 'to'>): Components {
+  return atOnce(findingComponents(rows))
+}
+
+/** The part of a graph to look at. */
+export interface GraphPart {
+  /** Only the nodes that these reach; all nodes by default. */
+  readonly roots?: Int32Array | null
+  /** Only the nodes with a 1; as if the others weren't there. */
+  readonly within?: Uint8Array | null
+}
+
+/** Not to be looked at, and later than all nodes that are. */
+const MASKED = 2 ** 31 - 1
+
+/** {@link strongComponents} in steps, and of a part of a graph. */
+export function* findingComponents(
+  { nodes, start, to }: Pick<CompressedRows, 'nodes' | 'start' | 'to'>,
+  { roots = null, within = null }: GraphPart = {},
+): Steps<Components> {
   const of = new Int32Array(nodes).fill(-1)
   const index = new Int32Array(nodes)
   const low = new Int32Array(nodes)
@@ -38,7 +54,11 @@ export function strongComponents({
   let opened = 0
   let closed = 0
   let count = 0
-  for (let root = 0; root < nodes; root++) {
+  let looked = 0
+  if (within) for (let i = 0; i < nodes; i++) if (within[i] === 0) index[i] = MASKED
+  const tries = roots ? roots.length : nodes
+  for (let at = 0; at < tries; at++) {
+    const root = roots ? roots[at]! : at
     if (index[root] !== 0) continue
     path[depth++] = root
     open[opened++] = root
@@ -47,6 +67,11 @@ export function strongComponents({
       const i = path[depth - 1]!
       const end = start[i + 1]!
       let k = next[i]!
+      if (looked >= PER_STEP) {
+        looked = 0
+        yield
+      }
+      const begin = k
       let lowest = low[i]!
       let child = -1
       for (; k < end; k++) {
@@ -58,6 +83,7 @@ export function strongComponents({
         }
         if (seen < lowest && of[j] === -1) lowest = seen
       }
+      looked += k - begin + 1
       low[i] = lowest
       next[i] = k
       if (child >= 0) {
@@ -81,5 +107,5 @@ export function strongComponents({
       first[++count] = closed
     }
   }
-  return { count, of, members, start: first.slice(0, count + 1) }
+  return { count, of, members: members.subarray(0, closed), start: first.slice(0, count + 1) }
 }

@@ -1,9 +1,10 @@
 /** Edge lists: the graphs of people whose networks have few edges for each node. */
 import { show, typeName } from '../describe.js'
-import { elementType, INT32, isElementArray, isInteger } from '../elements.js'
-import { DTypeError, ShapeError, ValueError } from '../errors.js'
+import { elementType, INT32, isElementArray, isInteger, newArray } from '../elements.js'
+import { DTypeError, OutOfMemoryError, ShapeError, ValueError } from '../errors.js'
 import { MAX_DIMENSION } from '../matrix.js'
-import { type ElementArray, isDetached, type OperandArray } from '../storage.js'
+import { type ElementArray, isDetached, type OperandArray, lengthOf as typedLength } from '../storage.js'
+import { atOnce, PER_STEP, type Steps } from './slices.js'
 
 /** Numbers of nodes: an array, or a typed array of any kind of numbers. */
 export type NodeNumbers = ArrayLike<number>
@@ -41,29 +42,37 @@ function lengthOf(values: unknown): number {
   if (Array.isArray(values)) return values.length
   if (!(values instanceof typedArray)) return -1
   if (values instanceof BigInt64Array || values instanceof BigUint64Array) return -1
-  return (values as Int32Array).length
+  return typedLength(values as Int32Array)
 }
 
-function requireMemory(values: unknown, name: string): void {
+/** Whether `values` can hold numbers of nodes. */
+export const isNodeArray = (values: unknown): values is NodeNumbers => lengthOf(values) >= 0
+
+export function requireMemory(values: unknown, name: string): void {
   if (Array.isArray(values) || !isDetached(values as OperandArray)) return
   throw new DTypeError(
     `${name} must have its memory, but its buffer is detached (transferred away): use the array that it was transferred to`,
   )
 }
 
-function nodeNumbers(values: NodeNumbers, nodes: number, name: string): Int32Array {
+/** Checks numbers of nodes, which messages call `name`, and copies them. */
+export function* nodeNumbers(values: NodeNumbers, nodes: number, name: string): Steps<Int32Array> {
   const copy = new Int32Array(values.length)
   for (let e = 0; e < copy.length; e++) {
+    if (e % PER_STEP === PER_STEP - 1) yield
     const value = values[e] as unknown
-    if (typeof value !== 'number' || (value | 0) !== value || value < 0 || value >= nodes) {
-      wrongNode(value, nodes, `${name}[${e}]`)
-    }
-    copy[e] = value as number
+    if (!isNode(value, nodes)) wrongNode(value, nodes, `${name}[${e}]`)
+    copy[e] = value
   }
   return copy
 }
 
-function wrongNode(value: unknown, nodes: number, place: string): never {
+export function isNode(value: unknown, nodes: number): value is number {
+  return typeof value === 'number' && (value | 0) === value && value >= 0 && value < nodes
+}
+
+/** Throws what is wrong with the number of a node. */
+export function wrongNode(value: unknown, nodes: number, place: string): never {
   if (typeof value !== 'number' || !Number.isInteger(value)) {
     throw new DTypeError(`${place} must be the number of a node, an integer, but it is ${show(value)}`)
   }
@@ -71,10 +80,11 @@ function wrongNode(value: unknown, nodes: number, place: string): never {
   throw new ValueError(`${place} is ${show(value)}, but ${range}: nodes are numbered from 0`)
 }
 
-function weights(values: ElementArray | readonly number[]): ElementArray {
+function* weights(values: ElementArray | readonly number[]): Steps<ElementArray> {
   if (!isElementArray(values)) {
     const copy = new Int32Array(values.length)
     for (let e = 0; e < copy.length; e++) {
+      if (e % PER_STEP === PER_STEP - 1) yield
       const value: unknown = values[e]
       if (typeof value !== 'number' || (value | 0) !== value) {
         throw new DTypeError(
@@ -86,9 +96,12 @@ function weights(values: ElementArray | readonly number[]): ElementArray {
     }
     return copy
   }
-  const copy = values.slice()
+  // Not slice(): a Buffer's shares the memory.
+  const copy = newArray(elementType(values), typedLength(values))
+  copy.set(values)
   if (isInteger(elementType(copy))) return copy
   for (let e = 0; e < copy.length; e++) {
+    if (e % PER_STEP === PER_STEP - 1) yield
     if (Number.isNaN(copy[e])) {
       throw new ValueError(`weight[${e}] is NaN, which no path can be compared with: leave the edge out`)
     }
@@ -103,12 +116,19 @@ function weights(values: ElementArray | readonly number[]): ElementArray {
  *   unequal lengths and a wrong number of nodes; ValueError for nodes that don't exist, and for NaN.
  */
 export function readEdges(graph: unknown, name = 'the graph'): Edges {
+  return atOnce(readingEdges(graph, name))
+}
+
+/** {@link readEdges} in steps. If it may be `weightless`, all weights are 1 if there are none. */
+export function* readingEdges(graph: unknown, name = 'the graph', weightless = false): Steps<Edges> {
   if (typeof graph !== 'object' || graph === null) {
     throw new DTypeError(
       `${name} must be an edge list { nodes, from, to, weight }, but it is ${typeName(graph)}`,
     )
   }
-  const { nodes, from, to, weight } = graph as Record<string, unknown>
+  const { nodes, from, to, weight: given } = graph as Record<string, unknown>
+  const weight =
+    weightless && given === undefined ? new Uint8Array(Math.max(lengthOf(from), 0)).fill(1) : given
   if (typeof nodes !== 'number' || !Number.isInteger(nodes) || nodes < 0 || nodes > MAX_DIMENSION) {
     throw new ShapeError(`nodes must be an integer from 0 to 2^31 - 1, but it is ${show(nodes)}`)
   }
@@ -135,13 +155,20 @@ export function readEdges(graph: unknown, name = 'the graph'): Edges {
         `but they have ${lengths[0]}, ${lengths[1]} and ${lengths[2]} entries`,
     )
   }
-  const values = weights(weight)
-  return {
-    nodes: nodes + 0,
-    from: nodeNumbers(from as NodeNumbers, nodes, 'from'),
-    to: nodeNumbers(to as NodeNumbers, nodes, 'to'),
-    weight: values,
-    type: elementType(values),
+  try {
+    const values = yield* weights(weight)
+    return {
+      nodes: nodes + 0,
+      from: yield* nodeNumbers(from as NodeNumbers, nodes, 'from'),
+      to: yield* nodeNumbers(to as NodeNumbers, nodes, 'to'),
+      weight: values,
+      type: elementType(values),
+    }
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error
+    throw new OutOfMemoryError(`there is no memory for a copy of ${name}, ${lengths[0]} edges`, {
+      cause: error,
+    })
   }
 }
 

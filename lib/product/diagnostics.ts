@@ -189,7 +189,7 @@ export class Watched {
 }
 
 function ask(call: ProductMessage['call'], product: Product): ProductMessage {
-  const { options, type, batch, m, n, k, a, b, c, c0, session } = product
+  const { options, type, batch, m, n, k, a, b, c0, out, session } = product
   const policy = options.overflow === LEFT_OUT ? THROW : options.overflow
   return {
     call,
@@ -203,7 +203,7 @@ function ask(call: ProductMessage['call'], product: Product): ProductMessage {
     a: describeView(a),
     b: describeView(b),
     accumulate: c0 && describeView(c0),
-    c: describe(c, session !== null),
+    c: describe(out ?? product.newElements(), session !== null),
   }
 }
 

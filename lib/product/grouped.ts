@@ -2,14 +2,13 @@
 import { aborted, cancelOnAbort, notCancelled } from '../abort.js'
 import { typeName } from '../describe.js'
 import type { DeviceMatrix } from '../device/device.js'
-import type { Session } from '../device/resident.js'
 import { typeNameOf } from '../elements.js'
 import { AbortedError, DeviceError, DTypeError, fromNative, OutOfMemoryError } from '../errors.js'
-import { requestAt as at, REPORT_FIELDS, REQUEST_FIELDS } from '../fields.js'
+import { requestAt as at, REPORT_FIELDS, REQUEST_FIELDS, writeLayout } from '../fields.js'
 import type { DenseMatrix, MatrixLike } from '../matrix.js'
 import { addon, type Made } from '../native.js'
 import { requireNames } from '../options.js'
-import { requireApart } from '../overlap.js'
+import { requireApart, Uses } from '../overlap.js'
 import type { ElementArray, OperandArray } from '../storage.js'
 import type { View } from '../view.js'
 import { type Watched, watch } from './diagnostics.js'
@@ -21,21 +20,23 @@ import {
   type ElementsOf,
   type Mixable,
   type MpmmOptions,
-  type ReadOptions,
   readOptions,
 } from './options.js'
 import {
   allocateResult,
   checkProduct,
+  type Located,
   locate,
   placeOf,
   readProduct,
-  refuseDevices,
   requireAllStillThere,
   requireAllThere,
   requireNoContradiction,
+  requireOneDevice,
+  requireOperation,
+  sessionOf,
 } from './prepare.js'
-import { type NewResult, type Product, writeRequest } from './request.js'
+import { Call, type Product, WITNESS_BYTES, writeRequest } from './request.js'
 import { type MpmmResult, madeMemories, resultOf, type WitnessedResult } from './result.js'
 
 /** A product of {@link mpmmGrouped}: the arguments of {@link mpmm}, and its options that are about one product. */
@@ -70,18 +71,24 @@ const productNames: readonly (keyof GroupedProduct)[] = ['a', 'b', 'out', 'accum
 /** On a device, results of a group begin at multiples of so many bytes of its memory. */
 const ALIGNMENT = 256
 
-/** A device computes a large group in parts of so many products: it begins while JavaScript prepares the others. */
-const PART = 1024
+/**
+ * A device computes a large group in parts: it begins while JavaScript prepares the others. The first part has so many
+ * products, each further one so many times as many as the one before, up to a limit. A part is prepared in less time than
+ * the one before takes on an H200, if they are small products.
+ */
+const FIRST_PART = 256
+const GROWTH = 1.25
+const MOST_IN_PART = 768
 
 /**
  * Many products in one call, of any shapes: for small products, which would take less time than to ask for each.
  *
  * If any matrix of the group is a {@link DeviceMatrix}, its device computes all products, and all results stay there. They
- * share memory, some thousand of them at a time, which is given back when the last of them has been disposed.
+ * share memory, some hundred of them at a time, which is given back when the last of them has been disposed.
  *
  * @returns A result for each product, in order.
- * @throws Rejects, and never throws, with what {@link mpmm} rejects with. The message names the product. If one fails, the
- *   promise is rejected; what the `out` of the others hold is unspecified then.
+ * @throws Rejects, and never throws, with what {@link mpmm} rejects with. The message names the product. If one fails or is
+ *   refused, the promise is rejected; what the `out` of the others hold is unspecified then.
  * @example
  * const results = await mpmmGrouped([{ a, b }, { a: d, b: e, out: f, accumulate: true }], { semiring: 'min-plus' })
  */
@@ -138,34 +145,30 @@ async function multiplyAll(
   optionsValue: GroupedOptions | undefined,
   watched: Watched | null,
 ): Promise<MpmmResult<AnyResult>[]> {
-  // Everything that can run user code comes first, as for one product.
   const options = readOptions(optionsValue, optionNames)
-  const products = readProducts(productsValue, options)
+  const group = new Group(requireArray(productsValue), new Call(options), watched)
+  const { products } = group
   const { signal } = options
-  if (signal?.aborted) throw aborted(signal, 'the group')
-  if (products.length === 0) return []
-  const writes = checkProducts(products)
-  const session = sessionOf(products)
-  if (session) {
-    requireNoContradiction(options, session)
-  } else {
-    const { backend, deviceMemory } = placeOf(options, false)
-    const names = new NamesInGroup()
-    for (const product of products) {
-      product.backend = backend
-      product.deviceMemory = deviceMemory
-      allocateResult(product, { toString: () => `the result of ${names}` })
-      names.index++
-    }
+  try {
+    if (!signal && !watched) startWhileReading(group)
+    // For the rest everything that can run user code comes first, as for one product.
+    readProducts(group, group.length)
+    if (signal?.aborted) throw aborted(signal, 'the group')
+    if (group.length === 0) return []
+    checkRest(group)
+    watched?.checked(products)
+    if (!signal) startRest(group, notCancelled)
+  } catch (error) {
+    group.fail(error)
+    return group.end()
   }
-  if (writes) requireApart(products, (index, view) => nameOf(products[index]!, index, view))
-  watched?.checked(products)
-  if (!signal) return run(products, session, notCancelled, watched)
+  if (!signal) return group.end()
   const cancel = new Int32Array(1)
   const forget = cancelOnAbort(signal, cancel)
   try {
     eachNamed(products, requireAllThere)
-    return await run(products, session, cancel, watched)
+    startRest(group, cancel)
+    return await group.end()
   } catch (error) {
     throw error instanceof AbortedError && signal.aborted ? aborted(signal, 'the group') : error
   } finally {
@@ -173,44 +176,149 @@ async function multiplyAll(
   }
 }
 
-function readProducts(products: unknown, options: ReadOptions): Product[] {
-  if (!Array.isArray(products)) {
-    throw new DTypeError(
-      `products must be an array of { a, b, out?, accumulate? }, but it is ${typeName(products)}`,
-    )
-  }
-  const read: Product[] = []
-  const names = new NamesInGroup()
-  const { length } = products
-  for (; names.index < length; names.index++) {
-    const product: unknown = products[names.index]
-    if (typeof product !== 'object' || product === null) {
-      throw new DTypeError(`${names} must be { a, b, out?, accumulate? }, but it is ${typeName(product)}`)
-    }
-    requireNames(product, productNames, names)
-    const { a, b, out, accumulate } = product as GroupedProduct
-    read.push(readProduct(options, a, b, out, accumulate, names))
-  }
-  return read
+function requireArray(products: unknown): readonly unknown[] {
+  if (Array.isArray(products)) return products
+  throw new DTypeError(
+    `products must be an array of { a, b, out?, accumulate? }, but it is ${typeName(products)}`,
+  )
 }
 
-/** Checks each product by itself, and that all have one element type. Says whether any has an `out`. */
-function checkProducts(products: readonly Product[]): boolean {
-  const names = new NamesInGroup()
-  const { type } = products[0]!.a
-  let writes = false
-  for (const product of products) {
-    if (product.a.type !== type) {
+/** A group, some of whose products have been read, and some of these started. */
+class Group {
+  readonly products: Product[] = []
+  readonly length: number
+  /** How many products have been started. */
+  started = 0
+  /** Whether any that has been read has an `out`. */
+  writes = false
+  readonly #results: WitnessedResult<AnyResult, boolean>[]
+  readonly #parts: Promise<void>[] = []
+  #partSize = FIRST_PART
+
+  constructor(
+    readonly values: readonly unknown[],
+    readonly call: Call,
+    readonly watched: Watched | null,
+  ) {
+    this.length = values.length
+    this.#results = new Array(this.length)
+  }
+
+  /** The end of the next part. */
+  get partEnd(): number {
+    return Math.min(this.started + Math.floor(this.#partSize), this.length)
+  }
+
+  /** Starts the products up to that before `end`, which have been checked. */
+  start(end: number, cancel: Int32Array): void {
+    const { products, call, watched, started } = this
+    this.#parts.push(runPart(products.slice(started, end), started, call, cancel, watched, this.#results))
+    this.started = end
+    this.#partSize = Math.min(GROWTH * this.#partSize, MOST_IN_PART)
+  }
+
+  /** Says that no more can be started. */
+  fail(error: unknown): void {
+    this.#parts.push(Promise.reject(error))
+  }
+
+  /** The results, when nothing of the group runs any more. Rejects with the first error. */
+  async end(): Promise<MpmmResult<AnyResult>[]> {
+    const failed = (await Promise.allSettled(this.#parts)).find((part) => part.status === 'rejected')
+    if (!failed) return this.#results
+    // Nobody gets what the others have made.
+    this.#results.forEach(({ c, witness }, index) => {
+      const { session, out } = this.products[index]!
+      if (!session) return
+      if (!out) (c as DeviceMatrix).dispose()
+      ;(witness as DeviceMatrix | undefined)?.dispose()
+    })
+    throw failed.reason
+  }
+}
+
+/**
+ * Starts parts before the next ones are read, as long as a device computes them and none writes what another one uses. If a
+ * later product turns out to be wrong, nobody gets their results.
+ */
+function startWhileReading(group: Group): void {
+  const { products, call } = group
+  const uses = new Uses()
+  let looked = 0
+  while (group.started < group.length) {
+    const end = group.partEnd
+    readProducts(group, end)
+    if (!call.session) return
+    for (; group.writes && looked < end; looked++) if (uses.meet(looked, products[looked]!)) return
+    checkPart(group, end)
+    group.start(end, notCancelled)
+  }
+}
+
+/** Starts the products that have been checked. */
+function startRest(group: Group, cancel: Int32Array): void {
+  // The host's threads compute a group as a whole.
+  while (group.started < group.length) group.start(group.call.session ? group.partEnd : group.length, cancel)
+}
+
+/** Reads the products up to that before `end`, which may run user code. */
+function readProducts(group: Group, end: number): void {
+  const { values, products, call } = group
+  for (const names = new NamesInGroup(products.length); names.index < end; names.index++) {
+    const value = values[names.index]
+    if (typeof value !== 'object' || value === null) {
+      throw new DTypeError(`${names} must be { a, b, out?, accumulate? }, but it is ${typeName(value)}`)
+    }
+    requireNames(value, productNames, names)
+    const { a, b, out, accumulate } = value as GroupedProduct
+    const product = readProduct(call, a, b, out, accumulate, names)
+    call.session ??= sessionOf(product)
+    group.writes ||= product.out !== null
+    products.push(product)
+  }
+}
+
+/** Checks all products that haven't been started, and finds the places of their results. */
+function checkRest(group: Group): void {
+  const { products, call } = group
+  if (group.started === group.length) return
+  checkPart(group, group.length)
+  if (group.writes) requireApart(products, (index, view) => nameOf(products[index]!, index, view))
+  if (call.session) return
+  const { backend, deviceMemory } = placeOf(call.options, false)
+  call.backend = backend
+  call.deviceMemory = deviceMemory
+  eachNamed(products, (product, names) =>
+    allocateResult(product, { toString: () => `the result of ${names}` }),
+  )
+}
+
+/** Checks the products that haven't been started up to that before `end`. */
+function checkPart({ products, call, started }: Group, end: number): void {
+  const { type } = products[0]!
+  if (started === 0) {
+    requireOperation(call.options, type)
+    if (call.session) requireNoContradiction(call.options, call.session)
+  }
+  const place = () => firstLocated(products)
+  for (const names = new NamesInGroup(started); names.index < end; names.index++) {
+    const product = products[names.index]!
+    if (product.type !== type) {
       throw new DTypeError(
-        `${names.a} is of ${typeNameOf(product.a.type)} and ${new NamesInGroup(0).a} of ${typeNameOf(type)}: the products of ` +
+        `${names.a} is of ${typeNameOf(product.type)} and ${new NamesInGroup(0).a} of ${typeNameOf(type)}: the products of ` +
           'a group must all be of one element type; compute a group of each type',
       )
     }
     checkProduct(product, names)
-    writes ||= product.out !== null
-    names.index++
+    requireOneDevice(product, names, place)
+    if (product.out && product.session && !product.out.memory) {
+      const { name, memory } = place()
+      throw new DeviceError(
+        `${names.out} is in an array, but ${name} is on ${memory.session}, and so are all results of the group: leave out ` +
+          '`out` and download c',
+      )
+    }
   }
-  return writes
 }
 
 function eachNamed(
@@ -231,99 +339,64 @@ function nameOf({ a, b, out }: Product, index: number, view: View): string {
   return String(view === out ? names.out : view === a ? names.a : view === b ? names.b : names.accumulate)
 }
 
-/** The device that computes the group; null if all its matrices are in arrays. */
-function sessionOf(products: readonly Product[]): Session | null {
-  const first = products.findIndex((product) => product.session)
-  if (first < 0) return null
-  const { session } = products[first]!
-  const place = () => locate(products[first]!, new NamesInGroup(first))!
-  for (let index = 0; index < products.length; index++) {
-    const product = products[index]!
-    if (product.session && product.session !== session) {
-      refuseDevices(place(), locate(product, new NamesInGroup(index))!.name, product.session)
-    }
-    if (product.out && !product.out.memory) {
-      throw new DeviceError(
-        `${new NamesInGroup(index).out} is in an array, but ${place().name} is on ${session}, and so are all results of ` +
-          'the group: leave out `out` and download c',
-      )
-    }
-    product.session = session
+/** The first matrix that is on a device. */
+function firstLocated(products: readonly Product[]): Located {
+  for (let index = 0; ; index++) {
+    const located = locate(products[index]!, new NamesInGroup(index))
+    if (located) return located
   }
-  return session
 }
 
-/** Decides where the results that have no place yet, and the witnesses, are in the memories that are made for them. */
-function layOut(products: readonly Product[], session: Session): void {
-  let bytes = 0
-  let witnessBytes = 0
-  for (const { c, out, witness } of products) {
-    if (!out) bytes += putAt(bytes, c as NewResult)
-    if (witness) witnessBytes += putAt(witnessBytes, witness)
-  }
-  if (Math.max(bytes, witnessBytes) <= Number.MAX_SAFE_INTEGER) return
-  throw new OutOfMemoryError(`the results of the group don't fit on ${session}: compute it in parts`)
-}
-
-/** Puts a result at a byte of the memory; returns how many bytes it takes there. */
-function putAt(byte: number, made: NewResult): number {
-  const size = made.reach * made.bytes
-  made.offset = byte / made.bytes
-  made.reach += made.offset
-  return Math.ceil(size / ALIGNMENT) * ALIGNMENT
-}
-
-/** Rejects with the error of the first product that fails, when nothing of the group runs any more. */
-async function run(
-  products: readonly Product[],
-  session: Session | null,
-  cancel: Int32Array,
-  watched: Watched | null,
-): Promise<WitnessedResult<AnyResult, boolean>[]> {
-  if (!session || products.length <= PART) return runPart(products, 0, session, cancel, watched)
-  const parts: Promise<WitnessedResult<AnyResult, boolean>[]>[] = []
-  for (let first = 0; first < products.length; first += PART) {
-    parts.push(runPart(products.slice(first, first + PART), first, session, cancel, watched))
-  }
-  const settled = await Promise.allSettled(parts)
-  const failed = settled.find((part) => part.status === 'rejected')
-  const results = settled.flatMap((part) => (part.status === 'fulfilled' ? part.value : []))
-  if (!failed) return results
-  // Nobody gets them.
-  const given = new Set(products.map(({ outValue }) => outValue))
-  for (const { c, witness } of results) {
-    if (!given.has(c)) (c as DeviceMatrix).dispose()
-    ;(witness as DeviceMatrix | undefined)?.dispose()
-  }
-  throw failed.reason
-}
-
-/** `first`: the index in the group of the first of the products. */
+/** Runs a part of a group, whose first product has the index `first` there. */
 async function runPart(
   products: readonly Product[],
   first: number,
-  session: Session | null,
+  call: Call,
   cancel: Int32Array,
   watched: Watched | null,
-): Promise<WitnessedResult<AnyResult, boolean>[]> {
-  if (session) layOut(products, session)
+  results: WitnessedResult<AnyResult, boolean>[],
+): Promise<void> {
+  const { session } = call
+  const asksWitness = call.options.witness
   const arrays: OperandArray[] = []
-  const requests = new Float64Array(products.length * REQUEST_FIELDS)
   const reports = new Float64Array(products.length * REPORT_FIELDS)
+  const offsets = new Offsets()
+  const witnessOffsets = new Offsets()
+  const count = products.length * REQUEST_FIELDS
+  const requests = count <= partRequests.length ? partRequests.subarray(0, count) : new Float64Array(count)
   let start = 0
   for (const product of products) {
     const { a, b, c, out, c0, witness } = product
     writeRequest(requests, product, start)
     requests[start + at.aMemory] = whereIs(a, arrays)
     requests[start + at.bMemory] = whereIs(b, arrays)
-    requests[start + at.cMemory] = out
-      ? whereIs(out, arrays)
-      : c.data
-        ? -arrays.push(c.data as OperandArray)
-        : 0
-    if (c0) requests[start + at.c0Memory] = whereIs(c0, arrays)
-    if (witness?.data) requests[start + at.witnessMemory] = -arrays.push(witness.data as Int32Array)
+    requests[start + at.c0Memory] = c0 ? whereIs(c0, arrays) : 0
+    if (out) {
+      writeLayout(requests, start, at.c, out)
+      requests[start + at.cMemory] = whereIs(out, arrays)
+    } else if (c) {
+      writeLayout(requests, start, at.c, c)
+      requests[start + at.cMemory] = -arrays.push(c.data as OperandArray)
+    } else {
+      writeLayout(requests, start, at.c, product.newElements(offsets.next(product, product.bytes)))
+      requests[start + at.cMemory] = 0
+    }
+    requests[start + at.witnessMemory] = 0
+    if (witness) {
+      writeLayout(requests, start, at.witness, witness)
+      requests[start + at.witnessMemory] = -arrays.push(witness.data as Int32Array)
+    } else if (asksWitness) {
+      writeLayout(
+        requests,
+        start,
+        at.witness,
+        product.newWitness(witnessOffsets.next(product, WITNESS_BYTES)),
+      )
+    }
     start += REQUEST_FIELDS
+  }
+  if (Math.max(offsets.bytes, witnessOffsets.bytes) > Number.MAX_SAFE_INTEGER) {
+    throw new OutOfMemoryError(`the results of the group don't fit on ${session}: compute it in parts`)
   }
   let made: Made
   try {
@@ -331,9 +404,37 @@ async function runPart(
   } catch (error) {
     throw namingProduct(fromNative(error), first, watched)
   }
-  eachNamed(products, requireAllStillThere, first)
-  const memories = madeMemories(made, session, products[0]!.witness !== null)
-  return products.map((product, index) => resultOf(product, memories, reports, index * REPORT_FIELDS))
+  if (arrays.length > 0) eachNamed(products, requireAllStillThere, first)
+  const memories = madeMemories(made, session, asksWitness)
+  offsets.bytes = 0
+  witnessOffsets.bytes = 0
+  products.forEach((product, index) => {
+    const offset = product.out || product.c ? 0 : offsets.next(product, product.bytes)
+    const witnessOffset = asksWitness && !product.witness ? witnessOffsets.next(product, WITNESS_BYTES) : 0
+    results[first + index] = resultOf(
+      product,
+      memories,
+      reports,
+      index * REPORT_FIELDS,
+      offset,
+      witnessOffset,
+    )
+  })
+}
+
+// Native code reads requests before the call returns, and no user code runs in between: this serves all calls.
+const partRequests = new Float64Array(MOST_IN_PART * REQUEST_FIELDS)
+
+/** Where the results of products, or their witnesses, are in the memory that is made for them. */
+class Offsets {
+  bytes = 0
+
+  /** Of the matrix of the next product, in elements, each of which takes so many bytes. */
+  next({ batch, m, n }: Product, bytes: number): number {
+    const offset = this.bytes / bytes
+    this.bytes += Math.ceil((batch * m * n * bytes) / ALIGNMENT) * ALIGNMENT
+    return offset
+  }
 }
 
 /** How a request says where a matrix is. */

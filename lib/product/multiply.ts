@@ -3,7 +3,7 @@
 import { aborted, cancelOnAbort, notCancelled } from '../abort.js'
 import type { DeviceMatrix } from '../device/device.js'
 import { AbortedError, fromNative, OptionError } from '../errors.js'
-import { REPORT_FIELDS, REQUEST_FIELDS, requestAt } from '../fields.js'
+import { REPORT_FIELDS, REQUEST_FIELDS, requestAt, writeLayout } from '../fields.js'
 import type { DenseMatrix, MatrixLike } from '../matrix.js'
 import { addon, type Made } from '../native.js'
 import type { ElementArray, OperandArray } from '../storage.js'
@@ -130,7 +130,7 @@ async function multiply(
 ): Promise<MpmmResult<AnyResult>> {
   const product = prepare(a, b, options)
   watched?.checked([product])
-  if (product.atOnce && ++inARow < MOST_IN_A_ROW) return computeNow(product)
+  if (product.call.atOnce && ++inARow < MOST_IN_A_ROW) return computeNow(product)
   inARow = 0
   allocateResult(product)
   const { signal, onProgress } = product.options
@@ -157,8 +157,11 @@ async function run(product: Product, cancel: Int32Array): Promise<MpmmResult<Any
 
 async function start(product: Product, report: Float64Array, cancel: Int32Array): Promise<Made> {
   const progress = startProgress(product, report, cancel)
+  const { a, b, c0, witness, session } = product
+  const c = product.c!
   writeRequest(request, product)
-  const { a, b, c, c0, witness, session } = product
+  writeLayout(request, 0, requestAt.c, c)
+  if (witness) writeLayout(request, 0, requestAt.witness, witness)
   if (session && !asked) {
     asked = true
     queueMicrotask(notAsked)
@@ -193,8 +196,11 @@ function startProgress(product: Product, report: Float64Array, cancel: Int32Arra
 /** Computes a product before it returns. */
 function computeNow(product: Product): MpmmResult<AnyResult> {
   allocateResult(product)
+  const { a, b, c0, witness, session } = product
+  const c = product.c!
   writeRequest(request, product)
-  const { a, b, c, c0, witness, session } = product
+  writeLayout(request, 0, requestAt.c, c)
+  if (witness) writeLayout(request, 0, requestAt.witness, witness)
   let made: Made
   try {
     made = addon.multiplySync(

@@ -1,6 +1,6 @@
 /** Which kernel a product would take, without computing it. */
 import { fromNative } from '../errors.js'
-import { reportAt as field, REPORT_FIELDS, REQUEST_FIELDS, requestAt } from '../fields.js'
+import { reportAt as field, REPORT_FIELDS, REQUEST_FIELDS, requestAt, writeLayout } from '../fields.js'
 import { addon } from '../native.js'
 import type { VariantName } from '../variant-names.js'
 import { variants } from '../variants.js'
@@ -18,7 +18,8 @@ export interface Plan {
   parameters: Readonly<Record<string, number | string>>
   /**
    * How the sums are computed: 'half' and 'half-translated' in 16 bits, 'direct' and 'translated' in the element type
-   * ('translated' if the semiring's zero occurs in the operands), 'wide' and 'wrapping' in 64 bits.
+   * ('translated' if the semiring's zero occurs in the operands), 'wide' and 'wrapping' in 64 bits, 'exponent' and
+   * 'exponent-wide' on tensor cores.
    */
   path: string
 }
@@ -48,6 +49,7 @@ async function makePlan(
   const request = new Float64Array(REQUEST_FIELDS)
   const report = new Float64Array(REPORT_FIELDS)
   writeRequest(request, product)
+  writeLayout(request, 0, requestAt.c, product.newElements())
   request[requestAt.planOnly] = 1
   try {
     const { a: left, b: right, c0, session } = product

@@ -3,7 +3,7 @@ import { aborted } from '../abort.js'
 import { AUTO, automaticBackend, builtWithCuda, CPU } from '../backend.js'
 import { type Name, show, showList } from '../describe.js'
 import type { Session, SharedMemory } from '../device/resident.js'
-import { bytesOf, INT32, isInteger, newUnwrittenArray, typeNameOf } from '../elements.js'
+import { isInteger, newUnwrittenArray, typeNameOf } from '../elements.js'
 import { configureCpu, deviceMemoryLimit } from '../environment.js'
 import {
   DeviceError,
@@ -13,6 +13,7 @@ import {
   ShapeError,
   VariantError,
 } from '../errors.js'
+import type { Elements } from '../layout.js'
 import { allocate } from '../matrix.js'
 import { addon } from '../native.js'
 import { overlap, overlapsItself, sameLayout } from '../overlap.js'
@@ -22,7 +23,7 @@ import { loadTuning } from '../tuning.js'
 import { readView, requireStillThere, requireThere, showShape, type View } from '../view.js'
 import { type Names, plainNames } from './names.js'
 import { LEFT_OUT, type ReadOptions, readOptions } from './options.js'
-import { type NewResult, Product, type Result } from './request.js'
+import { Call, Product, type Result } from './request.js'
 
 const { backendChoices, variants } = addon
 
@@ -34,7 +35,7 @@ const MOST_AT_ONCE = 65_536
 
 /** Reads the matrices of a product, which may run user code. */
 export function readProduct(
-  options: ReadOptions,
+  call: Call,
   a: unknown,
   b: unknown,
   outValue: unknown,
@@ -45,7 +46,7 @@ export function readProduct(
   const right = readView(b, names.b, 'operand')
   const out = outValue === undefined ? null : readView(outValue, names.out, 'result')
   const c0 = readAccumulate(accumulate, outValue, out, names.accumulate)
-  return new Product(options, left, right, out, outValue, c0)
+  return new Product(call, left, right, out, outValue, c0)
 }
 
 function readAccumulate(
@@ -69,32 +70,35 @@ function readAccumulate(
 export function prepare(a: unknown, b: unknown, optionsValue: unknown): Product {
   // Everything that can run user code comes first: after this the arguments can't change under the checks.
   const options = readOptions(optionsValue)
-  const product = readProduct(options, a, b, options.out, options.accumulate, plainNames)
+  const call = new Call(options)
+  const product = readProduct(call, a, b, options.out, options.accumulate, plainNames)
   if (options.signal?.aborted) throw aborted(options.signal)
+  requireOperation(options, product.type)
   checkProduct(product, plainNames)
-  if (product.session) requireNoContradiction(options, product.session)
+  call.session = sessionOf(product)
+  requireOneDevice(product, plainNames, () => locate(product, plainNames)!)
+  if (call.session) requireNoContradiction(options, call.session)
   else choosePlace(product)
   return product
 }
 
-/**
- * Checks the matrices of a product. Runs no user code, and allocates nothing for the result: see {@link allocateResult}.
- * What computes it is decided by {@link requireNoContradiction} or {@link choosePlace}.
- */
+/** Throws unless there is such an operation on elements of this type. */
+export function requireOperation({ semiring, overflow, witness }: ReadOptions, type: number): void {
+  requireSemiringType(semiring, type)
+  if (witness) requireWitness(semiring)
+  if (overflow === LEFT_OUT || isInteger(type)) return
+  throw new OptionError(
+    `option overflow is for integers, but the operands are of ${typeNameOf(type)}, which has infinities for what is too ` +
+      'large: leave it out',
+  )
+}
+
+/** Checks that the matrices of a product fit. Runs no user code. */
 export function checkProduct(product: Product, names: Names): void {
-  const { options, a, b, out, c0 } = product
+  const { a, b, out, c0 } = product
   requireOneType(a, b, names, names.b)
   if (out) requireOneType(a, out, names, names.out)
   if (c0) requireOneType(a, c0, names, names.accumulate)
-  const { type } = a
-  requireSemiringType(options.semiring, type)
-  if (options.witness) requireWitness(options.semiring)
-  if (options.overflow !== LEFT_OUT && !isInteger(type)) {
-    throw new OptionError(
-      `option overflow is for integers, but the operands are of ${typeNameOf(type)}, which has infinities for what is too ` +
-        'large: leave it out',
-    )
-  }
   requireThere(a, names.a)
   requireThere(b, names.b)
   if (a.cols !== b.rows) {
@@ -108,49 +112,32 @@ export function checkProduct(product: Product, names: Names): void {
         'unless one operand is a single matrix',
     )
   }
-  product.type = type
-  product.batch = a.batch === 1 ? b.batch : a.batch
-  product.m = a.rows
-  product.n = b.cols
-  product.k = a.cols
-  const batched = a.batched || b.batched
-  if (out) requireOut(product, batched, names)
+  if (out) requireOut(product, names)
   if (c0 && c0 !== out) requireAccumulate(product, c0, names)
-  product.c = out ?? newResult(type, batched, product.batch, product.m, product.n)
-  if (options.witness) product.witness = newResult(INT32, batched, product.batch, product.m, product.n)
-  product.session = sessionOf(product, names)
 }
 
-const newResult = (type: number, batched: boolean, batch: number, rows: number, cols: number): NewResult => ({
-  offset: 0,
-  batchStride: batch === 1 ? 0 : rows * cols,
-  rowStride: cols,
-  colStride: 1,
-  type,
-  bytes: bytesOf(type),
-  batched,
-  batch,
-  rows,
-  cols,
-  reach: batch * rows * cols,
-  data: null,
-})
-
-/** Makes the arrays of results that aren't to be on a device; `name` is what messages call the result. */
+/**
+ * Says where the result and the witness go, and makes their arrays unless they are to be on a device; `name` is what
+ * messages call the result.
+ */
 export function allocateResult(product: Product, name: Name = 'the result'): void {
-  const { session, out, c, witness } = product
-  if (!out) allocateNew(c, session, name)
-  if (witness) allocateNew(witness, session, { toString: () => `the witness of ${name}` })
+  const { session, out, options } = product
+  product.c = out ?? newResult(product.newElements(), session, name)
+  if (options.witness) {
+    product.witness = newResult(product.newWitness(), session, { toString: () => `the witness of ${name}` })
+  }
 }
 
-function allocateNew(result: Result, session: Session | null, name: Name): void {
+function newResult(elements: Elements, session: Session | null, name: Name): Result {
+  const { type, bytes, reach } = elements
   // Nobody sees the array before the product has written it: after an error it is dropped.
-  if (!session) result.data = allocate(result.reach, name, result.type, newUnwrittenArray)
-  else if (result.reach * result.bytes > Number.MAX_SAFE_INTEGER) {
+  const data = session ? null : allocate(reach, name, type, newUnwrittenArray)
+  if (session && reach * bytes > Number.MAX_SAFE_INTEGER) {
     throw new OutOfMemoryError(
-      `${name} of ${result.reach} elements doesn't fit on ${session}: compute it in parts, by rows of A or columns of B`,
+      `${name} of ${reach} elements doesn't fit on ${session}: compute it in parts, by rows of A or columns of B`,
     )
   }
+  return { ...elements, data }
 }
 
 function requireOneType(a: View, other: View, names: Names, name: Name): void {
@@ -161,7 +148,7 @@ function requireOneType(a: View, other: View, names: Names, name: Name): void {
   )
 }
 
-function requireOut({ a, b, c0, out, batch, m, n }: Product, batched: boolean, names: Names): void {
+function requireOut({ a, b, c0, out, batched, batch, m, n }: Product, names: Names): void {
   if (!out) return
   requireThere(out, names.out)
   if (!out.memory) {
@@ -210,7 +197,7 @@ function requireAccumulate({ out, batch, m, n }: Product, c0: View, names: Names
 }
 
 /** A matrix on a device, and what messages call it. */
-interface Located {
+export interface Located {
   readonly name: Name
   readonly memory: SharedMemory
 }
@@ -228,23 +215,26 @@ function first(a: View, b: View, c0: View | null, out: View | null, names: Names
   return null
 }
 
-/** The device that the matrices of a product are on; null if all are in arrays. */
-function sessionOf(product: Product, names: Names): Session | null {
-  const { a, b, c0, out } = product
+/** The device that the first of a product's matrices that is on one is on; null if all are in arrays. */
+export function sessionOf({ a, b, c0, out }: Product): Session | null {
   const memory = a.memory ?? b.memory ?? c0?.memory ?? out?.memory
-  if (!memory) return null
-  const { session } = memory
-  if (b.memory && b.memory.session !== session)
-    refuseDevices(locate(product, names)!, names.b, b.memory.session)
-  if (c0?.memory && c0.memory.session !== session)
-    refuseDevices(locate(product, names)!, names.accumulate, c0.memory.session)
-  if (out?.memory && out.memory.session !== session)
-    refuseDevices(locate(product, names)!, names.out, out.memory.session)
-  return session
+  return memory ? memory.session : null
+}
+
+/** Throws DeviceError unless all matrices that are on a device are on the call's; `first` says what messages call one there. */
+export function requireOneDevice({ call, a, b, c0, out }: Product, names: Names, first: () => Located): void {
+  const { session } = call
+  const require = (view: View | null, name: Name) => {
+    if (view?.memory && view.memory.session !== session) refuseDevices(first(), name, view.memory.session)
+  }
+  require(a, names.a)
+  require(b, names.b)
+  require(c0, names.accumulate)
+  require(out, names.out)
 }
 
 /** Throws DeviceError for matrices of different devices. */
-export function refuseDevices(one: Located, name: Name, other: Session): never {
+function refuseDevices(one: Located, name: Name, other: Session): never {
   const { session } = one.memory
   const again = `${session}` === `${other}` ? ', opened by another openDevice()' : ''
   throw new DeviceError(
@@ -293,13 +283,12 @@ export function placeOf({ backend, variant }: ReadOptions, small: boolean): Plac
   return { backend: choice, mayUseCuda, deviceMemory: mayUseCuda ? deviceMemoryLimit() : 0 }
 }
 
-function choosePlace(product: Product): void {
-  const { batch, m, n, k } = product
+function choosePlace({ call, batch, m, n, k }: Product): void {
   const small = batch * (m * n * k + m * k + k * n + m * n) <= MOST_AT_ONCE
-  const { backend, mayUseCuda, deviceMemory } = placeOf(product.options, small)
-  product.backend = backend
-  product.deviceMemory = deviceMemory
-  product.atOnce = small && !mayUseCuda
+  const { backend, mayUseCuda, deviceMemory } = placeOf(call.options, small)
+  call.backend = backend
+  call.deviceMemory = deviceMemory
+  call.atOnce = small && !mayUseCuda
 }
 
 /** Checks again what user code may have taken away since {@link checkProduct}. */

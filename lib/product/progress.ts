@@ -19,7 +19,7 @@ export class ProgressReports {
   /** `report` is what native code counts in; `giveUp` is called if the listener throws. */
   constructor(
     listener: (progress: Progress) => void,
-    product: Product,
+    product: Pick<Product, 'batch' | 'm' | 'n' | 'k'>,
     report: Float64Array,
     giveUp: () => void,
   ) {

@@ -1,7 +1,8 @@
 /** A checked product, and how native code is asked for it. */
 import type { Session } from '../device/resident.js'
+import { bytesOf, INT32 } from '../elements.js'
 import { requestAt as at, writeLayout } from '../fields.js'
-import type { Elements } from '../layout.js'
+import { type Elements, rowMajorElements } from '../layout.js'
 import type { NativeMemory } from '../native.js'
 import type { ElementArray } from '../storage.js'
 import type { View } from '../view.js'
@@ -12,36 +13,45 @@ export interface Result extends Elements {
   data: ElementArray | NativeMemory | null
 }
 
-/** The place of a result in memory that is made for it. */
-export interface NewResult extends Result {
-  offset: number
-  reach: number
-}
+/** Of an element of a witness. */
+export const WITNESS_BYTES = bytesOf(INT32)
 
-/** A product: its matrices, and what follows from them, which checkProduct() finds. */
-export class Product {
-  /** The device that its matrices are on; null if all are in arrays. */
+/** What the products of a call have in common. */
+export class Call {
+  /** The device that the matrices are on; null if all are in arrays. */
   session: Session | null = null
   /** An index into the addon's list of choices. */
   backend: number
-  device: number
-  /** The most bytes of device memory that it may take; 0: no limit. */
+  readonly device: number
+  /** The most bytes of device memory that a product may take; 0: no limit. */
   deviceMemory = 0
-  /** Whether JavaScript's thread computes it sooner than it hears of another thread's result. */
+  /** Whether JavaScript's thread computes a product sooner than it hears of another thread's result. */
   atOnce = false
+
+  constructor(readonly options: ReadOptions) {
+    this.backend = options.backend
+    this.device = options.device === LEFT_OUT ? 0 : options.device
+  }
+}
+
+/** A product: its matrices, and the sizes that it has if they fit, which checkProduct() finds. */
+export class Product {
+  /** Where the result goes, which allocateResult() says; null in groups on a device, whose results share memory. */
+  c: Result | null = null
+  /** The same for the witness; null if none is asked for. */
+  witness: Result | null = null
+  // Not looked up in the matrices again: those of some thousand products aren't in a processor's caches any more when the
+  // products have been computed.
   /** The element type, by its number. */
-  type = 0
-  batch = 0
-  m = 0
-  n = 0
-  k = 0
-  /** The view of `out`, or of what is made in its place. */
-  c!: Result
-  /** The place of the witness; null if it isn't asked for. */
-  witness: NewResult | null = null
+  readonly type: number
+  readonly batched: boolean
+  readonly batch: number
+  readonly m: number
+  readonly n: number
+  readonly k: number
 
   constructor(
-    readonly options: ReadOptions,
+    readonly call: Call,
     readonly a: View,
     readonly b: View,
     /** The view of `out`; null if it wasn't given. */
@@ -50,14 +60,42 @@ export class Product {
     readonly outValue: unknown,
     readonly c0: View<ElementArray> | null,
   ) {
-    this.backend = options.backend
-    this.device = options.device === LEFT_OUT ? 0 : options.device
+    this.type = a.type
+    this.batched = a.batched || b.batched
+    this.batch = a.batch === 1 ? b.batch : a.batch
+    this.m = a.rows
+    this.n = b.cols
+    this.k = a.cols
+  }
+
+  get options(): ReadOptions {
+    return this.call.options
+  }
+  get session(): Session | null {
+    return this.call.session
+  }
+  /** Of an element of the result. */
+  get bytes(): number {
+    return bytesOf(this.type)
+  }
+
+  /** The elements of the result from `offset` on, if it is made for the product. */
+  newElements(offset = 0): Elements {
+    const { type, bytes, batched, batch, m, n } = this
+    return rowMajorElements(type, bytes, batched, batch, m, n, offset)
+  }
+
+  /** The elements of the witness from `offset` on. */
+  newWitness(offset = 0): Elements {
+    const { batched, batch, m, n } = this
+    return rowMajorElements(INT32, WITNESS_BYTES, batched, batch, m, n, offset)
   }
 }
 
-/** Writes `product` into `request`, from the field `start` on. */
+/** Writes `product` into `request`, from the field `start` on; not where its results are. */
 export function writeRequest(request: Float64Array, product: Product, start = 0): void {
-  const { options } = product
+  const { call, a, b, c0 } = product
+  const { options } = call
   request[start + at.batch] = product.batch
   request[start + at.m] = product.m
   request[start + at.n] = product.n
@@ -65,17 +103,15 @@ export function writeRequest(request: Float64Array, product: Product, start = 0)
   request[start + at.semiring] = options.semiring
   request[start + at.dtype] = product.type
   request[start + at.overflow] = options.overflow === LEFT_OUT ? THROW : options.overflow
-  request[start + at.backend] = product.backend
-  request[start + at.device] = product.device
+  request[start + at.backend] = call.backend
+  request[start + at.device] = call.device
   request[start + at.variant] = options.variant
   request[start + at.planOnly] = 0
   request[start + at.keepsC] = product.out ? 1 : 0
-  request[start + at.deviceMemory] = product.deviceMemory
+  request[start + at.deviceMemory] = call.deviceMemory
   request[start + at.mayWait] = 0
-  writeLayout(request, start, at.a, product.a)
-  writeLayout(request, start, at.b, product.b)
-  writeLayout(request, start, at.c, product.c)
-  request[start + at.asksWitness] = product.witness ? 1 : 0
-  if (product.witness) writeLayout(request, start, at.witness, product.witness)
-  if (product.c0) writeLayout(request, start, at.c0, product.c0)
+  writeLayout(request, start, at.a, a)
+  writeLayout(request, start, at.b, b)
+  if (c0) writeLayout(request, start, at.c0, c0)
+  request[start + at.asksWitness] = options.witness ? 1 : 0
 }

@@ -26,6 +26,7 @@ export interface MpmmResult<C extends AnyResult = DenseMatrix> {
    * How it was computed. The values of the operands decide; results of integers are exact on every path. 'direct': sums in
    * the element type itself, the only path for floating-point elements. 'translated': the same, with another value in place
    * of the semiring's zero. 'half' and 'half-translated': 16-bit sums, after an offset is subtracted from each operand.
+   * 'exponent' and 'exponent-wide': on tensor cores, as exponents of numbers, if there are few levels.
    * 'wide': 64-bit sums. 'wrapping': 64-bit sums, the finite ones modulo 2^32.
    */
   path: string
@@ -84,18 +85,23 @@ export function madeMemories(made: Made, session: Session | null, asksWitness: b
   }
 }
 
-/** What the user gets; the report's fields begin at `start`. */
+/**
+ * What the user gets; the report's fields begin at `start`. On a device the result is in the memories that were made, from
+ * `offset` on, and its witness from `witnessOffset` on.
+ */
 export function resultOf<C extends AnyResult>(
   product: Product,
   made: MadeMemories,
   report: Float64Array,
   start = 0,
+  offset = 0,
+  witnessOffset = 0,
 ): WitnessedResult<C, boolean> {
   const kernelMs = report[start + at.kernelMs]!
   const variant = variants[report[start + at.variant]!] as NativeVariant
   const { batch, m, n, k, session } = product
   const result: WitnessedResult<C, boolean> = {
-    c: (product.out ? product.outValue : newMatrix(product.c, made.results)) as C,
+    c: (product.out ? product.outValue : newMatrix(product, made.results, offset)) as C,
     backend: backends[report[start + at.backend]!]!,
     device: session ? session.name : deviceName(report[start + at.device]!),
     variant: variant.name,
@@ -109,12 +115,31 @@ export function resultOf<C extends AnyResult>(
     },
     gops: kernelMs > 0 ? (2 * batch * m * n * k) / kernelMs / 1e6 : 0,
   }
-  if (product.witness) result.witness = newMatrix(product.witness, made.witnesses) as WitnessOf<C>
+  if (product.options.witness) {
+    result.witness = newWitness(product, made.witnesses, witnessOffset) as WitnessOf<C>
+  }
   return result
 }
 
-function newMatrix(c: Result, made: SharedMemory | null): DenseMatrix<ElementArray> | DeviceMatrix {
-  if (made) return new DeviceMatrix(new ResidentView(made, c))
-  const shape = shapeOf(c)
-  return { data: c.data as ElementArray, shape, strides: rowMajor(shape), offset: 0 }
+function newMatrix(
+  product: Product,
+  made: SharedMemory | null,
+  offset: number,
+): DenseMatrix<ElementArray> | DeviceMatrix {
+  if (made) return new DeviceMatrix(new ResidentView(made, product.newElements(offset)))
+  return inArray(product.c!)
+}
+
+function newWitness(
+  product: Product,
+  made: SharedMemory | null,
+  offset: number,
+): DenseMatrix<ElementArray> | DeviceMatrix {
+  if (made) return new DeviceMatrix(new ResidentView(made, product.newWitness(offset)))
+  return inArray(product.witness!)
+}
+
+function inArray(result: Result): DenseMatrix<ElementArray> {
+  const shape = shapeOf(result)
+  return { data: result.data as ElementArray, shape, strides: rowMajor(shape), offset: 0 }
 }

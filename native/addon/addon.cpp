@@ -3,6 +3,7 @@
 
 #include "addon/background.h"
 #include "addon/choices.h"
+#include "addon/closure.h"
 #include "addon/copies.h"
 #include "addon/cpu_lab.h"
 #include "addon/describe.h"
@@ -46,6 +47,7 @@ Napi::Object init(Napi::Env env, Napi::Object exports) {
   export_multiply(env, exports);
   export_device(env, exports);
   export_copies(env, exports);
+  export_closure(env, exports);
   export_lab(env, exports);
   export_cpu_lab(env, exports);
   return exports;

@@ -31,30 +31,30 @@ std::unique_ptr<Pending> Device::start(const std::function<std::unique_ptr<Pendi
   return begin(*session_);
 }
 
-std::shared_ptr<Memory> Device::allocate(int64_t bytes) {
+Memory& Device::allocate(int64_t bytes) {
   give_back();  // What has been let go of may be what makes room.
   std::shared_ptr<Memory> memory = session_->allocate(bytes);
   if (delay_) delay_->watch(memory);
   std::lock_guard<std::mutex> lock(mutex_);
-  memories_.emplace(memory.get(), memory);
-  return memory;
+  return *memories_.emplace(memory.get(), memory).first->second;
 }
 
 MemoryUse Device::memory_use() {
   std::lock_guard<std::mutex> lock(mutex_);
   MemoryUse use = session_->memory_use();
-  for (const auto& memory : dropped_) {
-    if (memory.use_count() == 1) use.used -= memory->bytes();
+  const uint64_t oldest = oldest_turn();
+  for (const Dropped& it : dropped_) {
+    if (it.last_use < oldest) use.used -= it.memory->bytes();
   }
   return use;
 }
 
-void Device::drop(const std::weak_ptr<Memory>& memory) {
+void Device::drop(const Memory* memory, uint64_t last_use) {
   {
     std::lock_guard<std::mutex> lock(mutex_);
-    const auto place = memories_.find(memory.lock().get());
+    const auto place = memories_.find(memory);
     if (place == memories_.end()) return;
-    dropped_.push_back(std::move(place->second));
+    dropped_.push_back({std::move(place->second), last_use});
     memories_.erase(place);
   }
   executor_->ask_for(shared_from_this());
@@ -62,8 +62,23 @@ void Device::drop(const std::weak_ptr<Memory>& memory) {
 
 void Device::give_back() {
   std::lock_guard<std::mutex> lock(mutex_);
-  const auto is_used = [](const std::shared_ptr<Memory>& memory) { return memory.use_count() > 1; };
+  const auto is_used = [oldest = oldest_turn()](const Dropped& it) { return it.last_use >= oldest; };
   dropped_.erase(std::partition(dropped_.begin(), dropped_.end(), is_used), dropped_.end());
+}
+
+uint64_t Device::oldest_turn() {
+  while (!turns_.empty()) {
+    if (const Turn oldest = turns_.front().lock()) return *oldest;
+    turns_.pop_front();
+  }
+  return turns_taken_ + 1;
+}
+
+Turn Device::take_turn() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  Turn turn = std::make_shared<const uint64_t>(++turns_taken_);
+  turns_.push_back(turn);
+  return turn;
 }
 
 void Device::tidy() noexcept {
@@ -87,36 +102,35 @@ void Device::shut() {
   executor_->stop();
 }
 
-uint32_t Device::number(MemoryHandle& memory) {
-  if (memory.number > 0) return memory.number;
+uint32_t Device::know(KnownMemory memory) {
   if (free_numbers_.empty()) {
-    numbered_.push_back(nullptr);
-    free_numbers_.push_back(static_cast<uint32_t>(numbered_.size()));
+    known_.push_back(std::move(memory));
+    return static_cast<uint32_t>(known_.size());
   }
-  memory.number = free_numbers_.back();
+  const uint32_t number = free_numbers_.back();
   free_numbers_.pop_back();
-  numbered_[memory.number - 1] = &memory;
-  return memory.number;
+  known_[number - 1] = std::move(memory);
+  return number;
 }
 
-MemoryHandle* Device::numbered(double number) const {
-  if (!(number >= 1 && number <= static_cast<double>(numbered_.size()))) return nullptr;
-  return numbered_[static_cast<size_t>(number) - 1];
+KnownMemory* Device::known(double number) {
+  if (!(number >= 1 && number <= static_cast<double>(known_.size()))) return nullptr;
+  KnownMemory& known = known_[static_cast<size_t>(number) - 1];
+  return known.memory ? &known : nullptr;
 }
 
-void Device::forget(uint32_t number) {
-  numbered_[number - 1] = nullptr;
+void Device::release(uint32_t number) {
+  KnownMemory& known = known_[number - 1];
+  drop(known.memory, known.last_use);
+  known = {};
   free_numbers_.push_back(number);
 }
 
 void MemoryHandle::release(Napi::Env env) {
-  device->drop(memory);
-  if (number > 0) device->forget(number);
+  if (number == 0) return;
+  device->release(number);
   number = 0;
-  memory.reset();
-  writes.clear();
-  if (bytes > 0) Napi::MemoryManagement::AdjustExternalMemory(env, -bytes);
-  bytes = 0;
+  Napi::MemoryManagement::AdjustExternalMemory(env, -charged);
 }
 
 namespace {
@@ -152,15 +166,15 @@ std::shared_ptr<Device> device_of(const Napi::Value& value) {
   return handle.device;
 }
 
-void Uses::add(MemoryHandle& handle, std::shared_ptr<Memory> memory, const char* name, Bytes bytes, Access access) {
-  auto& writes = handle.writes;
+void Uses::add(KnownMemory& memory, const char* name, Bytes bytes, Access access) {
+  memory.last_use = *turn_;
+  auto& writes = memory.writes;
   const auto is_settled = [](const auto& it) { return it.second->is_settled; };
   writes.erase(std::remove_if(writes.begin(), writes.end(), is_settled), writes.end());
   for (const auto& [written, write] : writes) {
     if (written.first < bytes.end && bytes.first < written.end) dependencies_.push_back({name, product_, write});
   }
-  if (access == Access::kWrites) written_.push_back({&handle, bytes});
-  if (memories_.empty() || memories_.back() != memory) memories_.push_back(std::move(memory));
+  if (access == Access::kWrites) written_.push_back({&memory, bytes});
 }
 
 DeviceWork::DeviceWork(Uses uses, std::atomic<int32_t>* cancel) : Work(cancel), uses_(std::move(uses)) {}
@@ -172,7 +186,7 @@ void DeviceWork::announce() {
   // Each call looks at all of them. From so many on, what a group writes counts as one piece.
   constexpr size_t kMostPieces = 64;
   for (const Uses::Written& it : uses_.written_) {
-    auto& writes = it.handle->writes;
+    auto& writes = it.memory->writes;
     const bool follows = !writes.empty() && writes.back().second == write_;
     Bytes* const last = follows ? &writes.back().first : nullptr;
     if (last && (writes.size() >= kMostPieces || (it.bytes.first <= last->end && last->first <= it.bytes.end))) {
@@ -220,17 +234,16 @@ void DeviceWork::finish() {
 void DeviceWork::conclude(const Failure* failure) noexcept {
   if (failure && !write_->failure) write_->failure = *failure;
   pending_.reset();
-  uses_.memories_.clear();
+  uses_.turn_.reset();
   uses_.dependencies_.clear();
   if (!failure) return;
-  for (const Made& made : made_) uses_.device_->drop(made.memory);
+  for (const Made& made : made_) uses_.device_->drop(made.memory, 0);
 }
 
 Memory& DeviceWork::make(int64_t bytes, DataType dtype, Storage storage) {
-  const std::shared_ptr<Memory> memory = uses_.device_->allocate(bytes);
-  uses_.memories_.push_back(memory);
-  made_.push_back({memory, bytes, dtype, storage});
-  return *memory;
+  Memory& memory = uses_.device_->allocate(bytes);
+  made_.push_back({&memory, bytes, dtype, storage});
+  return memory;
 }
 
 Napi::Value DeviceWork::result(Napi::Env env) {
@@ -242,11 +255,10 @@ Napi::Value DeviceWork::result(Napi::Env env) {
 }
 
 Napi::Value DeviceWork::external(Napi::Env env, const Made& made) const {
-  auto handle = std::make_unique<MemoryHandle>();
-  handle->device = uses_.device_;
-  handle->memory = made.memory;
-  handle->dtype = made.dtype;
-  handle->storage = made.storage;
+  const std::shared_ptr<Device>& device = uses_.device_;
+  auto* const data = static_cast<char*>(made.memory->data());
+  const uint32_t number = device->know({made.memory, data, made.bytes, made.dtype, made.storage});
+  auto handle = std::make_unique<MemoryHandle>(device, number);
   const Napi::Value external = Napi::External<Handle>::New(env, handle.get(), [](Napi::Env env, Handle* released) {
     const std::unique_ptr<MemoryHandle> memory(static_cast<MemoryHandle*>(released));
     memory->release(env);
@@ -255,8 +267,8 @@ Napi::Value DeviceWork::external(Napi::Env env, const Made& made) const {
   // of it, and collecting each time that a large result is made takes longer than to compute it.
   constexpr int64_t kPartOfGpuMemory = 64;
   const bool is_on_gpu = uses_.device_->description().backend == BackendKind::kCuda;
-  handle->bytes = made.bytes / (is_on_gpu ? kPartOfGpuMemory : 1);
-  Napi::MemoryManagement::AdjustExternalMemory(env, handle->bytes);
+  handle->charged = made.bytes / (is_on_gpu ? kPartOfGpuMemory : 1);
+  Napi::MemoryManagement::AdjustExternalMemory(env, handle->charged);
   static_cast<void>(handle.release());
   return external;
 }
@@ -374,9 +386,9 @@ Napi::Value close_device(const Napi::CallbackInfo& info) {
 }
 
 Napi::Value memory_number(const Napi::CallbackInfo& info) {
-  MemoryHandle& memory = memory_in(info[0]);
-  if (memory.memory.expired()) refuse_closed();
-  return Napi::Number::New(info.Env(), memory.device->number(memory));
+  const MemoryHandle& memory = memory_in(info[0]);
+  if (memory.number == 0 || memory.device->is_shut()) refuse_closed();
+  return Napi::Number::New(info.Env(), memory.number);
 }
 
 Napi::Value release(const Napi::CallbackInfo& info) {

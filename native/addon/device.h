@@ -2,6 +2,7 @@
 #pragma once
 #include <napi.h>
 
+#include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -18,7 +19,11 @@
 
 namespace mpmml::addon {
 
-struct MemoryHandle;
+struct KnownMemory;
+
+/// The number of a work in the order in which works are asked of a device, from 1 on. The work has an owner of it until it
+/// has ended.
+using Turn = std::shared_ptr<const uint64_t>;
 
 /// A session and the thread that calls it.
 class Device final : public Chore, public std::enable_shared_from_this<Device> {
@@ -32,7 +37,7 @@ class Device final : public Chore, public std::enable_shared_from_this<Device> {
   /// What `begin` starts with the session. Before that it gives back what has been dropped, so that there is room.
   std::unique_ptr<Pending> start(const std::function<std::unique_ptr<Pending>(Session&)>& begin);
   /// Memory that stays until drop() or close().
-  std::shared_ptr<Memory> allocate(int64_t bytes);
+  Memory& allocate(int64_t bytes);
   /// On another thread only if nothing runs on the device's, and nothing will.
   void close();
 
@@ -47,36 +52,47 @@ class Device final : public Chore, public std::enable_shared_from_this<Device> {
   /// not.
   MemoryUse memory_use();
 
-  /// From any thread. The device's thread gives the memory back, when nothing uses it any more: it may take long, and
-  /// other threads must not call a session.
-  void drop(const std::weak_ptr<Memory>& memory);
+  /// From any thread. The device's thread gives the memory back, when `last_use`, the number of the turn that used it
+  /// last, and all before it have ended: it may take long, and other threads must not call a session.
+  void drop(const Memory* memory, uint64_t last_use);
   /// Gives back what has been dropped.
   void tidy() noexcept override;
 
   /// On JavaScript's thread, as description() and memory_use(). From shut() on it takes no work: what was submitted before is its last.
   void shut();
   bool is_shut() const { return is_shut_; }
-  /// By which requests name a memory of it: from 1 on, until the memory is released.
-  uint32_t number(MemoryHandle& memory);
+  Turn take_turn();
+  /// Gives a memory of it a number by which requests name it: from 1 on, until it is released.
+  uint32_t know(KnownMemory memory);
   /// Null if there is none.
-  MemoryHandle* numbered(double number) const;
-  void forget(uint32_t number);
+  KnownMemory* known(double number);
+  /// JavaScript has let go of it.
+  void release(uint32_t number);
   /// Whether any thread may call its session, if only one does at a time.
   bool runs_anywhere() const { return description_.backend == BackendKind::kCpu && !delay_; }
 
  private:
   void give_back();
+  /// The oldest turn that hasn't ended.
+  uint64_t oldest_turn();
+
+  struct Dropped {
+    std::shared_ptr<Memory> memory;
+    uint64_t last_use;
+  };
 
   const std::shared_ptr<Executor> executor_;
   std::unique_ptr<Session> session_;
   Description description_{};
   std::mutex mutex_;
-  /// Guarded by mutex_, as dropped_. Work that uses a memory owns it too, until it is done: the session must outlive all
-  /// of them.
+  /// Guarded by mutex_, as all down to turns_. Works don't own what they use: counting the owners of some thousand
+  /// memories on two threads takes longer than their small products.
   std::unordered_map<const Memory*, std::shared_ptr<Memory>> memories_;
-  std::vector<std::shared_ptr<Memory>> dropped_;
-  /// On JavaScript's thread. By number, less 1; null: the number is free.
-  std::vector<MemoryHandle*> numbered_;
+  std::vector<Dropped> dropped_;
+  std::deque<std::weak_ptr<const uint64_t>> turns_;  ///< latest last
+  uint64_t turns_taken_ = 0;
+  /// On JavaScript's thread. By number, less 1.
+  std::vector<KnownMemory> known_;
   std::vector<uint32_t> free_numbers_;
   bool is_shut_ = false;
   std::optional<Delay> delay_;  ///< only for tests
@@ -92,6 +108,18 @@ struct Bytes {
   int64_t first, end;
 };
 
+/// What JavaScript's thread knows of a memory. A group names thousands of them: nothing of each is elsewhere, so that only
+/// these lines are fetched.
+struct KnownMemory {
+  Memory* memory = nullptr;  ///< null: there is none of this number
+  char* data = nullptr;
+  int64_t bytes = 0;
+  DataType dtype{};
+  Storage storage{};
+  uint64_t last_use = 0;  ///< the number of the latest turn that uses it
+  std::vector<std::pair<Bytes, std::shared_ptr<Write>>> writes{};
+};
+
 /// What an external points to.
 struct Handle {
   enum class Kind : uint64_t { kDevice = 0x6d706d6d6c446576, kMemory = 0x6d706d6d6c4d656d };
@@ -105,14 +133,11 @@ struct DeviceHandle : Handle {
 };
 
 struct MemoryHandle : Handle {
-  MemoryHandle() : Handle(Kind::kMemory) {}
-  std::shared_ptr<Device> device;
-  std::weak_ptr<Memory> memory;
-  DataType dtype{};
-  Storage storage{};
-  int64_t bytes = 0;    ///< that the collector has been told of
-  uint32_t number = 0;  ///< see Device::number(); 0: none
-  std::vector<std::pair<Bytes, std::shared_ptr<Write>>> writes;
+  MemoryHandle(std::shared_ptr<Device> of, uint32_t by_number)
+      : Handle(Kind::kMemory), device(std::move(of)), number(by_number) {}
+  const std::shared_ptr<Device> device;
+  uint32_t number;      ///< see Device::know(); 0: it has been released
+  int64_t charged = 0;  ///< the bytes that the collector has been told of
 
   void release(Napi::Env env);
 };
@@ -125,11 +150,11 @@ std::shared_ptr<Device> device_of(const Napi::Value& value);
 /// The memories that a call uses. They stay until its work is done.
 class Uses {
  public:
-  explicit Uses(std::shared_ptr<Device> device) : device_(std::move(device)) {}
+  explicit Uses(std::shared_ptr<Device> device) : device_(std::move(device)), turn_(device_->take_turn()) {}
 
   enum class Access : bool { kReads, kWrites };
   /// `name` is what an error calls the matrix, and must be a literal.
-  void add(MemoryHandle& handle, std::shared_ptr<Memory> memory, const char* name, Bytes bytes, Access access);
+  void add(KnownMemory& memory, const char* name, Bytes bytes, Access access);
 
   /// What is added from now on is of this product.
   void set_product(size_t product) { product_ = product; }
@@ -144,13 +169,13 @@ class Uses {
     std::shared_ptr<Write> write;
   };
   struct Written {
-    MemoryHandle* handle;  ///< only used before the call returns
+    KnownMemory* memory;  ///< only used before the call returns
     Bytes bytes;
   };
 
   std::shared_ptr<Device> device_;
+  Turn turn_;
   std::optional<size_t> product_;
-  std::vector<std::shared_ptr<Memory>> memories_;
   std::vector<Dependency> dependencies_;
   std::vector<Written> written_;
 };
@@ -196,7 +221,7 @@ class DeviceWork : public Work {
   const std::shared_ptr<Write> write_ = std::make_shared<Write>();
   std::unique_ptr<Pending> pending_;
   struct Made {
-    std::weak_ptr<Memory> memory;
+    Memory* memory;
     int64_t bytes;
     DataType dtype;
     Storage storage;

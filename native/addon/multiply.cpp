@@ -16,6 +16,10 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+double milliseconds_since(Clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+}
+
 /// The products of a call.
 struct Products {
   std::vector<Problem> problems;
@@ -26,19 +30,20 @@ struct Products {
 
   /// Memory that the call makes for matrices that had none.
   struct Made {
-    std::vector<std::optional<int64_t>> at{};  ///< see Call
+    std::vector<std::optional<int64_t>> at{};  ///< by product, up to the last that has a place; see Call
     int64_t bytes = 0;
-    bool is_needed = false;
 
-    void add(const std::optional<int64_t>& place, int64_t size) {
-      at.push_back(place);
+    bool is_needed() const { return !at.empty(); }
+    bool has(size_t index) const { return index < at.size() && at[index]; }
+    void add(size_t index, const std::optional<int64_t>& place, int64_t size) {
       if (!place) return;
-      is_needed = true;
+      at.resize(index + 1);
+      at[index] = place;
       bytes = std::max(bytes, *place + size);
     }
     /// Puts the matrix of product `index` into `memory`, if it is there.
     void place(size_t index, Memory& memory, MutableMatrixView& matrix) const {
-      if (!at[index]) return;
+      if (!has(index)) return;
       matrix.data = static_cast<char*>(memory.data()) + *at[index];
       matrix.memory = &memory;
     }
@@ -48,28 +53,31 @@ struct Products {
   void reserve(size_t count) {
     problems.reserve(count);
     results.at.reserve(count);
-    witnesses.at.reserve(count);
   }
 
+  /// Reads a product into its place: problems are too large to be copied for each of thousands.
+  Call read(Napi::Env env, const Matrices& matrices, const double* fields, Uses* uses) {
+    return read_call(env, matrices, fields, uses, problems.emplace_back());
+  }
+
+  /// Takes the rest of what has been read last.
   void add(const Call& call) {
     request = call.request;
     may_wait = call.may_wait;
-    const Problem& it = problems.emplace_back(call.problem);
-    results.add(call.c_at, it.outputs() * element_bytes(it.operation.dtype));
-    witnesses.add(call.witness_at, it.outputs() * element_bytes(DataType::kInt32));
+    const size_t index = problems.size() - 1;
+    const Problem& it = problems.back();
+    results.add(index, call.c_at, it.outputs() * element_bytes(it.operation.dtype));
+    witnesses.add(index, call.witness_at, it.outputs() * element_bytes(DataType::kInt32));
   }
 
-  /// Lets JavaScript give the products up, and see how far they are.
+  /// Lets JavaScript give the products up, and see how far one is.
   void watch(const std::atomic<int32_t>* cancel) {
-    for (size_t index = 0; index < problems.size(); ++index) {
-      problems[index].cancelled = cancel;
-      problems[index].steps_done = steps_done_in(reports + index * ReportField::count);
-    }
+    for (Problem& it : problems) it.cancelled = cancel;
+    if (!is_group) problems[0].steps_done = steps_done_in(reports);
   }
 
-  void report(size_t index, const Result& result, int device, Clock::time_point start) const {
-    const std::chrono::duration<double, std::milli> total = Clock::now() - start;
-    write_report(reports + index * ReportField::count, result, device, total.count());
+  void report(size_t index, const Result& result, int device, double total_ms) const {
+    write_report(reports + index * ReportField::count, result, device, total_ms);
   }
 };
 
@@ -77,9 +85,8 @@ struct Products {
 void compute(const Problem& problem, const Request& request, double* report) {
   const auto start = Clock::now();
   const Result result = engine().execute(problem, request);
-  const std::chrono::duration<double, std::milli> total = Clock::now() - start;
   const int device = request.where.device;
-  write_report(report, result, device, total.count());
+  write_report(report, result, device, milliseconds_since(start));
 #if defined(MPMML_WITH_CUDA)
   // lib shows the name in the result, and asks for it on JavaScript's thread.
   if (result.backend == BackendKind::kCuda) cuda::device_name(device);
@@ -98,8 +105,9 @@ class HostProducts : public Work {
     if (!products_.is_group) return compute(products_.problems[0], products_.request, products_.reports);
     const auto start = Clock::now();
     const std::vector<Result> results = engine().execute(products_.problems, products_.request);
+    const double total = milliseconds_since(start);
     for (size_t index = 0; index < results.size(); ++index) {
-      products_.report(index, results[index], products_.request.where.device, start);
+      products_.report(index, results[index], products_.request.where.device, total);
     }
   }
   bool is_group() const override { return products_.is_group; }
@@ -128,14 +136,15 @@ class DeviceProducts : public DeviceWork {
       outcome.plan = engine().plan(session, products_.problems[0], request.where);
       return std::make_unique<Done>(std::vector<Outcome>{outcome});
     }
-    if (products_.results.is_needed) place_results();
-    if (products_.witnesses.is_needed) place_witnesses();
+    if (products_.results.is_needed()) place_results();
+    if (products_.witnesses.is_needed()) place_witnesses();
     return engine().multiply(session, products_.problems, request.where);
   }
 
   void end(const std::vector<Outcome>& outcomes) override {
+    const double total = milliseconds_since(start_);
     for (size_t index = 0; index < outcomes.size(); ++index) {
-      products_.report(index, {backend_, outcomes[index]}, device_, start_);
+      products_.report(index, {backend_, outcomes[index]}, device_, total);
     }
   }
   double steps() const override {
@@ -162,7 +171,7 @@ class DeviceProducts : public DeviceWork {
     for (size_t index = 0; index < products_.problems.size(); ++index) {
       Problem& problem = products_.problems[index];
       products_.results.place(index, memory, problem.c);
-      if (products_.results.at[index]) problem.keeps_c = false;
+      if (products_.results.has(index)) problem.keeps_c = false;
     }
   }
   void place_witnesses() {
@@ -191,10 +200,10 @@ Matrices matrices_in(const Napi::CallbackInfo& info, size_t witness, const Uses*
 /// The arguments a, b, c, c0, request, report that multiply and multiplySync begin with, and the one at `witness`.
 Products read_product(const Napi::CallbackInfo& info, size_t witness, Uses* uses) {
   const auto* fields = static_cast<const double*>(elements_of(info[4], napi_float64_array, RequestField::count));
-  Call call = read_call(info.Env(), matrices_in(info, witness, uses), fields, uses);
+  Products products;
+  Call call = products.read(info.Env(), matrices_in(info, witness, uses), fields, uses);
   if (call.c_at) call.c_at = 0;
   if (call.witness_at) call.witness_at = 0;
-  Products products;
   products.reports = reports_in(info[5], 1);
   products.add(call);
   return products;
@@ -217,8 +226,9 @@ Napi::Value multiply_sync(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
   if (is_missing(info[6])) {
     const auto* fields = static_cast<const double*>(elements_of(info[4], napi_float64_array, RequestField::count));
-    const Call call = read_call(env, matrices_in(info, 7, nullptr), fields, nullptr);
-    compute(call.problem, call.request, reports_in(info[5], 1));
+    Problem problem;
+    const Call call = read_call(env, matrices_in(info, 7, nullptr), fields, nullptr, problem);
+    compute(problem, call.request, reports_in(info[5], 1));
     return env.Undefined();
   }
   Uses uses(device_of(info[6]));
@@ -233,7 +243,7 @@ Source source_at(Napi::Env env, double place, const Napi::Array& arrays, const U
   if (place <= -1 && place >= -static_cast<double>(arrays.Length())) {
     return {arrays.Get(static_cast<uint32_t>(-1 - place))};
   }
-  MemoryHandle* const memory = uses ? uses->device()->numbered(place) : nullptr;
+  KnownMemory* const memory = uses ? uses->device()->known(place) : nullptr;
   if (!memory) malformed(env, "a matrix that isn't there");
   return {{}, memory};
 }
@@ -258,10 +268,10 @@ Products read_products(const Napi::CallbackInfo& info, Uses* uses) {
     if (uses) uses->set_product(index);
     const Matrices matrices{source(F::aMemory), source(F::bMemory), source(F::cMemory), source(F::c0Memory),
                             source(F::witnessMemory)};
-    const Call call = read_call(env, matrices, fields, uses);
+    const Call call = products.read(env, matrices, fields, uses);
     if (call.request.plan_only) malformed(env, "a plan of a group");
     products.add(call);
-    if (products.problems[0].operation.dtype != call.problem.operation.dtype) {
+    if (products.problems[0].operation.dtype != products.problems[index].operation.dtype) {
       malformed(env, "products of several types in a group");
     }
   }

@@ -66,6 +66,16 @@ DataType dtype_in(Napi::Env env, const double* fields, size_t field) {
   return static_cast<DataType>(index_in(env, fields, field, std::size(kDataTypeNames)));
 }
 
+Operation operation_in(Napi::Env env, const double* fields) {
+  using F = RequestField;
+  Operation operation;
+  operation.semiring = static_cast<SemiringId>(index_in(env, fields, F::semiring, std::size(kSemiringNames)));
+  operation.dtype = dtype_in(env, fields, F::dtype);
+  operation.overflow = static_cast<OverflowPolicy>(index_in(env, fields, F::overflow, std::size(kOverflowPolicyNames)));
+  if (!has_semiring(operation.semiring, operation.dtype)) malformed(env, "a semiring without this element type");
+  return operation;
+}
+
 /// Whether a matrix may be stored as int16.
 enum class Int16 : bool { kRefused, kTaken };
 
@@ -134,22 +144,19 @@ struct Reader {
   }
 
   template <class View>
-  View in_memory(MemoryHandle& handle, const char* name, Int16 int16, size_t first, int64_t rows, int64_t cols) const {
+  View in_memory(KnownMemory& memory, const char* name, Int16 int16, size_t first, int64_t rows, int64_t cols) const {
     View view = layout<View>(first, rows, cols);
     const int64_t offset = count_at(first);
-    if (handle.device != uses->device()) malformed(env, "a memory of another device");
-    if (handle.dtype != dtype) malformed(env, "a matrix of another type");
-    require_storage(handle.storage, int16);
-    view.storage = handle.storage;
+    if (memory.dtype != dtype) malformed(env, "a matrix of another type");
+    require_storage(memory.storage, int16);
+    view.storage = memory.storage;
     constexpr bool is_written = std::is_same_v<View, MutableMatrixView>;
     const int64_t element = stored_bytes(dtype, view.storage);
-    std::shared_ptr<Memory> memory = handle.memory.lock();
-    if (!memory) throw Error(ErrorCode::kDisposed, std::string(name) + " has been disposed");
-    const int64_t length = memory->bytes() / element;
+    const int64_t length = memory.bytes / element;
     const Bytes bytes = has_elements(view) ? Bytes{offset * element, end_of(view, offset, length) * element} : Bytes{};
-    view.memory = memory.get();
-    if (has_elements(view)) view.data = static_cast<char*>(memory->data()) + bytes.first;
-    uses->add(handle, std::move(memory), name, bytes, is_written ? Uses::Access::kWrites : Uses::Access::kReads);
+    view.memory = memory.memory;
+    if (has_elements(view)) view.data = memory.data + bytes.first;
+    uses->add(memory, name, bytes, is_written ? Uses::Access::kWrites : Uses::Access::kReads);
     return view;
   }
 
@@ -191,21 +198,21 @@ std::atomic<int32_t>* cancel_of(const Napi::Value& value) {
 
 Source source_of(const Napi::Value& value, const Uses* uses) {
   if (value.IsNull() || value.IsUndefined()) return {};
-  return {value, uses ? memory_handle(value) : nullptr};
+  MemoryHandle* const handle = uses ? memory_handle(value) : nullptr;
+  if (!handle) return {value};
+  if (handle->device != uses->device()) malformed(value.Env(), "a memory of another device");
+  KnownMemory* const memory = uses->device()->known(handle->number);
+  if (!memory) throw Error(ErrorCode::kDisposed, "a matrix has been disposed");
+  return {{}, memory};
 }
 
-Call read_call(Napi::Env env, const Matrices& matrices, const double* fields, Uses* uses) {
+Call read_call(Napi::Env env, const Matrices& matrices, const double* fields, Uses* uses, Problem& problem) {
   using F = RequestField;
   const auto index = [&](size_t field, size_t count) { return index_in(env, fields, field, count); };
   const auto& [a, b, c, c0, witness] = matrices;
 
   Call call;
-  Problem& problem = call.problem;
-  Operation& operation = problem.operation;
-  operation.semiring = static_cast<SemiringId>(index(F::semiring, std::size(kSemiringNames)));
-  operation.dtype = dtype_in(env, fields, F::dtype);
-  operation.overflow = static_cast<OverflowPolicy>(index(F::overflow, std::size(kOverflowPolicyNames)));
-  if (!has_semiring(operation.semiring, operation.dtype)) malformed(env, "a semiring without this element type");
+  const Operation operation = problem.operation = operation_in(env, fields);
   problem.batch = size_in(env, fields, F::batch);
   const int64_t m = size_in(env, fields, F::m), n = size_in(env, fields, F::n), k = size_in(env, fields, F::k);
   const Reader read{env, fields, operation.dtype, problem.batch, uses};
@@ -336,18 +343,61 @@ Problem read_combine(const Napi::Value& c, const Napi::Value& d, const Napi::Val
   using F = RequestField;
   const auto* fields = static_cast<const double*>(elements_of(request, napi_float64_array, F::count));
   Problem problem;
-  Operation& operation = problem.operation;
-  operation.semiring = static_cast<SemiringId>(index_in(env, fields, F::semiring, std::size(kSemiringNames)));
-  operation.dtype = dtype_in(env, fields, F::dtype);
-  if (!has_semiring(operation.semiring, operation.dtype)) malformed(env, "a semiring without this element type");
+  problem.operation = operation_in(env, fields);
   problem.batch = size_in(env, fields, F::batch);
   const int64_t rows = size_in(env, fields, F::m), cols = size_in(env, fields, F::n);
-  const Reader read{env, fields, operation.dtype, problem.batch, &uses};
+  const Reader read{env, fields, problem.operation.dtype, problem.batch, &uses};
   const Source to = source_of(c, &uses), from = source_of(d, &uses);
   if (!to.memory || !from.memory) malformed(env, "a matrix that isn't on the device");
   problem.c = read.matrix<MutableMatrixView>(to, "the matrix", Int16::kRefused, F::cOffset, rows, cols);
   problem.b = read.matrix<MatrixView>(from, "d", Int16::kTaken, F::bOffset, rows, cols);
   return problem;
+}
+
+Closing read_closing(const Napi::Value& matrix, bool in_place, const Napi::Value& out, const Napi::Value& request,
+                     Uses& uses) {
+  const Napi::Env env = request.Env();
+  using F = RequestField;
+  const auto* fields = static_cast<const double*>(elements_of(request, napi_float64_array, F::count));
+  Closing closing;
+  closing.operation = operation_in(env, fields);
+  if (!is_idempotent(closing.operation)) malformed(env, "a closure over a semiring that has none");
+  closing.batch = size_in(env, fields, F::batch);
+  closing.in_place = in_place;
+  const int64_t n = closing.n = size_in(env, fields, F::n);
+  bytes_of_matrices(closing.batch, n, n, element_bytes(closing.operation.dtype));
+  const Reader read{env, fields, closing.operation.dtype, closing.batch, &uses};
+  const Source source = source_of(matrix, &uses), target = source_of(out, &uses);
+  if (!source.memory || (!target.is_nowhere() && !target.memory)) malformed(env, "a matrix that isn't on the device");
+  if (in_place) {
+    closing.matrix = read.matrix<MutableMatrixView>(source, "the matrix", Int16::kRefused, F::aOffset, n, n);
+    if (!is_row_major(closing.matrix, closing.batch)) malformed(env, "a matrix that isn't row-major");
+  } else {
+    const auto from = read.matrix<MatrixView>(source, "the matrix", Int16::kTaken, F::aOffset, n, n);
+    closing.matrix = {const_cast<void*>(from.data),
+                      n,
+                      n,
+                      from.row_stride,
+                      from.col_stride,
+                      from.batch_stride,
+                      from.storage,
+                      from.memory};
+  }
+  if (target.memory) closing.out = read.matrix<MutableMatrixView>(target, "out", Int16::kRefused, F::cOffset, n, n);
+  return closing;
+}
+
+MemoryCopy read_memory_copy(const Napi::Value& from, const Napi::Value& to, const Napi::Value& request, Uses& uses) {
+  CopyRequest read(request);
+  const Source source = source_of(from, &uses), target = source_of(to, &uses);
+  if (!source.memory || !target.memory) malformed(read.env, "a matrix that isn't on the device");
+  const Reader reader = read.reader(&uses);
+  MemoryCopy copy{read.copy.dtype, read.copy.batch, {}, {}};
+  copy.from =
+      reader.matrix<MatrixView>(source, "the matrix", Int16::kRefused, CopyField::memoryOffset, read.rows, read.cols);
+  copy.to =
+      reader.matrix<MutableMatrixView>(target, "out", Int16::kRefused, CopyField::arrayOffset, read.rows, read.cols);
+  return copy;
 }
 
 void write_report(double* report, const Result& result, int device, double total_ms) {

@@ -38,8 +38,9 @@ namespace mpmml::addon {
 
 /// backend, variant and path are indices into the exported lists backends, variants and paths. device is −1 on the CPU.
 /// Times are in milliseconds. stepsDone counts the k-steps (Problem::steps_done) while a product runs in the background.
+/// gain is of a closure: −1, or the first item · n + node with which a cycle gains.
 #define MPMML_REPORT_FIELDS(X) \
-  X(backend) X(device) X(variant) X(path) X(totalMs) X(kernelMs) X(analysisMs) X(h2dMs) X(d2hMs) X(stepsDone)
+  X(backend) X(device) X(variant) X(path) X(totalMs) X(kernelMs) X(analysisMs) X(h2dMs) X(d2hMs) X(stepsDone) X(gain)
 
 #define MPMML_FIELD(name) name,
 struct RequestField {
@@ -73,7 +74,7 @@ std::atomic<int32_t>* cancel_of(const Napi::Value& value);
 /// Where a matrix is: in an array, in a memory, or nowhere.
 struct Source {
   Napi::Value array{};
-  MemoryHandle* memory = nullptr;
+  KnownMemory* memory = nullptr;
 
   bool is_nowhere() const { return !memory && array.IsEmpty(); }
 };
@@ -84,8 +85,8 @@ Source source_of(const Napi::Value& value, const Uses* uses);
 /// A product's matrices, in the order of their fields: a, b, c, c0, witness.
 using Matrices = std::array<Source, 5>;
 
+/// What a request says beside the problem.
 struct Call {
-  Problem problem;
   Request request;
   bool may_wait = false;  ///< whether JavaScript's thread may wait a moment for it
   /// C was null: it is row-major from this byte of the memory that the call makes for results.
@@ -97,7 +98,7 @@ struct Call {
 /// Reads a product. lib has checked it; anything that would let a kernel touch memory outside the matrices is checked
 /// here again. c may be null if the product is only planned, and then there is no witness. With `uses` matrices may be in
 /// memories of its device, and c and the witness are, or are null. Throws Napi::Error, and Error if a memory is gone.
-Call read_call(Napi::Env env, const Matrices& matrices, const double* fields, Uses* uses);
+Call read_call(Napi::Env env, const Matrices& matrices, const double* fields, Uses* uses, Problem& problem);
 
 /// The report's field stepsDone, where threads count while JavaScript reads.
 std::atomic<double>* steps_done_in(double* report);
@@ -117,12 +118,38 @@ struct Copy {
 /// The bytes of row-major matrices. Throws Error if there can't be as many.
 int64_t bytes_of_matrices(int64_t batch, int64_t rows, int64_t cols, int64_t element);
 
+struct Closing {
+  Operation operation;
+  int64_t batch = 0;
+  int64_t n = 0;
+  bool in_place = false;
+  MutableMatrixView matrix;  ///< written only if it is closed in place
+  MutableMatrixView out;     ///< of no memory if nothing was given
+
+  bool has_elements() const { return batch > 0 && n > 0; }
+};
+
+struct MemoryCopy {
+  DataType dtype{};
+  int64_t batch = 0;
+  MatrixView from;
+  MutableMatrixView to;
+};
+
 /// These throw as read_call() does.
 Copy read_upload(const Napi::Value& array, const Napi::Value& request);
 Copy read_download(const Napi::Value& memory, const Napi::Value& array, const Napi::Value& request, Uses& uses);
 Copy read_fill(const Napi::Value& request);
 /// C and D, which is the product's B.
 Problem read_combine(const Napi::Value& c, const Napi::Value& d, const Napi::Value& request, Uses& uses);
+
+/// A closure of the matrix that the request has as a, which is square. With `in_place` it becomes its own closure, and must
+/// be row-major. `out` may be null; the request has it as c.
+Closing read_closing(const Napi::Value& matrix, bool in_place, const Napi::Value& out, const Napi::Value& request,
+                     Uses& uses);
+
+/// From a memory to a memory: `to` has the layout of the request's array.
+MemoryCopy read_memory_copy(const Napi::Value& from, const Napi::Value& to, const Napi::Value& request, Uses& uses);
 
 void write_report(double* report, const Result& result, int device, double total_ms);
 

@@ -122,6 +122,50 @@ struct Half {
   }
 };
 
+/// Distances from the best element of a line, as exponents of numbers that tensor cores multiply and add: see
+/// ExponentScale. A kernel decodes its accumulators into elements itself.
+template <class S, RangePath kPath>
+struct Exponents {
+  static_assert(is_integer_sum<S>);
+  using Semiring = S;
+  using Element = typename S::Element;
+  using Operand = uint16_t;  ///< the bits of a bfloat16
+  using Accumulator = Element;
+
+  static constexpr PathSet paths{kPath};
+  static constexpr ExponentScale kScale = kExponentScales[kPath == RangePath::kExponent ? 0 : 1];
+
+  static constexpr Exponents for_operands(RangePath, const ValueRange&, const ValueRange&) { return {}; }
+
+  /// How far x is from the best element of its line. Neither is zero.
+  MPMML_HOST_DEVICE static uint32_t distance(Element best, Element x) {
+    return S::maximizes ? static_cast<uint32_t>(best) - static_cast<uint32_t>(x)
+                        : static_cast<uint32_t>(x) - static_cast<uint32_t>(best);
+  }
+  /// 2^(top − scale · distance), or 0 for zero and for what is too far to win.
+  MPMML_HOST_DEVICE static Operand encode(Element x, Element best, int top) {
+    if (x == S::zero) return 0;
+    const uint32_t away = distance(best, x);
+    if (away > static_cast<uint32_t>((top + 126) / kScale.scale)) return 0;
+    return static_cast<Operand>((top + 127 - kScale.scale * static_cast<int>(away)) << 7);
+  }
+  /// The element that the bits of a sum (float, not negative) stand for, if `best` is the best of the row ⊗ the best of
+  /// the column.
+  MPMML_HOST_DEVICE static Accumulator decode(int32_t bits, Element best) {
+    if (bits == 0) return S::zero;
+    const int below = kScale.top_a + kScale.top_b - ((bits >> 23) - 127);
+    const int away = (below + kScale.scale - 1) / kScale.scale;
+    return wrapping_add(best, static_cast<Element>(S::maximizes ? -away : away));
+  }
+  MPMML_HOST_DEVICE static Element finish(Accumulator acc, Element c0, bool& /*overflowed*/) {
+    return S::combine(acc, c0);
+  }
+};
+template <class S>
+using Exponent = Exponents<S, RangePath::kExponent>;
+template <class S>
+using ExponentWide = Exponents<S, RangePath::kExponentWide>;
+
 /// What the two 64-bit arithmetics share. Zero is ±2^61, so that no sum of two operands wraps. An accumulator at or
 /// beyond ±2^60 is zero.
 template <class S>

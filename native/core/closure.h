@@ -1,28 +1,33 @@
-// Closures of square matrices on a device: paths of all lengths, by blocks (Floyd and Warshall).
+// Closures of square matrices on a device: ways of all lengths, by groups of pivots (Floyd and Warshall).
 #pragma once
 #include <memory>
+#include <optional>
 
+#include "core/range.h"
 #include "core/session.h"
 
 namespace mpmml {
 
-/// d becomes d ⊕ d⊗d ⊕ d⊗d⊗d ⊕ …, or if `reflexive` also ⊕ one on the diagonal. All matrices are in memory of a session.
+/// d becomes d ⊕ d⊗d ⊕ d⊗d⊗d ⊕ …, or if `reflexive` also ⊕ one on the diagonal. All matrices are in memory of a session,
+/// and have contiguous rows.
 struct Closure {
   Operation operation;  ///< ⊕ is idempotent
   int64_t batch = 1;
   MutableMatrixView d;
   /// int32, of d's sizes; data is null if nobody asks. It needn't be set before. For i ≠ j it becomes the node after i on
-  /// a best way from i to j, and −1 if there is none. On the diagonal it is −1 if `reflexive`, and otherwise the
+  /// a best way from i to j, and −1 if there is none. Who follows it gets to j, even if there are cycles that neither gain
+  /// nor lose (except over floats, whose sums are rounded). On the diagonal it is −1 if `reflexive`, and otherwise the
   /// node after i on a best cycle through it.
   MutableMatrixView next;
   bool reflexive = true;
+  ValueRange known;  ///< bound_of_ways(): of the elements of d, at the beginning and later
   const std::atomic<int32_t>* cancelled = nullptr;
-  std::atomic<double>* steps_done = nullptr;
+  std::atomic<double>* steps_done = nullptr;  ///< n³ for each matrix in the end
 };
 
-/// Whether sums of finite elements might leave the type on some way without a cycle, as far as the range of d tells. If
-/// so, close() must not be called. May wait.
-bool may_overflow(Session& session, const Closure& closure);
+/// The range that the elements of d keep in while they are closed, if no cycle gains, as far as the range of d tells.
+/// Nothing if finite sums might leave the type then: so close() must not be called. May wait.
+std::optional<ValueRange> bound_of_ways(Session& session, const Closure& closure);
 
 /// Starts a closure. The outcome says whether a cycle gains (Outcome::gain); then d and next are unspecified. Throws
 /// Error, as finish() of the result does; d and next are unspecified then too.

@@ -1,5 +1,7 @@
 #include "core/execute.h"
 
+#include <chrono>
+
 #include "core/destination.h"
 #include "core/dispatch.h"
 #include "core/epilogue.h"
@@ -116,7 +118,10 @@ Result Engine::execute(const Problem& problem, const Request& request) {
   Backend& backend = choice.backend == BackendKind::kCuda ? *cuda_ : *cpu_;
   Result result{choice.backend, {}};
   if (!request.plan_only) {
-    result.outcome = compute(backend, problem, where, [&] { return backend.run(problem, where); });
+    const bool in_session = choice.backend == BackendKind::kCuda && problem.witness.data;
+    result.outcome = compute(backend, problem, where, [&] {
+      return in_session ? compute_with_witness(problem, where) : backend.run(problem, where);
+    });
   } else if (!has_steps(problem)) {
     result.outcome.plan = plan_without_steps(problem, backend, where);
   } else {
@@ -151,7 +156,7 @@ std::vector<Result> Engine::execute(const std::vector<Problem>& problems, const 
   const bool on_cuda = is_group_for_cuda(problems, request);
   for (size_t index = 0; index < problems.size(); ++index) {
     const Problem& problem = problems[index];
-    if (on_cuda && problem.outputs() > 0 && bytes_of(problem) <= kMostBytesTogether / 16) {
+    if (on_cuda && problem.outputs() > 0 && !problem.witness.data && bytes_of(problem) <= kMostBytesTogether / 16) {
       together.push_back(problem);
       places.push_back(index);
     }
@@ -205,13 +210,46 @@ Engine::GroupSession& Engine::group_session(int device) {
   return *session;
 }
 
-std::vector<Outcome> Engine::compute_together(const std::vector<Problem>& problems, const Placement& where) {
-  std::vector<Outcome> outcomes;
-  if (problems.empty()) return outcomes;
+template <class Body>
+auto Engine::with_session(const Placement& where, Body&& body) {
   GroupSession& shared = group_session(where.device);
   const std::lock_guard<std::mutex> lock(shared.mutex);
   if (!shared.session) shared.session = cuda_->open(where.device, where.device_memory);
-  Session& session = *shared.session;
+  return body(*shared.session);
+}
+
+Outcome Engine::compute_with_witness(const Problem& problem, const Placement& where) {
+  return with_session(where, [&](Session& session) {
+    std::vector<Problem> problems{problem};
+    const auto make = [&](DataType dtype, MutableMatrixView& view) {
+      const std::shared_ptr<Memory> memory = session.allocate(problem.outputs() * element_bytes(dtype));
+      view = row_major(memory->data(), problem.m(), problem.n());
+      view.memory = memory.get();
+      return memory;
+    };
+    const std::shared_ptr<Memory> c = make(problem.operation.dtype, problems[0].c),
+                                  witness = make(DataType::kInt32, problems[0].witness);
+    problems[0].keeps_c = false;
+    Outcome outcome = session.multiply(problems, where)->finish().front();
+    const auto start = std::chrono::steady_clock::now();
+    const auto download = [&](DataType dtype, const MutableMatrixView& from, const MutableMatrixView& to) {
+      session.download(dtype, problem.batch, read_only(from), to, problem.cancelled)->finish();
+    };
+    download(problem.operation.dtype, problems[0].c, problem.c);
+    download(DataType::kInt32, problems[0].witness, problem.witness);
+    outcome.timing.d2h = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+    return outcome;
+  });
+}
+
+std::vector<Outcome> Engine::compute_together(const std::vector<Problem>& problems, const Placement& where) {
+  if (problems.empty()) return {};
+  return with_session(where, [&](Session& session) { return compute_together(session, problems, where); });
+}
+
+std::vector<Outcome> Engine::compute_together(Session& session, const std::vector<Problem>& problems,
+                                              const Placement& where) {
+  std::vector<Outcome> outcomes;
   for (size_t first = 0; first < problems.size();) {
     int64_t bytes = 0, result_bytes = 0;
     std::vector<Problem> part;

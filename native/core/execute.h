@@ -68,16 +68,22 @@ class Engine {
   template <class Run>
   Outcome compute(Backend& backend, const Problem& problem, const Placement& where, Run run);
 
+  /// Computes a product with witnesses on a CUDA device, in a session: only its products find them.
+  Outcome compute_with_witness(const Problem& problem, const Placement& where);
   /// Computes small products of a group on a CUDA device, with one transfer each way.
   std::vector<Outcome> compute_together(const std::vector<Problem>& problems, const Placement& where);
+  std::vector<Outcome> compute_together(Session& session, const std::vector<Problem>& problems, const Placement& where);
   /// Whether a GPU is likely to compute the group sooner.
   bool is_group_for_cuda(const std::vector<Problem>& problems, const Request& request);
 
-  /// The sessions of groups that come from the host, by device.
+  /// The sessions of groups that come from the host, and of products with witnesses, by device.
   struct GroupSession {
     std::mutex mutex;
     std::unique_ptr<Session> session;
   };
+  /// Calls `body` with the session of a device, which nobody else uses meanwhile.
+  template <class Body>
+  auto with_session(const Placement& where, Body&& body);
   GroupSession& group_session(int device);
 
   std::mutex group_sessions_mutex_;

@@ -19,6 +19,8 @@ constexpr const char* kOverflowPolicyNames[] = {"throw", "saturate", "wrap"};
 /// The ways to compute a product, cheapest first. Its values decide which of them are exact (range.h). Each arithmetic
 /// of arithmetic.h can compute some of them.
 enum class RangePath : uint8_t {
+  kExponent,        ///< one operand has few levels, or both with zero do: as exponents of numbers (exponents.h)
+  kExponentWide,    ///< the same with some more levels
   kHalf,            ///< sums fit 16 bits after an offset is subtracted from each operand; no zero in the operands
   kHalfTranslated,  ///< the same with zero in the operands
   kDirect,          ///< as they are: nothing can overflow; or no zero in the operands and no sum wraps (or sums may)
@@ -26,8 +28,9 @@ enum class RangePath : uint8_t {
   kWide,            ///< 64-bit sums
   kWrapping         ///< 64-bit sums reduced modulo 2^32, for the wrapping policy
 };
-constexpr const char* kRangePathNames[] = {"half", "half-translated", "direct", "translated", "wide", "wrapping"};
-constexpr int kRangePaths = 6;
+constexpr const char* kRangePathNames[] = {"exponent", "exponent-wide", "half", "half-translated",
+                                           "direct",   "translated",    "wide", "wrapping"};
+constexpr int kRangePaths = 8;
 
 /// A set of range paths.
 class PathSet {
@@ -37,6 +40,7 @@ class PathSet {
     for (const RangePath path : paths) add(path);
   }
   constexpr void add(RangePath path) { bits_ |= 1u << static_cast<unsigned>(path); }
+  constexpr void remove(RangePath path) { bits_ &= ~(1u << static_cast<unsigned>(path)); }
   constexpr bool has(RangePath path) const { return (bits_ >> static_cast<unsigned>(path)) & 1u; }
   /// The set must not be empty.
   constexpr RangePath cheapest() const {
@@ -84,6 +88,8 @@ struct Problem {
   MatrixView through;
   /// What the caller knows of the finite elements of A, B, C0 and C. Then nobody looks at them. Null: nothing.
   const ValueRange* known = nullptr;
+  /// The same of A and B only, if more is known of them; only beside `known`.
+  const ValueRange* known_operands = nullptr;
   /// Whether c must be unchanged after an error. Memory that was allocated for the result needn't be, because nobody
   /// sees it then.
   bool keeps_c = true;

@@ -31,6 +31,33 @@ struct EncodedZero {
 constexpr int64_t kHalfSpread = 65535;
 constexpr int64_t kHalfTranslatedSpread = 16383;
 
+/// How a max-plus product is one of numbers: x is held as 2^(−scale · distance), where distance is how far it is from
+/// its line's best element, and zero as 0. The exponent of a sum of at most 2^(scale − 1) such products, divided by scale,
+/// is the best of their distances (docs/tensor-cores.md has the proofs).
+struct ExponentScale {
+  int scale;
+  int steps;             ///< that one sum may have
+  int top_a, top_b;      ///< the exponents of distance 0; products have at most the sum of both
+  int64_t most;          ///< the greatest spread of one operand without zero; the other may be anything
+  int64_t most_of_both;  ///< the greatest sum of both spreads otherwise
+};
+/// Exponents of bfloat16 and float are normal from −126 to 127.
+constexpr ExponentScale exponent_scale(int scale, int steps, int top_a, int top_b) {
+  constexpr int kLeast = -126, kMost = 127;
+  const int most = (top_a < top_b ? top_a : top_b) - kLeast;
+  const bool fits = steps <= 1 << (scale - 1) && top_a + top_b + scale - 1 <= kMost;
+  return fits ? ExponentScale{scale, steps, top_a, top_b, most / scale, (top_a + top_b - kLeast) / scale}
+              : throw "a sum could leave the range of float";
+}
+constexpr ExponentScale kExponentScales[] = {exponent_scale(6, 32, 61, 61), exponent_scale(5, 16, 61, 62)};
+
+/// Whether the sums of operands in these ranges can be computed by way of exponents.
+constexpr bool fits_exponents(const ExponentScale& scale, int64_t spread_a, bool zero_a, int64_t spread_b,
+                              bool zero_b) {
+  return (!zero_a && spread_a <= scale.most) || (!zero_b && spread_b <= scale.most) ||
+         (spread_a <= scale.most && spread_b <= scale.most && spread_a + spread_b <= scale.most_of_both);
+}
+
 /// Whether the least and the greatest element decide how to compute: if sums can overflow, and for float, where their
 /// signs decide how sums are compared.
 template <class S>
@@ -97,6 +124,14 @@ PathSet exact_integer_paths(const ValueRange& a, const ValueRange& b, OverflowPo
            (range.minimum >= -int64_t{EncodedZero<S>::limit} && range.maximum <= int64_t{EncodedZero<S>::limit});
   };
   PathSet paths{wraps ? RangePath::kWrapping : RangePath::kWide};
+  if (fits && a.has_finite() && b.has_finite()) {
+    constexpr RangePath kPaths[] = {RangePath::kExponent, RangePath::kExponentWide};
+    for (int index = 0; index < 2; ++index) {
+      if (fits_exponents(kExponentScales[index], a.spread(), a.has_zero, b.spread(), b.has_zero)) {
+        paths.add(kPaths[index]);
+      }
+    }
+  }
   if (has_zero) {
     if (within_limit(a) && within_limit(b)) paths.add(RangePath::kTranslated);
     if (fits && std::max(a.spread(), b.spread()) <= kHalfTranslatedSpread) paths.add(RangePath::kHalfTranslated);
@@ -118,7 +153,7 @@ PathSet exact_paths(const ValueRange& a, const ValueRange& b, OverflowPolicy ove
   }
 }
 
-/// The sets that exact_paths() can return, each found with two operands of the same range.
+/// The sets that exact_paths() can return.
 template <class S>
 std::vector<PathSet> possible_paths(OverflowPolicy overflow) {
   if constexpr (S::can_overflow) {
@@ -134,8 +169,15 @@ std::vector<PathSet> possible_paths(OverflowPolicy overflow) {
         range.minimum = minimum;
         range.maximum = maximum;
         range.has_zero = has_zero;
-        const PathSet paths = exact_paths<S>(range, range, overflow);
-        if (std::find(sets.begin(), sets.end(), paths) == sets.end()) sets.push_back(paths);
+        // Beside it one like it, and some with few levels.
+        std::vector<ValueRange> others{range};
+        for (const ExponentScale& scale : kExponentScales) {
+          others.push_back({minimum, minimum + scale.most, false, false});
+        }
+        for (const ValueRange& other : others) {
+          const PathSet paths = exact_paths<S>(range, other, overflow);
+          if (std::find(sets.begin(), sets.end(), paths) == sets.end()) sets.push_back(paths);
+        }
       }
     }
     return sets;

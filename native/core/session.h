@@ -1,6 +1,7 @@
 // Matrices that stay on a device from product to product, and the device that keeps them.
 #pragma once
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -56,19 +57,34 @@ class Done final : public Pending {
   std::vector<Outcome> outcomes_;
 };
 
-/// Square matrices to be closed in place, over a semiring whose ⊕ is idempotent: d becomes d ⊕ d⊗d ⊕ d⊗d⊗d ⊕ …
-/// (Floyd and Warshall). Sums of finite elements must not leave the type on the way.
-struct Block {
-  Operation operation;
+/// Some pivots of a closure (Floyd and Warshall): nodes by way of which better ways are looked for, one after the other.
+/// Here only ways that begin or end at one of them become better. Those between other nodes follow from one product:
+///
+///   for k = 0 … count − 1:
+///     columns[:, k] = d[:, first + k] and rows[k, :] = d[first + k, :], as they are at this moment
+///     d[i, j] = d[i, j] ⊕ columns[i, k] ⊗ rows[k, j], if i or j is a pivot
+///
+///   d[i, j] = d[i, j] ⊕ (columns ⊗ rows)[i, j] for all other i and j
+///
+/// The candidates of an element are the same, in the same order, as if there were only one pivot at a time. So its value
+/// doesn't depend on how the pivots are grouped, not even by rounding; nor does the way that `next` follows. Sums of finite
+/// elements must not leave the type.
+struct Pivots {
+  Operation operation;  ///< ⊕ is idempotent
   int64_t batch = 1;
-  MutableMatrixView d;
-  /// int32, of d's sizes: if an element of d becomes strictly better by way of k, its element of `next` becomes that of
-  /// its row and of column k. Data is null if nobody asks.
+  MutableMatrixView d;  ///< n × n
+  /// n × n, int32: if an element of d becomes strictly better by pivot k, its element of `next` becomes what
+  /// next_columns[i, k] is. Data is null if nobody asks.
   MutableMatrixView next;
-  /// batch × 1 × 1, int32: the smallest node with which a cycle gains, so that an element of the diagonal would become
-  /// strictly better than one. It is at first kNoGain. Then no more is computed, and d is unspecified.
+  int64_t first = 0;
+  int64_t count = 0;               ///< 1 … most_pivots()
+  MutableMatrixView columns;       ///< n × count. Data is null, and that of `rows`, if nobody asks and count is n.
+  MutableMatrixView rows;          ///< count × n
+  MutableMatrixView next_columns;  ///< n × count, int32: of `next`, as `columns` is of d
+  /// batch × 1 × 1, int32: the smallest pivot with which a cycle gains, so that its element of the diagonal is strictly
+  /// better than one when its turn comes. At first kNoGain. Once it is set, d and the others are unspecified, and needn't be
+  /// computed.
   MutableMatrixView gain;
-  int32_t first_node = 0;  ///< the node of d's first row
 };
 constexpr int32_t kNoGain = 0x7fffffff;
 
@@ -110,11 +126,14 @@ class Session {
 
   /// The range of the elements of matrices of this session. May wait.
   virtual ValueRange range(const Operation& operation, int64_t batch, const MatrixView& matrix) = 0;
+  /// The index (item, row, column in row-major order) of the first element that is NaN, in matrices of this session. May
+  /// wait.
+  virtual std::optional<int64_t> find_nan(DataType dtype, int64_t batch, const MatrixView& matrix);
 
-  /// The most rows of a Block.
-  virtual int64_t most_closed(const Operation& operation) const = 0;
-  /// Starts to close blocks. All their matrices are of this session.
-  virtual std::unique_ptr<Pending> close_block(const Block& block) = 0;
+  /// The most pivots at a time.
+  virtual int64_t most_pivots(const Operation& operation) const = 0;
+  /// All matrices are of this session; d, next, columns, rows and next_columns have contiguous rows (column stride 1).
+  virtual std::unique_ptr<Pending> pass(const Pivots& pivots) = 0;
   /// Starts to set next[i, j] = j if d[i, j] isn't zero, and −1 if it is. Both are of this session.
   virtual std::unique_ptr<Pending> point(const Operation& operation, int64_t batch, const MatrixView& d,
                                          const MutableMatrixView& next) = 0;

@@ -21,7 +21,8 @@ enum class ErrorCode {
   kAborted,
   kCuda,
   kDisposed,
-  kDevice
+  kDevice,
+  kCycle
 };
 
 /// The suffix of the public code: kShape is "SHAPE", public ERR_MPMML_SHAPE.
@@ -49,6 +50,8 @@ constexpr const char* error_code_name(ErrorCode code) {
       return "DISPOSED";
     case ErrorCode::kDevice:
       return "DEVICE";
+    case ErrorCode::kCycle:
+      return "CYCLE";
   }
   return "CUDA";
 }

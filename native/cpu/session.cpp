@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdio>
 #include <cstring>
+#include <mutex>
 
 #if defined(__unix__) || defined(__APPLE__)
 #include <unistd.h>
@@ -15,6 +16,7 @@
 #include "core/status.h"
 #include "core/workspace.h"
 #include "cpu/loop.h"
+#include "cpu/pivots.h"
 
 namespace mpmml::cpu {
 namespace {
@@ -171,6 +173,42 @@ void combine_with(int64_t batch, const MutableMatrixView& c, const MatrixView& d
   });
 }
 
+template <class S>
+void point_with(int64_t batch, const MatrixView& d, const MutableMatrixView& next) {
+  const Lines lines(next, false);
+  const Lines other = lines_along(d, lines);
+  for_each_line(batch, lines, nullptr, [&](int64_t item, int64_t line) {
+    auto* target = line_of<int32_t>(next, lines, item, line);
+    const auto* source = line_of<typename S::Element>(d, other, item, line);
+    for (int64_t index = 0; index < lines.length; ++index) {
+      const bool there = source[index * other.element_stride] != S::zero;
+      target[index * lines.element_stride] = there ? static_cast<int32_t>(index) : -1;
+    }
+  });
+}
+
+/// On several threads, if that pays off.
+ValueRange range_of_matrices(const Operation& operation, int64_t batch, const MatrixView& matrix) {
+  if (!must_scan(operation) || matrix.rows == 0 || matrix.cols == 0) return {};
+  constexpr int64_t kStepsPerElement = 8;
+  constexpr int64_t kStepsAtOnce = 1 << 20;
+  std::mutex mutex;
+  ValueRange range;
+  const int64_t rows = batch * matrix.rows;
+  const int64_t work = saturating_product(saturating_product(rows, matrix.cols), kStepsPerElement);
+  for_each_run(Problem{}, rows, work, kStepsAtOnce, [&](int64_t first, int64_t end) {
+    for (int64_t row = first; row < end;) {
+      MatrixView part = view_from(matrix, operation.dtype, row / matrix.rows, row % matrix.rows, 0);
+      part.rows = std::min(end - row, matrix.rows - row % matrix.rows);
+      const ValueRange found = scan_matrices(operation, part, 1);
+      const std::lock_guard<std::mutex> lock(mutex);
+      range.merge(found);
+      row += part.rows;
+    }
+  });
+  return range;
+}
+
 class CpuSession final : public Session {
  public:
   explicit CpuSession(Backend& backend) : backend_(backend) {}
@@ -233,16 +271,27 @@ class CpuSession final : public Session {
     return std::make_unique<Done>();
   }
 
-  std::unique_ptr<Pending> copy(DataType, int64_t, const MatrixView&, const MutableMatrixView&) override {
-    throw Error(ErrorCode::kDevice, "not built");
+  std::unique_ptr<Pending> copy(DataType dtype, int64_t batch, const MatrixView& from,
+                                const MutableMatrixView& to) override {
+    copy_matrices(dtype, batch, from, to, nullptr);
+    return std::make_unique<Done>();
   }
-  ValueRange range(const Operation&, int64_t, const MatrixView&) override {
-    throw Error(ErrorCode::kDevice, "not built");
+
+  ValueRange range(const Operation& operation, int64_t batch, const MatrixView& matrix) override {
+    return range_of_matrices(operation, batch, matrix);
   }
-  int64_t most_closed(const Operation&) const override { return 0; }
-  std::unique_ptr<Pending> close_block(const Block&) override { throw Error(ErrorCode::kDevice, "not built"); }
-  std::unique_ptr<Pending> point(const Operation&, int64_t, const MatrixView&, const MutableMatrixView&) override {
-    throw Error(ErrorCode::kDevice, "not built");
+
+  int64_t most_pivots(const Operation&) const override { return kMostPivots; }
+
+  std::unique_ptr<Pending> pass(const Pivots& pivots) override {
+    pass_pivots(pivots);
+    return std::make_unique<Done>();
+  }
+
+  std::unique_ptr<Pending> point(const Operation& operation, int64_t batch, const MatrixView& d,
+                                 const MutableMatrixView& next) override {
+    with_semiring(operation, [&](auto semiring) { point_with<decltype(semiring)>(batch, d, next); });
+    return std::make_unique<Done>();
   }
 
   std::unique_ptr<Pending> multiply(const std::vector<Problem>& problems, const Placement& where) override {

@@ -13,7 +13,9 @@
 #include "cuda/plan/workspace.h"
 #include "cuda/runtime/admission.h"
 #include "cuda/runtime/device.h"
+#include "cuda/runtime/exponent_check.h"
 #include "cuda/runtime/function.h"
+#include "cuda/runtime/launcher.h"
 #include "cuda/runtime/product.h"
 #include "cuda/runtime/session.h"
 
@@ -57,6 +59,8 @@ class CudaBackend : public Backend {
  private:
   Judgement judge(const Variant& variant, RangePath path, const Problem& problem, int device);
   Judge judge_for(const Problem& problem, PathSet exact, const Placement& where);
+  /// Adds the paths on which only the kernels that find witnesses compute.
+  PathsOf paths_for(const Problem& problem, const Placement& where);
   /// What `part` of `problem`, or all of it, can need under the plans that the whole leads to.
   int64_t workspace(const Problem& part, const Problem& problem, const Placement& where);
 
@@ -109,7 +113,11 @@ double CudaBackend::estimate_ms(const Problem& problem, int device) {
 }
 
 Judgement CudaBackend::judge(const Variant& variant, RangePath path, const Problem& problem, int device) {
-  const Kernel& kernel = kernel_of(variant);
+  const Kernel& kernel = kernel_for(problem, {&variant, path}, device);
+  if (kernel.runs_on && !kernel.runs_on(device)) {
+    return {"device " + std::to_string(device) + " doesn't compute it: it needs tensor cores of compute capability 9.0",
+            0};
+  }
   const DeviceLimits limits = device_limits(device);
   const int blocks = resident_blocks(kernel, path, device);
   if (blocks == 0) {
@@ -120,11 +128,20 @@ Judgement CudaBackend::judge(const Variant& variant, RangePath path, const Probl
   }
   double clocks = estimate_clocks(kernel.shape, kernel.pack != nullptr, problem, limits, blocks);
   if (limits.capability < kernel.shape.full_speed_from) clocks *= kSlowedDown;
+  const bool searches = problem.witness.data && (kernel.notes_chunks || &kernel == &kernel_of(variant));
+  if (searches) clocks += estimate_search_clocks(kernel.notes_chunks, problem, limits);
   return {{}, clocks};
 }
 
 Judge CudaBackend::judge_for(const Problem& problem, PathSet exact, const Placement& where) {
-  const Variant* measured = where.variant ? nullptr : measured_choice(device_name(where.device), problem, exact);
+  // What has been measured is known by the cheapest path that the device has.
+  if (exact.has(RangePath::kExponentWide) && !computes_exponents(where.device)) {
+    exact.remove(RangePath::kExponent);
+    exact.remove(RangePath::kExponentWide);
+  }
+  // Choices are measured without witnesses.
+  const Variant* measured =
+      where.variant || problem.witness.data ? nullptr : measured_choice(device_name(where.device), problem, exact);
   return [this, &problem, measured, device = where.device](const Variant& variant, RangePath path) {
     Judgement judgement = judge(variant, path, problem, device);
     if (&variant == measured) judgement.cost = 0;
@@ -135,7 +152,19 @@ Judge CudaBackend::judge_for(const Problem& problem, PathSet exact, const Placem
 Plan CudaBackend::plan(const Problem& problem, const ValueRange& a, const ValueRange& b, const Placement& where) {
   const PathSet exact = exact_paths(problem.operation, a, b);
   return make_plan(problem.operation, exact, candidates(problem.operation), where.variant,
-                   judge_for(problem, exact, where));
+                   judge_for(problem, exact, where), paths_for(problem, where));
+}
+
+PathsOf CudaBackend::paths_for(const Problem& problem, const Placement& where) {
+  if (!problem.witness.data) return nullptr;
+  return [&problem, device = where.device](const Variant& variant) {
+    PathSet paths = variant.paths;
+    for (int index = 0; index < kRangePaths; ++index) {
+      const auto path = static_cast<RangePath>(index);
+      if (witness_kernel(kernel_of(variant), path, problem.k(), device)) paths.add(path);
+    }
+    return paths;
+  };
 }
 
 int64_t CudaBackend::workspace(const Problem& part, const Problem& problem, const Placement& where) {

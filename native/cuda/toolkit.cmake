@@ -4,6 +4,7 @@
 #   MPMML_CUDA_NOTE                one more line that the user should know, or nothing
 #   MPMML_CUDA_TOOLKIT             the toolkit's version
 #   MPMML_CUDA_ARCHITECTURE_NAMES  for example "sm_80 sm_90 compute_90"
+#   MPMML_CUDA_HOPPER_ARCHITECTURES  CMake's list for the kernels that only Hopper's instructions can compute
 #   MPMML_CUDA_LAB_ARCHITECTURES   CMake's list for the kernels of the laboratory
 #   MPMML_CUDA_LAB_ARCHITECTURE_NAMES
 #
@@ -59,6 +60,11 @@ macro(mpmml_enable_cuda)
   find_package(CUDAToolkit REQUIRED)
   set(MPMML_CUDA_FOUND TRUE)
   set(MPMML_CUDA_TOOLKIT ${CMAKE_CUDA_COMPILER_VERSION})
+  # Hopper's own instructions need 90a. Elsewhere these kernels are empty.
+  set(MPMML_CUDA_HOPPER_ARCHITECTURES ${mpmml_architectures})
+  if(CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL 12.0)
+    string(REGEX REPLACE "(^|;)90(-real|)($|;)" "\\190a-real\\3" MPMML_CUDA_HOPPER_ARCHITECTURES "${mpmml_architectures}")
+  endif()
   set(MPMML_CUDA_STATUS "built with CUDA ${MPMML_CUDA_TOOLKIT} for ${MPMML_CUDA_ARCHITECTURE_NAMES}")
 endmacro()
 

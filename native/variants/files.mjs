@@ -2,7 +2,8 @@
 // of the time on headers, and on the packing kernels that rows of one semiring and type share.
 
 /** The list of sources for a row. The laboratory's kernels are compiled for fewer architectures than the others. */
-const listOf = ({ family, automatic }) => (family.backend === 'cuda' && !automatic ? 'lab' : family.backend)
+const listOf = ({ family, automatic }) =>
+  family.list ?? (family.backend === 'cuda' && !automatic ? 'lab' : family.backend)
 
 /**
  * The rows by source file, as { list, file, isa, rows }, with at most `together` rows of a family in each. GPU kernels
@@ -13,7 +14,7 @@ export function sourceFiles(rows) {
   const groups = new Map()
   for (const row of rows) {
     const { family, isa, semiring, dataType } = row
-    const parts = listOf(row) === 'cuda' ? [semiring.name.replaceAll('-', '')] : []
+    const parts = ['cuda', 'hopper'].includes(listOf(row)) ? [semiring.name.replaceAll('-', '')] : []
     if (parts.length > 0 && !family.typesTogether) parts.push(dataType.short)
     const key = [family.name, listOf(row), ...parts, ...(isa ? [isa.name] : [])].join('_')
     groups.set(key, [...(groups.get(key) ?? []), row])

@@ -7,6 +7,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { closures } from './closures.mjs'
 import { sourceFiles } from './files.mjs'
 import { bandwidths, microbenchmarks } from './microbenchmarks.mjs'
 import { allRows, identifier, refusedRows, semiringTypes } from './rows.mjs'
@@ -202,6 +203,44 @@ ${bandwidths.map(({ name, summary, template }) => `      ${template}::row("${nam
 }  // namespace mpmml::microbench
 `
 
+/** The closures of a semiring are one source file. */
+const closureFile = (semiring) => `closure_${semiring.name.replaceAll('-', '')}.cu`
+
+const closureSemirings = [...new Set(closures.map(({ semiring }) => semiring))]
+
+const closureInstances = (semiring) => `// ${notice}
+#include "cuda/kernels/closure.cuh"
+
+namespace mpmml::cuda {
+
+${closures
+  .filter((closure) => closure.semiring === semiring)
+  .map(
+    ({ name, template, dataType }) => `extern const ClosureKernel ${name};
+const ClosureKernel ${name} =
+    ${template}::template kernel<${semiring.struct}<${dataType.element}>>(SemiringId::${identifier(semiring.name)}, DataType::${dataType.id});
+`,
+  )
+  .join('\n')}
+}  // namespace mpmml::cuda
+`
+
+const closureRegistry = () => `// ${notice}
+#include "cuda/kernels/closure.h"
+
+namespace mpmml::cuda {
+
+${closures.map(({ name }) => `extern const ClosureKernel ${name};`).join('\n')}
+
+const std::vector<ClosureKernel>& closure_kernels() {
+  static const auto& rows = *new std::vector<ClosureKernel>{
+${closures.map(({ name }) => `      ${name}`).join(',\n')}};
+  return rows;
+}
+
+}  // namespace mpmml::cuda
+`
+
 /** What products on the CPU are compared with, for each instruction set. */
 const yardstickName = (isa) => `yardstick_${isa.name}`
 
@@ -232,6 +271,36 @@ const std::vector<Yardstick>& yardsticks() {
 }  // namespace mpmml::cpu
 `
 
+/** The loops of closures, for each instruction set. */
+const pivotsName = (isa) => `pivots_${isa.name}`
+
+const pivots = (isa) => `// ${notice}
+#define MPMML_ISA ${isa.name}
+#include "cpu/pivot_kernel.h"
+
+namespace mpmml::cpu {
+
+extern const PivotKernels ${pivotsName(isa)};
+const PivotKernels ${pivotsName(isa)}{"${isa.name}", ${isa.name}::find_pivot_kernel};
+
+}  // namespace mpmml::cpu
+`
+
+const pivotRegistry = (isas) => `// ${notice}
+#include "cpu/pivots.h"
+
+namespace mpmml::cpu {
+
+${isas.map((isa) => `extern const PivotKernels ${pivotsName(isa)};`).join('\n')}
+
+const std::vector<PivotKernels>& pivot_kernels() {
+  static const auto& all = *new std::vector<PivotKernels>{${isas.map(pivotsName).join(', ')}};
+  return all;
+}
+
+}  // namespace mpmml::cpu
+`
+
 function writeNative(directory, processor, withCuda) {
   const rows = allRows().filter((row) =>
     row.family.backend === 'cuda' ? withCuda : !row.isa || ['any', processor].includes(row.isa.processor),
@@ -240,7 +309,7 @@ function writeNative(directory, processor, withCuda) {
     ['semirings.h', semiringHeader()],
     ['refused.h', refusedHeader()],
   ])
-  const sources = { cpu: [], cuda: [], lab: [] }
+  const sources = { cpu: [], cuda: [], hopper: [], lab: [] }
   const add = (list, file, content) => {
     files.set(file, content)
     sources[list].push(file)
@@ -254,16 +323,20 @@ function writeNative(directory, processor, withCuda) {
   const isas = instructionSets.filter((isa) => ['any', processor].includes(isa.processor))
   for (const isa of isas) add('cpu', `${yardstickName(isa)}.cpp`, yardstick(isa))
   add('cpu', 'yardstick_registry.cpp', yardstickRegistry(isas))
+  for (const isa of isas) add('cpu', `${pivotsName(isa)}.cpp`, pivots(isa))
+  add('cpu', 'pivot_registry.cpp', pivotRegistry(isas))
   if (withCuda) {
     for (const header of microbenchmarkHeaders) {
       add('lab', microbenchmarkFile(header), microbenchmarkInstances(header))
     }
     add('cuda', 'microbench_registry.cpp', microbenchmarkRegistry())
     add('lab', 'bandwidths.cu', bandwidthRegistry())
+    for (const semiring of closureSemirings) add('cuda', closureFile(semiring), closureInstances(semiring))
+    add('cuda', 'closure_registry.cpp', closureRegistry())
   }
   const forInstructionSets = [
     ...compiled.filter(({ isa }) => isa),
-    ...isas.map((isa) => ({ file: `${yardstickName(isa)}.cpp`, isa })),
+    ...isas.flatMap((isa) => [yardstickName, pivotsName].map((name) => ({ file: `${name(isa)}.cpp`, isa }))),
   ]
   const options = forInstructionSets
     .filter(({ isa }) => isa.options.length > 0)

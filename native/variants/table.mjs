@@ -67,6 +67,8 @@ export const instructionSets = [
  * name.
  */
 export const accumulators = {
+  exponent: { overflowing: ['Exponent'], dataTypes: ['int32'], suffix: '' },
+  exponentwide: { overflowing: ['ExponentWide'], dataTypes: ['int32'], suffix: '_wide' },
   uint16: { overflowing: ['Half'], dataTypes: ['int32'], suffix: '_acc16' },
   int32: { overflowing: ['Narrow'], plain: ['Plain'], dataTypes: ['int32'], suffix: '' },
   int64: { overflowing: ['Wide', 'Wrapping'], dataTypes: ['int32'], suffix: '_acc64' },
@@ -133,6 +135,21 @@ export const families = [
     label: (p) => `${p.BM}x${p.BN}x${p.BK}_${p.WM}x${p.WN}_st${p.stages}`,
     automatic: true,
     rows: [{ BM: 64, BN: 64, BK: 16, WM: 32, WN: 16, stages: 4, accumulator: 'float64' }],
+  },
+  {
+    name: 'exponent',
+    backend: 'cuda',
+    header: 'cuda/kernels/exponent.cuh',
+    template: 'ExponentTiles',
+    parameters: ['BM', 'BN', 'BK', 'stages', 'accumulator'],
+    label: (p) => `${p.BM}x${p.BN}x${p.BK}_st${p.stages}${accumulatorSuffix(p)}`,
+    automatic: true,
+    together: 2,
+    list: 'hopper',
+    rows: [
+      { BM: 128, BN: 128, BK: 64, stages: 6, accumulator: 'exponent' },
+      { BM: 128, BN: 128, BK: 64, stages: 6, accumulator: 'exponentwide' },
+    ],
   },
   {
     name: 'small',

@@ -166,10 +166,43 @@ describe('bench', () => {
     expect(promises.figures[0]).toMatchObject({ of: '16³', unit: 'µs', must: 15, aim: 8 })
   })
 
+  it('--suite graph shows paths, witnesses and cycle means, and finds them right', async () => {
+    const [suite] = (await json(['bench', '--suite', 'graph', '--backend', 'cpu', '--quick'])).suites
+    expect(suite).toMatchObject({ name: 'graph', backend: 'cpu', wrong: [] })
+    const shown = suite.figures.map(({ of, what }: { of: string; what: string }) => `${of}: ${what}`)
+    expect(shown).toEqual([
+      '100 nodes, resident: all distances',
+      '100 nodes, resident: with the next nodes',
+      '200 nodes, resident: the product of the matrix with itself',
+      '200 nodes, resident: all distances',
+      '200 nodes, resident: all distances, n³ steps',
+      "200 nodes, resident: the same against the product's speed",
+      '100 nodes, arrays: all distances',
+      '20 graphs of 16 nodes, resident: all distances',
+      '100 nodes, arrays, CPU: all distances',
+      "100 nodes, arrays, CPU: SciPy's floyd_warshall",
+      ...(shown.length === 13 ? ['100 nodes, arrays, CPU: its time / the time here'] : []),
+      '64³, any int32, one core: speed with witness / without',
+      '1000 nodes, 10000 edges, one core: maximum cycle mean',
+    ])
+    // Nothing is asked of small sizes.
+    for (const { must, aim } of suite.figures) expect([must, aim]).toEqual([null, null])
+  })
+
   it('--suite all shows a table for each suite', async () => {
     const printed = await succeeds(['bench', '--suite', 'all', '--backend', 'cpu', '--quick'])
     const names = [...printed.matchAll(/^(\w+) on the CPU: /gm)].map(([, name]) => name)
-    expect(names).toEqual(['resident', 'grouped', 'small', 'delay', 'promises', 'abort', 'mixed', 'memory'])
+    expect(names).toEqual([
+      'resident',
+      'grouped',
+      'small',
+      'graph',
+      'delay',
+      'promises',
+      'abort',
+      'mixed',
+      'memory',
+    ])
     expect(printed).toMatch(/^16³ +await mpmm, backend 'cpu' .* ≤ 15 µs +≤ 8 µs/m)
     expect(printed).not.toMatch(/^wrong/m)
   })

@@ -40,8 +40,8 @@ it('has a README of at most 150 lines', () => {
 describe('commands', () => {
   it('of mpmml exist, and all are shown', async () => {
     const help = await succeeds(['--help'])
-    const existing = [...help.matchAll(/^ {2}(\w+) (?:\[|<| {2})/gm)].map(([, command]) => command!)
-    const named = pages.flatMap((page) => [...read(page).matchAll(/npx mpmml (\w+)/g)])
+    const existing = [...help.matchAll(/^ {2}([a-z][\w-]*) (?:\[|<| {2})/gm)].map(([, command]) => command!)
+    const named = pages.flatMap((page) => [...read(page).matchAll(/npx mpmml ([\w-]+)/g)])
     const commands = new Set(named.map(([, command]) => command!))
     expect([...commands].sort()).toEqual(existing.filter((command) => command !== 'help').sort())
   })
@@ -111,6 +111,37 @@ it("has an example whose numbers are the library's", async () => {
   const numbers = (list: string) => list.split(', ').map(Number)
   const result = await mpmm(matrix(2, 3, numbers(a!)), matrix(3, 2, numbers(b!)))
   expect([...result.c.data]).toEqual(JSON.parse(c!))
+})
+
+/** What a program prints that uses the library as it was built. */
+async function printed(program: string): Promise<string> {
+  const entry = (name: string) => JSON.stringify(pathToFileURL(join(root, 'dist', 'lib', `${name}.js`)).href)
+  const code = program.replace(/'mpmml(?:\/(\w+))?'/g, (_, name) => entry(name ?? 'index'))
+  const { stdout } = await runProgram(process.execPath, ['--input-type=module', '--eval', code])
+  return stdout.trimEnd()
+}
+
+it('has an example of paths and cycles whose numbers are right', async () => {
+  const code = /```js\n(import \{ shortestPaths \}.+?)```/s.exec(readme)![1]!
+  const [, path, mean, cycle] = /path\(0, 3\) = (\[.+?\]).*\/\/ (\d+\/\d+), by the cycle ([\d → ]+)/s.exec(
+    code,
+  )!
+  const found = await printed(
+    `import { matrix } from 'mpmml'\n${code}\nconsole.log(JSON.stringify([path(0, 3), mean]))`,
+  )
+  const [nodes, best] = JSON.parse(found)
+  expect(nodes).toEqual(JSON.parse(path!))
+  expect(`${best.numerator}/${best.denominator}`).toBe(mean)
+  expect([...best.cycle, best.cycle[0]].join(' → ')).toBe(cycle)
+})
+
+it('has an example of a witness in docs/products.md whose numbers are right', async () => {
+  const code = /```js\n(const \{ c, witness \}.+?)```/s.exec(products)![1]!
+  const [, c, witness] = /c\.data = (\[.+?\]), witness\.data = (\[.+?\])/.exec(code)!
+  const found = await printed(
+    `import { matrix, mpmm } from 'mpmml'\n${code}\nconsole.log(JSON.stringify([[...c.data], [...witness.data]]))`,
+  )
+  expect(JSON.parse(found)).toEqual([JSON.parse(c!), JSON.parse(witness!)])
 })
 
 describe('the examples of docs/devices.md', () => {

@@ -41,7 +41,8 @@ describe('wrong usage', () => {
 describe('help', () => {
   it('names every command, and every option of a command', async () => {
     const help = await succeeds(['--help'])
-    for (const command of ['multiply', 'info', 'variants', 'demo']) expect(help).toContain(command)
+    for (const command of ['multiply', 'paths', 'star', 'cycle-mean', 'info', 'variants', 'demo'])
+      expect(help).toContain(command)
     expect(await succeeds(['help'])).toBe(help)
     const multiply = await succeeds(['multiply', '--help'])
     for (const option of [

@@ -147,6 +147,15 @@ export const kinds = {
   'spreads of 14 bits, ε': [some(0.2, around(-1_000_000_000, 16383)), some(0.2, around(-900_000_000, 16383))],
   'spreads of 14 bits, ε in A alone': [some(0.2, around(900_000_000, 16383)), around(900_000_000, 16383)],
   'spreads beyond 14 bits, ε': [some(0.2, around(300_000_000, 16384)), some(0.2, around(-300_000_000, 9))],
+  'equal elements': [around(3, 0), around(-9, 0)],
+  '31 levels of B, any A, ε': [some(0.3, within), around(-5000, 31)],
+  '31 levels of A, any B, ε': [around(100_000_000, 31), some(0.3, within)],
+  '37 levels of B, any A, ε': [some(0.3, within), around(7, 37)],
+  '38 levels of A and B': [around(5, 38), around(7, 38)],
+  '41 levels of both, ε': [some(0.2, around(9, 20)), some(0.2, around(-900, 21))],
+  '49 levels of both, ε': [some(0.2, around(9, 24)), some(0.2, around(-900, 25))],
+  '50 levels of both, ε': [some(0.2, around(9, 25)), some(0.2, around(-900, 25))],
+  'few levels, mostly ε': [some(0.97, around(-70, 20)), some(0.97, around(70, 20))],
 } satisfies Record<string, [Element, Element]>
 
 export type Kind = keyof typeof kinds
@@ -227,11 +236,26 @@ export function exactPaths(
   const fits = !(x.low + y.low < least) && !(x.high + y.high > most)
   const wraps = overflow === 'wrap'
   const always = wraps ? 'wrapping' : 'wide'
+  // Floats have 254 exponents. With s of them per level, sums of s = 6 and s = 5 have room for 41 and 49 levels, and an
+  // operand for 31 and 37.
+  const levels = (one: number, both: number) =>
+    fits &&
+    x.low <= x.high &&
+    y.low <= y.high &&
+    ((!x.hasZero && x.spread <= one) ||
+      (!y.hasZero && y.spread <= one) ||
+      (Math.max(x.spread, y.spread) <= one && x.spread + y.spread <= both))
+  const exponents = [...(levels(31, 41) ? ['exponent'] : []), ...(levels(37, 49) ? ['exponent-wide'] : [])]
   if (x.hasZero || y.hasZero) {
     const withinLimit = Math.min(x.low, y.low) >= -limit && Math.max(x.high, y.high) <= limit
     const half = fits && Math.max(x.spread, y.spread) <= 16383
-    return [...(half ? ['half-translated'] : []), ...(withinLimit ? ['translated'] : []), always]
+    return [
+      ...exponents,
+      ...(half ? ['half-translated'] : []),
+      ...(withinLimit ? ['translated'] : []),
+      always,
+    ]
   }
   const half = fits && x.spread + y.spread <= 65535
-  return [...(half ? ['half'] : []), ...(fits || wraps ? ['direct'] : []), always]
+  return [...exponents, ...(half ? ['half'] : []), ...(fits || wraps ? ['direct'] : []), always]
 }

@@ -97,3 +97,34 @@ export function karp({ nodes, from, to, weight }: PlainGraph): Fraction | null {
   }
   return best
 }
+
+/**
+ * The best walks from each node to `target`, whose edges weigh `shift` less; the walk without edges has weight 0. No cycle may
+ * be better than 0. Null if there is none.
+ */
+export function bestWalks(
+  { nodes, from, to, weight }: PlainGraph,
+  target: number,
+  shift: Fraction,
+  maximizes: boolean,
+): (Fraction | null)[] {
+  const best: (Fraction | null)[] = new Array(nodes).fill(null)
+  best[target] = [0n, 1n]
+  for (let changed = true, round = 0; changed; round++) {
+    if (round > nodes) throw new Error('a cycle is better than 0')
+    changed = false
+    for (let e = 0; e < from.length; e++) {
+      const rest = best[to[e]!]!
+      if (rest === null) continue
+      const [a, b] = add(add(rational(weight[e]!), [-shift[0], shift[1]]), rest)
+      const known = best[from[e]!]!
+      if (known !== null && !(maximizes ? less(known, [a, b]) : less([a, b], known))) continue
+      const divisor = greatestDivisor(a < 0n ? -a : a, b)
+      best[from[e]!] = [a / divisor, b / divisor]
+      changed = true
+    }
+  }
+  return best
+}
+
+const greatestDivisor = (a: bigint, b: bigint): bigint => (b === 0n ? a : greatestDivisor(b, a % b))

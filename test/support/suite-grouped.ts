@@ -484,6 +484,88 @@ function onDevice(backend: 'cpu' | 'cuda', open: () => Device): void {
     expect([...(await results[2400]!.c.download()).data]).toEqual(new Array(4).fill(2 ** 31 - 1))
   })
 
+  it('what is wrong far behind names the product, and nothing of the others stays', async () => {
+    await using device = await openDevice({ backend })
+    await using another = await openDevice({ backend })
+    const [a, first, wide] = [
+      await device.full([2, 2], 1),
+      await device.full([2, 2], 3),
+      await device.full([2, 9], 1),
+    ]
+    const elsewhere = await another.full([2, 2], 1)
+    const { used } = device.memory()
+    const products: AnyProduct[] = Array.from({ length: 2500 }, () => ({ a, b: a }))
+    products[0] = { a: first, b: a }
+    const expectWrong = async (product: AnyProduct, code: string, message: string) => {
+      products[2400] = product
+      expectError(await caught(grouped(products)), code, message)
+      expect(device.memory().used).toBe(used)
+    }
+    await expectWrong({ a: wide, b: a }, 'SHAPE', '^products\\[2400\\]\\.a \\[2, 9\\] has 9 columns')
+    await expectWrong(
+      { a, b: elsewhere },
+      'DEVICE',
+      '^products\\[2400\\]\\.b is on .* and products\\[0\\]\\.a on',
+    )
+    await expectWrong(
+      { a, b: a, out: first },
+      'SHAPE',
+      '^products\\[2400\\]\\.out overlaps products\\[0\\]\\.a',
+    )
+    await expectWrong(
+      { a, b: a, out: made(new Int32Array(4), [2, 2]) },
+      'DEVICE',
+      '^products\\[2400\\]\\.out is in',
+    )
+    const thrown = new Error('of the user')
+    products[2400] = {
+      b: a,
+      get a(): never {
+        throw thrown
+      },
+    }
+    expect(await caught(grouped(products))).toBe(thrown)
+    expect(device.memory().used).toBe(used)
+    expect([...(await first.download()).data]).toEqual([3, 3, 3, 3])
+  })
+
+  it('an out far behind is written', async () => {
+    const [a, out] = [await open().full([2, 2], 1), await open().full([2, 2], 0)]
+    const products: AnyProduct[] = Array.from({ length: 2500 }, () => ({ a, b: a }))
+    products[2400] = { a, b: a, out, accumulate: true }
+    const results = await grouped(products)
+    expect(results[2400]!.c).toBe(out)
+    for (const index of [0, 255, 256, 2399, 2400, 2401, 2499]) {
+      expect([...(await results[index]!.c.download()).data]).toEqual([2, 2, 2, 2])
+    }
+  })
+
+  it('thousands are written into matrices of their own, or parts of one, and never into what another uses', async () => {
+    const a = await open().full([2, 2], 1)
+    const outs = await Promise.all(Array.from({ length: 700 }, () => open().full([2, 2], 5)))
+    const products: AnyProduct[] = outs.map((out) => ({ a, b: a, out, accumulate: true }))
+    const whole = await open().full([4, 4], 3)
+    products[600]!.out = whole.view({ rows: [0, 2], cols: [0, 2] })
+    await grouped(products)
+    expect([...(await outs[0]!.download()).data]).toEqual([5, 5, 5, 5])
+    products[10]!.out = whole.view({ rows: [2, 4], cols: [2, 4] })
+    products[10]!.accumulate = false
+    await grouped(products)
+    expect([...(await whole.download()).data]).toEqual([3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 2, 2, 3, 3, 2, 2])
+    for (const [change, overlapping] of [
+      [{ out: outs[3] }, 'products\\[3\\]\\.out'],
+      [{ out: a }, 'products\\[650\\]\\.a'],
+      [{ a: outs[3] }, 'products\\[3\\]\\.out'],
+      [{ accumulate: outs[3] }, 'products\\[3\\]\\.out'],
+    ] as const) {
+      const wrong = products.slice()
+      wrong[650] = { ...products[650]!, ...change } as AnyProduct
+      const error = await caught(grouped(wrong))
+      expectError(error, 'SHAPE', 'overlaps')
+      expect((error as Error).message).toMatch(new RegExp(overlapping))
+    }
+  })
+
   it('share memory, which is given back with the last of them', async () => {
     await using device = await openDevice({ backend })
     const a = await device.full([20, 20], 1)

@@ -51,6 +51,11 @@ export function variantSuite(variant: Variant): void {
           'far from the best',
           'spreads of 16 bits',
           'spreads of 14 bits, ε',
+          '31 levels of B, any A, ε',
+          '31 levels of A, any B, ε',
+          '37 levels of B, any A, ε',
+          '41 levels of both, ε',
+          '49 levels of both, ε',
         ] as Kind[]) {
           const { a, b } = operands(kind, semiring, size, 5)
           if (pathOn(variant, a, b, 'throw') === undefined) continue
@@ -61,11 +66,15 @@ export function variantSuite(variant: Variant): void {
     })
 
     it('takes layouts, batches and C0', () => {
-      const one = operands('small, ε scattered', semiring, ragged, 2)
+      const kind = (['small, ε scattered', 'few levels, mostly ε'] as Kind[]).find((candidate) => {
+        const { a, b } = operands(candidate, semiring, ragged, 2)
+        return pathOn(variant, a, b, 'throw') !== undefined
+      })!
+      const one = operands(kind, semiring, ragged, 2)
       for (const layout of Object.values(layoutsOf)) {
         expectProduct(layout(one.a), layout(one.b), { variant: name, semiring })
       }
-      const { a, b } = operands('small, ε scattered', semiring, [20, 18, 130], 3, 4)
+      const { a, b } = operands(kind, semiring, [20, 18, 130], 3, 4)
       const accumulate = { data: randomMatrix(80, 130, 6, [-2000, 2000]).data, shape: [4, 20, 130] }
       expectProduct(a, b, { variant: name, semiring, accumulate })
       expectProduct(a, { data: b.data, shape: [18, 130] }, { variant: name, semiring, accumulate })

@@ -21,10 +21,10 @@ import {
 } from '../../lib/index.js'
 import { layoutsOf, policies, type Size } from './cases.js'
 import { expectError, thrown } from './expect.js'
+import { type Witnessed, witnessOracle, zeroIn } from './expected-witness.js'
 import { Random } from './generators.js'
 import type { Strided } from './oracle.js'
 import { type Algebra, algebras, caught, elements, type Made, made } from './resident.js'
-import { type Witnessed, witnessOracle, zeroIn } from './witness-oracle.js'
 
 type Any = MatrixLike<OperandArray>
 type Options = MpmmOptions<DenseMatrix<OperandArray> & DeviceMatrix>
@@ -602,6 +602,47 @@ function asking(backend: 'cpu' | 'cuda', open: () => Device): void {
   it('changes nothing of a plan', async () => {
     const without = await plan(one, one, { backend })
     expect(await plan(one, one, { backend, witness: true })).toEqual(without)
+  })
+
+  it('of thousands of products, and none of those of the next group', async () => {
+    await using device = await openDevice({ backend })
+    const count = 2500
+    const matrices = Array.from({ length: 5 }, (_, index) =>
+      filled({ semiring: 'max-plus', type: 'int32' }, kinds.ties!, [1 + index, 1 + index], index),
+    )
+    const uploaded = await Promise.all(matrices.map((it) => device.upload(it as DenseMatrix)))
+    const expected = matrices.map((it) => witnessOracle({ semiring: 'max-plus', type: 'int32' }, it, it))
+    const out = await device.full([1, 1], 0)
+    const { used } = device.memory()
+    const products = Array.from({ length: count }, (_, index) => {
+      const a = uploaded[index % 5]!
+      return { a, b: a, ...(index === 2000 && { out }) }
+    })
+    const results = await group(products as never, { witness: true })
+    expect(results[2000]!.c).toBe(out)
+    for (const index of [0, 1, 255, 256, 257, 1003, 2000, 2001, count - 1]) {
+      const { c, witness } = results[index] as unknown as { c: DeviceMatrix; witness: DeviceMatrix }
+      const there = { c: await c.download(), witness: await witness.download() }
+      expectWitness(there, expected[index % 5]!, `products[${index}]`)
+    }
+    const dispose = (made: object) => (made as DeviceMatrix).dispose()
+    for (const [index, { c, witness }] of results.entries()) {
+      if (index !== 2000) dispose(c)
+      dispose(witness)
+    }
+    expect(device.memory().used).toBe(used)
+    for (const [index, result] of (await group(products as never)).entries()) {
+      expect('witness' in result).toBe(false)
+      if (index !== 2000) dispose(result.c)
+    }
+    expect(device.memory().used).toBe(used)
+    products[2400] = { a: uploaded[0]!, b: uploaded[1]! }
+    expectError(
+      await caught(group(products as never, { witness: true })),
+      'ERR_MPMML_SHAPE',
+      'products[2400]',
+    )
+    expect(device.memory().used).toBe(used)
   })
 
   it('several products at once, and given up', async () => {

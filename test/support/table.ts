@@ -12,6 +12,8 @@ const { instructionSets } = (await import(
 
 /** The paths that kernels with an accumulator compute on. */
 const pathsByAccumulator: Record<string, string[]> = {
+  exponent: ['exponent'],
+  exponentwide: ['exponent-wide'],
   uint16: ['half', 'half-translated'],
   int32: ['direct', 'translated'],
   int64: ['wide', 'wrapping'],

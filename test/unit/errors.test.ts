@@ -31,6 +31,12 @@ describe('errors', () => {
     for (const code of codes) expect(errorClasses).toHaveProperty(code)
   })
 
+  it('a CycleError has its cycle', () => {
+    const error = new library.CycleError('it gains', { cycle: [1, 2], weight: -3, batch: 4, cause: 'why' })
+    expect(error).toMatchObject({ cycle: [1, 2], weight: -3, batch: 4, cause: 'why', message: 'it gains' })
+    expect(new library.CycleError('it gains', { cycle: [0], weight: 1 }).batch).toBeUndefined()
+  })
+
   it('makes native errors instances of their classes, and leaves others alone', () => {
     const native = Object.assign(new Error('no'), { code: 'ERR_MPMML_CUDA' })
     expect(fromNative(native)).toBeInstanceOf(library.CudaError)

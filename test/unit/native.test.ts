@@ -117,6 +117,7 @@ describe('requests about devices that lib would not send', () => {
   const CPU = addon.backendChoices.indexOf('cpu')
   const cancel = new Int32Array(1)
   const [INT32, FLOAT32] = [addon.dataTypes.indexOf('int32'), addon.dataTypes.indexOf('float32')]
+  const MIN_PLUS = addon.semirings.findIndex(({ name }) => name === 'min-plus')
   const ROWS = 6
   const COLS = 8
   type Values = Record<string, number>
@@ -151,6 +152,16 @@ describe('requests about devices that lib would not send', () => {
   const combination = { n: COLS, ...layout('b', COLS), ...layout('c', COLS) }
   const reports = () => new Float64Array(addon.reportFields.length)
   const data = () => new Int32Array(ROWS * COLS).fill(3)
+  /** The closure of a part of the memory. In min-plus, because nothing in it gains. */
+  const closureValues: Values = {
+    ...{ batch: 1, n: ROWS, dtype: INT32, variant: -1, semiring: MIN_PLUS },
+    ...layout('a', COLS),
+    ...layout('c', ROWS),
+  }
+  const closure = (values: Values = {}) => written(addon.requestFields, { ...closureValues, ...values })
+  const release = (made: NativeMemory | NativeMemory[] | undefined) => {
+    for (const memory of made === undefined ? [] : [made].flat()) addon.release(memory)
+  }
 
   let device: NativeDevice
   let other: NativeDevice
@@ -192,6 +203,14 @@ describe('requests about devices that lib would not send', () => {
       refused(() => untyped.download!(wrong, memory, array, request, cancel))
       refused(() => untyped.download!(device, wrong, array, request, cancel))
       refused(() => untyped.combine!(device, wrong, memory, product(combination)))
+      refused(() => untyped.copyMatrix!(device, wrong, memory, request))
+      refused(() => untyped.copyMatrix!(device, memory, wrong, request))
+      refused(() =>
+        untyped.closeMatrix!(wrong, memory, null, false, true, true, closure(), reports(), cancel),
+      )
+      refused(() =>
+        untyped.closeMatrix!(device, wrong, null, false, true, true, closure(), reports(), cancel),
+      )
       refused(() => untyped.combine!(device, memory, wrong, product(combination)))
       if (wrong !== array) {
         refused(() => untyped.upload!(device, wrong, request, cancel))
@@ -204,6 +223,9 @@ describe('requests about devices that lib would not send', () => {
         refused(() => untyped.multiply!(memory, memory, null, null, wrong, reports(), cancel, device))
       }
       if (wrong !== undefined && wrong !== null) {
+        refused(() =>
+          untyped.closeMatrix!(device, memory, wrong, false, true, true, closure(), reports(), cancel),
+        )
         refused(() => untyped.multiply!(memory, memory, null, null, product(), reports(), cancel, wrong))
         refused(() => untyped.multiply!(memory, memory, wrong, null, product(), reports(), cancel, device))
         refused(() => untyped.multiplySync!(memory, memory, wrong, null, product(), reports(), device))
@@ -222,7 +244,15 @@ describe('requests about devices that lib would not send', () => {
       refused(() => untyped.multiply!(memory, memory, null, null, short, reports(), cancel, device))
       refused(() => untyped.multiply!(memory, memory, null, null, product(), short, cancel, device))
       refused(() => untyped.upload!(device, array, short, cancel))
+      refused(() => untyped.closeMatrix!(device, memory, null, false, true, true, short, reports(), cancel))
+      refused(() => untyped.closeMatrix!(device, memory, null, false, true, true, closure(), short, cancel))
+      refused(() => untyped.copyMatrix!(device, memory, memory, short))
     }
+    // Its rows aren't one after the other, and its semiring has no better one of two elements.
+    refused(() => addon.closeMatrix(device, memory, null, true, true, true, closure(), reports(), cancel))
+    const plusTimes = addon.semirings.findIndex(({ name }) => name === 'plus-times')
+    const sums = closure({ semiring: plusTimes, dtype: FLOAT32 })
+    refused(() => addon.closeMatrix(device, memory, null, false, true, true, sums, reports(), cancel))
   })
 
   it('whose memories are of another device, gone, or of another type', async () => {
@@ -238,6 +268,23 @@ describe('requests about devices that lib would not send', () => {
     refused(() => addon.multiply(memory, memory, narrow, null, product(), reports(), cancel, device))
     refused(() => addon.multiply(memory, memory, null, narrow, product(), reports(), cancel, device))
     refused(() => addon.combine(device, narrow, memory, product(combination)))
+    refused(() => addon.copyMatrix(device, narrow, memory, copy()))
+    refused(() => addon.copyMatrix(other, memory, memory, copy()))
+    refused(() => addon.closeMatrix(device, memory, narrow, false, true, true, closure(), reports(), cancel))
+    refused(() => addon.closeMatrix(other, memory, null, false, true, true, closure(), reports(), cancel))
+    refused(() =>
+      addon.closeMatrix(
+        device,
+        memory,
+        null,
+        false,
+        true,
+        true,
+        closure({ dtype: FLOAT32 }),
+        reports(),
+        cancel,
+      ),
+    )
     addon.release(narrow)
     addon.release(narrow)
     const gone = { code: 'ERR_MPMML_DISPOSED' }
@@ -293,24 +340,38 @@ describe('requests about devices that lib would not send', () => {
         (request) => addon.multiplySync(memory, memory, null, null, request, reports(), device),
         productValues,
       ],
+      [
+        addon.requestFields,
+        (request) => addon.closeMatrix(device, memory, null, false, true, true, request, reports(), cancel),
+        closureValues,
+      ],
+      [
+        addon.requestFields,
+        (request) =>
+          addon.closeMatrix(device, memory, memory, false, true, false, request, reports(), cancel),
+        closureValues,
+      ],
+      [addon.copyFields, (request) => addon.copyMatrix(device, memory, memory, request), copyValues],
     ]
     const { used } = addon.memoryUse(device)
     for (const [names, call, values] of calls) {
-      const right = await call(written(names, values))
-      if (right) addon.release(right as NativeMemory)
+      release((await call(written(names, values))) as NativeMemory)
       for (const name of names) {
         // So large a size without elements elsewhere only takes time and memory.
         const sizes = ['batch', 'rows', 'cols', 'm', 'n', 'k'].includes(name)
         for (const value of wild) {
           if (sizes && value === 2 ** 31) continue
+          let made: unknown
           try {
-            const made = await call(written(names, { ...values, [name]: value }))
-            if (made) addon.release(made as NativeMemory)
+            made = await call(written(names, { ...values, [name]: value }))
           } catch (error) {
             const { code, message } = error as Error & { code?: string }
             if (code === undefined) expect(message, `${name}: ${value}`).toMatch('malformed request')
             else expect(code).toMatch(/^ERR_MPMML_/)
+            continue
           }
+          // Any asksWitness but 0 makes memory for witnesses too.
+          for (const memory of [made].flat()) if (memory) addon.release(memory as NativeMemory)
         }
       }
     }
@@ -353,6 +414,18 @@ describe('requests about devices that lib would not send', () => {
         () => addon.upload(device, inside(array), copy({ ...sizes, ...random('array') }), cancel),
         () => addon.combine(device, there, memory, product({ ...parts, ...random('b'), ...random('c') })),
         () =>
+          addon.copyMatrix(
+            device,
+            memory,
+            there,
+            copy({ ...sizes, ...random('array'), ...random('memory') }),
+          ),
+        () => {
+          const request = closure({ batch: sizes.batch, n: sizes.cols, ...random('a'), ...random('c') })
+          const into = source.chance(0.5) ? there : null
+          return addon.closeMatrix(device, memory, into, false, true, true, request, reports(), cancel)
+        },
+        () =>
           addon.multiply(
             memory,
             data(),
@@ -383,8 +456,7 @@ describe('requests about devices that lib would not send', () => {
           ),
       ]
       try {
-        const made = await calls[round % calls.length]!()
-        if (made) addon.release(made as NativeMemory)
+        release((await calls[round % calls.length]!()) as NativeMemory)
         done++
       } catch (error) {
         expect((error as Error).message).toMatch('malformed request')

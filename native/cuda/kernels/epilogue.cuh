@@ -1,8 +1,9 @@
-// The one way from accumulators to C: decode, ⊕ C0, overflow, strided store. A kernel family passes its accumulators on
-// and knows nothing of these. Anything else that results need belongs here too.
+// The one way from accumulators to C: decode, ⊕ C0, overflow, witness, strided store. A kernel family passes its
+// accumulators on and knows nothing of these. Anything else that results need belongs here too.
 #pragma once
 #include "core/arithmetic.h"
 #include "cuda/kernels/kernel.h"
+#include "cuda/kernels/numbered.cuh"
 
 namespace mpmml::cuda {
 
@@ -32,23 +33,24 @@ class Epilogue {
   /// Stores kColumns neighbours in a row of C from column `col` on, a multiple of kColumns. Leaves out those outside C.
   template <int kColumns>
   __device__ __forceinline__ void store(int64_t row, int64_t col, const Accumulator (&sums)[kColumns]) const {
-    constexpr int kCount = chunk_elements(sizeof(Element));
-    Element values[kColumns];
-#pragma unroll
-    for (int v = 0; v < kColumns; ++v) {
-      // What is outside C is computed too, which costs less than to branch around it.
-      const Element before = launch_.c0.data && col + v < launch_.n ? c0_at(row, col + v) : Arithmetic::Semiring::zero;
-      values[v] = finish(row, col + v, before, sums[v]);
-    }
-    Element* const first = target(row) + col;
-    if (launch_.c.row_stride % kCount == 0 && col + kColumns <= launch_.n) {
-#pragma unroll
-      for (int v = 0; v < kColumns; v += kCount) store_chunk(first + v, values + v);
+    Element before[kColumns], values[kColumns];
+    finish(row, col, sums, before, values);
+    store_values(row, col, values);
+  }
+
+  /// The same, and stores what was `found` of the sums into the witnesses of those results that a sum decides: a hint,
+  /// or the number of a step.
+  template <int kColumns>
+  __device__ __forceinline__ void store(int64_t row, int64_t col, const Accumulator (&sums)[kColumns],
+                                        const int32_t (&found)[kColumns]) const {
+    Element before[kColumns], values[kColumns];
+    finish(row, col, sums, before, values);
+    // C0 may be C: it has been read by now.
+    store_values(row, col, values);
+    if (launch_.through.data) {
+      follow(row, col, before, values, found);
     } else {
-#pragma unroll
-      for (int v = 0; v < kColumns; ++v) {
-        if (col + v < launch_.n) first[v] = values[v];
-      }
+      store_witnesses(row, col, sums, values, found);
     }
   }
 
@@ -58,7 +60,10 @@ class Epilogue {
   __device__ __forceinline__ Element c0_at(int64_t row, int64_t col) const {
     const MatrixView& c0 = launch_.c0;
     const auto* instance = static_cast<const Element*>(c0.data) + instance_ * c0.batch_stride;
-    return instance[row * c0.row_stride + col * c0.col_stride];
+    const Element element = instance[row * c0.row_stride + col * c0.col_stride];
+    // Any other truth value than 0 is 1.
+    if constexpr (Arithmetic::Semiring::extend_kind == OperatorKind::kAnd) return element != 0;
+    return element;
   }
 
   __device__ __forceinline__ Element* target(int64_t row) const {
@@ -66,12 +71,83 @@ class Epilogue {
     return static_cast<Element*>(c.data) + instance_ * c.batch_stride + row * c.row_stride;
   }
 
-  static __device__ __forceinline__ void store_chunk(Element* target, const Element* values) {
-    constexpr int kCount = chunk_elements(sizeof(Element));
-    Chunk<Element, kCount> chunk;
+  template <int kCount, class T>
+  static __device__ __forceinline__ void store_chunk(T* target, const T* values) {
+    Chunk<T, kCount> chunk;
 #pragma unroll
     for (int element = 0; element < kCount; ++element) chunk.values[element] = values[element];
-    *reinterpret_cast<Chunk<Element, kCount>*>(target) = chunk;
+    *reinterpret_cast<Chunk<T, kCount>*>(target) = chunk;
+  }
+
+  template <int kColumns>
+  __device__ __forceinline__ void finish(int64_t row, int64_t col, const Accumulator (&sums)[kColumns],
+                                         Element (&before)[kColumns], Element (&values)[kColumns]) const {
+#pragma unroll
+    for (int v = 0; v < kColumns; ++v) {
+      // What is outside C is computed too, which costs less than to branch around it.
+      before[v] = launch_.c0.data && col + v < launch_.n ? c0_at(row, col + v) : Arithmetic::Semiring::zero;
+      values[v] = finish(row, col + v, before[v], sums[v]);
+    }
+  }
+
+  template <int kColumns>
+  __device__ __forceinline__ void store_values(int64_t row, int64_t col, const Element (&values)[kColumns]) const {
+    constexpr int kCount = chunk_elements(sizeof(Element));
+    Element* const first = target(row) + col;
+    if (launch_.c.row_stride % kCount == 0 && col + kColumns <= launch_.n) {
+#pragma unroll
+      for (int v = 0; v < kColumns; v += kCount) store_chunk<kCount>(first + v, values + v);
+    } else {
+#pragma unroll
+      for (int v = 0; v < kColumns; ++v) {
+        if (col + v < launch_.n) first[v] = values[v];
+      }
+    }
+  }
+
+  /// Of results that are strictly better than C0.
+  template <int kColumns>
+  __device__ __forceinline__ void follow(int64_t row, int64_t col, const Element (&before)[kColumns],
+                                         const Element (&values)[kColumns], const int32_t (&found)[kColumns]) const {
+    const MatrixView& through = launch_.through;
+    const auto* const ways =
+        static_cast<const int32_t*>(through.data) + instance_ * through.batch_stride + row * through.row_stride;
+    int32_t* const first = witnesses(row, col);
+#pragma unroll
+    for (int v = 0; v < kColumns; ++v) {
+      if (col + v >= launch_.n || values[v] == before[v] || values[v] == Arithmetic::Semiring::zero) continue;
+      first[v * launch_.witness.col_stride] =
+          numbers_steps<Arithmetic> ? ways[found[v] * through.col_stride] : found[v];
+    }
+  }
+
+  template <int kColumns>
+  __device__ __forceinline__ void store_witnesses(int64_t row, int64_t col, const Accumulator (&sums)[kColumns],
+                                                  const Element (&values)[kColumns],
+                                                  const int32_t (&found)[kColumns]) const {
+    int32_t decided[kColumns];
+#pragma unroll
+    for (int v = 0; v < kColumns; ++v) {
+      bool overflowed = false;
+      const Element sum = arithmetic_.finish(sums[v], Arithmetic::Semiring::zero, overflowed);
+      decided[v] = values[v] == sum && sum != Arithmetic::Semiring::zero ? found[v] : -1;
+    }
+    int32_t* const first = witnesses(row, col);
+    const bool is_chunk = launch_.witness.col_stride == 1 && reinterpret_cast<uintptr_t>(first) % sizeof(decided) == 0;
+    if (is_chunk && col + kColumns <= launch_.n) {
+      store_chunk<kColumns>(first, decided);
+    } else {
+#pragma unroll
+      for (int v = 0; v < kColumns; ++v) {
+        if (col + v < launch_.n) first[v * launch_.witness.col_stride] = decided[v];
+      }
+    }
+  }
+
+  __device__ __forceinline__ int32_t* witnesses(int64_t row, int64_t col) const {
+    const MutableMatrixView& witness = launch_.witness;
+    return static_cast<int32_t*>(witness.data) + instance_ * witness.batch_stride + row * witness.row_stride +
+           col * witness.col_stride;
   }
 
   __device__ __forceinline__ Element finish(int64_t row, int64_t col, Element before, Accumulator sum) const {

@@ -19,6 +19,20 @@ const Kernel& kernel_of(const Variant& variant) {
                                        " isn't a CUDA kernel: choose one whose backend is 'cuda' in variants()");
 }
 
+int chunk_shift_for(const Kernel& kernel, int64_t k) {
+  constexpr int64_t kMostChunks = 65536;
+  if (!kernel.notes_chunks) return 0;
+  int shift = kernel.least_chunk_shift;
+  while (ceil_div(k, int64_t{kernel.shape.tile_k} << shift) > kMostChunks) ++shift;
+  return shift;
+}
+
+int64_t hint_bytes(const Kernel& kernel, const Launch& launch) {
+  if (!kernel.notes_chunks) return 0;
+  return launch.batch * round_up(launch.m, kernel.shape.tile_m) * round_up(launch.n, kernel.shape.tile_n) *
+         int64_t{sizeof(uint16_t)};
+}
+
 Launch launch_of(const Problem& problem, const Plan& plan) {
   Launch launch{};
   launch.batch = problem.batch;

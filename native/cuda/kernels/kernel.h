@@ -31,6 +31,11 @@ struct Launch {
   void* packed_b;
   /// Smallest linear index of a result that overflowed, ~0 if none did; null if it isn't needed.
   unsigned long long* overflow;
+  /// As in Problem, for kernels that find witnesses: Kernel::in_chunks and Kernel::numbered.
+  MutableMatrixView witness;
+  MatrixView through;
+  uint16_t* hints;  ///< hint_bytes() of device memory
+  int chunk_shift;  ///< a chunk of K is 2^chunk_shift tiles
   cudaStream_t stream;
 };
 
@@ -86,7 +91,8 @@ struct KernelShape {
 
 struct Kernel {
   PathSet paths;
-  bool takes_int16;  ///< whether it reads operands stored as int16 without widening
+  bool takes_int16;             ///< whether it reads operands stored as int16 without widening
+  bool (*runs_on)(int device);  ///< null if it runs on every device
   KernelShape shape;
   void (*launch)(const Launch&);
   /// The __global__ function that runs `path`, for the runtime's queries.
@@ -98,7 +104,27 @@ struct Kernel {
   void (*pack)(const Launch&, Side);
   /// Null if the family has no launches of groups.
   void (*launch_group)(const GroupLaunch&);
+  /// The kernels that compute the same and also find witnesses; null if there are none. `in_chunks` notes for each result
+  /// in which chunk of K it was reached, and stores hint_of_chunk(). `numbered` stores the witnesses themselves, if K is
+  /// at most kMostNumbered.
+  const Kernel* in_chunks;
+  const Kernel* numbered;
+  /// Of a kernel that notes chunks: they have at least 2^least_chunk_shift tiles.
+  bool notes_chunks;
+  int least_chunk_shift;
 };
+
+/// The most k-steps whose numbers fit half a word.
+constexpr int64_t kMostNumbered = 65536;
+
+/// What a kernel stores for a witness in this chunk of K: less than −1, because −1 says that there is no witness.
+MPMML_HOST_DEVICE constexpr int32_t hint_of_chunk(int32_t chunk) { return -2 - chunk; }
+MPMML_HOST_DEVICE constexpr int32_t chunk_of_hint(int32_t hint) { return -2 - hint; }
+
+/// Launch::chunk_shift, so that a chunk's number fits 16 bits, and the bytes of Launch::hints. Both are 0 for a kernel
+/// that notes no chunks.
+int chunk_shift_for(const Kernel& kernel, int64_t k);
+int64_t hint_bytes(const Kernel& kernel, const Launch& launch);
 
 struct KernelVariant {
   Variant variant;
@@ -150,6 +176,8 @@ void for_instances(const Launch& launch, Body&& body, int64_t most = kMostBlocks
     part.b = view_from(part.b, launch.dtype, first, 0, 0);
     part.c0 = view_from(part.c0, launch.dtype, first, 0, 0);
     part.c = view_from(part.c, launch.dtype, first, 0, 0);
+    part.witness = view_from(part.witness, DataType::kInt32, first, 0, 0);
+    part.through = view_from(part.through, DataType::kInt32, first, 0, 0);
     body(part);
   }
 }

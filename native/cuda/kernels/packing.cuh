@@ -5,6 +5,7 @@
 #pragma once
 #include "core/arithmetic.h"
 #include "cuda/kernels/kernel.h"
+#include "cuda/kernels/numbered.cuh"
 #include "cuda/kernels/words.cuh"
 #include "cuda/runtime/error.h"
 
@@ -24,6 +25,12 @@ struct PackTarget {
   int64_t items, padded_lines, padded_depth;
 };
 
+/// Whether an arithmetic encodes elements of A and of B differently.
+template <class Arithmetic, class = void>
+constexpr bool tells_sides_apart = false;
+template <class Arithmetic>
+constexpr bool tells_sides_apart<Arithmetic, std::void_t<decltype(&Arithmetic::encode_a)>> = true;
+
 /// Encodes elements of A: a row's element is copied into every lane of its word.
 template <class Arithmetic>
 struct EncodeA {
@@ -32,18 +39,18 @@ struct EncodeA {
   static constexpr bool kRepeatsLastLine = true;
   Arithmetic arithmetic;
 
-  __device__ Target operator()(typename Arithmetic::Element x) const {
-    if constexpr (Words<Arithmetic>::kLanes == 1) {
-      return Words<Arithmetic>::word_of(arithmetic.encode(x));
-    } else {
+  __device__ Target operator()(typename Arithmetic::Element x, int64_t /*k*/) const {
+    if constexpr (tells_sides_apart<Arithmetic>) {
       return Words<Arithmetic>::word_of(arithmetic.encode_a(x));
+    } else {
+      return Words<Arithmetic>::word_of(arithmetic.encode(x));
     }
   }
   __device__ Target border() const {
-    if constexpr (Words<Arithmetic>::kLanes == 1) {
-      return Words<Arithmetic>::word_of(arithmetic.encode(Arithmetic::Semiring::border_a));
-    } else {
+    if constexpr (tells_sides_apart<Arithmetic>) {
       return Words<Arithmetic>::word_of(arithmetic.border_a());
+    } else {
+      return Words<Arithmetic>::word_of(arithmetic.encode(Arithmetic::Semiring::border_a));
     }
   }
 };
@@ -56,20 +63,34 @@ struct EncodeB {
   static constexpr bool kRepeatsLastLine = true;
   Arithmetic arithmetic;
 
-  __device__ Target operator()(typename Arithmetic::Element x) const {
-    if constexpr (Words<Arithmetic>::kLanes == 1) {
-      return Words<Arithmetic>::word_of(arithmetic.encode(x));
-    } else {
+  __device__ Target operator()(typename Arithmetic::Element x, [[maybe_unused]] int64_t k) const {
+    if constexpr (numbers_steps<Arithmetic>) {
+      return arithmetic.encode_b(x, k);
+    } else if constexpr (tells_sides_apart<Arithmetic>) {
       return arithmetic.encode_b(x);
+    } else {
+      return Words<Arithmetic>::word_of(arithmetic.encode(x));
     }
   }
   __device__ Target border() const {
-    if constexpr (Words<Arithmetic>::kLanes == 1) {
-      return Words<Arithmetic>::word_of(arithmetic.encode(Arithmetic::Semiring::border_b));
-    } else {
+    if constexpr (tells_sides_apart<Arithmetic>) {
       return arithmetic.border_b();
+    } else {
+      return Words<Arithmetic>::word_of(arithmetic.encode(Arithmetic::Semiring::border_b));
     }
   }
+};
+
+/// Elements as they are. pack() writes the target's second dimension along the dimension that it calls lines.
+template <class S>
+struct CopyElements {
+  using Semiring = S;
+  using Target = typename S::Element;
+  static constexpr bool kRepeatsLastLine = false;
+  Target filling;
+
+  __device__ Target operator()(Target x, int64_t /*k*/) const { return x; }
+  __device__ Target border() const { return filling; }
 };
 
 constexpr int kPackTile = 32;
@@ -92,7 +113,7 @@ __global__ void __launch_bounds__(kPackTile* kPackRows)
   const auto element = [&](int64_t line, int64_t k) {
     if (Encode::kRepeatsLastLine) line = min(line, source.lines - 1);
     return line < source.lines && k < source.depth
-               ? encode(widened<S>(data[line * source.line_stride + k * source.k_stride]))
+               ? encode(widened<S>(data[line * source.line_stride + k * source.k_stride]), k)
                : encode.border();
   };
   for (int64_t k0 = int64_t{blockIdx.y} * kPackTile; k0 < padded_depth; k0 += int64_t{gridDim.y} * kPackTile) {

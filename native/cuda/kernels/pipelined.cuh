@@ -6,6 +6,7 @@
 // of 64 (block-cyclic). If `slices` > 1, that many groups of threads compute the same tile, each over an equal part of
 // K, and combine at the end. That fills the GPU if there are few tiles, without a second kernel.
 #pragma once
+#include "cuda/kernels/chunks.cuh"
 #include "cuda/kernels/packed.cuh"
 
 namespace mpmml::cuda {
@@ -13,6 +14,9 @@ namespace mpmml::cuda {
 template <class Config, class Arithmetic>
 __global__ void pipelined_kernel(Launch problem, PackedProblem<typename Words<Arithmetic>::Word> packed,
                                  Arithmetic arithmetic);
+
+template <class Config>
+struct InChunks;
 
 template <int BM_, int BN_, int BK_, int TM_, int TN_, int kStages_, int kSlices_>
 struct Pipelined {
@@ -49,14 +53,60 @@ struct Pipelined {
 
   template <class Arithmetic>
   static constexpr Kernel kernel() {
-    using W = Words<Arithmetic>;
-    return PackedKernel<Pipelined>::template kernel<Arithmetic>(
-        kSlices == 1 ? W::kStepsPerClock : W::kStepsPerClockInSlices, W::kFullSpeedFrom);
+    using S = typename Arithmetic::Semiring;
+    Kernel kernel = plain_kernel<Pipelined, Arithmetic>();
+    if constexpr (kSlices == 1 && S::idempotent && Words<Arithmetic>::kLanes == 1) {
+      kernel.in_chunks = &kInChunks<Arithmetic>;
+      if constexpr (is_integer_sum<S>) kernel.numbered = &kNumbered<S>;
+    }
+    return kernel;
   }
 
   template <class Arithmetic>
   static constexpr auto entry() {
     return &pipelined_kernel<Pipelined, Arithmetic>;
+  }
+
+ private:
+  template <class Config, class Arithmetic>
+  static constexpr Kernel plain_kernel() {
+    using W = Words<Arithmetic>;
+    return PackedKernel<Config>::template kernel<Arithmetic>(
+        kSlices == 1 ? W::kStepsPerClock : W::kStepsPerClockInSlices, W::kFullSpeedFrom);
+  }
+
+  template <class Arithmetic>
+  static constexpr Kernel chunk_kernel() {
+    using Config = InChunks<Pipelined>;
+    Kernel kernel = plain_kernel<Config, Arithmetic>();
+    // The notes take 160 of the 2800 instructions of a chunk.
+    kernel.shape.steps_per_clock *= 0.94;
+    kernel.notes_chunks = true;
+    kernel.least_chunk_shift = Config::template least_chunk_shift<Arithmetic>;
+    return kernel;
+  }
+
+  template <class Arithmetic>
+  static constexpr Kernel kInChunks = chunk_kernel<Arithmetic>();
+  template <class S>
+  static constexpr Kernel kNumbered = plain_kernel<Pipelined, Numbered<S>>();
+};
+
+/// The same kernel, which also notes chunks.
+template <class Config>
+struct InChunks : Config {
+  static constexpr bool kNotesChunks = true;
+  static_assert(Config::kSlices == 1, "slices of K don't reach a result one after the other");
+  template <class Word>
+  static constexpr int shared_bytes = Config::template shared_bytes<Word> + Config::BM * Config::BN * int{sizeof(Word)};
+  /// A chunk of two tiles, because that keeps both its notes and the search within it below a tenth of the main loop. An
+  /// operand of several steps makes a tile longer.
+  template <class Arithmetic>
+  static constexpr int least_chunk_shift = steps_per_operand<Arithmetic> > 1 ? 0 : 1;
+
+  template <class Arithmetic>
+  static constexpr auto entry() {
+    return &pipelined_kernel<InChunks, Arithmetic>;
   }
 };
 
@@ -232,6 +282,17 @@ __global__ void __launch_bounds__(Config::kThreads,
     for (int j = 0; j < TN; ++j) acc[i][j] = initial;
   }
 
+  [[maybe_unused]] const auto notes = [&] {
+    if constexpr (notes_chunks<Config>) {
+      const int64_t tile = (problem.first_instance + instance) * gridDim.x + blockIdx.x;
+      return ChunkNotes<Config, Arithmetic>(shared + Config::kStages * Config::kStageWords,
+                                            problem.hints + tile * BM * BN);
+    } else {
+      return 0;
+    }
+  }();
+  if constexpr (notes_chunks<Config>) notes.start(initial);
+
   constexpr int kStages = Pipe::kStages;
   const int tiles_k = static_cast<int>(packed.padded_k / (BK * Config::kSlices));
 #pragma unroll
@@ -251,6 +312,10 @@ __global__ void __launch_bounds__(Config::kThreads,
     pipe.commit();
     const Word* tile_a = stages + reading * Config::kStageWords;
     compute_tile<Config>(acc, tile_a + thread_m * kChunk, tile_a + BK * BM + thread_n * kChunk, packed.one, arithmetic);
+    if constexpr (notes_chunks<Config>) {
+      const bool ends_chunk = ((tile + 1) & ((1 << problem.chunk_shift) - 1)) == 0 || tile + 1 == tiles_k;
+      if (ends_chunk) notes.note(acc, tile >> problem.chunk_shift);
+    }
     if (more) pipe.finish(writing);
     reading = reading + 1 == kStages ? 0 : reading + 1;
     writing = writing + 1 == kStages ? 0 : writing + 1;
@@ -289,7 +354,21 @@ __global__ void __launch_bounds__(Config::kThreads,
       typename Arithmetic::Accumulator sums[kColumns];
 #pragma unroll
       for (int v = 0; v < kColumns; ++v) sums[v] = W::lane_of(acc[i][j + v / W::kLanes], v % W::kLanes);
-      epilogue.store(row, (tile_n * BN + (j * Config::kThreadsN) + thread_n * kChunk) * W::kLanes, sums);
+      const int64_t col = (tile_n * BN + (j * Config::kThreadsN) + thread_n * kChunk) * W::kLanes;
+      if constexpr (notes_chunks<Config> || numbers_steps<Arithmetic>) {
+        int32_t found[kColumns];
+#pragma unroll
+        for (int v = 0; v < kColumns; ++v) {
+          if constexpr (notes_chunks<Config>) {
+            found[v] = hint_of_chunk(notes.latest(i * TN + j + v));
+          } else {
+            found[v] = Arithmetic::step_of(sums[v]);
+          }
+        }
+        epilogue.store(row, col, sums, found);
+      } else {
+        epilogue.store(row, col, sums);
+      }
     }
   }
 }

@@ -109,7 +109,8 @@ struct OrderedWords {
   static constexpr int kFullSpeedFrom = 52;
   static constexpr double kStepsPerClock = 42, kStepsPerClockInSlices = 41;
 
-  static __host__ __device__ __forceinline__ Word word_of(Element x) { return static_cast<Word>(place_of(x)); }
+  /// −0 becomes 0, as in results, so that words differ if and only if elements do.
+  static __host__ __device__ __forceinline__ Word word_of(Element x) { return static_cast<Word>(place_of(x + 0)); }
   static __device__ __forceinline__ Element lane_of(Word word, int) {
     return at_place<Element>(static_cast<int32_t>(word));
   }

@@ -43,4 +43,13 @@ double estimate_clocks(const KernelShape& shape, bool packs, const Problem& prob
   return std::max(clocks, kLaunchClocks + element_bytes(problem.operation.dtype) * elements / device.bytes_per_clock);
 }
 
+double estimate_search_clocks(bool in_chunks, const Problem& problem, const DeviceLimits& device) {
+  // Per result and multiprocessor, for an H200: within a chunk the reading of 256 bytes from the L2 cache, and otherwise
+  // some ten instructions for each step.
+  constexpr double kClocksInChunk = 10, kStepsPerClock = 12;
+  const double outputs = double(problem.outputs());
+  const double clocks = in_chunks ? kClocksInChunk * outputs : outputs * double(problem.k()) / kStepsPerClock;
+  return kLaunchClocks + clocks / device.multiprocessors;
+}
+
 }  // namespace mpmml::cuda

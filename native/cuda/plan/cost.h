@@ -17,4 +17,7 @@ struct DeviceLimits {
 double estimate_clocks(const KernelShape& shape, bool packs, const Problem& problem, const DeviceLimits& device,
                        int blocks);
 
+/// Clocks of the search for witnesses after a product: within chunks if its kernel notes them, or through all of K.
+double estimate_search_clocks(bool in_chunks, const Problem& problem, const DeviceLimits& device);
+
 }  // namespace mpmml::cuda

@@ -107,6 +107,47 @@ struct Combine {
   }
 };
 
+/// Calls body(item, row, column, element) for each element.
+template <class T, class Body>
+__global__ void __launch_bounds__(kThreads) for_places_kernel(int64_t batch, MatrixView matrix, Body body) {
+  const int64_t rows = batch * matrix.rows;
+  for (int64_t row = blockIdx.y; row < rows; row += gridDim.y) {
+    const int64_t item = row / matrix.rows, within = row - item * matrix.rows;
+    const T* const from = static_cast<const T*>(matrix.data) + item * matrix.batch_stride + within * matrix.row_stride;
+    for (int64_t col = int64_t{blockIdx.x} * kThreads + threadIdx.x; col < matrix.cols;
+         col += int64_t{gridDim.x} * kThreads) {
+      body(item, within, col, from[col * matrix.col_stride]);
+    }
+  }
+}
+
+template <class T, class Body>
+void for_places(int64_t batch, const MatrixView& matrix, cudaStream_t stream, Body body) {
+  if (batch * matrix.rows * matrix.cols == 0) return;
+  const dim3 grid(static_cast<unsigned>(std::min(kMostBlocks, ceil_div(matrix.cols, kThreads))),
+                  static_cast<unsigned>(std::min(kMostBlocks, batch * matrix.rows)));
+  for_places_kernel<T><<<grid, kThreads, 0, stream>>>(batch, matrix, body);
+  MPMML_CUDA(cudaGetLastError());
+}
+
+template <class S>
+struct Point {
+  MutableMatrixView next;
+  __device__ void operator()(int64_t item, int64_t row, int64_t col, typename S::Element element) const {
+    auto* const to = static_cast<int32_t*>(next.data) + item * next.batch_stride + row * next.row_stride;
+    to[col * next.col_stride] = element == S::zero ? -1 : static_cast<int32_t>(col);
+  }
+};
+
+template <class T>
+struct FindNan {
+  int64_t rows, cols;
+  unsigned long long* index;
+  __device__ void operator()(int64_t item, int64_t row, int64_t col, T element) const {
+    if (element != element) atomicMin(index, static_cast<unsigned long long>((item * rows + row) * cols + col));
+  }
+};
+
 template <class Body>
 void with_size(int64_t bytes, Body&& body) {
   if (bytes == 1) return body(int8_t{});
@@ -140,6 +181,22 @@ void fill_matrices(DataType dtype, int64_t batch, const MutableMatrixView& to, d
       return run(double{});
     case DataType::kUint8:
       return run(uint8_t{});
+  }
+}
+
+void point_matrices(const Operation& operation, int64_t batch, const MatrixView& d, const MutableMatrixView& next,
+                    cudaStream_t stream) {
+  with_semiring(operation, [&](auto semiring) {
+    using S = decltype(semiring);
+    for_places<typename S::Element>(batch, d, stream, Point<S>{next});
+  });
+}
+
+void find_nan(DataType dtype, int64_t batch, const MatrixView& matrix, unsigned long long* index, cudaStream_t stream) {
+  if (dtype == DataType::kFloat32) {
+    for_places<float>(batch, matrix, stream, FindNan<float>{matrix.rows, matrix.cols, index});
+  } else {
+    for_places<double>(batch, matrix, stream, FindNan<double>{matrix.rows, matrix.cols, index});
   }
 }
 

@@ -14,6 +14,14 @@ void copy_matrices(DataType dtype, int64_t batch, const MatrixView& from, const 
 /// Queues to = value, which the type can represent.
 void fill_matrices(DataType dtype, int64_t batch, const MutableMatrixView& to, double value, cudaStream_t stream);
 
+/// Queues next[i, j] = j if d[i, j] isn't zero, and −1 if it is. `next` is int32.
+void point_matrices(const Operation& operation, int64_t batch, const MatrixView& d, const MutableMatrixView& next,
+                    cudaStream_t stream);
+
+/// Queues the search for the first element that is NaN, of float or double. Lowers *index, in device memory, to its index
+/// (item, row, column in row-major order).
+void find_nan(DataType dtype, int64_t batch, const MatrixView& matrix, unsigned long long* index, cudaStream_t stream);
+
 /// Queues c = c ⊕ d, as products do with C0. d may be stored as int16.
 void combine_matrices(const Operation& operation, int64_t batch, const MutableMatrixView& c, const MatrixView& d,
                       cudaStream_t stream);

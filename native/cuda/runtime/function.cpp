@@ -26,6 +26,9 @@ void allow_shared_bytes(const void* function, int bytes) {
   const std::lock_guard<std::mutex> lock(mutex);
   if (allowed.count({function, device})) return;
   MPMML_CUDA(cudaFuncSetAttribute(function, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+  // As many blocks at a time as fit: these kernels read device memory past the L1 cache.
+  MPMML_CUDA(
+      cudaFuncSetAttribute(function, cudaFuncAttributePreferredSharedMemoryCarveout, cudaSharedmemCarveoutMaxShared));
   allowed.insert({function, device});
 }
 
@@ -45,6 +48,14 @@ int resident_blocks(const Kernel& kernel, RangePath path, int device) {
   MPMML_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, function, kernel.shape.threads, bytes));
   const std::lock_guard<std::mutex> lock(mutex);
   return known[{function, device}] = blocks;
+}
+
+const Kernel* witness_kernel(const Kernel& kernel, RangePath path, int64_t k, int device) {
+  const auto runs = [&](const Kernel* found) {
+    return found && found->paths.has(path) && resident_blocks(*found, path, device) > 0;
+  };
+  if (k <= kMostNumbered && runs(kernel.numbered)) return kernel.numbered;
+  return runs(kernel.in_chunks) ? kernel.in_chunks : nullptr;
 }
 
 }  // namespace mpmml::cuda

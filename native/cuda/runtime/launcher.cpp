@@ -3,6 +3,7 @@
 #include "core/scan.h"
 #include "core/status.h"
 #include "cuda/runtime/error.h"
+#include "cuda/runtime/function.h"
 #include "cuda/runtime/trace.h"
 
 namespace mpmml::cuda {
@@ -12,11 +13,17 @@ constexpr unsigned long long kNoOverflow = ~0ull;
 
 }  // namespace
 
+const Kernel& kernel_for(const Problem& problem, const Plan& plan, int device) {
+  const Kernel& kernel = kernel_of(*plan.variant);
+  const Kernel* const finder = problem.witness.data ? witness_kernel(kernel, plan.path, problem.k(), device) : nullptr;
+  return finder ? *finder : kernel;
+}
+
 LaunchTimes Launcher::launch(Operand& a, Operand& b, const Part& part, cudaStream_t stream) {
   require_elements(problem_, a.range(), b.range());
   const Plan plan = planner_(a.range(), b.range());
   if (!plan_.variant || plan.path > plan_.path) plan_ = plan;
-  const Kernel& kernel = kernel_of(*plan.variant);
+  const Kernel& kernel = kernel_for(problem_, plan, lane_.device());
   // An event costs a small product a microsecond.
   Event* const started = &lane_.event();
   LaunchTimes times{started, started, &lane_.event()};
@@ -34,6 +41,10 @@ LaunchTimes Launcher::launch(Operand& a, Operand& b, const Part& part, cudaStrea
   launch.b = b.view_for(kernel, lane_, stream);
   launch.c0 = part.c0;
   launch.c = part.c;
+  launch.witness = part.witness;
+  launch.through = part.through;
+  launch.hints = part.hints;
+  launch.chunk_shift = chunk_shift_for(kernel, launch.k);
   launch.range_a = a.range();
   launch.range_b = b.range();
   launch.stream = stream;

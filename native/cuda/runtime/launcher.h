@@ -21,7 +21,14 @@ struct Part {
   int64_t first_item, first_row, first_col;  ///< in the whole product
   MatrixView c0;                             ///< data is null if nothing is accumulated
   MutableMatrixView c;
+  /// As in Problem, if the kernel finds witnesses. `hints` is memory of hint_bytes(), if it notes chunks.
+  MutableMatrixView witness{};
+  MatrixView through{};
+  uint16_t* hints = nullptr;
 };
+
+/// The kernel that a product's launches take: one that finds witnesses, if they are asked for and there is one.
+const Kernel& kernel_for(const Problem& problem, const Plan& plan, int device);
 
 /// Launches the parts of one product.
 class Launcher {

@@ -21,7 +21,7 @@ class Reader {
 };
 
 /// All functions but the destructor are for the session's thread.
-class ResidentMemory final : public Memory {
+class ResidentMemory final : public Memory, public std::enable_shared_from_this<ResidentMemory> {
  public:
   /// `released` gets what the memory held; it must give it back in the order of the session's stream.
   using Held = std::pair<DeviceBuffer, PackedForms>;
@@ -34,13 +34,15 @@ class ResidentMemory final : public Memory {
   /// A part of other memory, which outlives it, with facts of its own.
   ResidentMemory(void* data, int64_t bytes, const Facts& facts)
       : Memory(data, bytes),
-        held_(std::make_shared<Held>()),
-        release_([](int64_t, const std::shared_ptr<Held>&) {}),
         facts_(facts),
         is_exact_(true),
-        has_elements_(true) {}
+        has_elements_(true),
+        held_(std::make_shared<Held>()),
+        release_([](int64_t, const std::shared_ptr<Held>&) {}) {}
   ~ResidentMemory() override { release_(bytes(), std::move(held_)); }
 
+  /// Has the facts fetched, for a thread that will ask thousands of memories for them.
+  void prefetch_facts() const { __builtin_prefetch(&facts_); }
   const Facts& facts() const { return facts_; }
   /// Whether the facts come from the elements themselves, so that a scan would find no others.
   bool is_exact() const { return is_exact_; }
@@ -62,11 +64,14 @@ class ResidentMemory final : public Memory {
   }
 
   /// Whether these matrices are all that the memory holds.
-  bool is_covered_by(const MutableMatrixView& view, DataType dtype, int64_t batch) const {
+  template <class Pointer>
+  bool is_covered_by(const BasicMatrixView<Pointer>& view, DataType dtype, int64_t batch) const {
     return is_row_major(view, batch) && batch * view.rows * view.cols * stored_bytes(dtype, view.storage) == bytes();
   }
 
   PackedForms& forms() { return held_->second; }
+  /// Whether its device looks for packed forms here: see SessionDevice::forms_of().
+  bool may_have_forms = false;
 
   void read_by(const std::shared_ptr<Reader>& reader) { readers_.push_back(reader); }
   void wait_for_readers() {
@@ -77,10 +82,11 @@ class ResidentMemory final : public Memory {
   }
 
  private:
-  std::shared_ptr<Held> held_;
-  Release release_;
+  // Next to what a memory begins with: groups only read this.
   Facts facts_;
   bool is_exact_ = false, has_elements_ = false;
+  std::shared_ptr<Held> held_;
+  Release release_;
   std::vector<std::weak_ptr<Reader>> readers_;
 };
 

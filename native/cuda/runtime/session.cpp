@@ -9,6 +9,7 @@
 #include "core/dispatch.h"
 #include "core/scan.h"
 #include "core/status.h"
+#include "cuda/kernels/closure.h"
 #include "cuda/runtime/device.h"
 #include "cuda/runtime/elementwise.h"
 #include "cuda/runtime/error.h"
@@ -74,7 +75,7 @@ class Queued final : public Pending {
     double preparing = 0, computing = 0;
     for (QueuedProduct& product : products_) {
       Timing& timing = product.outcome.timing;
-      for (const LaunchTimes& times : product.launches) {
+      const auto add = [&](const LaunchTimes& times) {
         if (times.computed != known) {
           known = times.computed;
           preparing = times.packed->since(*times.started);
@@ -82,7 +83,9 @@ class Queued final : public Pending {
         }
         timing.analysis += product.share * preparing;
         timing.kernel += product.share * computing;
-      }
+      };
+      if (product.shared.computed) add(product.shared);
+      for (const LaunchTimes& times : product.launches) add(times);
       product.problem->count_steps(product.problem->outputs());
       outcomes.push_back(std::move(product.outcome));
     }
@@ -165,7 +168,7 @@ class Plans {
                   requested,
                   exact,
                   {problem.batch, problem.m(), problem.n(), problem.k(), items_of(problem.a, problem.batch),
-                   items_of(problem.b, problem.batch), problem.has_int16()}};
+                   items_of(problem.b, problem.batch), problem.has_int16(), problem.witness.data != nullptr}};
     for (const auto& [known, plan] : plans_) {
       if (known == key) return plan;
     }
@@ -182,7 +185,7 @@ class Plans {
     DataType dtype;
     const Variant* requested;
     PathSet exact;
-    std::array<int64_t, 7> sizes;
+    std::array<int64_t, 8> sizes;
 
     bool operator==(const Key& other) const {
       return semiring == other.semiring && dtype == other.dtype && requested == other.requested &&
@@ -297,16 +300,82 @@ class CudaSession final : public Session {
     return queued();
   }
 
-  std::unique_ptr<Pending> copy(DataType, int64_t, const MatrixView&, const MutableMatrixView&) override {
-    throw Error(ErrorCode::kDevice, "not built");
+  std::unique_ptr<Pending> copy(DataType dtype, int64_t batch, const MatrixView& from,
+                                const MutableMatrixView& to) override {
+    device_->enter();
+    const ResidentMemory& source = resident(from.memory);
+    ResidentMemory& target = resident(to.memory);
+    target.wait_for_readers();
+    copy_matrices(dtype, batch, from, to, stream());
+    const bool all_is_copied = items_of(from, batch) == batch && source.is_covered_by(from, dtype, batch);
+    target.written(target.is_covered_by(to, dtype, batch), source.facts(), source.is_exact() && all_is_copied);
+    return queued();
   }
-  ValueRange range(const Operation&, int64_t, const MatrixView&) override {
-    throw Error(ErrorCode::kDevice, "not built");
+
+  ValueRange range(const Operation& operation, int64_t batch, const MatrixView& matrix) override {
+    device_->enter();
+    ResidentMemory& memory = resident(matrix.memory);
+    const DataType dtype = operation.dtype;
+    const bool is_all = memory.is_covered_by(matrix, dtype, batch);
+    if (is_all && !memory.is_exact()) memory.found(device_->scan(dtype, matrix.storage, memory));
+    if (is_all) return range_of(operation, memory.facts(), matrix.storage);
+    const DeviceBuffer gathered =
+        device_->workspace(batch * matrix.rows * matrix.cols * stored_bytes(dtype, matrix.storage));
+    copy_matrices(dtype, batch, matrix, row_major(gathered.get(), matrix.rows, matrix.cols), stream());
+    const Facts facts = device_->scan(dtype, matrix.storage, gathered.get(), batch * matrix.rows * matrix.cols);
+    return range_of(operation, facts, matrix.storage);
   }
-  int64_t most_closed(const Operation&) const override { return 0; }
-  std::unique_ptr<Pending> close_block(const Block&) override { throw Error(ErrorCode::kDevice, "not built"); }
-  std::unique_ptr<Pending> point(const Operation&, int64_t, const MatrixView&, const MutableMatrixView&) override {
-    throw Error(ErrorCode::kDevice, "not built");
+
+  std::optional<int64_t> find_nan(DataType dtype, int64_t batch, const MatrixView& matrix) override {
+    if (dtype != DataType::kFloat32 && dtype != DataType::kFloat64) return std::nullopt;
+    device_->enter();
+    return device_->find_nan(dtype, batch, matrix);
+  }
+
+  int64_t most_pivots(const Operation& operation) const override { return cuda::most_pivots(operation); }
+
+  std::unique_ptr<Pending> pass(const Pivots& pivots) override {
+    device_->enter();
+    const auto write = [&](const MutableMatrixView& view, DataType dtype, bool may_be_negative) {
+      Facts facts = no_facts();
+      facts.has_negative = may_be_negative;
+      write_elements(view, dtype, pivots.batch, facts);
+    };
+    // Elements that aren't negative have no negative products.
+    const bool may_be_negative =
+        !restricts_elements(pivots.operation) || resident(pivots.d.memory).facts().has_negative;
+    for (const auto* view : {&pivots.d, &pivots.columns, &pivots.rows}) {
+      if (view->data) write(*view, pivots.operation.dtype, may_be_negative);
+    }
+    for (const auto* view : {&pivots.next, &pivots.next_columns, &pivots.gain}) {
+      if (view->data) write(*view, DataType::kInt32, true);
+    }
+    ClosureLaunch launch{};
+    launch.batch = pivots.batch;
+    launch.d = pivots.d;
+    launch.next = pivots.next;
+    launch.first = static_cast<int>(pivots.first);
+    launch.count = static_cast<int>(pivots.count);
+    launch.columns = pivots.columns;
+    launch.rows = pivots.rows;
+    launch.next_columns = pivots.next_columns;
+    launch.gain = static_cast<int32_t*>(pivots.gain.data);
+    launch.gain_stride = pivots.gain.batch_stride;
+    launch.arrivals = device_->arrivals();
+    launch.stream = stream();
+    closure_kernel(pivots).launch(launch);
+    return queued();
+  }
+
+  std::unique_ptr<Pending> point(const Operation& operation, int64_t batch, const MatrixView& d,
+                                 const MutableMatrixView& next) override {
+    device_->enter();
+    Facts facts;
+    facts.include(-1, d.cols - 1);
+    facts.has_negative = true;
+    write_elements(next, DataType::kInt32, batch, facts);
+    point_matrices(operation, batch, d, next, stream());
+    return queued();
   }
 
   std::unique_ptr<Pending> multiply(const std::vector<Problem>& problems, const Placement& where) override {
@@ -330,6 +399,12 @@ class CudaSession final : public Session {
     auto work = std::make_unique<Queued>(lanes_, lanes_.take());
     work->close();
     return work;
+  }
+
+  /// Says that elements are about to be written of which only this is known.
+  static void write_elements(const MutableMatrixView& view, DataType dtype, int64_t batch, const Facts& facts) {
+    ResidentMemory& memory = resident(view.memory);
+    memory.written(memory.is_covered_by(view, dtype, batch), facts, false);
   }
 
   /// Copies run one after the other on the bus, and each has threads and pinned memory: two of them keep it busy.

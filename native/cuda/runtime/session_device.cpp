@@ -45,20 +45,33 @@ std::shared_ptr<ResidentMemory> SessionDevice::allocate(int64_t bytes) {
   hold(device(), bytes);
   const int64_t used = used_ += bytes;
   if (used > peak_) peak_ = used;
-  if (memories_.size() == memories_.capacity()) {
-    memories_.erase(std::remove_if(memories_.begin(), memories_.end(), [](const auto& weak) { return weak.expired(); }),
-                    memories_.end());
-  }
-  memories_.push_back(memory);
   return memory;
 }
 
-int64_t SessionDevice::bytes_of_forms() const {
-  int64_t bytes = 0;
-  for (const auto& weak : memories_) {
+PackedForms& SessionDevice::forms_of(ResidentMemory& memory) {
+  if (!memory.may_have_forms) {
+    if (packed_.size() == packed_.capacity()) forget_without_forms();
+    packed_.push_back(memory.weak_from_this());
+    memory.may_have_forms = true;
+  }
+  return memory.forms();
+}
+
+void SessionDevice::forget_without_forms() {
+  const auto has_none = [](const std::weak_ptr<ResidentMemory>& weak) {
     const auto memory = weak.lock();
-    if (!memory) continue;
-    for (const PackedForm& form : memory->forms()) bytes += form.bytes;
+    if (!memory) return true;
+    memory->may_have_forms = !memory->forms().empty();
+    return !memory->may_have_forms;
+  };
+  packed_.erase(std::remove_if(packed_.begin(), packed_.end(), has_none), packed_.end());
+}
+
+int64_t SessionDevice::bytes_of_forms() {
+  forget_without_forms();
+  int64_t bytes = 0;
+  for (const auto& weak : packed_) {
+    for (const PackedForm& form : weak.lock()->forms()) bytes += form.bytes;
   }
   return bytes;
 }
@@ -69,7 +82,7 @@ bool SessionDevice::fits(int64_t bytes) {
 }
 
 bool SessionDevice::drop_forms_of_one(Kept kept) {
-  for (const auto& weak : memories_) {
+  for (const auto& weak : packed_) {
     const auto memory = weak.lock();
     if (!memory || memory->forms().empty() || std::find(kept.begin(), kept.end(), memory.get()) != kept.end()) continue;
     memory->forms().clear();
@@ -171,6 +184,23 @@ void SessionDevice::send(const void* from, int64_t bytes, void* to) {
     MPMML_CUDA(cudaMemcpyAsync(static_cast<char*>(to) + sent, slot, size, cudaMemcpyHostToDevice, stream()));
     ring.release(stream());
   }
+}
+
+std::optional<int64_t> SessionDevice::find_nan(DataType dtype, int64_t batch, const MatrixView& matrix) {
+  constexpr unsigned long long kNone = ~0ull;
+  MPMML_CUDA(cudaMemsetAsync(overflow(), 0xff, sizeof(kNone), stream()));
+  cuda::find_nan(dtype, batch, matrix, overflow(), stream());
+  MPMML_CUDA(cudaMemcpyAsync(&on_host()->overflow, overflow(), sizeof(kNone), cudaMemcpyDeviceToHost, stream()));
+  MPMML_CUDA(cudaStreamSynchronize(stream()));
+  if (on_host()->overflow == kNone) return std::nullopt;
+  return static_cast<int64_t>(on_host()->overflow);
+}
+
+unsigned* SessionDevice::arrivals() {
+  unsigned* const counters = on_device()->arrivals;
+  if (!has_arrivals_) MPMML_CUDA(cudaMemsetAsync(counters, 0, sizeof(Results::arrivals), stream()));
+  has_arrivals_ = true;
+  return counters;
 }
 
 Facts SessionDevice::scan(DataType dtype, Storage storage, const void* data, int64_t count) {

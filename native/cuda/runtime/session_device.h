@@ -5,10 +5,12 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <vector>
 
 #include "core/session.h"
+#include "cuda/kernels/closure.h"
 #include "cuda/runtime/lane.h"
 #include "cuda/runtime/memory.h"
 #include "cuda/runtime/range.h"
@@ -35,6 +37,8 @@ class SessionDevice : public std::enable_shared_from_this<SessionDevice> {
   /// For work in the session's stream. Throws Error(kOutOfMemory).
   DeviceBuffer workspace(int64_t bytes);
 
+  /// The packed forms of a memory, to which some may be added.
+  PackedForms& forms_of(ResidentMemory& memory);
   /// Drops packed forms until `bytes` more can be had, but none of `kept`. Returns whether they can.
   bool make_room(int64_t bytes, std::initializer_list<const Memory*> kept);
 
@@ -70,6 +74,12 @@ class SessionDevice : public std::enable_shared_from_this<SessionDevice> {
   };
   HostCopy fetch(DataType dtype, int64_t batch, const MatrixView& from);
 
+  /// The index of the first element that is NaN, for which it waits.
+  std::optional<int64_t> find_nan(DataType dtype, int64_t batch, const MatrixView& matrix);
+
+  /// kArrivals counters on the device, each 0 when nothing runs.
+  unsigned* arrivals();
+
   /// A place on the device for the smallest index of a result that overflowed.
   unsigned long long* overflow() { return &on_device()->overflow; }
 
@@ -80,12 +90,14 @@ class SessionDevice : public std::enable_shared_from_this<SessionDevice> {
   struct Results {
     ScanResult scan;
     unsigned long long overflow;
+    unsigned arrivals[kArrivals];
   };
   static_assert(sizeof(Results) <= Lane::kResultBytes);
   Results* on_host() const { return static_cast<Results*>(lane_.results()); }
   Results* on_device() const { return static_cast<Results*>(lane_.device_results()); }
 
-  int64_t bytes_of_forms() const;
+  int64_t bytes_of_forms();
+  void forget_without_forms();
   bool fits(int64_t bytes);
   bool drop_forms_of_one(Kept kept);
   void release(int64_t bytes, std::shared_ptr<ResidentMemory::Held> held);
@@ -94,13 +106,15 @@ class SessionDevice : public std::enable_shared_from_this<SessionDevice> {
   const int64_t limit_;
   std::atomic<int64_t> used_{0}, peak_{0};
   std::atomic<std::thread::id> owner_{};
-  std::vector<std::weak_ptr<ResidentMemory>> memories_;  ///< only used by the session's thread
+  /// The memories that may have forms: of thousands few have any. Only used by the session's thread.
+  std::vector<std::weak_ptr<ResidentMemory>> packed_;
   /// Work in the stream that takes long, oldest first.
   struct Turn {
     Event end;
     double steps;
   };
   std::deque<Turn> turns_;
+  bool has_arrivals_ = false;
   double queued_steps_ = 0;
   std::mutex mutex_;
   std::vector<std::shared_ptr<ResidentMemory::Held>> released_;  ///< guarded by mutex_

@@ -1,7 +1,6 @@
 #include "cuda/runtime/session_group.h"
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
 
 #include "core/dispatch.h"
@@ -20,11 +19,17 @@ constexpr double kMostSteps = 512.0 * 512 * 512;
 /// The products of a launch. A larger group is launched in parts, so that the GPU begins while the rest is prepared.
 constexpr size_t kMostTogether = 1024;
 
+/// A product that shares a launch.
+struct Member {
+  size_t product;
+  Facts facts;  ///< about A ⊗ B
+};
+
 /// The products that one launch computes.
 struct Bucket {
   Plan plan;
   const Kernel* kernel;
-  std::vector<size_t> products;
+  std::vector<Member> members;
 };
 
 /// What decides which launch a product joins.
@@ -52,10 +57,10 @@ struct Alike {
 
 double steps_of(const Problem& problem) { return double(problem.outputs()) * double(problem.k()); }
 
-/// Whether the product is small.
+/// Whether the product is small, and asks for nothing that only launches of their own find.
 bool can_join(const Problem& problem) {
   return problem.batch == 1 && problem.outputs() > 0 && problem.k() > 0 && steps_of(problem) <= kMostSteps &&
-         takes_stores(problem.c, problem.operation.dtype, 1);
+         !problem.witness.data && takes_stores(problem.c, problem.operation.dtype, 1);
 }
 
 /// The host's operands of small products, which go to the device in one transfer.
@@ -127,6 +132,7 @@ class Group {
     queued_.resize(problems_.size());
     for (size_t index = 0; index < problems_.size(); ++index) {
       if (problems_[index].is_cancelled()) throw given_up();
+      prefetch_after(index);
       if (!join(index)) queue_alone(index);
     }
     for (Bucket& bucket : buckets_) launch(bucket);
@@ -140,25 +146,45 @@ class Group {
                        [](const Problem& it) { return !it.a.memory || !it.b.memory || (it.c0.data && !it.c0.memory); });
   }
 
+  /// Fetches what the products after this one need: another thread has written the problems, and the memories are anywhere.
+  void prefetch_after(size_t index) const {
+    constexpr size_t kAhead = 8;
+    if (index + 2 * kAhead < problems_.size()) {
+      const Problem& problem = problems_[index + 2 * kAhead];
+      for (const void* part :
+           {static_cast<const void*>(&problem), static_cast<const void*>(&problem.a.memory),
+            static_cast<const void*>(&problem.b.memory), static_cast<const void*>(&problem.c0.memory),
+            static_cast<const void*>(&problem.c.memory), static_cast<const void*>(&problem.witness.data)}) {
+        __builtin_prefetch(part);
+      }
+    }
+    if (index + kAhead < problems_.size()) {
+      const Problem& problem = problems_[index + kAhead];
+      for (Memory* memory : {problem.a.memory, problem.b.memory, problem.c0.memory}) {
+        if (memory) resident(memory).prefetch_facts();
+      }
+    }
+  }
+
   /// Puts a product into a bucket, if values and sizes allow that.
   bool join(size_t index) {
     const Problem& problem = problems_[index];
     if (problems_.size() == 1 || where_.variant || !can_join(problem)) return false;
-    const std::optional<size_t> bucket = bucket_for(problem);
-    if (!bucket) return false;
-    buckets_[*bucket].products.push_back(index);
-    if (buckets_[*bucket].products.size() == kMostTogether) launch(buckets_[*bucket]);
-    return true;
-  }
-
-  /// Neighbours often have operands in the same memories, about which the same is known.
-  std::optional<size_t> bucket_for(const Problem& problem) {
+    // Neighbours often have operands in the same memories, about which the same is known.
     const Alike alike(problem);
     if (!(latest_ == alike)) {
       latest_ = alike;
       latest_bucket_ = find_bucket(problem);
+      if (latest_bucket_) {
+        latest_facts_ = facts_of_product(problem.operation, resident(problem.a.memory).facts(), problem.a.storage,
+                                         resident(problem.b.memory).facts(), problem.b.storage);
+      }
     }
-    return latest_bucket_;
+    if (!latest_bucket_) return false;
+    Bucket& bucket = buckets_[*latest_bucket_];
+    bucket.members.push_back({index, latest_facts_});
+    if (bucket.members.size() == kMostTogether) launch(bucket);
+    return true;
   }
 
   std::optional<size_t> find_bucket(const Problem& problem) {
@@ -170,6 +196,14 @@ class Group {
       return std::nullopt;
     }
     const PathSet exact = exact_paths(operation, a, b);
+    const auto known =
+        std::find_if(decided_.begin(), decided_.end(), [&](const auto& it) { return it.first == exact; });
+    if (known != decided_.end()) return known->second;
+    decided_.emplace_back(exact, bucket_for(operation, exact));
+    return decided_.back().second;
+  }
+
+  std::optional<size_t> bucket_for(const Operation& operation, PathSet exact) {
     const std::optional<Plan> plan =
         find_plan(operation, exact, group_variants(operation), nullptr,
                   [](const Variant&, RangePath path) { return Judgement{{}, double(path)}; });
@@ -205,17 +239,17 @@ class Group {
 
   /// Launches what is in the bucket, and empties it.
   void launch(Bucket& bucket) {
-    const auto count = static_cast<int64_t>(bucket.products.size());
-    if (count == 1) queue_alone(bucket.products.front());
+    const auto count = static_cast<int64_t>(bucket.members.size());
+    if (count == 1) queue_alone(bucket.members.front().product);
     if (count > 1) launch_together(bucket, count);
-    bucket.products.clear();
+    bucket.members.clear();
   }
 
   void launch_together(const Bucket& bucket, int64_t count) {
     // The deepest products come first, so that none of them is left for the end.
     std::vector<std::pair<int64_t, size_t>> order;
-    order.reserve(bucket.products.size());
-    for (const size_t index : bucket.products) order.emplace_back(-problems_[index].k(), index);
+    order.reserve(bucket.members.size());
+    for (const Member& it : bucket.members) order.emplace_back(-problems_[it.product].k(), it.product);
     std::sort(order.begin(), order.end());
     std::vector<GroupItem> items;
     items.reserve(order.size());
@@ -239,7 +273,7 @@ class Group {
     group.first_tiles = reinterpret_cast<const int64_t*>(on_device + item_bytes);
     group.count = count;
     group.tiles = tiles;
-    group.dtype = problems_[bucket.products.front()].operation.dtype;
+    group.dtype = problems_[bucket.members.front().product].operation.dtype;
     group.path = bucket.plan.path;
     group.stream = device_.stream();
     bucket.kernel->launch_group(group);
@@ -249,25 +283,18 @@ class Group {
 
   /// Says what the products of a launch have come to, and what is known of their results.
   void settle(const Bucket& bucket, const LaunchTimes& times) {
-    const double all = std::accumulate(bucket.products.begin(), bucket.products.end(), 0.0,
-                                       [&](double sum, size_t index) { return sum + steps_of(problems_[index]); });
-    Alike alike;
-    Facts known;
-    for (const size_t index : bucket.products) {
-      const Problem& problem = problems_[index];
-      if (!(alike == Alike(problem))) {
-        alike = Alike(problem);
-        known = facts_of_product(problem.operation, resident(problem.a.memory).facts(), problem.a.storage,
-                                 resident(problem.b.memory).facts(), problem.b.storage);
-      }
-      QueuedProduct& queued = queued_[index];
-      queued.problem = &asked_[index];
+    double all = 0;
+    for (const Member& it : bucket.members) all += steps_of(problems_[it.product]);
+    for (const Member& it : bucket.members) {
+      const Problem& problem = problems_[it.product];
+      QueuedProduct& queued = queued_[it.product];
+      queued.problem = &asked_[it.product];
       queued.outcome.plan = bucket.plan;
-      queued.launches = {times};
+      queued.shared = times;
       queued.share = steps_of(problem) / all;
       ResidentMemory& target = resident(problem.c.memory);
       const bool covers = target.is_covered_by(problem.c, problem.operation.dtype, 1);
-      Facts facts = known;
+      Facts facts = it.facts;
       if (problem.c0.data) {
         facts = facts_of_combination(problem.operation, facts, resident(problem.c0.memory).facts(), problem.c0.storage);
       }
@@ -302,8 +329,10 @@ class Group {
   std::vector<QueuedProduct> queued_;
   std::vector<Bucket> buckets_;
   std::vector<const Variant*> variants_;
+  std::vector<std::pair<PathSet, std::optional<size_t>>> decided_;  ///< the buckets of products by their exact paths
   Alike latest_;
   std::optional<size_t> latest_bucket_;
+  Facts latest_facts_;
 };
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "cuda/plan/blocks.h"
 #include "cuda/runtime/elementwise.h"
 #include "cuda/runtime/error.h"
+#include "cuda/runtime/witness.h"
 
 namespace mpmml::cuda {
 namespace {
@@ -19,6 +20,8 @@ constexpr int64_t kLeastSide = 128;  ///< a part isn't divided below this
 
 /// A larger part is divided, so that a product can be given up: 20 ms on an H200.
 constexpr double kMostSteps = 3e11;
+/// A step of the search through all of K takes longer than one of a product (estimated).
+constexpr double kSearchCost = 8;
 constexpr int64_t kGranule = 512;  ///< rows or columns, so that a part consists of whole tiles
 
 /// An operand, C0 included, and what is known of it.
@@ -29,8 +32,6 @@ struct Source {
   bool is_exact = true;
   DeviceBuffer copied;
   PackedForms forms;
-
-  PackedForms& packed() { return memory ? memory->forms() : forms; }
 };
 
 class ResidentProduct {
@@ -52,6 +53,7 @@ class ResidentProduct {
     }
     ResidentMemory& target = resident(problem_.c.memory);
     target.wait_for_readers();
+    if (problem_.witness.data) resident(problem_.witness.memory).wait_for_readers();
     a_ = source(problem_.a);
     b_ = source(problem_.b);
     if (problem_.c0.data) c0_ = source(problem_.c0);
@@ -64,6 +66,7 @@ class ResidentProduct {
       multiply();
     }
     target.written(target.is_covered_by(problem_.c, dtype_, problem_.batch), result_facts(), false);
+    if (problem_.witness.data) witnesses_are_written();
     return std::move(result_);
   }
 
@@ -78,6 +81,8 @@ class ResidentProduct {
  private:
   cudaStream_t stream() const { return device_.stream(); }
   ValueRange range(const Source& source) const {
+    if (problem_.known_operands && &source != &c0_) return *problem_.known_operands;
+    if (problem_.known) return *problem_.known;
     return range_of(problem_.operation, source.facts, source.view.storage);
   }
 
@@ -100,7 +105,7 @@ class ResidentProduct {
     result_.outcome.timing.h2d += taken.count();
     source.facts = no_facts();
     source.is_exact = false;
-    if (must_scan(problem_.operation)) look_at(source, host.elements());
+    if (must_scan(problem_.operation) && !problem_.known) look_at(source, host.elements());
     return source;
   }
 
@@ -137,6 +142,9 @@ class ResidentProduct {
         c0_.view.data &&
         (!in_place || with_semiring(problem_.operation, [](auto semiring) { return decltype(semiring)::idempotent; }));
     if (accumulates) combine_matrices(problem_.operation, problem_.batch, problem_.c, c0_.view, stream());
+    if (problem_.witness.data && !problem_.through.data) {
+      fill_matrices(DataType::kInt32, problem_.batch, problem_.witness, -1, stream());
+    }
     result_.outcome.plan = planner_({}, {});
   }
 
@@ -144,7 +152,7 @@ class ResidentProduct {
   /// it looks at the values themselves.
   Plan choose() {
     const Plan plan = planner_(range(a_), range(b_));
-    const bool suffices = plan.path < RangePath::kWide || (a_.is_exact && b_.is_exact);
+    const bool suffices = plan.path < RangePath::kWide || problem_.known || (a_.is_exact && b_.is_exact);
     if (suffices) return plan;
     look_at(a_);
     look_at(b_);
@@ -162,12 +170,17 @@ class ResidentProduct {
       apart = device_.workspace(problem_.outputs() * element_bytes(dtype_));
       c = row_major(apart.get(), problem_.m(), problem_.n());
     }
+    const bool finds_later = problem_.witness.data && !finds_witnesses(plan);
+    if (finds_later && problem_.through.data) keep_c0();
     const Planner chosen = [&](const ValueRange&, const ValueRange&) { return plan; };
     Launcher launcher(problem_, lane_, chosen, device_.overflow(), Launcher::Timed::kKernel);
-    launch(launcher, plan, {problem_.batch, problem_.m(), problem_.n(), 0, 0, 0, c0_.view, c});
+    const Part whole{problem_.batch,   problem_.m(),    problem_.n(), 0, 0, 0, c0_.view, c,
+                     problem_.witness, problem_.through};
+    launch(launcher, plan, whole);
     if (may_overflow) {
       if (const auto index = launcher.overflow()) throw overflow(*index);
     }
+    if (finds_later) find_all_witnesses(whole);
     result_.end = result_.launches.back().computed;
     if (!is_apart) return;
     copy_matrices(dtype_, problem_.batch, read_only(c), problem_.c, stream());
@@ -184,19 +197,125 @@ class ResidentProduct {
     if (steps > kMostSteps && part.n > 2 * kGranule) return launch_halves(launcher, plan, part, &Part::n, kGranule);
     await_turn(steps);
     Operand a = operand(a_, part, Side::kA), b = operand(b_, part, Side::kB);
-    const Kernel& kernel = kernel_of(*plan.variant);
-    if (!device_.make_room(bytes_to_pack(plan, kernel, part, a, b), {a_.memory, b_.memory})) {
+    const Kernel& kernel = kernel_for(problem_, plan, device_.device());
+    const ForHints for_hints = bytes_for_hints(kernel, part, a, b);
+    if (!device_.make_room(bytes_to_pack(plan, kernel, part, a, b) + for_hints.all(), {a_.memory, b_.memory})) {
       if (part.batch > 1) return launch_halves(launcher, plan, part, &Part::batch, 1);
       if (part.m >= part.n && part.m > kLeastSide) return launch_halves(launcher, plan, part, &Part::m, kLeastSide);
       if (part.n > kLeastSide) return launch_halves(launcher, plan, part, &Part::n, kLeastSide);
     }
+    const auto compute = [&] {
+      result_.launches.push_back(kernel.notes_chunks ? launch_with_hints(launcher, kernel, part, a, b, for_hints)
+                                                     : launcher.launch(a, b, part, stream()));
+    };
     try {
-      result_.launches.push_back(launcher.launch(a, b, part, stream()));
+      compute();
     } catch (const Error& error) {
       if (error.code() != ErrorCode::kOutOfMemory || !device_.drop_forms()) throw;
-      result_.launches.push_back(launcher.launch(a, b, part, stream()));
+      compute();
     }
     device_.took_turn(steps);
+  }
+
+  bool finds_witnesses(const Plan& plan) const {
+    return &kernel_for(problem_, plan, device_.device()) != &kernel_of(*plan.variant);
+  }
+
+  /// The bytes that a kernel needs to note chunks, and the search for the witnesses after it.
+  struct ForHints {
+    int64_t hints, a, b;
+    int64_t all() const { return hints + a + b; }
+  };
+  ForHints bytes_for_hints(const Kernel& kernel, const Part& part, const Operand& a, const Operand& b) const {
+    if (!kernel.notes_chunks) return {};
+    Launch launch{};
+    launch.batch = part.batch;
+    launch.m = part.m;
+    launch.n = part.n;
+    return {hint_bytes(kernel, launch), bytes_along_k(problem_.operation, part.batch, a.view(), Side::kA),
+            bytes_along_k(problem_.operation, part.batch, b.view(), Side::kB)};
+  }
+
+  /// Nothing is launched before there is memory for all of it: a second launch in place would find nothing better.
+  LaunchTimes launch_with_hints(Launcher& launcher, const Kernel& kernel, Part part, Operand& a, Operand& b,
+                                const ForHints& bytes) {
+    const auto take = [&](int64_t size) {
+      return size > 0 ? DeviceBuffer(size, device_.device(), stream()) : DeviceBuffer();
+    };
+    const DeviceBuffer hints = take(bytes.hints), lines_a = take(bytes.a), lines_b = take(bytes.b);
+    part.hints = static_cast<uint16_t*>(hints.get());
+    const Operation& operation = problem_.operation;
+    const MatrixView view_a = a.view(), view_b = b.view();
+    LaunchTimes times = launcher.launch(a, b, part, stream());
+    WitnessSearch search = search_in(part);
+    search.a = copy_along_k(operation, part.batch, view_a, Side::kA, lines_a.get(), stream());
+    search.b = copy_along_k(operation, part.batch, view_b, Side::kB, lines_b.get(), stream());
+    search.chunk_steps = int64_t{kernel.shape.tile_k} << chunk_shift_for(kernel, problem_.k());
+    find_hinted(operation, search, stream());
+    times.computed = &lane_.event();
+    times.computed->record(stream());
+    return times;
+  }
+
+  WitnessSearch search_in(const Part& part) const {
+    WitnessSearch search{};
+    search.batch = part.batch;
+    search.m = part.m;
+    search.n = part.n;
+    search.k = problem_.k();
+    search.c = read_only(part.c);
+    search.witness = part.witness;
+    search.through = part.through;
+    return search;
+  }
+
+  /// Copies C0, because the product's kernel doesn't tell which results it has improved, and C0 may be C.
+  void keep_c0() {
+    if (!c0_.view.data) return;
+    kept_c0_ = device_.workspace(problem_.outputs() * element_bytes(dtype_));
+    const MutableMatrixView kept = row_major(kept_c0_.get(), problem_.m(), problem_.n());
+    copy_matrices(dtype_, problem_.batch, c0_.view, kept, stream());
+  }
+
+  /// Searches for the witnesses when the product has succeeded, row by row of `part` if it is large.
+  void find_all_witnesses(const Part& part) {
+    LaunchTimes times{};
+    times.started = times.packed = &lane_.event();
+    times.packed->record(stream());
+    const double steps_of_row = kSearchCost * double(problem_.batch) * problem_.n() * problem_.k();
+    const auto rows =
+        round_up(static_cast<int64_t>(std::clamp(kMostSteps / steps_of_row, 1.0, double(problem_.m()))), kLeastSide);
+    for (int64_t row = 0; row < problem_.m(); row += rows) {
+      WitnessSearch search = search_in(part);
+      search.m = std::min(rows, problem_.m() - row);
+      search.a = view_from(a_.view, dtype_, 0, row, 0);
+      search.b = b_.view;
+      search.c = view_from(search.c, dtype_, 0, row, 0);
+      if (kept_c0_.get()) {
+        search.before =
+            view_from(row_major<const void*>(kept_c0_.get(), problem_.m(), problem_.n()), dtype_, 0, row, 0);
+      }
+      search.witness = view_from(search.witness, DataType::kInt32, 0, row, 0);
+      search.through = view_from(search.through, DataType::kInt32, 0, row, 0);
+      const double steps = steps_of_row * double(search.m);
+      await_turn(steps);
+      find_all(problem_.operation, search, stream());
+      device_.took_turn(steps);
+    }
+    times.computed = &lane_.event();
+    times.computed->record(stream());
+    result_.launches.push_back(times);
+  }
+
+  void witnesses_are_written() {
+    ResidentMemory& memory = resident(problem_.witness.memory);
+    Facts facts;
+    facts.has_negative = true;
+    facts.include(-1, std::max<int64_t>(problem_.k() - 1, -1));
+    if (problem_.through.data) facts = resident(problem_.through.memory).facts();
+    const bool is_all =
+        !problem_.through.data && memory.is_covered_by(problem_.witness, DataType::kInt32, problem_.batch);
+    memory.written(is_all, facts, false);
   }
 
   /// Waits while so much is queued that giving up would take long, which a queued kernel can't any more.
@@ -219,6 +338,8 @@ class ResidentProduct {
     half.first_col += col;
     half.c0 = view_from(part.c0, dtype_, item, row, col);
     half.c = view_from(part.c, dtype_, item, row, col);
+    half.witness = view_from(part.witness, DataType::kInt32, item, row, col);
+    half.through = view_from(part.through, DataType::kInt32, item, row, 0);
     launch(launcher, plan, half);
   }
 
@@ -227,7 +348,8 @@ class ResidentProduct {
     MatrixView view =
         view_from(source.view, dtype_, part.first_item, is_a ? part.first_row : 0, is_a ? 0 : part.first_col);
     (is_a ? view.rows : view.cols) = is_a ? part.m : part.n;
-    return Operand(problem_.operation, view, part.batch, range(source), source.packed());
+    PackedForms& forms = source.memory ? device_.forms_of(*source.memory) : source.forms;
+    return Operand(problem_.operation, view, part.batch, range(source), forms);
   }
 
   int64_t bytes_to_pack(const Plan& plan, const Kernel& kernel, const Part& part, const Operand& a, const Operand& b) {
@@ -255,6 +377,7 @@ class ResidentProduct {
   }
 
   Facts result_facts() const {
+    if (problem_.known) return facts_in(problem_.operation, *problem_.known, Storage::kElement);
     Facts facts;
     if (problem_.k() > 0) {
       facts = facts_of_product(problem_.operation, a_.facts, a_.view.storage, b_.facts, b_.view.storage);
@@ -272,7 +395,8 @@ class ResidentProduct {
   Lane& lane_;
   const Planner planner_;
   Source a_, b_, c0_;
-  QueuedProduct result_{&problem_, {}, {}, 1, nullptr};
+  DeviceBuffer kept_c0_;
+  QueuedProduct result_{&problem_, {}, {}, {}, 1, nullptr};
 };
 
 }  // namespace

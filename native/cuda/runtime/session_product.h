@@ -14,6 +14,7 @@ struct QueuedProduct {
   const Problem* problem;
   Outcome outcome;
   std::vector<LaunchTimes> launches;
+  LaunchTimes shared{};        ///< of a launch that computes others too; without events if there is none
   double share = 1;            ///< of the launches' time
   const Event* end = nullptr;  ///< after which the result is there; null if nothing was recorded there
 };

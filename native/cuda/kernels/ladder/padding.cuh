@@ -11,19 +11,6 @@
 
 namespace mpmml::cuda::ladder {
 
-/// For pack() of packing.cuh, which writes the target's second dimension along the dimension that it calls lines.
-template <class S>
-struct Copy {
-  using Semiring = S;
-  using Element = typename Semiring::Element;
-  using Target = Element;
-  static constexpr bool kRepeatsLastLine = false;  // B's lines are along K
-  Element filling;
-
-  __device__ Target operator()(Element x) const { return x; }
-  __device__ Target border() const { return filling; }
-};
-
 /// An operand of the launch and its padded sizes.
 struct Padded {
   MatrixView view;
@@ -53,10 +40,11 @@ void pad(const Launch& launch, Side side) {
   if (padded_bytes<kTile>(launch, side) == 0) return;
   const Padded sizes = padded<kTile>(launch, side);
   const bool is_a = side == Side::kA;
-  pack<Copy<Semiring>>({sizes.view.data, sizes.cols, sizes.rows, sizes.view.col_stride, sizes.view.row_stride,
-                        sizes.view.batch_stride, sizes.view.storage},
-                       {is_a ? launch.packed_a : launch.packed_b, sizes.items, sizes.padded_cols, sizes.padded_rows},
-                       Copy<Semiring>{is_a ? Semiring::border_a : Semiring::border_b}, launch.stream);
+  pack<CopyElements<Semiring>>(
+      {sizes.view.data, sizes.cols, sizes.rows, sizes.view.col_stride, sizes.view.row_stride, sizes.view.batch_stride,
+       sizes.view.storage},
+      {is_a ? launch.packed_a : launch.packed_b, sizes.items, sizes.padded_cols, sizes.padded_rows},
+      CopyElements<Semiring>{is_a ? Semiring::border_a : Semiring::border_b}, launch.stream);
 }
 
 /// The launch that reads what pad() wrote.

@@ -1,0 +1,119 @@
+/** mpmml cycle-mean GRAPH */
+import { Command, Option } from 'commander'
+import { type CycleMean, componentCycleMeans, maximumCycleMean, minimumCycleMean } from '../../lib/algebra.js'
+import type { DataType } from '../../lib/index.js'
+import {
+  counted,
+  cycleText,
+  describeGraph,
+  GRAPH_HELP,
+  type GraphFile,
+  type GraphRecord,
+  graphRecord,
+  namesOf,
+  readGraphFile,
+} from '../graph.js'
+import { labelled, print, printJson, table, withStatus } from '../output.js'
+
+interface Flags {
+  semiring: 'max-plus' | 'min-plus'
+  components?: true
+  json?: true
+}
+
+interface MeanRecord {
+  numerator: number
+  denominator: number
+  value: number
+  /** As the file numbers them. */
+  cycle: number[]
+}
+
+/** What `cycle-mean --json` prints. */
+interface CycleMeanRecord {
+  graph: GraphRecord
+  semiring: Flags['semiring']
+  dtype: DataType
+  /** Null if there is no cycle. */
+  mean: MeanRecord | null
+  /** The strongly connected components that have a cycle; null if nobody asked. */
+  components: { nodes: number[]; mean: MeanRecord }[] | null
+}
+
+export function cycleMeanCommand(signal: AbortSignal): Command {
+  return new Command('cycle-mean')
+    .description('find the greatest mean weight of the cycles of a graph, exactly, and a cycle that has it')
+    .argument('<GRAPH>', 'a .gr, .mtx, .csv or .npy file')
+    .addOption(
+      new Option('--semiring <name>', 'max-plus for the greatest mean, min-plus for the smallest')
+        .choices(['max-plus', 'min-plus'])
+        .default('max-plus'),
+    )
+    .option('--components', 'also show the mean of each strongly connected component that has a cycle')
+    .option('--json', 'print one JSON value')
+    .addHelpText('after', GRAPH_HELP)
+    .action(async (path: string, flags: Flags) => {
+      const record = await compute(path, flags, signal)
+      await (flags.json ? printJson(record) : print(describe(record)))
+    })
+}
+
+async function compute(
+  path: string,
+  { semiring, components }: Flags,
+  signal: AbortSignal,
+): Promise<CycleMeanRecord> {
+  const graph = await withStatus(`reading ${path}`, () => readGraphFile(path, semiring, signal))
+  const find = semiring === 'max-plus' ? maximumCycleMean : minimumCycleMean
+  const mean = await withStatus('looking for the best cycle', async () => find(graph.weights, { signal }))
+  return {
+    graph: graphRecord(graph),
+    semiring,
+    dtype: graph.dtype,
+    mean: mean && meanRecord(mean, graph),
+    components: components
+      ? await withStatus('looking into each component', () => componentsOf(graph, semiring, signal))
+      : null,
+  }
+}
+
+const meanRecord = ({ numerator, denominator, value, cycle }: CycleMean, { firstNode }: GraphFile) => ({
+  numerator,
+  denominator,
+  value,
+  cycle: namesOf(cycle, firstNode),
+})
+
+async function componentsOf(graph: GraphFile, semiring: Flags['semiring'], signal: AbortSignal) {
+  const { component, means } = await componentCycleMeans(graph.weights, { semiring, signal })
+  const nodes: number[][] = means.map(() => [])
+  for (const [node, of] of component.entries()) nodes[of]!.push(node + graph.firstNode)
+  return means
+    .flatMap((mean, of) => (mean ? [{ nodes: nodes[of]!, mean: meanRecord(mean, graph) }] : []))
+    .sort((a, b) => a.nodes[0]! - b.nodes[0]!)
+}
+
+function describe({ graph, semiring, dtype, mean, components }: CycleMeanRecord): string {
+  const name = semiring === 'max-plus' ? 'maximum' : 'minimum'
+  const head = labelled([
+    ['graph', describeGraph(graph)],
+    ['weights', dtype],
+    [name, mean ? meanText(mean) : 'there is no cycle'],
+    ['cycle', mean ? cycleText(mean.cycle) : undefined],
+    ['components', components ? `${counted(components.length, 'component')} with cycles` : undefined],
+  ])
+  if (!components || components.length === 0) return head
+  const rows = components.map(({ nodes, mean }) => [
+    String(nodes.length),
+    meanText(mean),
+    cycleText(mean.cycle),
+  ])
+  return `${head}\n\n${table([['nodes', name, 'cycle'], ...rows])}`
+}
+
+/** "7/2 = 3.5", "1/3 ≈ 0.333333", "4" */
+function meanText({ numerator, denominator, value }: MeanRecord): string {
+  if (denominator === 1) return `${value}`
+  const short = Number(value.toPrecision(6))
+  return `${numerator}/${denominator} ${short === value ? '=' : '≈'} ${short}`
+}

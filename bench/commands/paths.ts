@@ -1,0 +1,69 @@
+/** mpmml paths GRAPH */
+import { Command } from 'commander'
+import { closureOptions, nodeNumbers } from '../arguments.js'
+import { GRAPH_HELP } from '../graph.js'
+import { print, printJson } from '../output.js'
+import {
+  checkPaths,
+  describeCheck,
+  describePaths,
+  findPaths,
+  type PathsRequest,
+  pathSemirings,
+} from '../paths.js'
+
+type Flags = Omit<PathsRequest, 'graph' | 'verify'> & { check?: string; verify?: true; json?: true }
+
+export function pathsCommand(signal: AbortSignal): Command {
+  const command = new Command('paths')
+    .description('find the best paths of a graph: all of them, or those from some nodes to some nodes')
+    .argument('<GRAPH>', 'a .gr, .mtx, .csv or .npy file')
+    .option('--from <node,…>', 'only paths from these nodes', nodeNumbers)
+    .option('--to <node,…>', 'only paths to these nodes; shows their nodes', nodeNumbers)
+    .option('-o, --output <D.npy>', 'write the distances to this file')
+    .option(
+      '--next <N.npy>',
+      'write, for each pair, the node after the first on its path: as a row number from 0, −1 if there is none',
+    )
+  for (const option of closureOptions(pathSemirings, 'min-plus')) command.addOption(option)
+  return command
+    .option('--verify', 'check that no edge makes a distance better, and walk the paths')
+    .option('--check <D.npy>', 'compute nothing: verify these distances, and the paths of --next N.npy')
+    .option('--json', 'print one JSON value')
+    .addHelpText(
+      'after',
+      `${GRAPH_HELP}
+
+min-plus finds shortest paths, max-plus longest, max-min widest, max-times most reliable ones, or-and reachable nodes.`,
+    )
+    .action(async (graph: string, { json, check, ...flags }: Flags) => {
+      const request: PathsRequest = { ...flags, graph, verify: flags.verify === true }
+      requireFitting(command, flags, check)
+      if (check !== undefined) {
+        const record = await checkPaths(request, check, signal)
+        return json ? printJson(record) : print(describeCheck(record))
+      }
+      const record = await findPaths(request, signal)
+      await (json ? printJson(record) : print(describePaths(record, request)))
+    })
+}
+
+/** Options that mean nothing together are wrong usage. */
+function requireFitting(command: Command, flags: Flags, check: string | undefined): void {
+  const some = flags.from !== undefined || flags.to !== undefined
+  if (some && flags.next !== undefined) {
+    command.error('error: --next is for all pairs: leave out --from and --to', { exitCode: 2 })
+  }
+  if (flags.next !== undefined && flags.next === (check ?? flags.output)) {
+    command.error('error: --next needs a file of its own', { exitCode: 2 })
+  }
+  if (check === undefined) return
+  const others = {
+    '--from': flags.from,
+    '--to': flags.to,
+    '--output': flags.output,
+    '--verify': flags.verify,
+  }
+  const [other] = Object.entries(others).find(([, value]) => value !== undefined) ?? []
+  if (other) command.error(`error: --check computes nothing: leave out ${other}`, { exitCode: 2 })
+}

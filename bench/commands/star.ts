@@ -1,0 +1,94 @@
+/** mpmml star A.npy -o S.npy */
+import { Command } from 'commander'
+import { plus, star } from '../../lib/algebra.js'
+import { type DataType, type MpmmOptions, readNpy, type Semiring, writeNpy, zeroOf } from '../../lib/index.js'
+import { closureOptions } from '../arguments.js'
+import { dtypeOf, fileOptions, hasSums } from '../dtype.js'
+import { namingCycles } from '../graph.js'
+import { duration, labelled, print, printJson, shapeText, withStatus } from '../output.js'
+import { checkOutput } from '../output-file.js'
+import { why } from '../place.js'
+import { describeValues, summarize, type ValueSummary } from '../summary.js'
+
+const semirings = ['max-plus', 'min-plus', 'max-min', 'min-max', 'max-times', 'or-and'] as const
+
+interface Flags {
+  output?: string
+  plus?: true
+  semiring: (typeof semirings)[number]
+  overflow: MpmmOptions['overflow']
+  backend: MpmmOptions['backend']
+  device: MpmmOptions['device']
+  json?: true
+}
+
+interface MatrixRecord {
+  path: string | null
+  shape: readonly number[]
+}
+
+/** What `star --json` prints. */
+interface StarRecord {
+  a: MatrixRecord
+  c: MatrixRecord & ValueSummary
+  operation: 'star' | 'plus'
+  semiring: Semiring
+  dtype: DataType
+  /** Null if nothing can overflow. */
+  overflow: string | null
+  backend: 'cuda' | 'cpu'
+  device: string
+  timing: { totalMs: number; kernelMs: number }
+}
+
+export function starCommand(signal: AbortSignal): Command {
+  const command = new Command('star')
+    .description('compute A* = I ⊕ A ⊕ A² ⊕ …, the best walks between all nodes of a matrix from a .npy file')
+    .argument('<A.npy>', 'N × N, or batch × N × N')
+    .option('-o, --output <S.npy>', 'write the star to this file (without it only a summary is printed)')
+    .option('--plus', 'compute A ⊕ A² ⊕ … instead, of walks with at least one edge')
+  for (const option of closureOptions(semirings, 'max-plus')) command.addOption(option)
+  return command.option('--json', 'print one JSON value').action(async (path: string, flags: Flags) => {
+    const record = await compute(path, flags, signal)
+    await (flags.json ? printJson(record) : print(describe(record, flags)))
+  })
+}
+
+async function compute(path: string, flags: Flags, signal: AbortSignal): Promise<StarRecord> {
+  const { output, semiring, overflow, backend, device } = flags
+  if (output !== undefined) await checkOutput(output, [path])
+  const a = await withStatus(`reading ${path}`, () => readNpy(path, { ...fileOptions(semiring), signal }))
+  const dtype = dtypeOf(a.data)
+  const operation = flags.plus ? 'plus' : 'star'
+  const { c, ...how } = await withStatus(`computing the ${operation} of ${shapeText(a.shape)}`, () =>
+    namingCycles({ path, firstNode: 0 }, () =>
+      (flags.plus ? plus : star)(a, { semiring, overflow, backend, device, signal }),
+    ),
+  )
+  if (output !== undefined) await withStatus(`writing ${output}`, () => writeNpy(output, c, { signal }))
+  return {
+    a: { path, shape: a.shape },
+    c: { path: output ?? null, shape: c.shape, ...summarize(c, zeroOf(semiring, dtype)) },
+    operation,
+    semiring,
+    dtype,
+    overflow: dtype === 'int32' && hasSums(semiring) ? (overflow ?? 'throw') : null,
+    ...how,
+  }
+}
+
+function describe(record: StarRecord, flags: Flags): string {
+  const { a, c, operation, semiring, dtype, overflow, timing } = record
+  return labelled([
+    ['A', `${shapeText(a.shape)}  ${a.path}`],
+    [
+      operation === 'star' ? 'A*' : 'A+',
+      `${shapeText(c.shape)}  ${c.path ?? '(not written; -o names a file)'}`,
+    ],
+    ['values', describeValues(c, c.shape, semiring, dtype)],
+    ['semiring', `${semiring} on ${dtype}${overflow ? `, overflow: ${overflow}` : ''}`],
+    ['backend', `${record.backend}, ${record.device}: ${why(record, flags)}`],
+    ['kernel', duration(timing.kernelMs)],
+    ['total', duration(timing.totalMs)],
+  ])
+}

@@ -1,0 +1,160 @@
+/** Graphs in files, whose nodes keep the numbers that the file gives them. */
+import { extname } from 'node:path'
+import { type EdgeList, readGraph } from '../lib/graph.js'
+import {
+  CycleError,
+  type DataType,
+  type ElementArray,
+  FileError,
+  type Matrix,
+  readNpy,
+  type Semiring,
+  zeroOf,
+} from '../lib/index.js'
+import { dtypeOf, fileOptions, typesOf } from './dtype.js'
+import { shapeText } from './output.js'
+
+/** A graph that was read. */
+export interface GraphFile {
+  path: string
+  /** What the library computes with: nodes are numbered from 0. */
+  weights: Matrix<ElementArray> | EdgeList<ElementArray>
+  nodes: number
+  edges: number
+  /** The number that the file gives its first node: 1 in DIMACS and Matrix Market, 0 in CSV and .npy. */
+  firstNode: 0 | 1
+  dtype: DataType
+}
+
+/** What --json says of it. */
+export type GraphRecord = Pick<GraphFile, 'path' | 'nodes' | 'edges' | 'firstNode'>
+
+/** For the help of commands. */
+export const GRAPH_HELP = `
+A graph is a DIMACS .gr file, a Matrix Market .mtx file, an edge list in .csv (FROM,TO,WEIGHT), or a square .npy matrix of
+weights, in which the semiring's zero is no edge. Nodes have the numbers that they have in the file: .gr and .mtx count
+from 1, .csv and .npy from 0.`
+
+const firstNodes: Record<string, 0 | 1> = { '.gr': 1, '.mtx': 1, '.csv': 0, '.npy': 0 }
+
+/** The first of `types` that holds what the graph has, and the weights in it. */
+function inType(data: ElementArray, types: readonly DataType[], isList: boolean): ElementArray {
+  const dtype = dtypeOf(data)
+  if (types.includes(dtype)) return data
+  // In or-and an edge is there or not, whatever it weighs.
+  if (types.every((type) => type === 'uint8')) return isList ? new Uint8Array(data.length).fill(1) : data
+  return dtype === 'int32' && types.includes('float64') ? Float64Array.from(data) : data
+}
+
+/**
+ * Reads a graph, with weights of a type that the semiring has.
+ *
+ * @throws FileError for what isn't a graph, and what the readers throw.
+ */
+export async function readGraphFile(
+  path: string,
+  semiring: Semiring,
+  signal: AbortSignal,
+): Promise<GraphFile> {
+  const ending = extname(path).toLowerCase()
+  const firstNode = firstNodes[ending]
+  const types = typesOf(semiring)
+  if (firstNode === undefined) {
+    throw new FileError(
+      `${path}: the name must end with .gr (DIMACS), .mtx (Matrix Market), .csv or .npy: that says what the file is`,
+    )
+  }
+  if (ending !== '.npy') {
+    const list = await readGraph(path, { signal })
+    const weight = inType(list.weight, types, true)
+    return {
+      path,
+      weights: { ...list, weight },
+      nodes: list.nodes,
+      edges: list.from.length,
+      firstNode,
+      dtype: dtypeOf(weight),
+    }
+  }
+  const matrix = await readNpy(path, { ...fileOptions(semiring), signal })
+  const [rows, cols, ...more] = matrix.shape
+  if (rows !== cols || more.length > 0) {
+    throw new FileError(
+      `${path}: a graph is one square matrix of weights, but this is ${shapeText(matrix.shape)}`,
+    )
+  }
+  const data = inType(matrix.data, types, false)
+  const dtype = dtypeOf(data)
+  const zero = zeroOf(semiring, dtype)
+  let edges = 0
+  for (const weight of data) if (weight !== zero) edges++
+  return { path, weights: { ...matrix, data }, nodes: rows!, edges, firstNode, dtype }
+}
+
+export const graphRecord = ({ path, nodes, edges, firstNode }: GraphFile): GraphRecord => ({
+  path,
+  nodes,
+  edges,
+  firstNode,
+})
+
+/** "6 nodes, 9 edges  roads.gr" */
+export const describeGraph = ({ path, nodes, edges }: GraphRecord) =>
+  `${counted(nodes, 'node')}, ${counted(edges, 'edge')}  ${path}`
+
+export const counted = (count: number, what: string) => `${count} ${what}${count === 1 ? '' : 's'}`
+
+/** The numbers that the file gives to nodes. */
+export const namesOf = (nodes: ArrayLike<number>, firstNode: number): number[] =>
+  Array.from(nodes, (node) => node + firstNode)
+
+/** "1 → 3 → 6" */
+export const chainText = (names: readonly number[]) => names.join(' → ')
+
+/** The same, and back to the first. */
+export const cycleText = (names: readonly number[]) => chainText([...names, ...names.slice(0, 1)])
+
+/**
+ * The nodes that a user named, numbered from 0.
+ *
+ * @throws Error for one that the graph doesn't have.
+ */
+export function nodesOf(names: readonly number[], { path, nodes, firstNode }: GraphFile): number[] {
+  return names.map((name) => {
+    const node = name - firstNode
+    if (node >= 0 && node < nodes) return node
+    const there = nodes === 0 ? 'has no nodes' : `has the nodes ${firstNode} to ${nodes - 1 + firstNode}`
+    throw new Error(`there is no node ${name}: ${path} ${there}`)
+  })
+}
+
+/** What `work` gives; if a cycle gains, the error has the numbers of the file. */
+export async function namingCycles<T>(
+  { path, firstNode }: Pick<GraphFile, 'path' | 'firstNode'>,
+  work: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (!(error instanceof CycleError) || error.cycle.length === 0) throw error
+    const { weight, batch } = error
+    const cycle = namesOf(error.cycle, firstNode)
+    const where = batch === undefined ? path : `${path}, matrix ${batch}`
+    throw new CycleError(
+      `${where}: the cycle ${cycleText(cycle)} has the weight ${weight}, and each time round makes a result better: there is no best one`,
+      { cause: error, cycle, weight, batch },
+    )
+  }
+}
+
+/** A result file's matrix, of the shape that belongs to the graph. */
+export function requireShape(
+  path: string,
+  matrix: { shape: readonly number[] },
+  shape: readonly number[],
+): void {
+  if (shapeText(matrix.shape) === shapeText(shape)) return
+  throw new FileError(
+    `${path}: expected ${shapeText(shape)} for this graph, but it is ${shapeText(matrix.shape)}`,
+  )
+}

@@ -1,0 +1,278 @@
+/** Best paths of a graph in a file: read, computed, verified, written, and described. */
+import {
+  longestPaths,
+  mostReliablePaths,
+  type PathFunction,
+  type PathSemiring,
+  type PathsResult,
+  shortestPaths,
+  transitiveClosure,
+  type Verifiable,
+  type Verified,
+  verifyPaths,
+  widestPaths,
+} from '../lib/graph.js'
+import {
+  type DataType,
+  type DenseMatrix,
+  type ElementArray,
+  type Matrix,
+  type MpmmOptions,
+  readNpy,
+  ValueError,
+  writeNpy,
+  zeroOf,
+} from '../lib/index.js'
+import { fileOptions, hasSums } from './dtype.js'
+import {
+  chainText,
+  describeGraph,
+  type GraphFile,
+  type GraphRecord,
+  graphRecord,
+  namesOf,
+  namingCycles,
+  nodesOf,
+  readGraphFile,
+  requireShape,
+} from './graph.js'
+import { duration, labelled, shapeText, table, withStatus } from './output.js'
+import { checkOutput } from './output-file.js'
+import { why } from './place.js'
+import { describeValues, summarize, type ValueSummary } from './summary.js'
+import { VerificationError } from './verify.js'
+
+/** What finds the best paths over each semiring, and what the value of a path is called. */
+const kinds: Record<PathSemiring, { find: PathFunction; value: string }> = {
+  'min-plus': { find: shortestPaths, value: 'length' },
+  'max-plus': { find: longestPaths, value: 'length' },
+  'max-min': { find: widestPaths, value: 'width' },
+  'max-times': { find: mostReliablePaths, value: 'reliability' },
+  // It takes graphs of bytes only, which readGraphFile makes for or-and.
+  'or-and': { find: transitiveClosure as PathFunction, value: 'reached' },
+}
+
+export const pathSemirings = Object.keys(kinds) as PathSemiring[]
+
+export interface PathsRequest {
+  graph: string
+  /** Nodes as the file numbers them; undefined: all. */
+  from: number[] | undefined
+  to: number[] | undefined
+  semiring: PathSemiring
+  overflow: MpmmOptions['overflow']
+  backend: MpmmOptions['backend']
+  device: MpmmOptions['device']
+  /** The file that the distances are written to. */
+  output: string | undefined
+  /** The file of the next nodes: written, or read if there is something to check. */
+  next: string | undefined
+  verify: boolean
+}
+
+/** A pair of nodes that was asked for, as the file numbers them. */
+interface PairRecord {
+  from: number
+  to: number
+  /** Null if there is no path. */
+  value: number | 'Infinity' | '-Infinity' | null
+  /** The nodes of the path, if both ends were asked for; null if there is none. */
+  path?: number[] | null
+}
+
+/** What `paths --json` prints. */
+export interface PathsRecord {
+  graph: GraphRecord
+  semiring: PathSemiring
+  dtype: DataType
+  /** Null if nothing can overflow. */
+  overflow: string | null
+  distances: ValueSummary & { path: string | null; shape: readonly number[] }
+  next: { path: string } | null
+  /** The pairs that were asked for; null if all were, or if they are in a file. */
+  pairs: PairRecord[] | null
+  backend: 'cuda' | 'cpu'
+  device: string
+  timing: PathsResult['timing']
+  /** What was found right; null if nobody asked. */
+  verified: Verified | null
+}
+
+/** What `paths --check --json` prints. */
+export interface CheckRecord {
+  graph: GraphRecord
+  semiring: PathSemiring
+  dtype: DataType
+  checked: { distances: string; next: string | null }
+  verified: Verified
+}
+
+/** @throws anything that goes wrong; output files appear under their names only if everything went right. */
+export async function findPaths(request: PathsRequest, signal: AbortSignal): Promise<PathsRecord> {
+  const { semiring, overflow, backend, device, output, next } = request
+  for (const file of [output, next]) if (file !== undefined) await checkOutput(file, [request.graph])
+  const graph = await read(request, signal)
+  const sources = request.from && nodesOf(request.from, graph)
+  const targets = request.to && nodesOf(request.to, graph)
+  const paths = request.verify || next !== undefined || targets !== undefined
+  const found = await withStatus(`finding paths between ${graph.nodes} nodes`, () =>
+    namingCycles(graph, () =>
+      kinds[semiring].find(graph.weights, { paths, sources, targets, overflow, backend, device, signal }),
+    ),
+  )
+  const { distances } = found
+  const verification = request.verify
+    ? await withStatus('verifying', () => verified(graph, found, semiring, signal))
+    : null
+  if (output !== undefined) await write(output, distances, signal)
+  if (next !== undefined) await write(next, found.next!, signal)
+  const zero = zeroOf(semiring, graph.dtype)
+  const asked = sources !== undefined || targets !== undefined
+  return {
+    graph: graphRecord(graph),
+    semiring,
+    dtype: graph.dtype,
+    overflow: graph.dtype === 'int32' && hasSums(semiring) ? (overflow ?? 'throw') : null,
+    distances: { path: output ?? null, shape: distances.shape, ...summarize(distances, zero) },
+    next: next === undefined ? null : { path: next },
+    pairs: asked && output === undefined ? pairsOf(graph, found, sources, targets, zero) : null,
+    backend: found.backend,
+    device: found.device,
+    timing: found.timing,
+    verified: verification,
+  }
+}
+
+const read = ({ graph, semiring }: PathsRequest, signal: AbortSignal) =>
+  withStatus(`reading ${graph}`, () => readGraphFile(graph, semiring, signal))
+
+const write = (path: string, matrix: DenseMatrix<ElementArray>, signal: AbortSignal) =>
+  withStatus(`writing ${path}`, () => writeNpy(path, matrix, { signal }))
+
+function pairsOf(
+  { nodes, firstNode }: GraphFile,
+  found: PathsResult,
+  sources: number[] | undefined,
+  targets: number[] | undefined,
+  zero: number,
+): PairRecord[] {
+  const all = () => Array.from({ length: nodes }, (_, node) => node)
+  const [rows, columns] = [sources ?? all(), targets ?? all()]
+  const { data } = found.distances
+  return rows.flatMap((i, row) =>
+    columns.map((j, column) => {
+      const value = data[row * columns.length + column]!
+      const pair: PairRecord = { from: i + firstNode, to: j + firstNode, value: finiteOf(value, zero) }
+      if (targets === undefined) return pair
+      const path = found.path(i, j)
+      return { ...pair, path: path && namesOf(path, firstNode) }
+    }),
+  )
+}
+
+/** JSON has no infinities. */
+function finiteOf(value: number, zero: number): PairRecord['value'] {
+  if (value === zero) return null
+  return Number.isFinite(value) ? value : (String(value) as 'Infinity' | '-Infinity')
+}
+
+/**
+ * Verifies distances, and the next nodes if there are some, that are in files.
+ *
+ * @throws anything that goes wrong, and an error that says what of them is wrong.
+ */
+export async function checkPaths(
+  request: PathsRequest,
+  distancesFile: string,
+  signal: AbortSignal,
+): Promise<CheckRecord> {
+  const { semiring } = request
+  const graph = await read(request, signal)
+  const shape = [graph.nodes, graph.nodes]
+  const load = async (path: string, options: ReturnType<typeof fileOptions>) => {
+    const matrix = await withStatus(`reading ${path}`, () => readNpy(path, { ...options, signal }))
+    requireShape(path, matrix, shape)
+    return matrix
+  }
+  const distances = await load(distancesFile, fileOptions(semiring))
+  const next = request.next === undefined ? undefined : await load(request.next, {})
+  const found = { distances, next: next as Matrix<Int32Array> | undefined }
+  return {
+    graph: graphRecord(graph),
+    semiring,
+    dtype: graph.dtype,
+    checked: { distances: distancesFile, next: request.next ?? null },
+    verified: await withStatus('verifying', () => verified(graph, found, semiring, signal)),
+  }
+}
+
+/** @throws VerificationError that says what is wrong. */
+async function verified(
+  { weights, firstNode }: GraphFile,
+  found: Verifiable,
+  semiring: PathSemiring,
+  signal: AbortSignal,
+): Promise<Verified> {
+  try {
+    return await verifyPaths(weights, found, { semiring, signal })
+  } catch (error) {
+    if (!(error instanceof ValueError)) throw error
+    const counted = firstNode === 0 ? '' : ' (counting nodes from 0)'
+    throw new VerificationError(`verification failed${counted}: ${error.message}`, { cause: error })
+  }
+}
+
+/** The record as a person reads it. */
+export function describePaths(record: PathsRecord, request: PathsRequest): string {
+  const { graph, distances, pairs, timing, semiring, dtype } = record
+  const [first] = pairs ?? []
+  const one = pairs?.length === 1 && first?.path !== undefined ? first : undefined
+  const head = labelled([
+    ['graph', describeGraph(graph)],
+    ['semiring', `${semiring} on ${dtype}${record.overflow ? `, overflow: ${record.overflow}` : ''}`],
+    [
+      'distances',
+      pairs
+        ? undefined
+        : `${shapeText(distances.shape)}  ${distances.path ?? '(not written; -o names a file)'}`,
+    ],
+    ['next', record.next ? `${shapeText(distances.shape)}  ${record.next.path}` : undefined],
+    ['values', pairs ? undefined : describeValues(distances, distances.shape, semiring, dtype)],
+    ['from', one ? `${one.from}` : undefined],
+    ['to', one ? `${one.to}` : undefined],
+    [kinds[semiring].value, one ? valueText(one.value) : undefined],
+    ['path', one?.path ? chainText(one.path) : undefined],
+    ['backend', `${record.backend}, ${record.device}: ${why(record, request)}`],
+    ['kernel', timing.kernelMs > 0 ? duration(timing.kernelMs) : undefined],
+    ['total', duration(timing.totalMs)],
+    ['verified', record.verified ? describeVerified(record.verified) : undefined],
+  ])
+  if (!pairs || one) return head
+  const withPaths = pairs.some(({ path }) => path !== undefined)
+  const columns = ['from', 'to', kinds[semiring].value, ...(withPaths ? ['path'] : [])]
+  const rows = pairs.map(({ from, to, value, path }) => [
+    `${from}`,
+    `${to}`,
+    valueText(value),
+    ...(withPaths ? [path ? chainText(path) : ''] : []),
+  ])
+  return `${head}\n\n${table([columns, ...rows])}`
+}
+
+const valueText = (value: PairRecord['value']) =>
+  value === null ? 'no path' : `${value}`.replace('-', '−').replace('Infinity', '∞')
+
+function describeVerified({ distances, paths }: Verified): string {
+  const walked = paths === null ? '' : `, and ${paths} paths have the lengths that are stated`
+  return `no edge makes any of ${distances} distances better${walked}`
+}
+
+export function describeCheck({ graph, checked, semiring, dtype, verified }: CheckRecord): string {
+  return labelled([
+    ['graph', describeGraph(graph)],
+    ['semiring', `${semiring} on ${dtype}`],
+    ['distances', checked.distances],
+    ['next', checked.next ?? undefined],
+    ['verified', describeVerified(verified)],
+  ])
+}

@@ -1,0 +1,69 @@
+/** The maximum cycle mean of a sparse network. */
+import { type CycleMean, maximumCycleMean } from '../../../lib/algebra.js'
+import type { EdgeList } from '../../../lib/graph.js'
+import { Draw } from '../draw.js'
+import type { Findings } from '../protocol.js'
+import { timed } from './all-pairs.js'
+
+type Network = EdgeList<Int32Array> & { from: Int32Array; to: Int32Array; weight: Int32Array }
+
+/** A strongly connected network: a ring through all nodes, and edges between random ones. */
+export function randomNetwork(nodes: number, edges: number): Network {
+  const draw = new Draw(nodes)
+  const from = Int32Array.from({ length: edges }, (_, e) => (e < nodes ? e : draw.integer(0, nodes - 1)))
+  const to = Int32Array.from({ length: edges }, (_, e) =>
+    e < nodes ? (e + 1) % nodes : draw.integer(0, nodes - 1),
+  )
+  const weight = Int32Array.from({ length: edges }, () => draw.integer(1, 1000))
+  return { nodes, from, to, weight }
+}
+
+/**
+ * What is wrong with a mean; undefined if nothing is. Its cycle must have it, and no cycle a greater one: with the weights
+ * less the mean, no walk gains for ever, so the best walks to all nodes settle.
+ */
+export function wrongMean(network: Network, mean: CycleMean): string | undefined {
+  const { nodes, from, to, weight } = network
+  const { numerator, denominator, cycle } = mean
+  const following = new Map(cycle.map((i, at) => [i, cycle[(at + 1) % cycle.length]!]))
+  const best = new Map<number, number>()
+  for (let e = 0; e < from.length; e++) {
+    const i = from[e]!
+    if (following.get(i) === to[e]) best.set(i, Math.max(best.get(i) ?? Number.NEGATIVE_INFINITY, weight[e]!))
+  }
+  const sum = cycle.reduce((total, i) => total + (best.get(i) ?? Number.NaN), 0)
+  if (sum * denominator !== numerator * cycle.length) {
+    return `its cycle has the mean ${sum} / ${cycle.length}, not ${numerator} / ${denominator}`
+  }
+  const values = new Float64Array(nodes)
+  for (let round = 0; round <= nodes; round++) {
+    let changes = false
+    for (let e = 0; e < from.length; e++) {
+      const value = values[from[e]!]! + denominator * weight[e]! - numerator
+      if (value > values[to[e]!]!) {
+        values[to[e]!] = value
+        changes = true
+      }
+    }
+    if (!changes) return undefined
+  }
+  return `a cycle has a greater mean than ${numerator} / ${denominator}`
+}
+
+export async function sparseNetwork(
+  nodes: number,
+  edges: number,
+  repetitions: number,
+  isAsked: boolean,
+  findings: Findings,
+): Promise<void> {
+  const of = `${nodes} nodes, ${edges} edges, one core`
+  const network = randomNetwork(nodes, edges)
+  let mean: CycleMean | null = null
+  const samples = await timed(repetitions, async () => {
+    mean = await maximumCycleMean(network)
+  })
+  const wrong = mean ? wrongMean(network, mean) : 'no cycle was found'
+  if (wrong) findings.wrong(`${of}: ${wrong}`)
+  findings.figure(of, 'maximum cycle mean', 'ms', samples, isAsked ? { must: 1000, aim: 300 } : {})
+}

@@ -1,0 +1,42 @@
+/** Small pictures in SVG: with plain attributes only, so that they look the same everywhere. */
+
+const colors = {
+  page: '#ffffff',
+  text: '#1f2328',
+  muted: '#8b949e',
+  grid: '#d0d7de',
+  strong: '#b3430a',
+}
+
+const escaped = (text) => String(text).replace(/[&<>"]/g, (sign) => `&#${sign.charCodeAt(0)};`)
+const rounded = (value) => Number(value.toFixed(1))
+
+export function text(
+  x,
+  y,
+  content,
+  { anchor = 'start', fill = colors.text, size = 13, weight = 'normal' } = {},
+) {
+  return `<text x="${rounded(x)}" y="${rounded(y)}" fill="${fill}" text-anchor="${anchor}" font-size="${size}" font-weight="${weight}">${escaped(content)}</text>`
+}
+
+export function line(x1, y1, x2, y2, { strong = false, faint = false } = {}) {
+  const stroke = strong ? colors.strong : faint ? colors.grid : colors.muted
+  return `<line x1="${rounded(x1)}" y1="${rounded(y1)}" x2="${rounded(x2)}" y2="${rounded(y2)}" stroke="${stroke}" stroke-width="${strong ? 3 : 1.5}"/>`
+}
+
+export function circle(x, y, radius, { strong = false } = {}) {
+  return `<circle cx="${rounded(x)}" cy="${rounded(y)}" r="${radius}" fill="${colors.page}" stroke="${strong ? colors.strong : colors.text}" stroke-width="${strong ? 3 : 1.5}"/>`
+}
+
+/** The picture of some parts. */
+export function picture(width, height, title, parts) {
+  return [
+    `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" font-family="system-ui, sans-serif">`,
+    `<title>${escaped(title)}</title>`,
+    `<rect width="${width}" height="${height}" fill="${colors.page}"/>`,
+    ...parts,
+    '</svg>',
+    '',
+  ].join('\n')
+}

@@ -1,0 +1,102 @@
+/**
+ * A production line. Parts are sawn and drilled, frames are painted, both are assembled on a pallet and packed, and the pallet
+ * comes back. How many does the line make per hour, what holds it up, and after how many parts does it have its rhythm?
+ *
+ *   node examples/production-line.mjs                   with two pallets
+ *   node examples/production-line.mjs --pallets 3       with another number of them
+ *
+ * x(k) are the times at which the machines begin the k-th part. They wait for each other, by A0, and for the part before, by
+ * A1: x(k) = A0 ⊗ x(k) ⊕ A1 ⊗ x(k − 1) in max-plus. That is x(k) = A ⊗ x(k − 1) with A = A0* ⊗ A1. The line is made up.
+ */
+import { parseArgs } from 'node:util'
+import { EPSILON, matrix, mpmm } from 'mpmml'
+import { maximumCycleMean, periodicRegime, star, trajectory } from 'mpmml/algebra'
+
+/** Minutes per part, and whose work the machine needs. */
+const machines = [
+  { name: 'saw', takes: 3, after: [] },
+  { name: 'drill', takes: 5, after: ['saw'] },
+  { name: 'paint', takes: 4, after: [] },
+  { name: 'assemble', takes: 6, after: ['drill', 'paint'] },
+  { name: 'pack', takes: 2, after: ['assemble'] },
+]
+/** Minutes of a pallet from the end of packing to the assembly. */
+const WAY_BACK = 5
+/** Parts in the chart. */
+const PARTS = 6
+
+const indexOf = (name) => machines.findIndex((machine) => machine.name === name)
+const [assemble, pack] = [indexOf('assemble'), indexOf('pack')]
+
+function square(size, entries) {
+  const data = new Int32Array(size * size).fill(EPSILON)
+  for (const [i, j, minutes] of entries) data[i * size + j] = Math.max(data[i * size + j], minutes)
+  return matrix(size, size, data)
+}
+
+/** A0*: how much later than machine j machine i begins the same part, at least. */
+async function withinPart(size) {
+  const entries = machines.flatMap(({ after }, i) =>
+    after.map((name) => [i, indexOf(name), machines[indexOf(name)].takes]),
+  )
+  return (await star(square(size, entries))).c
+}
+
+/** A1: what the k-th part waits for of the part before. */
+function betweenParts(size, pallets) {
+  const entries = machines.flatMap(({ takes, after }, i) => [
+    [i, i, takes],
+    // A part leaves its machine only when the next one takes it: there is no room between them.
+    ...after.map((name) => [indexOf(name), i, 0]),
+  ])
+  // The k-th part has the pallet of part k − pallets: further entries of x remember when it was packed.
+  const remembered = Array.from({ length: pallets - 1 }, (_, at) => machines.length + at)
+  const chain = [pack, ...remembered, assemble]
+  for (const [at, i] of chain.slice(1).entries()) {
+    entries.push([i, chain[at], at === 0 ? machines[pack].takes + WAY_BACK : 0])
+  }
+  return square(size, entries)
+}
+
+const counted = (count, what) => `${count} ${what}${count === 1 ? '' : 's'}`
+
+/** A row for each machine and a column for each minute, with the number of the part. */
+function chart(starts) {
+  const end = starts.at(-1)[pack] + machines[pack].takes
+  return machines.map(({ name, takes }, i) => {
+    const row = Array(end).fill('·')
+    for (const [part, times] of starts.entries()) row.fill(String(part + 1), times[i], times[i] + takes)
+    return `${name.padEnd(8)}  ${row.join('')}`
+  })
+}
+
+const { values } = parseArgs({ options: { pallets: { type: 'string', default: '2' } } })
+const pallets = Number(values.pallets)
+if (!(Number.isInteger(pallets) && pallets >= 1 && pallets <= 100)) {
+  throw new RangeError(`--pallets must be a whole number from 1 to 100, but it is ${values.pallets}`)
+}
+const size = machines.length + pallets - 1
+const within = await withinPart(size)
+const { c: a } = await mpmm(within, betweenParts(size, pallets))
+
+// Nothing was before the first part: its machines wait only for each other.
+const { c: first } = await mpmm(within, matrix(size, 1))
+const { data } = await trajectory(a, first.data, { steps: PARTS - 1 })
+const starts = Array.from({ length: PARTS }, (_, part) => data.subarray(part * size, (part + 1) * size))
+console.log(chart(starts).join('\n'))
+
+const { numerator, denominator, value } = await maximumCycleMean(a)
+const fraction = denominator === 1 ? '' : ` (${numerator}/${denominator})`
+const busiest = machines.reduce((most, machine) => (machine.takes > most.takes ? machine : most))
+const reason =
+  value > busiest.takes
+    ? `the pallets hold it up: ${busiest.name}, the machine with the most work, needs only ${busiest.takes}`
+    : `${busiest.name}, the machine with the most work, holds it up`
+console.log(`
+With ${counted(pallets, 'pallet')} there is a part every ${value} minutes${fraction}, ${(60 / value).toFixed(1)} per hour;
+${reason}.`)
+
+const { transient, period, growth } = await periodicRegime(a, first.data)
+console.log(
+  `From part ${transient + 1} on the line has its rhythm: ${counted(period, 'part')} in ${growth[pack]} minutes.`,
+)

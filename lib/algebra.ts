@@ -1,0 +1,39 @@
+/**
+ * Max-plus algebra beyond products: closures and powers, cycle means, eigenvalues and eigenvectors, residuals, trajectories, and
+ * start times.
+ *
+ * @packageDocumentation
+ */
+export type { CycleMean, CycleOptions } from './algebra/best-cycles.js'
+export { plus, star } from './algebra/closure.js'
+export { type CriticalGraph, criticalGraph } from './algebra/critical.js'
+export {
+  type ComponentMeans,
+  type CycleTimes,
+  componentCycleMeans,
+  cycleTimes,
+  maximumCycleMean,
+  minimumCycleMean,
+} from './algebra/cycle-mean.js'
+export { type Eigenvector, type Eigenvectors, eigenvalue, eigenvectors } from './algebra/eigen.js'
+export type { AlgebraOptions, AlgebraResult } from './algebra/options.js'
+export { power } from './algebra/power.js'
+export { periodicRegime, type Regime, type RegimeOptions } from './algebra/regime.js'
+export {
+  greatestSubsolution,
+  leftResidual,
+  type ResidualOptions,
+  rightResidual,
+  type Subsolution,
+} from './algebra/residual.js'
+export {
+  type EarliestOptions,
+  type EarliestStarts,
+  earliestStarts,
+  type LatestOptions,
+  type LatestStarts,
+  latestStarts,
+} from './algebra/schedule.js'
+export { type Input, type TrajectoryOptions, trajectory } from './algebra/trajectory.js'
+export type { Vector } from './algebra/vector.js'
+export type { SumSemiring, Weights } from './algebra/weights.js'

@@ -1,0 +1,146 @@
+/** The best cycles of the strongly connected components of a graph: what cycle means and spectra are made of. */
+import { readSignal } from '../abort.js'
+import { OverflowError } from '../errors.js'
+import { type Components, findingComponents } from '../graph/components.js'
+import { inSlices, type Steps } from '../graph/slices.js'
+import { requireNames } from '../options.js'
+import { greatestDivisor, signOf, unscaled } from './fractions.js'
+import { type Inner, innerEdges, PolicyIteration } from './howard.js'
+import { type Graph, readGraph, readSumSemiring, type SumSemiring, type Weights } from './weights.js'
+
+/** Options of functions that look at cycles. */
+export interface CycleOptions {
+  /** 'max-plus' (default) for maxima, 'min-plus' for minima. */
+  semiring?: SumSemiring | undefined
+  /** Gives up the work, with ERR_MPMML_ABORTED and the signal's reason as `cause`. */
+  signal?: AbortSignal | undefined
+}
+
+/** The mean of a cycle: the sum of its weights divided by the number of its edges. */
+export interface CycleMean {
+  /** The mean is numerator / denominator. Of int32 weights they are exact and have no common divisor. */
+  numerator: number
+  /** At least 1. Of float weights it is the number of edges. */
+  denominator: number
+  /** The mean as a number. */
+  value: number
+  /** The nodes of a cycle that has this mean, in order; its last edge leads back to the first of them. */
+  cycle: number[]
+  /**
+   * Its edges: `edges[k]` leads from `cycle[k]`. They are indices in the edge list; of an n × n matrix, an edge from i to j is
+   * i·n + j.
+   */
+  edges: number[]
+}
+
+/** A graph whose components' cycles can be found. */
+export interface Spectral {
+  readonly graph: Graph
+  readonly components: Components
+  readonly inner: Inner
+  readonly iteration: PolicyIteration
+}
+
+/** The best cycle of a component; `edges` are the indices of inner edges. */
+export interface BestCycle {
+  readonly edges: number[]
+  /** In units of 2^-bits, and negated for minima: the greater is the better. */
+  readonly sum: bigint
+}
+
+/** Reads a graph, and does work on it in slices. */
+export async function onSpectral<Result>(
+  weights: Weights,
+  options: CycleOptions,
+  what: string,
+  work: (spectral: Spectral) => Steps<Result>,
+): Promise<Result> {
+  requireNames(options, ['semiring', 'signal'])
+  const semiring = readSumSemiring(options.semiring)
+  const signal = readSignal(options.signal)
+  return await onGraph(weights, semiring, signal, what, function* (graph) {
+    return yield* work(yield* prepare(graph))
+  })
+}
+
+/** Reads a graph, and does work on it in slices. */
+export async function onGraph<Result>(
+  weights: Weights,
+  semiring: SumSemiring,
+  signal: AbortSignal | undefined,
+  what: string,
+  work: (graph: Graph) => Steps<Result>,
+): Promise<Result> {
+  const reading = await readGraph(weights, semiring)
+  const steps = (function* () {
+    return yield* work(yield* reading)
+  })()
+  return await inSlices(steps, signal, what)
+}
+
+export function* prepare(graph: Graph): Steps<Spectral> {
+  const { rows, semiring } = graph
+  yield
+  const components = yield* findingComponents(rows)
+  const inner = yield* innerEdges(rows, components, semiring === 'max-plus')
+  return { graph, components, inner, iteration: new PolicyIteration(inner) }
+}
+
+/** The best cycle of a component, or null if it has none. */
+export function* solve(
+  { components, inner, iteration }: Spectral,
+  component: number,
+): Steps<BestCycle | null> {
+  const first = components.start[component]!
+  const end = components.start[component + 1]!
+  if (inner.start[first] === inner.start[end]) return null
+  const edges = yield* iteration.solve(first, end)
+  return { edges, sum: iteration.exactSum(edges) }
+}
+
+/** Positive if `a` has the better mean. */
+export function compare(a: BestCycle, b: BestCycle): number {
+  return signOf(a.sum * BigInt(b.edges.length) - b.sum * BigInt(a.edges.length))
+}
+
+/** The component with the best cycle of all; null if there are no cycles. */
+export function* bestOfAll(spectral: Spectral): Steps<BestCycle | null> {
+  let best: BestCycle | null = null
+  for (let component = 0; component < spectral.components.count; component++) {
+    const own: BestCycle | null = yield* solve(spectral, component)
+    if (own && (!best || compare(own, best) > 0)) best = own
+  }
+  return best
+}
+
+export function exactNumber(value: bigint, what: string): number {
+  const number = Number(value)
+  if (Number.isSafeInteger(number)) return number
+  throw new OverflowError(
+    `${what} is ${value}, which no number holds exactly (2^53): use smaller weights, or weights in a Float64Array, whose sums are rounded`,
+  )
+}
+
+/** The mean of a cycle: its numerator and its denominator. */
+export function fractionOf(
+  { inner, graph }: Spectral,
+  { edges, sum }: BestCycle,
+): [numerator: number, denominator: number] {
+  const signed = BigInt(inner.sign) * sum
+  if (!graph.exact) return [unscaled(signed, inner.bits), edges.length]
+  const numerator = exactNumber(signed, "the sum of a cycle's weights")
+  const divisor = greatestDivisor(Math.abs(numerator), edges.length)
+  return [numerator / divisor, edges.length / divisor]
+}
+
+export function asMean(spectral: Spectral, best: BestCycle): CycleMean {
+  const { inner, graph, components } = spectral
+  const [numerator, denominator] = fractionOf(spectral, best)
+  // A cycle can be read from any of its nodes: from its least, so that it doesn't depend on where the search met it.
+  const cycle = best.edges.map((_, at) => components.members[inner.to[best.edges.at(at - 1)!]!]!)
+  const edges = best.edges.map((k, at) => graph.numberOf(inner.edge[k]!, cycle[at]!))
+  let least = 0
+  for (let at = 1; at < cycle.length; at++) if (cycle[at]! < cycle[least]!) least = at
+  const turn = (list: number[]) => [...list.slice(least), ...list.slice(0, least)]
+  return { numerator, denominator, value: numerator / denominator, cycle: turn(cycle), edges: turn(edges) }
+}

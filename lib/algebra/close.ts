@@ -1,0 +1,275 @@
+/** Closures of weights: what star and plus and the graph functions have in common. */
+import { aborted, cancelOnAbort, notCancelled } from '../abort.js'
+import { show } from '../describe.js'
+import type { DeviceMatrix } from '../device/device.js'
+import { onImplicitDevice } from '../device/implicit.js'
+import { copyRequest } from '../device/requests.js'
+import type { Session } from '../device/resident.js'
+import { INT32, isInteger, newUnwrittenArray, typeNameOf } from '../elements.js'
+import { AbortedError, CycleError, OptionError, ShapeError } from '../errors.js'
+import { REPORT_FIELDS, REQUEST_FIELDS, reportAt, requestAt, writeLayout } from '../fields.js'
+import { inSlices } from '../graph/slices.js'
+import { type Elements, type Layout, rowMajorElements } from '../layout.js'
+import { allocate, type DenseMatrix } from '../matrix.js'
+import { addon, type NativeMemory } from '../native.js'
+import { LEFT_OUT, type ReadOptions, THROW } from '../product/options.js'
+import { requireNoContradiction } from '../product/prepare.js'
+import { ProgressReports } from '../product/progress.js'
+import { requireSemiringType, zeroOf } from '../semirings.js'
+import type { ElementArray, OperandArray } from '../storage.js'
+import { readView, requireStillThere, requireThere, showShape, type View } from '../view.js'
+import { findCycle } from './cycle-search.js'
+import { deliver, download, resident, settled, type Wanted, want } from './deliver.js'
+import { type Order, orderOf } from './orders.js'
+
+/** What is asked besides the options. */
+export interface Closing {
+  /** Whether the diagonal is ⊕ one: paths of no edges. */
+  readonly reflexive: boolean
+  /** Whether `next` is wanted. */
+  readonly next: boolean
+  /** What messages call the weights; 'a' by default. */
+  readonly name?: string
+}
+
+/** A closure: on the device of the weights if they are on one, else in arrays. */
+export interface Closed {
+  /** `options.out` itself if it was given. */
+  readonly distances: DenseMatrix<ElementArray> | DeviceMatrix<ElementArray>
+  /**
+   * int32. For i ≠ j the node after i on a best path from i to j; −1 if there is none. On the diagonal −1 if `reflexive`, else
+   * the node after i on a best cycle through i. Following it ends, cycles of weight one included; over floats, whose sums
+   * are rounded, whoever follows it must still stop after n edges.
+   */
+  readonly next: DenseMatrix<Int32Array> | DeviceMatrix<Int32Array> | null
+  readonly backend: 'cuda' | 'cpu'
+  /** The name of the GPU or of the processor. */
+  readonly device: string
+  readonly timing: { readonly totalMs: number; readonly kernelMs: number }
+}
+
+// Native code reads a request before the call returns: one serves all calls.
+const request = new Float64Array(REQUEST_FIELDS)
+
+/** A checked call. */
+interface Call extends Wanted {
+  readonly weights: View
+  readonly options: ReadOptions
+  readonly closing: Closing
+  readonly order: Order
+  readonly cancel: Int32Array
+  readonly report: Float64Array
+}
+
+/**
+ * The closure of square matrices of weights, or of a batch. `weights` and `options` have been read (readView with the role
+ * 'operand', readOptions); all else is checked here, and only the matrix `out` is read before that.
+ *
+ * @throws Rejects with ShapeError (not square, `out`), DTypeError, OptionError (plus-times, overflow for floats, …),
+ *   ValueError (NaN; negative in max-times), OverflowError, CycleError, DisposedError, DeviceError, NoCudaError,
+ *   OutOfMemoryError, AbortedError, CudaError.
+ */
+export async function closeWeights(weights: View, options: ReadOptions, closing: Closing): Promise<Closed> {
+  const started = performance.now()
+  const call = check(weights, options, closing)
+  const { signal } = options
+  if (!signal) return close(call, started)
+  const forget = cancelOnAbort(signal, call.cancel)
+  try {
+    requireThere(weights, call.name) // A signal that isn't Node's own may have run anything.
+    if (call.out) requireThere(call.out, 'out')
+    return await close(call, started)
+  } catch (error) {
+    throw error instanceof AbortedError && signal.aborted ? aborted(signal, 'the closure') : error
+  } finally {
+    forget()
+  }
+}
+
+function check(weights: View, options: ReadOptions, closing: Closing): Call {
+  const outValue = options.out
+  const out = outValue === undefined ? null : readView(outValue, 'out', 'result')
+  if (options.signal?.aborted) throw aborted(options.signal, 'the closure')
+  const name = closing.name ?? 'a'
+  const { type, rows, cols } = weights
+  requireSemiringType(options.semiring, type)
+  const order = orderOf(options.semiring)
+  if (!order) {
+    throw new OptionError(
+      "option semiring must not be 'plus-times', whose sums of paths have no best one: choose another semiring",
+    )
+  }
+  if (options.overflow !== LEFT_OUT && !isInteger(type)) {
+    throw new OptionError(
+      `option overflow is for integers, but ${name} is of ${typeNameOf(type)}, which has infinities for what is too large: ` +
+        'leave it out',
+    )
+  }
+  requireThere(weights, name)
+  if (rows !== cols) {
+    throw new ShapeError(`${showShape(weights, name)} must be square: row i has the edges that leave node i`)
+  }
+  const wanted = want(name, weights, out, outValue)
+  const session = weights.memory?.session ?? out?.memory?.session
+  if (session) requireNoContradiction(options, session)
+  return {
+    ...wanted,
+    weights,
+    options,
+    closing,
+    order,
+    cancel: new Int32Array(1),
+    report: new Float64Array(REPORT_FIELDS),
+  }
+}
+
+function close(call: Call, started: number): Promise<Closed> {
+  const { weights, out, options } = call
+  const session = weights.memory?.session ?? out?.memory?.session
+  if (session) return closeOn(session, call, started)
+  const { batch, rows } = weights
+  return onImplicitDevice(options, batch * rows ** 3, (device) => closeOn(device, call, started))
+}
+
+async function closeOn(session: Session, call: Call, started: number): Promise<Closed> {
+  const { weights, out, outValue, closing, stays, report, cancel, name } = call
+  report.fill(0)
+  const uploaded = weights.memory ? null : await upload(session, call)
+  const inPlace = uploaded !== null && weights.bytes !== 2
+  const target = stays && out ? out : null
+  const progress = startProgress(call)
+  let made: NativeMemory[]
+  try {
+    writeClosing(call, uploaded ? stored(weights) : weights, target)
+    const given = await settled(
+      addon.closeMatrix(
+        session.native,
+        uploaded ?? (weights.data as NativeMemory),
+        target ? (target.data as NativeMemory) : null,
+        inPlace,
+        closing.reflexive,
+        closing.next,
+        request,
+        report,
+        cancel,
+      ),
+      name,
+    )
+    made = given === undefined ? [] : Array.isArray(given) ? given : [given]
+  } catch (error) {
+    if (uploaded) addon.release(uploaded)
+    progress?.end(false)
+    throw error instanceof CycleError ? await cycleError(session, call, report[reportAt.gain]!) : error
+  }
+  if (inPlace && !target) made.unshift(uploaded)
+  else if (uploaded) addon.release(uploaded)
+  const next = closing.next ? made.pop()! : null
+  try {
+    progress?.end(true)
+    if (!weights.memory) requireStillThere(weights, name)
+  } catch (error) {
+    for (const memory of next ? [next, ...made] : made) addon.release(memory)
+    throw error
+  }
+  const distances = target
+    ? (outValue as DeviceMatrix<ElementArray>)
+    : await deliver(session, call, made[0]!).catch((error) => {
+        if (next) addon.release(next)
+        throw error
+      })
+  return {
+    distances,
+    next: next && (await nextMatrix(session, call, next)),
+    backend: session.backend,
+    device: session.name,
+    timing: { totalMs: performance.now() - started, kernelMs: report[reportAt.kernelMs]! },
+  }
+}
+
+function upload(session: Session, { weights, cancel, name }: Call): Promise<NativeMemory> {
+  const request = copyRequest(weights, stored(weights))
+  return settled(addon.upload(session.native, weights.data as OperandArray, request, cancel), name)
+}
+
+function nextMatrix(
+  session: Session,
+  { weights, elements }: Call,
+  memory: NativeMemory,
+): Promise<DenseMatrix<Int32Array>> | DeviceMatrix<Int32Array> {
+  const nodes = { ...elements, type: INT32, bytes: 4 }
+  if (weights.memory) return resident<Int32Array>(memory, session, nodes)
+  return download(session, memory, nodes) as Promise<DenseMatrix<Int32Array>>
+}
+
+/** The elements of an uploaded matrix. */
+const stored = ({ type, bytes, batched, batch, rows, cols }: View): Elements =>
+  rowMajorElements(type, bytes, batched, batch, rows, cols)
+
+function startProgress({ options, elements, report, cancel }: Call): ProgressReports | null {
+  const { onProgress } = options
+  if (!onProgress) return null
+  const { batch, rows: n } = elements
+  return new ProgressReports(onProgress, { batch, m: n, n, k: n }, report, () => addon.giveUp(cancel))
+}
+
+function writeClosing({ options, elements }: Call, matrix: Layout, out: Layout | null): void {
+  request.fill(0)
+  request[requestAt.batch] = elements.batch
+  request[requestAt.n] = elements.rows
+  request[requestAt.semiring] = options.semiring
+  request[requestAt.dtype] = elements.type
+  request[requestAt.overflow] = options.overflow === LEFT_OUT ? THROW : options.overflow
+  request[requestAt.variant] = LEFT_OUT
+  writeLayout(request, 0, requestAt.a, matrix)
+  if (out) writeLayout(request, 0, requestAt.c, out)
+}
+
+/** The error for a cycle that gains; `gain` is what native code reported. */
+async function cycleError(session: Session, call: Call, gain: number): Promise<CycleError> {
+  const { weights, options, order, elements, name } = call
+  const n = elements.rows
+  const item = Math.floor(gain / n)
+  const { type, bytes } = weights
+  let data: OperandArray
+  let layout: Elements | View = weights
+  if (weights.memory) {
+    layout = rowMajorElements(type, bytes, false, 1, n, n)
+    data =
+      bytes === 2 ? new Int16Array(n * n) : allocate(n * n, 'a copy of the weights', type, newUnwrittenArray)
+    const source = { ...layout, ...layoutOfItem(weights, item) }
+    requireThere(weights, name)
+    await settled(
+      addon.download(session.native, weights.data, data, copyRequest(layout, source), notCancelled),
+      name,
+    )
+  } else {
+    data = weights.data
+    layout = { ...weights, ...layoutOfItem(weights, item) }
+  }
+  const { offset, rowStride, colStride } = layout
+  const found = await inSlices(
+    findCycle({ data, offset, rowStride, colStride, zero: storedZero(call) }, gain % n, order),
+    options.signal,
+    'the closure',
+  )
+  const batch = weights.batched ? item : undefined
+  const { cycle, weight } = found
+  const shown = cycle.length > 12 ? [...cycle.slice(0, 12), '…'] : [...cycle, cycle[0]]
+  const which = batch === undefined ? '' : ` of matrix ${batch}`
+  const semiring = addon.semirings[options.semiring]!.name
+  return new CycleError(
+    `the cycle ${shown.join(' → ')}${which} gains: its weight is ${show(weight)}, better than ${order.one} in ${semiring}, so ` +
+      'each round makes paths better, and there is no best one: change the weight of one of its edges',
+    { cycle, weight, batch },
+  )
+}
+
+function layoutOfItem({ offset, batchStride, rowStride, colStride }: View, item: number) {
+  return { offset: offset + item * batchStride, batchStride: 0, rowStride, colStride }
+}
+
+/** The semiring's zero as the weights hold it. */
+function storedZero({ weights, options, order }: Call): number {
+  if (weights.bytes === 2) return order.isBetter(1, 0) ? -32768 : 32767
+  return zeroOf(addon.semirings[options.semiring]!.name, typeNameOf(weights.type))
+}

@@ -1,0 +1,80 @@
+/** The closures of matrices: A ⊕ A² ⊕ A³ ⊕ …, with and without the identity. */
+
+import type { DeviceMatrix } from '../device/device.js'
+import type { DenseMatrix, MatrixLike } from '../matrix.js'
+import type { AnyOperand, AnyResult, ElementsOf } from '../product/options.js'
+import type { OperandArray } from '../storage.js'
+import { readView } from '../view.js'
+import { type Closed, closeWeights } from './close.js'
+import { type AlgebraOptions, type AlgebraResult, readAlgebraOptions } from './options.js'
+
+/**
+ * The star A* = I ⊕ A ⊕ A² ⊕ …, over a semiring whose ⊕ takes the better of two: element [i, j] is the weight of the best
+ * path from i to j, a path of no edges included. In min-plus these are the lengths of shortest paths, in max-plus those of
+ * longest ones, in max-min the widths of widest ones, in max-times the reliabilities of most reliable ones, and in or-and it
+ * is the transitive and reflexive closure.
+ *
+ * Works off the event loop, on a GPU or the CPU, in n³ steps (Floyd and Warshall). Over int32 results are exact whatever
+ * the weights: what may leave the type on the way is computed in float64, which is exact up to 2^53. Over floats each sum is
+ * rounded once, in an order that is the same on every backend. max-plus and min-plus may differ in the sign of a zero.
+ *
+ * If a cycle *gains*, going round it makes paths better and better, and the star doesn't exist: the promise is rejected
+ * with CycleError, which has such a cycle. In max-plus that is a cycle of positive weight, in min-plus of negative, in
+ * max-times one of more than 1; in max-min, min-max and or-and none gains. Over floats rounding may make a cycle whose weight is one
+ * (0, or 1 in max-times) count as one that gains. An infinite weight that isn't the semiring's zero counts as any other.
+ *
+ * Don't write to, transfer or detach the arrays until the promise settles.
+ *
+ * @param a - n × n, or a batch of them as [batch, n, n]; the semiring's zero means no edge. It may be a {@link DeviceMatrix}: then
+ *   so is the result, on the same device.
+ * @returns c, of a's shape, and how it was computed.
+ * @throws Rejects with an {@link MpmmlError}: ERR_MPMML_CYCLE; ERR_MPMML_SHAPE if a isn't square or `out` doesn't fit;
+ *   ERR_MPMML_VALUE for NaN, and a negative element of max-times; ERR_MPMML_OVERFLOW (see the option `overflow`);
+ *   ERR_MPMML_DTYPE, ERR_MPMML_OPTION, ERR_MPMML_DISPOSED, ERR_MPMML_DEVICE, ERR_MPMML_NO_CUDA, ERR_MPMML_OUT_OF_MEMORY,
+ *   ERR_MPMML_ABORTED, ERR_MPMML_CUDA. After an error `out` is as it was, except after ERR_MPMML_CUDA.
+ * @see F. Baccelli, G. Cohen, G. J. Olsder, J.-P. Quadrat, Synchronization and Linearity, theorem 3.20
+ * @example
+ * const e = EPSILON
+ * const a = matrix(2, 2, [-1, 2, -3, e])
+ * const { c } = await star(a) // c.data = [0, 2, -3, 0]
+ */
+export function star<Data extends OperandArray>(
+  a: DeviceMatrix<Data>,
+  options?: AlgebraOptions<DeviceMatrix<ElementsOf<Data>>>,
+): Promise<AlgebraResult<DeviceMatrix<ElementsOf<Data>>>>
+export function star<
+  Data extends OperandArray,
+  Out extends MatrixLike<ElementsOf<Data>> | DeviceMatrix<ElementsOf<Data>> = DenseMatrix<ElementsOf<Data>>,
+>(a: MatrixLike<Data>, options?: AlgebraOptions<Out>): Promise<AlgebraResult<Out>>
+export function star(a: AnyOperand, options?: AlgebraOptions<AnyResult>): Promise<AlgebraResult<AnyResult>> {
+  return closed(a, options, true)
+}
+
+/**
+ * The plus A⁺ = A ⊕ A² ⊕ A³ ⊕ …: as {@link star}, but of paths of at least one edge, so that element [i, i] is the weight of the
+ * best cycle through i. All else is as for star.
+ *
+ * @example
+ * const { c } = await plus(matrix(2, 2, [-1, 2, -3, EPSILON])) // c.data = [-1, 2, -3, -1]
+ */
+export function plus<Data extends OperandArray>(
+  a: DeviceMatrix<Data>,
+  options?: AlgebraOptions<DeviceMatrix<ElementsOf<Data>>>,
+): Promise<AlgebraResult<DeviceMatrix<ElementsOf<Data>>>>
+export function plus<
+  Data extends OperandArray,
+  Out extends MatrixLike<ElementsOf<Data>> | DeviceMatrix<ElementsOf<Data>> = DenseMatrix<ElementsOf<Data>>,
+>(a: MatrixLike<Data>, options?: AlgebraOptions<Out>): Promise<AlgebraResult<Out>>
+export function plus(a: AnyOperand, options?: AlgebraOptions<AnyResult>): Promise<AlgebraResult<AnyResult>> {
+  return closed(a, options, false)
+}
+
+async function closed(a: unknown, value: unknown, reflexive: boolean): Promise<AlgebraResult<AnyResult>> {
+  const options = readAlgebraOptions(value)
+  const view = readView(a, 'a', 'operand')
+  const { distances, backend, device, timing }: Closed = await closeWeights(view, options, {
+    reflexive,
+    next: false,
+  })
+  return { c: distances as AnyResult, backend, device, timing: { ...timing } }
+}

@@ -1,0 +1,104 @@
+/** Finding a cycle that gains, on the host. */
+import { PER_STEP, type Steps } from '../graph/slices.js'
+import type { OperandArray } from '../storage.js'
+import type { Order } from './orders.js'
+
+/** A cycle: its nodes in order, and what ⊗ makes of its weights. */
+export interface Cycle {
+  readonly cycle: number[]
+  readonly weight: number
+}
+
+/** Weights of edges between nodes. */
+export interface WeightsOnHost {
+  readonly data: OperandArray
+  /** The index of the first element. */
+  readonly offset: number
+  readonly rowStride: number
+  readonly colStride: number
+  /** What stands for no edge. */
+  readonly zero: number
+}
+
+/**
+ * The best cycle of which `last` is the last node. No cycle of nodes before `last` gains, but one with it does: so Floyd and
+ * Warshall's order of pivots says. Bellman and Ford's way with parents, from `last` over the nodes before it.
+ *
+ * Sums of int32 are exact. Over floats they are rounded in another order than a closure rounds them, so the best cycle may
+ * not gain here if it gains there by rounding.
+ */
+export function* findCycle(
+  { data, offset, rowStride, colStride, zero }: WeightsOnHost,
+  last: number,
+  { one, extend, isBetter }: Order,
+): Steps<Cycle> {
+  const weight = (from: number, to: number) => data[offset + from * rowStride + to * colStride]!
+  const cycleOf = (cycle: number[]): Cycle => ({
+    cycle,
+    weight: cycle.reduce((sum, from, k) => extend(sum, weight(from, cycle[(k + 1) % cycle.length]!)), one),
+  })
+  const best = new Float64Array(last).fill(zero)
+  const parent = new Int32Array(last).fill(-1)
+  /** Of the way by parents. */
+  const edges = new Int32Array(last)
+  const isQueued = new Uint8Array(last)
+  let queue: number[] = []
+  for (let node = 0; node < last; node++) {
+    const first = weight(last, node)
+    if (first === zero) continue
+    best[node] = first
+    parent[node] = last
+    edges[node] = 1
+    isQueued[node] = 1
+    queue.push(node)
+  }
+  let read = 0
+  while (queue.length > 0) {
+    const next: number[] = []
+    for (const from of queue) {
+      isQueued[from] = 0
+      const value = best[from]!
+      const row = offset + from * rowStride
+      for (let to = 0; to < last; to++) {
+        if (++read % PER_STEP === 0) yield
+        const edge = data[row + to * colStride]!
+        if (edge === zero || to === from) continue
+        const sum = extend(value, edge)
+        if (!isBetter(sum, best[to]!)) continue
+        best[to] = sum
+        parent[to] = from
+        edges[to] = edges[from]! + 1
+        // By rounding parents may form a cycle. It gains, and so it is found when it makes ways longer and longer.
+        if (edges[to]! > last) return cycleOf(wayTo(to, last, parent))
+        if (isQueued[to]) continue
+        isQueued[to] = 1
+        next.push(to)
+      }
+    }
+    queue = next
+  }
+  let found = [last]
+  let gain = weight(last, last)
+  for (let node = 0; node < last; node++) {
+    const back = weight(node, last)
+    if (best[node] === zero || back === zero) continue
+    const sum = extend(best[node]!, back)
+    if (gain !== zero && !isBetter(sum, gain)) continue
+    gain = sum
+    found = wayTo(node, last, parent)
+  }
+  return cycleOf(found)
+}
+
+/** The nodes from `root` to `node` by parents; only those of a cycle if parents form one there. */
+function wayTo(node: number, root: number, parent: Int32Array): number[] {
+  const way: number[] = []
+  const places = new Map<number, number>()
+  for (let at = node; at !== root; at = parent[at]!) {
+    const place = places.get(at)
+    if (place !== undefined) return way.slice(place).reverse()
+    places.set(at, way.length)
+    way.push(at)
+  }
+  return [root, ...way.reverse()]
+}

@@ -1,0 +1,173 @@
+/** Eigenvalues and eigenvectors. */
+import { totalmem } from 'node:os'
+import { OutOfMemoryError } from '../errors.js'
+import { PER_STEP, type Steps } from '../graph/slices.js'
+import {
+  asMean,
+  bestOfAll,
+  type CycleMean,
+  type CycleOptions,
+  exactNumber,
+  fractionOf,
+  onSpectral,
+  type Spectral,
+} from './best-cycles.js'
+import { type Critical, criticalCycle, findCritical } from './critical.js'
+import { unscaled } from './fractions.js'
+import { innerEdges, PolicyIteration } from './howard.js'
+import { type Before, reaching, reversed } from './reached.js'
+import type { Weights } from './weights.js'
+
+/**
+ * The eigenvalue of a matrix: the λ of A ⊗ v = λ ⊗ v. An irreducible matrix, whose graph is strongly connected, has one only. Any
+ * other may have several, one for some of its components: this is the greatest of them, or the least with `semiring: 'min-plus'`.
+ * It is always the best cycle mean.
+ *
+ * Its errors are those of {@link maximumCycleMean}.
+ *
+ * @returns The eigenvalue as the mean of a cycle that attains it; null if the graph has no cycle: then only the semiring's zero
+ *   is an eigenvalue.
+ * @see P. Butkovič, Max-linear Systems: Theory and Algorithms, section 4.2; `extremum_cycle_mean` of Sage
+ */
+export async function eigenvalue(weights: Weights, options: CycleOptions = {}): Promise<CycleMean | null> {
+  return await onSpectral(weights, options, 'the search for the eigenvalue', function* (spectral) {
+    const best = yield* bestOfAll(spectral)
+    return best && asMean(spectral, best)
+  })
+}
+
+/** An eigenvector: entry i of each array is node i's. */
+export interface Eigenvector {
+  /** The node whose entry is 0: the least of a component of the critical graph. */
+  node: number
+  /**
+   * The eigenvector is numerators / denominator. Of int32 weights they are exact. An entry that is the semiring's zero is
+   * −Infinity (Infinity in min-plus).
+   */
+  numerators: Float64Array
+  /** Of int32 weights this is the eigenvalue's denominator. */
+  denominator: number
+  /** The eigenvector as numbers. */
+  values: Float64Array
+}
+
+/** An eigenvalue and its eigenvectors. */
+export interface Eigenvectors {
+  /** The eigenvalue, as the mean of a cycle that attains it. */
+  eigenvalue: CycleMean
+  /**
+   * A basis of the eigenspace: the eigenvectors are the vectors ⊕ over b of cᵇ ⊗ vectors[b], for any numbers cᵇ of which one at
+   * least isn't the semiring's zero. There is one for each component of the critical graph, in the order of its components.
+   */
+  vectors: Eigenvector[]
+}
+
+/**
+ * The eigenvectors of a matrix, A ⊗ v = λ ⊗ v, for its {@link eigenvalue}: in max-plus the greatest of A[i, j] + v[j] over j is
+ * λ + v[i]. In a timetable with x(k + 1) = A ⊗ x(k) departures at v repeat with the period λ.
+ *
+ * Entry i of a vector is the best of all walks from node i to the vector's node, with each edge's weight less λ. It is the
+ * semiring's zero if there is no such walk. So all entries are finite if the matrix is irreducible. If it isn't, it may have more
+ * eigenvalues: {@link componentCycleMeans} gives those of its components, and {@link cycleTimes} what each node grows by.
+ *
+ * Its errors are those of {@link maximumCycleMean}, and OverflowError (ERR_MPMML_OVERFLOW) for numerators beyond 2^53.
+ *
+ * @returns null if the graph has no cycle: then only the semiring's zero is an eigenvalue.
+ * @see P. Butkovič, Max-linear Systems: Theory and Algorithms, section 4.3: the principal eigenspace; `howard` of ScicosLab's
+ *   max-plus toolbox, `mpeigen` of MaxPlus.jl, `maxplusmaxalgol` of Scilab's max-plus toolbox, which give one eigenvector
+ * @example
+ * const { eigenvalue, vectors } = await eigenvectors(matrix(2, 2, [3, 7, 2, 4]))
+ * // λ = 9/2, v = (0, -5/2)
+ */
+export async function eigenvectors(
+  weights: Weights,
+  options: CycleOptions = {},
+): Promise<Eigenvectors | null> {
+  return await onSpectral(weights, options, 'the search for the eigenvectors', function* (spectral) {
+    const critical = yield* findCritical(spectral)
+    if (!critical) return null
+    requireRoom(critical.parts.length, spectral.components.of.length)
+    const vectors: Eigenvector[] = []
+    if (spectral.components.count === 1) {
+      for (const [target] of critical.parts) {
+        const cycle = criticalCycle(critical, spectral.inner, target!)
+        yield* spectral.iteration.solve(0, spectral.components.of.length, cycle)
+        vectors.push(yield* vectorOf(spectral, spectral, spectral.components.of.length, cycle))
+      }
+    } else {
+      const before = yield* reversed(spectral.graph.rows)
+      for (const [target] of critical.parts)
+        vectors.push(yield* vectorTo(spectral, critical, target!, before))
+    }
+    return { eigenvalue: asMean(spectral, critical.best), vectors }
+  })
+}
+
+/** The eigenvector of a critical place, in a graph of several components: policy iteration on all that leads there. */
+function* vectorTo(
+  spectral: Spectral,
+  critical: Critical,
+  target: number,
+  before: Before,
+): Steps<Eigenvector> {
+  const { graph, inner, components } = spectral
+  const { members: part, within } = yield* reaching(Int32Array.of(components.members[target]!), before)
+  const count = part.length
+  // The part from which it can be reached is one component, and all other nodes are another, which isn't looked at.
+  const of = Int32Array.from(within, (is) => 1 - is)
+  const members = new Int32Array(of.length)
+  members.set(part)
+  let others = count
+  for (let i = 0; i < of.length; i++) if (of[i] === 1) members[others++] = i
+  const own = yield* innerEdges(graph.rows, { of, members }, graph.semiring === 'max-plus')
+  yield
+  // Both name edges by their places in the rows.
+  const placeOf = new Map(criticalCycle(critical, inner, target).map((k) => [inner.edge[k]!, -1]))
+  for (let k = 0; k < own.start[count]!; k++) if (placeOf.has(own.edge[k]!)) placeOf.set(own.edge[k]!, k)
+  const cycle = [...placeOf.values()]
+  const iteration = new PolicyIteration(own)
+  yield* iteration.solve(0, count, cycle)
+  return yield* vectorOf(spectral, { graph, inner: own, iteration, components: { members } }, count, cycle)
+}
+
+/** The values of the first `count` places of what was solved, all of those that lead to the first edge of a cycle. */
+function* vectorOf(
+  spectral: Spectral,
+  solved: Pick<Spectral, 'graph' | 'inner' | 'iteration'> & { components: { members: Int32Array } },
+  count: number,
+  cycle: number[],
+): Steps<Eigenvector> {
+  const { graph, inner, iteration } = solved
+  const { members } = solved.components
+  const length = cycle.length
+  const best = { edges: cycle, sum: iteration.exactSum(cycle) }
+  const denominator = fractionOf({ ...spectral, inner }, best)[1]
+  const none = graph.semiring === 'max-plus' ? -Infinity : Infinity
+  const numerators = new Float64Array(members.length).fill(none)
+  const values = new Float64Array(members.length).fill(none)
+  for (let place = 0; place < count; place++) {
+    if (place % PER_STEP === PER_STEP - 1) yield
+    const value = BigInt(inner.sign) * iteration.exactValue(place)
+    const numerator = graph.exact
+      ? exactNumber(
+          value / BigInt(length / denominator),
+          'an entry of the eigenvector, times its denominator,',
+        )
+      : unscaled(value, inner.bits)
+    // Adding 0 takes the sign from -0.
+    numerators[members[place]!] = numerator + 0
+    values[members[place]!] = numerator / denominator + 0
+  }
+  return { node: members[iteration.root]!, numerators, denominator, values }
+}
+
+/** Throws OutOfMemoryError if the eigenvectors would be more than there is memory for. */
+function requireRoom(count: number, length: number): void {
+  const bytes = 16 * count * length
+  const available = process.availableMemory?.() || totalmem()
+  if (bytes <= available) return
+  throw new OutOfMemoryError(
+    `the ${count} eigenvectors, one for each component of the critical graph, of ${length} elements need ${bytes} bytes, but ` +
+      `${available} are available: criticalGraph gives the components`,
+  )
+}

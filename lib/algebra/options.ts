@@ -1,0 +1,58 @@
+/** The options and the results that functions on matrices have in common. */
+import type { DenseMatrix, MatrixLike } from '../matrix.js'
+import {
+  type AnyResult,
+  type MpmmOptions,
+  type Overflow,
+  type ReadOptions,
+  readOptions,
+} from '../product/options.js'
+
+/** The options of {@link star}, {@link plus} and {@link power}. `undefined` means the default. */
+export interface AlgebraOptions<Out extends AnyResult = MatrixLike>
+  extends Pick<MpmmOptions<Out>, 'semiring' | 'backend' | 'device' | 'signal' | 'onProgress'> {
+  /**
+   * A matrix of a's shape to write into, which is then the result's `c`. It may be `a` itself: it changes only if all has
+   * succeeded. Its elements may not overlap each other. If a is a {@link DeviceMatrix}, so must `out` be, on the same device.
+   */
+  out?: Out | undefined
+  /**
+   * What to do with an element of the result that is finite and outside the finite range of int32: 'throw', the default,
+   * rejects with ERR_MPMML_OVERFLOW, which names the first one; 'saturate' takes the nearest finite value; 'wrap' takes it
+   * modulo 2^32 (what wraps onto the value of the semiring's zero is zero). Only for integers. {@link power} has another
+   * meaning: see there.
+   */
+  overflow?: Overflow | undefined
+}
+
+/** What {@link star}, {@link plus} and {@link power} give. */
+export interface AlgebraResult<C extends AnyResult = DenseMatrix> {
+  /** The result: `out` itself if it was given, otherwise a new row-major matrix; on a device if a is. */
+  c: C
+  /** What computed it. */
+  backend: 'cuda' | 'cpu'
+  /** The name of the GPU or of the processor. */
+  device: string
+  /** Milliseconds. */
+  timing: {
+    /** From the call to the result. */
+    totalMs: number
+    /** Computing, without copies between arrays and the device. */
+    kernelMs: number
+  }
+}
+
+const names: readonly (keyof AlgebraOptions)[] = [
+  'semiring',
+  'out',
+  'backend',
+  'device',
+  'overflow',
+  'signal',
+  'onProgress',
+]
+
+/** Reads what the user passed as options: each property once. */
+export function readAlgebraOptions(options: unknown): ReadOptions {
+  return readOptions(options, names)
+}

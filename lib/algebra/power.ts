@@ -1,0 +1,202 @@
+/** Powers of matrices. */
+import { aborted, notCancelled } from '../abort.js'
+import { show } from '../describe.js'
+import { DeviceMatrix } from '../device/device.js'
+import { onImplicitDevice } from '../device/implicit.js'
+import { copyRequest, fillRequest } from '../device/requests.js'
+import { Resident, ResidentView, type Session, SharedMemory } from '../device/resident.js'
+import { isInteger, newArray, typeNameOf } from '../elements.js'
+import { OptionError, ShapeError } from '../errors.js'
+import { rowMajorElements } from '../layout.js'
+import { allocate, type DenseMatrix, type MatrixLike } from '../matrix.js'
+import { addon } from '../native.js'
+import { mpmm } from '../product/multiply.js'
+import {
+  type AnyOperand,
+  type AnyResult,
+  type ElementsOf,
+  LEFT_OUT,
+  type MpmmOptions,
+  type ReadOptions,
+} from '../product/options.js'
+import { requireNoContradiction } from '../product/prepare.js'
+import { requireSemiringType, zeroOf } from '../semirings.js'
+import type { ElementArray, OperandArray } from '../storage.js'
+import { readView, requireStillThere, requireThere, showShape, type View } from '../view.js'
+import { deliver, resident, settled, type Wanted, want } from './deliver.js'
+import { type AlgebraOptions, type AlgebraResult, readAlgebraOptions } from './options.js'
+import { oneOf } from './orders.js'
+
+/** A checked call. */
+interface Call extends Wanted {
+  readonly a: View
+  readonly n: number
+  readonly options: ReadOptions
+  /** By which the products are computed. */
+  readonly productOptions: MpmmOptions<DeviceMatrix<ElementArray>>
+}
+
+/**
+ * The power Aⁿ = A ⊗ A ⊗ … ⊗ A of n factors, over any semiring: element [i, j] is the weight of the best path of exactly n
+ * edges from i to j. A⁰ is the identity, whose elements are one on the diagonal and zero elsewhere.
+ *
+ * It is computed by products of {@link mpmm}, at most 2·log₂ n, on matrices that stay on a device. They are A^m for
+ * m = ⌊n / 2^k⌋, from the greatest k down, and the odd ones of them in two products. So each is a factor of the result, and no
+ * power that isn't needed can overflow. The policies of `overflow` are those of these products: 'throw' rejects if an element
+ * of one of these powers is decided by a sum outside the finite range; what 'saturate' and 'wrap' make of one is what the next
+ * product takes. Over floats each product rounds as mpmm does.
+ *
+ * Don't write to, transfer or detach the arrays until the promise settles.
+ *
+ * @param a - a square matrix, or a batch of them. It may be a {@link DeviceMatrix}: then so is the result, on the same device.
+ * @param n - an integer from 0 to 2^53 − 1
+ * @returns c, of a's shape, and how it was computed.
+ * @throws Rejects with what {@link mpmm} rejects with; ERR_MPMML_OPTION if n isn't such an integer; ERR_MPMML_SHAPE if a isn't
+ *   square. After an error `out` is as it was, except after ERR_MPMML_CUDA.
+ * @example
+ * const { c } = await power(matrix(2, 2, [3, 7, 2, 4]), 2) // c.data = [9, 11, 6, 9]
+ */
+export function power<Data extends OperandArray>(
+  a: DeviceMatrix<Data>,
+  n: number,
+  options?: AlgebraOptions<DeviceMatrix<ElementsOf<Data>>>,
+): Promise<AlgebraResult<DeviceMatrix<ElementsOf<Data>>>>
+export function power<
+  Data extends OperandArray,
+  Out extends MatrixLike<ElementsOf<Data>> | DeviceMatrix<ElementsOf<Data>> = DenseMatrix<ElementsOf<Data>>,
+>(a: MatrixLike<Data>, n: number, options?: AlgebraOptions<Out>): Promise<AlgebraResult<Out>>
+export async function power(
+  a: AnyOperand,
+  n: number,
+  options?: AlgebraOptions<AnyResult>,
+): Promise<AlgebraResult<AnyResult>> {
+  const started = performance.now()
+  const call = check(a, n, options)
+  const session = call.a.memory?.session ?? call.out?.memory?.session
+  if (session) return raise(session, call, started)
+  const { batch, rows } = call.a
+  return onImplicitDevice(call.options, batch * rows ** 3, (device) => raise(device, call, started))
+}
+
+function check(matrix: unknown, n: unknown, value: unknown): Call {
+  const options = readAlgebraOptions(value)
+  const a = readView(matrix, 'a', 'operand')
+  const out = options.out === undefined ? null : readView(options.out, 'out', 'result')
+  const { semiring, overflow, signal, onProgress } = options
+  if (signal?.aborted) throw aborted(signal, 'the power')
+  if (typeof n !== 'number' || !Number.isSafeInteger(n) || n < 0) {
+    throw new OptionError(`the exponent n must be an integer from 0 to 2^53 - 1, but it is ${show(n)}`)
+  }
+  requireSemiringType(semiring, a.type)
+  if (overflow !== LEFT_OUT && !isInteger(a.type)) {
+    throw new OptionError(
+      `option overflow is for integers, but a is of ${typeNameOf(a.type)}, which has infinities for what is too large: leave ` +
+        'it out',
+    )
+  }
+  requireThere(a, 'a')
+  if (a.rows !== a.cols)
+    throw new ShapeError(`${showShape(a, 'a')} must be square, so that it can be its own factor`)
+  const wanted = want('a', a, out, options.out)
+  const session = a.memory?.session ?? out?.memory?.session
+  if (session) requireNoContradiction(options, session)
+  const productOptions = {
+    semiring: addon.semirings[semiring]!.name,
+    overflow: overflow === LEFT_OUT ? undefined : addon.overflowPolicies[overflow],
+    signal,
+    onProgress,
+  }
+  return { ...wanted, a, n: n + 0, options, productOptions }
+}
+
+async function raise(session: Session, call: Call, started: number): Promise<AlgebraResult<AnyResult>> {
+  const { a, n } = call
+  const base =
+    a.memory && n > 0
+      ? new DeviceMatrix<OperandArray>(new ResidentView(a.memory, a))
+      : await upload(session, n === 0 ? identity(call) : a)
+  let made: Power
+  try {
+    if (!a.memory) requireStillThere(a, 'a')
+    made = n < 2 ? { c: await firstPower(session, call, base), kernelMs: 0 } : await byProducts(call, base)
+  } finally {
+    base.dispose()
+  }
+  const c = await deliver(session, call, Resident.viewOf(made.c)!.data)
+  return {
+    c: c as AnyResult,
+    backend: session.backend,
+    device: session.name,
+    timing: { totalMs: performance.now() - started, kernelMs: made.kernelMs },
+  }
+}
+
+/** A power, in memory that nobody else knows. */
+interface Power {
+  readonly c: DeviceMatrix<ElementArray>
+  readonly kernelMs: number
+}
+
+/** n ≥ 2. */
+async function byProducts({ n, productOptions }: Call, base: DeviceMatrix<OperandArray>): Promise<Power> {
+  const factors: ('itself' | 'base')[] = []
+  for (let m = n; m > 1; m = Math.floor(m / 2)) {
+    if (m % 2 === 1) factors.unshift('base')
+    factors.unshift('itself')
+  }
+  const { onProgress } = productOptions
+  let kernelMs = 0
+  let power: DeviceMatrix<ElementArray> | null = null
+  for (const [done, factor] of factors.entries()) {
+    const last: DeviceMatrix<OperandArray> = power ?? base
+    try {
+      const { c, timing } = await mpmm(last, factor === 'itself' ? last : base, {
+        ...productOptions,
+        onProgress:
+          onProgress && ((progress) => onProgress({ done: (done + progress.done) / factors.length })),
+      })
+      power = c
+      kernelMs += timing.kernelMs
+    } finally {
+      if (last !== base) last.dispose()
+    }
+  }
+  return { c: power!, kernelMs }
+}
+
+/** zero ⊕ a, which has no int16, and no other forms of an element. */
+async function firstPower(
+  session: Session,
+  { elements, productOptions, options, name }: Call,
+  base: DeviceMatrix<OperandArray>,
+): Promise<DeviceMatrix<ElementArray>> {
+  const { semiring, signal } = productOptions
+  const zero = zeroOf(addon.semirings[options.semiring]!.name, typeNameOf(elements.type))
+  const memory = await settled(addon.fill(session.native, fillRequest(elements, zero)), name)
+  const power = resident<Int32Array>(memory, session, elements)
+  try {
+    return (await settled(power.combine(base as DeviceMatrix, { semiring, signal }), name)) as never
+  } catch (error) {
+    power.dispose()
+    throw error
+  }
+}
+
+async function upload(session: Session, view: View): Promise<DeviceMatrix<OperandArray>> {
+  const { type, bytes, batched, batch, rows, cols, data } = view
+  const elements = rowMajorElements(type, bytes, batched, batch, rows, cols)
+  const request = copyRequest(view, elements)
+  const memory = await settled(addon.upload(session.native, data as OperandArray, request, notCancelled), 'a')
+  return new DeviceMatrix<OperandArray>(new ResidentView(new SharedMemory(memory, session), elements))
+}
+
+/** The identities of a batch, in an array. */
+function identity({ elements, options }: Call): View {
+  const { type, batch, rows: n, reach } = elements
+  const dtype = typeNameOf(type)
+  const data = allocate(reach, 'the identity', type, newArray)
+  data.fill(zeroOf(addon.semirings[options.semiring]!.name, dtype))
+  const one = oneOf(options.semiring, dtype)
+  for (let node = 0; node < batch * n; node++) data[node * n + (node % n)] = one
+  return { ...elements, data, memory: null }
+}

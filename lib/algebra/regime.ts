@@ -1,0 +1,292 @@
+/** Periodic regimes: how trajectories go on after a while. */
+import { readSignal } from '../abort.js'
+import { elementType, INT32 } from '../elements.js'
+import { LimitError, OverflowError, ValueError } from '../errors.js'
+import type { CompressedRows } from '../graph/compressed.js'
+import { inSlices, PER_STEP, type Steps } from '../graph/slices.js'
+import { requireNames } from '../options.js'
+import type { ElementArray } from '../storage.js'
+import { prepare } from './best-cycles.js'
+import { type CycleTimes, timesOf } from './cycle-mean.js'
+import { fractionBits } from './fractions.js'
+import { reaching, reversed } from './reached.js'
+import { readCount } from './trajectory.js'
+import { readVector, type Vector } from './vector.js'
+import { type Graph, readGraph, readSumSemiring, type SumSemiring, type Weights } from './weights.js'
+
+/** The options of {@link periodicRegime}. `undefined` means the default. */
+export interface RegimeOptions {
+  /**
+   * How many steps to look for the regime; 100 000 by default. To be found it takes up to three times transient + period, and
+   * often not much more than that sum.
+   */
+  limit?: number | undefined
+  /** 'max-plus' (default) or 'min-plus'. */
+  semiring?: SumSemiring | undefined
+  /** Gives up the work, with ERR_MPMML_ABORTED and the signal's reason as `cause`. */
+  signal?: AbortSignal | undefined
+}
+
+/** x(k + period) = x(k) + growth for all k from `transient` on, and both are the least such numbers. */
+export interface Regime {
+  /** The number of steps before the regime begins. */
+  transient: number
+  /** The number of steps after which it repeats itself; also called its cyclicity. */
+  period: number
+  /**
+   * What each element grows by in a period; growth / period is its cycle time. It is 0 for elements that are the semiring's zero
+   * from some step on.
+   */
+  growth: Float64Array
+}
+
+/**
+ * The periodic regime of x(k + 1) = A ⊗ x(k): the least p and c with x(k + c) = x(k) + growth for all k ≥ p. If A is irreducible,
+ * all elements grow by c · λ, with the eigenvalue λ: x(k + c) = λᶜ ⊗ x(k). If not, each grows by c times its
+ * {@link cycleTimes}.
+ *
+ * There is always one if A is irreducible or x(0) has no zeros of the semiring. How long it takes depends on the weights: it is
+ * long if another cycle is nearly as good as the best. So there is a limit. Without these conditions an element may grow at
+ * several rates in turn for ever; then the limit is what ends the search.
+ *
+ * It is found exactly, in int32 as well as in floats if all are multiples of one power of 2 and no sum is beyond 2^53 times
+ * that. Each step is a look at each edge, on JavaScript's thread, in slices; the memory is that of a few states.
+ *
+ * @param a - n × n, or an edge list: see {@link maximumCycleMean}.
+ * @param x0 - x(0): n × 1, or an array of n elements, of A's type.
+ * @throws Rejects with what {@link maximumCycleMean} rejects with; LimitError (ERR_MPMML_LIMIT) if it isn't found within
+ *   `limit` steps; ValueError (ERR_MPMML_VALUE) for floats that aren't such multiples; OverflowError (ERR_MPMML_OVERFLOW) if a
+ *   sum is beyond 2^53.
+ * @see F. Baccelli, G. Cohen, G. J. Olsder, J.-P. Quadrat, Synchronization and Linearity; `maxplusmaxalgol` of Scilab's max-plus toolbox
+ * @see R. P. Brent, An improved Monte Carlo factorization algorithm, BIT 20 (1980): how a sequence is found to repeat itself
+ * @example
+ * await periodicRegime(matrix(2, 2, [3, 7, 2, 4]), [1, 0]) // { transient: 1, period: 2, growth: [9, 9] }, so that λ = 9/2
+ */
+export async function periodicRegime(a: Weights, x0: Vector, options: RegimeOptions = {}): Promise<Regime> {
+  requireNames(options, ['limit', 'semiring', 'signal'])
+  const semiring = readSumSemiring(options.semiring)
+  const signal = readSignal(options.signal)
+  const limit = readCount(options.limit ?? 100_000, 'limit', 1)
+  const reading = await readGraph(a, semiring)
+  const graph = await inSlices(reading, signal, WHAT)
+  const x = await readVector(x0, graph.rows.nodes, elementType(graph.rows.weight), semiring, 'x0')
+  return await inSlices(findRegime(graph, x, limit), signal, WHAT)
+}
+
+const WHAT = 'the search for the periodic regime'
+const EXACT = Number.MAX_SAFE_INTEGER
+
+function* findRegime(graph: Graph, x0: ElementArray, limit: number): Steps<Regime> {
+  const { nodes } = graph.rows
+  const { rows, start, unit } = yield* scaled(graph, x0)
+  // What doesn't lead to an element of x(0) that is there never gets one.
+  const support = Int32Array.from(start.keys()).filter((i) => start[i] !== -Infinity)
+  const { within } = yield* reaching(support, yield* reversed(rows))
+  const part = yield* restricted(rows, within)
+  const spectral = yield* prepare({
+    rows: part,
+    semiring: 'max-plus',
+    exact: true,
+    listed: null,
+    numberOf: () => 0,
+  })
+  const system = new System(part, yield* timesOf(spectral))
+  const { begin, period } = yield* findPeriod(system, start, limit)
+  const transient = yield* findTransient(system, start, begin, period)
+  const growth = new Float64Array(nodes)
+  for (let i = 0; i < nodes; i++) growth[i] = system.growth(i, period) * unit + 0
+  return { transient, period, growth }
+}
+
+/** Weights and state as integers that are to be maximised; `unit` is what 1 means. */
+function* scaled(
+  { rows, semiring, exact }: Graph,
+  x0: ElementArray,
+): Steps<{ rows: CompressedRows<Float64Array>; start: Float64Array; unit: number }> {
+  const zero = elementType(x0) === INT32 ? (semiring === 'max-plus' ? -(2 ** 31) : 2 ** 31 - 1) : undefined
+  const sign = semiring === 'max-plus' ? 1 : -1
+  const none = sign * -Infinity
+  const start = Float64Array.from(x0, (value) =>
+    value === zero || value === none ? -Infinity : sign * value,
+  )
+  const infinite = start.indexOf(Infinity)
+  if (infinite >= 0) {
+    throw new ValueError(
+      `x0[${infinite}] is ${x0[infinite]}, but elements must be finite, or the semiring's zero`,
+    )
+  }
+  const weight = new Float64Array(rows.weight.length)
+  for (let k = 0; k < weight.length; k++) {
+    if (k % PER_STEP === PER_STEP - 1) yield
+    weight[k] = sign * rows.weight[k]!
+  }
+  const finite = start.filter((value) => value !== -Infinity)
+  const bits = exact ? 0 : Math.max(fractionBits(weight), fractionBits(finite))
+  yield
+  if (bits > 0) {
+    let largest = 0
+    for (const values of [weight, finite])
+      for (const value of values) largest = Math.max(largest, Math.abs(value))
+    if (bits > 1023 || largest * 2 ** bits > EXACT) {
+      throw new ValueError(
+        'weights and x0 have too many digits after the point, so that sums would be rounded and nothing would repeat exactly: ' +
+          'use integers, such as times in seconds',
+      )
+    }
+    for (let k = 0; k < weight.length; k++) weight[k]! *= 2 ** bits
+    for (let i = 0; i < start.length; i++) start[i]! *= 2 ** bits
+  }
+  return { rows: { ...rows, weight }, start, unit: sign * 2 ** -bits }
+}
+
+/** The edges between nodes that are within. */
+function* restricted(
+  rows: CompressedRows<Float64Array>,
+  within: Uint8Array,
+): Steps<CompressedRows<Float64Array>> {
+  const { nodes } = rows
+  const start = new Int32Array(nodes + 1)
+  const to = new Int32Array(rows.to.length)
+  const weight = new Float64Array(rows.to.length)
+  let count = 0
+  for (let i = 0; i < nodes; i++) {
+    for (let k = rows.start[i]!; k < rows.start[i + 1]!; k++) {
+      if (within[rows.to[k]!] === 0) continue
+      to[count] = rows.to[k]!
+      weight[count++] = rows.weight[k]!
+    }
+    start[i + 1] = count
+    if (i % PER_STEP === PER_STEP - 1) yield
+  }
+  return {
+    nodes,
+    start,
+    to: to.subarray(0, count),
+    weight: weight.subarray(0, count),
+    edge: new Int32Array(0),
+  }
+}
+
+/** A system whose rates are known. */
+class System {
+  readonly #rows: CompressedRows
+  readonly #times: CycleTimes
+  #looked = 0
+
+  constructor(rows: CompressedRows, times: CycleTimes) {
+    this.#rows = rows
+    this.#times = times
+  }
+
+  /** What element i grows by in a period of its regime. */
+  growth(i: number, period: number): number {
+    const denominator = this.#times.denominators[i]!
+    return denominator === 0 ? 0 : (period / denominator) * this.#times.numerators[i]!
+  }
+
+  /**
+   * Writes the state after x. Returns whether each element is decided as it must be in a periodic regime: by one that grows at the same
+   * rate. What grows more slowly decides only for a while.
+   */
+  *step(x: Float64Array, next: Float64Array): Steps<boolean> {
+    const { nodes, start, to, weight } = this.#rows
+    const { numerators, denominators } = this.#times
+    let regular = true
+    for (let i = 0; i < nodes; i++) {
+      const numerator = numerators[i]!
+      const denominator = denominators[i]!
+      let most = -Infinity
+      let same = -Infinity
+      const end = start[i + 1]!
+      for (let k = start[i]!; k < end; k++) {
+        const j = to[k]!
+        const sum = weight[k]! + x[j]!
+        if (sum > most) most = sum
+        if (sum > same && denominators[j] === denominator && numerators[j] === numerator) same = sum
+      }
+      if (denominator === 0) same = -Infinity
+      if (most !== same) regular = false
+      if (Math.abs(most) > EXACT && most !== -Infinity) {
+        throw new OverflowError(
+          `element ${i} is beyond 2^53 before the regime begins, so that it is not exact: use smaller numbers`,
+        )
+      }
+      next[i] = most
+      this.#looked += end - start[i]! + 1
+      if (this.#looked >= PER_STEP) {
+        this.#looked = 0
+        yield
+      }
+    }
+    return regular
+  }
+
+  /** Whether `later` is what `earlier` becomes after a number of steps at these rates. */
+  matches(earlier: Float64Array, later: Float64Array, steps: number): boolean {
+    const { numerators, denominators } = this.#times
+    for (let i = 0; i < earlier.length; i++) {
+      if (later[i] === -Infinity || earlier[i] === -Infinity) {
+        if (later[i] !== earlier[i]) return false
+        continue
+      }
+      const denominator = denominators[i]!
+      if (denominator === 0 || steps % denominator !== 0) return false
+      if (later[i]! - earlier[i]! !== (steps / denominator) * numerators[i]!) return false
+    }
+    return true
+  }
+}
+
+/**
+ * The period, and the first state after the last step that isn't regular. From there on what follows a state depends on it less
+ * the growth, so that it is periodic as soon as one comes again: Brent's way keeps one state, after ever more steps.
+ */
+function* findPeriod(
+  system: System,
+  start: Float64Array,
+  limit: number,
+): Steps<{ begin: number; period: number }> {
+  let x = start.slice()
+  let next = new Float64Array(x.length)
+  const kept = start.slice()
+  let begin = 0
+  let since = 0
+  let most = 1
+  for (let k = 1; k <= limit; k++) {
+    const regular = yield* system.step(x, next)
+    ;[x, next] = [next, x]
+    since++
+    if (regular && system.matches(kept, x, since)) return { begin, period: since }
+    if (regular && since < most) continue
+    if (!regular) begin = k
+    most = regular ? 2 * most : 1
+    since = 0
+    kept.set(x)
+  }
+  throw new LimitError(
+    `no periodic regime was found within ${limit} steps: give the option limit a greater number if there must be one`,
+  )
+}
+
+/** The first state, from number `begin` on, that comes again after a period. */
+function* findTransient(system: System, start: Float64Array, begin: number, period: number): Steps<number> {
+  const advance = function* (x: Float64Array, steps: number): Steps<Float64Array> {
+    let next: Float64Array = new Float64Array(x.length)
+    let now: Float64Array = x.slice()
+    for (let k = 0; k < steps; k++) {
+      yield* system.step(now, next)
+      ;[now, next] = [next, now]
+    }
+    return now
+  }
+  let earlier: Float64Array = yield* advance(start, begin)
+  let later: Float64Array = yield* advance(earlier, period)
+  let spare: Float64Array = new Float64Array(start.length)
+  for (let k = begin; ; k++) {
+    if (system.matches(earlier, later, period)) return k
+    yield* system.step(earlier, spare)
+    ;[earlier, spare] = [spare, earlier]
+    yield* system.step(later, spare)
+    ;[later, spare] = [spare, later]
+  }
+}

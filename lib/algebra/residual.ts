@@ -1,0 +1,430 @@
+/** Residuals: the greatest solutions of A ⊗ X ≤ B and of X ⊗ B ≤ A. */
+import { readSignal } from '../abort.js'
+import { show, showList } from '../describe.js'
+import { DeviceMatrix } from '../device/device.js'
+import { elementType, INT32, newUnwrittenArray, typeNameOf } from '../elements.js'
+import { DeviceError, DTypeError, OverflowError, ShapeError } from '../errors.js'
+import { inSlices, PER_STEP, type Steps } from '../graph/slices.js'
+import { shapeOf } from '../layout.js'
+import { allocate, type DenseMatrix, type MatrixLike, rowMajor, type Shape } from '../matrix.js'
+import { requireNames } from '../options.js'
+import { mpmm } from '../product/multiply.js'
+import type { AnyOperand, ElementsOf, Mixable, MpmmOptions, Overflow } from '../product/options.js'
+import type { MpmmResult } from '../product/result.js'
+import { readSemiring, requireSemiringType } from '../semirings.js'
+import type { ElementArray, OperandArray } from '../storage.js'
+import { type HostView, readHostView, requireThere } from '../view.js'
+import type { AlgebraResult } from './options.js'
+import { readOverflow } from './overflow.js'
+import { onHost, readSumSemiring, type SumSemiring, zeroIn } from './weights.js'
+
+/** The options of residuals. `undefined` means the default. */
+export interface ResidualOptions extends Pick<MpmmOptions, 'backend' | 'device' | 'signal'> {
+  /** 'max-plus' (default) for the greatest solutions; 'min-plus' for the least X of A ⊗ X ≥ B. */
+  semiring?: SumSemiring | undefined
+  /**
+   * What to do with an element that is finite and outside of −2^31 + 1 to 2^31 − 2: 'throw', the default, rejects with
+   * ERR_MPMML_OVERFLOW; 'saturate' takes the nearest value inside; 'wrap' takes it modulo 2^32. Only for int32.
+   */
+  overflow?: Overflow | undefined
+}
+
+/**
+ * The residual A \ B: the greatest X with A ⊗ X ≤ B. Element [i, j] is the minimum over k of B[k, j] − A[k, i], a product over
+ * min-plus of −Aᵀ and B.
+ *
+ * ε in A is no condition: ε ⊗ X ≤ B for every X. ε in B leaves nothing but ε: element [i, j] is ε if some B[k, j] is ε and A[k, i]
+ * isn't. A column of A that is ε throughout sets no bound at all, and the greatest X is ⊤ there: 2^31 − 1 in int32, Infinity in
+ * floats. As ε ⊗ ⊤ = ε, X can be multiplied with A as it is. Over int32 results are exact. Over floats each difference is
+ * rounded once, so A ⊗ X may be above B by a rounding; Infinity in A and B is ⊤, and NaN is no condition.
+ *
+ * Matrices of a device are copied to the host, where −A is made; their device computes the product, and the result is there.
+ *
+ * @param a - M × N, or a batch of them as [batch, M, N].
+ * @param b - M × P, or a batch of them; a batch of one or a single matrix serves all of the other's.
+ * @returns c, N × P, and how it was computed.
+ * @throws Rejects with an {@link MpmmlError}: ERR_MPMML_SHAPE, ERR_MPMML_DTYPE, ERR_MPMML_OPTION, ERR_MPMML_OVERFLOW (see the
+ *   option), and what {@link mpmm} rejects with.
+ * @see F. Baccelli, G. Cohen, G. J. Olsder, J.-P. Quadrat, Synchronization and Linearity, on residuation; `maxpluslinsol` of Scilab's
+ *   max-plus toolbox
+ * @example
+ * const { c } = await leftResidual(matrix(2, 2, [3, 7, 2, 4]), matrix(2, 1, [7, 4])) // c.data = [2, 0]
+ */
+export function leftResidual<Data extends OperandArray>(
+  a: MatrixLike<Mixable<Data>>,
+  b: MatrixLike<Mixable<Data>>,
+  options?: ResidualOptions,
+): Promise<AlgebraResult<DenseMatrix<ElementsOf<Data>>>>
+export function leftResidual(
+  a: AnyOperand,
+  b: AnyOperand,
+  options?: ResidualOptions,
+): Promise<AlgebraResult<DeviceMatrix<ElementArray>>>
+export function leftResidual(
+  a: AnyOperand,
+  b: AnyOperand,
+  options: ResidualOptions = {},
+): Promise<AlgebraResult<AnyMatrix>> {
+  return residual(a, b, options, true)
+}
+
+/**
+ * The residual A / B: the greatest X with X ⊗ B ≤ A. Element [i, j] is the minimum over k of A[i, k] − B[j, k]. All else is as for
+ * {@link leftResidual}, with B in the place of A: a row of B that is ε throughout makes ⊤.
+ *
+ * @param a - M × P, or a batch of them as [batch, M, P].
+ * @param b - N × P, or a batch of them.
+ * @returns c, M × N, and how it was computed.
+ */
+export function rightResidual<Data extends OperandArray>(
+  a: MatrixLike<Mixable<Data>>,
+  b: MatrixLike<Mixable<Data>>,
+  options?: ResidualOptions,
+): Promise<AlgebraResult<DenseMatrix<ElementsOf<Data>>>>
+export function rightResidual(
+  a: AnyOperand,
+  b: AnyOperand,
+  options?: ResidualOptions,
+): Promise<AlgebraResult<DeviceMatrix<ElementArray>>>
+export function rightResidual(
+  a: AnyOperand,
+  b: AnyOperand,
+  options: ResidualOptions = {},
+): Promise<AlgebraResult<AnyMatrix>> {
+  return residual(a, b, options, false)
+}
+
+type AnyMatrix = DenseMatrix<ElementArray> | DeviceMatrix<ElementArray>
+
+/** What {@link greatestSubsolution} gives. */
+export interface Subsolution<X> extends Omit<AlgebraResult, 'c'> {
+  /** The greatest x with A ⊗ x ≤ b. */
+  x: X
+  /** Whether A ⊗ x = b. If not, the equation has no solution. */
+  solves: boolean
+}
+
+/**
+ * The greatest sub-solution of A ⊗ x = b, which is the greatest x with A ⊗ x ≤ b, and whether it solves the equation. If anything
+ * does, it does: of a production plan, x are the latest starts that meet the deadlines b.
+ *
+ * Over floats a row counts as solved if the same rounded difference decides it.
+ *
+ * @param a - M × N.
+ * @param b - M × 1, or M × P for P equations; then `solves` says whether all are solved.
+ * @returns x, N × P, as {@link leftResidual} gives it, with its options and errors.
+ * @see P. Butkovič, Max-linear Systems: Theory and Algorithms, section 3.1; `maxpluslinsol` of Scilab's max-plus toolbox
+ * @example
+ * const { x, solves } = await greatestSubsolution(matrix(2, 2, [3, 7, 2, 4]), matrix(2, 1, [7, 3]))
+ * // x.data = [1, -1], and A ⊗ x = (6, 3): solves is false, because there is no solution
+ */
+export function greatestSubsolution<Data extends OperandArray>(
+  a: MatrixLike<Mixable<Data>>,
+  b: MatrixLike<Mixable<Data>>,
+  options?: ResidualOptions,
+): Promise<Subsolution<DenseMatrix<ElementsOf<Data>>>>
+export function greatestSubsolution(
+  a: AnyOperand,
+  b: AnyOperand,
+  options?: ResidualOptions,
+): Promise<Subsolution<DeviceMatrix<ElementArray>>>
+export async function greatestSubsolution(
+  a: AnyOperand,
+  b: AnyOperand,
+  options: ResidualOptions = {},
+): Promise<Subsolution<AnyMatrix>> {
+  const began = performance.now()
+  const question = await ask(a, b, options, true)
+  for (const [view, name] of [
+    [question.negated, 'a'],
+    [question.kept, 'b'],
+  ] as const) {
+    if (view.batched)
+      throw new ShapeError(`${name} must be one matrix, but its shape is ${showList(shapeOf(view))}`)
+  }
+  const { c, backend, device, kernelMs } = await compute(question)
+  const solves = await inSlices(attained(question, c), question.signal, 'the check of the solution')
+  const x = await question.place(c)
+  return { x, solves, backend, device, timing: { totalMs: performance.now() - began, kernelMs } }
+}
+
+/** What is asked: the dual product of the matrix whose negative is needed and the other one. */
+interface Question {
+  readonly left: boolean
+  readonly negated: HostView
+  readonly kept: HostView
+  readonly semiring: SumSemiring
+  readonly overflow: Overflow
+  readonly signal: AbortSignal | undefined
+  readonly where: Pick<MpmmOptions, 'backend' | 'device' | 'signal'>
+  /** Takes the result to where the operands are. */
+  place(c: DenseMatrix<ElementArray>): Promise<AnyMatrix>
+}
+
+async function ask(a: AnyOperand, b: AnyOperand, options: ResidualOptions, left: boolean): Promise<Question> {
+  requireNames(options, ['semiring', 'overflow', 'backend', 'device', 'signal'])
+  const semiring = readSumSemiring(options.semiring)
+  const signal = readSignal(options.signal)
+  const device = deviceOf(a, b)
+  const where = device
+    ? { backend: device.backend, ...(device.backend === 'cuda' && { device: device.index }), signal }
+    : { backend: options.backend, device: options.device, signal }
+  const [first, second] = await Promise.all([onHost(a), onHost(b)])
+  const viewA = readHostView(first, 'a', 'operand')
+  const viewB = readHostView(second, 'b', 'operand')
+  requireThere(viewA, 'a')
+  requireThere(viewB, 'b')
+  if (viewA.type !== viewB.type) {
+    throw new DTypeError(
+      `a and b must be of one element type, but a is of ${typeNameOf(viewA.type)} and b of ${typeNameOf(viewB.type)}: convert one of them`,
+    )
+  }
+  requireSemiringType(readSemiring(semiring), viewA.type)
+  const overflow = readOverflow(options.overflow, viewA.type)
+  requireFit(viewA, viewB, left)
+  const [negated, kept] = left ? [viewA, viewB] : [viewB, viewA]
+  return {
+    left,
+    negated,
+    kept,
+    semiring,
+    overflow,
+    signal,
+    where,
+    place: async (c) => (device ? await device.upload(c) : c),
+  }
+}
+
+function deviceOf(a: unknown, b: unknown) {
+  const [first, second] = [a, b].map((matrix) => (matrix instanceof DeviceMatrix ? matrix.device : undefined))
+  if (first && second && first !== second) {
+    throw new DeviceError(
+      'a and b must be on one device, but they are on two: upload one of them to the other',
+    )
+  }
+  return first ?? second
+}
+
+function requireFit(a: HostView, b: HostView, left: boolean): void {
+  const [came, expected, what] = left ? [b.rows, a.rows, 'rows'] : [b.cols, a.cols, 'columns']
+  if (came !== expected) {
+    throw new ShapeError(
+      `b must have the ${expected} ${what} of a, but their shapes are ${showList(shapeOf(a))} and ${showList(shapeOf(b))}`,
+    )
+  }
+  if (a.batch === b.batch || a.batch === 1 || b.batch === 1) return
+  throw new ShapeError(
+    `a and b must be batches of one size, but their shapes are ${showList(shapeOf(a))} and ${showList(shapeOf(b))}`,
+  )
+}
+
+async function residual(
+  a: AnyOperand,
+  b: AnyOperand,
+  options: ResidualOptions,
+  left: boolean,
+): Promise<AlgebraResult<AnyMatrix>> {
+  const began = performance.now()
+  const question = await ask(a, b, options, left)
+  const { c, backend, device, kernelMs } = await compute(question)
+  const placed = await question.place(c)
+  return { c: placed, backend, device, timing: { totalMs: performance.now() - began, kernelMs } }
+}
+
+interface Computed {
+  c: DenseMatrix<ElementArray>
+  backend: 'cuda' | 'cpu'
+  device: string
+  kernelMs: number
+}
+
+const FLOAT64 = elementType(new Float64Array(0))
+const LEAST = -(2 ** 31)
+const MOST = 2 ** 31 - 1
+
+async function compute(question: Question): Promise<Computed> {
+  const { negated, kept, semiring, overflow, signal } = question
+  const what = 'the residual'
+  if (negated.type !== INT32) {
+    const minus = await inSlices(
+      copied(negated, negated.type, (value) => -value),
+      signal,
+      what,
+    )
+    return computed(await dual(question, minus, asMatrix(kept)))
+  }
+  const n = await inSlices(rangeOf(negated, semiring), signal, what)
+  const k = await inSlices(rangeOf(kept, semiring), signal, what)
+  // −A, B and all sums are finite in the dual semiring, and none is what means ε or ⊤.
+  const fits = -n.least < MOST && -n.most > LEAST && k.least > LEAST && k.most < MOST
+  if (fits && !k.zeros && k.least - n.most > LEAST && k.most - n.least < MOST) {
+    const dualZero = semiring === 'max-plus' ? MOST : LEAST
+    const own = zeroIn(negated, semiring)
+    const minus = await inSlices(
+      copied(negated, INT32, (value) => (value === own ? dualZero : -value)),
+      signal,
+      what,
+    )
+    // An Int16Array has zeros of its own in each semiring.
+    const other =
+      kept.bytes === 2
+        ? await inSlices(
+            copied(kept, INT32, (value) => value),
+            signal,
+            what,
+          )
+        : asMatrix(kept)
+    return computed(await dual(question, minus, other))
+  }
+  // float64 has infinities of both signs, and is exact.
+  const infinite = semiring === 'max-plus' ? -Infinity : Infinity
+  const wide = (view: HostView, sign: 1 | -1) => {
+    const own = zeroIn(view, semiring)
+    return inSlices(
+      copied(view, FLOAT64, (value) => sign * (value === own ? infinite : value)),
+      signal,
+      what,
+    )
+  }
+  const result = computed(await dual(question, await wide(negated, -1), await wide(kept, 1)))
+  const c = await inSlices(narrowed(result.c, overflow), signal, what)
+  return { ...result, c }
+}
+
+const computed = ({ c, backend, device, timing }: MpmmResult<DenseMatrix<ElementArray>>): Computed => ({
+  c,
+  backend,
+  device,
+  kernelMs: timing.kernelMs,
+})
+
+const asMatrix = (view: HostView): MatrixLike<ElementArray> => {
+  const { data, offset, batchStride, rowStride, colStride, batched } = view
+  const strides = batched ? [batchStride, rowStride, colStride] : [rowStride, colStride]
+  return { data: data as ElementArray, shape: shapeOf(view), strides, offset }
+}
+
+/** The product over the other semiring. `minus` is row-major. */
+function dual(
+  { left, negated, semiring, where }: Question,
+  minus: DenseMatrix<ElementArray>,
+  kept: MatrixLike<ElementArray>,
+): Promise<MpmmResult<DenseMatrix<ElementArray>>> {
+  const { batched, batch, rows, cols } = negated
+  const transposed = {
+    data: minus.data,
+    shape: batched ? [batch, cols, rows] : [cols, rows],
+    strides: batched ? [rows * cols, 1, cols] : [1, cols],
+  }
+  const other = semiring === 'max-plus' ? 'min-plus' : 'max-plus'
+  const options = { ...where, semiring: other } as const
+  const product = left ? mpmm(transposed, kept, options) : mpmm(kept, transposed, options)
+  return product as Promise<MpmmResult<DenseMatrix<ElementArray>>>
+}
+
+/** Visits the elements in row-major order. */
+function* visiting(view: HostView, visit: (value: number) => void): Steps<void> {
+  const { data, batch, rows, cols, offset, batchStride, rowStride, colStride } = view
+  let looked = 0
+  for (let item = 0; item < batch; item++) {
+    for (let i = 0; i < rows; i++) {
+      let at = offset + item * batchStride + i * rowStride
+      for (let j = 0; j < cols; j++, at += colStride) {
+        visit(data[at]!)
+        if (++looked % PER_STEP === 0) yield
+      }
+    }
+  }
+}
+
+function* copied(
+  view: HostView,
+  type: number,
+  change: (value: number) => number,
+): Steps<DenseMatrix<ElementArray>> {
+  const shape = shapeOf(view) as Shape
+  const length = view.batch * view.rows * view.cols
+  const data = allocate(length, 'a copy', type, newUnwrittenArray)
+  let at = 0
+  yield* visiting(view, (value) => {
+    data[at++] = change(value)
+  })
+  return { data, shape, strides: rowMajor(shape), offset: 0 }
+}
+
+/** The least and the greatest finite element, 0 if there is none, and whether there are zeros of the semiring. */
+function* rangeOf(view: HostView, semiring: SumSemiring) {
+  const zero = zeroIn(view, semiring)
+  let least = Infinity
+  let most = -Infinity
+  let zeros = false
+  yield* visiting(view, (value) => {
+    if (value === zero) zeros = true
+    else {
+      if (value < least) least = value
+      if (value > most) most = value
+    }
+  })
+  return least <= most ? { least, most, zeros } : { least: 0, most: 0, zeros }
+}
+
+/** The int32 elements of a result in float64. */
+function* narrowed(
+  { data, shape }: DenseMatrix<ElementArray>,
+  overflow: Overflow,
+): Steps<DenseMatrix<ElementArray>> {
+  const narrow = allocate(data.length, 'the residual', INT32, newUnwrittenArray)
+  for (let at = 0; at < data.length; at++) {
+    if (at % PER_STEP === PER_STEP - 1) yield
+    const value = data[at]!
+    if (value > LEAST && value < MOST) narrow[at] = value
+    else if (value === -Infinity) narrow[at] = LEAST
+    else if (value === Infinity) narrow[at] = MOST
+    else if (overflow === 'wrap') narrow[at] = value | 0
+    else if (overflow === 'saturate') narrow[at] = value < 0 ? LEAST + 1 : MOST - 1
+    else outside(value, at, shape)
+  }
+  return { data: narrow, shape, strides: rowMajor(shape), offset: 0 }
+}
+
+function outside(value: number, at: number, shape: Shape): never {
+  const cols = shape.at(-1)!
+  const rows = shape.at(-2)!
+  const place = [Math.floor(at / cols) % rows, at % cols]
+  if (shape.length === 3) place.unshift(Math.floor(at / (rows * cols)))
+  throw new OverflowError(
+    `element ${showList(place)} of the residual is ${show(value)}, outside the finite range −2^31 + 1 to 2^31 - 2: ` +
+      "use matrices of float64, or choose overflow 'saturate' or 'wrap'",
+  )
+}
+
+/** Whether every element of A ⊗ X is that of B: some k must have been what decided an X[k, j] by it. */
+function* attained(
+  { negated: a, kept: b, semiring }: Question,
+  x: DenseMatrix<ElementArray>,
+): Steps<boolean> {
+  const single = x.data instanceof Float32Array
+  const [zeroA, zeroB] = [zeroIn(a, semiring), zeroIn(b, semiring)]
+  const top = zeroB < 0 ? Infinity : -Infinity
+  const bottom = -top
+  const zeroX = x.data instanceof Int32Array ? (semiring === 'max-plus' ? LEAST : MOST) : bottom
+  const cols = b.cols
+  let looked = 0
+  for (let i = 0; i < b.rows; i++) {
+    for (let j = 0; j < cols; j++) {
+      const wanted = b.data[b.offset + i * b.rowStride + j * b.colStride]!
+      if (wanted === zeroB) continue
+      let found = false
+      for (let k = 0; k < a.cols && !found; k++) {
+        if (++looked % PER_STEP === 0) yield
+        const own = a.data[a.offset + i * a.rowStride + k * a.colStride]!
+        const value = x.data[k * cols + j]!
+        if (own === zeroA || value === zeroX) continue
+        if (wanted === top) found = own === top || value === top
+        else found = (single ? Math.fround(wanted - own) : wanted - own) === value
+      }
+      if (!found) return false
+    }
+  }
+  return true
+}

@@ -1,0 +1,269 @@
+/** Trajectories of linear systems: x(k + 1) = A ⊗ x(k) ⊕ B ⊗ u(k + 1). */
+import { readSignal } from '../abort.js'
+import { show, showList } from '../describe.js'
+import { DeviceMatrix } from '../device/device.js'
+import { elementType, newArray, typeNameOf } from '../elements.js'
+import { DTypeError, OptionError, OverflowError, ShapeError } from '../errors.js'
+import type { EdgeList } from '../graph/edges.js'
+import { inSlices, PER_STEP, type Steps } from '../graph/slices.js'
+import { shapeOf } from '../layout.js'
+import { allocate, type DenseMatrix, MAX_DIMENSION, type MatrixLike, rowMajor } from '../matrix.js'
+import { requireNames } from '../options.js'
+import { mpmm } from '../product/multiply.js'
+import type { AnyOperand, ElementsOf, MpmmOptions, Overflow } from '../product/options.js'
+import { readSemiring, requireSemiringType, zeroOf } from '../semirings.js'
+import type { ElementArray, OperandArray } from '../storage.js'
+import { readView, requireThere, type View } from '../view.js'
+import { readOverflow } from './overflow.js'
+import { readVector, type Vector } from './vector.js'
+import {
+  type Graph,
+  isEdgeList,
+  readGraph,
+  readSumSemiring,
+  requireSquare,
+  type SumSemiring,
+  type Weights,
+} from './weights.js'
+
+/** What drives a system from outside. */
+export interface Input {
+  /** n × m: what each input adds to each element of the state. */
+  b: AnyOperand
+  /** m × steps: column k is u(k + 1). */
+  u: AnyOperand
+}
+
+/** The options of {@link trajectory}. `undefined` means the default. */
+export interface TrajectoryOptions extends Pick<MpmmOptions, 'overflow' | 'backend' | 'device' | 'signal'> {
+  /** How many states follow x(0). */
+  steps: number
+  /** B and u of x(k + 1) = A ⊗ x(k) ⊕ B ⊗ u(k + 1), with a matrix A only. */
+  input?: Input | undefined
+  /** 'max-plus' (default) or 'min-plus'. */
+  semiring?: SumSemiring | undefined
+}
+
+/**
+ * The states of x(k + 1) = A ⊗ x(k) ⊕ B ⊗ u(k + 1), or of x(k + 1) = A ⊗ x(k) without an input: in a timetable, when each train
+ * leaves for the k-th time.
+ *
+ * A matrix is multiplied by {@link mpmm} once for each step. An edge list costs a look at each edge for each step, on JavaScript's
+ * thread, in slices. Don't write to, transfer or detach the arrays until the promise settles.
+ *
+ * @param a - n × n; the edge from i to j is A[i, j], by which x_i(k + 1) waits for x_j(k). It may be a {@link DeviceMatrix}: then
+ *   so are the states.
+ * @param x0 - x(0): n × 1, or an array of n elements, of A's type.
+ * @returns The states, (steps + 1) × n: row k is x(k).
+ * @throws Rejects with an {@link MpmmlError}: ERR_MPMML_SHAPE, ERR_MPMML_DTYPE, ERR_MPMML_VALUE (NaN in x0 or in an edge list,
+ *   or an infinite weight in an edge list), ERR_MPMML_OPTION, ERR_MPMML_OVERFLOW (see {@link MpmmOptions.overflow}), and what {@link mpmm} rejects
+ *   with.
+ * @see F. Baccelli, G. Cohen, G. J. Olsder, J.-P. Quadrat, Synchronization and Linearity; `mpsimul` of MaxPlus.jl
+ * @example
+ * const states = await trajectory(matrix(2, 2, [3, 7, 2, 4]), [1, 0], { steps: 3 })
+ * // states.data = [1, 0, 7, 4, 11, 9, 16, 13]
+ */
+export function trajectory<Data extends OperandArray>(
+  a: DeviceMatrix<Data>,
+  x0: Vector,
+  options: TrajectoryOptions,
+): Promise<DeviceMatrix<ElementsOf<Data>>>
+export function trajectory<Data extends OperandArray = Int32Array>(
+  a: MatrixLike<Data> | (Data extends ElementArray ? EdgeList<Data> : never),
+  x0: Vector,
+  options: TrajectoryOptions,
+): Promise<DenseMatrix<ElementsOf<Data>>>
+export async function trajectory(
+  a: Weights,
+  x0: Vector,
+  options: TrajectoryOptions,
+): Promise<DenseMatrix<ElementArray> | DeviceMatrix<ElementArray>> {
+  requireNames(options, ['steps', 'input', 'overflow', 'backend', 'device', 'semiring', 'signal'])
+  const semiring = readSumSemiring(options.semiring)
+  const signal = readSignal(options.signal)
+  const steps = readCount(options.steps, 'steps', 0)
+  if (isEdgeList(a)) {
+    if (options.input !== undefined) {
+      throw new OptionError('option input needs a matrix, but the weights are an edge list: leave it out')
+    }
+    const graph = await inSlices(await readGraph(a, semiring), signal, WHAT)
+    const x = await readVector(x0, graph.rows.nodes, elementType(graph.rows.weight), semiring, 'x0')
+    const overflow = readOverflow(options.overflow, elementType(x))
+    return await inSlices(walk(graph, x, steps, overflow), signal, WHAT)
+  }
+  const view = readView(a, 'a', 'operand')
+  requireThere(view, 'a')
+  requireSquare(view)
+  requireSemiringType(readSemiring(semiring), view.type)
+  const x = await readVector(x0, view.rows, view.type, semiring, 'x0')
+  const { backend, device } = options
+  const policy = { semiring, overflow: options.overflow, signal }
+  const where = view.memory ? policy : { ...policy, backend, device }
+  const system = {
+    a,
+    n: view.rows,
+    type: view.type,
+    x,
+    steps,
+    where,
+    drive: await driveOf(options.input, view, steps, where),
+  }
+  return a instanceof DeviceMatrix ? await onDevice(system, a) : await inArrays(system)
+}
+
+const WHAT = 'the trajectory'
+
+/** Reads a number of steps. */
+export function readCount(value: unknown, name: string, least: number): number {
+  if (Number.isInteger(value) && (value as number) >= least && (value as number) < MAX_DIMENSION)
+    return (value as number) + 0
+  throw new OptionError(
+    `option ${name} must be an integer from ${least} to 2^31 - 2, but it is ${show(value)}`,
+  )
+}
+
+type Where = Pick<MpmmOptions, 'semiring' | 'overflow' | 'backend' | 'device' | 'signal'>
+
+interface System {
+  readonly a: AnyOperand
+  readonly n: number
+  readonly type: number
+  readonly x: ElementArray
+  readonly steps: number
+  readonly where: Where
+  /** n × steps: what comes from outside at each step. */
+  readonly drive: AnyOperand | null
+}
+
+/** B ⊗ U, of which column k is what drives step k + 1. */
+async function driveOf(input: unknown, a: View, steps: number, where: Where): Promise<AnyOperand | null> {
+  if (input === undefined) return null
+  requireNames(input, ['b', 'u'], 'input')
+  const { b, u } = input as unknown as Input
+  const [viewB, viewU] = [readView(b, 'input.b', 'operand'), readView(u, 'input.u', 'operand')]
+  for (const [view, name, rows, cols] of [
+    [viewB, 'input.b', a.rows, viewU.rows],
+    [viewU, 'input.u', viewB.cols, steps],
+  ] as const) {
+    if (view.batched || view.rows !== rows || view.cols !== cols) {
+      throw new ShapeError(`${name} must be ${rows} × ${cols}, but its shape is ${showList(shapeOf(view))}`)
+    }
+    if (view.type !== a.type) {
+      throw new DTypeError(
+        `${name} must be of ${typeNameOf(a.type)}, as a is, but it is of ${typeNameOf(view.type)}`,
+      )
+    }
+  }
+  return (await mpmm(b, u, where)).c
+}
+
+/** Column k of a matrix. */
+function column(matrix: AnyOperand, k: number): AnyOperand<ElementArray> {
+  if (matrix instanceof DeviceMatrix) return (matrix as DeviceMatrix<ElementArray>).view({ cols: [k, k + 1] })
+  const { data, shape } = matrix as DenseMatrix<ElementArray>
+  return { data, shape: [shape[0], 1], strides: [shape[1]!, 1], offset: k }
+}
+
+async function inArrays({ a, n, type, x, steps, where, drive }: System): Promise<DenseMatrix<ElementArray>> {
+  const data = allocate((steps + 1) * n, 'the states', type, newArray)
+  data.set(x)
+  const state = (k: number) => ({ data, shape: [n, 1], strides: [1, 1], offset: k * n })
+  for (let k = 0; k < steps; k++) {
+    const accumulate = drive ? { accumulate: column(drive, k) } : {}
+    await mpmm(a, state(k), { ...where, ...accumulate, out: state(k + 1) })
+  }
+  const shape = [steps + 1, n] as [number, number]
+  return { data, shape, strides: rowMajor(shape), offset: 0 }
+}
+
+/** Products that are asked for before the first of them is waited for. */
+const AHEAD = 256
+
+async function onDevice(
+  { a, n, type, x, steps, where, drive }: System,
+  { device }: DeviceMatrix<OperandArray>,
+): Promise<DeviceMatrix<ElementArray>> {
+  const dtype = typeNameOf(type)
+  const states = (await device.full(
+    [steps + 1, n],
+    zeroOf(where.semiring!, dtype),
+    dtype,
+  )) as DeviceMatrix<ElementArray>
+  try {
+    const first = await device.upload({ data: x, shape: [1, n] })
+    await states.view({ rows: [0, 1] }).combine(first as never, { semiring: where.semiring })
+    first.dispose()
+    for (let begin = 0; begin < steps; begin += AHEAD) {
+      const products = []
+      for (let k = begin; k < Math.min(steps, begin + AHEAD); k++) {
+        const accumulate = drive ? { accumulate: column(drive, k) } : {}
+        const out = states.view({ rows: [k + 1, k + 2] }).transpose()
+        const from = states.view({ rows: [k, k + 1] }).transpose()
+        products.push(mpmm(a, from, { ...where, ...accumulate, out }))
+      }
+      await Promise.all(products)
+    }
+    return states
+  } catch (error) {
+    states.dispose()
+    throw error
+  }
+}
+
+/** The states of an edge list. */
+function* walk(
+  { rows, semiring, exact }: Graph,
+  x: ElementArray,
+  steps: number,
+  overflow: Overflow,
+): Steps<DenseMatrix<ElementArray>> {
+  const { nodes: n, start, to, weight } = rows
+  const maximizes = semiring === 'max-plus'
+  const zero = zeroOf(semiring, exact ? 'int32' : 'float64')
+  const none = maximizes ? -Infinity : Infinity
+  const single = x instanceof Float32Array
+  const type = elementType(x)
+  const data = allocate((steps + 1) * n, 'the states', type, newArray)
+  data.set(x)
+  let looked = 0
+  for (let k = 0; k < steps; k++) {
+    const from = k * n
+    for (let i = 0; i < n; i++) {
+      let best = none
+      const end = start[i + 1]!
+      for (let e = start[i]!; e < end; e++) {
+        const other = data[from + to[e]!]!
+        if (other === zero) continue
+        const sum = other + weight[e]!
+        if (maximizes ? sum > best : sum < best) best = sum
+      }
+      looked += end - start[i]! + 1
+      if (looked >= PER_STEP) {
+        looked = 0
+        yield
+      }
+      data[from + n + i] =
+        best === none
+          ? zero
+          : exact
+            ? stored(best, zero, overflow, k + 1, i)
+            : single
+              ? Math.fround(best)
+              : best
+    }
+  }
+  const shape = [steps + 1, n] as [number, number]
+  return { data, shape, strides: rowMajor(shape), offset: 0 }
+}
+
+/** A sum of int32, as the overflow policy stores it. */
+function stored(value: number, zero: number, overflow: Overflow, k: number, i: number): number {
+  const least = zero < 0 ? zero + 1 : -(2 ** 31)
+  const most = zero < 0 ? 2 ** 31 - 1 : zero - 1
+  if (value >= least && value <= most) return value
+  if (overflow === 'saturate') return value < least ? least : most
+  if (overflow === 'wrap') return value | 0
+  throw new OverflowError(
+    `element ${i} of x(${k}) is ${value}, outside the finite range ${least} to ${most}: use weights of float64, or choose overflow 'saturate' or 'wrap'`,
+  )
+}

@@ -1,0 +1,88 @@
+/** Vectors: what the toolkit takes as one, and reads into an array of its own. */
+import { show, showList, typeName } from '../describe.js'
+import type { DeviceMatrix } from '../device/device.js'
+import { elementType, isElementArray, isInteger, newArray, typeNameOf } from '../elements.js'
+import { DTypeError, ShapeError, ValueError } from '../errors.js'
+import { shapeOf } from '../layout.js'
+import type { MatrixLike } from '../matrix.js'
+import { type ElementArray, isDetached, type OperandArray } from '../storage.js'
+import { readHostView, requireThere } from '../view.js'
+import { onHost, type SumSemiring, zeroIn } from './weights.js'
+
+/** A vector of n elements: an n × 1 matrix, or an array. */
+export type Vector = MatrixLike<OperandArray> | DeviceMatrix<OperandArray> | ElementArray | readonly number[]
+
+/**
+ * Reads a vector of `length` elements of a type, by its number, into a new array.
+ *
+ * @throws ShapeError for another length, DTypeError for another type, ValueError for NaN.
+ */
+export async function readVector(
+  value: Vector,
+  length: number,
+  type: number,
+  semiring: SumSemiring,
+  name: string,
+): Promise<ElementArray> {
+  if (Array.isArray(value) || isElementArray(value)) return readArray(value, length, type, name)
+  if (ArrayBuffer.isView(value)) {
+    throw new DTypeError(
+      `${name} must be of ${typeNameOf(type)}, as the weights are, but it is ${typeName(value)}`,
+    )
+  }
+  const view = readHostView(await onHost(value as MatrixLike<OperandArray>), name, 'operand')
+  requireThere(view, name)
+  if (view.batched || view.cols !== 1 || view.rows !== length) {
+    throw new ShapeError(
+      `${name} must be a vector of ${length} elements, a ${length} × 1 matrix, but its shape is ${showList(shapeOf(view))}`,
+    )
+  }
+  const zero = view.bytes === 2 ? zeroIn(view, semiring) : undefined
+  const whole = semiring === 'max-plus' ? -(2 ** 31) : 2 ** 31 - 1
+  const elements = Array.from({ length }, (_, i) => view.data[view.offset + i * view.rowStride]!)
+  requireType(view.type, type, name)
+  const copy = newArray(type, length)
+  for (let i = 0; i < length; i++) copy[i] = elements[i] === zero ? whole : elements[i]!
+  requireNumbers(copy, name)
+  return copy
+}
+
+function readArray(
+  value: ElementArray | readonly number[],
+  length: number,
+  type: number,
+  name: string,
+): ElementArray {
+  if (value.length !== length) {
+    const detached = !Array.isArray(value) && isDetached(value as ElementArray)
+    throw new (detached ? DTypeError : ShapeError)(
+      `${name} must have ${length} elements, one for each node, but it has ${value.length}${detached ? ': its memory was transferred away' : ''}`,
+    )
+  }
+  if (!Array.isArray(value)) requireType(elementType(value), type, name)
+  const copy = newArray(type, length)
+  for (let i = 0; i < length; i++) {
+    const element: unknown = value[i]
+    if (typeof element !== 'number' || (isInteger(type) && (element | 0) !== element)) {
+      throw new DTypeError(
+        `${name}[${i}] must be ${isInteger(type) ? 'an int32 integer, as the weights are' : 'a number'}, but it is ${show(element)}`,
+      )
+    }
+    copy[i] = element
+  }
+  requireNumbers(copy, name)
+  return copy
+}
+
+function requireType(came: number, type: number, name: string): void {
+  if (came === type) return
+  throw new DTypeError(
+    `${name} must be of ${typeNameOf(type)}, as the weights are, but it is of ${typeNameOf(came)}`,
+  )
+}
+
+function requireNumbers(values: ElementArray, name: string): void {
+  for (let i = 0; i < values.length; i++) {
+    if (Number.isNaN(values[i])) throw new ValueError(`${name}[${i}] is NaN, but it must be a number`)
+  }
+}

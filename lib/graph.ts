@@ -1,0 +1,35 @@
+/**
+ * Graphs: best paths between all nodes or some of them, with their nodes, and edge lists in files.
+ *
+ * @packageDocumentation
+ */
+export type { EdgeList, NodeNumbers } from './graph/edges.js'
+export {
+  type CsvOptions,
+  parseDimacs,
+  parseEdgeCsv,
+  parseMatrixMarket,
+  type ReadEdgeList,
+} from './graph/formats.js'
+export type { PathOptions } from './graph/options.js'
+export {
+  type AnyWeights,
+  type ClosureFunction,
+  type Integers,
+  type LinkList,
+  longestPaths,
+  mostReliablePaths,
+  type PathFunction,
+  type PathsResult,
+  type PathsWithNext,
+  type ResidentPaths,
+  type ResidentPathsWithNext,
+  shortestPaths,
+  transitiveClosure,
+  type WeightsOf,
+  type WithPaths,
+  widestPaths,
+} from './graph/paths.js'
+export { type GraphFormat, type ReadGraphOptions, readGraph } from './graph/read.js'
+export type { PathSemiring } from './graph/rules.js'
+export { type Verifiable, type Verified, type VerifyOptions, verifyPaths } from './graph/verify.js'

@@ -1,0 +1,82 @@
+/** Cycles that gain: whether they really do, and the error that says so. */
+import { fractionBits, scaled, unscaled } from '../algebra/fractions.js'
+import { CycleError } from '../errors.js'
+import type { HostView } from '../view.js'
+import type { Edges } from './edges.js'
+import { edgeKey, type PathRules } from './rules.js'
+
+interface ExactWeight {
+  readonly gains: boolean
+  /** The value, rounded if no number holds it. */
+  readonly weight: number
+}
+
+/** Whether a cycle of edges with these keys makes paths better, and its weight. */
+export function exactWeight({ extension, maximizes }: PathRules, keys: readonly number[]): ExactWeight {
+  // An infinity decides whatever the others are: none is zero.
+  if (!keys.every(Number.isFinite)) return { gains: true, weight: maximizes ? Infinity : -Infinity }
+  const bits = fractionBits(keys)
+  if (extension === 'product') {
+    let product = 1n
+    for (const key of keys) product *= scaled(key, bits)
+    const unit = bits * keys.length
+    return { gains: product > 1n << BigInt(unit), weight: unscaled(product, unit) }
+  }
+  let sum = 0n
+  for (const key of keys) sum += scaled(key, bits)
+  return { gains: sum < 0n, weight: unscaled(maximizes ? -sum : sum, bits) }
+}
+
+/** The keys of the edges of a cycle, the best of parallel ones. */
+export function listedKeys(edges: Edges, rules: PathRules, cycle: readonly number[]): number[] {
+  const places = new Map(cycle.map((node, at) => [node, at]))
+  const keys = new Array<number>(cycle.length).fill(Number.NaN)
+  for (let e = 0; e < edges.from.length; e++) {
+    const at = places.get(edges.from[e]!)
+    if (at === undefined || edges.to[e] !== cycle[(at + 1) % cycle.length]) continue
+    const key = edgeKey(rules, edges.weight[e]!)
+    const isWorse = rules.extension === 'product' ? key <= keys[at]! : key >= keys[at]!
+    if (!isWorse) keys[at] = key
+  }
+  return keys
+}
+
+/** The same of a matrix of a batch. */
+export function matrixKeys(
+  matrix: HostView,
+  item: number,
+  rules: PathRules,
+  cycle: readonly number[],
+): number[] {
+  const { data, offset, batchStride, rowStride, colStride } = matrix
+  return cycle.map((from, at) => {
+    const to = cycle[(at + 1) % cycle.length]!
+    return edgeKey(rules, data[offset + item * batchStride + from * rowStride + to * colStride]!)
+  })
+}
+
+/** A cycle from the least of its nodes on, so that it doesn't depend on where it was met. */
+export function fromLeast(cycle: readonly number[]): number[] {
+  const least = cycle.reduce((best, node, at) => (node < cycle[best]! ? at : best), 0)
+  return [...cycle.slice(least), ...cycle.slice(0, least)]
+}
+
+const MOST_SHOWN = 8
+
+/** The error for a cycle that gains. */
+export function cycleError(
+  rules: PathRules,
+  nodes: readonly number[],
+  weight: number,
+  batch: number | undefined,
+): CycleError {
+  const cycle = fromLeast(nodes)
+  const shown = cycle.length > MOST_SHOWN ? [...cycle.slice(0, MOST_SHOWN), '…'] : cycle
+  const where = batch === undefined ? '' : ` in matrix ${batch} of the batch`
+  const best = rules.maximizes ? 'greatest' : 'least'
+  return new CycleError(
+    `the cycle ${[...shown, cycle[0]].join(' → ')}${where} has the weight ${weight}, ${rules.gains}: each round makes a path ` +
+      `better, so there is no ${best} value. Look at the weights of its edges`,
+    { cycle, weight, batch },
+  )
+}

@@ -1,0 +1,29 @@
+/** Edge lists as matrices. */
+import type { DenseMatrix } from '../matrix.js'
+import type { ElementArray } from '../storage.js'
+import type { Edges } from './edges.js'
+import { requireWeight, weightsOf } from './keyed.js'
+import type { PathRules } from './rules.js'
+import { makeArray } from './search.js'
+import { PER_STEP, type Steps } from './slices.js'
+
+/** The matrix of an edge list: of parallel edges the better one, and zero for no edge. */
+export function* denseMatrix(edges: Edges, rules: PathRules, type: number): Steps<DenseMatrix<ElementArray>> {
+  const { nodes, from, to } = edges
+  const data = makeArray('the distances', type, [1, nodes, nodes])
+  const perStep = 64 * PER_STEP
+  for (let at = 0; at < data.length; at += perStep) {
+    data.fill(rules.zero, at, at + perStep)
+    yield
+  }
+  const weights = weightsOf(edges, rules)
+  for (let e = 0; e < from.length; e++) {
+    if (e % PER_STEP === PER_STEP - 1) yield
+    const weight = weights ? weights[e]! : 1
+    if (!(weight > 0)) requireWeight(rules, weight, `weight[${e}]`)
+    const place = from[e]! * nodes + to[e]!
+    // Any byte but 0 is true, and the greatest of them is.
+    if (rules.maximizes ? weight > data[place]! : weight < data[place]!) data[place] = weight
+  }
+  return { data, shape: [nodes, nodes], strides: [nodes, 1], offset: 0 }
+}

@@ -1,0 +1,79 @@
+/** The options of the path functions, read once and checked. */
+import { show, typeName } from '../describe.js'
+import { OptionError } from '../errors.js'
+import { type BackendChoice, type Overflow, type ReadOptions, readOptions } from '../product/options.js'
+import { readSemiring } from '../semirings.js'
+import { isNodeArray, type NodeNumbers } from './edges.js'
+import type { PathSemiring } from './rules.js'
+
+/** The options of {@link shortestPaths} and the other path functions. `undefined` means the default. */
+export interface PathOptions {
+  /** Whether `next` and `path()` are wanted; false by default. They take memory of the size of the distances, or more. */
+  paths?: boolean | undefined
+  /**
+   * The nodes that paths begin at: an array, or one node. They are the rows of `distances`, in this order. All nodes if it
+   * is left out.
+   */
+  sources?: NodeNumbers | number | undefined
+  /** The nodes that paths end at: the columns of `distances`. */
+  targets?: NodeNumbers | number | undefined
+  /**
+   * What to do with a distance that is outside the finite range of int32: 'throw', the default, rejects with
+   * ERR_MPMML_OVERFLOW; 'saturate' takes the nearest finite value, 'wrap' the distance modulo 2^32. Sums on the way to it are exact.
+   * Only for integers.
+   */
+  overflow?: Overflow | undefined
+  /**
+   * 'auto', the default, takes what is estimated to be cheapest: all pairs on a GPU or on the CPU, or a search from each of
+   * the asked nodes, which runs on the CPU. 'cuda' computes all pairs on a GPU, and is an error if none can be used.
+   */
+  backend?: BackendChoice | undefined
+  /** The index of the CUDA device; 0 by default. */
+  device?: number | undefined
+  /** Gives up, with ERR_MPMML_ABORTED and the signal's reason as `cause`. */
+  signal?: AbortSignal | undefined
+}
+
+const names: readonly (keyof PathOptions)[] = [
+  'paths',
+  'sources',
+  'targets',
+  'overflow',
+  'backend',
+  'device',
+  'signal',
+]
+
+export interface ReadPathOptions {
+  readonly paths: boolean
+  /** Null if it isn't given. The nodes haven't been checked. */
+  readonly sources: NodeNumbers | null
+  readonly targets: NodeNumbers | null
+  /** What closures get to know. */
+  readonly closing: ReadOptions
+}
+
+/** Reads the options: each property once. */
+export function readPathOptions(options: unknown, semiring: PathSemiring): ReadPathOptions {
+  const closing = readOptions(options, names)
+  closing.semiring = readSemiring(semiring)
+  const { paths, sources, targets } = (options ?? {}) as Record<string, unknown>
+  if (paths !== undefined && typeof paths !== 'boolean') {
+    throw new OptionError(`option paths must be true or false, but it is ${show(paths)}`)
+  }
+  return {
+    paths: paths === true,
+    sources: readNodes(sources, 'sources'),
+    targets: readNodes(targets, 'targets'),
+    closing,
+  }
+}
+
+function readNodes(value: unknown, name: string): NodeNumbers | null {
+  if (value === undefined) return null
+  if (typeof value === 'number') return [value]
+  if (isNodeArray(value)) return value
+  throw new OptionError(
+    `option ${name} must be the number of a node, or an array of them, but it is ${typeName(value)}`,
+  )
+}

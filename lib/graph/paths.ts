@@ -1,0 +1,291 @@
+/** Best paths: the functions that users call, and what they give. */
+import { show } from '../describe.js'
+import { DeviceMatrix } from '../device/device.js'
+import { OptionError, ValueError } from '../errors.js'
+import type { DenseMatrix, MatrixLike } from '../matrix.js'
+import type { ElementsOf } from '../product/options.js'
+import type { ElementArray, OperandArray } from '../storage.js'
+import { answer, type Ways } from './answer.js'
+import { type EdgeList, isNode, type NodeNumbers, wrongNode } from './edges.js'
+import type { PathOptions } from './options.js'
+import { ask, release } from './question.js'
+import type { PathSemiring } from './rules.js'
+import type { Query } from './search.js'
+import { type Trees, walk } from './walk.js'
+
+/** What all results of path functions have. */
+interface AnyPaths {
+  /** The semiring that paths are compared in. */
+  readonly semiring: PathSemiring
+  /** The nodes that the rows are of, in this order; null if they are all nodes. */
+  readonly sources: Int32Array | null
+  /** The same for the columns. */
+  readonly targets: Int32Array | null
+  /** What computed it: searches run on the CPU. */
+  readonly backend: 'cuda' | 'cpu'
+  /** The name of the GPU or of the processor. */
+  readonly device: string
+  /** Milliseconds: of all the work, and of the kernels or the search. */
+  readonly timing: { readonly totalMs: number; readonly kernelMs: number }
+}
+
+/** What the path functions give for weights in arrays. */
+export interface PathsResult<Data extends ElementArray = ElementArray> extends AnyPaths {
+  /**
+   * The value of the best path from the source of the row to the target of the column: a row for each source, a column for each
+   * target, as [batch, sources, targets] if the weights are a batch. It is the semiring's zero if there is no path, and its one
+   * from a node to itself.
+   */
+  readonly distances: DenseMatrix<Data>
+  /**
+   * With `paths: true`, of the same shape: the node after the source on a best path to the target; −1 if there is no path,
+   * or they are the same node.
+   */
+  readonly next?: DenseMatrix<Int32Array>
+  /**
+   * The nodes of a best path from one node to another, both included; [from] if they are the same, and null if there is no
+   * path. Of paths that are equally good it is always the same one.
+   *
+   * @param batch - the index of the matrix, if weights are a batch.
+   * @throws OptionError (ERR_MPMML_OPTION) without `paths: true`; ValueError (ERR_MPMML_VALUE) or DTypeError
+   *   (ERR_MPMML_DTYPE) for what isn't a node, or wasn't among the sources or targets.
+   */
+  path(from: number, to: number, batch?: number): number[] | null
+}
+
+/** A {@link PathsResult} that was asked for with `paths: true`. */
+export interface PathsWithNext<Data extends ElementArray = ElementArray> extends PathsResult<Data> {
+  readonly next: DenseMatrix<Int32Array>
+}
+
+/** What the path functions give for weights on a device: the matrices are there too. */
+export interface ResidentPaths<Data extends ElementArray = ElementArray> extends AnyPaths {
+  /** As {@link PathsResult.distances}. */
+  readonly distances: DeviceMatrix<Data>
+  /** As {@link PathsResult.next}. */
+  readonly next?: DeviceMatrix<Int32Array>
+  /** As {@link PathsResult.path}; what it needs is copied from the device. */
+  path(from: number, to: number, batch?: number): Promise<number[] | null>
+}
+
+/** {@link ResidentPaths} that were asked for with `paths: true`. */
+export interface ResidentPathsWithNext<Data extends ElementArray = ElementArray> extends ResidentPaths<Data> {
+  readonly next: DeviceMatrix<Int32Array>
+}
+
+/** Weights in arrays. */
+export type WeightsOf<Data extends ElementArray = ElementArray> = MatrixLike<Data> | EdgeList<Data>
+
+/** int32 weights that aren't in an Int32Array; an edge list has them in a plain array. */
+export type Integers = MatrixLike<Int16Array> | EdgeList<never>
+
+/** Asks for `next` and `path()`. */
+export type WithPaths = PathOptions & { paths: true }
+
+/**
+ * A function that finds best paths.
+ *
+ * Weights are a square matrix, or a batch of them as [batch, n, n]: row i has the edges that leave node i, column j those that
+ * enter node j, and the semiring's zero is no edge. Or they are an edge list `{ nodes, from, to, weight }`: of parallel edges the better one counts.
+ * Either way, a weight on the diagonal or a self-loop is a cycle of one edge: if it doesn't gain, it changes nothing.
+ *
+ * All pairs are computed by a blocked closure, on a GPU or the CPU, or if there are few edges by a search from each node; some
+ * pairs (`sources`, `targets`) by searches from these nodes if that is cheaper. The work doesn't keep the event loop from other things for long.
+ * Don't write to, transfer or detach the arrays until the promise settles.
+ *
+ * int32 sums are exact however large they are on the way: only a distance that is asked for and isn't in the finite range is a matter of `overflow`.
+ * Over floats each sum or product is rounded.
+ *
+ * @throws Rejects, and never throws, with an {@link MpmmlError}: ERR_MPMML_CYCLE (a {@link CycleError}) if a cycle gains that is
+ *   on the way from some source to some target; ERR_MPMML_SHAPE for a matrix that isn't square and arrays of unequal
+ *   lengths; ERR_MPMML_DTYPE; ERR_MPMML_VALUE for NaN, for a weight below 0 in max-times and for nodes that don't exist;
+ *   ERR_MPMML_OPTION; ERR_MPMML_OVERFLOW; ERR_MPMML_OUT_OF_MEMORY; ERR_MPMML_ABORTED; ERR_MPMML_NO_CUDA; ERR_MPMML_CUDA;
+ *   ERR_MPMML_DISPOSED and ERR_MPMML_DEVICE for matrices of a device.
+ */
+export interface PathFunction {
+  <Data extends OperandArray>(
+    weights: DeviceMatrix<Data>,
+    options: WithPaths,
+  ): Promise<ResidentPathsWithNext<ElementsOf<Data>>>
+  <Data extends OperandArray>(
+    weights: DeviceMatrix<Data>,
+    options?: PathOptions,
+  ): Promise<ResidentPaths<ElementsOf<Data>>>
+  (weights: Integers, options: WithPaths): Promise<PathsWithNext<Int32Array>>
+  (weights: Integers, options?: PathOptions): Promise<PathsResult<Int32Array>>
+  <Data extends ElementArray = Int32Array>(
+    weights: WeightsOf<Data>,
+    options: WithPaths,
+  ): Promise<PathsWithNext<Data>>
+  <Data extends ElementArray = Int32Array>(
+    weights: WeightsOf<Data>,
+    options?: PathOptions,
+  ): Promise<PathsResult<Data>>
+}
+
+/** Edges that are there or not. */
+export interface LinkList {
+  readonly nodes: number
+  readonly from: NodeNumbers
+  readonly to: NodeNumbers
+  /** Only those of a Uint8Array are looked at: 0 is no edge. Else every edge counts, whatever it weighs. */
+  readonly weight?: EdgeList<ElementArray>['weight'] | undefined
+}
+
+/** Whatever is taken as weights. */
+export type AnyWeights =
+  | MatrixLike<OperandArray>
+  | DeviceMatrix<OperandArray>
+  | EdgeList<ElementArray>
+  | LinkList
+
+/** A {@link PathFunction} over bytes. */
+export interface ClosureFunction {
+  (weights: DeviceMatrix<Uint8Array>, options: WithPaths): Promise<ResidentPathsWithNext<Uint8Array>>
+  (weights: DeviceMatrix<Uint8Array>, options?: PathOptions): Promise<ResidentPaths<Uint8Array>>
+  (weights: MatrixLike<Uint8Array> | LinkList, options: WithPaths): Promise<PathsWithNext<Uint8Array>>
+  (weights: MatrixLike<Uint8Array> | LinkList, options?: PathOptions): Promise<PathsResult<Uint8Array>>
+}
+
+const finder = (semiring: PathSemiring) =>
+  ((weights: unknown, options?: unknown) => find(semiring, weights, options)) as PathFunction &
+    ClosureFunction
+
+/**
+ * Shortest paths, over min-plus: the length of a path is the sum of its weights, and the least one is the best. No edge is
+ * Infinity, or 2^31 − 1 in int32. A cycle of negative weight is a {@link CycleError}; weights of 0 or below are right otherwise.
+ *
+ * See {@link PathFunction} for weights, results and errors.
+ *
+ * @example
+ * const graph = { nodes: 3, from: [0, 1, 0], to: [1, 2, 2], weight: [4, -1, 9] }
+ * const { distances, path } = await shortestPaths(graph, { paths: true })
+ * distances.data // [0, 4, 3, none, 0, -1, none, none, 0] with none = 2 ** 31 - 1
+ * path(0, 2) // [0, 1, 2]
+ * @see R. W. Floyd, Algorithm 97: Shortest path, Communications of the ACM 5 (1962); S. Warshall, A theorem on Boolean matrices,
+ *   Journal of the ACM 9 (1962)
+ */
+export const shortestPaths: PathFunction = finder('min-plus')
+
+/**
+ * Longest paths, over max-plus: the greatest sum of weights is the best. No edge is −Infinity, or {@link EPSILON} in int32. A
+ * cycle of positive weight is a {@link CycleError}. On a graph without cycles, such as a precedence graph, each edge
+ * is looked at once for each source.
+ *
+ * See {@link PathFunction} for weights, results and errors.
+ */
+export const longestPaths: PathFunction = finder('max-plus')
+
+/**
+ * Widest paths, over max-min: the width of a path is the least of its weights, and the greatest width is the best. No edge is
+ * −Infinity, or −2^31 in int32; the width from a node to itself is Infinity, or 2^31 − 1 in int32. Nothing overflows, and no
+ * cycle gains.
+ *
+ * See {@link PathFunction} for weights, results and errors.
+ */
+export const widestPaths: PathFunction = finder('max-min')
+
+/**
+ * Most reliable paths, over max-times on float32 and float64: the value of a path is the product of its weights, such as
+ * probabilities, and the greatest is the best. No edge is 0. Weights above 1 are taken; a cycle whose product is above 1 is a
+ * {@link CycleError}.
+ *
+ * See {@link PathFunction} for weights, results and errors.
+ */
+export const mostReliablePaths: PathFunction = finder('max-times')
+
+/**
+ * Which nodes reach which, over or-and: `distances` is a Uint8Array matrix with 1 if there is a path, every node's
+ * empty path to itself included. A search gives paths of the fewest edges.
+ *
+ * A matrix must be of bytes: 0 is no edge, any other is one. Matrices of numbers are refused, because 0 is a weight in some of them and no edge
+ * in others: convert them with `Uint8Array.from(data, (weight) => …)`. In an edge list every edge counts, whatever it weighs, and weights
+ * may be left out; only of a Uint8Array the weight 0 is no edge.
+ *
+ * See {@link PathFunction} for results and errors.
+ */
+export const transitiveClosure: ClosureFunction = finder('or-and')
+
+async function find(semiring: PathSemiring, weights: unknown, options: unknown): Promise<unknown> {
+  const question = await ask(semiring, weights, options)
+  const found = await answer(question).finally(() => release(question))
+  const { distances, next, backend, device, timing } = found
+  const { sources, targets } = question.query
+  const reader = new PathReader(question.query, question.batch, found.ways)
+  const resident = distances instanceof DeviceMatrix
+  return {
+    semiring,
+    distances,
+    ...(next && { next }),
+    sources,
+    targets,
+    path: resident
+      ? async (from: number, to: number, batch?: number) => reader.read(from, to, batch)
+      : (from: number, to: number, batch?: number) => reader.read(from, to, batch),
+    backend,
+    device,
+    timing,
+  }
+}
+
+/** Reads paths from an answer. It keeps no more of the question than it needs. */
+class PathReader {
+  readonly #query: Query
+  readonly #batch: number
+  readonly #ways: Ways | null
+  /** The first place of each node among the sources, and among the targets; null if they are all nodes. */
+  readonly #sources: Map<number, number> | null
+  readonly #targets: Map<number, number> | null
+
+  constructor(query: Query, batch: number, ways: Ways | null) {
+    this.#query = query
+    this.#batch = batch
+    this.#ways = ways
+    this.#sources = ways && places(query.sources)
+    this.#targets = ways && places(query.targets)
+  }
+
+  read(from: number, to: number, item = 0): number[] | null | Promise<number[] | null> {
+    const ways = this.#ways
+    if (!ways) throw new OptionError('path() needs the option paths: true, so that the ways are kept')
+    const { nodes } = this.#query
+    const batch = this.#batch
+    const source = placeOf(from, nodes, this.#sources, 'from', 'sources')
+    const target = placeOf(to, nodes, this.#targets, 'to', 'targets')
+    if (!(Number.isInteger(item) && item >= 0 && item < batch)) {
+      throw new ValueError(
+        `batch must be the index of a matrix, an integer from 0 to ${batch - 1}, but it is ${show(item)}`,
+      )
+    }
+    const { forward, every } = ways
+    const [root, node] = forward ? [from, to] : [to, from]
+    const index = every ? root : forward ? source : target
+    const trees = ways.trees(item, index)
+    const along = (found: Trees) => {
+      const path = walk(found, index, root, node, nodes)
+      return forward && path ? path.reverse() : path
+    }
+    return trees instanceof Promise ? trees.then(along) : along(trees)
+  }
+}
+
+function places(nodes: Int32Array | null): Map<number, number> | null {
+  if (!nodes) return null
+  const map = new Map<number, number>()
+  for (let at = nodes.length - 1; at >= 0; at--) map.set(nodes[at]!, at)
+  return map
+}
+
+function placeOf(
+  node: unknown,
+  nodes: number,
+  among: Map<number, number> | null,
+  name: string,
+  asked: string,
+): number {
+  if (!isNode(node, nodes)) wrongNode(node, nodes, name)
+  if (!among) return node
+  const place = among.get(node)
+  if (place !== undefined) return place
+  throw new ValueError(`${name} is ${node}, which is not among the ${asked} that were asked for`)
+}

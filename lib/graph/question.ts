@@ -1,0 +1,107 @@
+/** What the path functions are asked: read, then checked. */
+import { aborted } from '../abort.js'
+import { typeName } from '../describe.js'
+import { Resident, ResidentView } from '../device/resident.js'
+import { elementType, isInteger, typeNameOf } from '../elements.js'
+import { DTypeError, OptionError, ShapeError } from '../errors.js'
+import { addon } from '../native.js'
+import { LEFT_OUT, type ReadOptions } from '../product/options.js'
+import { requireNoContradiction } from '../product/prepare.js'
+import { requireSemiringType } from '../semirings.js'
+import { readView, requireThere, showShape, type View } from '../view.js'
+import { type Edges, type NodeNumbers, nodeNumbers, readingEdges, requireMemory } from './edges.js'
+import { readPathOptions } from './options.js'
+import { type PathSemiring, rulesOf } from './rules.js'
+import type { Query } from './search.js'
+import { atOnce, inSlices } from './slices.js'
+
+/** Weights: a matrix, or an edge list. */
+export type Weights =
+  | { readonly view: View; readonly edges: null }
+  | { readonly view: null; readonly edges: Edges }
+
+export interface Question {
+  readonly query: Query
+  readonly weights: Weights
+  /** The number of the element type of distances. */
+  readonly type: number
+  readonly batched: boolean
+  readonly batch: number
+  /** What closures get to know. */
+  readonly closing: ReadOptions
+}
+
+const UINT8 = elementType(new Uint8Array())
+const throws = addon.overflowPolicies.indexOf('throw')
+
+/** Lets go of what the question holds. */
+export function release({ weights: { view } }: Question): void {
+  if (view?.memory) view.dispose()
+}
+
+/** What messages of aborted work call it. */
+export const WORK = 'the search for paths'
+
+/** Whether `value` is meant as an edge list. */
+function isList(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) {
+    throw new DTypeError(
+      `weights must be a square matrix { data, shape } or an edge list { nodes, from, to, weight }, but it is ${typeName(value)}`,
+    )
+  }
+  return Resident.viewOf(value) === undefined && ('from' in value || 'to' in value || 'nodes' in value)
+}
+
+/** Reads and checks the arguments of a path function. */
+export async function ask(semiring: PathSemiring, value: unknown, optionsValue: unknown): Promise<Question> {
+  const { paths, sources, targets, closing } = readPathOptions(optionsValue, semiring)
+  const { signal } = closing
+  if (signal?.aborted) throw aborted(signal, WORK)
+  const weights: Weights = isList(value)
+    ? {
+        view: null,
+        edges: await inSlices(readingEdges(value, 'weights', semiring === 'or-and'), signal, WORK),
+      }
+    : { view: readMatrix(value), edges: null }
+  const { view, edges } = weights
+  const nodes = view ? view.rows : edges.nodes
+  const asked = {
+    sources: sources && readNodes(sources, nodes, 'sources'),
+    targets: targets && readNodes(targets, nodes, 'targets'),
+  }
+  // An edge list of or-and has edges, whatever they weigh.
+  const type = view ? view.type : semiring === 'or-and' ? UINT8 : edges.type
+  requireSemiringType(closing.semiring, type)
+  if (closing.overflow !== LEFT_OUT && !isInteger(type)) {
+    throw new OptionError(
+      `option overflow is for integers, but the weights are of ${typeNameOf(type)}, which has infinities for what is too ` +
+        'large: leave it out',
+    )
+  }
+  if (view) {
+    requireThere(view, 'weights')
+    if (view.rows !== view.cols) {
+      throw new ShapeError(
+        `${showShape(view, 'weights')} must be square: row i has the weights of the edges from node i, column j of those to node j`,
+      )
+    }
+    if (view.memory) requireNoContradiction(closing, view.memory.session)
+  }
+  const policy = addon.overflowPolicies[closing.overflow === LEFT_OUT ? throws : closing.overflow]!
+  return {
+    query: { nodes, rules: rulesOf(semiring, type), ...asked, paths, overflow: policy },
+    // The user may dispose a matrix of a device as soon as this function gives control back.
+    weights: view?.memory ? { view: new ResidentView(view.memory, view), edges: null } : weights,
+    type,
+    batched: view?.batched ?? false,
+    batch: view?.batch ?? 1,
+    closing,
+  }
+}
+
+const readMatrix = (value: unknown) => readView(value, 'weights', 'operand')
+
+function readNodes(values: NodeNumbers, nodes: number, name: string): Int32Array {
+  requireMemory(values, name)
+  return atOnce(nodeNumbers(values, nodes, name))
+}

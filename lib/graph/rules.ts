@@ -1,0 +1,90 @@
+/** What a semiring is to paths. */
+import { typeNameOf } from '../elements.js'
+import { zeroOf } from '../semirings.js'
+import type { DataType, Semiring } from '../variant-names.js'
+
+export type PathSemiring = Exclude<Semiring, 'plus-times' | 'min-max'>
+
+/** ⊗: what a path's value is of its edges'. */
+export type Extension = 'sum' | 'product' | 'bottleneck'
+
+interface Form {
+  readonly extension: Extension
+  readonly maximizes: boolean
+  /** What a cycle that gains is called. */
+  readonly gains: string
+}
+
+const forms: Record<PathSemiring, Form> = {
+  'min-plus': { extension: 'sum', maximizes: false, gains: 'below 0' },
+  'max-plus': { extension: 'sum', maximizes: true, gains: 'above 0' },
+  'max-min': { extension: 'bottleneck', maximizes: true, gains: '' },
+  'max-times': { extension: 'product', maximizes: true, gains: 'above 1' },
+  'or-and': { extension: 'bottleneck', maximizes: true, gains: '' },
+}
+
+export const pathSemirings = Object.keys(forms) as PathSemiring[]
+
+/**
+ * A semiring over an element type. Searches minimise, so they work on keys: a value whose ⊕ is a maximum has its negative for
+ * a key.
+ */
+export interface PathRules extends Form {
+  readonly semiring: PathSemiring
+  /** The element type. */
+  readonly dtype: DataType
+  /** The value of no path, and of no edge. */
+  readonly zero: number
+  /** The value of the empty path. */
+  readonly one: number
+  /** Whether the values are integers whose ⊗ is exact, and may leave int32. */
+  readonly exact: boolean
+  /** Whether every ⊗ is rounded to float32. */
+  readonly single: boolean
+  /** The key of no path: greater than all others. */
+  readonly unreached: number
+  /** The key of the empty path. */
+  readonly startKey: number
+}
+
+/** The rules of a semiring over an element type, by its number, which the semiring must have. */
+export function rulesOf(semiring: PathSemiring, type: number): PathRules {
+  const form = forms[semiring]
+  const dtype = typeNameOf(type)
+  const zero = zeroOf(semiring, dtype)
+  const one = oneOf(form.extension, dtype)
+  return {
+    ...form,
+    semiring,
+    dtype,
+    zero,
+    one,
+    exact: dtype === 'int32' && form.extension === 'sum',
+    single: dtype === 'float32' && form.extension !== 'bottleneck',
+    unreached: form.extension === 'product' ? 0 : Number.POSITIVE_INFINITY,
+    startKey: form.maximizes ? 0 - one : one,
+  }
+}
+
+function oneOf(extension: Extension, dtype: DataType): number {
+  if (extension === 'sum') return 0
+  if (extension === 'product' || dtype === 'uint8') return 1
+  return dtype === 'int32' ? 2 ** 31 - 1 : Number.POSITIVE_INFINITY
+}
+
+/** The key of an edge. A product keeps the weight, because the keys of its paths have the sign. */
+export function edgeKey({ extension, maximizes }: PathRules, weight: number): number {
+  return maximizes && extension !== 'product' ? 0 - weight : weight
+}
+
+/** The value of a key. */
+export function valueOfKey({ maximizes }: PathRules, key: number): number {
+  // A subtraction, and an addition, because zero has no sign.
+  return maximizes ? 0 - key : key + 0
+}
+
+/** Whether going along an edge with this key once more would make a path better. */
+export function edgeGains({ extension }: PathRules, key: number): boolean {
+  if (extension === 'bottleneck') return false
+  return extension === 'sum' ? key < 0 : key > 1
+}

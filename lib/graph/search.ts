@@ -1,0 +1,265 @@
+/** Best paths from some nodes to some, by a search from each: on JavaScript's thread, in slices. */
+import { show } from '../describe.js'
+import { bytesOf, INT32, newArray } from '../elements.js'
+import { OutOfMemoryError, OverflowError } from '../errors.js'
+import { allocate } from '../matrix.js'
+import type { Overflow } from '../product/options.js'
+import type { ElementArray } from '../storage.js'
+import { breadthFirst, reachable, type Wanted } from './breadth-first.js'
+import { findingComponents } from './components.js'
+import { cycleError } from './cycles.js'
+import { dijkstra, NodeHeap } from './dijkstra.js'
+import { type Direction, type Graph, keyedRows } from './keyed.js'
+import { LabelCorrecting } from './label-correcting.js'
+import { type PathRules, valueOfKey } from './rules.js'
+import { PER_STEP, type Steps } from './slices.js'
+import { type Search, Tree } from './tree.js'
+import type { Trees } from './walk.js'
+
+/** What is asked of a graph. */
+export interface Query {
+  readonly nodes: number
+  readonly rules: PathRules
+  /** Null: all nodes. */
+  readonly sources: Int32Array | null
+  readonly targets: Int32Array | null
+  readonly paths: boolean
+  readonly overflow: Overflow
+}
+
+/** The results for one graph: parts of arrays that those of a batch share. */
+export interface Results {
+  readonly distances: ElementArray
+  /** The nodes after the sources; null if nobody asks. */
+  readonly next: Int32Array | null
+  /** The trees of a search that don't follow from `next`; null if they do, or nobody asks. */
+  readonly trees: Int32Array | null
+  /** The index in the batch, if it is one. */
+  readonly item: number | undefined
+}
+
+/** From which side a query is searched: the one with fewer nodes. All pairs backward, because then `next` is the trees. */
+export function directionOf({ sources, targets }: Query): Direction {
+  if (!sources) return 'backward'
+  return targets && targets.length < sources.length ? 'backward' : 'forward'
+}
+
+/** How many searches a query takes. */
+export function rootsOf(query: Query): number {
+  const { sources, targets, nodes } = query
+  return (directionOf(query) === 'forward' ? sources : targets)?.length ?? nodes
+}
+
+const countOf = (nodes: Int32Array | null, all: number) => nodes?.length ?? all
+
+/** An array for results that messages call `name`. */
+export function makeArray(
+  name: string,
+  type: number,
+  [batch, rows, cols]: readonly [number, number, number],
+): ElementArray {
+  const length = batch * rows * cols
+  try {
+    return allocate(length, name, type, newArray)
+  } catch (error) {
+    if (!(error instanceof OutOfMemoryError)) throw error
+    const size = `${batch > 1 ? `${batch} × ` : ''}${rows} × ${cols} elements, ${length * bytesOf(type)} bytes`
+    throw new OutOfMemoryError(
+      `there is no memory for ${name}, ${size}: ask for fewer \`sources\` or \`targets\` at a time`,
+    )
+  }
+}
+
+/** Makes the arrays for the results of a batch of graphs, whose element type has the number `type`. */
+export function makeRoom(query: Query, batch: number, type: number): Omit<Results, 'item'> {
+  const { nodes, sources, targets, paths } = query
+  const shape = [batch, countOf(sources, nodes), countOf(targets, nodes)] as const
+  const distances = makeArray('the distances', type, shape)
+  if (!paths) return { distances, next: null, trees: null }
+  const next = makeArray('the next nodes', INT32, shape) as Int32Array
+  if (!sources) return { distances, next, trees: null }
+  const trees = makeArray('the paths', INT32, [batch, rootsOf(query), nodes]) as Int32Array
+  return { distances, next, trees }
+}
+
+/** Where the trees of a result are. */
+export function treesOf(
+  query: Query,
+  { next, trees }: Pick<Results, 'next' | 'trees'>,
+  item: number,
+): Trees | null {
+  const { nodes, targets } = query
+  if (trees) {
+    return { data: trees, offset: item * rootsOf(query) * nodes, rootStride: nodes, nodeStride: 1 }
+  }
+  const cols = countOf(targets, nodes)
+  return next && { data: next, offset: item * nodes * cols, rootStride: 1, nodeStride: cols }
+}
+
+const BYTES_PER_NODE = 80
+const BYTES_PER_EDGE = 24
+
+/** Throws OutOfMemoryError if a search can't have the memory that it needs at most: written arrays can't be given back. */
+function requireSpace(nodes: number, edges: number): void {
+  const bytes = nodes * BYTES_PER_NODE + edges * BYTES_PER_EDGE
+  const available = process.availableMemory?.() || Number.POSITIVE_INFINITY
+  if (bytes <= available) return
+  throw new OutOfMemoryError(
+    `a search of ${nodes} nodes and ${edges} edges may need ${bytes} bytes, but ${available} are available`,
+  )
+}
+
+/** Searches one graph, and writes the results. */
+export function* search(graph: Graph, query: Query, results: Results): Steps<void> {
+  const { rules, nodes } = query
+  const direction = directionOf(query)
+  const forward = direction === 'forward'
+  const [roots, ends] = forward ? [query.sources, query.targets] : [query.targets, query.sources]
+  const count = countOf(roots, nodes)
+  if (count === 0 || ends?.length === 0) return
+  requireSpace(nodes, 'edges' in graph ? graph.edges.to.length : 0)
+  const rows = yield* keyedRows(graph, direction, rules)
+  const tree = new Tree(nodes)
+  const run = yield* searcher(graph, { rows, rules, tree }, query, direction, results.item)
+  const writer = new Writer(query, results, tree, forward)
+  for (let index = 0; index < count; index++) {
+    const root = roots ? roots[index]! : index
+    yield* run(root)
+    yield* writer.write(index, root)
+  }
+}
+
+/** The cheapest way to search these rows from a root. */
+function* searcher(
+  graph: Graph,
+  state: Search,
+  query: Query,
+  direction: Direction,
+  item: number | undefined,
+): Steps<(root: number) => Steps<void>> {
+  const { rows, rules } = state
+  const { nodes } = rows
+  const [roots, ends] =
+    direction === 'forward' ? [query.sources, query.targets] : [query.targets, query.sources]
+  if (rows.monotone) {
+    const wanted = ends && wantedOf(ends, nodes)
+    if (rules.semiring === 'or-and') {
+      const queue = new Int32Array(nodes)
+      return (root) => breadthFirst(state, queue, root, wanted)
+    }
+    const heap = new NodeHeap(state.tree.key)
+    return (root) => dijkstra(state, heap, root, wanted)
+  }
+  // A cycle from which no asked node is reached makes nothing better that was asked for.
+  const opposite = direction === 'forward' ? 'backward' : 'forward'
+  const within = ends && (yield* reachable(yield* keyedRows(graph, opposite, rules), ends))
+  const components = yield* findingComponents(rows, { roots, within })
+  const labels = new LabelCorrecting(state, components)
+  return function* (root) {
+    const cycle = yield* labels.from(root)
+    if (!cycle) return
+    const inOrder = direction === 'forward' ? cycle.nodes : cycle.nodes.reverse()
+    throw cycleError(rules, inOrder, cycle.weight, item)
+  }
+}
+
+function wantedOf(ends: Int32Array, nodes: number): Wanted {
+  const is = new Uint8Array(nodes)
+  let count = 0
+  for (const end of ends) {
+    if (is[end] === 1) continue
+    is[end] = 1
+    count++
+  }
+  return { is, count }
+}
+
+const LEAST = -(2 ** 31)
+const MOST = 2 ** 31 - 1
+
+/** Writes what was found from a root. */
+class Writer {
+  readonly #query: Query
+  readonly #results: Results
+  readonly #tree: Tree
+  readonly #forward: boolean
+  /** The nodes after the root, and the nodes whose one is looked for. */
+  readonly #first: Int32Array
+  readonly #chain: Int32Array
+  readonly #least: number
+  readonly #most: number
+
+  constructor(query: Query, results: Results, tree: Tree, forward: boolean) {
+    const { nodes, rules } = query
+    this.#query = query
+    this.#results = results
+    this.#tree = tree
+    this.#forward = forward
+    const chains = forward && results.next !== null
+    this.#first = new Int32Array(chains ? nodes : 0)
+    this.#chain = new Int32Array(chains ? nodes : 0)
+    this.#least = rules.maximizes ? LEAST + 1 : LEAST
+    this.#most = rules.maximizes ? MOST : MOST - 1
+  }
+
+  /** `index` is that of the root among the roots. */
+  *write(index: number, root: number): Steps<void> {
+    const { nodes, sources, targets, rules } = this.#query
+    const { distances, next, trees, item = 0 } = this.#results
+    const { key, before } = this.#tree
+    const [rows, cols] = [countOf(sources, nodes), countOf(targets, nodes)]
+    const ends = this.#forward ? targets : sources
+    const count = this.#forward ? cols : rows
+    const step = this.#forward ? 1 : cols
+    const offset = item * rows * cols + (this.#forward ? index * cols : index)
+    if (this.#first.length > 0) this.#first.fill(-1)
+    for (let at = 0; at < count; at++) {
+      if (at % PER_STEP === PER_STEP - 1) yield
+      const end = ends ? ends[at]! : at
+      const place = offset + at * step
+      const own = key[end]!
+      if (own === rules.unreached) distances[place] = rules.zero
+      else distances[place] = rules.exact ? this.#stored(own, root, end) : valueOfKey(rules, own)
+      if (next) next[place] = this.#forward ? this.#firstOf(root, end) : before[end]!
+    }
+    if (trees) trees.set(before, (item * rootsOf(this.#query) + index) * nodes)
+  }
+
+  /** A sum as the overflow policy stores it. */
+  #stored(key: number, root: number, end: number): number {
+    const { rules, overflow } = this.#query
+    const value = valueOfKey(rules, key)
+    if (value >= this.#least && value <= this.#most) return value
+    if (overflow === 'saturate') return value < this.#least ? this.#least : this.#most
+    // ToInt32 is modulo 2^32.
+    if (overflow === 'wrap') return value | 0
+    const [from, to] = this.#forward ? [root, end] : [end, root]
+    const where = this.#results.item === undefined ? '' : ` in matrix ${this.#results.item} of the batch`
+    throw new OverflowError(
+      `the distance from ${from} to ${to}${where} is ${show(value)}, outside the finite range ${this.#least} to ${this.#most}: ` +
+        "use weights in a Float64Array, or choose overflow 'saturate' or 'wrap'",
+    )
+  }
+
+  /** The node after the root on the path to `end`; -1 if there is none. */
+  #firstOf(root: number, end: number): number {
+    const { before } = this.#tree
+    const first = this.#first
+    const chain = this.#chain
+    let length = 0
+    let node = end
+    while (first[node]! < 0) {
+      const above = before[node]!
+      if (above < 0) return -1
+      if (above === root) {
+        first[node] = node
+        break
+      }
+      chain[length++] = node
+      node = above
+    }
+    const found = first[node]!
+    for (let at = 0; at < length; at++) first[chain[at]!] = found
+    return found
+  }
+}

@@ -1,0 +1,37 @@
+/** Long work on JavaScript's thread in slices, between which the event loop turns. */
+import { aborted } from '../abort.js'
+
+/** Work that yields every millisecond or so. What it returns is its result. */
+export type Steps<Result> = Generator<void, Result, void>
+
+/** Edges, elements or nodes that are looked at between two yields: some 100 µs, or 1 ms if none of them is in a cache. */
+export const PER_STEP = 1 << 13
+
+/** After so many milliseconds the event loop has its turn. */
+const SLICE_MS = 5
+
+/** Does all of the work before it returns. */
+export function atOnce<Result>(steps: Steps<Result>): Result {
+  for (;;) {
+    const { done, value } = steps.next()
+    if (done) return value
+  }
+}
+
+/** Does the work without keeping the event loop from anything for long. */
+export async function inSlices<Result>(
+  steps: Steps<Result> | AsyncGenerator<void, Result, void>,
+  signal: AbortSignal | undefined,
+  what: string,
+): Promise<Result> {
+  for (;;) {
+    if (signal?.aborted) throw aborted(signal, what)
+    const end = performance.now() + SLICE_MS
+    do {
+      const next = steps.next()
+      const { done, value } = next instanceof Promise ? await next : next
+      if (done) return value
+    } while (performance.now() < end)
+    await new Promise<void>((resolve) => setImmediate(resolve))
+  }
+}

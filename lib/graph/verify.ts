@@ -1,0 +1,131 @@
+/** Whether what path functions gave is right. */
+import { showList } from '../describe.js'
+import type { DeviceMatrix } from '../device/device.js'
+import { INT32, typeNameOf } from '../elements.js'
+import { DTypeError, ShapeError } from '../errors.js'
+import type { MatrixLike } from '../matrix.js'
+import { readChoice, requireNames } from '../options.js'
+import type { ElementArray } from '../storage.js'
+import { type HostView, readView, requireThere, showShape } from '../view.js'
+import { onHost } from './answer.js'
+import type { NodeNumbers } from './edges.js'
+import type { Graph } from './keyed.js'
+import type { AnyWeights } from './paths.js'
+import { proveDistances, proveNext, provingWays, type Table } from './proof.js'
+import { ask, type Question, release } from './question.js'
+import { type PathSemiring, pathSemirings } from './rules.js'
+import { inSlices } from './slices.js'
+
+/** What {@link verifyPaths} looks at: a result of a path function, or as much of one as there is. */
+export interface Verifiable {
+  readonly distances: MatrixLike<ElementArray> | DeviceMatrix<ElementArray>
+  readonly next?: MatrixLike<Int32Array> | DeviceMatrix<Int32Array> | undefined
+  readonly semiring?: PathSemiring | undefined
+  readonly sources?: NodeNumbers | null | undefined
+  readonly targets?: NodeNumbers | null | undefined
+  readonly path?:
+    | ((from: number, to: number, batch?: number) => number[] | null | Promise<number[] | null>)
+    | undefined
+}
+
+export interface VerifyOptions {
+  /** That of the result by default. */
+  semiring?: PathSemiring | undefined
+  /** Gives up, with ERR_MPMML_ABORTED. */
+  signal?: AbortSignal | undefined
+}
+
+/** What was found right. */
+export interface Verified {
+  /** How many distances. */
+  readonly distances: number
+  /** How many pairs' paths; null if there were none to look at. */
+  readonly paths: number | null
+}
+
+/**
+ * Verifies what a path function gave: that no edge makes a distance better, that each distance is that of some path, and, if
+ * there is `next`, that every path has the length that is stated. Over floats what is equal may differ by the rounding of as
+ * many sums as there are nodes. It takes time for each of the sources and edges, and for each pair.
+ *
+ * Distances that `overflow: 'saturate'` or 'wrap' has changed are those of no path, and are found wrong.
+ *
+ * @param weights - those that the result is of.
+ * @param result - what was found; of all pairs `{ distances }` or `{ distances, next }` will do.
+ * @throws Rejects with ValueError (ERR_MPMML_VALUE) that says what is wrong; with ShapeError, DTypeError and OptionError
+ *   for what doesn't fit, and AbortedError.
+ */
+export async function verifyPaths(
+  weights: AnyWeights,
+  result: Verifiable,
+  options: VerifyOptions = {},
+): Promise<Verified> {
+  requireNames(options, ['semiring', 'signal'])
+  const { sources, targets } = result
+  const semiring = pathSemirings[readChoice(pathSemirings, options.semiring ?? result.semiring, 'semiring')]!
+  const question = await ask(semiring, weights, {
+    sources: sources ?? undefined,
+    targets: targets ?? undefined,
+    signal: options.signal,
+  })
+  try {
+    return await verify(question, result)
+  } finally {
+    release(question)
+  }
+}
+
+async function verify(question: Question, { distances, next, path }: Verifiable): Promise<Verified> {
+  const { query, batch, batched, closing } = question
+  const values = await readResult(distances, 'distances', question.type, question)
+  const nodes = next === undefined ? null : await readResult(next, 'next', INT32, question)
+  const { view, edges } = question.weights
+  const matrix = view && (await onHost(view))
+  const all = query.sources === null && query.targets === null
+  for (let item = 0; item < batch; item++) {
+    const graph: Graph = matrix ? { matrix, item } : { edges: edges! }
+    const where = batched ? ` in matrix ${item} of the batch` : ''
+    const subject = { graph, query, distances: tableOf(values, item), where }
+    await inSlices(proveDistances(subject), closing.signal, WORK)
+    if (!nodes) continue
+    const table = tableOf(nodes, item)
+    if (all) await inSlices(proveNext(subject, table), closing.signal, WORK)
+    else if (path) {
+      const way = (from: number, to: number) => path(from, to, item)
+      await inSlices(provingWays(subject, table, way), closing.signal, WORK)
+    }
+  }
+  const pairs = values.batch * values.rows * values.cols
+  return { distances: pairs, paths: nodes && (all || path) ? pairs : null }
+}
+
+const WORK = 'the verification of paths'
+
+const tableOf = ({ data, offset, batchStride, rowStride, colStride }: HostView, item: number): Table => ({
+  data,
+  offset: offset + item * batchStride,
+  rowStride,
+  colStride,
+})
+
+async function readResult(
+  value: unknown,
+  name: string,
+  type: number,
+  { query, batched, batch }: Question,
+): Promise<HostView> {
+  const given = readView(value, name, 'result')
+  requireThere(given, name)
+  if (given.type !== type) {
+    throw new DTypeError(`${name} must be of ${typeNameOf(type)}, but it is of ${typeNameOf(given.type)}`)
+  }
+  const [rows, cols] = [query.sources?.length ?? query.nodes, query.targets?.length ?? query.nodes]
+  const fits =
+    given.batched === batched && given.batch === batch && given.rows === rows && given.cols === cols
+  if (!fits) {
+    throw new ShapeError(
+      `${showShape(given, name)} must have the shape ${showList(batched ? [batch, rows, cols] : [rows, cols])}`,
+    )
+  }
+  return onHost(given)
+}

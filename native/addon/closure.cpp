@@ -1,0 +1,195 @@
+#include "addon/closure.h"
+
+#include <algorithm>
+
+#include "addon/device.h"
+#include "addon/request.h"
+#include "core/closure.h"
+#include "core/dispatch.h"
+#include "core/status.h"
+#include "core/wide_closure.h"
+
+namespace mpmml::addon {
+namespace {
+
+/// What ReportField::gain says if no cycle gains.
+constexpr double kNothingGains = -1;
+
+/// A copy out of memory that nobody else owns.
+class Copying final : public Pending {
+ public:
+  Copying(std::unique_ptr<Pending> copy, std::shared_ptr<Memory> from)
+      : from_(std::move(from)), copy_(std::move(copy)) {}
+  bool is_done() override { return copy_->is_done(); }
+  std::vector<Outcome> finish() override { return copy_->finish(); }
+
+ private:
+  const std::shared_ptr<Memory> from_;
+  const std::unique_ptr<Pending> copy_;  ///< last: it uses the memory
+};
+
+class ClosureWork : public DeviceWork {
+ public:
+  ClosureWork(const Napi::CallbackInfo& info, Uses uses, const Closing& closing, bool reflexive, bool wants_next,
+              double* report, std::atomic<int32_t>* cancel)
+      : DeviceWork(std::move(uses), cancel),
+        closing_(closing),
+        wants_next_(wants_next),
+        report_(report),
+        arguments_(keep(info)) {
+    closure_.operation = closing.operation;
+    closure_.batch = closing.batch;
+    closure_.reflexive = reflexive;
+    closure_.cancelled = cancel;
+    closure_.steps_done = steps_done_in(report);
+  }
+
+ protected:
+  std::unique_ptr<Pending> begin(Session& session) override {
+    report_[ReportField::gain] = kNothingGains;
+    const std::shared_ptr<Memory> apart = place_matrices(session);
+    if (!closing_.has_elements()) return std::make_unique<Done>();
+    require_numbers(session);
+    if (!closing_.in_place) take_matrix(session);
+    normalize(session);
+    const std::optional<ValueRange> known = bound_of_ways(session, closure_);
+    std::unique_ptr<Pending> pending;
+    if (known) {
+      closure_.known = *known;
+      pending = close(session, closure_, {});
+    } else {
+      pending = std::make_unique<Done>(std::vector<Outcome>{close_by_float64(session, closure_, {})});
+    }
+    if (!closing_.out.memory) return pending;
+    // What is asked of the device next may read it, and it changes only if no cycle gains.
+    const std::vector<Outcome> outcomes = pending->finish();
+    end(outcomes);
+    return std::make_unique<Copying>(
+        session.copy(closing_.operation.dtype, closing_.batch, read_only(closure_.d), closing_.out), apart);
+  }
+
+  void end(const std::vector<Outcome>& outcomes) override {
+    if (outcomes.empty()) return;
+    report_[ReportField::kernelMs] = outcomes.front().timing.kernel;
+    if (!outcomes.front().gain) return;
+    report_[ReportField::gain] = static_cast<double>(*outcomes.front().gain);
+    throw Error(ErrorCode::kCycle, "a cycle gains");
+  }
+
+  double steps() const override {
+    const auto n = static_cast<double>(closing_.n);
+    return static_cast<double>(closing_.batch) * n * n * std::max(n, double{kStepsPerElement});
+  }
+
+ private:
+  /// Decides where the closure and the next nodes are. Returns memory that is only needed until the closure is copied to
+  /// where it is wanted.
+  std::shared_ptr<Memory> place_matrices(Session& session) {
+    const int64_t n = closing_.n;
+    closure_.d = closing_.in_place ? closing_.matrix : row_major<void*>(nullptr, n, n);
+    if (closing_.batch == 1) closure_.d.batch_stride = 0;
+    std::shared_ptr<Memory> apart;
+    if (!closing_.in_place && closing_.out.memory) {
+      apart = session.allocate(bytes_of_matrices(closing_.batch, n, n, element_bytes(closing_.operation.dtype)));
+      place(closure_.d, *apart);
+    } else if (!closing_.in_place) {
+      make_matrix(closure_.d, closing_.operation.dtype);
+    }
+    if (wants_next_) {
+      closure_.next = row_major<void*>(nullptr, n, n);
+      make_matrix(closure_.next, DataType::kInt32);
+    }
+    return apart;
+  }
+
+  static void place(MutableMatrixView& matrix, Memory& memory) {
+    matrix.data = memory.data();
+    matrix.memory = &memory;
+  }
+
+  void make_matrix(MutableMatrixView& matrix, DataType dtype) {
+    place(matrix, make(bytes_of_matrices(closing_.batch, matrix.rows, matrix.cols, element_bytes(dtype)), dtype));
+  }
+
+  void require_numbers(Session& session) const {
+    const MatrixView weights = read_only(closing_.matrix);
+    const std::optional<int64_t> found = session.find_nan(closing_.operation.dtype, closing_.batch, weights);
+    if (!found) return;
+    const int64_t n = closing_.n, item = *found / (n * n), row = *found / n % n, col = *found % n;
+    throw Error(ErrorCode::kValue,
+                "the matrix[" + (closing_.batch > 1 ? std::to_string(item) + ", " : "") + std::to_string(row) + ", " +
+                    std::to_string(col) +
+                    "] is NaN, which no path can be compared with: the semiring's zero means no edge");
+  }
+
+  /// Copies the matrix. What is stored as int16 becomes elements.
+  void take_matrix(Session& session) const {
+    const Operation& operation = closing_.operation;
+    const MatrixView from = read_only(closing_.matrix);
+    if (from.storage == Storage::kElement) {
+      session.copy(operation.dtype, closing_.batch, from, closure_.d)->finish();
+      return;
+    }
+    const double zero = with_semiring(operation, [](auto semiring) { return double(decltype(semiring)::zero); });
+    session.fill(operation.dtype, closing_.batch, closure_.d, zero)->finish();
+    session.combine(operation, closing_.batch, closure_.d, from)->finish();
+  }
+
+  /// Truth values become 0 or 1, and −0 becomes 0 if processors differ in which of them a maximum is. Throws Error for
+  /// what isn't an element of the semiring.
+  void normalize(Session& session) const {
+    const bool has_forms = with_semiring(closing_.operation, [](auto semiring) {
+      using S = decltype(semiring);
+      return S::extend_kind != OperatorKind::kSum && !std::is_same_v<typename S::Element, int32_t>;
+    });
+    if (!has_forms) return;
+    session.combine(closing_.operation, closing_.batch, closure_.d, read_only(closure_.d))->finish();
+  }
+
+  const Closing closing_;
+  const bool wants_next_;
+  double* const report_;
+  Closure closure_;
+  const Napi::ObjectReference arguments_;
+};
+
+class MemoryCopyWork : public DeviceWork {
+ public:
+  MemoryCopyWork(Uses uses, const MemoryCopy& copy) : DeviceWork(std::move(uses)), copy_(copy) {}
+
+ protected:
+  std::unique_ptr<Pending> begin(Session& session) override {
+    if (steps() == 0) return std::make_unique<Done>();
+    return session.copy(copy_.dtype, copy_.batch, copy_.from, copy_.to);
+  }
+  double steps() const override {
+    return static_cast<double>(copy_.batch) * copy_.to.rows * copy_.to.cols * kStepsPerElement;
+  }
+
+ private:
+  const MemoryCopy copy_;
+};
+
+Napi::Value close_matrix(const Napi::CallbackInfo& info) {
+  Uses uses(device_of(info[0]));
+  const bool in_place = info[3].ToBoolean(), reflexive = info[4].ToBoolean(), wants_next = info[5].ToBoolean();
+  const Closing closing = read_closing(info[1], in_place, info[2], info[6], uses);
+  auto* const report = static_cast<double*>(elements_of(info[7], napi_float64_array, ReportField::count));
+  return DeviceWork::run(info.Env(), std::make_unique<ClosureWork>(info, std::move(uses), closing, reflexive,
+                                                                   wants_next, report, cancel_of(info[8])));
+}
+
+Napi::Value copy_matrix(const Napi::CallbackInfo& info) {
+  Uses uses(device_of(info[0]));
+  const MemoryCopy copy = read_memory_copy(info[1], info[2], info[3], uses);
+  return DeviceWork::run(info.Env(), std::make_unique<MemoryCopyWork>(std::move(uses), copy));
+}
+
+}  // namespace
+
+void export_closure(Napi::Env env, Napi::Object exports) {
+  exports.Set("closeMatrix", Napi::Function::New<guarded<close_matrix>>(env, "closeMatrix"));
+  exports.Set("copyMatrix", Napi::Function::New<guarded<copy_matrix>>(env, "copyMatrix"));
+}
+
+}  // namespace mpmml::addon

@@ -1,0 +1,368 @@
+#include "core/closure.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <deque>
+#include <utility>
+#include <vector>
+
+#include "core/dispatch.h"
+#include "core/status.h"
+
+namespace mpmml {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// Nodes, or rows, or columns: [first, end).
+struct Span {
+  int64_t first, end;
+  int64_t size() const { return end - first; }
+};
+
+/// How pivots are grouped. With more of them at a time a product reads and writes d less often, but more of the work is
+/// done by products with fewer steps.
+constexpr int64_t kMostPivotsOfGroup = 256;
+
+/// A large batch is closed some matrices at a time, so that it can be given up, and needs less memory.
+constexpr double kStepsAtOnce = 6e10;
+constexpr double kRecordedBytesAtOnce = 3e8;
+
+/// Steps that may be under way: about 20 ms of a GPU of the year 2023.
+constexpr double kStepsUnderWay = 3e11;
+
+/// From so many steps on, what needn't be computed is left out though that takes a product more.
+constexpr double kStepsWorthProduct[] = {1e6, 2e8};  // by BackendKind
+
+/// From so many steps on, a GPU looks at the values of a group before it multiplies them: fewer levels than the bound of
+/// all ways has are cheaper. The look takes as long as some 5e8 steps.
+constexpr double kStepsWorthLook = 2e9;
+
+/// A bound of sums of up to `count` elements of a range, as ValueRange has it.
+template <class S>
+std::optional<ValueRange> bound_of_sums(const ValueRange& range, int64_t count) {
+  using Element = typename S::Element;
+  ValueRange bound = range;
+  bound.has_zero = true;
+  if (!range.has_finite()) return bound;
+  if constexpr (S::can_overflow) {
+    const auto reach = [&](int64_t end, bool outwards) { return outwards ? end * count : end; };
+    bound.minimum = reach(range.minimum, range.minimum < 0);
+    bound.maximum = reach(range.maximum, range.maximum > 0);
+    if (bound.minimum < -int64_t{EncodedZero<S>::limit} || bound.maximum > int64_t{EncodedZero<S>::limit}) {
+      return std::nullopt;
+    }
+  } else {
+    // With room for what each sum is rounded by.
+    const double factor = 1.1 * static_cast<double>(count);
+    const auto reach = [&](int64_t place, bool outwards) {
+      const double end = static_cast<double>(at_place<Element>(place));
+      return int64_t{place_of(static_cast<Element>(outwards ? end * factor : end))};
+    };
+    bound.minimum = reach(range.minimum, at_place<Element>(range.minimum) < 0);
+    bound.maximum = reach(range.maximum, at_place<Element>(range.maximum) > 0);
+  }
+  return bound;
+}
+
+/// Work that has been started and not finished, oldest first.
+class Train {
+ public:
+  explicit Train(std::atomic<double>* steps_done) : steps_done_(steps_done) {}
+
+  /// What is started next are these products. They must stay until they are finished.
+  std::vector<Problem>& products() {
+    cars_.emplace_back();
+    return cars_.back().products;
+  }
+
+  /// `steps` are counted when it is done.
+  void add(std::unique_ptr<Pending> pending, double steps) {
+    if (cars_.empty() || cars_.back().pending) cars_.emplace_back();
+    cars_.back().pending = std::move(pending);
+    cars_.back().steps = steps;
+    under_way_ += steps;
+    while (!cars_.empty() && (cars_.front().pending->is_done() || under_way_ > kStepsUnderWay)) finish_first();
+  }
+
+  bool is_done() {
+    while (!cars_.empty() && cars_.front().pending->is_done()) finish_first();
+    return cars_.empty();
+  }
+
+  void finish() {
+    while (!cars_.empty()) finish_first();
+  }
+
+ private:
+  struct Car {
+    std::vector<Problem> products;
+    std::unique_ptr<Pending> pending;
+    double steps = 0;
+  };
+
+  void finish_first() {
+    const Car car = std::move(cars_.front());
+    cars_.pop_front();
+    under_way_ -= car.steps;
+    car.pending->finish();
+    if (steps_done_) steps_done_->store(steps_done_->load(std::memory_order_relaxed) + car.steps);
+  }
+
+  std::atomic<double>* const steps_done_;
+  std::deque<Car> cars_;
+  double under_way_ = 0;
+};
+
+class ClosureWork final : public Pending {
+ public:
+  ClosureWork(Session& session, const Closure& closure, const Placement& where)
+      : session_(session), closure_(closure), where_(where), n_(closure.d.rows), train_(closure.steps_done) {}
+
+  void start() {
+    const int64_t most = items_at_once();
+    make_memory(most);
+    for (first_item_ = 0; first_item_ < closure_.batch; first_item_ += most) {
+      items_ = std::min(most, closure_.batch - first_item_);
+      close_items();
+    }
+    found_.resize(static_cast<size_t>(closure_.batch), kNoGain);
+    const MutableMatrixView to = row_major<void*>(found_.data(), 1, 1);
+    train_.add(session_.download(DataType::kInt32, closure_.batch, read_only(gain_), to, nullptr), 0);
+  }
+
+  bool is_done() override { return train_.is_done(); }
+
+  std::vector<Outcome> finish() override {
+    train_.finish();
+    Outcome outcome;
+    for (size_t item = 0; item < found_.size() && !outcome.gain; ++item) {
+      if (found_[item] != kNoGain) outcome.gain = static_cast<int64_t>(item) * n_ + found_[item];
+    }
+    outcome.timing.kernel = std::chrono::duration<double, std::milli>(Clock::now() - start_).count();
+    return {outcome};
+  }
+
+ private:
+  DataType dtype() const { return closure_.operation.dtype; }
+
+  int64_t items_at_once() const {
+    const auto n = static_cast<double>(n_);
+    const double recorded = n * static_cast<double>(kMostPivotsOfGroup * (2 * element_bytes(dtype()) + 4));
+    const double most = std::min(kStepsAtOnce / (n * n * n), kRecordedBytesAtOnce / recorded);
+    return static_cast<int64_t>(std::clamp(most, 1.0, static_cast<double>(closure_.batch)));
+  }
+
+  MutableMatrixView make(DataType dtype, int64_t items, int64_t rows, int64_t cols) {
+    memories_.push_back(session_.allocate(items * rows * cols * element_bytes(dtype)));
+    MutableMatrixView view = row_major(memories_.back()->data(), rows, cols);
+    view.memory = memories_.back().get();
+    return view;
+  }
+
+  void make_memory(int64_t items) {
+    gain_ = make(DataType::kInt32, closure_.batch, 1, 1);
+    train_.add(session_.fill(DataType::kInt32, closure_.batch, gain_, kNoGain), 0);
+    most_pivots_ = session_.most_pivots(closure_.operation);
+    if (n_ <= most_pivots_) return;
+    const int64_t pivots = std::min(n_, kMostPivotsOfGroup);
+    columns_ = make(dtype(), items, n_, pivots);
+    rows_ = make(dtype(), items, pivots, n_);
+    if (closure_.next.data) next_columns_ = make(DataType::kInt32, items, n_, pivots);
+  }
+
+  /// A part of one of the matrices of the closure, of all items that are being closed.
+  static MutableMatrixView part(const MutableMatrixView& view, DataType dtype, int64_t first_item, Span rows,
+                                Span cols) {
+    MutableMatrixView view_of_part = view_from(view, dtype, first_item, rows.first, cols.first);
+    view_of_part.rows = rows.size();
+    view_of_part.cols = cols.size();
+    return view_of_part;
+  }
+  MutableMatrixView d(Span rows, Span cols) const { return part(closure_.d, dtype(), first_item_, rows, cols); }
+  MutableMatrixView next(Span rows, Span cols) const {
+    return part(closure_.next, DataType::kInt32, first_item_, rows, cols);
+  }
+  /// What was recorded of these pivots.
+  MutableMatrixView columns(Span rows, Span pivots) const { return part(columns_, dtype(), 0, rows, in_group(pivots)); }
+  MutableMatrixView next_columns(Span rows, Span pivots) const {
+    return part(next_columns_, DataType::kInt32, 0, rows, in_group(pivots));
+  }
+  MutableMatrixView rows(Span pivots, Span cols) const { return part(rows_, dtype(), 0, in_group(pivots), cols); }
+  Span in_group(Span pivots) const { return {pivots.first - group_.first, pivots.end - group_.first}; }
+
+  Span all() const { return {0, n_}; }
+  double steps(int64_t rows, int64_t cols, int64_t pivots) const {
+    return static_cast<double>(items_) * static_cast<double>(rows) * static_cast<double>(cols) *
+           static_cast<double>(pivots);
+  }
+
+  void close_items() {
+    const Operation& operation = closure_.operation;
+    if (closure_.next.data) {
+      train_.add(session_.point(operation, items_, read_only(d(all(), all())), next(all(), all())), 0);
+    }
+    for (int64_t first = 0; first < n_; first = group_.end) {
+      group_ = {first, std::min(first + kMostPivotsOfGroup, n_)};
+      pass(group_);
+      improve_others();
+    }
+    if (!closure_.reflexive) return;
+    MutableMatrixView diagonal = d(all(), {0, 1});
+    ++diagonal.row_stride;
+    const double one = with_semiring(operation, [](auto semiring) { return double(decltype(semiring)::one); });
+    train_.add(session_.fill(dtype(), items_, diagonal, one), 0);
+    if (!closure_.next.data) return;
+    MutableMatrixView next_diagonal = next(all(), {0, 1});
+    ++next_diagonal.row_stride;
+    train_.add(session_.fill(DataType::kInt32, items_, next_diagonal, -1), 0);
+  }
+
+  /// Afterwards the rows and the columns of these pivots are as good as they get by way of them, and what the others need
+  /// is recorded.
+  void pass(Span pivots) {
+    if (pivots.size() <= most_pivots_) return pass_at_once(pivots);
+    const int64_t half = round_up(ceil_div(pivots.size(), 2), most_pivots_);
+    const Span before{pivots.first, pivots.first + half}, after{before.end, pivots.end};
+    pass(before);
+    improve(before, after, before, after, pivots);
+    pass(after);
+    improve(after, before, after, before, pivots);
+  }
+
+  void pass_at_once(Span pivots) {
+    require_wanted();
+    Pivots request;
+    request.operation = closure_.operation;
+    request.batch = items_;
+    request.d = d(all(), all());
+    request.next = next(all(), all());
+    request.first = pivots.first;
+    request.count = pivots.size();
+    request.columns = columns(all(), pivots);
+    request.rows = rows(pivots, all());
+    request.next_columns = next_columns(all(), pivots);
+    request.gain = view_from(gain_, DataType::kInt32, first_item_, 0, 0);
+    train_.add(session_.pass(request), steps(n_, n_, pivots.size()) - steps_of_others(pivots.size()));
+  }
+
+  /// The steps of pivots of this group between nodes outside of it.
+  double steps_of_others(int64_t pivots) const {
+    const int64_t others = n_ - group_.size();
+    return steps(others, others, pivots);
+  }
+
+  /// Improves the rows `rows` except for the columns `without_cols`, and the columns `cols` except for the rows
+  /// `without_rows`, by way of the pivots.
+  void improve(Span pivots, Span rows, Span without_cols, Span cols, Span without_rows) {
+    std::vector<Problem>& products = train_.products();
+    for (const Span part : parts_without(without_cols, steps(rows.size(), without_cols.size(), pivots.size()))) {
+      add_product(products, pivots, rows, part);
+    }
+    for (const Span part : parts_without(without_rows, steps(without_rows.size(), cols.size(), pivots.size()))) {
+      add_product(products, pivots, part, cols);
+    }
+    multiply(products, 0);
+  }
+
+  /// Improves what is neither in a row nor in a column of this group.
+  void improve_others() {
+    if (group_.size() == n_) return;
+    look_at_group();
+    std::vector<Problem>& products = train_.products();
+    const double avoided = steps(n_, group_.size(), group_.size());
+    for (const Span rows : parts_without(group_, avoided)) {
+      for (const Span cols : parts_without(group_, avoided)) add_product(products, group_, rows, cols);
+    }
+    multiply(products, steps_of_others(group_.size()));
+    operands_.reset();
+  }
+
+  /// Finds the range of what was recorded of this group.
+  void look_at_group() {
+    if (session_.backend() == BackendKind::kCpu || steps_of_others(group_.size()) < kStepsWorthLook) return;
+    if (!can_overflow(closure_.operation)) return;
+    ValueRange range = session_.range(closure_.operation, items_, read_only(columns(all(), group_)));
+    range.merge(session_.range(closure_.operation, items_, read_only(rows(group_, all()))));
+    // If a cycle gains, what is recorded has no meaning.
+    const ValueRange& bound = closure_.known;
+    const bool is_within = range.has_finite() && range.minimum >= bound.minimum && range.maximum <= bound.maximum;
+    if (is_within) operands_ = range;
+  }
+
+  /// All nodes without `hole`, in one piece or two. All nodes if leaving these steps out isn't worth it: what is computed
+  /// again doesn't change.
+  std::vector<Span> parts_without(Span hole, double steps) const {
+    if (steps < kStepsWorthProduct[static_cast<int>(session_.backend())]) return {all()};
+    std::vector<Span> parts;
+    if (hole.first > 0) parts.push_back({0, hole.first});
+    if (hole.end < n_) parts.push_back({hole.end, n_});
+    return parts;
+  }
+
+  void add_product(std::vector<Problem>& products, Span pivots, Span to_rows, Span to_cols) const {
+    Problem problem;
+    problem.operation = closure_.operation;
+    problem.batch = items_;
+    problem.a = read_only(columns(to_rows, pivots));
+    problem.b = read_only(rows(pivots, to_cols));
+    problem.c = d(to_rows, to_cols);
+    problem.c0 = read_only(problem.c);
+    problem.witness = next(to_rows, to_cols);
+    if (problem.witness.data) problem.through = read_only(next_columns(to_rows, pivots));
+    // The CPU sees the range of integers when it packs the operands, for nothing, and it may be narrower.
+    const bool is_seen = session_.backend() == BackendKind::kCpu && can_overflow(closure_.operation);
+    if (!is_seen) problem.known = &closure_.known;
+    if (operands_) problem.known_operands = &*operands_;
+    problem.keeps_c = false;
+    problem.cancelled = closure_.cancelled;
+    products.push_back(problem);
+  }
+
+  void multiply(const std::vector<Problem>& products, double steps) {
+    require_wanted();
+    train_.add(session_.multiply(products, where_), steps);
+  }
+
+  void require_wanted() const {
+    if (is_set(closure_.cancelled)) throw given_up();
+  }
+
+  const Clock::time_point start_ = Clock::now();
+  Session& session_;
+  const Closure closure_;
+  const Placement where_;
+  const int64_t n_;
+  int64_t most_pivots_ = 0;
+  std::vector<std::shared_ptr<Memory>> memories_;
+  MutableMatrixView columns_, rows_, next_columns_, gain_;
+  int64_t first_item_ = 0, items_ = 0;
+  Span group_{0, 0};
+  std::optional<ValueRange> operands_;  ///< of what was recorded of the group, once it has been looked at
+  std::vector<int32_t> found_;          ///< the gains of all items
+  Train train_;                         ///< last: what is under way uses the others
+};
+
+}  // namespace
+
+std::optional<ValueRange> bound_of_ways(Session& session, const Closure& closure) {
+  return with_semiring(closure.operation, [&](auto semiring) -> std::optional<ValueRange> {
+    using S = decltype(semiring);
+    if constexpr (has_range<S>) {
+      const ValueRange range = session.range(closure.operation, closure.batch, read_only(closure.d));
+      return bound_of_sums<S>(range, closure.d.rows);
+    } else {
+      return ValueRange{};
+    }
+  });
+}
+
+std::unique_ptr<Pending> close(Session& session, const Closure& closure, const Placement& where) {
+  if (closure.batch == 0 || closure.d.rows == 0) return std::make_unique<Done>(std::vector<Outcome>{Outcome{}});
+  auto work = std::make_unique<ClosureWork>(session, closure, where);
+  work->start();
+  return work;
+}
+
+}  // namespace mpmml

@@ -1,0 +1,116 @@
+#include "cpu/pivots.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "core/dispatch.h"
+#include "core/status.h"
+#include "core/workspace.h"
+#include "cpu/loop.h"
+#include "cpu/machine.h"
+
+namespace mpmml::cpu {
+namespace {
+
+const PivotKernel& kernel_for(const Operation& operation, bool with_next) {
+  struct Table {
+    PivotKernel kernels[std::size(kSemiringNames)][std::size(kDataTypeNames)][2];
+  };
+  static const auto& table = *[] {
+    auto* const made = new Table{};
+    const std::string isa = chosen_instruction_set();
+    for (const PivotKernels& candidates : pivot_kernels()) {
+      if (candidates.isa != isa) continue;
+      for (size_t semiring = 0; semiring < std::size(kSemiringNames); ++semiring) {
+        for (size_t dtype = 0; dtype < std::size(kDataTypeNames); ++dtype) {
+          for (const bool next : {false, true}) {
+            made->kernels[semiring][dtype][next] =
+                candidates.find(static_cast<SemiringId>(semiring), static_cast<DataType>(dtype), next);
+          }
+        }
+      }
+    }
+    return made;
+  }();
+  return table.kernels[static_cast<int>(operation.semiring)][static_cast<int>(operation.dtype)][with_next];
+}
+
+template <class Pointer>
+auto* item_of(const BasicMatrixView<Pointer>& view, DataType dtype, int64_t item) {
+  return view_from(view, dtype, item, 0, 0).data;
+}
+
+PivotBlock block_of(const Pivots& pivots, int64_t item, void* room) {
+  const DataType dtype = pivots.operation.dtype;
+  return {item_of(pivots.d, dtype, item),
+          pivots.d.row_stride,
+          static_cast<int32_t*>(item_of(pivots.next, DataType::kInt32, item)),
+          pivots.next.row_stride,
+          pivots.first,
+          pivots.count,
+          item_of(pivots.columns, dtype, item),
+          pivots.columns.row_stride,
+          item_of(pivots.rows, dtype, item),
+          pivots.rows.row_stride,
+          static_cast<int32_t*>(item_of(pivots.next_columns, DataType::kInt32, item)),
+          pivots.next_columns.row_stride,
+          room};
+}
+
+/// The rows or the columns of one matrix that aren't those of pivots, in pieces.
+struct Pieces {
+  static constexpr int64_t kSize = 256;
+
+  int64_t first, after, n;  ///< before the pivots there are `first`, and from `after` on there are others
+
+  int64_t before() const { return ceil_div(first, kSize); }
+  int64_t count() const { return before() + ceil_div(n - after, kSize); }
+  int64_t start(int64_t piece) const { return piece < before() ? piece * kSize : after + (piece - before()) * kSize; }
+  int64_t end(int64_t piece) const { return std::min(start(piece) + kSize, piece < before() ? first : n); }
+};
+
+}  // namespace
+
+void pass_pivots(const Pivots& pivots) {
+  const PivotKernel& kernel = kernel_for(pivots.operation, pivots.next.data != nullptr);
+  const int64_t n = pivots.d.rows, count = pivots.count;
+  const Pieces pieces{pivots.first, pivots.first + count, n};
+  const int64_t room = round_up(kernel.room, kMatrixAlignment);
+  auto* const gain = static_cast<int32_t*>(pivots.gain.data);
+  // Rooms for matrices that are passed together: a matrix with other rows needs its room twice.
+  const bool is_alone = pieces.count() == 0;
+  const int64_t at_once = is_alone ? pivots.batch : std::min<int64_t>(pivots.batch, 64);
+  std::optional<Workspace> rooms;
+  if (!is_alone) rooms.emplace(checked_size(room, at_once));
+
+  const Problem nobody_cancels;
+  for (int64_t first_item = 0; first_item < pivots.batch; first_item += at_once) {
+    const int64_t items = std::min(at_once, pivots.batch - first_item);
+    const auto room_of = [&](int64_t item) { return static_cast<char*>(rooms->data()) + (item - first_item) * room; };
+    for_each_run(nobody_cancels, items, saturating_product(items, count * count * count), 1 << 20,
+                 [&](int64_t from, int64_t to) {
+                   std::optional<Workspace> own;
+                   if (is_alone) own.emplace(static_cast<size_t>(room));
+                   for (int64_t item = first_item + from; item < first_item + to; ++item) {
+                     if (gain[item * pivots.gain.batch_stride] != kNoGain) continue;
+                     const int64_t found = kernel.among(block_of(pivots, item, own ? own->data() : room_of(item)));
+                     if (found >= 0) {
+                       gain[item * pivots.gain.batch_stride] = static_cast<int32_t>(pivots.first + found);
+                     }
+                   }
+                 });
+    if (is_alone) continue;
+    const int64_t tasks = 2 * pieces.count();
+    const int64_t work = saturating_product(items, 2 * (n - count) * count * count);
+    for_each_run(nobody_cancels, items * tasks, work, 1 << 20, [&](int64_t from, int64_t to) {
+      for (int64_t task = from; task < to; ++task) {
+        const int64_t item = first_item + task / tasks, piece = task % tasks / 2;
+        if (gain[item * pivots.gain.batch_stride] != kNoGain) continue;
+        const PivotBlock block = block_of(pivots, item, room_of(item));
+        (task % 2 ? kernel.down : kernel.along)(block, pieces.start(piece), pieces.end(piece));
+      }
+    });
+  }
+}
+
+}  // namespace mpmml::cpu

@@ -1,0 +1,473 @@
+// The closure family: Floyd and Warshall's algorithm on a part of a matrix that stays in registers.
+//
+// A block of threads holds the elements between pivots and, if there are other nodes, either the rows or the columns of
+// some of them beside these. Each thread has 4 × 4 elements, neighbours in both directions. Pivot by pivot the pivot's
+// row and column pass through shared memory. There are two buffers for them, so one barrier per pivot is enough: what a
+// thread writes for the next pivot isn't what others still read.
+//
+// Each block of threads improves the elements between pivots for itself. This costs less than a launch. Only the last
+// block to arrive stores them, because until then others may have to read them as they were.
+#pragma once
+#include <algorithm>
+
+#include "core/arithmetic.h"
+#include "cuda/kernels/closure.h"
+#include "cuda/kernels/kernel.h"
+#include "cuda/runtime/error.h"
+
+namespace mpmml::cuda {
+
+/// How elements are held, and the steps on them.
+template <class S, bool = is_integer_sum<S>>
+struct ClosureWords {
+  using Element = typename S::Element;
+  /// Truth values take a register each.
+  using Word = std::conditional_t<sizeof(Element) == 1, uint32_t, Element>;
+  static constexpr bool kHasApproximateZeros = false;
+
+  static __device__ __forceinline__ Word zero() { return S::zero; }
+  static __device__ __forceinline__ Word word_of(Element x) { return Plain<S>::encode(x); }
+  static __device__ __forceinline__ Element element_of(Word word) {
+    bool overflowed = false;
+    return Plain<S>::finish(static_cast<Element>(word), S::zero, overflowed);
+  }
+  static __device__ __forceinline__ Word candidate(Word a, Word b) { return S::extend(a, b); }
+  static __device__ __forceinline__ Word step(Word acc, Word a, Word b) { return S::accumulate(acc, a, b); }
+};
+
+/// Zero is encoded as for Narrow, and needn't absorb exactly: think of it as an edge of that weight. A best way to a node
+/// that can't be reached then has one such edge, because two are worse, and a cycle with one gains nothing. So its sum is
+/// the encoded zero and a finite sum, which is within EncodedZero::limit: beyond Narrow's threshold, so that finish()
+/// finds zero, and sums of two don't wrap.
+template <class S>
+struct ClosureWords<S, true> {
+  using Element = typename S::Element;
+  using Word = int32_t;
+  static constexpr bool kHasApproximateZeros = true;
+
+  static constexpr Word kThreshold = Narrow<S>::for_operands(RangePath::kTranslated).encoding.threshold;
+  static __device__ __forceinline__ Narrow<S> narrow() { return {{EncodedZero<S>::value, kThreshold}}; }
+  static __device__ __forceinline__ Word zero() { return EncodedZero<S>::value; }
+  static __device__ __forceinline__ Word word_of(Element x) { return narrow().encode(x); }
+  static __device__ __forceinline__ Element element_of(Word word) {
+    bool overflowed = false;
+    return narrow().finish(word, S::zero, overflowed);
+  }
+  static __device__ __forceinline__ Word candidate(Word a, Word b) { return wrapping_add(a, b); }
+  static __device__ __forceinline__ Word step(Word acc, Word a, Word b) {
+    return S::maximizes ? __viaddmax_s32(a, b, acc) : __viaddmin_s32(a, b, acc);
+  }
+};
+
+/// Whether x is strictly better than y: x ⊕ y isn't y. NaN is never better.
+template <class S, class Word>
+__device__ __forceinline__ bool is_better(Word x, Word y) {
+  return S::combine_kind == OperatorKind::kMinimum ? x < y : x > y;
+}
+
+/// Whether a cycle can gain: if ⊗ is a sum or a product. A minimum or a maximum is never better than one.
+template <class S>
+constexpr bool can_gain = S::extend_kind == OperatorKind::kSum || S::extend_kind == OperatorKind::kProduct;
+
+/// Copies kCount neighbours in chunks of four elements, or of 16 bytes if that is less. Both places must be aligned.
+template <int kCount, class T>
+__device__ __forceinline__ void copy_chunks(T* to, const T* from) {
+  constexpr int kChunk = sizeof(T) == 8 ? 2 : 4;
+  static_assert(kCount % kChunk == 0, "whole chunks");
+  struct alignas(sizeof(T) * kChunk) Chunk {
+    T values[kChunk];
+  };
+#pragma unroll
+  for (int first = 0; first < kCount; first += kChunk) {
+    *reinterpret_cast<Chunk*>(to + first) = *reinterpret_cast<const Chunk*>(from + first);
+  }
+}
+
+/// Whether rows of a matrix can be read and written so.
+inline bool takes_chunks(const MutableMatrixView& view, int64_t bytes, int64_t batch) {
+  const int64_t chunk = bytes == 8 ? 2 : 4;
+  return view.row_stride % chunk == 0 && (batch <= 1 || view.batch_stride % chunk == 0) &&
+         reinterpret_cast<uintptr_t>(view.data) % (chunk * bytes) == 0;
+}
+
+/// What the host adds to a launch.
+struct ClosureGrid {
+  unsigned row_blocks;  ///< the first blocks of the grid have rows of other nodes, the rest have columns
+  /// Whether all matrices take chunks of four columns, counted from the first pivot or from other nodes.
+  bool takes_chunks;
+};
+
+template <class Config, class S, bool kNext>
+__global__ void closure_kernel(ClosureLaunch launch, ClosureGrid grid);
+
+/// kOthers is 0 if all nodes are pivots.
+template <int pivots_, int others_>
+struct ClosureConfig {
+  static constexpr int kPivots = pivots_, kOthers = others_;
+  static constexpr int kSide = 4;  ///< of the square of elements that a thread has
+  static constexpr int kThreads = (kPivots + kOthers) / kSide * (kPivots / kSide);
+
+  static_assert(kPivots % kSide == 0 && kOthers % kSide == 0, "a thread's elements are all of the same kind");
+  static_assert(kThreads <= 1024 && kThreads % 32 == 0, "a block of threads");
+
+  template <class S>
+  static constexpr ClosureKernel kernel(SemiringId semiring, DataType dtype) {
+    return {semiring, dtype, kPivots, kOthers, &launch<S>};
+  }
+
+  /// Registers for 1024 threads per multiprocessor, if they suffice.
+  template <class Element, bool kNext>
+  static constexpr int blocks_per_multiprocessor() {
+    constexpr int kResidentThreads = sizeof(Element) != 4 || kNext ? 512 : 1024;
+    return kThreads >= kResidentThreads ? 1 : kResidentThreads / kThreads;
+  }
+
+ private:
+  template <class S>
+  static void launch(const ClosureLaunch& whole) {
+    const int64_t others = whole.d.rows - whole.count;
+    ClosureGrid grid{1, false};
+    if constexpr (kOthers > 0) grid.row_blocks = static_cast<unsigned>(std::max<int64_t>(1, ceil_div(others, kOthers)));
+    const unsigned blocks = kOthers > 0 ? 2 * grid.row_blocks : 1;
+    const int64_t most = blocks > 1 ? kArrivals : kMostBlocks;
+    for (int64_t first = 0; first < whole.batch; first += most) {
+      ClosureLaunch part = whole;
+      part.batch = std::min(most, whole.batch - first);
+      part.gain += first * part.gain_stride;
+      grid.takes_chunks =
+          whole.first % kSide == 0 && (whole.count % kSide == 0 || whole.first + whole.count == whole.d.rows);
+      const auto move = [&](MutableMatrixView& view, int64_t bytes) {
+        if (!view.data) return;
+        view.data = static_cast<char*>(view.data) + first * view.batch_stride * bytes;
+        grid.takes_chunks &= takes_chunks(view, bytes, part.batch);
+      };
+      constexpr int64_t kBytes = sizeof(typename S::Element);
+      move(part.d, kBytes);
+      move(part.columns, kBytes);
+      move(part.rows, kBytes);
+      move(part.next, sizeof(int32_t));
+      move(part.next_columns, sizeof(int32_t));
+      const dim3 size(blocks, static_cast<unsigned>(part.batch));
+      const auto kernel =
+          part.next.data ? &closure_kernel<ClosureConfig, S, true> : &closure_kernel<ClosureConfig, S, false>;
+      kernel<<<size, kThreads, 0, part.stream>>>(part, grid);
+      MPMML_CUDA(cudaGetLastError());
+    }
+  }
+};
+
+/// A pivot's row and column.
+template <class Word, int kMostRows, int kMostColumns, bool kNext>
+struct ClosureBuffers {
+  static constexpr int kAlignment = 16;
+  alignas(kAlignment) Word row[2][kMostColumns];
+  alignas(kAlignment) Word column[2][kMostRows];
+  alignas(kAlignment) int32_t next[2][kNext ? kMostRows : 1];
+};
+
+/// What threads of a block tell each other.
+struct ClosureSigns {
+  int32_t gain;  ///< the first pivot with which a cycle gains
+  bool is_over;  ///< whether there is nothing to do
+  bool is_last;  ///< whether this is the last block of threads to arrive
+};
+
+/// What a block of threads does. `kHasRows`: its other nodes have rows here, and otherwise columns.
+template <class Config, class S, bool kNext, bool kHasRows>
+class ClosureBlock {
+  using W = ClosureWords<S>;
+  using Word = typename W::Word;
+  using Element = typename S::Element;
+  static constexpr int kSide = Config::kSide, kPivots = Config::kPivots, kOthers = Config::kOthers;
+  static constexpr int kRows = kPivots + (kHasRows ? kOthers : 0), kColumns = kPivots + (kHasRows ? 0 : kOthers);
+  static constexpr int kThreadsN = kColumns / kSide;
+  static constexpr bool kRecords = kOthers > 0;
+
+ public:
+  using Buffers = ClosureBuffers<Word, kRows, kColumns, kNext>;
+
+  /// `index` is the place of the block among those of its kind.
+  __device__ __forceinline__ ClosureBlock(const ClosureLaunch& launch, bool takes_chunks, int index, Buffers& buffers,
+                                          ClosureSigns& signs)
+      : launch_(launch),
+        takes_chunks_(takes_chunks),
+        index_(index),
+        buffers_(buffers),
+        signs_(signs),
+        thread_m_(threadIdx.x / kThreadsN),
+        thread_n_(threadIdx.x % kThreadsN) {}
+
+  __device__ __forceinline__ void run() {
+    int32_t* const gain = launch_.gain + blockIdx.y * launch_.gain_stride;
+    if (threadIdx.x == 0) {
+      signs_.gain = kNoGain;
+      signs_.is_over = *gain != kNoGain;
+    }
+    load();
+    publish(0, 0);
+    __syncthreads();
+    const bool is_over = signs_.is_over;
+    if (!is_over) pass();
+    if (can_gain<S> && gains_at_ != kNoGain) atomicMin(&signs_.gain, gains_at_);
+    if (kRecords && threadIdx.x == 0) arrive();
+    __syncthreads();
+    if (is_over) return;
+    if (can_gain<S> && signs_.gain != kNoGain) {
+      // All blocks of threads have found the same.
+      if (threadIdx.x == 0 && blockIdx.x == 0) *gain = launch_.first + signs_.gain;
+      return;
+    }
+    store();
+  }
+
+ private:
+  /// The node of line `local` of this block's rows or columns, and whether there is one. Neighbours are neighbours.
+  struct Node {
+    int index;
+    bool exists;
+  };
+  __device__ __forceinline__ Node node(int local) const {
+    if (kOthers == 0 || local < kPivots) return {launch_.first + local, local < launch_.count};
+    const int other = index_ * kOthers + local - kPivots;
+    const int nodes = static_cast<int>(launch_.d.rows);
+    return {other < launch_.first ? other : other + launch_.count, other < nodes - launch_.count};
+  }
+
+  template <class T>
+  static __device__ __forceinline__ T* element_of(const MutableMatrixView& view, int64_t row, int64_t column) {
+    return static_cast<T*>(view.data) + blockIdx.y * view.batch_stride + row * view.row_stride + column;
+  }
+
+  /// Calls body(row's register, its node, the first column's node, how many columns exist) for the rows that exist.
+  template <class Body>
+  __device__ __forceinline__ void for_rows(Body&& body) const {
+#pragma unroll
+    for (int i = 0; i < kSide; ++i) {
+      const Node row = node(thread_m_ * kSide + i);
+      if (row.exists) body(i, row.index);
+    }
+  }
+
+  /// Calls body(column's register, its node) for the columns that exist.
+  template <class Body>
+  __device__ __forceinline__ void for_columns(Body&& body) const {
+#pragma unroll
+    for (int j = 0; j < kSide; ++j) {
+      const Node column = node(thread_n_ * kSide + j);
+      if (column.exists) body(j, column.index);
+    }
+  }
+
+  /// Whether the columns of this thread are a chunk.
+  __device__ __forceinline__ bool has_chunk() const {
+    return takes_chunks_ && node(thread_n_ * kSide + kSide - 1).exists;
+  }
+
+  __device__ __forceinline__ void load() {
+#pragma unroll
+    for (int i = 0; i < kSide; ++i) {
+#pragma unroll
+      for (int j = 0; j < kSide; ++j) {
+        d_[i][j] = W::zero();
+        if constexpr (kNext) next_[i][j] = -1;
+      }
+    }
+    const int first_column = node(thread_n_ * kSide).index;
+    for_rows([&](int i, int row) {
+      if (has_chunk()) {
+        alignas(16) Element elements[kSide];
+        copy_chunks<kSide>(elements, element_of<Element>(launch_.d, row, first_column));
+#pragma unroll
+        for (int j = 0; j < kSide; ++j) d_[i][j] = W::word_of(elements[j]);
+        if constexpr (kNext) copy_chunks<kSide>(next_[i], element_of<int32_t>(launch_.next, row, first_column));
+      } else {
+        for_columns([&](int j, int column) {
+          d_[i][j] = W::word_of(*element_of<Element>(launch_.d, row, column));
+          if constexpr (kNext) next_[i][j] = *element_of<int32_t>(launch_.next, row, column);
+        });
+      }
+    });
+  }
+
+  /// Puts the row and the column of pivot group · kSide + u into a buffer, and keeps what must be recorded of them. `u` is
+  /// known at compile time, so that registers can be addressed by it.
+  __device__ __forceinline__ void publish(int group, int u) {
+    const int buffer = u % 2;
+    if (thread_m_ == group) {
+      copy_chunks<kSide>(&buffers_.row[buffer][thread_n_ * kSide], d_[u]);
+      if constexpr (kRecords && !kHasRows) {
+#pragma unroll
+        for (int j = 0; j < kSide; ++j) recorded_[u][j] = d_[u][j];
+      }
+    }
+    if (thread_n_ == group) {
+      alignas(16) Word column[kSide];
+#pragma unroll
+      for (int i = 0; i < kSide; ++i) column[i] = d_[i][u];
+      copy_chunks<kSide>(&buffers_.column[buffer][thread_m_ * kSide], column);
+      if constexpr (kRecords && kHasRows) {
+#pragma unroll
+        for (int i = 0; i < kSide; ++i) recorded_[i][u] = column[i];
+      }
+      if constexpr (kNext) {
+        alignas(16) int32_t next[kSide];
+#pragma unroll
+        for (int i = 0; i < kSide; ++i) next[i] = next_[i][u];
+        copy_chunks<kSide>(&buffers_.next[buffer][thread_m_ * kSide], next);
+        if constexpr (kRecords && kHasRows) {
+#pragma unroll
+          for (int i = 0; i < kSide; ++i) recorded_next_[i][u] = next[i];
+        }
+      }
+    }
+  }
+
+  __device__ __forceinline__ void pass() {
+    // Pivots past the last one have rows and columns of zeros, and change nothing.
+    const int groups = ceil_div(launch_.count, kSide);
+    for (int group = 0; group < groups; ++group) {
+#pragma unroll
+      for (int u = 0; u < kSide; ++u) {
+        if constexpr (can_gain<S>) {
+          const bool has_diagonal = thread_m_ == group && thread_n_ == group;
+          if (has_diagonal && is_better<S>(d_[u][u], Word{S::one})) gains_at_ = min(gains_at_, group * kSide + u);
+        }
+        improve(u % 2);
+        if (u + 1 < kSide) {
+          publish(group, u + 1);
+        } else if (group + 1 < groups) {
+          publish(group + 1, 0);
+        }
+        __syncthreads();
+      }
+    }
+  }
+
+  /// Improves the elements by way of the pivot in a buffer.
+  __device__ __forceinline__ void improve(int buffer) {
+    alignas(16) Word row[kSide], column[kSide];
+    copy_chunks<kSide>(row, &buffers_.row[buffer][thread_n_ * kSide]);
+    copy_chunks<kSide>(column, &buffers_.column[buffer][thread_m_ * kSide]);
+    if constexpr (kNext) {
+      alignas(16) int32_t next[kSide];
+      copy_chunks<kSide>(next, &buffers_.next[buffer][thread_m_ * kSide]);
+#pragma unroll
+      for (int i = 0; i < kSide; ++i) {
+#pragma unroll
+        for (int j = 0; j < kSide; ++j) {
+          const Word candidate = W::candidate(column[i], row[j]);
+          const bool wins = is_better<S>(candidate, d_[i][j]);
+          d_[i][j] = wins ? candidate : d_[i][j];
+          next_[i][j] = wins ? next[i] : next_[i][j];
+        }
+      }
+    } else {
+#pragma unroll
+      for (int i = 0; i < kSide; ++i) {
+#pragma unroll
+        for (int j = 0; j < kSide; ++j) d_[i][j] = W::step(d_[i][j], column[i], row[j]);
+      }
+    }
+  }
+
+  /// Called by one thread when the block has read all that it has to.
+  __device__ __forceinline__ void arrive() {
+    __threadfence();
+    signs_.is_last = atomicAdd(launch_.arrivals + blockIdx.y, 1) + 1 == gridDim.x;
+    if (signs_.is_last) launch_.arrivals[blockIdx.y] = 0;
+  }
+
+  __device__ __forceinline__ void store() const {
+    const bool has_other = kOthers > 0 && (kHasRows ? thread_m_ : thread_n_) >= kPivots / kSide;
+    if (!kRecords || has_other || signs_.is_last) {
+      store_elements(launch_.d, 0, 0, d_);
+      if constexpr (kNext) store_next();
+    }
+    if constexpr (kRecords) {
+      if (!has_other && index_ > 0) return;
+      if constexpr (kHasRows) {
+        store_elements(launch_.columns, 0, launch_.first, recorded_);
+        if constexpr (kNext) store_chunks(launch_.next_columns, 0, launch_.first, recorded_next_);
+      } else {
+        store_elements(launch_.rows, launch_.first, 0, recorded_);
+      }
+    }
+  }
+
+  /// Stores what this thread has of the elements into a matrix whose first element is that of these nodes.
+  __device__ __forceinline__ void store_elements(const MutableMatrixView& view, int first_row, int first_column,
+                                                 const Word (&words)[kSide][kSide]) const {
+    alignas(16) Element elements[kSide][kSide];
+#pragma unroll
+    for (int i = 0; i < kSide; ++i) {
+#pragma unroll
+      for (int j = 0; j < kSide; ++j) elements[i][j] = W::element_of(words[i][j]);
+    }
+    store_chunks(view, first_row, first_column, elements);
+  }
+
+  template <class T>
+  __device__ __forceinline__ void store_chunks(const MutableMatrixView& view, int first_row, int first_column,
+                                               const T (&values)[kSide][kSide]) const {
+    const int chunk = node(thread_n_ * kSide).index - first_column;
+    for_rows([&](int i, int row) {
+      if (has_chunk()) {
+        copy_chunks<kSide>(element_of<T>(view, row - first_row, chunk), values[i]);
+      } else {
+        for_columns(
+            [&](int j, int column) { *element_of<T>(view, row - first_row, column - first_column) = values[i][j]; });
+      }
+    });
+  }
+
+  /// If zeros are approximate, what seems to be better may still be zero. Its `next` stays as it was: −1.
+  __device__ __forceinline__ void store_next() const {
+    alignas(16) int32_t next[kSide][kSide];
+#pragma unroll
+    for (int i = 0; i < kSide; ++i) {
+#pragma unroll
+      for (int j = 0; j < kSide; ++j) {
+        const bool is_zero = W::kHasApproximateZeros && W::element_of(d_[i][j]) == S::zero;
+        next[i][j] = is_zero ? -1 : next_[i][j];
+      }
+    }
+    store_chunks(launch_.next, 0, 0, next);
+  }
+
+  const ClosureLaunch& launch_;
+  const bool takes_chunks_;
+  const int index_;
+  Buffers& buffers_;
+  ClosureSigns& signs_;
+  const int thread_m_, thread_n_;
+  alignas(16) Word d_[kSide][kSide];
+  alignas(16) int32_t next_[kNext ? kSide : 1][kSide];
+  alignas(16) Word recorded_[kRecords ? kSide : 1][kSide];
+  alignas(16) int32_t recorded_next_[kRecords && kNext && kHasRows ? kSide : 1][kSide];
+  int32_t gains_at_ = kNoGain;
+};
+
+template <class Config, class S, bool kNext>
+__global__ void __launch_bounds__(Config::kThreads,
+                                  Config::template blocks_per_multiprocessor<typename S::Element, kNext>())
+    closure_kernel(ClosureLaunch launch, ClosureGrid grid) {
+  using WithRows = ClosureBlock<Config, S, kNext, true>;
+  __shared__ ClosureSigns signs;
+  if constexpr (Config::kOthers == 0) {
+    __shared__ typename WithRows::Buffers buffers;
+    WithRows(launch, grid.takes_chunks, 0, buffers, signs).run();
+  } else {
+    using WithColumns = ClosureBlock<Config, S, kNext, false>;
+    __shared__ union Shared {
+      typename WithRows::Buffers with_rows;
+      typename WithColumns::Buffers with_columns;
+    } shared;
+    if (blockIdx.x < grid.row_blocks) {
+      WithRows(launch, grid.takes_chunks, blockIdx.x, shared.with_rows, signs).run();
+    } else {
+      WithColumns(launch, grid.takes_chunks, blockIdx.x - grid.row_blocks, shared.with_columns, signs).run();
+    }
+  }
+}
+
+}  // namespace mpmml::cuda

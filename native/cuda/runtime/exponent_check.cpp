@@ -1,0 +1,127 @@
+#include "cuda/runtime/exponent_check.h"
+
+#include <cuda_runtime_api.h>
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <vector>
+
+#include "core/range.h"
+#include "core/status.h"
+#include "cuda/kernels/kernel.h"
+#include "cuda/runtime/device.h"
+#include "cuda/runtime/error.h"
+#include "cuda/runtime/memory.h"
+
+namespace mpmml::cuda {
+namespace {
+
+constexpr int kSize = 128, kDepth = 192;  ///< a tile of C, three of K
+constexpr int32_t kZero = MaxPlus<int32_t>::zero;
+
+class Stream {
+ public:
+  Stream() { MPMML_CUDA(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking)); }
+  ~Stream() { cudaStreamDestroy(stream_); }
+  Stream(const Stream&) = delete;
+  operator cudaStream_t() const { return stream_; }
+
+ private:
+  cudaStream_t stream_ = nullptr;
+};
+
+/// Lines whose sums are at the limits: equal elements, which touch the next power of two; one best element among others
+/// that are one level or `most` levels below; one element by itself; and any.
+std::vector<int32_t> lines(int count, int most, bool has_zero) {
+  std::vector<int32_t> elements;
+  uint32_t random = 1;
+  for (int line = 0; line < count; ++line) {
+    for (int k = 0; k < kDepth; ++k) {
+      random = random * 1664525u + 1013904223u;
+      const bool is_best = k == line * 7 % kDepth;
+      const int any = -static_cast<int>((random >> 8) % static_cast<uint32_t>(most + 1));
+      const int kinds[] = {0, is_best ? 0 : -1, is_best ? 0 : -most, any, is_best ? 0 : kZero, kZero};
+      elements.push_back(kinds[line % (has_zero ? 6 : 4)]);
+    }
+  }
+  return elements;
+}
+
+bool is_right(const std::vector<int32_t>& a, const std::vector<int32_t>& b, const std::vector<int32_t>& c) {
+  for (int i = 0; i < kSize; ++i) {
+    for (int j = 0; j < kSize; ++j) {
+      int32_t best = kZero;
+      for (int k = 0; k < kDepth; ++k) {
+        const int32_t x = a[i * kDepth + k], y = b[j * kDepth + k];
+        if (x != kZero && y != kZero) best = std::max(best, x + y);
+      }
+      if (c[i * kSize + j] != best) return false;
+    }
+  }
+  return true;
+}
+
+bool computes(const KernelVariant& row, int device, cudaStream_t stream) {
+  const RangePath path = row.kernel->paths.cheapest();
+  const int most = static_cast<int>(kExponentScales[path == RangePath::kExponent ? 0 : 1].most);
+  const std::vector<int32_t> a = lines(kSize, most, true), b = lines(kSize, most, false);
+  const auto copied = [&](const std::vector<int32_t>& elements) {
+    const int64_t bytes = static_cast<int64_t>(elements.size() * sizeof(int32_t));
+    DeviceBuffer buffer(bytes, device, stream);
+    MPMML_CUDA(cudaMemcpyAsync(buffer.get(), elements.data(), bytes, cudaMemcpyHostToDevice, stream));
+    return buffer;
+  };
+  const DeviceBuffer on_device_a = copied(a), on_device_b = copied(b);
+  std::vector<int32_t> c(kSize * kSize);
+  const DeviceBuffer result = copied(c);
+  Problem problem;
+  problem.operation.semiring = row.variant.semiring;
+  problem.a = row_major<const void*>(on_device_a.get(), kSize, kDepth);
+  problem.b = row_major<const void*>(on_device_b.get(), kDepth, kSize);
+  problem.b.row_stride = 1;
+  problem.b.col_stride = kDepth;
+  problem.c = row_major<void*>(result.get(), kSize, kSize);
+  Launch launch = launch_of(problem, {&row.variant, path});
+  launch.c = problem.c;
+  launch.stream = stream;
+  const DeviceBuffer packed_a(row.kernel->packed_bytes(launch, Side::kA), device, stream);
+  const DeviceBuffer packed_b(row.kernel->packed_bytes(launch, Side::kB), device, stream);
+  launch.packed_a = packed_a.get();
+  launch.packed_b = packed_b.get();
+  row.kernel->pack(launch, Side::kA);
+  row.kernel->pack(launch, Side::kB);
+  row.kernel->launch(launch);
+  const size_t bytes = c.size() * sizeof(int32_t);
+  MPMML_CUDA(cudaMemcpyAsync(c.data(), result.get(), bytes, cudaMemcpyDeviceToHost, stream));
+  MPMML_CUDA(cudaStreamSynchronize(stream));
+  return is_right(a, b, c);
+}
+
+bool check(int device) {
+  if (device_limits(device).capability != 90) return false;
+  MPMML_CUDA(cudaSetDevice(device));
+  const Stream stream;
+  for (const KernelVariant& row : kernel_variants()) {
+    const bool is_asked =
+        std::strcmp(row.variant.family, "exponent") == 0 && row.variant.semiring == SemiringId::max_plus;
+    if (is_asked && !computes(row, device, stream)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+bool computes_exponents(int device) {
+  static std::mutex mutex;
+  static auto& known = *new std::map<int, bool>;
+  const std::lock_guard<std::mutex> lock(mutex);
+  const auto found = known.find(device);
+  if (found != known.end()) return found->second;
+  const bool computes = check(device);
+  known.emplace(device, computes);
+  return computes;
+}
+
+}  // namespace mpmml::cuda

@@ -1,0 +1,11 @@
+// Whether a device's tensor cores sum as the exponent family needs it.
+#pragma once
+
+namespace mpmml::cuda {
+
+/// Whether the kernels of the exponent family compute exactly on this device. They rely on what no document promises: that
+/// the exponent of a sum of powers of two on tensor cores is right even if the sum is truncated. So the first question
+/// computes products whose sums are at the limits, and compares them with the definition.
+bool computes_exponents(int device);
+
+}  // namespace mpmml::cuda

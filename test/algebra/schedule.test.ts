@@ -1,0 +1,280 @@
+/** Start times of jobs, against Bellman and Ford's rounds, and published projects. */
+import { describe, expect, it } from 'vitest'
+import { type EarliestOptions, earliestStarts, type LatestOptions, latestStarts } from '../../lib/algebra.js'
+import { CycleError, EPSILON, matrix, openDevice } from '../../lib/index.js'
+import { coded } from '../support/coded.js'
+import { Random } from '../support/generators.js'
+
+interface Project {
+  nodes: number
+  from: number[]
+  to: number[]
+  weight: number[]
+}
+
+/** The least x with x[j] ≥ x[i] + w and x ≥ release; null if there is none. */
+function earliest({ nodes, from, to, weight }: Project, release: number[]): number[] | null {
+  const x = [...release]
+  for (let round = 0; round <= nodes; round++) {
+    let changed = false
+    for (let k = 0; k < from.length; k++) {
+      const least = x[from[k]!]! + weight[k]!
+      if (x[to[k]!]! >= least) continue
+      x[to[k]!] = least
+      changed = true
+    }
+    if (!changed) return x
+  }
+  return null
+}
+
+/** The greatest x with x[j] ≥ x[i] + w and x ≤ due. */
+function latest({ nodes, from, to, weight }: Project, due: number[]): number[] {
+  const x = [...due]
+  for (let round = 0; round <= nodes; round++) {
+    for (let k = 0; k < from.length; k++) {
+      x[from[k]!] = Math.min(x[from[k]!]!, x[to[k]!]! - weight[k]!)
+    }
+  }
+  return x
+}
+
+function matrixOf({ nodes, from, to, weight }: Project) {
+  const data = new Int32Array(nodes * nodes).fill(EPSILON)
+  for (const [k, value] of weight.entries()) {
+    const at = from[k]! * nodes + to[k]!
+    data[at] = Math.max(data[at]!, value)
+  }
+  return matrix(nodes, nodes, data)
+}
+
+/** Walks the path: each job starts when the one before it lets it. */
+function expectCriticalPath(
+  project: Project,
+  path: number[],
+  starts: ArrayLike<number>,
+  release: number[],
+): void {
+  expect(starts[path[0]!]).toBe(release[path[0]!])
+  for (const [at, job] of path.slice(1).entries()) {
+    const before = path[at]!
+    const lags = project.weight.filter((_, k) => project.from[k] === before && project.to[k] === job)
+    expect(lags.length).toBeGreaterThan(0)
+    expect(starts[job]).toBe(starts[before]! + Math.max(...lags))
+  }
+}
+
+describe('random projects', () => {
+  it.each(Array.from({ length: 200 }, (_, index) => index))('project %i', async (index) => {
+    const random = new Random(index + 50)
+    const nodes = random.integer(1, 8)
+    const count = random.integer(0, 2 * nodes)
+    const project: Project = { nodes, from: [], to: [], weight: [] }
+    for (let k = 0; k < count; k++) {
+      const [i, j] = [random.integer(0, nodes - 1), random.integer(0, nodes - 1)]
+      // Forward most of the time, and back as a deadline.
+      const forward = i < j
+      project.from.push(i)
+      project.to.push(j)
+      project.weight.push(forward ? random.integer(-2, 9) : random.integer(-30, index % 4 === 0 ? 1 : -8))
+    }
+    const times = (low: number, high: number) =>
+      Array.from({ length: nodes }, () => random.integer(low, high))
+    const [release, durations, deadline] = [times(-5, 5), times(0, 9), times(10, 40)]
+    const expected = earliest(project, release)
+    if (!expected) {
+      const error = await earliestStarts(project, { release }).catch((caught) => caught)
+      expect(error).toBeInstanceOf(CycleError)
+      const { cycle, weight } = error as CycleError
+      let sum = 0
+      for (const [at, job] of cycle.entries()) {
+        const next = cycle[(at + 1) % cycle.length]
+        const lags = project.weight.filter((_, k) => project.from[k] === job && project.to[k] === next)
+        sum += Math.max(...lags)
+      }
+      expect(weight).toBe(sum)
+      expect(sum).toBeGreaterThan(0)
+      await expect(latestStarts(project, { release })).rejects.toEqual(coded('CYCLE'))
+      return
+    }
+    const floats = { ...project, weight: Float64Array.from(project.weight, (value) => value / 2) }
+    const halves = (values: number[]) => values.map((value) => value / 2)
+    const end = Math.max(...expected.map((start, i) => start + durations[i]!))
+    for (const weights of [project, matrixOf(project)]) {
+      const result = await earliestStarts(weights, { release, durations })
+      expect(result.starts).toEqual(Int32Array.from(expected))
+      expect(result.end).toBe(end)
+      expectCriticalPath(project, result.criticalPath, expected, release)
+      const last = result.criticalPath.at(-1)!
+      expect(expected[last]! + durations[last]!).toBe(end)
+
+      const due = deadline.map((time, i) => time - durations[i]!)
+      const late = latest(project, due)
+      const given = await latestStarts(weights, { release, durations, deadline })
+      expect(given.starts).toEqual(Int32Array.from(late))
+      expect(given.slack).toEqual(Int32Array.from(late, (time, i) => time - expected[i]!))
+      expect(given.earliest).toEqual(result)
+
+      const usual = await latestStarts(weights, { release, durations })
+      expect(usual.starts).toEqual(
+        Int32Array.from(
+          latest(
+            project,
+            durations.map((duration) => end - duration),
+          ),
+        ),
+      )
+      expect(Math.min(...usual.slack)).toBe(0)
+      for (const job of result.criticalPath) expect(usual.slack[job]).toBe(0)
+    }
+    const half = await latestStarts(floats, {
+      release: halves(release),
+      durations: Float64Array.from(halves(durations)),
+      deadline: 20,
+    })
+    expect([...half.earliest.starts].map((value) => value + 0)).toEqual(
+      halves(expected).map((value) => value + 0),
+    )
+    const due = durations.map((duration) => 40 - duration)
+    expect([...half.starts]).toEqual(halves(latest(project, due)).map((value) => value + 0))
+  })
+})
+
+describe('published projects', () => {
+  // R. Sedgewick and K. Wayne, Algorithms, 4th edition, section 4.4: parallel precedence-constrained scheduling.
+  const durations = [41, 51, 50, 36, 38, 45, 21, 32, 32, 29]
+  const before = [[1, 7, 9], [2], [], [], [], [], [3, 8], [3, 8], [2], [4, 6]]
+  const project: Project = { nodes: 10, from: [], to: [], weight: [] }
+  const add = (to: Project, i: number, j: number, weight: number) => {
+    to.from.push(i)
+    to.to.push(j)
+    to.weight.push(weight)
+  }
+  for (const [i, after] of before.entries()) for (const j of after) add(project, i, j, durations[i]!)
+  const withDeadlines = (deadlines: [job: number, within: number, of: number][]): Project => {
+    const copy = { nodes: 10, from: [...project.from], to: [...project.to], weight: [...project.weight] }
+    for (const [job, within, of] of deadlines) add(copy, job, of, -within)
+    return copy
+  }
+
+  it('Sedgewick and Wayne: ten jobs take 173', async () => {
+    const { starts, end, criticalPath } = await earliestStarts(project, { durations })
+    expect([...starts]).toEqual([0, 41, 123, 91, 70, 0, 70, 41, 91, 41])
+    expect(end).toBe(173)
+    expect(criticalPath).toEqual([0, 9, 6, 8, 2])
+    const { slack } = await latestStarts(project, { durations })
+    expect([...slack.keys()].filter((job) => slack[job] === 0)).toEqual([0, 2, 6, 8, 9])
+  })
+
+  it('Sedgewick and Wayne: relative deadlines, of which the third can not be met', async () => {
+    const two = withDeadlines([
+      [2, 12, 4],
+      [2, 70, 7],
+    ])
+    const { starts } = await earliestStarts(two, { durations })
+    expect([starts[4], starts[7]]).toEqual([111, 53])
+    const three = withDeadlines([
+      [2, 12, 4],
+      [2, 70, 7],
+      [4, 80, 0],
+    ])
+    await expect(earliestStarts(three, { durations })).rejects.toEqual(coded('CYCLE', /weight 31, above 0/))
+  })
+})
+
+describe('projects', () => {
+  const jobs = { nodes: 4, from: [0, 0, 1, 2], to: [1, 2, 3, 3], weight: [5, 5, 3, 4] }
+
+  it('deadlines that can not be met have a negative slack', async () => {
+    const durations = [5, 3, 4, 2]
+    const { starts, slack } = await latestStarts(jobs, { durations, deadline: 10 })
+    expect([...starts]).toEqual([-1, 5, 4, 8])
+    expect([...slack]).toEqual([-1, 0, -1, -1])
+  })
+
+  it('without jobs', async () => {
+    const none = { nodes: 0, from: [], to: [], weight: [] }
+    expect(await earliestStarts(none)).toEqual({ starts: new Int32Array(0), end: 0, criticalPath: [] })
+    expect(await latestStarts(matrix(0, 0))).toMatchObject({ starts: new Int32Array(0) })
+  })
+
+  it('on a device', async () => {
+    const device = await openDevice({ backend: 'cpu' })
+    try {
+      const resident = await device.upload(matrixOf(jobs))
+      expect(await latestStarts(resident)).toEqual(await latestStarts(jobs))
+    } finally {
+      await device.close()
+    }
+  })
+
+  it('a long chain', async () => {
+    const nodes = 200_000
+    const from = Int32Array.from({ length: nodes - 1 }, (_, i) => i)
+    const chain = { nodes, from, to: from.map((i) => i + 1), weight: new Int32Array(nodes - 1).fill(3) }
+    const { starts, end, criticalPath } = await earliestStarts(chain, { durations: 2 })
+    expect([starts[1], starts[nodes - 1], end]).toEqual([3, 3 * (nodes - 1), 3 * nodes - 1])
+    expect(criticalPath.length).toBe(nodes)
+  })
+
+  it('times beyond int32', async () => {
+    const far = { nodes: 3, from: [0, 1], to: [1, 2], weight: [2 ** 30, 2 ** 30] }
+    await expect(earliestStarts(far)).rejects.toEqual(coded('OVERFLOW'))
+    const near = { nodes: 2, from: [0], to: [1], weight: [2 ** 31 - 1] }
+    expect((await earliestStarts(near)).end).toBe(2 ** 31 - 1)
+    await expect(earliestStarts(near, { durations: 1 })).rejects.toEqual(
+      coded('OVERFLOW', /the end of job 1/),
+    )
+    await expect(latestStarts(near, { deadline: -5 })).rejects.toEqual(
+      coded('OVERFLOW', /distance|latest start/),
+    )
+    const early = { nodes: 1, from: [], to: [], weight: [] }
+    await expect(latestStarts(early, { deadline: -(2 ** 31) + 1, release: 1 })).rejects.toEqual(
+      coded('OVERFLOW', /the slack of job 0/),
+    )
+  })
+})
+
+describe('bad input', () => {
+  const jobs = { nodes: 2, from: [0], to: [1], weight: [5] }
+  const early = (weights: unknown, options: object = {}) =>
+    earliestStarts(weights as never, options as EarliestOptions)
+  const late = (weights: unknown, options: object = {}) =>
+    latestStarts(weights as never, options as LatestOptions)
+  it.each<[string, () => Promise<unknown>, string, RegExp]>([
+    ['nothing', () => early(null), 'DTYPE', /must be a matrix/],
+    ['a matrix that is not square', () => early(matrix(2, 3)), 'SHAPE', /one square matrix/],
+    ['a node outside', () => early({ ...jobs, to: [2] }), 'VALUE', /to\[0\] is 2/],
+    ['NaN', () => early(matrix(1, 1, Float64Array.of(NaN))), 'VALUE', /\[0, 0\] is NaN/],
+    [
+      'releases of another length',
+      () => early(jobs, { release: [1] }),
+      'SHAPE',
+      /release must have 2 elements/,
+    ],
+    [
+      'releases that are not there',
+      () => early(jobs, { release: [1, EPSILON] }),
+      'VALUE',
+      /release\[1\] is -2147483648/,
+    ],
+    [
+      'durations of halves',
+      () => early(jobs, { durations: 0.5 }),
+      'DTYPE',
+      /durations\[0\] must be an int32/,
+    ],
+    ['durations of words', () => early(jobs, { durations: 'long' }), 'DTYPE', /durations must be a matrix/],
+    [
+      'an infinite deadline',
+      () => late({ ...jobs, weight: Float64Array.of(5) }, { deadline: Infinity }),
+      'VALUE',
+      /deadline\[0\] is Infinity/,
+    ],
+    ['a deadline for the earliest', () => early(jobs, { deadline: 5 }), 'OPTION', /no option 'deadline'/],
+    ['another option', () => late(jobs, { semiring: 'min-plus' }), 'OPTION', /no option 'semiring'/],
+    ['a signal', () => early(jobs, { signal: AbortSignal.abort() }), 'ABORTED', /given up/],
+  ])('%s', async (_, call, code, message) => {
+    await expect(call()).rejects.toEqual(coded(code, message))
+  })
+})

@@ -1,0 +1,96 @@
+/** mpmml cycle-mean. Expected numbers are computed by hand. */
+import { writeFileSync } from 'node:fs'
+import { describe, expect, it } from 'vitest'
+import { EPSILON, fails, json, succeeds, useFolder, writeNumbers } from './support.js'
+
+const path = useFolder()
+
+function write(name: string, content: string): string {
+  writeFileSync(path(name), content)
+  return path(name)
+}
+
+/** Means: 1 → 2 → 3 → 1 has 10/3, 2 → 3 → 2 has 6/2, 4 → 4 has 3; 5 is on no cycle. */
+const example = () =>
+  write('example.gr', 'p sp 5 7\na 1 2 2\na 2 3 4\na 3 1 4\na 3 2 2\na 4 4 3\na 3 4 90\na 4 5 90\n')
+
+describe('cycle-mean', () => {
+  it('prints the fraction and the cycle, with the nodes of the file', async () => {
+    const printed = await succeeds(['cycle-mean', example()])
+    expect(printed).toMatch(/^graph +5 nodes, 7 edges .*example\.gr$/m)
+    expect(printed).toMatch(/^maximum +10\/3 ≈ 3\.33333$/m)
+    expect(printed).toMatch(/^cycle +1 → 2 → 3 → 1$/m)
+  })
+
+  it('--json has the same', async () => {
+    expect(await json(['cycle-mean', example()])).toEqual({
+      graph: { path: path('example.gr'), nodes: 5, edges: 7, firstNode: 1 },
+      semiring: 'max-plus',
+      dtype: 'int32',
+      mean: { numerator: 10, denominator: 3, value: 10 / 3, cycle: [1, 2, 3] },
+      components: null,
+    })
+  })
+
+  it('--semiring min-plus finds the smallest', async () => {
+    const { mean } = await json(['cycle-mean', example(), '--semiring', 'min-plus'])
+    expect(mean).toMatchObject({ numerator: 3, denominator: 1, value: 3 })
+    expect([[2, 3], [4]]).toContainEqual(mean.cycle)
+    expect(await succeeds(['cycle-mean', example(), '--semiring', 'min-plus'])).toMatch(/^minimum +3$/m)
+  })
+
+  it('--components shows each component that has a cycle', async () => {
+    const { components } = await json(['cycle-mean', example(), '--components'])
+    expect(components).toEqual([
+      { nodes: [1, 2, 3], mean: { numerator: 10, denominator: 3, value: 10 / 3, cycle: [1, 2, 3] } },
+      { nodes: [4], mean: { numerator: 3, denominator: 1, value: 3, cycle: [4] } },
+    ])
+    const printed = await succeeds(['cycle-mean', example(), '--components'])
+    expect(printed).toMatch(/^components +2 components with cycles$/m)
+    expect(printed).toMatch(/^3 +10\/3 ≈ 3\.33333 +1 → 2 → 3 → 1$/m)
+  })
+
+  it('of a matrix, which counts from 0', async () => {
+    const file = writeNumbers(path('m.npy'), [2, 2], [EPSILON, 3, 4, 1])
+    const { graph, mean } = await json(['cycle-mean', file])
+    expect(graph).toMatchObject({ nodes: 2, edges: 3, firstNode: 0 })
+    expect(mean).toEqual({ numerator: 7, denominator: 2, value: 3.5, cycle: [0, 1] })
+    expect(await succeeds(['cycle-mean', file])).toMatch(/^maximum +7\/2 = 3\.5$/m)
+  })
+
+  it('of weights that are no integers', async () => {
+    const { dtype, mean } = await json(['cycle-mean', write('f.csv', '0,1,0.5\n1,0,0.25\n')])
+    expect(dtype).toBe('float64')
+    expect(mean.value).toBe(0.375)
+  })
+
+  it('says that there is no cycle', async () => {
+    const file = write('dag.csv', '0,1,5\n1,2,5\n')
+    expect(await json(['cycle-mean', file, '--components'])).toMatchObject({ mean: null, components: [] })
+    expect(await succeeds(['cycle-mean', file])).toMatch(/^maximum +there is no cycle$/m)
+  })
+})
+
+describe('bad input', () => {
+  it('a file that lies about its counts', async () => {
+    expect(await fails(['cycle-mean', write('lies.gr', 'p sp 2 2\na 1 2 1\n')])).toMatch(
+      /2 arcs.*\[ERR_MPMML_FILE\]$/m,
+    )
+  })
+
+  it('a matrix that is not square', async () => {
+    const file = writeNumbers(path('wide.npy'), [1, 2], [1, 2])
+    expect(await fails(['cycle-mean', file])).toContain('one square matrix')
+  })
+
+  it.each([[['--semiring', 'max-min']], [['--backend', 'cpu']], [['b.gr']]])(
+    '%j is wrong usage',
+    async (flags) => {
+      expect(await fails(['cycle-mean', example(), ...flags], 2)).toContain('--help')
+    },
+  )
+})
+
+it('--help says how nodes are numbered', async () => {
+  expect(await succeeds(['cycle-mean', '--help'])).toMatch(/count\s+from 1/)
+})

@@ -1,0 +1,494 @@
+/** mpmml paths: graphs in files. Expected numbers are published, computed by hand, or by the loop below. */
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { describe, expect, it } from 'vitest'
+import { EPSILON, fails, json, readNumbers, succeeds, useFolder, writeNumbers } from './support.js'
+
+const path = useFolder()
+const INFINITY = 2 ** 31 - 1
+
+type Edge = [from: number, to: number, weight: number]
+
+function write(name: string, content: string): string {
+  writeFileSync(path(name), content)
+  return path(name)
+}
+
+/** Nodes as the file counts them. */
+const dimacs = (name: string, nodes: number, edges: Edge[]) =>
+  write(
+    `${name}.gr`,
+    `c made up\np sp ${nodes} ${edges.length}\n${edges.map((edge) => `a ${edge.join(' ')}\n`).join('')}`,
+  )
+
+const csv = (name: string, edges: Edge[]) =>
+  write(`${name}.csv`, `from,to,weight\n${edges.map((edge) => `${edge.join(',')}\n`).join('')}`)
+
+/** The undirected example of Wikipedia's page on Dijkstra's algorithm, whose answer is 20. */
+const example: Edge[] = [
+  [1, 2, 7],
+  [1, 3, 9],
+  [1, 6, 14],
+  [2, 3, 10],
+  [2, 4, 15],
+  [3, 4, 11],
+  [3, 6, 2],
+  [4, 5, 6],
+  [6, 5, 9],
+]
+const bothWays = example.flatMap(([from, to, weight]): Edge[] => [
+  [from, to, weight],
+  [to, from, weight],
+])
+
+/** The shortest distances of a graph without negative cycles, by relaxing every edge again and again. */
+function shortest(nodes: number, edges: Edge[], first = 0): number[] {
+  return Array.from({ length: nodes }, (_, source) => {
+    const distances = Array<number>(nodes).fill(Number.POSITIVE_INFINITY)
+    distances[source] = 0
+    for (let round = 0; round < nodes; round++) {
+      for (const [from, to, weight] of edges) {
+        distances[to - first] = Math.min(distances[to - first]!, distances[from - first]! + weight)
+      }
+    }
+    return distances.map((distance) => (distance === Number.POSITIVE_INFINITY ? INFINITY : distance))
+  }).flat()
+}
+
+const pairs = (record: { pairs: unknown[] }) => record.pairs
+
+describe('one-to-one', () => {
+  it('prints the path and its length, with the nodes of the file', async () => {
+    const printed = await succeeds(['paths', dimacs('one', 6, bothWays), '--from', '1', '--to', '5'])
+    expect(printed).toMatch(/^graph +6 nodes, 18 edges .*one\.gr$/m)
+    expect(printed).toMatch(/^from +1$/m)
+    expect(printed).toMatch(/^to +5$/m)
+    expect(printed).toMatch(/^length +20$/m)
+    expect(printed).toMatch(/^path +1 → 3 → 6 → 5$/m)
+    expect(printed).toMatch(/^backend +(cpu|cuda), /m)
+    expect(printed).not.toContain('verified')
+  })
+
+  it('--json has the same', async () => {
+    const record = await json(['paths', dimacs('one', 6, bothWays), '--from', '1', '--to', '5'])
+    expect(record).toMatchObject({
+      graph: { nodes: 6, edges: 18, firstNode: 1 },
+      semiring: 'min-plus',
+      dtype: 'int32',
+      overflow: 'throw',
+      pairs: [{ from: 1, to: 5, value: 20, path: [1, 3, 6, 5] }],
+      next: null,
+      verified: null,
+    })
+    expect(record.backend).toMatch(/^(cpu|cuda)$/)
+    expect(record.timing.totalMs).toBeGreaterThanOrEqual(0)
+  })
+
+  it('a node and itself, and nodes without a path, are no failures', async () => {
+    const file = csv('islands', [[0, 1, 4]])
+    const [self, none] = [
+      await json(['paths', file, '--from', '1', '--to', '1']),
+      await json(['paths', file, '--from', '1', '--to', '0']),
+    ]
+    expect(pairs(self)).toEqual([{ from: 1, to: 1, value: 0, path: [1] }])
+    expect(pairs(none)).toEqual([{ from: 1, to: 0, value: null, path: null }])
+    expect(await succeeds(['paths', file, '--from', '1', '--to', '0'])).toMatch(/^length +no path$/m)
+  })
+
+  it('a negative cycle that cannot be reached from there is no error', async () => {
+    const file = csv('elsewhere', [
+      [0, 1, 4],
+      [2, 3, -5],
+      [3, 2, 1],
+      [3, 1, 1],
+    ])
+    expect(pairs(await json(['paths', file, '--from', '0', '--to', '1']))).toEqual([
+      { from: 0, to: 1, value: 4, path: [0, 1] },
+    ])
+    expect(await fails(['paths', file, '--from', '3', '--to', '1'])).toContain('[ERR_MPMML_CYCLE]')
+  })
+})
+
+describe('some-to-all', () => {
+  it('prints a table of the lengths', async () => {
+    const printed = await succeeds(['paths', dimacs('some', 6, example), '--from', '2'])
+    const [, table] = printed.split('\n\n')
+    expect(table!.trimEnd().split('\n')).toEqual([
+      'from  to  length',
+      '2     1   no path',
+      '2     2   0',
+      '2     3   10',
+      '2     4   15',
+      '2     5   21',
+      '2     6   12',
+    ])
+  })
+
+  it('several nodes to several nodes, with their paths', async () => {
+    const record = await json(['paths', dimacs('some', 6, example), '--from', '1,2', '--to', '5,4'])
+    expect(pairs(record)).toEqual([
+      { from: 1, to: 5, value: 20, path: [1, 3, 6, 5] },
+      { from: 1, to: 4, value: 20, path: [1, 3, 4] },
+      { from: 2, to: 5, value: 21, path: expect.arrayContaining([2, 5]) },
+      { from: 2, to: 4, value: 15, path: [2, 4] },
+    ])
+  })
+
+  it('all to one', async () => {
+    const record = await json(['paths', dimacs('some', 6, example), '--to', '4'])
+    expect(record.pairs.map(({ value }: { value: number }) => value)).toEqual([20, 15, 11, 0, null, null])
+  })
+
+  it('-o writes them instead', async () => {
+    const out = path('some.npy')
+    const args = ['paths', dimacs('some', 6, example), '--from', '1,2', '-o', out]
+    const record = await json(args)
+    expect(record.pairs).toBeNull()
+    expect(record.distances).toMatchObject({ path: out, shape: [2, 6], min: 0, max: 21, zeros: 1 })
+    expect(readNumbers(out)).toEqual({ shape: [2, 6], values: shortest(6, example, 1).slice(0, 12) })
+  })
+})
+
+describe('all pairs', () => {
+  const edges: Edge[] = [
+    [0, 1, 3],
+    [1, 2, -2],
+    [2, 0, -1],
+    [2, 3, 0],
+    [3, 3, 0],
+    [0, 3, 9],
+    [0, 3, 2],
+    [4, 0, -7],
+  ]
+
+  it('from CSV, with parallel edges, a self-loop and a cycle of weight 0', async () => {
+    const [d, n] = [path('d.npy'), path('n.npy')]
+    const file = csv('all', edges)
+    const printed = await succeeds(['paths', file, '-o', d, '--next', n, '--verify'])
+    expect(printed).toMatch(/^distances +5 × 5 .*d\.npy$/m)
+    expect(printed).toMatch(/^next +5 × 5 .*n\.npy$/m)
+    expect(printed).toMatch(/^values +25: -7 … 3; 7 are \+∞, held as 2147483647$/m)
+    expect(printed).toMatch(/^verified +.*25/m)
+    const expected = shortest(5, edges)
+    expect(readNumbers(d)).toEqual({ shape: [5, 5], values: expected })
+    const next = readNumbers(n).values
+    for (let i = 0; i < 5; i++) {
+      for (let j = 0; j < 5; j++) {
+        let length = 0
+        let at = i
+        for (let steps = 0; at !== j && steps < 5; steps++) {
+          const to = next[5 * at + j]!
+          if (to < 0) break
+          length += Math.min(...edges.filter((edge) => edge[0] === at && edge[1] === to).map(([, , w]) => w))
+          at = to
+        }
+        const distance = expected[5 * i + j]!
+        if (distance === INFINITY || i === j) expect(next[5 * i + j]).toBe(-1)
+        else expect([at, length]).toEqual([j, distance])
+      }
+    }
+  })
+
+  it('from Matrix Market, whose nodes count from 1', async () => {
+    const lines = edges.map(([from, to, weight]) => `${from + 1} ${to + 1} ${weight}\n`)
+    const file = write(
+      'all.mtx',
+      `%%MatrixMarket matrix coordinate integer general\n5 5 ${edges.length}\n${lines.join('')}`,
+    )
+    const out = path('mtx.npy')
+    await succeeds(['paths', file, '-o', out])
+    expect(readNumbers(out).values).toEqual(shortest(5, edges))
+    expect(pairs(await json(['paths', file, '--from', '5', '--to', '4']))).toEqual([
+      { from: 5, to: 4, value: shortest(5, edges)[23], path: expect.arrayContaining([5, 1, 4]) },
+    ])
+  })
+
+  it('from a .npy matrix, in C or Fortran order', async () => {
+    const values = [INFINITY, 5, 1, INFINITY, INFINITY, INFINITY, INFINITY, 2, INFINITY]
+    const expected = [0, 3, 1, INFINITY, 0, INFINITY, INFINITY, 2, 0]
+    const out = path('npy-d.npy')
+    const record = await json(['paths', writeNumbers(path('w.npy'), [3, 3], values), '-o', out])
+    expect(record.graph).toMatchObject({ nodes: 3, edges: 3, firstNode: 0 })
+    expect(readNumbers(out).values).toEqual(expected)
+    const columns = [0, 3, 6, 1, 4, 7, 2, 5, 8].map((at) => values[at]!)
+    await succeeds(['paths', writeNumbers(path('f.npy'), [3, 3], columns, { fortran: true }), '-o', out])
+    expect(readNumbers(out).values).toEqual(expected)
+  })
+
+  it('without -o is only described', async () => {
+    const printed = await succeeds(['paths', csv('all', edges), '--backend', 'cpu'])
+    expect(printed).toMatch(/^distances +5 × 5 +\(not written; -o names a file\)$/m)
+    expect(printed).toMatch(/^backend +cpu, .*: as --backend asks$/m)
+  })
+
+  it('of no nodes', async () => {
+    const record = await json(['paths', dimacs('nothing', 0, [])])
+    expect(record).toMatchObject({ graph: { nodes: 0, edges: 0 }, distances: { shape: [0, 0], min: null } })
+  })
+})
+
+describe('--semiring', () => {
+  // Weights as widths, as lengths of an acyclic graph, and as probabilities in per cent.
+  const edges: Edge[] = [
+    [0, 1, 50],
+    [0, 2, 90],
+    [2, 1, 80],
+    [1, 3, 70],
+    [2, 3, 30],
+  ]
+
+  it.each<[string, number, number[]]>([
+    ['min-plus', 120, [0, 1, 3]],
+    ['max-plus', 240, [0, 2, 1, 3]],
+    ['max-min', 70, [0, 2, 1, 3]],
+  ])('%s', async (semiring, value, nodes) => {
+    const args = [
+      'paths',
+      csv('kinds', edges),
+      '--from',
+      '0',
+      '--to',
+      '3',
+      '--semiring',
+      semiring,
+      '--verify',
+    ]
+    expect(pairs(await json(args))).toEqual([{ from: 0, to: 3, value, path: nodes }])
+  })
+
+  it('max-times on the numbers of an edge list, as float64', async () => {
+    const shares = edges.map(([from, to, weight]): Edge => [from, to, weight / 128])
+    const args = ['paths', csv('shares', shares), '--from', '0', '--to', '3', '--semiring', 'max-times']
+    const record = await json(args)
+    expect(record).toMatchObject({ dtype: 'float64', overflow: null })
+    // Every step is exact in binary.
+    expect(pairs(record)).toEqual([
+      { from: 0, to: 3, value: (90 / 128) * (80 / 128) * (70 / 128), path: [0, 2, 1, 3] },
+    ])
+    const whole = csv('whole', [[0, 1, 1]])
+    expect(
+      pairs(await json(['paths', whole, '--from', '0', '--to', '1', '--semiring', 'max-times'])),
+    ).toEqual([{ from: 0, to: 1, value: 1, path: [0, 1] }])
+  })
+
+  it('or-and: an edge is there whatever it weighs', async () => {
+    const out = path('reached.npy')
+    const file = csv('reach', [
+      [0, 1, -3],
+      [1, 2, 0],
+      [3, 0, 7],
+    ])
+    const record = await json(['paths', file, '--semiring', 'or-and', '-o', out])
+    expect(record).toMatchObject({ dtype: 'uint8', distances: { zeros: 6 } })
+    const bytes = readFileSync(out)
+    expect([...bytes.subarray(-16)]).toEqual([1, 1, 1, 0, 0, 1, 1, 0, 0, 0, 1, 0, 1, 1, 1, 1])
+  })
+
+  it('an infinite width is a string in JSON', async () => {
+    const file = csv('wide', [[0, 1, 0.5]])
+    const args = ['paths', file, '--from', '0', '--to', '0', '--semiring', 'max-min']
+    expect(pairs(await json(args))).toEqual([{ from: 0, to: 0, value: 'Infinity', path: [0] }])
+    expect(await succeeds(args)).toMatch(/^width +∞$/m)
+  })
+})
+
+describe('--overflow', () => {
+  const file = () =>
+    csv('large', [
+      [0, 1, 2_000_000_000],
+      [1, 2, 2_000_000_000],
+    ])
+
+  it('throws unless another policy is asked for', async () => {
+    expect(await fails(['paths', file()])).toMatch(/\[ERR_MPMML_OVERFLOW\]$/m)
+    const args = ['paths', file(), '--from', '0', '--to', '2', '--overflow']
+    const [saturated] = pairs(await json([...args, 'saturate']))
+    expect(saturated).toMatchObject({ value: INFINITY - 1, path: [0, 1, 2] })
+  })
+})
+
+describe('a cycle that gains', () => {
+  it('is an error that names it as the file does, and its weight', async () => {
+    const edges: Edge[] = [
+      [1, 2, 5],
+      [2, 3, -7],
+      [3, 2, 1],
+      [3, 4, 1],
+    ]
+    const message = await fails(['paths', dimacs('cycle', 4, edges), '-o', path('never.npy')])
+    expect(message).toMatch(/cycle\.gr: the cycle (2 → 3 → 2|3 → 2 → 3) has the weight -6/)
+    expect(message).toMatch(/\[ERR_MPMML_CYCLE\]$/m)
+    expect(existsSync(path('never.npy'))).toBe(false)
+    expect(readdirSync(path('.')).filter((name) => name.endsWith('.tmp'))).toEqual([])
+  })
+})
+
+describe('--check', () => {
+  const check = (d: number[], n?: number[], size = 6) => {
+    const files = [writeNumbers(path('check-d.npy'), [size, size], d)]
+    if (n) files.push('--next', writeNumbers(path('check-n.npy'), [size, size], n))
+    return ['paths', dimacs('check', 6, bothWays), '--check', ...files]
+  }
+  const distances = shortest(6, bothWays, 1)
+  const nextNodes = async () => {
+    await succeeds(['paths', dimacs('check', 6, bothWays), '--next', path('right-n.npy')])
+    return readNumbers(path('right-n.npy')).values
+  }
+
+  it('accepts right distances and paths', async () => {
+    expect(await json(check(distances))).toMatchObject({
+      checked: { distances: path('check-d.npy'), next: null },
+    })
+    expect(await succeeds(check(distances, await nextNodes()))).toMatch(/^verified +/m)
+  })
+
+  it('finds one distance that is wrong, by one, either way', async () => {
+    for (const [at, change] of [
+      [4, 1],
+      [4, -1],
+      [0, 1],
+      [35, -1],
+    ] as const) {
+      const wrong = [...distances]
+      wrong[at]! += change
+      expect(await fails(check(wrong, await nextNodes())), `${at} by ${change}`).toMatch(
+        /^mpmml: verification failed \(counting nodes from 0\): /,
+      )
+      expect(await fails(check(wrong)), `${at} by ${change}, without paths`).toMatch(
+        /^mpmml: verification failed/,
+      )
+    }
+  })
+
+  it('finds a next node that leads nowhere, in a circle, or outside', async () => {
+    const next = await nextNodes()
+    for (const [at, node] of [
+      [4, -1],
+      [4, 1],
+      [4, 6],
+      [4, 0],
+      [0, 3],
+    ] as const) {
+      const wrong = [...next]
+      wrong[at] = node
+      expect(await fails(check(distances, wrong)), `${at} is ${node}`).toMatch(/^mpmml: verification failed/)
+    }
+  })
+
+  it('finds files of another shape', async () => {
+    expect(await fails(check(Array(25).fill(0), undefined, 5))).toMatch(
+      /expected 6 × 6 .*5 × 5.*\[ERR_MPMML_FILE\]/,
+    )
+  })
+
+  it.each([
+    ['--from', '1'],
+    ['--to', '1'],
+    ['-o', 'x.npy'],
+    ['--verify', undefined],
+  ])('with %s is wrong usage', async (option, value) => {
+    const args = [...check(distances), option, ...(value ? [value] : [])]
+    expect(await fails(args, 2)).toContain('--check')
+  })
+})
+
+describe('bad input', () => {
+  it.each<[string, string, string, RegExp]>([
+    ['a .gr with fewer arcs than it says', 'a.gr', 'p sp 2 2\na 1 2 3\n', /2 arcs.*only/],
+    ['a .gr with more arcs than it says', 'b.gr', 'p sp 2 1\na 1 2 3\na 2 1 3\n', /1 arcs.*more/],
+    ['a .gr that says billions', 'c.gr', 'p sp 2 2000000000\na 1 2 3\n', /2000000000 arcs/],
+    ['a .gr with a node outside', 'd.gr', 'p sp 2 1\na 1 3 3\n', /line 2: .*1 to 2/],
+    ['a .gr with node 0', 'e.gr', 'p sp 2 1\na 0 1 3\n', /line 2: .*from 1/],
+    ['a .gr without weights', 'f.gr', 'p sp 2 1\na 1 2    \n', /line 2: the weight is missing/],
+    ['a .gr of -1 nodes', 'g.gr', 'p sp -1 0\n', /number of nodes/],
+    [
+      'a .mtx that is not square',
+      'a.mtx',
+      '%%MatrixMarket matrix coordinate integer general\n2 3 0\n',
+      /2 × 3/,
+    ],
+    ['a .mtx that lies', 'b.mtx', '%%MatrixMarket matrix coordinate integer general\n2 2 1\n', /1 entries/],
+    ['a .csv with a negative node', 'a.csv', '-1,0,3\n', /line 1/],
+    ['a .csv with words', 'b.csv', '0,1,long\n', /line 1: the weight must be a number/],
+    ['another kind of file', 'a.txt', '0 1 2\n', /\.gr.*\.mtx.*\.csv.*\.npy/],
+  ])('%s', async (_, name, content, expected) => {
+    const message = await fails(['paths', write(name, content)])
+    expect(message).toMatch(expected)
+    expect(message).toMatch(/\[ERR_MPMML_FILE\]$/m)
+  })
+
+  it('a matrix that is not square, or a batch', async () => {
+    expect(await fails(['paths', writeNumbers(path('r.npy'), [2, 3], [1, 2, 3, 4, 5, 6])])).toMatch(
+      /one square matrix of weights, but this is 2 × 3 \[ERR_MPMML_FILE\]$/m,
+    )
+    expect(await fails(['paths', writeNumbers(path('b.npy'), [1, 2, 2], [1, 2, 3, 4])])).toContain(
+      '1 × 2 × 2',
+    )
+  })
+
+  it('weights below 0 in max-times', async () => {
+    const file = csv('negative', [[0, 1, -0.5]])
+    expect(await fails(['paths', file, '--semiring', 'max-times'])).toMatch(/\[ERR_MPMML_VALUE\]$/m)
+  })
+
+  it('a file that is not there', async () => {
+    expect(await fails(['paths', path('nowhere.gr')])).toMatch(/nowhere\.gr.*\[ERR_MPMML_FILE\]$/m)
+  })
+
+  it('nodes that the graph does not have', async () => {
+    const file = dimacs('six', 6, example)
+    expect(await fails(['paths', file, '--from', '7'])).toContain('there is no node 7')
+    expect(await fails(['paths', file, '--from', '0', '--to', '1'])).toContain('has the nodes 1 to 6')
+    expect(await fails(['paths', dimacs('empty', 0, []), '--from', '1'])).toContain('has no nodes')
+  })
+
+  it('an output that is the graph, or in no folder', async () => {
+    const file = writeNumbers(path('same.npy'), [1, 1], [0])
+    expect(await fails(['paths', file, '-o', file])).toContain('the same file as the input')
+    expect(await fails(['paths', file, '--next', path('no/folder/n.npy')])).toContain('[ERR_MPMML_FILE]')
+    expect(readNumbers(file).values).toEqual([0])
+  })
+
+  it.each([
+    [['--from', 'A']],
+    [['--from', '-1']],
+    [['--from', '1,,2']],
+    [['--to', '1.5']],
+    [['--semiring', 'min-max']],
+    [['--semiring', 'plus-times']],
+    [['--overflow', 'ignore']],
+    [['--backend', 'gpu']],
+    [['--from', '1', '--next', 'n.npy']],
+    [['-o', 'same.npy', '--next', 'same.npy']],
+    [['more.gr']],
+  ])('%j is wrong usage', async (flags) => {
+    expect(await fails(['paths', dimacs('six', 6, example), ...flags], 2)).toContain('--help')
+  })
+
+  it('no graph at all is wrong usage', async () => {
+    expect(await fails(['paths'], 2)).toContain('GRAPH')
+  })
+})
+
+it('--help says how nodes are numbered', async () => {
+  const help = await succeeds(['paths', '--help'])
+  for (const option of [
+    '--from',
+    '--to',
+    '-o, --output',
+    '--next',
+    '--semiring',
+    '--verify',
+    '--check',
+    '--json',
+  ]) {
+    expect(help).toContain(option)
+  }
+  expect(help).toMatch(/\.gr and \.mtx count\s+from 1, \.csv and \.npy from 0/)
+})
+
+it('EPSILON is no edge of longest paths', async () => {
+  const file = writeNumbers(path('dag.npy'), [2, 2], [EPSILON, 5, EPSILON, EPSILON])
+  const out = path('dag-d.npy')
+  await succeeds(['paths', file, '--semiring', 'max-plus', '-o', out])
+  expect(readNumbers(out).values).toEqual([0, 5, EPSILON, 0])
+})

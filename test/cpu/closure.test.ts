@@ -1,0 +1,75 @@
+/** Closures and powers, on the CPU. */
+import { spawnSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { describe, expect, it } from 'vitest'
+import { addon } from '../../lib/native.js'
+import { closureSuite } from '../support/suite-closure.js'
+
+describe('cpu', () => closureSuite('cpu'))
+
+const library = new URL('../../dist/lib/algebra.js', import.meta.url)
+const built = existsSync(library)
+
+describe.skipIf(!built)(built ? 'processes' : 'processes (skipped: run npm run build:ts)', () => {
+  const run = (body: string, environment: Record<string, string> = {}) => {
+    const { status, stdout, stderr } = spawnSync(
+      process.execPath,
+      ['--input-type=module', '--eval', `import { star } from ${JSON.stringify(library.href)}\n${body}`],
+      { encoding: 'utf8', timeout: 60_000, env: { ...process.env, ...environment } },
+    )
+    return { status, stdout: stdout.trim(), stderr }
+  }
+
+  it('end, whatever the library has opened', () => {
+    const body = 'console.log((await star({ data: new Int32Array(4), shape: [2, 2] })).c.data.join())'
+    expect(run(body)).toEqual({ status: 0, stdout: '0,0,0,0', stderr: '' })
+  })
+
+  it('take MPMML_BACKEND', () => {
+    const body = 'console.log((await star({ data: new Int32Array(4), shape: [2, 2] })).backend)'
+    expect(run(body, { MPMML_BACKEND: 'cpu' }).stdout).toBe('cpu')
+  })
+
+  /** All elements and all next nodes, as one number. */
+  const digest = `
+    import { createHash } from 'node:crypto'
+    import { closeWeights } from ${JSON.stringify(new URL('algebra/close.js', library).href)}
+    import { readAlgebraOptions } from ${JSON.stringify(new URL('algebra/options.js', library).href)}
+    import { zeroOf } from ${JSON.stringify(new URL('semirings.js', library).href)}
+    import { readView } from ${JSON.stringify(new URL('view.js', library).href)}
+    const types = { int32: Int32Array, float32: Float32Array, float64: Float64Array, uint8: Uint8Array }
+    const hash = createHash('sha256')
+    let seed = 1
+    const random = () => (seed = (seed * 48271) % 2147483647)
+    for (const [semiring, names] of [['max-plus', ['int32', 'float32', 'float64']], ['min-plus', ['int32', 'float32', 'float64']],
+        ['max-min', ['int32', 'float32', 'float64']], ['min-max', ['int32', 'float64']], ['max-times', ['float32', 'float64']],
+        ['or-and', ['uint8']]]) {
+      for (const name of names) {
+        for (const n of [3, 65, 150]) {
+          const zero = zeroOf(semiring, name)
+          const sign = semiring === 'max-plus' ? -1 : 1
+          const data = new types[name](n * n).map(() => random() % 3 ? zero : name === 'uint8' ? 1 : semiring === 'max-times' ? (random() % 100) / 101 : sign * (random() % 1000))
+          for (const next of [false, true]) {
+            const view = readView({ data, shape: [n, n] }, 'a', 'operand')
+            const closed = await closeWeights(view, readAlgebraOptions({ semiring, backend: 'cpu' }), { reflexive: true, next })
+            hash.update(closed.distances.data)
+            if (next) hash.update(closed.next.data)
+          }
+        }
+      }
+    }
+    console.log(hash.digest('hex'))`
+
+  it('have the same results with every instruction set and any number of threads', () => {
+    const { instructionSets } = addon.describe().cpu
+    const first = run(digest).stdout
+    expect(first).toMatch(/^[0-9a-f]{64}$/)
+    for (const isa of instructionSets) {
+      expect(run(digest, { MPMML_CPU_ISA: isa, MPMML_NUM_THREADS: '3' }), isa).toEqual({
+        status: 0,
+        stdout: first,
+        stderr: '',
+      })
+    }
+  })
+})

@@ -1,0 +1,211 @@
+/** Searches on graphs of some size: each algorithm against another one, with planted cycles. */
+import { describe, expect, it } from 'vitest'
+import { findingComponents } from '../../lib/graph/components.js'
+import { NodeHeap } from '../../lib/graph/dijkstra.js'
+import { readEdges } from '../../lib/graph/edges.js'
+import { keyedRows } from '../../lib/graph/keyed.js'
+import { rulesOf } from '../../lib/graph/rules.js'
+import { makeRoom, type Query, search } from '../../lib/graph/search.js'
+import { atOnce } from '../../lib/graph/slices.js'
+import { requireExact } from '../../lib/graph/tree.js'
+import { CycleError } from '../../lib/index.js'
+import { addon } from '../../lib/native.js'
+import { Random } from '../support/generators.js'
+import { reachability } from '../support/graph-oracle.js'
+import {
+  bestFrom,
+  type PathAlgebraName,
+  pathAlgebras,
+  valueOfPath,
+  type WeightedEdges,
+} from '../support/paths-oracle.js'
+
+const semiringsWithCycles = ['min-plus', 'max-plus', 'max-times'] as const
+
+/** Whatever the semiring, edges whose cycles don't gain: each has what its ends' potentials differ by, and something bad on top. */
+function withoutGain(random: Random, semiring: PathAlgebraName, nodes: number, count: number): WeightedEdges {
+  const potential = Array.from({ length: nodes }, () => random.integer(-6, 6))
+  const from = Array.from({ length: count }, () => random.integer(0, nodes - 1))
+  const to = from.map(() => random.integer(0, nodes - 1))
+  const weight = from.map((i, e) => {
+    const bad = random.pick([0, 0, 1, 2, 5])
+    const lift = potential[i]! - potential[to[e]!]!
+    if (semiring === 'max-times') return 2 ** (lift - bad)
+    return semiring === 'min-plus' ? bad + lift : lift - bad
+  })
+  return { nodes, from, to, weight }
+}
+
+function find(
+  graph: WeightedEdges,
+  semiring: (typeof semiringsWithCycles)[number],
+  options: Partial<Query> = {},
+) {
+  const edges = readEdges({ ...graph, weight: Float64Array.from(graph.weight) })
+  const rules = rulesOf(semiring, edges.type)
+  const query = {
+    nodes: graph.nodes,
+    rules,
+    sources: null,
+    targets: null,
+    paths: true,
+    overflow: 'throw',
+    ...options,
+  } as const
+  const room = makeRoom(query, 1, edges.type)
+  atOnce(search({ edges }, query, { ...room, item: undefined }))
+  return room
+}
+
+describe.each(semiringsWithCycles)('%s', (semiring) => {
+  const algebra = pathAlgebras[semiring]
+
+  it('edges that make paths better again and again', () => {
+    const random = new Random(21)
+    for (let round = 0; round < 60; round++) {
+      const nodes = random.integer(20, 80)
+      const graph = withoutGain(random, semiring, nodes, random.integer(nodes, 6 * nodes))
+      const sources = Int32Array.of(random.integer(0, nodes - 1), random.integer(0, nodes - 1))
+      const { distances, trees } = find(graph, semiring, { sources })
+      for (const [row, source] of sources.entries()) {
+        const { value } = bestFrom(graph, algebra, source)
+        const expected = value.map((known) => known ?? rulesOf(semiring, 2).zero)
+        expect([...distances.subarray(row * nodes, (row + 1) * nodes)]).toEqual(expected)
+        for (let node = 0; node < nodes; node++) {
+          if (value[node] === null) continue
+          const path = [node]
+          while (path[0] !== source) path.unshift(trees![row * nodes + path[0]!]!)
+          expect(valueOfPath(graph, algebra, path)).toBe(value[node])
+        }
+      }
+    }
+  })
+
+  it('a planted cycle is found from every node that reaches it, and from no other', () => {
+    const random = new Random(22)
+    let found = 0
+    for (let round = 0; round < 60; round++) {
+      const nodes = random.integer(10, 60)
+      const graph = withoutGain(random, semiring, nodes, random.integer(nodes, 3 * nodes))
+      const length = random.integer(1, 6)
+      const ring = Array.from({ length: nodes }, (_, i) => i)
+      for (let at = 0; at < length; at++) {
+        const other = random.integer(at, nodes - 1)
+        ;[ring[at], ring[other]] = [ring[other]!, ring[at]!]
+      }
+      const one = semiring === 'max-times' ? 1 : 0
+      const gain = semiring === 'max-times' ? 1.0009765625 : semiring === 'min-plus' ? -1 : 1
+      for (let at = 0; at < length; at++) {
+        graph.from.push(ring[at]!)
+        graph.to.push(ring[(at + 1) % length]!)
+        graph.weight.push(at === 0 ? gain : one)
+      }
+      const reach = reachability(graph)
+      for (let source = 0; source < nodes; source++) {
+        const { endless } = bestFrom(graph, algebra, source)
+        let error: unknown
+        try {
+          find(graph, semiring, { sources: Int32Array.of(source), paths: false })
+        } catch (caught) {
+          error = caught
+        }
+        const matters = endless.some((is) => is)
+        expect(error instanceof CycleError).toBe(matters)
+        if (source === ring[0] || reach[source]![ring[0]!]) expect(matters).toBe(true)
+        if (!(error instanceof CycleError)) {
+          expect(error).toBeUndefined()
+          continue
+        }
+        found++
+        const { cycle, weight } = error
+        expect(valueOfPath(graph, algebra, [...cycle, cycle[0]!])).toBe(weight)
+        expect(algebra.better(weight, algebra.one)).toBe(true)
+        expect(cycle[0] === source || reach[source]![cycle[0]!]).toBe(true)
+      }
+    }
+    expect(found).toBeGreaterThan(500)
+  })
+})
+
+it('what rounding swallows further on is still searched', () => {
+  // Node 1 becomes better by 2^-53 after 3 has been reached from it; 3 is as far as before, and leads to 4.
+  const step = 0.5 + 2 ** -53
+  const graph = {
+    nodes: 5,
+    from: [0, 0, 1, 2, 3, 4],
+    to: [1, 2, 3, 1, 4, 0],
+    weight: [1, 1.5, 1e6, -step, 1, 1e9],
+  }
+  const { distances, trees } = find(graph, 'min-plus', { sources: Int32Array.of(0) })
+  expect([...distances]).toEqual([0, 1 - 2 ** -53, 1.5, 1000001, 1000002])
+  expect([...trees!]).toEqual([-1, 2, 0, 1, 3])
+})
+
+describe('parts', () => {
+  it('sums of integers beyond 2^53 are refused, those of floats are rounded', () => {
+    const [int32, float64] = (['int32', 'float64'] as const).map((name) =>
+      rulesOf('min-plus', addon.dataTypes.indexOf(name)),
+    )
+    expect(() => requireExact(2 ** 53 - 1, int32!)).not.toThrow()
+    expect(() => requireExact(2 ** 53, int32!)).toThrow(
+      expect.objectContaining({ code: 'ERR_MPMML_OVERFLOW' }),
+    )
+    expect(() => requireExact(-(2 ** 53), int32!)).toThrow('beyond 2^53')
+    expect(() => requireExact(2 ** 60, float64!)).not.toThrow()
+  })
+
+  it('the heap gives nodes in the order of their keys, lowered ones too', () => {
+    const random = new Random(23)
+    for (let round = 0; round < 50; round++) {
+      const nodes = random.integer(1, 60)
+      const key = Float64Array.from({ length: nodes }, () => random.integer(0, 20))
+      const heap = new NodeHeap(key)
+      for (let node = 0; node < nodes; node++) heap.raise(node)
+      for (let change = 0; change < nodes; change++) {
+        const node = random.integer(0, nodes - 1)
+        key[node]! -= random.integer(0, 5)
+        heap.raise(node)
+      }
+      const order: number[] = []
+      const half = heap.size / 2
+      while (heap.size > half) order.push(heap.pop())
+      heap.clear()
+      expect(heap.size).toBe(0)
+      const least = [...key].sort((a, b) => a - b)
+      expect(order.map((node) => key[node])).toEqual(least.slice(0, order.length))
+      expect(new Set(order).size).toBe(order.length)
+    }
+  })
+
+  it('components of what some nodes reach, within some nodes', () => {
+    const random = new Random(24)
+    for (let round = 0; round < 200; round++) {
+      const nodes = random.integer(1, 12)
+      const graph = withoutGain(random, 'min-plus', nodes, random.integer(0, 2 * nodes))
+      const within = Uint8Array.from({ length: nodes }, () => (random.chance(0.7) ? 1 : 0))
+      const kept = graph.from.flatMap((i, e) => (within[i] && within[graph.to[e]!] ? [e] : []))
+      const reach = reachability({
+        ...graph,
+        from: kept.map((e) => graph.from[e]!),
+        to: kept.map((e) => graph.to[e]!),
+      })
+      const roots = Int32Array.of(random.integer(0, nodes - 1), random.integer(0, nodes - 1))
+      const edges = readEdges(graph)
+      const rows = atOnce(keyedRows({ edges }, 'forward', rulesOf('min-plus', edges.type)))
+      const { of, members, start, count } = atOnce(findingComponents(rows, { roots, within }))
+      const looked = [...of.keys()].filter(
+        (i) => within[i] && roots.some((root) => within[root] && (root === i || reach[root]![i])),
+      )
+      expect([...members].sort((a, b) => a - b)).toEqual(looked)
+      expect(start[count]).toBe(looked.length)
+      for (let i = 0; i < nodes; i++) {
+        if (!looked.includes(i)) expect(of[i]).toBe(-1)
+        for (const j of looked) {
+          if (!looked.includes(i)) continue
+          expect(of[i] === of[j]).toBe(i === j || (reach[i]![j]! && reach[j]![i]!))
+          if (reach[i]![j]) expect(of[i]).toBeGreaterThanOrEqual(of[j]!)
+        }
+      }
+    }
+  })
+})

@@ -1,0 +1,52 @@
+/** What TypeScript makes of paths: checked by `npm run lint`. */
+import { describe, expect, expectTypeOf, it } from 'vitest'
+import {
+  type PathsResult,
+  type PathsWithNext,
+  type ResidentPaths,
+  type ResidentPathsWithNext,
+  shortestPaths,
+  transitiveClosure,
+} from '../../lib/graph.js'
+import { matrix, openDevice } from '../../lib/index.js'
+
+const list = { nodes: 2, from: [0], to: [1], weight: [3] }
+const floats = { ...list, weight: Float64Array.of(3) }
+
+describe('the type of a result', () => {
+  it('has next if it was asked for, and the elements of the weights', async () => {
+    const plain = await shortestPaths(list, { sources: 0 })
+    expectTypeOf(plain).toEqualTypeOf<PathsResult<Int32Array>>()
+    const withNext = await shortestPaths(floats, { sources: 0, paths: true })
+    expectTypeOf(withNext).toExtend<PathsWithNext<Float64Array>>()
+    expectTypeOf(withNext.next.data).toExtend<Int32Array>()
+    expectTypeOf(withNext.path(0, 1)).toEqualTypeOf<number[] | null>()
+    const narrow = await shortestPaths(matrix(1, 1, Int16Array.of(3)), { sources: 0 })
+    expectTypeOf(narrow).toExtend<PathsResult<Int32Array>>()
+    const maybe = await shortestPaths(list, { sources: 0, paths: list.nodes > 1 })
+    expectTypeOf(maybe).toEqualTypeOf<PathsResult<Int32Array>>()
+    const links = await transitiveClosure({ nodes: 2, from: [0], to: [1] }, { sources: 0, paths: true })
+    expectTypeOf(links).toExtend<PathsWithNext<Uint8Array>>()
+    expect(withNext.path(0, 1)).toEqual([0, 1])
+  })
+
+  it('is resident if the weights are', async () => {
+    await using device = await openDevice({ backend: 'cpu' })
+    const weights = await device.upload(matrix(1, 1, Float32Array.of(0)))
+    const plain = await shortestPaths(weights)
+    expectTypeOf(plain).toExtend<ResidentPaths<Float32Array>>()
+    const withNext = await shortestPaths(weights, { paths: true })
+    expectTypeOf(withNext).toExtend<ResidentPathsWithNext<Float32Array>>()
+    expectTypeOf(withNext.path(0, 0)).toEqualTypeOf<Promise<number[] | null>>()
+    expect(await withNext.path(0, 0)).toEqual([0])
+  })
+
+  it('refuses what would be an error', async () => {
+    // @ts-expect-error: an edge list needs weights
+    await expect(shortestPaths({ nodes: 2, from: [0], to: [1] })).rejects.toThrow('weight must be')
+    // @ts-expect-error: there is no such option
+    await expect(shortestPaths(list, { source: 0 })).rejects.toThrow("'source'")
+    // @ts-expect-error: or-and has bytes
+    await expect(transitiveClosure(matrix(1, 1, Int32Array.of(0)))).rejects.toThrow('uint8')
+  })
+})

@@ -1,0 +1,195 @@
+/** What verifyPaths finds wrong, and what it doesn't. */
+import { describe, expect, it } from 'vitest'
+import { shortestPaths, verifyPaths } from '../../lib/graph.js'
+import { matrix, openDevice } from '../../lib/index.js'
+import { Random } from '../support/generators.js'
+
+const NONE = 2 ** 31 - 1
+// 0 → 1 → 2 → 3, 0 → 2 the long way, 1 ⇄ 4 of weight 0, 5 alone.
+const graph = {
+  nodes: 6,
+  from: [0, 1, 2, 0, 1, 4],
+  to: [1, 2, 3, 2, 4, 1],
+  weight: [3, -1, 4, 9, 2, -2],
+}
+const lines = (values: number[][]) => matrix(values.length, values[0]!.length, values.flat())
+const distances = () =>
+  lines([
+    [0, 3, 2, 6, 5, NONE],
+    [NONE, 0, -1, 3, 2, NONE],
+    [NONE, NONE, 0, 4, NONE, NONE],
+    [NONE, NONE, NONE, 0, NONE, NONE],
+    [NONE, -2, -3, 1, 0, NONE],
+    [NONE, NONE, NONE, NONE, NONE, 0],
+  ])
+const next = () =>
+  lines([
+    [-1, 1, 1, 1, 1, -1],
+    [-1, -1, 2, 2, 4, -1],
+    [-1, -1, -1, 3, -1, -1],
+    [-1, -1, -1, -1, -1, -1],
+    [-1, 1, 1, 1, -1, -1],
+    [-1, -1, -1, -1, -1, -1],
+  ])
+const semiring = 'min-plus'
+const at = (i: number, j: number) => 6 * i + j
+
+describe('all pairs', () => {
+  it('that are right', async () => {
+    expect(await verifyPaths(graph, { distances: distances() }, { semiring })).toEqual({
+      distances: 36,
+      paths: null,
+    })
+    const both = { distances: distances(), next: next(), semiring } as const
+    expect(await verifyPaths(graph, both)).toEqual({ distances: 36, paths: 36 })
+  })
+
+  it.each<[string, number, number, number, string]>([
+    ['too long', 0, 3, 7, 'the distance from 0 to 3 is 7, but the edge between 2 and 3 makes it 6'],
+    ['too short', 0, 3, 5, 'the distance from 0 to 3 is 5, but no path has this value'],
+    [
+      'missing',
+      1,
+      4,
+      NONE,
+      'the distance from 1 to 4 is 2147483647, but the edge between 1 and 4 makes it 2',
+    ],
+    ['made up', 3, 5, 8, 'the distance from 3 to 5 is 8, but no path has this value'],
+    ['not that of the empty path', 2, 2, 1, 'the distance from 2 to 2 is 1, but it must be 0'],
+  ])('a distance that is %s', async (_, i, j, value, message) => {
+    const wrong = distances()
+    wrong.data[at(i, j)] = value
+    await expect(verifyPaths(graph, { distances: wrong }, { semiring })).rejects.toMatchObject({
+      code: 'ERR_MPMML_VALUE',
+      message: expect.stringContaining(message),
+    })
+  })
+
+  it('distances that no edge makes better, but no path has: a cycle of weight 0 holds them', async () => {
+    const wrong = distances()
+    // As if 3 led to the cycle.
+    wrong.data[at(3, 1)] = -10
+    wrong.data[at(3, 4)] = -8
+    wrong.data[at(3, 2)] = -11
+    const found = verifyPaths(graph, { distances: wrong }, { semiring })
+    await expect(found).rejects.toThrow('no path has this value')
+  })
+
+  it.each<[string, number, number, number, string]>([
+    [
+      'an edge that does not exist',
+      0,
+      3,
+      3,
+      'the node after 0 on the path to 3 is 3, but there is no such edge',
+    ],
+    ['a longer path', 0, 2, 2, 'this way the path has 9, and the distance is 2'],
+    ['a node for no path', 2, 0, 3, 'it must be -1, because there is no path'],
+    ['no node for a path', 0, 4, -1, 'it must be a node, because there is a path'],
+    ['a node on the diagonal', 1, 1, 4, 'it must be -1, because they are the same node'],
+    ['a node that does not exist', 0, 1, 6, 'it must be a node'],
+    ['a way that goes round', 1, 2, 4, 'the next nodes go round in a cycle'],
+  ])('next nodes with %s', async (_, i, j, value, message) => {
+    const wrong = next()
+    wrong.data[at(i, j)] = value
+    const found = verifyPaths(graph, { distances: distances(), next: wrong }, { semiring })
+    await expect(found).rejects.toMatchObject({
+      code: 'ERR_MPMML_VALUE',
+      message: expect.stringContaining(message),
+    })
+  })
+
+  it('floats, but for what rounding does', async () => {
+    const random = new Random(31)
+    const count = 300
+    const pick = () => Array.from({ length: count }, () => random.integer(0, 59))
+    const weight = Float32Array.from({ length: count }, () => random.bits() / 2 ** 32)
+    const floats = { nodes: 60, from: pick(), to: pick(), weight }
+    const result = await shortestPaths(floats, {
+      paths: true,
+      targets: Array.from({ length: 60 }, (_, i) => i),
+    })
+    const all = { distances: result.distances, next: result.next, semiring } as const
+    expect(await verifyPaths(floats, all)).toEqual({ distances: 3600, paths: 3600 })
+    const far = result.distances.data.findIndex((value) => value > 1 && value < Infinity)
+    result.distances.data[far]! += 0.001
+    await expect(verifyPaths(floats, all)).rejects.toMatchObject({ code: 'ERR_MPMML_VALUE' })
+  })
+
+  it('of a batch, and on a device', async () => {
+    const weights = matrix([2, 2, 2], [0, 5, NONE, 0, 0, 7, -7, 0])
+    const device = await openDevice({ backend: 'cpu' })
+    const right = matrix([2, 2, 2], [0, 5, NONE, 0, 0, 7, -7, 0])
+    const resident = { distances: await device.upload(right) }
+    const options = { semiring } as const
+    expect(await verifyPaths(await device.upload(weights), resident, options)).toMatchObject({ distances: 8 })
+    right.data[5] = 6
+    await expect(verifyPaths(weights, { distances: right }, options)).rejects.toThrow(
+      'the distance from 0 to 1 in matrix 1 of the batch is 6',
+    )
+    await device.close()
+  })
+})
+
+describe('some pairs', () => {
+  it('sources, targets, and both', async () => {
+    for (const options of [
+      { sources: [0, 4] },
+      { targets: [2, 3] },
+      { sources: [0, 1, 5], targets: [3, 4] },
+    ]) {
+      const result = await shortestPaths(graph, { ...options, paths: true })
+      const { length } = result.distances.data
+      expect(await verifyPaths(graph, result)).toEqual({ distances: length, paths: length })
+      for (let place = 0; place < length; place++) {
+        const { distances } = result
+        const kept = distances.data[place]!
+        distances.data[place] = 77
+        await expect(verifyPaths(graph, result)).rejects.toMatchObject({ code: 'ERR_MPMML_VALUE' })
+        distances.data[place] = kept
+        const before = result.next.data[place]!
+        result.next.data[place] = before + 1
+        await expect(verifyPaths(graph, result)).rejects.toMatchObject({ code: 'ERR_MPMML_VALUE' })
+        result.next.data[place] = before
+      }
+      const lying = { ...result, path: () => [0, 2] }
+      await expect(verifyPaths(graph, lying)).rejects.toMatchObject({ code: 'ERR_MPMML_VALUE' })
+    }
+  })
+})
+
+it.each<[string, () => Promise<unknown>, string]>([
+  ['no semiring', () => verifyPaths(graph, { distances: distances() }), 'OPTION'],
+  [
+    'a semiring without paths',
+    () => verifyPaths(graph, { distances: distances() }, { semiring: 'plus-times' as never }),
+    'OPTION',
+  ],
+  [
+    'distances of another shape',
+    () => verifyPaths(graph, { distances: matrix(5, 5) }, { semiring }),
+    'SHAPE',
+  ],
+  [
+    'distances of another type',
+    () => verifyPaths(graph, { distances: matrix(6, 6, new Float64Array(36)) }, { semiring }),
+    'DTYPE',
+  ],
+  [
+    'next nodes of another type',
+    () =>
+      verifyPaths(
+        graph,
+        { distances: distances(), next: matrix(6, 6, new Float32Array(36)) as never },
+        { semiring },
+      ),
+    'DTYPE',
+  ],
+  [
+    'a signal that was aborted',
+    () => verifyPaths(graph, { distances: distances() }, { semiring, signal: AbortSignal.abort() }),
+    'ABORTED',
+  ],
+])('refuses %s', async (_, call, code) => {
+  await expect(call()).rejects.toMatchObject({ code: `ERR_MPMML_${code}` })
+})
