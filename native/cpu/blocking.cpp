@@ -19,18 +19,28 @@ int64_t equal_parts(int64_t whole, int64_t most, int64_t unit) {
 Blocking choose_blocking(const PackedKernel& kernel, int64_t m, int64_t n, int64_t padded_k, int64_t batch, int threads,
                          bool with_witnesses) {
   const int64_t size = kernel.operand_size;
+  // A stretch is a window, or as many as let stretches be counted in 16 bits.
+  const int64_t stretch = with_witnesses ? kernel.window * ceil_div(padded_k, kernel.window * int64_t{65535}) : 0;
   // The slab of a panel of B takes half of the first level, and each panel of A is multiplied with it. The other half
   // is for the panel of A that is being read.
-  // For witnesses it is a window, or as many as let slabs be counted in 16 bits.
-  const int64_t KC = with_witnesses
-                         ? kernel.window * ceil_div(padded_k, kernel.window * int64_t{65535})
-                         : equal_parts(padded_k, caches().level1 / 2 / (kernel.NR * size), kernel.k_multiple);
+  const int64_t KC =
+      equal_parts(padded_k, caches().level1 / 2 / (kernel.NR * size), with_witnesses ? stretch : kernel.k_multiple);
   // The slab of A's panels takes a quarter of the second level, and the tiles kept between slabs another quarter.
   int64_t MC = equal_parts(m, caches().level2 / 4 / (KC * size), kernel.MR);
-  if (with_witnesses) MC = equal_parts(m, 128, kernel.MR);
-  // Witnesses need as much memory besides for slabs.
+  // For witnesses each accumulator has a note of the same size.
   const int64_t cell = (with_witnesses ? 2 : 1) * kernel.accumulator_size;
   int64_t NC = equal_parts(n, caches().level2 / 4 / (MC * cell), kernel.NR);
+  // The windows of a block of B are near if they take half of the second level. That isn't worth few columns.
+  constexpr int64_t least_near = 64;
+  bool are_near = false;
+  if (with_witnesses) {
+    const int64_t near = caches().level2 / 2 / (padded_k * size);
+    are_near = near >= least_near;
+    if (are_near) {
+      NC = equal_parts(n, near, kernel.NR);
+      MC = equal_parts(m, caches().level2 / 4 / (NC * cell), kernel.MR);
+    }
+  }
   // Enough blocks that the threads finish at about the same time.
   constexpr int64_t blocks_each = 16;
   const int64_t wanted = threads > 1 ? ceil_div(blocks_each * threads, batch) : 1;
@@ -43,7 +53,7 @@ Blocking choose_blocking(const PackedKernel& kernel, int64_t m, int64_t n, int64
       break;
     }
   }
-  return {MC, NC, KC};
+  return {MC, NC, KC, stretch, are_near};
 }
 
 }  // namespace mpmml::cpu

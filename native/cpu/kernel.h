@@ -80,17 +80,20 @@ struct PackRequest {
   int32_t offset;    ///< subtracted from the elements, by kernels that take offsets
 };
 
-/// How a block of C finds its witnesses. While the slabs are computed it is noted in which slab each accumulator became
-/// better for the last time. In that slab the candidate is then searched for, in windows: pieces of `window` steps of one
-/// lane, contiguous, and those of all lanes one after the other.
+constexpr int64_t kLanesTogether = 8;
+
+/// How a block of C finds its witnesses. While it is computed it is noted in which stretch of k-steps each accumulator
+/// became better for the last time. There the candidate is then searched for, in windows: pieces of `window` steps of one
+/// lane, contiguous. Windows of kLanesTogether lanes follow each other, and then come those of the next steps.
 struct WindowsOfBlock {
-  const void* a;  ///< the first window of the block's first row; null if nobody asks for witnesses
+  const void* a;  ///< of the whole operand; null if nobody asks for witnesses
   const void* b;
-  int64_t lanes_a;  ///< of the whole operand
-  int64_t lanes_b;
-  int64_t count;    ///< windows of a lane
-  int64_t of_slab;  ///< windows of a slab
-  void* slabs;      ///< the noted slabs, in the order of the accumulators; null if there is only one slab
+  int64_t row;  ///< the block's first
+  int64_t col;
+  int64_t count;       ///< windows of a lane
+  int64_t of_stretch;  ///< windows of a stretch
+  void* notes;         ///< the number of a stretch for each accumulator, in as many bytes; null if there is only one
+  bool are_near;       ///< whether the windows of a block of B fit the second-level cache
 };
 
 /// One slab's part of a block of C: rows × cols results from whole panels.
@@ -105,7 +108,7 @@ struct BlockRequest {
   int64_t cols;
   /// Tiles of MR × NR accumulators that are passed on from slab to slab; null if there is only one slab.
   void* accumulators;
-  int64_t slab;  ///< its number
+  int64_t stretch;  ///< the number of the slab's first stretch
   WindowsOfBlock windows;
   Results results;
 };
@@ -151,8 +154,8 @@ struct ThinRequest {
   void* encoded;       ///< room for the small operand's elements as operands
   void* accumulators;  ///< a row for each lane of the small operand
   int64_t row_stride;  ///< of the accumulators
-  /// Arranged as the accumulators, integers of their size: a k-step from which on the candidate can be found that is the
-  /// accumulator; −1 if there is none. Null if nobody asks for witnesses.
+  /// Arranged as the accumulators, integers of their size: the first k-step whose candidate is the accumulator; −1 if
+  /// there is none. Null if nobody asks for witnesses.
   void* notes;
   int64_t first_k;  ///< of the request in the product
 };
@@ -174,9 +177,7 @@ struct ThinAccumulators {
   int64_t parts;  ///< accumulators that are combined for each result
   int64_t part_stride;
   Results results;
-  void* notes;  ///< as in ThinRequest, arranged as the accumulators
-  Lanes small;  ///< the operands, for witnesses
-  Lanes large;
+  void* notes;  ///< as in ThinRequest
 };
 
 /// A kernel for an operand with few lanes and one with many. It reads the one with many lanes in place.

@@ -1,6 +1,7 @@
 #include "cpu/product.h"
 
 #include <algorithm>
+#include <atomic>
 #include <mutex>
 #include <optional>
 #include <vector>
@@ -8,13 +9,26 @@
 #include "core/arithmetic.h"
 #include "core/dispatch.h"
 #include "core/scan.h"
-#include "cpu/first_index.h"
 #include "cpu/loop.h"
 #include "cpu/results.h"
 #include "cpu/windowed.h"
 
 namespace mpmml::cpu {
 namespace {
+
+/// Keeps the smallest index that any thread reports.
+class FirstIndex {
+ public:
+  void report(int64_t index) {
+    int64_t known = first_.load(std::memory_order_relaxed);
+    while (index < known && !first_.compare_exchange_weak(known, index, std::memory_order_relaxed)) {
+    }
+  }
+  int64_t value() const { return first_.load(std::memory_order_relaxed); }
+
+ private:
+  std::atomic<int64_t> first_{kNoOverflow};
+};
 
 /// Accumulators for each thread that may compute at once. They are there before the first block is written to C, because
 /// C stays as it is if there isn't memory enough.
@@ -90,10 +104,11 @@ class PackedProduct::Run {
   int64_t run() {
     const Blocking& blocking = product_.blocking_;
     const int64_t cells = blocking.MC * blocking.NC;
-    const bool in_slabs = blocking.KC < product_.padded_k_;
+    const bool keeps =
+        blocking.KC < product_.padded_k_ || (problem_.witness.data && blocking.stretch < product_.padded_k_);
     const int64_t bytes = cells * product_.kernel_.accumulator_size;
     std::optional<Accumulators> accumulators;
-    if (in_slabs) accumulators.emplace(problem_.witness.data ? 2 * bytes : bytes, thread_count());
+    if (keeps) accumulators.emplace(problem_.witness.data ? 2 * bytes : bytes, thread_count());
     if (problem_.witness.data) {
       windows_a_.emplace(problem_, product_.kernel_, false, product_.a_.offset());
       windows_b_.emplace(problem_, product_.kernel_, true, product_.b_.offset());
@@ -102,9 +117,9 @@ class PackedProduct::Run {
                  [&](int64_t first, int64_t end) {
                    BlockRequest request{};
                    std::optional<Accumulators::Slot> slot;
-                   if (in_slabs) {
+                   if (keeps) {
                      request.accumulators = slot.emplace(*accumulators).data();
-                     if (windows_a_) request.windows.slabs = static_cast<char*>(request.accumulators) + bytes;
+                     if (windows_a_) request.windows.notes = static_cast<char*>(request.accumulators) + bytes;
                    }
                    for (int64_t index = first; index < end; ++index) block(index, request);
                  });
@@ -130,19 +145,20 @@ class PackedProduct::Run {
     request.results.offset_a = product_.a_.offset();
     request.results.offset_b = product_.b_.offset();
     if (windows_a_) {
-      request.windows.a = windows_a_->window(batch, row);
-      request.windows.b = windows_b_->window(batch, col);
-      request.windows.lanes_a = windows_a_->lanes();
-      request.windows.lanes_b = windows_b_->lanes();
+      request.windows.a = windows_a_->item(batch);
+      request.windows.b = windows_b_->item(batch);
+      request.windows.row = row;
+      request.windows.col = col;
       request.windows.count = windows_a_->count();
-      request.windows.of_slab = blocking.KC / product_.kernel_.window;
+      request.windows.are_near = blocking.windows_are_near;
+      request.windows.of_stretch = blocking.stretch / product_.kernel_.window;
     }
     for (int64_t k = 0; k < product_.padded_k_; k += blocking.KC) {
       if (k > 0) check_cancelled(problem_);
       request.a = product_.a_.panel(batch, k, row);
       request.b = product_.b_.panel(batch, k, col);
       request.steps = std::min(blocking.KC, product_.padded_k_ - k);
-      request.slab = k / blocking.KC;
+      if (windows_a_) request.stretch = k / blocking.stretch;
       request.starts = k == 0;
       request.ends = k + request.steps == product_.padded_k_;
       overflow_.report(product_.kernel_.multiply(request));

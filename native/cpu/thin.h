@@ -62,31 +62,6 @@ class ThinPart {
         notes_(static_cast<Note*>(request.notes)),
         first_k_(request.first_k) {}
 
-  /// The first k-step from `k` on whose candidate is `acc`, in the lanes `row` of the small operand and `col` of the large
-  /// one.
-  static __attribute__((noinline)) int64_t find(const Lanes& small, const Lanes& large, int64_t row, int64_t col,
-                                                int64_t k, Accumulator acc) {
-    const Element* a = static_cast<const Element*>(small.data) + row * small.lane_stride;
-    const Element* b = static_cast<const Element*>(large.data) + col * large.lane_stride;
-    if (small.k_stride == 1 && large.k_stride == 1) {
-      for (; k + kLanes <= small.k; k += kLanes) {
-        const int found = first_of<kLanes>(a + k, b + k, acc);
-        if (found < kLanes) return k + found;
-      }
-    }
-    for (; k < small.k; k += kGathered) {
-      Element x[kGathered], y[kGathered];
-      for (int i = 0; i < kGathered; ++i) {
-        const int64_t step = k + i < small.k ? k + i : small.k - 1;
-        x[i] = a[step * small.k_stride];
-        y[i] = b[step * large.k_stride];
-      }
-      const int found = first_of<kGathered>(x, y, acc);
-      if (found < kGathered) return k + found;
-    }
-    return kNoWitness;
-  }
-
   MPMML_HOST_DEVICE ThinOccurring accumulate() {
     ThinOccurring occurring{kNothingSeen, kNothingSeen};
     encode_small(occurring.small);
@@ -104,8 +79,6 @@ class ThinPart {
 
  private:
   static constexpr int kFew = kLanes < 4 ? kLanes : 4;
-  /// The steps that are looked at together if they aren't adjacent: as many as are noted together.
-  static constexpr int kGathered = kLanes < kStreams ? kLanes : kStreams;
   /// Vectors of the large operand in a tile with R lanes of the small one: as many as fit the registers.
   template <int R>
   static constexpr int kVectors = R > 2 ? 2 : 4;
@@ -142,19 +115,6 @@ class ThinPart {
     }
   }
 
-  /// The first of n steps whose candidate is `acc`; n if there is none.
-  template <int n>
-  MPMML_HOST_DEVICE static int first_of(const Element* a, const Element* b, Accumulator acc) {
-    Elements<n> x, y;
-    __builtin_memcpy(&x, a, sizeof x);
-    __builtin_memcpy(&y, b, sizeof y);
-    const auto equal = candidate<Arithmetic>(encode<n>(x), encode<n>(y)) == acc - Operands<n>{};
-    if (!any(equal)) return n;
-    int step = 0;
-    while (equal[step] == 0) ++step;
-    return step;
-  }
-
   MPMML_HOST_DEVICE void encode_small(Occurring& occurring) {
     ScanOf<S, kLanes> scan;
     ScanOf<S, 1> rest;
@@ -183,7 +143,7 @@ class ThinPart {
     const Accumulator initial = Arithmetic::for_operands(RangePath::kDirect).initial();
     for (int64_t row = 0; row < small_.lanes; ++row) {
       for (int64_t col = 0; col < large_.lanes; ++col) accumulators_[row * row_stride_ + col] = initial;
-      for (int64_t col = 0; notes_ && col < large_.lanes; ++col) notes_[row * row_stride_ + col] = -1;
+      for (int64_t col = 0; notes_ && col < large_.lanes; ++col) notes_[row * row_stride_ + col] = kNoWitness;
     }
   }
 
@@ -214,20 +174,58 @@ class ThinPart {
     for (int j = 0; j < NV; ++j) __builtin_memcpy(to + j * n, &acc[j], sizeof acc[j]);
   }
 
-  /// Notes step `k` for the accumulators that have become better than those in memory.
-  template <class V, int NV>
-  MPMML_HOST_DEVICE void note(const V (&acc)[NV], const Accumulator* before, int64_t k) const {
-    constexpr int n = sizeof(V) / sizeof(Accumulator);
-    Note* to = notes_ + (before - accumulators_);
-    MPMML_UNROLL
-    for (int j = 0; j < NV; ++j) {
-      V old;
-      ShortVector<Note, n> notes;
-      __builtin_memcpy(&old, before + j * n, sizeof old);
-      __builtin_memcpy(&notes, to + j * n, sizeof notes);
-      notes = acc[j] != old ? static_cast<Note>(k) - ShortVector<Note, n>{} : notes;
-      __builtin_memcpy(to + j * n, &notes, sizeof notes);
+  /// Notes for some adjacent accumulators, which were `before`, by which of the steps [first_k, end_k) they have become
+  /// better. `a` is the row of the small operand, `b` the first lane of the large one.
+  template <int n>
+  MPMML_HOST_DEVICE void note(const Operands<n>& before, const Accumulator* after, const Operand* a, const Element* b,
+                              int64_t first_k, int64_t end_k) const {
+    Operands<n> acc;
+    __builtin_memcpy(&acc, after, sizeof acc);
+    const auto better = acc != before;
+    bool any_better;
+    if constexpr (n == 1) {
+      any_better = better[0] != 0;
+    } else {
+      any_better = any(better);
     }
+    if (any_better) note_better<n>(before, after, a, b, first_k, end_k);
+  }
+  template <int n>
+  __attribute__((noinline)) void note_better(const Operands<n>& before, const Accumulator* after, const Operand* a,
+                                             const Element* b, int64_t first_k, int64_t end_k) const {
+    using Notes = ShortVector<Note, n>;
+    Note* to = notes_ + (after - accumulators_);
+    Operands<n> acc;
+    Notes notes;
+    __builtin_memcpy(&acc, after, sizeof acc);
+    __builtin_memcpy(&notes, to, sizeof notes);
+    const auto better = acc != before;
+    for (int64_t k = end_k; k-- > first_k;) {
+      Elements<n> x;
+      __builtin_memcpy(&x, b + k * large_.k_stride, sizeof x);
+      const auto is_acc = candidate<Arithmetic>(a[k] - Operands<n>{}, encode<n>(x)) == acc;
+      notes = (better & is_acc) ? static_cast<Note>(first_k_ + k) - Notes{} : notes;
+    }
+    __builtin_memcpy(to, &notes, sizeof notes);
+  }
+
+  /// The first step whose candidate is `acc`, with a row of the small operand and a lane of the large one whose steps are
+  /// adjacent. There must be one.
+  __attribute__((noinline)) Note first_step(const Operand* a, const Element* b, Accumulator acc) const {
+    uint64_t equal = 0;
+    int64_t k = 0;
+    for (bool last = false; equal == 0 && !last; k += kLanes) {
+      // The last vector overlaps the one before; steps that have been looked at aren't found again.
+      last = k + kLanes >= large_.k;
+      if (last) k = large_.k - kLanes;
+      Elements<kLanes> x;
+      Operands<kLanes> elements;
+      __builtin_memcpy(&x, b + k, sizeof x);
+      __builtin_memcpy(&elements, a + k, sizeof elements);
+      const Operands<kLanes> candidates = candidate<Arithmetic>(elements, encode<kLanes>(x));
+      equal = equal_lanes<Operand>(candidates, acc - Operands<kLanes>{});
+    }
+    return static_cast<Note>(first_k_ + k - kLanes + __builtin_ctzll(equal | uint64_t{1} << (kLanes - 1)));
   }
 
   /// `x`, but with zero in the first `done` lanes, whose products are accumulated already.
@@ -285,9 +283,20 @@ class ThinPart {
           }
         }
       }
-      if (notes_) {
-        MPMML_UNROLL
-        for (int i = 0; i < R; ++i) note(acc[i], to + i * row_stride_, first_k_ + first_k);
+      if constexpr (S::idempotent) {
+        if (notes_) {
+          Operands<n> before[R][NV];
+          for (int i = 0; i < R; ++i) __builtin_memcpy(before[i], to + i * row_stride_, sizeof before[i]);
+          MPMML_UNROLL
+          for (int i = 0; i < R; ++i) store(acc[i], to + i * row_stride_, done);
+          const Element* b = from_ + col * large_.lane_stride;
+          for (int i = 0; i < R; ++i) {
+            for (int j = 0; j < NV; ++j) {
+              note<n>(before[i][j], to + i * row_stride_ + j * n, a + i * small_.k, b + j * n, first_k, end_k);
+            }
+          }
+          return;
+        }
       }
       MPMML_UNROLL
       for (int i = 0; i < R; ++i) store(acc[i], to + i * row_stride_, done);
@@ -359,9 +368,13 @@ class ThinPart {
         for (int j = S::idempotent ? 0 : static_cast<int>(done); j < NJ; ++j) {
           const int64_t place = (row + i) * row_stride_ + col + j;
           Accumulator& result = accumulators_[place];
-          const Accumulator before = result;
+          [[maybe_unused]] const Accumulator before = result;
           for (int lane = 0; lane < n; ++lane) result = S::combine(result, acc[i][j][lane]);
-          if (notes_ && result != before) notes_[place] = static_cast<Note>(first_k_);
+          if constexpr (S::idempotent) {
+            if (notes_ && result != before) {
+              notes_[place] = first_step(a + i * small_.k, from + j * large_.lane_stride, result);
+            }
+          }
         }
       }
     });
@@ -397,27 +410,26 @@ template <class Arithmetic>
 MPMML_INLINE void store_thin_witnesses(const Epilogue<Arithmetic>& epilogue, const ThinAccumulators& all, int64_t row) {
   using S = typename Arithmetic::Semiring;
   using Accumulator = typename Arithmetic::Accumulator;
-  using Part = ThinPart<Arithmetic, S::can_overflow>;
+  using Note = typename ThinPart<Arithmetic, false>::Note;
   constexpr int kAtOnce = 64;
-  const int64_t place = row * all.row_stride;
-  const Accumulator* acc = static_cast<const Accumulator*>(all.accumulators) + place;
-  const auto* notes = static_cast<const typename Part::Note*>(all.notes) + place;
-  for (int64_t first = 0; first < all.cols; first += kAtOnce) {
+  const Accumulator* acc = static_cast<const Accumulator*>(all.accumulators) + row * all.row_stride;
+  const Note* notes = static_cast<const Note*>(all.notes) + row * all.row_stride;
+  for (int64_t first = 0; first < all.cols; first += kAtOnce, acc += kAtOnce, notes += kAtOnce) {
     const int64_t count = all.cols - first < kAtOnce ? all.cols - first : kAtOnce;
     Accumulator best[kAtOnce];
     int32_t found[kAtOnce];
     for (int64_t i = 0; i < count; ++i) {
-      int64_t from = first + i, k = notes[from];
-      best[i] = acc[from];
-      for (int64_t part = 1; part < all.parts; ++part) {
-        from += all.part_stride;
-        // Of equal accumulators the one of the smaller k-steps stays.
-        if (!(S::combine(best[i], acc[from]) != best[i])) continue;
-        best[i] = acc[from];
-        k = notes[from];
+      best[i] = acc[i];
+      found[i] = static_cast<int32_t>(notes[i]);
+    }
+    for (int64_t part = 1; part < all.parts; ++part) {
+      const int64_t other = part * all.part_stride;
+      for (int64_t i = 0; i < count; ++i) {
+        // Of equal ones that of the smaller k stays.
+        const Accumulator better = S::combine(best[i], acc[other + i]);
+        found[i] = better != best[i] ? static_cast<int32_t>(notes[other + i]) : found[i];
+        best[i] = better;
       }
-      found[i] =
-          k < 0 ? kNoWitness : static_cast<int32_t>(Part::find(all.small, all.large, row, first + i, k, best[i]));
     }
     epilogue.store_witnesses(best, found, row, first, count);
   }

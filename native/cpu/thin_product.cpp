@@ -4,7 +4,6 @@
 #include <mutex>
 
 #include "core/dispatch.h"
-#include "cpu/first_index.h"
 #include "cpu/loop.h"
 #include "cpu/results.h"
 
@@ -65,7 +64,7 @@ ThinProduct::ThinProduct(const Problem& problem, const Kernel& kernel)
   parts_ = ceil_div(problem.k(), part_depth_);
   const int64_t elements = saturating_product(parts_ * rows_, cols_);
   item_size_ = saturating_product(elements, kernel.thin.accumulator_size);
-  accumulators_.emplace(checked_size(saturating_product(item_size_, has_notes() ? 2 : 1), problem.batch));
+  accumulators_.emplace(checked_size(saturating_product(item_size_, problem.witness.data ? 2 : 1), problem.batch));
 }
 
 ThinProduct::Part ThinProduct::part(int64_t index) const {
@@ -87,17 +86,17 @@ char* ThinProduct::accumulators(int64_t item, int64_t part) const {
 }
 
 void* ThinProduct::notes(char* accumulators) const {
-  return has_notes() ? accumulators + item_size_ * problem_.batch : nullptr;
+  return problem_.witness.data ? accumulators + item_size_ * problem_.batch : nullptr;
 }
 
-Lanes ThinProduct::lanes(bool of_large, const Part& part, int64_t k, int64_t end_k) const {
+Lanes ThinProduct::lanes(bool of_large, const Part& part, int64_t k) const {
   const bool of_a = of_large == a_is_large_;
   const MatrixView& view = of_a ? problem_.a : problem_.b;
   const Strides strides = of_a ? strides_of_a(problem_) : strides_of_b(problem_);
   const int64_t first = of_large ? part.first_col : 0, end = of_large ? part.end_col : rows_;
   const MatrixView from = of_a ? view_from(view, problem_.operation.dtype, part.item, first, k)
                                : view_from(view, problem_.operation.dtype, part.item, k, first);
-  return {from.data, end - first, end_k - k, strides.lane, strides.k};
+  return {from.data, end - first, std::min(depth_, part.end_k - k), strides.lane, strides.k};
 }
 
 Ranges ThinProduct::in_order(const Ranges& ranges) const { return a_is_large_ ? Ranges{ranges.b, ranges.a} : ranges; }
@@ -114,9 +113,8 @@ bool ThinProduct::accumulate_part(const Part& part, RangePath path, Ranges& rang
   for (int64_t k = part.first_k; k < part.end_k;) {
     check_cancelled(problem_);
     if (given_up.load(std::memory_order_relaxed)) return true;
-    const int64_t end_k = std::min(k + depth_, part.end_k);
-    request.small = lanes(false, part, k, end_k);
-    request.large = lanes(true, part, k, end_k);
+    request.small = lanes(false, part, k);
+    request.large = lanes(true, part, k);
     request.first_k = k;
     request.starts = k == part.first_k;
     const auto [small, large] = kernel_.thin.accumulate(request);
@@ -158,39 +156,15 @@ Ranges ThinProduct::accumulate(RangePath path) {
 }
 
 int64_t ThinProduct::finish(RangePath path, const MutableMatrixView& c) const {
-  // To find witnesses pays off several threads, to write results doesn't.
-  const int64_t cols = has_notes() ? strip_ : cols_;
-  const int64_t count = ceil_div(cols_, cols) * problem_.batch;
-  constexpr int64_t kStepsPerWitness = 64, kStepsAtOnce = 1 << 20;
-  const int64_t work = has_notes() ? saturating_product(problem_.outputs(), kStepsPerWitness) : 0;
-  FirstIndex overflow;
-  for_each_run(problem_, count, work, kStepsAtOnce, [&](int64_t first, int64_t end) {
-    for (int64_t index = first; index < end; ++index) overflow.report(finish_strip(index, cols, path, c));
-  });
-  return overflow.value();
-}
-
-int64_t ThinProduct::finish_strip(int64_t index, int64_t cols, RangePath path, const MutableMatrixView& c) const {
-  const int64_t strips = ceil_div(cols_, cols), item = index / strips, first = index % strips * cols;
-  const int64_t end = std::min(cols_, first + cols);
-  const Results results = results_from(problem_, c, item, a_is_large_ ? first : 0, a_is_large_ ? 0 : first);
-  char* const accumulators = this->accumulators(item, 0) + first * kernel_.thin.accumulator_size;
-  ThinAccumulators all{};
-  all.path = path;
-  all.rows = rows_;
-  all.cols = end - first;
-  all.accumulators = accumulators;
-  all.row_stride = cols_;
-  all.parts = parts_;
-  all.part_stride = rows_ * cols_;
-  all.results = a_is_large_ ? transposed(results) : results;
-  if (has_notes()) {
-    const Part whole{item, first, end, 0, problem_.k(), accumulators};
-    all.notes = notes(accumulators);
-    all.small = lanes(false, whole, 0, problem_.k());
-    all.large = lanes(true, whole, 0, problem_.k());
+  int64_t first_overflow = kNoOverflow;
+  for (int64_t item = 0; item < problem_.batch; ++item) {
+    const Results results = results_from(problem_, c, item, 0, 0);
+    char* const first = accumulators(item, 0);
+    const int64_t found = kernel_.thin.finish({path, rows_, cols_, first, cols_, parts_, rows_ * cols_,
+                                               a_is_large_ ? transposed(results) : results, notes(first)});
+    first_overflow = std::min(first_overflow, found);
   }
-  return kernel_.thin.finish(all);
+  return first_overflow;
 }
 
 }  // namespace mpmml::cpu

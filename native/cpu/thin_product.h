@@ -38,14 +38,11 @@ class ThinProduct {
   Part part(int64_t index) const;
   /// Returns whether the kernel has a path for the values seen so far.
   bool accumulate_part(const Part& part, RangePath path, Ranges& ranges, const std::atomic<bool>& given_up) const;
-  /// Steps [k, end_k) of an operand's lanes in a part.
-  Lanes lanes(bool of_large, const Part& part, int64_t k, int64_t end_k) const;
-  bool has_notes() const { return problem_.witness.data != nullptr; }
+  Lanes lanes(bool of_large, const Part& part, int64_t k) const;
   Ranges in_order(const Ranges& ranges) const;
   char* accumulators(int64_t item, int64_t part) const;
   /// What belongs to these accumulators; null if nobody asks for witnesses.
   void* notes(char* accumulators) const;
-  int64_t finish_strip(int64_t index, int64_t cols, RangePath path, const MutableMatrixView& c) const;
 
   const Problem& problem_;
   const Kernel& kernel_;

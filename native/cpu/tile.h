@@ -46,23 +46,54 @@ MPMML_INLINE V step(V acc, V a, V b, V one) {
   }
 }
 
-/// tile ⊕= panel of A ⊗ panel of B over `k` steps. `tile` is MR × NR, and starts from `initial` if `starts`.
-/// Not inlined, because together with the code that finishes results the compiler runs out of registers.
-template <class Arithmetic, int MR, int NR>
-static __attribute__((noinline)) void multiply_tile(const typename Arithmetic::Operand* __restrict a,
-                                                    const typename Arithmetic::Operand* __restrict b, int64_t k,
-                                                    typename Arithmetic::Accumulator* __restrict tile, bool starts,
-                                                    typename Arithmetic::Accumulator initial) {
-  using T = typename Arithmetic::Operand;
-  constexpr int lanes = VectorOf<T>::lanes;
-  static_assert(NR % lanes == 0, "a tile's row is made of whole vectors");
-  constexpr int NV = NR / lanes;
-  Vector<T> acc[MR][NV];
+/// For vectors of accumulators: whether ⊕ with other candidates has changed `before`.
+template <class Arithmetic, class V>
+MPMML_INLINE auto is_better(const V& after, const V& before) {
+  if constexpr (steps_per_operand<Arithmetic> > 1) {
+    return (before == 0) & (after != 0);
+  } else {
+    return after != before;
+  }
+}
+
+/// Where a tile's accumulators are noted in stretches of k-steps (WindowsOfBlock).
+template <class Accumulator>
+struct Notes {
+  NoteOf<Accumulator>* data;
+  int64_t stretch;  ///< the number of the first one
+  int64_t steps;    ///< of a stretch
+};
+/// In its place if nothing is noted.
+struct Nowhere {};
+
+/// Notes where a tile has become better since it was stored. `starts`: nothing has been noted yet.
+template <class Arithmetic, int MR, int NR, int NV>
+MPMML_INLINE void note_better(const Vector<typename Arithmetic::Operand> (&acc)[MR][NV],
+                              const typename Arithmetic::Accumulator* tile,
+                              NoteOf<typename Arithmetic::Accumulator>* notes, int64_t stretch, bool starts) {
+  using Note = NoteOf<typename Arithmetic::Accumulator>;
+  const Vector<Note> number = splat(static_cast<Note>(stretch));
   MPMML_UNROLL
   for (int i = 0; i < MR; ++i) {
     MPMML_UNROLL
-    for (int j = 0; j < NV; ++j) acc[i][j] = starts ? splat(initial) : load(tile + i * NR + j * lanes);
+    for (int j = 0; j < NV; ++j) {
+      const int place = i * NR + j * VectorOf<Note>::lanes;
+      if (starts) {
+        store(notes + place, number);
+      } else {
+        store(notes + place, is_better<Arithmetic>(acc[i][j], load(tile + place)) ? number : load(notes + place));
+      }
+    }
   }
+}
+
+/// acc ⊕= panel of A ⊗ panel of B over `k` steps.
+template <class Arithmetic, int MR, int NV>
+MPMML_INLINE void multiply_steps(Vector<typename Arithmetic::Operand> (&acc)[MR][NV],
+                                 const typename Arithmetic::Operand* __restrict a,
+                                 const typename Arithmetic::Operand* __restrict b, int64_t k) {
+  using T = typename Arithmetic::Operand;
+  constexpr int lanes = VectorOf<T>::lanes, NR = NV * lanes;
   Vector<T> one = splat(T{1});
   if constexpr (kAddsByMultiply<typename Arithmetic::Semiring>) MPMML_OPAQUE(one);
   for (; k > 0; k -= kStepsAtOnce) {
@@ -86,10 +117,69 @@ static __attribute__((noinline)) void multiply_tile(const typename Arithmetic::O
     a += kStepsAtOnce * MR;
     b += kStepsAtOnce * NR;
   }
+}
+
+/// tile ⊕= panel of A ⊗ panel of B over `k` steps. `tile` is MR × NR, and starts from `initial` if `starts`. If `notes` is
+/// of type Notes, stretches are noted.
+/// Not inlined, because together with the code that finishes results the compiler runs out of registers.
+template <class Arithmetic, int MR, int NR, class MaybeNotes>
+static __attribute__((noinline)) void multiply_tile(const typename Arithmetic::Operand* __restrict a,
+                                                    const typename Arithmetic::Operand* __restrict b, int64_t k,
+                                                    typename Arithmetic::Accumulator* __restrict tile, bool starts,
+                                                    typename Arithmetic::Accumulator initial, MaybeNotes notes) {
+  using T = typename Arithmetic::Operand;
+  constexpr int lanes = VectorOf<T>::lanes;
+  static_assert(NR % lanes == 0, "a tile's row is made of whole vectors");
+  constexpr int NV = NR / lanes;
+  Vector<T> acc[MR][NV];
   MPMML_UNROLL
   for (int i = 0; i < MR; ++i) {
     MPMML_UNROLL
-    for (int j = 0; j < NV; ++j) store(tile + i * NR + j * lanes, acc[i][j]);
+    for (int j = 0; j < NV; ++j) acc[i][j] = starts ? splat(initial) : load(tile + i * NR + j * lanes);
+  }
+  const auto store_all = [&]() __attribute__((always_inline)) {
+    MPMML_UNROLL
+    for (int i = 0; i < MR; ++i) {
+      MPMML_UNROLL
+      for (int j = 0; j < NV; ++j) store(tile + i * NR + j * lanes, acc[i][j]);
+    }
+  };
+  if constexpr (std::is_same_v<MaybeNotes, Nowhere>) {
+    multiply_steps<Arithmetic>(acc, a, b, k);
+    store_all();
+  } else {
+    for (int64_t first = 0; first < k; first += notes.steps) {
+      const int64_t steps = k - first < notes.steps ? k - first : notes.steps;
+      multiply_steps<Arithmetic>(acc, a + first * MR, b + first * NR, steps);
+      note_better<Arithmetic, MR, NR>(acc, tile, notes.data, notes.stretch++, starts);
+      store_all();
+      starts = false;
+    }
+  }
+}
+
+template <int MR, int NR>
+MPMML_INLINE TileOfBlock tile_of(const BlockRequest& block, int64_t row, int64_t col) {
+  return {row, col, block.rows - row < MR ? block.rows - row : MR, block.cols - col < NR ? block.cols - col : NR};
+}
+
+/// Writes the results of a block whose witnesses are found with notes, row by row: so the windows of few rows of A are
+/// used at a time, and if they are near, those of all columns of B stay in the second-level cache.
+template <int MR, int NR, class Arithmetic>
+static __attribute__((noinline)) void store_noted(const BlockRequest& block, Epilogue<Arithmetic>& epilogue) {
+  using Accumulator = typename Arithmetic::Accumulator;
+  const auto* const accumulators = static_cast<const Accumulator*>(block.accumulators);
+  const auto* const notes = static_cast<const NoteOf<Accumulator>*>(block.windows.notes);
+  const int64_t row_panels = ceil_div(block.rows, MR);
+  if (block.windows.are_near) Windows<Arithmetic>::fetch_b(block.windows, block.cols);
+  for (int64_t row = 0; row < block.rows; row += MR) {
+    if (block.windows.are_near) Windows<Arithmetic>::fetch_a(block.windows, row, tile_of<MR, NR>(block, row, 0).rows);
+    for (int64_t col = 0; col < block.cols; col += NR) {
+      const int64_t place = (col / NR * row_panels + row / MR) * MR * NR;
+      const TileOfBlock of = tile_of<MR, NR>(block, row, col);
+      Windows<Arithmetic>::template find<NR>(block.windows, of, accumulators + place, notes + place, epilogue);
+      epilogue.template store_tile<MR, NR>(accumulators + place, row, col, of.rows, of.cols);
+    }
   }
 }
 
@@ -97,10 +187,9 @@ template <int MR, int NR, class Arithmetic>
 MPMML_INLINE int64_t multiply_block(const Arithmetic& arithmetic, const BlockRequest& block) {
   using Operand = typename Arithmetic::Operand;
   using Accumulator = typename Arithmetic::Accumulator;
-  constexpr bool may_have_witnesses = Arithmetic::Semiring::idempotent;
   alignas(kVectorBytes) Accumulator local[MR * NR];
-  [[maybe_unused]] alignas(kVectorBytes) Accumulator before[MR * NR];
   const int64_t row_panels = ceil_div(block.rows, MR);
+  auto* const notes = static_cast<NoteOf<Accumulator>*>(block.windows.notes);
   Epilogue<Arithmetic> epilogue(arithmetic, block.results);
   for (int64_t col = 0; col < block.cols; col += NR) {
     const auto* b = static_cast<const Operand*>(block.b) + col * block.steps;
@@ -111,21 +200,26 @@ MPMML_INLINE int64_t multiply_block(const Arithmetic& arithmetic, const BlockReq
       // Hardware prefetchers stop at the end of a page, which is about where a panel ends. So the start of the next
       // panel is prefetched here.
       prefetch(a + MR * block.steps, 4 * kCacheLine);
-      const int64_t rows = block.rows - row < MR ? block.rows - row : MR;
-      if (block.ends) epilogue.template prefetch_results<MR, NR>(row, col, rows);
-      if constexpr (may_have_witnesses) {
-        if (block.windows.slabs && !block.starts) __builtin_memcpy(before, tile, sizeof before);
-      }
-      multiply_tile<Arithmetic, MR, NR>(a, b, block.steps, tile, block.starts, arithmetic.initial());
-      const int64_t cols = block.cols - col < NR ? block.cols - col : NR;
-      if constexpr (may_have_witnesses) {
-        if (block.windows.a) {
-          const TileOfBlock of{place, row, col, rows, cols};
-          Windows<Arithmetic>::template follow<MR, NR>(block, of, before, tile, epilogue);
+      const TileOfBlock of = tile_of<MR, NR>(block, row, col);
+      if (block.ends) epilogue.template prefetch_results<MR, NR>(row, col, of.rows);
+      if constexpr (Arithmetic::Semiring::idempotent) {
+        if (notes) {
+          const int64_t steps = Windows<Arithmetic>::kWindow * block.windows.of_stretch;
+          multiply_tile<Arithmetic, MR, NR>(a, b, block.steps, tile, block.starts, arithmetic.initial(),
+                                            Notes<Accumulator>{notes + place, block.stretch, steps});
+          continue;
         }
       }
-      if (block.ends) epilogue.template store_tile<MR, NR>(tile, row, col, rows, cols);
+      multiply_tile<Arithmetic, MR, NR>(a, b, block.steps, tile, block.starts, arithmetic.initial(), Nowhere{});
+      if (!block.ends) continue;
+      if constexpr (Arithmetic::Semiring::idempotent) {
+        if (block.windows.a) Windows<Arithmetic>::template find<NR>(block.windows, of, tile, nullptr, epilogue);
+      }
+      epilogue.template store_tile<MR, NR>(tile, row, col, of.rows, of.cols);
     }
+  }
+  if constexpr (Arithmetic::Semiring::idempotent) {
+    if (block.ends && notes) store_noted<MR, NR>(block, epilogue);
   }
   return epilogue.first_overflow();
 }

@@ -10,14 +10,14 @@ class WindowedOperand {
   /// Packs A or B of `problem`. `offset` is subtracted from every element, by kernels that take offsets.
   WindowedOperand(const Problem& problem, const PackedKernel& kernel, bool is_b, int32_t offset);
 
-  /// The first window of a lane.
-  const void* window(int64_t item, int64_t lane) const;
-  int64_t lanes() const { return lanes_; }
+  const void* item(int64_t item) const;
   /// Windows of a lane.
   int64_t count() const { return count_; }
 
  private:
-  PackRequest request(int64_t item, int32_t offset) const;
+  /// Packs a part of an item.
+  PackRequest request(int64_t item, int64_t panel) const;
+  bool holds_several_steps() const { return kernel_.steps_per_operand > 1; }
 
   const Problem& problem_;
   const PackedKernel& kernel_;

@@ -55,9 +55,13 @@ MPMML_INLINE uint64_t equal_lanes(const Vector<T>& x, const Vector<T>& y) {
 #endif
 }
 
-/// A tile of a block: its place among the accumulators, its first result, and how many results exist.
+/// The number of a stretch of k-steps, in as many bytes as an accumulator has.
+template <class Accumulator>
+using NoteOf = std::conditional_t<sizeof(Accumulator) == 2, uint16_t,
+                                  std::conditional_t<sizeof(Accumulator) == 4, uint32_t, uint64_t>>;
+
+/// A tile of a block: its first result, and how many results exist.
 struct TileOfBlock {
-  int64_t place;
   int64_t row;
   int64_t col;
   int64_t rows;
@@ -81,65 +85,74 @@ class Windows {
   static_assert(sizeof(Operand) == sizeof(Accumulator));
   static constexpr int kLanes = VectorOf<Operand>::lanes;
   static constexpr int kSteps = steps_per_operand<Arithmetic>;
-  /// The number of a slab, in as many bytes as an accumulator.
-  using Slab = std::conditional_t<sizeof(Accumulator) == 2, uint16_t,
-                                  std::conditional_t<sizeof(Accumulator) == 4, uint32_t, uint64_t>>;
 
  public:
-  /// Operands in a window: as few as don't make the slabs too short.
-  static constexpr int kWindow = kSteps > 1 ? 16 : sizeof(Operand) == 8 ? 32 : 64;
+  /// Operands in a window: few are searched sooner, but noted more often.
+  static constexpr int kWindow = kSteps > 1 ? 16 : 32;
   static_assert(kWindow % kLanes == 0 && kWindow <= 64);
 
-  /// After a slab's part of a tile: notes where accumulators are better than `before`, and after the last slab stores the
-  /// witnesses.
-  template <int MR, int NR>
-  static __attribute__((noinline)) void follow(const BlockRequest& block, const TileOfBlock& of,
-                                               const Accumulator* before, const Accumulator* tile,
-                                               const Epilogue<Arithmetic>& epilogue) {
-    Slab* const slabs = block.windows.slabs ? static_cast<Slab*>(block.windows.slabs) + of.place : nullptr;
-    if (slabs) note<MR * NR>(block, before, tile, slabs);
-    if (block.ends) find<NR>(block.windows, of, tile, slabs, epilogue);
+  /// These read windows in the order of their addresses: find() reads them in no order, which takes several times as long
+  /// if they aren't in the second-level cache.
+  static __attribute__((noinline)) void fetch_a(const WindowsOfBlock& windows, int64_t row, int64_t rows) {
+    fetch(windows.a, windows.row + row, rows, windows.count);
+  }
+  static __attribute__((noinline)) void fetch_b(const WindowsOfBlock& windows, int64_t cols) {
+    fetch(windows.b, windows.col, cols, windows.count);
   }
 
- private:
-  template <int cells>
-  MPMML_HOST_DEVICE static void note(const BlockRequest& block, const Accumulator* before, const Accumulator* after,
-                                     Slab* slabs) {
-    if (block.starts) return static_cast<void>(__builtin_memset(slabs, 0, cells * sizeof(Slab)));
-    const Vector<Slab> slab = splat(static_cast<Slab>(block.slab));
-    for (int i = 0; i < cells; i += kLanes) {
-      const Vector<Accumulator> x = load(before + i), y = load(after + i);
-      const Vector<Slab> noted = load(slabs + i);
-      if constexpr (kSteps > 1) {
-        store(slabs + i, (x == 0) & (y != 0) ? slab : noted);
-      } else {
-        store(slabs + i, x != y ? slab : noted);
-      }
-    }
-  }
-
+  /// Finds and stores the witnesses of a tile. `notes` is null if there is only one stretch.
   template <int NR>
-  MPMML_HOST_DEVICE static void find(const WindowsOfBlock& windows, const TileOfBlock& of, const Accumulator* tile,
-                                     const Slab* slabs, const Epilogue<Arithmetic>& epilogue) {
-    const auto* a = static_cast<const Operand*>(windows.a) + of.row * kWindow;
-    const auto* b = static_cast<const Operand*>(windows.b) + of.col * kWindow;
-    const int64_t stride_a = windows.lanes_a * kWindow, stride_b = windows.lanes_b * kWindow;
+  static __attribute__((noinline)) void find(const WindowsOfBlock& windows, const TileOfBlock& of,
+                                             const Accumulator* tile, const NoteOf<Accumulator>* notes,
+                                             const Epilogue<Arithmetic>& epilogue) {
+    const Operand* lanes[NR];
+    for (int64_t j = 0; j < of.cols; ++j) lanes[j] = lane_of(windows.b, windows.col + of.col + j, windows.count);
     alignas(kVectorBytes) int32_t found[NR];
-    for (int64_t i = 0; i < of.rows; ++i, a += kWindow) {
+    for (int64_t i = 0; i < of.rows; ++i) {
+      const Operand* const a = lane_of(windows.a, windows.row + of.row + i, windows.count);
       for (int64_t j = 0; j < of.cols; ++j) {
         const Accumulator acc = tile[i * NR + j];
-        int64_t window = slabs ? slabs[i * NR + j] * windows.of_slab : 0;
-        const Operand* at_a = a + window * stride_a;
-        const Operand* at_b = b + window * stride_b + j * kWindow;
-        uint64_t bits = candidates(at_a, at_b, acc);
-        // No slab has such a candidate if the result is zero.
-        for (int64_t other = 1; bits == 0 && other < windows.of_slab && window + 1 < windows.count; ++other, ++window) {
-          bits = candidates(at_a += stride_a, at_b += stride_b, acc);
-        }
+        const int64_t window = notes ? notes[i * NR + j] * windows.of_stretch : 0;
+        const Operand* at_a = a + window * kStride;
+        const Operand* at_b = lanes[j] + window * kStride;
+        const uint64_t bits = candidates(at_a, at_b, acc);
         found[j] = static_cast<int32_t>(window * kWindow * kSteps) + first(bits, at_a, at_b);
+        if (__builtin_expect(bits == 0 && windows.of_stretch > 1, false)) {
+          found[j] = find_further(windows, a, lanes[j], window, acc);
+        }
       }
       epilogue.store_witnesses(tile + i * NR, found, of.row + i, of.col, of.cols);
     }
+  }
+
+ private:
+  /// From a window of a lane to its next.
+  static constexpr int64_t kStride = kLanesTogether * kWindow;
+
+  /// The first window of a lane, of which each has `count`.
+  MPMML_HOST_DEVICE static const Operand* lane_of(const void* operand, int64_t lane, int64_t count) {
+    const int64_t together = lane / kLanesTogether, rest = lane % kLanesTogether;
+    return static_cast<const Operand*>(operand) + together * count * kStride + rest * kWindow;
+  }
+
+  MPMML_HOST_DEVICE static void fetch(const void* operand, int64_t lane, int64_t lanes, int64_t count) {
+    const Operand* const end = lane_of(operand, round_up(lane + lanes, kLanesTogether), count);
+    const Operand* from = lane_of(operand, lane / kLanesTogether * kLanesTogether, count);
+    for (; from < end; from += kCacheLine / sizeof(Operand))
+      static_cast<void>(*static_cast<const volatile Operand*>(from));
+  }
+
+  /// The same as find() for one accumulator, in the windows of a stretch after its first. If there is no such candidate
+  /// the result is zero.
+  static __attribute__((noinline)) int32_t find_further(const WindowsOfBlock& windows, const Operand* a,
+                                                        const Operand* b, int64_t window, Accumulator acc) {
+    const int64_t end = window + windows.of_stretch < windows.count ? window + windows.of_stretch : windows.count;
+    while (++window < end) {
+      const Operand *at_a = a + window * kStride, *at_b = b + window * kStride;
+      const uint64_t bits = candidates(at_a, at_b, acc);
+      if (bits != 0) return static_cast<int32_t>(window * kWindow * kSteps) + first(bits, at_a, at_b);
+    }
+    return kNoWitness;
   }
 
   /// A bit for each step of a window: whether its candidate is `acc`.
