@@ -207,6 +207,7 @@ class ClosureWork final : public Pending {
 
   void close_items() {
     const Operation& operation = closure_.operation;
+    known_ = closure_.known;
     if (closure_.next.data) {
       train_.add(session_.point(operation, items_, read_only(d(all(), all())), next(all(), all())), 0);
     }
@@ -284,18 +285,47 @@ class ClosureWork final : public Pending {
     }
     multiply(products, steps_of_others(group_.size()));
     operands_.reset();
+    tighten();
+  }
+
+  /// Once all nodes have ways to each other, the bound is tighter. Looks after 1, 2, 4, 8, … groups.
+  void tighten() {
+    const int64_t groups = group_.end / kMostPivotsOfGroup;
+    const bool looks = known_.has_zero && (groups & (groups - 1)) == 0 && is_worth_a_look();
+    if (!looks) return;
+    const ValueRange range = session_.range(closure_.operation, items_, read_only(d(all(), all())));
+    if (!range.has_zero && is_within_bound(range)) known_ = without_worse(known_, range);
   }
 
   /// Finds the range of what was recorded of this group.
   void look_at_group() {
-    if (session_.backend() == BackendKind::kCpu || steps_of_others(group_.size()) < kStepsWorthLook) return;
-    if (!can_overflow(closure_.operation)) return;
+    if (!is_worth_a_look()) return;
     ValueRange range = session_.range(closure_.operation, items_, read_only(columns(all(), group_)));
     range.merge(session_.range(closure_.operation, items_, read_only(rows(group_, all()))));
-    // If a cycle gains, what is recorded has no meaning.
-    const ValueRange& bound = closure_.known;
-    const bool is_within = range.has_finite() && range.minimum >= bound.minimum && range.maximum <= bound.maximum;
-    if (is_within) operands_ = range;
+    if (is_within_bound(range)) operands_ = range;
+  }
+
+  bool is_worth_a_look() const {
+    return session_.backend() != BackendKind::kCpu && can_overflow(closure_.operation) &&
+           steps_of_others(group_.size()) >= kStepsWorthLook;
+  }
+
+  /// If a cycle gains, elements have no meaning, and may be anything.
+  bool is_within_bound(const ValueRange& range) const {
+    return range.has_finite() && range.minimum >= known_.minimum && range.maximum <= known_.maximum;
+  }
+
+  /// `bound` for elements that begin in `range`, which has no zero, and only become better.
+  ValueRange without_worse(ValueRange bound, const ValueRange& range) const {
+    bound.has_zero = false;
+    with_semiring(closure_.operation, [&](auto semiring) {
+      if (decltype(semiring)::maximizes) {
+        bound.minimum = range.minimum;
+      } else {
+        bound.maximum = range.maximum;
+      }
+    });
+    return bound;
   }
 
   /// All nodes without `hole`, in one piece or two. All nodes if leaving these steps out isn't worth it: what is computed
@@ -320,7 +350,7 @@ class ClosureWork final : public Pending {
     if (problem.witness.data) problem.through = read_only(next_columns(to_rows, pivots));
     // The CPU sees the range of integers when it packs the operands, for nothing, and it may be narrower.
     const bool is_seen = session_.backend() == BackendKind::kCpu && can_overflow(closure_.operation);
-    if (!is_seen) problem.known = &closure_.known;
+    if (!is_seen) problem.known = &known_;
     if (operands_) problem.known_operands = &*operands_;
     problem.keeps_c = false;
     problem.cancelled = closure_.cancelled;
@@ -346,6 +376,7 @@ class ClosureWork final : public Pending {
   MutableMatrixView columns_, rows_, next_columns_, gain_;
   int64_t first_item_ = 0, items_ = 0;
   Span group_{0, 0};
+  ValueRange known_ = closure_.known;   ///< a bound of the elements of d
   std::optional<ValueRange> operands_;  ///< of what was recorded of the group, once it has been looked at
   std::vector<int32_t> found_;          ///< the gains of all items
   Train train_;                         ///< last: what is under way uses the others
