@@ -206,7 +206,8 @@ function copies(open: () => Device): void {
   it('full that is larger than memory', async () => {
     const before = open().memory().used
     expectError(await caught(open().full([2 ** 20, 2 ** 20, 8], 1)), 'OUT_OF_MEMORY')
-    expect(open().memory().used).toBe(before)
+    // Less, if matrices of earlier tests have been collected meanwhile.
+    expect(open().memory().used).toBeLessThanOrEqual(before)
     const small = await open().full([1, 1], 1)
     expect([...(await small.download()).data]).toEqual([1])
   })
