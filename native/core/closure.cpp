@@ -39,6 +39,14 @@ constexpr double kStepsWorthProduct[] = {1e6, 2e8};  // by BackendKind
 /// all ways has are cheaper. The look takes as long as some 5e8 steps.
 constexpr double kStepsWorthLook = 2e9;
 
+/// `bound` for elements that begin in `range`, which has no zero: they only become better, so none is worse than its worst.
+template <class S>
+ValueRange without_worse(ValueRange bound, const ValueRange& range) {
+  bound.has_zero = false;
+  (S::maximizes ? bound.minimum : bound.maximum) = S::maximizes ? range.minimum : range.maximum;
+  return bound;
+}
+
 /// A bound of sums of up to `count` elements of a range, as ValueRange has it.
 template <class S>
 std::optional<ValueRange> bound_of_sums(const ValueRange& range, int64_t count) {
@@ -62,15 +70,7 @@ std::optional<ValueRange> bound_of_sums(const ValueRange& range, int64_t count) 
     bound.minimum = reach(range.minimum, at_place<Element>(range.minimum) < 0);
     bound.maximum = reach(range.maximum, at_place<Element>(range.maximum) > 0);
   }
-  // Elements only become better: without a zero none is worse than the worst.
-  if (!range.has_zero) {
-    if (S::maximizes) {
-      bound.minimum = range.minimum;
-    } else {
-      bound.maximum = range.maximum;
-    }
-  }
-  return bound;
+  return range.has_zero ? bound : without_worse<S>(bound, range);
 }
 
 /// Work that has been started and not finished, oldest first.
@@ -294,7 +294,9 @@ class ClosureWork final : public Pending {
     const bool looks = known_.has_zero && (groups & (groups - 1)) == 0 && is_worth_a_look();
     if (!looks) return;
     const ValueRange range = session_.range(closure_.operation, items_, read_only(d(all(), all())));
-    if (!range.has_zero && is_within_bound(range)) known_ = without_worse(known_, range);
+    if (range.has_zero || !is_within_bound(range)) return;
+    known_ = with_semiring(closure_.operation,
+                           [&](auto semiring) { return without_worse<decltype(semiring)>(known_, range); });
   }
 
   /// Finds the range of what was recorded of this group.
@@ -313,19 +315,6 @@ class ClosureWork final : public Pending {
   /// If a cycle gains, elements have no meaning, and may be anything.
   bool is_within_bound(const ValueRange& range) const {
     return range.has_finite() && range.minimum >= known_.minimum && range.maximum <= known_.maximum;
-  }
-
-  /// `bound` for elements that begin in `range`, which has no zero, and only become better.
-  ValueRange without_worse(ValueRange bound, const ValueRange& range) const {
-    bound.has_zero = false;
-    with_semiring(closure_.operation, [&](auto semiring) {
-      if (decltype(semiring)::maximizes) {
-        bound.minimum = range.minimum;
-      } else {
-        bound.maximum = range.maximum;
-      }
-    });
-    return bound;
   }
 
   /// All nodes without `hole`, in one piece or two. All nodes if leaving these steps out isn't worth it: what is computed
