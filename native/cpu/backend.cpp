@@ -261,7 +261,10 @@ class CpuBackend final : public Backend {
   /// What is known of the operands, or else what `look` finds.
   template <class Look>
   static Ranges ranges_of(const Problem& problem, Look look) {
-    if (problem.known) return {*problem.known, *problem.known};
+    if (problem.known) {
+      const ValueRange& known = problem.known_operands ? *problem.known_operands : *problem.known;
+      return {known, known};
+    }
     const Ranges ranges = look();
     require_elements(problem, ranges.a, ranges.b);
     return ranges;

@@ -454,6 +454,27 @@ describe('requests about devices that lib would not send', () => {
             cancel,
             null,
           ),
+        () =>
+          addon.multiply(
+            data(),
+            data(),
+            data(),
+            null,
+            product({
+              ...parts,
+              ...random('a'),
+              ...random('b'),
+              ...random('c'),
+              ...random('witness'),
+              asksWitness: 1,
+              overflow: 1,
+              backend: CPU,
+            }),
+            reports(),
+            cancel,
+            null,
+            inside(array),
+          ),
       ]
       try {
         release((await calls[round % calls.length]!()) as NativeMemory)

@@ -3,6 +3,8 @@ import { describe, expect, expectTypeOf, it } from 'vitest'
 import {
   type DenseMatrix,
   type DeviceMatrix,
+  type MpmmOptions,
+  type MpmmResult,
   matrix,
   mpmm,
   mpmmGrouped,
@@ -47,6 +49,36 @@ describe('the type of a result', () => {
     )
     expectTypeOf(result!.c).toExtend<DeviceMatrix<Float64Array>>()
     expect(result!.c.dtype).toBe('float64')
+  })
+
+  it('has a witness if the option is true, and may have one if it is a boolean', async () => {
+    await using device = await openDevice({ backend: 'cpu' })
+    const A = await device.upload(floats)
+    const { witness } = await mpmm(floats, floats, { witness: true })
+    expectTypeOf(witness).toEqualTypeOf<DenseMatrix<Int32Array>>()
+    expect(witness.data).toBeInstanceOf(Int32Array)
+    expectTypeOf(mpmmSync(ints, narrow, { witness: true }).witness).toEqualTypeOf<DenseMatrix<Int32Array>>()
+    expectTypeOf((await mpmm(A, floats, { witness: true })).witness).toEqualTypeOf<DeviceMatrix<Int32Array>>()
+    expectTypeOf((await mpmm(floats, A, { witness: true })).witness).toEqualTypeOf<DeviceMatrix<Int32Array>>()
+    const [result] = await mpmmGrouped([{ a: floats, b: floats }], { witness: true })
+    expectTypeOf(result!.witness).toEqualTypeOf<DenseMatrix<Int32Array>>()
+    const [resident] = await mpmmGrouped([{ a: A, b: floats }], { witness: true })
+    expectTypeOf(resident!.witness).toEqualTypeOf<DeviceMatrix<Int32Array>>()
+    const asks = Math.random() < 2
+    const maybe = mpmmSync(ints, ints, { witness: asks })
+    expectTypeOf(maybe.witness).toEqualTypeOf<DenseMatrix<Int32Array> | undefined>()
+    expect(maybe.witness?.data).toHaveLength(4)
+    const options: MpmmOptions = {}
+    expectTypeOf(mpmmSync(ints, ints, options).witness).toEqualTypeOf<DenseMatrix<Int32Array> | undefined>()
+    expectTypeOf(await mpmm(ints, ints, { witness: true })).toExtend<MpmmResult>()
+    // @ts-expect-error: nobody asked for a witness
+    expect(mpmmSync(ints, ints).witness).toBeUndefined()
+    // @ts-expect-error: nor here
+    expect(mpmmSync(ints, ints, { semiring: 'min-plus' }).witness).toBeUndefined()
+    // @ts-expect-error: here it was refused
+    expect((await mpmm(ints, ints, { witness: false })).witness).toBeUndefined()
+    // @ts-expect-error: it is a boolean
+    await expect(mpmm(ints, ints, { witness: 1 })).rejects.toThrow('boolean')
   })
 
   it('refuses what would be an error', async () => {

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <numeric>
 #include <random>
 #include <string>
 #include <thread>
@@ -73,18 +74,28 @@ class Client {
     const Values values = kValues[random_() % std::size(kValues)];
     const auto a = filled<S>(shape.batch * shape.m * shape.k, values);
     const auto b = filled<S>(shape.batch * shape.k * shape.n, values);
-    std::vector<Element> c(shape.batch * shape.m * shape.n), expected(c.size());
+    auto c = filled<S>(shape.batch * shape.m * shape.n, values), expected = c;
+    // What the witnesses are before, and what they become: numbers of their own for each element of A.
+    std::vector<int32_t> witness(c.size(), -7), expected_witness = witness, through(a.size());
+    std::iota(through.begin(), through.end(), 0);
     problem.a = row_major<const void*>(a.data(), shape.m, shape.k);
     problem.b = row_major<const void*>(b.data(), shape.k, shape.n);
     problem.c = row_major<void*>(c.data(), shape.m, shape.n);
+    if (random_() % 2) problem.c0 = read_only(problem.c);
+    if (S::idempotent && random_() % 2) problem.witness = row_major<void*>(witness.data(), shape.m, shape.n);
+    if (problem.witness.data && random_() % 2) {
+      problem.through = row_major<const void*>(through.data(), shape.m, shape.k);
+    }
     const bool aborted = random_() % 4 == 0 ? run_and_give_up(problem) : (engine_.execute(problem, {}), false);
     if (aborted) return true;
     problem.c.data = expected.data();
+    if (problem.c0.data) problem.c0.data = expected.data();
+    if (problem.witness.data) problem.witness.data = expected_witness.data();
     Request naive;
     naive.where.variant = &variant;
     engine_.execute(problem, naive);
     // plus-times rounds, and its order of additions differs.
-    return !S::idempotent || c == expected;
+    return !S::idempotent || (c == expected && witness == expected_witness);
   }
 
   template <class S>
