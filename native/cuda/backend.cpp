@@ -57,10 +57,10 @@ class CudaBackend : public Backend {
   }
 
  private:
-  Judgement judge(const Variant& variant, RangePath path, const Problem& problem, int device);
-  Judge judge_for(const Problem& problem, PathSet exact, const Placement& where);
+  Judgement judge(const Variant& variant, RangePath path, const Problem& problem, bool numbered, int device);
+  /// `numbered` says whether numbers_fit() for the operands.
+  Judge judge_for(const Problem& problem, PathSet exact, bool numbered, const Placement& where);
   /// Adds the paths on which only the kernels that find witnesses compute.
-  PathsOf paths_for(const Problem& problem, const Placement& where);
   /// What `part` of `problem`, or all of it, can need under the plans that the whole leads to.
   int64_t workspace(const Problem& part, const Problem& problem, const Placement& where);
 
@@ -112,8 +112,9 @@ double CudaBackend::estimate_ms(const Problem& problem, int device) {
   return copied + 2 * packed / limits.bytes_per_ms + steps / (kStepsPerMsAndMultiprocessor * busy);
 }
 
-Judgement CudaBackend::judge(const Variant& variant, RangePath path, const Problem& problem, int device) {
-  const Kernel& kernel = kernel_for(problem, {&variant, path}, device);
+Judgement CudaBackend::judge(const Variant& variant, RangePath path, const Problem& problem, bool numbered,
+                             int device) {
+  const Kernel& kernel = kernel_for(problem, {&variant, path}, numbered, device);
   if (kernel.runs_on && !kernel.runs_on(device)) {
     return {"device " + std::to_string(device) + " doesn't compute it: it needs tensor cores of compute capability 9.0",
             0};
@@ -133,7 +134,7 @@ Judgement CudaBackend::judge(const Variant& variant, RangePath path, const Probl
   return {{}, clocks};
 }
 
-Judge CudaBackend::judge_for(const Problem& problem, PathSet exact, const Placement& where) {
+Judge CudaBackend::judge_for(const Problem& problem, PathSet exact, bool numbered, const Placement& where) {
   // What has been measured is known by the cheapest path that the device has.
   if (exact.has(RangePath::kExponentWide) && !computes_exponents(where.device)) {
     exact.remove(RangePath::kExponent);
@@ -142,8 +143,8 @@ Judge CudaBackend::judge_for(const Problem& problem, PathSet exact, const Placem
   // Choices are measured without witnesses.
   const Variant* measured =
       where.variant || problem.witness.data ? nullptr : measured_choice(device_name(where.device), problem, exact);
-  return [this, &problem, measured, device = where.device](const Variant& variant, RangePath path) {
-    Judgement judgement = judge(variant, path, problem, device);
+  return [this, &problem, measured, numbered, device = where.device](const Variant& variant, RangePath path) {
+    Judgement judgement = judge(variant, path, problem, numbered, device);
     if (&variant == measured) judgement.cost = 0;
     return judgement;
   };
@@ -152,26 +153,14 @@ Judge CudaBackend::judge_for(const Problem& problem, PathSet exact, const Placem
 Plan CudaBackend::plan(const Problem& problem, const ValueRange& a, const ValueRange& b, const Placement& where) {
   const PathSet exact = exact_paths(problem.operation, a, b);
   return make_plan(problem.operation, exact, candidates(problem.operation), where.variant,
-                   judge_for(problem, exact, where), paths_for(problem, where));
-}
-
-PathsOf CudaBackend::paths_for(const Problem& problem, const Placement& where) {
-  if (!problem.witness.data) return nullptr;
-  return [&problem, device = where.device](const Variant& variant) {
-    PathSet paths = variant.paths;
-    for (int index = 0; index < kRangePaths; ++index) {
-      const auto path = static_cast<RangePath>(index);
-      if (witness_kernel(kernel_of(variant), path, problem.k(), device)) paths.add(path);
-    }
-    return paths;
-  };
+                   judge_for(problem, exact, numbers_fit(a, b, problem.k()), where));
 }
 
 int64_t CudaBackend::workspace(const Problem& part, const Problem& problem, const Placement& where) {
   return workspace_bytes(part, [&](const std::function<void(const Plan&)>& body) {
     for (const PathSet exact : possible_paths(problem.operation)) {
       const auto plan = find_plan(problem.operation, exact, candidates(problem.operation), where.variant,
-                                  judge_for(problem, exact, where));
+                                  judge_for(problem, exact, false, where));
       if (plan) body(*plan);
     }
   });

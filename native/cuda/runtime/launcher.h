@@ -27,8 +27,9 @@ struct Part {
   uint16_t* hints = nullptr;
 };
 
-/// The kernel that a product's launches take: one that finds witnesses, if they are asked for and there is one.
-const Kernel& kernel_for(const Problem& problem, const Plan& plan, int device);
+/// The kernel that a product's launches take: one that finds witnesses, if they are asked for and there is one. `numbered`
+/// says whether numbers_fit().
+const Kernel& kernel_for(const Problem& problem, const Plan& plan, bool numbered, int device);
 
 /// Launches the parts of one product.
 class Launcher {

@@ -61,8 +61,8 @@ const MatrixView& Operand::view_for(const Kernel& kernel, Lane& lane, cudaStream
   return view_;
 }
 
-PackedKey Operand::key_for(const Plan& plan, Side side) const {
-  return {plan.variant, plan.path, side == Side::kA, view_, host_.items, range_.minimum};
+PackedKey Operand::key_for(const Plan& plan, const Kernel& kernel, Side side) const {
+  return {&kernel, plan.path, side == Side::kA, view_, host_.items, range_.minimum};
 }
 
 const PackedForm* Operand::find(const PackedKey& key) const {
@@ -73,14 +73,14 @@ const PackedForm* Operand::find(const PackedKey& key) const {
 }
 
 int64_t Operand::bytes_to_pack(const Plan& plan, const Kernel& kernel, const Launch& launch, Side side) const {
-  if (!kernel.pack || find(key_for(plan, side))) return 0;
+  if (!kernel.pack || find(key_for(plan, kernel, side))) return 0;
   return kernel.packed_bytes(launch, side);
 }
 
 void* Operand::packed_for(const Plan& plan, const Kernel& kernel, const Launch& launch, Side side, Lane& lane) {
   const int64_t bytes = kernel.pack ? kernel.packed_bytes(launch, side) : 0;
   if (bytes == 0) return nullptr;
-  const PackedKey key = key_for(plan, side);
+  const PackedKey key = key_for(plan, kernel, side);
   if (const PackedForm* form = find(key)) {
     if (form->done) form->done->hold(launch.stream);
     return form->buffer.get();

@@ -63,7 +63,7 @@ class Operand {
   double scan_time() const { return scan_result_ ? scanned_->since(*arrived_) : 0; }
 
  private:
-  PackedKey key_for(const Plan& plan, Side side) const;
+  PackedKey key_for(const Plan& plan, const Kernel& kernel, Side side) const;
   const PackedForm* find(const PackedKey& key) const;
 
   Operation operation_;

@@ -197,7 +197,7 @@ class ResidentProduct {
     if (steps > kMostSteps && part.n > 2 * kGranule) return launch_halves(launcher, plan, part, &Part::n, kGranule);
     await_turn(steps);
     Operand a = operand(a_, part, Side::kA), b = operand(b_, part, Side::kB);
-    const Kernel& kernel = kernel_for(problem_, plan, device_.device());
+    const Kernel& kernel = kernel_for(plan);
     const ForHints for_hints = bytes_for_hints(kernel, part, a, b);
     if (!device_.make_room(bytes_to_pack(plan, kernel, part, a, b) + for_hints.all(), {a_.memory, b_.memory})) {
       if (part.batch > 1) return launch_halves(launcher, plan, part, &Part::batch, 1);
@@ -217,9 +217,11 @@ class ResidentProduct {
     device_.took_turn(steps);
   }
 
-  bool finds_witnesses(const Plan& plan) const {
-    return &kernel_for(problem_, plan, device_.device()) != &kernel_of(*plan.variant);
+  const Kernel& kernel_for(const Plan& plan) const {
+    return cuda::kernel_for(problem_, plan, numbers_fit(range(a_), range(b_), problem_.k()), device_.device());
   }
+
+  bool finds_witnesses(const Plan& plan) const { return &kernel_for(plan) != &kernel_of(*plan.variant); }
 
   /// The bytes that a kernel needs to note chunks, and the search for the witnesses after it.
   struct ForHints {
