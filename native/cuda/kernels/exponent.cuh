@@ -5,15 +5,13 @@
 // them, so that one thread moves a whole tile by a bulk copy. A block computes 128 × 128 of C: one group of four warps
 // copies, two multiply 64 rows each. An accumulator of a chunk of K starts from 0, and chunks combine by a maximum of their
 // bits, because floats that aren't negative are ordered like integers.
-//
-// PTX ISA, "Asynchronous Warpgroup Level Matrix Instructions" (wgmma, K-major operands, swizzle of 128 bytes) and
-// "cp.async.bulk".
 #pragma once
 #include "core/arithmetic.h"
 #include "cuda/kernels/epilogue.cuh"
 #include "cuda/kernels/kernel.h"
 #include "cuda/kernels/packed.cuh"
 #include "cuda/kernels/packing.cuh"
+#include "cuda/kernels/warpgroup.cuh"
 #include "cuda/runtime/error.h"
 #include "cuda/runtime/exponent_check.h"
 #include "cuda/runtime/function.h"
@@ -38,12 +36,9 @@ template <class Config, class Arithmetic>
 __global__ void exponent_kernel(Launch problem, ExponentProblem operands, Arithmetic arithmetic);
 
 constexpr int kExponentLines = 128;  ///< of a tile
-constexpr int kExponentDepth = 64;   ///< of a tile: lines of 128 bytes
+constexpr int kExponentDepth = 64;   ///< of a tile
 constexpr int kExponentTileBytes = kExponentLines * kExponentDepth * 2;
-
-/// Where a chunk of 8 elements of a line is in its tile: chunks are permuted so that the 8 lines that tensor cores read at
-/// once are in different banks.
-__device__ __forceinline__ int exponent_place(int line, int chunk) { return line * 128 + ((chunk ^ (line & 7)) << 4); }
+static_assert(kExponentDepth * 2 == kTileLineBytes);
 
 constexpr int kExponentPackLines = 32;
 constexpr int kExponentPackThreads = 256;
@@ -125,46 +120,13 @@ __global__ void __launch_bounds__(kExponentPackThreads)
       words[word] = *reinterpret_cast<const uint32_t*>(&lines[line][chunk * 8 + word * 2]);
     }
     const int in_tile = static_cast<int>(line0 % kExponentLines) + line;
-    *reinterpret_cast<uint4*>(row + int64_t{tile} * kExponentTileBytes + exponent_place(in_tile, chunk)) =
+    *reinterpret_cast<uint4*>(row + int64_t{tile} * kExponentTileBytes + place_in_tile(in_tile, chunk)) =
         make_uint4(words[0], words[1], words[2], words[3]);
     __syncthreads();
   }
 }
 
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
-
-__device__ __forceinline__ void barrier_init(unsigned barrier, int count) {
-  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(count));
-}
-__device__ __forceinline__ void barrier_arrive(unsigned barrier) {
-  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
-}
-/// Arrives, and announces bytes that copies will bring.
-__device__ __forceinline__ void barrier_expect(unsigned barrier, int bytes) {
-  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory");
-}
-__device__ __forceinline__ void barrier_wait(unsigned barrier, int phase) {
-  asm volatile(
-      "{\n"
-      ".reg .pred done;\n"
-      "again:\n"
-      "mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n"
-      "@done bra passed;\n"
-      "bra again;\n"
-      "passed:\n"
-      "}\n" ::"r"(barrier),
-      "r"(phase)
-      : "memory");
-}
-__device__ __forceinline__ void bulk_copy(unsigned target, const unsigned char* from, int bytes, unsigned barrier) {
-  asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(target),
-               "l"(from), "r"(bytes), "r"(barrier)
-               : "memory");
-}
-/// A matrix of 16-bit elements, K-major, in lines of 128 bytes that are permuted in groups of 8.
-__device__ __forceinline__ uint64_t matrix_descriptor(unsigned address) {
-  return uint64_t{(address & 0x3ffff) >> 4} | uint64_t{1} << 16 | uint64_t{64} << 32 | uint64_t{1} << 62;
-}
 
 #define MPMML_4(f, i) f(i), f(i + 1), f(i + 2), f(i + 3)
 #define MPMML_16(f, i) MPMML_4(f, i), MPMML_4(f, i + 4), MPMML_4(f, i + 8), MPMML_4(f, i + 12)
@@ -191,10 +153,6 @@ __device__ __forceinline__ void multiply_tiles(float (&acc)[64], uint64_t a, uin
 #undef MPMML_64
 #undef MPMML_16
 #undef MPMML_4
-
-__device__ __forceinline__ void fence_tiles() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
-__device__ __forceinline__ void commit_tiles() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
-__device__ __forceinline__ void await_tiles() { asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory"); }
 
 /// Two chunks of kSteps steps of K.
 template <int kSteps>
