@@ -65,7 +65,7 @@ bool is_right(const std::vector<int32_t>& a, const std::vector<int32_t>& b, cons
 
 bool computes(const KernelVariant& row, int device, cudaStream_t stream) {
   const RangePath path = row.kernel->paths.cheapest();
-  const int most = static_cast<int>(kExponentScales[path == RangePath::kExponent ? 0 : 1].most);
+  const int most = static_cast<int>(exponent_scale_of(path).most);
   const std::vector<int32_t> a = lines(kSize, most, true), b = lines(kSize, most, false);
   const auto copied = [&](const std::vector<int32_t>& elements) {
     const int64_t bytes = static_cast<int64_t>(elements.size() * sizeof(int32_t));
