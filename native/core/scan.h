@@ -11,6 +11,10 @@ ValueRange scan_elements(const Operation& operation, Storage storage, const void
 /// The values in a batch of matrices.
 ValueRange scan_matrices(const Operation& operation, const MatrixView& view, int64_t batch);
 
+/// What is known of the lines of matrices after a look at all elements; the operation has ranges.
+LineLevels levels_of_rows(const Operation& operation, const MatrixView& view, int64_t batch);
+LineLevels levels_of_columns(const Operation& operation, const MatrixView& view, int64_t batch);
+
 /// If the ranges of A and B show values that aren't elements of the semiring, throws Error(kValue) that names the
 /// first.
 void require_elements(const Problem& problem, const ValueRange& a, const ValueRange& b);
