@@ -135,7 +135,8 @@ bool find_steps(LineLevels& levels, ForEach&& for_each_finite) {
     most = std::max(most, std::fabs(double{x}));
   });
   if (std::isinf(levels.granule)) levels.granule = 1;
-  if (!fits || most > levels.granule * kMostGranules) return false;
+  const bool is_normal = std::abs(std::ilogb(levels.granule)) <= kMostGranule;
+  if (!fits || !is_normal || most > levels.granule * kMostGranules) return false;
   levels.offset = std::isinf(least) ? 0 : least;
   levels.step = 0;
   for_each_finite([&](float x) { levels.step = common_divisor(double{x} - levels.offset, levels.step); });

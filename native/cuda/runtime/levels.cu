@@ -3,6 +3,7 @@
 #include <iterator>
 
 #include "core/dispatch.h"
+#include "core/scan.h"
 #include "cuda/runtime/error.h"
 #include "cuda/runtime/levels.h"
 
@@ -13,7 +14,6 @@ constexpr unsigned kAll = 0xffffffffu;
 constexpr int kWarps = 16, kThreads = kWarps * 32;
 constexpr int kLines = 32;            ///< that a block looks at
 constexpr int kSampled = 16;          ///< elements that a thread looks at for the sample, all of one line
-constexpr int kMostGranule = 100;     ///< so that a float's power of two and its inverse are normal
 constexpr int kMostNumber = 1 << 24;  ///< floats have 24 bits
 
 /// How the elements of an operand become integers whose differences count steps.
@@ -33,15 +33,18 @@ struct Numbers<float> {
   /// In granules, or misfits.
   __device__ int32_t granules_of(float x, bool& misfits) const {
     const float number = x * per_granule;
-    const bool fits = rintf(number) == number && fabsf(number) <= kMostNumber;
+    const int32_t integer = __float2int_rn(number);
+    const bool fits = static_cast<float>(integer) == number && integer >= -kMostNumber && integer <= kMostNumber;
     misfits |= !fits;
-    return fits ? static_cast<int32_t>(number) : offset;
+    return fits ? integer : offset;
   }
   __device__ int32_t of(float x, bool& misfits, bool& negative_zero) const {
     const int32_t away = granules_of(x, misfits) - offset;
-    const auto steps = static_cast<int32_t>(rintf(static_cast<float>(away) * per_step));
+    negative_zero |= __float_as_int(x) == kLowest<int32_t>;
+    // A case that saves a third of the time.
+    if (step == 1) return away;
+    const auto steps = __float2int_rn(static_cast<float>(away) * per_step);
     misfits |= steps * step != away;
-    negative_zero |= x == 0 && signbit(x);
     return steps;
   }
 };
