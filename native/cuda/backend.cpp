@@ -47,6 +47,7 @@ class CudaBackend : public Backend {
   const std::vector<const Variant*>& variants() const override { return variants_; }
   std::string unusable(int device) override { return cuda::unusable(device, architectures_); }
   std::string refuses(const Problem& problem, const Placement& where) override;
+  bool looks_at_lines(const Problem& problem, const Placement& where) override;
   Plan plan(const Problem& problem, const ValueRange& a, const ValueRange& b, const Placement& where) override;
   double estimate_ms(const Problem& problem, int device) override;
   Outcome run(const Problem& problem, const Placement& where) override;
@@ -60,7 +61,6 @@ class CudaBackend : public Backend {
   Judgement judge(const Variant& variant, RangePath path, const Problem& problem, bool numbered, int device);
   /// `numbered` says whether numbers_fit() for the operands.
   Judge judge_for(const Problem& problem, PathSet exact, bool numbered, const Placement& where);
-  /// Adds the paths on which only the kernels that find witnesses compute.
   /// What `part` of `problem`, or all of it, can need under the plans that the whole leads to.
   int64_t workspace(const Problem& part, const Problem& problem, const Placement& where);
 
@@ -156,6 +156,13 @@ Plan CudaBackend::plan(const Problem& problem, const ValueRange& a, const ValueR
                    judge_for(problem, exact, numbers_fit(a, b, problem.k()), where));
 }
 
+bool CudaBackend::looks_at_lines(const Problem& problem, const Placement& where) {
+  // The host would have to look at those of small products, which takes longer than they do.
+  if (!where.variant && fits_slots(problem)) return false;
+  return may_look_at_lines(problem, where.variant != nullptr,
+                           [&](const ValueRange& a, const ValueRange& b) { return plan(problem, a, b, where); });
+}
+
 int64_t CudaBackend::workspace(const Problem& part, const Problem& problem, const Placement& where) {
   return workspace_bytes(part, [&](const std::function<void(const Plan&)>& body) {
     for (const PathSet exact : possible_paths(problem.operation)) {
@@ -168,15 +175,17 @@ int64_t CudaBackend::workspace(const Problem& part, const Problem& problem, cons
 
 Outcome CudaBackend::run(const Problem& problem, const Placement& where) {
   const Planner planner = [&](const ValueRange& a, const ValueRange& b) { return plan(problem, a, b, where); };
-  if (surely_fits(problem, where)) return multiply_on_device(problem, where.device, planner);
+  const auto multiply = [&](const Problem& part) {
+    return multiply_on_device(part, where.device, planner, looks_at_lines(part, where));
+  };
+  if (surely_fits(problem, where)) return multiply(problem);
   const int64_t needed = workspace(problem, problem, where);
   const int64_t capacity = device_capacity(where.device, where.device_memory);
   const Reservation reservation =
       admit(where.device, std::min(needed, capacity), where.device_memory, [&] { return problem.is_cancelled(); });
-  if (needed <= capacity) return multiply_on_device(problem, where.device, planner);
+  if (needed <= capacity) return multiply(problem);
   return multiply_in_blocks(
-      problem, capacity, [&](const Problem& block) { return workspace(block, problem, where); },
-      [&](const Problem& block) { return multiply_on_device(block, where.device, planner); });
+      problem, capacity, [&](const Problem& block) { return workspace(block, problem, where); }, multiply);
 }
 
 }  // namespace

@@ -29,16 +29,9 @@ export function missing({ parameters: { isa } }: Variant): string | undefined {
 }
 
 /** The path on which `variant`, of int32, must compute this product; undefined where it must refuse it. */
-export function pathOn(
-  variant: Variant,
-  a: Pick<Plain, 'data'>,
-  b: Pick<Plain, 'data'>,
-  overflow: Overflow,
-): string | undefined {
+export function pathOn(variant: Variant, a: Plain, b: Plain, overflow: Overflow): string | undefined {
   const able = pathsOf(variant)
-  return exactPaths(a.data, b.data, variant.semiring as SemiringName, overflow).find((path) =>
-    able.includes(path),
-  )
+  return exactPaths(a, b, variant.semiring as SemiringName, overflow).find((path) => able.includes(path))
 }
 
 /** A variant with this accumulator that can run here. */

@@ -1,14 +1,9 @@
 // Launches: from operands on the device to results on the device.
 #pragma once
-#include <functional>
-
 #include "core/backend.h"
 #include "cuda/runtime/operand.h"
 
 namespace mpmml::cuda {
-
-/// Chooses the plan of a launch from the values in its operands.
-using Planner = std::function<Plan(const ValueRange& a, const ValueRange& b)>;
 
 /// The events of a launch. If only the kernel is timed, `started` is `packed`.
 struct LaunchTimes {

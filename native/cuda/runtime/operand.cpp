@@ -44,9 +44,38 @@ void Operand::scan(Lane& lane, ScanResult* host, ScanResult* device) {
   scan_result_ = host;
 }
 
+void Operand::sample(Lane& lane, Side side, LevelsFound* host, LevelsFound* device) {
+  lines_ = lines_of(view_, side, host_.items);
+  sampled_ = host;
+  on_device_ = device;
+  arrived_->hold(lane.scan());
+  sample_levels(operation_, lines_, device, lane.scan());
+  MPMML_CUDA(cudaMemcpyAsync(host, device, sizeof(LevelsFound), cudaMemcpyDeviceToHost, lane.scan()));
+}
+
 void Operand::await() {
   (scan_result_ ? scanned_ : arrived_)->wait();
-  if (scan_result_) range_ = range_of(operation_, scan_result_->facts(), view_.storage);
+  if (!scan_result_ || range_.has_finite()) return;
+  range_ = range_of(operation_, scan_result_->facts(), view_.storage);
+  if (sampled_) guess_ = sampled_->levels(operation_.dtype);
+}
+
+void Operand::look_at_lines(Operand& a, Operand& b, Lane& lane) {
+  const WorthALook worth = worth_a_look(a.operation_, a.range_, a.guess_, b.range_, b.guess_);
+  if (worth.a) a.look_at_lines(lane);
+  if (worth.b) b.look_at_lines(lane);
+}
+
+void Operand::look_at_lines(Lane& lane) {
+  if (range_.levels.is_known() || !guess_.is_known()) return;
+  // The scanning stream may already wait for later uploads.
+  const cudaStream_t stream = lane.download();
+  find_levels(operation_, lines_, *sampled_, on_device_, stream);
+  MPMML_CUDA(cudaMemcpyAsync(sampled_, on_device_, sizeof(LevelsFound), cudaMemcpyDeviceToHost, stream));
+  Event& looked = lane.event();
+  looked.record(stream);
+  looked.wait();
+  range_.levels = guess_ = sampled_->levels(operation_.dtype);
 }
 
 const MatrixView& Operand::view_for(const Kernel& kernel, Lane& lane, cudaStream_t stream) {
