@@ -156,22 +156,33 @@ LineLevels levels_of_lines(const MatrixView& view, int64_t items) {
     });
     if (!fits) return {};
   }
-  levels.spread = 0;
+  levels.spread = levels.chunk_spread = 0;
   levels.has_zero = false;
-  for (int64_t line = 0; line < items * view.rows; ++line) {
+  struct Extent {
     double least = std::numeric_limits<double>::infinity(), most = -least;
+  };
+  const auto widen = [&](int64_t& spread, const Extent& extent) {
+    if (extent.least > extent.most || levels.step == 0) return;
+    spread = std::max(spread, static_cast<int64_t>((extent.most - extent.least) / levels.step));
+  };
+  for (int64_t line = 0; line < items * view.rows; ++line) {
+    Extent whole;
     bool has_zero = false;
-    for (int64_t col = 0; col < view.cols; ++col) {
-      const auto x = element(line / view.rows, line % view.rows, col);
-      has_zero |= x == S::zero;
-      if (x == S::zero) continue;
-      least = std::min(least, static_cast<double>(x));
-      most = std::max(most, static_cast<double>(x));
+    for (int64_t first = 0; first < view.cols; first += kChunkSteps) {
+      Extent chunk;
+      for (int64_t col = first; col < std::min(first + kChunkSteps, view.cols); ++col) {
+        const auto x = element(line / view.rows, line % view.rows, col);
+        has_zero |= x == S::zero;
+        if (x == S::zero) continue;
+        chunk.least = std::min(chunk.least, static_cast<double>(x));
+        chunk.most = std::max(chunk.most, static_cast<double>(x));
+      }
+      widen(levels.chunk_spread, chunk);
+      whole.least = std::min(whole.least, chunk.least);
+      whole.most = std::max(whole.most, chunk.most);
     }
-    if (least > most) continue;
-    const double steps = levels.step == 0 ? 0 : (most - least) / levels.step;
-    levels.spread = std::max(levels.spread, static_cast<int64_t>(steps));
-    levels.has_zero |= has_zero;
+    widen(levels.spread, whole);
+    levels.has_zero |= has_zero && whole.least <= whole.most;
   }
   return levels;
 }

@@ -12,8 +12,9 @@ namespace {
 
 constexpr unsigned kAll = 0xffffffffu;
 constexpr int kWarps = 16, kThreads = kWarps * 32;
-constexpr int kLines = 32;            ///< that a block looks at
-constexpr int kSampled = 16;          ///< elements that a thread looks at for the sample, all of one line
+constexpr int kLines = 32;    ///< that a block looks at
+constexpr int kSampled = 16;  ///< elements that a thread looks at for the sample, all of one line
+static_assert(kChunkSteps == 32, "the lanes of a warp look at a chunk");
 constexpr int kMostNumber = 1 << 24;  ///< floats have 24 bits
 
 /// How the elements of an operand become integers whose differences count steps.
@@ -61,11 +62,21 @@ struct Extent {
   __device__ uint32_t spread() const {
     return is_empty() ? 0 : static_cast<uint32_t>(most) - static_cast<uint32_t>(least);
   }
+  __device__ void include(const Extent& other) {
+    least = min(least, other.least);
+    most = max(most, other.most);
+    has_zero |= other.has_zero;
+  }
   __device__ void join_lanes() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    least = __reduce_min_sync(kAll, least);
+    most = __reduce_max_sync(kAll, most);
+#else
     for (int lanes = 16; lanes > 0; lanes /= 2) {
       least = min(least, __shfl_xor_sync(kAll, least, lanes));
       most = max(most, __shfl_xor_sync(kAll, most, lanes));
     }
+#endif
     has_zero = __any_sync(kAll, has_zero);
   }
 };
@@ -151,12 +162,17 @@ __global__ void __launch_bounds__(kThreads) sample(OperandLines lines, Stored ze
     result.offset = numbers.offset;
   }
   Extent extent;
+  uint32_t chunk_spread = 0;
   for (const Stored x : elements) {
-    extent.has_zero |= numbers.is_zero(x);
-    if (!numbers.is_zero(x)) extent.include(numbers.of(x, misfits, negative_zero));
+    Extent chunk;
+    chunk.has_zero = numbers.is_zero(x);
+    if (!numbers.is_zero(x)) chunk.include(numbers.of(x, misfits, negative_zero));
+    chunk.join_lanes();
+    chunk_spread = max(chunk_spread, chunk.spread());
+    extent.include(chunk);
   }
-  extent.join_lanes();
   const auto maximum = [](uint32_t x, uint32_t y) { return max(x, y); };
+  result.chunk_spread = join_block(static_cast<int32_t>(chunk_spread), of_warps, maximum);
   result.spread = join_block(static_cast<int32_t>(extent.spread()), of_warps, maximum);
   const auto any = [](int32_t x, int32_t y) { return x | y; };
   result.has_zero = join_block(extent.has_zero && !extent.is_empty(), of_warps, any);
@@ -179,7 +195,10 @@ __global__ void __launch_bounds__(kThreads) look(OperandLines lines, Numbers<Sto
     extent.has_zero |= numbers.is_zero(x);
     if (!numbers.is_zero(x)) extent.include(numbers.of(x, misfits, negative_zero));
   };
+  // Only integers are looked at chunk by chunk.
+  constexpr bool kByChunks = std::is_integral_v<Stored>;
   Extent extent;
+  uint32_t chunk_spread = 0;
   if (lines.step_stride < lines.line_stride) {
     // Warps take lines, and lanes the elements of a line.
     for (int index = warp; index < kLines; index += kWarps) {
@@ -187,7 +206,15 @@ __global__ void __launch_bounds__(kThreads) look(OperandLines lines, Numbers<Sto
       if (first + index < lines.lines) {
         const Stored* const line = data + (first + index) * lines.line_stride;
 #pragma unroll 8
-        for (int64_t k = lane; k < lines.depth; k += 32) include(extent, line[k * lines.step_stride]);
+        for (int64_t k = 0; k < lines.depth; k += kChunkSteps) {
+          Extent chunk;
+          if (k + lane < lines.depth) include(chunk, line[(k + lane) * lines.step_stride]);
+          if constexpr (kByChunks) {
+            chunk.join_lanes();
+            chunk_spread = max(chunk_spread, chunk.spread());
+          }
+          extent.include(chunk);
+        }
       }
       extent.join_lanes();
       if (lane == 0) extents[0][index] = extent;
@@ -195,25 +222,32 @@ __global__ void __launch_bounds__(kThreads) look(OperandLines lines, Numbers<Sto
     __syncthreads();
     if (warp == 0) extent = extents[0][lane];
   } else {
-    // Lanes take lines, and warps some elements of each.
+    // Lanes take lines, and warps some chunks of each.
     if (first + lane < lines.lines) {
       const Stored* const line = data + (first + lane) * lines.line_stride;
+      for (int64_t k0 = warp * kChunkSteps; k0 < lines.depth; k0 += kWarps * kChunkSteps) {
+        const int64_t end = min(k0 + kChunkSteps, lines.depth);
+        Extent chunk;
 #pragma unroll 8
-      for (int64_t k = warp; k < lines.depth; k += kWarps) include(extent, line[k * lines.step_stride]);
+        for (int64_t k = k0; k < end; ++k) include(chunk, line[k * lines.step_stride]);
+        chunk_spread = max(chunk_spread, chunk.spread());
+        extent.include(chunk);
+      }
     }
     extents[warp][lane] = extent;
     __syncthreads();
-    for (int other = 1; warp == 0 && other < kWarps; ++other) {
-      const Extent& part = extents[other][lane];
-      extent.least = min(extent.least, part.least);
-      extent.most = max(extent.most, part.most);
-      extent.has_zero |= part.has_zero;
-    }
+    for (int other = 1; warp == 0 && other < kWarps; ++other) extent.include(extents[other][lane]);
   }
   misfits = __any_sync(kAll, misfits);
   negative_zero = __any_sync(kAll, negative_zero);
   if (lane == 0 && misfits) atomicOr(&found->misfits, 1);
   if (lane == 0 && negative_zero) atomicOr(&found->has_negative_zero, 1);
+  if constexpr (kByChunks) {
+    for (int lanes = 16; lanes > 0; lanes /= 2) {
+      chunk_spread = max(chunk_spread, __shfl_xor_sync(kAll, chunk_spread, lanes));
+    }
+    if (lane == 0 && chunk_spread > 0) atomicMax(&found->chunk_spread, chunk_spread);
+  }
   if (warp > 0) return;
   uint32_t spread = extent.spread();
   for (int lanes = 16; lanes > 0; lanes /= 2) spread = max(spread, __shfl_xor_sync(kAll, spread, lanes));
@@ -235,6 +269,13 @@ void with_stored_zero(const Operation& operation, Storage storage, Body&& body) 
   });
 }
 
+/// The operand that has few levels within chunks, and the other if it could be too far apart as far as is known.
+WorthALook worth_a_look_at_chunks(const ValueRange& a, const ValueRange& guess_a, const ValueRange& b,
+                                  const ValueRange& guess_b) {
+  if (fits_chunks(guess_b, guess_a)) return {!fits_chunks(guess_b, a), true};
+  return {true, !fits_chunks(guess_a, b)};
+}
+
 }  // namespace
 
 OperandLines lines_of(const MatrixView& view, Side side, int64_t items) {
@@ -253,6 +294,7 @@ LineLevels LevelsFound::levels(DataType dtype) const {
   LineLevels levels;
   if (misfits) return levels;
   levels.spread = spread;
+  if (dtype != DataType::kFloat32) levels.chunk_spread = chunk_spread;
   levels.has_zero = has_zero != 0;
   if (dtype != DataType::kFloat32) return levels;
   levels.granule = std::ldexp(1.0, granule);
@@ -271,7 +313,7 @@ void sample_levels(const Operation& operation, const OperandLines& lines, Levels
 
 void find_levels(const Operation& operation, const OperandLines& lines, const LevelsFound& sample, LevelsFound* found,
                  cudaStream_t stream) {
-  begin<<<1, 1, 0, stream>>>({0, 0, 0, 0, sample.granule, sample.step, sample.offset}, found);
+  begin<<<1, 1, 0, stream>>>({0, 0, 0, 0, 0, sample.granule, sample.step, sample.offset}, found);
   with_stored_zero(operation, lines.storage, [&](auto zero) {
     using Stored = decltype(zero);
     Numbers<Stored> numbers{};
@@ -316,6 +358,8 @@ WorthALook worth_a_look(const Operation& operation, const ValueRange& a, const L
     if (!possible.has(path) || known.has(path)) continue;
     // Of floats both are needed, and of integers those that have few levels.
     if (operation.dtype == DataType::kFloat32) return {true, true};
+    if (path == RangePath::kExponentBounded)
+      return worth_a_look_at_chunks(a, as_if(a, sample_a), b, as_if(b, sample_b));
     const int64_t most = exponent_scale_of(RangePath::kExponentWide).most;
     return {sample_a.spread <= most, sample_b.spread <= most};
   }
