@@ -572,6 +572,30 @@ function cycles(backend: Backend, open: () => Device): void {
     expect((other as CycleError).weight).toBe(-2)
   })
 
+  it.each(['min-plus', 'max-plus'] as const)(
+    '%s: are found if their sums leave int32 on the way',
+    async (semiring) => {
+      const algebra = { semiring, type: 'int32' } as const
+      const { zero } = rulesOf(algebra)
+      const sign = semiring === 'min-plus' ? 1 : -1
+      const far = sign * (2 ** 31 - 2)
+      // 3 → 1 → 0 is beyond what stands for no edge, and 0 → 2 → 3 brings it back.
+      const a = new Int32Array(16).fill(zero)
+      for (const [from, to, weight] of [
+        [3, 1, far],
+        [1, 0, far],
+        [0, 2, -far - sign],
+        [2, 3, -far - sign],
+        [3, 3, 5 * sign],
+      ] as const) {
+        a[from * 4 + to] = weight
+      }
+      const error = await caught(star({ data: a, shape: [4, 4] }, { backend, semiring }))
+      expectCycle(error, algebra, 4, a, 'far')
+      expect((error as CycleError).weight).toBe(-2 * sign)
+    },
+  )
+
   it('gain by infinite weights', async () => {
     const inf = Number.POSITIVE_INFINITY
     const a = Float64Array.of(-inf, inf, -5, -inf)
