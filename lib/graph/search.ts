@@ -12,6 +12,7 @@ import { dijkstra, NodeHeap } from './dijkstra.js'
 import { type Direction, type Graph, keyedRows } from './keyed.js'
 import { LabelCorrecting } from './label-correcting.js'
 import { type PathRules, valueOfKey } from './rules.js'
+import type { Searched } from './searched.js'
 import { PER_STEP, type Steps } from './slices.js'
 import { type Search, Tree } from './tree.js'
 import type { Trees } from './walk.js'
@@ -110,7 +111,7 @@ function requireSpace(nodes: number, edges: number): void {
 }
 
 /** Searches one graph, and writes the results. */
-export function* search(graph: Graph, query: Query, results: Results): Steps<void> {
+export function* search(graph: Graph, query: Query, results: Results, searched: Searched): Steps<void> {
   const { rules, nodes } = query
   const direction = directionOf(query)
   const forward = direction === 'forward'
@@ -124,7 +125,7 @@ export function* search(graph: Graph, query: Query, results: Results): Steps<voi
   const writer = new Writer(query, results, tree, forward)
   for (let index = 0; index < count; index++) {
     const root = roots ? roots[index]! : index
-    yield* run(root)
+    yield* searched.counting(run(root), nodes + rows.to.length)
     yield* writer.write(index, root)
   }
 }
