@@ -1,6 +1,6 @@
 /** Answers to questions for paths: from all pairs, or by searches. */
 import { type Closed, closeWeights } from '../algebra/close.js'
-import { deviceName } from '../backend.js'
+import { AUTO, CPU, deviceName } from '../backend.js'
 import { type Device, DeviceMatrix } from '../device/device.js'
 import { elementType } from '../elements.js'
 import { CycleError, OutOfMemoryError, OverflowError } from '../errors.js'
@@ -59,7 +59,10 @@ export async function answer(question: Question): Promise<Answer> {
   } catch (error) {
     // Cycles, and sums that leave the type, may be of pairs that nobody asked for, which a search doesn't look at.
     const mayNotMatter = error instanceof CycleError || error instanceof OverflowError
-    if (some && (mayNotMatter || error instanceof OutOfMemoryError)) return bySearch(question)
+    // Who asks for a GPU must hear that its memory isn't enough.
+    const isTooMuch =
+      error instanceof OutOfMemoryError && (closing.backend === AUTO || closing.backend === CPU)
+    if (some && (mayNotMatter || isTooMuch)) return bySearch(question)
     if (!(error instanceof CycleError)) throw error
     const certain = await certainCycle(question, error)
     if (certain) throw certain
