@@ -13,6 +13,7 @@ import { dtypeOf, fileOptions, hasSums } from './dtype.js'
 import { duration, labelled, rate, shapeText, withStatus } from './output.js'
 import { checkOutput } from './output-file.js'
 import { why } from './place.js'
+import { withProgress } from './progress.js'
 import { describeValues, summarize, type ValueSummary } from './summary.js'
 import { type Verification, verify } from './verify.js'
 
@@ -64,8 +65,10 @@ export async function multiplyFiles(request: ProductRequest, signal: AbortSignal
   const accumulate = request.accumulate === undefined ? undefined : await read(request.accumulate)
   const options = { semiring, overflow, accumulate, signal }
   const dtype = dtypeOf(a.data)
-  const { c, ...how } = await withStatus(`multiplying ${shapeText(a.shape)} by ${shapeText(b.shape)}`, () =>
-    mpmm(a, b, { ...options, backend: request.backend, device: request.device, variant: request.variant }),
+  const { backend, device, variant } = request
+  const { c, ...how } = await withProgress(
+    `multiplying ${shapeText(a.shape)} by ${shapeText(b.shape)}`,
+    (onProgress) => mpmm(a, b, { ...options, backend, device, variant, onProgress }),
   )
   const verified = request.verify
     ? await withStatus('verifying', () => verify(a, b, options, { ...how, c }))
