@@ -36,8 +36,9 @@ export {
   ValueError,
   VariantError,
 } from './errors.js'
-export { type FileOptions, type ReadNpyOptions, readNpy, writeNpy } from './files/npy.js'
+export { type ReadNpyOptions, readNpy, writeNpy } from './files/npy.js'
 export { formatNpy, parseNpy } from './files/npy-bytes.js'
+export type { FileOptions } from './files/progress.js'
 export { type DeviceRows, type Info, info } from './info.js'
 export { type DenseMatrix, type Matrix, type MatrixLike, matrix, type Shape } from './matrix.js'
 export type {

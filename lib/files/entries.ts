@@ -154,8 +154,7 @@ export class EntryList implements EntrySink<EntryArrays> {
 
   #grow(length: number): void {
     try {
-      const { constructor } = this.#value as { constructor: unknown }
-      const value = new (constructor as Int32ArrayConstructor | Float64ArrayConstructor)(length)
+      const value = this.#value instanceof Int32Array ? new Int32Array(length) : new Float64Array(length)
       ;[this.#row, this.#col, this.#value] = [
         grown(this.#row, new Int32Array(length)),
         grown(this.#col, new Int32Array(length)),

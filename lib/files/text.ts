@@ -157,19 +157,21 @@ export class TextReader {
     let digit = byte - ZERO
     while (digit >= 0 && digit <= 9) {
       value = 10 * value + digit
-      digit = (byte = bytes[++at]!) - ZERO
+      digit = bytes[++at]! - ZERO
     }
+    byte = digit + ZERO
     let digits = at - first
     let exponent = 0
     this.integral = true
     if (byte === POINT) {
       this.integral = false
       const point = at
-      digit = (byte = bytes[++at]!) - ZERO
+      digit = bytes[++at]! - ZERO
       while (digit >= 0 && digit <= 9) {
         value = 10 * value + digit
-        digit = (byte = bytes[++at]!) - ZERO
+        digit = bytes[++at]! - ZERO
       }
+      byte = digit + ZERO
       exponent = point + 1 - at
       digits -= exponent
     }
@@ -185,7 +187,7 @@ export class TextReader {
       digit = byte - ZERO
       while (digit >= 0 && digit <= 9) {
         if (power < 100000) power = 10 * power + digit
-        digit = (byte = bytes[++at]!) - ZERO
+        digit = bytes[++at]! - ZERO
       }
       if (at === begin) return Number.NaN
       exponent += down ? -power : power
@@ -245,8 +247,9 @@ export class TextReader {
     let digit = byte - ZERO
     while (digit >= 0 && digit <= 9 && value < 100_000_000) {
       value = 10 * value + digit
-      digit = (byte = bytes[++at]!) - ZERO
+      digit = bytes[++at]! - ZERO
     }
+    byte = digit + ZERO
     if ((byte === SPACE || byte === NEWLINE) && at > first && value >= 1 && value <= most) {
       this.position = at
       return value
