@@ -3,6 +3,7 @@ import type { FileHandle } from 'node:fs/promises'
 import { pipeline } from 'node:stream'
 import { FileError, MpmmlError } from '../errors.js'
 import { openForReading, readFully, systemReason } from './files.js'
+import { isGzipName } from './names.js'
 import { type FileOptions, FileWork } from './progress.js'
 import { type LineParser, TextReader } from './text.js'
 
@@ -141,7 +142,7 @@ export async function readLines<Result>(
   const { file, size } = await openForReading(name, expected)
   let source: ByteSource | undefined
   try {
-    source = await sourceOf(file, size, name, /\.gz$/i.test(name))
+    source = await sourceOf(file, size, name, isGzipName(name))
     return await parseSource(source, name, parser, work)
   } catch (error) {
     if (error instanceof MpmmlError || (error as NodeJS.ErrnoException).syscall === undefined) throw error

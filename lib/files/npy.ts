@@ -186,14 +186,18 @@ export async function writeNpy(
   await writeComplete(
     name,
     async (file) => {
-      for (const bytes of npyBytes(view, work)) await writeFully(file, bytes)
+      for (const bytes of npyBytes(view, (done) => work.reached(done))) await writeFully(file, bytes)
+      work.end()
     },
     work.signal,
   )
 }
 
-/** The bytes of a file in pieces: each is valid until the next is asked for. */
-export function* npyBytes(view: HostView<ElementArray>, work: FileWork): Generator<Uint8Array, void> {
+/** The bytes of a file in pieces: each is valid until the next is asked for. `reached` is told the share that is done. */
+export function* npyBytes(
+  view: HostView<ElementArray>,
+  reached: (share: number) => void,
+): Generator<Uint8Array, void> {
   const { data, type } = view
   const size = bytesOf(type)
   const count = view.batch * view.rows * view.cols
@@ -202,7 +206,7 @@ export function* npyBytes(view: HostView<ElementArray>, work: FileWork): Generat
   if (isRowMajor(view) && endianness() === 'LE') {
     const start = firstByteOf(data) + view.offset * size
     for (let done = 0; done < count; done += step) {
-      work.reached(done / count)
+      reached(done / count)
       requireStillThere(view, 'matrix')
       yield new Uint8Array(bufferOf(data), start + done * size, Math.min(step, count - done) * size)
     }
@@ -211,7 +215,7 @@ export function* npyBytes(view: HostView<ElementArray>, work: FileWork): Generat
     const chunk = newArray(type, Math.min(count, step))
     const bytes = Buffer.from(chunk.buffer)
     for (let done = 0; done < count; done += chunk.length) {
-      work.reached(done / count)
+      reached(done / count)
       requireStillThere(view, 'matrix')
       const length = Math.min(chunk.length, count - done)
       gather(view, done, chunk.subarray(0, length))
@@ -219,5 +223,4 @@ export function* npyBytes(view: HostView<ElementArray>, work: FileWork): Generat
       yield bytes.subarray(0, size * length)
     }
   }
-  work.end()
 }

@@ -21,6 +21,12 @@ const tens = Array.from({ length: 23 }, (_, digits) => Number(`1e${digits}`))
 
 /** What stands for numbers that have no digits. */
 const infinities = /^([+-]?)(inf|infinity|∞)$/i
+/** These are so many in some files that to make strings of them would take most of the time. */
+const usualWords: [Uint8Array, number][] = [
+  [Buffer.from('-inf'), Number.NEGATIVE_INFINITY],
+  [Buffer.from('inf'), Number.POSITIVE_INFINITY],
+  [Buffer.from('nan'), Number.NaN],
+]
 const decimal = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i
 
 /** What reads lines: it is given windows of whole lines, one after the other, and then the end. */
@@ -130,12 +136,23 @@ export class TextReader {
     return Number.isNaN(value) ? this.#wrongNumber(what) : value
   }
 
-  /** The same, or an infinity, or NaN. */
+  /** Whether the next word is `word`; goes behind it if it is. */
+  skipIf(word: Uint8Array): boolean {
+    this.skipBlanks()
+    const { bytes, position } = this
+    for (let at = 0; at < word.length; at++) if (bytes[position + at] !== word[at]) return false
+    if (!this.ends(position + word.length)) return false
+    this.position += word.length
+    return true
+  }
+
+  /** The same as {@link number}, or an infinity, or NaN. */
   floating(what: string): number {
     const value = this.decimal()
     if (!Number.isNaN(value)) return value
-    const word = this.word()
     this.integral = false
+    for (const [word, meaning] of usualWords) if (this.skipIf(word)) return meaning
+    const word = this.word()
     const infinity = infinities.exec(word.replace('−', '-'))
     if (!infinity && !/^[+-]?nan$/i.test(word)) return this.#wrongNumber(what)
     this.skipWord()

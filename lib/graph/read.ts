@@ -1,16 +1,14 @@
 /** Graphs in files. */
-import { extname } from 'node:path'
-import { showChoices } from '../describe.js'
-import { FileError } from '../errors.js'
 import { csvEdgesParser } from '../files/csv-edges.js'
 import { dimacsParser } from '../files/dimacs.js'
 import type { EntryArrays, EntrySink } from '../files/entries.js'
 import { pathOf } from '../files/files.js'
 import { readLines } from '../files/lines.js'
 import { matrixMarketParser } from '../files/matrix-market.js'
+import { formatOf } from '../files/names.js'
 import { type FileOptions, fileOptions } from '../files/progress.js'
 import type { LineParser } from '../files/text.js'
-import { readChoice, requireNames } from '../options.js'
+import { requireNames } from '../options.js'
 import { edgeSink, edgesOf, type ReadEdgeList } from './formats.js'
 
 export type GraphFormat = 'dimacs' | 'matrix-market' | 'csv'
@@ -21,20 +19,10 @@ export interface ReadGraphOptions extends FileOptions {
 }
 
 const formats = ['dimacs', 'matrix-market', 'csv'] as const
-const endings = ['.gr', '.mtx', '.csv']
 const parsers: Record<GraphFormat, (sink: EntrySink<EntryArrays>) => LineParser<EntryArrays>> = {
   dimacs: dimacsParser,
   'matrix-market': (sink) => matrixMarketParser(sink),
   csv: (sink) => csvEdgesParser(sink, undefined),
-}
-
-function formatOf(path: string, format: unknown): GraphFormat {
-  if (format !== undefined) return formats[readChoice(formats, format, 'format')]!
-  const index = endings.indexOf(extname(path.replace(/\.gz$/i, '')).toLowerCase())
-  if (index >= 0) return formats[index]!
-  throw new FileError(
-    `${path}: the name must end with ${showChoices(endings)}, or the option format must say what it is: ${showChoices(formats)}`,
-  )
 }
 
 /**
@@ -47,6 +35,6 @@ function formatOf(path: string, format: unknown): GraphFormat {
 export async function readGraph(path: string | URL, options: ReadGraphOptions = {}): Promise<ReadEdgeList> {
   requireNames(options, ['format', ...fileOptions])
   const name = pathOf(path)
-  const parser = parsers[formatOf(name, options.format)]
+  const parser = parsers[formatOf(name, options.format, formats)]
   return edgesOf(await readLines(name, 'a graph', parser(edgeSink(name)), options))
 }
