@@ -3,6 +3,7 @@
  *
  * @packageDocumentation
  */
+
 export type { FileFormat } from './files/names.js'
 export { type ReadNpyOptions, readNpy, writeNpy } from './files/npy.js'
 export { formatNpy, parseNpy } from './files/npy-bytes.js'
@@ -21,4 +22,13 @@ export {
 } from './files/one-format.js'
 export type { FileOptions } from './files/progress.js'
 export { type ArrayTypes, type ReadMatrixOptions, readMatrix } from './files/read.js'
+export {
+  isSparseFile,
+  type ReadEntriesOptions,
+  readEntries,
+  type SparseEntries,
+  type SparseFormat,
+  type WriteEntriesOptions,
+  writeEntries,
+} from './files/sparse.js'
 export { type WriteMatrixOptions, writeMatrix } from './files/write.js'

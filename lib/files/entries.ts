@@ -106,25 +106,25 @@ export interface EntryArrays {
 /** Keeps entries in arrays: int32 if all of them are integers that it holds, else float64. */
 export class EntryList implements EntrySink<EntryArrays> {
   readonly #name: string
-  readonly #square: boolean
+  readonly #graph: boolean
   #row = new Int32Array(0)
   #col = new Int32Array(0)
   #value: Int32Array | Float64Array = new Float64Array(0)
   #count = 0
 
-  /** @param square - whether only square matrices are taken: graphs. */
-  constructor(name: string, square: boolean) {
+  /** @param graph - whether it is one: then it must be square, and its weights finite. */
+  constructor(name: string, graph: boolean) {
     this.#name = name
-    this.#square = square
+    this.#graph = graph
   }
 
   begin({ rows, cols, most, values }: EntriesHead, reader: TextReader): Accepted {
-    if (this.#square && rows !== cols) {
+    if (this.#graph && rows !== cols) {
       reader.fail(`a graph has a square matrix, but this one is ${rows} × ${cols}`)
     }
     if (values === 'integer' || values === 'pattern') this.#value = new Int32Array(0)
     this.#grow(most ?? 1024)
-    return { least: LEAST_INT32, most: MOST_INT32, special: false }
+    return { least: LEAST_INT32, most: MOST_INT32, special: !this.#graph }
   }
 
   take({ row, col, value, count }: EntryBlock): void {

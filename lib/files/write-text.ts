@@ -32,7 +32,7 @@ const PER_TURN = 1 << 21
 /** Characters of one write. */
 const PIECE = 1 << 17
 
-/** Writes one matrix as text, compressed if the file's name ends with .gz. */
+/** Writes one matrix as text. */
 export async function writeTextMatrix(
   name: string,
   format: TextFormat,
@@ -49,7 +49,11 @@ export async function writeTextMatrix(
   const zero = zeroOf(semiring, typeNameOf(view.type))
   const reached = (share: number) => work.reached(share)
   const zeros = await countZeros(view, zero, () => work.reached(0))
-  const lines = writers[format]({ view, semiring, zero, zeros, name, reached })
+  await writeLines(name, writers[format]({ view, semiring, zero, zeros, name, reached }), work)
+}
+
+/** Writes lines to a file, compressed if its name ends with .gz. */
+export async function writeLines(name: string, lines: Iterable<string>, work: FileWork): Promise<void> {
   await writeComplete(
     name,
     async (file) => {
@@ -116,7 +120,7 @@ function* rowsOf({ view, reached }: Source): Generator<ElementArray, void> {
 }
 
 /** As it is read in every format; integers keep the type of floats by a point if `pointed`. */
-function numberText(value: number, pointed: boolean): string {
+export function numberText(value: number, pointed: boolean): string {
   if (Number.isInteger(value)) {
     const digits = Object.is(value, -0) ? '-0' : String(value)
     return pointed && !digits.includes('e') ? `${digits}.0` : digits
