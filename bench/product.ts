@@ -4,12 +4,11 @@ import {
   type MpmmOptions,
   type MpmmResult,
   mpmm,
-  readNpy,
   type Semiring,
-  writeNpy,
   zeroOf,
 } from '../lib/index.js'
-import { dtypeOf, fileOptions, hasSums } from './dtype.js'
+import { dtypeOf, hasSums } from './dtype.js'
+import { readOperands, writeMatrixFile } from './matrix-file.js'
 import { duration, labelled, rate, shapeText, withStatus } from './output.js'
 import { checkOutput } from './output-file.js'
 import { why } from './place.js'
@@ -27,6 +26,8 @@ export interface ProductRequest {
   /** Whether to compare with the naive product. */
   verify: boolean
   semiring: Semiring
+  /** What the files are read as; undefined: as they are. */
+  dtype?: DataType | undefined
   overflow: MpmmOptions['overflow']
   backend: MpmmOptions['backend']
   device: MpmmOptions['device']
@@ -58,11 +59,8 @@ export async function multiplyFiles(request: ProductRequest, signal: AbortSignal
   const { semiring, overflow } = request
   const inputs = [request.a, request.b, request.accumulate].filter((path) => path !== undefined)
   if (request.output !== undefined) await checkOutput(request.output, inputs)
-  const read = (path: string) =>
-    withStatus(`reading ${path}`, () => readNpy(path, { ...fileOptions(semiring), signal }))
-  const a = await read(request.a)
-  const b = await read(request.b)
-  const accumulate = request.accumulate === undefined ? undefined : await read(request.accumulate)
+  const [a, b, accumulate] = await readOperands(inputs, { semiring, dtype: request.dtype }, signal)
+  if (!a || !b) throw new Error('a product has two operands')
   const options = { semiring, overflow, accumulate, signal }
   const dtype = dtypeOf(a.data)
   const { backend, device, variant } = request
@@ -74,8 +72,7 @@ export async function multiplyFiles(request: ProductRequest, signal: AbortSignal
     ? await withStatus('verifying', () => verify(a, b, options, { ...how, c }))
     : null
   if (request.output !== undefined) {
-    const path = request.output
-    await withStatus(`writing ${path}`, () => writeNpy(path, c, { signal }))
+    await writeMatrixFile(request.output, c, semiring, signal)
   }
   return {
     a: { path: request.a, shape: a.shape },
