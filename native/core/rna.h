@@ -26,7 +26,7 @@ struct PairScores {
 /// How a computation is watched.
 struct Watch {
   const std::atomic<int32_t>* cancelled = nullptr;
-  std::atomic<double>* steps_done = nullptr;
+  std::atomic<double>* done = nullptr;  ///< the share of all work: 1 in the end
 };
 
 /// The indices of two bases.

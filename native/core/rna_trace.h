@@ -90,13 +90,13 @@ class InteractionTrace {
     if (fold1_(a1, b1) + fold2_(a2, b2) == score) {
       fold1_.trace(a1, b1, found.within1);
       fold2_.trace(a2, b2, found.within2);
-    } else if (!step_outside(part, score, found) && !step_enclosing(part, score, found)) {
+    } else if (!strip(part, score) && !enclose(part, score, found) && !bind(part, score, found)) {
       split(part, score);
     }
   }
 
-  /// An unpaired base, or a pair between the strands, at an end.
-  bool step_outside(const Part& part, int32_t score, Interaction& found) {
+  /// An unpaired base at an end.
+  bool strip(const Part& part, int32_t score) {
     const auto [a1, b1, a2, b2] = part;
     for (const Part& less :
          {Part{a1 + 1, b1, a2, b2}, Part{a1, b1 - 1, a2, b2}, Part{a1, b1, a2 + 1, b2}, Part{a1, b1, a2, b2 - 1}}) {
@@ -104,6 +104,12 @@ class InteractionTrace {
       left_.push_back(less);
       return true;
     }
+    return false;
+  }
+
+  /// A pair between the strands at an end.
+  bool bind(const Part& part, int32_t score, Interaction& found) {
+    const auto [a1, b1, a2, b2] = part;
     const Part after{a1 + 1, b1, a2 + 1, b2}, before{a1, b1 - 1, a2, b2 - 1};
     if (at(after) + between(a1, a2) == score) {
       found.between.push_back(pair(a1, a2));
@@ -119,7 +125,7 @@ class InteractionTrace {
   }
 
   /// A pair of one strand that encloses all the rest.
-  bool step_enclosing(const Part& part, int32_t score, Interaction& found) {
+  bool enclose(const Part& part, int32_t score, Interaction& found) {
     const auto [a1, b1, a2, b2] = part;
     if (const int32_t worth = fold1_.enclosing(a1, b1); worth > 0) {
       const Part inside{a1 + 1, b1 - 1, a2, b2};

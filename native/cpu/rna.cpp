@@ -19,8 +19,12 @@ namespace {
 
 constexpr int64_t kBlock = Triangle::kBlock;
 
-/// What a thread takes at once of a product: enough to outweigh that it packs a part of B for itself.
-constexpr int64_t kTaskRows = 2 * kBlock, kTaskColumns = 4 * kBlock;
+/// What a task computes of a table, in blocks. The more, the more often what it has read serves; but if there are few tables,
+/// threads need more tasks than that.
+struct TaskSize {
+  int64_t rows, columns;
+};
+constexpr TaskSize kLargeTasks{8, 8}, kSmallTasks{2, 4};
 
 /// With fewer steps one thread is done before another one has woken.
 constexpr double kWorthThreads = 1 << 20;
@@ -41,10 +45,10 @@ void check(const Watch& watch) {
   if (watch.cancelled && watch.cancelled->load(std::memory_order_relaxed) != 0) throw given_up();
 }
 
-void count(const Watch& watch, double steps) {
-  if (!watch.steps_done) return;
-  double done = watch.steps_done->load(std::memory_order_relaxed);
-  while (!watch.steps_done->compare_exchange_weak(done, done + steps, std::memory_order_relaxed)) {
+void count(const Watch& watch, double share) {
+  if (!watch.done) return;
+  double done = watch.done->load(std::memory_order_relaxed);
+  while (!watch.done->compare_exchange_weak(done, done + share, std::memory_order_relaxed)) {
   }
 }
 
@@ -115,15 +119,18 @@ class Table {
 
 int64_t bytes_of(const Triangle& shape, bool wide) { return shape.elements() * (wide ? 4 : 2); }
 
-/// Closes a table, block diagonal by block diagonal; `together` spreads each over the threads.
-void close(const Triangle& shape, const Closing& closing, bool wide, bool together, const Watch& watch) {
+/// Closes a table, block diagonal by block diagonal; `together` spreads each over the threads. It is this share of all work.
+void close(const Triangle& shape, const Closing& closing, bool wide, bool together, double share, const Watch& watch) {
   const RnaKernel& loops = kernel(wide);
+  const auto blocks = static_cast<double>(shape.blocks());
   for (int64_t distance = 0; distance < shape.blocks(); ++distance) {
     for_each(together && distance > 0, shape.blocks() - distance, [&](int64_t row) {
       if ((row + distance) * kBlock >= shape.end_column(row)) return;
       check(watch);
       loops.close(shape, closing, row, row + distance);
     });
+    const auto depth = static_cast<double>(distance);
+    count(watch, share * (blocks - depth) * (depth + 1) / choose3(blocks + 2));
   }
 }
 
@@ -131,7 +138,7 @@ void close(const Triangle& shape, const Closing& closing, bool wide, bool togeth
 class Folded {
  public:
   Folded(const Strand& strand, int64_t reach, const PairScores& scores, int64_t min_loop, bool wide, bool together,
-         const Watch& watch)
+         double share, const Watch& watch)
       : strand_(strand),
         scores_(scores),
         min_loop_(min_loop),
@@ -144,7 +151,7 @@ class Folded {
     } else {
       empty<int16_t>();
     }
-    close(shape_, padded_.closing(room_.data(), room_.data(), min_loop), wide, together, watch);
+    close(shape_, padded_.closing(room_.data(), room_.data(), min_loop), wide, together, share, watch);
   }
 
   const Triangle& shape() const { return shape_; }
@@ -171,9 +178,9 @@ class Folded {
   const PaddedStrand padded_;
 };
 
-Folding fold_one(const FoldRequest& request, const Strand& strand, bool together) {
+Folding fold_one(const FoldRequest& request, const Strand& strand, bool together, double share) {
   const auto n = static_cast<int64_t>(strand.size());
-  const Folded folded(strand, n, request.within, request.min_loop, request.wide, together, request.watch);
+  const Folded folded(strand, n, request.within, request.min_loop, request.wide, together, share, request.watch);
   Folding result;
   result.score = folded.score();
   folded.trace().trace(0, n, result.pairs);
@@ -184,7 +191,6 @@ Folding fold_one(const FoldRequest& request, const Strand& strand, bool together
       for (int64_t j = i; j < n; ++j) result.table[i * n + j] = folded.table()(i, j + 1);
     }
   }
-  count(request.watch, choose3(static_cast<double>(n) + 1));
   return result;
 }
 
@@ -197,14 +203,17 @@ class InteractionTables {
         m_(static_cast<int64_t>(request.strand2.size())),
         shape_(m_, request.reach),
         bytes_(checked_bytes()),
-        fold1_(request.strand1, n_, request.within, request.min_loop, request.wide, false, request.watch),
-        fold2_(request.strand2, request.reach, request.within, request.min_loop, request.wide, true, request.watch),
+        all_steps_(steps()),
+        fold1_(request.strand1, n_, request.within, request.min_loop, request.wide, false, 0, request.watch),
+        fold2_(request.strand2, request.reach, request.within, request.min_loop, request.wide, true, 0, request.watch),
         room_(static_cast<size_t>(bytes_) * static_cast<size_t>(n_ * (n_ + 1) / 2)) {}
 
   /// Interval by interval of strand 1, shortest first.
   void fill() {
-    const std::vector<Region> regions = regions_of_task();
-    for (int64_t length = 1; length <= n_; ++length) fill_length(length, regions);
+    const std::vector<Region> large = regions_of(kLargeTasks), small = regions_of(kSmallTasks);
+    for (int64_t length = 1; length <= n_; ++length) {
+      fill_length(length, n_ - length + 1 >= 4 * thread_count() ? large : small);
+    }
   }
 
   /// An element, by nodes.
@@ -247,13 +256,13 @@ class InteractionTables {
   }
 
   /// Most work first, so that no thread begins with it last.
-  std::vector<Region> regions_of_task() const {
+  std::vector<Region> regions_of(TaskSize size) const {
     std::vector<Region> regions;
     const int64_t end = shape_.positions();
-    for (int64_t last = end; last > 0; last -= kTaskColumns) {
-      const Span columns{std::max<int64_t>(last - kTaskColumns, 0), last};
-      for (int64_t first = 0; first < last; first += kTaskRows) {
-        const Span rows{first, std::min(first + kTaskRows, end)};
+    for (int64_t last = end; last > 0; last -= size.columns * kBlock) {
+      const Span columns{std::max<int64_t>(last - size.columns * kBlock, 0), last};
+      for (int64_t first = 0; first < last; first += size.rows * kBlock) {
+        const Span rows{first, std::min(first + size.rows * kBlock, end)};
         if (columns.first >= shape_.end_column((rows.end - 1) / kBlock)) continue;
         const auto depth = static_cast<double>(last - std::max(first, shape_.padding()));
         regions.push_back({rows, columns, depth * depth});
@@ -308,8 +317,7 @@ class InteractionTables {
 
   void close_table(int64_t a, int64_t b, bool together) {
     close(shape_, fold2_.padded().closing(table(a, b), fold2_.table().data(), request_.min_loop), request_.wide,
-          together, request_.watch);
-    count(request_.watch, steps(b - a));
+          together, steps(b - a) / all_steps_, request_.watch);
   }
 
   /// Of nodes a < b of strand 1.
@@ -322,6 +330,7 @@ class InteractionTables {
   const int64_t n_, m_;
   const Triangle shape_;
   const int64_t bytes_;  ///< of a table
+  const double all_steps_;
   const Folded fold1_, fold2_;
   const Workspace room_;
 };
@@ -362,10 +371,13 @@ std::vector<Folding> fold(const FoldRequest& request) {
   const auto strands = static_cast<int64_t>(request.strands.size());
   // As many at once as there are threads, each by one of them; if there are fewer, one after the other by all.
   const bool beside = strands >= thread_count();
-  std::vector<double> bytes;
+  std::vector<double> bytes, work;
+  double all = 0;
   for (const Strand& strand : request.strands) {
-    const auto n = static_cast<double>(strand.size()) + kBlock;
-    bytes.push_back(n * (n + kBlock) / 2 * (request.wide ? 4 : 2));
+    const auto n = static_cast<double>(strand.size());
+    bytes.push_back((n + kBlock) * (n + 2 * kBlock) / 2 * (request.wide ? 4 : 2));
+    work.push_back(n * n * n);
+    all += work.back();
   }
   std::sort(bytes.rbegin(), bytes.rend());
   double most = 0;
@@ -375,7 +387,7 @@ std::vector<Folding> fold(const FoldRequest& request) {
   std::vector<Folding> results(request.strands.size());
   for_each(beside, strands, [&](int64_t index) {
     check(request.watch);
-    results[index] = fold_one(request, request.strands[index], !beside);
+    results[index] = fold_one(request, request.strands[index], !beside, all > 0 ? work[index] / all : 0);
   });
   return results;
 }
