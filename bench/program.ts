@@ -12,6 +12,7 @@ import { occupancyCommand } from './commands/occupancy.js'
 import { pathsCommand } from './commands/paths.js'
 import { planCommand } from './commands/plan.js'
 import { reportCommand } from './commands/report.js'
+import { bpmaxCommand, rnaCommand } from './commands/rna.js'
 import { rooflineCommand } from './commands/roofline.js'
 import { starCommand } from './commands/star.js'
 import { sweepCommand } from './commands/sweep.js'
@@ -39,6 +40,8 @@ export function createProgram(signal: AbortSignal): Command {
     pathsCommand(signal),
     starCommand(signal),
     cycleMeanCommand(signal),
+    rnaCommand(signal),
+    bpmaxCommand(signal),
     infoCommand(),
     variantsCommand(),
     demoCommand(signal),

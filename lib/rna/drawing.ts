@@ -102,7 +102,11 @@ function ends([i, j]: BasePair, place: Place): [number, number] {
   return [from, to]
 }
 
-const heightOf = (from: number, to: number) => Math.min(12 + Math.abs(to - from) / 4, 120)
+/** Wide arcs are higher, so that they don't meet those inside them, but never very high. */
+const heightOf = (from: number, to: number) => {
+  const width = Math.abs(to - from)
+  return Math.round(10 + (160 * width) / (width + 500))
+}
 
 function tallest(pairs: readonly BasePair[], place: Place): number {
   return Math.max(0, ...pairs.map((pair) => heightOf(...ends(pair, place))))

@@ -4,13 +4,8 @@ import { addon } from '../../lib/native.js'
 import { bpmax, type InteractionOptions } from '../../lib/rna.js'
 import { expectError } from '../support/expect.js'
 import { Random } from '../support/generators.js'
-import {
-  bestJoint,
-  expectStructure,
-  interactionTable,
-  type Model,
-  randomStrand,
-} from '../support/rna-oracle.js'
+import { expectStructure, randomStrand } from '../support/rna-expect.js'
+import { bestJoint, interactionTable, type Model } from '../support/rna-oracle.js'
 
 const reversed = (strand: string) => [...strand].reverse().join('')
 

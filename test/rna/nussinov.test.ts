@@ -4,7 +4,8 @@ import { addon } from '../../lib/native.js'
 import { type FoldOptions, type FoldResult, nussinov } from '../../lib/rna.js'
 import { expectError } from '../support/expect.js'
 import { Random } from '../support/generators.js'
-import { foldTable, type Model, randomStrand, scoreOfPairs } from '../support/rna-oracle.js'
+import { randomStrand, scoreOfPairs } from '../support/rna-expect.js'
+import { foldTable, type Model } from '../support/rna-oracle.js'
 
 function expectFolding(strand: string, result: FoldResult, model: Model): void {
   const at = foldTable(strand, model)
