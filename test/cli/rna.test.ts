@@ -79,7 +79,7 @@ describe('bpmax', () => {
     const { interactions, steps } = await json(['bpmax', tar(), gag(), '--window', '6', '--top', '2'])
     expect(steps).toBeGreaterThan(0)
     expect(interactions).toHaveLength(2)
-    expect(interactions.map(({ target, length }) => [target, length])).toEqual([
+    expect(interactions.map((one: { target: string; length: number }) => [one.target, one.length])).toEqual([
       ['gag', 6],
       ['poor', 4],
     ])
