@@ -13,6 +13,7 @@ import { occupancyCommand } from './commands/occupancy.js'
 import { pathsCommand } from './commands/paths.js'
 import { planCommand } from './commands/plan.js'
 import { reportCommand } from './commands/report.js'
+import { bpmaxCommand, rnaCommand } from './commands/rna.js'
 import { rooflineCommand } from './commands/roofline.js'
 import { showCommand } from './commands/show.js'
 import { starCommand } from './commands/star.js'
@@ -43,6 +44,8 @@ export function createProgram(signal: AbortSignal): Command {
     cycleMeanCommand(signal),
     convertCommand(signal),
     showCommand(signal),
+    rnaCommand(signal),
+    bpmaxCommand(signal),
     infoCommand(),
     variantsCommand(),
     demoCommand(signal),
