@@ -43,10 +43,13 @@ static_assert(kExponentDepth * 2 == kTileLineBytes);
 constexpr int kExponentPackLines = 32;
 constexpr int kExponentPackThreads = 256;
 
-/// best[item][line] = ⊕ of the line's elements. `best` is zero before. Blocks take 32 lines × 1024 steps.
-template <class S, class Stored>
+/// best[item][line] = ⊕ of the levels of the line's elements. `best` is zero before. Blocks take 32 lines × 1024 steps.
+template <class Arithmetic, class Stored>
 __global__ void __launch_bounds__(kExponentPackThreads)
-    exponent_best_kernel(PackSource source, int32_t* best, int64_t padded_lines) {
+    exponent_best_kernel(PackSource source, Levels<typename Arithmetic::Element> levels, int32_t* best,
+                         int64_t padded_lines) {
+  using S = typename Arithmetic::OnLevels;
+  using Semiring = typename Arithmetic::Semiring;
   constexpr int kDepth = 1024;
   const auto* data = static_cast<const Stored*>(source.data) + blockIdx.z * source.batch_stride;
   const int64_t line0 = int64_t{blockIdx.x} * kExponentPackLines;
@@ -58,7 +61,8 @@ __global__ void __launch_bounds__(kExponentPackThreads)
       for (int64_t line = line0 + warp; line < min(line0 + kExponentPackLines, source.lines); line += 8) {
         int32_t found = S::zero;
         for (int64_t k = k0 + lane; k < end; k += 32) {
-          found = S::combine(found, widened<S>(data[line * source.line_stride + k * source.k_stride]));
+          const Stored stored = data[line * source.line_stride + k * source.k_stride];
+          found = S::combine(found, levels.template of<Semiring>(widened<Semiring>(stored)));
         }
 #pragma unroll
         for (int offset = 16; offset > 0; offset /= 2) {
@@ -72,7 +76,8 @@ __global__ void __launch_bounds__(kExponentPackThreads)
       const int64_t line = line0 + lane;
       int32_t found = S::zero;
       for (int64_t k = k0 + warp; k < end; k += 8) {
-        found = S::combine(found, widened<S>(data[line * source.line_stride + k * source.k_stride]));
+        const Stored stored = data[line * source.line_stride + k * source.k_stride];
+        found = S::combine(found, levels.template of<Semiring>(widened<Semiring>(stored)));
       }
       S::maximizes ? atomicMax(best + blockIdx.z * padded_lines + line, found)
                    : atomicMin(best + blockIdx.z * padded_lines + line, found);
@@ -89,8 +94,8 @@ __global__ void exponent_fill_kernel(int32_t* values, int64_t count) {
 /// Writes the tiles of an operand. A block writes 32 lines of a tile.
 template <class Arithmetic, class Stored>
 __global__ void __launch_bounds__(kExponentPackThreads)
-    exponent_pack_kernel(PackSource source, unsigned char* tiles, const int32_t* best, int64_t padded_lines,
-                         int tiles_k, int top) {
+    exponent_pack_kernel(PackSource source, Levels<typename Arithmetic::Element> levels, unsigned char* tiles,
+                         const int32_t* best, int64_t padded_lines, int tiles_k, int top) {
   using S = typename Arithmetic::Semiring;
   __shared__ uint16_t lines[kExponentPackLines][kExponentDepth + 2];
   const auto* data = static_cast<const Stored*>(source.data) + blockIdx.z * source.batch_stride;
@@ -108,7 +113,8 @@ __global__ void __launch_bounds__(kExponentPackThreads)
       const int64_t l = line0 + line, k = int64_t{tile} * kExponentDepth + step;
       uint16_t bits = 0;
       if (l < source.lines && k < source.depth) {
-        bits = Arithmetic::encode(widened<S>(data[l * source.line_stride + k * source.k_stride]), best[l], top);
+        const Stored stored = data[l * source.line_stride + k * source.k_stride];
+        bits = Arithmetic::encode(levels.template of<S>(widened<S>(stored)), best[l], top);
       }
       lines[line][step] = bits;
     }
@@ -234,15 +240,19 @@ struct ExponentTiles {
   static void pack_operand(const Launch& launch, Side side) {
     const bool is_a = side == Side::kA;
     const MatrixView& view = is_a ? launch.a : launch.b;
-    view.storage == Storage::kInt16 ? pack_stored<Arithmetic, int16_t>(launch, side)
-                                    : pack_stored<Arithmetic, int32_t>(launch, side);
+    using Element = typename Arithmetic::Element;
+    if constexpr (std::is_same_v<Element, int32_t>) {
+      if (view.storage == Storage::kInt16) return pack_stored<Arithmetic, int16_t>(launch, side);
+    }
+    pack_stored<Arithmetic, Element>(launch, side);
   }
 
   template <class Arithmetic, class Stored>
   static void pack_stored(const Launch& launch, Side side) {
-    using S = typename Arithmetic::Semiring;
     const bool is_a = side == Side::kA;
     const MatrixView& view = is_a ? launch.a : launch.b;
+    const auto arithmetic = Arithmetic::for_operands(launch.path, launch.range_a, launch.range_b);
+    const auto levels = is_a ? arithmetic.levels_a : arithmetic.levels_b;
     const ExponentProblem problem = layout(launch);
     const ExponentOperand& operand = is_a ? problem.a : problem.b;
     const int64_t padded_lines = int64_t{is_a ? problem.tiles_m : problem.tiles_n} * kExponentLines;
@@ -250,7 +260,7 @@ struct ExponentTiles {
     auto* const best = const_cast<int32_t*>(operand.best);
     auto* const tiles = const_cast<unsigned char*>(operand.tiles);
     constexpr int kFillThreads = 256;
-    exponent_fill_kernel<S::zero>
+    exponent_fill_kernel<Arithmetic::OnLevels::zero>
         <<<static_cast<unsigned>(ceil_div(items * padded_lines, kFillThreads)), kFillThreads, 0, launch.stream>>>(
             best, items * padded_lines);
     for (int64_t first = 0; first < items; first += kMostBlocks) {
@@ -264,12 +274,12 @@ struct ExponentTiles {
       const auto depth = [&](int64_t blocks) { return static_cast<unsigned>(std::min(kMostBlocks, blocks)); };
       const auto lines = static_cast<unsigned>(padded_lines / kExponentPackLines);
       const unsigned count = depth(items - first);
-      exponent_best_kernel<S, Stored>
+      exponent_best_kernel<Arithmetic, Stored>
           <<<dim3(lines, depth(ceil_div(launch.k, 1024)), count), kExponentPackThreads, 0, launch.stream>>>(
-              source, best + first * padded_lines, padded_lines);
+              source, levels, best + first * padded_lines, padded_lines);
       exponent_pack_kernel<Arithmetic, Stored>
           <<<dim3(lines, depth(problem.tiles_k), count), kExponentPackThreads, 0, launch.stream>>>(
-              source, tiles + first * padded_lines / kExponentLines * problem.tiles_k * kExponentTileBytes,
+              source, levels, tiles + first * padded_lines / kExponentLines * problem.tiles_k * kExponentTileBytes,
               best + first * padded_lines, padded_lines, problem.tiles_k,
               is_a ? Arithmetic::kScale.top_a : Arithmetic::kScale.top_b);
     }
@@ -280,6 +290,7 @@ struct ExponentTiles {
   static void launch(const Launch& launch) {
     auto* const entry = &exponent_kernel<ExponentTiles, Arithmetic>;
     allow_shared_bytes(function<Arithmetic>(launch.path), kSharedBytes);
+    const auto arithmetic = Arithmetic::for_operands(launch.path, launch.range_a, launch.range_b);
     const ExponentProblem whole = layout(launch);
     const int64_t tiles = int64_t{whole.tiles_m} * whole.tiles_n;
     for_instances(launch, [&](const Launch& part) {
@@ -289,7 +300,7 @@ struct ExponentTiles {
         operand->best += part.first_instance * operand->instance_lines;
       }
       const dim3 grid(static_cast<unsigned>(tiles), 1, static_cast<unsigned>(part.batch));
-      entry<<<grid, kThreads, kSharedBytes, part.stream>>>(part, problem, Arithmetic{});
+      entry<<<grid, kThreads, kSharedBytes, part.stream>>>(part, problem, arithmetic);
     });
     MPMML_CUDA(cudaGetLastError());
   }
