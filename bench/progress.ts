@@ -59,23 +59,3 @@ function timeText(seconds: number): string {
   const whole = Math.max(0, Math.round(seconds))
   return whole < 60 ? `${whole} s` : `${Math.floor(whole / 60)} min ${whole % 60} s`
 }
-
-/** Shows what is being done, and how far it is once `work` tells that, if stderr is a terminal. */
-export async function withProgress<Result>(
-  what: string,
-  work: (onProgress: (progress: { done: number }) => void) => Promise<Result>,
-): Promise<Result> {
-  if (!process.stderr.isTTY) return work(() => {})
-  let bar: Progress | undefined
-  process.stderr.write(`${what} …`)
-  try {
-    return await work(({ done }) => {
-      if (!bar) process.stderr.write('\r\x1b[K')
-      bar ??= startProgress(100)
-      bar.show(what, Math.floor(100 * done))
-    })
-  } finally {
-    bar?.end()
-    process.stderr.write('\r\x1b[K')
-  }
-}

@@ -67,8 +67,18 @@ export const instructionSets = [
  * name.
  */
 export const accumulators = {
-  exponent: { overflowing: ['Exponent'], dataTypes: ['int32'], suffix: '' },
-  exponentwide: { overflowing: ['ExponentWide'], dataTypes: ['int32'], suffix: '_wide' },
+  exponent: {
+    overflowing: ['Exponent'],
+    plain: ['Exponent'],
+    dataTypes: ['int32', 'float32'],
+    suffix: '',
+  },
+  exponentwide: {
+    overflowing: ['ExponentWide'],
+    plain: ['ExponentWide'],
+    dataTypes: ['int32', 'float32'],
+    suffix: '_wide',
+  },
   exponentbounded: { overflowing: ['ExponentBounded'], dataTypes: ['int32'], suffix: '_bounded' },
   uint16: { overflowing: ['Half'], dataTypes: ['int32'], suffix: '_acc16' },
   int32: { overflowing: ['Narrow'], plain: ['Plain'], dataTypes: ['int32'], suffix: '' },
@@ -142,6 +152,7 @@ export const families = [
     backend: 'cuda',
     header: 'cuda/kernels/exponent.cuh',
     template: 'ExponentTiles',
+    semirings: ['max-plus', 'min-plus'],
     parameters: ['BM', 'BN', 'BK', 'stages', 'accumulator'],
     label: (p) => `${p.BM}x${p.BN}x${p.BK}_st${p.stages}${accumulatorSuffix(p)}`,
     automatic: true,

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import {
   type Device,
+  type DeviceMatrix,
   type MatrixLike,
   mpmm,
   mpmmSync,
@@ -11,6 +12,7 @@ import {
 } from '../../lib/index.js'
 import { semirings } from './cases.js'
 import { expectElements, expectError, thrown } from './expect.js'
+import { type FloatMatrix, floatMismatch, floatOracle } from './float-oracle.js'
 import { type Plain, Random } from './generators.js'
 import { tensorCores } from './machine.js'
 import { type Dense, oracle, type SemiringName, type Strided, zeroValue } from './oracle.js'
@@ -29,8 +31,8 @@ interface Lines {
   oneZero?: boolean
 }
 
-/** More than the library looks at to guess how lines are. */
-const [m, k, n] = [530, 600, 515] as const
+/** More than one slot of pinned memory holds, and more than the library looks at to guess how lines are. */
+const [m, k, n] = [300, 530, 310] as const
 const anything: Lines = { spread: 200_000_000, zeros: 0.3 }
 
 const cases: [string, Lines, Lines, paths: string[]][] = [
@@ -82,6 +84,64 @@ function lines(
   return { data, shape: batch === undefined ? [rows, cols] : [batch, rows, cols] }
 }
 
+/** Floats of a line: offset + step · an integer. */
+interface FloatLines extends Lines {
+  step?: number
+  offset?: number
+  /** How far the lines are apart, in steps. */
+  apart?: number
+  /** The last element of all. */
+  last?: number
+}
+
+const [floatM, floatK, floatN] = [300, 530, 310] as const
+const anyWhole: FloatLines = { spread: 100_000, zeros: 0.3 }
+const both = ['exponent', 'exponent-wide']
+
+const floatCases: [string, FloatLines, FloatLines, paths: string[]][] = [
+  ['whole numbers, 31 in B', anyWhole, { spread: 31 }, both],
+  ['whole numbers, 32 in A', { spread: 32 }, anyWhole, ['exponent-wide']],
+  ['whole numbers, 38 in A', { spread: 38 }, anyWhole, []],
+  [
+    'steps of 1/2 from −3.25',
+    { spread: 31, step: 0.5, offset: -3.25 },
+    { ...anyWhole, step: 0.5, apart: 0 },
+    both,
+  ],
+  ['steps of 3 and of 6', { spread: 15, step: 6, offset: 1 }, { ...anyWhole, step: 3, offset: 0.5 }, both],
+  ['steps of 6 and of 4, 18 of 6', { spread: 18, step: 6 }, { ...anyWhole, step: 4 }, []],
+  ['steps of 1/10, which floats round', { spread: 9, step: 0.1 }, { spread: 9, step: 0.1 }, []],
+  ['41 in both, ε', { spread: 20, zeros: 0.2 }, { spread: 21, zeros: 0.2 }, both],
+  ['50 in both, ε', { spread: 25, zeros: 0.2 }, { spread: 25, zeros: 0.2 }, []],
+  ['31 and columns of ε', anyWhole, { spread: 31, empty: true }, both],
+  // Floats have 24 bits.
+  ['sums up to 2²⁴', { spread: 31, apart: 0, last: 2 ** 24 - 31 }, { spread: 31, apart: 0 }, both],
+  ['sums beyond 2²⁴', { spread: 31, apart: 0, last: 2 ** 24 - 30 }, { spread: 31, apart: 0 }, []],
+  ['−0 in A', { spread: 31, last: -0 }, anyWhole, both],
+  ['−0 in A and B', { spread: 31, last: -0 }, { ...anyWhole, last: -0 }, []],
+  ['NaN in A', { spread: 31, last: Number.NaN }, { spread: 31 }, []],
+  ['the other infinity in B', { spread: 31 }, { spread: 31, last: Number.POSITIVE_INFINITY }, []],
+  ['a tiny number in A', { spread: 31, last: 2 ** -149 }, { spread: 31 }, []],
+]
+
+function floatLines(side: 'A' | 'B', lines: FloatLines, semiring: SemiringName, seed: number): FloatMatrix {
+  const { spread, zeros = 0, empty = false, step = 1, offset = 0, apart = 50, last } = lines
+  const random = new Random(seed)
+  const [rows, cols] = side === 'A' ? [floatM, floatK] : [floatK, floatN]
+  const sign = semiring === 'max-plus' ? 1 : -1
+  const data = new Float32Array(rows * cols)
+  for (let at = 0; at < data.length; at++) {
+    const [row, col] = [Math.floor(at / cols), at % cols]
+    const [line, k] = side === 'A' ? [row, col] : [col, row]
+    const level = k < 2 ? k * spread : random.integer(0, spread)
+    const zero = (empty && line % 5 === 3) || random.chance(zeros)
+    const value = offset + step * ((((line * 37) % 201) - 100) * apart + level)
+    data[at] = zero ? -sign * Number.POSITIVE_INFINITY : value
+  }
+  if (last !== undefined) data[data.length - 1] = Object.is(last, -0) ? -0 : sign * last
+  return { data, shape: [rows, cols] }
+}
+
 export function levelsSuite(backend: 'cpu' | 'cuda'): void {
   const computes = backend === 'cuda' && tensorCores()
   /** The variants that compute exponents here, and their paths. */
@@ -90,6 +150,13 @@ export function levelsSuite(backend: 'cpu' | 'cuda'): void {
       ? [
           ['exponent', variantWith('cuda', semiring, 'exponent')!.name as VariantName],
           ['exponent-wide', variantWith('cuda', semiring, 'exponentwide')!.name as VariantName],
+        ]
+      : []
+  const floatVariantsOf = (semiring: SemiringName): [path: string, variant: VariantName][] =>
+    computes
+      ? [
+          ['exponent', variantWith('cuda', semiring, 'exponent', 'float32')!.name as VariantName],
+          ['exponent-wide', variantWith('cuda', semiring, 'exponentwide', 'float32')!.name as VariantName],
         ]
       : []
   const expected = (a: Strided, b: Strided, semiring: SemiringName): Dense => {
@@ -140,6 +207,42 @@ export function levelsSuite(backend: 'cpu' | 'cuda'): void {
       const { c } = await mpmm(there.a, there.b, { semiring })
       expectElements((await c.download()) as Strided, right, 'resident')
       for (const matrix of [c, there.a, there.b]) matrix.dispose()
+    })
+
+    it.each(floatCases)('float32: %s', async (_, linesA, linesB, paths) => {
+      const a = floatLines('A', linesA, semiring, 1)
+      const b = floatLines('B', linesB, semiring, 2)
+      const accumulate = floatLines('B', { spread: 9, zeros: 0.5 }, semiring, 3)
+      const c0 = { data: accumulate.data.subarray(0, floatM * floatN), shape: [floatM, floatN] }
+      const right = floatOracle(a, b, semiring)
+      const rightWithC0 = floatOracle(a, b, semiring, c0)
+      const matches = (c: unknown, wanted: typeof right, what: string) =>
+        expect(floatMismatch(c as FloatMatrix, wanted), what).toBeUndefined()
+      const product = mpmm as (a: unknown, b: unknown, options: object) => ReturnType<typeof mpmm>
+      const productNow = mpmmSync as (a: unknown, b: unknown, options: object) => ReturnType<typeof mpmmSync>
+      matches(productNow(a, b, { backend, semiring }).c, right, 'by itself')
+      const there = [await device.upload(a as never), await device.upload(b as never)]
+      for (const [path, variant] of floatVariantsOf(semiring)) {
+        const options = { semiring, variant }
+        if (paths.includes(path)) {
+          const result = productNow(a, b, options)
+          matches(result.c, right, variant)
+          expect(result.path).toBe(path)
+          matches(productNow(a, b, { ...options, accumulate: c0 }).c, rightWithC0, `${variant}, accumulated`)
+          const resident = await product(there[0], there[1], options)
+          matches(await (resident.c as unknown as DeviceMatrix).download(), right, `${variant}, resident`)
+          expect(resident.path).toBe(path)
+        } else {
+          expectError(
+            thrown(() => productNow(a, b, options)),
+            'ERR_MPMML_VARIANT',
+          )
+          expectError(await caught(product(there[0], there[1], options)), 'ERR_MPMML_VARIANT')
+        }
+      }
+      const { c } = await product(there[0], there[1], { semiring })
+      matches(await (c as unknown as DeviceMatrix).download(), right, 'resident')
+      for (const matrix of [c as unknown as DeviceMatrix, ...there]) matrix.dispose()
     })
 
     it('a line of a batch decides', async () => {

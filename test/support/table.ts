@@ -1,5 +1,5 @@
 /** What the suites need of the variant table, and of the variants that can run here. */
-import { info, type Overflow, type Semiring, type Variant, variants } from '../../lib/index.js'
+import { type DataType, info, type Overflow, type Semiring, type Variant, variants } from '../../lib/index.js'
 import { exactPaths, type Plain } from './generators.js'
 import type { SemiringName } from './oracle.js'
 
@@ -40,11 +40,13 @@ export function variantWith(
   backend: 'cpu' | 'cuda',
   semiring: Semiring,
   accumulator: string,
+  dtype: DataType = 'int32',
 ): Variant | undefined {
   return variants().find(
     (variant) =>
       variant.backend === backend &&
       variant.semiring === semiring &&
+      variant.dtype === dtype &&
       variant.parameters.accumulator === accumulator &&
       variant.automatic &&
       missing(variant) === undefined,

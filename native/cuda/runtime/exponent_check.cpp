@@ -107,8 +107,8 @@ std::string check(int device) {
   MPMML_CUDA(cudaSetDevice(device));
   const Stream stream;
   for (const KernelVariant& row : kernel_variants()) {
-    const bool is_asked =
-        std::strcmp(row.variant.family, "exponent") == 0 && row.variant.semiring == SemiringId::max_plus;
+    const bool is_asked = std::strcmp(row.variant.family, "exponent") == 0 &&
+                          row.variant.semiring == SemiringId::max_plus && row.variant.dtype == DataType::kInt32;
     if (is_asked && !computes(row, device, stream)) {
       return std::string("sums at the limits of ") + row.variant.name +
              " were wrong, as they are if the build has no code for sm_90";

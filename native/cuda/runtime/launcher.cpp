@@ -52,8 +52,8 @@ LaunchTimes Launcher::launch(Operand& a, Operand& b, const Part& part, cudaStrea
     watch_overflow(stream);
     launch.overflow = overflow_;
   }
-  launch.packed_a = a.packed_for(plan, kernel, launch, Side::kA, lane_);
-  launch.packed_b = b.packed_for(plan, kernel, launch, Side::kB, lane_);
+  launch.packed_a = a.packed_for(kernel, launch, Side::kA, lane_);
+  launch.packed_b = b.packed_for(kernel, launch, Side::kB, lane_);
   if (timed_ == Timed::kPreparation) times.packed = &lane_.event();
   times.packed->record(stream);
   kernel.launch(launch);

@@ -1,5 +1,6 @@
 #include "cuda/runtime/operand.h"
 
+#include "core/arithmetic.h"
 #include "core/dispatch.h"
 #include "cuda/runtime/elementwise.h"
 #include "cuda/runtime/error.h"
@@ -90,8 +91,17 @@ const MatrixView& Operand::view_for(const Kernel& kernel, Lane& lane, cudaStream
   return view_;
 }
 
-PackedKey Operand::key_for(const Plan& plan, const Kernel& kernel, Side side) const {
-  return {&kernel, plan.path, side == Side::kA, view_, host_.items, range_.minimum};
+PackedKey Operand::key_for(const Kernel& kernel, const Launch& launch, Side side) const {
+  PackedKey key{&kernel, launch.path, side == Side::kA, view_, host_.items, double(range_.minimum), 1};
+  if (launch.dtype == DataType::kFloat32) {
+    key.offset = range_.levels.offset;
+    key.step = common_step(launch.range_a.levels, launch.range_b.levels);
+  }
+  if (launch.path == RangePath::kExponentBounded) {
+    const auto exponents = ExponentBounded<MaxPlus<int32_t>>::for_operands(launch.path, launch.range_a, launch.range_b);
+    key.offset = key.is_a ? exponents.far_a : exponents.far_b;
+  }
+  return key;
 }
 
 const PackedForm* Operand::find(const PackedKey& key) const {
@@ -101,15 +111,15 @@ const PackedForm* Operand::find(const PackedKey& key) const {
   return nullptr;
 }
 
-int64_t Operand::bytes_to_pack(const Plan& plan, const Kernel& kernel, const Launch& launch, Side side) const {
-  if (!kernel.pack || find(key_for(plan, kernel, side))) return 0;
+int64_t Operand::bytes_to_pack(const Kernel& kernel, const Launch& launch, Side side) const {
+  if (!kernel.pack || find(key_for(kernel, launch, side))) return 0;
   return kernel.packed_bytes(launch, side);
 }
 
-void* Operand::packed_for(const Plan& plan, const Kernel& kernel, const Launch& launch, Side side, Lane& lane) {
+void* Operand::packed_for(const Kernel& kernel, const Launch& launch, Side side, Lane& lane) {
   const int64_t bytes = kernel.pack ? kernel.packed_bytes(launch, side) : 0;
   if (bytes == 0) return nullptr;
-  const PackedKey key = key_for(plan, kernel, side);
+  const PackedKey key = key_for(kernel, launch, side);
   if (const PackedForm* form = find(key)) {
     if (form->done) form->done->hold(launch.stream);
     return form->buffer.get();

@@ -58,11 +58,11 @@ class Operand {
   /// The same for a kernel on `stream`. int16 is converted to int32 when a kernel first needs that.
   const MatrixView& view_for(const Kernel& kernel, Lane& lane, cudaStream_t stream);
 
-  /// The form of this side of the launch that `plan`'s kernel needs. It is packed in the launch's stream unless it
+  /// The form of this side of the launch that the kernel needs. It is packed in the launch's stream unless it
   /// already exists; null if the kernel reads the elements.
-  void* packed_for(const Plan& plan, const Kernel& kernel, const Launch& launch, Side side, Lane& lane);
+  void* packed_for(const Kernel& kernel, const Launch& launch, Side side, Lane& lane);
   /// The bytes that packed_for() would allocate.
-  int64_t bytes_to_pack(const Plan& plan, const Kernel& kernel, const Launch& launch, Side side) const;
+  int64_t bytes_to_pack(const Kernel& kernel, const Launch& launch, Side side) const;
 
   /// Milliseconds from `begin` until the elements were there, and those of the scan.
   double arrival(const Event& begin) const { return arrived_ ? arrived_->since(begin) : 0; }
@@ -70,7 +70,7 @@ class Operand {
 
  private:
   void look_at_lines(Lane& lane);
-  PackedKey key_for(const Plan& plan, const Kernel& kernel, Side side) const;
+  PackedKey key_for(const Kernel& kernel, const Launch& launch, Side side) const;
   const PackedForm* find(const PackedKey& key) const;
 
   Operation operation_;

@@ -15,12 +15,13 @@ struct PackedKey {
   RangePath path;
   bool is_a;
   MatrixView view;
-  int64_t items, offset;
+  int64_t items;
+  double offset, step;
 
   bool operator==(const PackedKey& other) const {
     const MatrixView &x = view, &y = other.view;
     return kernel == other.kernel && path == other.path && is_a == other.is_a && items == other.items &&
-           offset == other.offset && x.data == y.data && x.rows == y.rows && x.cols == y.cols &&
+           offset == other.offset && step == other.step && x.data == y.data && x.rows == y.rows && x.cols == y.cols &&
            x.row_stride == y.row_stride && x.col_stride == y.col_stride && x.batch_stride == y.batch_stride;
   }
 };

@@ -395,7 +395,9 @@ class ResidentProduct {
     launch.n = part.n;
     launch.a = a.view();
     launch.b = b.view();
-    return a.bytes_to_pack(plan, kernel, launch, Side::kA) + b.bytes_to_pack(plan, kernel, launch, Side::kB);
+    launch.range_a = a.range();
+    launch.range_b = b.range();
+    return a.bytes_to_pack(kernel, launch, Side::kA) + b.bytes_to_pack(kernel, launch, Side::kB);
   }
 
   Error overflow(int64_t index) {
