@@ -9,6 +9,7 @@
 
 #include "core/dispatch.h"
 #include "core/status.h"
+#include "core/wide_closure.h"
 
 namespace mpmml {
 namespace {
@@ -57,9 +58,6 @@ std::optional<ValueRange> bound_of_sums(const ValueRange& range, int64_t count) 
     const auto reach = [&](int64_t end, bool outwards) { return outwards ? end * count : end; };
     bound.minimum = reach(range.minimum, range.minimum < 0);
     bound.maximum = reach(range.maximum, range.maximum > 0);
-    if (bound.minimum < -int64_t{EncodedZero<S>::limit} || bound.maximum > int64_t{EncodedZero<S>::limit}) {
-      return std::nullopt;
-    }
   } else {
     // With room for what each sum is rounded by.
     const double factor = 1.1 * static_cast<double>(count);
@@ -70,7 +68,18 @@ std::optional<ValueRange> bound_of_sums(const ValueRange& range, int64_t count) 
     bound.minimum = reach(range.minimum, at_place<Element>(range.minimum) < 0);
     bound.maximum = reach(range.maximum, at_place<Element>(range.maximum) > 0);
   }
-  return range.has_zero ? bound : without_worse<S>(bound, range);
+  if (!range.has_zero) bound = without_worse<S>(bound, range);
+  if constexpr (S::can_overflow) {
+    constexpr int64_t kLimit = EncodedZero<S>::limit;
+    if (bound.minimum < -kLimit || bound.maximum > kLimit) return std::nullopt;
+  }
+  return bound;
+}
+
+/// The same of ways by way of one group of pivots.
+template <class S>
+std::optional<ValueRange> bound_of_group(const ValueRange& range) {
+  return bound_of_sums<S>(range, kMostPivotsOfGroup + 1);
 }
 
 /// Work that has been started and not finished, oldest first.
@@ -133,6 +142,7 @@ class ClosureWork final : public Pending {
     for (first_item_ = 0; first_item_ < closure_.batch; first_item_ += most) {
       items_ = std::min(most, closure_.batch - first_item_);
       close_items();
+      if (goes_too_far_) break;
     }
     found_.resize(static_cast<size_t>(closure_.batch), kNoGain);
     const MutableMatrixView to = row_major<void*>(found_.data(), 1, 1);
@@ -150,6 +160,10 @@ class ClosureWork final : public Pending {
     outcome.timing.kernel = std::chrono::duration<double, std::milli>(Clock::now() - start_).count();
     return {outcome};
   }
+
+  /// Whether finite sums might leave the type, and so not all pivots were taken. Then d and next are those of the pivots
+  /// that were, unless a cycle gains.
+  bool goes_too_far() const { return goes_too_far_; }
 
  private:
   DataType dtype() const { return closure_.operation.dtype; }
@@ -207,14 +221,15 @@ class ClosureWork final : public Pending {
 
   void close_items() {
     const Operation& operation = closure_.operation;
-    known_ = closure_.known;
-    if (closure_.next.data) {
+    known_ = closure_.known.range;
+    if (closure_.next.data && !closure_.continues) {
       train_.add(session_.point(operation, items_, read_only(d(all(), all())), next(all(), all())), 0);
     }
     for (int64_t first = 0; first < n_; first = group_.end) {
       group_ = {first, std::min(first + kMostPivotsOfGroup, n_)};
       pass(group_);
       improve_others();
+      if (goes_too_far_) return;
     }
     if (!closure_.reflexive) return;
     MutableMatrixView diagonal = d(all(), {0, 1});
@@ -288,15 +303,28 @@ class ClosureWork final : public Pending {
     tighten();
   }
 
-  /// Once all nodes have ways to each other, the bound is tighter. Looks after 1, 2, 4, 8, … groups.
+  /// Once all nodes have ways to each other, the bound is tighter. Looks after 1, 2, 4, 8, … groups, or after each, if the
+  /// bound is only of one group.
   void tighten() {
+    if (!known_.has_zero) return;
     const int64_t groups = group_.end / kMostPivotsOfGroup;
-    const bool looks = known_.has_zero && (groups & (groups - 1)) == 0 && is_worth_a_look();
-    if (!looks) return;
+    const bool by_groups = closure_.known.of_group;
+    if (!by_groups && ((groups & (groups - 1)) != 0 || !is_worth_a_look())) return;
     const ValueRange range = session_.range(closure_.operation, items_, read_only(d(all(), all())));
-    if (range.has_zero || !is_within_bound(range)) return;
-    known_ = with_semiring(closure_.operation,
-                           [&](auto semiring) { return without_worse<decltype(semiring)>(known_, range); });
+    // If a cycle gains, elements have no meaning, and it doesn't matter how the rest is computed.
+    if (!is_within_bound(range)) return;
+    with_semiring(closure_.operation, [&](auto semiring) {
+      using S = decltype(semiring);
+      if constexpr (has_range<S>) {
+        if (!by_groups) {
+          if (!range.has_zero) known_ = without_worse<S>(known_, range);
+        } else if (const std::optional<ValueRange> next = bound_of_group<S>(range)) {
+          known_ = *next;
+        } else {
+          goes_too_far_ = group_.end < n_;
+        }
+      }
+    });
   }
 
   /// Finds the range of what was recorded of this group.
@@ -365,22 +393,26 @@ class ClosureWork final : public Pending {
   MutableMatrixView columns_, rows_, next_columns_, gain_;
   int64_t first_item_ = 0, items_ = 0;
   Span group_{0, 0};
-  ValueRange known_ = closure_.known;   ///< a bound of the elements of d
-  std::optional<ValueRange> operands_;  ///< of what was recorded of the group, once it has been looked at
-  std::vector<int32_t> found_;          ///< the gains of all items
-  Train train_;                         ///< last: what is under way uses the others
+  bool goes_too_far_ = false;
+  ValueRange known_ = closure_.known.range;  ///< a bound of the elements of d
+  std::optional<ValueRange> operands_;       ///< of what was recorded of the group, once it has been looked at
+  std::vector<int32_t> found_;               ///< the gains of all items
+  Train train_;                              ///< last: what is under way uses the others
 };
 
 }  // namespace
 
-std::optional<ValueRange> bound_of_ways(Session& session, const Closure& closure) {
-  return with_semiring(closure.operation, [&](auto semiring) -> std::optional<ValueRange> {
+std::optional<BoundOfWays> bound_of_ways(Session& session, const Closure& closure) {
+  return with_semiring(closure.operation, [&](auto semiring) -> std::optional<BoundOfWays> {
     using S = decltype(semiring);
     if constexpr (has_range<S>) {
       const ValueRange range = session.range(closure.operation, closure.batch, read_only(closure.d));
-      return bound_of_sums<S>(range, closure.d.rows);
+      if (const std::optional<ValueRange> all = bound_of_sums<S>(range, closure.d.rows))
+        return BoundOfWays{*all, false};
+      if (const std::optional<ValueRange> first = bound_of_group<S>(range)) return BoundOfWays{*first, true};
+      return std::nullopt;
     } else {
-      return ValueRange{};
+      return BoundOfWays{};
     }
   });
 }
@@ -389,7 +421,12 @@ std::unique_ptr<Pending> close(Session& session, const Closure& closure, const P
   if (closure.batch == 0 || closure.d.rows == 0) return std::make_unique<Done>(std::vector<Outcome>{Outcome{}});
   auto work = std::make_unique<ClosureWork>(session, closure, where);
   work->start();
-  return work;
+  if (!work->goes_too_far()) return work;
+  std::vector<Outcome> outcomes = work->finish();
+  if (outcomes.front().gain) return std::make_unique<Done>(std::move(outcomes));
+  Closure rest = closure;
+  rest.continues = true;
+  return std::make_unique<Done>(std::vector<Outcome>{close_by_float64(session, rest, where)});
 }
 
 }  // namespace mpmml

@@ -8,6 +8,13 @@
 
 namespace mpmml {
 
+/// A range that the elements of d keep in while they are closed, if no cycle gains: from the beginning to the end, or for
+/// one group of pivots.
+struct BoundOfWays {
+  ValueRange range;
+  bool of_group = false;
+};
+
 /// d becomes d ⊕ d⊗d ⊕ d⊗d⊗d ⊕ …, or if `reflexive` also ⊕ one on the diagonal. All matrices are in memory of a session,
 /// and have contiguous rows.
 struct Closure {
@@ -20,14 +27,16 @@ struct Closure {
   /// node after i on a best cycle through it.
   MutableMatrixView next;
   bool reflexive = true;
-  ValueRange known;  ///< bound_of_ways(): of the elements of d, at the beginning and later
+  BoundOfWays known;  ///< bound_of_ways()
+  /// Whether `next` is set already, because d has been closed by way of some nodes.
+  bool continues = false;
   const std::atomic<int32_t>* cancelled = nullptr;
   std::atomic<double>* steps_done = nullptr;  ///< n³ for each matrix in the end
 };
 
-/// The range that the elements of d keep in while they are closed, if no cycle gains, as far as the range of d tells.
-/// Nothing if finite sums might leave the type then: so close() must not be called. May wait.
-std::optional<ValueRange> bound_of_ways(Session& session, const Closure& closure);
+/// As far as the range of d tells. Nothing if finite sums might leave the type even by way of one group: so close() must not
+/// be called. May wait.
+std::optional<BoundOfWays> bound_of_ways(Session& session, const Closure& closure);
 
 /// Starts a closure. The outcome says whether a cycle gains (Outcome::gain); then d and next are unspecified. Throws
 /// Error, as finish() of the result does; d and next are unspecified then too.

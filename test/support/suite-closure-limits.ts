@@ -2,7 +2,16 @@
 import { expect, it } from 'vitest'
 import { star } from '../../lib/algebra.js'
 import type { Device } from '../../lib/index.js'
-import { type AnyMatrix, anyStar, type Backend, elementsOf, expectError, expectValues } from './closures.js'
+import {
+  type AnyMatrix,
+  anyStar,
+  type Backend,
+  elementsOf,
+  expectError,
+  expectNext,
+  expectValues,
+  withNext,
+} from './closures.js'
 import { closureOf, rulesOf } from './expected-closures.js'
 import { Random } from './generators.js'
 import { caught } from './resident.js'
@@ -70,6 +79,53 @@ export function limits(backend: Backend, open: () => Device): void {
       }
     },
   )
+
+  // Ways by way of the first 256 nodes keep within 2^30 / 3, those by way of all nodes needn't.
+  const heavy = Math.floor(357913940 / 257)
+  it.each(['all nodes have ways to each other', 'most have none'] as const)(
+    'heavy weights and %s',
+    async (kind) => {
+      for (const semiring of ['max-plus', 'min-plus'] as const) {
+        const algebra = { semiring, type: 'int32' } as const
+        const { zero } = rulesOf(algebra)
+        const sign = semiring === 'max-plus' ? -1 : 1
+        const n = 530
+        const random = new Random(n)
+        const data = new Int32Array(n * n).map((_, index) => {
+          const [from, to] = [Math.floor(index / n), index % n]
+          if (kind === 'most have none')
+            return to === from + 1 || from === to + 7 ? sign * (heavy - (from % 3)) : zero
+          return random.chance(0.1) ? zero : sign * random.integer(0, heavy)
+        })
+        const expected = closureOf(algebra, n, data, true)
+        const closed = await withNext({ data, shape: [n, n] }, { semiring, backend })
+        expectValues(closed.distances, expected, `${semiring}, ${kind}`)
+        expectNext(closed.next, expected, `${semiring}, ${kind}`)
+      }
+    },
+  )
+
+  it('heavy weights that leave int32 in the end', async () => {
+    const n = 1700
+    const data = new Int32Array(n * n).fill(END - 1)
+    for (let node = 0; node + 1 < n; node++) data[node * n + node + 1] = heavy
+    const resident = await open().upload({ data, shape: [n, n] })
+    const semiring = 'min-plus'
+    const column = Math.ceil((END - 1) / heavy)
+    const sum = String(column * heavy)
+    expectError(
+      await caught(star(resident, { semiring, out: resident })),
+      'OVERFLOW',
+      `[0, ${column}] is ${sum}`,
+    )
+    expect((await resident.download()).data).toEqual(data)
+    const { c } = await star({ data, shape: [n, n] }, { semiring, backend, overflow: 'saturate' })
+    const right = new Int32Array(n * n).fill(END - 1)
+    for (let from = 0; from < n; from++) {
+      for (let to = from; to < n; to++) right[from * n + to] = Math.min((to - from) * heavy, END - 2)
+    }
+    expect(c.data).toEqual(right)
+  })
 
   it('names the element of a batch that overflows', async () => {
     const data = new Int32Array(3 * 9).fill(-END)

@@ -183,7 +183,8 @@ __global__ void __launch_bounds__(kThreads) sample(OperandLines lines, Stored ze
 
 __global__ void begin(LevelsFound nothing, LevelsFound* found) { *found = nothing; }
 
-template <class Stored>
+/// `by_chunks` says whether it looks for the spread within chunks, too.
+template <class Stored, bool by_chunks>
 __global__ void __launch_bounds__(kThreads) look(OperandLines lines, Numbers<Stored> numbers, LevelsFound* found) {
   __shared__ Extent extents[kWarps][kLines];
   const int64_t groups = ceil_div(lines.lines, kLines);
@@ -195,8 +196,6 @@ __global__ void __launch_bounds__(kThreads) look(OperandLines lines, Numbers<Sto
     extent.has_zero |= numbers.is_zero(x);
     if (!numbers.is_zero(x)) extent.include(numbers.of(x, misfits, negative_zero));
   };
-  // Only integers are looked at chunk by chunk.
-  constexpr bool kByChunks = std::is_integral_v<Stored>;
   Extent extent;
   uint32_t chunk_spread = 0;
   if (lines.step_stride < lines.line_stride) {
@@ -209,7 +208,7 @@ __global__ void __launch_bounds__(kThreads) look(OperandLines lines, Numbers<Sto
         for (int64_t k = 0; k < lines.depth; k += kChunkSteps) {
           Extent chunk;
           if (k + lane < lines.depth) include(chunk, line[(k + lane) * lines.step_stride]);
-          if constexpr (kByChunks) {
+          if constexpr (by_chunks) {
             chunk.join_lanes();
             chunk_spread = max(chunk_spread, chunk.spread());
           }
@@ -230,7 +229,7 @@ __global__ void __launch_bounds__(kThreads) look(OperandLines lines, Numbers<Sto
         Extent chunk;
 #pragma unroll 8
         for (int64_t k = k0; k < end; ++k) include(chunk, line[k * lines.step_stride]);
-        chunk_spread = max(chunk_spread, chunk.spread());
+        if constexpr (by_chunks) chunk_spread = max(chunk_spread, chunk.spread());
         extent.include(chunk);
       }
     }
@@ -242,7 +241,7 @@ __global__ void __launch_bounds__(kThreads) look(OperandLines lines, Numbers<Sto
   negative_zero = __any_sync(kAll, negative_zero);
   if (lane == 0 && misfits) atomicOr(&found->misfits, 1);
   if (lane == 0 && negative_zero) atomicOr(&found->has_negative_zero, 1);
-  if constexpr (kByChunks) {
+  if constexpr (by_chunks) {
     for (int lanes = 16; lanes > 0; lanes /= 2) {
       chunk_spread = max(chunk_spread, __shfl_xor_sync(kAll, chunk_spread, lanes));
     }
@@ -255,6 +254,14 @@ __global__ void __launch_bounds__(kThreads) look(OperandLines lines, Numbers<Sto
   if (lane > 0) return;
   if (spread > 0) atomicMax(&found->spread, spread);
   if (has_zero) atomicOr(&found->has_zero, 1);
+}
+
+constexpr uint32_t kUnknownSpread = ~0u;
+
+/// A look by chunks takes twice as long, and only decides if lines have too many levels.
+bool worth_a_look_by_chunks(const LevelsFound& sample) {
+  const int64_t most = exponent_scale_of(RangePath::kExponentBounded).most;
+  return sample.chunk_spread <= most && sample.spread > exponent_scale_of(RangePath::kExponent).most;
 }
 
 /// Calls `body` with the zero as it is stored, if the operation has levels.
@@ -294,7 +301,7 @@ LineLevels LevelsFound::levels(DataType dtype) const {
   LineLevels levels;
   if (misfits) return levels;
   levels.spread = spread;
-  if (dtype != DataType::kFloat32) levels.chunk_spread = chunk_spread;
+  if (dtype != DataType::kFloat32 && chunk_spread != kUnknownSpread) levels.chunk_spread = chunk_spread;
   levels.has_zero = has_zero != 0;
   if (dtype != DataType::kFloat32) return levels;
   levels.granule = std::ldexp(1.0, granule);
@@ -313,7 +320,9 @@ void sample_levels(const Operation& operation, const OperandLines& lines, Levels
 
 void find_levels(const Operation& operation, const OperandLines& lines, const LevelsFound& sample, LevelsFound* found,
                  cudaStream_t stream) {
-  begin<<<1, 1, 0, stream>>>({0, 0, 0, 0, 0, sample.granule, sample.step, sample.offset}, found);
+  const bool by_chunks = worth_a_look_by_chunks(sample);
+  begin<<<1, 1, 0, stream>>>({0, by_chunks ? 0 : kUnknownSpread, 0, 0, 0, sample.granule, sample.step, sample.offset},
+                             found);
   with_stored_zero(operation, lines.storage, [&](auto zero) {
     using Stored = decltype(zero);
     Numbers<Stored> numbers{};
@@ -325,7 +334,11 @@ void find_levels(const Operation& operation, const OperandLines& lines, const Le
       numbers.per_step = sample.step == 0 ? 0.0f : 1.0f / static_cast<float>(sample.step);
     }
     const auto blocks = static_cast<unsigned>(lines.items * ceil_div(lines.lines, kLines));
-    look<Stored><<<blocks, kThreads, 0, stream>>>(lines, numbers, found);
+    if (std::is_integral_v<Stored> && by_chunks) {
+      look<Stored, true><<<blocks, kThreads, 0, stream>>>(lines, numbers, found);
+    } else {
+      look<Stored, false><<<blocks, kThreads, 0, stream>>>(lines, numbers, found);
+    }
     MPMML_CUDA(cudaGetLastError());
   });
 }

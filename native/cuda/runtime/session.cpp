@@ -162,13 +162,15 @@ class Download final : public Pending {
 class Plans {
  public:
   template <class Make>
-  const Plan& find(const Problem& problem, PathSet exact, const Variant* requested, Make&& make) {
+  const Plan& find(const Problem& problem, const ValueRange& a, const ValueRange& b, const Variant* requested,
+                   Make&& make) {
     const Key key{problem.operation.semiring,
                   problem.operation.dtype,
                   requested,
-                  exact,
+                  exact_paths(problem.operation, a, b),
                   {problem.batch, problem.m(), problem.n(), problem.k(), items_of(problem.a, problem.batch),
-                   items_of(problem.b, problem.batch), problem.has_int16(), problem.witness.data != nullptr}};
+                   items_of(problem.b, problem.batch), problem.has_int16(), problem.witness.data != nullptr,
+                   problem.witness.data && numbers_fit(a, b, problem.k())}};
     for (const auto& [known, plan] : plans_) {
       if (known == key) return plan;
     }
@@ -185,7 +187,7 @@ class Plans {
     DataType dtype;
     const Variant* requested;
     PathSet exact;
-    std::array<int64_t, 8> sizes;
+    std::array<int64_t, 9> sizes;
 
     bool operator==(const Key& other) const {
       return semiring == other.semiring && dtype == other.dtype && requested == other.requested &&
@@ -203,8 +205,7 @@ class CudaSession final : public Session {
         lanes_(device_->lane()),
         planner_([this, make = std::move(planner)](const Problem& problem, const ValueRange& a, const ValueRange& b,
                                                    const Placement& where) {
-          return plans_.find(problem, exact_paths(problem.operation, a, b), where.variant,
-                             [&] { return make(problem, a, b, where); });
+          return plans_.find(problem, a, b, where.variant, [&] { return make(problem, a, b, where); });
         }),
         name_(device_name(device)) {}
 
