@@ -17,6 +17,7 @@
 #include "cuda/runtime/function.h"
 #include "cuda/runtime/launcher.h"
 #include "cuda/runtime/product.h"
+#include "cuda/runtime/ranked_look.h"
 #include "cuda/runtime/session.h"
 
 namespace mpmml::cuda {
@@ -172,22 +173,25 @@ int64_t CudaBackend::workspace(const Problem& part, const Problem& problem, cons
     for (const PathSet exact : possible_paths(problem.operation)) {
       const auto plan = find_plan(problem.operation, exact, candidates(problem.operation), where.variant,
                                   judge_for(problem, exact, where));
-      if (plan) body(*plan);
+      if (!plan) continue;
+      body(*plan);
+      const auto ranked = where.variant ? std::nullopt : plan_to_look_for(part, *plan, exact);
+      if (ranked) body(*ranked);
     }
   });
 }
 
 Outcome CudaBackend::run(const Problem& problem, const Placement& where) {
   const Planner planner = [&](const ValueRange& a, const ValueRange& b) { return plan(problem, a, b, where); };
-  if (surely_fits(problem, where)) return multiply_on_device(problem, where.device, planner);
+  if (surely_fits(problem, where)) return multiply_on_device(problem, where, planner);
   const int64_t needed = workspace(problem, problem, where);
   const int64_t capacity = device_capacity(where.device, where.device_memory);
   const Reservation reservation =
       admit(where.device, std::min(needed, capacity), where.device_memory, [&] { return problem.is_cancelled(); });
-  if (needed <= capacity) return multiply_on_device(problem, where.device, planner);
+  if (needed <= capacity) return multiply_on_device(problem, where, planner);
   return multiply_in_blocks(
       problem, capacity, [&](const Problem& block) { return workspace(block, problem, where); },
-      [&](const Problem& block) { return multiply_on_device(block, where.device, planner); });
+      [&](const Problem& block) { return multiply_on_device(block, where, planner); });
 }
 
 }  // namespace

@@ -15,6 +15,6 @@ int64_t operand_bytes(const Problem& problem);
 /// Whether the operands fit one pinned slot, and the result another.
 bool fits_slots(const Problem& problem);
 
-Outcome multiply_on_device(const Problem& problem, int device, const Planner& planner);
+Outcome multiply_on_device(const Problem& problem, const Placement& where, const Planner& planner);
 
 }  // namespace mpmml::cuda
