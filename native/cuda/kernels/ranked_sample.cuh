@@ -162,31 +162,36 @@ __global__ void __launch_bounds__(kRankedSampleThreads)
   const int32_t* data_a[kRankedRowsAtOnce];
   int32_t found[kRankedRowsAtOnce];
   int64_t reference[kRankedRowsAtOnce];
+  int32_t worst[kRankedRowsAtOnce];  // sum within the greatest depth
   unsigned pairs[kRankedDepths] = {};
+  const RankedDepths& known = sample->known;
 #pragma unroll
   for (int row = 0; row < kRankedRowsAtOnce; ++row) {
     data_a[row] = a.data + sampled_line(a, first_row + row) * a.line_stride;
     found[row] = S::zero;
-    if (kCounts) reference[row] = int64_t{sample->reference_a[first_row + row]} + sample->reference_b[col];
+    if (kCounts) {
+      reference[row] = int64_t{sample->reference_a[first_row + row]} + sample->reference_b[col];
+      const int64_t deepest = known.depths[kRankedDepths - 1];
+      const int64_t bound = S::maximizes ? reference[row] - deepest : reference[row] + deepest;
+      worst[row] = static_cast<int32_t>(min(max(bound, int64_t{INT32_MIN}), int64_t{INT32_MAX}));
+    }
   }
-  const RankedDepths& known = sample->known;
-  const int64_t deepest = kCounts ? known.depths[kRankedDepths - 1] : 0;
   constexpr int kWarps = kRankedSampleThreads / 32;
   const int64_t share = round_up(ceil_div(b.depth, int64_t{gridDim.z}), kWarps), begin = blockIdx.z * share;
-#pragma unroll 4
+#pragma unroll 8
   for (int64_t k = begin + warp; k < min(begin + share, b.depth); k += kWarps) {
     const int32_t y = data_b[k * b.k_stride];
 #pragma unroll
     for (int row = 0; row < kRankedRowsAtOnce; ++row) {
-      const int32_t x = data_a[row][k * a.k_stride];
-      if (x == S::zero || y == S::zero) continue;
-      if (kCounts) {
-        const int64_t depth = -lead<S>(int64_t{x} + y, reference[row]);
-        if (depth > deepest) continue;
+      const int32_t x = data_a[row][k * a.k_stride], sum = wrapping_add(x, y);
+      const bool is_pair = x != S::zero && y != S::zero;
+      if constexpr (kCounts) {
+        if (!is_pair || S::combine(sum, worst[row]) != sum) continue;
+        const int64_t depth = -lead<S>(sum, reference[row]);
 #pragma unroll
         for (int index = 0; index < kRankedDepths; ++index) pairs[index] += depth <= known.depths[index];
       } else {
-        found[row] = S::combine(found[row], wrapping_add(x, y));
+        found[row] = S::combine(found[row], is_pair ? sum : S::zero);
       }
     }
   }
