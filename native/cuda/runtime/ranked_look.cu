@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 
 #include "core/dispatch.h"
 #include "cuda/kernels/kernel.h"
@@ -46,7 +47,9 @@ std::optional<Plan> plan_to_look_for(const Problem& problem, const Plan& plan, P
       problem.operation.overflow == OverflowPolicy::kWrap) {
     return std::nullopt;
   }
-  if (plan.path == RangePath::kExponent || plan.path == RangePath::kExponentWide) return std::nullopt;
+  if (std::find(std::begin(kExponentPaths), std::end(kExponentPaths), plan.path) != std::end(kExponentPaths)) {
+    return std::nullopt;
+  }
   const Variant* const variant = ranked_variant(problem.operation);
   if (!variant) return std::nullopt;
   for (const RangePath path : {RangePath::kDirect, RangePath::kTranslated}) {
