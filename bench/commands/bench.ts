@@ -1,5 +1,5 @@
 /** mpmml bench */
-import { Command, Option } from 'commander'
+import { type Command, Option } from 'commander'
 import { type DataType, variants } from '../../lib/index.js'
 import type { Spread } from '../../lib/lab.js'
 import {
@@ -13,6 +13,7 @@ import {
   wholeNumbers,
 } from '../arguments.js'
 import { describeCircumstances } from '../circumstances.js'
+import { newCommand } from '../commands.js'
 import { dataTypes, typesOf } from '../dtype.js'
 import { duration, labelled, print, printJson, rate, shapeName, table } from '../output.js'
 import { describeSuites } from '../suites/describe.js'
@@ -34,8 +35,7 @@ interface Flags extends Omit<BenchRequest, 'shapes' | 'dtype' | 'repetitions'> {
 }
 
 export function benchCommand(signal: AbortSignal): Command {
-  return new Command('bench')
-    .description('time products: kernels beside the measured ceiling, and whole calls')
+  return newCommand('bench')
     .addOption(
       new Option('--backend <name>', 'auto is the GPU if one can be used, else the CPU; all is both')
         .choices(['auto', 'cuda', 'cpu', 'all'])
