@@ -47,7 +47,9 @@ describe('help', () => {
     for (const [, name, usage, summary] of lines) {
       if (name === 'help') continue
       const own = await succeeds([name!, '--help'])
-      const [, shown, description] = /^Usage: mpmml [\w-]+(.*)\n\n(.+?)\n\n(?:Arguments|Options):/s.exec(own)!
+      const [, shown, description] = /^Usage: mpmml [\w-]+([^\n]*)\n\n(.+?)\n\n(?:Arguments|Options):/s.exec(
+        own,
+      )!
       // A command without options of its own has --help.
       expect(shown!.replace(' [options]', ''), name).toBe(usage!.replace(' [options]', ''))
       expect(description!.replaceAll('\n', ' '), name).toBe(summary)
