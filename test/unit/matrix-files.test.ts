@@ -330,6 +330,7 @@ describe('CSV and TSV', () => {
     ['1,2\n3,x\n', "line 2: cell 2 must be a number, but it is 'x'"],
     ['1,5 000\n', "expected ',' or the end of the line"],
     ['1,1e999\n', 'beyond the range of numbers'],
+    [`1,${'9'.repeat(3000)}\n`, 'beyond the range of numbers'],
     ['1,--inf\n', 'must be a number'],
   ])('refuses %j', async (text, message) => {
     await expect(readMatrix(file('.csv', text))).rejects.toEqual(refusal('FILE', message))
@@ -373,6 +374,8 @@ describe('decimal numbers', () => {
       '1e23',
       '00000000000000000000000000000000000000000.1',
       '0.0000000000000000000000000000000000000000000000012345678901234567',
+      `${'0'.repeat(1000)}1.5`,
+      `1.${'3'.repeat(1500)}`,
       '0e999999999',
       '1e-999999999',
     ]
