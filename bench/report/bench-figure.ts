@@ -11,26 +11,28 @@ const whereOf = ({ backend, device, threads }: TrialRecord) =>
   backend === 'cuda' ? device : `CPU, ${threads} ${threads === 1 ? 'thread' : 'threads'}`
 
 export function benchSvg({ semiring, dtype, trials }: BenchRecord): string {
-  const rows = trials.flatMap((trial) => trial.rows.map((row) => ({ trial, row })))
-  const ceilings = trials.flatMap(({ ceiling }) => (ceiling ? [ceiling.gops.median] : []))
-  const { unit, divisor } = unitFor([...rows.map(({ row }) => row.gops.median), ...ceilings])
-  const series = [...new Set(trials.map(whereOf))]
+  const speeds = trials.flatMap(({ rows, ceiling }) => [
+    ...rows.map(({ gops }) => gops.median),
+    ...(ceiling ? [ceiling.gops.median] : []),
+  ])
+  const { unit, divisor } = unitFor(speeds)
+  const series = trials.map(whereOf)
   const several = series.length > 1
-  const data = rows.map(({ trial, row }) => ({
-    label: [shapeName(row), row.values, ...(several ? [whereOf(trial)] : [])].join(' · '),
-    value: row.gops.median / divisor,
-    series: whereOf(trial),
-  }))
-  const references = trials.flatMap((trial) =>
-    trial.ceiling
-      ? [
-          {
-            y: trial.ceiling.gops.median / divisor,
-            label: several ? `ceiling, ${whereOf(trial)}` : 'ceiling',
-          },
-        ]
-      : [],
-  )
+  const data = trials.flatMap((trial) => {
+    const where = whereOf(trial)
+    const bar = (parts: string[], gops: number) => ({
+      label: [...parts, ...(several ? [where] : [])].join(' · '),
+      value: gops / divisor,
+      series: where,
+    })
+    return [
+      ...trial.rows.map((row) => bar([shapeName(row), row.values], row.gops.median)),
+      // The lines of several ceilings would lie on each other.
+      ...(several && trial.ceiling ? [bar(['ceiling'], trial.ceiling.gops.median)] : []),
+    ]
+  })
+  const ceiling = several ? undefined : trials[0]?.ceiling?.gops.median
+  const references = ceiling === undefined ? [] : [{ y: ceiling / divisor, label: 'ceiling' }]
   const chart = { data, labels: data.map(({ label }) => label), xLabel: unit, series, references }
   return standaloneSvg(barChart(chart, WIDTH), `Speed of ${semiring} on ${dtype}`, series, light, WIDTH)
 }
