@@ -19,6 +19,9 @@ const LOWER_CASE = 32
 const EXACT = Number.MAX_SAFE_INTEGER
 const tens = Array.from({ length: 23 }, (_, digits) => Number(`1e${digits}`))
 
+/** More characters than the exact decimal digits of any float64. */
+const LONGEST_NUMBER = 2000
+
 /** What stands for numbers that have no digits. */
 const infinities = /^([+-]?)(inf|infinity|∞)$/i
 /** These are so many in some files that to make strings of them would take most of the time. */
@@ -215,8 +218,10 @@ export class TextReader {
       else if (exponent > 0) value *= tens[exponent]!
     } else {
       value = this.#rounded(first, last, exponent)
-      if (Number.isNaN(value)) value = Math.abs(Number(bytes.toString('latin1', start, at)))
-      if (value === Number.POSITIVE_INFINITY) return Number.NaN
+      if (Number.isNaN(value) && at - start <= LONGEST_NUMBER) {
+        value = Math.abs(Number(bytes.toString('latin1', start, at)))
+      }
+      if (!Number.isFinite(value)) return Number.NaN
     }
     this.position = at
     return negative ? -value : value
@@ -241,7 +246,7 @@ export class TextReader {
   #wrongNumber(what: string): never {
     const word = this.word()
     if (word === '') this.fail(`${what} is missing`)
-    if (decimal.test(word)) this.fail(`${what} is ${word}, beyond the range of numbers`)
+    if (decimal.test(word)) this.fail(`${what} is ${show(word)}, beyond the range of numbers`)
     return this.fail(`${what} must be a number, but it is ${show(word)}`)
   }
 
