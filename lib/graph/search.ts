@@ -10,7 +10,8 @@ import { findingComponents } from './components.js'
 import { cycleError } from './cycles.js'
 import { dijkstra, NodeHeap } from './dijkstra.js'
 import { type Direction, type Graph, keyedRows } from './keyed.js'
-import { LabelCorrecting } from './label-correcting.js'
+import { type FoundCycle, LabelCorrecting } from './label-correcting.js'
+import { Potentials, potentialsPay, reweight } from './potentials.js'
 import { type PathRules, valueOfKey } from './rules.js'
 import type { Searched } from './searched.js'
 import { PER_STEP, type Steps } from './slices.js'
@@ -144,8 +145,8 @@ function* searcher(
   const { nodes } = rows
   const [roots, ends] =
     direction === 'forward' ? [query.sources, query.targets] : [query.targets, query.sources]
+  const wanted = ends && wantedOf(ends, nodes)
   if (rows.monotone) {
-    const wanted = ends && wantedOf(ends, nodes)
     if (rules.semiring === 'or-and') {
       const queue = new Int32Array(nodes)
       return (root) => breadthFirst(state, queue, root, wanted)
@@ -158,11 +159,16 @@ function* searcher(
   const within = ends && (yield* reachable(yield* keyedRows(graph, opposite, rules), ends))
   const components = yield* findingComponents(rows, { roots, within })
   const labels = new LabelCorrecting(state, components)
+  const gaining = ({ nodes, weight }: FoundCycle) =>
+    cycleError(rules, direction === 'forward' ? nodes : nodes.reverse(), weight, item)
+  if (potentialsPay(state, components, countOf(roots, nodes))) {
+    const potentials = yield* reweight(state, components, labels)
+    if (!(potentials instanceof Potentials)) throw gaining(potentials)
+    return (root) => potentials.search(state, root, wanted)
+  }
   return function* (root) {
     const cycle = yield* labels.from(root)
-    if (!cycle) return
-    const inOrder = direction === 'forward' ? cycle.nodes : cycle.nodes.reverse()
-    throw cycleError(rules, inOrder, cycle.weight, item)
+    if (cycle) throw gaining(cycle)
   }
 }
 
