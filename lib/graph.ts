@@ -4,13 +4,11 @@
  * @packageDocumentation
  */
 export type { EdgeList, NodeNumbers } from './graph/edges.js'
-export {
-  type CsvOptions,
-  parseDimacs,
-  parseEdgeCsv,
-  parseMatrixMarket,
-  type ReadEdgeList,
-} from './graph/formats.js'
+export { parseDimacs } from './graph/files/dimacs.js'
+export { type CsvOptions, parseEdgeCsv } from './graph/files/edge-csv.js'
+export type { ReadEdgeList } from './graph/files/edges.js'
+export { parseMatrixMarket } from './graph/files/matrix-market.js'
+export { type GraphFormat, type ReadGraphOptions, readGraph } from './graph/files/read.js'
 export type { PathOptions } from './graph/options.js'
 export {
   type AnyWeights,
@@ -30,6 +28,5 @@ export {
   type WithPaths,
   widestPaths,
 } from './graph/paths.js'
-export { type GraphFormat, type ReadGraphOptions, readGraph } from './graph/read.js'
 export type { PathSemiring } from './graph/rules.js'
 export { type Verifiable, type Verified, type VerifyOptions, verifyPaths } from './graph/verify.js'

@@ -1,6 +1,6 @@
 /** Numbers in text, read from its bytes: a regular expression for each would take longer than the disk. */
-import { show } from '../describe.js'
-import { FileError } from '../errors.js'
+import { show, typeName } from '../../describe.js'
+import { DTypeError, FileError } from '../../errors.js'
 
 const NEWLINE = 10
 const RETURN = 13
@@ -30,6 +30,11 @@ export class TextReader {
   separator = -1
 
   constructor(content: Uint8Array | string, name: string) {
+    if (typeof content !== 'string' && !(content instanceof Uint8Array)) {
+      throw new DTypeError(
+        `${name} must be text, or its bytes in a Uint8Array, but it is ${typeName(content)}`,
+      )
+    }
     this.bytes = typeof content === 'string' ? Buffer.from(content) : content
     this.name = name
     if (this.bytes[0] === 0xef && this.bytes[1] === 0xbb && this.bytes[2] === 0xbf) this.position = 3
@@ -139,8 +144,10 @@ export class TextReader {
 
   /** Reads an integer from `least` to `most`. */
   integer(what: string, least: number, most: number): number {
+    this.skipBlanks()
+    const start = this.position
     const value = this.number(what)
-    if (!this.integral) this.fail(`${what} must be an integer, but it is ${value}`)
+    if (!this.integral) this.fail(`${what} must be an integer, but it is ${this.#word(start)}`)
     if (!(value >= least && value <= most)) {
       this.fail(`${what} must be from ${least} to ${most}, but it is ${value}`)
     }

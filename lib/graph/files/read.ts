@@ -1,11 +1,15 @@
 /** Graphs in files. */
 import { extname } from 'node:path'
-import { readSignal } from '../abort.js'
-import { showChoices } from '../describe.js'
-import { FileError, MpmmlError, OutOfMemoryError } from '../errors.js'
-import { openForReading, pathOf, readFully, systemReason, throwIfAborted } from '../files/files.js'
-import { readChoice, requireNames } from '../options.js'
-import { parseDimacs, parseEdgeCsv, parseMatrixMarket, type ReadEdgeList } from './formats.js'
+import { readSignal } from '../../abort.js'
+import { showChoices } from '../../describe.js'
+import { FileError, MpmmlError, OutOfMemoryError } from '../../errors.js'
+import { openForReading, pathOf, readFully, systemReason, throwIfAborted } from '../../files/files.js'
+import { readChoice, requireNames } from '../../options.js'
+import { inSlices } from '../slices.js'
+import { parsingDimacs } from './dimacs.js'
+import { parsingEdgeCsv } from './edge-csv.js'
+import type { ReadEdgeList } from './edges.js'
+import { parsingMatrixMarket } from './matrix-market.js'
 
 /** Bytes of one read: few enough to stop soon after a signal. */
 const chunkBytes = 1 << 23
@@ -21,7 +25,7 @@ export interface ReadGraphOptions {
 
 const formats = ['dimacs', 'matrix-market', 'csv'] as const
 const endings = ['.gr', '.mtx', '.csv']
-const parsers = { dimacs: parseDimacs, 'matrix-market': parseMatrixMarket, csv: parseEdgeCsv }
+const parsers = { dimacs: parsingDimacs, 'matrix-market': parsingMatrixMarket, csv: parsingEdgeCsv }
 
 function formatOf(path: string, format: unknown): GraphFormat {
   if (format !== undefined) return formats[readChoice(formats, format, 'format')]!
@@ -54,7 +58,7 @@ export async function readGraph(path: string | URL, options: ReadGraphOptions = 
         throw new FileError(`${name} became shorter while it was read`)
       }
     }
-    return parsers[format](bytes, name)
+    return await inSlices<ReadEdgeList>(parsers[format](bytes, name), signal, 'reading a file')
   } catch (error) {
     if (error instanceof MpmmlError) throw error
     throw new FileError(`${name} can't be read: ${systemReason(error)}`, { cause: error })
