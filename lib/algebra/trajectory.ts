@@ -4,7 +4,7 @@ import { show, showList } from '../describe.js'
 import { DeviceMatrix } from '../device/device.js'
 import { elementType, newArray, typeNameOf } from '../elements.js'
 import { DTypeError, OptionError, OverflowError, ShapeError } from '../errors.js'
-import type { EdgeList } from '../graph/edges.js'
+import { type EdgeList, isEdgeList } from '../graph/edges.js'
 import { inSlices, PER_STEP, type Steps } from '../graph/slices.js'
 import { shapeOf } from '../layout.js'
 import { allocate, type DenseMatrix, MAX_DIMENSION, type MatrixLike, rowMajor } from '../matrix.js'
@@ -18,7 +18,6 @@ import { readOverflow } from './overflow.js'
 import { readVector, type Vector } from './vector.js'
 import {
   type Graph,
-  isEdgeList,
   readGraph,
   readSumSemiring,
   requireSquare,
