@@ -111,6 +111,7 @@ export async function trajectory(
 }
 
 const WHAT = 'the trajectory'
+const FEWER = 'ask for fewer steps, and go on from the last state'
 
 /** Reads a number of steps. */
 export function readCount(value: unknown, name: string, least: number): number {
@@ -164,7 +165,7 @@ function column(matrix: AnyOperand, k: number): AnyOperand<ElementArray> {
 }
 
 async function inArrays({ a, n, type, x, steps, where, drive }: System): Promise<DenseMatrix<ElementArray>> {
-  const data = allocate((steps + 1) * n, 'the states', type, newArray)
+  const data = allocate((steps + 1) * n, 'the states', type, newArray, FEWER)
   data.set(x)
   const state = (k: number) => ({ data, shape: [n, 1], strides: [1, 1], offset: k * n })
   for (let k = 0; k < steps; k++) {
@@ -222,7 +223,7 @@ function* walk(
   const none = maximizes ? -Infinity : Infinity
   const single = x instanceof Float32Array
   const type = elementType(x)
-  const data = allocate((steps + 1) * n, 'the states', type, newArray)
+  const data = allocate((steps + 1) * n, 'the states', type, newArray, FEWER)
   data.set(x)
   let looked = 0
   for (let k = 0; k < steps; k++) {

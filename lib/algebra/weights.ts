@@ -6,6 +6,7 @@ import { OutOfMemoryError, ShapeError, ValueError } from '../errors.js'
 import { type CompressedRows, compressingRows } from '../graph/compressed.js'
 import { type EdgeList, isEdgeList, readingEdges } from '../graph/edges.js'
 import { PER_STEP, type Steps } from '../graph/slices.js'
+import { type Need, requireSpace } from '../graph/space.js'
 import { shapeOf } from '../layout.js'
 import { MAX_DIMENSION, type MatrixLike } from '../matrix.js'
 import { readChoice } from '../options.js'
@@ -57,8 +58,11 @@ export async function readGraph(weights: Weights, semiring: SumSemiring): Promis
   return readMatrix(view, semiring)
 }
 
+const ROWS: Need = { what: 'a graph', perNode: 16, perEdge: 24 }
+
 function* readList(list: EdgeList, semiring: SumSemiring): Steps<Graph> {
   const edges = yield* readingEdges(list)
+  requireSpace(ROWS, edges.nodes, edges.from.length)
   const rows = yield* compressingRows(edges, zeroOf(semiring, typeNameOf(edges.type)))
   const { weight, edge } = rows
   if (edges.type !== INT32) {
