@@ -1,6 +1,6 @@
 /** Numbers in text, read from its bytes: a regular expression for each would take longer than the disk. */
-import { show } from '../describe.js'
-import { FileError } from '../errors.js'
+import { show, typeName } from '../describe.js'
+import { DTypeError, FileError } from '../errors.js'
 import { HALF_DIGITS, nearest } from './decimal.js'
 
 const NEWLINE = 10
@@ -252,9 +252,13 @@ export class TextReader {
 
   /** Reads an integer from `least` to `most`. */
   integer(what: string, least: number, most: number): number {
+    const start = this.position
     const value = this.number(what)
     if (this.integral && value >= least && value <= most) return value + 0
-    if (!this.integral) this.fail(`${what} must be an integer, but it is ${value}`)
+    if (!this.integral) {
+      this.position = start
+      this.fail(`${what} must be an integer, but it is ${this.word()}`)
+    }
     return this.fail(`${what} must be from ${least} to ${most}, but it is ${value}`)
   }
 
@@ -302,6 +306,9 @@ export function parseText<Result>(
   name: string,
   parser: LineParser<Result>,
 ): Result {
+  if (typeof content !== 'string' && !(content instanceof Uint8Array)) {
+    throw new DTypeError(`${name} must be text, or its bytes in a Uint8Array, but it is ${typeName(content)}`)
+  }
   const bytes =
     typeof content === 'string'
       ? Buffer.from(content)

@@ -327,6 +327,7 @@ describe('CSV and TSV', () => {
     ['1,2,\n', 'line 1: cell 3 is empty'],
     [',1\n', 'line 1: cell 1 is empty'],
     ['1,"2"\n', 'line 1: cell 2 is a text'],
+    ['"1","2"\n3,4\n', 'line 1: cell 1 is a text'],
     ['1,2\n3,x\n', "line 2: cell 2 must be a number, but it is 'x'"],
     ['1,5 000\n', "expected ',' or the end of the line"],
     ['1,1e999\n', 'beyond the range of numbers'],
