@@ -1,7 +1,7 @@
 /** Runs the command line and turns whatever happens into an exit status and at most one line on stderr. */
 import { constants } from 'node:os'
 import { CommanderError } from 'commander'
-import { oneLine, watchOutput } from './output.js'
+import { oneLine, print, watchOutput } from './output.js'
 
 const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
@@ -21,9 +21,15 @@ export async function run(args: string[]): Promise<number> {
     })
   }
   try {
-    // Not imported above: a missing addon is an error like any other, and `--help` doesn't need to hide it.
+    if (args.length === 0) {
+      const { overview } = await import('./overview.js')
+      await print(overview)
+      return 0
+    }
+    // Not imported above: what can't be loaded is an error like any other.
     const { createProgram } = await import('./program.js')
-    await createProgram(controller.signal).parseAsync(args, { from: 'user' })
+    const program = await createProgram(args, controller.signal)
+    await program.parseAsync(args, { from: 'user' })
     return 0
   } catch (error) {
     // Commander has said what was wrong.

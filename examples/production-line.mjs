@@ -4,13 +4,16 @@
  *
  *   node examples/production-line.mjs                   with two pallets
  *   node examples/production-line.mjs --pallets 3       with another number of them
+ *   node examples/production-line.mjs -o line.svg       and the chart as a picture: strong if no pause follows
  *
  * x(k) are the times at which the machines begin the k-th part. They wait for each other, by A0, and for the part before, by
  * A1: x(k) = A0 ⊗ x(k) ⊕ A1 ⊗ x(k − 1) in max-plus. That is x(k) = A ⊗ x(k − 1) with A = A0* ⊗ A1. The line is made up.
  */
+import { writeFile } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
 import { EPSILON, matrix, mpmm } from 'mpmml'
 import { maximumCycleMean, periodicRegime, star, trajectory } from 'mpmml/algebra'
+import { line, picture, text } from './drawing.mjs'
 
 /** Minutes per part, and whose work the machine needs. */
 const machines = [
@@ -70,7 +73,32 @@ function chart(starts) {
   })
 }
 
-const { values } = parseArgs({ options: { pallets: { type: 'string', default: '2' } } })
+/** A row for each machine, over minutes, and a bar for each part: strong if the machine goes on with the next one at once. */
+function draw(starts) {
+  const [left, right, top, pitch] = [100, 860, 50, 40]
+  const end = starts.at(-1)[pack] + machines[pack].takes
+  const x = (minutes) => left + ((right - left) * minutes) / end
+  const bottom = top + pitch * machines.length
+  const parts = []
+  for (let minutes = 0; minutes <= end; minutes += 10) {
+    parts.push(line(x(minutes), top - 14, x(minutes), bottom, { faint: true }))
+    parts.push(text(x(minutes), top - 20, minutes, { anchor: 'middle' }))
+  }
+  for (const [i, { name, takes }] of machines.entries()) {
+    const y = top + pitch * (i + 0.5)
+    parts.push(text(left - 10, y + 4, name, { anchor: 'end' }))
+    for (const [part, times] of starts.entries()) {
+      const finish = times[i] + takes
+      parts.push(line(x(times[i]), y, x(finish), y, { strong: starts[part + 1]?.[i] === finish }))
+      parts.push(text(x(times[i]), y - 6, part + 1, { size: 11 }))
+    }
+  }
+  return picture(900, bottom + 20, 'When each machine works on which part, in minutes', parts)
+}
+
+const { values } = parseArgs({
+  options: { pallets: { type: 'string', default: '2' }, output: { type: 'string', short: 'o' } },
+})
 const pallets = Number(values.pallets)
 if (!(Number.isInteger(pallets) && pallets >= 1 && pallets <= 100)) {
   throw new RangeError(`--pallets must be a whole number from 1 to 100, but it is ${values.pallets}`)
@@ -100,3 +128,4 @@ const { transient, period, growth } = await periodicRegime(a, first.data)
 console.log(
   `From part ${transient + 1} on the line has its rhythm: ${counted(period, 'part')} in ${growth[pack]} minutes.`,
 )
+if (values.output) await writeFile(values.output, draw(starts))

@@ -103,7 +103,7 @@ export class CycleError extends MpmmlError {
   }
 }
 
-/** What was looked for was not found within a limit that an option sets. */
+/** What was looked for was not found within a limit that an option sets, or what is read goes beyond one. */
 export class LimitError extends MpmmlError {
   readonly code = 'ERR_MPMML_LIMIT'
 }

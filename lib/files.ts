@@ -4,6 +4,7 @@
  * @packageDocumentation
  */
 
+export type { MemoryOptions } from './files/memory.js'
 export type { FileFormat } from './files/names.js'
 export { type ReadNpyOptions, readNpy, writeNpy } from './files/npy.js'
 export { formatNpy, parseNpy } from './files/npy-bytes.js'

@@ -36,6 +36,7 @@ export {
   ValueError,
   VariantError,
 } from './errors.js'
+export type { MemoryOptions } from './files/memory.js'
 export type { FileFormat } from './files/names.js'
 export { type ReadNpyOptions, readNpy, writeNpy } from './files/npy.js'
 export { formatNpy, parseNpy } from './files/npy-bytes.js'

@@ -49,13 +49,15 @@ export const MAX_DIMENSION = 2 ** 31 - 1
 const SMALL_ALLOCATION = 256 * 2 ** 20
 
 /**
- * An array of `length` elements of a type (by its number), made by `make`. Throws OutOfMemoryError, which names `name`.
+ * An array of `length` elements of a type (by its number), made by `make`. Throws OutOfMemoryError, which names `name` and gives
+ * the advice.
  */
 export function allocate<Data extends OperandArray = ElementArray>(
   length: number,
   name: Name,
   type: number,
   make: (type: number, length: number) => Data = newArray as (type: number, length: number) => never,
+  advice = 'compute it in parts, by rows of A or columns of B',
 ): Data {
   const bytes = length * bytesOf(type)
   // The system gives out memory when it is first written. If there is none then, it kills the process.
@@ -67,7 +69,7 @@ export function allocate<Data extends OperandArray = ElementArray>(
   }
   const limit = bytes > available ? `, but ${available} are available` : ", which can't be allocated"
   throw new OutOfMemoryError(
-    `${name} of ${length} elements needs ${bytes} bytes${limit}: compute it in parts, by rows of A or columns of B`,
+    `there is no memory for ${name}: ${length} elements need ${bytes} bytes${limit}: ${advice}`,
   )
 }
 

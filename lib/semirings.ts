@@ -79,3 +79,13 @@ export function zeroOf(semiring: Semiring, dtype: DataType = 'int32'): number {
   }
   return zero
 }
+
+/** What stands for the zero among elements as they are stored: int16 has zeros of its own. */
+export function storedZeroOf(
+  semiring: Semiring,
+  { type, bytes }: { readonly type: number; readonly bytes: number },
+): number {
+  const zero = zeroOf(semiring, addon.dataTypes[type])
+  if (bytes !== 2) return zero
+  return zero < 0 ? -(2 ** 15) : 2 ** 15 - 1
+}

@@ -15,7 +15,10 @@ export interface Variant {
   readonly dtype: NativeVariant['dtype']
   /** The family's parameters by their names. */
   readonly parameters: Readonly<Record<string, number | string>>
-  /** Whether the planner may choose it; the others run only if asked for by name. */
+  /**
+   * Whether the planner may choose it. The others run only if asked for by name, except the family `ranked`, which large
+   * products take if a sample of their values tells that it takes less time.
+   */
   readonly automatic: boolean
   readonly backend: NativeVariant['backend']
   /** What it is compiled for: GPU architectures (such as 'sm_90') or CPU instruction sets. */

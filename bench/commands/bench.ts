@@ -1,7 +1,7 @@
 /** mpmml bench */
-import { Command, Option } from 'commander'
+import { type Command, Option } from 'commander'
 import { type DataType, variants } from '../../lib/index.js'
-import type { Spread } from '../../lib/lab.js'
+import { type Spread, writeText } from '../../lib/lab.js'
 import {
   device,
   MOST_ROWS,
@@ -12,9 +12,12 @@ import {
   wholeNumber,
   wholeNumbers,
 } from '../arguments.js'
+import { type Bar, barsText } from '../bars.js'
 import { describeCircumstances } from '../circumstances.js'
+import { newCommand } from '../commands.js'
 import { dataTypes, typesOf } from '../dtype.js'
 import { duration, labelled, print, printJson, rate, shapeName, table } from '../output.js'
+import { checkOutput } from '../output-file.js'
 import { describeSuites } from '../suites/describe.js'
 import { type SuiteName, suiteNames } from '../suites/names.js'
 import { runSuites } from '../suites/run.js'
@@ -30,12 +33,13 @@ interface Flags extends Omit<BenchRequest, 'shapes' | 'dtype' | 'repetitions'> {
   shapes?: ProductShape[]
   choice?: true
   suite?: (SuiteName | 'all')[]
+  plot?: boolean
+  svg?: string
   json?: true
 }
 
 export function benchCommand(signal: AbortSignal): Command {
-  return new Command('bench')
-    .description('time products: kernels beside the measured ceiling, and whole calls')
+  return newCommand('bench')
     .addOption(
       new Option('--backend <name>', 'auto is the GPU if one can be used, else the CPU; all is both')
         .choices(['auto', 'cuda', 'cpu', 'all'])
@@ -73,10 +77,16 @@ export function benchCommand(signal: AbortSignal): Command {
         .argParser(someOf([...suiteNames, 'all' as const]))
         .conflicts(['sizes', 'shapes', 'dtype', 'semiring', 'values', 'choice']),
     )
+    .option('--plot', 'draw the speeds as bars below the tables (without --json and in a terminal: yes)')
+    .option('--no-plot', 'draw no bars')
+    .addOption(
+      new Option('--svg <speeds.svg>', 'draw the speeds in this file').conflicts(['suite', 'choice']),
+    )
     .option('--quick', 'few sizes, and no ε; suites with smaller and fewer products')
     .option('--json', 'print one JSON value')
-    .action(async ({ sizes, shapes: asked, choice, suite, json, ...flags }: Flags) => {
+    .action(async ({ sizes, shapes: asked, choice, suite, plot, svg, json, ...flags }: Flags) => {
       if (suite) return benchSuites(suite, flags, json, signal)
+      if (svg !== undefined) await checkOutput(svg, [])
       const wanted = sizes || asked ? [...squares(sizes ?? []), ...(asked ?? [])] : null
       if (choice) {
         const record = await runChoice(
@@ -101,7 +111,13 @@ export function benchCommand(signal: AbortSignal): Command {
         },
         signal,
       )
-      await (json ? printJson(record) : print(describe(record)))
+      if (svg !== undefined) {
+        // The plotting library takes a while to load.
+        const { benchSvg } = await import('../report/bench-figure.js')
+        await writeText(svg, benchSvg(record))
+      }
+      const bars = plot ?? process.stdout.isTTY === true
+      await (json ? printJson(record) : print(describe(record, bars)))
       const failed = record.trials.flatMap(({ failures }) => failures)
       if (failed.length > 0) {
         const more = failed.length > 1 ? `, and ${failed.length - 1} more` : ''
@@ -147,7 +163,7 @@ function elementType({ dtype, values, semiring }: Flags): DataType {
   return type
 }
 
-function describe(record: BenchRecord): string {
+function describe(record: BenchRecord, bars: boolean): string {
   const head = labelled([
     ...describeCircumstances(record),
     ['products', `${record.semiring} on ${record.dtype}`],
@@ -157,10 +173,10 @@ function describe(record: BenchRecord): string {
         'on the CPU small products are mpmmSync calls',
     ],
   ])
-  return [head, ...record.trials.map(describeTrial)].join('\n\n')
+  return [head, ...record.trials.map((trial) => describeTrial(trial, bars))].join('\n\n')
 }
 
-function describeTrial(trial: TrialRecord): string {
+function describeTrial(trial: TrialRecord, bars: boolean): string {
   const gpu = trial.backend === 'cuda'
   const where = gpu ? trial.device : `CPU, ${trial.threads} ${trial.threads === 1 ? 'thread' : 'threads'}`
   const ceiling = trial.ceiling ? describeCeiling(trial.ceiling) : 'no ceiling'
@@ -191,7 +207,18 @@ function describeTrial(trial: TrialRecord): string {
   const failures = trial.failures.map(
     (failure) => `${shapeName(failure)} ${failure.values}: ${failure.reason}`,
   )
-  return [`${where}; ${ceiling}`, table([columns, ...rows]), ...failures].join('\n')
+  const drawn = bars && rows.length > 0 ? ['', barsText(barsOf(trial))] : []
+  return [`${where}; ${ceiling}`, table([columns, ...rows]), ...failures, ...drawn].join('\n')
+}
+
+function barsOf({ rows, ceiling }: TrialRecord): Bar[] {
+  const bars = rows.map((row) => ({
+    label: `${shapeName(row)} ${row.values}`,
+    value: row.gops.median,
+    text: rate(row.gops.median),
+  }))
+  if (!ceiling) return bars
+  return [...bars, { label: 'ceiling', value: ceiling.gops.median, text: rate(ceiling.gops.median) }]
 }
 
 function describeCeiling({ name, gops, clockMHz, halfGops, naiveLoopGops }: TrialCeiling): string {

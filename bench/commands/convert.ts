@@ -1,7 +1,8 @@
 /** mpmml convert IN OUT */
-import { Command, Option } from 'commander'
+import { type Command, Option } from 'commander'
 import { isSparseFile, readEntries, writeEntries } from '../../lib/files.js'
 import { type DataType, type Semiring, variants } from '../../lib/index.js'
+import { newCommand } from '../commands.js'
 import { dataTypes, dtypeOf } from '../dtype.js'
 import { fileOf, MATRIX_FILE, MATRIX_HELP, readMatrixFile, writeMatrixFile } from '../matrix-file.js'
 import { labelled, print, printJson, shapeText } from '../output.js'
@@ -25,8 +26,7 @@ interface ConvertRecord {
 }
 
 export function convertCommand(signal: AbortSignal): Command {
-  return new Command('convert')
-    .description('convert a matrix from one file format to another: the ends of the names say to which')
+  return newCommand('convert')
     .argument('<IN>', MATRIX_FILE)
     .argument('<OUT>', 'the file to write; a sparse one leaves out the zeros of the semiring')
     .addOption(

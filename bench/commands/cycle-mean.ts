@@ -1,7 +1,8 @@
 /** mpmml cycle-mean GRAPH */
-import { Command, Option } from 'commander'
+import { type Command, Option } from 'commander'
 import { type CycleMean, componentCycleMeans, maximumCycleMean, minimumCycleMean } from '../../lib/algebra.js'
 import type { DataType } from '../../lib/index.js'
+import { newCommand } from '../commands.js'
 import {
   counted,
   cycleText,
@@ -41,8 +42,7 @@ interface CycleMeanRecord {
 }
 
 export function cycleMeanCommand(signal: AbortSignal): Command {
-  return new Command('cycle-mean')
-    .description('find the greatest mean weight of the cycles of a graph, exactly, and a cycle that has it')
+  return newCommand('cycle-mean')
     .argument('<GRAPH>', 'a .gr, .mtx, .csv or .npy file')
     .addOption(
       new Option('--semiring <name>', 'max-plus for the greatest mean, min-plus for the smallest')

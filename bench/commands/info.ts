@@ -1,11 +1,11 @@
 /** mpmml info */
-import { Command } from 'commander'
+import type { Command } from 'commander'
 import { type DeviceRows, type Info, info } from '../../lib/index.js'
+import { newCommand } from '../commands.js'
 import { bytes, labelled, print, printJson } from '../output.js'
 
 export function infoCommand(): Command {
-  return new Command('info')
-    .description('show the version, the build, the GPUs, the CPU and the backend that is taken')
+  return newCommand('info')
     .option('--json', 'print one JSON value')
     .action(async ({ json }: { json?: true }) => {
       const facts = info()

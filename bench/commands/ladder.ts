@@ -1,8 +1,9 @@
 /** mpmml ladder */
-import { Command, Option } from 'commander'
+import { type Command, Option } from 'commander'
 import { type DataType, matrix, mpmm, NoCudaError, type Semiring } from '../../lib/index.js'
 import { type Machine, machine, type Point, type Results } from '../../lib/lab.js'
 import { device, usage, wholeNumber, wholeNumbers } from '../arguments.js'
+import { newCommand } from '../commands.js'
 import { arrays } from '../dtype.js'
 import { forgetOperands, laddered } from '../lab/calls.js'
 import {
@@ -50,10 +51,7 @@ const most = 10 ** 6
 const dimension = wholeNumber(1, most)
 
 export function ladderCommand(signal: AbortSignal): Command {
-  const command = new Command('ladder')
-    .description(
-      'time the steps from one thread per cell to tuned tiles, kernel and whole call, on the GPU, and the product on the CPU',
-    )
+  const command = newCommand('ladder')
     .argument('[dim1]', 'rows of A; without the others all matrices are dim1 × dim1', dimension)
     .argument('[dim2]', 'columns of A (dim1 by default)', dimension)
     .argument('[dim3]', 'rows of B (dim2 by default, and it must be that)', dimension)

@@ -1,5 +1,5 @@
 /** mpmml microbench NAME */
-import { Argument, Command, Option } from 'commander'
+import { Argument, type Command, Option } from 'commander'
 import {
   type MicrobenchOptions,
   type MicrobenchPoint,
@@ -8,6 +8,7 @@ import {
   resultsCsv,
 } from '../../lib/lab.js'
 import { device, wholeNumber } from '../arguments.js'
+import { newCommand } from '../commands.js'
 import { describeMicrobench, describePoints } from '../lab/describe.js'
 import { runJobs } from '../lab/runner.js'
 import { microbenchJobs } from '../lab/sweeps.js'
@@ -42,8 +43,7 @@ export function microbenchCommand(signal: AbortSignal): Command {
     names.length > 0 ? 'what to run' : 'reg-reg, shared-one, shared-both, …',
   )
   if (names.length > 0) name.choices(names)
-  return new Command('microbench')
-    .description("run a microbenchmark: the thesis' chapter 2, and instruction mixes; needs a GPU")
+  return newCommand('microbench')
     .addArgument(name)
     .option('--x <X>', 'rows of steps of a thread and iteration (compiled in)', wholeNumber())
     .option('--y <Y>', 'columns of them (compiled in)', wholeNumber())

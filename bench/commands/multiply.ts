@@ -1,6 +1,7 @@
 /** mpmml multiply A B -o C */
-import { Command, Option } from 'commander'
+import { type Command, Option } from 'commander'
 import { productOptions } from '../arguments.js'
+import { newCommand } from '../commands.js'
 import { dataTypes } from '../dtype.js'
 import { MATRIX_HELP } from '../matrix-file.js'
 import { print, printJson } from '../output.js'
@@ -9,8 +10,7 @@ import { describeProduct, multiplyFiles, type ProductRequest } from '../product.
 type Flags = Omit<ProductRequest, 'a' | 'b' | 'verify'> & { verify?: true; json?: true }
 
 export function multiplyCommand(signal: AbortSignal): Command {
-  const command = new Command('multiply')
-    .description('multiply two matrices, or batches of them, from files')
+  const command = newCommand('multiply')
     .argument('<A>', 'M × K, or batch × M × K')
     .argument('<B>', 'K × N, or batch × K × N')
     .option('-o, --output <C>', 'write the product to this file (without it only a summary is printed)')

@@ -1,8 +1,9 @@
 /** mpmml occupancy VARIANT */
-import { Command, Option } from 'commander'
+import { type Command, Option } from 'commander'
 import type { VariantName } from '../../lib/index.js'
 import { microbenches, microbenchOccupancy, occupancy } from '../../lib/lab.js'
 import { device, wholeNumber } from '../arguments.js'
+import { newCommand } from '../commands.js'
 import { describeOccupancy } from '../lab/describe.js'
 import { print, printJson } from '../output.js'
 
@@ -19,10 +20,7 @@ interface Flags {
 }
 
 export function occupancyCommand(): Command {
-  return new Command('occupancy')
-    .description(
-      "show how many threads of a kernel a multiprocessor holds (the thesis' Table 2.1); needs a GPU",
-    )
+  return newCommand('occupancy')
     .argument('<kernel>', 'a CUDA variant, from mpmml variants, or a microbenchmark')
     .option('--device <index>', 'the CUDA device, from 0', device, 0)
     .option('--x <X>', 'of a microbenchmark', wholeNumber())

@@ -1,6 +1,7 @@
 /** mpmml paths GRAPH */
-import { Command } from 'commander'
+import type { Command } from 'commander'
 import { closureOptions, nodeNumbers } from '../arguments.js'
+import { newCommand } from '../commands.js'
 import { GRAPH_HELP } from '../graph.js'
 import { print, printJson } from '../output.js'
 import {
@@ -15,8 +16,7 @@ import {
 type Flags = Omit<PathsRequest, 'graph' | 'verify'> & { check?: string; verify?: true; json?: true }
 
 export function pathsCommand(signal: AbortSignal): Command {
-  const command = new Command('paths')
-    .description('find the best paths of a graph: all of them, or those from some nodes to some nodes')
+  const command = newCommand('paths')
     .argument('<GRAPH>', 'a .gr, .mtx, .csv or .npy file')
     .option('--from <node,…>', 'only paths from these nodes', nodeNumbers)
     .option('--to <node,…>', 'only paths to these nodes; shows their nodes', nodeNumbers)

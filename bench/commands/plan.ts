@@ -1,5 +1,5 @@
 /** mpmml plan A B */
-import { Command, Option } from 'commander'
+import { type Command, Option } from 'commander'
 import {
   type Matrix,
   type MpmmOptions,
@@ -9,6 +9,7 @@ import {
   type Semiring,
 } from '../../lib/index.js'
 import { type ProductShape, productOptions, shapes } from '../arguments.js'
+import { newCommand } from '../commands.js'
 import { hasSums, typesOf } from '../dtype.js'
 import { MATRIX_HELP, readOperands } from '../matrix-file.js'
 import { labelled, print, printJson, shapeText, withStatus } from '../output.js'
@@ -27,8 +28,7 @@ interface PlanRecord extends Plan {
 }
 
 export function planCommand(signal: AbortSignal): Command {
-  const command = new Command('plan')
-    .description('show which kernel a product would take and how it stays exact, without computing it')
+  const command = newCommand('plan')
     .argument('[A]', 'M × K, or batch × M × K')
     .argument('[B]', 'K × N, or batch × K × N')
     .option('--shapes <MxKxN,…>', 'instead of files: random matrices of these shapes', shapes)

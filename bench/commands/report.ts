@@ -1,8 +1,9 @@
 /** mpmml report */
 import { basename, extname } from 'node:path'
-import { Command, Option } from 'commander'
+import { type Command, Option } from 'commander'
 import { type Results, readResults, writeText } from '../../lib/lab.js'
 import { device, wholeNumbers } from '../arguments.js'
+import { newCommand } from '../commands.js'
 import { runJobs } from '../lab/runner.js'
 import { defaultSizes, reportJobs } from '../lab/sweeps.js'
 import { labelled, print, printJson } from '../output.js'
@@ -19,10 +20,7 @@ interface Flags {
 }
 
 export function reportCommand(signal: AbortSignal): Command {
-  return new Command('report')
-    .description(
-      'make a page with every table and figure of the thesis; measures first, on a GPU, unless --from is given',
-    )
+  return newCommand('report')
     .option('--from <results.json>', 'show what this file has, and measure nothing')
     .option('-o, --output <report.html>', 'the page', 'report.html')
     .addOption(

@@ -1,8 +1,9 @@
 /** mpmml roofline */
-import { Command, Option } from 'commander'
+import { type Command, Option } from 'commander'
 import type { DataType, Semiring } from '../../lib/index.js'
 import { ceilingName, type Results, readResults, writeResults, writeText } from '../../lib/lab.js'
 import { device, usage, wholeNumber } from '../arguments.js'
+import { newCommand } from '../commands.js'
 import { laddered } from '../lab/calls.js'
 import { addCounters } from '../lab/counters.js'
 import { describeTables } from '../lab/describe-ladder.js'
@@ -32,10 +33,7 @@ export function rooflineCommand(signal: AbortSignal): Command {
   const semirings = laddered.filter((semiring) =>
     elementTypes.some((dtype) => ceilingName(dtype, semiring) !== undefined),
   )
-  const command = new Command('roofline')
-    .description(
-      "measure this GPU's ceilings and how far below them each kernel stays; measures on a GPU, unless --from is given",
-    )
+  const command = newCommand('roofline')
     .option('--from <results.json>', 'show what this file has, and measure nothing')
     .option('-o, --output <roofline.svg>', 'draw it in this file')
     .addOption(

@@ -1,6 +1,6 @@
 /** mpmml show FILE */
 import { stat } from 'node:fs/promises'
-import { Command, Option } from 'commander'
+import { type Command, Option } from 'commander'
 import { isSparseFile, npzNames, readEntries } from '../../lib/files.js'
 import {
   type DataType,
@@ -10,6 +10,7 @@ import {
   variants,
   zeroOf,
 } from '../../lib/index.js'
+import { newCommand } from '../commands.js'
 import { dtypeOf, typesOf } from '../dtype.js'
 import { fileOf, MATRIX_FILE, MATRIX_HELP, readMatrixFile } from '../matrix-file.js'
 import { bytes, labelled, print, printJson, shapeText, table } from '../output.js'
@@ -55,10 +56,7 @@ interface Shown {
 const CORNER = 6
 
 export function showCommand(signal: AbortSignal): Command {
-  return new Command('show')
-    .description(
-      'show what a file holds: shape, type, range, share of zeros, a corner, and where elements are',
-    )
+  return newCommand('show')
     .argument('<FILE>', MATRIX_FILE)
     .addOption(
       new Option(

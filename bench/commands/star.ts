@@ -1,8 +1,9 @@
 /** mpmml star A -o S */
-import { Command } from 'commander'
+import type { Command } from 'commander'
 import { plus, star } from '../../lib/algebra.js'
 import { type DataType, type MpmmOptions, type Semiring, zeroOf } from '../../lib/index.js'
 import { closureOptions } from '../arguments.js'
+import { newCommand } from '../commands.js'
 import { dtypeOf, hasSums } from '../dtype.js'
 import { namingCycles } from '../graph.js'
 import { MATRIX_HELP, readMatrixFile, writeMatrixFile } from '../matrix-file.js'
@@ -44,8 +45,7 @@ interface StarRecord {
 }
 
 export function starCommand(signal: AbortSignal): Command {
-  const command = new Command('star')
-    .description('compute A* = I ⊕ A ⊕ A² ⊕ …, the best walks between all nodes of a matrix from a file')
+  const command = newCommand('star')
     .argument('<A>', 'N × N, or batch × N × N')
     .option('-o, --output <S>', 'write the star to this file (without it only a summary is printed)')
     .option('--plus', 'compute A ⊕ A² ⊕ … instead, of walks with at least one edge')

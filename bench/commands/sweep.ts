@@ -1,7 +1,8 @@
 /** mpmml sweep NAME */
-import { Argument, Command, Option } from 'commander'
+import { Argument, type Command, Option } from 'commander'
 import { resultsCsv } from '../../lib/lab.js'
 import { device, wholeNumber, wholeNumbers } from '../arguments.js'
+import { newCommand } from '../commands.js'
 import { describePoints } from '../lab/describe.js'
 import { describeBorders } from '../lab/describe-ladder.js'
 import { runJobs } from '../lab/runner.js'
@@ -21,8 +22,7 @@ interface Flags {
 
 export function sweepCommand(signal: AbortSignal): Command {
   const names = Object.keys(kernelSweeps) as KernelSweep[]
-  return new Command('sweep')
-    .description("time the kernels of the thesis' chapter 4, or borders, over sizes; needs a GPU")
+  return newCommand('sweep')
     .addArgument(new Argument('<name>', 'which parameter is swept').choices(names))
     .option(
       '--sizes <n,…>',

@@ -1,7 +1,8 @@
 /** mpmml tune */
-import { Command } from 'commander'
+import type { Command } from 'commander'
 import { type TunedShape, type TuneShape, tune } from '../../lib/lab.js'
 import { device, shapes, squares, wholeNumber, wholeNumbers } from '../arguments.js'
+import { newCommand } from '../commands.js'
 import { duration, print, printJson, rate, shapeName, table } from '../output.js'
 import { startProgress } from '../progress.js'
 
@@ -26,8 +27,7 @@ const defaults = [
 ]
 
 export function tuneCommand(signal: AbortSignal): Command {
-  return new Command('tune')
-    .description('measure which kernels are the fastest on this GPU, and plan by them from now on')
+  return newCommand('tune')
     .option('--sizes <n,…>', 'square sizes', wholeNumbers())
     .option('--shapes <MxKxN,…>', 'shapes: A is M × K, B is K × N; BATCHxMxKxN for a batch', shapes)
     .option('--device <index>', 'the CUDA device, from 0', device, 0)

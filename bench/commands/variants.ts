@@ -1,14 +1,14 @@
 /** mpmml variants */
-import { Command, Option } from 'commander'
+import { type Command, Option } from 'commander'
 import { type Variant, variants } from '../../lib/index.js'
+import { newCommand } from '../commands.js'
 import { print, printJson, table } from '../output.js'
 
 type Filters = Partial<Pick<Variant, 'semiring' | 'dtype' | 'backend' | 'family'>>
 
 export function variantsCommand(): Command {
   const values = (key: keyof Filters) => [...new Set(variants().map((variant) => variant[key]))]
-  return new Command('variants')
-    .description('list the kernel variants of this build')
+  return newCommand('variants')
     .addOption(new Option('--semiring <name>', 'only those of this semiring').choices(values('semiring')))
     .addOption(new Option('--dtype <type>', 'only those of this element type').choices(values('dtype')))
     .addOption(new Option('--backend <name>', 'only those of this backend').choices(['cpu', 'cuda']))

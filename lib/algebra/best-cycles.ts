@@ -3,6 +3,7 @@ import { readSignal } from '../abort.js'
 import { OverflowError } from '../errors.js'
 import { type Components, findingComponents } from '../graph/components.js'
 import { inSlices, type Steps } from '../graph/slices.js'
+import { type Need, requireSpace } from '../graph/space.js'
 import { requireNames } from '../options.js'
 import { greatestDivisor, signOf, unscaled } from './fractions.js'
 import { type Inner, innerEdges, PolicyIteration } from './howard.js'
@@ -78,8 +79,11 @@ export async function onGraph<Result>(
   return await inSlices(steps, signal, what)
 }
 
+const CYCLES: Need = { what: 'the search for the best cycles', perNode: 200, perEdge: 48 }
+
 export function* prepare(graph: Graph): Steps<Spectral> {
   const { rows, semiring } = graph
+  requireSpace(CYCLES, rows.nodes, rows.to.length)
   yield
   const components = yield* findingComponents(rows)
   const inner = yield* innerEdges(rows, components, semiring === 'max-plus')

@@ -15,7 +15,7 @@ import { addon, type NativeMemory } from '../native.js'
 import { LEFT_OUT, type ReadOptions, THROW } from '../product/options.js'
 import { requireNoContradiction } from '../product/prepare.js'
 import { ProgressReports, shareOf } from '../product/progress.js'
-import { requireSemiringType, zeroOf } from '../semirings.js'
+import { requireSemiringType, storedZeroOf } from '../semirings.js'
 import type { ElementArray, OperandArray } from '../storage.js'
 import { readView, requireStillThere, requireThere, showShape, type View } from '../view.js'
 import { findCycle } from './cycle-search.js'
@@ -247,8 +247,10 @@ async function cycleError(session: Session, call: Call, gain: number): Promise<C
     layout = { ...weights, ...layoutOfItem(weights, item) }
   }
   const { offset, rowStride, colStride } = layout
+  const semiring = addon.semirings[options.semiring]!.name
+  const zero = storedZeroOf(semiring, weights)
   const found = await inSlices(
-    findCycle({ data, offset, rowStride, colStride, zero: storedZero(call) }, gain % n, order),
+    findCycle({ data, offset, rowStride, colStride, zero }, gain % n, order),
     options.signal,
     'the closure',
   )
@@ -256,7 +258,6 @@ async function cycleError(session: Session, call: Call, gain: number): Promise<C
   const { cycle, weight } = found
   const shown = cycle.length > 12 ? [...cycle.slice(0, 12), '…'] : [...cycle, cycle[0]]
   const which = batch === undefined ? '' : ` of matrix ${batch}`
-  const semiring = addon.semirings[options.semiring]!.name
   return new CycleError(
     `the cycle ${shown.join(' → ')}${which} gains: its weight is ${show(weight)}, better than ${order.one} in ${semiring}, so ` +
       'each round makes paths better, and there is no best one: change the weight of one of its edges',
@@ -266,10 +267,4 @@ async function cycleError(session: Session, call: Call, gain: number): Promise<C
 
 function layoutOfItem({ offset, batchStride, rowStride, colStride }: View, item: number) {
   return { offset: offset + item * batchStride, batchStride: 0, rowStride, colStride }
-}
-
-/** The semiring's zero as the weights hold it. */
-function storedZero({ weights, options, order }: Call): number {
-  if (weights.bytes === 2) return order.isBetter(1, 0) ? -32768 : 32767
-  return zeroOf(addon.semirings[options.semiring]!.name, typeNameOf(weights.type))
 }

@@ -11,12 +11,12 @@ import { requireNames } from '../options.js'
 import { mpmm } from '../product/multiply.js'
 import type { AnyOperand, ElementsOf, Mixable, MpmmOptions, Overflow } from '../product/options.js'
 import type { MpmmResult } from '../product/result.js'
-import { readSemiring, requireSemiringType } from '../semirings.js'
+import { readSemiring, requireSemiringType, storedZeroOf } from '../semirings.js'
 import type { ElementArray, OperandArray } from '../storage.js'
 import { type HostView, readHostView, requireThere } from '../view.js'
 import type { AlgebraResult } from './options.js'
 import { readOverflow } from './overflow.js'
-import { onHost, readSumSemiring, type SumSemiring, zeroIn } from './weights.js'
+import { onHost, readSumSemiring, type SumSemiring } from './weights.js'
 
 /** The options of residuals. `undefined` means the default. */
 export interface ResidualOptions extends Pick<MpmmOptions, 'backend' | 'device' | 'signal'> {
@@ -259,7 +259,7 @@ async function compute(question: Question): Promise<Computed> {
   const fits = -n.least < MOST && -n.most > LEAST && k.least > LEAST && k.most < MOST
   if (fits && !k.zeros && k.least - n.most > LEAST && k.most - n.least < MOST) {
     const dualZero = semiring === 'max-plus' ? MOST : LEAST
-    const own = zeroIn(negated, semiring)
+    const own = storedZeroOf(semiring, negated)
     const minus = await inSlices(
       copied(negated, INT32, (value) => (value === own ? dualZero : -value)),
       signal,
@@ -279,7 +279,7 @@ async function compute(question: Question): Promise<Computed> {
   // float64 has infinities of both signs, and is exact.
   const infinite = semiring === 'max-plus' ? -Infinity : Infinity
   const wide = (view: HostView, sign: 1 | -1) => {
-    const own = zeroIn(view, semiring)
+    const own = storedZeroOf(semiring, view)
     return inSlices(
       copied(view, FLOAT64, (value) => sign * (value === own ? infinite : value)),
       signal,
@@ -354,7 +354,7 @@ function* copied(
 
 /** The least and the greatest finite element, 0 if there is none, and whether there are zeros of the semiring. */
 function* rangeOf(view: HostView, semiring: SumSemiring) {
-  const zero = zeroIn(view, semiring)
+  const zero = storedZeroOf(semiring, view)
   let least = Infinity
   let most = -Infinity
   let zeros = false
@@ -404,7 +404,7 @@ function* attained(
   x: DenseMatrix<ElementArray>,
 ): Steps<boolean> {
   const single = x.data instanceof Float32Array
-  const [zeroA, zeroB] = [zeroIn(a, semiring), zeroIn(b, semiring)]
+  const [zeroA, zeroB] = [storedZeroOf(semiring, a), storedZeroOf(semiring, b)]
   const top = zeroB < 0 ? Infinity : -Infinity
   const bottom = -top
   const zeroX = x.data instanceof Int32Array ? (semiring === 'max-plus' ? LEAST : MOST) : bottom

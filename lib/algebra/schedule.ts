@@ -6,6 +6,7 @@ import { OverflowError, ValueError } from '../errors.js'
 import { type EdgeList, makeEdges } from '../graph/edges.js'
 import { longestPaths } from '../graph/paths.js'
 import { inSlices } from '../graph/slices.js'
+import { type Need, requireSpace } from '../graph/space.js'
 import { requireNames } from '../options.js'
 import type { ElementArray } from '../storage.js'
 import { readVector, type Vector } from './vector.js'
@@ -126,10 +127,14 @@ interface Project {
   readonly signal: AbortSignal | undefined
 }
 
+const PROJECT: Need = { what: 'a project', perNode: 200, perEdge: 48 }
+
 async function readProject(precedences: Weights, options: EarliestOptions): Promise<Project> {
   const signal = readSignal(options.signal)
   const graph = await inSlices(await readGraph(precedences, 'max-plus'), signal, 'the search for start times')
-  const type = elementType(graph.rows.weight)
+  const { nodes, weight } = graph.rows
+  requireSpace(PROJECT, nodes, weight.length)
+  const type = elementType(weight)
   const release = await times(options.release ?? 0, graph, type, 'release')
   const durations = await times(options.durations ?? 0, graph, type, 'durations')
   return { graph, type, release, durations, signal }
@@ -142,13 +147,15 @@ async function times(
   name: string,
 ): Promise<ElementArray> {
   const { nodes } = rows
-  const vector = typeof value === 'number' ? new Array<number>(nodes).fill(value) : value
-  const read = await readVector(vector, nodes, type, 'max-plus', name)
-  for (let i = 0; i < nodes; i++) {
+  const isOne = typeof value === 'number'
+  const read = await readVector(isOne ? [value] : value, isOne ? 1 : nodes, type, 'max-plus', name)
+  for (let i = 0; i < read.length; i++) {
     if (Number.isFinite(read[i]) && !(type === INT32 && read[i] === -(2 ** 31))) continue
-    throw new ValueError(`${name}[${i}] is ${show(read[i])}, but it must be a time, which is finite`)
+    throw new ValueError(
+      `${name}${isOne ? '' : `[${i}]`} is ${show(read[i])}, but it must be a time, which is finite`,
+    )
   }
-  return read
+  return isOne ? newArray(type, nodes).fill(read[0]!) : read
 }
 
 const jobsOf = (nodes: number) => Int32Array.from({ length: nodes }, (_, i) => i)

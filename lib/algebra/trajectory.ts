@@ -4,7 +4,7 @@ import { show, showList } from '../describe.js'
 import { DeviceMatrix } from '../device/device.js'
 import { elementType, newArray, typeNameOf } from '../elements.js'
 import { DTypeError, OptionError, OverflowError, ShapeError } from '../errors.js'
-import type { EdgeList } from '../graph/edges.js'
+import { type EdgeList, isEdgeList } from '../graph/edges.js'
 import { inSlices, PER_STEP, type Steps } from '../graph/slices.js'
 import { shapeOf } from '../layout.js'
 import { allocate, type DenseMatrix, MAX_DIMENSION, type MatrixLike, rowMajor } from '../matrix.js'
@@ -18,7 +18,6 @@ import { readOverflow } from './overflow.js'
 import { readVector, type Vector } from './vector.js'
 import {
   type Graph,
-  isEdgeList,
   readGraph,
   readSumSemiring,
   requireSquare,
@@ -112,6 +111,7 @@ export async function trajectory(
 }
 
 const WHAT = 'the trajectory'
+const FEWER = 'ask for fewer steps, and go on from the last state'
 
 /** Reads a number of steps. */
 export function readCount(value: unknown, name: string, least: number): number {
@@ -165,7 +165,7 @@ function column(matrix: AnyOperand, k: number): AnyOperand<ElementArray> {
 }
 
 async function inArrays({ a, n, type, x, steps, where, drive }: System): Promise<DenseMatrix<ElementArray>> {
-  const data = allocate((steps + 1) * n, 'the states', type, newArray)
+  const data = allocate((steps + 1) * n, 'the states', type, newArray, FEWER)
   data.set(x)
   const state = (k: number) => ({ data, shape: [n, 1], strides: [1, 1], offset: k * n })
   for (let k = 0; k < steps; k++) {
@@ -223,7 +223,7 @@ function* walk(
   const none = maximizes ? -Infinity : Infinity
   const single = x instanceof Float32Array
   const type = elementType(x)
-  const data = allocate((steps + 1) * n, 'the states', type, newArray)
+  const data = allocate((steps + 1) * n, 'the states', type, newArray, FEWER)
   data.set(x)
   let looked = 0
   for (let k = 0; k < steps; k++) {

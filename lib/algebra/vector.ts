@@ -5,9 +5,10 @@ import { elementType, isElementArray, isInteger, newArray, typeNameOf } from '..
 import { DTypeError, ShapeError, ValueError } from '../errors.js'
 import { shapeOf } from '../layout.js'
 import type { MatrixLike } from '../matrix.js'
+import { storedZeroOf } from '../semirings.js'
 import { type ElementArray, isDetached, type OperandArray } from '../storage.js'
 import { readHostView, requireThere } from '../view.js'
-import { onHost, type SumSemiring, zeroIn } from './weights.js'
+import { onHost, type SumSemiring } from './weights.js'
 
 /** A vector of n elements: an n × 1 matrix, or an array. */
 export type Vector = MatrixLike<OperandArray> | DeviceMatrix<OperandArray> | ElementArray | readonly number[]
@@ -37,7 +38,7 @@ export async function readVector(
       `${name} must be a vector of ${length} elements, a ${length} × 1 matrix, but its shape is ${showList(shapeOf(view))}`,
     )
   }
-  const zero = view.bytes === 2 ? zeroIn(view, semiring) : undefined
+  const zero = view.bytes === 2 ? storedZeroOf(semiring, view) : undefined
   const whole = semiring === 'max-plus' ? -(2 ** 31) : 2 ** 31 - 1
   const elements = Array.from({ length }, (_, i) => view.data[view.offset + i * view.rowStride]!)
   requireType(view.type, type, name)

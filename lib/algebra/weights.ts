@@ -4,12 +4,13 @@ import { DeviceMatrix } from '../device/device.js'
 import { INT32, newArray, typeNameOf } from '../elements.js'
 import { OutOfMemoryError, ShapeError, ValueError } from '../errors.js'
 import { type CompressedRows, compressingRows } from '../graph/compressed.js'
-import { type EdgeList, readingEdges } from '../graph/edges.js'
+import { type EdgeList, isEdgeList, readingEdges } from '../graph/edges.js'
 import { PER_STEP, type Steps } from '../graph/slices.js'
+import { type Need, requireSpace } from '../graph/space.js'
 import { shapeOf } from '../layout.js'
 import { MAX_DIMENSION, type MatrixLike } from '../matrix.js'
 import { readChoice } from '../options.js'
-import { zeroOf } from '../semirings.js'
+import { storedZeroOf, zeroOf } from '../semirings.js'
 import type { ElementArray, OperandArray } from '../storage.js'
 import { type HostView, readHostView, requireThere, type View } from '../view.js'
 
@@ -41,9 +42,6 @@ export interface Graph {
   numberOf(k: number, i: number): number
 }
 
-export const isEdgeList = (weights: unknown): weights is EdgeList =>
-  typeof weights === 'object' && weights !== null && 'from' in weights && 'to' in weights
-
 /** A matrix where JavaScript can read it. */
 export async function onHost<Data extends OperandArray>(
   matrix: MatrixLike<Data> | DeviceMatrix<Data>,
@@ -60,8 +58,11 @@ export async function readGraph(weights: Weights, semiring: SumSemiring): Promis
   return readMatrix(view, semiring)
 }
 
+const ROWS: Need = { what: 'a graph', perNode: 16, perEdge: 24 }
+
 function* readList(list: EdgeList, semiring: SumSemiring): Steps<Graph> {
   const edges = yield* readingEdges(list)
+  requireSpace(ROWS, edges.nodes, edges.from.length)
   const rows = yield* compressingRows(edges, zeroOf(semiring, typeNameOf(edges.type)))
   const { weight, edge } = rows
   if (edges.type !== INT32) {
@@ -86,14 +87,8 @@ function requireFinite(value: number, place: () => string): void {
   )
 }
 
-/** What stands for the semiring's zero in the array. */
-export function zeroIn(view: HostView, semiring: SumSemiring): number {
-  if (view.bytes === 2) return semiring === 'max-plus' ? -(2 ** 15) : 2 ** 15 - 1
-  return zeroOf(semiring, typeNameOf(view.type))
-}
-
 function* readMatrix(view: HostView, semiring: SumSemiring): Steps<Graph> {
-  const zero = zeroIn(view, semiring)
+  const zero = storedZeroOf(semiring, view)
   const { data, offset, rows: nodes, rowStride, colStride } = view
   const start = new Int32Array(nodes + 1)
   let count = 0

@@ -6,8 +6,9 @@ import { allocate, MAX_DIMENSION, type Matrix } from '../matrix.js'
 import { addon } from '../native.js'
 import type { ElementArray } from '../storage.js'
 import type { DataType } from '../variant-names.js'
-import { ElementMaker, infiniteZero, newMatrixData, typeFor, type Wanted } from './dense.js'
+import { ElementMaker, infiniteZero, typeFor, type Wanted } from './dense.js'
 import { LEAST_INT32, MOST_INT32 } from './entries.js'
+import { newMatrixData, requireWithin } from './memory.js'
 import { headings, separatorOf } from './separators.js'
 import type { LineParser, TextReader } from './text.js'
 
@@ -22,6 +23,8 @@ const newFloats = (length: number, name: string) =>
 
 /** @param name - what errors call the file. */
 export function csvParser(name: string, wanted: Wanted): LineParser<Matrix<ElementArray>> {
+  // The type of an element may follow from the numbers yet to come.
+  const leastBytes = wanted.dtype === 'float64' ? 8 : wanted.dtype === 'uint8' ? 1 : 4
   const infinity = infiniteZero(wanted.semiring)
   const zero = Number.isNaN(infinity) ? 0 : infinity
   let values = newFloats(1024, name)
@@ -53,6 +56,7 @@ export function csvParser(name: string, wanted: Wanted): LineParser<Matrix<Eleme
     const start = count
     for (;;) {
       if (count === values.length) {
+        requireWithin(count * leastBytes, wanted.maxBytes, name)
         const larger = newFloats(2 * count, name)
         larger.set(values)
         values = larger
@@ -96,7 +100,7 @@ export function csvParser(name: string, wanted: Wanted): LineParser<Matrix<Eleme
         throw new FileError(`${name}: expected a row of numbers in each line, but it has no row`)
       const dtype = typeFor(wanted, integral ? 'integer' : 'real', name)
       const data =
-        dtype === 'float64' && count === values.length
+        dtype === 'float64' && count === values.length && 8 * count <= wanted.maxBytes
           ? values
           : converted(values.subarray(0, count), dtype, wanted, name, cols)
       return { data, shape: [rows, cols] }
@@ -108,11 +112,11 @@ export function csvParser(name: string, wanted: Wanted): LineParser<Matrix<Eleme
 function converted(
   values: Float64Array,
   dtype: DataType,
-  { semiring }: Wanted,
+  { semiring, maxBytes }: Wanted,
   name: string,
   cols: number,
 ): ElementArray {
-  const data = newMatrixData(values.length, name, dtype)
+  const data = newMatrixData(values.length, name, dtype, maxBytes)
   if (dtype === 'float64') {
     data.set(values)
     return data

@@ -1,9 +1,8 @@
 /** Dense matrices of what files hold: of which type they are, and how their elements are made. */
 import { orderOf } from '../algebra/orders.js'
 import { show } from '../describe.js'
-import { newArray } from '../elements.js'
 import { DTypeError, FileError } from '../errors.js'
-import { allocate, type Matrix, type Shape } from '../matrix.js'
+import type { Matrix, Shape } from '../matrix.js'
 import { addon } from '../native.js'
 import { readChoice } from '../options.js'
 import { readSemiring, zeroOf } from '../semirings.js'
@@ -19,6 +18,7 @@ import {
   type Values,
 } from './entries.js'
 import type { ArraySink } from './matrix-market.js'
+import { newMatrixData, readMaxBytes } from './memory.js'
 import type { TextReader } from './text.js'
 
 /** What a file's numbers are to become. */
@@ -26,17 +26,19 @@ export interface Wanted {
   readonly semiring: Semiring
   /** Undefined: what holds the file's values. */
   readonly dtype: DataType | undefined
+  /** Infinity if nothing is said. */
+  readonly maxBytes: number
 }
 
-/** The options semiring and dtype. */
-export function readWanted(semiring: unknown, dtype: unknown): Wanted {
+/** The options semiring, dtype and maxBytes. */
+export function readWanted(semiring: unknown, dtype: unknown, maxBytes?: unknown): Wanted {
   const type = dtype === undefined ? undefined : addon.dataTypes[readChoice(addon.dataTypes, dtype, 'dtype')]
   // Bytes have only one semiring.
   const usual = type === 'uint8' ? 'or-and' : 'max-plus'
   const name = semiring === undefined ? usual : addon.semirings[readSemiring(semiring)]!.name
   // Throws if the semiring doesn't have the type.
   if (type !== undefined) zeroOf(name, type)
-  return { semiring: name, dtype: type }
+  return { semiring: name, dtype: type, maxBytes: readMaxBytes(maxBytes) }
 }
 
 /** Whether a semiring has an element type. */
@@ -117,11 +119,6 @@ export class ElementMaker {
   }
 }
 
-/** Memory for a matrix of a file. */
-export function newMatrixData(count: number, name: string, dtype: DataType): ElementArray {
-  return allocate(count, name, addon.dataTypes.indexOf(dtype), newArray)
-}
-
 /** Puts entries into a dense matrix: what has none is the semiring's zero, and several of one place are joined by ⊕. */
 export class DenseEntries implements EntrySink<Matrix<ElementArray>> {
   readonly #name: string
@@ -141,7 +138,7 @@ export class DenseEntries implements EntrySink<Matrix<ElementArray>> {
     const dtype = typeFor(this.#wanted, values, this.#name)
     this.#make = new ElementMaker(this.#wanted.semiring, dtype)
     this.#cols = cols!
-    this.#data = newMatrixData(rows! * cols!, this.#name, dtype)
+    this.#data = newMatrixData(rows! * cols!, this.#name, dtype, this.#wanted.maxBytes)
     if (this.#make.zero !== 0) this.#data.fill(this.#make.zero)
     return this.#make.accepted(values)
   }
@@ -185,7 +182,7 @@ export class DenseArray implements ArraySink<Matrix<ElementArray>> {
   begin(rows: number, cols: number, values: 'integer' | 'real', _: TextReader): Accepted {
     const dtype = typeFor(this.#wanted, values, this.#name)
     this.#make = new ElementMaker(this.#wanted.semiring, dtype)
-    this.#data = newMatrixData(rows * cols, this.#name, dtype)
+    this.#data = newMatrixData(rows * cols, this.#name, dtype, this.#wanted.maxBytes)
     this.#shape = [rows, cols]
     return this.#make.accepted(values)
   }

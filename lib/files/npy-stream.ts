@@ -1,7 +1,7 @@
 /** A .npy file whose bytes come one after the other, as out of an archive. */
 import type { Matrix } from '../matrix.js'
 import type { ElementArray } from '../storage.js'
-import { newMatrixData } from './dense.js'
+import { newMatrixData } from './memory.js'
 import { asMatrix, checkedContent, outOfRange } from './npy-content.js'
 import { type NpyHeader, parseHeader, parsePreamble, preambleLength, truncatedHeader } from './npy-header.js'
 import { swapBytes } from './npy-types.js'
@@ -15,7 +15,9 @@ type Content = ReturnType<typeof checkedContent> & { header: NpyHeader; data: El
 export class NpyBuilder {
   readonly #size: number
   readonly #asked: 'uint8' | undefined
-  readonly #name: string
+  /** What errors call the file. */
+  readonly name: string
+  readonly #maxBytes: number
   #head: Buffer = Buffer.alloc(0)
   #content: Content | undefined
   readonly #chunk = Buffer.from(new ArrayBuffer(CHUNK))
@@ -24,10 +26,11 @@ export class NpyBuilder {
   #done = 0
 
   /** @param size - the bytes that are to come. */
-  constructor(size: number, asked: 'uint8' | undefined, name: string) {
+  constructor(size: number, asked: 'uint8' | undefined, name: string, maxBytes: number) {
     this.#size = size
     this.#asked = asked
-    this.#name = name
+    this.name = name
+    this.#maxBytes = maxBytes
   }
 
   push(bytes: Buffer): void {
@@ -75,7 +78,7 @@ export class NpyBuilder {
     if (head.length < end) return undefined
     const header = parseHeader(head.toString('latin1', start, end))
     const content = checkedContent(header, this.#size - end, this.#asked)
-    const data = newMatrixData(content.count, this.#name, content.type.dtype)
+    const data = newMatrixData(content.count, this.name, content.type.dtype, this.#maxBytes)
     this.#content = { ...content, header, data }
     return end
   }

@@ -4,11 +4,11 @@ import { endianness } from 'node:os'
 import { bytesOf, newArray, typeNameOf } from '../elements.js'
 import { FileError, MpmmlError } from '../errors.js'
 import { shapeOf } from '../layout.js'
-import { allocate, type Matrix, type MatrixLike } from '../matrix.js'
-import { addon } from '../native.js'
+import type { Matrix, MatrixLike } from '../matrix.js'
 import { bufferOf, type ElementArray, firstByteOf } from '../storage.js'
 import { type HostView, readHostView, requireStillThere, requireThere } from '../view.js'
 import { openForReading, pathOf, readFully, systemReason, writeComplete, writeFully } from './files.js'
+import { type MemoryOptions, newMatrixData, readMaxBytes } from './memory.js'
 import {
   asMatrix,
   checkedContent,
@@ -36,7 +36,7 @@ const chunkBytes = 1 << 22
 /** Reads at once: one thread doesn't copy as much as the memory takes. */
 const READERS = 4
 
-export interface ReadNpyOptions extends FileOptions {
+export interface ReadNpyOptions extends FileOptions, MemoryOptions {
   /** 'uint8' reads booleans and integers of any size into a Uint8Array, for 'or-and'. */
   dtype?: 'uint8' | undefined
 }
@@ -56,7 +56,7 @@ export interface ReadNpyOptions extends FileOptions {
  * @param path - a regular file.
  * @returns a matrix with data of its own.
  * @throws FileError for a file that can't be read, is damaged, or holds something else than these types in 2 or
- *   3 dimensions; OptionError for another dtype; OutOfMemoryError; AbortedError.
+ *   3 dimensions; OptionError for another dtype; LimitError; OutOfMemoryError; AbortedError.
  */
 export async function readNpy(
   path: string | URL,
@@ -69,11 +69,12 @@ export async function readNpy(
 ): Promise<Matrix<ElementArray>> {
   const { dtype } = options
   requireDtype(dtype)
+  const maxBytes = readMaxBytes(options.maxBytes)
   const name = pathOf(path)
   const work = new FileWork('reading a file', options)
   const { file, size } = await openForReading(name, 'a NumPy .npy file')
   try {
-    return await readMatrix(file, size, name, dtype, work)
+    return await readMatrix(file, size, name, dtype, maxBytes, work)
   } catch (error) {
     if (error instanceof NpyProblem) throw new FileError(`${name}: ${error.message}`, { cause: error })
     if (error instanceof MpmmlError) throw error
@@ -88,11 +89,12 @@ async function readMatrix(
   size: number,
   name: string,
   asked: 'uint8' | undefined,
+  maxBytes: number,
   work: FileWork,
 ): Promise<Matrix<ElementArray>> {
   const { header, dataOffset } = await readHeader(file, size)
   const { type, shape, count } = checkedContent(header, size - dataOffset, asked)
-  const data = allocate(count, name, addon.dataTypes.indexOf(type.dtype))
+  const data = newMatrixData(count, name, type.dtype, maxBytes)
   const bad = type.convert
     ? await readConverted(file, dataOffset, type, data, work)
     : await readStraight(file, dataOffset, type, data, work)

@@ -11,6 +11,7 @@ import type { ElementArray } from '../storage.js'
 import { readHostView, requireThere } from '../view.js'
 import { openForReading, pathOf, systemReason, writeComplete, writeFully } from './files.js'
 import { MOST_INFLATED } from './lines.js'
+import { type MemoryOptions, readMaxBytes } from './memory.js'
 import { npyBytes } from './npy.js'
 import { requireDtype } from './npy-content.js'
 import { NpyProblem } from './npy-header.js'
@@ -23,7 +24,7 @@ const DEFLATED = 8
 /** An archive of more files is no archive of matrices. */
 const MOST_ENTRIES = 65536
 
-export interface ReadNpzOptions extends FileOptions {
+export interface ReadNpzOptions extends FileOptions, MemoryOptions {
   /** The names of the arrays that are wanted; all if left out. */
   arrays?: readonly string[] | undefined
   /** 'uint8' reads booleans and integers of any size into Uint8Arrays, for 'or-and'. */
@@ -45,7 +46,7 @@ export async function readNpz(
   path: string | URL,
   options: ReadNpzOptions = {},
 ): Promise<Record<string, Matrix<ElementArray>>> {
-  requireNames(options, ['arrays', 'dtype', ...fileOptions])
+  requireNames(options, ['arrays', 'dtype', 'maxBytes', ...fileOptions])
   const { arrays, dtype } = options
   requireDtype(dtype)
   if (arrays !== undefined && !(Array.isArray(arrays) && arrays.every((name) => typeof name === 'string'))) {
@@ -59,7 +60,7 @@ export async function readNpzArray(
   path: string | URL,
   wanted: string | undefined,
   dtype: 'uint8' | undefined,
-  options: FileOptions,
+  options: FileOptions & MemoryOptions,
 ): Promise<Matrix<ElementArray>> {
   const choose = (there: readonly string[]) => {
     if (wanted !== undefined) return [wanted]
@@ -85,14 +86,15 @@ async function readArrays(
   path: string | URL,
   choose: (there: readonly string[]) => readonly string[] | undefined,
   dtype: 'uint8' | undefined,
-  options: FileOptions,
+  options: FileOptions & MemoryOptions,
 ): Promise<Record<string, Matrix<ElementArray>>> {
   const name = pathOf(path)
+  let budget = readMaxBytes(options.maxBytes)
   const work = new FileWork('reading a file', options)
   return withArchive(name, work, async (zip, size) => {
     const there = await listArrays(zip, name)
-    const names = choose([...there.keys()]) ?? [...there.keys()]
-    const entries = names.map((array) => {
+    const names = new Set(choose([...there.keys()]) ?? there.keys())
+    const entries = [...names].map((array) => {
       const entry = there.get(array)
       if (entry) return [array, entry] as const
       const known = there.size > 0 ? `it has ${showChoices([...there.keys()].slice(0, 20))}` : 'it has none'
@@ -106,7 +108,10 @@ async function readArrays(
     const progress = { done: 0, total }
     const found: [string, Matrix<ElementArray>][] = []
     for (const [array, entry] of entries) {
-      found.push([array, await readEntry(zip, entry, `${name}, array ${show(array)}`, dtype, work, progress)])
+      const builder = new NpyBuilder(entry.uncompressedSize, dtype, `${name}, array ${show(array)}`, budget)
+      const matrix = await readEntry(zip, entry, builder, work, progress)
+      budget -= matrix.data.byteLength
+      found.push([array, matrix])
     }
     work.end()
     return Object.fromEntries(found)
@@ -152,11 +157,11 @@ async function listArrays(zip: ZipFile, name: string): Promise<Map<string, Entry
 async function readEntry(
   zip: ZipFile,
   entry: Entry,
-  name: string,
-  dtype: 'uint8' | undefined,
+  builder: NpyBuilder,
   work: FileWork,
   progress: { done: number; total: number },
 ): Promise<Matrix<ElementArray>> {
+  const { name } = builder
   const { compressionMethod, compressedSize, uncompressedSize } = entry
   if (entry.isEncrypted()) throw new FileError(`${name} is encrypted: save it without a password`)
   if (compressionMethod !== STORED && compressionMethod !== DEFLATED) {
@@ -169,7 +174,6 @@ async function readEntry(
   }
   const stream = await zip.openReadStreamPromise(entry)
   try {
-    const builder = new NpyBuilder(uncompressedSize, dtype, name)
     let checksum = 0
     for await (const chunk of stream as AsyncIterable<Buffer>) {
       checksum = crc32(chunk, checksum)

@@ -6,6 +6,7 @@ import { requireNames } from '../options.js'
 import type { ElementArray } from '../storage.js'
 import type { DataType, Semiring } from '../variant-names.js'
 import { pathOf } from './files.js'
+import type { MemoryOptions } from './memory.js'
 import { type FileFormat, fileFormats, formatOf } from './names.js'
 import { type FileOptions, fileOptions } from './progress.js'
 
@@ -17,7 +18,7 @@ export interface ArrayTypes {
   uint8: Uint8Array
 }
 
-export interface ReadMatrixOptions<Type extends DataType = DataType> extends FileOptions {
+export interface ReadMatrixOptions<Type extends DataType = DataType> extends FileOptions, MemoryOptions {
   /** By the end of the file's name if left out. */
   format?: FileFormat | undefined
   /** What its zero is, elements are that a file doesn't have; 'max-plus' if left out, and 'or-and' for bytes. */
@@ -46,7 +47,7 @@ export interface ReadMatrixOptions<Type extends DataType = DataType> extends Fil
  * @param path - a regular file.
  * @returns a matrix with data of its own.
  * @throws FileError (ERR_MPMML_FILE) for a file that can't be read, is damaged or has values that the type doesn't hold;
- *   DTypeError if the semiring doesn't have the type; OptionError; OutOfMemoryError; AbortedError.
+ *   DTypeError if the semiring doesn't have the type; OptionError; LimitError; OutOfMemoryError; AbortedError.
  * @example
  * const a = await readMatrix('roads.gr', { semiring: 'min-plus' })
  */
@@ -62,8 +63,8 @@ export async function readMatrix(
   path: string | URL,
   options: ReadMatrixOptions = {},
 ): Promise<Matrix<ElementArray>> {
-  requireNames(options, ['format', 'semiring', 'dtype', 'array', ...fileOptions])
-  const { format: given, semiring, dtype, array, ...rest } = options
+  requireNames(options, ['format', 'semiring', 'dtype', 'array', 'maxBytes', ...fileOptions])
+  const { format: given, semiring, dtype, array, maxBytes, ...rest } = options
   const name = pathOf(path)
   const format = formatOf(name, given, fileFormats)
   if (array !== undefined && (typeof array !== 'string' || format !== 'npz')) {
@@ -72,7 +73,7 @@ export async function readMatrix(
     )
   }
   const { readWanted } = await import('./dense.js')
-  const wanted = readWanted(semiring, dtype)
+  const wanted = readWanted(semiring, dtype, maxBytes)
   if (format !== 'npy' && format !== 'npz') {
     const { readTextMatrix } = await import('./text-matrices.js')
     return readTextMatrix(name, format, wanted, rest)
@@ -81,8 +82,8 @@ export async function readMatrix(
   const asked = bytesOnly(wanted) ? 'uint8' : undefined
   const matrix =
     format === 'npy'
-      ? await (await import('./npy.js')).readNpy(path, { dtype: asked, ...rest })
-      : await (await import('./npz.js')).readNpzArray(path, array, asked, rest)
+      ? await (await import('./npy.js')).readNpy(path, { dtype: asked, maxBytes, ...rest })
+      : await (await import('./npz.js')).readNpzArray(path, array, asked, { maxBytes, ...rest })
   // These files state their type, which stands if nothing else is said.
   return semiring === undefined && dtype === undefined ? matrix : convertMatrix(matrix, wanted, name)
 }

@@ -12,13 +12,13 @@ export function separatorOf(reader: TextReader): number {
   return -1
 }
 
-/** Whether no cell of the line can be meant as a number: each begins with a letter or a quotation mark. */
+/** Whether no cell of the line can be meant as a number: each begins with a letter or a quotation mark, but is no number in quotes. */
 export function headings(reader: TextReader): boolean {
   const separator = reader.separator < 0 ? /\s+/ : String.fromCharCode(reader.separator)
   return reader
     .restOfLine()
     .split(separator)
-    .every((cell) => /^\s*(["'_]|(?!(ε|nan|inf(inity)?)\s*$)\p{L})/iu.test(cell))
+    .every((cell) => /^\s*(["'](?!\s*[-+]?[\d.])|_|(?!(ε|nan|inf(inity)?)\s*$)\p{L})/iu.test(cell))
 }
 
 /** Goes behind the separator that must come next. */

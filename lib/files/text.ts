@@ -1,6 +1,6 @@
 /** Numbers in text, read from its bytes: a regular expression for each would take longer than the disk. */
-import { show } from '../describe.js'
-import { FileError } from '../errors.js'
+import { show, typeName } from '../describe.js'
+import { DTypeError, FileError } from '../errors.js'
 import { HALF_DIGITS, nearest } from './decimal.js'
 
 const NEWLINE = 10
@@ -18,6 +18,9 @@ const LOWER_CASE = 32
 /** Integers up to here are exact, and so are quotients of them and powers of ten up to 10^22 after one rounding. */
 const EXACT = Number.MAX_SAFE_INTEGER
 const tens = Array.from({ length: 23 }, (_, digits) => Number(`1e${digits}`))
+
+/** More characters than the exact decimal digits of any float64. */
+const LONGEST_NUMBER = 2000
 
 /** What stands for numbers that have no digits. */
 const infinities = /^([+-]?)(inf|infinity|∞)$/i
@@ -215,8 +218,10 @@ export class TextReader {
       else if (exponent > 0) value *= tens[exponent]!
     } else {
       value = this.#rounded(first, last, exponent)
-      if (Number.isNaN(value)) value = Math.abs(Number(bytes.toString('latin1', start, at)))
-      if (value === Number.POSITIVE_INFINITY) return Number.NaN
+      if (Number.isNaN(value) && at - start <= LONGEST_NUMBER) {
+        value = Math.abs(Number(bytes.toString('latin1', start, at)))
+      }
+      if (!Number.isFinite(value)) return Number.NaN
     }
     this.position = at
     return negative ? -value : value
@@ -241,15 +246,19 @@ export class TextReader {
   #wrongNumber(what: string): never {
     const word = this.word()
     if (word === '') this.fail(`${what} is missing`)
-    if (decimal.test(word)) this.fail(`${what} is ${word}, beyond the range of numbers`)
+    if (decimal.test(word)) this.fail(`${what} is ${show(word)}, beyond the range of numbers`)
     return this.fail(`${what} must be a number, but it is ${show(word)}`)
   }
 
   /** Reads an integer from `least` to `most`. */
   integer(what: string, least: number, most: number): number {
+    const start = this.position
     const value = this.number(what)
     if (this.integral && value >= least && value <= most) return value + 0
-    if (!this.integral) this.fail(`${what} must be an integer, but it is ${value}`)
+    if (!this.integral) {
+      this.position = start
+      this.fail(`${what} must be an integer, but it is ${this.word()}`)
+    }
     return this.fail(`${what} must be from ${least} to ${most}, but it is ${value}`)
   }
 
@@ -297,6 +306,9 @@ export function parseText<Result>(
   name: string,
   parser: LineParser<Result>,
 ): Result {
+  if (typeof content !== 'string' && !(content instanceof Uint8Array)) {
+    throw new DTypeError(`${name} must be text, or its bytes in a Uint8Array, but it is ${typeName(content)}`)
+  }
   const bytes =
     typeof content === 'string'
       ? Buffer.from(content)

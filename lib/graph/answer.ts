@@ -76,7 +76,7 @@ async function certainCycle({ query, weights }: Question, found: CycleError): Pr
   const { cycle, batch } = found
   const keys = weights.edges
     ? listedKeys(weights.edges, rules, cycle)
-    : matrixKeys(await onHost(weights.view), batch ?? 0, rules, cycle)
+    : matrixKeys(await hostViewOf(weights.view), batch ?? 0, rules, cycle)
   const { gains, weight } = exactWeight(rules, keys)
   return gains ? cycleError(rules, cycle, weight, batch) : null
 }
@@ -105,7 +105,7 @@ async function bySearch(question: Question): Promise<Answer> {
   const { view, edges } = weights
   const started = performance.now()
   const room = makeRoom(query, batch, type)
-  const matrix = view && (await onHost(view))
+  const matrix = view && (await hostViewOf(view))
   const searching = performance.now()
   const searched = new Searched(batch * rootsOf(query))
   const { onProgress } = closing
@@ -146,7 +146,7 @@ async function bySearch(question: Question): Promise<Answer> {
 }
 
 /** A matrix in an array: itself, or its copy. */
-export async function onHost(view: View): Promise<HostView> {
+export async function hostViewOf(view: View): Promise<HostView> {
   if (!view.memory) return view
   return readHostView(await new DeviceMatrix<OperandArray>(view).download(), 'weights', 'operand')
 }

@@ -35,6 +35,10 @@ export interface Edges {
   readonly type: number
 }
 
+/** Whether `value` is meant as an edge list, of which parts may be missing: a matrix has none of them. */
+export const isEdgeList = (value: unknown): value is EdgeList =>
+  typeof value === 'object' && value !== null && ('nodes' in value || 'from' in value || 'to' in value)
+
 const typedArray = Object.getPrototypeOf(Int32Array)
 
 /** The length of an array of numbers, or -1 for anything else. */

@@ -1,12 +1,13 @@
 /** Edge lists in text: DIMACS shortest-path files, Matrix Market coordinate files, and CSV. */
 import { show } from '../describe.js'
-import { FileError } from '../errors.js'
+import { OptionError } from '../errors.js'
 import { csvEdgesParser } from '../files/csv-edges.js'
 import { dimacsParser } from '../files/dimacs.js'
 import { type EntryArrays, EntryList, type EntrySink } from '../files/entries.js'
 import { matrixMarketParser } from '../files/matrix-market.js'
 import { parseText } from '../files/text.js'
 import { MAX_DIMENSION } from '../matrix.js'
+import { requireNames } from '../options.js'
 import { type EdgeList, makeEdges } from './edges.js'
 
 /** What the readers make. */
@@ -28,7 +29,7 @@ export const edgesOf = ({ rows, row, col, value }: EntryArrays): ReadEdgeList =>
  * from 0. Weights are int32 integers.
  *
  * @param name - what errors call it.
- * @throws FileError with the number of the line; OutOfMemoryError.
+ * @throws FileError with the number of the line; DTypeError for what is neither text nor bytes; OutOfMemoryError.
  * @see http://www.diag.uniroma1.it/challenge9/format.shtml
  */
 export function parseDimacs(content: Uint8Array | string, name = 'the graph'): ReadEdgeList {
@@ -41,7 +42,7 @@ export function parseDimacs(content: Uint8Array | string, name = 'the graph'): R
  * file has the lower triangle; the edges of the upper one are made.
  *
  * @param name - what errors call it.
- * @throws FileError with the number of the line; OutOfMemoryError.
+ * @throws FileError with the number of the line; DTypeError for what is neither text nor bytes; OutOfMemoryError.
  * @see https://math.nist.gov/MatrixMarket/formats.html
  */
 export function parseMatrixMarket(content: Uint8Array | string, name = 'the matrix'): ReadEdgeList {
@@ -61,15 +62,17 @@ export interface CsvOptions {
  * The weights are int32 if all of them are integers in its range, and float64 otherwise.
  *
  * @param name - what errors call it.
- * @throws FileError with the number of the line; OutOfMemoryError.
+ * @throws FileError with the number of the line; DTypeError for what is neither text nor bytes; OptionError; OutOfMemoryError.
  */
 export function parseEdgeCsv(
   content: Uint8Array | string,
   name = 'the edge list',
-  { nodes }: CsvOptions = {},
+  options: CsvOptions = {},
 ): ReadEdgeList {
+  requireNames(options, ['nodes'])
+  const { nodes } = options
   if (nodes !== undefined && !(Number.isInteger(nodes) && nodes >= 0 && nodes <= MAX_DIMENSION)) {
-    throw new FileError(`${name}: nodes must be an integer from 0 to 2^31 - 1, but it is ${show(nodes)}`)
+    throw new OptionError(`option nodes must be an integer from 0 to 2^31 - 1, but it is ${show(nodes)}`)
   }
   return edgesOf(parseText(content, name, csvEdgesParser(edgeSink(name), nodes)))
 }

@@ -1,7 +1,7 @@
 /** Graphs as searches read them: rows of edges with keys that are to be minimised. */
 import { show } from '../describe.js'
-import { isInt16Array } from '../elements.js'
 import { OutOfMemoryError, ValueError } from '../errors.js'
+import { storedZeroOf } from '../semirings.js'
 import type { HostView } from '../view.js'
 import type { Edges } from './edges.js'
 import { edgeGains, edgeKey, type PathRules } from './rules.js'
@@ -98,12 +98,6 @@ function* listRows(edges: Edges, direction: Direction, rules: PathRules): Steps<
   return { nodes, start, to: targets, key, monotone }
 }
 
-/** What stands for zero in an array: an Int16Array has its own. */
-function storedZero({ zero }: PathRules, data: HostView['data']): number {
-  if (!isInt16Array(data)) return zero
-  return zero < 0 ? -(2 ** 15) : 2 ** 15 - 1
-}
-
 /** The rows of a square matrix, one of a batch. */
 function* matrixRows(
   matrix: HostView,
@@ -115,7 +109,7 @@ function* matrixRows(
   const origin = matrix.offset + item * matrix.batchStride
   const [rowStride, colStride] =
     direction === 'forward' ? [matrix.rowStride, matrix.colStride] : [matrix.colStride, matrix.rowStride]
-  const zero = storedZero(rules, data)
+  const zero = storedZeroOf(rules.semiring, matrix)
   const bytes = rules.dtype === 'uint8'
   const start = new Int32Array(nodes + 1)
   const perStep = Math.ceil(PER_STEP / Math.max(nodes, 1))

@@ -48,12 +48,26 @@ export class LabelCorrecting {
 
   /** Finds the best paths from `root`, or a cycle that gains and that it reaches. */
   *from(root: number): Steps<FoundCycle | null> {
-    const { tree, rules, rows } = this.#search
-    const { of, members, start: first } = this.#components
-    const { key } = tree
+    const { tree, rules } = this.#search
     tree.plant(root, rules)
+    return yield* this.#settle(this.#components.of[root]!)
+  }
+
+  /** The same as if another node had edges to all nodes, with the key of the empty path. */
+  *fromAll(): Steps<FoundCycle | null> {
+    const { tree, rules } = this.#search
+    tree.key.fill(rules.startKey)
+    tree.before.fill(-1)
+    return yield* this.#settle(this.#components.count - 1)
+  }
+
+  /** Finds the best paths to the nodes of a component and of all that come after it. */
+  *#settle(last: number): Steps<FoundCycle | null> {
+    const { tree, rules, rows } = this.#search
+    const { members, start: first } = this.#components
+    const { key } = tree
     // Edges lead to components with lower numbers.
-    for (let component = of[root]!; component >= 0; component--) {
+    for (let component = last; component >= 0; component--) {
       const begin = first[component]!
       const end = first[component + 1]!
       if (end - begin > 1) {

@@ -1,7 +1,7 @@
 /** What the path functions are asked: read, then checked. */
 import { aborted } from '../abort.js'
 import { typeName } from '../describe.js'
-import { Resident, ResidentView } from '../device/resident.js'
+import { ResidentView } from '../device/resident.js'
 import { elementType, isInteger, typeNameOf } from '../elements.js'
 import { DTypeError, OptionError, ShapeError } from '../errors.js'
 import { addon } from '../native.js'
@@ -9,7 +9,14 @@ import { LEFT_OUT, type ReadOptions } from '../product/options.js'
 import { requireNoContradiction } from '../product/prepare.js'
 import { requireSemiringType } from '../semirings.js'
 import { readView, requireThere, showShape, type View } from '../view.js'
-import { type Edges, type NodeNumbers, nodeNumbers, readingEdges, requireMemory } from './edges.js'
+import {
+  type Edges,
+  isEdgeList,
+  type NodeNumbers,
+  nodeNumbers,
+  readingEdges,
+  requireMemory,
+} from './edges.js'
 import { readPathOptions } from './options.js'
 import { type PathSemiring, rulesOf } from './rules.js'
 import type { Query } from './search.js'
@@ -49,7 +56,7 @@ function isList(value: unknown): boolean {
       `weights must be a square matrix { data, shape } or an edge list { nodes, from, to, weight }, but it is ${typeName(value)}`,
     )
   }
-  return Resident.viewOf(value) === undefined && ('from' in value || 'to' in value || 'nodes' in value)
+  return isEdgeList(value)
 }
 
 /** Reads and checks the arguments of a path function. */

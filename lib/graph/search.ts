@@ -10,10 +10,12 @@ import { findingComponents } from './components.js'
 import { cycleError } from './cycles.js'
 import { dijkstra, NodeHeap } from './dijkstra.js'
 import { type Direction, type Graph, keyedRows } from './keyed.js'
-import { LabelCorrecting } from './label-correcting.js'
+import { type FoundCycle, LabelCorrecting } from './label-correcting.js'
+import { Potentials, potentialsPay, reweight } from './potentials.js'
 import { type PathRules, valueOfKey } from './rules.js'
 import type { Searched } from './searched.js'
 import { PER_STEP, type Steps } from './slices.js'
+import { type Need, requireSpace } from './space.js'
 import { type Search, Tree } from './tree.js'
 import type { Trees } from './walk.js'
 
@@ -97,18 +99,7 @@ export function treesOf(
   return next && { data: next, offset: item * nodes * cols, rootStride: 1, nodeStride: cols }
 }
 
-const BYTES_PER_NODE = 80
-const BYTES_PER_EDGE = 24
-
-/** Throws OutOfMemoryError if a search can't have the memory that it needs at most: written arrays can't be given back. */
-function requireSpace(nodes: number, edges: number): void {
-  const bytes = nodes * BYTES_PER_NODE + edges * BYTES_PER_EDGE
-  const available = process.availableMemory?.() || Number.POSITIVE_INFINITY
-  if (bytes <= available) return
-  throw new OutOfMemoryError(
-    `a search of ${nodes} nodes and ${edges} edges may need ${bytes} bytes, but ${available} are available`,
-  )
-}
+const SEARCH: Need = { what: 'a search', perNode: 88, perEdge: 24 }
 
 /** Searches one graph, and writes the results. */
 export function* search(graph: Graph, query: Query, results: Results, searched: Searched): Steps<void> {
@@ -118,7 +109,7 @@ export function* search(graph: Graph, query: Query, results: Results, searched: 
   const [roots, ends] = forward ? [query.sources, query.targets] : [query.targets, query.sources]
   const count = countOf(roots, nodes)
   if (count === 0 || ends?.length === 0) return
-  requireSpace(nodes, 'edges' in graph ? graph.edges.to.length : 0)
+  requireSpace(SEARCH, nodes, 'edges' in graph ? graph.edges.to.length : 0)
   const rows = yield* keyedRows(graph, direction, rules)
   const tree = new Tree(nodes)
   const run = yield* searcher(graph, { rows, rules, tree }, query, direction, results.item)
@@ -144,8 +135,8 @@ function* searcher(
   const { nodes } = rows
   const [roots, ends] =
     direction === 'forward' ? [query.sources, query.targets] : [query.targets, query.sources]
+  const wanted = ends && wantedOf(ends, nodes)
   if (rows.monotone) {
-    const wanted = ends && wantedOf(ends, nodes)
     if (rules.semiring === 'or-and') {
       const queue = new Int32Array(nodes)
       return (root) => breadthFirst(state, queue, root, wanted)
@@ -158,11 +149,16 @@ function* searcher(
   const within = ends && (yield* reachable(yield* keyedRows(graph, opposite, rules), ends))
   const components = yield* findingComponents(rows, { roots, within })
   const labels = new LabelCorrecting(state, components)
+  const gaining = ({ nodes, weight }: FoundCycle) =>
+    cycleError(rules, direction === 'forward' ? nodes : nodes.reverse(), weight, item)
+  if (potentialsPay(state, components, countOf(roots, nodes))) {
+    const potentials = yield* reweight(state, components, labels)
+    if (!(potentials instanceof Potentials)) throw gaining(potentials)
+    return (root) => potentials.search(state, root, wanted)
+  }
   return function* (root) {
     const cycle = yield* labels.from(root)
-    if (!cycle) return
-    const inOrder = direction === 'forward' ? cycle.nodes : cycle.nodes.reverse()
-    throw cycleError(rules, inOrder, cycle.weight, item)
+    if (cycle) throw gaining(cycle)
   }
 }
 

@@ -7,7 +7,7 @@ import type { MatrixLike } from '../matrix.js'
 import { readChoice, requireNames } from '../options.js'
 import type { ElementArray } from '../storage.js'
 import { type HostView, readView, requireThere, showShape } from '../view.js'
-import { onHost } from './answer.js'
+import { hostViewOf } from './answer.js'
 import type { NodeNumbers } from './edges.js'
 import type { Graph } from './keyed.js'
 import type { AnyWeights } from './paths.js'
@@ -80,7 +80,7 @@ async function verify(question: Question, { distances, next, path }: Verifiable)
   const values = await readResult(distances, 'distances', question.type, question)
   const nodes = next === undefined ? null : await readResult(next, 'next', INT32, question)
   const { view, edges } = question.weights
-  const matrix = view && (await onHost(view))
+  const matrix = view && (await hostViewOf(view))
   const all = query.sources === null && query.targets === null
   for (let item = 0; item < batch; item++) {
     const graph: Graph = matrix ? { matrix, item } : { edges: edges! }
@@ -127,5 +127,5 @@ async function readResult(
       `${showShape(given, name)} must have the shape ${showList(batched ? [batch, rows, cols] : [rows, cols])}`,
     )
   }
-  return onHost(given)
+  return hostViewOf(given)
 }

@@ -5,7 +5,7 @@ import { configureCpu } from '../environment.js'
 import { AbortedError, fromNative } from '../errors.js'
 import { REPORT_FIELDS } from '../fields.js'
 import { addon, type RnaRequest } from '../native.js'
-import { ProgressReports } from '../product/progress.js'
+import { ProgressReports, shareOf } from '../product/progress.js'
 import type { BasePair, ReadRnaOptions } from './options.js'
 
 /** What all requests have. */
@@ -26,8 +26,8 @@ export async function run<Result>(
   const cancel = new Int32Array(1)
   const forget = signal && cancelOnAbort(signal, cancel)
   // What is counted is a share already.
-  const one = { batch: 1, m: 1, n: 1, k: 1 }
-  const progress = onProgress && new ProgressReports(onProgress, one, report, () => addon.giveUp(cancel))
+  const progress =
+    onProgress && new ProgressReports(onProgress, shareOf(1, report), () => addon.giveUp(cancel))
   let succeeded = false
   try {
     const result = await start(report, cancel)

@@ -18,6 +18,7 @@
 #include "cuda/runtime/function.h"
 #include "cuda/runtime/launcher.h"
 #include "cuda/runtime/product.h"
+#include "cuda/runtime/ranked_look.h"
 #include "cuda/runtime/session.h"
 
 namespace mpmml::cuda {
@@ -170,7 +171,10 @@ int64_t CudaBackend::workspace(const Problem& part, const Problem& problem, cons
     for (const PathSet exact : possible_paths(problem.operation)) {
       const auto plan = find_plan(problem.operation, exact, candidates(problem.operation), where.variant,
                                   judge_for(problem, exact, false, where));
-      if (plan) body(*plan);
+      if (!plan) continue;
+      body(*plan);
+      const auto ranked = where.variant ? std::nullopt : plan_to_look_for(part, *plan, exact);
+      if (ranked) body(*ranked);
     }
   });
 }
@@ -178,7 +182,7 @@ int64_t CudaBackend::workspace(const Problem& part, const Problem& problem, cons
 Outcome CudaBackend::run(const Problem& problem, const Placement& where) {
   const Planner planner = [&](const ValueRange& a, const ValueRange& b) { return plan(problem, a, b, where); };
   const auto multiply = [&](const Problem& part) {
-    return multiply_on_device(part, where.device, planner, looks_at_lines(part, where));
+    return multiply_on_device(part, where, planner, looks_at_lines(part, where));
   };
   if (surely_fits(problem, where)) return multiply(problem);
   const int64_t needed = workspace(problem, problem, where);

@@ -165,6 +165,20 @@ export const families = [
     ],
   },
   {
+    // How long it takes depends on the values, so the planner takes it only after a look at them
+    // (cuda/runtime/ranked_look.h).
+    name: 'ranked',
+    backend: 'cuda',
+    header: 'cuda/kernels/ranked.cuh',
+    template: 'Ranked',
+    semirings: ['max-plus', 'min-plus'],
+    parameters: ['BN', 'threads', 'accumulator'],
+    label: (p) => `${p.BN}_${p.threads}`,
+    automatic: false,
+    list: 'cuda',
+    rows: [{ BN: 8192, threads: 512, accumulator: 'int32' }],
+  },
+  {
     name: 'small',
     backend: 'cuda',
     header: 'cuda/kernels/small.cuh',

@@ -532,7 +532,7 @@ describe('matrices', () => {
     }
   })
 
-  it.each([10, 60, 300])('%i × %i: against Karp by products', async (n) => {
+  it.each([10, 60, 300])('%i nodes: against Karp by products', async (n) => {
     const random = new Random(n)
     for (const share of [1, 0.5, 2 / n]) {
       const data = Int32Array.from({ length: n * n }, () =>
@@ -625,6 +625,7 @@ describe('bad input', () => {
     ['NaN in a matrix', matrix(1, 1, Float64Array.of(NaN)), 'VALUE', /element \[0, 0\] is NaN/],
     ['NaN in a list', { ...graph, weight: Float64Array.of(1, NaN) }, 'VALUE', /weight\[1\] is NaN/],
     ['a short matrix', { data: new Int32Array(3), shape: [2, 2] }, 'SHAPE', /at least 4 elements/],
+    ['a list without ends', { nodes: 2, from: [0] }, 'DTYPE', /to must be an array of node numbers/],
     ['a node outside', { ...graph, to: [1, 2] }, 'VALUE', /to\[1\] is 2/],
     ['a negative node', { ...graph, from: [0, -1] }, 'VALUE', /from\[1\] is -1/],
     ['arrays of unequal lengths', { ...graph, from: [0] }, 'SHAPE', /1, 2 and 2 entries/],

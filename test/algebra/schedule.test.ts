@@ -269,7 +269,7 @@ describe('bad input', () => {
       'an infinite deadline',
       () => late({ ...jobs, weight: Float64Array.of(5) }, { deadline: Infinity }),
       'VALUE',
-      /deadline\[0\] is Infinity/,
+      /deadline is Infinity/,
     ],
     ['a deadline for the earliest', () => early(jobs, { deadline: 5 }), 'OPTION', /no option 'deadline'/],
     ['another option', () => late(jobs, { semiring: 'min-plus' }), 'OPTION', /no option 'semiring'/],

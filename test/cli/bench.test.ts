@@ -1,7 +1,10 @@
 /** mpmml bench. */
+import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { withoutCuda } from '../support/machine.js'
-import { fails, json, mpmml, succeeds } from './support.js'
+import { fails, json, mpmml, succeeds, useFolder } from './support.js'
+
+const path = useFolder()
 
 const shapes = ['--shapes', '40x30x50,2x16x16x16', '--repetitions', '3']
 
@@ -44,6 +47,30 @@ describe('bench', () => {
       // 16-bit sums are possible here; small products don't always gain by them.
       expect(['direct', 'half']).toContain(of('16bit').path)
     }
+  })
+
+  it('draws the speeds, in the terminal and in a file', async () => {
+    const file = path('speeds.svg')
+    const one = ['bench', '--backend', 'cpu', '--values', 'int32,16bit', ...shapes, '--svg', file]
+    const env = { MPMML_NUM_THREADS: '1' }
+    const printed = await succeeds([...one, '--plot'], { env })
+    const bars = [...printed.matchAll(/^(\S.*?) {2,}([█▏▎▍▌▋▊▉]*) +([\d.]+) ([GT]OPS)$/gm)]
+    expect(bars.map(([, label]) => label)).toEqual([
+      '40×30×50 int32',
+      '40×30×50 16bit',
+      '2 × 16³ int32',
+      '2 × 16³ 16bit',
+      'ceiling',
+    ])
+    const speeds = bars.map(([, , , speed]) => Number(speed))
+    const longest = bars[speeds.indexOf(Math.max(...speeds))]!
+    expect(longest[2]).toBe('█'.repeat(40))
+    const svg = readFileSync(file, 'utf8')
+    expect(svg).toMatch(/^<svg [^>]*xmlns="http:\/\/www.w3.org\/2000\/svg"/)
+    for (const text of ['Speed of max-plus on int32', '40×30×50 · int32', 'ceiling', 'CPU, 1 thread'])
+      expect(svg).toContain(text)
+    expect(svg).not.toMatch(/var\(|NaN|undefined/)
+    expect(await succeeds(one.slice(0, -2), { env })).not.toContain('█')
   })
 
   it('shows a table', async () => {

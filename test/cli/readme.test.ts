@@ -3,6 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { describe, expect, it } from 'vitest'
+import * as files from '../../lib/files.js'
 import * as library from '../../lib/index.js'
 import { matrix, mpmm } from '../../lib/index.js'
 import { root, runProgram, succeeds } from './support.js'
@@ -11,7 +12,14 @@ const read = (page: string) => readFileSync(join(root, page), 'utf8')
 const docs = readdirSync(join(root, 'docs'))
   .filter((name) => name.endsWith('.md'))
   .map((name) => `docs/${name}`)
-const pages = ['README.md', 'CHANGELOG.md', 'binding.gyp.md', 'examples/service/README.md', ...docs]
+const pages = [
+  'README.md',
+  'CHANGELOG.md',
+  'binding.gyp.md',
+  'bench/data/README.md',
+  'examples/service/README.md',
+  ...docs,
+]
 const readme = read('README.md')
 const products = read('docs/products.md')
 
@@ -31,6 +39,17 @@ it('lists every error, with its class, and no other', () => {
   })
   expect(known.length).toBeGreaterThan(10)
   expect(listed.sort()).toEqual(known.sort())
+})
+
+it('names every function of mpmml/files in docs', () => {
+  const text = docs.map(read).join('\n')
+  const names = Object.keys(files)
+  expect(names.length).toBeGreaterThan(15)
+  // "the same with `write`" stands for these.
+  const paired = (name: string) => name.replace(/^write(?=[A-Z])/, 'read')
+  expect(names.filter((name) => !text.includes(`\`${name}`) && !text.includes(`\`${paired(name)}`))).toEqual(
+    [],
+  )
 })
 
 it('has a README of at most 150 lines', () => {
@@ -88,10 +107,22 @@ describe('links', () => {
   const anchorsOf = (page: string) =>
     [...read(page).matchAll(/^#+ (.+)$/gm)].map(([, heading]) => anchorOf(heading!))
 
+  /** Of links and pictures, in Markdown and in HTML, and what stands for itself in angle brackets. */
+  const targetsOf = (page: string) =>
+    [
+      ...read(page).matchAll(
+        /\]\(<?([^)\s>]+)>?(?: "[^"]*")?\)|^\[[^\]]+\]: *(\S+)|(?:href|src)="([^"]+)"|<([a-z]+:\/\/[^>\s]+)>/gm,
+      ),
+    ].map(([, inline, reference, attribute, itself]) => (inline ?? reference ?? attribute ?? itself)!)
+
+  it('to other places are addresses of https', () => {
+    const others = pages.flatMap(targetsOf).filter((target) => /^[a-z]+:/.test(target))
+    expect(others.length).toBeGreaterThan(3)
+    expect(others.filter((target) => !/^https:\/\/[\w.-]+\.[a-z]+(\/|$)/.test(target))).toEqual([])
+  })
+
   it.each(pages)('of %s lead to files and headings that exist', (page) => {
-    const targets = [...read(page).matchAll(/\]\(([^)\s]+)\)/g)]
-      .map(([, target]) => target!)
-      .filter((target) => !/^[a-z]+:/.test(target))
+    const targets = targetsOf(page).filter((target) => !/^[a-z]+:/.test(target))
     const dead = targets.filter((target) => {
       const [path, anchor] = target.split('#')
       const file = path ? join(dirname(page), path) : page
@@ -142,24 +173,6 @@ it('has an example of a witness in docs/products.md whose numbers are right', as
     `import { matrix, mpmm } from 'mpmml'\n${code}\nconsole.log(JSON.stringify([[...c.data], [...witness.data]]))`,
   )
   expect(JSON.parse(found)).toEqual([JSON.parse(c!), JSON.parse(witness!)])
-})
-
-describe('the examples of docs/devices.md', () => {
-  const library = pathToFileURL(join(root, 'dist', 'lib', 'index.js')).href
-  const examples = [...read('docs/devices.md').matchAll(/```js\n(.+?)```/gs)].map(([, code]) => code!)
-
-  it('are there', () => expect(examples.length).toBeGreaterThan(5))
-
-  it.each(examples.map((code, index) => [index + 1, code] as const))(
-    'print what they say: %i',
-    async (_, code) => {
-      const program = code.replace("'mpmml'", JSON.stringify(library))
-      const { stdout } = await runProgram(process.execPath, ['--input-type=module', '--eval', program])
-      const said = [...code.matchAll(/(?:console\.log\(.+\) |^)\/\/ (.+)$/gm)].map(([, output]) => output)
-      expect(said.length).toBeGreaterThan(0)
-      expect(stdout.trimEnd().split('\n')).toEqual(said)
-    },
-  )
 })
 
 describe('the picture', () => {

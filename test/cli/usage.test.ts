@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { fails, mpmml, root, succeeds } from './support.js'
+import { fails, root, succeeds } from './support.js'
 
 describe('wrong usage', () => {
   it.each<[string, string[], string]>([
@@ -29,16 +29,42 @@ describe('wrong usage', () => {
     expect(line).toContain(expected)
     expect(line).toContain('--help')
   })
+})
 
-  it('is no command at all: the help goes to stderr', async () => {
-    const { status, stdout, stderr } = await mpmml([])
-    expect(status).toBe(2)
-    expect(stdout).toBe('')
-    expect(stderr).toContain('Usage: mpmml')
-  })
+it('alone says what one can do', async () => {
+  const text = await succeeds([])
+  const help = await succeeds(['--help'])
+  const named = [...text.matchAll(/npx mpmml ([a-z][\w-]*)/g)].map(([, command]) => command!)
+  expect(named.length).toBeGreaterThan(5)
+  for (const command of named) expect(help).toMatch(new RegExp(`^  ${command}\\b`, 'm'))
 })
 
 describe('help', () => {
+  it('shows of each command what its own help shows', async () => {
+    const help = await succeeds(['--help'])
+    const lines = [...help.matchAll(/^ {2}([a-z][\w-]*)((?: \[[^\]]+\]| <[^>]+>)*) {2,}(\S.*)$/gm)]
+    expect(lines.length).toBeGreaterThan(15)
+    for (const [, name, usage, summary] of lines) {
+      if (name === 'help') continue
+      const own = await succeeds([name!, '--help'])
+      const [, shown, description] = /^Usage: mpmml [\w-]+([^\n]*)\n\n(.+?)\n\n(?:Arguments|Options):/s.exec(
+        own,
+      )!
+      // A command without options of its own has --help.
+      expect(shown!.replace(' [options]', ''), name).toBe(usage!.replace(' [options]', ''))
+      expect(description!.replaceAll('\n', ' '), name).toBe(summary)
+    }
+  }, 60_000)
+
+  it('needs no addon', async () => {
+    // What loads the addon fails without its package.
+    const env = {
+      NODE_OPTIONS: `--import=${JSON.stringify(`data:text/javascript,process.dlopen=()=>{throw new Error('none')}`)}`,
+    }
+    expect(await succeeds(['--help'], { env })).toContain('multiply')
+    expect(await fails(['info'], 1, { env })).toContain('ERR_MPMML_ADDON')
+  })
+
   it('names every command, and every option of a command', async () => {
     const help = await succeeds(['--help'])
     for (const command of ['multiply', 'paths', 'star', 'cycle-mean', 'info', 'variants', 'demo'])

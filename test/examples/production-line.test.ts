@@ -1,6 +1,6 @@
 /** The example of a production line, run as its first lines say. */
 import { describe, expect, it } from 'vitest'
-import { built, headOf, lines, named, run } from './support.js'
+import { built, drawn, headOf, lines, named, run, strongLines } from './support.js'
 
 const example = 'production-line.mjs'
 const names = ['saw', 'drill', 'paint', 'assemble', 'pack'] as const
@@ -66,6 +66,26 @@ describe.skipIf(!built)(named('the production line'), () => {
     expect(growth! / parts!).toBe(minutes)
   })
 
+  it.each([1, 2, 4])(
+    'draws a bar for each part and machine of %i pallets: strong if no pause follows',
+    async (pallets) => {
+      const picture = await drawn(example, ['--pallets', String(pallets)])
+      const isBar = (line: Element) => line.getAttribute('y1') === line.getAttribute('y2')
+      expect([...picture.querySelectorAll('line')].filter(isBar).length).toBe(6 * names.length)
+      const starts = simulate(pallets, 6)
+      const without = names.map(
+        (machine) =>
+          starts.filter((times, part) => starts[part + 1]?.[machine] === times[machine] + takes[machine])
+            .length,
+      )
+      const rows = [
+        ...new Set([...picture.querySelectorAll('line')].filter(isBar).map((bar) => bar.getAttribute('y1'))),
+      ]
+      const strong = strongLines(picture).map((bar) => bar.getAttribute('y1'))
+      expect(rows.map((row) => strong.filter((y) => y === row).length)).toEqual(without)
+    },
+  )
+
   it('has two pallets if nobody says how many', async () => {
     expect(await lines(example)).toEqual(await lines(example, ['--pallets', '2']))
   })
@@ -76,5 +96,5 @@ describe.skipIf(!built)(named('the production line'), () => {
     expect(stderr).toContain('--pallets must be a whole number')
   })
 
-  it('names its options', () => expect(headOf(example)).toContain('--pallets'))
+  it('names its options', () => expect(headOf(example)).toMatch(/--pallets.*-o/s))
 })

@@ -4,8 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { afterAll, describe, expect, it } from 'vitest'
-import { parseDimacs, parseEdgeCsv, parseMatrixMarket } from '../../lib/graph/formats.js'
-import { readGraph } from '../../lib/graph/read.js'
+import { parseDimacs, parseEdgeCsv, parseMatrixMarket, readGraph } from '../../lib/graph.js'
 import { Random } from '../support/generators.js'
 
 const lists = ({ nodes, from, to, weight }: ReturnType<typeof parseDimacs>) => ({
@@ -218,6 +217,8 @@ describe('CSV', () => {
     ['0,1,5,6\n', 'line 1: expected the end of the line'],
     ['0,1,inf\n', "line 1: the weight must be a number, but it is 'inf'"],
     ['0.5,1,1\n', 'must be an integer, but it is 0.5'],
+    ['1.0,1,1\n', 'must be an integer, but it is 1.0'],
+    ['"0","1","5"\n', `line 1: the node where the edge begins must be a number, but it is '"0"'`],
   ])('refuses %j', (content, message) => {
     expect(() => parseEdgeCsv(content)).toThrow(refusal(message))
   })
@@ -227,8 +228,20 @@ describe('CSV', () => {
       refusal('it, line 1: the node where the edge ends'),
     )
     expect(() => parseEdgeCsv('0,0,1\n', 'it', { nodes: 0 })).toThrow(refusal('no nodes'))
-    expect(() => parseEdgeCsv('', 'it', { nodes: 0.5 })).toThrow(refusal('nodes must be an integer'))
+    for (const options of [{ nodes: 0.5 }, { nodes: -1 }, { edges: 3 }]) {
+      expect(() => parseEdgeCsv('', 'it', options)).toThrow(
+        expect.objectContaining({ code: 'ERR_MPMML_OPTION', message: expect.stringContaining('nodes') }),
+      )
+    }
   })
+})
+
+it.each([parseDimacs, parseMatrixMarket, parseEdgeCsv])('%o refuses what is no text', (parse) => {
+  for (const content of [undefined, null, 5, ['0,1,2'], new Int32Array(3)]) {
+    expect(() => parse(content as never)).toThrow(
+      expect.objectContaining({ code: 'ERR_MPMML_DTYPE', message: expect.stringContaining('Uint8Array') }),
+    )
+  }
 })
 
 describe('files', () => {
@@ -277,6 +290,23 @@ describe('files', () => {
     await expect(readGraph(path)).rejects.toEqual(refusal(`${path}, line 2: `))
     await expect(readGraph(join(folder, 'none.gr'))).rejects.toEqual(refusal('ENOENT'))
     await expect(readGraph(folder, { format: 'csv' })).rejects.toEqual(refusal('a folder'))
+  })
+
+  it('are read in slices, so that the event loop turns and a signal is heard', async () => {
+    const lines = 400_000
+    const path = write('long.csv', '0,1,3\n'.repeat(lines))
+    const controller = new AbortController()
+    let turns = 0
+    const timer = setInterval(() => {
+      if (++turns === 3) controller.abort('enough')
+    }, 1)
+    const { signal } = controller
+    await expect(readGraph(path, { signal })).rejects.toMatchObject({
+      code: 'ERR_MPMML_ABORTED',
+      cause: 'enough',
+    })
+    clearInterval(timer)
+    expect((await readGraph(path)).from.length).toBe(lines)
   })
 
   it('are given up when the signal says so', async () => {

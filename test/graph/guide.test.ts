@@ -1,34 +1,12 @@
-/** The examples of docs/paths.md print what they say. */
+/** docs/paths.md names what there is. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { pathToFileURL } from 'node:url'
-import { describe, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { errorClasses } from '../../lib/errors.js'
 import * as graphs from '../../lib/graph.js'
-import { root, runProgram } from '../cli/support.js'
+import { root } from '../cli/support.js'
 
 const guide = readFileSync(join(root, 'docs', 'paths.md'), 'utf8')
-const library = (name: string) => pathToFileURL(join(root, 'dist', 'lib', `${name}.js`)).href
-
-describe('the examples of docs/paths.md', () => {
-  const examples = [...guide.matchAll(/```js\n(.+?)```/gs)].map(([, code]) => code!)
-
-  it('are there', () => expect(examples.length).toBeGreaterThan(5))
-
-  it.each(examples.map((code, index) => [index + 1, code] as const))(
-    'print what they say: %i',
-    async (_, code) => {
-      const program = code
-        .replace("'mpmml'", JSON.stringify(library('index')))
-        .replace("'mpmml/graph'", JSON.stringify(library('graph')))
-      const { stdout } = await runProgram(process.execPath, ['--input-type=module', '--eval', program])
-      const said = [...code.matchAll(/console\.log\(.+\) \/\/ (.+)$/gm)].map(([, output]) => output)
-      expect(said.length).toBeGreaterThan(0)
-      expect(stdout.trimEnd().split('\n')).toEqual(said)
-    },
-  )
-})
-
 it('names every function, and only errors that exist', () => {
   for (const name of Object.keys(graphs)) expect(guide).toContain(`\`${name}`)
   for (const [code] of guide.matchAll(/ERR_MPMML_\w+/g)) expect(errorClasses).toHaveProperty(code)

@@ -71,10 +71,10 @@ describe.each(works)('of %s', (_, search, work) => {
       },
     })
     await expect(running).rejects.toMatchObject({ code: 'ERR_MPMML_ABORTED', cause: reason })
-    const last = shares.pop()
-    expect(last).toBeGreaterThan(0)
-    expect(last).toBeLessThan(1)
-    expect(shares.filter((done) => done !== 0)).toEqual([])
+    // A busy machine may call it again before the work has stopped.
+    expect(shares).toEqual([...shares].sort((x, y) => x - y))
+    expect(shares.at(-1)).toBeGreaterThan(0)
+    expect(shares.at(-1)).toBeLessThan(1)
   })
 
   it('it is given up if the listener throws, and rejected with what it threw', async () => {

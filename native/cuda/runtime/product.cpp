@@ -8,6 +8,7 @@
 #include "core/status.h"
 #include "cuda/plan/cells.h"
 #include "cuda/runtime/error.h"
+#include "cuda/runtime/ranked_look.h"
 
 namespace mpmml::cuda {
 namespace {
@@ -108,13 +109,15 @@ Outcome multiply_small(const Problem& problem, Lane& lane, const Planner& planne
 /// A product in cells: see plan/cells.h.
 class CellProduct {
  public:
-  CellProduct(const Problem& problem, Lane& lane, const Planner& planner, bool looks_at_lines)
+  CellProduct(const Problem& problem, Lane& lane, const Planner& planner, bool looks_at_lines, bool may_look)
       : problem_(problem),
         dtype_(problem.operation.dtype),
         lane_(lane),
         looks_at_lines_(looks_at_lines),
         cut_(cut_into_cells(problem)),
-        launcher_(problem, lane, planner, &on_device(lane)->overflow) {
+        may_look_(may_look),
+        planner_([this, &planner](const ValueRange& a, const ValueRange& b) { return plan_cell(planner(a, b), a, b); }),
+        launcher_(problem, lane, planner_, &on_device(lane)->overflow) {
     for (const Span& span : cut_.a) a_.emplace_back(problem.operation, rows_of(problem.a, span), items_of_span(span));
     for (const Span& span : cut_.b) b_.emplace_back(problem.operation, cols_of(problem.b, span), items_of_span(span));
     for (const Span& span : cut_.c0) {
@@ -207,6 +210,19 @@ class CellProduct {
     });
     queue.wait(upload - cut_.uploads.begin());
     operands(source)[part].await();
+  }
+
+  /// The plan, or a better one that the values tell. The first cell for which there may be one decides for all.
+  Plan plan_cell(const Plan& plan, const ValueRange& a, const ValueRange& b) {
+    const std::optional<Plan> ranked =
+        may_look_ ? plan_to_look_for(problem_, plan, exact_paths(problem_.operation, a, b)) : std::nullopt;
+    if (!ranked) return plan;
+    if (!favours_ranked_) {
+      const Cell& cell = cut_.cells[times_.size()];
+      favours_ranked_ =
+          look_favours_ranked(problem_, plan, a_[cell.a].view(), b_[cell.b].view(), lane_.device(), lane_.compute(0));
+    }
+    return *favours_ranked_ ? *ranked : plan;
   }
 
   void compute_cells(TransferQueue& uploads) {
@@ -309,6 +325,9 @@ class CellProduct {
   Lane& lane_;
   const bool looks_at_lines_;
   const Cut cut_;
+  const bool may_look_;
+  std::optional<bool> favours_ranked_;
+  const Planner planner_;
   Launcher launcher_;
   DeviceBuffer c_;
   std::vector<Operand> a_, b_, c0_;
@@ -333,10 +352,11 @@ bool fits_slots(const Problem& problem) {
   return operand_bytes(problem) <= StagingRing::kSlotBytes && result_bytes(problem) <= StagingRing::kSlotBytes;
 }
 
-Outcome multiply_on_device(const Problem& problem, int device, const Planner& planner, bool looks_at_lines) {
-  const LaneHandle lane = take_lane(device);
-  return fits_slots(problem) ? multiply_small(problem, *lane, planner, looks_at_lines)
-                             : CellProduct(problem, *lane, planner, looks_at_lines).run();
+Outcome multiply_on_device(const Problem& problem, const Placement& where, const Planner& planner,
+                           bool looks_at_lines) {
+  const LaneHandle lane = take_lane(where.device);
+  if (fits_slots(problem)) return multiply_small(problem, *lane, planner, looks_at_lines);
+  return CellProduct(problem, *lane, planner, looks_at_lines, !where.variant).run();
 }
 
 }  // namespace mpmml::cuda

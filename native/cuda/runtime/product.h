@@ -16,6 +16,6 @@ int64_t operand_bytes(const Problem& problem);
 bool fits_slots(const Problem& problem);
 
 /// `looks_at_lines`: whether the lines of the operands are looked at (levels.h), if their ranges don't decide.
-Outcome multiply_on_device(const Problem& problem, int device, const Planner& planner, bool looks_at_lines);
+Outcome multiply_on_device(const Problem& problem, const Placement& where, const Planner& planner, bool looks_at_lines);
 
 }  // namespace mpmml::cuda

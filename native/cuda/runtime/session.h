@@ -1,6 +1,6 @@
 // A device that keeps matrices: what Session promises, on a GPU. Everything is queued in one stream, in the order of the
-// calls. The host waits for the device only if it must know values: those of an upload, or if the bound of a range
-// doesn't tell that sums fit.
+// calls. The host waits for the device only if it must know values: those of an upload, if the bound of a range doesn't
+// tell that sums fit, or if a sample of a large product decides how it is computed (ranked_look.h).
 #pragma once
 #include <functional>
 #include <memory>

@@ -11,6 +11,7 @@
 #include "cuda/plan/blocks.h"
 #include "cuda/runtime/elementwise.h"
 #include "cuda/runtime/error.h"
+#include "cuda/runtime/ranked_look.h"
 #include "cuda/runtime/witness.h"
 
 namespace mpmml::cuda {
@@ -186,10 +187,20 @@ class ResidentProduct {
     look_at_lines();
     const Plan plan = planner_(range(a_), range(b_));
     const bool suffices = plan.path < RangePath::kWide || problem_.known || (a_.is_exact && b_.is_exact);
-    if (suffices) return plan;
+    if (suffices) return look_closer(plan);
     look_at(a_);
     look_at(b_);
-    return planner_(range(a_), range(b_));
+    return look_closer(planner_(range(a_), range(b_)));
+  }
+
+  /// The same plan, or a better one that only the values tell.
+  Plan look_closer(const Plan& plan) const {
+    // Who knows the values queues many products, which are not to wait.
+    if (where_.variant || problem_.known) return plan;
+    const PathSet exact = exact_paths(problem_.operation, range(a_), range(b_));
+    const std::optional<Plan> ranked = plan_to_look_for(problem_, plan, exact);
+    if (!ranked) return plan;
+    return look_favours_ranked(problem_, plan, a_.view, b_.view, device_.device(), stream()) ? *ranked : plan;
   }
 
   void multiply() {

@@ -1,0 +1,27 @@
+/** Bars in the terminal. */
+
+/** Characters of the longest bar. */
+const LONGEST = 40
+
+/** Eighths of a character. */
+const EIGHTHS = ['', '▏', '▎', '▍', '▌', '▋', '▊', '▉']
+
+export interface Bar {
+  label: string
+  value: number
+  /** What stands behind the bar. */
+  text: string
+}
+
+/** Bars from 0 on, one below the other. */
+export function barsText(bars: readonly Bar[]): string {
+  const most = Math.max(...bars.map(({ value }) => value), 0)
+  const width = Math.max(...bars.map(({ label }) => label.length))
+  return bars
+    .map(({ label, value, text }) => {
+      const eighths = most > 0 ? Math.round((8 * LONGEST * Math.max(value, 0)) / most) : 0
+      const bar = '█'.repeat(Math.floor(eighths / 8)) + EIGHTHS[eighths % 8]
+      return `${label.padEnd(width)}  ${bar.padEnd(LONGEST)}  ${text}`.trimEnd()
+    })
+    .join('\n')
+}

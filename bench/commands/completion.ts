@@ -1,0 +1,139 @@
+/** mpmml completion bash|zsh|fish */
+import { Argument, type Command } from 'commander'
+import { newCommand } from '../commands.js'
+import { print } from '../output.js'
+
+const shells = ['bash', 'zsh', 'fish'] as const
+type Shell = (typeof shells)[number]
+
+/** What can be completed of a command. */
+interface Words {
+  name: string
+  summary: string
+  options: { flags: string[]; summary: string; choices: readonly string[]; takesValue: boolean }[]
+}
+
+export function completionCommand(): Command {
+  return newCommand('completion')
+    .addArgument(new Argument('<shell>', 'the shell that is to complete').choices(shells))
+    .addHelpText(
+      'after',
+      `
+bash: mpmml completion bash > ~/.local/share/bash-completion/completions/mpmml
+zsh:  mpmml completion zsh > "\${fpath[1]}/_mpmml"
+fish: mpmml completion fish > ~/.config/fish/completions/mpmml.fish`,
+    )
+    .action(async (shell: Shell) => {
+      const { createWholeProgram } = await import('../program.js')
+      const program = await createWholeProgram(new AbortController().signal)
+      await print(scripts[shell](program.commands.map(wordsOf)).trimEnd())
+    })
+}
+
+function wordsOf(command: Command): Words {
+  const options = command.options.map(({ short, long, description, argChoices, required, optional }) => ({
+    flags: [short, long].filter((flag) => flag !== undefined && flag !== null),
+    summary: description,
+    choices: argChoices ?? [],
+    takesValue: required || optional,
+  }))
+  return {
+    name: command.name(),
+    summary: command.description(),
+    options: [...options, { flags: ['--help'], summary: 'show help', choices: [], takesValue: false }],
+  }
+}
+
+/** In single quotes, as bash and zsh read them. */
+const quoted = (text: string) => `'${text.replaceAll("'", "'\\''")}'`
+
+function bash(commands: Words[]): string {
+  const names = commands.map(({ name }) => name).join(' ')
+  const cases = commands.map(({ name, options }) => {
+    const values = options
+      .filter(({ takesValue }) => takesValue)
+      .map(({ flags, choices }) =>
+        choices.length > 0
+          ? `        ${flags.join('|')}) COMPREPLY=($(compgen -W ${quoted(choices.join(' '))} -- "$word")); return ;;`
+          : `        ${flags.join('|')}) COMPREPLY=($(compgen -f -- "$word")); return ;;`,
+      )
+    const flags = options.flatMap((option) => option.flags).join(' ')
+    return [
+      `    ${name})`,
+      ...(values.length > 0 ? ['      case "$before" in', ...values, '      esac'] : []),
+      `      words=${quoted(flags)} ;;`,
+    ].join('\n')
+  })
+  return `# Completes mpmml in bash.
+_mpmml() {
+  local word="\${COMP_WORDS[COMP_CWORD]}" before="\${COMP_WORDS[COMP_CWORD-1]}" words=''
+  COMPREPLY=()
+  if [ "$COMP_CWORD" -eq 1 ]; then
+    COMPREPLY=($(compgen -W ${quoted(`${names} help --help --version`)} -- "$word"))
+    return
+  fi
+  case "\${COMP_WORDS[1]}" in
+${cases.join('\n')}
+    help) COMPREPLY=($(compgen -W ${quoted(names)} -- "$word")); return ;;
+  esac
+  if [ "\${word:0:1}" = - ]; then
+    COMPREPLY=($(compgen -W "$words" -- "$word"))
+  else
+    COMPREPLY=($(compgen -f -- "$word"))
+  fi
+}
+complete -o filenames -F _mpmml mpmml
+`
+}
+
+function zsh(commands: Words[]): string {
+  const described = (text: string) => text.replace(/[[\]:\\]/g, '\\$&')
+  const list = commands.map(({ name, summary }) => `    ${quoted(`${name}:${described(summary)}`)}`)
+  const cases = commands.map(({ name, options }) => {
+    const specs = options.flatMap(({ flags, summary, choices, takesValue }) =>
+      flags.map((flag) => {
+        const action = choices.length > 0 ? `(${choices.join(' ')})` : '_files'
+        return `        ${quoted(`${flag}[${described(summary)}]${takesValue ? `:value:${action}` : ''}`)}`
+      }),
+    )
+    return `    ${name}) _arguments \\\n${[...specs, "        '*:file:_files'"].join(' \\\n')} ;;`
+  })
+  return `#compdef mpmml
+# Completes mpmml in zsh.
+_mpmml() {
+  local -a commands
+  commands=(
+${list.join('\n')}
+  )
+  if (( CURRENT == 2 )); then
+    _describe command commands
+    return
+  fi
+  local command="\${words[2]}"
+  shift words
+  (( CURRENT-- ))
+  case "$command" in
+${cases.join('\n')}
+    help) _describe command commands ;;
+  esac
+}
+if [ "\${funcstack[1]}" = _mpmml ]; then _mpmml "$@"; else compdef _mpmml mpmml; fi
+`
+}
+
+function fish(commands: Words[]): string {
+  const text = (words: string) => `'${words.replace(/['\\]/g, '\\$&')}'`
+  const lines = commands.flatMap(({ name, summary, options }) => [
+    `complete -c mpmml -n __fish_use_subcommand -f -a ${name} -d ${text(summary)}`,
+    ...options.map(({ flags, summary, choices, takesValue }) => {
+      const names = flags.map((flag) =>
+        flag.startsWith('--') ? `-l ${flag.slice(2)}` : `-s ${flag.slice(1)}`,
+      )
+      const value = choices.length > 0 ? ` -x -a ${text(choices.join(' '))}` : takesValue ? ' -r' : ''
+      return `complete -c mpmml -n '__fish_seen_subcommand_from ${name}' ${names.join(' ')}${value} -d ${text(summary)}`
+    }),
+  ])
+  return `# Completes mpmml in fish.\n${lines.join('\n')}\n`
+}
+
+const scripts: Record<Shell, (commands: Words[]) => string> = { bash, zsh, fish }

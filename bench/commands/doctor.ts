@@ -1,0 +1,204 @@
+/** mpmml doctor */
+import { execFile } from 'node:child_process'
+import { constants, existsSync } from 'node:fs'
+import { access, readdir } from 'node:fs/promises'
+import { freemem, totalmem } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import type { Command } from 'commander'
+import { newCommand } from '../commands.js'
+import { bytes, oneLine, print, printJson } from '../output.js'
+
+/** The oldest Node.js that the package takes. */
+const OLDEST_NODE = 20
+
+/** Below this much free memory products of some thousand rows fail. */
+const LITTLE_MEMORY = 2 ** 30
+
+type Status = 'ok' | 'note' | 'problem'
+
+/** What was looked at. A note is no failure: products work without. */
+export interface Check {
+  name: string
+  status: Status
+  found: string
+  /** What to do; null if nothing is. */
+  advice: string | null
+}
+
+type Library = typeof import('../../lib/index.js')
+
+const check = (name: string, status: Status, found: string, advice: string | null = null): Check => ({
+  name,
+  status,
+  found,
+  advice,
+})
+
+const messageOf = (error: unknown) => oneLine(error instanceof Error ? error.message : String(error))
+
+export function doctorCommand(): Command {
+  return newCommand('doctor')
+    .option('--json', 'print one JSON value')
+    .action(async ({ json }: { json?: true }) => {
+      const checks = await examine()
+      const problems = checks.filter(({ status }) => status === 'problem')
+      await (json ? printJson({ ok: problems.length === 0, checks }) : print(describe(checks)))
+      if (problems.length === 0) return
+      const more = problems.length > 1 ? `, and ${problems.length - 1} more` : ''
+      throw new Error(`${problems[0]!.name}: ${problems[0]!.found}${more}`)
+    })
+}
+
+async function examine(): Promise<Check[]> {
+  const checks = [nodeCheck(), settingsCheck(), memoryCheck()]
+  let library: Library
+  try {
+    library = await import('../../lib/index.js')
+  } catch (error) {
+    return [
+      ...checks,
+      check('addon', 'problem', messageOf(error), 'do what the message says'),
+      await toolkitCheck(),
+    ]
+  }
+  return [
+    ...checks,
+    ...libraryChecks(library),
+    productCheck(library, 'cpu'),
+    ...(await cudaChecks(library)),
+    await toolkitCheck(),
+  ]
+}
+
+function nodeCheck(): Check {
+  const { node } = process.versions
+  const old = Number.parseInt(node, 10) < OLDEST_NODE
+  return check(
+    'Node.js',
+    old ? 'problem' : 'ok',
+    `${node} on ${process.platform} ${process.arch}`,
+    old ? `install Node.js ${OLDEST_NODE} or newer` : null,
+  )
+}
+
+/** Variables of the environment that the library reads. Whether their values are right the library says itself. */
+function settingsCheck(): Check {
+  const names = Object.keys(process.env).filter((name) => /^(MPMML_|CUDA_VISIBLE_DEVICES$)/.test(name))
+  const settings = names.sort().map((name) => `${name}=${process.env[name]}`)
+  return check('settings', 'ok', settings.join(', ') || 'none of MPMML_… is set')
+}
+
+function memoryCheck(): Check {
+  const free = process.availableMemory?.() || freemem()
+  const limit = process.constrainedMemory?.() ?? 0
+  const limited = limit > 0 && limit < totalmem() ? `, limited to ${bytes(limit)}` : ''
+  const little = free < LITTLE_MEMORY
+  return check(
+    'memory',
+    little ? 'note' : 'ok',
+    `${bytes(free)} free of ${bytes(totalmem())}${limited}`,
+    little ? 'end other programs, or raise the limit: a matrix of 8192 × 8192 int32 takes 256 MiB' : null,
+  )
+}
+
+function libraryChecks({ info }: Library): Check[] {
+  try {
+    const { version, compiler, cpu, auto } = info()
+    return [
+      check('addon', 'ok', `mpmml ${version}, built by ${compiler}`),
+      check('CPU', 'ok', `${cpu.model}: ${cpu.simd}, ${cpu.threads} threads`),
+      check('backend', 'ok', `${auto.backend}: ${auto.reason}`),
+    ]
+  } catch (error) {
+    return [check('settings', 'problem', messageOf(error), 'correct the variable, or unset it')]
+  }
+}
+
+/** K. Stanczyk, Max-Plus Algebra Toolbox for MATLAB, user guide, example 2.12c. */
+function productCheck({ matrix, mpmmSync }: Library, backend: 'cpu' | 'cuda'): Check {
+  const name = `product on the ${backend === 'cpu' ? 'CPU' : 'GPU'}`
+  try {
+    const a = matrix(2, 3, [1, 6, 2, 8, 3, 4])
+    const b = matrix(3, 2, [2, 5, 3, 3, 1, 6])
+    const { c, variant } = mpmmSync(a, b, { backend })
+    if (c.data.join() === '9,9,10,13') return check(name, 'ok', `right, by ${variant}`)
+    return check(name, 'problem', `wrong: ${c.data.join(', ')}`, 'report this, with the output of mpmml info')
+  } catch (error) {
+    return check(name, 'problem', messageOf(error), 'do what the message says')
+  }
+}
+
+async function cudaChecks(library: Library): Promise<Check[]> {
+  let cuda: ReturnType<Library['info']>['cuda']
+  try {
+    cuda = library.info().cuda
+  } catch {
+    return []
+  }
+  const permission = await permissionCheck()
+  if (cuda.reason === '') {
+    const names = cuda.devices.map((device) => String(Object.values(device)[0])).join(', ')
+    return [
+      check('GPU', 'ok', `${names}; driver for CUDA ${cuda.driver}, built with ${cuda.toolkit}`),
+      productCheck(library, 'cuda'),
+      ...permission,
+    ]
+  }
+  const advice = permission.find(({ status }) => status !== 'ok')?.advice ?? null
+  return [check('GPU', 'note', `not used: ${cuda.reason}`, advice), ...permission]
+}
+
+/** Whether this user may open the device files of the NVIDIA driver, if there are some. */
+async function permissionCheck(): Promise<Check[]> {
+  const devices = await readdir('/dev').catch(() => [])
+  const files = devices
+    .filter((name) => /^nvidia(ctl|-uvm|\d+)$/.test(name))
+    .map((name) => join('/dev', name))
+  if (files.length === 0) return []
+  const closed: string[] = []
+  for (const file of files) {
+    await access(file, constants.R_OK | constants.W_OK).catch(() => closed.push(file))
+  }
+  if (closed.length === 0) return [check('permissions', 'ok', `${files.length} device files can be opened`)]
+  return [
+    check(
+      'permissions',
+      'note',
+      `${closed.join(', ')} can't be opened`,
+      'add yourself to the group that owns them (often video or render), and log in again; in a container, start it with --gpus all',
+    ),
+  ]
+}
+
+/** The CUDA compiler, which only a build with the CUDA backend needs. */
+async function toolkitCheck(): Promise<Check> {
+  const homes = [process.env.CUDA_HOME, process.env.CUDA_PATH, '/usr/local/cuda'].filter((home) => home)
+  const places = ['nvcc', ...homes.map((home) => join(home!, 'bin', 'nvcc')).filter(existsSync)]
+  for (const nvcc of places) {
+    try {
+      const { stdout } = await promisify(execFile)(nvcc, ['--version'], { timeout: 10_000 })
+      const release = /release ([\d.]+)/.exec(stdout)?.[1]
+      if (release !== undefined) return check('CUDA toolkit', 'ok', `${release} (${nvcc})`)
+    } catch {}
+  }
+  return check('CUDA toolkit', 'note', 'no nvcc: it is needed only to build the CUDA backend from source')
+}
+
+const marks: Record<Status, string> = { ok: '✓', note: '·', problem: '✗' }
+
+function describe(checks: Check[]): string {
+  const width = Math.max(...checks.map(({ name }) => name.length))
+  const lines = checks.flatMap(({ name, status, found, advice }) => [
+    `${marks[status]} ${name.padEnd(width)}  ${found}`,
+    ...(advice === null ? [] : [`  ${' '.repeat(width)}  → ${advice}`]),
+  ])
+  const problems = checks.filter(({ status }) => status === 'problem').length
+  const notes = checks.filter(({ status }) => status === 'note').length
+  const verdict = problems > 0 ? 'Something is wrong: see ✗.' : 'Products work here.'
+  return [
+    ...lines,
+    '',
+    verdict + (notes > 0 ? ' What is marked · is not needed, or could be better.' : ''),
+  ].join('\n')
+}

@@ -1,0 +1,19 @@
+/** What `mpmml` alone says. */
+import { table } from './output.js'
+
+const examples = [
+  ['npx mpmml multiply A.npy B.npy -o C.npy', 'multiply two matrices: max-plus, min-plus, … (--semiring)'],
+  ['npx mpmml paths roads.gr --from 1 --to 5', 'find the best path in a graph'],
+  ['npx mpmml cycle-mean timetable.csv', 'find the cycle with the greatest mean weight'],
+  ['npx mpmml show A.mtx', 'look at a matrix in a file'],
+  ['npx mpmml convert A.mtx.gz A.npz', 'change its format'],
+  ['npx mpmml doctor', 'check that everything is there, and say what to do if not'],
+  ['npx mpmml demo', 'try a product of matrices that come along'],
+  ['npx mpmml bench', 'time products on this machine'],
+]
+
+export const overview = `mpmml multiplies matrices over max-plus and other semirings, on a GPU or on the CPU, and finds paths and cycles.
+
+${table(examples.map(([command, meaning]) => [`  ${command}`, meaning!]))}
+
+All commands: npx mpmml --help. Options of one: npx mpmml COMMAND --help. In a program: import { mpmm } from 'mpmml'.`

@@ -1,0 +1,38 @@
+/** The memory for what files hold, which may claim anything. */
+import { show } from '../describe.js'
+import { bytesOf, newArray } from '../elements.js'
+import { LimitError, OptionError } from '../errors.js'
+import { allocate } from '../matrix.js'
+import { addon } from '../native.js'
+import type { ElementArray } from '../storage.js'
+import type { DataType } from '../variant-names.js'
+
+/** What readers of matrices take. */
+export interface MemoryOptions {
+  /**
+   * The most bytes that the elements of what is read may take: for files of strangers, because a few bytes of a sparse or
+   * compressed file can stand for many elements. What memory is available, if left out.
+   */
+  maxBytes?: number | undefined
+}
+
+/** The option maxBytes. */
+export function readMaxBytes(value: unknown): number {
+  if (value === undefined) return Number.POSITIVE_INFINITY
+  if (typeof value === 'number' && value >= 0) return value
+  throw new OptionError(`option maxBytes must be a number of bytes, 0 or more, but it is ${show(value)}`)
+}
+
+export function requireWithin(bytes: number, maxBytes: number, name: string): void {
+  if (bytes <= maxBytes) return
+  throw new LimitError(
+    `${name}: its elements take ${bytes} bytes, but the option maxBytes allows ${maxBytes}: raise it, or refuse the file`,
+  )
+}
+
+/** Memory for a matrix of a file. */
+export function newMatrixData(count: number, name: string, dtype: DataType, maxBytes: number): ElementArray {
+  const type = addon.dataTypes.indexOf(dtype)
+  requireWithin(count * bytesOf(type), maxBytes, name)
+  return allocate(count, name, type, newArray)
+}

@@ -1,0 +1,452 @@
+// The ranked family: max-plus and min-plus of any int32 by trying only the pairs near the top. docs/ranked.md explains it.
+//
+// Each line (row of A, column of B) has a reference, about its √K-th best element. An element's lead is how much better
+// than its line's reference it is. For a depth d every pair (a_ik, b_kj) whose leads add up to −d or more is tried. If the
+// best of them is at −d or more too, no other pair can be better, and the result is certain, whatever d is. d is taken from a
+// sample, so that few results are uncertain; these are computed from all of K.
+//
+// Packing sorts each row of B by lead, into levels. A block computes a row of C, or a slice of it, in shared memory: for
+// each k it goes through the part of B's row k that can reach −d together with a_ik.
+#pragma once
+#include "core/arithmetic.h"
+#include "cuda/kernels/epilogue.cuh"
+#include "cuda/kernels/kernel.h"
+#include "cuda/kernels/ranked_sample.cuh"
+#include "cuda/runtime/error.h"
+#include "cuda/runtime/function.h"
+#include "cuda/runtime/memory.h"
+
+namespace mpmml::cuda {
+
+/// An element of B and its column in the slice.
+struct alignas(8) RankedEntry {
+  int32_t value, col;
+};
+
+/// Levels of how far an element is behind its reference: 16 for each power of two, and level 0 for what is before it.
+constexpr int kRankedLevels = 464;
+__host__ __device__ __forceinline__ int ranked_level(uint32_t behind) {
+  if (behind < 16) return static_cast<int>(behind);
+#ifdef __CUDA_ARCH__
+  const int power = 31 - __clz(behind);
+#else
+  int power = 4;
+  while (behind >> power > 1) ++power;
+#endif
+  return (power - 3) * 16 + static_cast<int>(behind >> (power - 4) & 15);
+}
+
+/// Packed operands.
+struct RankedProblem {
+  const int32_t* reference_a;  ///< [item][row]
+  const int32_t* rows;         ///< [item][row][k]: A, or a copy of it whose rows are contiguous
+  int64_t row_stride;          ///< of `rows`
+  int64_t a_batch;             ///< from one item of `rows` to the next
+  const int32_t* reference_b;  ///< [item][column]
+  const int64_t* tops;         ///< [item][slice][k]: the greatest lead
+  const uint16_t* counts;      ///< [item][slice][k][level]: elements up to this level
+  const RankedEntry* entries;  ///< [item][slice][k][width]
+  int64_t slices, width;       ///< of columns
+  bool a_is_shared, b_is_shared;
+};
+
+template <class Config, class Arithmetic>
+__global__ void ranked_kernel(Launch problem, RankedProblem operands, const RankedDepths* known, Arithmetic arithmetic);
+
+constexpr int kRankedListThreads = 512;
+
+/// Sorts a row of B in a slice: a block.
+template <class S, int kWidth>
+__global__ void __launch_bounds__(kRankedListThreads)
+    ranked_list_kernel(RankedLines lines, const int32_t* references, int64_t* tops, uint16_t* counts,
+                       RankedEntry* entries, int64_t width) {
+  constexpr int kWarps = kRankedListThreads / 32, kEach = kWidth / kRankedListThreads;
+  static_assert(kRankedLevels <= kRankedListThreads);
+  __shared__ int places[kRankedLevels];
+  __shared__ int sums[kWarps];
+  __shared__ int64_t greatest[kWarps];
+  const int thread = threadIdx.x, lane = thread % 32, warp = thread / 32;
+  const int64_t k = blockIdx.x, item = blockIdx.z, first = int64_t{blockIdx.y} * kWidth;
+  const int64_t row = (item * gridDim.y + blockIdx.y) * gridDim.x + k;
+  const int32_t* const data = lines.data + item * lines.batch_stride + k * lines.k_stride;
+  if (thread < kRankedLevels) places[thread] = 0;
+  int32_t values[kEach];
+  int levels[kEach];
+  int64_t top = kRankedNone;
+  __syncthreads();
+#pragma unroll
+  for (int part = 0; part < kEach; ++part) {
+    const int64_t col = first + part * kRankedListThreads + thread;
+    values[part] = col < lines.count ? data[col * lines.line_stride] : S::zero;
+  }
+#pragma unroll
+  for (int part = 0; part < kEach; ++part) {
+    const int64_t col = first + part * kRankedListThreads + thread;
+    if (values[part] == S::zero) continue;
+    const int64_t ahead = lead<S>(values[part], references[item * lines.count + col]);
+    top = max(top, ahead);
+    levels[part] = ranked_level(static_cast<uint32_t>(max(-ahead, int64_t{0})));
+    atomicAdd(places + levels[part], 1);
+  }
+  for (int offset = 16; offset > 0; offset /= 2) top = max(top, __shfl_xor_sync(~0u, top, offset));
+  if (lane == 0) greatest[warp] = top;
+  __syncthreads();
+  // Sums over the levels, a level for each thread.
+  const int own = thread < kRankedLevels ? places[thread] : 0;
+  int until = own;
+  for (int offset = 1; offset < 32; offset *= 2) {
+    const int other = __shfl_up_sync(~0u, until, offset);
+    if (lane >= offset) until += other;
+  }
+  if (lane == 31) sums[warp] = until;
+  __syncthreads();
+  for (int other = 0; other < warp; ++other) until += sums[other];
+  if (thread < kRankedLevels) {
+    places[thread] = until - own;
+    counts[row * kRankedLevels + thread] = static_cast<uint16_t>(until);
+  }
+  if (thread == 0) {
+    for (int other = 1; other < kWarps; ++other) top = max(top, greatest[other]);
+    tops[row] = top;
+  }
+  __syncthreads();
+#pragma unroll
+  for (int part = 0; part < kEach; ++part) {
+    if (values[part] == S::zero) continue;
+    // Counting above could give places too, but takes a fifth longer (H200).
+    const int place = atomicAdd(places + levels[part], 1);
+    entries[row * width + place] = {values[part], part * kRankedListThreads + thread};
+  }
+}
+
+/// copy[item][line][k] of lines that aren't along K.
+template <class S>
+__global__ void __launch_bounds__(256) ranked_copy_kernel(RankedLines lines, int32_t* copy) {
+  __shared__ int32_t tile[32][33];
+  const int x = threadIdx.x % 32, y = threadIdx.x / 32;
+  const int64_t first_line = int64_t{blockIdx.x} * 32, item = blockIdx.z;
+  for (int64_t first_k = int64_t{blockIdx.y} * 32; first_k < lines.depth; first_k += int64_t{gridDim.y} * 32) {
+    for (int step = y; step < 32; step += 8) {
+      if (first_line + x < lines.count && first_k + step < lines.depth) {
+        tile[step][x] = lines.data[item * lines.batch_stride + (first_line + x) * lines.line_stride +
+                                   (first_k + step) * lines.k_stride];
+      }
+    }
+    __syncthreads();
+    for (int line = y; line < 32; line += 8) {
+      if (first_line + line < lines.count && first_k + x < lines.depth) {
+        copy[(item * lines.count + first_line + line) * lines.depth + first_k + x] = tile[x][line];
+      }
+    }
+    __syncthreads();
+  }
+}
+
+/// Hands out parts of an operand's packed memory.
+class RankedParts {
+ public:
+  explicit RankedParts(void* memory) : memory_(static_cast<char*>(memory)) {}
+  template <class T>
+  T* take(int64_t count) {
+    T* const part = reinterpret_cast<T*>(memory_ + used_);
+    used_ += round_up(count * int64_t{sizeof(T)}, kMatrixAlignment);
+    return part;
+  }
+  int64_t used() const { return used_; }
+
+ private:
+  char* memory_;
+  int64_t used_ = 0;
+};
+
+template <int BN_, int kThreads_>
+struct Ranked {
+  static constexpr int BN = BN_, kThreads = kThreads_;
+  static constexpr int kSharedBytes = BN * int{sizeof(int32_t)};
+  /// Groups of 32 steps that a warp looks at before it goes through what it has found.
+  static constexpr int kGroups = 2;
+  static_assert(BN % kRankedListThreads == 0 && BN <= 65535, "counts of a slice fit 16 bits");
+
+  template <class Arithmetic>
+  static constexpr Kernel kernel() {
+    Kernel kernel{};
+    kernel.paths = paths_of<Arithmetic>();
+    kernel.takes_int16 = false;
+    kernel.launch = &launch<Arithmetic>;
+    kernel.function = &function<Arithmetic>;
+    kernel.packed_bytes = &packed_bytes;
+    kernel.pack = &pack_operand<Arithmetic>;
+    // How long it takes depends on the values. They are sampled before it is taken: see runtime/ranked_look.h.
+    kernel.shape = {1, kMostTile, 1, kThreads, kSharedBytes, 1.0, 70};
+    return kernel;
+  }
+
+ private:
+  static RankedLines lines_of(const Launch& launch, Side side) {
+    const bool is_a = side == Side::kA;
+    const MatrixView& view = is_a ? launch.a : launch.b;
+    return {static_cast<const int32_t*>(view.data),
+            is_a ? launch.m : launch.n,
+            launch.k,
+            is_a ? view.row_stride : view.col_stride,
+            is_a ? view.col_stride : view.row_stride,
+            view.batch_stride};
+  }
+
+  /// Lays the packed operands out. Returns the bytes of each.
+  static std::pair<int64_t, int64_t> layout(const Launch& launch, RankedProblem& problem) {
+    const int64_t items_a = items_of(launch.a, launch.batch), items_b = items_of(launch.b, launch.batch);
+    const RankedLines a = lines_of(launch, Side::kA);
+    RankedParts parts_a(launch.packed_a), parts_b(launch.packed_b);
+    problem.reference_a = parts_a.take<int32_t>(items_a * launch.m);
+    problem.rows = a.data;
+    problem.row_stride = a.line_stride;
+    problem.a_batch = a.batch_stride;
+    if (a.k_stride != 1) {
+      problem.rows = parts_a.take<int32_t>(items_a * launch.m * launch.k);
+      problem.row_stride = launch.k;
+      problem.a_batch = launch.m * launch.k;
+    }
+    problem.slices = ceil_div(launch.n, BN);
+    problem.width = problem.slices > 1 ? BN : launch.n;
+    const int64_t rows_b = items_b * problem.slices * launch.k;
+    problem.reference_b = parts_b.take<int32_t>(items_b * launch.n);
+    problem.tops = parts_b.take<int64_t>(rows_b);
+    problem.counts = parts_b.take<uint16_t>(rows_b * kRankedLevels);
+    problem.entries = parts_b.take<RankedEntry>(rows_b * problem.width);
+    problem.a_is_shared = launch.a.batch_stride == 0;
+    problem.b_is_shared = launch.b.batch_stride == 0;
+    return {parts_a.used(), parts_b.used()};
+  }
+
+  static int64_t packed_bytes(const Launch& launch, Side side) {
+    RankedProblem problem;
+    const auto [a, b] = layout(launch, problem);
+    return side == Side::kA ? a : b;
+  }
+
+  template <class Arithmetic>
+  static void pack_operand(const Launch& launch, Side side) {
+    using S = typename Arithmetic::Semiring;
+    RankedProblem problem;
+    layout(launch, problem);
+    RankedLines lines = lines_of(launch, side);
+    const int64_t items = items_of(side == Side::kA ? launch.a : launch.b, launch.batch);
+    for (int64_t first = 0; first < items; first += kMostBlocks) {
+      const auto count = static_cast<unsigned>(std::min(kMostBlocks, items - first));
+      RankedLines part = lines;
+      part.data += first * lines.batch_stride;
+      if (side == Side::kA) {
+        if (lines.k_stride != 1) {
+          auto* const copy = const_cast<int32_t*>(problem.rows) + first * problem.a_batch;
+          const dim3 grid(static_cast<unsigned>(ceil_div(launch.m, 32)),
+                          static_cast<unsigned>(std::min(kMostBlocks, ceil_div(launch.k, 32))), count);
+          if (launch.k > 0) ranked_copy_kernel<S><<<grid, 256, 0, launch.stream>>>(part, copy);
+          part = {copy, launch.m, launch.k, launch.k, 1, problem.a_batch};
+        }
+        find_references<S>(part, count, const_cast<int32_t*>(problem.reference_a) + first * launch.m, launch.stream);
+        continue;
+      }
+      auto* const references = const_cast<int32_t*>(problem.reference_b) + first * launch.n;
+      find_references<S>(part, count, references, launch.stream);
+      if (launch.k == 0) continue;
+      const int64_t row = first * problem.slices * launch.k;
+      const dim3 grid(static_cast<unsigned>(launch.k), static_cast<unsigned>(problem.slices), count);
+      ranked_list_kernel<S, BN><<<grid, kRankedListThreads, 0, launch.stream>>>(
+          part, references, const_cast<int64_t*>(problem.tops) + row,
+          const_cast<uint16_t*>(problem.counts) + row * kRankedLevels,
+          const_cast<RankedEntry*>(problem.entries) + row * problem.width, problem.width);
+    }
+    MPMML_CUDA(cudaGetLastError());
+  }
+
+  template <class Arithmetic>
+  static void launch(const Launch& launch) {
+    using S = typename Arithmetic::Semiring;
+    RankedProblem operands;
+    layout(launch, operands);
+    allow_shared_bytes(function<Arithmetic>(launch.path), kSharedBytes);
+    // Sums that wrap have no order.
+    const ValueRange &a = launch.range_a, &b = launch.range_b;
+    const bool wraps = a.has_finite() && b.has_finite() &&
+                       (a.minimum + b.minimum < FiniteRange<S>::least || a.maximum + b.maximum > FiniteRange<S>::most);
+    // Not among the packed operands, because launches in several streams may share these.
+    int device = 0;
+    MPMML_CUDA(cudaGetDevice(&device));
+    const DeviceBuffer memory(sizeof(RankedSample), device, launch.stream);
+    auto* const sample = static_cast<RankedSample*>(memory.get());
+    if (!wraps) {
+      sample_product<S>({operands.rows, launch.m, launch.k, operands.row_stride, 1, operands.a_batch},
+                        lines_of(launch, Side::kB), sample, launch.stream);
+    }
+    for_arithmetic<Arithmetic>(launch, [&](const Arithmetic& arithmetic) {
+      for_instances(launch, [&](const Launch& part) {
+        const dim3 grid(static_cast<unsigned>(launch.m), static_cast<unsigned>(operands.slices),
+                        static_cast<unsigned>(part.batch));
+        const int shared_bytes = static_cast<int>(round_up(operands.width, 4)) * int{sizeof(int32_t)};
+        ranked_kernel<Ranked, Arithmetic><<<grid, kThreads, shared_bytes, part.stream>>>(
+            part, operands, wraps ? nullptr : &sample->known, arithmetic);
+      });
+    });
+    MPMML_CUDA(cudaGetLastError());
+  }
+
+  template <class Arithmetic>
+  static const void* function(RangePath) {
+    return reinterpret_cast<const void*>(&ranked_kernel<Ranked, Arithmetic>);
+  }
+};
+
+template <class S>
+__device__ __forceinline__ void improve(int32_t* best, int32_t sum) {
+  S::maximizes ? atomicMax(best, sum) : atomicMin(best, sum);
+}
+
+// Threads of a multiprocessor. On an H200 three quarters of them took 5 to 15 % longer.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ == 900
+#define MPMML_RANKED_THREADS 2048
+#else
+#define MPMML_RANKED_THREADS 1024
+#endif
+
+template <class Config, class Arithmetic>
+__global__ void __launch_bounds__(Config::kThreads, MPMML_RANKED_THREADS / Config::kThreads)
+    ranked_kernel(Launch problem, RankedProblem operands, const RankedDepths* known, Arithmetic arithmetic) {
+  using S = typename Arithmetic::Semiring;
+  constexpr int kThreads = Config::kThreads, kWarps = kThreads / 32, kFound = 32 * Config::kGroups;
+  constexpr int kMostUncertain = kWarps * kFound;
+  extern __shared__ __align__(16) int32_t best[];
+  __shared__ int32_t found_steps[kWarps][kFound];
+  __shared__ int32_t found_values[kWarps][kFound];
+  __shared__ uint16_t found_counts[kWarps][kFound];
+  __shared__ int uncertain;
+  const int thread = threadIdx.x, lane = thread % 32, warp = thread / 32;
+  const int64_t row = blockIdx.x, slice = blockIdx.y;
+  const int64_t item = blockIdx.z + problem.first_instance;
+  const int64_t item_a = operands.a_is_shared ? 0 : item, item_b = operands.b_is_shared ? 0 : item;
+  const int64_t first_col = slice * Config::BN;
+  const int cols = static_cast<int>(min(int64_t{Config::BN}, problem.n - first_col));
+  const int steps = static_cast<int>(problem.k);
+  const int32_t* const a = operands.rows + item_a * operands.a_batch + row * operands.row_stride;
+  const int64_t reference = operands.reference_a[item_a * problem.m + row];
+  const int32_t* const references = operands.reference_b + item_b * problem.n + first_col;
+  // Null if pairs can't be compared by their leads.
+  const bool tries = known;
+  const int64_t depth = tries ? known->depths[known->chosen()] : 0;
+  for (int col = thread; col < cols; col += kThreads) best[col] = S::zero;
+  if (thread == 0) uncertain = 0;
+  __syncthreads();
+
+  if (tries && reference != S::zero) {
+    const int64_t first_list = (item_b * operands.slices + slice) * steps;
+    const int64_t* const tops = operands.tops + first_list;
+    const uint16_t* const counts = operands.counts + first_list * kRankedLevels;
+    const RankedEntry* const entries = operands.entries + first_list * operands.width;
+    for (int first = warp * kFound; first < steps; first += kWarps * kFound) {
+      int32_t values[Config::kGroups];
+      int64_t behind[Config::kGroups];  // an element of B that can reach the depth may be this far behind
+      bool visits[Config::kGroups];
+#pragma unroll
+      for (int group = 0; group < Config::kGroups; ++group) {
+        const int k = first + group * 32 + lane;
+        values[group] = k < steps ? a[k] : S::zero;
+        behind[group] = depth + lead<S>(values[group], reference);
+        visits[group] = values[group] != S::zero && behind[group] + tops[k] >= 0;
+      }
+      int found = 0;
+#pragma unroll
+      for (int group = 0; group < Config::kGroups; ++group) {
+        const unsigned lanes = __ballot_sync(~0u, visits[group]);
+        if (visits[group]) {
+          const int k = first + group * 32 + lane;
+          const int place = found + __popc(lanes & ((1u << lane) - 1));
+          const auto limit = static_cast<uint32_t>(min(max(behind[group], int64_t{0}), int64_t{0xffffffff}));
+          found_steps[warp][place] = k;
+          found_values[warp][place] = values[group];
+          found_counts[warp][place] = counts[int64_t{k} * kRankedLevels + ranked_level(limit)];
+        }
+        found += __popc(lanes);
+      }
+      __syncwarp();
+      for (int index = 0; index < found; ++index) {
+        const RankedEntry* const list = entries + found_steps[warp][index] * operands.width;
+        const int count = found_counts[warp][index];
+        const int32_t value = found_values[warp][index];
+        int place = lane;
+        for (; place + 96 < count; place += 128) {
+          RankedEntry taken[4];
+#pragma unroll
+          for (int part = 0; part < 4; ++part) taken[part] = list[place + 32 * part];
+#pragma unroll
+          for (int part = 0; part < 4; ++part) improve<S>(best + taken[part].col, value + taken[part].value);
+        }
+        RankedEntry taken[3];
+#pragma unroll
+        for (int part = 0; part < 3; ++part) {
+          if (place + 32 * part < count) taken[part] = list[place + 32 * part];
+        }
+#pragma unroll
+        for (int part = 0; part < 3; ++part) {
+          if (place + 32 * part < count) improve<S>(best + taken[part].col, value + taken[part].value);
+        }
+      }
+      __syncwarp();
+    }
+  }
+  __syncthreads();
+
+  // Results that aren't certain.
+  int32_t* const listed = &found_steps[0][0];
+  if (reference != S::zero && depth < kRankedAll) {
+    for (int col = thread; col < cols; col += kThreads) {
+      if (references[col] == S::zero) continue;
+      const int32_t sum = best[col];
+      if (tries && sum != S::zero && lead<S>(sum, reference + references[col]) >= -depth) continue;
+      const int place = atomicAdd(&uncertain, 1);
+      if (place < kMostUncertain) listed[place] = col;
+    }
+  }
+  __syncthreads();
+  const int count = uncertain;
+  if (count > 0) {
+    const MatrixView& view = problem.b;
+    const int32_t* const b =
+        static_cast<const int32_t*>(view.data) + (operands.b_is_shared ? 0 : blockIdx.z) * view.batch_stride;
+    if (count <= kMostUncertain) {
+      for (int index = warp; index < count; index += kWarps) {
+        const int col = listed[index];
+        const int32_t* const column = b + (first_col + col) * view.col_stride;
+        int32_t sum = S::zero;
+#pragma unroll 8
+        for (int k = lane; k < steps; k += 32) {
+          const int32_t x = a[k], y = column[k * view.row_stride];
+          if (x != S::zero && y != S::zero) sum = S::combine(sum, wrapping_add(x, y));
+        }
+        improve<S>(best + col, sum);
+      }
+    } else {
+      for (int col = thread; col < cols; col += kThreads) {
+        const int32_t* const column = b + (first_col + col) * view.col_stride;
+        int32_t sum = S::zero;
+#pragma unroll 8
+        for (int k = 0; k < steps; ++k) {
+          const int32_t x = a[k], y = column[k * view.row_stride];
+          if (x != S::zero && y != S::zero) sum = S::combine(sum, wrapping_add(x, y));
+        }
+        best[col] = sum;
+      }
+    }
+    __syncthreads();
+  }
+
+  const Epilogue<Arithmetic> epilogue(problem, arithmetic, blockIdx.z);
+  for (int col = thread * 4; col < cols; col += kThreads * 4) {
+    const int4 four = *reinterpret_cast<const int4*>(best + col);
+    const int32_t sums[4] = {four.x, four.y, four.z, four.w};
+    epilogue.store(row, first_col + col, sums);
+  }
+}
+
+#undef MPMML_RANKED_THREADS
+
+}  // namespace mpmml::cuda

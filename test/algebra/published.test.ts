@@ -1,0 +1,66 @@
+/** Closures and powers that others publish: the examples of their documentation and the values of their tests. */
+import { describe, expect, it } from 'vitest'
+import { plus, power, star } from '../../lib/algebra.js'
+import { EPSILON, matrix, zeroOf } from '../../lib/index.js'
+
+const e = EPSILON
+const none = zeroOf('min-plus', 'int32')
+
+describe('Sage, tropical_matrix', () => {
+  it('weak_transitive_closure', async () => {
+    const a = matrix(4, 4, [none, 1, 10, none, none, none, 3, none, none, none, none, 2, 8, 0, none, none])
+    const { c } = await plus(a, { semiring: 'min-plus' })
+    expect([...c.data]).toEqual([14, 1, 4, 6, 13, 5, 3, 5, 10, 2, 5, 2, 8, 0, 3, 5])
+  })
+
+  it('weak_transitive_closure of the matrix less its cycle mean, 5/3, in thirds', async () => {
+    const a = matrix(4, 4, [none, -2, 25, none, none, none, 4, none, none, none, none, 1, 19, -5, none, none])
+    const { c } = await plus(a, { semiring: 'min-plus' })
+    expect([...c.data]).toEqual([22, -2, 2, 3, 24, 0, 4, 5, 20, -4, 0, 1, 19, -5, -1, 0])
+  })
+
+  it('strong_transitive_closure, which is kleene_star', async () => {
+    const a = matrix(3, 3, [-5, -2, -6, 0, -3, 0, 2, -1, -2])
+    expect([...(await star(a)).c.data]).toEqual([0, -2, -2, 2, 0, 0, 2, 0, 0])
+    await expect(star(a, { semiring: 'min-plus' })).rejects.toMatchObject({ code: 'ERR_MPMML_CYCLE' })
+  })
+
+  it('a positive cycle', async () => {
+    await expect(plus(matrix(2, 2, [1, 2, -2, -3]))).rejects.toMatchObject({ code: 'ERR_MPMML_CYCLE' })
+  })
+})
+
+describe('MaxPlus.jl', () => {
+  it.each([
+    [
+      [-3, -2, -1, 0],
+      [0, -2, -1, 0],
+    ],
+    [
+      [-1, 2, e, -3],
+      [0, 2, e, 0],
+    ],
+    [
+      [e, 2, 3, -2, -10, -1, -5, -2, 0],
+      [0, 2, 3, -2, 0, 1, -4, -2, 0],
+    ],
+    [
+      [e, e, e, e],
+      [0, e, e, 0],
+    ],
+  ])('test/test_maxplus.jl: star(%j)', async (a, expected) => {
+    const n = Math.sqrt(a.length)
+    expect([...(await star(matrix(n, n, a))).c.data]).toEqual(expected)
+  })
+
+  // It gives ⊤ for elements that grow without end.
+  it.each([[[1, 2, 3, 4]], [[2, 3, e, -1]]])('test/test_maxplus.jl: star(%j) diverges', async (a) => {
+    await expect(star(matrix(2, 2, a))).rejects.toMatchObject({ code: 'ERR_MPMML_CYCLE' })
+  })
+
+  it('documentation: A*A and A*A*A', async () => {
+    const a = matrix(2, 2, [4, 3, 7, e])
+    expect([...(await power(a, 2)).c.data]).toEqual([10, 7, 11, 10])
+    expect([...(await power(a, 3)).c.data]).toEqual([14, 13, 17, 14])
+  })
+})

@@ -1,0 +1,114 @@
+/** mpmml doctor, and the completion of shells. */
+import { execFileSync, spawnSync } from 'node:child_process'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { describe, expect, it } from 'vitest'
+import { json, mpmml, succeeds, useFolder } from './support.js'
+
+const path = useFolder()
+
+interface Check {
+  name: string
+  status: string
+  found: string
+  advice: string | null
+}
+
+describe('doctor', () => {
+  it('finds that products work here', async () => {
+    const { ok, checks } = (await json(['doctor'])) as { ok: boolean; checks: Check[] }
+    expect(ok).toBe(true)
+    const names = checks.map(({ name }) => name)
+    for (const name of [
+      'Node.js',
+      'settings',
+      'memory',
+      'addon',
+      'CPU',
+      'backend',
+      'product on the CPU',
+      'GPU',
+    ])
+      expect(names).toContain(name)
+    expect(names).toContain('CUDA toolkit')
+    expect(checks.find(({ name }) => name === 'product on the CPU')!.found).toMatch(/^right, by /)
+    const text = await succeeds(['doctor'])
+    for (const { name, found } of checks.filter(({ name }) => name !== 'memory')) {
+      expect(text).toContain(name)
+      expect(text).toContain(found)
+    }
+    expect(text).toContain('Products work here.')
+  })
+
+  it('names a wrong setting, and fails', async () => {
+    const { status, stdout, stderr } = await mpmml(['doctor'], { env: { MPMML_NUM_THREADS: 'many' } })
+    expect(status).toBe(1)
+    expect(stdout).toMatch(/^✗ .*MPMML_NUM_THREADS must be/m)
+    expect(stdout).toContain('MPMML_NUM_THREADS=many')
+    expect(stdout).toMatch(/→ correct the variable/)
+    expect(stderr).toMatch(/^mpmml: [^\n]*MPMML_NUM_THREADS[^\n]*\n$/)
+  })
+
+  it('says what is missing if the addon is', async () => {
+    const preload = path('preload.mjs')
+    writeFileSync(preload, "process.dlopen = () => { throw new Error('no such file') }\n")
+    const env = { NODE_OPTIONS: `--import=${preload}` }
+    const { status, stdout } = await mpmml(['doctor', '--json'], { env })
+    expect(status).toBe(1)
+    const { ok, checks } = JSON.parse(stdout) as { ok: boolean; checks: Check[] }
+    expect(ok).toBe(false)
+    expect(checks.find(({ name }) => name === 'addon')).toMatchObject({ status: 'problem' })
+  })
+
+  it('finds the toolkit', async () => {
+    mkdirSync(path('bin'))
+    writeFileSync(path('bin/nvcc'), '#!/bin/sh\necho "Cuda compilation tools, release 12.9, V12.9.1"\n', {
+      mode: 0o755,
+    })
+    const { checks } = await json(['doctor'], { env: { PATH: `${path('bin')}:${process.env.PATH}` } })
+    expect((checks as Check[]).find(({ name }) => name === 'CUDA toolkit')!.found).toContain('12.9')
+  })
+})
+
+describe('completion', () => {
+  const has = (shell: string) => spawnSync(shell, ['-c', 'true']).status === 0
+
+  /** What bash completes of a line, whose last word is being written. */
+  const completed = (words: string[]) =>
+    execFileSync(
+      'bash',
+      [
+        '-c',
+        `source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _mpmml; printf '%s\\n' "\${COMPREPLY[@]}"`,
+        'bash',
+        path('completion.bash'),
+        ...words,
+      ],
+      { encoding: 'utf8', cwd: path('files') },
+    )
+      .split('\n')
+      .filter(Boolean)
+
+  it.skipIf(!has('bash'))(has('bash') ? 'of bash' : 'of bash (skipped: there is no bash)', async () => {
+    writeFileSync(path('completion.bash'), await succeeds(['completion', 'bash']))
+    mkdirSync(path('files'))
+    writeFileSync(path('files/matrix.npy'), '')
+    expect(completed(['mpmml', 'mu'])).toEqual(['multiply'])
+    expect(completed(['mpmml', 'c'])).toEqual(['cycle-mean', 'convert', 'completion'])
+    expect(completed(['mpmml', 'multiply', '--semi'])).toEqual(['--semiring'])
+    expect(completed(['mpmml', 'multiply', '--semiring', 'min'])).toEqual(['min-plus', 'min-max'])
+    expect(completed(['mpmml', 'multiply', 'ma'])).toEqual(['matrix.npy'])
+    expect(completed(['mpmml', 'multiply', '-o', 'ma'])).toEqual(['matrix.npy'])
+    expect(completed(['mpmml', 'help', 'sho'])).toEqual(['show'])
+  })
+
+  it.each(['zsh', 'fish'])('of %s names every command and option', async (shell) => {
+    const script = await succeeds(['completion', shell])
+    for (const word of ['multiply', 'cycle-mean', 'completion', 'max-plus', 'accumulate']) {
+      expect(script).toContain(word)
+    }
+    if (!has(shell)) return
+    writeFileSync(path(`completion.${shell}`), script)
+    const check = spawnSync(shell, [shell === 'zsh' ? '-n' : '--no-execute', path(`completion.${shell}`)])
+    expect(check.status, String(check.stderr)).toBe(0)
+  })
+})

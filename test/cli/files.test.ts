@@ -1,0 +1,173 @@
+/** mpmml convert and show, and products of files of all formats. */
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { gzipSync } from 'node:zlib'
+import { describe, expect, it } from 'vitest'
+import { EPSILON, fails, json, readNumbers, succeeds, useFolder, writeNumbers } from './support.js'
+
+const path = useFolder()
+
+function file(name: string, content: string | Uint8Array): string {
+  writeFileSync(path(name), content)
+  return path(name)
+}
+
+const text = (name: string) => readFileSync(path(name), 'utf8')
+
+const sparse = '%%MatrixMarket matrix coordinate integer general\n2 2 2\n1 2 7\n2 2 -9\n'
+
+describe('convert', () => {
+  it('goes through all formats and back', async () => {
+    const first = writeNumbers(path('first.npy'), [2, 2], [EPSILON, 7, -9, 3])
+    const chain = ['1.mtx', '2.csv', '3.tsv.gz', '4.npz', '5.gr', '6.mtx.gz', '7.npy']
+    let from = first
+    for (const name of chain) {
+      await succeeds(['convert', from, path(name)])
+      from = path(name)
+    }
+    expect(readNumbers(path('7.npy'))).toEqual({ shape: [2, 2], values: [EPSILON, 7, -9, 3] })
+    expect(text('2.csv')).toBe('-inf,7\n-9,3\n')
+    expect(text('5.gr')).toBe('p sp 2 3\na 1 2 7\na 2 1 -9\na 2 2 3\n')
+  })
+
+  it('says what it did', async () => {
+    const [from, to] = [file('a.mtx', sparse), path('a.gr')]
+    expect(await json(['convert', from, to])).toEqual({
+      from,
+      to,
+      shape: [2, 2],
+      dtype: 'int32',
+      entries: 2,
+    })
+    expect(await json(['convert', from, path('a.csv'), '--semiring', 'min-plus'])).toMatchObject({
+      dtype: 'int32',
+      entries: null,
+    })
+    expect(text('a.csv')).toBe('inf,7\ninf,-9\n')
+  })
+
+  it('keeps sparse matrices sparse: no memory would hold this one', async () => {
+    const from = file(
+      'huge.mtx',
+      '%%MatrixMarket matrix coordinate real general\n2000000000 2000000000 1\n7 1999999999 0.5\n',
+    )
+    await succeeds(['convert', from, path('huge.mtx.gz')])
+    expect(await json(['show', path('huge.mtx.gz')])).toMatchObject({
+      matrices: [{ shape: [2e9, 2e9], entries: 1, min: 0.5 }],
+    })
+    expect(await fails(['convert', from, path('huge.npy')])).toContain('ERR_MPMML_OUT_OF_MEMORY')
+    expect(existsSync(path('huge.npy'))).toBe(false)
+  })
+
+  it('takes an array of an archive, and converts types exactly', async () => {
+    await succeeds(['convert', file('n.csv', '1,2\n'), path('n.npz:numbers')])
+    await succeeds(['convert', path('n.npz:numbers'), path('n2.csv'), '--dtype', 'float64'])
+    expect(text('n2.csv')).toBe('1.0,2.0\n')
+    expect(await fails(['convert', path('n.npz:others'), path('n3.csv')])).toContain(
+      "there is no array 'others': it has 'numbers'",
+    )
+    expect(await fails(['convert', file('f.csv', '0.5\n'), path('n3.csv'), '--dtype', 'int32'])).toContain(
+      'int32 holds only integers',
+    )
+  })
+
+  it('refuses to write over its input, and leaves nothing of what fails', async () => {
+    const from = file('same.csv', '1\n')
+    expect(await fails(['convert', from, from])).toContain('the same file')
+    expect(await fails(['convert', file('half.csv', '0.5\n'), path('half.gr')])).toContain('int32 integers')
+    expect(await fails(['convert', from, path('x.xls')])).toContain("must end with '.npy'")
+    const left = readdirSync(dirname(from)).filter((name) => /tmp$|^half\.gr|^x\./.test(name))
+    expect(left).toEqual([])
+  })
+})
+
+describe('show', () => {
+  it('a dense matrix', async () => {
+    const values = Array.from({ length: 12 * 10 }, (_, at) => (at % 11 === 0 ? at : EPSILON))
+    const shown = await succeeds(['show', writeNumbers(path('s.npy'), [12, 10], values)])
+    expect(shown).toMatch(/^file +.*s\.npy, 552 bytes$/m)
+    expect(shown).toMatch(/^shape +12 × 10$/m)
+    expect(shown).toMatch(/^type +int32$/m)
+    expect(shown).toMatch(/^range +0 … 110$/m)
+    expect(shown).toMatch(/^zeros +109, 90\.8 %, are the zero of max-plus$/m)
+    expect(shown).toMatch(/^0 +\. +\. +\. +\. +\. +…\n\. +11 +\./m)
+    // Two characters for an element, on the diagonal.
+    expect(shown).toContain('┌────────────────────┐\n│██                  │\n│  ██                │\n│    ██')
+    expect(await succeeds(['show', path('s.npy'), '--no-picture'])).not.toContain('█')
+  })
+
+  it('a large one as shades', async () => {
+    const values = Array.from({ length: 100 * 100 }, (_, at) => (at % 100 < 50 ? 1 : EPSILON))
+    const shown = await succeeds(['show', writeNumbers(path('l.npy'), [100, 100], values)])
+    const lines = shown.split('\n').filter((line) => line.startsWith('│'))
+    expect(lines.length).toBe(24)
+    expect(new Set(lines)).toEqual(new Set([`│${'█'.repeat(24)}${' '.repeat(24)}│`]))
+  })
+
+  it('all arrays of an archive, infinities and NaN', async () => {
+    await succeeds(['convert', file('z.csv', '1.5,nan\ninf,-inf\n'), path('z.npz:z')])
+    const { matrices } = await json(['show', path('z.npz')])
+    expect(matrices).toEqual([
+      {
+        array: 'z',
+        shape: [2, 2],
+        dtype: 'float64',
+        entries: null,
+        semiring: 'max-plus',
+        min: 1.5,
+        max: 1.5,
+        zeros: 1,
+        shareOfZeros: 0.25,
+        nan: 1,
+        infinite: 1,
+        corner: [
+          [1.5, 'NaN'],
+          ['Infinity', null],
+        ],
+      },
+    ])
+  })
+
+  it('an empty matrix, and what is none', async () => {
+    expect(await succeeds(['show', writeNumbers(path('e.npy'), [0, 3], [])])).toContain('0 × 3')
+    expect(await fails(['show', path('none.csv')])).toContain('ENOENT')
+    expect(await fails(['show', file('b.mtx', 'hello\n')])).toContain('%%MatrixMarket')
+  })
+})
+
+describe('multiply', () => {
+  it('takes files of all formats', async () => {
+    const a = file('ma.mtx', sparse)
+    const b = file('mb.csv.gz', gzipSync('1,.\n2,3\n'))
+    await succeeds(['multiply', a, b, '-o', path('mc.tsv'), '--accumulate', file('m0.csv', '.,.\n.,0\n')])
+    expect(text('mc.tsv')).toBe('9\t10\n-7\t0\n')
+  })
+
+  it('reads whole numbers as floats beside floats, and as the type that is asked for', async () => {
+    const [whole, fraction] = [file('w.csv', '1,-inf\n2,3\n'), file('h.csv', '0.5,-inf\n1,2\n')]
+    expect((await json(['multiply', whole, fraction])).dtype).toBe('float64')
+    expect((await json(['multiply', whole, whole, '--dtype', 'float32'])).dtype).toBe('float32')
+    expect((await json(['multiply', whole, whole])).dtype).toBe('int32')
+  })
+
+  it('takes arrays of an archive by their names, and writes one', async () => {
+    await succeeds(['convert', file('p.csv', '1,2\n3,4\n'), path('p.npz:p')])
+    await succeeds(['multiply', path('p.npz:p'), path('p.npz'), '-o', path('q.npz:product')])
+    await succeeds(['convert', path('q.npz:product'), path('q.csv')])
+    expect(text('q.csv')).toBe('5,6\n7,8\n')
+  })
+})
+
+describe('graphs', () => {
+  it('are taken from compressed files and archives', async () => {
+    const gr = file('g.gr.gz', gzipSync('p sp 3 2\na 1 2 5\na 2 3 4\n'))
+    const { pairs } = await json(['paths', gr, '--from', '1', '--to', '3'])
+    expect(pairs[0]).toMatchObject({ value: 9, path: [1, 2, 3] })
+    await succeeds(['convert', gr, path('g.npz:g'), '--semiring', 'min-plus'])
+    const again = await json(['paths', path('g.npz:g'), '--from', '0', '--to', '2'])
+    expect(again.pairs[0]).toMatchObject({ value: 9, path: [0, 1, 2] })
+    await succeeds(['paths', gr, '-o', path('gd.csv')])
+    expect(text('gd.csv')).toBe('0,5,9\ninf,0,4\ninf,inf,0\n')
+    expect((await json(['paths', gr, '--check', path('gd.csv')])).verified.distances).toBe(9)
+  })
+})

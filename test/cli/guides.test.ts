@@ -1,0 +1,241 @@
+/** Every code block of README.md and the guides runs, and prints what it says. */
+import { spawn, spawnSync } from 'node:child_process'
+import { copyFileSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { describe, expect, it } from 'vitest'
+import { withoutCuda } from '../support/machine.js'
+import { mpmml, root, runProgram, succeeds, useFolder, writeNumbers } from './support.js'
+
+const path = useFolder()
+
+const pages = [
+  'README.md',
+  'binding.gyp.md',
+  'bench/data/README.md',
+  'examples/service/README.md',
+  ...readdirSync(join(root, 'docs'))
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => `docs/${name}`),
+]
+
+interface Block {
+  place: string
+  language: string
+  code: string
+}
+
+const blocks = pages.flatMap((page): Block[] => {
+  const text = readFileSync(join(root, page), 'utf8')
+  return [...text.matchAll(/^( *)```(\S*)\n(.*?)^\1```$/gms)].map(([, , language, code], index) => ({
+    place: `${page}, block ${index + 1}`,
+    language: language!,
+    code: code!,
+  }))
+})
+
+const inLanguage = (...languages: string[]) =>
+  blocks.filter(({ language }) => languages.includes(language)).map((block) => [block.place, block] as const)
+
+it('all blocks are of a language that is run here', () => {
+  expect(blocks.length).toBeGreaterThan(50)
+  expect(blocks.filter(({ language }) => !['js', 'ts', 'sh'].includes(language))).toEqual([])
+})
+
+/** What the text around a block has said already. */
+const said: Record<string, string> = {
+  matrix: "import { matrix } from 'mpmml'",
+  mpmm: "import { mpmm } from 'mpmml'",
+  a: 'const a = matrix(2, 3, [1, 6, 2, 8, 3, 4])',
+  b: 'const b = matrix(3, 2, [2, 5, 3, 3, 1, 6])',
+  source: 'const source = matrix(1, 1)',
+  device: "const device = await (await import('mpmml')).openDevice()",
+}
+
+/** The program of a block, with what it takes from the text around it. */
+function programOf(code: string): string {
+  const declared = [...code.matchAll(/\b(?:import|const|let|using) (\{[^}]+\}|\w+)/g)].flatMap(
+    ([, names]) => names!.match(/\w+/g)!,
+  )
+  const missing = (text: string) =>
+    Object.keys(said).filter(
+      (name) => new RegExp(`(?<![.'\\w])${name}\\b(?!:)`).test(text) && !declared.includes(name),
+    )
+  const first = missing(code)
+  const names = Object.keys(said).filter(
+    (name) => first.includes(name) || missing(first.map((one) => said[one]).join('\n')).includes(name),
+  )
+  // Node.js 20 has no `using` yet.
+  const program = `${names.map((name) => said[name]).join('\n')}\n${code.replace(/^using /gm, 'const ')}`
+  return program.replace(/'mpmml(?:\/(\w+))?'/g, (_, name) =>
+    JSON.stringify(pathToFileURL(join(root, 'dist', 'lib', `${name ?? 'index'}.js`)).href),
+  )
+}
+
+/** The lines that a block says it prints: behind console.log, or below it. */
+function outputOf(code: string): string[] {
+  const lines: string[] = []
+  let below = false
+  for (const line of code.split('\n')) {
+    const [logs, behind] = /console\.log\(.+\)(?: \/\/ (.+))?$/.exec(line) ?? []
+    const comment: string | undefined = below ? /^\/\/ (.+)$/.exec(line)?.[1] : undefined
+    if (behind !== undefined) lines.push(behind)
+    if (comment !== undefined) lines.push(comment)
+    below = comment !== undefined || (logs !== undefined && behind === undefined)
+  }
+  return lines
+}
+
+describe('programs', () => {
+  it.each(inLanguage('js', 'ts'))('%s', async (_, { code }) => {
+    const { status, stdout, stderr } = await runProgram(
+      process.execPath,
+      ['--input-type=module', '--eval', programOf(code)],
+      { cwd: path('.') },
+    )
+    if (code.includes("'mpmml/lab'") && withoutCuda() !== undefined) {
+      // A build without CUDA doesn't have the variant, which must exist in others.
+      expect(stderr).toMatch(/ERR_MPMML_NO_CUDA|None of them is for CUDA/)
+      const [, variant] = /'(\w+_maxplus_\w+)'/.exec(code)!
+      expect(readFileSync(join(root, 'lib/variant-names.ts'), 'utf8')).toContain(`'${variant}'`)
+      return
+    }
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
+    const output = outputOf(code)
+    if (output.length > 0) expect(stdout.trimEnd().split('\n')).toEqual(output)
+  })
+
+  it('most of them say what they print', () => {
+    const saying = inLanguage('js').filter(([, { code }]) => outputOf(code).length > 0)
+    expect(saying.length).toBeGreaterThan(20)
+  })
+})
+
+/** Files that the lines of the guides name. */
+function prepare(): void {
+  if (existsSync(path('A.npy'))) return
+  for (const name of ['A', 'B', 'C0']) writeNumbers(path(`${name}.npy`), [2, 2], [0, -3, -1, -2])
+  const arcs = [1, 2, 3, 4, 5].map((node) => `a ${node} ${(node % 5) + 1} ${node}\n`)
+  writeFileSync(path('roads.gr'), `p sp 5 5\n${arcs.join('')}`)
+  writeFileSync(path('timetable.csv'), '0,1,5\n1,0,6\n1,2,1\n2,2,4\n')
+  copyFileSync(join(root, 'test/cli/fixtures/h200-ladder.json'), path('results.json'))
+}
+
+/** Commands that are done at once, and need no GPU. The others are only looked at. */
+const atOnce = [
+  'multiply',
+  'plan',
+  'paths',
+  'star',
+  'cycle-mean',
+  'show',
+  'convert',
+  'doctor',
+  'completion',
+  'info',
+  'variants',
+  'demo',
+]
+
+const helps = new Map<string, Promise<string>>()
+function helpOf(command: string): Promise<string> {
+  const help = helps.get(command) ?? succeeds([command, '--help'])
+  helps.set(command, help)
+  return help
+}
+
+async function mpmmlLine(words: string[], comment: string): Promise<void> {
+  const [command] = words
+  if (command !== undefined) {
+    const help = await helpOf(command)
+    const options = [...`${words.join(' ')} ${comment}`.matchAll(/(?<![\w-])--?[a-z][\w-]*/g)]
+    for (const [option] of options) expect(help, `${command} ${option}`).toMatch(new RegExp(`${option}\\b`))
+  }
+  if (command !== undefined && !atOnce.includes(command) && !words.includes('--from')) return
+  prepare()
+  const args = words.map((word) => (word === 'GRAPH' ? 'roads.gr' : word))
+  if (args.includes('A.npz:a')) {
+    await succeeds(['convert', 'A.npy', 'A.npz:a'], { cwd: path('.') })
+  }
+  const { status, stderr } = await mpmml(args, { cwd: path('.') })
+  expect({ status, stderr }, args.join(' ')).toEqual({ status: 0, stderr: '' })
+}
+
+const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+  scripts: Record<string, string>
+}
+
+/** Programs of others, which may be missing here. */
+const others: Record<string, (words: string[]) => void> = {
+  // The flags are tried in the test of runtimes.
+  deno: (words) => {
+    const flags = words.filter((word) => word.startsWith('--'))
+    const runtimes = readFileSync(join(root, 'test/unit/runtimes.test.ts'), 'utf8')
+    for (const flag of flags) expect(runtimes).toContain(flag)
+  },
+  // It is on machines with the CUDA toolkit; what it records is tested with the device.
+  nsys: (words) => expect(words[0]).toBe('profile'),
+}
+
+async function shellLine(line: string): Promise<void> {
+  const [, command, comment] = /^(.*?)(?:\s+#\s*(.*))?$/.exec(line)!
+  const words = command!.replace(/\s+>\s+\S+$/, '').split(/\s+/)
+  while (/^[A-Z_0-9]+=/.test(words[0]!)) words.shift()
+  const [program, first, ...rest] = words
+  if (program === 'npx' && first === 'mpmml') return mpmmlLine(rest, comment ?? '')
+  if (program === 'npx' && first === 'vitest') return expect(existsSync(join(root, rest[1]!))).toBe(true)
+  if (program === 'npm') {
+    const script = first === 'run' ? rest[0]! : first!
+    const known = ['install', 'rebuild'].includes(script) || Object.hasOwn(scripts, script)
+    return expect(known, line).toBe(true)
+  }
+  if (program === 'node') return expect(existsSync(join(root, first!)), line).toBe(true)
+  if (program!.startsWith('.')) return expect(existsSync(join(root, program!)), line).toBe(true)
+  if (program === 'curl') return
+  expect(Object.keys(others), line).toContain(program)
+  others[program!]!([first!, ...rest])
+}
+
+describe('lines of the shell', () => {
+  it.each(inLanguage('sh'))(
+    '%s',
+    async (_, { code }) => {
+      for (const line of code.split('\n').filter((line) => line.trim() !== '')) await shellLine(line)
+    },
+    60_000,
+  )
+})
+
+const hasCurl = spawnSync('curl', ['--version']).status === 0
+const curls = blocks
+  .flatMap(({ place, code }) => code.split('\n').map((line) => [place, line] as const))
+  .filter(([, line]) => line.startsWith('curl '))
+
+describe.skipIf(!hasCurl)(hasCurl ? 'requests' : 'requests (skipped: there is no curl)', () => {
+  it('are answered by the example that they are for', async () => {
+    expect(curls.length).toBeGreaterThan(1)
+    const server = spawn(process.execPath, [join(root, 'examples/service/server.mjs')], {
+      env: { ...process.env, PORT: '0' },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    try {
+      const url = await new Promise<string>((resolve, reject) => {
+        server.on('exit', () => reject(new Error('the server ended')))
+        server.stdout.on('data', (text) => {
+          const found = /http:\/\/[\d.]+:\d+/.exec(String(text))
+          if (found) resolve(found[0])
+        })
+      })
+      for (const [place, line] of curls) {
+        const command = line
+          .replace('http://127.0.0.1:3000', url)
+          .replaceAll('@bench/', `@${root}/bench/`)
+          .replace('curl', 'curl --silent --show-error --fail')
+        const { status, stderr } = await runProgram('sh', ['-c', command], { cwd: path('.') })
+        expect({ status, stderr }, place).toEqual({ status: 0, stderr: '' })
+      }
+    } finally {
+      server.kill()
+    }
+  }, 60_000)
+})

@@ -1,0 +1,42 @@
+/** Graphs for which there is no memory: an error before anything is written. */
+import { afterEach, expect, it, vi } from 'vitest'
+import {
+  criticalGraph,
+  cycleTimes,
+  earliestStarts,
+  eigenvectors,
+  latestStarts,
+  maximumCycleMean,
+  periodicRegime,
+  trajectory,
+} from '../../lib/algebra.js'
+import { shortestPaths } from '../../lib/graph.js'
+
+afterEach(() => {
+  vi.restoreAllMocks()
+})
+
+const nodes = 20_000
+const graph = { nodes, from: [0, 1], to: [1, 0], weight: [5, -5] }
+const state = new Int32Array(nodes)
+
+const calls: [string, number, () => Promise<unknown>][] = [
+  ['shortestPaths', 80 * nodes, () => shortestPaths(graph, { sources: 0, targets: 1 })],
+  ['trajectory', 15 * nodes, () => trajectory(graph, state, { steps: 1 })],
+  ['periodicRegime', 15 * nodes, () => periodicRegime(graph, state)],
+  ['maximumCycleMean', 100 * nodes, () => maximumCycleMean(graph)],
+  ['cycleTimes', 100 * nodes, () => cycleTimes(graph)],
+  ['eigenvectors', 100 * nodes, () => eigenvectors(graph)],
+  ['criticalGraph', 100 * nodes, () => criticalGraph(graph)],
+  ['earliestStarts', 100 * nodes, () => earliestStarts(graph)],
+  ['latestStarts', 100 * nodes, () => latestStarts(graph)],
+]
+
+it.each(calls)('%s: if %i bytes are available', async (_, available, call) => {
+  await call()
+  vi.spyOn(process, 'availableMemory').mockReturnValue(available)
+  await expect(call()).rejects.toMatchObject({
+    code: 'ERR_MPMML_OUT_OF_MEMORY',
+    message: expect.stringMatching(/of 20000 nodes and 2 edges may need \d+ bytes, but \d+ are available/),
+  })
+})
