@@ -149,8 +149,8 @@ struct Levels<float> {
   }
 };
 
-/// Distances from the best element of a line, as exponents of numbers that tensor cores multiply and add: see
-/// ExponentScale. A kernel decodes its accumulators into levels itself.
+/// Distances from the best element of a line, or of a chunk of one, as exponents of numbers that tensor cores multiply and
+/// add: see ExponentScale. A kernel decodes its accumulators into levels itself.
 template <class S, RangePath kPath>
 struct Exponents {
   static_assert(has_range<S>);
@@ -163,13 +163,23 @@ struct Exponents {
 
   Levels<Element> levels_a, levels_b;
   double offset = 0, step = 1;  ///< the sum of level x is offset + x · step
+  /// What stands for the exponents of a chunk of A and of B without an element, less those of their line. Sums with one of
+  /// them are at most the lesser, others are more.
+  int32_t far_a = 0, far_b = 0;
 
   static constexpr PathSet paths{kPath};
   static constexpr ExponentScale kScale = exponent_scale_of(kPath);
+  static constexpr bool kByChunks = kPath == RangePath::kExponentBounded;
 
   static Exponents for_operands(RangePath, const ValueRange& a, const ValueRange& b) {
     const double step = common_step(a.levels, b.levels);
-    return {{a.levels, step}, {b.levels, step}, a.levels.offset + b.levels.offset, step};
+    Exponents exponents{{a.levels, step}, {b.levels, step}, a.levels.offset + b.levels.offset, step};
+    if constexpr (kByChunks) {
+      const bool narrow_b = fits_chunks(b, a);
+      (narrow_b ? exponents.far_a : exponents.far_b) =
+          static_cast<int32_t>(-far_distance((narrow_b ? b : a).spread_of_lines()));
+    }
+    return exponents;
   }
 
   /// How far x is from the best element of its line. Neither is zero.
@@ -184,13 +194,13 @@ struct Exponents {
     if (away > static_cast<uint32_t>((top - kLeastExponent) / kScale.scale)) return 0;
     return static_cast<Operand>((top + kMostExponent - kScale.scale * static_cast<int>(away)) << 7);
   }
-  /// The level that the bits of a sum (float, not negative) stand for, if `best` is the best of the row ⊗ the best of
+  /// The level that the exponent of a sum (with float's bias) stands for, if `best` is the best of the row ⊗ the best of
   /// the column.
-  MPMML_HOST_DEVICE static Accumulator decode(int32_t bits, int32_t best) {
-    if (bits == 0) return OnLevels::zero;
-    const int below = kScale.top_a + kScale.top_b - ((bits >> 23) - kMostExponent);
-    const int away = (below + kScale.scale - 1) / kScale.scale;
-    return wrapping_add(best, static_cast<int32_t>(S::maximizes ? -away : away));
+  MPMML_HOST_DEVICE Accumulator decode(int32_t exponent, int32_t best) const {
+    if (exponent <= (far_a < far_b ? far_a : far_b)) return OnLevels::zero;
+    constexpr uint32_t kTop = kScale.top_a + kScale.top_b + kMostExponent, kScaleBits = kScale.scale;
+    const uint32_t away = (kTop - static_cast<uint32_t>(exponent) + kScaleBits - 1) / kScaleBits;
+    return wrapping_add(best, static_cast<int32_t>(S::maximizes ? 0 - away : away));
   }
   MPMML_HOST_DEVICE Element finish(Accumulator acc, Element c0, bool& /*overflowed*/) const {
     if constexpr (std::is_same_v<Element, int32_t>) {
@@ -202,6 +212,8 @@ struct Exponents {
 };
 template <class S>
 using Exponent = Exponents<S, RangePath::kExponent>;
+template <class S>
+using ExponentBounded = Exponents<S, RangePath::kExponentBounded>;
 template <class S>
 using ExponentWide = Exponents<S, RangePath::kExponentWide>;
 

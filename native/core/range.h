@@ -50,9 +50,9 @@ constexpr ExponentScale exponent_scale(int scale, int steps, int top_a, int top_
   return fits ? ExponentScale{scale, steps, top_a, top_b, most / scale, (top_a + top_b - kLeastExponent) / scale}
               : throw "a sum could leave the range of float";
 }
-constexpr RangePath kExponentPaths[] = {RangePath::kExponent, RangePath::kExponentWide};
+constexpr RangePath kExponentPaths[] = {RangePath::kExponent, RangePath::kExponentWide, RangePath::kExponentBounded};
 constexpr ExponentScale exponent_scale_of(RangePath path) {
-  return path == RangePath::kExponent ? exponent_scale(6, 32, 61, 61) : exponent_scale(5, 16, 61, 62);
+  return path == RangePath::kExponentWide ? exponent_scale(5, 16, 61, 62) : exponent_scale(6, 32, 61, 61);
 }
 
 /// Whether the sums of operands in these ranges can be computed by way of exponents.
@@ -95,11 +95,16 @@ MPMML_HOST_DEVICE float at_place(int64_t place) {
   return x;
 }
 
+/// The steps of a chunk of RangePath::kExponentBounded.
+constexpr int kChunkSteps = exponent_scale_of(RangePath::kExponentBounded).steps;
+
 /// What is known of the lines of an operand, the rows of A or the columns of B, if somebody has looked at them.
 struct LineLevels {
   static constexpr int64_t kUnknown = std::numeric_limits<int64_t>::max();
   int64_t spread = kUnknown;  ///< the greatest difference of two finite elements of a line, in steps
   bool has_zero = true;       ///< whether a line has the semiring's zero beside finite elements
+  /// The same spread within chunks of kChunkSteps elements along K, the first from the first element on.
+  int64_t chunk_spread = kUnknown;
   /// Of float: each finite element is offset + an integer · step, and an integer · granule, which is a power of two. The
   /// step is 0 if all elements are equal. Integers have steps of 1.
   double step = 1, offset = 0, granule = 1;
@@ -125,6 +130,7 @@ struct ValueRange {
 
   /// The same of integers within lines, and whether zero occurs there beside finite elements, as far as is known.
   int64_t spread_of_lines() const { return std::min(spread(), levels.spread); }
+  int64_t spread_of_chunks() const { return std::min(spread_of_lines(), levels.chunk_spread); }
   bool lines_have_zero() const { return has_zero && levels.has_zero; }
 
   /// Nothing is known then of the lines of both.
@@ -160,6 +166,20 @@ inline bool sums_are_exact(const ValueRange& a, const ValueRange& b) {
   return most(a) + most(b) <= granule * (1 << 24) && !(a.levels.has_negative_zero && b.levels.has_negative_zero);
 }
 
+/// The distance of a chunk that has no finite element, from its line's best, in steps of an exponent.
+/// Sums of distances must stay above it: see fits_chunks().
+constexpr int64_t far_distance(int64_t narrow_spread) {
+  return (int64_t{1} << 31) - exponent_scale_of(RangePath::kExponentBounded).scale * narrow_spread;
+}
+
+/// Whether `narrow` has few levels within chunks, so that the other operand may hold anything, and distances fit int32.
+inline bool fits_chunks(const ValueRange& narrow, const ValueRange& other) {
+  constexpr ExponentScale kScale = exponent_scale_of(RangePath::kExponentBounded);
+  const int64_t spread = narrow.spread_of_lines();
+  return !narrow.has_zero && narrow.spread_of_chunks() <= kScale.most &&
+         kScale.scale * (spread + other.spread_of_lines()) + (1 << 8) < far_distance(spread);
+}
+
 /// The exponents that suffice for operands of integers, or of floats that are integers of steps, if their sums are exact.
 template <class S>
 void add_exponent_paths(PathSet& paths, const ValueRange& a, const ValueRange& b) {
@@ -171,10 +191,13 @@ void add_exponent_paths(PathSet& paths, const ValueRange& a, const ValueRange& b
     spread_a = a.levels.spread * static_cast<int64_t>(a.levels.step / step);
     spread_b = b.levels.spread * static_cast<int64_t>(b.levels.step / step);
   }
-  for (const RangePath path : kExponentPaths) {
+  for (const RangePath path : {RangePath::kExponent, RangePath::kExponentWide}) {
     if (fits_exponents(exponent_scale_of(path), spread_a, a.lines_have_zero(), spread_b, b.lines_have_zero())) {
       paths.add(path);
     }
+  }
+  if constexpr (S::can_overflow) {
+    if (fits_chunks(a, b) || fits_chunks(b, a)) paths.add(RangePath::kExponentBounded);
   }
 }
 

@@ -156,21 +156,31 @@ LineLevels levels_of_lines(const MatrixView& view, int64_t items) {
     });
     if (!fits) return {};
   }
-  levels.spread = 0;
+  struct Extent {
+    double least = std::numeric_limits<double>::infinity(), most = -std::numeric_limits<double>::infinity();
+  };
+  const auto steps_of = [&](const Extent& extent) {
+    const bool is_one = extent.least >= extent.most || levels.step == 0;
+    return is_one ? 0 : static_cast<int64_t>((extent.most - extent.least) / levels.step);
+  };
+  levels.spread = levels.chunk_spread = 0;
   levels.has_zero = false;
   for (int64_t line = 0; line < items * view.rows; ++line) {
-    double least = std::numeric_limits<double>::infinity(), most = -least;
+    Extent extent, chunk;
     bool has_zero = false;
     for (int64_t col = 0; col < view.cols; ++col) {
+      if (col % kChunkSteps == 0) chunk = {};
       const auto x = element(line / view.rows, line % view.rows, col);
       has_zero |= x == S::zero;
       if (x == S::zero) continue;
-      least = std::min(least, static_cast<double>(x));
-      most = std::max(most, static_cast<double>(x));
+      chunk.least = std::min(chunk.least, static_cast<double>(x));
+      chunk.most = std::max(chunk.most, static_cast<double>(x));
+      extent.least = std::min(extent.least, chunk.least);
+      extent.most = std::max(extent.most, chunk.most);
+      levels.chunk_spread = std::max(levels.chunk_spread, steps_of(chunk));
     }
-    if (least > most) continue;
-    const double steps = levels.step == 0 ? 0 : (most - least) / levels.step;
-    levels.spread = std::max(levels.spread, static_cast<int64_t>(steps));
+    if (extent.least > extent.most) continue;
+    levels.spread = std::max(levels.spread, steps_of(extent));
     levels.has_zero |= has_zero;
   }
   return levels;

@@ -54,7 +54,11 @@ __device__ __forceinline__ uint64_t matrix_descriptor(unsigned address) {
 
 __device__ __forceinline__ void fence_tiles() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
 __device__ __forceinline__ void commit_tiles() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
-__device__ __forceinline__ void await_tiles() { asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory"); }
+/// Waits until at most kPending of the groups that were committed are under way.
+template <int kPending>
+__device__ __forceinline__ void await_tiles() {
+  asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(kPending) : "memory");
+}
 
 #endif
 

@@ -12,6 +12,7 @@ namespace {
 
 constexpr unsigned kAll = 0xffffffffu;
 constexpr int kWarps = 16, kThreads = kWarps * 32;
+static_assert(kChunkSteps == 32, "a warp takes a chunk");
 constexpr int kLines = 32;            ///< that a block looks at
 constexpr int kSampled = 16;          ///< elements that a thread looks at for the sample, all of one line
 constexpr int kMostNumber = 1 << 24;  ///< floats have 24 bits
@@ -61,14 +62,29 @@ struct Extent {
   __device__ uint32_t spread() const {
     return is_empty() ? 0 : static_cast<uint32_t>(most) - static_cast<uint32_t>(least);
   }
+  __device__ void join(const Extent& other) {
+    least = min(least, other.least);
+    most = max(most, other.most);
+    has_zero |= other.has_zero;
+  }
   __device__ void join_lanes() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    least = __reduce_min_sync(kAll, least);
+    most = __reduce_max_sync(kAll, most);
+#else
     for (int lanes = 16; lanes > 0; lanes /= 2) {
       least = min(least, __shfl_xor_sync(kAll, least, lanes));
       most = max(most, __shfl_xor_sync(kAll, most, lanes));
     }
+#endif
     has_zero = __any_sync(kAll, has_zero);
   }
 };
+
+__device__ uint32_t greatest_of_lanes(uint32_t number) {
+  for (int lanes = 16; lanes > 0; lanes /= 2) number = max(number, __shfl_xor_sync(kAll, number, lanes));
+  return number;
+}
 
 __device__ int32_t common_divisor(int32_t x, int32_t y) {
   while (y != 0) {
@@ -117,8 +133,7 @@ __global__ void __launch_bounds__(kThreads) sample(OperandLines lines, Stored ze
   Stored elements[kSampled];
 #pragma unroll
   for (int index = 0; index < kSampled; ++index) {
-    const int64_t k = index * 32 + lane;
-    elements[index] = k < lines.depth ? first[k * lines.step_stride] : first[0];
+    elements[index] = first[min(int64_t{index} * kChunkSteps + lane, lines.depth - 1) * lines.step_stride];
   }
   Numbers<Stored> numbers{zero};
   bool misfits = false, negative_zero = false;
@@ -151,13 +166,18 @@ __global__ void __launch_bounds__(kThreads) sample(OperandLines lines, Stored ze
     result.offset = numbers.offset;
   }
   Extent extent;
+  uint32_t chunk_spread = 0;
   for (const Stored x : elements) {
-    extent.has_zero |= numbers.is_zero(x);
-    if (!numbers.is_zero(x)) extent.include(numbers.of(x, misfits, negative_zero));
+    Extent chunk;
+    chunk.has_zero = numbers.is_zero(x);
+    if (!numbers.is_zero(x)) chunk.include(numbers.of(x, misfits, negative_zero));
+    chunk.join_lanes();
+    chunk_spread = max(chunk_spread, chunk.spread());
+    extent.join(chunk);
   }
-  extent.join_lanes();
   const auto maximum = [](uint32_t x, uint32_t y) { return max(x, y); };
   result.spread = join_block(static_cast<int32_t>(extent.spread()), of_warps, maximum);
+  result.chunk_spread = join_block(static_cast<int32_t>(chunk_spread), of_warps, maximum);
   const auto any = [](int32_t x, int32_t y) { return x | y; };
   result.has_zero = join_block(extent.has_zero && !extent.is_empty(), of_warps, any);
   result.misfits = join_block(misfits, of_warps, any);
@@ -180,43 +200,51 @@ __global__ void __launch_bounds__(kThreads) look(OperandLines lines, Numbers<Sto
     if (!numbers.is_zero(x)) extent.include(numbers.of(x, misfits, negative_zero));
   };
   Extent extent;
+  uint32_t chunk_spread = 0;
   if (lines.step_stride < lines.line_stride) {
-    // Warps take lines, and lanes the elements of a line.
+    // Warps take lines, and lanes the elements of a chunk.
     for (int index = warp; index < kLines; index += kWarps) {
       extent = {};
       if (first + index < lines.lines) {
         const Stored* const line = data + (first + index) * lines.line_stride;
 #pragma unroll 8
-        for (int64_t k = lane; k < lines.depth; k += 32) include(extent, line[k * lines.step_stride]);
+        for (int64_t k = 0; k < lines.depth; k += kChunkSteps) {
+          Extent chunk;
+          if (k + lane < lines.depth) include(chunk, line[(k + lane) * lines.step_stride]);
+          chunk.join_lanes();
+          chunk_spread = max(chunk_spread, chunk.spread());
+          extent.join(chunk);
+        }
       }
-      extent.join_lanes();
       if (lane == 0) extents[0][index] = extent;
     }
     __syncthreads();
     if (warp == 0) extent = extents[0][lane];
   } else {
-    // Lanes take lines, and warps some elements of each.
+    // Lanes take lines, and warps some chunks of each.
     if (first + lane < lines.lines) {
       const Stored* const line = data + (first + lane) * lines.line_stride;
+      for (int64_t begin = warp * kChunkSteps; begin < lines.depth; begin += kWarps * kChunkSteps) {
+        const int64_t end = min(begin + kChunkSteps, lines.depth);
+        Extent chunk;
 #pragma unroll 8
-      for (int64_t k = warp; k < lines.depth; k += kWarps) include(extent, line[k * lines.step_stride]);
+        for (int64_t k = begin; k < end; ++k) include(chunk, line[k * lines.step_stride]);
+        chunk_spread = max(chunk_spread, chunk.spread());
+        extent.join(chunk);
+      }
     }
     extents[warp][lane] = extent;
     __syncthreads();
-    for (int other = 1; warp == 0 && other < kWarps; ++other) {
-      const Extent& part = extents[other][lane];
-      extent.least = min(extent.least, part.least);
-      extent.most = max(extent.most, part.most);
-      extent.has_zero |= part.has_zero;
-    }
+    for (int other = 1; warp == 0 && other < kWarps; ++other) extent.join(extents[other][lane]);
   }
   misfits = __any_sync(kAll, misfits);
   negative_zero = __any_sync(kAll, negative_zero);
+  chunk_spread = greatest_of_lanes(chunk_spread);
+  if (lane == 0 && chunk_spread > 0) atomicMax(&found->chunk_spread, chunk_spread);
   if (lane == 0 && misfits) atomicOr(&found->misfits, 1);
   if (lane == 0 && negative_zero) atomicOr(&found->has_negative_zero, 1);
   if (warp > 0) return;
-  uint32_t spread = extent.spread();
-  for (int lanes = 16; lanes > 0; lanes /= 2) spread = max(spread, __shfl_xor_sync(kAll, spread, lanes));
+  const uint32_t spread = greatest_of_lanes(extent.spread());
   const bool has_zero = __any_sync(kAll, extent.has_zero && !extent.is_empty());
   if (lane > 0) return;
   if (spread > 0) atomicMax(&found->spread, spread);
@@ -253,6 +281,7 @@ LineLevels LevelsFound::levels(DataType dtype) const {
   LineLevels levels;
   if (misfits) return levels;
   levels.spread = spread;
+  levels.chunk_spread = chunk_spread;
   levels.has_zero = has_zero != 0;
   if (dtype != DataType::kFloat32) return levels;
   levels.granule = std::ldexp(1.0, granule);
@@ -271,7 +300,7 @@ void sample_levels(const Operation& operation, const OperandLines& lines, Levels
 
 void find_levels(const Operation& operation, const OperandLines& lines, const LevelsFound& sample, LevelsFound* found,
                  cudaStream_t stream) {
-  begin<<<1, 1, 0, stream>>>({0, 0, 0, 0, sample.granule, sample.step, sample.offset}, found);
+  begin<<<1, 1, 0, stream>>>({0, 0, 0, 0, 0, sample.granule, sample.step, sample.offset}, found);
   with_stored_zero(operation, lines.storage, [&](auto zero) {
     using Stored = decltype(zero);
     Numbers<Stored> numbers{};
@@ -316,8 +345,11 @@ WorthALook worth_a_look(const Operation& operation, const ValueRange& a, const L
     if (!possible.has(path) || known.has(path)) continue;
     // Of floats both are needed, and of integers those that have few levels.
     if (operation.dtype == DataType::kFloat32) return {true, true};
-    const int64_t most = exponent_scale_of(RangePath::kExponentWide).most;
-    return {sample_a.spread <= most, sample_b.spread <= most};
+    const auto is_few = [](const LineLevels& levels) {
+      return levels.spread <= exponent_scale_of(RangePath::kExponentWide).most ||
+             levels.chunk_spread <= exponent_scale_of(RangePath::kExponentBounded).most;
+    };
+    return {is_few(sample_a), is_few(sample_b)};
   }
   return {false, false};
 }

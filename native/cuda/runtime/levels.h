@@ -27,7 +27,7 @@ OperandLines lines_of(const MatrixView& view, Side side, int64_t items);
 
 /// What a look has found. Of float the numbers are integers of 2^granule.
 struct LevelsFound {
-  uint32_t spread;
+  uint32_t spread, chunk_spread;
   int32_t has_zero, has_negative_zero;
   int32_t misfits;  ///< whether a float isn't offset + an integer · step
   int32_t granule, step, offset;

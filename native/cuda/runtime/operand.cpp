@@ -91,10 +91,15 @@ const MatrixView& Operand::view_for(const Kernel& kernel, Lane& lane, cudaStream
 }
 
 PackedKey Operand::key_for(const Kernel& kernel, const Launch& launch, Side side) const {
-  PackedKey key{&kernel, launch.path, side == Side::kA, view_, host_.items, double(range_.minimum), 1};
+  const bool is_a = side == Side::kA;
+  PackedKey key{&kernel, launch.path, is_a, view_, host_.items, double(range_.minimum), 1, 0};
   if (launch.dtype == DataType::kFloat32) {
     key.offset = range_.levels.offset;
     key.step = common_step(launch.range_a.levels, launch.range_b.levels);
+  }
+  if (launch.path == RangePath::kExponentBounded) {
+    const bool is_b_narrow = fits_chunks(launch.range_b, launch.range_a);
+    if (is_a == is_b_narrow) key.narrow_spread = (is_b_narrow ? launch.range_b : launch.range_a).spread_of_lines();
   }
   return key;
 }
