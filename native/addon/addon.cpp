@@ -13,6 +13,7 @@
 #include "addon/multiply.h"
 #include "addon/pinned.h"
 #include "addon/request.h"
+#include "addon/rna.h"
 #include "addon/settings.h"
 #include "core/execute.h"
 
@@ -49,6 +50,7 @@ Napi::Object init(Napi::Env env, Napi::Object exports) {
   export_device(env, exports);
   export_copies(env, exports);
   export_closure(env, exports);
+  export_rna(env, exports);
   export_lab(env, exports);
   export_cpu_lab(env, exports);
   return exports;

@@ -248,7 +248,9 @@ std::vector<PathSet> possible_paths(OverflowPolicy overflow) {
     const ValueRange other = range;
     consider(range, other);
     for (const RangePath path : kExponentPaths) {
-      range.levels.spread = exponent_scale_of(path).most;
+      const int64_t most = exponent_scale_of(path).most;
+      range.levels.chunk_spread = most;
+      range.levels.spread = path == RangePath::kExponentBounded ? 100 * most : most;
       range.levels.has_zero = false;
       consider(range, S::can_overflow ? other : range);
     }

@@ -156,32 +156,33 @@ LineLevels levels_of_lines(const MatrixView& view, int64_t items) {
     });
     if (!fits) return {};
   }
-  struct Extent {
-    double least = std::numeric_limits<double>::infinity(), most = -std::numeric_limits<double>::infinity();
-  };
-  const auto steps_of = [&](const Extent& extent) {
-    const bool is_one = extent.least >= extent.most || levels.step == 0;
-    return is_one ? 0 : static_cast<int64_t>((extent.most - extent.least) / levels.step);
-  };
   levels.spread = levels.chunk_spread = 0;
   levels.has_zero = false;
+  struct Extent {
+    double least = std::numeric_limits<double>::infinity(), most = -least;
+  };
+  const auto widen = [&](int64_t& spread, const Extent& extent) {
+    if (extent.least > extent.most || levels.step == 0) return;
+    spread = std::max(spread, static_cast<int64_t>((extent.most - extent.least) / levels.step));
+  };
   for (int64_t line = 0; line < items * view.rows; ++line) {
-    Extent extent, chunk;
+    Extent whole;
     bool has_zero = false;
-    for (int64_t col = 0; col < view.cols; ++col) {
-      if (col % kChunkSteps == 0) chunk = {};
-      const auto x = element(line / view.rows, line % view.rows, col);
-      has_zero |= x == S::zero;
-      if (x == S::zero) continue;
-      chunk.least = std::min(chunk.least, static_cast<double>(x));
-      chunk.most = std::max(chunk.most, static_cast<double>(x));
-      extent.least = std::min(extent.least, chunk.least);
-      extent.most = std::max(extent.most, chunk.most);
-      levels.chunk_spread = std::max(levels.chunk_spread, steps_of(chunk));
+    for (int64_t first = 0; first < view.cols; first += kChunkSteps) {
+      Extent chunk;
+      for (int64_t col = first; col < std::min(first + kChunkSteps, view.cols); ++col) {
+        const auto x = element(line / view.rows, line % view.rows, col);
+        has_zero |= x == S::zero;
+        if (x == S::zero) continue;
+        chunk.least = std::min(chunk.least, static_cast<double>(x));
+        chunk.most = std::max(chunk.most, static_cast<double>(x));
+      }
+      widen(levels.chunk_spread, chunk);
+      whole.least = std::min(whole.least, chunk.least);
+      whole.most = std::max(whole.most, chunk.most);
     }
-    if (extent.least > extent.most) continue;
-    levels.spread = std::max(levels.spread, steps_of(extent));
-    levels.has_zero |= has_zero;
+    widen(levels.spread, whole);
+    levels.has_zero |= has_zero && whole.least <= whole.most;
   }
   return levels;
 }

@@ -1,6 +1,7 @@
 #include "cuda/backend.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <utility>
 
@@ -136,9 +137,10 @@ Judgement CudaBackend::judge(const Variant& variant, RangePath path, const Probl
 
 Judge CudaBackend::judge_for(const Problem& problem, PathSet exact, bool numbered, const Placement& where) {
   // What has been measured is known by the cheapest path that the device has.
-  if (exact.has(RangePath::kExponentWide) && !computes_exponents(where.device)) {
-    exact.remove(RangePath::kExponent);
-    exact.remove(RangePath::kExponentWide);
+  const auto needs_exponents = [&](RangePath path) { return exact.has(path); };
+  if (std::any_of(std::begin(kExponentPaths), std::end(kExponentPaths), needs_exponents) &&
+      !computes_exponents(where.device)) {
+    for (const RangePath path : kExponentPaths) exact.remove(path);
   }
   // Choices are measured without witnesses.
   const Variant* measured =

@@ -253,7 +253,7 @@ export function exactPaths(
     }
     return { low, high, hasZero, spread: Math.max(high - low, 0) }
   }
-  /** The greatest spread in a row or a column, and whether one has ε beside other elements. */
+  /** The greatest spread in a row or a column, and in 32 neighbours there; whether a line has ε beside other elements. */
   const inLines = ({ data, shape }: Plain, side: 'A' | 'B') => {
     const [rows, cols] = shape.slice(-2) as [number, number]
     const lines = new Map<number, number[]>()
@@ -264,8 +264,14 @@ export function exactPaths(
       lines.get(line)!.push(value)
     }
     const ranges = [...lines.values()].map(range).filter(({ low, high }) => low <= high)
+    const chunks = [...lines.values()].flatMap((line) =>
+      Array.from({ length: Math.ceil(line.length / 32) }, (_, chunk) =>
+        range(line.slice(chunk * 32, chunk * 32 + 32)),
+      ),
+    )
     return {
       spread: Math.max(0, ...ranges.map(({ spread }) => spread)),
+      chunkSpread: chunks.reduce((most, { spread }) => Math.max(most, spread), 0),
       hasZero: ranges.some(({ hasZero }) => hasZero),
     }
   }
@@ -284,7 +290,20 @@ export function exactPaths(
     ((!rows.hasZero && rows.spread <= one) ||
       (!columns.hasZero && columns.spread <= one) ||
       (Math.max(rows.spread, columns.spread) <= one && rows.spread + columns.spread <= both))
-  const exponents = [...(levels(31, 41) ? ['exponent'] : []), ...(levels(37, 49) ? ['exponent-wide'] : [])]
+  // One operand has no ε and at most 31 levels within chunks. Distances of 6 exponents per level fit 31 bits: those of both
+  // operands, and once more those of this one.
+  const bounded = (hasZero: boolean, own: typeof rows, other: typeof rows) =>
+    fits &&
+    x.low <= x.high &&
+    y.low <= y.high &&
+    !hasZero &&
+    own.chunkSpread <= 31 &&
+    6 * (2 * own.spread + other.spread) + 256 < 2 ** 31
+  const exponents = [
+    ...(levels(31, 41) ? ['exponent'] : []),
+    ...(levels(37, 49) ? ['exponent-wide'] : []),
+    ...(bounded(x.hasZero, rows, columns) || bounded(y.hasZero, columns, rows) ? ['exponent-bounded'] : []),
+  ]
   if (x.hasZero || y.hasZero) {
     const withinLimit = Math.min(x.low, y.low) >= -limit && Math.max(x.high, y.high) <= limit
     const half = fits && Math.max(x.spread, y.spread) <= 16383

@@ -12,9 +12,9 @@ namespace {
 
 constexpr unsigned kAll = 0xffffffffu;
 constexpr int kWarps = 16, kThreads = kWarps * 32;
-static_assert(kChunkSteps == 32, "a warp takes a chunk");
-constexpr int kLines = 32;            ///< that a block looks at
-constexpr int kSampled = 16;          ///< elements that a thread looks at for the sample, all of one line
+constexpr int kLines = 32;    ///< that a block looks at
+constexpr int kSampled = 16;  ///< elements that a thread looks at for the sample, all of one line
+static_assert(kChunkSteps == 32, "the lanes of a warp look at a chunk");
 constexpr int kMostNumber = 1 << 24;  ///< floats have 24 bits
 
 /// How the elements of an operand become integers whose differences count steps.
@@ -62,7 +62,7 @@ struct Extent {
   __device__ uint32_t spread() const {
     return is_empty() ? 0 : static_cast<uint32_t>(most) - static_cast<uint32_t>(least);
   }
-  __device__ void join(const Extent& other) {
+  __device__ void include(const Extent& other) {
     least = min(least, other.least);
     most = max(most, other.most);
     has_zero |= other.has_zero;
@@ -80,11 +80,6 @@ struct Extent {
     has_zero = __any_sync(kAll, has_zero);
   }
 };
-
-__device__ uint32_t greatest_of_lanes(uint32_t number) {
-  for (int lanes = 16; lanes > 0; lanes /= 2) number = max(number, __shfl_xor_sync(kAll, number, lanes));
-  return number;
-}
 
 __device__ int32_t common_divisor(int32_t x, int32_t y) {
   while (y != 0) {
@@ -133,7 +128,8 @@ __global__ void __launch_bounds__(kThreads) sample(OperandLines lines, Stored ze
   Stored elements[kSampled];
 #pragma unroll
   for (int index = 0; index < kSampled; ++index) {
-    elements[index] = first[min(int64_t{index} * kChunkSteps + lane, lines.depth - 1) * lines.step_stride];
+    const int64_t k = index * 32 + lane;
+    elements[index] = k < lines.depth ? first[k * lines.step_stride] : first[0];
   }
   Numbers<Stored> numbers{zero};
   bool misfits = false, negative_zero = false;
@@ -173,11 +169,11 @@ __global__ void __launch_bounds__(kThreads) sample(OperandLines lines, Stored ze
     if (!numbers.is_zero(x)) chunk.include(numbers.of(x, misfits, negative_zero));
     chunk.join_lanes();
     chunk_spread = max(chunk_spread, chunk.spread());
-    extent.join(chunk);
+    extent.include(chunk);
   }
   const auto maximum = [](uint32_t x, uint32_t y) { return max(x, y); };
-  result.spread = join_block(static_cast<int32_t>(extent.spread()), of_warps, maximum);
   result.chunk_spread = join_block(static_cast<int32_t>(chunk_spread), of_warps, maximum);
+  result.spread = join_block(static_cast<int32_t>(extent.spread()), of_warps, maximum);
   const auto any = [](int32_t x, int32_t y) { return x | y; };
   result.has_zero = join_block(extent.has_zero && !extent.is_empty(), of_warps, any);
   result.misfits = join_block(misfits, of_warps, any);
@@ -199,10 +195,12 @@ __global__ void __launch_bounds__(kThreads) look(OperandLines lines, Numbers<Sto
     extent.has_zero |= numbers.is_zero(x);
     if (!numbers.is_zero(x)) extent.include(numbers.of(x, misfits, negative_zero));
   };
+  // Only integers are looked at chunk by chunk.
+  constexpr bool kByChunks = std::is_integral_v<Stored>;
   Extent extent;
   uint32_t chunk_spread = 0;
   if (lines.step_stride < lines.line_stride) {
-    // Warps take lines, and lanes the elements of a chunk.
+    // Warps take lines, and lanes the elements of a line.
     for (int index = warp; index < kLines; index += kWarps) {
       extent = {};
       if (first + index < lines.lines) {
@@ -211,11 +209,14 @@ __global__ void __launch_bounds__(kThreads) look(OperandLines lines, Numbers<Sto
         for (int64_t k = 0; k < lines.depth; k += kChunkSteps) {
           Extent chunk;
           if (k + lane < lines.depth) include(chunk, line[(k + lane) * lines.step_stride]);
-          chunk.join_lanes();
-          chunk_spread = max(chunk_spread, chunk.spread());
-          extent.join(chunk);
+          if constexpr (kByChunks) {
+            chunk.join_lanes();
+            chunk_spread = max(chunk_spread, chunk.spread());
+          }
+          extent.include(chunk);
         }
       }
+      extent.join_lanes();
       if (lane == 0) extents[0][index] = extent;
     }
     __syncthreads();
@@ -224,27 +225,32 @@ __global__ void __launch_bounds__(kThreads) look(OperandLines lines, Numbers<Sto
     // Lanes take lines, and warps some chunks of each.
     if (first + lane < lines.lines) {
       const Stored* const line = data + (first + lane) * lines.line_stride;
-      for (int64_t begin = warp * kChunkSteps; begin < lines.depth; begin += kWarps * kChunkSteps) {
-        const int64_t end = min(begin + kChunkSteps, lines.depth);
+      for (int64_t k0 = warp * kChunkSteps; k0 < lines.depth; k0 += kWarps * kChunkSteps) {
+        const int64_t end = min(k0 + kChunkSteps, lines.depth);
         Extent chunk;
 #pragma unroll 8
-        for (int64_t k = begin; k < end; ++k) include(chunk, line[k * lines.step_stride]);
+        for (int64_t k = k0; k < end; ++k) include(chunk, line[k * lines.step_stride]);
         chunk_spread = max(chunk_spread, chunk.spread());
-        extent.join(chunk);
+        extent.include(chunk);
       }
     }
     extents[warp][lane] = extent;
     __syncthreads();
-    for (int other = 1; warp == 0 && other < kWarps; ++other) extent.join(extents[other][lane]);
+    for (int other = 1; warp == 0 && other < kWarps; ++other) extent.include(extents[other][lane]);
   }
   misfits = __any_sync(kAll, misfits);
   negative_zero = __any_sync(kAll, negative_zero);
-  chunk_spread = greatest_of_lanes(chunk_spread);
-  if (lane == 0 && chunk_spread > 0) atomicMax(&found->chunk_spread, chunk_spread);
   if (lane == 0 && misfits) atomicOr(&found->misfits, 1);
   if (lane == 0 && negative_zero) atomicOr(&found->has_negative_zero, 1);
+  if constexpr (kByChunks) {
+    for (int lanes = 16; lanes > 0; lanes /= 2) {
+      chunk_spread = max(chunk_spread, __shfl_xor_sync(kAll, chunk_spread, lanes));
+    }
+    if (lane == 0 && chunk_spread > 0) atomicMax(&found->chunk_spread, chunk_spread);
+  }
   if (warp > 0) return;
-  const uint32_t spread = greatest_of_lanes(extent.spread());
+  uint32_t spread = extent.spread();
+  for (int lanes = 16; lanes > 0; lanes /= 2) spread = max(spread, __shfl_xor_sync(kAll, spread, lanes));
   const bool has_zero = __any_sync(kAll, extent.has_zero && !extent.is_empty());
   if (lane > 0) return;
   if (spread > 0) atomicMax(&found->spread, spread);
@@ -261,6 +267,13 @@ void with_stored_zero(const Operation& operation, Storage storage, Body&& body) 
       body(S::zero);
     }
   });
+}
+
+/// The operand that has few levels within chunks, and the other if it could be too far apart as far as is known.
+WorthALook worth_a_look_at_chunks(const ValueRange& a, const ValueRange& guess_a, const ValueRange& b,
+                                  const ValueRange& guess_b) {
+  if (fits_chunks(guess_b, guess_a)) return {!fits_chunks(guess_b, a), true};
+  return {true, !fits_chunks(guess_a, b)};
 }
 
 }  // namespace
@@ -281,7 +294,7 @@ LineLevels LevelsFound::levels(DataType dtype) const {
   LineLevels levels;
   if (misfits) return levels;
   levels.spread = spread;
-  levels.chunk_spread = chunk_spread;
+  if (dtype != DataType::kFloat32) levels.chunk_spread = chunk_spread;
   levels.has_zero = has_zero != 0;
   if (dtype != DataType::kFloat32) return levels;
   levels.granule = std::ldexp(1.0, granule);
@@ -345,11 +358,10 @@ WorthALook worth_a_look(const Operation& operation, const ValueRange& a, const L
     if (!possible.has(path) || known.has(path)) continue;
     // Of floats both are needed, and of integers those that have few levels.
     if (operation.dtype == DataType::kFloat32) return {true, true};
-    const auto is_few = [](const LineLevels& levels) {
-      return levels.spread <= exponent_scale_of(RangePath::kExponentWide).most ||
-             levels.chunk_spread <= exponent_scale_of(RangePath::kExponentBounded).most;
-    };
-    return {is_few(sample_a), is_few(sample_b)};
+    if (path == RangePath::kExponentBounded)
+      return worth_a_look_at_chunks(a, as_if(a, sample_a), b, as_if(b, sample_b));
+    const int64_t most = exponent_scale_of(RangePath::kExponentWide).most;
+    return {sample_a.spread <= most, sample_b.spread <= most};
   }
   return {false, false};
 }

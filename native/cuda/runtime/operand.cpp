@@ -1,5 +1,6 @@
 #include "cuda/runtime/operand.h"
 
+#include "core/arithmetic.h"
 #include "core/dispatch.h"
 #include "cuda/runtime/elementwise.h"
 #include "cuda/runtime/error.h"
@@ -91,15 +92,14 @@ const MatrixView& Operand::view_for(const Kernel& kernel, Lane& lane, cudaStream
 }
 
 PackedKey Operand::key_for(const Kernel& kernel, const Launch& launch, Side side) const {
-  const bool is_a = side == Side::kA;
-  PackedKey key{&kernel, launch.path, is_a, view_, host_.items, double(range_.minimum), 1, 0};
+  PackedKey key{&kernel, launch.path, side == Side::kA, view_, host_.items, double(range_.minimum), 1};
   if (launch.dtype == DataType::kFloat32) {
     key.offset = range_.levels.offset;
     key.step = common_step(launch.range_a.levels, launch.range_b.levels);
   }
   if (launch.path == RangePath::kExponentBounded) {
-    const bool is_b_narrow = fits_chunks(launch.range_b, launch.range_a);
-    if (is_a == is_b_narrow) key.narrow_spread = (is_b_narrow ? launch.range_b : launch.range_a).spread_of_lines();
+    const auto exponents = ExponentBounded<MaxPlus<int32_t>>::for_operands(launch.path, launch.range_a, launch.range_b);
+    key.offset = key.is_a ? exponents.far_a : exponents.far_b;
   }
   return key;
 }

@@ -17,14 +17,12 @@ struct PackedKey {
   MatrixView view;
   int64_t items;
   double offset, step;
-  int64_t narrow_spread;  ///< decides what stands for chunks without an element (RangePath::kExponentBounded)
 
   bool operator==(const PackedKey& other) const {
     const MatrixView &x = view, &y = other.view;
     return kernel == other.kernel && path == other.path && is_a == other.is_a && items == other.items &&
-           offset == other.offset && step == other.step && narrow_spread == other.narrow_spread && x.data == y.data &&
-           x.rows == y.rows && x.cols == y.cols && x.row_stride == y.row_stride && x.col_stride == y.col_stride &&
-           x.batch_stride == y.batch_stride;
+           offset == other.offset && step == other.step && x.data == y.data && x.rows == y.rows && x.cols == y.cols &&
+           x.row_stride == y.row_stride && x.col_stride == y.col_stride && x.batch_stride == y.batch_stride;
   }
 };
 
