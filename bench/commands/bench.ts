@@ -1,7 +1,7 @@
 /** mpmml bench */
 import { Command, Option } from 'commander'
 import { type DataType, variants } from '../../lib/index.js'
-import type { Spread } from '../../lib/lab.js'
+import { type Spread, writeText } from '../../lib/lab.js'
 import {
   device,
   MOST_ROWS,
@@ -15,9 +15,10 @@ import {
 import { describeCircumstances } from '../circumstances.js'
 import { dataTypes, typesOf } from '../dtype.js'
 import { duration, labelled, print, printJson, rate, shapeName, table } from '../output.js'
+import { checkOutput } from '../output-file.js'
 import { describeSuites } from '../suites/describe.js'
 import { type SuiteName, suiteNames } from '../suites/names.js'
-import { runSuites } from '../suites/run.js'
+import { runSuites, type SuitesRecord } from '../suites/run.js'
 import { type ChoiceRecord, choiceShapes, runChoice } from '../timing/choice.js'
 import type { TrialCeiling } from '../timing/protocol.js'
 import { type BenchRecord, type BenchRequest, runBench, type TrialRecord } from '../timing/suite.js'
@@ -30,11 +31,13 @@ interface Flags extends Omit<BenchRequest, 'shapes' | 'dtype' | 'repetitions'> {
   shapes?: ProductShape[]
   choice?: true
   suite?: (SuiteName | 'all')[]
+  output?: string
   json?: true
 }
 
 export function benchCommand(signal: AbortSignal): Command {
-  return new Command('bench')
+  const command = new Command('bench')
+  return command
     .description('time products: kernels beside the measured ceiling, and whole calls')
     .addOption(
       new Option('--backend <name>', 'auto is the GPU if one can be used, else the CPU; all is both')
@@ -73,10 +76,23 @@ export function benchCommand(signal: AbortSignal): Command {
         .argParser(someOf([...suiteNames, 'all' as const]))
         .conflicts(['sizes', 'shapes', 'dtype', 'semiring', 'values', 'choice']),
     )
+    .addOption(
+      new Option('-o, --output <levels.svg>', 'draw in this file what the suite levels finds').conflicts([
+        'choice',
+      ]),
+    )
     .option('--quick', 'few sizes, and no ε; suites with smaller and fewer products')
     .option('--json', 'print one JSON value')
-    .action(async ({ sizes, shapes: asked, choice, suite, json, ...flags }: Flags) => {
-      if (suite) return benchSuites(suite, flags, json, signal)
+    .action(async ({ sizes, shapes: asked, choice, suite, output, json, ...flags }: Flags) => {
+      if (output !== undefined && !suite?.some((name) => name === 'levels' || name === 'all')) {
+        command.error(
+          "error: option '-o, --output' draws what --suite levels finds: ask for that suite too",
+          {
+            exitCode: 2,
+          },
+        )
+      }
+      if (suite) return benchSuites(suite, flags, output, json, signal)
       const wanted = sizes || asked ? [...squares(sizes ?? []), ...(asked ?? [])] : null
       if (choice) {
         const record = await runChoice(
@@ -113,9 +129,11 @@ export function benchCommand(signal: AbortSignal): Command {
 async function benchSuites(
   names: (SuiteName | 'all')[],
   { backend, device, quick, repetitions }: Flags,
+  output: string | undefined,
   json: true | undefined,
   signal: AbortSignal,
 ): Promise<void> {
+  if (output !== undefined) await checkOutput(output, [])
   const record = await runSuites(
     {
       suites: suiteNames.filter((name) => names.includes(name) || names.includes('all')),
@@ -126,11 +144,21 @@ async function benchSuites(
     },
     signal,
   )
+  if (output !== undefined) await draw(record, output)
   await (json ? printJson(record) : print(describeSuites(record)))
   const wrong = record.suites.flatMap((suite) => suite.wrong.map((message) => `${suite.name}: ${message}`))
   if (wrong.length > 0) {
     throw new Error(wrong[0] + (wrong.length > 1 ? `, and ${wrong.length - 1} more` : ''))
   }
+}
+
+async function draw({ suites, gpu, cpu }: SuitesRecord, output: string): Promise<void> {
+  // The plotting library takes a while to load.
+  const { levelsSvg } = await import('../report/levels.js')
+  const suite = suites.find(({ name }) => name === 'levels')!
+  const device = suite.backend === 'cuda' ? gpu!.name : cpu.model
+  const picture = levelsSvg(suite.figures, device)
+  if (picture !== undefined) await writeText(output, picture)
 }
 
 /** One type a run, because a run has one ceiling. */

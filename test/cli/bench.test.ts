@@ -1,4 +1,7 @@
 /** mpmml bench. */
+import { mkdtemp, readFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { withoutCuda } from '../support/machine.js'
 import { fails, json, mpmml, succeeds } from './support.js'
@@ -196,6 +199,7 @@ describe('bench', () => {
       'resident',
       'grouped',
       'small',
+      'levels',
       'graph',
       'delay',
       'promises',
@@ -205,6 +209,16 @@ describe('bench', () => {
     ])
     expect(printed).toMatch(/^16³ +await mpmm, backend 'cpu' .* ≤ 15 µs +≤ 8 µs/m)
     expect(printed).not.toMatch(/^wrong/m)
+  })
+
+  it('--suite levels -o draws what it finds', async () => {
+    const picture = join(await mkdtemp(join(tmpdir(), 'mpmml-levels-')), 'levels.svg')
+    const suite = ['bench', '--suite', 'levels', '--backend', 'cpu', '--quick', '--repetitions', '1']
+    await succeeds([...suite, '-o', picture])
+    const svg = await readFile(picture, 'utf8')
+    for (const text of ['16 levels', 'bounded differences', 'any int32', '128³']) expect(svg).toContain(text)
+    const other = ['bench', '--suite', 'small', '--backend', 'cpu', '-o', picture]
+    expect(await fails(other, 2)).toContain('--suite levels')
   })
 
   it.skipIf(withoutCuda() === undefined)('--suite on a GPU that is not there', async () => {

@@ -128,8 +128,8 @@ __global__ void __launch_bounds__(kThreads) sample(OperandLines lines, Stored ze
   Stored elements[kSampled];
 #pragma unroll
   for (int index = 0; index < kSampled; ++index) {
-    const int64_t k = index * 32 + lane;
-    elements[index] = k < lines.depth ? first[k * lines.step_stride] : first[0];
+    // Past the end the last element again, so that no chunk has elements of another.
+    elements[index] = first[min(int64_t{index} * kChunkSteps + lane, lines.depth - 1) * lines.step_stride];
   }
   Numbers<Stored> numbers{zero};
   bool misfits = false, negative_zero = false;
