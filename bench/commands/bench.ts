@@ -191,7 +191,10 @@ function describe(record: BenchRecord): string {
 function describeTrial(trial: TrialRecord): string {
   const gpu = trial.backend === 'cuda'
   const where = gpu ? trial.device : `CPU, ${trial.threads} ${trial.threads === 1 ? 'thread' : 'threads'}`
-  const ceiling = trial.ceiling ? describeCeiling(trial.ceiling) : 'no ceiling'
+  const onTensorCores = trial.rows.some(({ path }) => path.startsWith('exponent')) && trial.tensorGops
+  const ceiling =
+    (trial.ceiling ? describeCeiling(trial.ceiling) : 'no ceiling') +
+    (onTensorCores ? `; that of exponents is ${rate(onTensorCores)}, tensor cores at the highest clock` : '')
   const rows = trial.rows.map((row) => [
     shapeName(row),
     row.values,

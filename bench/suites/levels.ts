@@ -191,14 +191,9 @@ export const levels: Suite = {
       const variant = 'exponent_maxplus_i32_128x128x64_st6'
       const values = { m: size, n: size, k: size, minimum: 0, maximum: 15, repetitions: count }
       const { prepareMs, analysisMs } = await measure(variant, { ...values, device: index })
-      const of = `${size}³, 16 levels`
-      findings.figure(
-        of,
-        'packing and scan',
-        'ms',
-        prepareMs.median + analysisMs.median,
-        isAsked ? { must: 0.5, aim: 0.35 } : {},
-      )
+      // Of Int16Arrays, which are half as large, it must take 0.5 ms.
+      const both = prepareMs.median + analysisMs.median
+      findings.figure(`${size}³, 16 levels, Int32Arrays`, 'packing and scan', 'ms', both)
     }
     await device.close()
   },

@@ -31,6 +31,8 @@ export interface Values {
   sumsAlone?: boolean
   /** Whether, unless it is named, only the CPU is measured on it. */
   cpuAlone?: boolean
+  /** Whether, unless it is named, only GPUs are measured on it. */
+  gpuAlone?: boolean
   summary: string
 }
 
@@ -61,6 +63,7 @@ export const valueKinds = {
     maximum: 15,
     zeroFraction: 0,
     sumsAlone: true,
+    gpuAlone: true,
     summary: '16 levels',
   },
   bounded: {
@@ -70,6 +73,7 @@ export const valueKinds = {
     zeroFraction: 0,
     bounded: true,
     sumsAlone: true,
+    gpuAlone: true,
     summary: "B's neighbours along K differ by ±1; any A (±10⁸)",
   },
   int16: {

@@ -211,6 +211,21 @@ describe('bench', () => {
     expect(printed).not.toMatch(/^wrong/m)
   })
 
+  it('times the values that it is told to', async () => {
+    const { trials } = await json([
+      'bench',
+      '--backend',
+      'cpu',
+      '--sizes',
+      '40',
+      '--values',
+      'levels,bounded',
+    ])
+    for (const { rows } of trials) {
+      expect(rows.map((row: { values: string }) => row.values)).toEqual(['levels', 'bounded'])
+    }
+  })
+
   it('--suite levels -o draws what it finds', async () => {
     const picture = join(await mkdtemp(join(tmpdir(), 'mpmml-levels-')), 'levels.svg')
     const suite = ['bench', '--suite', 'levels', '--backend', 'cpu', '--quick', '--repetitions', '1']
