@@ -16,7 +16,7 @@ export {
 } from './lab/bandwidths.js'
 export { type Intensity, intensityOf, wavefronts } from './lab/intensity.js'
 export { type Measurement, type MeasureOptions, measure } from './lab/kernels.js'
-export { type Machine, machine, type Peak, peaks } from './lab/machine.js'
+export { type Machine, machine, type Peak, peaks, tensorPeak } from './lab/machine.js'
 export {
   type Ceiling,
   type CeilingOptions,

@@ -294,6 +294,8 @@ export interface LabPeak {
   issue: number
   /** CUDA cores, by which theoretical machine peaks are usually given. */
   cores: number
+  /** Operations of tensor cores on bfloat16, two per multiply-add; 0 if there is no published number. */
+  tensor: number
 }
 
 /** What pairs of bases are worth; 0: they can't pair. */

@@ -20,7 +20,7 @@ import { duration, labelled, print, printJson, rate, shapeName, table } from '..
 import { checkOutput } from '../output-file.js'
 import { describeSuites } from '../suites/describe.js'
 import { type SuiteName, suiteNames } from '../suites/names.js'
-import { runSuites } from '../suites/run.js'
+import { runSuites, type SuitesRecord } from '../suites/run.js'
 import { type ChoiceRecord, choiceShapes, runChoice } from '../timing/choice.js'
 import type { TrialCeiling } from '../timing/protocol.js'
 import { type BenchRecord, type BenchRequest, runBench, type TrialRecord } from '../timing/suite.js'
@@ -39,7 +39,8 @@ interface Flags extends Omit<BenchRequest, 'shapes' | 'dtype' | 'repetitions'> {
 }
 
 export function benchCommand(signal: AbortSignal): Command {
-  return newCommand('bench')
+  const command = newCommand('bench')
+  return command
     .addOption(
       new Option('--backend <name>', 'auto is the GPU if one can be used, else the CPU; all is both')
         .choices(['auto', 'cuda', 'cpu', 'all'])
@@ -80,12 +81,20 @@ export function benchCommand(signal: AbortSignal): Command {
     .option('--plot', 'draw the speeds as bars below the tables (without --json and in a terminal: yes)')
     .option('--no-plot', 'draw no bars')
     .addOption(
-      new Option('--svg <speeds.svg>', 'draw the speeds in this file').conflicts(['suite', 'choice']),
+      new Option(
+        '--svg <speeds.svg>',
+        'draw the speeds in this file, or what the suite levels finds',
+      ).conflicts(['choice']),
     )
     .option('--quick', 'few sizes, and no ε; suites with smaller and fewer products')
     .option('--json', 'print one JSON value')
     .action(async ({ sizes, shapes: asked, choice, suite, plot, svg, json, ...flags }: Flags) => {
-      if (suite) return benchSuites(suite, flags, json, signal)
+      if (svg !== undefined && suite && !suite.some((name) => name === 'levels' || name === 'all')) {
+        command.error("error: option '--svg' draws what --suite levels finds: ask for that suite too", {
+          exitCode: 2,
+        })
+      }
+      if (suite) return benchSuites(suite, flags, svg, json, signal)
       if (svg !== undefined) await checkOutput(svg, [])
       const wanted = sizes || asked ? [...squares(sizes ?? []), ...(asked ?? [])] : null
       if (choice) {
@@ -129,9 +138,11 @@ export function benchCommand(signal: AbortSignal): Command {
 async function benchSuites(
   names: (SuiteName | 'all')[],
   { backend, device, quick, repetitions }: Flags,
+  output: string | undefined,
   json: true | undefined,
   signal: AbortSignal,
 ): Promise<void> {
+  if (output !== undefined) await checkOutput(output, [])
   const record = await runSuites(
     {
       suites: suiteNames.filter((name) => names.includes(name) || names.includes('all')),
@@ -142,11 +153,21 @@ async function benchSuites(
     },
     signal,
   )
+  if (output !== undefined) await draw(record, output)
   await (json ? printJson(record) : print(describeSuites(record)))
   const wrong = record.suites.flatMap((suite) => suite.wrong.map((message) => `${suite.name}: ${message}`))
   if (wrong.length > 0) {
     throw new Error(wrong[0] + (wrong.length > 1 ? `, and ${wrong.length - 1} more` : ''))
   }
+}
+
+async function draw({ suites, gpu, cpu }: SuitesRecord, output: string): Promise<void> {
+  // The plotting library takes a while to load.
+  const { levelsSvg } = await import('../report/levels.js')
+  const suite = suites.find(({ name }) => name === 'levels')!
+  const device = suite.backend === 'cuda' ? gpu!.name : cpu.model
+  const picture = levelsSvg(suite.figures, device)
+  if (picture !== undefined) await writeText(output, picture)
 }
 
 /** One type a run, because a run has one ceiling. */
@@ -179,7 +200,10 @@ function describe(record: BenchRecord, bars: boolean): string {
 function describeTrial(trial: TrialRecord, bars: boolean): string {
   const gpu = trial.backend === 'cuda'
   const where = gpu ? trial.device : `CPU, ${trial.threads} ${trial.threads === 1 ? 'thread' : 'threads'}`
-  const ceiling = trial.ceiling ? describeCeiling(trial.ceiling) : 'no ceiling'
+  const onTensorCores = trial.rows.some(({ path }) => path.startsWith('exponent')) && trial.tensorGops
+  const ceiling =
+    (trial.ceiling ? describeCeiling(trial.ceiling) : 'no ceiling') +
+    (onTensorCores ? `; that of exponents is ${rate(onTensorCores)}, tensor cores at the highest clock` : '')
   const rows = trial.rows.map((row) => [
     shapeName(row),
     row.values,

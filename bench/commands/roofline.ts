@@ -1,7 +1,7 @@
 /** mpmml roofline */
 import { type Command, Option } from 'commander'
 import type { DataType, Semiring } from '../../lib/index.js'
-import { ceilingName, type Results, readResults, writeResults, writeText } from '../../lib/lab.js'
+import { ceilingName, type Results, readResults, tensorPeak, writeResults, writeText } from '../../lib/lab.js'
 import { device, usage, wholeNumber } from '../arguments.js'
 import { newCommand } from '../commands.js'
 import { laddered } from '../lab/calls.js'
@@ -65,7 +65,7 @@ export function rooflineCommand(signal: AbortSignal): Command {
     if (flags.output !== undefined)
       await checkOutput(flags.output, flags.from === undefined ? [] : [flags.from])
     const { results, note } = await resultsFor(flags, algebra, signal)
-    const found = rooflines(results.points).filter(
+    const found = rooflines(results.points, tensorPeak(results.machine)).filter(
       (one) =>
         one.semiring === semiring &&
         one.dtype === dtype &&

@@ -17,7 +17,10 @@ interface JobBase {
   parameters: Record<string, number | string>
 }
 
-/** A kernel variant on a product; `parameters` has m, n, k, batch and the variant's own. */
+/**
+ * A kernel variant on a product; `parameters` has m, n, k, batch and the variant's own, and if it isn't for any values,
+ * their `minimum` and `maximum`.
+ */
 export interface KernelJob extends JobBase {
   kind: 'kernel'
   parameters: { m: number; n: number; k: number; batch: number } & Record<string, number | string>
@@ -134,9 +137,10 @@ export async function runJob(job: Job, options: RunOptions): Promise<Point> {
 }
 
 async function measureKernel(job: KernelJob, { device, repetitions }: RunOptions) {
-  const { m, n, k, batch } = job.parameters
+  const { m, n, k, batch, minimum, maximum } = job.parameters
+  const values = minimum === undefined ? {} : { minimum: Number(minimum), maximum: Number(maximum) }
   const run = (count: number, warmup: number) =>
-    measure(job.name as VariantName, { m, n, k, batch, device, repetitions: count, warmup })
+    measure(job.name as VariantName, { m, n, k, batch, ...values, device, repetitions: count, warmup })
   const once = repetitions === null ? await run(1, 0) : null
   const measured =
     once && once.kernelMs.median > SLOW_MS

@@ -57,6 +57,7 @@ export const isCoalesced = ({ parameters }: Pick<Variant, 'parameters'>) => para
 /** A row of the ladder family as a person says it. */
 export function titleOf({ family, parameters: p }: Pick<Variant, 'family' | 'parameters'>): string {
   if (family === 'mpmml') return `tiles in registers (MPMML), ${p.X}×${p.Y} per thread`
+  if (family === 'exponent') return `exponents on tensor cores, ${p.BM}×${p.BN} per block, 16 levels`
   if (family === 'pipelined') return `asynchronous copies, tuned (pipelined), ${p.TM}×${p.TN} per thread`
   const tile = p.technique === 'naive' ? '' : ` ${p.tile}×${p.tile}`
   return `${techniques[String(p.technique)]}${tile}, ${p.order}`

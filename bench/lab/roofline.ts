@@ -1,4 +1,6 @@
 /** A roofline: the ceilings of a GPU, and where the rungs of the ladder lie under them. */
+
+import { variants } from '../../lib/index.js'
 import {
   type BandwidthPoint,
   type Ceilings,
@@ -29,6 +31,19 @@ export function operationCeilings({ semiring, dtype }: Algebra): string[] {
   return name === undefined ? [] : dtype === 'int32' ? [name, 'mixed'] : [name]
 }
 
+/** Values that exponents can hold. */
+const fewLevels = { minimum: 0, maximum: 15 }
+
+/** The kernel on tensor cores, if the build has one for the algebra. */
+const exponents = ({ semiring, dtype }: Algebra) =>
+  variants().filter(
+    (row) =>
+      row.family === 'exponent' &&
+      row.semiring === semiring &&
+      row.dtype === dtype &&
+      row.parameters.accumulator === 'exponent',
+  )
+
 export function rooflineJobs(algebra: Algebra, size: number): Job[] {
   const bandwidth = (name: string, parameters: BandwidthJob['parameters'] = {}): BandwidthJob => ({
     kind: 'bandwidth',
@@ -47,6 +62,10 @@ export function rooflineJobs(algebra: Algebra, size: number): Job[] {
     ...strides.map((stride) => bandwidth('strided', { stride })),
     ...operationCeilings(algebra).map(instructions),
     ...rungs(algebra).map(({ variant }) => kernelJob(SWEEP, variant, algebra, sizeOf(size))),
+    ...exponents(algebra).map((variant) => {
+      const job = kernelJob(SWEEP, variant, algebra, sizeOf(size))
+      return { ...job, parameters: { ...job.parameters, ...fewLevels } }
+    }),
   ]
 }
 
@@ -77,6 +96,7 @@ export const groups = [
   'tiles, prefetched',
   'MPMML',
   'pipelined',
+  'exponents on tensor cores',
 ] as const
 export type Group = (typeof groups)[number]
 
@@ -86,6 +106,8 @@ export interface Roofline {
   /** Of the square matrices. */
   size: number
   ceilings: Ceilings
+  /** What tensor cores could do on bfloat16 at the highest clock, 10^9 operations per second, if that is known. */
+  tensor?: number | undefined
   /** The instruction ceilings by their microbenchmarks, 10^9 operations per second. */
   operations: { name: string; gops: number }[]
   /** 10^9 bytes per second that were asked for, by the words between neighbouring threads. */
@@ -96,20 +118,25 @@ export interface Roofline {
 function groupOf(family: string, { technique, order }: KernelPoint['parameters']): Group {
   if (family === 'mpmml') return 'MPMML'
   if (family === 'pipelined') return 'pipelined'
+  if (family === 'exponent') return 'exponents on tensor cores'
   if (technique === 'prefetch') return 'tiles, prefetched'
   const base = technique === 'naive' ? 'one thread per cell' : 'tiles'
   return order === 'uncoalesced' ? `${base}, uncoalesced` : base
 }
 
-/** The rooflines that points hold, one for each algebra and size: those whose ceilings are there too. */
-export function rooflines(points: readonly Point[]): Roofline[] {
+/**
+ * The rooflines that points hold, one for each algebra and size: those whose ceilings are there too.
+ *
+ * @param tensor - the ceiling of the GPU's tensor cores, if it is known (tensorPeak).
+ */
+export function rooflines(points: readonly Point[], tensor?: number): Roofline[] {
   const mine = points.filter(({ sweep, result }) => sweep === SWEEP && result !== undefined)
   const kernels = mine.filter((point): point is KernelPoint => point.kind === 'kernel')
   const keys = new Set(kernels.map(({ parameters: p }) => `${p.semiring} ${p.dtype} ${p.m}`))
   return [...keys].flatMap((key) => {
     const [semiring, dtype, size] = key.split(' ') as [string, string, string]
     const own = kernels.filter(({ parameters: p }) => `${p.semiring} ${p.dtype} ${p.m}` === key)
-    const roofline = rooflineOf(mine, own, semiring, dtype, Number(size))
+    const roofline = rooflineOf(mine, own, semiring, dtype, Number(size), tensor)
     return roofline ? [roofline] : []
   })
 }
@@ -120,6 +147,7 @@ function rooflineOf(
   semiring: string,
   dtype: string,
   size: number,
+  tensor: number | undefined,
 ): Roofline | undefined {
   const bandwidths = points.filter((point): point is BandwidthPoint => point.kind === 'bandwidth')
   const gbps = (name: string) => bandwidths.find((point) => point.name === name)?.result?.gbps.median
@@ -144,6 +172,7 @@ function rooflineOf(
     dtype,
     size,
     ceilings,
+    tensor: kernels.some(({ name }) => name.startsWith('exponent_')) ? tensor : undefined,
     operations,
     strided,
     kernels: kernels.flatMap((point): RooflineKernel[] => {
@@ -151,6 +180,8 @@ function rooflineOf(
       const variant = { family, parameters: point.parameters }
       const intensity = intensityOf(variant)
       if (!intensity) return []
+      const isTensor = family === 'exponent'
+      if (isTensor && tensor === undefined) return []
       const { technique, tile } = point.parameters
       return [
         {
@@ -160,7 +191,11 @@ function rooflineOf(
           label: family === 'ladder' && technique !== 'naive' ? String(tile) : '',
           intensity,
           gops: point.result!.gops.median,
-          roofs: roofsOver(ceilings, intensity, isCoalesced(variant)),
+          roofs: roofsOver(
+            isTensor ? { ...ceilings, operations: tensor! } : ceilings,
+            intensity,
+            isCoalesced(variant),
+          ),
           counters: point.result!.counters,
         },
       ]

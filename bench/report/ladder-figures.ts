@@ -1,5 +1,6 @@
 /** The ladder, borders and rooflines in the report. */
 
+import { tensorPeak } from '../../lib/lab.js'
 import { experiments } from '../lab/borders.js'
 import {
   averageText,
@@ -97,7 +98,7 @@ ${figure((width) => lineChart(chart, width), names, 'line', `${title}. The numbe
 
 const facets = ['global memory', 'shared memory or L1']
 
-function chartOf({ ceilings, operations, kernels }: Roofline) {
+function chartOf({ ceilings, operations, tensor, kernels }: Roofline) {
   const rounded = (gbps: number) =>
     gbps >= 10_000 ? `${(gbps / 1000).toFixed(1)} TB/s` : `${gbps.toFixed(0)} GB/s`
   const slope = (facet: string, name: string, gbps: number | undefined, dashed = false) =>
@@ -111,7 +112,10 @@ function chartOf({ ceilings, operations, kernels }: Roofline) {
       ...slope(facets[0]!, 'uncoalesced', ceilings.strided, true),
       ...slope(facets[1]!, 'shared memory', ceilings.sharedMemory),
     ],
-    levels: operations.map(({ name, gops }) => ({ label: `${name} ${speed(gops)}`, gops })),
+    levels: [
+      ...operations.map(({ name, gops }) => ({ label: `${name} ${speed(gops)}`, gops })),
+      ...(tensor === undefined ? [] : [{ label: `tensor cores ${speed(tensor)}`, gops: tensor }]),
+    ],
     data: kernels.flatMap(({ group, label, intensity, gops }) => [
       { facet: facets[0]!, x: intensity.global, y: gops, series: group, label },
       { facet: facets[1]!, x: intensity.shared, y: gops, series: group, label },
@@ -139,7 +143,7 @@ export function rooflineSvg(roofline: Roofline, gpu: string): string {
 
 /** What `mpmml roofline` prints, and the report's tables: the kernels, and the ceilings. */
 export function rooflineTables(roofline: Roofline): LadderTable[] {
-  const { ceilings, operations, strided, kernels, semiring, dtype, size } = roofline
+  const { ceilings, operations, tensor, strided, kernels, semiring, dtype, size } = roofline
   const counted = kernels.some(({ counters }) => counters !== undefined)
   // Per step of the product, to compare with the computed operations per byte.
   const steps = 2 * size ** 3
@@ -156,6 +160,9 @@ export function rooflineTables(roofline: Roofline): LadderTable[] {
       rows: [
         ['ceiling', 'measured'],
         ...operations.map(({ name, gops }) => [`instructions: ${name}`, speed(gops)]),
+        ...(tensor === undefined
+          ? []
+          : [['tensor cores on bfloat16: not measured, from the highest clock', speed(tensor)]]),
         ['device memory: copy', gbps(ceilings.deviceMemory)],
         ['L2', gbps(ceilings.l2)],
         ['shared memory', gbps(ceilings.sharedMemory)],
@@ -192,7 +199,7 @@ export function rooflineTables(roofline: Roofline): LadderTable[] {
 }
 
 export function rooflineFigures({ results, machine }: Data): Html | undefined {
-  const all = rooflines(results.points)
+  const all = rooflines(results.points, tensorPeak(machine))
   if (all.length === 0) return undefined
   return html`${all.map((roofline) => {
     const chart = chartOf(roofline)

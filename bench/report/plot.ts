@@ -204,7 +204,13 @@ export function rooflineChart(chart: RooflineChart, width: number): string {
   })
   const flat = facets.flatMap((facet) => levels.map((level) => ({ ...level, facet })))
   const lowest = Math.min(...levels.map(({ gops }) => gops))
-  const levelNames = levels.map(({ label }) => label).join(', ')
+  // Those that lie close together share a line of text.
+  const isLow = ({ gops }: { gops: number }) => gops < 3 * lowest
+  const levelNames = levels
+    .filter(isLow)
+    .map(({ label }) => label)
+    .join(', ')
+  const high = flat.filter((level) => !isLow(level))
   const halo = { fill: muted, stroke: 'var(--page)', strokeWidth: 4 }
   const narrow = width < 500
   return finish(
@@ -249,6 +255,16 @@ export function rooflineChart(chart: RooflineChart, width: number): string {
           x: left,
           y: lowest,
           text: () => levelNames,
+          textAnchor: 'start',
+          dx: 6,
+          dy: 10,
+          ...halo,
+        }),
+        Plot.text(high, {
+          fy: 'facet',
+          x: left,
+          y: 'gops',
+          text: 'label',
           textAnchor: 'start',
           dx: 6,
           dy: 10,

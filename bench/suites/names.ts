@@ -3,6 +3,7 @@ import { abort } from './abort.js'
 import { delay } from './delay.js'
 import { graph } from './graph.js'
 import { grouped } from './grouped.js'
+import { levels } from './levels.js'
 import { memory } from './memory.js'
 import { mixed } from './mixed.js'
 import { promises } from './promises.js'
@@ -14,6 +15,7 @@ export const suites = {
   resident,
   grouped,
   small,
+  levels,
   graph,
   delay,
   promises,

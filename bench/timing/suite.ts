@@ -1,6 +1,6 @@
 /** What `mpmml bench` measures, and the record that it makes. */
 import { type DataType, info, type Semiring } from '../../lib/index.js'
-import { machine } from '../../lib/lab.js'
+import { machine, tensorPeak } from '../../lib/lab.js'
 import { type ProductShape, squares } from '../arguments.js'
 import { ChildError } from '../child.js'
 import { type Circumstances, circumstances } from '../circumstances.js'
@@ -30,6 +30,8 @@ export interface TrialRecord {
   device: string
   /** Null if the trial failed before it was measured. */
   ceiling: TrialCeiling | null
+  /** What the GPU's tensor cores could do at the highest clock, 10^9 operations per second; null if it isn't known. */
+  tensorGops: number | null
   rows: (Row & { percentOfCeiling: number | null })[]
   failures: (Product & { reason: string })[]
 }
@@ -67,12 +69,12 @@ function trialsOf(request: BenchRequest): Trial[] {
   const { dtype, semiring } = request
   const kindsOf = (backend: 'cuda' | 'cpu') =>
     (Object.keys(valueKinds) as ValueKind[]).filter((kind) => {
-      const { cpuAlone = false, sumsAlone = false, ...values }: Values = valueKinds[kind]
+      const { cpuAlone = false, gpuAlone = false, sumsAlone = false, ...values }: Values = valueKinds[kind]
       return (
         values.dtype === dtype &&
         !(request.quick && kind.endsWith('-eps')) &&
         !(sumsAlone && !hasSums(semiring)) &&
-        !(cpuAlone && backend === 'cuda')
+        !(backend === 'cuda' ? cpuAlone : gpuAlone)
       )
     })
   const trial = (backend: 'cuda' | 'cpu', threads: number | null): Trial => {
@@ -143,6 +145,7 @@ async function record(
     threads: trial.threads,
     device: '',
     ceiling: null,
+    tensorGops: (backend === 'cuda' && tensorPeak(machine(trial.request.device))) || null,
     rows: [],
     failures: [],
   }
@@ -165,7 +168,9 @@ async function record(
       if (message.type === 'row') {
         const { row } = message
         const { halfGops, gops } = result.ceiling ?? {}
-        const ceiling = (row.path.startsWith('half') && halfGops ? halfGops : gops)?.median
+        const ceiling = row.path.startsWith('exponent')
+          ? result.tensorGops
+          : (row.path.startsWith('half') && halfGops ? halfGops : gops)?.median
         result.rows.push({ ...row, percentOfCeiling: ceiling ? (100 * row.gops.median) / ceiling : null })
       } else {
         const reason = message.message + (message.code ? ` [${message.code}]` : '')

@@ -23,12 +23,16 @@ export interface Values {
   zeroFraction: number
   /** Whether the operands are Int16Arrays. */
   int16?: boolean
+  /** Whether neighbours along K of B differ by 1, from any first element on. */
+  bounded?: boolean
   /** Whether columns are stored one after the other, instead of rows. */
   byColumns?: boolean
   /** Whether, unless it is named, it is only measured if ⊗ is a sum, for which it makes a difference. */
   sumsAlone?: boolean
   /** Whether, unless it is named, only the CPU is measured on it. */
   cpuAlone?: boolean
+  /** Whether, unless it is named, only GPUs are measured on it. */
+  gpuAlone?: boolean
   summary: string
 }
 
@@ -52,6 +56,25 @@ export const valueKinds = {
     zeroFraction: 0.1,
     sumsAlone: true,
     summary: '16-bit spread, 10 % ε',
+  },
+  levels: {
+    dtype: 'int32',
+    minimum: 0,
+    maximum: 15,
+    zeroFraction: 0,
+    sumsAlone: true,
+    gpuAlone: true,
+    summary: '16 levels',
+  },
+  bounded: {
+    dtype: 'int32',
+    minimum: -100_000_000,
+    maximum: 100_000_000,
+    zeroFraction: 0,
+    bounded: true,
+    sumsAlone: true,
+    gpuAlone: true,
+    summary: "B's neighbours along K differ by ±1; any A (±10⁸)",
   },
   int16: {
     dtype: 'int32',
@@ -148,6 +171,18 @@ export function randomMatrix(
   return matrix(shape, data)
 }
 
+/** The same in which a column goes on from its first element by steps of 1, up or down. */
+function withBoundedDifferences<Data extends ElementArray>(made: DenseMatrix<Data>): DenseMatrix<Data> {
+  const { data, shape } = made
+  const [rows, cols] = shape.slice(-2) as [number, number]
+  for (let index = 0; index < data.length; index++) {
+    const isFirst = Math.floor(index / cols) % rows === 0
+    // The random elements are even and odd alike.
+    if (!isFirst) data[index] = data[index - cols]! + (data[index]! % 2 === 0 ? 1 : -1)
+  }
+  return made
+}
+
 /** A view with rows and columns exchanged. */
 function transposed<Data extends OperandArray>({
   data,
@@ -167,16 +202,32 @@ function inInt16(data: ElementArray, pinned = false): Int16Array {
   return narrowed
 }
 
+interface OperandOptions extends NonNullable<Parameters<typeof randomMatrix>[3]> {
+  /** Not in Int16Arrays. */
+  inElements?: boolean
+}
+
 /** The operands of a product, always the same. */
+export function operandsOf(
+  product: ProductShape,
+  kind: ValueKind,
+  options: OperandOptions & { inElements: true },
+): { a: DenseMatrix<ElementArray>; b: DenseMatrix<ElementArray> }
+export function operandsOf(
+  product: ProductShape,
+  kind: ValueKind,
+  options?: OperandOptions,
+): { a: DenseMatrix<OperandArray>; b: DenseMatrix<OperandArray> }
 export function operandsOf(
   { batch, m, n, k }: ProductShape,
   kind: ValueKind,
-  options: Parameters<typeof randomMatrix>[3] = {},
+  { inElements = false, ...options }: OperandOptions = {},
 ): { a: DenseMatrix<OperandArray>; b: DenseMatrix<OperandArray> } {
   const values = valuesOf(kind, options.semiring ?? 'max-plus', k)
   const random = (rows: number, cols: number, seed: number): DenseMatrix<OperandArray> => {
     const made = randomMatrix(batch === 1 ? [rows, cols] : [batch, rows, cols], values, seed, options)
-    return values.int16 ? { ...made, data: inInt16(made.data, options.pinned) } : made
+    if (values.bounded && seed === 2) return withBoundedDifferences(made)
+    return values.int16 && !inElements ? { ...made, data: inInt16(made.data, options.pinned) } : made
   }
   if (!values.byColumns) return { a: random(m, k, 1), b: random(k, n, 2) }
   return { a: transposed(random(k, m, 1)), b: transposed(random(n, k, 2)) }

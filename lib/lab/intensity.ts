@@ -124,6 +124,12 @@ function pipelinedIntensity(p: Record<string, number>): Intensity {
   }
 }
 
+/** Tiles of 16-bit exponents: they are written to shared memory once, and each of two groups of warps reads half of A and all of B. */
+function exponentIntensity({ BM = 0, BN = 0 }: Record<string, number>): Intensity {
+  const bytesOfStep = 2 * (BM + BN + (BM + 2 * BN))
+  return { global: blockGlobal(BM, BN, 2), shared: (2 * BM * BN) / bytesOfStep }
+}
+
 /**
  * The intensity of a CUDA variant on row-major operands of 32 bits; undefined if it isn't known (other
  * accumulators, operands that the MPMML family reads without shared memory).
@@ -135,6 +141,7 @@ export function intensityOf({
   family,
   parameters,
 }: Pick<Variant, 'family' | 'parameters'>): Intensity | undefined {
+  if (family === 'exponent') return exponentIntensity(parameters as Record<string, number>)
   if (parameters.accumulator !== 'int32' && parameters.accumulator !== 'float32') return undefined
   const numbers = parameters as Record<string, number>
   if (family === 'ladder') {

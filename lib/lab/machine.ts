@@ -20,6 +20,15 @@ export function peakOf(device: number): Peak | undefined {
   return peaks().find((peak) => peak.capability === capability)
 }
 
+/**
+ * What the tensor cores of a machine's GPU could do on bfloat16 at its highest clock, 10^9 operations per second; undefined if
+ * that isn't known, as of measurements that are older than the number.
+ */
+export function tensorPeak({ gpu, peak }: Pick<Machine, 'gpu' | 'peak'>): number | undefined {
+  if (!peak?.tensor) return undefined
+  return (peak.tensor * Number(gpu.multiprocessors) * Number(gpu.maxClockMHz)) / 1000
+}
+
 /** What measurements depend on besides their parameters. */
 export interface Machine {
   /** Table 1.2 of the thesis for this GPU, by the names that `info()` has. */

@@ -248,6 +248,7 @@ Napi::Value peaks(const Napi::CallbackInfo& info) {
     row.Set("packed", peak.packed);
     row.Set("issue", peak.issue);
     row.Set("cores", peak.cores);
+    row.Set("tensor", peak.tensor);
     rows.Set(rows.Length(), row);
   }
   return rows;

@@ -25,7 +25,7 @@
 //   LabOccupancyRequest  { device, variant } or { device, microbench: { name, x, y, k, max, m, bsi, bsj } }
 //   LabOccupancy         { registersPerThread, sharedBytesPerBlock, localBytes, threadsPerBlock, activeThreads,
 //                          activeWarps, activeBlocks, occupancyPercent }
-//   LabPeak              { capability, add, minmax, multiplyAdd, fused, packed, issue, cores }
+//   LabPeak              { capability, add, minmax, multiplyAdd, fused, packed, issue, cores, tensor }
 #pragma once
 #include <napi.h>
 

@@ -14,8 +14,9 @@ struct Peak {
   int capability;  ///< 90 is 9.0
   int add, minmax, multiply_add;
   int fused, packed;
-  int issue;  ///< lanes that the schedulers issue instructions to
-  int cores;  ///< CUDA cores, by which a "theoretical machine peak" is usually given
+  int issue;   ///< lanes that the schedulers issue instructions to
+  int cores;   ///< CUDA cores, by which a "theoretical machine peak" is usually given
+  int tensor;  ///< operations of tensor cores on dense bfloat16, two per multiply-add
 };
 
 /// Peaks by compute capability, ascending.

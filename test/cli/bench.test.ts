@@ -223,6 +223,7 @@ describe('bench', () => {
       'resident',
       'grouped',
       'small',
+      'levels',
       'graph',
       'delay',
       'promises',
@@ -232,6 +233,31 @@ describe('bench', () => {
     ])
     expect(printed).toMatch(/^16³ +await mpmm, backend 'cpu' .* ≤ 15 µs +≤ 8 µs/m)
     expect(printed).not.toMatch(/^wrong/m)
+  })
+
+  it('times the values that it is told to', async () => {
+    const { trials } = await json([
+      'bench',
+      '--backend',
+      'cpu',
+      '--sizes',
+      '40',
+      '--values',
+      'levels,bounded',
+    ])
+    for (const { rows } of trials) {
+      expect(rows.map((row: { values: string }) => row.values)).toEqual(['levels', 'bounded'])
+    }
+  })
+
+  it('--suite levels -o draws what it finds', async () => {
+    const picture = path('levels.svg')
+    const suite = ['bench', '--suite', 'levels', '--backend', 'cpu', '--quick', '--repetitions', '1']
+    await succeeds([...suite, '--svg', picture])
+    const svg = readFileSync(picture, 'utf8')
+    for (const text of ['16 levels', 'bounded differences', 'any int32', '128³']) expect(svg).toContain(text)
+    const other = ['bench', '--suite', 'small', '--backend', 'cpu', '--svg', picture]
+    expect(await fails(other, 2)).toContain('--suite levels')
   })
 
   it.skipIf(withoutCuda() === undefined)('--suite on a GPU that is not there', async () => {

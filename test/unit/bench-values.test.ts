@@ -27,6 +27,15 @@ describe('operands to be timed', () => {
     }
   })
 
+  it('have 16 levels, or bounded differences along K of B', () => {
+    const few = operandsOf(shape(50), 'levels')
+    for (const { data } of [few.a, few.b]) expect(new Set(data).size).toBe(16)
+    const { a, b } = operandsOf(shape(50), 'bounded')
+    const spread = (data: ArrayLike<number>) => Math.max(...Array.from(data)) - Math.min(...Array.from(data))
+    for (const { data } of [a, b]) expect(spread(data)).toBeGreaterThan(10 ** 8)
+    expect(b.data.every((value, at) => at < 50 || Math.abs(value - b.data[at - 50]!) === 1)).toBe(true)
+  })
+
   it('are there for every element type that a semiring has', () => {
     for (const semiring of ['max-plus', 'min-max', 'max-times', 'or-and', 'plus-times'] as const) {
       expect(typesOf(semiring).length).toBeGreaterThan(0)

@@ -15,6 +15,7 @@ import * as k20 from '../../bench/lab/k20.js'
 import { isCoalesced, rungs, rungsOf, sizeOf, tableJobs } from '../../bench/lab/ladder.js'
 import { bindingText, rooflineJobs, rooflines } from '../../bench/lab/roofline.js'
 import { kernelSweeps } from '../../bench/lab/sweeps.js'
+import { rooflineSvg } from '../../bench/report/ladder-figures.js'
 import { variants } from '../../lib/index.js'
 import * as lab from '../../lib/lab.js'
 import {
@@ -356,6 +357,28 @@ describe('rooflines', () => {
     expect(found[0]!.ceilings).toMatchObject({ operations: 1000, deviceMemory: 100, strided: 12 })
     expect(found[0]!.kernels[0]!.roofs[0]).toEqual({ name: 'deviceMemory', gops: 400 })
   })
+
+  it('have the ceiling of tensor cores over the kernels that use them', () => {
+    const parameters = { semiring: 'max-plus', dtype: 'int32', m: 64, n: 64, k: 64 }
+    const exponents = { ...parameters, BM: 128, BN: 128, BK: 64, stages: 6, accumulator: 'exponent' }
+    const points: lab.Point[] = [
+      bandwidthPoint('copy', 1e6),
+      microbenchPoint('roofline', 'fused', 1000),
+      kernelPoint('roofline', 'exponent_maxplus_i32_128x128x64_st6', exponents, { gops: 20_000 }),
+    ]
+    const h200 = { multiprocessors: 132, maxClockMHz: 1980 }
+    const peak = lab.peaks().find(({ capability }) => capability === '9.0')
+    if (built) expect(lab.tensorPeak({ gpu: h200, peak: peak! })).toBeCloseTo(1_070_530, 0)
+    expect(lab.tensorPeak({ gpu: h200, peak: null })).toBeUndefined()
+    const [roofline] = rooflines(points, 1_000_000)
+    expect(roofline).toMatchObject({ tensor: 1_000_000, ceilings: { operations: 1000 } })
+    const [kernel] = roofline!.kernels
+    expect(kernel!.roofs).toContainEqual({ name: 'operations', gops: 1_000_000 })
+    expect(rooflineSvg(roofline!, 'H200')).toContain('tensor cores 1000.0 TOPS')
+    // Without the ceiling nothing can be said of them.
+    expect(rooflines(points)[0]!.kernels).toEqual([])
+  })
+
   it.skipIf(!built)('measure every ceiling and every rung', () => {
     const algebra = { semiring: 'max-plus', dtype: 'int32' } as const
     const jobs = rooflineJobs(algebra, 4096)
@@ -363,7 +386,8 @@ describe('rooflines', () => {
     expect(new Set(names('bandwidth'))).toEqual(new Set(['copy', 'l2', 'shared', 'strided']))
     expect(lab.bandwidths().map(({ name }) => name)).toEqual(['copy', 'l2', 'shared', 'strided'])
     expect(names('microbench')).toEqual(['fused', 'mixed'])
-    expect(names('kernel')).toEqual(rungs(algebra).map(({ variant }) => variant.name))
+    const all = [...rungs(algebra).map(({ variant }) => variant.name), 'exponent_maxplus_i32_128x128x64_st6']
+    expect(names('kernel')).toEqual(all)
     expect(jobs.at(-1)!.parameters).toMatchObject({ ...sizeOf(4096), ...algebra })
   })
 })

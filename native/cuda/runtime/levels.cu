@@ -128,8 +128,8 @@ __global__ void __launch_bounds__(kThreads) sample(OperandLines lines, Stored ze
   Stored elements[kSampled];
 #pragma unroll
   for (int index = 0; index < kSampled; ++index) {
-    const int64_t k = index * 32 + lane;
-    elements[index] = k < lines.depth ? first[k * lines.step_stride] : first[0];
+    // Past the end the last element again, so that no chunk has elements of another.
+    elements[index] = first[min(int64_t{index} * kChunkSteps + lane, lines.depth - 1) * lines.step_stride];
   }
   Numbers<Stored> numbers{zero};
   bool misfits = false, negative_zero = false;
@@ -258,10 +258,10 @@ __global__ void __launch_bounds__(kThreads) look(OperandLines lines, Numbers<Sto
 
 constexpr uint32_t kUnknownSpread = ~0u;
 
-/// A look by chunks takes twice as long, and only decides if lines have too many levels.
+/// A look by chunks takes twice as long, and only decides if lines have too many levels: more than in the sample.
 bool worth_a_look_by_chunks(const LevelsFound& sample) {
   const int64_t most = exponent_scale_of(RangePath::kExponentBounded).most;
-  return sample.chunk_spread <= most && sample.spread > exponent_scale_of(RangePath::kExponent).most;
+  return sample.chunk_spread <= most && sample.spread > most / 2;
 }
 
 /// Calls `body` with the zero as it is stored, if the operation has levels.

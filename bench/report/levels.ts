@@ -1,0 +1,26 @@
+/** The speed of products of few levels against their size, as the suite `levels` finds it. */
+import type { Figure } from '../suites/protocol.js'
+import { type Datum, lineChart, standaloneSvg } from './plot.js'
+import { light } from './style.js'
+
+const WIDTH = 860
+
+/** An SVG file. Undefined if there are no kernels among the figures. */
+export function levelsSvg(figures: readonly Figure[], device: string): string | undefined {
+  const data = figures.flatMap(({ of, what, value: { median, q1, q3 } }): Datum[] => {
+    const [, size, series] = /^(\d+)³, (.*)$/.exec(of) ?? []
+    return what === 'kernel' ? [{ x: `${size}³`, series: series!, y: median, q1, q3 }] : []
+  })
+  if (data.length === 0) return undefined
+  const series = [...new Set(data.map((datum) => datum.series))]
+  const chart = {
+    data,
+    xs: [...new Set(data.map(({ x }) => x))],
+    xLabel: 'size of the product',
+    yLabel: 'TOPS of the kernel',
+    series,
+    references: [],
+  }
+  const title = `Max-plus products of int32 on ${device}, by the levels of both operands`
+  return standaloneSvg(lineChart(chart, WIDTH), title, series, light, WIDTH)
+}
