@@ -368,7 +368,9 @@ function writeNative(directory, processor, withCuda) {
   }
   const forInstructionSets = [
     ...compiled.filter(({ isa }) => isa),
-    ...isas.flatMap((isa) => [yardstickName, pivotsName, rnaName].map((name) => ({ file: `${name(isa)}.cpp`, isa }))),
+    ...isas.flatMap((isa) =>
+      [yardstickName, pivotsName, rnaName].map((name) => ({ file: `${name(isa)}.cpp`, isa })),
+    ),
   ]
   const options = forInstructionSets
     .filter(({ isa }) => isa.options.length > 0)
