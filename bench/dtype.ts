@@ -21,10 +21,5 @@ export function typesOf(semiring: Semiring): DataType[] {
   return dataTypes.filter((dtype) => rows.some((row) => row.dtype === dtype))
 }
 
-/** What files are read as for a semiring; as they are, if it isn't one of bytes only. */
-export function fileOptions(semiring: Semiring): { dtype?: 'uint8' } {
-  return typesOf(semiring).every((dtype) => dtype === 'uint8') ? { dtype: 'uint8' } : {}
-}
-
 /** Whether ⊗ is a sum, which may overflow, and whose 0 has a sign that isn't specified. */
 export const hasSums = (semiring: Semiring) => semiring.endsWith('-plus')

@@ -7,11 +7,11 @@ import {
   type ElementArray,
   FileError,
   type Matrix,
-  readNpy,
   type Semiring,
   zeroOf,
 } from '../lib/index.js'
-import { dtypeOf, fileOptions, typesOf } from './dtype.js'
+import { dtypeOf, typesOf } from './dtype.js'
+import { fileOf, readMatrixFile } from './matrix-file.js'
 import { shapeText } from './output.js'
 
 /** A graph that was read. */
@@ -31,11 +31,11 @@ export type GraphRecord = Pick<GraphFile, 'path' | 'nodes' | 'edges' | 'firstNod
 
 /** For the help of commands. */
 export const GRAPH_HELP = `
-A graph is a DIMACS .gr file, a Matrix Market .mtx file, an edge list in .csv (FROM,TO,WEIGHT), or a square .npy matrix of
-weights, in which the semiring's zero is no edge. Nodes have the numbers that they have in the file: .gr and .mtx count
-from 1, .csv and .npy from 0.`
+A graph is a DIMACS .gr file, a Matrix Market .mtx file, an edge list in .csv (FROM,TO,WEIGHT), or a square .npy or .npz
+matrix of weights, in which the semiring's zero is no edge; text may be compressed (.gr.gz). Nodes have the numbers that they have
+in the file: .gr and .mtx count from 1, .csv, .npy and .npz from 0.`
 
-const firstNodes: Record<string, 0 | 1> = { '.gr': 1, '.mtx': 1, '.csv': 0, '.npy': 0 }
+const firstNodes: Record<string, 0 | 1> = { '.gr': 1, '.mtx': 1, '.csv': 0, '.npy': 0, '.npz': 0 }
 
 /** The first of `types` that holds what the graph has, and the weights in it. */
 function inType(data: ElementArray, types: readonly DataType[], isList: boolean): ElementArray {
@@ -56,15 +56,15 @@ export async function readGraphFile(
   semiring: Semiring,
   signal: AbortSignal,
 ): Promise<GraphFile> {
-  const ending = extname(path).toLowerCase()
+  const ending = extname(fileOf(path).path.replace(/\.gz$/i, '')).toLowerCase()
   const firstNode = firstNodes[ending]
   const types = typesOf(semiring)
   if (firstNode === undefined) {
     throw new FileError(
-      `${path}: the name must end with .gr (DIMACS), .mtx (Matrix Market), .csv or .npy: that says what the file is`,
+      `${path}: the name must end with .gr (DIMACS), .mtx (Matrix Market), .csv, .npy or .npz: that says what the file is`,
     )
   }
-  if (ending !== '.npy') {
+  if (ending !== '.npy' && ending !== '.npz') {
     const list = await readGraph(path, { signal })
     const weight = inType(list.weight, types, true)
     return {
@@ -76,7 +76,7 @@ export async function readGraphFile(
       dtype: dtypeOf(weight),
     }
   }
-  const matrix = await readNpy(path, { ...fileOptions(semiring), signal })
+  const matrix = await readMatrixFile(path, { semiring }, signal)
   const [rows, cols, ...more] = matrix.shape
   if (rows !== cols || more.length > 0) {
     throw new FileError(

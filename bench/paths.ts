@@ -12,18 +12,8 @@ import {
   verifyPaths,
   widestPaths,
 } from '../lib/graph.js'
-import {
-  type DataType,
-  type DenseMatrix,
-  type ElementArray,
-  type Matrix,
-  type MpmmOptions,
-  readNpy,
-  ValueError,
-  writeNpy,
-  zeroOf,
-} from '../lib/index.js'
-import { fileOptions, hasSums } from './dtype.js'
+import { type DataType, type Matrix, type MpmmOptions, ValueError, zeroOf } from '../lib/index.js'
+import { hasSums } from './dtype.js'
 import {
   chainText,
   describeGraph,
@@ -36,9 +26,11 @@ import {
   readGraphFile,
   requireShape,
 } from './graph.js'
+import { isUntyped, type ReadFlags, readMatrixFile, writeMatrixFile } from './matrix-file.js'
 import { duration, labelled, shapeText, table, withStatus } from './output.js'
 import { checkOutput } from './output-file.js'
 import { why } from './place.js'
+import { withProgress } from './progress.js'
 import { describeValues, summarize, type ValueSummary } from './summary.js'
 import { VerificationError } from './verify.js'
 
@@ -115,17 +107,16 @@ export async function findPaths(request: PathsRequest, signal: AbortSignal): Pro
   const sources = request.from && nodesOf(request.from, graph)
   const targets = request.to && nodesOf(request.to, graph)
   const paths = request.verify || next !== undefined || targets !== undefined
-  const found = await withStatus(`finding paths between ${graph.nodes} nodes`, () =>
-    namingCycles(graph, () =>
-      kinds[semiring].find(graph.weights, { paths, sources, targets, overflow, backend, device, signal }),
-    ),
+  const options = { paths, sources, targets, overflow, backend, device, signal }
+  const found = await withProgress(`finding paths between ${graph.nodes} nodes`, (onProgress) =>
+    namingCycles(graph, () => kinds[semiring].find(graph.weights, { ...options, onProgress })),
   )
   const { distances } = found
   const verification = request.verify
     ? await withStatus('verifying', () => verified(graph, found, semiring, signal))
     : null
-  if (output !== undefined) await write(output, distances, signal)
-  if (next !== undefined) await write(next, found.next!, signal)
+  if (output !== undefined) await writeMatrixFile(output, distances, semiring, signal)
+  if (next !== undefined) await writeMatrixFile(next, found.next!, undefined, signal)
   const zero = zeroOf(semiring, graph.dtype)
   const asked = sources !== undefined || targets !== undefined
   return {
@@ -145,9 +136,6 @@ export async function findPaths(request: PathsRequest, signal: AbortSignal): Pro
 
 const read = ({ graph, semiring }: PathsRequest, signal: AbortSignal) =>
   withStatus(`reading ${graph}`, () => readGraphFile(graph, semiring, signal))
-
-const write = (path: string, matrix: DenseMatrix<ElementArray>, signal: AbortSignal) =>
-  withStatus(`writing ${path}`, () => writeNpy(path, matrix, { signal }))
 
 function pairsOf(
   { nodes, firstNode }: GraphFile,
@@ -189,13 +177,19 @@ export async function checkPaths(
   const { semiring } = request
   const graph = await read(request, signal)
   const shape = [graph.nodes, graph.nodes]
-  const load = async (path: string, options: ReturnType<typeof fileOptions>) => {
-    const matrix = await withStatus(`reading ${path}`, () => readNpy(path, { ...options, signal }))
+  const load = async (path: string, flags: ReadFlags) => {
+    const matrix = await readMatrixFile(path, flags, signal)
     requireShape(path, matrix, shape)
     return matrix
   }
-  const distances = await load(distancesFile, fileOptions(semiring))
-  const next = request.next === undefined ? undefined : await load(request.next, {})
+  const distances = await load(distancesFile, {
+    semiring,
+    dtype: isUntyped(distancesFile) ? graph.dtype : undefined,
+  })
+  const next =
+    request.next === undefined
+      ? undefined
+      : await load(request.next, { semiring: 'max-plus', dtype: 'int32' })
   const found = { distances, next: next as Matrix<Int32Array> | undefined }
   return {
     graph: graphRecord(graph),

@@ -4,15 +4,15 @@ import {
   type MpmmOptions,
   type MpmmResult,
   mpmm,
-  readNpy,
   type Semiring,
-  writeNpy,
   zeroOf,
 } from '../lib/index.js'
-import { dtypeOf, fileOptions, hasSums } from './dtype.js'
+import { dtypeOf, hasSums } from './dtype.js'
+import { readOperands, writeMatrixFile } from './matrix-file.js'
 import { duration, labelled, rate, shapeText, withStatus } from './output.js'
 import { checkOutput } from './output-file.js'
 import { why } from './place.js'
+import { withProgress } from './progress.js'
 import { describeValues, summarize, type ValueSummary } from './summary.js'
 import { type Verification, verify } from './verify.js'
 
@@ -26,6 +26,8 @@ export interface ProductRequest {
   /** Whether to compare with the naive product. */
   verify: boolean
   semiring: Semiring
+  /** What the files are read as; undefined: as they are. */
+  dtype?: DataType | undefined
   overflow: MpmmOptions['overflow']
   backend: MpmmOptions['backend']
   device: MpmmOptions['device']
@@ -57,22 +59,20 @@ export async function multiplyFiles(request: ProductRequest, signal: AbortSignal
   const { semiring, overflow } = request
   const inputs = [request.a, request.b, request.accumulate].filter((path) => path !== undefined)
   if (request.output !== undefined) await checkOutput(request.output, inputs)
-  const read = (path: string) =>
-    withStatus(`reading ${path}`, () => readNpy(path, { ...fileOptions(semiring), signal }))
-  const a = await read(request.a)
-  const b = await read(request.b)
-  const accumulate = request.accumulate === undefined ? undefined : await read(request.accumulate)
+  const [a, b, accumulate] = await readOperands(inputs, { semiring, dtype: request.dtype }, signal)
+  if (!a || !b) throw new Error('a product has two operands')
   const options = { semiring, overflow, accumulate, signal }
   const dtype = dtypeOf(a.data)
-  const { c, ...how } = await withStatus(`multiplying ${shapeText(a.shape)} by ${shapeText(b.shape)}`, () =>
-    mpmm(a, b, { ...options, backend: request.backend, device: request.device, variant: request.variant }),
+  const { backend, device, variant } = request
+  const { c, ...how } = await withProgress(
+    `multiplying ${shapeText(a.shape)} by ${shapeText(b.shape)}`,
+    (onProgress) => mpmm(a, b, { ...options, backend, device, variant, onProgress }),
   )
   const verified = request.verify
     ? await withStatus('verifying', () => verify(a, b, options, { ...how, c }))
     : null
   if (request.output !== undefined) {
-    const path = request.output
-    await withStatus(`writing ${path}`, () => writeNpy(path, c, { signal }))
+    await writeMatrixFile(request.output, c, semiring, signal)
   }
   return {
     a: { path: request.a, shape: a.shape },

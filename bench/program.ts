@@ -2,6 +2,7 @@
 import { createRequire } from 'node:module'
 import { Command } from 'commander'
 import { benchCommand } from './commands/bench.js'
+import { convertCommand } from './commands/convert.js'
 import { cycleMeanCommand } from './commands/cycle-mean.js'
 import { demoCommand } from './commands/demo.js'
 import { infoCommand } from './commands/info.js'
@@ -14,6 +15,7 @@ import { planCommand } from './commands/plan.js'
 import { reportCommand } from './commands/report.js'
 import { bpmaxCommand, rnaCommand } from './commands/rna.js'
 import { rooflineCommand } from './commands/roofline.js'
+import { showCommand } from './commands/show.js'
 import { starCommand } from './commands/star.js'
 import { sweepCommand } from './commands/sweep.js'
 import { tuneCommand } from './commands/tune.js'
@@ -40,6 +42,8 @@ export function createProgram(signal: AbortSignal): Command {
     pathsCommand(signal),
     starCommand(signal),
     cycleMeanCommand(signal),
+    convertCommand(signal),
+    showCommand(signal),
     rnaCommand(signal),
     bpmaxCommand(signal),
     infoCommand(),

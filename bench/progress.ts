@@ -1,5 +1,6 @@
 /** A progress bar on stderr with an estimate of the time left, if stderr is a terminal. */
 import { SingleBar } from 'cli-progress'
+import { withStatus } from './output.js'
 
 export interface Progress {
   /** Says what is being done now, and how much of the total is done. */
@@ -31,6 +32,25 @@ export function startProgress(total: number): Progress {
   return {
     show: (what, done) => bar.update(Math.min(done, total), { what }),
     end: () => bar.stop(),
+  }
+}
+
+/** Shows what is being done while `work` runs, and how much of it is done as soon as it says so, if stderr is a terminal. */
+export async function withProgress<T>(
+  status: string,
+  work: (onProgress: (progress: { done: number }) => void) => Promise<T>,
+): Promise<T> {
+  if (!process.stderr.isTTY) return work(() => {})
+  let bar: Progress | undefined
+  try {
+    return await withStatus(status, () =>
+      work(({ done }) => {
+        bar ??= startProgress(1)
+        bar.show(status, done)
+      }),
+    )
+  } finally {
+    bar?.end()
   }
 }
 

@@ -412,6 +412,7 @@ export interface Addon {
   describe(): NativeDescription
   /** The name of a CUDA device that a product has run on; '' before. Makes no CUDA call. */
   deviceName(device: number): string
+  tensorCores(device: number): string
   /** Takes effect only as the first call in the process. */
   configureCpu(settings: CpuSettings): void
   explain(device: number): { backend: 'cpu' | 'cuda'; reason: string }

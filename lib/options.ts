@@ -33,3 +33,9 @@ export function readBoolean(value: unknown, name: string): boolean {
   if (typeof value === 'boolean') return value
   throw new OptionError(`option ${name} must be a boolean, but it is ${show(value)}`)
 }
+
+/** What was given as option onProgress. */
+export function readListener<Told>(value: unknown): ((told: Told) => void) | undefined {
+  if (value === undefined || typeof value === 'function') return value as (told: Told) => void
+  throw new OptionError(`option onProgress must be a function, but it is ${show(value)}`)
+}

@@ -1,6 +1,8 @@
-/** mpmml multiply A.npy B.npy -o C.npy */
-import { Command } from 'commander'
+/** mpmml multiply A B -o C */
+import { Command, Option } from 'commander'
 import { productOptions } from '../arguments.js'
+import { dataTypes } from '../dtype.js'
+import { MATRIX_HELP } from '../matrix-file.js'
 import { print, printJson } from '../output.js'
 import { describeProduct, multiplyFiles, type ProductRequest } from '../product.js'
 
@@ -8,15 +10,17 @@ type Flags = Omit<ProductRequest, 'a' | 'b' | 'verify'> & { verify?: true; json?
 
 export function multiplyCommand(signal: AbortSignal): Command {
   const command = new Command('multiply')
-    .description('multiply two matrices, or batches of them, from .npy files')
-    .argument('<A.npy>', 'M × K, or batch × M × K')
-    .argument('<B.npy>', 'K × N, or batch × K × N')
-    .option('-o, --output <C.npy>', 'write the product to this file (without it only a summary is printed)')
+    .description('multiply two matrices, or batches of them, from files')
+    .argument('<A>', 'M × K, or batch × M × K')
+    .argument('<B>', 'K × N, or batch × K × N')
+    .option('-o, --output <C>', 'write the product to this file (without it only a summary is printed)')
   for (const option of productOptions()) command.addOption(option)
   return command
-    .option('--accumulate <C0.npy>', 'compute C0 ⊕ A⊗B')
+    .option('--accumulate <C0>', 'compute C0 ⊕ A⊗B')
+    .addOption(new Option('--dtype <type>', 'read the files as this element type').choices(dataTypes))
     .option('--verify', 'compare every element with the naive product')
     .option('--json', 'print one JSON value')
+    .addHelpText('after', MATRIX_HELP)
     .action(async (a: string, b: string, { json, ...flags }: Flags) => {
       const request = { ...flags, a, b, verify: flags.verify === true }
       const record = await multiplyFiles(request, signal)

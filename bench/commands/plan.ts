@@ -1,4 +1,4 @@
-/** mpmml plan A.npy B.npy */
+/** mpmml plan A B */
 import { Command, Option } from 'commander'
 import {
   type Matrix,
@@ -6,11 +6,11 @@ import {
   type OperandArray,
   type Plan,
   plan,
-  readNpy,
   type Semiring,
 } from '../../lib/index.js'
 import { type ProductShape, productOptions, shapes } from '../arguments.js'
-import { fileOptions, hasSums, typesOf } from '../dtype.js'
+import { hasSums, typesOf } from '../dtype.js'
+import { MATRIX_HELP, readOperands } from '../matrix-file.js'
 import { labelled, print, printJson, shapeText, withStatus } from '../output.js'
 import { operandsOf, type ValueKind, valueKinds } from '../timing/values.js'
 
@@ -29,8 +29,8 @@ interface PlanRecord extends Plan {
 export function planCommand(signal: AbortSignal): Command {
   const command = new Command('plan')
     .description('show which kernel a product would take and how it stays exact, without computing it')
-    .argument('[A.npy]', 'M × K, or batch × M × K')
-    .argument('[B.npy]', 'K × N, or batch × K × N')
+    .argument('[A]', 'M × K, or batch × M × K')
+    .argument('[B]', 'K × N, or batch × K × N')
     .option('--shapes <MxKxN,…>', 'instead of files: random matrices of these shapes', shapes)
     .addOption(
       new Option(
@@ -41,6 +41,7 @@ export function planCommand(signal: AbortSignal): Command {
   for (const option of productOptions()) command.addOption(option)
   return command
     .option('--json', 'print one JSON value')
+    .addHelpText('after', MATRIX_HELP)
     .action(async (aPath: string | undefined, bPath: string | undefined, flags: Flags) => {
       const { shapes: asked, values, json, ...options } = flags
       if ((aPath === undefined) === (asked === undefined) || (aPath !== undefined && bPath === undefined)) {
@@ -55,9 +56,8 @@ export function planCommand(signal: AbortSignal): Command {
           ...(await withStatus('planning', () => plan(a, b, options))),
         })
       if (asked === undefined) {
-        const read = (path: string) =>
-          withStatus(`reading ${path}`, () => readNpy(path, { ...fileOptions(semiring), signal }))
-        await add(await read(aPath as string), await read(bPath as string))
+        const [a, b] = await readOperands([aPath!, bPath!], { semiring }, signal)
+        await add(a!, b!)
       } else {
         for (const shape of asked) {
           const { a, b } = operandsOf(shape, values ?? typesOf(semiring)[0]!, { semiring })

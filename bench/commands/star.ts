@@ -1,13 +1,15 @@
-/** mpmml star A.npy -o S.npy */
+/** mpmml star A -o S */
 import { Command } from 'commander'
 import { plus, star } from '../../lib/algebra.js'
-import { type DataType, type MpmmOptions, readNpy, type Semiring, writeNpy, zeroOf } from '../../lib/index.js'
+import { type DataType, type MpmmOptions, type Semiring, zeroOf } from '../../lib/index.js'
 import { closureOptions } from '../arguments.js'
-import { dtypeOf, fileOptions, hasSums } from '../dtype.js'
+import { dtypeOf, hasSums } from '../dtype.js'
 import { namingCycles } from '../graph.js'
-import { duration, labelled, print, printJson, shapeText, withStatus } from '../output.js'
+import { MATRIX_HELP, readMatrixFile, writeMatrixFile } from '../matrix-file.js'
+import { duration, labelled, print, printJson, shapeText } from '../output.js'
 import { checkOutput } from '../output-file.js'
 import { why } from '../place.js'
+import { withProgress } from '../progress.js'
 import { describeValues, summarize, type ValueSummary } from '../summary.js'
 
 const semirings = ['max-plus', 'min-plus', 'max-min', 'min-max', 'max-times', 'or-and'] as const
@@ -43,29 +45,33 @@ interface StarRecord {
 
 export function starCommand(signal: AbortSignal): Command {
   const command = new Command('star')
-    .description('compute A* = I ⊕ A ⊕ A² ⊕ …, the best walks between all nodes of a matrix from a .npy file')
-    .argument('<A.npy>', 'N × N, or batch × N × N')
-    .option('-o, --output <S.npy>', 'write the star to this file (without it only a summary is printed)')
+    .description('compute A* = I ⊕ A ⊕ A² ⊕ …, the best walks between all nodes of a matrix from a file')
+    .argument('<A>', 'N × N, or batch × N × N')
+    .option('-o, --output <S>', 'write the star to this file (without it only a summary is printed)')
     .option('--plus', 'compute A ⊕ A² ⊕ … instead, of walks with at least one edge')
   for (const option of closureOptions(semirings, 'max-plus')) command.addOption(option)
-  return command.option('--json', 'print one JSON value').action(async (path: string, flags: Flags) => {
-    const record = await compute(path, flags, signal)
-    await (flags.json ? printJson(record) : print(describe(record, flags)))
-  })
+  return command
+    .option('--json', 'print one JSON value')
+    .addHelpText('after', MATRIX_HELP)
+    .action(async (path: string, flags: Flags) => {
+      const record = await compute(path, flags, signal)
+      await (flags.json ? printJson(record) : print(describe(record, flags)))
+    })
 }
 
 async function compute(path: string, flags: Flags, signal: AbortSignal): Promise<StarRecord> {
   const { output, semiring, overflow, backend, device } = flags
   if (output !== undefined) await checkOutput(output, [path])
-  const a = await withStatus(`reading ${path}`, () => readNpy(path, { ...fileOptions(semiring), signal }))
+  const a = await readMatrixFile(path, { semiring }, signal)
   const dtype = dtypeOf(a.data)
   const operation = flags.plus ? 'plus' : 'star'
-  const { c, ...how } = await withStatus(`computing the ${operation} of ${shapeText(a.shape)}`, () =>
-    namingCycles({ path, firstNode: 0 }, () =>
-      (flags.plus ? plus : star)(a, { semiring, overflow, backend, device, signal }),
-    ),
+  const options = { semiring, overflow, backend, device, signal }
+  const { c, ...how } = await withProgress(
+    `computing the ${operation} of ${shapeText(a.shape)}`,
+    (onProgress) =>
+      namingCycles({ path, firstNode: 0 }, () => (flags.plus ? plus : star)(a, { ...options, onProgress })),
   )
-  if (output !== undefined) await withStatus(`writing ${output}`, () => writeNpy(output, c, { signal }))
+  if (output !== undefined) await writeMatrixFile(output, c, semiring, signal)
   return {
     a: { path, shape: a.shape },
     c: { path: output ?? null, shape: c.shape, ...summarize(c, zeroOf(semiring, dtype)) },

@@ -114,7 +114,8 @@ async function targetOf(path: string): Promise<{ target: string; mode: number | 
 /**
  * Writes a file so that it appears under `path` only when it is complete: `write` fills a temporary file in the same
  * folder, which then takes the name. Whatever fails, the temporary file is removed and a file that stood under the
- * name before stands there still.
+ * name before stands there still. As with cp, the system brings the bytes to the disk in its own time: to wait for that would
+ * take several times as long as to write.
  *
  * @throws FileError with the system's reason; AbortedError when `signal` asks for the end before the file is complete.
  */
@@ -134,7 +135,6 @@ export async function writeComplete(
     temporary = candidate
     if (mode !== undefined) await file.chmod(mode)
     await write(file)
-    await file.datasync()
     await file.close()
     file = undefined
     throwIfAborted(signal, `writing ${path}`)

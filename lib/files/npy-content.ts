@@ -94,6 +94,11 @@ function fortranStrides(shape: Shape): Shape {
   return shape.length === 2 ? [1, shape[0]] : [1, shape[0], shape[0] * shape[1]]
 }
 
+/** Whether the elements are next to each other, row after row. */
+export function isRowMajor({ batch, rows, cols, batchStride, rowStride, colStride }: HostView): boolean {
+  return colStride === 1 && rowStride === cols && (batch < 2 || batchStride === rows * cols)
+}
+
 /** Fills `out` with the view's elements in row-major order, from number `first` on. */
 export function gather(view: HostView, first: number, out: ElementArray): void {
   const { data, rows, cols, colStride } = view

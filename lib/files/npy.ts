@@ -6,18 +6,18 @@ import { FileError, MpmmlError } from '../errors.js'
 import { shapeOf } from '../layout.js'
 import { allocate, type Matrix, type MatrixLike } from '../matrix.js'
 import { addon } from '../native.js'
-import type { ElementArray } from '../storage.js'
-import { readHostView, requireStillThere, requireThere } from '../view.js'
+import { bufferOf, type ElementArray, firstByteOf } from '../storage.js'
+import { type HostView, readHostView, requireStillThere, requireThere } from '../view.js'
+import { openForReading, pathOf, readFully, systemReason, writeComplete, writeFully } from './files.js'
 import {
-  openForReading,
-  pathOf,
-  readFully,
-  systemReason,
-  throwIfAborted,
-  writeComplete,
-  writeFully,
-} from './files.js'
-import { asMatrix, checkedContent, gather, type Offender, outOfRange, requireDtype } from './npy-content.js'
+  asMatrix,
+  checkedContent,
+  gather,
+  isRowMajor,
+  type Offender,
+  outOfRange,
+  requireDtype,
+} from './npy-content.js'
 import {
   formatHeader,
   type NpyHeader,
@@ -28,14 +28,13 @@ import {
   truncatedHeader,
 } from './npy-header.js'
 import { type FileType, swapBytes } from './npy-types.js'
+import { type FileOptions, FileWork } from './progress.js'
 
 /** Bytes of one read or write: enough for the full speed of a disk, few enough to stop soon after a signal. */
-const chunkBytes = 1 << 23
+const chunkBytes = 1 << 22
 
-export interface FileOptions {
-  /** Gives up reading or writing; the error's `cause` is the signal's reason. */
-  signal?: AbortSignal | undefined
-}
+/** Reads at once: one thread doesn't copy as much as the memory takes. */
+const READERS = 4
 
 export interface ReadNpyOptions extends FileOptions {
   /** 'uint8' reads booleans and integers of any size into a Uint8Array, for 'or-and'. */
@@ -68,12 +67,13 @@ export async function readNpy(
   path: string | URL,
   options: ReadNpyOptions = {},
 ): Promise<Matrix<ElementArray>> {
-  const { dtype, signal } = options
+  const { dtype } = options
   requireDtype(dtype)
   const name = pathOf(path)
+  const work = new FileWork('reading a file', options)
   const { file, size } = await openForReading(name, 'a NumPy .npy file')
   try {
-    return await readMatrix(file, size, name, dtype, signal)
+    return await readMatrix(file, size, name, dtype, work)
   } catch (error) {
     if (error instanceof NpyProblem) throw new FileError(`${name}: ${error.message}`, { cause: error })
     if (error instanceof MpmmlError) throw error
@@ -88,14 +88,15 @@ async function readMatrix(
   size: number,
   name: string,
   asked: 'uint8' | undefined,
-  signal: AbortSignal | undefined,
+  work: FileWork,
 ): Promise<Matrix<ElementArray>> {
   const { header, dataOffset } = await readHeader(file, size)
   const { type, shape, count } = checkedContent(header, size - dataOffset, asked)
   const data = allocate(count, name, addon.dataTypes.indexOf(type.dtype))
   const bad = type.convert
-    ? await readConverted(file, dataOffset, type, data, signal)
-    : await readStraight(file, dataOffset, type, data, signal)
+    ? await readConverted(file, dataOffset, type, data, work)
+    : await readStraight(file, dataOffset, type, data, work)
+  work.end()
   if (bad) throw outOfRange(bad, type, shape, header)
   return asMatrix(data, shape, header)
 }
@@ -125,13 +126,23 @@ async function readStraight(
   dataOffset: number,
   type: FileType,
   data: ElementArray,
-  signal: AbortSignal | undefined,
+  work: FileWork,
 ): Promise<undefined> {
-  for (let done = 0; done < data.byteLength; done += chunkBytes) {
-    throwIfAborted(signal, 'reading a file')
-    const length = Math.min(chunkBytes, data.byteLength - done)
-    await readChunk(file, Buffer.from(data.buffer, done, length), dataOffset + done, type)
+  let next = 0
+  let read = 0
+  const reader = async () => {
+    while (next < data.byteLength) {
+      const at = next
+      const length = Math.min(chunkBytes, data.byteLength - at)
+      next += length
+      await readChunk(file, Buffer.from(data.buffer, at, length), dataOffset + at, type)
+      read += length
+      work.reached(read / data.byteLength)
+    }
   }
+  // All of them must have ended before anybody closes the file.
+  const readers = await Promise.allSettled(Array.from({ length: READERS }, reader))
+  for (const outcome of readers) if (outcome.status === 'rejected') throw outcome.reason
 }
 
 async function readConverted(
@@ -139,13 +150,13 @@ async function readConverted(
   dataOffset: number,
   type: FileType,
   data: ElementArray,
-  signal: AbortSignal | undefined,
+  work: FileWork,
 ): Promise<Offender | undefined> {
   // A buffer of its own, not one of Node's pool: its start is aligned for every element type.
   const buffer = Buffer.from(new ArrayBuffer(Math.min(chunkBytes, data.length * type.size)))
   const step = buffer.length / type.size
   for (let done = 0; done < data.length; done += step) {
-    throwIfAborted(signal, 'reading a file')
+    work.reached(done / data.length)
     const count = Math.min(step, data.length - done)
     const bytes = buffer.subarray(0, count * type.size)
     await readChunk(file, bytes, dataOffset + done * type.size, type)
@@ -171,25 +182,45 @@ export async function writeNpy(
   const name = pathOf(path)
   const view = readHostView(matrix, 'matrix', 'result')
   requireThere(view, 'matrix')
-  const { signal } = options
-  const shape = shapeOf(view)
+  const work = new FileWork(`writing ${name}`, options)
   await writeComplete(
     name,
     async (file) => {
-      await writeFully(file, formatHeader(shape, typeNameOf(view.type)))
-      const count = view.batch * view.rows * view.cols
-      const size = bytesOf(view.type)
-      const chunk = newArray(view.type, Math.min(count, chunkBytes / size))
-      const bytes = Buffer.from(chunk.buffer)
-      for (let done = 0; done < count; done += chunk.length) {
-        throwIfAborted(signal, `writing ${name}`)
-        requireStillThere(view, 'matrix')
-        const length = Math.min(chunk.length, count - done)
-        gather(view, done, chunk.subarray(0, length))
-        if (endianness() === 'BE') swapBytes(bytes, size)
-        await writeFully(file, bytes.subarray(0, size * length))
-      }
+      for (const bytes of npyBytes(view, (done) => work.reached(done))) await writeFully(file, bytes)
+      work.end()
     },
-    signal,
+    work.signal,
   )
+}
+
+/** The bytes of a file in pieces: each is valid until the next is asked for. `reached` is told the share that is done. */
+export function* npyBytes(
+  view: HostView<ElementArray>,
+  reached: (share: number) => void,
+): Generator<Uint8Array, void> {
+  const { data, type } = view
+  const size = bytesOf(type)
+  const count = view.batch * view.rows * view.cols
+  const step = chunkBytes / size
+  yield formatHeader(shapeOf(view), typeNameOf(type))
+  if (isRowMajor(view) && endianness() === 'LE') {
+    const start = firstByteOf(data) + view.offset * size
+    for (let done = 0; done < count; done += step) {
+      reached(done / count)
+      requireStillThere(view, 'matrix')
+      yield new Uint8Array(bufferOf(data), start + done * size, Math.min(step, count - done) * size)
+    }
+    requireStillThere(view, 'matrix')
+  } else {
+    const chunk = newArray(type, Math.min(count, step))
+    const bytes = Buffer.from(chunk.buffer)
+    for (let done = 0; done < count; done += chunk.length) {
+      reached(done / count)
+      requireStillThere(view, 'matrix')
+      const length = Math.min(chunk.length, count - done)
+      gather(view, done, chunk.subarray(0, length))
+      if (endianness() === 'BE') swapBytes(bytes, size)
+      yield bytes.subarray(0, size * length)
+    }
+  }
 }

@@ -1,72 +1,40 @@
 /** Graphs in files. */
-import { extname } from 'node:path'
-import { readSignal } from '../abort.js'
-import { showChoices } from '../describe.js'
-import { FileError, MpmmlError, OutOfMemoryError } from '../errors.js'
-import { openForReading, pathOf, readFully, systemReason, throwIfAborted } from '../files/files.js'
-import { readChoice, requireNames } from '../options.js'
-import { parseDimacs, parseEdgeCsv, parseMatrixMarket, type ReadEdgeList } from './formats.js'
-
-/** Bytes of one read: few enough to stop soon after a signal. */
-const chunkBytes = 1 << 23
+import { csvEdgesParser } from '../files/csv-edges.js'
+import { dimacsParser } from '../files/dimacs.js'
+import type { EntryArrays, EntrySink } from '../files/entries.js'
+import { pathOf } from '../files/files.js'
+import { readLines } from '../files/lines.js'
+import { matrixMarketParser } from '../files/matrix-market.js'
+import { formatOf } from '../files/names.js'
+import { type FileOptions, fileOptions } from '../files/progress.js'
+import type { LineParser } from '../files/text.js'
+import { requireNames } from '../options.js'
+import { edgeSink, edgesOf, type ReadEdgeList } from './formats.js'
 
 export type GraphFormat = 'dimacs' | 'matrix-market' | 'csv'
 
-export interface ReadGraphOptions {
-  /** By the end of the file's name if left out: .gr, .mtx or .csv. */
+export interface ReadGraphOptions extends FileOptions {
+  /** By the end of the file's name if left out: .gr, .mtx or .csv, and .gz after it if gzip has compressed the file. */
   format?: GraphFormat | undefined
-  /** Gives up reading; the error's `cause` is the signal's reason. */
-  signal?: AbortSignal | undefined
 }
 
 const formats = ['dimacs', 'matrix-market', 'csv'] as const
-const endings = ['.gr', '.mtx', '.csv']
-const parsers = { dimacs: parseDimacs, 'matrix-market': parseMatrixMarket, csv: parseEdgeCsv }
-
-function formatOf(path: string, format: unknown): GraphFormat {
-  if (format !== undefined) return formats[readChoice(formats, format, 'format')]!
-  const index = endings.indexOf(extname(path).toLowerCase())
-  if (index >= 0) return formats[index]!
-  throw new FileError(
-    `${path}: the name must end with ${showChoices(endings)}, or the option format must say what it is: ${showChoices(formats)}`,
-  )
+const parsers: Record<GraphFormat, (sink: EntrySink<EntryArrays>) => LineParser<EntryArrays>> = {
+  dimacs: dimacsParser,
+  'matrix-market': (sink) => matrixMarketParser(sink),
+  csv: (sink) => csvEdgesParser(sink, undefined),
 }
 
 /**
- * Reads a graph from a file: see {@link parseDimacs}, {@link parseMatrixMarket} and {@link parseEdgeCsv}.
+ * Reads a graph from a file: see {@link parseDimacs}, {@link parseMatrixMarket} and {@link parseEdgeCsv}. What gzip has
+ * compressed is decompressed.
  *
  * @param path - a regular file.
  * @throws FileError for a file that can't be read or isn't what it should be; OptionError; OutOfMemoryError; AbortedError.
  */
 export async function readGraph(path: string | URL, options: ReadGraphOptions = {}): Promise<ReadEdgeList> {
-  requireNames(options, ['format', 'signal'])
+  requireNames(options, ['format', ...fileOptions])
   const name = pathOf(path)
-  const format = formatOf(name, options.format)
-  const signal = readSignal(options.signal)
-  throwIfAborted(signal, 'reading a file')
-  const { file, size } = await openForReading(name, 'a graph')
-  try {
-    const bytes = space(size, name)
-    for (let done = 0; done < size; done += chunkBytes) {
-      throwIfAborted(signal, 'reading a file')
-      const part = bytes.subarray(done, done + chunkBytes)
-      if ((await readFully(file, part, done)) < part.length) {
-        throw new FileError(`${name} became shorter while it was read`)
-      }
-    }
-    return parsers[format](bytes, name)
-  } catch (error) {
-    if (error instanceof MpmmlError) throw error
-    throw new FileError(`${name} can't be read: ${systemReason(error)}`, { cause: error })
-  } finally {
-    await file.close()
-  }
-}
-
-function space(size: number, name: string): Uint8Array {
-  try {
-    return new Uint8Array(size)
-  } catch (error) {
-    throw new OutOfMemoryError(`${name}: there is no memory for its ${size} bytes`, { cause: error })
-  }
+  const parser = parsers[formatOf(name, options.format, formats)]
+  return edgesOf(await readLines(name, 'a graph', parser(edgeSink(name)), options))
 }

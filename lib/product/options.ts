@@ -1,12 +1,10 @@
 /** The options of a product, read once and checked. */
 import { readSignal } from '../abort.js'
 import { AUTO, readBackend, readDevice } from '../backend.js'
-import { show } from '../describe.js'
 import type { DeviceMatrix } from '../device/device.js'
-import { OptionError } from '../errors.js'
 import type { MatrixLike } from '../matrix.js'
 import { addon, indexIn } from '../native.js'
-import { readBoolean, readChoice, requireNames } from '../options.js'
+import { readBoolean, readChoice, readListener, requireNames } from '../options.js'
 import { readSemiring } from '../semirings.js'
 import type { ElementArray, OperandArray } from '../storage.js'
 import type { Semiring, VariantName } from '../variant-names.js'
@@ -15,7 +13,7 @@ import { variantIndex } from '../variants.js'
 /** What to do with a finite sum that decides a result and is outside the finite range of int32. */
 export type Overflow = 'throw' | 'saturate' | 'wrap'
 
-/** How far a product is. */
+/** How far a product, or the reading or writing of a file, is. */
 export interface Progress {
   /** The share of the work that is done, from 0 to 1. */
   done: number
@@ -161,9 +159,4 @@ export function readOptions(options: unknown, known: readonly string[] = names):
     signal: readSignal(signal),
     onProgress: readListener(onProgress),
   }
-}
-
-function readListener(value: unknown): ((progress: Progress) => void) | undefined {
-  if (value === undefined || typeof value === 'function') return value as (progress: Progress) => void
-  throw new OptionError(`option onProgress must be a function, but it is ${show(value)}`)
 }

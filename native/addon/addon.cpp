@@ -41,6 +41,7 @@ Napi::Object init(Napi::Env env, Napi::Object exports) {
   exports.Set("reportFields", report_field_names(env));
   exports.Set("describe", Napi::Function::New<guarded<describe>>(env, "describe"));
   exports.Set("explain", Napi::Function::New<guarded<explain>>(env, "explain"));
+  exports.Set("tensorCores", Napi::Function::New<guarded<tensor_cores>>(env, "tensorCores"));
   exports.Set("deviceName", Napi::Function::New<guarded<device_name>>(env, "deviceName"));
   exports.Set("configureCpu", Napi::Function::New<guarded<configure_cpu>>(env, "configureCpu"));
   exports.Set("pinnedInt32Array", Napi::Function::New<guarded<pinned_int32_array>>(env, "pinnedInt32Array"));

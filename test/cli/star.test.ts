@@ -120,6 +120,6 @@ describe('what goes wrong', () => {
   )
 
   it('no file at all is wrong usage', async () => {
-    expect(await fails(['star'], 2)).toContain('A.npy')
+    expect(await fails(['star'], 2)).toContain("argument 'A'")
   })
 })

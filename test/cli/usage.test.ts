@@ -9,7 +9,7 @@ describe('wrong usage', () => {
     ['an unknown command', ['multiplie'], 'multiply'],
     ['an unknown option', ['--jsn'], '--jsn'],
     ['an unknown option of a command', ['multiply', 'a.npy', 'b.npy', '--verfy'], '--verify'],
-    ['a missing argument', ['multiply', 'a.npy'], 'B.npy'],
+    ['a missing argument', ['multiply', 'a.npy'], "argument 'B'"],
     ['an argument too many', ['multiply', 'a.npy', 'b.npy', 'c.npy'], 'too many'],
     ['an argument for a command without', ['info', 'x'], 'too many'],
     ['a missing value', ['multiply', 'a.npy', 'b.npy', '-o'], '-o'],

@@ -2,6 +2,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
 import { afterAll, describe, expect, it } from 'vitest'
 import { parseDimacs, parseEdgeCsv, parseMatrixMarket } from '../../lib/graph/formats.js'
 import { readGraph } from '../../lib/graph/read.js'
@@ -253,6 +254,22 @@ describe('files', () => {
     await expect(readGraph(other, { form: 'csv' } as never)).rejects.toMatchObject({
       code: 'ERR_MPMML_OPTION',
     })
+  })
+
+  it('that gzip has compressed', async () => {
+    const path = join(folder, 'c.gr.gz')
+    writeFileSync(path, gzipSync('p sp 2 1\na 1 2 3\n'))
+    expect(lists(await readGraph(path)).edges).toEqual([[0, 1, 3]])
+  })
+
+  it('of many windows, with the numbers of their lines', async () => {
+    const arcs = Array.from({ length: 200_000 }, (_, e) => `a ${1 + (e % 999)} ${1 + (e % 7)} ${e}\n`)
+    const path = write('many.gr', `p sp 999 200000\n${arcs.join('')}`)
+    const { from, to, weight } = await readGraph(path)
+    expect([from.length, from[199_999], to[199_999], weight[199_999]]).toEqual([200_000, 199, 2, 199_999])
+    arcs[150_000] = 'a 1 1 x\n'
+    const wrong = write('wrong.gr', `p sp 999 200000\n${arcs.join('')}`)
+    await expect(readGraph(wrong)).rejects.toEqual(refusal('line 150002: the weight must be a number'))
   })
 
   it('errors name the file and the line', async () => {

@@ -1,0 +1,75 @@
+/** mpmml convert IN OUT */
+import { Command, Option } from 'commander'
+import { isSparseFile, readEntries, writeEntries } from '../../lib/files.js'
+import { type DataType, type Semiring, variants } from '../../lib/index.js'
+import { dataTypes, dtypeOf } from '../dtype.js'
+import { fileOf, MATRIX_FILE, MATRIX_HELP, readMatrixFile, writeMatrixFile } from '../matrix-file.js'
+import { labelled, print, printJson, shapeText } from '../output.js'
+import { checkOutput } from '../output-file.js'
+import { withProgress } from '../progress.js'
+
+interface Flags {
+  semiring?: Semiring
+  dtype?: DataType
+  json?: true
+}
+
+/** What `convert --json` prints. */
+interface ConvertRecord {
+  from: string
+  to: string
+  shape: readonly number[]
+  dtype: DataType
+  /** Null if the matrix was dense. */
+  entries: number | null
+}
+
+export function convertCommand(signal: AbortSignal): Command {
+  return new Command('convert')
+    .description('convert a matrix from one file format to another: the ends of the names say to which')
+    .argument('<IN>', MATRIX_FILE)
+    .argument('<OUT>', 'the file to write; a sparse one leaves out the zeros of the semiring')
+    .addOption(
+      new Option('--semiring <name>', 'whose zero is what is missing (max-plus by default)').choices([
+        ...new Set(variants().map(({ semiring }) => semiring)),
+      ]),
+    )
+    .addOption(new Option('--dtype <type>', 'the element type to convert to, exactly').choices(dataTypes))
+    .option('--json', 'print one JSON value')
+    .addHelpText('after', MATRIX_HELP)
+    .action(async (from: string, to: string, flags: Flags) => {
+      const record = await convert(from, to, flags, signal)
+      await (flags.json ? printJson(record) : print(describe(record)))
+    })
+}
+
+async function convert(
+  from: string,
+  to: string,
+  { semiring, dtype }: Flags,
+  signal: AbortSignal,
+): Promise<ConvertRecord> {
+  await checkOutput(fileOf(to).path, [fileOf(from).path])
+  // Sparse matrices may be far too large to be dense.
+  const stays = dtype === undefined && semiring === undefined && /\.(mtx|gr)(\.gz)?$/i.test(to)
+  if (stays && (await isSparseFile(fileOf(from).path))) {
+    const entries = await withProgress(`reading ${from}`, (onProgress) =>
+      readEntries(from, { signal, onProgress }),
+    )
+    await withProgress(`writing ${to}`, (onProgress) => writeEntries(to, entries, { signal, onProgress }))
+    const { shape, value } = entries
+    return { from, to, shape, dtype: dtypeOf(value), entries: value.length }
+  }
+  const matrix = await readMatrixFile(from, { semiring, dtype }, signal)
+  await writeMatrixFile(to, matrix, semiring, signal)
+  return { from, to, shape: matrix.shape, dtype: dtypeOf(matrix.data), entries: null }
+}
+
+function describe({ from, to, shape, dtype, entries }: ConvertRecord): string {
+  return labelled([
+    ['from', from],
+    ['to', to],
+    ['matrix', `${shapeText(shape)}, ${dtype}`],
+    ['entries', entries === null ? undefined : String(entries)],
+  ])
+}

@@ -1,0 +1,245 @@
+/** mpmml show FILE */
+import { stat } from 'node:fs/promises'
+import { Command, Option } from 'commander'
+import { isSparseFile, npzNames, readEntries } from '../../lib/files.js'
+import {
+  type DataType,
+  type ElementArray,
+  type Matrix,
+  type Semiring,
+  variants,
+  zeroOf,
+} from '../../lib/index.js'
+import { dtypeOf, typesOf } from '../dtype.js'
+import { fileOf, MATRIX_FILE, MATRIX_HELP, readMatrixFile } from '../matrix-file.js'
+import { bytes, labelled, print, printJson, shapeText, table } from '../output.js'
+import { Pattern } from '../picture.js'
+import { withProgress } from '../progress.js'
+
+interface Flags {
+  semiring?: Semiring
+  picture: boolean
+  json?: true
+}
+
+type JsonNumber = number | 'NaN' | 'Infinity' | '-Infinity'
+
+/** What `show --json` prints of a matrix. */
+interface ShownMatrix {
+  array: string | null
+  shape: readonly number[]
+  dtype: DataType
+  /** Entries of a sparse file; null for a dense one. */
+  entries: number | null
+  semiring: Semiring
+  /** The smallest and the largest finite element that isn't the zero; null if there is none. */
+  min: number | null
+  max: number | null
+  /** Elements that are the semiring's zero, and their share. */
+  zeros: number
+  shareOfZeros: number
+  nan: number
+  /** Infinite elements that aren't the zero. */
+  infinite: number
+  /** The first rows and columns; null for the zero. */
+  corner: (JsonNumber | null)[][]
+}
+
+/** A matrix, and a picture of where it has elements. */
+interface Shown {
+  record: ShownMatrix
+  pattern: Pattern
+}
+
+/** Rows and columns of the corner. */
+const CORNER = 6
+
+export function showCommand(signal: AbortSignal): Command {
+  return new Command('show')
+    .description(
+      'show what a file holds: shape, type, range, share of zeros, a corner, and where elements are',
+    )
+    .argument('<FILE>', MATRIX_FILE)
+    .addOption(
+      new Option(
+        '--semiring <name>',
+        'whose zero is told apart (max-plus by default, or-and for bytes)',
+      ).choices([...new Set(variants().map(({ semiring }) => semiring))]),
+    )
+    .option('--no-picture', 'leave out the picture of where elements are')
+    .option('--json', 'print one JSON value')
+    .addHelpText('after', MATRIX_HELP)
+    .action(async (named: string, flags: Flags) => {
+      const { size } = await stat(fileOf(named).path).catch(() => ({ size: 0 }))
+      const shown = await look(named, flags.semiring, signal)
+      if (flags.json) {
+        return printJson({ file: named, bytes: size, matrices: shown.map(({ record }) => record) })
+      }
+      const head = labelled([['file', `${named}, ${bytes(size)}`]])
+      await print([head, ...shown.map((one) => describe(one, flags.picture))].join('\n\n'))
+    })
+}
+
+async function look(named: string, semiring: Semiring | undefined, signal: AbortSignal): Promise<Shown[]> {
+  const { path, array } = fileOf(named)
+  if (/\.npz$/i.test(path) && array === undefined) {
+    const shown: Shown[] = []
+    for (const name of await npzNames(path, { signal })) {
+      const matrix = await readMatrixFile(`${path}:${name}`, {}, signal)
+      shown.push(lookAtDense(matrix, semiring, name))
+    }
+    return shown
+  }
+  if (await isSparseFile(path)) return [await lookAtSparse(path, semiring, signal)]
+  return [lookAtDense(await readMatrixFile(named, { semiring }, signal), semiring, array ?? null)]
+}
+
+/** What is counted of the elements that aren't the zero. */
+class Counts {
+  min = Number.POSITIVE_INFINITY
+  max = Number.NEGATIVE_INFINITY
+  nan = 0
+  infinite = 0
+
+  add(value: number): void {
+    if (Number.isNaN(value)) this.nan++
+    else if (!Number.isFinite(value)) this.infinite++
+    else {
+      if (value < this.min) this.min = value
+      if (value > this.max) this.max = value
+    }
+  }
+
+  /** As the record has them. */
+  get record(): Pick<ShownMatrix, 'min' | 'max' | 'nan' | 'infinite'> {
+    const none = this.min > this.max
+    return {
+      min: none ? null : this.min,
+      max: none ? null : this.max,
+      nan: this.nan,
+      infinite: this.infinite,
+    }
+  }
+}
+
+const usual = (dtype: DataType, semiring: Semiring | undefined): Semiring =>
+  semiring ?? (dtype === 'uint8' ? 'or-and' : 'max-plus')
+
+function lookAtDense(
+  { data, shape, strides, offset = 0 }: Matrix<ElementArray>,
+  asked: Semiring | undefined,
+  array: string | null,
+): Shown {
+  const dtype = dtypeOf(data)
+  const semiring = usual(dtype, asked)
+  const zero = typesOf(semiring).includes(dtype) ? zeroOf(semiring, dtype) : undefined
+  const [rows, cols] = shape.slice(-2) as [number, number]
+  const batch = shape.length === 3 ? shape[0] : 1
+  const [down, right] = strides ? (strides.slice(-2) as [number, number]) : [cols, 1]
+  const next = strides?.length === 3 ? strides[0] : rows * cols
+  const counts = new Counts()
+  const pattern = new Pattern(rows, cols)
+  let zeros = 0
+  for (let b = 0; b < batch; b++) {
+    for (let i = 0; i < rows; i++) {
+      for (let j = 0; j < cols; j++) {
+        const value = data[offset + b * next + i * down + j * right]!
+        if (value === zero) {
+          zeros++
+          continue
+        }
+        counts.add(value)
+        // The picture is of the first one.
+        if (b === 0) pattern.add(i, j)
+      }
+    }
+  }
+  const count = batch * rows * cols
+  const corner = Array.from({ length: Math.min(rows, CORNER) }, (_, i) =>
+    Array.from({ length: Math.min(cols, CORNER) }, (_, j) => {
+      const value = data[offset + i * down + j * right]!
+      return value === zero ? null : jsonNumber(value)
+    }),
+  )
+  const shareOfZeros = count > 0 ? zeros / count : 0
+  const record = {
+    array,
+    shape,
+    dtype,
+    entries: null,
+    semiring,
+    zeros,
+    shareOfZeros,
+    corner,
+    ...counts.record,
+  }
+  return { record, pattern }
+}
+
+async function lookAtSparse(path: string, asked: Semiring | undefined, signal: AbortSignal): Promise<Shown> {
+  const { shape, row, col, value } = await withProgress(`reading ${path}`, (onProgress) =>
+    readEntries(path, { signal, onProgress }),
+  )
+  const [rows, cols] = shape
+  const counts = new Counts()
+  const pattern = new Pattern(rows, cols)
+  const corner: (JsonNumber | null)[][] = Array.from({ length: Math.min(rows, CORNER) }, () =>
+    Array(Math.min(cols, CORNER)).fill(null),
+  )
+  for (let e = 0; e < row.length; e++) {
+    counts.add(value[e]!)
+    pattern.add(row[e]!, col[e]!)
+    if (row[e]! < CORNER && col[e]! < CORNER) corner[row[e]!]![col[e]!] = jsonNumber(value[e]!)
+  }
+  const count = rows * cols
+  const zeros = Math.max(0, count - row.length)
+  const dtype = dtypeOf(value)
+  const record = {
+    array: null,
+    shape,
+    dtype,
+    entries: row.length,
+    semiring: usual(dtype, asked),
+    zeros,
+    shareOfZeros: count > 0 ? zeros / count : 0,
+    corner,
+    ...counts.record,
+  }
+  return { record, pattern }
+}
+
+const jsonNumber = (value: number): JsonNumber =>
+  Number.isFinite(value) ? value : (String(value) as JsonNumber)
+
+function describe({ record, pattern }: Shown, picture: boolean): string {
+  const { array, shape, dtype, entries, semiring, min, max, zeros, shareOfZeros, nan, infinite, corner } =
+    record
+  const percent = 100 * shareOfZeros
+  const share = percent > 0 && percent < 0.1 ? 'less than 0.1' : Number(percent.toPrecision(3))
+  const [rows, cols] = shape.slice(-2) as [number, number]
+  const head = labelled([
+    ['array', array ?? undefined],
+    ['shape', shapeText(shape)],
+    ['type', dtype],
+    ['entries', entries === null ? undefined : String(entries)],
+    ['range', min === null ? 'no finite element' : `${min} … ${max}`],
+    ['zeros', zeros > 0 ? `${zeros}, ${share} %, are the zero of ${semiring}` : `none of ${semiring}`],
+    ['NaN', nan > 0 ? String(nan) : undefined],
+    ['infinite', infinite > 0 ? String(infinite) : undefined],
+  ])
+  if (rows === 0 || cols === 0) return head
+  const cells = corner.map((row) => [
+    ...row.map((value) => (value === null ? '.' : cellText(value))),
+    ...(cols > CORNER ? ['…'] : []),
+  ])
+  const shown = [head, table(alignRight(cells)) + (rows > CORNER ? '\n…' : '')]
+  return (picture ? [...shown, pattern.text()] : shown).join('\n\n')
+}
+
+const cellText = (value: JsonNumber) =>
+  typeof value === 'number' && !Number.isInteger(value) ? String(Number(value.toPrecision(6))) : String(value)
+
+function alignRight(rows: string[][]): string[][] {
+  const widths = rows[0]!.map((_, col) => Math.max(...rows.map((row) => row[col]!.length)))
+  return rows.map((row) => row.map((cell, col) => cell.padStart(widths[col]!)))
+}

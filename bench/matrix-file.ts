@@ -1,0 +1,78 @@
+/** Matrices in files, as the commands name and read them. */
+import {
+  type DataType,
+  type ElementArray,
+  type Matrix,
+  type MatrixLike,
+  readMatrix,
+  type Semiring,
+  writeMatrix,
+} from '../lib/index.js'
+import { dtypeOf } from './dtype.js'
+import { withProgress } from './progress.js'
+
+/** For the help of commands. */
+export const MATRIX_HELP = `
+A matrix is a .npy, .npz, .mtx (Matrix Market), .csv, .tsv or .gr (DIMACS) file; text may be compressed (.mtx.gz). FILE.npz:NAME is
+one array of several. Elements that a sparse file doesn't have are the semiring's zero.`
+
+export const MATRIX_FILE = 'a .npy, .npz, .mtx, .csv, .tsv or .gr file'
+
+/** "operands.npz:a" is the array a of operands.npz. */
+export function fileOf(path: string): { path: string; array?: string } {
+  const [, file, array] = /^(.+\.npz):([^:]+)$/i.exec(path) ?? []
+  return file === undefined ? { path } : { path: file, array: array! }
+}
+
+export interface ReadFlags {
+  semiring?: Semiring | undefined
+  dtype?: DataType | undefined
+}
+
+/** Reads a matrix, and shows how far that is. */
+export async function readMatrixFile(
+  named: string,
+  { semiring, dtype }: ReadFlags,
+  signal: AbortSignal,
+): Promise<Matrix<ElementArray>> {
+  const { path, array } = fileOf(named)
+  return withProgress(`reading ${named}`, (onProgress) =>
+    readMatrix(path, { semiring, dtype, array, signal, onProgress }),
+  )
+}
+
+/** Files that don't state a type: theirs follows from the numbers in them. */
+export const isUntyped = (named: string) => /\.(csv|tsv|mtx|gr)(\.gz)?$/i.test(named)
+
+/**
+ * Reads the operands of a product. If some are float64, text files with only integers are read as float64 too: whether they have
+ * a fraction says nothing of the type that is meant.
+ */
+export async function readOperands(
+  named: readonly string[],
+  flags: ReadFlags,
+  signal: AbortSignal,
+): Promise<Matrix<ElementArray>[]> {
+  const matrices: Matrix<ElementArray>[] = []
+  for (const name of named) matrices.push(await readMatrixFile(name, flags, signal))
+  const types = matrices.map(({ data }) => dtypeOf(data))
+  const other = types.find((type) => type !== 'int32')
+  for (const [index, name] of named.entries()) {
+    if (types[index] !== 'int32' || other === undefined || other === 'uint8' || !isUntyped(name)) continue
+    matrices[index] = await readMatrixFile(name, { ...flags, dtype: other }, signal)
+  }
+  return matrices
+}
+
+/** Writes a matrix, and shows how far that is. */
+export async function writeMatrixFile(
+  named: string,
+  matrix: MatrixLike<ElementArray>,
+  semiring: Semiring | undefined,
+  signal: AbortSignal,
+): Promise<void> {
+  const { path, array } = fileOf(named)
+  await withProgress(`writing ${named}`, (onProgress) =>
+    writeMatrix(path, matrix, { semiring, array, signal, onProgress }),
+  )
+}

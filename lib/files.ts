@@ -1,0 +1,34 @@
+/**
+ * Matrices in files: of any format by the end of the name, and of each format by its own.
+ *
+ * @packageDocumentation
+ */
+
+export type { FileFormat } from './files/names.js'
+export { type ReadNpyOptions, readNpy, writeNpy } from './files/npy.js'
+export { formatNpy, parseNpy } from './files/npy-bytes.js'
+export { npzNames, type ReadNpzOptions, readNpz, type WriteNpzOptions, writeNpz } from './files/npz.js'
+export {
+  type FormatReader,
+  type FormatWriter,
+  readCsv,
+  readDimacs,
+  readMatrixMarket,
+  readTsv,
+  writeCsv,
+  writeDimacs,
+  writeMatrixMarket,
+  writeTsv,
+} from './files/one-format.js'
+export type { FileOptions } from './files/progress.js'
+export { type ArrayTypes, type ReadMatrixOptions, readMatrix } from './files/read.js'
+export {
+  isSparseFile,
+  type ReadEntriesOptions,
+  readEntries,
+  type SparseEntries,
+  type SparseFormat,
+  type WriteEntriesOptions,
+  writeEntries,
+} from './files/sparse.js'
+export { type WriteMatrixOptions, writeMatrix } from './files/write.js'

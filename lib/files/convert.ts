@@ -1,0 +1,61 @@
+/** Matrices of one element type as another. */
+import { elementType, typeNameOf } from '../elements.js'
+import { shapeOf } from '../layout.js'
+import type { Matrix } from '../matrix.js'
+import { zeroOf } from '../semirings.js'
+import type { ElementArray } from '../storage.js'
+import type { DataType } from '../variant-names.js'
+import { readHostView } from '../view.js'
+import { ElementMaker, hasType, infiniteZero, newMatrixData, typeFor, type Wanted } from './dense.js'
+import { gather } from './npy-content.js'
+
+/** The type of a matrix of a file that states its type, and the one that it is to have. */
+export function typeOfTyped(dtype: DataType, wanted: Wanted, name: string): DataType {
+  // Bytes may be booleans, which are no numbers unless somebody says so.
+  if (wanted.dtype === undefined && (hasType(wanted.semiring, dtype) || dtype === 'uint8')) return dtype
+  return typeFor(wanted, dtype === 'int32' || dtype === 'uint8' ? 'integer' : 'real', name)
+}
+
+/** Whether a matrix must be read as bytes: then integers of any type and booleans are. */
+export const bytesOnly = ({ semiring, dtype }: Wanted) => dtype === 'uint8' || !hasType(semiring, 'float64')
+
+/**
+ * The matrix with elements of the type that is wanted: the semiring's zero stays its zero, other numbers are held exactly or
+ * refused, and fractions are rounded to float32. If it has that type, it is given back as it is.
+ */
+export function convertMatrix(
+  matrix: Matrix<ElementArray>,
+  wanted: Wanted,
+  name: string,
+): Matrix<ElementArray> {
+  const from = typeNameOf(elementType(matrix.data))
+  const to = typeOfTyped(from, wanted, name)
+  if (from === to) return matrix
+  const { semiring } = wanted
+  const view = readHostView(matrix, name, 'result')
+  const shape = shapeOf(view)
+  const count = view.batch * view.rows * view.cols
+  const data = newMatrixData(count, name, to)
+  const make = new ElementMaker(semiring, to)
+  const zero = hasType(semiring, from) ? zeroOf(semiring, from) : Number.NaN
+  const infinity = infiniteZero(semiring)
+  const row = new (matrix.data.constructor as Int32ArrayConstructor)(view.cols)
+  for (let at = 0; at < count; at += view.cols) {
+    gather(view, at, row)
+    for (let col = 0; col < view.cols; col++) {
+      const value = row[col] === zero && !Number.isNaN(infinity) ? infinity : row[col]!
+      data[at + col] = make.of(value) ?? make.refuse(name, value, indexOf(at + col, shape))
+    }
+  }
+  return { data, shape }
+}
+
+function indexOf(at: number, shape: readonly number[]): number[] {
+  const index: number[] = []
+  let rest = at
+  for (const size of [...shape].reverse()) {
+    index.unshift(rest % size)
+    rest = Math.floor(rest / size)
+  }
+  return index
+}

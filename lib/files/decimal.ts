@@ -1,0 +1,79 @@
+/**
+ * The float64 nearest to a decimal number of many digits. Number() of a string is right for all of them, but to make the
+ * string takes longer than to read the digits. Here the value is computed to about 100 bits; if it is so near to the middle of
+ * two floats that these don't decide, the answer is NaN and the caller asks Number() (Ziv's rounding test).
+ */
+
+/** A number as the unevaluated sum of two floats: A. Dekker, A Floating-Point Technique for Extending the Available Precision (1971). */
+interface Pair {
+  readonly high: number
+  readonly low: number
+}
+
+/** 2^27 + 1: splits 53 bits into two halves, whose products are exact. */
+const SPLITTER = 134217729
+
+/** The rounding error of `product` = x·y. */
+function productError(x: number, y: number, product: number): number {
+  const tx = SPLITTER * x
+  const xHigh = tx - (tx - x)
+  const xLow = x - xHigh
+  const ty = SPLITTER * y
+  const yHigh = ty - (ty - y)
+  const yLow = y - yHigh
+  return xLow * yLow - (product - xHigh * yHigh - xLow * yHigh - xHigh * yLow)
+}
+
+/** Digits of each half of a number: 10^15 < 2^53. */
+export const HALF_DIGITS = 15
+const LARGEST_POWER = 290
+const powers: Pair[] = []
+
+/** 10^exponent, to more than 105 bits. */
+function power(exponent: number): Pair {
+  const known = powers[exponent]
+  if (known) return known
+  const exact = 10n ** BigInt(exponent)
+  const high = Number(exact)
+  const made = { high, low: Number(exact - BigInt(high)) }
+  powers[exponent] = made
+  return made
+}
+for (let exponent = 0; exponent <= LARGEST_POWER; exponent++) power(exponent)
+
+/** The error of what is computed here, relative to the value, is far below this. */
+const TOLERANCE = 2 ** -98
+
+/**
+ * The float64 nearest to (high·10^digits + low)·10^exponent; NaN if the digits here don't decide which it is. `high` and `low`
+ * are integers below 10^15, `digits` from 0 to 15.
+ */
+export function nearest(high: number, low: number, digits: number, exponent: number): number {
+  if (high === 0 && low === 0) return 0
+  if (exponent < -LARGEST_POWER || exponent > LARGEST_POWER - 2 * HALF_DIGITS) return Number.NaN
+  const shift = powers[digits]!.high
+  const scaled = high * shift
+  const rest = productError(high, shift, scaled) + low
+  const whole = scaled + rest
+  const part = rest - (whole - scaled)
+  let value: number
+  let correction: number
+  if (exponent >= 0) {
+    const ten = powers[exponent]!
+    const product = whole * ten.high
+    const more = productError(whole, ten.high, product) + (whole * ten.low + part * ten.high)
+    value = product + more
+    correction = more - (value - product)
+  } else {
+    const ten = powers[-exponent]!
+    const quotient = whole / ten.high
+    const back = quotient * ten.high
+    const left = whole - back - productError(quotient, ten.high, back) + (part - quotient * ten.low)
+    const more = left / ten.high
+    value = quotient + more
+    correction = more - (value - quotient)
+  }
+  const margin = value * TOLERANCE
+  const above = value + (correction + margin)
+  return above === value + (correction - margin) ? above : Number.NaN
+}

@@ -1,0 +1,201 @@
+/** Dense matrices of what files hold: of which type they are, and how their elements are made. */
+import { orderOf } from '../algebra/orders.js'
+import { show } from '../describe.js'
+import { newArray } from '../elements.js'
+import { DTypeError, FileError } from '../errors.js'
+import { allocate, type Matrix, type Shape } from '../matrix.js'
+import { addon } from '../native.js'
+import { readChoice } from '../options.js'
+import { readSemiring, zeroOf } from '../semirings.js'
+import type { ElementArray } from '../storage.js'
+import type { DataType, Semiring } from '../variant-names.js'
+import {
+  type Accepted,
+  type EntriesHead,
+  type EntryBlock,
+  type EntrySink,
+  LEAST_INT32,
+  MOST_INT32,
+  type Values,
+} from './entries.js'
+import type { ArraySink } from './matrix-market.js'
+import type { TextReader } from './text.js'
+
+/** What a file's numbers are to become. */
+export interface Wanted {
+  readonly semiring: Semiring
+  /** Undefined: what holds the file's values. */
+  readonly dtype: DataType | undefined
+}
+
+/** The options semiring and dtype. */
+export function readWanted(semiring: unknown, dtype: unknown): Wanted {
+  const type = dtype === undefined ? undefined : addon.dataTypes[readChoice(addon.dataTypes, dtype, 'dtype')]
+  // Bytes have only one semiring.
+  const usual = type === 'uint8' ? 'or-and' : 'max-plus'
+  const name = semiring === undefined ? usual : addon.semirings[readSemiring(semiring)]!.name
+  // Throws if the semiring doesn't have the type.
+  if (type !== undefined) zeroOf(name, type)
+  return { semiring: name, dtype: type }
+}
+
+/** Whether a semiring has an element type. */
+export function hasType(semiring: Semiring, dtype: DataType): boolean {
+  return addon.semirings[readSemiring(semiring)]!.zeros[dtype] !== undefined
+}
+
+/** The element type for a file's values: the first that the semiring has of those that hold them. */
+export function typeFor({ semiring, dtype }: Wanted, values: Values, name: string): DataType {
+  if (dtype !== undefined) return dtype
+  const possible: DataType[] = values === 'real' ? ['float64'] : ['int32', 'float64', 'uint8']
+  const found = possible.find((type) => hasType(semiring, type))
+  if (found !== undefined) return found
+  throw new DTypeError(`${name} has real numbers, but ${semiring} has only bytes: choose another semiring`)
+}
+
+/** Integers that float64 holds exactly. */
+const EXACT = Number.MAX_SAFE_INTEGER
+
+const ranges: Record<DataType, [least: number, most: number]> = {
+  int32: [LEAST_INT32, MOST_INT32],
+  uint8: [0, 255],
+  float32: [-EXACT, EXACT],
+  float64: [-EXACT, EXACT],
+}
+
+/** The infinity that the semiring's zero is; NaN if its zero is a number. */
+export function infiniteZero(semiring: Semiring): number {
+  const zero = zeroOf(semiring, hasType(semiring, 'float64') ? 'float64' : 'uint8')
+  return zero === 0 ? Number.NaN : zero
+}
+
+/**
+ * Makes elements of a type of numbers. An infinity that is the semiring's zero is the zero of the type; other numbers must be
+ * held exactly, except that float32 rounds fractions.
+ */
+export class ElementMaker {
+  readonly dtype: DataType
+  readonly zero: number
+  readonly #infinity: number
+  readonly #integers: boolean
+  readonly #least: number
+  readonly #most: number
+
+  constructor(semiring: Semiring, dtype: DataType) {
+    this.dtype = dtype
+    this.zero = zeroOf(semiring, dtype)
+    this.#infinity = infiniteZero(semiring)
+    this.#integers = dtype === 'int32' || dtype === 'uint8'
+    ;[this.#least, this.#most] = ranges[dtype]
+  }
+
+  /** The element for `value`; undefined if the type doesn't hold it. */
+  of(value: number): number | undefined {
+    if (this.dtype === 'float64') return value
+    if (this.#integers) {
+      if (value === this.#infinity) return this.zero
+      return Math.trunc(value) === value && value >= this.#least && value <= this.#most ? value : undefined
+    }
+    const rounded = Math.fround(value)
+    if (rounded === value || Number.isNaN(value)) return value
+    return Number.isInteger(value) || !Number.isFinite(rounded) ? undefined : rounded
+  }
+
+  /** What a file of `values` may hold. */
+  accepted(values: Values): Accepted {
+    return { least: this.#least, most: this.#most, special: values !== 'integer' }
+  }
+
+  /** The error for a number that {@link of} has no element for. */
+  refuse(name: string, value: number, index: readonly number[]): never {
+    const [least, most] = ranges[this.dtype]
+    const holds = this.#integers ? `${this.dtype} holds only integers from ${least} to ${most}` : ''
+    throw new FileError(
+      `${name}: the value at index [${index.join(', ')}] is ${show(value)}, but ` +
+        `${holds || 'float32 would change it'}: read it as ${this.#integers ? 'float64, or scale or round it first' : 'float64'}`,
+    )
+  }
+}
+
+/** Memory for a matrix of a file. */
+export function newMatrixData(count: number, name: string, dtype: DataType): ElementArray {
+  return allocate(count, name, addon.dataTypes.indexOf(dtype), newArray)
+}
+
+/** Puts entries into a dense matrix: what has none is the semiring's zero, and several of one place are joined by ⊕. */
+export class DenseEntries implements EntrySink<Matrix<ElementArray>> {
+  readonly #name: string
+  readonly #wanted: Wanted
+  readonly #isBetter: ((x: number, y: number) => boolean) | undefined
+  #make!: ElementMaker
+  #data!: ElementArray
+  #cols = 0
+
+  constructor(name: string, wanted: Wanted) {
+    this.#name = name
+    this.#wanted = wanted
+    this.#isBetter = orderOf(readSemiring(wanted.semiring))?.isBetter
+  }
+
+  begin({ rows, cols, values }: EntriesHead): Accepted {
+    const dtype = typeFor(this.#wanted, values, this.#name)
+    this.#make = new ElementMaker(this.#wanted.semiring, dtype)
+    this.#cols = cols!
+    this.#data = newMatrixData(rows! * cols!, this.#name, dtype)
+    if (this.#make.zero !== 0) this.#data.fill(this.#make.zero)
+    return this.#make.accepted(values)
+  }
+
+  take({ row, col, value, count }: EntryBlock): void {
+    const data = this.#data
+    const make = this.#make
+    const { zero } = make
+    for (let entry = 0; entry < count; entry++) {
+      const at = row[entry]! * this.#cols + col[entry]!
+      const number = value[entry]!
+      const element = make.of(number) ?? make.refuse(this.#name, number, [row[entry]!, col[entry]!])
+      const before = data[at]!
+      data[at] = before === zero ? element : this.#join(before, element)
+    }
+  }
+
+  #join(x: number, y: number): number {
+    if (!this.#isBetter) return x + y
+    return Number.isNaN(y) || this.#isBetter(y, x) ? y : x
+  }
+
+  end(rows: number, cols: number): Matrix<ElementArray> {
+    return { data: this.#data, shape: [rows, cols] }
+  }
+}
+
+/** Puts the elements of an array file into a matrix, column after column as the file has them. */
+export class DenseArray implements ArraySink<Matrix<ElementArray>> {
+  readonly #name: string
+  readonly #wanted: Wanted
+  #make!: ElementMaker
+  #data!: ElementArray
+  #shape!: Shape
+
+  constructor(name: string, wanted: Wanted) {
+    this.#name = name
+    this.#wanted = wanted
+  }
+
+  begin(rows: number, cols: number, values: 'integer' | 'real', _: TextReader): Accepted {
+    const dtype = typeFor(this.#wanted, values, this.#name)
+    this.#make = new ElementMaker(this.#wanted.semiring, dtype)
+    this.#data = newMatrixData(rows * cols, this.#name, dtype)
+    this.#shape = [rows, cols]
+    return this.#make.accepted(values)
+  }
+
+  set(row: number, col: number, value: number): void {
+    this.#data[col * this.#shape[0] + row] =
+      this.#make.of(value) ?? this.#make.refuse(this.#name, value, [row, col])
+  }
+
+  end(): Matrix<ElementArray> {
+    return { data: this.#data, shape: this.#shape, strides: [1, this.#shape[0]] }
+  }
+}

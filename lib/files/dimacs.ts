@@ -1,0 +1,64 @@
+/**
+ * The format of the 9th DIMACS implementation challenge (.gr): a line `p sp NODES ARCS`, and a line `a FROM TO WEIGHT` for
+ * each arc; lines that begin with c are comments. http://www.diag.uniroma1.it/challenge9/format.shtml
+ */
+import { show } from '../describe.js'
+import { FileError } from '../errors.js'
+import { MAX_DIMENSION } from '../matrix.js'
+import { type Accepted, EntryCollector, type EntrySink, requireCount, requireRoom } from './entries.js'
+import type { LineParser, TextReader } from './text.js'
+
+const code = (character: string) => character.charCodeAt(0)
+const [COMMENT, ARC, PROBLEM] = [code('c'), code('a'), code('p')]
+
+export function dimacsParser<Result>(sink: EntrySink<Result>): LineParser<Result> {
+  const entries = new EntryCollector((block) => sink.take(block))
+  let nodes = -1
+  let arcs = 0
+  let count = 0
+  let accepted: Accepted
+  const problem = (reader: TextReader) => {
+    if (nodes >= 0) reader.fail('there is a second line that begins with p')
+    reader.skipBlanks()
+    const { bytes, position } = reader
+    if (bytes.toString('latin1', position, position + 2) !== 'sp') {
+      reader.fail(
+        `expected "p sp NODES ARCS", a shortest-path problem, but got ${show(`p ${reader.restOfLine()}`)}`,
+      )
+    }
+    reader.position += 2
+    nodes = reader.integer('the number of nodes', 0, MAX_DIMENSION)
+    arcs = reader.integer('the number of arcs', 0, MAX_DIMENSION)
+    requireRoom(reader, arcs, 'a 1 1 1\n'.length, 'arcs')
+    accepted = sink.begin({ rows: nodes, cols: nodes, most: arcs, values: 'integer' }, reader)
+    reader.endLine()
+  }
+  return {
+    lines(reader) {
+      while (reader.nextContent(COMMENT)) {
+        const kind = reader.bytes[reader.position++]
+        if (kind === ARC) {
+          if (nodes < 0) reader.fail('an arc comes before the line "p sp NODES ARCS"')
+          if (count++ === arcs) requireCount(reader, count, arcs, 'arcs')
+          const from = reader.index('the node where the arc begins', nodes)
+          const to = reader.index('the node where the arc ends', nodes)
+          entries.add(from - 1, to - 1, reader.integer('the weight', accepted.least, accepted.most))
+          reader.endLine()
+        } else if (kind === PROBLEM) {
+          problem(reader)
+        } else {
+          reader.position--
+          reader.fail(`a line must begin with a, p or c, but it is ${show(reader.restOfLine())}`)
+        }
+      }
+      entries.flush()
+    },
+    end(reader) {
+      if (nodes < 0) {
+        throw new FileError(`${reader.name}: there is no line "p sp NODES ARCS": is it a DIMACS .gr file?`)
+      }
+      requireCount(reader, count, arcs, 'arcs')
+      return sink.end(nodes, nodes, true)
+    },
+  }
+}

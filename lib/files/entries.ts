@@ -1,0 +1,172 @@
+/** The entries of sparse files: what the readers of formats hand over, and what edge lists are made of. */
+import { FileError, OutOfMemoryError } from '../errors.js'
+import type { LineParser, TextReader } from './text.js'
+
+/** Entries that are handed over at once. */
+const BLOCK = 4096
+
+export const LEAST_INT32 = -(2 ** 31)
+export const MOST_INT32 = 2 ** 31 - 1
+
+/** Some entries, with rows and columns from 0. */
+export interface EntryBlock {
+  readonly row: Int32Array
+  readonly col: Int32Array
+  readonly value: Float64Array
+  /** How many there are: the arrays may be longer. */
+  count: number
+}
+
+/** What values a file has: integers, numbers, only ones, or whatever its lines show. */
+export type Values = 'integer' | 'real' | 'pattern' | 'unknown'
+
+/** What a file says before its entries. */
+export interface EntriesHead {
+  /** Undefined if only the entries tell. */
+  readonly rows: number | undefined
+  readonly cols: number | undefined
+  /** At most so many entries come; undefined if the file doesn't say how many. */
+  readonly most: number | undefined
+  readonly values: Values
+}
+
+/** What integers a file may hold, and whether its numbers may be infinite or NaN. */
+export interface Accepted {
+  readonly least: number
+  readonly most: number
+  readonly special: boolean
+}
+
+/** What takes the entries of a file. */
+export interface EntrySink<Result> {
+  /** Called once, before any entry. May refuse what the file says, in its line. */
+  begin(head: EntriesHead, reader: TextReader): Accepted
+  take(block: EntryBlock): void
+  /** The sizes, and whether all values were written as integers. */
+  end(rows: number, cols: number, integral: boolean): Result
+}
+
+/** Collects entries, and hands them over in blocks. */
+export class EntryCollector {
+  readonly #take: (block: EntryBlock) => void
+  readonly #block: EntryBlock = {
+    row: new Int32Array(BLOCK),
+    col: new Int32Array(BLOCK),
+    value: new Float64Array(BLOCK),
+    count: 0,
+  }
+
+  constructor(take: (block: EntryBlock) => void) {
+    this.#take = take
+  }
+
+  add(row: number, col: number, value: number): void {
+    const block = this.#block
+    const at = block.count++
+    block.row[at] = row
+    block.col[at] = col
+    block.value[at] = value
+    if (at === BLOCK - 1) this.flush()
+  }
+
+  flush(): void {
+    if (this.#block.count > 0) this.#take(this.#block)
+    this.#block.count = 0
+  }
+}
+
+/** What reads a format whose lines are entries. */
+export type EntriesParser = <Result>(sink: EntrySink<Result>) => LineParser<Result>
+
+/** A file can't hold more entries than it has bytes for: then its count lies, and needs no memory. */
+export function requireRoom(reader: TextReader, count: number, bytesPerEntry: number, what: string): void {
+  // The last line may lack its end.
+  if (count * bytesPerEntry <= reader.left + 1) return
+  reader.fail(
+    `the file says that it has ${count} ${what}, but only ${reader.left} bytes follow: it is not complete`,
+  )
+}
+
+export function requireCount(reader: TextReader, came: number, said: number, what: string): void {
+  if (came === said) return
+  throw new FileError(
+    `${reader.name}: the file says that it has ${said} ${what}, but there are ${came > said ? 'more' : `only ${came}`}`,
+  )
+}
+
+/** Entries in arrays. */
+export interface EntryArrays {
+  rows: number
+  cols: number
+  row: Int32Array
+  col: Int32Array
+  value: Int32Array | Float64Array
+}
+
+/** Keeps entries in arrays: int32 if all of them are integers that it holds, else float64. */
+export class EntryList implements EntrySink<EntryArrays> {
+  readonly #name: string
+  readonly #graph: boolean
+  #row = new Int32Array(0)
+  #col = new Int32Array(0)
+  #value: Int32Array | Float64Array = new Float64Array(0)
+  #count = 0
+
+  /** @param graph - whether it is one: then it must be square, and its weights finite. */
+  constructor(name: string, graph: boolean) {
+    this.#name = name
+    this.#graph = graph
+  }
+
+  begin({ rows, cols, most, values }: EntriesHead, reader: TextReader): Accepted {
+    if (this.#graph && rows !== cols) {
+      reader.fail(`a graph has a square matrix, but this one is ${rows} × ${cols}`)
+    }
+    if (values === 'integer' || values === 'pattern') this.#value = new Int32Array(0)
+    this.#grow(most ?? 1024)
+    return { least: LEAST_INT32, most: MOST_INT32, special: !this.#graph }
+  }
+
+  take({ row, col, value, count }: EntryBlock): void {
+    const start = this.#count
+    const end = start + count
+    if (end > this.#row.length) this.#grow(Math.max(end, 2 * this.#row.length))
+    this.#row.set(row.subarray(0, count), start)
+    this.#col.set(col.subarray(0, count), start)
+    this.#value.set(value.subarray(0, count), start)
+    this.#count = end
+  }
+
+  end(rows: number, cols: number, integral: boolean): EntryArrays {
+    const kept = <Data extends Int32Array | Float64Array>(data: Data): Data =>
+      (data.length === this.#count ? data : data.slice(0, this.#count)) as Data
+    const value = kept(this.#value)
+    const isInt32 = (number: number) => (number | 0) === number
+    return {
+      rows,
+      cols,
+      row: kept(this.#row),
+      col: kept(this.#col),
+      value:
+        integral && value instanceof Float64Array && value.every(isInt32) ? Int32Array.from(value) : value,
+    }
+  }
+
+  #grow(length: number): void {
+    try {
+      const value = this.#value instanceof Int32Array ? new Int32Array(length) : new Float64Array(length)
+      ;[this.#row, this.#col, this.#value] = [
+        grown(this.#row, new Int32Array(length)),
+        grown(this.#col, new Int32Array(length)),
+        grown(this.#value, value),
+      ]
+    } catch (error) {
+      throw new OutOfMemoryError(`${this.#name}: there is no memory for ${length} entries`, { cause: error })
+    }
+  }
+}
+
+function grown<Data extends Int32Array | Float64Array>(old: Data, larger: Data): Data {
+  larger.set(old)
+  return larger
+}

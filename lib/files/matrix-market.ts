@@ -1,0 +1,187 @@
+/** Matrix Market's formats (.mtx): coordinate, for sparse matrices, and array. https://math.nist.gov/MatrixMarket/formats.html */
+import { show } from '../describe.js'
+import { MAX_DIMENSION } from '../matrix.js'
+import {
+  type Accepted,
+  EntryCollector,
+  type EntrySink,
+  LEAST_INT32,
+  requireCount,
+  requireRoom,
+} from './entries.js'
+import type { LineParser, TextReader } from './text.js'
+
+const COMMENT = '%'.charCodeAt(0)
+
+type Symmetry = 'general' | 'symmetric' | 'skew-symmetric'
+
+/** The first line of a file. */
+interface Banner {
+  format: 'coordinate' | 'array'
+  field: 'integer' | 'real' | 'pattern'
+  symmetry: Symmetry
+}
+
+const fields: Record<string, Banner['field']> = {
+  integer: 'integer',
+  'unsigned-integer': 'integer',
+  real: 'real',
+  double: 'real',
+  pattern: 'pattern',
+}
+
+function readBanner(reader: TextReader, arrays: boolean): Banner {
+  const banner = reader.restOfLine()
+  const [head, object, format, field, symmetry, ...rest] = banner.toLowerCase().split(/\s+/)
+  if (head !== '%%matrixmarket' || object !== 'matrix' || rest.length > 0) {
+    reader.fail(`expected "%%MatrixMarket matrix coordinate …", but got ${show(banner)}`)
+  }
+  if (format !== 'coordinate' && !(arrays && format === 'array')) {
+    reader.fail(
+      arrays
+        ? `the format must be coordinate or array, but it is ${show(format)}`
+        : `the format must be coordinate, but it is ${show(format)}: only sparse files are edge lists`,
+    )
+  }
+  const known = field !== undefined && Object.hasOwn(fields, field) ? fields[field] : undefined
+  if (!known || (known === 'pattern' && format === 'array')) {
+    const expected = format === 'array' ? 'integer or real' : 'integer, real or pattern'
+    reader.fail(`entries must be ${expected}, but they are ${show(field)}`)
+  }
+  if (symmetry !== 'general' && symmetry !== 'symmetric' && symmetry !== 'skew-symmetric') {
+    reader.fail(`the matrix must be general, symmetric or skew-symmetric, but it is ${show(symmetry)}`)
+  }
+  reader.nextLine()
+  return { format, field: known, symmetry }
+}
+
+/** What takes a dense matrix, as an array file has it: column after column. */
+export interface ArraySink<Result> {
+  begin(rows: number, cols: number, values: 'integer' | 'real', reader: TextReader): Accepted
+  set(row: number, col: number, value: number): void
+  end(): Result
+}
+
+/** @param arrays - what takes array files; without it they are refused, because they hold no sparse matrix. */
+export function matrixMarketParser<Result>(
+  sink: EntrySink<Result>,
+  arrays?: ArraySink<Result>,
+): LineParser<Result> {
+  let banner: Banner | undefined
+  let body: LineParser<Result> | undefined
+  return {
+    lines(reader) {
+      banner ??= readBanner(reader, arrays !== undefined)
+      if (!body && reader.nextContent(COMMENT)) {
+        body =
+          banner.format === 'array'
+            ? arrayParser(banner, arrays!, reader)
+            : coordinateParser(banner, sink, reader)
+      }
+      body?.lines(reader)
+    },
+    end(reader) {
+      banner ??= readBanner(reader, arrays !== undefined)
+      const sizes = banner.format === 'array' ? 'ROWS COLUMNS' : 'ROWS COLUMNS ENTRIES'
+      return body ? body.end(reader) : reader.fail(`the line "${sizes}" is missing`)
+    },
+  }
+}
+
+function coordinateParser<Result>(
+  { field, symmetry }: Banner,
+  sink: EntrySink<Result>,
+  reader: TextReader,
+): LineParser<Result> {
+  const rows = reader.integer('the number of rows', 0, MAX_DIMENSION)
+  const cols = reader.integer('the number of columns', 0, MAX_DIMENSION)
+  const said = reader.integer('the number of entries', 0, MAX_DIMENSION)
+  requireRoom(reader, said, field === 'pattern' ? '1 1\n'.length : '1 1 1\n'.length, 'entries')
+  const skew = symmetry === 'skew-symmetric'
+  const general = symmetry === 'general'
+  if (!general) requireSquare(reader, rows, cols, symmetry)
+  const { least, most, special } = sink.begin(
+    { rows, cols, most: general ? said : 2 * said, values: field },
+    reader,
+  )
+  reader.endLine()
+  const entries = new EntryCollector((block) => sink.take(block))
+  let count = 0
+  return {
+    lines(reader) {
+      while (reader.nextContent(COMMENT)) {
+        if (count++ === said) requireCount(reader, count, said, 'entries')
+        const i = reader.index('the row', rows) - 1
+        const j = reader.index('the column', cols) - 1
+        let value = 1
+        if (field === 'integer') value = reader.integer('the entry', least, most)
+        else if (field === 'real') value = special ? reader.floating('the entry') : reader.number('the entry')
+        if (!general && (i < j || (skew && i === j))) {
+          reader.fail(`a ${symmetry} file has entries below the diagonal${skew ? '' : ' and on it'} only`)
+        }
+        if (skew && field === 'integer') requireNegative(reader, value, most)
+        entries.add(i, j, value)
+        if (!general && i !== j) entries.add(j, i, skew ? 0 - value : value)
+        reader.endLine()
+      }
+      entries.flush()
+    },
+    end(reader) {
+      requireCount(reader, count, said, 'entries')
+      return sink.end(rows, cols, field !== 'real')
+    },
+  }
+}
+
+function arrayParser<Result>(
+  { field, symmetry }: Banner,
+  sink: ArraySink<Result>,
+  reader: TextReader,
+): LineParser<Result> {
+  const rows = reader.integer('the number of rows', 0, MAX_DIMENSION)
+  const cols = reader.integer('the number of columns', 0, MAX_DIMENSION)
+  const skew = symmetry === 'skew-symmetric'
+  const general = symmetry === 'general'
+  if (!general) requireSquare(reader, rows, cols, symmetry)
+  const said = general ? rows * cols : (rows * (skew ? rows - 1 : rows + 1)) / 2
+  requireRoom(reader, said, '1\n'.length, 'elements')
+  const values = field === 'integer' ? 'integer' : 'real'
+  const { least, most, special } = sink.begin(rows, cols, values, reader)
+  reader.endLine()
+  const first = (col: number) => (general ? 0 : skew ? col + 1 : col)
+  let row = first(0)
+  let col = 0
+  let count = 0
+  return {
+    lines(reader) {
+      while (reader.nextContent(COMMENT)) {
+        // Some programs write more than one element in a line.
+        do {
+          if (count++ === said) requireCount(reader, count, said, 'elements')
+          let value: number
+          if (values === 'integer') value = reader.integer('the element', least, most)
+          else value = special ? reader.floating('the element') : reader.number('the element')
+          if (skew && values === 'integer') requireNegative(reader, value, most)
+          sink.set(row, col, value)
+          if (!general && row !== col) sink.set(col, row, skew ? 0 - value : value)
+          if (++row === rows) row = first(++col)
+        } while (!reader.atLineEnd())
+        reader.endLine()
+      }
+    },
+    end(reader) {
+      requireCount(reader, count, said, 'elements')
+      // The other half of a skew-symmetric matrix is its negative: on the diagonal only 0 is.
+      if (skew) for (let i = 0; i < rows; i++) sink.set(i, i, 0)
+      return sink.end()
+    },
+  }
+}
+
+function requireSquare(reader: TextReader, rows: number, cols: number, symmetry: Symmetry): void {
+  if (rows !== cols) reader.fail(`a ${symmetry} matrix is square, but this one is ${rows} × ${cols}`)
+}
+
+function requireNegative(reader: TextReader, value: number, most: number): void {
+  if (value === LEAST_INT32 && 0 - value > most) reader.fail('the entry −2^31 has no negative in int32')
+}

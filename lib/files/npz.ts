@@ -1,0 +1,287 @@
+/** NumPy's .npz files: named arrays, each a .npy file in a zip archive. */
+import type { FileHandle } from 'node:fs/promises'
+import { Readable } from 'node:stream'
+import * as zlib from 'node:zlib'
+import type { Entry, ZipFile } from 'yauzl'
+import { show, showChoices, typeName } from '../describe.js'
+import { FileError, MpmmlError, OptionError } from '../errors.js'
+import type { Matrix, MatrixLike } from '../matrix.js'
+import { readBoolean, requireNames } from '../options.js'
+import type { ElementArray } from '../storage.js'
+import { readHostView, requireThere } from '../view.js'
+import { openForReading, pathOf, systemReason, writeComplete, writeFully } from './files.js'
+import { MOST_INFLATED } from './lines.js'
+import { npyBytes } from './npy.js'
+import { requireDtype } from './npy-content.js'
+import { NpyProblem } from './npy-header.js'
+import { NpyBuilder } from './npy-stream.js'
+import { type FileOptions, FileWork, fileOptions } from './progress.js'
+
+const STORED = 0
+const DEFLATED = 8
+
+/** An archive of more files is no archive of matrices. */
+const MOST_ENTRIES = 65536
+
+export interface ReadNpzOptions extends FileOptions {
+  /** The names of the arrays that are wanted; all if left out. */
+  arrays?: readonly string[] | undefined
+  /** 'uint8' reads booleans and integers of any size into Uint8Arrays, for 'or-and'. */
+  dtype?: 'uint8' | undefined
+}
+
+/**
+ * Reads the arrays of a NumPy .npz file, compressed or not, as matrices or batches of matrices. What {@link readNpy} says of
+ * types and orders is true of each. Only the arrays that are wanted are read.
+ *
+ * @param path - a regular file.
+ * @returns the matrices by their names.
+ * @throws FileError (ERR_MPMML_FILE) for a file that can't be read, is damaged, lacks an array or has one that is no matrix;
+ *   OptionError; OutOfMemoryError; AbortedError.
+ * @example
+ * const { a, b } = await readNpz('operands.npz')
+ */
+export async function readNpz(
+  path: string | URL,
+  options: ReadNpzOptions = {},
+): Promise<Record<string, Matrix<ElementArray>>> {
+  requireNames(options, ['arrays', 'dtype', ...fileOptions])
+  const { arrays, dtype } = options
+  requireDtype(dtype)
+  if (arrays !== undefined && !(Array.isArray(arrays) && arrays.every((name) => typeof name === 'string'))) {
+    throw new OptionError(`option arrays must be an array of names, but it is ${show(arrays)}`)
+  }
+  return readArrays(path, () => arrays, dtype, options)
+}
+
+/** Reads the array `wanted`, or the only one if it is undefined. */
+export async function readNpzArray(
+  path: string | URL,
+  wanted: string | undefined,
+  dtype: 'uint8' | undefined,
+  options: FileOptions,
+): Promise<Matrix<ElementArray>> {
+  const choose = (there: readonly string[]) => {
+    if (wanted !== undefined) return [wanted]
+    if (there.length === 1) return there
+    const advice = there.includes('indptr')
+      ? "it is a sparse matrix of SciPy's: write it with scipy.io.mmwrite"
+      : `choose one with the option array: ${showChoices(there.slice(0, 20))}`
+    throw new FileError(`${pathOf(path)}: expected one array, but the file has ${there.length}; ${advice}`)
+  }
+  return Object.values(await readArrays(path, choose, dtype, options))[0]!
+}
+
+/** The names of the arrays in a file. */
+export async function npzNames(path: string | URL, options: FileOptions = {}): Promise<string[]> {
+  const name = pathOf(path)
+  return withArchive(name, new FileWork('reading a file', options), async (zip) => [
+    ...(await listArrays(zip, name)).keys(),
+  ])
+}
+
+/** @param choose - says which arrays are wanted, of the names of those that are there; undefined: all. */
+async function readArrays(
+  path: string | URL,
+  choose: (there: readonly string[]) => readonly string[] | undefined,
+  dtype: 'uint8' | undefined,
+  options: FileOptions,
+): Promise<Record<string, Matrix<ElementArray>>> {
+  const name = pathOf(path)
+  const work = new FileWork('reading a file', options)
+  return withArchive(name, work, async (zip, size) => {
+    const there = await listArrays(zip, name)
+    const names = choose([...there.keys()]) ?? [...there.keys()]
+    const entries = names.map((array) => {
+      const entry = there.get(array)
+      if (entry) return [array, entry] as const
+      const known = there.size > 0 ? `it has ${showChoices([...there.keys()].slice(0, 20))}` : 'it has none'
+      throw new FileError(`${name}: there is no array ${show(array)}: ${known}`)
+    })
+    const compressed = entries.reduce((sum, [, entry]) => sum + entry.compressedSize, 0)
+    if (compressed > size) {
+      throw new FileError(`${name}: its arrays claim ${compressed} bytes of its ${size}: the file is damaged`)
+    }
+    const total = entries.reduce((sum, [, entry]) => sum + entry.uncompressedSize, 0)
+    const progress = { done: 0, total }
+    const found: [string, Matrix<ElementArray>][] = []
+    for (const [array, entry] of entries) {
+      found.push([array, await readEntry(zip, entry, `${name}, array ${show(array)}`, dtype, work, progress)])
+    }
+    work.end()
+    return Object.fromEntries(found)
+  })
+}
+
+async function withArchive<Result>(
+  name: string,
+  work: FileWork,
+  read: (zip: ZipFile, size: number, work: FileWork) => Promise<Result>,
+): Promise<Result> {
+  const { file, size } = await openForReading(name, 'a NumPy .npz file')
+  try {
+    const { fromFdPromise } = await import('yauzl')
+    const zip = await fromFdPromise(file.fd, { autoClose: false, lazyEntries: true })
+    return await read(zip, size, work)
+  } catch (error) {
+    if (error instanceof MpmmlError) throw error
+    const { syscall, message } = error as NodeJS.ErrnoException
+    const reason = syscall === undefined ? `it is no .npz file, or a damaged one: ${message}` : undefined
+    throw new FileError(`${name} can't be read: ${reason ?? systemReason(error)}`, { cause: error })
+  } finally {
+    await file.close()
+  }
+}
+
+async function listArrays(zip: ZipFile, name: string): Promise<Map<string, Entry>> {
+  if (zip.entryCount > MOST_ENTRIES) {
+    throw new FileError(
+      `${name}: expected a few arrays, but the archive has ${zip.entryCount} files, more than ${MOST_ENTRIES}`,
+    )
+  }
+  const arrays = new Map<string, Entry>()
+  for await (const entry of zip.eachEntry()) {
+    if (!entry.fileName.endsWith('.npy')) continue
+    const array = entry.fileName.slice(0, -'.npy'.length)
+    if (arrays.has(array)) throw new FileError(`${name}: there are two arrays ${show(array)}`)
+    arrays.set(array, entry)
+  }
+  return arrays
+}
+
+async function readEntry(
+  zip: ZipFile,
+  entry: Entry,
+  name: string,
+  dtype: 'uint8' | undefined,
+  work: FileWork,
+  progress: { done: number; total: number },
+): Promise<Matrix<ElementArray>> {
+  const { compressionMethod, compressedSize, uncompressedSize } = entry
+  if (entry.isEncrypted()) throw new FileError(`${name} is encrypted: save it without a password`)
+  if (compressionMethod !== STORED && compressionMethod !== DEFLATED) {
+    throw new FileError(`${name} is compressed by method ${compressionMethod}: only deflate can be read`)
+  }
+  if (uncompressedSize > MOST_INFLATED * (compressedSize + 1)) {
+    throw new FileError(
+      `${name} claims ${uncompressedSize} bytes of ${compressedSize} compressed ones, more than deflate can make: it is damaged`,
+    )
+  }
+  const stream = await zip.openReadStreamPromise(entry)
+  try {
+    const builder = new NpyBuilder(uncompressedSize, dtype, name)
+    let checksum = 0
+    for await (const chunk of stream as AsyncIterable<Buffer>) {
+      checksum = crc32(chunk, checksum)
+      builder.push(chunk)
+      progress.done += chunk.length
+      work.reached(progress.done / progress.total)
+    }
+    if (checksum !== entry.crc32) throw new FileError(`${name} is damaged: its checksum is another one`)
+    return builder.end()
+  } catch (error) {
+    if (error instanceof NpyProblem) throw new FileError(`${name}: ${error.message}`, { cause: error })
+    throw error
+  } finally {
+    stream.destroy()
+  }
+}
+
+/** The cyclic redundancy check of zip archives; Node.js has it since 20.15 and 22.2. */
+const crc32: (bytes: Uint8Array, before: number) => number =
+  (zlib as { crc32?: (bytes: Uint8Array, before: number) => number }).crc32 ?? tableCrc32
+
+let table: Int32Array | undefined
+
+export function tableCrc32(bytes: Uint8Array, before: number): number {
+  table ??= Int32Array.from({ length: 256 }, (_, index) => {
+    let value = index
+    for (let bit = 0; bit < 8; bit++) value = (value >>> 1) ^ (value & 1 ? 0xedb88320 : 0)
+    return value
+  })
+  let value = ~before
+  for (const byte of bytes) value = (value >>> 8) ^ table[(value ^ byte) & 255]!
+  return ~value >>> 0
+}
+
+export interface WriteNpzOptions extends FileOptions {
+  /** Whether the arrays are compressed, as by numpy.savez_compressed; false by default. */
+  compress?: boolean | undefined
+}
+
+/**
+ * Writes matrices, or batches of them, as the named arrays of a NumPy .npz file. The file appears under its name only when it is
+ * complete.
+ *
+ * @param arrays - the matrices by their names. They are read while the file is written: leave them alone until the promise
+ *   settles.
+ * @throws FileError with the system's reason; ShapeError and DTypeError for what isn't a matrix; OptionError for a name that no
+ *   archive can have; AbortedError.
+ * @example
+ * await writeNpz('operands.npz', { a, b })
+ */
+export async function writeNpz(
+  path: string | URL,
+  arrays: Readonly<Record<string, MatrixLike<ElementArray>>>,
+  options: WriteNpzOptions = {},
+): Promise<void> {
+  requireNames(options, ['compress', ...fileOptions])
+  const compress = options.compress === undefined ? false : readBoolean(options.compress, 'compress')
+  const name = pathOf(path)
+  if (typeof arrays !== 'object' || arrays === null) {
+    throw new OptionError(
+      `arrays must be an object of matrices by their names, but it is ${typeName(arrays)}`,
+    )
+  }
+  const views = Object.entries(arrays).map(([array, matrix]) => {
+    if (array === '' || /^\/|\\|^[a-zA-Z]:|(^|\/)\.\.(\/|$)|\p{Cc}/u.test(array) || array.length > 1000) {
+      throw new OptionError(`the name of an array can't be ${show(array)}: use letters, digits and _`)
+    }
+    const view = readHostView(matrix, `matrix ${show(array)}`, 'result')
+    requireThere(view, `matrix ${show(array)}`)
+    return [array, view] as const
+  })
+  const work = new FileWork(`writing ${name}`, options)
+  const bytesOfAll = views.reduce((sum, [, view]) => sum + view.batch * view.rows * view.cols * view.bytes, 0)
+  await writeComplete(
+    name,
+    async (file) => {
+      const { ZipFile } = await import('yazl')
+      const zip = new ZipFile()
+      const output = zip.outputStream as Readable
+      zip.on('error', (error) => output.destroy(error))
+      let before = 0
+      for (const [array, view] of views) {
+        const bytes = view.batch * view.rows * view.cols * view.bytes
+        const start = before
+        before += bytes
+        const pieces = function* () {
+          // Copies, because the stream asks for pieces before the last one is written.
+          for (const piece of npyBytes(view, (share) => work.reached((start + share * bytes) / bytesOfAll))) {
+            yield Buffer.from(piece)
+          }
+        }
+        const entry = {
+          compress,
+          // As NumPy has it: the same arrays make the same file.
+          mtime: new Date(1980, 0, 1),
+          forceDosTimestamp: true,
+          forceZip64Format: bytes >= 2 ** 31,
+        }
+        zip.addReadStreamLazy(`${array}.npy`, entry, (ready) => {
+          const input = Readable.from(pieces(), { objectMode: false, highWaterMark: 1 })
+          input.on('error', (error) => output.destroy(error))
+          ready(null, input)
+        })
+      }
+      zip.end()
+      await writeStream(file, output)
+      work.end()
+    },
+    work.signal,
+  )
+}
+
+async function writeStream(file: FileHandle, stream: AsyncIterable<Buffer>): Promise<void> {
+  for await (const chunk of stream) await writeFully(file, chunk)
+}

@@ -1,0 +1,54 @@
+/** Telling how far the reading or writing of a file is. */
+import { readSignal } from '../abort.js'
+import { readListener } from '../options.js'
+import type { Progress } from '../product/options.js'
+import { throwIfAborted } from './files.js'
+
+/** What all that reads or writes files takes. */
+export interface FileOptions {
+  /** Gives up reading or writing; the error's `cause` is the signal's reason. */
+  signal?: AbortSignal | undefined
+  /** Is called several times a second if there is much to do. If it throws, the work ends with what it threw. */
+  onProgress?: ((progress: Progress) => void) | undefined
+}
+
+/** The names of these options. */
+export const fileOptions = ['signal', 'onProgress'] as const
+
+/** Between two calls of `onProgress`. */
+const INTERVAL_MS = 250
+
+/** How far the work on one file is. */
+export class FileWork {
+  readonly signal: AbortSignal | undefined
+  readonly #listener: ((progress: Progress) => void) | undefined
+  readonly #what: string
+  #next = performance.now() + INTERVAL_MS
+  #told = false
+
+  /** @param what - what messages call the work: "reading a file". */
+  constructor(what: string, { signal, onProgress }: FileOptions) {
+    this.#what = what
+    this.signal = readSignal(signal)
+    this.#listener = readListener(onProgress)
+    throwIfAborted(this.signal, what)
+  }
+
+  /** The share `done` of the work is done. Throws AbortedError if the rest isn't wanted. */
+  reached(done: number): void {
+    throwIfAborted(this.signal, this.#what)
+    const listener = this.#listener
+    if (!listener) return
+    const now = performance.now()
+    if (now < this.#next) return
+    this.#next = now + INTERVAL_MS
+    this.#told = true
+    listener({ done: Math.min(done, 1) || 0 })
+  }
+
+  /** All of it is done. */
+  end(): void {
+    const listener = this.#listener
+    if (this.#told && listener) listener({ done: 1 })
+  }
+}

@@ -1,0 +1,88 @@
+/** Reading a matrix from a file of any format. What a format needs is loaded when it is asked for. */
+import { show } from '../describe.js'
+import { OptionError } from '../errors.js'
+import type { Matrix } from '../matrix.js'
+import { requireNames } from '../options.js'
+import type { ElementArray } from '../storage.js'
+import type { DataType, Semiring } from '../variant-names.js'
+import { pathOf } from './files.js'
+import { type FileFormat, fileFormats, formatOf } from './names.js'
+import { type FileOptions, fileOptions } from './progress.js'
+
+/** The array that holds each element type. */
+export interface ArrayTypes {
+  int32: Int32Array
+  float32: Float32Array
+  float64: Float64Array
+  uint8: Uint8Array
+}
+
+export interface ReadMatrixOptions<Type extends DataType = DataType> extends FileOptions {
+  /** By the end of the file's name if left out. */
+  format?: FileFormat | undefined
+  /** What its zero is, elements are that a file doesn't have; 'max-plus' if left out, and 'or-and' for bytes. */
+  semiring?: Semiring | undefined
+  /** The element type; if left out, the file's, or the first of int32, float64 and uint8 that the semiring has and that holds the values. */
+  dtype?: Type | undefined
+  /** The name of the array in a .npz file that has several. */
+  array?: string | undefined
+}
+
+/**
+ * Reads a matrix from a file. The end of its name says what it is:
+ *
+ * | name | file | elements |
+ * |---|---|---|
+ * | .npy | NumPy's, also of a batch of matrices: see {@link readNpy} | of the file's type |
+ * | .npz | an archive of NumPy's: the array that the option names, or the only one | of its type |
+ * | .mtx | Matrix Market's, array or coordinate; entries that a coordinate file lacks are the semiring's zero, and several of one place are joined by ⊕ | int32 for integers and patterns (whose entries are 1), float64 for real numbers |
+ * | .csv, .tsv | a row per line; `.` and `ε` are the semiring's zero, `inf`, `-inf` and `nan` what they say; the first line may hold headings, lines that begin with # are comments | int32 if all are integers of its range, else float64 |
+ * | .gr | a graph in the DIMACS format; pairs of nodes without an arc are the semiring's zero | int32 |
+ *
+ * The text formats may be compressed by gzip (.mtx.gz). An infinity that is the semiring's zero becomes its zero in int32.
+ * If the semiring doesn't have the type, the next one that holds all values is taken. With the option `dtype` values are
+ * converted: exactly, or a value that the type doesn't hold is an error that names it; only fractions are rounded to float32.
+ *
+ * @param path - a regular file.
+ * @returns a matrix with data of its own.
+ * @throws FileError (ERR_MPMML_FILE) for a file that can't be read, is damaged or has values that the type doesn't hold;
+ *   DTypeError if the semiring doesn't have the type; OptionError; OutOfMemoryError; AbortedError.
+ * @example
+ * const a = await readMatrix('roads.gr', { semiring: 'min-plus' })
+ */
+export async function readMatrix<Type extends DataType>(
+  path: string | URL,
+  options: ReadMatrixOptions<Type> & { dtype: Type },
+): Promise<Matrix<ArrayTypes[Type]>>
+export async function readMatrix(
+  path: string | URL,
+  options?: ReadMatrixOptions,
+): Promise<Matrix<ElementArray>>
+export async function readMatrix(
+  path: string | URL,
+  options: ReadMatrixOptions = {},
+): Promise<Matrix<ElementArray>> {
+  requireNames(options, ['format', 'semiring', 'dtype', 'array', ...fileOptions])
+  const { format: given, semiring, dtype, array, ...rest } = options
+  const name = pathOf(path)
+  const format = formatOf(name, given, fileFormats)
+  if (array !== undefined && (typeof array !== 'string' || format !== 'npz')) {
+    throw new OptionError(
+      `option array must be the name of an array in a .npz file, but it is ${show(array)} for ${format}`,
+    )
+  }
+  const { readWanted } = await import('./dense.js')
+  const wanted = readWanted(semiring, dtype)
+  if (format !== 'npy' && format !== 'npz') {
+    const { readTextMatrix } = await import('./text-matrices.js')
+    return readTextMatrix(name, format, wanted, rest)
+  }
+  const { convertMatrix, bytesOnly } = await import('./convert.js')
+  const asked = bytesOnly(wanted) ? 'uint8' : undefined
+  const matrix =
+    format === 'npy'
+      ? await (await import('./npy.js')).readNpy(path, { dtype: asked, ...rest })
+      : await (await import('./npz.js')).readNpzArray(path, array, asked, rest)
+  // These files state their type, which stands if nothing else is said.
+  return semiring === undefined && dtype === undefined ? matrix : convertMatrix(matrix, wanted, name)
+}

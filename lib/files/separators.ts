@@ -1,0 +1,34 @@
+/** What separates the cells of a line of CSV or TSV, and whether its cells are names of columns. */
+import { show } from '../describe.js'
+import type { TextReader } from './text.js'
+
+/** Tabs are blanks: between numbers one is as good as many. */
+const SEPARATORS = [',', ';']
+
+/** The separator of the line; -1 if only blanks separate. */
+export function separatorOf(reader: TextReader): number {
+  const line = reader.restOfLine()
+  for (const separator of SEPARATORS) if (line.includes(separator)) return separator.charCodeAt(0)
+  return -1
+}
+
+/** Whether no cell of the line can be meant as a number: each begins with a letter or a quotation mark. */
+export function headings(reader: TextReader): boolean {
+  const separator = reader.separator < 0 ? /\s+/ : String.fromCharCode(reader.separator)
+  return reader
+    .restOfLine()
+    .split(separator)
+    .every((cell) => /^\s*(["'_]|(?!(ε|nan|inf(inity)?)\s*$)\p{L})/iu.test(cell))
+}
+
+/** Goes behind the separator that must come next. */
+export function separate(reader: TextReader): void {
+  if (reader.separator < 0) return
+  reader.skipBlanks()
+  if (reader.bytes[reader.position] !== reader.separator) {
+    reader.fail(
+      `expected ${show(String.fromCharCode(reader.separator))}, but got ${show(reader.restOfLine())}`,
+    )
+  }
+  reader.position++
+}

@@ -1,0 +1,155 @@
+/** Sparse matrices in files, as lists of their entries: they may be far too large to be dense. */
+import { show, typeName } from '../describe.js'
+import { DTypeError, FileError, ShapeError, ValueError } from '../errors.js'
+import { dimension } from '../matrix.js'
+import { requireNames } from '../options.js'
+import { dimacsParser } from './dimacs.js'
+import { EntryList } from './entries.js'
+import { pathOf } from './files.js'
+import { readLines } from './lines.js'
+import { matrixMarketParser } from './matrix-market.js'
+import { formatOf } from './names.js'
+import { type FileOptions, FileWork, fileOptions } from './progress.js'
+import type { LineParser } from './text.js'
+import { numberText, writeLines } from './write-text.js'
+
+/** Formats that hold entries. */
+export type SparseFormat = 'matrix-market' | 'dimacs'
+
+const formats = ['matrix-market', 'dimacs'] as const
+
+/** A sparse matrix: entry e has the value `value[e]` and stands in row `row[e]` and column `col[e]`, from 0. */
+export interface SparseEntries {
+  readonly shape: readonly [rows: number, cols: number]
+  readonly row: Int32Array
+  readonly col: Int32Array
+  readonly value: Int32Array | Float64Array
+}
+
+export interface ReadEntriesOptions extends FileOptions {
+  /** By the end of the file's name if left out. */
+  format?: SparseFormat | undefined
+}
+
+export type WriteEntriesOptions = ReadEntriesOptions
+
+/**
+ * Reads the entries of a Matrix Market coordinate file (.mtx) or a DIMACS file (.gr), in the order of the file. A symmetric or
+ * skew-symmetric file has those of its other half too. Integers and patterns become int32, real numbers float64.
+ *
+ * @throws FileError (ERR_MPMML_FILE) for a file that can't be read or isn't what it should be; OptionError; OutOfMemoryError;
+ *   AbortedError.
+ * @example
+ * const { shape, row, col, value } = await readEntries('sparse.mtx.gz')
+ */
+export async function readEntries(
+  path: string | URL,
+  options: ReadEntriesOptions = {},
+): Promise<SparseEntries> {
+  requireNames(options, ['format', ...fileOptions])
+  const name = pathOf(path)
+  const list = new EntryList(name, false)
+  const parser =
+    formatOf(name, options.format, formats) === 'dimacs' ? dimacsParser(list) : matrixMarketParser(list)
+  const { rows, cols, row, col, value } = await readLines(name, 'a sparse matrix', parser, options)
+  return { shape: [rows, cols], row, col, value }
+}
+
+/** Whether a file holds the entries of a sparse matrix, which {@link readEntries} reads: it looks at the name and the first line. */
+export async function isSparseFile(path: string | URL): Promise<boolean> {
+  const name = pathOf(path)
+  if (/\.gr(\.gz)?$/i.test(name)) return true
+  if (!/\.mtx(\.gz)?$/i.test(name)) return false
+  const found = new FirstLine()
+  const look: LineParser<void> = {
+    lines(reader) {
+      found.sparse = /^%%MatrixMarket\s+matrix\s+coordinate\s/i.test(reader.restOfLine())
+      throw found
+    },
+    end() {},
+  }
+  await readLines(name, 'a matrix', look, {}).catch((error) => {
+    if (error !== found) throw error
+  })
+  return found.sparse
+}
+
+/** Ends the reading of a file after its first line. */
+class FirstLine extends Error {
+  sparse = false
+}
+
+/**
+ * Writes the entries of a sparse matrix to a Matrix Market coordinate file (.mtx) or a DIMACS file (.gr). The file appears under
+ * its name only when it is complete.
+ *
+ * @throws FileError (ERR_MPMML_FILE) with the system's reason; ShapeError, DTypeError and ValueError for what isn't such a list;
+ *   OptionError; AbortedError.
+ */
+export async function writeEntries(
+  path: string | URL,
+  entries: SparseEntries,
+  options: WriteEntriesOptions = {},
+): Promise<void> {
+  requireNames(options, ['format', ...fileOptions])
+  const name = pathOf(path)
+  const format = formatOf(name, options.format, formats)
+  requireEntries(entries)
+  const work = new FileWork(`writing ${name}`, options)
+  await writeLines(name, format === 'dimacs' ? arcs(entries, name, work) : coordinates(entries, work), work)
+}
+
+function requireEntries({ shape, row, col, value }: SparseEntries): void {
+  if (!(row instanceof Int32Array && col instanceof Int32Array)) {
+    throw new DTypeError(
+      `row and col must be Int32Arrays, but they are ${typeName(row)} and ${typeName(col)}`,
+    )
+  }
+  if (!(value instanceof Int32Array || value instanceof Float64Array)) {
+    throw new DTypeError(`value must be an Int32Array or a Float64Array, but it is ${typeName(value)}`)
+  }
+  if (!Array.isArray(shape) || shape.length !== 2) {
+    throw new ShapeError(`shape must be [rows, cols], but it is ${show(shape)}`)
+  }
+  const [rows, cols] = shape.map((size) => dimension(size, 'shape', shape)) as [number, number]
+  if (row.length !== col.length || row.length !== value.length) {
+    throw new ShapeError(
+      `row, col and value must have one entry each, but they have ${row.length}, ${col.length} and ${value.length}`,
+    )
+  }
+  for (let e = 0; e < row.length; e++) {
+    if (row[e]! >= 0 && row[e]! < rows && col[e]! >= 0 && col[e]! < cols) continue
+    throw new ValueError(
+      `entry ${e} stands at [${row[e]}, ${col[e]}], outside of a matrix of ${rows} × ${cols}`,
+    )
+  }
+}
+
+function* coordinates({ shape, row, col, value }: SparseEntries, work: FileWork): Generator<string, void> {
+  const field = value instanceof Int32Array ? 'integer' : 'real'
+  yield `%%MatrixMarket matrix coordinate ${field} general\n${shape[0]} ${shape[1]} ${row.length}\n`
+  for (let e = 0; e < row.length; e++) {
+    if (e % 8192 === 0) work.reached(e / row.length)
+    yield `${row[e]! + 1} ${col[e]! + 1} ${numberText(value[e]!, false)}\n`
+  }
+}
+
+function* arcs(
+  { shape, row, col, value }: SparseEntries,
+  name: string,
+  work: FileWork,
+): Generator<string, void> {
+  if (shape[0] !== shape[1]) {
+    throw new ShapeError(`${name}: a graph has a square matrix, but this one is ${shape[0]} × ${shape[1]}`)
+  }
+  yield `p sp ${shape[0]} ${row.length}\n`
+  for (let e = 0; e < row.length; e++) {
+    if (e % 8192 === 0) work.reached(e / row.length)
+    if ((value[e]! | 0) !== value[e]) {
+      throw new FileError(
+        `${name}: the weights of a DIMACS file are int32 integers, but entry ${e} is ${value[e]}: write .mtx`,
+      )
+    }
+    yield `a ${row[e]! + 1} ${col[e]! + 1} ${value[e]}\n`
+  }
+}

@@ -1,0 +1,197 @@
+/** Matrices as text: Matrix Market, CSV and DIMACS. */
+import { Readable } from 'node:stream'
+import { isInteger, newArray, typeNameOf } from '../elements.js'
+import { FileError, ShapeError } from '../errors.js'
+import { shapeOf } from '../layout.js'
+import { zeroOf } from '../semirings.js'
+import type { ElementArray } from '../storage.js'
+import type { Semiring } from '../variant-names.js'
+import { type HostView, requireStillThere } from '../view.js'
+import { infiniteZero } from './dense.js'
+import { LEAST_INT32, MOST_INT32 } from './entries.js'
+import { writeComplete, writeFully } from './files.js'
+import { isGzipName } from './names.js'
+import { gather } from './npy-content.js'
+import type { FileWork } from './progress.js'
+import type { TextFormat } from './text-matrices.js'
+
+/** A matrix that is to be written, and what its zero is. */
+interface Source {
+  readonly view: HostView<ElementArray>
+  readonly semiring: Semiring
+  readonly zero: number
+  /** How many elements are the zero. */
+  readonly zeros: number
+  readonly name: string
+  readonly reached: (share: number) => void
+}
+
+/** Elements that are looked at before the event loop has its turn. */
+const PER_TURN = 1 << 21
+
+/** Characters of one write. */
+const PIECE = 1 << 17
+
+/** Writes one matrix as text. */
+export async function writeTextMatrix(
+  name: string,
+  format: TextFormat,
+  view: HostView<ElementArray>,
+  semiring: Semiring,
+  work: FileWork,
+): Promise<void> {
+  if (view.batched) {
+    throw new ShapeError(
+      `${name}: a ${format} file holds one matrix, but this is a batch of shape [${shapeOf(view).join(', ')}]: ` +
+        'write .npy, or a file for each',
+    )
+  }
+  const zero = zeroOf(semiring, typeNameOf(view.type))
+  const reached = (share: number) => work.reached(share)
+  const zeros = await countZeros(view, zero, () => work.reached(0))
+  await writeLines(name, writers[format]({ view, semiring, zero, zeros, name, reached }), work)
+}
+
+/** Writes lines to a file, compressed if its name ends with .gz. */
+export async function writeLines(name: string, lines: Iterable<string>, work: FileWork): Promise<void> {
+  await writeComplete(
+    name,
+    async (file) => {
+      const pieces = Readable.from(inPieces(lines), { objectMode: false, highWaterMark: 1 })
+      if (isGzipName(name)) {
+        const { createGzip } = await import('node:zlib')
+        const compressed = createGzip()
+        pieces.on('error', (error) => compressed.destroy(error))
+        for await (const bytes of pieces.pipe(compressed)) await writeFully(file, bytes)
+      } else {
+        for await (const bytes of pieces) await writeFully(file, bytes)
+      }
+      work.end()
+    },
+    work.signal,
+  )
+}
+
+/** How many elements are `zero`. The event loop has its turn between some of them. */
+async function countZeros(view: HostView<ElementArray>, zero: number, goOn: () => void): Promise<number> {
+  const row = newArray(view.type, view.cols)
+  let zeros = 0
+  let looked = 0
+  for (let i = 0; i < view.rows; i++) {
+    gather(view, i * view.cols, row)
+    for (const value of row) if (value === zero) zeros++
+    looked += view.cols
+    if (looked < PER_TURN) continue
+    looked = 0
+    await new Promise((resolve) => setImmediate(resolve))
+    goOn()
+    requireStillThere(view, 'matrix')
+  }
+  return zeros
+}
+
+function* inPieces(lines: Iterable<string>): Generator<Buffer, void> {
+  let text = ''
+  for (const line of lines) {
+    text += line
+    if (text.length < PIECE) continue
+    yield Buffer.from(text)
+    text = ''
+  }
+  if (text.length > 0) yield Buffer.from(text)
+}
+
+const writers: Record<TextFormat, (source: Source) => Iterable<string>> = {
+  'matrix-market': matrixMarket,
+  csv: (source) => cells(source, ','),
+  tsv: (source) => cells(source, '\t'),
+  dimacs,
+}
+
+/** The rows, one after the other in the same array. */
+function* rowsOf({ view, reached }: Source): Generator<ElementArray, void> {
+  const row = newArray(view.type, view.cols)
+  for (let i = 0; i < view.rows; i++) {
+    reached(i / view.rows)
+    requireStillThere(view, 'matrix')
+    gather(view, i * view.cols, row)
+    yield row
+  }
+}
+
+/** As it is read in every format; integers keep the type of floats by a point if `pointed`. */
+export function numberText(value: number, pointed: boolean): string {
+  if (Number.isInteger(value)) {
+    const digits = Object.is(value, -0) ? '-0' : String(value)
+    return pointed && !digits.includes('e') ? `${digits}.0` : digits
+  }
+  if (Number.isNaN(value)) return 'nan'
+  return Number.isFinite(value) ? String(value) : value > 0 ? 'inf' : '-inf'
+}
+
+function* matrixMarket(source: Source): Generator<string, void> {
+  const { view, zero, zeros } = source
+  const { rows, cols } = view
+  const field = isInteger(view.type) ? 'integer' : 'real'
+  if (zeros === 0) {
+    yield `%%MatrixMarket matrix array ${field} general\n${rows} ${cols}\n`
+    const { rowStride, colStride } = view
+    const columns = { ...view, rows: cols, cols: rows, rowStride: colStride, colStride: rowStride }
+    for (const column of rowsOf({ ...source, view: columns })) {
+      for (const value of column) yield `${numberText(value, false)}\n`
+    }
+    return
+  }
+  yield `%%MatrixMarket matrix coordinate ${field} general\n${rows} ${cols} ${rows * cols - zeros}\n`
+  let i = 0
+  for (const row of rowsOf(source)) {
+    i++
+    for (let j = 0; j < cols; j++) {
+      if (row[j] !== zero) yield `${i} ${j + 1} ${numberText(row[j]!, false)}\n`
+    }
+  }
+}
+
+function* cells(source: Source, separator: string): Generator<string, void> {
+  const { view, zero, semiring, name } = source
+  if (view.rows === 0 || view.cols === 0) {
+    throw new ShapeError(
+      `${name}: a matrix of ${view.rows} × ${view.cols} has no cells to write: write .npy or .mtx`,
+    )
+  }
+  const integers = isInteger(view.type)
+  const infinity = infiniteZero(semiring)
+  const zeroText = numberText(Number.isNaN(infinity) ? zero : infinity, !integers)
+  for (const row of rowsOf(source)) {
+    let line = ''
+    for (let j = 0; j < row.length; j++) {
+      const value = row[j]!
+      line += `${j > 0 ? separator : ''}${value === zero && value !== 0 ? zeroText : numberText(value, !integers)}`
+    }
+    yield `${line}\n`
+  }
+}
+
+function* dimacs(source: Source): Generator<string, void> {
+  const { view, zero, zeros, name } = source
+  if (view.rows !== view.cols) {
+    throw new ShapeError(
+      `${name}: a graph has a square matrix, but this one is ${view.rows} × ${view.cols}: write .mtx`,
+    )
+  }
+  yield `p sp ${view.rows} ${view.rows * view.cols - zeros}\n`
+  let i = 0
+  for (const row of rowsOf(source)) {
+    i++
+    for (let j = 0; j < row.length; j++) {
+      const value = row[j]!
+      if (value === zero) continue
+      if (!Number.isInteger(value) || value < LEAST_INT32 || value > MOST_INT32) {
+        throw new FileError(
+          `${name}: the weights of a DIMACS file are int32 integers, but at index [${i - 1}, ${j}] there is ${value}: write .mtx`,
+        )
+      }
+      yield `a ${i} ${j + 1} ${value}\n`
+    }
+  }
+}

@@ -1,0 +1,75 @@
+/** Writing a matrix to a file of any format. What a format needs is loaded when it is asked for. */
+import { show } from '../describe.js'
+import { typeNameOf } from '../elements.js'
+import { OptionError } from '../errors.js'
+import type { MatrixLike } from '../matrix.js'
+import { readBoolean, requireNames } from '../options.js'
+import type { ElementArray } from '../storage.js'
+import type { Semiring } from '../variant-names.js'
+import { readHostView, requireThere } from '../view.js'
+import { pathOf } from './files.js'
+import { type FileFormat, fileFormats, formatOf } from './names.js'
+import { writeNpy } from './npy.js'
+import { type FileOptions, FileWork, fileOptions } from './progress.js'
+
+export interface WriteMatrixOptions extends FileOptions {
+  /** By the end of the file's name if left out. */
+  format?: FileFormat | undefined
+  /** Elements that are its zero are left out of sparse files, and are infinities in CSV; 'max-plus' if left out, and 'or-and' for bytes. */
+  semiring?: Semiring | undefined
+  /** What a .npz file calls the matrix; 'arr_0' if left out, as NumPy does. */
+  array?: string | undefined
+  /** Whether a .npz file is compressed; false by default. */
+  compress?: boolean | undefined
+}
+
+/**
+ * Writes a matrix to a file; the end of its name says in which format, as for {@link readMatrix}. The file appears under its
+ * name only when it is complete; a regular file that stands there before is replaced, anything else refused.
+ *
+ * - .npy and .npz keep the element type, and hold batches of matrices too.
+ * - .mtx is a coordinate file if some elements are the semiring's zero, which it leaves out, and an array file if not.
+ * - .csv and .tsv have a row per line. Int32 elements that are the semiring's zero are written as the infinity that they mean.
+ * - .gr is a graph: an arc for each element that isn't the semiring's zero. It holds int32 integers only.
+ *
+ * A text file whose name ends with .gz is compressed.
+ *
+ * @param matrix - is read while the file is written: leave it alone until the promise settles.
+ * @throws FileError (ERR_MPMML_FILE) with the system's reason; ShapeError for a shape that the format doesn't hold, and DTypeError
+ *   for what isn't a matrix, or isn't of a type of the semiring; OptionError; AbortedError.
+ * @example
+ * await writeMatrix('distances.csv.gz', distances, { semiring: 'min-plus' })
+ */
+export async function writeMatrix(
+  path: string | URL,
+  matrix: MatrixLike<ElementArray>,
+  options: WriteMatrixOptions = {},
+): Promise<void> {
+  requireNames(options, ['format', 'semiring', 'array', 'compress', ...fileOptions])
+  const { format: given, semiring, array, compress, ...rest } = options
+  const name = pathOf(path)
+  const format = formatOf(name, given, fileFormats)
+  if (format === 'npz') {
+    if (array !== undefined && typeof array !== 'string') {
+      throw new OptionError(`option array must be a name, but it is ${show(array)}`)
+    }
+    const { writeNpz } = await import('./npz.js')
+    return writeNpz(path, { [array ?? 'arr_0']: matrix }, { compress, ...rest })
+  }
+  if (array !== undefined || (compress !== undefined && readBoolean(compress, 'compress'))) {
+    throw new OptionError(
+      `option ${array === undefined ? 'compress' : 'array'} is for .npz files only, but this is ${format}` +
+        (format === 'npy' ? '' : '; a name that ends with .gz compresses a text file'),
+    )
+  }
+  if (format === 'npy') return writeNpy(path, matrix, rest)
+  const view = readHostView(matrix, 'matrix', 'result')
+  requireThere(view, 'matrix')
+  const [{ readWanted }, { writeTextMatrix }] = await Promise.all([
+    import('./dense.js'),
+    import('./write-text.js'),
+  ])
+  const usual = typeNameOf(view.type) === 'uint8' ? 'or-and' : 'max-plus'
+  const wanted = readWanted(semiring ?? usual, undefined)
+  await writeTextMatrix(name, format, view, wanted.semiring, new FileWork(`writing ${name}`, rest))
+}
