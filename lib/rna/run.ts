@@ -6,7 +6,7 @@ import { configureCpu, deviceMemoryLimit } from '../environment.js'
 import { AbortedError, fromNative } from '../errors.js'
 import { REPORT_FIELDS, reportAt } from '../fields.js'
 import { addon, type RnaRequest } from '../native.js'
-import { ProgressReports } from '../product/progress.js'
+import { ProgressReports, shareOf } from '../product/progress.js'
 import type { BasePair, ReadRnaOptions } from './options.js'
 
 /** What all requests have. */
@@ -45,9 +45,8 @@ export async function run<Result>(
   const report = new Float64Array(REPORT_FIELDS)
   const cancel = new Int32Array(1)
   const forget = signal && cancelOnAbort(signal, cancel)
-  // What is counted is a share already.
-  const one = { batch: 1, m: 1, n: 1, k: 1 }
-  const progress = onProgress && new ProgressReports(onProgress, one, report, () => addon.giveUp(cancel))
+  const share = shareOf(1, report)
+  const progress = onProgress && new ProgressReports(onProgress, share, () => addon.giveUp(cancel))
   let succeeded = false
   try {
     const result = await start(report, cancel)
