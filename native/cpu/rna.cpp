@@ -173,7 +173,7 @@ class InteractionTables {
         m_(static_cast<int64_t>(request.strand2.size())),
         shape_(m_, request.reach),
         bytes_(checked_bytes()),
-        all_steps_(interaction_steps(request)),
+        all_steps_(std::max(interaction_steps(request), 1.0)),
         fold1_(request.strand1, n_, request.within, request.min_loop, request.wide, false, 0, request.watch),
         fold2_(request.strand2, request.reach, request.within, request.min_loop, request.wide, true, 0, request.watch),
         room_(static_cast<size_t>(bytes_) * static_cast<size_t>(n_ * (n_ + 1) / 2)) {}

@@ -227,12 +227,12 @@ struct Closed {
   const uint8_t* bases;  ///< by position
 };
 
-/// Closes a block of each table. A block of threads has groups that take turns at what the block's scores are made of, because
-/// few blocks can be closed at once, and each waits for memory.
-template <class Score>
+/// Closes a block of each table. A block of threads has groups that take turns at what the block's scores are made of: if few
+/// blocks can be closed at once, each waits for memory most of the time.
+template <class Score, int groups>
 struct Close {
   using L = Lanes<Score>;
-  static constexpr int kGroups = 4, kAllThreads = kGroups * kThreads;
+  static constexpr int kAllThreads = groups * kThreads;
   static constexpr int kNone = kNoInterval<Score>;
   static constexpr int kWords = kBlock / L::count;              ///< of a row
   static constexpr int kOwnWords = kBlock * kWords / kThreads;  ///< of a thread: in as many rows
@@ -244,7 +244,7 @@ struct Close {
       struct {
         alignas(16) uint32_t a[kBlock][kBlock + 4];  ///< k by row, each score in all lanes
         alignas(16) uint32_t b[kBlock][kWords];
-      } group[kGroups];
+      } group[groups];
       struct {
         int left[kBlock][kBlock + 1], right[kBlock][kBlock + 1];
       };
@@ -288,7 +288,7 @@ struct Close {
       }
     };
     if (group < steps) fetch(group);
-    for (int turn = 0; turn < steps; turn += kGroups) {
+    for (int turn = 0; turn < steps; turn += groups) {
       const int step = turn + group;
       __syncthreads();
       if (step < steps) {
@@ -303,7 +303,7 @@ struct Close {
         }
       }
       __syncthreads();
-      if (step + kGroups < steps) fetch(step + kGroups);
+      if (step + groups < steps) fetch(step + groups);
       if (step >= steps) continue;
 #pragma unroll 8
       for (int k = 0; k < kBlock; ++k) {
@@ -386,21 +386,21 @@ __global__ void __launch_bounds__(kThreads, 3)
 }
 
 /// The blocks at this distance from the diagonal of all tables of one length.
-template <class Score>
-__global__ void __launch_bounds__(Close<Score>::kAllThreads)
+template <class Score, int groups>
+__global__ void __launch_bounds__(Close<Score, groups>::kAllThreads)
     close_interaction(const MPMML_GRID_CONSTANT Tables<Score> all, const MPMML_GRID_CONSTANT Pairs within, int length,
                       int distance) {
-  __shared__ typename Close<Score>::Shared shared;
+  __shared__ typename Close<Score, groups>::Shared shared;
   const Closed<Score> it{all.shape, all.table(blockIdx.y, blockIdx.y + length), all.folded, all.bases};
-  Close<Score>::run(it, within, blockIdx.x, distance, shared);
+  Close<Score, groups>::run(it, within, blockIdx.x, distance, shared);
 }
 
 /// The same of strands that are folded alone.
-template <class Score>
-__global__ void __launch_bounds__(Close<Score>::kAllThreads)
+template <class Score, int groups>
+__global__ void __launch_bounds__(Close<Score, groups>::kAllThreads)
     close_strands(const Closed<Score>* strands, const MPMML_GRID_CONSTANT Pairs within, int distance) {
-  __shared__ typename Close<Score>::Shared shared;
-  Close<Score>::run(strands[blockIdx.y], within, blockIdx.x, distance, shared);
+  __shared__ typename Close<Score, groups>::Shared shared;
+  Close<Score, groups>::run(strands[blockIdx.y], within, blockIdx.x, distance, shared);
 }
 
 /// Tables of strands in which only single bases have a score.
