@@ -57,7 +57,8 @@ export function shapes(text: string): ProductShape[] {
   })
 }
 
-const placeOptions = () => [
+/** Where to compute. */
+export const placeOptions = () => [
   new Option('--backend <name>', 'where to compute').choices(['auto', 'cuda', 'cpu']),
   new Option('--device <index>', 'the CUDA device, from 0').argParser(device),
 ]

@@ -4,6 +4,7 @@ import {
   bpmax,
   drawInteraction,
   type FastaRecord,
+  type FoldOptions,
   type FoldResult,
   type InteractionWindow,
   nussinov,
@@ -12,11 +13,14 @@ import {
 } from '../lib/rna.js'
 import { duration, labelled, rate, withStatus } from './output.js'
 import { checkOutput } from './output-file.js'
+import { why } from './place.js'
 import { startProgress } from './progress.js'
 
 interface Model {
   weights: PairWeights | undefined
   minLoop: number | undefined
+  backend: FoldOptions['backend']
+  device: FoldOptions['device']
 }
 
 export interface FoldRequest extends Model {
@@ -30,29 +34,28 @@ interface NamedFolding
 /** What `rna --nussinov --json` prints. */
 export interface FoldRecord {
   records: NamedFolding[]
-  backend: 'cpu'
+  backend: 'cuda' | 'cpu'
+  device: string
   timing: { totalMs: number }
 }
 
 /** @throws anything that goes wrong. */
-export async function foldFile(
-  { fasta, weights, minLoop }: FoldRequest,
-  signal: AbortSignal,
-): Promise<FoldRecord> {
+export async function foldFile({ fasta, ...model }: FoldRequest, signal: AbortSignal): Promise<FoldRecord> {
   const records = await withStatus(`reading ${fasta}`, () => readFasta(fasta))
   const started = performance.now()
   const progress = startProgress(1)
   try {
     const results = await nussinov(
       records.map(({ sequence }) => sequence),
-      { weights, minLoop, signal, onProgress: ({ done }) => progress.show('folding', done) },
+      { ...model, signal, onProgress: ({ done }) => progress.show('folding', done) },
     )
     return {
       records: results.map(({ score, pairs, dotBracket }, index) => {
         const { name, sequence } = records[index]!
         return { name, sequence, score, pairs, dotBracket }
       }),
-      backend: 'cpu',
+      backend: results[0]!.backend,
+      device: results[0]!.device,
       timing: { totalMs: performance.now() - started },
     }
   } finally {
@@ -86,7 +89,8 @@ export interface InteractionRecord {
   interactions: NamedInteraction[]
   /** Steps of the recurrence, of all pairs of records. */
   steps: number
-  backend: 'cpu'
+  backend: 'cuda' | 'cpu'
+  device: string
   timing: { totalMs: number }
 }
 
@@ -98,7 +102,7 @@ interface Found {
 
 /** @throws anything that goes wrong; the drawing appears under its name only if everything went right. */
 export async function interactFiles(request: InteractionRequest, signal: AbortSignal) {
-  const { svg, top, ...model } = request
+  const { svg, top, query: _, target: __, ...model } = request
   if (svg !== undefined) await checkOutput(svg, [request.query, request.target])
   const queries = await withStatus(`reading ${request.query}`, () => readFasta(request.query))
   const targets = await withStatus(`reading ${request.target}`, () => readFasta(request.target))
@@ -108,6 +112,7 @@ export async function interactFiles(request: InteractionRequest, signal: AbortSi
   const works = pairs.map(({ query, target }) => (query.sequence.length * target.sequence.length) ** 3)
   const progress = startProgress(works.reduce((x, y) => x + y, 0))
   const found: Found[] = []
+  let place: Pick<InteractionRecord, 'backend' | 'device'> = { backend: 'cpu', device: '' }
   let [steps, done] = [0, 0]
   try {
     for (const [index, { query, target }] of pairs.entries()) {
@@ -116,15 +121,14 @@ export async function interactFiles(request: InteractionRequest, signal: AbortSi
       progress.show(what, done)
       const before = done
       const result = await bpmax(query.sequence, target.sequence, {
-        weights: model.weights,
-        minLoop: model.minLoop,
-        window: model.window,
+        ...model,
         top,
         signal,
         onProgress: (now) => progress.show(what, before + now.done * work),
       })
       done += work
       steps += result.steps
+      place = { backend: result.backend, device: result.device }
       found.push(...result.windows.map((window) => ({ query, target, window })))
     }
   } finally {
@@ -139,22 +143,20 @@ export async function interactFiles(request: InteractionRequest, signal: AbortSi
     target: target.name,
     ...window,
   }))
-  const record: InteractionRecord = { interactions, steps, backend: 'cpu', timing }
-  return { record, text: describe(best, record, svg) }
+  const record: InteractionRecord = { interactions, steps, ...place, timing }
+  return { record, text: describe(best, record, request) }
 }
 
 const draw = ({ query, target, window }: Found) =>
   drawInteraction(query.sequence, target.sequence, window, { name1: query.name, name2: target.name })
 
-function describe(
-  best: readonly Found[],
-  { steps, timing }: InteractionRecord,
-  svg: string | undefined,
-): string {
+function describe(best: readonly Found[], record: InteractionRecord, request: InteractionRequest): string {
+  const { steps, timing, backend, device } = record
   const total = `${duration(timing.totalMs)}, ${rate((2 * steps) / timing.totalMs / 1e6)} of the recurrence's steps`
   const last = labelled([
+    ['backend', `${backend}, ${device}: ${why(record, request)}`],
     ['total', total],
-    ['drawing', svg],
+    ['drawing', request.svg],
   ])
   return [...best.map(describeOne), last].join('\n\n')
 }

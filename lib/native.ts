@@ -312,8 +312,13 @@ export interface RnaRequest {
   /** Whether scores take 32 bits, not 16. */
   wide: boolean
   wantsTable: boolean
-  /** With more bytes of tables there is ERR_MPMML_OUT_OF_MEMORY, before any is allocated. */
+  /** With more bytes of tables on the host there is ERR_MPMML_OUT_OF_MEMORY, before any is allocated. */
   mostBytes: number
+  /** An index in {@link Addon.backendChoices}. */
+  backend: number
+  device: number
+  /** The most bytes of device memory; 0: there is no limit. */
+  deviceMemory: number
 }
 
 export interface RnaFoldRequest extends RnaRequest {
@@ -494,7 +499,10 @@ export interface Addon {
     device: NativeDevice | null,
     witness?: Int32Array | NativeMemory | null,
   ): Promise<Made>
-  /** Folds strands on the CPU, off the event loop. The report's stepsDone is the share of the work that is done. */
+  /**
+   * Folds strands, off the event loop. The report's stepsDone is the share of the work that is done; in the end `backend` and
+   * `device` say what has done it.
+   */
   rnaFold(request: RnaFoldRequest, report: Float64Array, cancel: Int32Array): Promise<RnaFolding[]>
   /** The same for the interaction of two strands, which aren't empty. */
   rnaInteract(request: RnaInteractRequest, report: Float64Array, cancel: Int32Array): Promise<RnaInteractions>

@@ -1,7 +1,7 @@
 /** mpmml rna --nussinov FASTA, and mpmml bpmax QUERY TARGET */
 import { Command, InvalidArgumentError } from 'commander'
 import type { PairWeights } from '../../lib/rna.js'
-import { wholeNumber, wholeNumbers } from '../arguments.js'
+import { placeOptions, wholeNumber, wholeNumbers } from '../arguments.js'
 import { print, printJson } from '../output.js'
 import {
   describeFoldings,
@@ -24,14 +24,16 @@ function weights(text: string): PairWeights {
   return { GC, AU, GU }
 }
 
-const withModel = (command: Command) =>
-  command
+function withModel(command: Command): Command {
+  for (const option of placeOptions()) command.addOption(option)
+  return command
     .option('--weights <GC,AU,GU>', 'what pairs are worth; 3,2,1 by default', weights)
     .option(
       '--min-loop <bases>',
       'the fewest bases between two that pair; 3 by default',
       wholeNumber(0, MOST),
     )
+}
 
 export function rnaCommand(signal: AbortSignal): Command {
   const command = new Command('rna')

@@ -52,7 +52,10 @@ export interface InteractionResult extends InteractionWindow {
   table?: InteractionTable
   /** Steps of ⊗ and ⊕ that the recurrence has. */
   steps: number
-  backend: 'cpu'
+  /** What computed it. */
+  backend: 'cuda' | 'cpu'
+  /** The name of the GPU or of the processor. */
+  device: string
   /** Milliseconds from the call to the result. */
   timing: { totalMs: number }
 }
@@ -88,7 +91,7 @@ export async function bpmax(
     if (strand.length === 0) throw new ValueError(`${name} must have at least one base, but it is ''`)
   }
   const call = new Call(first, second, checked)
-  const found = await run(checked, 'the interaction', (report, cancel) =>
+  const [found, place] = await run(checked, 'the interaction', (report, cancel) =>
     addon.rnaInteract(call.request, report, cancel),
   )
   const windows = found.best.map((one) => call.windowOf(one))
@@ -97,7 +100,7 @@ export async function bpmax(
     windows,
     ...(found.table && { table: call.tableOf(found.table) }),
     steps: found.steps,
-    backend: 'cpu',
+    ...place,
     timing: { totalMs: performance.now() - started },
   }
 }

@@ -3,7 +3,7 @@ import type { DenseMatrix } from '../matrix.js'
 import { rowMajor } from '../matrix.js'
 import { addon, type RnaFolding } from '../native.js'
 import { type BasePair, type FoldOptions, foldNames, isWide, readRnaOptions } from './options.js'
-import { mark, pairsOf, requestOf, run } from './run.js'
+import { mark, pairsOf, type RnaPlace, requestOf, run } from './run.js'
 import { readStrand } from './strand.js'
 
 /** What {@link nussinov} gives. */
@@ -16,7 +16,10 @@ export interface FoldResult {
   dotBracket: string
   /** n × n, if it was asked for: element [i, j] is the best score of bases i to j; 0 below the diagonal. */
   table?: DenseMatrix<Int32Array>
-  backend: 'cpu'
+  /** What computed it. */
+  backend: 'cuda' | 'cpu'
+  /** The name of the GPU or of the processor. */
+  device: string
   /** Milliseconds from the call to the result; of all sequences together. */
   timing: { totalMs: number }
 }
@@ -50,13 +53,20 @@ export async function nussinov(
     : [readStrand(sequence, 'sequence')]
   const wide = isWide(checked, Math.max(0, ...strands.map(({ length }) => length)))
   const request = { ...requestOf(checked, wide), strands }
-  const foldings = await run(checked, 'folding', (report, cancel) => addon.rnaFold(request, report, cancel))
+  const [foldings, place] = await run(checked, 'folding', (report, cancel) =>
+    addon.rnaFold(request, report, cancel),
+  )
   const timing = { totalMs: performance.now() - started }
-  const results = foldings.map((folding, index) => resultOf(folding, strands[index]!.length, timing))
+  const results = foldings.map((folding, index) => resultOf(folding, strands[index]!.length, place, timing))
   return several ? results : results[0]!
 }
 
-function resultOf({ score, pairs, table }: RnaFolding, n: number, timing: FoldResult['timing']): FoldResult {
+function resultOf(
+  { score, pairs, table }: RnaFolding,
+  n: number,
+  place: RnaPlace,
+  timing: FoldResult['timing'],
+): FoldResult {
   const found = pairsOf(pairs)
   const dots = new Array<string>(n).fill('.')
   mark(dots, found)
@@ -68,7 +78,7 @@ function resultOf({ score, pairs, table }: RnaFolding, n: number, timing: FoldRe
     ...(table && {
       table: { data: table, shape, strides: rowMajor(shape), offset: 0 } as DenseMatrix<Int32Array>,
     }),
-    backend: 'cpu',
+    ...place,
     timing: { ...timing },
   }
 }

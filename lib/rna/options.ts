@@ -1,8 +1,8 @@
 /** The options of folding and interaction, read once and checked. */
 import { readSignal } from '../abort.js'
-import { AUTO, automaticBackend, CPU, readBackend } from '../backend.js'
+import { AUTO, automaticBackend, readBackend, readDevice } from '../backend.js'
 import { show } from '../describe.js'
-import { NoCudaError, OptionError, OverflowError } from '../errors.js'
+import { OptionError, OverflowError } from '../errors.js'
 import type { RnaScores } from '../native.js'
 import { readBoolean, readChoice, requireNames } from '../options.js'
 import type { BackendChoice, Progress } from '../product/options.js'
@@ -32,8 +32,13 @@ export interface FoldOptions {
   storage?: RnaStorage | undefined
   /** Whether the result has the table of all scores; false by default. */
   table?: boolean | undefined
-  /** 'auto', the default, is the CPU: there is no CUDA backend for RNA yet, and 'cuda' is an error. */
+  /**
+   * 'auto', the default, takes CUDA if it can be used, there is much to compute, and the tables fit the device's memory;
+   * otherwise the CPU. MPMML_BACKEND overrides 'auto'. 'cuda' without a usable GPU is an error.
+   */
   backend?: BackendChoice | undefined
+  /** The index of the CUDA device; 0 by default. */
+  device?: number | undefined
   /** Gives up, with ERR_MPMML_ABORTED and the signal's reason as `cause`. */
   signal?: AbortSignal | undefined
   /** As in `mpmm`: is called four times per second. If it throws, the work is given up. */
@@ -68,6 +73,9 @@ export interface ReadRnaOptions {
   readonly antiparallel: boolean
   readonly window: number | undefined
   readonly top: number
+  /** An index in the addon's list, and that of the device. */
+  readonly backend: number
+  readonly device: number
   readonly signal: AbortSignal | undefined
   readonly onProgress: ((progress: Progress) => void) | undefined
 }
@@ -78,6 +86,7 @@ export const foldNames: readonly (keyof FoldOptions)[] = [
   'storage',
   'table',
   'backend',
+  'device',
   'signal',
   'onProgress',
 ]
@@ -103,7 +112,7 @@ export function readRnaOptions(options: unknown, names: readonly string[]): Read
   if (onProgress !== undefined && typeof onProgress !== 'function') {
     throw new OptionError(`option onProgress must be a function, but it is ${show(onProgress)}`)
   }
-  requireCpu(readBackend(backend))
+  const chosen = readBackend(backend)
   return {
     within,
     between: readWeights(weightsBetween, 'weightsBetween', within),
@@ -113,18 +122,11 @@ export function readRnaOptions(options: unknown, names: readonly string[]): Read
     antiparallel: antiparallel === undefined ? true : readBoolean(antiparallel, 'antiparallel'),
     window: window === undefined ? undefined : readWhole(window, 'window', 1),
     top: top === undefined ? 1 : readWhole(top, 'top', 1),
+    backend: chosen === AUTO ? automaticBackend() : chosen,
+    device: given.device === undefined ? 0 : readDevice(given.device),
     signal: readSignal(given.signal),
     onProgress: onProgress as ReadRnaOptions['onProgress'],
   }
-}
-
-function requireCpu(backend: number): void {
-  const asked = backend === AUTO ? automaticBackend() : backend
-  if (asked === AUTO || asked === CPU) return
-  const who = backend === AUTO ? 'the environment variable MPMML_BACKEND' : 'option backend'
-  throw new NoCudaError(
-    `${who} asks for CUDA, but folding and interaction of RNA have no CUDA backend yet: take 'auto' or 'cpu'`,
-  )
 }
 
 function readWhole(value: unknown, name: string, least: number): number {

@@ -1,38 +1,58 @@
 /** Calls of native code that can be given up, and say how far they are. */
 import { totalmem } from 'node:os'
 import { aborted, cancelOnAbort } from '../abort.js'
-import { configureCpu } from '../environment.js'
+import { deviceName } from '../backend.js'
+import { configureCpu, deviceMemoryLimit } from '../environment.js'
 import { AbortedError, fromNative } from '../errors.js'
-import { REPORT_FIELDS } from '../fields.js'
+import { REPORT_FIELDS, reportAt } from '../fields.js'
 import { addon, type RnaRequest } from '../native.js'
 import { ProgressReports, shareOf } from '../product/progress.js'
 import type { BasePair, ReadRnaOptions } from './options.js'
 
 /** What all requests have. */
-export function requestOf({ within, minLoop, table }: ReadRnaOptions, wide: boolean): RnaRequest {
+export function requestOf(
+  { within, minLoop, table, backend, device }: ReadRnaOptions,
+  wide: boolean,
+): RnaRequest {
   const mostBytes = process.availableMemory?.() || totalmem()
-  return { within, minLoop, wide, wantsTable: table, mostBytes }
+  return {
+    within,
+    minLoop,
+    wide,
+    wantsTable: table,
+    mostBytes,
+    backend,
+    device,
+    deviceMemory: deviceMemoryLimit(),
+  }
 }
 
-/** `what` is what messages call the work. */
+/** What computed a result. */
+export interface RnaPlace {
+  backend: 'cuda' | 'cpu'
+  /** The name of the GPU or of the processor. */
+  device: string
+}
+
+/** Gives the result, and what computed it. `what` is what messages call the work. */
 export async function run<Result>(
   { signal, onProgress }: ReadRnaOptions,
   what: string,
   start: (report: Float64Array, cancel: Int32Array) => Promise<Result>,
-): Promise<Result> {
+): Promise<[Result, RnaPlace]> {
   if (signal?.aborted) throw aborted(signal, what)
   configureCpu()
   const report = new Float64Array(REPORT_FIELDS)
   const cancel = new Int32Array(1)
   const forget = signal && cancelOnAbort(signal, cancel)
-  // What is counted is a share already.
-  const progress =
-    onProgress && new ProgressReports(onProgress, shareOf(1, report), () => addon.giveUp(cancel))
+  const share = shareOf(1, report)
+  const progress = onProgress && new ProgressReports(onProgress, share, () => addon.giveUp(cancel))
   let succeeded = false
   try {
     const result = await start(report, cancel)
     succeeded = true
-    return result
+    const backend = addon.backends[report[reportAt.backend]!]!
+    return [result, { backend, device: deviceName(report[reportAt.device]!) }]
   } catch (thrown) {
     const error = fromNative(thrown)
     throw error instanceof AbortedError && signal?.aborted ? aborted(signal, what) : error

@@ -1,11 +1,20 @@
 #include "addon/rna.h"
 
 #include <algorithm>
+#include <iterator>
+#include <string>
 
 #include "addon/background.h"
+#include "addon/engine.h"
 #include "addon/fields.h"
 #include "addon/request.h"
+#include "core/rna.h"
+#include "core/status.h"
 #include "cpu/rna.h"
+#if defined(MPMML_WITH_CUDA)
+#include "cuda/runtime/device.h"
+#include "cuda/runtime/rna.h"
+#endif
 
 namespace mpmml::addon {
 namespace {
@@ -27,6 +36,48 @@ PairScores scores_in(const Fields& fields) {
 }
 
 double most_bytes_in(const Fields& fields) { return fields.number("mostBytes", 0, 1e18); }
+
+/// Where to compute.
+struct Where {
+  BackendChoice backend;
+  int device;
+  double device_memory;  ///< 0: there is no limit
+  double* report;
+};
+
+Where where_in(const Napi::CallbackInfo& info, const Fields& fields) {
+  return {fields.integer<BackendChoice>("backend", 0, std::size(kBackendChoiceNames) - 1), fields.device(),
+          fields.number("deviceMemory", 0, 1e18),
+          static_cast<double*>(elements_of(info[1], napi_float64_array, ReportField::count))};
+}
+
+/// With fewer steps of the recurrence one processor is done before a GPU has begun.
+constexpr double kWorthCuda = 1e9;
+
+/// Calls `on_cuda` or `on_cpu`, and reports which. On its own it takes the GPU for much work that fits the GPU's memory.
+template <class OnCuda, class OnCpu>
+auto compute(const Where& where, double steps, OnCuda on_cuda, OnCpu on_cpu) {
+  const auto report = [&](BackendKind backend, int device) {
+    where.report[ReportField::backend] = static_cast<double>(backend);
+    where.report[ReportField::device] = device;
+  };
+  const bool demanded = where.backend == BackendChoice::kCuda;
+  if (demanded || (where.backend == BackendChoice::kAuto && steps > kWorthCuda)) {
+    const std::string reason = engine().cuda_unusable(where.device);
+    if (demanded && !reason.empty()) throw Error(ErrorCode::kNoCuda, "the cuda backend can't be used: " + reason);
+    if (reason.empty()) {
+      try {
+        auto result = on_cuda();
+        report(BackendKind::kCuda, where.device);
+        return result;
+      } catch (const Error& error) {
+        if (demanded || error.code() != ErrorCode::kOutOfMemory) throw;
+      }
+    }
+  }
+  report(BackendKind::kCpu, -1);
+  return on_cpu();
+}
 
 Watch watch_in(const Napi::CallbackInfo& info) {
   auto* const report = static_cast<double*>(elements_of(info[1], napi_float64_array, ReportField::count));
@@ -51,11 +102,18 @@ Napi::Value indices(Napi::Env env, const std::vector<BasePair>& pairs) {
 
 class FoldWork : public Work {
  public:
-  FoldWork(const Napi::CallbackInfo& info, FoldRequest request)
-      : Work(cancel_of(info[2])), request_(std::move(request)), arguments_(keep(info)) {}
+  FoldWork(const Napi::CallbackInfo& info, const Where& where, FoldRequest request)
+      : Work(cancel_of(info[2])), where_(where), request_(std::move(request)), arguments_(keep(info)) {}
 
  protected:
-  void start() override { results_ = cpu::fold(request_); }
+  void start() override {
+    double steps = 0;
+    for (const Strand& strand : request_.strands) {
+      const auto n = static_cast<double>(strand.size());
+      steps += n * n * n / 6;
+    }
+    results_ = compute(where_, steps, [&] { return fold_on_cuda(); }, [&] { return cpu::fold(request_); });
+  }
 
   Napi::Value result(Napi::Env env) override {
     Napi::Array all = Napi::Array::New(env, results_.size());
@@ -71,6 +129,16 @@ class FoldWork : public Work {
   }
 
  private:
+  std::vector<Folding> fold_on_cuda() const {
+#if defined(MPMML_WITH_CUDA)
+    cuda::device_name(where_.device);
+    return cuda::fold(request_, where_.device, where_.device_memory);
+#else
+    return {};
+#endif
+  }
+
+  const Where where_;
   const FoldRequest request_;
   const Napi::ObjectReference arguments_;
   std::vector<Folding> results_;
@@ -78,11 +146,15 @@ class FoldWork : public Work {
 
 class InteractWork : public Work {
  public:
-  InteractWork(const Napi::CallbackInfo& info, InteractionRequest request)
-      : Work(cancel_of(info[2])), request_(std::move(request)), arguments_(keep(info)) {}
+  InteractWork(const Napi::CallbackInfo& info, const Where& where, InteractionRequest request)
+      : Work(cancel_of(info[2])), where_(where), request_(std::move(request)), arguments_(keep(info)) {}
 
  protected:
-  void start() override { result_ = cpu::interact(request_); }
+  void start() override {
+    result_ = compute(
+        where_, interaction_steps(request_), [&] { return interact_on_cuda(); },
+        [&] { return cpu::interact(request_); });
+  }
 
   Napi::Value result(Napi::Env env) override {
     Napi::Array best = Napi::Array::New(env, result_.best.size());
@@ -105,6 +177,16 @@ class InteractWork : public Work {
   }
 
  private:
+  Interactions interact_on_cuda() const {
+#if defined(MPMML_WITH_CUDA)
+    cuda::device_name(where_.device);
+    return cuda::interact(request_, where_.device, where_.device_memory);
+#else
+    return {};
+#endif
+  }
+
+  const Where where_;
   const InteractionRequest request_;
   const Napi::ObjectReference arguments_;
   Interactions result_;
@@ -123,7 +205,7 @@ Napi::Value rna_fold(const Napi::CallbackInfo& info) {
                       object.Get("wantsTable").ToBoolean(),
                       most_bytes_in(fields),
                       watch_in(info)};
-  return run_in_background(info.Env(), std::make_unique<FoldWork>(info, std::move(request)));
+  return run_in_background(info.Env(), std::make_unique<FoldWork>(info, where_in(info, fields), std::move(request)));
 }
 
 Napi::Value rna_interact(const Napi::CallbackInfo& info) {
@@ -143,7 +225,8 @@ Napi::Value rna_interact(const Napi::CallbackInfo& info) {
                              object.Get("wantsTable").ToBoolean(),
                              most_bytes_in(fields),
                              watch_in(info)};
-  return run_in_background(info.Env(), std::make_unique<InteractWork>(info, std::move(request)));
+  return run_in_background(info.Env(),
+                           std::make_unique<InteractWork>(info, where_in(info, fields), std::move(request)));
 }
 
 }  // namespace

@@ -77,6 +77,25 @@ struct Interaction {
   std::vector<BasePair> within1, within2, between;
 };
 
+/// Steps of ⊗ and ⊕ that the recurrence has for an interval of so many bases of strand 1.
+inline double interaction_steps(const InteractionRequest& request, int64_t length) {
+  // Intervals of strand 2 of 1 … reach bases, and the places where these can be split.
+  const auto m = static_cast<double>(request.strand2.size()), r = static_cast<double>(request.reach);
+  const double pairs = r * (r - 1) / 2, intervals = m * r - pairs;
+  const double splits = (m - 1) * pairs - r * (r - 1) * (r - 2) / 3;
+  const auto inner = static_cast<double>(length - 1);
+  return inner * splits + 2 * inner * intervals + 2 * splits;
+}
+
+inline double interaction_steps(const InteractionRequest& request) {
+  const auto n = static_cast<int64_t>(request.strand1.size());
+  double all = 0;
+  for (int64_t length = 1; length <= n; ++length) {
+    all += static_cast<double>(n - length + 1) * interaction_steps(request, length);
+  }
+  return all;
+}
+
 struct Interactions {
   std::vector<Interaction> best;  ///< windows that don't overlap, best first
   /// F[i1, j1, i2, j2], j1 ≥ i1 and j2 ≥ i2, in lexicographic order of (i1, j1, i2, j2); empty if nobody asks.

@@ -7,8 +7,7 @@
 #include <string>
 
 #include "core/layout.h"
-#include "core/rna_trace.h"
-#include "core/status.h"
+#include "core/rna_answer.h"
 #include "core/workspace.h"
 #include "cpu/machine.h"
 #include "cpu/rna_kernels.h"
@@ -39,24 +38,6 @@ const RnaKernel& kernel(bool wide) {
     return found;
   }();
   return wide ? kernels.int32 : kernels.int16;
-}
-
-void check(const Watch& watch) {
-  if (watch.cancelled && watch.cancelled->load(std::memory_order_relaxed) != 0) throw given_up();
-}
-
-void count(const Watch& watch, double share) {
-  if (!watch.done) return;
-  double done = watch.done->load(std::memory_order_relaxed);
-  while (!watch.done->compare_exchange_weak(done, done + share, std::memory_order_relaxed)) {
-  }
-}
-
-void require_memory(double bytes, double most, const std::string& advice) {
-  if (bytes <= most) return;
-  const auto text = [](double value) { return std::to_string(static_cast<int64_t>(std::min(value, 9e18))); };
-  throw Error(ErrorCode::kOutOfMemory,
-              "the tables take " + text(bytes) + " bytes, but there are " + text(most) + ": " + advice);
 }
 
 template <class Body>
@@ -126,11 +107,11 @@ void close(const Triangle& shape, const Closing& closing, bool wide, bool togeth
   for (int64_t distance = 0; distance < shape.blocks(); ++distance) {
     for_each(together && distance > 0, shape.blocks() - distance, [&](int64_t row) {
       if ((row + distance) * kBlock >= shape.end_column(row)) return;
-      check(watch);
+      check_cancelled(watch);
       loops.close(shape, closing, row, row + distance);
     });
     const auto depth = static_cast<double>(distance);
-    count(watch, share * (blocks - depth) * (depth + 1) / choose3(blocks + 2));
+    count_done(watch, share * (blocks - depth) * (depth + 1) / choose3(blocks + 2));
   }
 }
 
@@ -157,7 +138,6 @@ class Folded {
   const Triangle& shape() const { return shape_; }
   const Table& table() const { return table_; }
   const PaddedStrand& padded() const { return padded_; }
-  int32_t score() const { return table_(0, static_cast<int64_t>(strand_.size())); }
   FoldTrace<Table> trace() const { return {strand_, scores_, min_loop_, table_}; }
 
  private:
@@ -181,17 +161,7 @@ class Folded {
 Folding fold_one(const FoldRequest& request, const Strand& strand, bool together, double share) {
   const auto n = static_cast<int64_t>(strand.size());
   const Folded folded(strand, n, request.within, request.min_loop, request.wide, together, share, request.watch);
-  Folding result;
-  result.score = folded.score();
-  folded.trace().trace(0, n, result.pairs);
-  std::sort(result.pairs.begin(), result.pairs.end(), [](BasePair x, BasePair y) { return x.i < y.i; });
-  if (request.wants_table) {
-    result.table.resize(n * n);
-    for (int64_t i = 0; i < n; ++i) {
-      for (int64_t j = i; j < n; ++j) result.table[i * n + j] = folded.table()(i, j + 1);
-    }
-  }
-  return result;
+  return answer_fold(request, n, folded.trace());
 }
 
 /// All tables of an interaction: one over the intervals of strand 2 for each interval of strand 1.
@@ -203,7 +173,7 @@ class InteractionTables {
         m_(static_cast<int64_t>(request.strand2.size())),
         shape_(m_, request.reach),
         bytes_(checked_bytes()),
-        all_steps_(steps()),
+        all_steps_(std::max(interaction_steps(request), 1.0)),
         fold1_(request.strand1, n_, request.within, request.min_loop, request.wide, false, 0, request.watch),
         fold2_(request.strand2, request.reach, request.within, request.min_loop, request.wide, true, 0, request.watch),
         room_(static_cast<size_t>(bytes_) * static_cast<size_t>(n_ * (n_ + 1) / 2)) {}
@@ -224,20 +194,6 @@ class InteractionTables {
   const Folded& fold1() const { return fold1_; }
   const Folded& fold2() const { return fold2_; }
 
-  /// Of ⊗ and ⊕ that the recurrence has for an interval of so many bases of strand 1.
-  double steps(int64_t length) const {
-    // Intervals of strand 2 of 1 … reach bases, and the places where these can be split.
-    const auto m = static_cast<double>(m_), r = static_cast<double>(std::min(request_.reach, m_));
-    const double intervals = m * r - choose2(r), splits = (m - 1) * choose2(r) - 2 * choose3(r);
-    const auto inner = static_cast<double>(length - 1);
-    return inner * splits + 2 * inner * intervals + 2 * splits;
-  }
-  double steps() const {
-    double all = 0;
-    for (int64_t length = 1; length <= n_; ++length) all += static_cast<double>(n_ - length + 1) * steps(length);
-    return all;
-  }
-
  private:
   /// What of a table one task computes.
   struct Region {
@@ -250,8 +206,8 @@ class InteractionTables {
     const int64_t bytes = round_up(bytes_of(shape_, request_.wide), 64);
     const double tables = choose2(static_cast<double>(n_) + 1), copied = choose2(static_cast<double>(m_) + 1);
     const double copy = request_.wants_table ? tables * copied * 2 * sizeof(int32_t) : 0;
-    require_memory(static_cast<double>(bytes) * (tables + 1) + copy, request_.most_bytes,
-                   "take shorter strands, or a window of the longer one");
+    require_room(static_cast<double>(bytes) * (tables + 1) + copy, request_.most_bytes,
+                 "take shorter strands, or a window of the longer one");
     return bytes;
   }
 
@@ -274,13 +230,13 @@ class InteractionTables {
 
   void fill_length(int64_t length, const std::vector<Region>& regions) {
     const int64_t tables = n_ - length + 1, each = static_cast<int64_t>(regions.size());
-    const bool together = static_cast<double>(tables) * steps(length) > kWorthThreads;
+    const bool together = static_cast<double>(tables) * interaction_steps(request_, length) > kWorthThreads;
     // A table that no other thread would be busy beside is closed by all of them.
     const bool close_together = together && tables < thread_count();
     const std::unique_ptr<std::atomic<int64_t>[]> left(new std::atomic<int64_t>[tables]);
     for (int64_t a = 0; a < tables; ++a) left[a] = each;
     for_each(together, tables * each, [&](int64_t index) {
-      check(request_.watch);
+      check_cancelled(request_.watch);
       const int64_t a = index % tables;
       compute(a, a + length, regions[index / tables]);
       if (left[a].fetch_sub(1, std::memory_order_acq_rel) != 1 || close_together) return;
@@ -317,7 +273,7 @@ class InteractionTables {
 
   void close_table(int64_t a, int64_t b, bool together) {
     close(shape_, fold2_.padded().closing(table(a, b), fold2_.table().data(), request_.min_loop), request_.wide,
-          together, steps(b - a) / all_steps_, request_.watch);
+          together, interaction_steps(request_, b - a) / all_steps_, request_.watch);
   }
 
   /// Of nodes a < b of strand 1.
@@ -334,36 +290,6 @@ class InteractionTables {
   const Folded fold1_, fold2_;
   const Workspace room_;
 };
-
-/// The starts of windows that don't overlap, best first.
-std::vector<int64_t> best_windows(const InteractionRequest& request, const InteractionTables& tables) {
-  const auto n = static_cast<int64_t>(request.strand1.size()), m = static_cast<int64_t>(request.strand2.size());
-  const int64_t reach = request.reach;
-  std::vector<std::pair<int32_t, int64_t>> windows;
-  for (int64_t start = 0; start + reach <= m; ++start) windows.emplace_back(tables(0, n, start, start + reach), start);
-  std::stable_sort(windows.begin(), windows.end(), [](const auto& x, const auto& y) { return x.first > y.first; });
-  std::vector<int64_t> taken;
-  for (const auto& window : windows) {
-    if (static_cast<int64_t>(taken.size()) == request.top) break;
-    const auto overlaps = [&](int64_t start) { return std::abs(start - window.second) < reach; };
-    if (std::none_of(taken.begin(), taken.end(), overlaps)) taken.push_back(window.second);
-  }
-  return taken;
-}
-
-std::vector<int32_t> table_of(const InteractionRequest& request, const InteractionTables& tables) {
-  const auto n = static_cast<int64_t>(request.strand1.size()), m = static_cast<int64_t>(request.strand2.size());
-  std::vector<int32_t> all;
-  all.reserve(static_cast<size_t>(n * (n + 1) / 2 * (m * (m + 1) / 2)));
-  for (int64_t a1 = 0; a1 < n; ++a1) {
-    for (int64_t b1 = a1 + 1; b1 <= n; ++b1) {
-      for (int64_t a2 = 0; a2 < m; ++a2) {
-        for (int64_t b2 = a2 + 1; b2 <= m; ++b2) all.push_back(tables(a1, b1, a2, b2));
-      }
-    }
-  }
-  return all;
-}
 
 }  // namespace
 
@@ -383,10 +309,10 @@ std::vector<Folding> fold(const FoldRequest& request) {
   double most = 0;
   for (int64_t index = 0; index < std::min<int64_t>(strands, beside ? thread_count() : 1); ++index)
     most += bytes[index];
-  require_memory(most, request.most_bytes, "take shorter strands");
+  require_room(most, request.most_bytes, "take shorter strands");
   std::vector<Folding> results(request.strands.size());
   for_each(beside, strands, [&](int64_t index) {
-    check(request.watch);
+    check_cancelled(request.watch);
     results[index] = fold_one(request, request.strands[index], !beside, all > 0 ? work[index] / all : 0);
   });
   return results;
@@ -395,21 +321,8 @@ std::vector<Folding> fold(const FoldRequest& request) {
 Interactions interact(const InteractionRequest& request) {
   InteractionTables tables(request);
   tables.fill();
-  Interactions result;
-  result.steps = tables.steps();
-  const auto n = static_cast<int64_t>(request.strand1.size());
-  const auto fold1 = tables.fold1().trace(), fold2 = tables.fold2().trace();
   const auto score = [&](int64_t a1, int64_t b1, int64_t a2, int64_t b2) { return tables(a1, b1, a2, b2); };
-  for (const int64_t start : best_windows(request, tables)) {
-    check(request.watch);
-    Interaction& found = result.best.emplace_back();
-    found.start = start;
-    found.score = score(0, n, start, start + request.reach);
-    found.alone = fold1(0, n) + fold2(start, start + request.reach);
-    InteractionTrace(request, fold1, fold2, score).trace(start, start + request.reach, found);
-  }
-  if (request.wants_table) result.table = table_of(request, tables);
-  return result;
+  return answer_interaction(request, tables.fold1().trace(), tables.fold2().trace(), score);
 }
 
 }  // namespace mpmml::cpu

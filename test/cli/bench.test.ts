@@ -250,7 +250,7 @@ describe('bench', () => {
     }
   })
 
-  it('--suite levels -o draws what it finds', async () => {
+  it('--suite levels --svg draws what it finds', async () => {
     const picture = path('levels.svg')
     const suite = ['bench', '--suite', 'levels', '--backend', 'cpu', '--quick', '--repetitions', '1']
     await succeeds([...suite, '--svg', picture])

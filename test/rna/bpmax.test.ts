@@ -200,7 +200,7 @@ describe('bpmax', () => {
     ['G', 'C', { antiparallel: 'no' }, 'ERR_MPMML_OPTION', /antiparallel/],
     ['G', 'C', { weightsBetween: { GC: 0.5 } }, 'ERR_MPMML_OPTION', /weightsBetween\.GC/],
     ['G', 'C', { windows: 3 }, 'ERR_MPMML_OPTION', /windows/],
-    ['G', 'C', { backend: 'cuda' }, 'ERR_MPMML_NO_CUDA', /no CUDA backend yet/],
+    ['G', 'C', { backend: 'cuda', device: 99 }, 'ERR_MPMML_NO_CUDA', /cuda backend can't be used/],
   ])('refuses %j and %j with %j', async (strand1, strand2, options, code, message) => {
     const error = await bpmax(strand1, strand2, options as InteractionOptions).catch((thrown) => thrown)
     expectError(error, code, message)

@@ -101,7 +101,9 @@ describe('nussinov', () => {
     ['G', { window: 5 }, 'ERR_MPMML_OPTION', /window/],
     ['G', { onProgress: 1 }, 'ERR_MPMML_OPTION', /onProgress/],
     ['G', { signal: 1 }, 'ERR_MPMML_OPTION', /signal/],
-    ['G', { backend: 'cuda' }, 'ERR_MPMML_NO_CUDA', /no CUDA backend yet/],
+    ['G', { backend: 'gpu' }, 'ERR_MPMML_OPTION', /backend/],
+    ['G', { device: -1 }, 'ERR_MPMML_OPTION', /device/],
+    ['G', { backend: 'cuda', device: 99 }, 'ERR_MPMML_NO_CUDA', /cuda backend can't be used/],
     ['G'.repeat(2 ** 20 + 1), {}, 'ERR_MPMML_SHAPE', /at most 1048576/],
   ])('refuses %j with %j', async (sequence, options, code, message) => {
     const error = await nussinov(sequence as string, options as FoldOptions).catch((thrown) => thrown)

@@ -1,0 +1,419 @@
+// Folding and interaction of RNA on a GPU: the same tables as on the CPU (core/triangle.h), and the same two steps. A product
+// of triangles for each interval of strand 1, then the table is closed, block diagonal by block diagonal.
+#pragma once
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+#include "core/triangle.h"
+
+// Without it the parameters whose elements are chosen at run time are copied to local memory.
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 700
+#define MPMML_GRID_CONSTANT __grid_constant__
+#else
+#define MPMML_GRID_CONSTANT
+#endif
+
+namespace mpmml::cuda::rna {
+
+constexpr int kBlock = Triangle::kBlock;
+constexpr int kThreads = 128;
+
+/// A Triangle as kernels read it.
+struct Shape {
+  int positions, padding, reach;  ///< reach: a multiple of the block
+  const int64_t* rows;            ///< by block: where element (first row, column 0) would be
+
+  __device__ int end_column(int block) const { return min(positions, (block + 1) * kBlock + reach); }
+  __device__ int stride(int block) const { return end_column(block) - block * kBlock; }
+  __device__ bool has(int row, int block_of_column) const {
+    return block_of_column >= row / kBlock && block_of_column * kBlock < end_column(row / kBlock);
+  }
+  __device__ int64_t row(int row) const {
+    const int block = row / kBlock;
+    return rows[block] + int64_t(row - block * kBlock) * stride(block);
+  }
+};
+
+/// Scores of pairs by both bases.
+struct Pairs {
+  int of[16];
+  int min_loop;
+};
+
+/// Two scores in a word, or one.
+template <class Score>
+struct Lanes;
+
+__device__ inline uint32_t word_of(const uint4& vector, int index) {
+  return index == 0 ? vector.x : index == 1 ? vector.y : index == 2 ? vector.z : vector.w;
+}
+
+template <>
+struct Lanes<int16_t> {
+  static constexpr int count = 2;
+  static __device__ uint32_t both(int score) { return __byte_perm(uint32_t(score), 0, 0x1010); }
+  /// One score of a word in both lanes. `lane` is known when this is compiled: words must not go through local memory.
+  static __device__ uint32_t spread(uint32_t word, int lane) { return __byte_perm(word, 0, lane ? 0x3232 : 0x1010); }
+  static __device__ int lane(uint32_t word, int lane) { return lane ? int(word) >> 16 : int(word << 16) >> 16; }
+  static __device__ uint32_t word(const int (&scores)[2]) {
+    return __byte_perm(uint32_t(scores[0]), uint32_t(scores[1]), 0x5410);
+  }
+  static __device__ uint32_t step(uint32_t x, uint32_t y, uint32_t best) { return __viaddmax_s16x2(x, y, best); }
+};
+
+template <>
+struct Lanes<int32_t> {
+  static constexpr int count = 1;
+  static __device__ uint32_t both(int score) { return uint32_t(score); }
+  static __device__ uint32_t spread(uint32_t word, int) { return word; }
+  static __device__ int lane(uint32_t word, int) { return int(word); }
+  static __device__ uint32_t word(const int (&scores)[1]) { return uint32_t(scores[0]); }
+  static __device__ uint32_t step(uint32_t x, uint32_t y, uint32_t best) {
+    return uint32_t(__viaddmax_s32(int(x), int(y), int(best)));
+  }
+};
+
+/// All tables of an interaction: of nodes a < b of strand 1.
+template <class Score>
+struct Tables {
+  Shape shape;
+  Score* first;
+  int64_t each;  ///< elements
+  int n;
+  const Score* folded;  ///< S2
+  const Score* folded1;
+  Shape shape1;
+  const uint8_t* bases1;
+  const uint8_t* bases;  ///< of strand 2, by position
+
+  __device__ Score* table(int a, int b) const {
+    return first + (int64_t(a) * n - int64_t(a) * (a - 1) / 2 + b - a - 1) * each;
+  }
+};
+
+/// The products of all tables of one length. A thread block has a tile of 64 rows of 64 words.
+template <class Score>
+struct Product {
+  using L = Lanes<Score>;
+  static constexpr int kRows = 64, kWords = 64, kColumns = kWords * L::count, kDepth = 32;
+  static constexpr int kVector = 16 / sizeof(Score);                   ///< scores that are read at once
+  static constexpr int kReadsA = kRows * kDepth / kVector / kThreads;  ///< by a thread
+  static constexpr int kReadsB = kDepth * kColumns / kVector / kThreads;
+  static constexpr int kNone = kNoInterval<Score>;
+
+  struct Shared {
+    uint32_t a[kDepth][kRows];  ///< each score in all lanes
+    alignas(16) uint32_t b[kDepth][kWords];
+  };
+
+  static __device__ uint4 nothing() {
+    const uint32_t none = L::both(kNone);
+    return make_uint4(none, none, none, none);
+  }
+
+  static __device__ uint4 read(const Shape& shape, const Score* table, int row, int col) {
+    if (row >= shape.positions || col < 0 || !shape.has(row, col / kBlock)) return nothing();
+    return *reinterpret_cast<const uint4*>(table + shape.row(row) + col);
+  }
+
+  static __device__ void run(const Tables<Score>& all, const Pairs& within, const Pairs& between, int length,
+                             const short2* tiles, Shared& shared) {
+    const int tables = all.n - length + 1;
+    const int a = blockIdx.x % tables, b = a + length;
+    const short2 tile = tiles[blockIdx.x / tables];
+    const Shape& shape = all.shape;
+    const int first_row = tile.x, first_col = tile.y, end_col = min(first_col + kColumns, shape.positions);
+    const int thread = threadIdx.x, warp = thread / 32, lane = thread % 32;
+    // A warp has 32 rows of 32 words, a thread 8 of 4.
+    const int row = warp / 2 * 32 + lane / 8 * 8, word = warp % 2 * 32 + lane % 8 * 4;
+    const int warp_row = first_row + warp / 2 * 32, warp_end = first_col + (warp % 2 + 1) * 32 * L::count;
+    uint32_t sum[8][4];
+    start(all, within, between, a, b, first_row + row, first_col + word * L::count, sum);
+
+    const int chunks = max(0, (end_col - first_row + kDepth - 1) / kDepth);
+    const int steps = (length - 1) * chunks;
+    uint4 next_a[kReadsA], next_b[kReadsB];
+    const auto fetch = [&](int step) {
+      const int c = a + 1 + step / chunks, k = first_row + step % chunks * kDepth;
+      const Score *const left = all.table(a, c), *const right = all.table(c, b);
+#pragma unroll
+      for (int i = 0; i < kReadsA; ++i) {
+        const int at = thread + i * kThreads;
+        next_a[i] = read(shape, left, first_row + at % kRows, k + at / kRows * kVector);
+      }
+#pragma unroll
+      for (int i = 0; i < kReadsB; ++i) {
+        const int at = thread + i * kThreads;
+        next_b[i] = read(shape, right, k + at / (kColumns / kVector), first_col + at % (kColumns / kVector) * kVector);
+      }
+    };
+    if (steps > 0) fetch(0);
+    for (int step = 0; step < steps; ++step) {
+      __syncthreads();
+#pragma unroll
+      for (int i = 0; i < kReadsA; ++i) {
+        const int at = thread + i * kThreads;
+#pragma unroll
+        for (int j = 0; j < kVector; ++j) {
+          shared.a[at / kRows * kVector + j][at % kRows] = L::spread(word_of(next_a[i], j / L::count), j % L::count);
+        }
+      }
+#pragma unroll
+      for (int i = 0; i < kReadsB; ++i) reinterpret_cast<uint4*>(shared.b)[thread + i * kThreads] = next_b[i];
+      __syncthreads();
+      if (step + 1 < steps) fetch(step + 1);
+      // Rows begin at their own node, and columns end there.
+      const int k = first_row + step % chunks * kDepth;
+      if (k + kDepth <= warp_row || k >= warp_end) continue;
+#pragma unroll 8
+      for (int i = 0; i < kDepth; ++i) {
+        const uint4 upper = *reinterpret_cast<const uint4*>(&shared.a[i][row]);
+        const uint4 lower = *reinterpret_cast<const uint4*>(&shared.a[i][row + 4]);
+        const uint4 right = *reinterpret_cast<const uint4*>(&shared.b[i][word]);
+#pragma unroll
+        for (int r = 0; r < 8; ++r) {
+          const uint32_t left = word_of(r < 4 ? upper : lower, r % 4);
+#pragma unroll
+          for (int j = 0; j < 4; ++j) sum[r][j] = L::step(left, word_of(right, j), sum[r][j]);
+        }
+      }
+    }
+    Score* const table = all.table(a, b);
+    const int col = first_col + word * L::count;
+#pragma unroll
+    for (int r = 0; r < 8; ++r) {
+      const int to = first_row + row + r;
+      if (to >= shape.positions || col < 0 || !shape.has(to, col / kBlock)) continue;
+      *reinterpret_cast<uint4*>(table + shape.row(to) + col) = make_uint4(sum[r][0], sum[r][1], sum[r][2], sum[r][3]);
+    }
+  }
+
+  /// What tables are before the products: see cpu/rna_kernels.h.
+  static __device__ void start(const Tables<Score>& all, const Pairs& within, const Pairs& between, int a, int b,
+                               int row, int col, uint32_t (&sum)[8][4]) {
+    const Shape& shape = all.shape;
+    const int pad1 = all.shape1.padding;
+    const int add = all.folded1[all.shape1.row(a + pad1) + b + pad1];
+    const int base = all.bases1[a + pad1];
+    const int pair = b - a - 2 < within.min_loop ? 0 : within.of[base * 4 + all.bases1[b - 1 + pad1]];
+    const Score* const inside = b == a + 2 ? all.folded : pair > 0 ? all.table(a + 1, b - 1) : nullptr;
+#pragma unroll
+    for (int r = 0; r < 8; ++r) {
+      const uint4 alone = read(shape, all.folded, row + r, col);
+      const uint4 others = pair > 0 ? read(shape, inside, row + r, col) : nothing();
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        int scores[L::count];
+#pragma unroll
+        for (int j = 0; j < L::count; ++j) {
+          scores[j] = max(L::lane(word_of(alone, i), j) + add, L::lane(word_of(others, i), j) + pair);
+          if (b == a + 1 && col + i * L::count + j == row + r + 1 && row + r >= shape.padding) {
+            scores[j] = max(scores[j], between.of[base * 4 + all.bases[row + r]]);
+          }
+        }
+        sum[r][i] = L::word(scores);
+      }
+    }
+  }
+};
+
+/// A table that is closed.
+template <class Score>
+struct Closed {
+  Shape shape;
+  Score* table;
+  const Score* folded;
+  const uint8_t* bases;  ///< by position
+};
+
+/// Closes a block of each table. A block of threads has groups that take turns at what the block's scores are made of: if few
+/// blocks can be closed at once, each waits for memory most of the time.
+template <class Score, int groups>
+struct Close {
+  using L = Lanes<Score>;
+  static constexpr int kAllThreads = groups * kThreads;
+  static constexpr int kNone = kNoInterval<Score>;
+  static constexpr int kWords = kBlock / L::count;              ///< of a row
+  static constexpr int kOwnWords = kBlock * kWords / kThreads;  ///< of a thread: in as many rows
+  static constexpr int kVector = 16 / sizeof(Score);
+  static constexpr int kReads = kBlock * kBlock / kVector / kThreads;
+
+  struct Shared {
+    union {
+      struct {
+        alignas(16) uint32_t a[kBlock][kBlock + 4];  ///< k by row, each score in all lanes
+        alignas(16) uint32_t b[kBlock][kWords];
+      } group[groups];
+      struct {
+        int left[kBlock][kBlock + 1], right[kBlock][kBlock + 1];
+      };
+    };
+    int scores[kBlock][kBlock + 1];
+  };
+
+  static __device__ uint4 read(const Closed<Score>& it, const Score* table, int row, int col, int at) {
+    const int block = row / kBlock, stride = it.shape.stride(block), per_row = kBlock / kVector;
+    return *reinterpret_cast<const uint4*>(table + it.shape.row(row) + int64_t(at / per_row) * stride + col +
+                                           at % per_row * kVector);
+  }
+
+  static __device__ void run(const Closed<Score>& it, const Pairs& within, int row_block, int distance,
+                             Shared& shared) {
+    const int col_block = row_block + distance, first = row_block * kBlock, col = col_block * kBlock;
+    if (col_block * kBlock >= it.shape.positions || col >= it.shape.end_column(row_block)) return;
+    const bool alone = it.table == it.folded;
+    const int thread = threadIdx.x % kThreads, group = threadIdx.x / kThreads;
+    auto& own = shared.group[group];
+    const int own_row = thread / kWords * kOwnWords, own_word = thread % kWords;
+    uint32_t sum[kOwnWords];
+#pragma unroll
+    for (int r = 0; r < kOwnWords; ++r) sum[r] = L::both(kNone);
+    const int64_t from = it.shape.row(first) + col;
+    const int stride = it.shape.stride(row_block);
+    for (int at = threadIdx.x; at < kBlock * kBlock; at += kAllThreads) {
+      shared.scores[at / kBlock][at % kBlock] = it.table[from + int64_t(at / kBlock) * stride + at % kBlock];
+    }
+    // First by way of blocks of S2 on the left, then on the right.
+    const int lefts = alone ? max(distance - 1, 0) : distance, steps = alone ? lefts : 2 * lefts;
+    uint4 next_a[kReads], next_b[kReads];
+    const auto fetch = [&](int step) {
+      const bool left = step < lefts;
+      const int k = (left ? row_block + 1 + step : row_block + step - lefts) * kBlock;
+      const Score *const a = left ? it.folded : it.table, *const b = left ? it.table : it.folded;
+#pragma unroll
+      for (int i = 0; i < kReads; ++i) {
+        next_a[i] = read(it, a, first, k, thread + i * kThreads);
+        next_b[i] = read(it, b, k, col, thread + i * kThreads);
+      }
+    };
+    if (group < steps) fetch(group);
+    for (int turn = 0; turn < steps; turn += groups) {
+      const int step = turn + group;
+      __syncthreads();
+      if (step < steps) {
+#pragma unroll
+        for (int i = 0; i < kReads; ++i) {
+          const int at = thread + i * kThreads, row = at / (kBlock / kVector), k = at % (kBlock / kVector) * kVector;
+#pragma unroll
+          for (int j = 0; j < kVector; ++j) {
+            own.a[k + j][row] = L::spread(word_of(next_a[i], j / L::count), j % L::count);
+          }
+          reinterpret_cast<uint4*>(own.b)[at] = next_b[i];
+        }
+      }
+      __syncthreads();
+      if (step + groups < steps) fetch(step + groups);
+      if (step >= steps) continue;
+#pragma unroll 8
+      for (int k = 0; k < kBlock; ++k) {
+        const uint32_t y = own.b[k][own_word];
+#pragma unroll
+        for (int r = 0; r < kOwnWords; ++r) sum[r] = L::step(own.a[k][own_row + r], y, sum[r]);
+      }
+    }
+    __syncthreads();
+    if (group < steps) {
+#pragma unroll
+      for (int r = 0; r < kOwnWords; ++r) {
+#pragma unroll
+        for (int j = 0; j < L::count; ++j) {
+          atomicMax(&shared.scores[own_row + r][own_word * L::count + j], L::lane(sum[r], j));
+        }
+      }
+    }
+    if (!(alone && distance == 0)) {
+      for (int at = threadIdx.x; at < kBlock * kBlock; at += kAllThreads) {
+        const int row = at / kBlock, k = at % kBlock;
+        shared.left[row][k] = it.folded[it.shape.row(first) + int64_t(row) * stride + first + k];
+        shared.right[row][k] = it.folded[it.shape.row(col) + int64_t(row) * it.shape.stride(col_block) + col + k];
+      }
+    }
+    __syncthreads();
+    if (threadIdx.x < 32) close_rows(it, within, row_block, col_block, alone, shared);
+    __syncthreads();
+    for (int at = threadIdx.x; at < kBlock * kBlock; at += kAllThreads) {
+      const int row = at / kBlock;
+      it.table[from + int64_t(row) * stride + at % kBlock] = static_cast<Score>(shared.scores[row][at % kBlock]);
+    }
+  }
+
+  /// From the last row up: a lane has a column.
+  static __device__ void close_rows(const Closed<Score>& it, const Pairs& within, int row_block, int col_block,
+                                    bool alone, Shared& shared) {
+    const int lane = threadIdx.x, col = col_block * kBlock + lane;
+    const bool on_diagonal = row_block == col_block;
+    for (int r = kBlock - 1; r >= 0; --r) {
+      const int row = row_block * kBlock + r;
+      if (row < it.shape.padding) {
+        shared.scores[r][lane] = kNone;
+        continue;
+      }
+      int score = shared.scores[r][lane];
+      if (alone && on_diagonal) score = kNone;
+      if (col > row + 1 + within.min_loop) {
+        const int inside = r + 1 < kBlock && lane > 0 ? shared.scores[r + 1][lane - 1]
+                                                      : int(it.table[it.shape.row(row + 1) + col - 1]);
+        score = max(score, inside + within.of[it.bases[row] * 4 + it.bases[col - 1]]);
+      }
+      if (alone && on_diagonal) {
+        if (lane == r + 1) score = max(score, 0);
+        int best = kNone;
+        for (int k = r + 1; k < kBlock; ++k) {
+          best = max(best, __shfl_sync(0xffffffffu, score, k) + shared.scores[k][lane]);
+        }
+        shared.scores[r][lane] = lane < r ? kNone : lane == r ? 0 : best;
+        __syncwarp();
+        continue;
+      }
+      for (int k = r + 1; k < kBlock; ++k) score = max(score, shared.left[r][k] + shared.scores[k][lane]);
+      if (on_diagonal && lane < r) score = kNone;
+      int best = score;
+#pragma unroll
+      for (int k = 0; k < kBlock; ++k) best = max(best, __shfl_sync(0xffffffffu, score, k) + shared.right[k][lane]);
+      shared.scores[r][lane] = on_diagonal && lane < r ? kNone : best;
+      __syncwarp();
+    }
+  }
+};
+
+template <class Score>
+__global__ void __launch_bounds__(kThreads, 3)
+    multiply(const MPMML_GRID_CONSTANT Tables<Score> all, const MPMML_GRID_CONSTANT Pairs within,
+             const MPMML_GRID_CONSTANT Pairs between, int length, const short2* tiles) {
+  __shared__ typename Product<Score>::Shared shared;
+  Product<Score>::run(all, within, between, length, tiles, shared);
+}
+
+/// The blocks at this distance from the diagonal of all tables of one length.
+template <class Score, int groups>
+__global__ void __launch_bounds__(Close<Score, groups>::kAllThreads)
+    close_interaction(const MPMML_GRID_CONSTANT Tables<Score> all, const MPMML_GRID_CONSTANT Pairs within, int length,
+                      int distance) {
+  __shared__ typename Close<Score, groups>::Shared shared;
+  const Closed<Score> it{all.shape, all.table(blockIdx.y, blockIdx.y + length), all.folded, all.bases};
+  Close<Score, groups>::run(it, within, blockIdx.x, distance, shared);
+}
+
+/// The same of strands that are folded alone.
+template <class Score, int groups>
+__global__ void __launch_bounds__(Close<Score, groups>::kAllThreads)
+    close_strands(const Closed<Score>* strands, const MPMML_GRID_CONSTANT Pairs within, int distance) {
+  __shared__ typename Close<Score, groups>::Shared shared;
+  Close<Score, groups>::run(strands[blockIdx.y], within, blockIdx.x, distance, shared);
+}
+
+/// Tables of strands in which only single bases have a score.
+template <class Score>
+__global__ void clear_strands(const Closed<Score>* strands) {
+  const Closed<Score>& it = strands[blockIdx.y];
+  for (int row = blockIdx.x; row < it.shape.positions; row += gridDim.x) {
+    const int block = row / kBlock, end = it.shape.end_column(block);
+    Score* const to = it.table + it.shape.row(row);
+    for (int col = block * kBlock + threadIdx.x; col < end; col += blockDim.x) {
+      to[col] = row >= it.shape.padding && col == row + 1 ? Score{0} : kNoInterval<Score>;
+    }
+  }
+}
+
+}  // namespace mpmml::cuda::rna

@@ -1,0 +1,15 @@
+// Folding and interaction of RNA (core/rna.h) on a CUDA device.
+#pragma once
+#include <vector>
+
+#include "core/rna.h"
+
+namespace mpmml::cuda {
+
+/// As cpu::fold(). `most_device_bytes` limits the device's memory that is used; 0: all that is free. The device is usable.
+std::vector<Folding> fold(const FoldRequest& request, int device, double most_device_bytes);
+
+/// As cpu::interact().
+Interactions interact(const InteractionRequest& request, int device, double most_device_bytes);
+
+}  // namespace mpmml::cuda

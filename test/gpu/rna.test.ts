@@ -1,0 +1,123 @@
+/** Folding and interaction of RNA on a GPU: what the recurrence says, and the same as on the CPU. */
+import { describe, expect, it, vi } from 'vitest'
+import { addon } from '../../lib/native.js'
+import { bpmax, type InteractionOptions, nussinov } from '../../lib/rna.js'
+import { expectError } from '../support/expect.js'
+import { Random } from '../support/generators.js'
+import { withoutCuda } from '../support/machine.js'
+import { expectStructure, randomStrand } from '../support/rna-expect.js'
+import { interactionTable, type Model } from '../support/rna-oracle.js'
+
+const reason = withoutCuda()
+
+describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (skipped: ${reason})`, () => {
+  const random = new Random(1503)
+
+  it.each([
+    [1, 1],
+    [1, 40],
+    [5, 31],
+    [33, 4],
+    [7, 65],
+  ])('bpmax agrees with the recurrence: %i × %i', async (n, m) => {
+    const models: Model[] = [{}, { minLoop: 0, weightsBetween: { GC: 4, AU: 2, GU: 2 } }]
+    for (const model of models) {
+      for (const storage of ['int16', 'int32'] as const) {
+        const [strand1, strand2] = [randomStrand(random, n), randomStrand(random, m)]
+        const options = { ...model, storage, table: true, backend: 'cuda' } as InteractionOptions
+        const result = await bpmax(strand1, strand2, options)
+        expect(result.backend).toBe('cuda')
+        const F = interactionTable(strand1, [...strand2].reverse().join(''), model)
+        for (let i1 = 0; i1 < n; i1++) {
+          for (let j1 = i1; j1 < n; j1++) {
+            for (let i2 = 0; i2 < m; i2++) {
+              for (let j2 = i2; j2 < m; j2++) {
+                const expected = F(i1, j1, m - 1 - j2, m - 1 - i2)
+                if (result.table!.at(i1, j1, i2, j2) !== expected)
+                  expect.fail(`F[${i1}, ${j1}, ${i2}, ${j2}]`)
+              }
+            }
+          }
+        }
+        expectStructure(strand1, strand2, result, model)
+      }
+    }
+  })
+
+  it.each([
+    [12, 200, undefined],
+    [20, 333, undefined],
+    [9, 400, 100],
+    [40, 150, 32],
+    [3, 700, 33],
+  ])('bpmax gives what the CPU gives: %i × %i, windows of %s', async (n, m, window) => {
+    for (const storage of ['int16', 'int32'] as const) {
+      const [strand1, strand2] = [randomStrand(random, n), randomStrand(random, m)]
+      const both = await Promise.all(
+        (['cuda', 'cpu'] as const).map((backend) =>
+          bpmax(strand1, strand2, { window, storage, top: 3, backend }),
+        ),
+      )
+      expect(both[0]!.windows).toEqual(both[1]!.windows)
+    }
+  })
+
+  it('nussinov gives what the CPU gives, of many strands of different lengths at once', async () => {
+    const strands = Array.from({ length: 60 }, (_, index) => randomStrand(random, (index * 7) % 230))
+    for (const storage of ['int16', 'int32'] as const) {
+      const [onCuda, onCpu] = await Promise.all(
+        (['cuda', 'cpu'] as const).map((backend) => nussinov(strands, { storage, backend, table: true })),
+      )
+      for (const [index, { score, pairs, table, backend }] of onCuda!.entries()) {
+        expect(backend).toBe('cuda')
+        const expected = onCpu![index]!
+        expect({ score, pairs, table: [...table!.data] }).toEqual({
+          score: expected.score,
+          pairs: expected.pairs,
+          table: [...expected.table!.data],
+        })
+      }
+    }
+  })
+
+  it('takes less memory than there is, or says how much it needs', async () => {
+    vi.stubEnv('MPMML_DEVICE_MEMORY_MIB', '1')
+    try {
+      const error = await bpmax(randomStrand(random, 20), randomStrand(random, 400), {
+        backend: 'cuda',
+      }).catch((thrown) => thrown)
+      expectError(error, 'ERR_MPMML_OUT_OF_MEMORY', /take \d+ bytes, but there are 1048576/)
+      // On its own it takes the CPU then.
+      const { backend } = await bpmax(randomStrand(random, 20), randomStrand(random, 400))
+      expect(backend).toBe('cpu')
+      // Strands are folded in several parts.
+      const strands = Array.from({ length: 20 }, () => randomStrand(random, 400))
+      const scores = async (backend: 'cuda' | 'cpu') =>
+        (await nussinov(strands, { backend })).map(({ score }) => score)
+      expect(await scores('cuda')).toEqual(await scores('cpu'))
+    } finally {
+      vi.unstubAllEnvs()
+    }
+  })
+
+  it('fails when an allocation fails, and works afterwards', async () => {
+    for (let nth = 1; nth < 5; nth++) {
+      addon.failAllocation(nth)
+      expectError(
+        await bpmax('GGG', 'CCC', { backend: 'cuda' }).catch((thrown) => thrown),
+        'ERR_MPMML_OUT_OF_MEMORY',
+      )
+    }
+    addon.failAllocation(0)
+    expect((await bpmax('GGG', 'CCC', { backend: 'cuda' })).score).toBe(9)
+  })
+
+  it('gives up when its signal is aborted while it runs', async () => {
+    const controller = new AbortController()
+    const options = { signal: controller.signal, backend: 'cuda' } as const
+    const running = bpmax(randomStrand(random, 60), randomStrand(random, 1200), options)
+    setTimeout(() => controller.abort(new Error('enough')), 100)
+    const error = await running.catch((thrown) => thrown)
+    expectError(error, 'ERR_MPMML_ABORTED', 'the interaction was given up')
+  })
+})
