@@ -44,6 +44,16 @@ export const commands = {
     summary: 'show what a file holds: shape, type, range, share of zeros, a corner, and where elements are',
     load: async (signal) => (await import('./commands/show.js')).showCommand(signal),
   },
+  rna: {
+    usage: '[options]',
+    summary: 'fold each strand of a FASTA file: the pairs with the greatest sum of weights (Nussinov)',
+    load: async (signal) => (await import('./commands/rna.js')).rnaCommand(signal),
+  },
+  bpmax: {
+    usage: '[options] <QUERY> <TARGET>',
+    summary: 'find the best joint structure of two strands of RNA (BPMax)',
+    load: async (signal) => (await import('./commands/rna.js')).bpmaxCommand(signal),
+  },
   info: {
     usage: '[options]',
     summary: 'show the version, the build, the GPUs, the CPU and the backend that is taken',

@@ -30,6 +30,7 @@ import { isUntyped, type ReadFlags, readMatrixFile, writeMatrixFile } from './ma
 import { duration, labelled, shapeText, table, withStatus } from './output.js'
 import { checkOutput } from './output-file.js'
 import { why } from './place.js'
+import { withProgress } from './progress.js'
 import { describeValues, summarize, type ValueSummary } from './summary.js'
 import { VerificationError } from './verify.js'
 
@@ -106,10 +107,9 @@ export async function findPaths(request: PathsRequest, signal: AbortSignal): Pro
   const sources = request.from && nodesOf(request.from, graph)
   const targets = request.to && nodesOf(request.to, graph)
   const paths = request.verify || next !== undefined || targets !== undefined
-  const found = await withStatus(`finding paths between ${graph.nodes} nodes`, () =>
-    namingCycles(graph, () =>
-      kinds[semiring].find(graph.weights, { paths, sources, targets, overflow, backend, device, signal }),
-    ),
+  const options = { paths, sources, targets, overflow, backend, device, signal }
+  const found = await withProgress(`finding paths between ${graph.nodes} nodes`, (onProgress) =>
+    namingCycles(graph, () => kinds[semiring].find(graph.weights, { ...options, onProgress })),
   )
   const { distances } = found
   const verification = request.verify

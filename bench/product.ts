@@ -12,6 +12,7 @@ import { readOperands, writeMatrixFile } from './matrix-file.js'
 import { duration, labelled, rate, shapeText, withStatus } from './output.js'
 import { checkOutput } from './output-file.js'
 import { why } from './place.js'
+import { withProgress } from './progress.js'
 import { describeValues, summarize, type ValueSummary } from './summary.js'
 import { type Verification, verify } from './verify.js'
 
@@ -62,8 +63,10 @@ export async function multiplyFiles(request: ProductRequest, signal: AbortSignal
   if (!a || !b) throw new Error('a product has two operands')
   const options = { semiring, overflow, accumulate, signal }
   const dtype = dtypeOf(a.data)
-  const { c, ...how } = await withStatus(`multiplying ${shapeText(a.shape)} by ${shapeText(b.shape)}`, () =>
-    mpmm(a, b, { ...options, backend: request.backend, device: request.device, variant: request.variant }),
+  const { backend, device, variant } = request
+  const { c, ...how } = await withProgress(
+    `multiplying ${shapeText(a.shape)} by ${shapeText(b.shape)}`,
+    (onProgress) => mpmm(a, b, { ...options, backend, device, variant, onProgress }),
   )
   const verified = request.verify
     ? await withStatus('verifying', () => verify(a, b, options, { ...how, c }))

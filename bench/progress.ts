@@ -1,5 +1,6 @@
 /** A progress bar on stderr with an estimate of the time left, if stderr is a terminal. */
 import { SingleBar } from 'cli-progress'
+import { withStatus } from './output.js'
 
 export interface Progress {
   /** Says what is being done now, and how much of the total is done. */
@@ -34,28 +35,27 @@ export function startProgress(total: number): Progress {
   }
 }
 
+/** Shows what is being done while `work` runs, and how much of it is done as soon as it says so, if stderr is a terminal. */
+export async function withProgress<T>(
+  status: string,
+  work: (onProgress: (progress: { done: number }) => void) => Promise<T>,
+): Promise<T> {
+  if (!process.stderr.isTTY) return work(() => {})
+  let bar: Progress | undefined
+  try {
+    return await withStatus(status, () =>
+      work(({ done }) => {
+        bar ??= startProgress(1)
+        bar.show(status, done)
+      }),
+    )
+  } finally {
+    bar?.end()
+  }
+}
+
 /** 12 s, 3 min 20 s */
 function timeText(seconds: number): string {
   const whole = Math.max(0, Math.round(seconds))
   return whole < 60 ? `${whole} s` : `${Math.floor(whole / 60)} min ${whole % 60} s`
-}
-
-/** Shows what is being done, and how far it is once `work` tells that, if stderr is a terminal. */
-export async function withProgress<Result>(
-  what: string,
-  work: (onProgress: (progress: { done: number }) => void) => Promise<Result>,
-): Promise<Result> {
-  if (!process.stderr.isTTY) return work(() => {})
-  let bar: Progress | undefined
-  process.stderr.write(`${what} …`)
-  try {
-    return await work(({ done }) => {
-      if (!bar) process.stderr.write('\r\x1b[K')
-      bar ??= startProgress(100)
-      bar.show(what, Math.floor(100 * done))
-    })
-  } finally {
-    bar?.end()
-    process.stderr.write('\r\x1b[K')
-  }
 }

@@ -27,7 +27,10 @@ export interface Info {
     architectures: string[]
     /** The version of CUDA that the driver supports; '' if there is none. */
     driver: string
-    /** The GPUs, each with the rows of the thesis' Table 1.2. */
+    /**
+     * The GPUs, each with the rows of the thesis' Table 1.2, and whether products of few levels run on its tensor cores
+     * (`tensorCores`): that is checked when it is first asked or first needed.
+     */
     devices: DeviceRows[]
     /** Why CUDA can't be used, and what to do; '' if it can. */
     reason: string
@@ -92,7 +95,7 @@ export function info(): Info {
       toolkit: cuda.toolkit,
       architectures: cuda.architectures,
       driver: cuda.driver,
-      devices: cuda.devices,
+      devices: cuda.devices.map((device, index) => ({ ...device, tensorCores: addon.tensorCores(index) })),
       reason: cudaReason(cuda.built, cuda.reason),
     },
     cpu: {

@@ -296,6 +296,62 @@ export interface LabPeak {
   cores: number
 }
 
+/** What pairs of bases are worth; 0: they can't pair. */
+export interface RnaScores {
+  gc: number
+  au: number
+  gu: number
+}
+
+/** What folding and interaction are asked for by; native/core/rna.h has the meaning. Strands hold the indices of ACGU. */
+export interface RnaRequest {
+  within: RnaScores
+  minLoop: number
+  /** Whether scores take 32 bits, not 16. */
+  wide: boolean
+  wantsTable: boolean
+  /** With more bytes of tables there is ERR_MPMML_OUT_OF_MEMORY, before any is allocated. */
+  mostBytes: number
+}
+
+export interface RnaFoldRequest extends RnaRequest {
+  strands: Uint8Array[]
+}
+
+export interface RnaInteractRequest extends RnaRequest {
+  strand1: Uint8Array
+  strand2: Uint8Array
+  between: RnaScores
+  /** The length of windows of strand 2; its own length if there are none. */
+  reach: number
+  /** The most windows that are wanted. */
+  top: number
+}
+
+/** Pairs are i and j in turn. */
+export interface RnaFolding {
+  score: number
+  pairs: Int32Array
+  table?: Int32Array
+}
+
+export interface RnaInteraction {
+  score: number
+  /** What both strands are worth if they don't interact. */
+  alone: number
+  start: number
+  within1: Int32Array
+  within2: Int32Array
+  between: Int32Array
+}
+
+export interface RnaInteractions {
+  best: RnaInteraction[]
+  steps: number
+  /** By (i1, j1, i2, j2) in lexicographic order, j1 ≥ i1 and j2 ≥ i2. */
+  table?: Int32Array
+}
+
 /** What products on the CPU are measured against (native/cpu/yardstick.h). */
 export interface CpuCeilingRequest {
   /** The one that products take by default. */
@@ -351,6 +407,7 @@ export interface Addon {
   describe(): NativeDescription
   /** The name of a CUDA device that a product has run on; '' before. Makes no CUDA call. */
   deviceName(device: number): string
+  tensorCores(device: number): string
   /** Takes effect only as the first call in the process. */
   configureCpu(settings: CpuSettings): void
   explain(device: number): { backend: 'cpu' | 'cuda'; reason: string }
@@ -435,6 +492,10 @@ export interface Addon {
     device: NativeDevice | null,
     witness?: Int32Array | NativeMemory | null,
   ): Promise<Made>
+  /** Folds strands on the CPU, off the event loop. The report's stepsDone is the share of the work that is done. */
+  rnaFold(request: RnaFoldRequest, report: Float64Array, cancel: Int32Array): Promise<RnaFolding[]>
+  /** The same for the interaction of two strands, which aren't empty. */
+  rnaInteract(request: RnaInteractRequest, report: Float64Array, cancel: Int32Array): Promise<RnaInteractions>
   /**
    * Several products, whose requests and reports follow each other. A request says where each matrix is: the
    * {@link memoryNumber} of a memory, −1 minus an index in `arrays`, or 0. On a device products whose c is nowhere get it in

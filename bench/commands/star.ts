@@ -7,9 +7,10 @@ import { newCommand } from '../commands.js'
 import { dtypeOf, hasSums } from '../dtype.js'
 import { namingCycles } from '../graph.js'
 import { MATRIX_HELP, readMatrixFile, writeMatrixFile } from '../matrix-file.js'
-import { duration, labelled, print, printJson, shapeText, withStatus } from '../output.js'
+import { duration, labelled, print, printJson, shapeText } from '../output.js'
 import { checkOutput } from '../output-file.js'
 import { why } from '../place.js'
+import { withProgress } from '../progress.js'
 import { describeValues, summarize, type ValueSummary } from '../summary.js'
 
 const semirings = ['max-plus', 'min-plus', 'max-min', 'min-max', 'max-times', 'or-and'] as const
@@ -64,10 +65,11 @@ async function compute(path: string, flags: Flags, signal: AbortSignal): Promise
   const a = await readMatrixFile(path, { semiring }, signal)
   const dtype = dtypeOf(a.data)
   const operation = flags.plus ? 'plus' : 'star'
-  const { c, ...how } = await withStatus(`computing the ${operation} of ${shapeText(a.shape)}`, () =>
-    namingCycles({ path, firstNode: 0 }, () =>
-      (flags.plus ? plus : star)(a, { semiring, overflow, backend, device, signal }),
-    ),
+  const options = { semiring, overflow, backend, device, signal }
+  const { c, ...how } = await withProgress(
+    `computing the ${operation} of ${shapeText(a.shape)}`,
+    (onProgress) =>
+      namingCycles({ path, firstNode: 0 }, () => (flags.plus ? plus : star)(a, { ...options, onProgress })),
   )
   if (output !== undefined) await writeMatrixFile(output, c, semiring, signal)
   return {

@@ -14,7 +14,7 @@ import { allocate, type DenseMatrix } from '../matrix.js'
 import { addon, type NativeMemory } from '../native.js'
 import { LEFT_OUT, type ReadOptions, THROW } from '../product/options.js'
 import { requireNoContradiction } from '../product/prepare.js'
-import { ProgressReports } from '../product/progress.js'
+import { ProgressReports, shareOf } from '../product/progress.js'
 import { requireSemiringType, zeroOf } from '../semirings.js'
 import type { ElementArray, OperandArray } from '../storage.js'
 import { readView, requireStillThere, requireThere, showShape, type View } from '../view.js'
@@ -209,7 +209,7 @@ function startProgress({ options, elements, report, cancel }: Call): ProgressRep
   const { onProgress } = options
   if (!onProgress) return null
   const { batch, rows: n } = elements
-  return new ProgressReports(onProgress, { batch, m: n, n, k: n }, report, () => addon.giveUp(cancel))
+  return new ProgressReports(onProgress, shareOf(batch * n ** 3, report), () => addon.giveUp(cancel))
 }
 
 function writeClosing({ options, elements }: Call, matrix: Layout, out: Layout | null): void {

@@ -37,7 +37,9 @@ export function* findCycle(
     cycle,
     weight: cycle.reduce((sum, from, k) => extend(sum, weight(from, cycle[(k + 1) % cycle.length]!)), one),
   })
-  const best = new Float64Array(last).fill(zero)
+  // Not zero, which sums of int32 may leave behind them.
+  const worst = isBetter(1, 0) ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY
+  const best = new Float64Array(last).fill(worst)
   const parent = new Int32Array(last).fill(-1)
   /** Of the way by parents. */
   const edges = new Int32Array(last)
@@ -78,12 +80,13 @@ export function* findCycle(
     queue = next
   }
   let found = [last]
-  let gain = weight(last, last)
+  const loop = weight(last, last)
+  let gain = loop === zero ? worst : loop
   for (let node = 0; node < last; node++) {
     const back = weight(node, last)
-    if (best[node] === zero || back === zero) continue
+    if (parent[node] === -1 || back === zero) continue
     const sum = extend(best[node]!, back)
-    if (gain !== zero && !isBetter(sum, gain)) continue
+    if (!isBetter(sum, gain)) continue
     gain = sum
     found = wayTo(node, last, parent)
   }

@@ -1,10 +1,11 @@
 /** Answers to questions for paths: from all pairs, or by searches. */
 import { type Closed, closeWeights } from '../algebra/close.js'
-import { deviceName } from '../backend.js'
+import { AUTO, CPU, deviceName } from '../backend.js'
 import { type Device, DeviceMatrix } from '../device/device.js'
 import { elementType } from '../elements.js'
 import { CycleError, OutOfMemoryError, OverflowError } from '../errors.js'
 import { type DenseMatrix, rowMajor, type Shape } from '../matrix.js'
+import { ProgressReports } from '../product/progress.js'
 import type { ElementArray, OperandArray } from '../storage.js'
 import { type HostView, readHostView, type View } from '../view.js'
 import { searchIsCheaper } from './choose.js'
@@ -13,6 +14,7 @@ import { denseMatrix } from './dense.js'
 import type { Graph } from './keyed.js'
 import { type Question, WORK } from './question.js'
 import { directionOf, makeArray, makeRoom, rootsOf, search, treesOf } from './search.js'
+import { Searched } from './searched.js'
 import { inSlices, PER_STEP, type Steps } from './slices.js'
 import type { Trees } from './walk.js'
 
@@ -57,7 +59,10 @@ export async function answer(question: Question): Promise<Answer> {
   } catch (error) {
     // Cycles, and sums that leave the type, may be of pairs that nobody asked for, which a search doesn't look at.
     const mayNotMatter = error instanceof CycleError || error instanceof OverflowError
-    if (some && (mayNotMatter || error instanceof OutOfMemoryError)) return bySearch(question)
+    // Who asks for a GPU must hear that its memory isn't enough.
+    const isTooMuch =
+      error instanceof OutOfMemoryError && (closing.backend === AUTO || closing.backend === CPU)
+    if (some && (mayNotMatter || isTooMuch)) return bySearch(question)
     if (!(error instanceof CycleError)) throw error
     const certain = await certainCycle(question, error)
     if (certain) throw certain
@@ -102,11 +107,26 @@ async function bySearch(question: Question): Promise<Answer> {
   const room = makeRoom(query, batch, type)
   const matrix = view && (await onHost(view))
   const searching = performance.now()
-  for (let item = 0; item < batch; item++) {
-    const graph: Graph = matrix ? { matrix, item } : { edges: edges! }
-    const results = { ...room, item: batched ? item : undefined }
-    await inSlices(search(graph, query, results), closing.signal, WORK)
+  const searched = new Searched(batch * rootsOf(query))
+  const { onProgress } = closing
+  const progress = onProgress
+    ? new ProgressReports(
+        onProgress,
+        () => searched.share,
+        () => searched.stop(),
+      )
+    : null
+  try {
+    for (let item = 0; item < batch; item++) {
+      const graph: Graph = matrix ? { matrix, item } : { edges: edges! }
+      const results = { ...room, item: batched ? item : undefined }
+      await inSlices(search(graph, query, results, searched), closing.signal, WORK)
+    }
+  } catch (error) {
+    progress?.end(false)
+    throw error
   }
+  progress?.end(true)
   const kernelMs = performance.now() - searching
   const distances = asMatrix(room.distances, shapeOf(question))
   const next = room.next && asMatrix(room.next, shapeOf(question))

@@ -1,7 +1,14 @@
 /** The options of the path functions, read once and checked. */
 import { show, typeName } from '../describe.js'
 import { OptionError } from '../errors.js'
-import { type BackendChoice, type Overflow, type ReadOptions, readOptions } from '../product/options.js'
+import {
+  type BackendChoice,
+  type Overflow,
+  type Progress,
+  type ReadOptions,
+  readOptions,
+} from '../product/options.js'
+import { forwardOnly } from '../product/progress.js'
 import { readSemiring } from '../semirings.js'
 import { isNodeArray, type NodeNumbers } from './edges.js'
 import type { PathSemiring } from './rules.js'
@@ -32,6 +39,8 @@ export interface PathOptions {
   device?: number | undefined
   /** Gives up, with ERR_MPMML_ABORTED and the signal's reason as `cause`. */
   signal?: AbortSignal | undefined
+  /** As {@link MpmmOptions.onProgress}: `done` is the share of the steps of a closure, or of the searches. */
+  onProgress?: ((progress: Progress) => void) | undefined
 }
 
 const names: readonly (keyof PathOptions)[] = [
@@ -42,6 +51,7 @@ const names: readonly (keyof PathOptions)[] = [
   'backend',
   'device',
   'signal',
+  'onProgress',
 ]
 
 export interface ReadPathOptions {
@@ -57,6 +67,7 @@ export interface ReadPathOptions {
 export function readPathOptions(options: unknown, semiring: PathSemiring): ReadPathOptions {
   const closing = readOptions(options, names)
   closing.semiring = readSemiring(semiring)
+  closing.onProgress = forwardOnly(closing.onProgress)
   const { paths, sources, targets } = (options ?? {}) as Record<string, unknown>
   if (paths !== undefined && typeof paths !== 'boolean') {
     throw new OptionError(`option paths must be true or false, but it is ${show(paths)}`)

@@ -35,19 +35,27 @@ const keyOf = (rules: PathRules, value: number) =>
 const shown = (rules: PathRules, key: number) =>
   show(key === rules.unreached ? rules.zero : valueOfKey(rules, key))
 
-const extend = ({ extension }: PathRules, path: number, edge: number) =>
-  extension === 'sum' ? path + edge : extension === 'product' ? path * edge : Math.max(path, edge)
+function extend({ extension, single }: PathRules, path: number, edge: number): number {
+  if (extension === 'bottleneck') return Math.max(path, edge)
+  const longer = extension === 'sum' ? path + edge : path * edge
+  return single ? Math.fround(longer) : longer
+}
 
 /** How far keys may be apart that are equal but for rounding. */
 export class Closeness {
   /** The unit of rounding times how often there may have been one; 0 if nothing is rounded. */
   readonly #relative: number
+  /** The same of the numbers next to 0, among which products have ever fewer digits. */
+  readonly #absolute: number
   readonly #isSum: boolean
   #largest = 0
 
   constructor({ extension, dtype }: PathRules, nodes: number) {
     const unit = dtype === 'float32' ? 2 ** -24 : dtype === 'float64' ? 2 ** -53 : 0
-    this.#relative = extension === 'bottleneck' ? 0 : 4 * (nodes + 1) * unit
+    const least = dtype === 'float32' ? 2 ** -149 : Number.MIN_VALUE
+    const times = 4 * (nodes + 1)
+    this.#relative = extension === 'bottleneck' ? 0 : times * unit
+    this.#absolute = extension === 'product' ? times * least : 0
     this.#isSum = extension === 'sum'
   }
 
@@ -64,7 +72,7 @@ export class Closeness {
   slack(a: number, b: number): number {
     if (this.#relative === 0 || a === b) return 0
     const size = Math.max(this.#largest, Math.abs(a), Math.abs(b))
-    return size < Number.POSITIVE_INFINITY ? this.#relative * size : 0
+    return size < Number.POSITIVE_INFINITY ? this.#relative * size + this.#absolute : 0
   }
 
   differ(a: number, b: number): boolean {

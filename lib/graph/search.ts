@@ -12,6 +12,7 @@ import { dijkstra, NodeHeap } from './dijkstra.js'
 import { type Direction, type Graph, keyedRows } from './keyed.js'
 import { LabelCorrecting } from './label-correcting.js'
 import { type PathRules, valueOfKey } from './rules.js'
+import type { Searched } from './searched.js'
 import { PER_STEP, type Steps } from './slices.js'
 import { type Search, Tree } from './tree.js'
 import type { Trees } from './walk.js'
@@ -110,7 +111,7 @@ function requireSpace(nodes: number, edges: number): void {
 }
 
 /** Searches one graph, and writes the results. */
-export function* search(graph: Graph, query: Query, results: Results): Steps<void> {
+export function* search(graph: Graph, query: Query, results: Results, searched: Searched): Steps<void> {
   const { rules, nodes } = query
   const direction = directionOf(query)
   const forward = direction === 'forward'
@@ -124,9 +125,11 @@ export function* search(graph: Graph, query: Query, results: Results): Steps<voi
   const writer = new Writer(query, results, tree, forward)
   for (let index = 0; index < count; index++) {
     const root = roots ? roots[index]! : index
-    yield* run(root)
+    yield* searched.counting(run(root), nodes + rows.to.length)
     yield* writer.write(index, root)
   }
+  // Last, because a cycle that gains is the worse news, as it is of a closure.
+  if (writer.overflow) throw writer.overflow
 }
 
 /** The cheapest way to search these rows from a root. */
@@ -179,6 +182,8 @@ const MOST = 2 ** 31 - 1
 
 /** Writes what was found from a root. */
 class Writer {
+  /** The error for the first distance that the policy doesn't allow. */
+  overflow: OverflowError | null = null
   readonly #query: Query
   readonly #results: Results
   readonly #tree: Tree
@@ -233,9 +238,15 @@ class Writer {
     if (overflow === 'saturate') return value < this.#least ? this.#least : this.#most
     // ToInt32 is modulo 2^32.
     if (overflow === 'wrap') return value | 0
+    this.overflow ??= this.#overflowOf(value, root, end)
+    return rules.zero
+  }
+
+  #overflowOf(value: number, root: number, end: number): OverflowError {
     const [from, to] = this.#forward ? [root, end] : [end, root]
-    const where = this.#results.item === undefined ? '' : ` in matrix ${this.#results.item} of the batch`
-    throw new OverflowError(
+    const { item } = this.#results
+    const where = item === undefined ? '' : ` in matrix ${item} of the batch`
+    return new OverflowError(
       `the distance from ${from} to ${to}${where} is ${show(value)}, outside the finite range ${this.#least} to ${this.#most}: ` +
         "use weights in a Float64Array, or choose overflow 'saturate' or 'wrap'",
     )

@@ -11,7 +11,7 @@ import { type Watched, watch } from './diagnostics.js'
 import { plainNames } from './names.js'
 import type { AnyOperand, AnyResult, AnyWitness, ElementsOf, Mixable, MpmmOptions } from './options.js'
 import { allocateResult, prepare, requireAllStillThere, requireAllThere } from './prepare.js'
-import { ProgressReports } from './progress.js'
+import { ProgressReports, shareOf } from './progress.js'
 import { type Product, writeRequest } from './request.js'
 import { type MpmmResult, madeMemories, resultOf, type WitnessedResult } from './result.js'
 
@@ -190,7 +190,9 @@ async function start(product: Product, report: Float64Array, cancel: Int32Array)
 
 function startProgress(product: Product, report: Float64Array, cancel: Int32Array): ProgressReports | null {
   const { onProgress } = product.options
-  return onProgress ? new ProgressReports(onProgress, product, report, () => addon.giveUp(cancel)) : null
+  if (!onProgress) return null
+  const { batch, m, n, k } = product
+  return new ProgressReports(onProgress, shareOf(batch * m * n * k, report), () => addon.giveUp(cancel))
 }
 
 /** Computes a product before it returns. */

@@ -18,8 +18,8 @@ export interface Plan {
   parameters: Readonly<Record<string, number | string>>
   /**
    * How the sums are computed: 'half' and 'half-translated' in 16 bits, 'direct' and 'translated' in the element type
-   * ('translated' if the semiring's zero occurs in the operands), 'wide' and 'wrapping' in 64 bits, 'exponent' and
-   * 'exponent-wide' on tensor cores.
+   * ('translated' if the semiring's zero occurs in the operands), 'wide' and 'wrapping' in 64 bits, 'exponent',
+   * 'exponent-wide' and 'exponent-bounded' on tensor cores.
    */
   path: string
 }

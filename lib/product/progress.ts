@@ -1,35 +1,47 @@
-/** Telling how far a product is, while it runs. */
+/** Telling how far work is, while it runs. */
 import { reportAt as at } from '../fields.js'
 import type { Progress } from './options.js'
-import type { Product } from './request.js'
 
 /** Between two calls of `onProgress`. */
 const INTERVAL_MS = 250
 
-/** The progress of a product that has started, until end() is called. */
+/** How much of so many steps is done, by the report in which native code counts them. */
+export function shareOf(steps: number, report: Float64Array): () => number {
+  // Rounding may bring the count beyond the number of steps, of which there may be none.
+  return () => Math.min(report[at.stepsDone]! / steps, 1) || 0
+}
+
+/** A listener that is never told less than before: work that fails may be begun again in another way. */
+export function forwardOnly(
+  listener: ((progress: Progress) => void) | undefined,
+): ((progress: Progress) => void) | undefined {
+  let most = 0
+  return (
+    listener &&
+    (({ done }) => {
+      most = Math.max(most, done)
+      listener({ done: most })
+    })
+  )
+}
+
+/** The progress of work that has started, until end() is called. */
 export class ProgressReports {
   readonly #listener: (progress: Progress) => void
-  readonly #steps: number
-  readonly #report: Float64Array
+  readonly #share: () => number
   readonly #giveUp: () => void
   readonly #timer = setInterval(() => this.#tick(), INTERVAL_MS)
   #told = false
   #thrown: { error: unknown } | null = null
 
-  /** `report` is what native code counts in; `giveUp` is called if the listener throws. */
-  constructor(
-    listener: (progress: Progress) => void,
-    product: Pick<Product, 'batch' | 'm' | 'n' | 'k'>,
-    report: Float64Array,
-    giveUp: () => void,
-  ) {
+  /** `share` says how much is done, from 0 to 1; `giveUp` is called if the listener throws. */
+  constructor(listener: (progress: Progress) => void, share: () => number, giveUp: () => void) {
     this.#listener = listener
-    this.#steps = product.batch * product.m * product.n * product.k
-    this.#report = report
+    this.#share = share
     this.#giveUp = giveUp
   }
 
-  /** To be called once the product has ended. Throws what the listener threw. */
+  /** To be called once the work has ended. Throws what the listener threw. */
   end(succeeded: boolean): void {
     clearInterval(this.#timer)
     if (succeeded && this.#told) this.#tell(1)
@@ -37,8 +49,7 @@ export class ProgressReports {
   }
 
   #tick(): void {
-    // Rounding may bring the count beyond the number of steps, of which there may be none.
-    this.#tell(Math.min(this.#report[at.stepsDone]! / this.#steps, 1) || 0)
+    this.#tell(this.#share())
     if (!this.#thrown) return
     clearInterval(this.#timer)
     this.#giveUp()

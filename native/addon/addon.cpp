@@ -13,6 +13,7 @@
 #include "addon/multiply.h"
 #include "addon/pinned.h"
 #include "addon/request.h"
+#include "addon/rna.h"
 #include "addon/settings.h"
 #include "core/execute.h"
 
@@ -40,6 +41,7 @@ Napi::Object init(Napi::Env env, Napi::Object exports) {
   exports.Set("reportFields", report_field_names(env));
   exports.Set("describe", Napi::Function::New<guarded<describe>>(env, "describe"));
   exports.Set("explain", Napi::Function::New<guarded<explain>>(env, "explain"));
+  exports.Set("tensorCores", Napi::Function::New<guarded<tensor_cores>>(env, "tensorCores"));
   exports.Set("deviceName", Napi::Function::New<guarded<device_name>>(env, "deviceName"));
   exports.Set("configureCpu", Napi::Function::New<guarded<configure_cpu>>(env, "configureCpu"));
   exports.Set("pinnedInt32Array", Napi::Function::New<guarded<pinned_int32_array>>(env, "pinnedInt32Array"));
@@ -48,6 +50,7 @@ Napi::Object init(Napi::Env env, Napi::Object exports) {
   export_device(env, exports);
   export_copies(env, exports);
   export_closure(env, exports);
+  export_rna(env, exports);
   export_lab(env, exports);
   export_cpu_lab(env, exports);
   return exports;

@@ -9,6 +9,7 @@
 #include "generated/refused.h"
 #if defined(MPMML_WITH_CUDA)
 #include "cuda/runtime/device.h"
+#include "cuda/runtime/exponent_check.h"
 #endif
 
 namespace mpmml::addon {
@@ -148,6 +149,14 @@ Napi::Value describe(const Napi::CallbackInfo& info) {
 Napi::Value device_name(const Napi::CallbackInfo& info) {
 #if defined(MPMML_WITH_CUDA)
   return Napi::String::New(info.Env(), cuda::known_device_name(info[0].As<Napi::Number>().Int32Value()));
+#else
+  return Napi::String::New(info.Env(), "");
+#endif
+}
+
+Napi::Value tensor_cores(const Napi::CallbackInfo& info) {
+#if defined(MPMML_WITH_CUDA)
+  return Napi::String::New(info.Env(), cuda::describe_exponents(info[0].As<Napi::Number>().Int32Value()));
 #else
   return Napi::String::New(info.Env(), "");
 #endif

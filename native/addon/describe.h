@@ -15,6 +15,9 @@ Napi::Array semirings(Napi::Env env);
 
 Napi::Value describe(const Napi::CallbackInfo& info);
 
+/// tensorCores(device): whether a CUDA device computes exponents on its tensor cores, in words. The first call checks it.
+Napi::Value tensor_cores(const Napi::CallbackInfo& info);
+
 /// deviceName(device): the name of a CUDA device if a product has run on it, otherwise ''. Makes no CUDA call.
 Napi::Value device_name(const Napi::CallbackInfo& info);
 

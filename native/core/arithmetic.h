@@ -5,6 +5,8 @@
 //
 // accumulate() is a template so that the CPU's micro-kernels can use it on vectors.
 #pragma once
+#include <cmath>
+
 #include "core/problem.h"
 #include "core/range.h"
 #include "core/semiring.h"
@@ -122,47 +124,96 @@ struct Half {
   }
 };
 
-/// Distances from the best element of a line, as exponents of numbers that tensor cores multiply and add: see
-/// ExponentScale. A kernel decodes its accumulators into elements itself.
+/// What the distances of an operand are counted between: integers themselves, and of floats the numbers of their steps
+/// (LineLevels).
+template <class Element>
+struct Levels {
+  Levels() = default;
+  Levels(const LineLevels& /*levels*/, double /*step*/) {}
+  template <class S>
+  MPMML_HOST_DEVICE static int32_t of(Element x) {
+    return x;
+  }
+};
+template <>
+struct Levels<float> {
+  double offset = 0, per_step = 1;
+
+  Levels() = default;
+  Levels(const LineLevels& levels, double step) : offset(levels.offset), per_step(1 / step) {}
+  /// The quotient is an integer but for rounding.
+  template <class S>
+  MPMML_HOST_DEVICE int32_t of(float x) const {
+    if (x == S::zero) return S::maximizes ? kLowest<int32_t> : kHighest<int32_t>;
+    return static_cast<int32_t>(std::rint((double{x} - offset) * per_step));
+  }
+};
+
+/// Distances from the best element of a line, or of a chunk of one, as exponents of numbers that tensor cores multiply and
+/// add: see ExponentScale. A kernel decodes its accumulators into levels itself.
 template <class S, RangePath kPath>
 struct Exponents {
-  static_assert(is_integer_sum<S>);
+  static_assert(has_range<S>);
   using Semiring = S;
   using Element = typename S::Element;
   using Operand = uint16_t;  ///< the bits of a bfloat16
-  using Accumulator = Element;
+  using Accumulator = int32_t;
+  /// The semiring of levels.
+  using OnLevels = std::conditional_t<S::maximizes, MaxPlus<int32_t>, MinPlus<int32_t>>;
+
+  Levels<Element> levels_a, levels_b;
+  double offset = 0, step = 1;  ///< the sum of level x is offset + x · step
+  /// What stands for the exponents of a chunk of A and of B without an element, less those of their line. Sums with one of
+  /// them are at most the lesser, others are more.
+  int32_t far_a = 0, far_b = 0;
 
   static constexpr PathSet paths{kPath};
-  static constexpr ExponentScale kScale = kExponentScales[kPath == RangePath::kExponent ? 0 : 1];
+  static constexpr ExponentScale kScale = exponent_scale_of(kPath);
+  static constexpr bool kByChunks = kPath == RangePath::kExponentBounded;
 
-  static constexpr Exponents for_operands(RangePath, const ValueRange&, const ValueRange&) { return {}; }
+  static Exponents for_operands(RangePath, const ValueRange& a, const ValueRange& b) {
+    const double step = common_step(a.levels, b.levels);
+    Exponents exponents{{a.levels, step}, {b.levels, step}, a.levels.offset + b.levels.offset, step};
+    if constexpr (kByChunks) {
+      const bool narrow_b = fits_chunks(b, a);
+      (narrow_b ? exponents.far_a : exponents.far_b) =
+          static_cast<int32_t>(-far_distance((narrow_b ? b : a).spread_of_lines()));
+    }
+    return exponents;
+  }
 
   /// How far x is from the best element of its line. Neither is zero.
-  MPMML_HOST_DEVICE static uint32_t distance(Element best, Element x) {
+  MPMML_HOST_DEVICE static uint32_t distance(int32_t best, int32_t x) {
     return S::maximizes ? static_cast<uint32_t>(best) - static_cast<uint32_t>(x)
                         : static_cast<uint32_t>(x) - static_cast<uint32_t>(best);
   }
   /// 2^(top − scale · distance), or 0 for zero and for what is too far to win.
-  MPMML_HOST_DEVICE static Operand encode(Element x, Element best, int top) {
-    if (x == S::zero) return 0;
+  MPMML_HOST_DEVICE static Operand encode(int32_t x, int32_t best, int top) {
+    if (x == OnLevels::zero) return 0;
     const uint32_t away = distance(best, x);
-    if (away > static_cast<uint32_t>((top + 126) / kScale.scale)) return 0;
-    return static_cast<Operand>((top + 127 - kScale.scale * static_cast<int>(away)) << 7);
+    if (away > static_cast<uint32_t>((top - kLeastExponent) / kScale.scale)) return 0;
+    return static_cast<Operand>((top + kMostExponent - kScale.scale * static_cast<int>(away)) << 7);
   }
-  /// The element that the bits of a sum (float, not negative) stand for, if `best` is the best of the row ⊗ the best of
+  /// The level that the exponent of a sum (with float's bias) stands for, if `best` is the best of the row ⊗ the best of
   /// the column.
-  MPMML_HOST_DEVICE static Accumulator decode(int32_t bits, Element best) {
-    if (bits == 0) return S::zero;
-    const int below = kScale.top_a + kScale.top_b - ((bits >> 23) - 127);
-    const int away = (below + kScale.scale - 1) / kScale.scale;
-    return wrapping_add(best, static_cast<Element>(S::maximizes ? -away : away));
+  MPMML_HOST_DEVICE Accumulator decode(int32_t exponent, int32_t best) const {
+    if (exponent <= (far_a < far_b ? far_a : far_b)) return OnLevels::zero;
+    constexpr uint32_t kTop = kScale.top_a + kScale.top_b + kMostExponent, kScaleBits = kScale.scale;
+    const uint32_t away = (kTop - static_cast<uint32_t>(exponent) + kScaleBits - 1) / kScaleBits;
+    return wrapping_add(best, static_cast<int32_t>(S::maximizes ? 0 - away : away));
   }
-  MPMML_HOST_DEVICE static Element finish(Accumulator acc, Element c0, bool& /*overflowed*/) {
-    return S::combine(acc, c0);
+  MPMML_HOST_DEVICE Element finish(Accumulator acc, Element c0, bool& /*overflowed*/) const {
+    if constexpr (std::is_same_v<Element, int32_t>) {
+      return S::combine(acc, c0);
+    } else {
+      return S::combine(acc == OnLevels::zero ? S::zero : static_cast<Element>(offset + acc * step), c0);
+    }
   }
 };
 template <class S>
 using Exponent = Exponents<S, RangePath::kExponent>;
+template <class S>
+using ExponentBounded = Exponents<S, RangePath::kExponentBounded>;
 template <class S>
 using ExponentWide = Exponents<S, RangePath::kExponentWide>;
 

@@ -54,6 +54,9 @@ class Backend {
   /// usable.
   virtual std::string refuses(const Problem& problem, const Placement& where) = 0;
 
+  /// Whether run() looks at the lines of these operands, so that plan() has to know their levels. Throws Error.
+  virtual bool looks_at_lines(const Problem& problem, const Placement& where) = 0;
+
   /// The plan that run() would follow for operands with these ranges. Throws Error.
   virtual Plan plan(const Problem& problem, const ValueRange& a, const ValueRange& b, const Placement& where) = 0;
 

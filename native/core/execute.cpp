@@ -126,9 +126,14 @@ Result Engine::execute(const Problem& problem, const Request& request) {
     result.outcome.plan = plan_without_steps(problem, backend, where);
   } else {
     ValueRange a, b;
-    if (can_overflow(problem.operation)) {
+    const bool looks_at_lines = backend.looks_at_lines(problem, where);
+    if (looks_at_lines || can_overflow(problem.operation)) {
       a = scan_matrices(problem.operation, problem.a, problem.batch);
       b = scan_matrices(problem.operation, problem.b, problem.batch);
+    }
+    if (looks_at_lines) {
+      a.levels = levels_of_rows(problem.operation, problem.a, problem.batch);
+      b.levels = levels_of_columns(problem.operation, problem.b, problem.batch);
     }
     result.outcome.plan = backend.plan(problem, a, b, where);
   }

@@ -12,11 +12,10 @@ bool computes(const Variant& variant, const Operation& operation) {
 }
 
 /// The cheapest path that is in both sets.
-std::optional<RangePath> common_path(const Variant& variant, PathSet exact, const PathsOf& paths_of) {
-  const PathSet paths = paths_of ? paths_of(variant) : variant.paths;
+std::optional<RangePath> common_path(const Variant& variant, PathSet exact) {
   for (int index = 0; index < kRangePaths; ++index) {
     const auto path = static_cast<RangePath>(index);
-    if (exact.has(path) && paths.has(path)) return path;
+    if (exact.has(path) && variant.paths.has(path)) return path;
   }
   return std::nullopt;
 }
@@ -35,12 +34,12 @@ void check_requested(const Operation& operation, const Variant& variant) {
 }
 
 std::optional<Plan> find_plan(const Operation& operation, PathSet exact, const std::vector<const Variant*>& variants,
-                              const Variant* requested, const Judge& judge, const PathsOf& paths_of) {
+                              const Variant* requested, const Judge& judge) {
   std::optional<Plan> plan;
   double least = 0;
   const auto consider = [&](const Variant& variant) {
     if (!computes(variant, operation)) return;
-    const std::optional<RangePath> path = common_path(variant, exact, paths_of);
+    const std::optional<RangePath> path = common_path(variant, exact);
     if (!path) return;
     const Judgement judgement = judge(variant, *path);
     if (!judgement.refusal.empty() || (plan && judgement.cost >= least)) return;
@@ -58,15 +57,15 @@ std::optional<Plan> find_plan(const Operation& operation, PathSet exact, const s
 }
 
 Plan make_plan(const Operation& operation, PathSet exact, const std::vector<const Variant*>& variants,
-               const Variant* requested, const Judge& judge, const PathsOf& paths_of) {
+               const Variant* requested, const Judge& judge) {
   if (requested) check_requested(operation, *requested);
-  if (const std::optional<Plan> plan = find_plan(operation, exact, variants, requested, judge, paths_of)) return *plan;
+  if (const std::optional<Plan> plan = find_plan(operation, exact, variants, requested, judge)) return *plan;
   if (!requested) {
     throw Error(ErrorCode::kVariant,
                 "no variant of this build runs a " + std::string(semiring_name(operation.semiring)) + " " +
                     data_type_name(operation.dtype) + " product of such values on this device: see variants()");
   }
-  const std::optional<RangePath> path = common_path(*requested, exact, paths_of);
+  const std::optional<RangePath> path = common_path(*requested, exact);
   throw Error(ErrorCode::kVariant,
               "variant " + std::string(requested->name) + " can't run this product: " +
                   (path ? judge(*requested, *path).refusal

@@ -23,18 +23,15 @@ struct Judgement {
 };
 using Judge = std::function<Judgement(const Variant&, RangePath)>;
 
-/// The paths on which a variant can compute a product, if its row doesn't tell (Variant::paths).
-using PathsOf = std::function<PathSet(const Variant&)>;
-
 /// The same as make_plan(), but returns nothing if there is no plan.
 std::optional<Plan> find_plan(const Operation& operation, PathSet exact, const std::vector<const Variant*>& variants,
-                              const Variant* requested, const Judge& judge, const PathsOf& paths_of = nullptr);
+                              const Variant* requested, const Judge& judge);
 
 /// The variant with the least cost among the automatic ones of `variants` (of equals the first in the table), each on
 /// the cheapest of its `exact` paths. If `requested` isn't null, exactly that variant.
 /// Throws Error(kVariant) if there is none, or if `requested` can't run this product. Never takes a substitute.
 Plan make_plan(const Operation& operation, PathSet exact, const std::vector<const Variant*>& variants,
-               const Variant* requested, const Judge& judge, const PathsOf& paths_of = nullptr);
+               const Variant* requested, const Judge& judge);
 
 /// Throws Error(kVariant) if `variant` is for another semiring or element type than the product. This can be checked
 /// before any value has been read.

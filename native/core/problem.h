@@ -19,18 +19,20 @@ constexpr const char* kOverflowPolicyNames[] = {"throw", "saturate", "wrap"};
 /// The ways to compute a product, cheapest first. Its values decide which of them are exact (range.h). Each arithmetic
 /// of arithmetic.h can compute some of them.
 enum class RangePath : uint8_t {
-  kExponent,        ///< one operand has few levels, or both with zero do: as exponents of numbers (exponents.h)
-  kExponentWide,    ///< the same with some more levels
-  kHalf,            ///< sums fit 16 bits after an offset is subtracted from each operand; no zero in the operands
-  kHalfTranslated,  ///< the same with zero in the operands
-  kDirect,          ///< as they are: nothing can overflow; or no zero in the operands and no sum wraps (or sums may)
-  kTranslated,      ///< zero in the operands, finite values within ±EncodedZero::limit
-  kWide,            ///< 64-bit sums
-  kWrapping         ///< 64-bit sums reduced modulo 2^32, for the wrapping policy
+  kExponent,         ///< one operand has few levels, or both with zero do: as exponents of numbers (exponents.h)
+  kExponentWide,     ///< the same with some more levels
+  kExponentBounded,  ///< one operand has few levels within each chunk of K
+  kHalf,             ///< sums fit 16 bits after an offset is subtracted from each operand; no zero in the operands
+  kHalfTranslated,   ///< the same with zero in the operands
+  kDirect,           ///< as they are: nothing can overflow; or no zero in the operands and no sum wraps (or sums may)
+  kTranslated,       ///< zero in the operands, finite values within ±EncodedZero::limit
+  kWide,             ///< 64-bit sums
+  kWrapping          ///< 64-bit sums reduced modulo 2^32, for the wrapping policy
 };
-constexpr const char* kRangePathNames[] = {"exponent", "exponent-wide", "half", "half-translated",
-                                           "direct",   "translated",    "wide", "wrapping"};
-constexpr int kRangePaths = 8;
+constexpr const char* kRangePathNames[] = {"exponent",        "exponent-wide", "exponent-bounded", "half",
+                                           "half-translated", "direct",        "translated",       "wide",
+                                           "wrapping"};
+constexpr int kRangePaths = 9;
 
 /// A set of range paths.
 class PathSet {

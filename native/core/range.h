@@ -1,6 +1,7 @@
 // Value-range analysis: the values in the operands decide which arithmetic computes a product exactly.
 #pragma once
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <limits>
 #include <utility>
@@ -41,15 +42,18 @@ struct ExponentScale {
   int64_t most;          ///< the greatest spread of one operand without zero; the other may be anything
   int64_t most_of_both;  ///< the greatest sum of both spreads otherwise
 };
-/// Exponents of bfloat16 and float are normal from −126 to 127.
+/// The exponents of normal numbers, of bfloat16 and of float. The greatest is also the bias.
+constexpr int kLeastExponent = -126, kMostExponent = 127;
 constexpr ExponentScale exponent_scale(int scale, int steps, int top_a, int top_b) {
-  constexpr int kLeast = -126, kMost = 127;
-  const int most = (top_a < top_b ? top_a : top_b) - kLeast;
-  const bool fits = steps <= 1 << (scale - 1) && top_a + top_b + scale - 1 <= kMost;
-  return fits ? ExponentScale{scale, steps, top_a, top_b, most / scale, (top_a + top_b - kLeast) / scale}
+  const int most = (top_a < top_b ? top_a : top_b) - kLeastExponent;
+  const bool fits = steps <= 1 << (scale - 1) && top_a + top_b + scale - 1 <= kMostExponent;
+  return fits ? ExponentScale{scale, steps, top_a, top_b, most / scale, (top_a + top_b - kLeastExponent) / scale}
               : throw "a sum could leave the range of float";
 }
-constexpr ExponentScale kExponentScales[] = {exponent_scale(6, 32, 61, 61), exponent_scale(5, 16, 61, 62)};
+constexpr RangePath kExponentPaths[] = {RangePath::kExponent, RangePath::kExponentWide, RangePath::kExponentBounded};
+constexpr ExponentScale exponent_scale_of(RangePath path) {
+  return path == RangePath::kExponentWide ? exponent_scale(5, 16, 61, 62) : exponent_scale(6, 32, 61, 61);
+}
 
 /// Whether the sums of operands in these ranges can be computed by way of exponents.
 constexpr bool fits_exponents(const ExponentScale& scale, int64_t spread_a, bool zero_a, int64_t spread_b,
@@ -91,6 +95,24 @@ MPMML_HOST_DEVICE float at_place(int64_t place) {
   return x;
 }
 
+/// The steps of a chunk of RangePath::kExponentBounded.
+constexpr int kChunkSteps = exponent_scale_of(RangePath::kExponentBounded).steps;
+
+/// What is known of the lines of an operand, the rows of A or the columns of B, if somebody has looked at them.
+struct LineLevels {
+  static constexpr int64_t kUnknown = std::numeric_limits<int64_t>::max();
+  int64_t spread = kUnknown;  ///< the greatest difference of two finite elements of a line, in steps
+  bool has_zero = true;       ///< whether a line has the semiring's zero beside finite elements
+  /// The same spread within chunks of kChunkSteps elements along K, the first from the first element on.
+  int64_t chunk_spread = kUnknown;
+  /// Of float: each finite element is offset + an integer · step, and an integer · granule, which is a power of two. The
+  /// step is 0 if all elements are equal. Integers have steps of 1.
+  double step = 1, offset = 0, granule = 1;
+  bool has_negative_zero = false;  ///< whether −0 is among the elements
+
+  constexpr bool is_known() const { return spread != kUnknown; }
+};
+
 /// The values in one operand: its finite minimum and maximum (minimum > maximum if it has no finite value), whether it
 /// contains the semiring's zero, and whether it contains a value that isn't an element of the semiring. For float the
 /// minimum and the maximum are places: those of the least and the greatest element other than zero.
@@ -99,19 +121,85 @@ struct ValueRange {
   int64_t maximum = std::numeric_limits<int64_t>::min();
   bool has_zero = false;
   bool has_outsider = false;  ///< a value that isn't an element: see Semiring::holds
+  LineLevels levels{};
 
   bool has_finite() const { return minimum <= maximum; }
 
   /// Finite maximum minus finite minimum.
   int64_t spread() const { return has_finite() ? maximum - minimum : 0; }
 
+  /// The same of integers within lines, and whether zero occurs there beside finite elements, as far as is known.
+  int64_t spread_of_lines() const { return std::min(spread(), levels.spread); }
+  int64_t spread_of_chunks() const { return std::min(spread_of_lines(), levels.chunk_spread); }
+  bool lines_have_zero() const { return has_zero && levels.has_zero; }
+
+  /// Nothing is known then of the lines of both.
   void merge(const ValueRange& other) {
     minimum = std::min(minimum, other.minimum);
     maximum = std::max(maximum, other.maximum);
     has_zero = has_zero || other.has_zero;
     has_outsider = has_outsider || other.has_outsider;
+    levels = {};
   }
 };
+
+/// The greatest number of which both are multiples; 0 if both are 0. They are multiples of a power of two that isn't much
+/// smaller, so the remainders are exact.
+inline double common_divisor(double x, double y) {
+  while (y != 0) x = std::exchange(y, std::fmod(x, y));
+  return x;
+}
+
+/// The step in which the distances of both operands are counted.
+inline double common_step(const LineLevels& a, const LineLevels& b) {
+  const double step = common_divisor(a.step, b.step);
+  return step == 0 ? 1 : step;
+}
+
+/// Whether all sums of floats in these ranges are exact, and no sum is −0: floats have 24 bits.
+inline bool sums_are_exact(const ValueRange& a, const ValueRange& b) {
+  const auto most = [](const ValueRange& range) {
+    return std::max(std::fabs(double{at_place<float>(range.minimum)}),
+                    std::fabs(double{at_place<float>(range.maximum)}));
+  };
+  const double granule = std::min(a.levels.granule, b.levels.granule);
+  return most(a) + most(b) <= granule * (1 << 24) && !(a.levels.has_negative_zero && b.levels.has_negative_zero);
+}
+
+/// The distance of a chunk that has no finite element, from its line's best, in steps of an exponent.
+/// Sums of distances must stay above it: see fits_chunks().
+constexpr int64_t far_distance(int64_t narrow_spread) {
+  return (int64_t{1} << 31) - exponent_scale_of(RangePath::kExponentBounded).scale * narrow_spread;
+}
+
+/// Whether `narrow` has few levels within chunks, so that the other operand may hold anything, and distances fit int32.
+inline bool fits_chunks(const ValueRange& narrow, const ValueRange& other) {
+  constexpr ExponentScale kScale = exponent_scale_of(RangePath::kExponentBounded);
+  const int64_t spread = narrow.spread_of_lines();
+  return !narrow.has_zero && narrow.spread_of_chunks() <= kScale.most &&
+         kScale.scale * (spread + other.spread_of_lines()) + (1 << 8) < far_distance(spread);
+}
+
+/// The exponents that suffice for operands of integers, or of floats that are integers of steps, if their sums are exact.
+template <class S>
+void add_exponent_paths(PathSet& paths, const ValueRange& a, const ValueRange& b) {
+  if (!a.has_finite() || !b.has_finite()) return;
+  int64_t spread_a = a.spread_of_lines(), spread_b = b.spread_of_lines();
+  if constexpr (!S::can_overflow) {
+    if (!a.levels.is_known() || !b.levels.is_known() || !sums_are_exact(a, b)) return;
+    const double step = common_step(a.levels, b.levels);
+    spread_a = a.levels.spread * static_cast<int64_t>(a.levels.step / step);
+    spread_b = b.levels.spread * static_cast<int64_t>(b.levels.step / step);
+  }
+  for (const RangePath path : {RangePath::kExponent, RangePath::kExponentWide}) {
+    if (fits_exponents(exponent_scale_of(path), spread_a, a.lines_have_zero(), spread_b, b.lines_have_zero())) {
+      paths.add(path);
+    }
+  }
+  if constexpr (S::can_overflow) {
+    if (fits_chunks(a, b) || fits_chunks(b, a)) paths.add(RangePath::kExponentBounded);
+  }
+}
 
 template <class S>
 PathSet exact_integer_paths(const ValueRange& a, const ValueRange& b, OverflowPolicy overflow) {
@@ -124,14 +212,7 @@ PathSet exact_integer_paths(const ValueRange& a, const ValueRange& b, OverflowPo
            (range.minimum >= -int64_t{EncodedZero<S>::limit} && range.maximum <= int64_t{EncodedZero<S>::limit});
   };
   PathSet paths{wraps ? RangePath::kWrapping : RangePath::kWide};
-  if (fits && a.has_finite() && b.has_finite()) {
-    constexpr RangePath kPaths[] = {RangePath::kExponent, RangePath::kExponentWide};
-    for (int index = 0; index < 2; ++index) {
-      if (fits_exponents(kExponentScales[index], a.spread(), a.has_zero, b.spread(), b.has_zero)) {
-        paths.add(kPaths[index]);
-      }
-    }
-  }
+  if (fits) add_exponent_paths<S>(paths, a, b);
   if (has_zero) {
     if (within_limit(a) && within_limit(b)) paths.add(RangePath::kTranslated);
     if (fits && std::max(a.spread(), b.spread()) <= kHalfTranslatedSpread) paths.add(RangePath::kHalfTranslated);
@@ -142,48 +223,61 @@ PathSet exact_integer_paths(const ValueRange& a, const ValueRange& b, OverflowPo
   return paths;
 }
 
-/// The paths on which the product of operands with these ranges is exact under `overflow`. If nothing can overflow
-/// there is only one, whatever the values.
+/// The paths on which the product of operands with these ranges is exact under `overflow`.
 template <class S>
 PathSet exact_paths(const ValueRange& a, const ValueRange& b, OverflowPolicy overflow) {
   if constexpr (S::can_overflow) {
     return exact_integer_paths<S>(a, b, overflow);
   } else {
-    return {RangePath::kDirect};
+    PathSet paths{RangePath::kDirect};
+    if constexpr (has_range<S>) add_exponent_paths<S>(paths, a, b);
+    return paths;
   }
 }
 
 /// The sets that exact_paths() can return.
 template <class S>
 std::vector<PathSet> possible_paths(OverflowPolicy overflow) {
+  std::vector<PathSet> sets;
+  const auto consider = [&](const ValueRange& a, const ValueRange& b) {
+    const PathSet paths = exact_paths<S>(a, b, overflow);
+    if (std::find(sets.begin(), sets.end(), paths) == sets.end()) sets.push_back(paths);
+  };
+  // With one like it, and as if its lines had few levels.
+  const auto consider_levels = [&](ValueRange range) {
+    const ValueRange other = range;
+    consider(range, other);
+    for (const RangePath path : kExponentPaths) {
+      const int64_t most = exponent_scale_of(path).most;
+      range.levels.chunk_spread = most;
+      range.levels.spread = path == RangePath::kExponentBounded ? 100 * most : most;
+      range.levels.has_zero = false;
+      consider(range, S::can_overflow ? other : range);
+    }
+  };
   if constexpr (S::can_overflow) {
     // Small spreads near 0 and far from it, a larger one, values that can't be translated, and sums that leave the
     // type.
     constexpr int64_t kFar = 1000000000;
     const std::pair<int64_t, int64_t> samples[] = {
         {0, 1}, {kFar, kFar + 1}, {0, 2 * kHalfSpread}, {0, EncodedZero<S>::limit + 1}, {0, FiniteRange<S>::most}};
-    std::vector<PathSet> sets;
     for (const bool has_zero : {false, true}) {
       for (const auto& [minimum, maximum] : samples) {
         ValueRange range;
         range.minimum = minimum;
         range.maximum = maximum;
         range.has_zero = has_zero;
-        // Beside it one like it, and some with few levels.
-        std::vector<ValueRange> others{range};
-        for (const ExponentScale& scale : kExponentScales) {
-          others.push_back({minimum, minimum + scale.most, false, false});
-        }
-        for (const ValueRange& other : others) {
-          const PathSet paths = exact_paths<S>(range, other, overflow);
-          if (std::find(sets.begin(), sets.end(), paths) == sets.end()) sets.push_back(paths);
-        }
+        consider_levels(range);
       }
     }
-    return sets;
+  } else if constexpr (has_range<S>) {
+    ValueRange range;
+    range.minimum = range.maximum = 0;
+    consider_levels(range);
   } else {
-    return {exact_paths<S>({}, {}, overflow)};
+    consider({}, {});
   }
+  return sets;
 }
 
 }  // namespace mpmml

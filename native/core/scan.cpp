@@ -111,6 +111,82 @@ ValueRange with_stored(Storage storage, const void* data, Body&& body) {
   return body(static_cast<const typename S::Element*>(data));
 }
 
+/// The power of two of the lowest bit of a finite number; 0 for 0.
+double lowest_bit(float x) {
+  if (x == 0) return 0;
+  int exponent;
+  const auto bits = static_cast<int32_t>(std::ldexp(std::frexp(x, &exponent), 24));
+  return std::ldexp(static_cast<double>(bits & -bits), exponent - 24);
+}
+
+/// The step and the offset of floats, if their granules are few enough for exact sums; else unknown.
+template <class ForEach>
+bool find_steps(LineLevels& levels, ForEach&& for_each_finite) {
+  constexpr double kMostGranules = 1 << 24;
+  levels.granule = std::numeric_limits<double>::infinity();
+  double least = std::numeric_limits<double>::infinity(), most = 0;
+  bool fits = true;
+  for_each_finite([&](float x) {
+    fits &= std::isfinite(x);
+    if (!std::isfinite(x)) return;
+    if (x != 0) levels.granule = std::min(levels.granule, lowest_bit(x));
+    levels.has_negative_zero |= x == 0 && std::signbit(x);
+    least = std::min(least, double{x});
+    most = std::max(most, std::fabs(double{x}));
+  });
+  if (std::isinf(levels.granule)) levels.granule = 1;
+  const bool is_normal = std::abs(std::ilogb(levels.granule)) <= kMostGranule;
+  if (!fits || !is_normal || most > levels.granule * kMostGranules) return false;
+  levels.offset = std::isinf(least) ? 0 : least;
+  levels.step = 0;
+  for_each_finite([&](float x) { levels.step = common_divisor(double{x} - levels.offset, levels.step); });
+  return true;
+}
+
+template <class S>
+LineLevels levels_of_lines(const MatrixView& view, int64_t items) {
+  const auto element = [&](int64_t item, int64_t row, int64_t col) { return element_at<S>(view, item, row, col); };
+  LineLevels levels;
+  if constexpr (!S::can_overflow) {
+    const bool fits = find_steps(levels, [&](const auto& body) {
+      for (int64_t index = 0; index < items * view.rows * view.cols; ++index) {
+        const auto x = element(index / view.cols / view.rows, index / view.cols % view.rows, index % view.cols);
+        if (x != S::zero) body(x);
+      }
+    });
+    if (!fits) return {};
+  }
+  levels.spread = levels.chunk_spread = 0;
+  levels.has_zero = false;
+  struct Extent {
+    double least = std::numeric_limits<double>::infinity(), most = -least;
+  };
+  const auto widen = [&](int64_t& spread, const Extent& extent) {
+    if (extent.least > extent.most || levels.step == 0) return;
+    spread = std::max(spread, static_cast<int64_t>((extent.most - extent.least) / levels.step));
+  };
+  for (int64_t line = 0; line < items * view.rows; ++line) {
+    Extent whole;
+    bool has_zero = false;
+    for (int64_t first = 0; first < view.cols; first += kChunkSteps) {
+      Extent chunk;
+      for (int64_t col = first; col < std::min(first + kChunkSteps, view.cols); ++col) {
+        const auto x = element(line / view.rows, line % view.rows, col);
+        has_zero |= x == S::zero;
+        if (x == S::zero) continue;
+        chunk.least = std::min(chunk.least, static_cast<double>(x));
+        chunk.most = std::max(chunk.most, static_cast<double>(x));
+      }
+      widen(levels.chunk_spread, chunk);
+      whole.least = std::min(whole.least, chunk.least);
+      whole.most = std::max(whole.most, chunk.most);
+    }
+    widen(levels.spread, whole);
+    levels.has_zero |= has_zero && whole.least <= whole.most;
+  }
+  return levels;
+}
+
 /// "a[1, 2, 3]"; without the batch index if there is only one matrix.
 std::string place(const char* name, bool batched, int64_t item, int64_t row, int64_t col) {
   return std::string(name) + "[" + (batched ? std::to_string(item) + ", " : "") + std::to_string(row) + ", " +
@@ -171,6 +247,21 @@ ValueRange scan_matrices(const Operation& operation, const MatrixView& view, int
     });
   });
   return range;
+}
+
+LineLevels levels_of_rows(const Operation& operation, const MatrixView& view, int64_t batch) {
+  return with_semiring(operation, [&](auto semiring) {
+    using S = decltype(semiring);
+    if constexpr (has_range<S>) return levels_of_lines<S>(view, items_of(view, batch));
+    return LineLevels{};
+  });
+}
+
+LineLevels levels_of_columns(const Operation& operation, const MatrixView& view, int64_t batch) {
+  MatrixView transposed = view;
+  std::swap(transposed.rows, transposed.cols);
+  std::swap(transposed.row_stride, transposed.col_stride);
+  return levels_of_rows(operation, transposed, batch);
 }
 
 void require_elements(const Problem& problem, const ValueRange& a, const ValueRange& b) {

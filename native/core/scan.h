@@ -11,6 +11,13 @@ ValueRange scan_elements(const Operation& operation, Storage storage, const void
 /// The values in a batch of matrices.
 ValueRange scan_matrices(const Operation& operation, const MatrixView& view, int64_t batch);
 
+/// Granules of floats are from 2^−100 to 2^100, so that they and their inverses are normal.
+constexpr int kMostGranule = 100;
+
+/// What is known of the lines of matrices after a look at all elements; the operation has ranges.
+LineLevels levels_of_rows(const Operation& operation, const MatrixView& view, int64_t batch);
+LineLevels levels_of_columns(const Operation& operation, const MatrixView& view, int64_t batch);
+
 /// If the ranges of A and B show values that aren't elements of the semiring, throws Error(kValue) that names the
 /// first.
 void require_elements(const Problem& problem, const ValueRange& a, const ValueRange& b);

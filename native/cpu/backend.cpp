@@ -59,6 +59,7 @@ class CpuBackend final : public Backend {
   std::string unusable(int) override { return settled().misconfigured ? settled().misconfigured->what() : ""; }
   std::string refuses(const Problem&, const Placement&) override { return {}; }
 
+  bool looks_at_lines(const Problem&, const Placement&) override { return false; }
   Plan plan(const Problem& problem, const ValueRange& a, const ValueRange& b, const Placement& where) override {
     return plan(problem, exact_paths(problem.operation, a, b), where.variant, likely_variant(problem, where.variant));
   }

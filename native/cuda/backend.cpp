@@ -1,6 +1,7 @@
 #include "cuda/backend.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <utility>
 
@@ -47,6 +48,7 @@ class CudaBackend : public Backend {
   const std::vector<const Variant*>& variants() const override { return variants_; }
   std::string unusable(int device) override { return cuda::unusable(device, architectures_); }
   std::string refuses(const Problem& problem, const Placement& where) override;
+  bool looks_at_lines(const Problem& problem, const Placement& where) override;
   Plan plan(const Problem& problem, const ValueRange& a, const ValueRange& b, const Placement& where) override;
   double estimate_ms(const Problem& problem, int device) override;
   Outcome run(const Problem& problem, const Placement& where) override;
@@ -57,10 +59,9 @@ class CudaBackend : public Backend {
   }
 
  private:
-  Judgement judge(const Variant& variant, RangePath path, const Problem& problem, int device);
-  Judge judge_for(const Problem& problem, PathSet exact, const Placement& where);
-  /// Adds the paths on which only the kernels that find witnesses compute.
-  PathsOf paths_for(const Problem& problem, const Placement& where);
+  Judgement judge(const Variant& variant, RangePath path, const Problem& problem, bool numbered, int device);
+  /// `numbered` says whether numbers_fit() for the operands.
+  Judge judge_for(const Problem& problem, PathSet exact, bool numbered, const Placement& where);
   /// What `part` of `problem`, or all of it, can need under the plans that the whole leads to.
   int64_t workspace(const Problem& part, const Problem& problem, const Placement& where);
 
@@ -112,8 +113,9 @@ double CudaBackend::estimate_ms(const Problem& problem, int device) {
   return copied + 2 * packed / limits.bytes_per_ms + steps / (kStepsPerMsAndMultiprocessor * busy);
 }
 
-Judgement CudaBackend::judge(const Variant& variant, RangePath path, const Problem& problem, int device) {
-  const Kernel& kernel = kernel_for(problem, {&variant, path}, device);
+Judgement CudaBackend::judge(const Variant& variant, RangePath path, const Problem& problem, bool numbered,
+                             int device) {
+  const Kernel& kernel = kernel_for(problem, {&variant, path}, numbered, device);
   if (kernel.runs_on && !kernel.runs_on(device)) {
     return {"device " + std::to_string(device) + " doesn't compute it: it needs tensor cores of compute capability 9.0",
             0};
@@ -133,17 +135,18 @@ Judgement CudaBackend::judge(const Variant& variant, RangePath path, const Probl
   return {{}, clocks};
 }
 
-Judge CudaBackend::judge_for(const Problem& problem, PathSet exact, const Placement& where) {
+Judge CudaBackend::judge_for(const Problem& problem, PathSet exact, bool numbered, const Placement& where) {
   // What has been measured is known by the cheapest path that the device has.
-  if (exact.has(RangePath::kExponentWide) && !computes_exponents(where.device)) {
-    exact.remove(RangePath::kExponent);
-    exact.remove(RangePath::kExponentWide);
+  const auto needs_exponents = [&](RangePath path) { return exact.has(path); };
+  if (std::any_of(std::begin(kExponentPaths), std::end(kExponentPaths), needs_exponents) &&
+      !computes_exponents(where.device)) {
+    for (const RangePath path : kExponentPaths) exact.remove(path);
   }
   // Choices are measured without witnesses.
   const Variant* measured =
       where.variant || problem.witness.data ? nullptr : measured_choice(device_name(where.device), problem, exact);
-  return [this, &problem, measured, device = where.device](const Variant& variant, RangePath path) {
-    Judgement judgement = judge(variant, path, problem, device);
+  return [this, &problem, measured, numbered, device = where.device](const Variant& variant, RangePath path) {
+    Judgement judgement = judge(variant, path, problem, numbered, device);
     if (&variant == measured) judgement.cost = 0;
     return judgement;
   };
@@ -152,26 +155,21 @@ Judge CudaBackend::judge_for(const Problem& problem, PathSet exact, const Placem
 Plan CudaBackend::plan(const Problem& problem, const ValueRange& a, const ValueRange& b, const Placement& where) {
   const PathSet exact = exact_paths(problem.operation, a, b);
   return make_plan(problem.operation, exact, candidates(problem.operation), where.variant,
-                   judge_for(problem, exact, where), paths_for(problem, where));
+                   judge_for(problem, exact, numbers_fit(a, b, problem.k()), where));
 }
 
-PathsOf CudaBackend::paths_for(const Problem& problem, const Placement& where) {
-  if (!problem.witness.data) return nullptr;
-  return [&problem, device = where.device](const Variant& variant) {
-    PathSet paths = variant.paths;
-    for (int index = 0; index < kRangePaths; ++index) {
-      const auto path = static_cast<RangePath>(index);
-      if (witness_kernel(kernel_of(variant), path, problem.k(), device)) paths.add(path);
-    }
-    return paths;
-  };
+bool CudaBackend::looks_at_lines(const Problem& problem, const Placement& where) {
+  // The host would have to look at those of small products, which takes longer than they do.
+  if (!where.variant && fits_slots(problem)) return false;
+  return may_look_at_lines(problem, where.variant != nullptr,
+                           [&](const ValueRange& a, const ValueRange& b) { return plan(problem, a, b, where); });
 }
 
 int64_t CudaBackend::workspace(const Problem& part, const Problem& problem, const Placement& where) {
   return workspace_bytes(part, [&](const std::function<void(const Plan&)>& body) {
     for (const PathSet exact : possible_paths(problem.operation)) {
       const auto plan = find_plan(problem.operation, exact, candidates(problem.operation), where.variant,
-                                  judge_for(problem, exact, where));
+                                  judge_for(problem, exact, false, where));
       if (plan) body(*plan);
     }
   });
@@ -179,15 +177,17 @@ int64_t CudaBackend::workspace(const Problem& part, const Problem& problem, cons
 
 Outcome CudaBackend::run(const Problem& problem, const Placement& where) {
   const Planner planner = [&](const ValueRange& a, const ValueRange& b) { return plan(problem, a, b, where); };
-  if (surely_fits(problem, where)) return multiply_on_device(problem, where.device, planner);
+  const auto multiply = [&](const Problem& part) {
+    return multiply_on_device(part, where.device, planner, looks_at_lines(part, where));
+  };
+  if (surely_fits(problem, where)) return multiply(problem);
   const int64_t needed = workspace(problem, problem, where);
   const int64_t capacity = device_capacity(where.device, where.device_memory);
   const Reservation reservation =
       admit(where.device, std::min(needed, capacity), where.device_memory, [&] { return problem.is_cancelled(); });
-  if (needed <= capacity) return multiply_on_device(problem, where.device, planner);
+  if (needed <= capacity) return multiply(problem);
   return multiply_in_blocks(
-      problem, capacity, [&](const Problem& block) { return workspace(block, problem, where); },
-      [&](const Problem& block) { return multiply_on_device(block, where.device, planner); });
+      problem, capacity, [&](const Problem& block) { return workspace(block, problem, where); }, multiply);
 }
 
 }  // namespace

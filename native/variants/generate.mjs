@@ -301,6 +301,36 @@ const std::vector<PivotKernels>& pivot_kernels() {
 }  // namespace mpmml::cpu
 `
 
+/** The loops of folding and interaction of RNA, for each instruction set. */
+const rnaName = (isa) => `rna_${isa.name}`
+
+const rna = (isa) => `// ${notice}
+#define MPMML_ISA ${isa.name}
+#include "cpu/rna_kernel.h"
+
+namespace mpmml::cpu {
+
+extern const RnaKernels ${rnaName(isa)};
+const RnaKernels ${rnaName(isa)}{"${isa.name}", ${isa.name}::Rna<int16_t>::kernel(), ${isa.name}::Rna<int32_t>::kernel()};
+
+}  // namespace mpmml::cpu
+`
+
+const rnaRegistry = (isas) => `// ${notice}
+#include "cpu/rna_kernels.h"
+
+namespace mpmml::cpu {
+
+${isas.map((isa) => `extern const RnaKernels ${rnaName(isa)};`).join('\n')}
+
+const std::vector<RnaKernels>& rna_kernels() {
+  static const auto& all = *new std::vector<RnaKernels>{${isas.map(rnaName).join(', ')}};
+  return all;
+}
+
+}  // namespace mpmml::cpu
+`
+
 function writeNative(directory, processor, withCuda) {
   const rows = allRows().filter((row) =>
     row.family.backend === 'cuda' ? withCuda : !row.isa || ['any', processor].includes(row.isa.processor),
@@ -325,6 +355,8 @@ function writeNative(directory, processor, withCuda) {
   add('cpu', 'yardstick_registry.cpp', yardstickRegistry(isas))
   for (const isa of isas) add('cpu', `${pivotsName(isa)}.cpp`, pivots(isa))
   add('cpu', 'pivot_registry.cpp', pivotRegistry(isas))
+  for (const isa of isas) add('cpu', `${rnaName(isa)}.cpp`, rna(isa))
+  add('cpu', 'rna_registry.cpp', rnaRegistry(isas))
   if (withCuda) {
     for (const header of microbenchmarkHeaders) {
       add('lab', microbenchmarkFile(header), microbenchmarkInstances(header))
@@ -336,7 +368,9 @@ function writeNative(directory, processor, withCuda) {
   }
   const forInstructionSets = [
     ...compiled.filter(({ isa }) => isa),
-    ...isas.flatMap((isa) => [yardstickName, pivotsName].map((name) => ({ file: `${name(isa)}.cpp`, isa }))),
+    ...isas.flatMap((isa) =>
+      [yardstickName, pivotsName, rnaName].map((name) => ({ file: `${name(isa)}.cpp`, isa })),
+    ),
   ]
   const options = forInstructionSets
     .filter(({ isa }) => isa.options.length > 0)

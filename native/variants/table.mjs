@@ -67,8 +67,19 @@ export const instructionSets = [
  * name.
  */
 export const accumulators = {
-  exponent: { overflowing: ['Exponent'], dataTypes: ['int32'], suffix: '' },
-  exponentwide: { overflowing: ['ExponentWide'], dataTypes: ['int32'], suffix: '_wide' },
+  exponent: {
+    overflowing: ['Exponent'],
+    plain: ['Exponent'],
+    dataTypes: ['int32', 'float32'],
+    suffix: '',
+  },
+  exponentwide: {
+    overflowing: ['ExponentWide'],
+    plain: ['ExponentWide'],
+    dataTypes: ['int32', 'float32'],
+    suffix: '_wide',
+  },
+  exponentbounded: { overflowing: ['ExponentBounded'], dataTypes: ['int32'], suffix: '_bounded' },
   uint16: { overflowing: ['Half'], dataTypes: ['int32'], suffix: '_acc16' },
   int32: { overflowing: ['Narrow'], plain: ['Plain'], dataTypes: ['int32'], suffix: '' },
   int64: { overflowing: ['Wide', 'Wrapping'], dataTypes: ['int32'], suffix: '_acc64' },
@@ -141,14 +152,16 @@ export const families = [
     backend: 'cuda',
     header: 'cuda/kernels/exponent.cuh',
     template: 'ExponentTiles',
+    semirings: ['max-plus', 'min-plus'],
     parameters: ['BM', 'BN', 'BK', 'stages', 'accumulator'],
     label: (p) => `${p.BM}x${p.BN}x${p.BK}_st${p.stages}${accumulatorSuffix(p)}`,
     automatic: true,
-    together: 2,
+    together: 3,
     list: 'hopper',
     rows: [
       { BM: 128, BN: 128, BK: 64, stages: 6, accumulator: 'exponent' },
       { BM: 128, BN: 128, BK: 64, stages: 6, accumulator: 'exponentwide' },
+      { BM: 128, BN: 128, BK: 64, stages: 6, accumulator: 'exponentbounded' },
     ],
   },
   {

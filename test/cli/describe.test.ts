@@ -45,6 +45,7 @@ describe('info', () => {
         computeCapability: expect.stringMatching(/^\d+\.\d$/),
       })
       expect(device.threadsPerWarp).toBe(32)
+      expect(device.tensorCores).toMatch(/^(exact exponents \(checked\)|no exponents: .|not checked: .)/)
     }
   })
 

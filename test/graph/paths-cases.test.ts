@@ -250,6 +250,17 @@ describe('cycles that gain', () => {
     await expect(shortestPaths(graph, { sources: [0, 5], targets: [3, 0] })).rejects.toMatchObject(cycle)
   })
 
+  it.each(both)('come before distances that are too large: %s', async (_, search) => {
+    forced.search = search
+    // From 0 it is too far to 2; 3 is on a cycle.
+    const far = 2 ** 31 - 2
+    const graph = { nodes: 4, from: [0, 1, 3], to: [1, 2, 3], weight: [far, far, -1] }
+    for (const options of [{}, { sources: [0, 3] }, { sources: [0, 3], targets: [2, 3, 1] }]) {
+      await expect(shortestPaths(graph, options)).rejects.toMatchObject({ code: 'ERR_MPMML_CYCLE' })
+    }
+    await expect(shortestPaths(graph, { sources: 0 })).rejects.toMatchObject({ code: 'ERR_MPMML_OVERFLOW' })
+  })
+
   it.each(both)('in a batch say in which matrix: %s', async (_, search) => {
     forced.search = search
     const data = Float32Array.of(0, 1, Infinity, 0, 0, 1, -2, 0)

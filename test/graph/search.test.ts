@@ -5,7 +5,8 @@ import { NodeHeap } from '../../lib/graph/dijkstra.js'
 import { readEdges } from '../../lib/graph/edges.js'
 import { keyedRows } from '../../lib/graph/keyed.js'
 import { rulesOf } from '../../lib/graph/rules.js'
-import { makeRoom, type Query, search } from '../../lib/graph/search.js'
+import { makeRoom, type Query, rootsOf, search } from '../../lib/graph/search.js'
+import { Searched } from '../../lib/graph/searched.js'
 import { atOnce } from '../../lib/graph/slices.js'
 import { requireExact } from '../../lib/graph/tree.js'
 import { CycleError } from '../../lib/index.js'
@@ -53,7 +54,7 @@ function find(
     ...options,
   } as const
   const room = makeRoom(query, 1, edges.type)
-  atOnce(search({ edges }, query, { ...room, item: undefined }))
+  atOnce(search({ edges }, query, { ...room, item: undefined }, new Searched(rootsOf(query))))
   return room
 }
 

@@ -1,6 +1,6 @@
 /** What verifyPaths finds wrong, and what it doesn't. */
 import { describe, expect, it } from 'vitest'
-import { shortestPaths, verifyPaths } from '../../lib/graph.js'
+import { mostReliablePaths, shortestPaths, verifyPaths } from '../../lib/graph.js'
 import { matrix, openDevice } from '../../lib/index.js'
 import { Random } from '../support/generators.js'
 
@@ -114,6 +114,42 @@ describe('all pairs', () => {
     const far = result.distances.data.findIndex((value) => value > 1 && value < Infinity)
     result.distances.data[far]! += 0.001
     await expect(verifyPaths(floats, all)).rejects.toMatchObject({ code: 'ERR_MPMML_VALUE' })
+  })
+
+  it('floats whose sums and products leave the type', async () => {
+    // In float32 0 → 1 → 2 is as long as no path is; in float64 it isn't.
+    const far = { nodes: 3, from: [0, 1], to: [1, 2], weight: Float32Array.of(3e38, 3e38) }
+    const lengths = await shortestPaths(far, { paths: true })
+    expect(lengths.distances.data[2]).toBe(Number.POSITIVE_INFINITY)
+    expect(await verifyPaths(far, lengths)).toEqual({ distances: 9, paths: 9 })
+    for (const [type, tiny] of [
+      [Float32Array, 1e-30],
+      [Float64Array, 1e-200],
+    ] as const) {
+      const weak = { nodes: 3, from: [0, 1], to: [1, 2], weight: type.of(tiny, tiny) }
+      const values = await mostReliablePaths(weak, { paths: true })
+      expect(values.distances.data[2]).toBe(0)
+      expect(await verifyPaths(weak, values)).toEqual({ distances: 9, paths: 9 })
+    }
+  })
+
+  it('products that have few digits left, in whatever order they are rounded', async () => {
+    const random = new Random(32)
+    for (const [type, tiny] of [
+      [Float32Array, 2 ** -140],
+      [Float64Array, 2 ** -1065],
+    ] as const) {
+      for (let round = 0; round < 20; round++) {
+        // A chain that begins among the numbers next to 0.
+        const data = new type(81)
+        for (let i = 0; i < 8; i++) data[i * 9 + i + 1] = i === 0 ? tiny : 0.5 + random.bits() / 2 ** 33
+        const weights = { data, shape: [9, 9] }
+        expect(await verifyPaths(weights, await mostReliablePaths(weights, { paths: true }))).toEqual({
+          distances: 81,
+          paths: 81,
+        })
+      }
+    }
   })
 
   it('of a batch, and on a device', async () => {

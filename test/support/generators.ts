@@ -66,6 +66,18 @@ const around =
   ({ random }) =>
     center + (random.chance(0.5) ? random.pick([0, spread]) : random.integer(0, spread))
 
+/**
+ * The same in each row of A or column of B, around a number of its own that is as far from 0 as ±10^8. With `empty`, every
+ * fifth line is all ε.
+ */
+const aroundInLines =
+  (side: 'A' | 'B', spread: number, empty = false): Element =>
+  (context, row, col) => {
+    const line = side === 'A' ? row : col
+    if (empty && line % 5 === 3) return context.zero
+    return around((((line * 37) % 201) - 100) * 1_000_000, spread)(context, row, col)
+  }
+
 /** Every product's best element of A meets the worst of B, and the other way round: no sum is near the best of both. */
 const bestMeetsWorst =
   (side: 'A' | 'B'): Element =>
@@ -155,6 +167,16 @@ export const kinds = {
   '41 levels of both, ε': [some(0.2, around(9, 20)), some(0.2, around(-900, 21))],
   '49 levels of both, ε': [some(0.2, around(9, 24)), some(0.2, around(-900, 25))],
   '50 levels of both, ε': [some(0.2, around(9, 25)), some(0.2, around(-900, 25))],
+  '31 levels in columns of B, any A, ε': [some(0.3, within), aroundInLines('B', 31)],
+  '31 levels in rows of A, any B, ε': [aroundInLines('A', 31), some(0.3, within)],
+  '32 levels in rows of A, any B': [aroundInLines('A', 32), within],
+  '37 levels in columns of B, any A, ε': [some(0.3, within), aroundInLines('B', 37)],
+  '37 levels in rows of A, rows of ε, any B, ε': [aroundInLines('A', 37, true), some(0.3, within)],
+  '38 levels in rows of A and columns of B': [aroundInLines('A', 38), aroundInLines('B', 38)],
+  '41 levels in lines of both, ε': [some(0.2, aroundInLines('A', 20)), some(0.2, aroundInLines('B', 21))],
+  '42 levels in lines of both, ε': [some(0.2, aroundInLines('A', 21)), some(0.2, aroundInLines('B', 21))],
+  '49 levels in lines of both, ε': [some(0.2, aroundInLines('A', 24)), some(0.2, aroundInLines('B', 25))],
+  '50 levels in lines of both, ε': [some(0.2, aroundInLines('A', 25)), some(0.2, aroundInLines('B', 25))],
   'few levels, mostly ε': [some(0.97, around(-70, 20)), some(0.97, around(70, 20))],
 } satisfies Record<string, [Element, Element]>
 
@@ -211,14 +233,14 @@ export function randomMatrix(
 
 /** The paths on which the product of these operands is exact (DESIGN.md §4, §6), cheapest first. */
 export function exactPaths(
-  a: Int32Array,
-  b: Int32Array,
+  a: Plain,
+  b: Plain,
   semiring: SemiringName,
   overflow: 'throw' | 'saturate' | 'wrap',
 ): string[] {
   const [least, most] = finiteRange(semiring)
   const limit = translatedLimit(semiring)
-  const range = (data: Int32Array) => {
+  const range = (data: Iterable<number>) => {
     let low = Number.POSITIVE_INFINITY
     let high = Number.NEGATIVE_INFINITY
     let hasZero = false
@@ -231,7 +253,30 @@ export function exactPaths(
     }
     return { low, high, hasZero, spread: Math.max(high - low, 0) }
   }
-  const [x, y] = [range(a), range(b)]
+  /** The greatest spread in a row or a column, and in 32 neighbours there; whether a line has ε beside other elements. */
+  const inLines = ({ data, shape }: Plain, side: 'A' | 'B') => {
+    const [rows, cols] = shape.slice(-2) as [number, number]
+    const lines = new Map<number, number[]>()
+    for (const [index, value] of data.entries()) {
+      const line =
+        side === 'A' ? Math.floor(index / cols) : Math.floor(index / cols / rows) * cols + (index % cols)
+      if (!lines.has(line)) lines.set(line, [])
+      lines.get(line)!.push(value)
+    }
+    const ranges = [...lines.values()].map(range).filter(({ low, high }) => low <= high)
+    const chunks = [...lines.values()].flatMap((line) =>
+      Array.from({ length: Math.ceil(line.length / 32) }, (_, chunk) =>
+        range(line.slice(chunk * 32, chunk * 32 + 32)),
+      ),
+    )
+    return {
+      spread: Math.max(0, ...ranges.map(({ spread }) => spread)),
+      chunkSpread: chunks.reduce((most, { spread }) => Math.max(most, spread), 0),
+      hasZero: ranges.some(({ hasZero }) => hasZero),
+    }
+  }
+  const [x, y] = [range(a.data), range(b.data)]
+  const [rows, columns] = [inLines(a, 'A'), inLines(b, 'B')]
   // Without a finite value on one side there are no sums: these comparisons are with infinities, and hold.
   const fits = !(x.low + y.low < least) && !(x.high + y.high > most)
   const wraps = overflow === 'wrap'
@@ -242,10 +287,23 @@ export function exactPaths(
     fits &&
     x.low <= x.high &&
     y.low <= y.high &&
-    ((!x.hasZero && x.spread <= one) ||
-      (!y.hasZero && y.spread <= one) ||
-      (Math.max(x.spread, y.spread) <= one && x.spread + y.spread <= both))
-  const exponents = [...(levels(31, 41) ? ['exponent'] : []), ...(levels(37, 49) ? ['exponent-wide'] : [])]
+    ((!rows.hasZero && rows.spread <= one) ||
+      (!columns.hasZero && columns.spread <= one) ||
+      (Math.max(rows.spread, columns.spread) <= one && rows.spread + columns.spread <= both))
+  // One operand has no ε and at most 31 levels within chunks. Distances of 6 exponents per level fit 31 bits: those of both
+  // operands, and once more those of this one.
+  const bounded = (hasZero: boolean, own: typeof rows, other: typeof rows) =>
+    fits &&
+    x.low <= x.high &&
+    y.low <= y.high &&
+    !hasZero &&
+    own.chunkSpread <= 31 &&
+    6 * (2 * own.spread + other.spread) + 256 < 2 ** 31
+  const exponents = [
+    ...(levels(31, 41) ? ['exponent'] : []),
+    ...(levels(37, 49) ? ['exponent-wide'] : []),
+    ...(bounded(x.hasZero, rows, columns) || bounded(y.hasZero, columns, rows) ? ['exponent-bounded'] : []),
+  ]
   if (x.hasZero || y.hasZero) {
     const withinLimit = Math.min(x.low, y.low) >= -limit && Math.max(x.high, y.high) <= limit
     const half = fits && Math.max(x.spread, y.spread) <= 16383

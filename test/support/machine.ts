@@ -1,8 +1,11 @@
 /** What the tests need to know of the machine. */
-import { explainBackend } from '../../lib/index.js'
+import { explainBackend, info } from '../../lib/index.js'
 
 /** Why CUDA can't be used here; undefined where it can. */
 export function withoutCuda(): string | undefined {
   const { backend, reason } = explainBackend()
   return backend === 'cuda' ? undefined : reason
 }
+
+/** Whether products of few levels run on the first GPU's tensor cores. */
+export const tensorCores = (): boolean => info().cuda.devices[0]?.tensorCores === 'exact exponents (checked)'

@@ -56,6 +56,9 @@ export function variantSuite(variant: Variant): void {
           '37 levels of B, any A, ε',
           '41 levels of both, ε',
           '49 levels of both, ε',
+          '31 levels in columns of B, any A, ε',
+          '37 levels in rows of A, rows of ε, any B, ε',
+          '49 levels in lines of both, ε',
         ] as Kind[]) {
           const { a, b } = operands(kind, semiring, size, 5)
           if (pathOn(variant, a, b, 'throw') === undefined) continue

@@ -1,5 +1,5 @@
 /** What the suites need of the variant table, and of the variants that can run here. */
-import { info, type Overflow, type Semiring, type Variant, variants } from '../../lib/index.js'
+import { type DataType, info, type Overflow, type Semiring, type Variant, variants } from '../../lib/index.js'
 import { exactPaths, type Plain } from './generators.js'
 import type { SemiringName } from './oracle.js'
 
@@ -14,6 +14,7 @@ const { instructionSets } = (await import(
 const pathsByAccumulator: Record<string, string[]> = {
   exponent: ['exponent'],
   exponentwide: ['exponent-wide'],
+  exponentbounded: ['exponent-bounded'],
   uint16: ['half', 'half-translated'],
   int32: ['direct', 'translated'],
   int64: ['wide', 'wrapping'],
@@ -29,16 +30,9 @@ export function missing({ parameters: { isa } }: Variant): string | undefined {
 }
 
 /** The path on which `variant`, of int32, must compute this product; undefined where it must refuse it. */
-export function pathOn(
-  variant: Variant,
-  a: Pick<Plain, 'data'>,
-  b: Pick<Plain, 'data'>,
-  overflow: Overflow,
-): string | undefined {
+export function pathOn(variant: Variant, a: Plain, b: Plain, overflow: Overflow): string | undefined {
   const able = pathsOf(variant)
-  return exactPaths(a.data, b.data, variant.semiring as SemiringName, overflow).find((path) =>
-    able.includes(path),
-  )
+  return exactPaths(a, b, variant.semiring as SemiringName, overflow).find((path) => able.includes(path))
 }
 
 /** A variant with this accumulator that can run here. */
@@ -46,11 +40,13 @@ export function variantWith(
   backend: 'cpu' | 'cuda',
   semiring: Semiring,
   accumulator: string,
+  dtype: DataType = 'int32',
 ): Variant | undefined {
   return variants().find(
     (variant) =>
       variant.backend === backend &&
       variant.semiring === semiring &&
+      variant.dtype === dtype &&
       variant.parameters.accumulator === accumulator &&
       variant.automatic &&
       missing(variant) === undefined,

@@ -30,6 +30,24 @@ class Epilogue {
     target(row)[col] = finish(row, col, before, sum);
   }
 
+  /// Whether store_pair() can store a tile that is inside C: nothing is accumulated, and pairs begin where they may.
+  __device__ __forceinline__ bool stores_pairs() const {
+    return !launch_.c0.data && launch_.c.row_stride % chunk_elements(sizeof(Element)) == 0;
+  }
+  /// Stores two results at the address of the first, which is even in its row.
+  __device__ __forceinline__ void store_pair(Element* first, Accumulator sum, Accumulator next_sum) const {
+    static_assert(!kReportsOverflow, "this doesn't report overflows");
+    bool overflowed = false;
+    const Element values[] = {arithmetic_.finish(sum, Arithmetic::Semiring::zero, overflowed),
+                              arithmetic_.finish(next_sum, Arithmetic::Semiring::zero, overflowed)};
+    store_chunk<2>(first, values);
+  }
+  /// The first element of a row of C.
+  __device__ __forceinline__ Element* target(int64_t row) const {
+    const MutableMatrixView& c = launch_.c;
+    return static_cast<Element*>(c.data) + instance_ * c.batch_stride + row * c.row_stride;
+  }
+
   /// Stores kColumns neighbours in a row of C from column `col` on, a multiple of kColumns. Leaves out those outside C.
   template <int kColumns>
   __device__ __forceinline__ void store(int64_t row, int64_t col, const Accumulator (&sums)[kColumns]) const {
@@ -64,11 +82,6 @@ class Epilogue {
     // Any other truth value than 0 is 1.
     if constexpr (Arithmetic::Semiring::extend_kind == OperatorKind::kAnd) return element != 0;
     return element;
-  }
-
-  __device__ __forceinline__ Element* target(int64_t row) const {
-    const MutableMatrixView& c = launch_.c;
-    return static_cast<Element*>(c.data) + instance_ * c.batch_stride + row * c.row_stride;
   }
 
   template <int kCount, class T>

@@ -5,27 +5,24 @@
 // them, so that one thread moves a whole tile by a bulk copy. A block computes 128 × 128 of C: one group of four warps
 // copies, two multiply 64 rows each. An accumulator of a chunk of K starts from 0, and chunks combine by a maximum of their
 // bits, because floats that aren't negative are ordered like integers.
-//
-// PTX ISA, "Asynchronous Warpgroup Level Matrix Instructions" (wgmma, K-major operands, swizzle of 128 bytes) and
-// "cp.async.bulk".
 #pragma once
 #include "core/arithmetic.h"
 #include "cuda/kernels/epilogue.cuh"
+#include "cuda/kernels/exponent_packing.cuh"
 #include "cuda/kernels/kernel.h"
 #include "cuda/kernels/packed.cuh"
-#include "cuda/kernels/packing.cuh"
+#include "cuda/kernels/warpgroup.cuh"
 #include "cuda/runtime/error.h"
 #include "cuda/runtime/exponent_check.h"
 #include "cuda/runtime/function.h"
 
 namespace mpmml::cuda {
 
-/// An operand in tiles: tiles[instance][tile of lines][tile of K] of 128 lines × 64 elements, and the best element of each
-/// line.
+/// An operand as packing writes it (ExponentTarget).
 struct ExponentOperand {
   const unsigned char* tiles;
-  const int32_t* best;  ///< [instance][padded line]
-  int64_t instance_bytes, instance_lines;
+  const int32_t *best, *offsets;
+  int64_t instance_tiles, instance_lines;  ///< from one instance to the next: 0 if all have the same
 };
 
 /// Sizes in tiles.
@@ -37,134 +34,7 @@ struct ExponentProblem {
 template <class Config, class Arithmetic>
 __global__ void exponent_kernel(Launch problem, ExponentProblem operands, Arithmetic arithmetic);
 
-constexpr int kExponentLines = 128;  ///< of a tile
-constexpr int kExponentDepth = 64;   ///< of a tile: lines of 128 bytes
-constexpr int kExponentTileBytes = kExponentLines * kExponentDepth * 2;
-
-/// Where a chunk of 8 elements of a line is in its tile: chunks are permuted so that the 8 lines that tensor cores read at
-/// once are in different banks.
-__device__ __forceinline__ int exponent_place(int line, int chunk) { return line * 128 + ((chunk ^ (line & 7)) << 4); }
-
-constexpr int kExponentPackLines = 32;
-constexpr int kExponentPackThreads = 256;
-
-/// best[item][line] = ⊕ of the line's elements. `best` is zero before. Blocks take 32 lines × 1024 steps.
-template <class S, class Stored>
-__global__ void __launch_bounds__(kExponentPackThreads)
-    exponent_best_kernel(PackSource source, int32_t* best, int64_t padded_lines) {
-  constexpr int kDepth = 1024;
-  const auto* data = static_cast<const Stored*>(source.data) + blockIdx.z * source.batch_stride;
-  const int64_t line0 = int64_t{blockIdx.x} * kExponentPackLines;
-  const bool along_k = source.k_stride < source.line_stride;
-  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-  for (int64_t k0 = int64_t{blockIdx.y} * kDepth; k0 < source.depth; k0 += int64_t{gridDim.y} * kDepth) {
-    const int64_t end = min(k0 + kDepth, source.depth);
-    if (along_k) {
-      for (int64_t line = line0 + warp; line < min(line0 + kExponentPackLines, source.lines); line += 8) {
-        int32_t found = S::zero;
-        for (int64_t k = k0 + lane; k < end; k += 32) {
-          found = S::combine(found, widened<S>(data[line * source.line_stride + k * source.k_stride]));
-        }
-#pragma unroll
-        for (int offset = 16; offset > 0; offset /= 2) {
-          found = S::combine(found, __shfl_xor_sync(~0u, found, offset));
-        }
-        if (lane == 0)
-          S::maximizes ? atomicMax(best + blockIdx.z * padded_lines + line, found)
-                       : atomicMin(best + blockIdx.z * padded_lines + line, found);
-      }
-    } else if (line0 + lane < source.lines) {
-      const int64_t line = line0 + lane;
-      int32_t found = S::zero;
-      for (int64_t k = k0 + warp; k < end; k += 8) {
-        found = S::combine(found, widened<S>(data[line * source.line_stride + k * source.k_stride]));
-      }
-      S::maximizes ? atomicMax(best + blockIdx.z * padded_lines + line, found)
-                   : atomicMin(best + blockIdx.z * padded_lines + line, found);
-    }
-  }
-}
-
-template <int32_t kValue>
-__global__ void exponent_fill_kernel(int32_t* values, int64_t count) {
-  const int64_t index = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
-  if (index < count) values[index] = kValue;
-}
-
-/// Writes the tiles of an operand. A block writes 32 lines of a tile.
-template <class Arithmetic, class Stored>
-__global__ void __launch_bounds__(kExponentPackThreads)
-    exponent_pack_kernel(PackSource source, unsigned char* tiles, const int32_t* best, int64_t padded_lines,
-                         int tiles_k, int top) {
-  using S = typename Arithmetic::Semiring;
-  __shared__ uint16_t lines[kExponentPackLines][kExponentDepth + 2];
-  const auto* data = static_cast<const Stored*>(source.data) + blockIdx.z * source.batch_stride;
-  const int64_t line0 = int64_t{blockIdx.x} * kExponentPackLines;
-  best += blockIdx.z * padded_lines;
-  unsigned char* const row = tiles + (blockIdx.z * padded_lines / kExponentLines + line0 / kExponentLines) * tiles_k *
-                                         int64_t{kExponentTileBytes};
-  const bool along_k = source.k_stride < source.line_stride;
-  for (int tile = blockIdx.y; tile < tiles_k; tile += gridDim.y) {
-#pragma unroll
-    for (int part = 0; part < kExponentPackLines * kExponentDepth; part += kExponentPackThreads) {
-      const int index = part + threadIdx.x;
-      const int line = along_k ? index / kExponentDepth : index % kExponentPackLines;
-      const int step = along_k ? index % kExponentDepth : index / kExponentPackLines;
-      const int64_t l = line0 + line, k = int64_t{tile} * kExponentDepth + step;
-      uint16_t bits = 0;
-      if (l < source.lines && k < source.depth) {
-        bits = Arithmetic::encode(widened<S>(data[l * source.line_stride + k * source.k_stride]), best[l], top);
-      }
-      lines[line][step] = bits;
-    }
-    __syncthreads();
-    const int line = threadIdx.x / 8, chunk = threadIdx.x % 8;
-    uint32_t words[4];
-#pragma unroll
-    for (int word = 0; word < 4; ++word) {
-      words[word] = *reinterpret_cast<const uint32_t*>(&lines[line][chunk * 8 + word * 2]);
-    }
-    const int in_tile = static_cast<int>(line0 % kExponentLines) + line;
-    *reinterpret_cast<uint4*>(row + int64_t{tile} * kExponentTileBytes + exponent_place(in_tile, chunk)) =
-        make_uint4(words[0], words[1], words[2], words[3]);
-    __syncthreads();
-  }
-}
-
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
-
-__device__ __forceinline__ void barrier_init(unsigned barrier, int count) {
-  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(count));
-}
-__device__ __forceinline__ void barrier_arrive(unsigned barrier) {
-  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
-}
-/// Arrives, and announces bytes that copies will bring.
-__device__ __forceinline__ void barrier_expect(unsigned barrier, int bytes) {
-  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory");
-}
-__device__ __forceinline__ void barrier_wait(unsigned barrier, int phase) {
-  asm volatile(
-      "{\n"
-      ".reg .pred done;\n"
-      "again:\n"
-      "mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n"
-      "@done bra passed;\n"
-      "bra again;\n"
-      "passed:\n"
-      "}\n" ::"r"(barrier),
-      "r"(phase)
-      : "memory");
-}
-__device__ __forceinline__ void bulk_copy(unsigned target, const unsigned char* from, int bytes, unsigned barrier) {
-  asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(target),
-               "l"(from), "r"(bytes), "r"(barrier)
-               : "memory");
-}
-/// A matrix of 16-bit elements, K-major, in lines of 128 bytes that are permuted in groups of 8.
-__device__ __forceinline__ uint64_t matrix_descriptor(unsigned address) {
-  return uint64_t{(address & 0x3ffff) >> 4} | uint64_t{1} << 16 | uint64_t{64} << 32 | uint64_t{1} << 62;
-}
 
 #define MPMML_4(f, i) f(i), f(i + 1), f(i + 2), f(i + 3)
 #define MPMML_16(f, i) MPMML_4(f, i), MPMML_4(f, i + 4), MPMML_4(f, i + 8), MPMML_4(f, i + 12)
@@ -192,29 +62,35 @@ __device__ __forceinline__ void multiply_tiles(float (&acc)[64], uint64_t a, uin
 #undef MPMML_16
 #undef MPMML_4
 
-__device__ __forceinline__ void fence_tiles() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
-__device__ __forceinline__ void commit_tiles() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
-__device__ __forceinline__ void await_tiles() { asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory"); }
-
-/// Two chunks of kSteps steps of K.
+/// acc = the sums of a chunk of kSteps steps of K.
 template <int kSteps>
-__device__ __forceinline__ void two_chunks(int (&best)[64], uint64_t a, uint64_t b) {
-  float first[64], second[64];
-  constexpr int kInstructions = kSteps / 16;
-  fence_tiles();
+__device__ __forceinline__ void multiply_chunk(float (&acc)[64], uint64_t a, uint64_t b) {
+  multiply_tiles<false>(acc, a, b);
 #pragma unroll
-  for (int chunk = 0; chunk < 2; ++chunk) {
-    float (&acc)[64] = chunk == 0 ? first : second;
-#pragma unroll
-    for (int part = 0; part < kInstructions; ++part) {
-      const int at = 2 * (chunk * kInstructions + part);  // 16 steps are 32 bytes; addresses are in units of 16
-      part == 0 ? multiply_tiles<false>(acc, a + at, b + at) : multiply_tiles<true>(acc, a + at, b + at);
-    }
-  }
-  commit_tiles();
-  await_tiles();
+  for (int at = 2; at < kSteps / 8; at += 2) multiply_tiles<true>(acc, a + at, b + at);  // in units of 16 bytes
+}
+
+/// Combines the results with the sums of two chunks: floats that aren't negative, as their bits.
+__device__ __forceinline__ void combine_bits(int (&best)[64], const float (&first)[64], const float (&second)[64]) {
 #pragma unroll
   for (int i = 0; i < 64; ++i) best[i] = __vimax3_s32(best[i], __float_as_int(first[i]), __float_as_int(second[i]));
+}
+
+/// Combines the results with the sums of one chunk: their exponents with the offsets of the chunk's lines, from `offsets_a`
+/// for the thread's rows and from `offsets_b` for its columns.
+__device__ __forceinline__ void combine_exponents(int (&best)[64], const float (&sums)[64], const int32_t* offsets_a,
+                                                  const int32_t* offsets_b) {
+  constexpr int kExponentUp = 1 << 9;  // the upper half of a product with it is the exponent; a shift would cost more
+  const int rows[2] = {offsets_a[0], offsets_a[8]};
+#pragma unroll
+  for (int i = 0; i < 16; ++i) {
+    const int2 cols = *reinterpret_cast<const int2*>(offsets_b + 8 * i);
+#pragma unroll
+    for (int v = 0; v < 4; ++v) {
+      const int exponent = __mulhi(__float_as_int(sums[4 * i + v]), kExponentUp) + rows[v / 2];
+      best[4 * i + v] = __viaddmax_s32(exponent, v % 2 ? cols.y : cols.x, best[4 * i + v]);
+    }
+  }
 }
 
 #endif
@@ -223,9 +99,14 @@ template <int BM_, int BN_, int BK_, int kStages_>
 struct ExponentTiles {
   static constexpr int BM = BM_, BN = BN_, BK = BK_, kStages = kStages_;
   static constexpr int kThreads = 384;
-  static constexpr int kStageBytes = 2 * kExponentTileBytes;
+  /// The best elements of a tile's lines, and the offsets of its chunks, if distances are within chunks.
+  static constexpr int kBestBytes = kExponentLines * sizeof(int32_t);
+  template <class Arithmetic>
+  static constexpr int kOffsetBytes = Arithmetic::kByChunks ? kExponentChunks * kBestBytes : 0;
   /// Tiles begin at multiples of 1024 bytes. A stage has two barriers.
-  static constexpr int kSharedBytes = 1024 + kStages * (kStageBytes + 16);
+  template <class Arithmetic>
+  static constexpr int kSharedBytes =
+      1024 + kStages * (2 * (kExponentTileBytes + kOffsetBytes<Arithmetic>)+16) + 2 * kBestBytes;
   static_assert(BM == kExponentLines && BN == kExponentLines && BK == kExponentDepth,
                 "tiles are as packing writes them");
 
@@ -237,101 +118,96 @@ struct ExponentTiles {
     kernel.runs_on = &computes_exponents;
     kernel.launch = &launch<Arithmetic>;
     kernel.function = &function<Arithmetic>;
-    kernel.packed_bytes = &packed_bytes;
+    kernel.packed_bytes = &packed_bytes<Arithmetic>;
     kernel.pack = &pack_operand<Arithmetic>;
-    // Steps per clock as if there were 16 warps, from the measured 1180 and 790 (H200).
-    kernel.shape = {BM, BN, BK, kThreads, kSharedBytes, Arithmetic::kScale.steps == 32 ? 1360.0 : 910.0, 90};
+    kernel.shape = {BM, BN, BK, kThreads, kSharedBytes<Arithmetic>, steps_per_clock<Arithmetic>(), 90};
     return kernel;
   }
 
  private:
-  static ExponentProblem layout(const Launch& launch) {
-    ExponentProblem problem{};
-    problem.tiles_m = static_cast<int>(ceil_div(launch.m, BM));
-    problem.tiles_n = static_cast<int>(ceil_div(launch.n, BN));
-    problem.tiles_k = static_cast<int>(ceil_div(launch.k, BK));
-    const auto operand = [&](const MatrixView& view, void* packed, int64_t tiles) {
-      ExponentOperand operand{};
-      const int64_t items = items_of(view, launch.batch);
-      const int64_t bytes = tiles * problem.tiles_k * kExponentTileBytes;
-      operand.tiles = static_cast<const unsigned char*>(packed);
-      operand.best = reinterpret_cast<const int32_t*>(operand.tiles + items * bytes);
-      operand.instance_bytes = view.batch_stride == 0 ? 0 : bytes;
-      operand.instance_lines = view.batch_stride == 0 ? 0 : tiles * kExponentLines;
-      return operand;
-    };
-    problem.a = operand(launch.a, launch.packed_a, problem.tiles_m);
-    problem.b = operand(launch.b, launch.packed_b, problem.tiles_n);
-    return problem;
+  /// As if there were 16 warps, from what was measured on an H200: a kernel has 12.
+  template <class Arithmetic>
+  static constexpr double steps_per_clock() {
+    if (Arithmetic::kByChunks) return 1000.0;
+    return Arithmetic::kScale.steps == 32 ? 1360.0 : 910.0;
   }
 
-  static int64_t packed_bytes(const Launch& launch, Side side) {
-    const ExponentProblem problem = layout(launch);
-    const int64_t tiles = side == Side::kA ? problem.tiles_m : problem.tiles_n;
+  static int64_t tiles_of(const Launch& launch, Side side) {
+    return ceil_div(side == Side::kA ? launch.m : launch.n, int64_t{kExponentLines});
+  }
+  static int64_t tiles_of_k(const Launch& launch) { return ceil_div(launch.k, int64_t{BK}); }
+
+  /// The forms of an operand in memory that begins here.
+  static ExponentTarget target(const Launch& launch, Side side, void* memory) {
+    const int64_t lines = tiles_of(launch, side) * kExponentLines;
     const int64_t items = items_of(side == Side::kA ? launch.a : launch.b, launch.batch);
-    return items * tiles * (int64_t{problem.tiles_k} * kExponentTileBytes + kExponentLines * int64_t{sizeof(int32_t)});
+    ExponentTarget target{};
+    target.tiles = static_cast<unsigned char*>(memory);
+    target.best = reinterpret_cast<int32_t*>(target.tiles + items * lines * tiles_of_k(launch) * kTileLineBytes);
+    target.offsets = target.best + items * lines;
+    target.padded_lines = lines;
+    target.tiles_k = static_cast<int>(tiles_of_k(launch));
+    return target;
+  }
+
+  template <class Arithmetic>
+  static int64_t packed_bytes(const Launch& launch, Side side) {
+    const int64_t tiles = tiles_of(launch, side) * items_of(side == Side::kA ? launch.a : launch.b, launch.batch);
+    return tiles * (tiles_of_k(launch) * (kExponentTileBytes + kOffsetBytes<Arithmetic>)+kBestBytes);
+  }
+
+  static ExponentOperand operand(const Launch& launch, Side side) {
+    const bool is_a = side == Side::kA;
+    const ExponentTarget form = target(launch, side, is_a ? launch.packed_a : launch.packed_b);
+    const bool repeats = (is_a ? launch.a : launch.b).batch_stride == 0;
+    const int64_t tiles = tiles_of(launch, side);
+    return {form.tiles, form.best, form.offsets, repeats ? 0 : tiles * form.tiles_k, repeats ? 0 : form.padded_lines};
   }
 
   template <class Arithmetic>
   static void pack_operand(const Launch& launch, Side side) {
     const bool is_a = side == Side::kA;
     const MatrixView& view = is_a ? launch.a : launch.b;
-    view.storage == Storage::kInt16 ? pack_stored<Arithmetic, int16_t>(launch, side)
-                                    : pack_stored<Arithmetic, int32_t>(launch, side);
-  }
-
-  template <class Arithmetic, class Stored>
-  static void pack_stored(const Launch& launch, Side side) {
-    using S = typename Arithmetic::Semiring;
-    const bool is_a = side == Side::kA;
-    const MatrixView& view = is_a ? launch.a : launch.b;
-    const ExponentProblem problem = layout(launch);
-    const ExponentOperand& operand = is_a ? problem.a : problem.b;
-    const int64_t padded_lines = int64_t{is_a ? problem.tiles_m : problem.tiles_n} * kExponentLines;
-    const int64_t items = items_of(view, launch.batch);
-    auto* const best = const_cast<int32_t*>(operand.best);
-    auto* const tiles = const_cast<unsigned char*>(operand.tiles);
-    constexpr int kFillThreads = 256;
-    exponent_fill_kernel<S::zero>
-        <<<static_cast<unsigned>(ceil_div(items * padded_lines, kFillThreads)), kFillThreads, 0, launch.stream>>>(
-            best, items * padded_lines);
-    for (int64_t first = 0; first < items; first += kMostBlocks) {
-      const PackSource source{static_cast<const Stored*>(view.data) + first * view.batch_stride,
-                              is_a ? launch.m : launch.n,
-                              launch.k,
-                              is_a ? view.row_stride : view.col_stride,
-                              is_a ? view.col_stride : view.row_stride,
-                              view.batch_stride,
-                              view.storage};
-      const auto depth = [&](int64_t blocks) { return static_cast<unsigned>(std::min(kMostBlocks, blocks)); };
-      const auto lines = static_cast<unsigned>(padded_lines / kExponentPackLines);
-      const unsigned count = depth(items - first);
-      exponent_best_kernel<S, Stored>
-          <<<dim3(lines, depth(ceil_div(launch.k, 1024)), count), kExponentPackThreads, 0, launch.stream>>>(
-              source, best + first * padded_lines, padded_lines);
-      exponent_pack_kernel<Arithmetic, Stored>
-          <<<dim3(lines, depth(problem.tiles_k), count), kExponentPackThreads, 0, launch.stream>>>(
-              source, tiles + first * padded_lines / kExponentLines * problem.tiles_k * kExponentTileBytes,
-              best + first * padded_lines, padded_lines, problem.tiles_k,
-              is_a ? Arithmetic::kScale.top_a : Arithmetic::kScale.top_b);
-    }
-    MPMML_CUDA(cudaGetLastError());
+    const PackSource source{view.data,
+                            is_a ? launch.m : launch.n,
+                            launch.k,
+                            is_a ? view.row_stride : view.col_stride,
+                            is_a ? view.col_stride : view.row_stride,
+                            view.batch_stride,
+                            view.storage};
+    const ExponentTarget form = target(launch, side, is_a ? launch.packed_a : launch.packed_b);
+    for_arithmetic<Arithmetic>(launch, [&](const Arithmetic& arithmetic) {
+      using Element = typename Arithmetic::Element;
+      const auto encode = EncodeExponents<Arithmetic>::of(arithmetic, side);
+      const int64_t items = items_of(view, launch.batch);
+      if constexpr (std::is_same_v<Element, int32_t>) {
+        if (view.storage == Storage::kInt16) {
+          return pack_exponents<Arithmetic, int16_t>(source, form, items, encode, launch.stream);
+        }
+      }
+      pack_exponents<Arithmetic, Element>(source, form, items, encode, launch.stream);
+    });
   }
 
   template <class Arithmetic>
   static void launch(const Launch& launch) {
     auto* const entry = &exponent_kernel<ExponentTiles, Arithmetic>;
-    allow_shared_bytes(function<Arithmetic>(launch.path), kSharedBytes);
-    const ExponentProblem whole = layout(launch);
+    allow_shared_bytes(function<Arithmetic>(launch.path), kSharedBytes<Arithmetic>);
+    const ExponentProblem whole{operand(launch, Side::kA), operand(launch, Side::kB),
+                                static_cast<int>(tiles_of(launch, Side::kA)),
+                                static_cast<int>(tiles_of(launch, Side::kB)), static_cast<int>(tiles_of_k(launch))};
     const int64_t tiles = int64_t{whole.tiles_m} * whole.tiles_n;
-    for_instances(launch, [&](const Launch& part) {
-      ExponentProblem problem = whole;
-      for (ExponentOperand* operand : {&problem.a, &problem.b}) {
-        operand->tiles += part.first_instance * operand->instance_bytes;
-        operand->best += part.first_instance * operand->instance_lines;
-      }
-      const dim3 grid(static_cast<unsigned>(tiles), 1, static_cast<unsigned>(part.batch));
-      entry<<<grid, kThreads, kSharedBytes, part.stream>>>(part, problem, Arithmetic{});
+    for_arithmetic<Arithmetic>(launch, [&](const Arithmetic& arithmetic) {
+      for_instances(launch, [&](const Launch& part) {
+        ExponentProblem problem = whole;
+        for (ExponentOperand* operand : {&problem.a, &problem.b}) {
+          operand->tiles += part.first_instance * operand->instance_tiles * kExponentTileBytes;
+          operand->best += part.first_instance * operand->instance_lines;
+          operand->offsets += part.first_instance * operand->instance_tiles * kExponentChunks * kExponentLines;
+        }
+        const dim3 grid(static_cast<unsigned>(tiles), 1, static_cast<unsigned>(part.batch));
+        entry<<<grid, kThreads, kSharedBytes<Arithmetic>, part.stream>>>(part, problem, arithmetic);
+      });
     });
     MPMML_CUDA(cudaGetLastError());
   }
@@ -346,13 +222,27 @@ template <class Config, class Arithmetic>
 __global__ void __launch_bounds__(Config::kThreads, 1)
     exponent_kernel(Launch problem, ExponentProblem operands, Arithmetic arithmetic) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
-  constexpr int kStages = Config::kStages, kStageBytes = Config::kStageBytes;
-  constexpr int kConsumers = 2;
+  constexpr int kStages = Config::kStages, kConsumers = 2;
+  constexpr int kOffsetBytes = Config::template kOffsetBytes<Arithmetic>;
+  constexpr int kStageBytes = 2 * (kExponentTileBytes + kOffsetBytes);
   extern __shared__ __align__(1024) unsigned char memory[];
-  const unsigned base = (static_cast<unsigned>(__cvta_generic_to_shared(memory)) + 1023) & ~1023u;
-  const unsigned barriers = base + kStages * kStageBytes;
+  // The tiles of all stages, their offsets, the best elements, the barriers.
+  const unsigned shared = static_cast<unsigned>(__cvta_generic_to_shared(memory));
+  const unsigned base = (shared + 1023) & ~1023u;
+  const unsigned all_offsets = base + kStages * 2 * kExponentTileBytes;
+  const unsigned bests = all_offsets + kStages * 2 * kOffsetBytes;
+  const unsigned barriers = bests + 2 * Config::kBestBytes;
   const auto full = [&](int stage) { return barriers + stage * 16; };
   const auto empty = [&](int stage) { return barriers + stage * 16 + 8; };
+  const auto tile_at = [&](int stage, Side side) {
+    return base + (stage * 2 + (side == Side::kB)) * kExponentTileBytes;
+  };
+  const auto offsets_at = [&](int stage, Side side) {
+    return all_offsets + (stage * 2 + (side == Side::kB)) * kOffsetBytes;
+  };
+  const auto integers_at = [&](unsigned address) {
+    return reinterpret_cast<const int32_t*>(memory + (address - shared));
+  };
   const int group = threadIdx.x / 128, thread = threadIdx.x % 128;
   if (threadIdx.x == 0) {
     for (int stage = 0; stage < kStages; ++stage) {
@@ -371,61 +261,96 @@ __global__ void __launch_bounds__(Config::kThreads, 1)
   if (group == kConsumers) {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
     if (thread != 0) return;
-    const int64_t row_bytes = int64_t{tiles_k} * kExponentTileBytes;
-    const unsigned char* a = operands.a.tiles + instance * operands.a.instance_bytes + tile_m * row_bytes;
-    const unsigned char* b = operands.b.tiles + instance * operands.b.instance_bytes + tile_n * row_bytes;
+    const ExponentOperand &a = operands.a, &b = operands.b;
+    const int64_t first_a = instance * a.instance_tiles + tile_m * tiles_k;
+    const int64_t first_b = instance * b.instance_tiles + tile_n * tiles_k;
+    const auto copy_best = [&](const ExponentOperand& operand, int64_t tile, unsigned target) {
+      const int32_t* best = operand.best + instance * operand.instance_lines + tile * kExponentLines;
+      bulk_copy(target, reinterpret_cast<const unsigned char*>(best), Config::kBestBytes, full(0));
+    };
+    const auto copy_tile = [&](const ExponentOperand& operand, int64_t tile, int stage, Side side) {
+      bulk_copy(tile_at(stage, side), operand.tiles + tile * kExponentTileBytes, kExponentTileBytes, full(stage));
+      if constexpr (kOffsetBytes > 0) {
+        const int32_t* offsets = operand.offsets + tile * kExponentChunks * kExponentLines;
+        bulk_copy(offsets_at(stage, side), reinterpret_cast<const unsigned char*>(offsets), kOffsetBytes, full(stage));
+      }
+    };
     for (int tile = 0; tile < tiles_k; ++tile) {
       const int stage = tile % kStages, phase = tile / kStages & 1;
       barrier_wait(empty(stage), phase ^ 1);
-      barrier_expect(full(stage), kStageBytes);
-      const unsigned target = base + stage * kStageBytes;
-      bulk_copy(target, a, kExponentTileBytes, full(stage));
-      bulk_copy(target + kExponentTileBytes, b, kExponentTileBytes, full(stage));
-      a += kExponentTileBytes;
-      b += kExponentTileBytes;
+      barrier_expect(full(stage), kStageBytes + (tile == 0 ? 2 * Config::kBestBytes : 0));
+      if (tile == 0) {
+        copy_best(a, tile_m, bests);
+        copy_best(b, tile_n, bests + Config::kBestBytes);
+      }
+      copy_tile(a, first_a + tile, stage, Side::kA);
+      copy_tile(b, first_b + tile, stage, Side::kB);
     }
     return;
   }
 
+  // Lane 4g + t of a warp has columns 8i + 2t and 8i + 2t + 1 of rows g and g + 8.
   asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
+  const int lane = threadIdx.x % 32, own_row = group * 64 + thread / 32 * 16 + lane / 4, own_col = lane % 4 * 2;
   int best[64];
 #pragma unroll
-  for (int i = 0; i < 64; ++i) best[i] = 0;
+  for (int i = 0; i < 64; ++i) best[i] = Arithmetic::kByChunks ? kLowest<int32_t> : 0;
   for (int tile = 0; tile < tiles_k; ++tile) {
     const int stage = tile % kStages, phase = tile / kStages & 1;
     barrier_wait(full(stage), phase);
-    const unsigned tile_a = base + stage * kStageBytes;
-    const uint64_t a = matrix_descriptor(tile_a + group * (kExponentTileBytes / 2));
-    const uint64_t b = matrix_descriptor(tile_a + kExponentTileBytes);
-    constexpr int kSteps = Arithmetic::kScale.steps;
+    const uint64_t a = matrix_descriptor(tile_at(stage, Side::kA) + group * (kExponentTileBytes / 2));
+    const uint64_t b = matrix_descriptor(tile_at(stage, Side::kB));
+    constexpr int kSteps = Arithmetic::kScale.steps, kChunk = kSteps / 8;  // in units of 16 bytes
 #pragma unroll
-    for (int k = 0; k < kExponentDepth; k += 2 * kSteps) two_chunks<kSteps>(best, a + k / 8, b + k / 8);
+    for (int at = 0; at < kExponentDepth / 8; at += 2 * kChunk) {
+      float first[64], second[64];
+      fence_tiles();
+      multiply_chunk<kSteps>(first, a + at, b + at);
+      if constexpr (Arithmetic::kByChunks) commit_tiles();
+      multiply_chunk<kSteps>(second, a + at + kChunk, b + at + kChunk);
+      commit_tiles();
+      if constexpr (Arithmetic::kByChunks) {
+        const int32_t* const offsets_a = integers_at(offsets_at(stage, Side::kA)) + own_row;
+        const int32_t* const offsets_b = integers_at(offsets_at(stage, Side::kB)) + own_col;
+        await_tiles<1>();
+        combine_exponents(best, first, offsets_a, offsets_b);
+        await_tiles<0>();
+        combine_exponents(best, second, offsets_a + kExponentLines, offsets_b + kExponentLines);
+      } else {
+        await_tiles<0>();
+        combine_bits(best, first, second);
+      }
+    }
     if (thread == 0) barrier_arrive(empty(stage));
   }
 
-  // Lane 4g + t of a warp has columns 8i + 2t and 8i + 2t + 1 of rows g and g + 8. Pairs of lanes exchange, so that each
-  // has four neighbours of a row.
-  const int lane = threadIdx.x % 32, warp = thread / 32;
-  const bool odd = lane & 1;
-  const int64_t row = tile_m * Config::BM + group * 64 + warp * 16 + lane / 4 + (odd ? 8 : 0);
-  const int64_t first_col = tile_n * Config::BN + (lane % 4) / 2 * 4;
-  const int32_t* best_b = operands.b.best + instance * operands.b.instance_lines;
-  const int32_t best_a = operands.a.best[instance * operands.a.instance_lines + row];
+  const auto decoded = [&](int found, int32_t best_of_lines) {
+    return arithmetic.decode(Arithmetic::kByChunks ? found : found >> 23, best_of_lines);
+  };
+  const int64_t first_row = tile_m * Config::BM, first_col = tile_n * Config::BN;
+  const int32_t* const best_a = integers_at(bests);
+  const int32_t* const best_b = integers_at(bests + Config::kBestBytes);
   const Epilogue<Arithmetic> epilogue(problem, arithmetic, blockIdx.z);
+  if (epilogue.stores_pairs() && first_row + Config::BM <= problem.m && first_col + Config::BN <= problem.n) {
 #pragma unroll
-  for (int i = 0; i < 16; ++i) {
-    const int* const own = best + 4 * i;  // row g: 0 and 1, row g + 8: 2 and 3
-    const int given[2] = {odd ? own[0] : own[2], odd ? own[1] : own[3]};
-    const int taken[2] = {__shfl_xor_sync(~0u, given[0], 1), __shfl_xor_sync(~0u, given[1], 1)};
-    const int bits[4] = {odd ? taken[0] : own[0], odd ? taken[1] : own[1], odd ? own[2] : taken[0],
-                         odd ? own[3] : taken[1]};
-    const int64_t col = first_col + 8 * i;
-    const int4 others = *reinterpret_cast<const int4*>(best_b + col);
-    const int32_t sums[4] = {Arithmetic::decode(bits[0], wrapping_add(best_a, others.x)),
-                             Arithmetic::decode(bits[1], wrapping_add(best_a, others.y)),
-                             Arithmetic::decode(bits[2], wrapping_add(best_a, others.z)),
-                             Arithmetic::decode(bits[3], wrapping_add(best_a, others.w))};
-    if (row < problem.m) epilogue.store(row, col, sums);
+    for (int half = 0; half < 2; ++half) {
+      const int row = own_row + 8 * half;
+      const int32_t best_of_row = best_a[row];
+      auto* const target = epilogue.target(first_row + row) + first_col + own_col;
+#pragma unroll
+      for (int i = 0; i < 16; ++i) {
+        const int2 best_of_cols = *reinterpret_cast<const int2*>(best_b + own_col + 8 * i);
+        const int* const found = best + 4 * i + 2 * half;
+        epilogue.store_pair(target + 8 * i, decoded(found[0], wrapping_add(best_of_row, best_of_cols.x)),
+                            decoded(found[1], wrapping_add(best_of_row, best_of_cols.y)));
+      }
+    }
+    return;
+  }
+#pragma unroll
+  for (int i = 0; i < 64; ++i) {
+    const int row = own_row + i % 4 / 2 * 8, col = own_col + i / 4 * 8 + i % 2;
+    epilogue.store(first_row + row, first_col + col, decoded(best[i], wrapping_add(best_a[row], best_b[col])));
   }
 #endif
 }

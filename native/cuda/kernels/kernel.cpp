@@ -19,6 +19,17 @@ const Kernel& kernel_of(const Variant& variant) {
                                        " isn't a CUDA kernel: choose one whose backend is 'cuda' in variants()");
 }
 
+bool numbers_fit(const ValueRange& a, const ValueRange& b, int64_t k) {
+  constexpr int kWordBits = 32, kLeastSumBits = 2;
+  const int sum_bits = kWordBits - bits_of_numbers(k);
+  if (sum_bits < kLeastSumBits) return false;
+  const bool leaves = a.has_finite() && b.has_finite() &&
+                      (a.minimum + b.minimum <= kLowest<int32_t> || a.maximum + b.maximum >= kHighest<int32_t>);
+  if (leaves) return false;
+  if (a.has_zero || b.has_zero) return std::max(a.spread(), b.spread()) < int64_t{1} << (sum_bits - 2);
+  return a.spread() + b.spread() < int64_t{1} << sum_bits;
+}
+
 int chunk_shift_for(const Kernel& kernel, int64_t k) {
   constexpr int64_t kMostChunks = 65536;
   if (!kernel.notes_chunks) return 0;

@@ -105,8 +105,8 @@ struct Kernel {
   /// Null if the family has no launches of groups.
   void (*launch_group)(const GroupLaunch&);
   /// The kernels that compute the same and also find witnesses; null if there are none. `in_chunks` notes for each result
-  /// in which chunk of K it was reached, and stores hint_of_chunk(). `numbered` stores the witnesses themselves, if K is
-  /// at most kMostNumbered.
+  /// in which chunk of K it was reached, and stores hint_of_chunk(). `numbered` stores the witnesses themselves, if
+  /// numbers_fit().
   const Kernel* in_chunks;
   const Kernel* numbered;
   /// Of a kernel that notes chunks: they have at least 2^least_chunk_shift tiles.
@@ -114,8 +114,15 @@ struct Kernel {
   int least_chunk_shift;
 };
 
-/// The most k-steps whose numbers fit half a word.
-constexpr int64_t kMostNumbered = 65536;
+/// The bits of a word of 32 that number the steps of a product of this depth.
+constexpr int bits_of_numbers(int64_t k) {
+  int bits = 0;
+  while (int64_t{1} << bits < k) ++bits;
+  return bits;
+}
+
+/// Whether a word has room for the number of a step and a sum of operands in these ranges, and no sum leaves int32.
+bool numbers_fit(const ValueRange& a, const ValueRange& b, int64_t k);
 
 /// What a kernel stores for a witness in this chunk of K: less than −1, because −1 says that there is no witness.
 MPMML_HOST_DEVICE constexpr int32_t hint_of_chunk(int32_t chunk) { return -2 - chunk; }
@@ -154,10 +161,21 @@ void for_arithmetic(RangePath path, const ValueRange& range_a, const ValueRange&
   (consider(static_cast<Arithmetics*>(nullptr)), ...);
 }
 
+/// Whether an arithmetic depends on more of a launch than its path and its ranges.
+template <class Arithmetic, class = void>
+constexpr bool is_for_launch = false;
+template <class Arithmetic>
+constexpr bool is_for_launch<Arithmetic, std::void_t<decltype(&Arithmetic::for_launch)>> = true;
+
 /// The same for a launch.
-template <class... Arithmetics, class Body>
+template <class Arithmetic, class... Others, class Body>
 void for_arithmetic(const Launch& launch, Body&& body) {
-  for_arithmetic<Arithmetics...>(launch.path, launch.range_a, launch.range_b, body);
+  if constexpr (is_for_launch<Arithmetic>) {
+    static_assert(sizeof...(Others) == 0, "its kernels have no other arithmetic");
+    body(Arithmetic::for_launch(launch));
+  } else {
+    for_arithmetic<Arithmetic, Others...>(launch.path, launch.range_a, launch.range_b, body);
+  }
 }
 
 /// The most blocks in the second and third dimension of a grid.

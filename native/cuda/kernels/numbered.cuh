@@ -1,13 +1,16 @@
-// Products that find the witness of each result on the way: 16-bit sums (core/arithmetic.h, Half) share a word with the
-// number of their step. They take as long as products of 32-bit sums.
+// Products that find the witness of each result on the way: a sum shares a word with the number of its step. They take as
+// long as products of 32-bit sums.
 #pragma once
 #include "cuda/kernels/kernel.h"
 #include "cuda/kernels/words.cuh"
 
 namespace mpmml::cuda {
 
-/// A sum is in the upper half of a word. The lower half numbers the steps so that of equal sums the first wins. Only B's
-/// operands have numbers: A's have 0 there.
+/// A sum of the operands, each less an offset, is in the upper bits of a word. The lower bits number the steps so that of
+/// equal sums the first wins. Only B's operands have numbers: A's have 0 there. Zero is encoded so that a sum with zero is
+/// never in the range of the finite sums. Of v bits for sums:
+///   max-plus  zero 0, finite values from 2^(v−2), finite sums from 2^(v−1);
+///   min-plus  finite values from 0, finite sums to 2^(v−1) − 2, zero 2^(v−1) − 1.
 template <class S>
 struct Numbered {
   using Semiring = S;
@@ -15,31 +18,46 @@ struct Numbered {
   using Operand = uint32_t;
   using Accumulator = uint32_t;
 
-  Half<S> half;
+  Element offset_a, offset_b;  ///< a finite x is encoded as x − offset
+  bool has_zero;
+  int number_bits;
 
-  static constexpr PathSet paths = Half<S>::paths;
-  static Numbered for_operands(RangePath path, const ValueRange& a, const ValueRange& b) {
-    return {Half<S>::for_operands(path, a, b)};
+  static constexpr PathSet paths{RangePath::kTranslated, RangePath::kDirect};
+  static Numbered for_launch(const Launch& launch) {
+    const bool has_zero = launch.path == RangePath::kTranslated;
+    const int number_bits = bits_of_numbers(launch.k);
+    const int64_t base = has_zero && S::maximizes ? int64_t{1} << (30 - number_bits) : 0;
+    const auto offset = [&](const ValueRange& range) {
+      return static_cast<Element>((range.has_finite() ? range.minimum : 0) - base);
+    };
+    return {offset(launch.range_a), offset(launch.range_b), has_zero, number_bits};
   }
 
-  __device__ Operand encode_a(Element x) const { return uint32_t{half.encode_a(x)} << 16; }
+  __device__ Operand encode_a(Element x) const { return encode(x, offset_a) << number_bits; }
   __device__ Operand encode_b(Element x, int64_t k) const {
-    return uint32_t{half.encode_b(x)} << 16 | mirrored(static_cast<uint32_t>(k));
+    return encode(x, offset_b) << number_bits | mirrored(static_cast<uint32_t>(k));
   }
-  // Their sum is initial(), with no carry from the lower half.
-  __device__ static Operand border_a() { return uint32_t{Half<S>::border_a()} << 16; }
-  __device__ static Operand border_b() { return initial() & kNumber; }
+  // Their sum is initial().
+  __device__ static Operand border_a() { return initial(); }
+  __device__ static Operand border_b() { return 0; }
   __device__ static Accumulator initial() { return S::maximizes ? 0 : ~0u; }
 
-  __device__ Element finish(Accumulator acc, Element c0, bool& overflowed) const {
-    return half.finish(static_cast<uint16_t>(acc >> 16), c0, overflowed);
+  __device__ Element finish(Accumulator acc, Element c0, bool& /*overflowed*/) const {
+    const uint32_t sum = acc >> number_bits, half = 1u << (31 - number_bits);
+    const bool is_zero = has_zero && (S::maximizes ? sum < half : sum >= half - 1);
+    const Element element = wrapping_add(static_cast<Element>(sum), wrapping_add(offset_a, offset_b));
+    return S::combine(is_zero ? S::zero : element, c0);
   }
   /// The step that the sum is of, unless it is zero.
-  __device__ static int32_t step_of(Accumulator acc) { return static_cast<int32_t>(mirrored(acc & kNumber)); }
+  __device__ int32_t step_of(Accumulator acc) const { return static_cast<int32_t>(mirrored(acc & last_number())); }
 
  private:
-  static constexpr uint32_t kNumber = kMostNumbered - 1;
-  __device__ static uint32_t mirrored(uint32_t number) { return S::maximizes ? kNumber - number : number; }
+  __device__ uint32_t encode(Element x, Element offset) const {
+    if (x == S::zero) return S::maximizes ? 0 : (1u << (31 - number_bits)) - 1;
+    return static_cast<uint32_t>(wrapping_subtract(x, offset));
+  }
+  __device__ uint32_t last_number() const { return (1u << number_bits) - 1; }
+  __device__ uint32_t mirrored(uint32_t number) const { return S::maximizes ? last_number() - number : number; }
 };
 
 /// Whether an arithmetic numbers the steps.

@@ -362,7 +362,7 @@ __global__ void __launch_bounds__(Config::kThreads,
           if constexpr (notes_chunks<Config>) {
             found[v] = hint_of_chunk(notes.latest(i * TN + j + v));
           } else {
-            found[v] = Arithmetic::step_of(sums[v]);
+            found[v] = arithmetic.step_of(sums[v]);
           }
         }
         epilogue.store(row, col, sums, found);

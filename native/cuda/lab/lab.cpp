@@ -131,7 +131,11 @@ class Bench {
     auto* result = static_cast<ScanResult*>(lane_.results());
     MPMML_CUDA(cudaMemcpyAsync(result, scans(), sizeof(ScanResult), cudaMemcpyDeviceToHost, stream_));
     MPMML_CUDA(cudaStreamSynchronize(stream_));
-    return range_of(problem_.operation, result->facts(), Storage::kElement);
+    ValueRange range = range_of(problem_.operation, result->facts(), Storage::kElement);
+    // Floats are whole numbers too.
+    range.levels.spread = int64_t{request_.maximum} - request_.minimum;
+    range.levels.has_zero = range.has_zero;
+    return range;
   }
 
   RangePath choose_path(const ValueRange& range) const {

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <cstring>
+#include <exception>
 #include <map>
 #include <mutex>
+#include <string>
 #include <vector>
 
 #include "core/range.h"
@@ -65,7 +67,7 @@ bool is_right(const std::vector<int32_t>& a, const std::vector<int32_t>& b, cons
 
 bool computes(const KernelVariant& row, int device, cudaStream_t stream) {
   const RangePath path = row.kernel->paths.cheapest();
-  const int most = static_cast<int>(kExponentScales[path == RangePath::kExponent ? 0 : 1].most);
+  const int most = static_cast<int>(exponent_scale_of(path).most);
   const std::vector<int32_t> a = lines(kSize, most, true), b = lines(kSize, most, false);
   const auto copied = [&](const std::vector<int32_t>& elements) {
     const int64_t bytes = static_cast<int64_t>(elements.size() * sizeof(int32_t));
@@ -99,29 +101,42 @@ bool computes(const KernelVariant& row, int device, cudaStream_t stream) {
   return is_right(a, b, c);
 }
 
-bool check(int device) {
-  if (device_limits(device).capability != 90) return false;
+/// Why the device doesn't compute exponents; empty if it does.
+std::string check(int device) {
+  if (device_limits(device).capability != 90) return "they need compute capability 9.0";
   MPMML_CUDA(cudaSetDevice(device));
   const Stream stream;
   for (const KernelVariant& row : kernel_variants()) {
-    const bool is_asked =
-        std::strcmp(row.variant.family, "exponent") == 0 && row.variant.semiring == SemiringId::max_plus;
-    if (is_asked && !computes(row, device, stream)) return false;
+    const bool is_asked = std::strcmp(row.variant.family, "exponent") == 0 &&
+                          row.variant.semiring == SemiringId::max_plus && row.variant.dtype == DataType::kInt32;
+    if (is_asked && !computes(row, device, stream)) {
+      return std::string("sums at the limits of ") + row.variant.name +
+             " were wrong, as they are if the build has no code for sm_90";
+    }
   }
-  return true;
+  return {};
+}
+
+const std::string& checked(int device) {
+  static std::mutex mutex;
+  static auto& known = *new std::map<int, std::string>;
+  const std::lock_guard<std::mutex> lock(mutex);
+  const auto found = known.find(device);
+  if (found != known.end()) return found->second;
+  return known.emplace(device, check(device)).first->second;
 }
 
 }  // namespace
 
-bool computes_exponents(int device) {
-  static std::mutex mutex;
-  static auto& known = *new std::map<int, bool>;
-  const std::lock_guard<std::mutex> lock(mutex);
-  const auto found = known.find(device);
-  if (found != known.end()) return found->second;
-  const bool computes = check(device);
-  known.emplace(device, computes);
-  return computes;
+bool computes_exponents(int device) { return checked(device).empty(); }
+
+std::string describe_exponents(int device) {
+  try {
+    const std::string& reason = checked(device);
+    return reason.empty() ? "exact exponents (checked)" : "no exponents: " + reason;
+  } catch (const std::exception& error) {
+    return std::string("not checked: ") + error.what();
+  }
 }
 
 }  // namespace mpmml::cuda

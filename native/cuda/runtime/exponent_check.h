@@ -1,5 +1,6 @@
 // Whether a device's tensor cores sum as the exponent family needs it.
 #pragma once
+#include <string>
 
 namespace mpmml::cuda {
 
@@ -7,5 +8,8 @@ namespace mpmml::cuda {
 /// the exponent of a sum of powers of two on tensor cores is right even if the sum is truncated. So the first question
 /// computes products whose sums are at the limits, and compares them with the definition.
 bool computes_exponents(int device);
+
+/// What came of that, for people. Never throws.
+std::string describe_exponents(int device);
 
 }  // namespace mpmml::cuda

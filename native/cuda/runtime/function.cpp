@@ -50,11 +50,11 @@ int resident_blocks(const Kernel& kernel, RangePath path, int device) {
   return known[{function, device}] = blocks;
 }
 
-const Kernel* witness_kernel(const Kernel& kernel, RangePath path, int64_t k, int device) {
+const Kernel* witness_kernel(const Kernel& kernel, RangePath path, bool numbered, int device) {
   const auto runs = [&](const Kernel* found) {
     return found && found->paths.has(path) && resident_blocks(*found, path, device) > 0;
   };
-  if (k <= kMostNumbered && runs(kernel.numbered)) return kernel.numbered;
+  if (numbered && runs(kernel.numbered)) return kernel.numbered;
   return runs(kernel.in_chunks) ? kernel.in_chunks : nullptr;
 }
 

@@ -12,8 +12,8 @@ void allow_shared_bytes(const void* function, int bytes);
 /// shared memory or registers are too few. Makes the device current. CUDA is asked only once.
 int resident_blocks(const Kernel& kernel, RangePath path, int device);
 
-/// The kernel that computes products of depth `k` on `path` as `kernel` would, and finds witnesses on `device`; null if
-/// there is none, or no block of it fits.
-const Kernel* witness_kernel(const Kernel& kernel, RangePath path, int64_t k, int device);
+/// The kernel that computes products on `path` as `kernel` would, and finds witnesses on `device`; null if there is none,
+/// or no block of it fits. `numbered` says whether numbers_fit().
+const Kernel* witness_kernel(const Kernel& kernel, RangePath path, bool numbered, int device);
 
 }  // namespace mpmml::cuda

@@ -13,9 +13,9 @@ constexpr unsigned long long kNoOverflow = ~0ull;
 
 }  // namespace
 
-const Kernel& kernel_for(const Problem& problem, const Plan& plan, int device) {
+const Kernel& kernel_for(const Problem& problem, const Plan& plan, bool numbered, int device) {
   const Kernel& kernel = kernel_of(*plan.variant);
-  const Kernel* const finder = problem.witness.data ? witness_kernel(kernel, plan.path, problem.k(), device) : nullptr;
+  const Kernel* const finder = problem.witness.data ? witness_kernel(kernel, plan.path, numbered, device) : nullptr;
   return finder ? *finder : kernel;
 }
 
@@ -23,7 +23,7 @@ LaunchTimes Launcher::launch(Operand& a, Operand& b, const Part& part, cudaStrea
   require_elements(problem_, a.range(), b.range());
   const Plan plan = planner_(a.range(), b.range());
   if (!plan_.variant || plan.path > plan_.path) plan_ = plan;
-  const Kernel& kernel = kernel_for(problem_, plan, lane_.device());
+  const Kernel& kernel = kernel_for(problem_, plan, numbers_fit(a.range(), b.range(), problem_.k()), lane_.device());
   // An event costs a small product a microsecond.
   Event* const started = &lane_.event();
   LaunchTimes times{started, started, &lane_.event()};
@@ -52,8 +52,8 @@ LaunchTimes Launcher::launch(Operand& a, Operand& b, const Part& part, cudaStrea
     watch_overflow(stream);
     launch.overflow = overflow_;
   }
-  launch.packed_a = a.packed_for(plan, kernel, launch, Side::kA, lane_);
-  launch.packed_b = b.packed_for(plan, kernel, launch, Side::kB, lane_);
+  launch.packed_a = a.packed_for(kernel, launch, Side::kA, lane_);
+  launch.packed_b = b.packed_for(kernel, launch, Side::kB, lane_);
   if (timed_ == Timed::kPreparation) times.packed = &lane_.event();
   times.packed->record(stream);
   kernel.launch(launch);

@@ -1,14 +1,9 @@
 // Launches: from operands on the device to results on the device.
 #pragma once
-#include <functional>
-
 #include "core/backend.h"
 #include "cuda/runtime/operand.h"
 
 namespace mpmml::cuda {
-
-/// Chooses the plan of a launch from the values in its operands.
-using Planner = std::function<Plan(const ValueRange& a, const ValueRange& b)>;
 
 /// The events of a launch. If only the kernel is timed, `started` is `packed`.
 struct LaunchTimes {
@@ -27,8 +22,9 @@ struct Part {
   uint16_t* hints = nullptr;
 };
 
-/// The kernel that a product's launches take: one that finds witnesses, if they are asked for and there is one.
-const Kernel& kernel_for(const Problem& problem, const Plan& plan, int device);
+/// The kernel that a product's launches take: one that finds witnesses, if they are asked for and there is one. `numbered`
+/// says whether numbers_fit().
+const Kernel& kernel_for(const Problem& problem, const Plan& plan, bool numbered, int device);
 
 /// Launches the parts of one product.
 class Launcher {

@@ -1,5 +1,6 @@
 #include "cuda/runtime/operand.h"
 
+#include "core/arithmetic.h"
 #include "core/dispatch.h"
 #include "cuda/runtime/elementwise.h"
 #include "cuda/runtime/error.h"
@@ -44,9 +45,38 @@ void Operand::scan(Lane& lane, ScanResult* host, ScanResult* device) {
   scan_result_ = host;
 }
 
+void Operand::sample(Lane& lane, Side side, LevelsFound* host, LevelsFound* device) {
+  lines_ = lines_of(view_, side, host_.items);
+  sampled_ = host;
+  on_device_ = device;
+  arrived_->hold(lane.scan());
+  sample_levels(operation_, lines_, device, lane.scan());
+  MPMML_CUDA(cudaMemcpyAsync(host, device, sizeof(LevelsFound), cudaMemcpyDeviceToHost, lane.scan()));
+}
+
 void Operand::await() {
   (scan_result_ ? scanned_ : arrived_)->wait();
-  if (scan_result_) range_ = range_of(operation_, scan_result_->facts(), view_.storage);
+  if (!scan_result_ || range_.has_finite()) return;
+  range_ = range_of(operation_, scan_result_->facts(), view_.storage);
+  if (sampled_) guess_ = sampled_->levels(operation_.dtype);
+}
+
+void Operand::look_at_lines(Operand& a, Operand& b, Lane& lane) {
+  const WorthALook worth = worth_a_look(a.operation_, a.range_, a.guess_, b.range_, b.guess_);
+  if (worth.a) a.look_at_lines(lane);
+  if (worth.b) b.look_at_lines(lane);
+}
+
+void Operand::look_at_lines(Lane& lane) {
+  if (range_.levels.is_known() || !guess_.is_known()) return;
+  // The scanning stream may already wait for later uploads.
+  const cudaStream_t stream = lane.download();
+  find_levels(operation_, lines_, *sampled_, on_device_, stream);
+  MPMML_CUDA(cudaMemcpyAsync(sampled_, on_device_, sizeof(LevelsFound), cudaMemcpyDeviceToHost, stream));
+  Event& looked = lane.event();
+  looked.record(stream);
+  looked.wait();
+  range_.levels = guess_ = sampled_->levels(operation_.dtype);
 }
 
 const MatrixView& Operand::view_for(const Kernel& kernel, Lane& lane, cudaStream_t stream) {
@@ -61,8 +91,17 @@ const MatrixView& Operand::view_for(const Kernel& kernel, Lane& lane, cudaStream
   return view_;
 }
 
-PackedKey Operand::key_for(const Plan& plan, Side side) const {
-  return {plan.variant, plan.path, side == Side::kA, view_, host_.items, range_.minimum};
+PackedKey Operand::key_for(const Kernel& kernel, const Launch& launch, Side side) const {
+  PackedKey key{&kernel, launch.path, side == Side::kA, view_, host_.items, double(range_.minimum), 1};
+  if (launch.dtype == DataType::kFloat32) {
+    key.offset = range_.levels.offset;
+    key.step = common_step(launch.range_a.levels, launch.range_b.levels);
+  }
+  if (launch.path == RangePath::kExponentBounded) {
+    const auto exponents = ExponentBounded<MaxPlus<int32_t>>::for_operands(launch.path, launch.range_a, launch.range_b);
+    key.offset = key.is_a ? exponents.far_a : exponents.far_b;
+  }
+  return key;
 }
 
 const PackedForm* Operand::find(const PackedKey& key) const {
@@ -72,15 +111,15 @@ const PackedForm* Operand::find(const PackedKey& key) const {
   return nullptr;
 }
 
-int64_t Operand::bytes_to_pack(const Plan& plan, const Kernel& kernel, const Launch& launch, Side side) const {
-  if (!kernel.pack || find(key_for(plan, side))) return 0;
+int64_t Operand::bytes_to_pack(const Kernel& kernel, const Launch& launch, Side side) const {
+  if (!kernel.pack || find(key_for(kernel, launch, side))) return 0;
   return kernel.packed_bytes(launch, side);
 }
 
-void* Operand::packed_for(const Plan& plan, const Kernel& kernel, const Launch& launch, Side side, Lane& lane) {
+void* Operand::packed_for(const Kernel& kernel, const Launch& launch, Side side, Lane& lane) {
   const int64_t bytes = kernel.pack ? kernel.packed_bytes(launch, side) : 0;
   if (bytes == 0) return nullptr;
-  const PackedKey key = key_for(plan, side);
+  const PackedKey key = key_for(kernel, launch, side);
   if (const PackedForm* form = find(key)) {
     if (form->done) form->done->hold(launch.stream);
     return form->buffer.get();

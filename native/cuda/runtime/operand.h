@@ -8,6 +8,7 @@
 #include "core/plan.h"
 #include "cuda/kernels/kernel.h"
 #include "cuda/runtime/lane.h"
+#include "cuda/runtime/levels.h"
 #include "cuda/runtime/memory.h"
 #include "cuda/runtime/packed_forms.h"
 #include "cuda/runtime/range.h"
@@ -41,8 +42,13 @@ class Operand {
   /// Queues a scan of the elements on the lane's scanning stream, if something must be known about them. `host` and
   /// `device` are places for the result in the lane's small results.
   void scan(Lane& lane, ScanResult* host, ScanResult* device);
+  /// Queues a look at a few lines, as those of this side of a product, before scan().
+  void sample(Lane& lane, Side side, LevelsFound* host, LevelsFound* device);
   /// Waits until the elements are there and scanned.
   void await();
+
+  /// Looks at all lines, if that may decide how to compute the product of a and b. Both are there and scanned.
+  static void look_at_lines(Operand& a, Operand& b, Lane& lane);
 
   const ValueRange& range() const { return range_; }
   void set_range(const ValueRange& range) { range_ = range; }
@@ -52,18 +58,19 @@ class Operand {
   /// The same for a kernel on `stream`. int16 is converted to int32 when a kernel first needs that.
   const MatrixView& view_for(const Kernel& kernel, Lane& lane, cudaStream_t stream);
 
-  /// The form of this side of the launch that `plan`'s kernel needs. It is packed in the launch's stream unless it
+  /// The form of this side of the launch that the kernel needs. It is packed in the launch's stream unless it
   /// already exists; null if the kernel reads the elements.
-  void* packed_for(const Plan& plan, const Kernel& kernel, const Launch& launch, Side side, Lane& lane);
+  void* packed_for(const Kernel& kernel, const Launch& launch, Side side, Lane& lane);
   /// The bytes that packed_for() would allocate.
-  int64_t bytes_to_pack(const Plan& plan, const Kernel& kernel, const Launch& launch, Side side) const;
+  int64_t bytes_to_pack(const Kernel& kernel, const Launch& launch, Side side) const;
 
   /// Milliseconds from `begin` until the elements were there, and those of the scan.
   double arrival(const Event& begin) const { return arrived_ ? arrived_->since(begin) : 0; }
   double scan_time() const { return scan_result_ ? scanned_->since(*arrived_) : 0; }
 
  private:
-  PackedKey key_for(const Plan& plan, Side side) const;
+  void look_at_lines(Lane& lane);
+  PackedKey key_for(const Kernel& kernel, const Launch& launch, Side side) const;
   const PackedForm* find(const PackedKey& key) const;
 
   Operation operation_;
@@ -74,6 +81,9 @@ class Operand {
   Event* scanned_ = nullptr;
   const ScanResult* scan_result_ = nullptr;
   ValueRange range_;
+  OperandLines lines_{};
+  LevelsFound *sampled_ = nullptr, *on_device_ = nullptr;
+  LineLevels guess_;
   DeviceBuffer widened_buffer_;
   Event* widened_ = nullptr;
   PackedForms own_forms_;

@@ -2,7 +2,7 @@
 #pragma once
 #include <list>
 
-#include "core/plan.h"
+#include "cuda/kernels/kernel.h"
 #include "cuda/runtime/lane.h"
 #include "cuda/runtime/memory.h"
 
@@ -11,16 +11,17 @@ namespace mpmml::cuda {
 /// What a packed form depends on: the kernel and its path, the side of the product, the part of the memory that was
 /// packed, and the range that offsets were taken from.
 struct PackedKey {
-  const Variant* variant;
+  const Kernel* kernel;
   RangePath path;
   bool is_a;
   MatrixView view;
-  int64_t items, offset;
+  int64_t items;
+  double offset, step;
 
   bool operator==(const PackedKey& other) const {
     const MatrixView &x = view, &y = other.view;
-    return variant == other.variant && path == other.path && is_a == other.is_a && items == other.items &&
-           offset == other.offset && x.data == y.data && x.rows == y.rows && x.cols == y.cols &&
+    return kernel == other.kernel && path == other.path && is_a == other.is_a && items == other.items &&
+           offset == other.offset && step == other.step && x.data == y.data && x.rows == y.rows && x.cols == y.cols &&
            x.row_stride == y.row_stride && x.col_stride == y.col_stride && x.batch_stride == y.batch_stride;
   }
 };

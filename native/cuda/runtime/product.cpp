@@ -16,6 +16,8 @@ namespace {
 struct Results {
   ScanResult a[kMostParts];
   ScanResult b[kMostParts];
+  LevelsFound levels_a[kMostParts];
+  LevelsFound levels_b[kMostParts];
   unsigned long long overflow;
 };
 static_assert(sizeof(Results) <= Lane::kResultBytes, "the results fit the lane's pinned memory");
@@ -52,18 +54,24 @@ class QuiesceOnFailure {
 /// A product whose operands fit one pinned slot: one launch on one stream. The host scans the elements that it gathers.
 /// The kernel writes its results directly where the host reads them, because starting a copy of so little takes longer
 /// (10 µs of 111 for a whole call of 256³ on an H200).
-Outcome multiply_small(const Problem& problem, Lane& lane, const Planner& planner) {
+Outcome multiply_small(const Problem& problem, Lane& lane, const Planner& planner, bool looks_at_lines) {
   const cudaStream_t stream = lane.compute(0);
   StagingRing& ring = lane.ring(0);
   auto* const slot = static_cast<char*>(ring.acquire());
   const DeviceBuffer memory(operand_bytes(problem), lane.device(), stream);
   int64_t used = 0;
-  const auto stage = [&](Operand& operand, Storage storage) {
+  const auto stage = [&](Operand& operand, Storage storage, auto* levels_of) {
     operand.place_at(static_cast<char*>(memory.get()) + used, lane);
     const HostLayout& host = operand.host();
     host.gather(0, host.elements(), slot + used);
     MPMML_CUDA(cudaMemcpyAsync(operand.data(), slot + used, host.bytes(), cudaMemcpyHostToDevice, stream));
-    operand.set_range(scan_elements(problem.operation, storage, slot + used, host.elements()));
+    ValueRange range = scan_elements(problem.operation, storage, slot + used, host.elements());
+    if (looks_at_lines && levels_of) {
+      MatrixView staged = operand.view();
+      staged.data = slot + used;
+      range.levels = levels_of(problem.operation, staged, problem.batch);
+    }
+    operand.set_range(range);
     used += round_up(host.bytes(), kMatrixAlignment);
   };
   Operand a(problem.operation, problem.a, problem.batch), b(problem.operation, problem.b, problem.batch);
@@ -72,9 +80,10 @@ Outcome multiply_small(const Problem& problem, Lane& lane, const Planner& planne
   throw_if_cancelled(problem);
   Event& begin = lane.event();
   begin.record(stream);
-  stage(a, problem.a.storage);
-  stage(b, problem.b.storage);
-  if (problem.c0.data) stage(c0, problem.c0.storage);
+  using LevelsOf = LineLevels(const Operation&, const MatrixView&, int64_t);
+  stage(a, problem.a.storage, &levels_of_rows);
+  stage(b, problem.b.storage, &levels_of_columns);
+  if (problem.c0.data) stage(c0, problem.c0.storage, static_cast<LevelsOf*>(nullptr));
   ring.release(stream);
   a.arrived(stream);
   void* const c = ring.acquire();
@@ -99,10 +108,11 @@ Outcome multiply_small(const Problem& problem, Lane& lane, const Planner& planne
 /// A product in cells: see plan/cells.h.
 class CellProduct {
  public:
-  CellProduct(const Problem& problem, Lane& lane, const Planner& planner)
+  CellProduct(const Problem& problem, Lane& lane, const Planner& planner, bool looks_at_lines)
       : problem_(problem),
         dtype_(problem.operation.dtype),
         lane_(lane),
+        looks_at_lines_(looks_at_lines),
         cut_(cut_into_cells(problem)),
         launcher_(problem, lane, planner, &on_device(lane)->overflow) {
     for (const Span& span : cut_.a) a_.emplace_back(problem.operation, rows_of(problem.a, span), items_of_span(span));
@@ -175,10 +185,16 @@ class CellProduct {
     queue.add({operand.host(), operand.data(), [this, upload, &operand] {
                  operand.arrived(lane_.upload());
                  if (upload.source == Source::kC0) return;
-                 const auto place = [&](Results* results) {
-                   return &(upload.source == Source::kA ? results->a : results->b)[upload.part];
-                 };
-                 operand.scan(lane_, place(on_host(lane_)), place(on_device(lane_)));
+                 const bool is_a = upload.source == Source::kA;
+                 Results *const host = on_host(lane_), *const device = on_device(lane_);
+                 if (looks_at_lines_) {
+                   const auto place = [&](Results* results) {
+                     return &(is_a ? results->levels_a : results->levels_b)[upload.part];
+                   };
+                   operand.sample(lane_, is_a ? Side::kA : Side::kB, place(host), place(device));
+                 }
+                 const auto place = [&](Results* results) { return &(is_a ? results->a : results->b)[upload.part]; };
+                 operand.scan(lane_, place(host), place(device));
                }});
   }
 
@@ -202,6 +218,7 @@ class CellProduct {
       await(uploads, Source::kB, cell.b);
       if (!c0_.empty()) await(uploads, Source::kC0, cell.c0);
       throw_if_cancelled(problem_);
+      if (looks_at_lines_) Operand::look_at_lines(a_[cell.a], b_[cell.b], lane_);
       const cudaStream_t stream = lane_.compute(static_cast<int>(times_.size()));
       times_.push_back(launcher_.launch(a_[cell.a], b_[cell.b], part_of(cell), stream));
       if (--left[cell.c] > 0) continue;
@@ -290,6 +307,7 @@ class CellProduct {
   const Problem& problem_;
   const DataType dtype_;
   Lane& lane_;
+  const bool looks_at_lines_;
   const Cut cut_;
   Launcher launcher_;
   DeviceBuffer c_;
@@ -315,9 +333,10 @@ bool fits_slots(const Problem& problem) {
   return operand_bytes(problem) <= StagingRing::kSlotBytes && result_bytes(problem) <= StagingRing::kSlotBytes;
 }
 
-Outcome multiply_on_device(const Problem& problem, int device, const Planner& planner) {
+Outcome multiply_on_device(const Problem& problem, int device, const Planner& planner, bool looks_at_lines) {
   const LaneHandle lane = take_lane(device);
-  return fits_slots(problem) ? multiply_small(problem, *lane, planner) : CellProduct(problem, *lane, planner).run();
+  return fits_slots(problem) ? multiply_small(problem, *lane, planner, looks_at_lines)
+                             : CellProduct(problem, *lane, planner, looks_at_lines).run();
 }
 
 }  // namespace mpmml::cuda

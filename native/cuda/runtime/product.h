@@ -15,6 +15,7 @@ int64_t operand_bytes(const Problem& problem);
 /// Whether the operands fit one pinned slot, and the result another.
 bool fits_slots(const Problem& problem);
 
-Outcome multiply_on_device(const Problem& problem, int device, const Planner& planner);
+/// `looks_at_lines`: whether the lines of the operands are looked at (levels.h), if their ranges don't decide.
+Outcome multiply_on_device(const Problem& problem, int device, const Planner& planner, bool looks_at_lines);
 
 }  // namespace mpmml::cuda

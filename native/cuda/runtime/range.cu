@@ -22,9 +22,7 @@ __global__ void __launch_bounds__(kThreads) scan(const Stored* data, int64_t cou
   int32_t minimum = kHighestPlace;
   int32_t maximum = kLowestPlace;
   bool has_lowest = false, has_highest = false, has_negative = false;
-  const int64_t step = int64_t{gridDim.x} * kThreads;
-  for (int64_t index = int64_t{blockIdx.x} * kThreads + threadIdx.x; index < count; index += step) {
-    const Stored value = data[index];
+  const auto include = [&](Stored value) {
     if constexpr (has_places<Element>) {
       const int32_t place = place_of(static_cast<Element>(value));
       const bool lowest = value == kLowest<Stored>, highest = value == kHighest<Stored>;
@@ -34,7 +32,20 @@ __global__ void __launch_bounds__(kThreads) scan(const Stored* data, int64_t cou
       maximum = max(maximum, lowest || highest ? maximum : place);
     }
     has_negative |= value < 0;
+  };
+  // As wide as an access can be, which int16 needs most: 89 µs for 8192² became XX (H200).
+  constexpr int64_t kTogether = sizeof(int4) / sizeof(Stored);
+  const int64_t step = int64_t{gridDim.x} * kThreads, thread = int64_t{blockIdx.x} * kThreads + threadIdx.x;
+  const int64_t chunks = reinterpret_cast<uintptr_t>(data) % sizeof(int4) == 0 ? count / kTogether : 0;
+  const auto* const wide = reinterpret_cast<const int4*>(data);
+#pragma unroll 4
+  for (int64_t index = thread; index < chunks; index += step) {
+    const int4 chunk = wide[index];
+    Stored values[kTogether];
+    memcpy(values, &chunk, sizeof(chunk));
+    for (const Stored value : values) include(value);
   }
+  for (int64_t index = chunks * kTogether + thread; index < count; index += step) include(data[index]);
   constexpr unsigned kAll = 0xffffffffu;
   if constexpr (has_places<Element>) {
     for (int lanes = 16; lanes > 0; lanes /= 2) {

@@ -1,12 +1,15 @@
 // Memory of a device in which matrices stay: what is known of the elements, and the packed forms of the matrices.
 #pragma once
+#include <algorithm>
 #include <functional>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <vector>
 
 #include "core/facts.h"
 #include "core/session.h"
+#include "cuda/runtime/levels.h"
 #include "cuda/runtime/memory.h"
 #include "cuda/runtime/packed_forms.h"
 
@@ -18,6 +21,14 @@ class Reader {
   virtual ~Reader() = default;
   /// Waits until the memory isn't read any more. Doesn't throw.
   virtual void wait_for_copy() = 0;
+};
+
+/// What looks at lines of a memory have found, for semirings whose ⊕ is a maximum or a minimum.
+struct KnownLines {
+  OperandLines lines;
+  bool maximizes;
+  LevelsFound found{};
+  bool is_sampled = false, is_all = false;  ///< whether that is about some lines, or about all
 };
 
 /// All functions but the destructor are for the session's thread.
@@ -57,6 +68,7 @@ class ResidentMemory final : public Memory, public std::enable_shared_from_this<
   void written(bool all, const Facts& facts, bool exact) {
     wait_for_readers();
     forms().clear();
+    known_lines_.clear();
     is_exact_ = exact && (all || (is_exact_ && has_elements_));
     if (all) facts_ = {};
     facts_.merge(facts);
@@ -67,6 +79,21 @@ class ResidentMemory final : public Memory, public std::enable_shared_from_this<
   template <class Pointer>
   bool is_covered_by(const BasicMatrixView<Pointer>& view, DataType dtype, int64_t batch) const {
     return is_row_major(view, batch) && batch * view.rows * view.cols * stored_bytes(dtype, view.storage) == bytes();
+  }
+
+  /// What is known of lines of it. The answer stays valid while few others are asked for.
+  KnownLines& known_lines(const OperandLines& lines, bool maximizes) {
+    constexpr size_t kMost = 16;
+    const auto found = std::find_if(known_lines_.begin(), known_lines_.end(), [&](const KnownLines& known) {
+      return known.maximizes == maximizes && known.lines == lines;
+    });
+    if (found == known_lines_.end()) {
+      known_lines_.push_back({lines, maximizes});
+      if (known_lines_.size() > kMost) known_lines_.pop_front();
+    } else {
+      known_lines_.splice(known_lines_.end(), known_lines_, found);
+    }
+    return known_lines_.back();
   }
 
   PackedForms& forms() { return held_->second; }
@@ -85,6 +112,7 @@ class ResidentMemory final : public Memory, public std::enable_shared_from_this<
   // Next to what a memory begins with: groups only read this.
   Facts facts_;
   bool is_exact_ = false, has_elements_ = false;
+  std::list<KnownLines> known_lines_;  ///< the latest at the end
   std::shared_ptr<Held> held_;
   Release release_;
   std::vector<std::weak_ptr<Reader>> readers_;

@@ -213,6 +213,33 @@ Facts SessionDevice::scan(DataType dtype, Storage storage, const void* data, int
   return on_host()->scan.facts();
 }
 
+void SessionDevice::sample_levels(const Operation& operation, std::initializer_list<KnownLines*> lines) {
+  LevelsFound* place = on_device()->levels;
+  for (const KnownLines* known : lines) {
+    if (!known->is_sampled) cuda::sample_levels(operation, known->lines, place++, stream());
+  }
+  if (place == on_device()->levels) return;
+  MPMML_CUDA(cudaMemcpyAsync(on_host()->levels, on_device()->levels, sizeof(Results::levels), cudaMemcpyDeviceToHost,
+                             stream()));
+  MPMML_CUDA(cudaStreamSynchronize(stream()));
+  place = on_host()->levels;
+  for (KnownLines* known : lines) {
+    if (known->is_sampled) continue;
+    known->found = *place++;
+    known->is_sampled = true;
+  }
+}
+
+void SessionDevice::find_levels(const Operation& operation, KnownLines& lines) {
+  if (lines.is_all) return;
+  cuda::find_levels(operation, lines.lines, lines.found, on_device()->levels, stream());
+  MPMML_CUDA(
+      cudaMemcpyAsync(on_host()->levels, on_device()->levels, sizeof(LevelsFound), cudaMemcpyDeviceToHost, stream()));
+  MPMML_CUDA(cudaStreamSynchronize(stream()));
+  lines.found = on_host()->levels[0];
+  lines.is_all = true;
+}
+
 SessionDevice::HostCopy SessionDevice::fetch(DataType dtype, int64_t batch, const MatrixView& from) {
   const int64_t items = items_of(from, batch);
   const int64_t bytes = items * from.rows * from.cols * stored_bytes(dtype, from.storage);

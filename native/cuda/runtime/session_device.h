@@ -67,6 +67,10 @@ class SessionDevice : public std::enable_shared_from_this<SessionDevice> {
     return scan(dtype, storage, memory.data(), memory.bytes() / stored_bytes(dtype, storage));
   }
 
+  /// Looks at some elements, or then at all, of lines that it knows of; waits.
+  void sample_levels(const Operation& operation, std::initializer_list<KnownLines*> lines);
+  void find_levels(const Operation& operation, KnownLines& lines);
+
   /// Copies a matrix to the host, for a message.
   struct HostCopy {
     std::vector<char> data;
@@ -89,6 +93,7 @@ class SessionDevice : public std::enable_shared_from_this<SessionDevice> {
   /// Small results, on the device and in the lane's pinned memory.
   struct Results {
     ScanResult scan;
+    LevelsFound levels[2];
     unsigned long long overflow;
     unsigned arrivals[kArrivals];
   };

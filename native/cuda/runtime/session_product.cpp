@@ -22,6 +22,9 @@ constexpr int64_t kLeastSide = 128;  ///< a part isn't divided below this
 constexpr double kMostSteps = 3e11;
 /// A step of the search through all of K takes longer than one of a product (estimated).
 constexpr double kSearchCost = 8;
+/// From so many steps on, operands of which only bounds are known are scanned to find out whether they have few levels. The
+/// scan takes 0.8 % of such a product (estimated for an H200).
+constexpr double kStepsWorthAScan = 2e11;
 constexpr int64_t kGranule = 512;  ///< rows or columns, so that a part consists of whole tiles
 
 /// An operand, C0 included, and what is known of it.
@@ -29,6 +32,7 @@ struct Source {
   MatrixView view;
   ResidentMemory* memory = nullptr;  ///< null if the matrix was copied from the host for this product
   Facts facts;
+  LineLevels levels;
   bool is_exact = true;
   DeviceBuffer copied;
   PackedForms forms;
@@ -83,7 +87,9 @@ class ResidentProduct {
   ValueRange range(const Source& source) const {
     if (problem_.known_operands && &source != &c0_) return *problem_.known_operands;
     if (problem_.known) return *problem_.known;
-    return range_of(problem_.operation, source.facts, source.view.storage);
+    ValueRange range = range_of(problem_.operation, source.facts, source.view.storage);
+    range.levels = source.levels;
+    return range;
   }
 
   Source source(const MatrixView& view) {
@@ -148,9 +154,36 @@ class ResidentProduct {
     result_.outcome.plan = planner_({}, {});
   }
 
+  /// Looks at the lines of the operands, if that may lead to exponents.
+  void look_at_lines() {
+    const Operation& operation = problem_.operation;
+    if (!may_look_at_lines(problem_, where_.variant != nullptr, planner_)) return;
+    if (exact_paths(operation, range(a_), range(b_)).has(RangePath::kExponent)) return;
+    const double steps = double(problem_.outputs()) * problem_.k();
+    if (!(a_.is_exact && b_.is_exact) && steps < kStepsWorthAScan && !where_.variant) return;
+    const OperandLines lines_a = lines_of(a_.view, Side::kA, items_of(a_.view, problem_.batch)),
+                       lines_b = lines_of(b_.view, Side::kB, items_of(b_.view, problem_.batch));
+    look_at(a_);
+    look_at(b_);
+    const bool maximizes = with_semiring(operation, [](auto semiring) { return decltype(semiring)::maximizes; });
+    KnownLines copied_a{lines_a, maximizes}, copied_b{lines_b, maximizes};
+    KnownLines& known_a = a_.memory ? a_.memory->known_lines(lines_a, maximizes) : copied_a;
+    KnownLines& known_b = b_.memory ? b_.memory->known_lines(lines_b, maximizes) : copied_b;
+    device_.sample_levels(operation, {&known_a, &known_b});
+    const WorthALook worth = worth_a_look(operation, range(a_), known_a.found.levels(operation.dtype), range(b_),
+                                          known_b.found.levels(operation.dtype));
+    const auto find = [&](Source& source, KnownLines& known) {
+      device_.find_levels(operation, known);
+      source.levels = known.found.levels(operation.dtype);
+    };
+    if (worth.a) find(a_, known_a);
+    if (worth.b) find(b_, known_b);
+  }
+
   /// Chooses how to compute from what is known of the values. If sums might leave the type as far as the bounds tell,
   /// it looks at the values themselves.
   Plan choose() {
+    look_at_lines();
     const Plan plan = planner_(range(a_), range(b_));
     const bool suffices = plan.path < RangePath::kWide || problem_.known || (a_.is_exact && b_.is_exact);
     if (suffices) return plan;
@@ -197,7 +230,7 @@ class ResidentProduct {
     if (steps > kMostSteps && part.n > 2 * kGranule) return launch_halves(launcher, plan, part, &Part::n, kGranule);
     await_turn(steps);
     Operand a = operand(a_, part, Side::kA), b = operand(b_, part, Side::kB);
-    const Kernel& kernel = kernel_for(problem_, plan, device_.device());
+    const Kernel& kernel = kernel_for(plan);
     const ForHints for_hints = bytes_for_hints(kernel, part, a, b);
     if (!device_.make_room(bytes_to_pack(plan, kernel, part, a, b) + for_hints.all(), {a_.memory, b_.memory})) {
       if (part.batch > 1) return launch_halves(launcher, plan, part, &Part::batch, 1);
@@ -217,9 +250,11 @@ class ResidentProduct {
     device_.took_turn(steps);
   }
 
-  bool finds_witnesses(const Plan& plan) const {
-    return &kernel_for(problem_, plan, device_.device()) != &kernel_of(*plan.variant);
+  const Kernel& kernel_for(const Plan& plan) const {
+    return cuda::kernel_for(problem_, plan, numbers_fit(range(a_), range(b_), problem_.k()), device_.device());
   }
+
+  bool finds_witnesses(const Plan& plan) const { return &kernel_for(plan) != &kernel_of(*plan.variant); }
 
   /// The bytes that a kernel needs to note chunks, and the search for the witnesses after it.
   struct ForHints {
@@ -360,7 +395,9 @@ class ResidentProduct {
     launch.n = part.n;
     launch.a = a.view();
     launch.b = b.view();
-    return a.bytes_to_pack(plan, kernel, launch, Side::kA) + b.bytes_to_pack(plan, kernel, launch, Side::kB);
+    launch.range_a = a.range();
+    launch.range_b = b.range();
+    return a.bytes_to_pack(kernel, launch, Side::kA) + b.bytes_to_pack(kernel, launch, Side::kB);
   }
 
   Error overflow(int64_t index) {

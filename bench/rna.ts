@@ -1,0 +1,177 @@
+/** Folding and interaction of the records of FASTA files: computed, written, and described. */
+import { writeText } from '../lib/lab.js'
+import {
+  bpmax,
+  drawInteraction,
+  type FastaRecord,
+  type FoldResult,
+  type InteractionWindow,
+  nussinov,
+  type PairWeights,
+  readFasta,
+} from '../lib/rna.js'
+import { duration, labelled, rate, withStatus } from './output.js'
+import { checkOutput } from './output-file.js'
+import { startProgress } from './progress.js'
+
+interface Model {
+  weights: PairWeights | undefined
+  minLoop: number | undefined
+}
+
+export interface FoldRequest extends Model {
+  fasta: string
+}
+
+interface NamedFolding
+  extends Pick<FastaRecord, 'name' | 'sequence'>,
+    Pick<FoldResult, 'score' | 'pairs' | 'dotBracket'> {}
+
+/** What `rna --nussinov --json` prints. */
+export interface FoldRecord {
+  records: NamedFolding[]
+  backend: 'cpu'
+  timing: { totalMs: number }
+}
+
+/** @throws anything that goes wrong. */
+export async function foldFile(
+  { fasta, weights, minLoop }: FoldRequest,
+  signal: AbortSignal,
+): Promise<FoldRecord> {
+  const records = await withStatus(`reading ${fasta}`, () => readFasta(fasta))
+  const started = performance.now()
+  const progress = startProgress(1)
+  try {
+    const results = await nussinov(
+      records.map(({ sequence }) => sequence),
+      { weights, minLoop, signal, onProgress: ({ done }) => progress.show('folding', done) },
+    )
+    return {
+      records: results.map(({ score, pairs, dotBracket }, index) => {
+        const { name, sequence } = records[index]!
+        return { name, sequence, score, pairs, dotBracket }
+      }),
+      backend: 'cpu',
+      timing: { totalMs: performance.now() - started },
+    }
+  } finally {
+    progress.end()
+  }
+}
+
+/** A record, its structure and its score: what other programs read. */
+export function describeFoldings({ records }: FoldRecord): string {
+  return records
+    .map(({ name, sequence, dotBracket, score }) => `>${name}\n${sequence}\n${dotBracket} (${score})`)
+    .join('\n')
+}
+
+export interface InteractionRequest extends Model {
+  query: string
+  target: string
+  window: number | undefined
+  top: number
+  /** The file that the best interaction is drawn into. */
+  svg: string | undefined
+}
+
+interface NamedInteraction extends InteractionWindow {
+  query: string
+  target: string
+}
+
+/** What `bpmax --json` prints. Indices count from 0. */
+export interface InteractionRecord {
+  interactions: NamedInteraction[]
+  /** Steps of the recurrence, of all pairs of records. */
+  steps: number
+  backend: 'cpu'
+  timing: { totalMs: number }
+}
+
+interface Found {
+  query: FastaRecord
+  target: FastaRecord
+  window: InteractionWindow
+}
+
+/** @throws anything that goes wrong; the drawing appears under its name only if everything went right. */
+export async function interactFiles(request: InteractionRequest, signal: AbortSignal) {
+  const { svg, top, ...model } = request
+  if (svg !== undefined) await checkOutput(svg, [request.query, request.target])
+  const queries = await withStatus(`reading ${request.query}`, () => readFasta(request.query))
+  const targets = await withStatus(`reading ${request.target}`, () => readFasta(request.target))
+  const started = performance.now()
+  const pairs = queries.flatMap((query) => targets.map((target) => ({ query, target })))
+  // Times are roughly proportional to lengths if these are cubed.
+  const works = pairs.map(({ query, target }) => (query.sequence.length * target.sequence.length) ** 3)
+  const progress = startProgress(works.reduce((x, y) => x + y, 0))
+  const found: Found[] = []
+  let [steps, done] = [0, 0]
+  try {
+    for (const [index, { query, target }] of pairs.entries()) {
+      const work = works[index]!
+      const what = `${query.name} with ${target.name}`
+      progress.show(what, done)
+      const before = done
+      const result = await bpmax(query.sequence, target.sequence, {
+        weights: model.weights,
+        minLoop: model.minLoop,
+        window: model.window,
+        top,
+        signal,
+        onProgress: (now) => progress.show(what, before + now.done * work),
+      })
+      done += work
+      steps += result.steps
+      found.push(...result.windows.map((window) => ({ query, target, window })))
+    }
+  } finally {
+    progress.end()
+  }
+  const best = found.sort((x, y) => y.window.score - x.window.score).slice(0, top)
+  const timing = { totalMs: performance.now() - started }
+  const [first] = best
+  if (svg !== undefined && first) await writeText(svg, draw(first))
+  const interactions = best.map(({ query, target, window }) => ({
+    query: query.name,
+    target: target.name,
+    ...window,
+  }))
+  const record: InteractionRecord = { interactions, steps, backend: 'cpu', timing }
+  return { record, text: describe(best, record, svg) }
+}
+
+const draw = ({ query, target, window }: Found) =>
+  drawInteraction(query.sequence, target.sequence, window, { name1: query.name, name2: target.name })
+
+function describe(
+  best: readonly Found[],
+  { steps, timing }: InteractionRecord,
+  svg: string | undefined,
+): string {
+  const total = `${duration(timing.totalMs)}, ${rate((2 * steps) / timing.totalMs / 1e6)} of the recurrence's steps`
+  const last = labelled([
+    ['total', total],
+    ['drawing', svg],
+  ])
+  return [...best.map(describeOne), last].join('\n\n')
+}
+
+function describeOne({ query, target, window }: Found): string {
+  const { score, alone, start, length, pairs, dotBracket } = window
+  const [dots1, dots2] = dotBracket.split('&') as [string, string]
+  const end = start + length
+  const place = length < target.sequence.length ? `, bases ${start + 1}–${end}` : ''
+  const head = labelled([
+    ['query', `${query.name}, ${query.sequence.length} bases`],
+    ['target', `${target.name}, ${target.sequence.length} bases${place}`],
+    ['score', `${score}; ${alone} if they don't interact`],
+    [
+      'pairs',
+      `${pairs.within1.length} in the query, ${pairs.within2.length} in the target, ${pairs.between.length} between them`,
+    ],
+  ])
+  return `${head}\n\n${query.sequence}&${target.sequence.slice(start, end)}\n${dots1}&${dots2.slice(start, end)}`
+}

@@ -1,0 +1,10 @@
+/**
+ * RNA: the best structure of a strand, and the interaction of two, by the weights of their base pairs.
+ *
+ * @packageDocumentation
+ */
+export { bpmax, type InteractionResult, type InteractionTable, type InteractionWindow } from './rna/bpmax.js'
+export { type Drawable, drawInteraction } from './rna/drawing.js'
+export { type FastaRecord, parseFasta, readFasta } from './rna/fasta.js'
+export { type FoldResult, nussinov } from './rna/nussinov.js'
+export type { BasePair, FoldOptions, InteractionOptions, PairWeights, RnaStorage } from './rna/options.js'

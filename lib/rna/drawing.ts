@@ -1,0 +1,134 @@
+/** A drawing of an interaction. */
+import { ShapeError } from '../errors.js'
+import type { BasePair } from './options.js'
+import { readStrand } from './strand.js'
+
+/** What can be drawn: a result of {@link bpmax}, or one of its windows. */
+export interface Drawable {
+  start: number
+  length: number
+  pairs: { within1: readonly BasePair[]; within2: readonly BasePair[]; between: readonly BasePair[] }
+}
+
+const STEP = 14
+const MARGIN = 60
+/** Between the lines of both strands. */
+const GAP = 70
+const INK = '#1b1b1b'
+const WITHIN = '#6b7280'
+const BETWEEN = '#c2410c'
+
+/**
+ * Draws an interaction as SVG: the first strand above from 5′ to 3′, and below it the second, or the window of it. Bases that
+ * pair with each other are below each other, so there are gaps in the shorter parts. Pairs of a strand are arcs.
+ *
+ * @param antiparallel - as in the options of {@link bpmax}: the second strand is drawn from 3′ to 5′.
+ * @throws ValueError for sequences with other letters; ShapeError if the pairs aren't of these sequences.
+ */
+export function drawInteraction(
+  sequence1: string,
+  sequence2: string,
+  found: Drawable,
+  { name1 = 'strand 1', name2 = 'strand 2', antiparallel = true } = {},
+): string {
+  const { start, length, pairs } = found
+  readStrand(sequence1, 'sequence1')
+  readStrand(sequence2, 'sequence2')
+  const end = start + length
+  /** The place of a base of strand 2 in the order that it is drawn in. */
+  const turn = (j: number) => (antiparallel ? end - 1 - j : j - start)
+  const between = pairs.between.map(([i, j]): BasePair => [i, turn(j)]).sort(([i], [k]) => i - k)
+  const [x1, x2, width] = columns(sequence1.length, length, between)
+  const below = (j: number) => x2[turn(j)]
+  const height1 = tallest(pairs.within1, (i) => x1[i])
+  const height2 = tallest(pairs.within2, below)
+  const y1 = 40 + height1
+  const y2 = y1 + GAP
+  const parts = [
+    ...pairs.within1.map((pair) => arc(pair, (i) => x1[i], y1 - 12, -1)),
+    ...pairs.within2.map((pair) => arc(pair, below, y2 + 8, 1)),
+    ...between.map(([i, j]) => line(x1[i]!, y1 + 5, x2[j]!, y2 - 14)),
+    ...letters(sequence1, x1, y1),
+    ...letters(ordered(sequence2.slice(start, end), antiparallel), x2, y2),
+    label(MARGIN - 34, y1, '5′'),
+    label(Math.max(...x1) + 22, y1, '3′'),
+    label(MARGIN - 34, y2, antiparallel ? '3′' : '5′'),
+    label(Math.max(...x2) + 22, y2, antiparallel ? '5′' : '3′'),
+    label(MARGIN - 34, 20, `${name1} · 1–${sequence1.length}`),
+    label(MARGIN - 34, y2 + height2 + 40, `${name2} · ${start + 1}–${end}`),
+  ]
+  const size = `${Math.max(width, 300)} ${y2 + height2 + 60}`
+  const [w, h] = size.split(' ')
+  return (
+    `<svg xmlns="http://www.w3.org/2000/svg" width="${w}" height="${h}" viewBox="0 0 ${size}" font-family="monospace" ` +
+    `font-size="13">\n<rect width="100%" height="100%" fill="#ffffff"/>\n${parts.join('\n')}\n</svg>\n`
+  )
+}
+
+/** Where the bases of both strands are, and where the drawing ends. */
+function columns(n: number, m: number, between: readonly BasePair[]): [number[], number[], number] {
+  const x1: number[] = []
+  const x2: number[] = []
+  let x = MARGIN
+  for (const [i, j] of [...between, [n, m]] as BasePair[]) {
+    if (i > n || j > m || j < x2.length || i < x1.length) {
+      throw new ShapeError(`the pairs between the strands must increase within ${n} and ${m} bases`)
+    }
+    const free = Math.max(i - x1.length, j - x2.length)
+    for (let at = x; x1.length < i; at += STEP) x1.push(at)
+    for (let at = x; x2.length < j; at += STEP) x2.push(at)
+    x += free * STEP
+    if (i < n && j < m) {
+      x1.push(x)
+      x2.push(x)
+      x += STEP
+    }
+  }
+  return [x1, x2, x + MARGIN]
+}
+
+const ordered = (sequence: string, antiparallel: boolean) =>
+  antiparallel ? [...sequence].reverse().join('') : sequence
+
+type Place = (index: number) => number | undefined
+
+function ends([i, j]: BasePair, place: Place): [number, number] {
+  const [from, to] = [place(i), place(j)]
+  if (from === undefined || to === undefined) {
+    throw new ShapeError(
+      `the pair [${i}, ${j}] is not of this strand: give the sequences that it was found in`,
+    )
+  }
+  return [from, to]
+}
+
+/** Wide arcs are higher, so that they don't meet those inside them, but never very high. */
+const heightOf = (from: number, to: number) => {
+  const width = Math.abs(to - from)
+  return Math.round(10 + (160 * width) / (width + 500))
+}
+
+function tallest(pairs: readonly BasePair[], place: Place): number {
+  return Math.max(0, ...pairs.map((pair) => heightOf(...ends(pair, place))))
+}
+
+/** An arc above (−1) or below (1) a strand. */
+function arc(pair: BasePair, place: Place, y: number, side: number): string {
+  const [from, to] = ends(pair, place)
+  // A quadratic curve reaches half as far as its middle point.
+  const middle = y + side * 2 * heightOf(from, to)
+  return `<path d="M ${from} ${y} Q ${(from + to) / 2} ${middle} ${to} ${y}" fill="none" stroke="${WITHIN}" stroke-width="1.3"/>`
+}
+
+const line = (x1: number, y1: number, x2: number, y2: number) =>
+  `<line x1="${x1}" y1="${y1}" x2="${x2}" y2="${y2}" stroke="${BETWEEN}" stroke-width="2"/>`
+
+const escapes: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' }
+
+const text = (x: number, y: number, content: string, anchor: string) =>
+  `<text x="${x}" y="${y}" text-anchor="${anchor}" fill="${INK}">${content.replace(/[&<>"]/g, (c) => escapes[c]!)}</text>`
+
+const label = (x: number, y: number, content: string) => text(x, y, content, 'start')
+
+const letters = (sequence: string, x: readonly number[], y: number) =>
+  [...sequence].map((letter, at) => text(x[at]!, y, letter.toUpperCase().replace('T', 'U'), 'middle'))

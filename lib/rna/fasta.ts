@@ -1,0 +1,66 @@
+/** Sequences in FASTA files. */
+
+import { show } from '../describe.js'
+import { FileError } from '../errors.js'
+import { pathOf } from '../files/files.js'
+import { readText } from '../lab/text-file.js'
+import { expectedBases, wrongLetter } from './strand.js'
+
+/** A record of a FASTA file. */
+export interface FastaRecord {
+  /** The first word after >; '' if there is none. */
+  name: string
+  /** What follows the name on its line. */
+  description: string
+  /** Upper case, with U and never T. */
+  sequence: string
+}
+
+/**
+ * Reads FASTA: records of a line that starts with > and of lines of bases. Lower case and T are taken, empty lines and spaces
+ * at the end of lines left out; a line that starts with ; is a comment. The sequence may come without a first line, if there is
+ * only one.
+ *
+ * @param name - what messages call the text.
+ * @throws FileError (ERR_MPMML_FILE) for a letter that is no base, with its line and column; for a record without bases, and if
+ *   there is no record.
+ */
+export function parseFasta(text: string, name = 'the text'): FastaRecord[] {
+  const records: { head: string; line: number; parts: string[] }[] = []
+  for (const [index, raw] of text
+    .replace(/^\uFEFF/, '')
+    .split(/\r\n|\n|\r/)
+    .entries()) {
+    const line = raw.trimEnd()
+    if (line === '' || line.startsWith(';')) continue
+    if (line.startsWith('>')) {
+      records.push({ head: line.slice(1).trim(), line: index + 1, parts: [] })
+      continue
+    }
+    if (records.length === 0) records.push({ head: '', line: index + 1, parts: [] })
+    const wrong = wrongLetter(line)
+    if (wrong >= 0) {
+      throw new FileError(
+        `${name}: line ${index + 1}, column ${wrong + 1}: expected a base, ${expectedBases}, but found ${show(line[wrong])}`,
+      )
+    }
+    records.at(-1)!.parts.push(line)
+  }
+  if (records.length === 0)
+    throw new FileError(`${name}: expected a FASTA record, a line such as >name and lines of bases`)
+  return records.map(({ head, line, parts }) => {
+    if (parts.length === 0)
+      throw new FileError(`${name}: line ${line}: the record ${show(head)} has no bases`)
+    const [, word, rest] = /^(\S*)\s*(.*)$/.exec(head)!
+    return { name: word!, description: rest!, sequence: parts.join('').toUpperCase().replaceAll('T', 'U') }
+  })
+}
+
+/**
+ * Reads a FASTA file: see {@link parseFasta}.
+ *
+ * @throws FileError, also if the file can't be read.
+ */
+export async function readFasta(path: string | URL): Promise<FastaRecord[]> {
+  return parseFasta(await readText(path, 'a FASTA file'), pathOf(path))
+}

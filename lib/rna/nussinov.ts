@@ -1,0 +1,74 @@
+/** The best structure of one strand. */
+import type { DenseMatrix } from '../matrix.js'
+import { rowMajor } from '../matrix.js'
+import { addon, type RnaFolding } from '../native.js'
+import { type BasePair, type FoldOptions, foldNames, isWide, readRnaOptions } from './options.js'
+import { mark, pairsOf, requestOf, run } from './run.js'
+import { readStrand } from './strand.js'
+
+/** What {@link nussinov} gives. */
+export interface FoldResult {
+  /** The sum of the weights of the pairs: no set of pairs that don't cross has a greater one. */
+  score: number
+  /** i < j, in order of i. */
+  pairs: BasePair[]
+  /** '(' and ')' for the bases of pairs, '.' for the others. */
+  dotBracket: string
+  /** n × n, if it was asked for: element [i, j] is the best score of bases i to j; 0 below the diagonal. */
+  table?: DenseMatrix<Int32Array>
+  backend: 'cpu'
+  /** Milliseconds from the call to the result; of all sequences together. */
+  timing: { totalMs: number }
+}
+
+/**
+ * Folds a strand of RNA: finds base pairs that don't cross, with the greatest sum of weights, in n³/6 steps (Nussinov).
+ *
+ * Each base is in one pair at most, and at least `minLoop` bases are between the two of a pair. G pairs with C, A with U, and
+ * G with U. This counts pairs: it knows nothing of stacking energies. Works off the event loop; several sequences at once
+ * take all cores.
+ *
+ * @param sequence - letters A, C, G, U or T, in upper or lower case; or an array of such strings.
+ * @returns a result, or an array of results in the order of the sequences.
+ * @throws Rejects with ValueError for any other letter, with its index; OptionError; OverflowError if scores don't fit the
+ *   storage; OutOfMemoryError, with the bytes that the table takes, before it is allocated; NoCudaError; AbortedError.
+ * @see R. Nussinov, A. B. Jacobson, Fast algorithm for predicting the secondary structure of single-stranded RNA, PNAS 77 (1980)
+ * @example
+ * const { score, dotBracket } = await nussinov('GGGAAAUCC') // 8, '(((...)))' or another one of this score
+ */
+export function nussinov(sequence: string, options?: FoldOptions): Promise<FoldResult>
+export function nussinov(sequences: readonly string[], options?: FoldOptions): Promise<FoldResult[]>
+export async function nussinov(
+  sequence: string | readonly string[],
+  options?: FoldOptions,
+): Promise<FoldResult | FoldResult[]> {
+  const started = performance.now()
+  const checked = readRnaOptions(options, foldNames)
+  const several = Array.isArray(sequence)
+  const strands = several
+    ? Array.from(sequence, (one, index) => readStrand(one, `sequences[${index}]`))
+    : [readStrand(sequence, 'sequence')]
+  const wide = isWide(checked, Math.max(0, ...strands.map(({ length }) => length)))
+  const request = { ...requestOf(checked, wide), strands }
+  const foldings = await run(checked, 'folding', (report, cancel) => addon.rnaFold(request, report, cancel))
+  const timing = { totalMs: performance.now() - started }
+  const results = foldings.map((folding, index) => resultOf(folding, strands[index]!.length, timing))
+  return several ? results : results[0]!
+}
+
+function resultOf({ score, pairs, table }: RnaFolding, n: number, timing: FoldResult['timing']): FoldResult {
+  const found = pairsOf(pairs)
+  const dots = new Array<string>(n).fill('.')
+  mark(dots, found)
+  const shape: [number, number] = [n, n]
+  return {
+    score,
+    pairs: found,
+    dotBracket: dots.join(''),
+    ...(table && {
+      table: { data: table, shape, strides: rowMajor(shape), offset: 0 } as DenseMatrix<Int32Array>,
+    }),
+    backend: 'cpu',
+    timing: { ...timing },
+  }
+}

@@ -1,0 +1,62 @@
+/** Calls of native code that can be given up, and say how far they are. */
+import { totalmem } from 'node:os'
+import { aborted, cancelOnAbort } from '../abort.js'
+import { configureCpu } from '../environment.js'
+import { AbortedError, fromNative } from '../errors.js'
+import { REPORT_FIELDS } from '../fields.js'
+import { addon, type RnaRequest } from '../native.js'
+import { ProgressReports, shareOf } from '../product/progress.js'
+import type { BasePair, ReadRnaOptions } from './options.js'
+
+/** What all requests have. */
+export function requestOf({ within, minLoop, table }: ReadRnaOptions, wide: boolean): RnaRequest {
+  const mostBytes = process.availableMemory?.() || totalmem()
+  return { within, minLoop, wide, wantsTable: table, mostBytes }
+}
+
+/** `what` is what messages call the work. */
+export async function run<Result>(
+  { signal, onProgress }: ReadRnaOptions,
+  what: string,
+  start: (report: Float64Array, cancel: Int32Array) => Promise<Result>,
+): Promise<Result> {
+  if (signal?.aborted) throw aborted(signal, what)
+  configureCpu()
+  const report = new Float64Array(REPORT_FIELDS)
+  const cancel = new Int32Array(1)
+  const forget = signal && cancelOnAbort(signal, cancel)
+  // What is counted is a share already.
+  const progress =
+    onProgress && new ProgressReports(onProgress, shareOf(1, report), () => addon.giveUp(cancel))
+  let succeeded = false
+  try {
+    const result = await start(report, cancel)
+    succeeded = true
+    return result
+  } catch (thrown) {
+    const error = fromNative(thrown)
+    throw error instanceof AbortedError && signal?.aborted ? aborted(signal, what) : error
+  } finally {
+    forget?.()
+    progress?.end(succeeded)
+  }
+}
+
+/** Pairs as native code gives them, each index changed. */
+export function pairsOf(
+  indices: Int32Array,
+  first = (index: number) => index,
+  second: (index: number) => number = first,
+): BasePair[] {
+  const pairs: BasePair[] = []
+  for (let at = 0; at < indices.length; at += 2) pairs.push([first(indices[at]!), second(indices[at + 1]!)])
+  return pairs
+}
+
+/** Sets the marks of pairs of one strand. */
+export function mark(dots: string[], pairs: readonly BasePair[]): void {
+  for (const [i, j] of pairs) {
+    dots[i] = '('
+    dots[j] = ')'
+  }
+}

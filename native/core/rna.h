@@ -1,0 +1,87 @@
+// Folding a strand of RNA, and the interaction of two, by the weights of their base pairs: what is asked and what comes out.
+#pragma once
+#include <atomic>
+#include <cstdint>
+#include <vector>
+
+namespace mpmml {
+
+/// The bases by the numbers that strands have them by.
+constexpr const char kBases[] = "ACGU";
+
+using Strand = std::vector<uint8_t>;
+
+/// What a pair of two bases is worth; 0 if they can't pair.
+struct PairScores {
+  int32_t of[4][4] = {};
+
+  PairScores(int32_t gc, int32_t au, int32_t gu) {
+    constexpr int a = 0, c = 1, g = 2, u = 3;
+    of[g][c] = of[c][g] = gc;
+    of[a][u] = of[u][a] = au;
+    of[g][u] = of[u][g] = gu;
+  }
+};
+
+/// How a computation is watched.
+struct Watch {
+  const std::atomic<int32_t>* cancelled = nullptr;
+  std::atomic<double>* done = nullptr;  ///< the share of all work: 1 in the end
+};
+
+/// The indices of two bases.
+struct BasePair {
+  int32_t i, j;
+};
+
+/// The best set of pairs of bases of one strand that don't cross (Nussinov):
+///
+///   S[i, j] = max(S[i + 1, j − 1] + score(i, j), max over k of S[i, k] + S[k + 1, j]), 0 if there is no pair
+///
+/// A pair (i, j) has at least min_loop bases between them.
+struct FoldRequest {
+  std::vector<Strand> strands;
+  PairScores within;
+  int64_t min_loop;
+  bool wide;  ///< scores take 32 bits, not 16
+  bool wants_table;
+  double most_bytes;
+  Watch watch;
+};
+
+struct Folding {
+  int32_t score = 0;
+  std::vector<BasePair> pairs;  ///< i < j, in order of i
+  std::vector<int32_t> table;   ///< n × n, 0 below the diagonal; empty if nobody asks
+};
+
+/// The best joint structure of two strands (BPMax). Strand 2 is numbered so that pairs between strands don't cross if both
+/// their indices increase. `reach` is the length of windows of strand 2, or its length.
+struct InteractionRequest {
+  Strand strand1, strand2;
+  PairScores within, between;
+  int64_t min_loop;
+  int64_t reach;
+  int64_t top;  ///< windows that are wanted
+  bool wide;
+  bool wants_table;
+  double most_bytes;
+  Watch watch;
+};
+
+/// Strand 1 and bases [start, start + reach) of strand 2.
+struct Interaction {
+  int32_t score = 0;
+  int32_t alone = 0;  ///< what both are worth if they don't interact
+  int64_t start = 0;
+  std::vector<BasePair> within1, within2, between;
+};
+
+struct Interactions {
+  std::vector<Interaction> best;  ///< windows that don't overlap, best first
+  /// F[i1, j1, i2, j2], j1 ≥ i1 and j2 ≥ i2, in lexicographic order of (i1, j1, i2, j2); empty if nobody asks.
+  std::vector<int32_t> table;
+  double steps = 0;  ///< of ⊗ and ⊕ that the recurrence has
+};
+
+}  // namespace mpmml

@@ -1,0 +1,415 @@
+#include "cpu/rna.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <memory>
+#include <string>
+
+#include "core/layout.h"
+#include "core/rna_trace.h"
+#include "core/status.h"
+#include "core/workspace.h"
+#include "cpu/machine.h"
+#include "cpu/rna_kernels.h"
+#include "cpu/threads.h"
+
+namespace mpmml::cpu {
+namespace {
+
+constexpr int64_t kBlock = Triangle::kBlock;
+
+/// What a task computes of a table, in blocks. The more, the more often what it has read serves; but if there are few tables,
+/// threads need more tasks than that.
+struct TaskSize {
+  int64_t rows, columns;
+};
+constexpr TaskSize kLargeTasks{8, 8}, kSmallTasks{2, 4};
+
+/// With fewer steps one thread is done before another one has woken.
+constexpr double kWorthThreads = 1 << 20;
+
+const RnaKernel& kernel(bool wide) {
+  static const RnaKernels& kernels = *[] {
+    const std::string isa = chosen_instruction_set();
+    const RnaKernels* found = &rna_kernels().back();
+    for (const RnaKernels& candidate : rna_kernels()) {
+      if (candidate.isa == isa) found = &candidate;
+    }
+    return found;
+  }();
+  return wide ? kernels.int32 : kernels.int16;
+}
+
+void check(const Watch& watch) {
+  if (watch.cancelled && watch.cancelled->load(std::memory_order_relaxed) != 0) throw given_up();
+}
+
+void count(const Watch& watch, double share) {
+  if (!watch.done) return;
+  double done = watch.done->load(std::memory_order_relaxed);
+  while (!watch.done->compare_exchange_weak(done, done + share, std::memory_order_relaxed)) {
+  }
+}
+
+void require_memory(double bytes, double most, const std::string& advice) {
+  if (bytes <= most) return;
+  const auto text = [](double value) { return std::to_string(static_cast<int64_t>(std::min(value, 9e18))); };
+  throw Error(ErrorCode::kOutOfMemory,
+              "the tables take " + text(bytes) + " bytes, but there are " + text(most) + ": " + advice);
+}
+
+template <class Body>
+void for_each(bool together, int64_t count, Body body) {
+  if (together) return parallel_for(count, Task(body));
+  for (int64_t index = 0; index < count; ++index) body(index);
+}
+
+double choose2(double n) { return n * (n - 1) / 2; }
+double choose3(double n) { return n * (n - 1) * (n - 2) / 6; }
+
+/// A strand as the kernels need it.
+class PaddedStrand {
+ public:
+  PaddedStrand(const Triangle& shape, const Strand& strand, const PairScores& scores, bool wide)
+      : bases_(shape.positions()), wide_(wide) {
+    std::copy(strand.begin(), strand.end(), bases_.begin() + shape.padding());
+    for (int base = 0; base < 4; ++base) {
+      pairs_[base].assign(shape.positions() * (wide ? 2 : 1), 0);
+      for (size_t i = 0; i < strand.size(); ++i) {
+        const int64_t col = shape.padding() + static_cast<int64_t>(i) + 1;
+        const int32_t score = scores.of[base][strand[i]];
+        if (wide) {
+          reinterpret_cast<int32_t*>(pairs_[base].data())[col] = score;
+        } else {
+          pairs_[base][col] = static_cast<int16_t>(score);
+        }
+      }
+    }
+  }
+
+  Closing closing(void* table, const void* folded, int64_t min_loop) const {
+    return {table, folded, bases_.data(), {pairs(0), pairs(1), pairs(2), pairs(3)}, min_loop};
+  }
+
+ private:
+  const void* pairs(int base) const { return pairs_[base].data(); }
+
+  std::vector<uint8_t> bases_;
+  std::vector<int16_t> pairs_[4];
+  const bool wide_;
+};
+
+/// A table over the intervals of a strand.
+class Table {
+ public:
+  Table(const Triangle& shape, void* data, bool wide) : shape_(&shape), data_(data), wide_(wide) {}
+
+  void* data() const { return data_; }
+  int32_t operator()(int64_t a, int64_t b) const {
+    const int64_t at = shape_->at(a, b);
+    return wide_ ? static_cast<const int32_t*>(data_)[at] : static_cast<const int16_t*>(data_)[at];
+  }
+
+ private:
+  const Triangle* shape_;
+  void* data_;
+  bool wide_;
+};
+
+int64_t bytes_of(const Triangle& shape, bool wide) { return shape.elements() * (wide ? 4 : 2); }
+
+/// Closes a table, block diagonal by block diagonal; `together` spreads each over the threads. It is this share of all work.
+void close(const Triangle& shape, const Closing& closing, bool wide, bool together, double share, const Watch& watch) {
+  const RnaKernel& loops = kernel(wide);
+  const auto blocks = static_cast<double>(shape.blocks());
+  for (int64_t distance = 0; distance < shape.blocks(); ++distance) {
+    for_each(together && distance > 0, shape.blocks() - distance, [&](int64_t row) {
+      if ((row + distance) * kBlock >= shape.end_column(row)) return;
+      check(watch);
+      loops.close(shape, closing, row, row + distance);
+    });
+    const auto depth = static_cast<double>(distance);
+    count(watch, share * (blocks - depth) * (depth + 1) / choose3(blocks + 2));
+  }
+}
+
+/// A strand that is folded alone.
+class Folded {
+ public:
+  Folded(const Strand& strand, int64_t reach, const PairScores& scores, int64_t min_loop, bool wide, bool together,
+         double share, const Watch& watch)
+      : strand_(strand),
+        scores_(scores),
+        min_loop_(min_loop),
+        shape_(static_cast<int64_t>(strand.size()), reach),
+        room_(bytes_of(shape_, wide)),
+        table_(shape_, room_.data(), wide),
+        padded_(shape_, strand, scores, wide) {
+    if (wide) {
+      empty<int32_t>();
+    } else {
+      empty<int16_t>();
+    }
+    close(shape_, padded_.closing(room_.data(), room_.data(), min_loop), wide, together, share, watch);
+  }
+
+  const Triangle& shape() const { return shape_; }
+  const Table& table() const { return table_; }
+  const PaddedStrand& padded() const { return padded_; }
+  int32_t score() const { return table_(0, static_cast<int64_t>(strand_.size())); }
+  FoldTrace<Table> trace() const { return {strand_, scores_, min_loop_, table_}; }
+
+ private:
+  /// Only single bases have a score.
+  template <class Score>
+  void empty() {
+    auto* const table = static_cast<Score*>(room_.data());
+    std::fill_n(table, shape_.elements(), kNoInterval<Score>);
+    for (size_t i = 0; i < strand_.size(); ++i) table[shape_.at(i, i + 1)] = 0;
+  }
+
+  const Strand& strand_;
+  const PairScores& scores_;
+  const int64_t min_loop_;
+  const Triangle shape_;
+  const Workspace room_;
+  const Table table_;
+  const PaddedStrand padded_;
+};
+
+Folding fold_one(const FoldRequest& request, const Strand& strand, bool together, double share) {
+  const auto n = static_cast<int64_t>(strand.size());
+  const Folded folded(strand, n, request.within, request.min_loop, request.wide, together, share, request.watch);
+  Folding result;
+  result.score = folded.score();
+  folded.trace().trace(0, n, result.pairs);
+  std::sort(result.pairs.begin(), result.pairs.end(), [](BasePair x, BasePair y) { return x.i < y.i; });
+  if (request.wants_table) {
+    result.table.resize(n * n);
+    for (int64_t i = 0; i < n; ++i) {
+      for (int64_t j = i; j < n; ++j) result.table[i * n + j] = folded.table()(i, j + 1);
+    }
+  }
+  return result;
+}
+
+/// All tables of an interaction: one over the intervals of strand 2 for each interval of strand 1.
+class InteractionTables {
+ public:
+  explicit InteractionTables(const InteractionRequest& request)
+      : request_(request),
+        n_(static_cast<int64_t>(request.strand1.size())),
+        m_(static_cast<int64_t>(request.strand2.size())),
+        shape_(m_, request.reach),
+        bytes_(checked_bytes()),
+        all_steps_(steps()),
+        fold1_(request.strand1, n_, request.within, request.min_loop, request.wide, false, 0, request.watch),
+        fold2_(request.strand2, request.reach, request.within, request.min_loop, request.wide, true, 0, request.watch),
+        room_(static_cast<size_t>(bytes_) * static_cast<size_t>(n_ * (n_ + 1) / 2)) {}
+
+  /// Interval by interval of strand 1, shortest first.
+  void fill() {
+    const std::vector<Region> large = regions_of(kLargeTasks), small = regions_of(kSmallTasks);
+    for (int64_t length = 1; length <= n_; ++length) {
+      fill_length(length, n_ - length + 1 >= 4 * thread_count() ? large : small);
+    }
+  }
+
+  /// An element, by nodes.
+  int32_t operator()(int64_t a1, int64_t b1, int64_t a2, int64_t b2) const {
+    return Table(shape_, table(a1, b1), request_.wide)(a2, b2);
+  }
+
+  const Folded& fold1() const { return fold1_; }
+  const Folded& fold2() const { return fold2_; }
+
+  /// Of ⊗ and ⊕ that the recurrence has for an interval of so many bases of strand 1.
+  double steps(int64_t length) const {
+    // Intervals of strand 2 of 1 … reach bases, and the places where these can be split.
+    const auto m = static_cast<double>(m_), r = static_cast<double>(std::min(request_.reach, m_));
+    const double intervals = m * r - choose2(r), splits = (m - 1) * choose2(r) - 2 * choose3(r);
+    const auto inner = static_cast<double>(length - 1);
+    return inner * splits + 2 * inner * intervals + 2 * splits;
+  }
+  double steps() const {
+    double all = 0;
+    for (int64_t length = 1; length <= n_; ++length) all += static_cast<double>(n_ - length + 1) * steps(length);
+    return all;
+  }
+
+ private:
+  /// What of a table one task computes.
+  struct Region {
+    Span rows, columns;
+    double work;
+  };
+
+  /// The bytes of a table, if there is room for all.
+  int64_t checked_bytes() const {
+    const int64_t bytes = round_up(bytes_of(shape_, request_.wide), 64);
+    const double tables = choose2(static_cast<double>(n_) + 1), copied = choose2(static_cast<double>(m_) + 1);
+    const double copy = request_.wants_table ? tables * copied * 2 * sizeof(int32_t) : 0;
+    require_memory(static_cast<double>(bytes) * (tables + 1) + copy, request_.most_bytes,
+                   "take shorter strands, or a window of the longer one");
+    return bytes;
+  }
+
+  /// Most work first, so that no thread begins with it last.
+  std::vector<Region> regions_of(TaskSize size) const {
+    std::vector<Region> regions;
+    const int64_t end = shape_.positions();
+    for (int64_t last = end; last > 0; last -= size.columns * kBlock) {
+      const Span columns{std::max<int64_t>(last - size.columns * kBlock, 0), last};
+      for (int64_t first = 0; first < last; first += size.rows * kBlock) {
+        const Span rows{first, std::min(first + size.rows * kBlock, end)};
+        if (columns.first >= shape_.end_column((rows.end - 1) / kBlock)) continue;
+        const auto depth = static_cast<double>(last - std::max(first, shape_.padding()));
+        regions.push_back({rows, columns, depth * depth});
+      }
+    }
+    std::stable_sort(regions.begin(), regions.end(), [](const Region& x, const Region& y) { return x.work > y.work; });
+    return regions;
+  }
+
+  void fill_length(int64_t length, const std::vector<Region>& regions) {
+    const int64_t tables = n_ - length + 1, each = static_cast<int64_t>(regions.size());
+    const bool together = static_cast<double>(tables) * steps(length) > kWorthThreads;
+    // A table that no other thread would be busy beside is closed by all of them.
+    const bool close_together = together && tables < thread_count();
+    const std::unique_ptr<std::atomic<int64_t>[]> left(new std::atomic<int64_t>[tables]);
+    for (int64_t a = 0; a < tables; ++a) left[a] = each;
+    for_each(together, tables * each, [&](int64_t index) {
+      check(request_.watch);
+      const int64_t a = index % tables;
+      compute(a, a + length, regions[index / tables]);
+      if (left[a].fetch_sub(1, std::memory_order_acq_rel) != 1 || close_together) return;
+      close_table(a, a + length, false);
+    });
+    for (int64_t a = 0; close_together && a < tables; ++a) close_table(a, a + length, true);
+  }
+
+  void compute(int64_t a, int64_t b, const Region& region) {
+    const RnaKernel& loops = kernel(request_.wide);
+    Start start{};
+    start.table = table(a, b);
+    start.folded = fold2_.table().data();
+    start.add = fold1_.table()(a, b);
+    const int32_t enclosing = fold1_.trace().enclosing(a, b);
+    if (enclosing > 0) {
+      start.inside = b == a + 2 ? fold2_.table().data() : table(a + 1, b - 1);
+      start.enclosing = enclosing;
+    }
+    std::vector<int32_t> between;
+    if (b == a + 1) {
+      between.assign(shape_.positions(), 0);
+      for (int64_t j = 0; j < m_; ++j) {
+        between[shape_.padding() + j] = request_.between.of[request_.strand1[a]][request_.strand2[j]];
+      }
+      start.between = between.data();
+    }
+    loops.start(shape_, start, region.rows, region.columns);
+    const Workspace room(loops.room);
+    for (int64_t c = a + 1; c < b; ++c) {
+      loops.multiply(shape_, table(a, b), table(a, c), table(c, b), region.rows, region.columns, room.data());
+    }
+  }
+
+  void close_table(int64_t a, int64_t b, bool together) {
+    close(shape_, fold2_.padded().closing(table(a, b), fold2_.table().data(), request_.min_loop), request_.wide,
+          together, steps(b - a) / all_steps_, request_.watch);
+  }
+
+  /// Of nodes a < b of strand 1.
+  void* table(int64_t a, int64_t b) const {
+    const int64_t index = a * n_ - a * (a - 1) / 2 + b - a - 1;
+    return static_cast<char*>(room_.data()) + index * bytes_;
+  }
+
+  const InteractionRequest& request_;
+  const int64_t n_, m_;
+  const Triangle shape_;
+  const int64_t bytes_;  ///< of a table
+  const double all_steps_;
+  const Folded fold1_, fold2_;
+  const Workspace room_;
+};
+
+/// The starts of windows that don't overlap, best first.
+std::vector<int64_t> best_windows(const InteractionRequest& request, const InteractionTables& tables) {
+  const auto n = static_cast<int64_t>(request.strand1.size()), m = static_cast<int64_t>(request.strand2.size());
+  const int64_t reach = request.reach;
+  std::vector<std::pair<int32_t, int64_t>> windows;
+  for (int64_t start = 0; start + reach <= m; ++start) windows.emplace_back(tables(0, n, start, start + reach), start);
+  std::stable_sort(windows.begin(), windows.end(), [](const auto& x, const auto& y) { return x.first > y.first; });
+  std::vector<int64_t> taken;
+  for (const auto& window : windows) {
+    if (static_cast<int64_t>(taken.size()) == request.top) break;
+    const auto overlaps = [&](int64_t start) { return std::abs(start - window.second) < reach; };
+    if (std::none_of(taken.begin(), taken.end(), overlaps)) taken.push_back(window.second);
+  }
+  return taken;
+}
+
+std::vector<int32_t> table_of(const InteractionRequest& request, const InteractionTables& tables) {
+  const auto n = static_cast<int64_t>(request.strand1.size()), m = static_cast<int64_t>(request.strand2.size());
+  std::vector<int32_t> all;
+  all.reserve(static_cast<size_t>(n * (n + 1) / 2 * (m * (m + 1) / 2)));
+  for (int64_t a1 = 0; a1 < n; ++a1) {
+    for (int64_t b1 = a1 + 1; b1 <= n; ++b1) {
+      for (int64_t a2 = 0; a2 < m; ++a2) {
+        for (int64_t b2 = a2 + 1; b2 <= m; ++b2) all.push_back(tables(a1, b1, a2, b2));
+      }
+    }
+  }
+  return all;
+}
+
+}  // namespace
+
+std::vector<Folding> fold(const FoldRequest& request) {
+  const auto strands = static_cast<int64_t>(request.strands.size());
+  // As many at once as there are threads, each by one of them; if there are fewer, one after the other by all.
+  const bool beside = strands >= thread_count();
+  std::vector<double> bytes, work;
+  double all = 0;
+  for (const Strand& strand : request.strands) {
+    const auto n = static_cast<double>(strand.size());
+    bytes.push_back((n + kBlock) * (n + 2 * kBlock) / 2 * (request.wide ? 4 : 2));
+    work.push_back(n * n * n);
+    all += work.back();
+  }
+  std::sort(bytes.rbegin(), bytes.rend());
+  double most = 0;
+  for (int64_t index = 0; index < std::min<int64_t>(strands, beside ? thread_count() : 1); ++index)
+    most += bytes[index];
+  require_memory(most, request.most_bytes, "take shorter strands");
+  std::vector<Folding> results(request.strands.size());
+  for_each(beside, strands, [&](int64_t index) {
+    check(request.watch);
+    results[index] = fold_one(request, request.strands[index], !beside, all > 0 ? work[index] / all : 0);
+  });
+  return results;
+}
+
+Interactions interact(const InteractionRequest& request) {
+  InteractionTables tables(request);
+  tables.fill();
+  Interactions result;
+  result.steps = tables.steps();
+  const auto n = static_cast<int64_t>(request.strand1.size());
+  const auto fold1 = tables.fold1().trace(), fold2 = tables.fold2().trace();
+  const auto score = [&](int64_t a1, int64_t b1, int64_t a2, int64_t b2) { return tables(a1, b1, a2, b2); };
+  for (const int64_t start : best_windows(request, tables)) {
+    check(request.watch);
+    Interaction& found = result.best.emplace_back();
+    found.start = start;
+    found.score = score(0, n, start, start + request.reach);
+    found.alone = fold1(0, n) + fold2(start, start + request.reach);
+    InteractionTrace(request, fold1, fold2, score).trace(start, start + request.reach, found);
+  }
+  if (request.wants_table) result.table = table_of(request, tables);
+  return result;
+}
+
+}  // namespace mpmml::cpu

@@ -1,0 +1,249 @@
+// Packing for the exponent family: the best element of each line (row of A, column of B) and, if the arithmetic counts
+// distances within chunks of K, of each chunk; then tiles of powers of two exactly as shared memory holds them.
+#pragma once
+#include "core/arithmetic.h"
+#include "cuda/kernels/kernel.h"
+#include "cuda/kernels/packing.cuh"
+#include "cuda/kernels/warpgroup.cuh"
+
+namespace mpmml::cuda {
+
+constexpr int kExponentLines = 128;  ///< of a tile
+constexpr int kExponentDepth = 64;   ///< of a tile: lines of 128 bytes
+constexpr int kExponentTileBytes = kExponentLines * kTileLineBytes;
+constexpr int kExponentChunks = kExponentDepth / kChunkSteps;  ///< of a tile, if distances are within chunks
+
+/// What packing an operand writes. Lines are padded to whole tiles.
+struct ExponentTarget {
+  unsigned char* tiles;  ///< [instance][tile of lines][tile of K] of 128 lines × 64 elements
+  int32_t* best;         ///< [instance][line]: the level of its best element
+  int32_t* offsets;  ///< [instance][tile of lines][tile of K][chunk][line]: of the chunk's exponents from the line's
+  int64_t padded_lines;
+  int tiles_k;
+};
+
+/// How elements of one operand become exponents.
+template <class Arithmetic>
+struct EncodeExponents {
+  using S = typename Arithmetic::Semiring;
+  using OnLevels = typename Arithmetic::OnLevels;
+
+  Levels<typename S::Element> levels;
+  int top;  ///< of ExponentScale
+  int32_t far;
+
+  static EncodeExponents of(const Arithmetic& arithmetic, Side side) {
+    const bool is_a = side == Side::kA;
+    return {is_a ? arithmetic.levels_a : arithmetic.levels_b,
+            is_a ? Arithmetic::kScale.top_a : Arithmetic::kScale.top_b, is_a ? arithmetic.far_a : arithmetic.far_b};
+  }
+  template <class Stored>
+  __device__ __forceinline__ int32_t level(Stored x) const {
+    return levels.template of<S>(widened<S>(x));
+  }
+  __device__ __forceinline__ uint32_t pair(int32_t first, int32_t second, int32_t best) const {
+    return Arithmetic::encode(first, best, top) | uint32_t{Arithmetic::encode(second, best, top)} << 16;
+  }
+  /// Of a chunk whose best element this is.
+  __device__ __forceinline__ int32_t offset(int32_t best_of_chunk, int32_t best_of_line) const {
+    if (best_of_chunk == OnLevels::zero) return far;
+    return -Arithmetic::kScale.scale * static_cast<int32_t>(Arithmetic::distance(best_of_line, best_of_chunk));
+  }
+};
+
+constexpr int kExponentRun = 8;  ///< elements that a thread packs at once: 16 bytes
+
+/// The levels of elements k to k + 7 of a line; zero past the end of K. If `is_dense`, they are contiguous, and runs begin
+/// at multiples of 16 bytes.
+template <class Encode, class Stored>
+__device__ __forceinline__ void load_run(const Encode& encode, const Stored* line, int64_t k, const PackSource& source,
+                                         bool is_dense, int32_t (&levels)[kExponentRun]) {
+  if (is_dense && k + kExponentRun <= source.depth) {
+    alignas(16) Stored run[kExponentRun];
+    constexpr int kWords = kExponentRun * sizeof(Stored) / sizeof(uint4);
+#pragma unroll
+    for (int word = 0; word < kWords; ++word) {
+      reinterpret_cast<uint4*>(run)[word] = __ldg(reinterpret_cast<const uint4*>(line + k) + word);
+    }
+#pragma unroll
+    for (int i = 0; i < kExponentRun; ++i) levels[i] = encode.level(run[i]);
+  } else {
+#pragma unroll
+    for (int i = 0; i < kExponentRun; ++i) {
+      levels[i] = k + i < source.depth ? encode.level(line[(k + i) * source.k_stride]) : Encode::OnLevels::zero;
+    }
+  }
+}
+
+template <class OnLevels>
+__device__ __forceinline__ int32_t best_of(const int32_t (&levels)[kExponentRun]) {
+  int32_t best = OnLevels::zero;
+#pragma unroll
+  for (int i = 0; i < kExponentRun; ++i) best = OnLevels::combine(best, levels[i]);
+  return best;
+}
+
+template <class Stored>
+bool is_dense_along_k(const PackSource& source) {
+  const auto is_whole = [](int64_t elements) { return elements * int64_t{sizeof(Stored)} % sizeof(uint4) == 0; };
+  return source.k_stride == 1 && is_whole(source.line_stride) && is_whole(source.batch_stride) &&
+         reinterpret_cast<uintptr_t>(source.data) % sizeof(uint4) == 0;
+}
+
+constexpr int kBestThreadsAlong = 256, kBestThreadsAcross = 1024;
+
+/// best[line] of lines that are stored along K: a warp per line.
+template <class Encode, class Stored>
+__global__ void __launch_bounds__(kBestThreadsAlong)
+    exponent_best_along(PackSource source, ExponentTarget target, Encode encode, bool is_dense) {
+  using OnLevels = typename Encode::OnLevels;
+  const int lane = threadIdx.x % 32;
+  const int64_t line = int64_t{blockIdx.x} * (kBestThreadsAlong / 32) + threadIdx.x / 32;
+  int32_t best = OnLevels::zero;
+  if (line < source.lines) {
+    const auto* from =
+        static_cast<const Stored*>(source.data) + blockIdx.z * source.batch_stride + line * source.line_stride;
+#pragma unroll 4
+    for (int64_t k = lane * kExponentRun; k < source.depth; k += 32 * kExponentRun) {
+      int32_t levels[kExponentRun];
+      load_run(encode, from, k, source, is_dense, levels);
+      best = OnLevels::combine(best, best_of<OnLevels>(levels));
+    }
+  }
+#pragma unroll
+  for (int offset = 16; offset > 0; offset /= 2) {
+    best = OnLevels::combine(best, __shfl_xor_sync(~0u, best, offset));
+  }
+  if (lane == 0) target.best[blockIdx.z * target.padded_lines + line] = best;
+}
+
+/// The same of lines that are stored across K: a block per 32 lines.
+template <class Encode, class Stored>
+__global__ void __launch_bounds__(kBestThreadsAcross)
+    exponent_best_across(PackSource source, ExponentTarget target, Encode encode) {
+  using OnLevels = typename Encode::OnLevels;
+  constexpr int kWarps = kBestThreadsAcross / 32;
+  __shared__ int32_t found[kWarps][33];
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  const int64_t line = int64_t{blockIdx.x} * 32 + lane;
+  int32_t best = OnLevels::zero;
+  if (line < source.lines) {
+    const auto* from =
+        static_cast<const Stored*>(source.data) + blockIdx.z * source.batch_stride + line * source.line_stride;
+#pragma unroll 8
+    for (int64_t k = warp; k < source.depth; k += kWarps) {
+      best = OnLevels::combine(best, encode.level(from[k * source.k_stride]));
+    }
+  }
+  found[warp][lane] = best;
+  __syncthreads();
+  best = found[lane][warp];
+#pragma unroll
+  for (int offset = 16; offset > 0; offset /= 2) {
+    best = OnLevels::combine(best, __shfl_xor_sync(~0u, best, offset));
+  }
+  if (lane == 0) target.best[blockIdx.z * target.padded_lines + int64_t{blockIdx.x} * 32 + warp] = best;
+}
+
+constexpr int kExponentPackLines = 32;
+constexpr int kExponentPackThreads = 256;
+
+/// Writes tiles. A block writes 32 lines of a tile at a time; a thread 8 elements along K.
+template <class Arithmetic, class Stored, bool along_k>
+__global__ void __launch_bounds__(kExponentPackThreads)
+    exponent_pack_kernel(PackSource source, ExponentTarget target, EncodeExponents<Arithmetic> encode, bool is_dense) {
+  using OnLevels = typename Arithmetic::OnLevels;
+  constexpr int kRuns = kExponentDepth / kExponentRun;  // of a line of a tile
+  constexpr int kRunsOfChunk = kChunkSteps / kExponentRun;
+  __shared__ uint4 image[along_k ? 1 : kExponentPackLines * kRuns];
+  __shared__ int32_t bests[along_k ? 1 : kRuns][kExponentPackLines];
+  const int own_line = along_k ? threadIdx.x / kRuns : threadIdx.x % kExponentPackLines;
+  const int run = along_k ? threadIdx.x % kRuns : threadIdx.x / kExponentPackLines;
+  const int64_t first_line = int64_t{blockIdx.x} * kExponentPackLines, line = first_line + own_line;
+  const auto* from =
+      static_cast<const Stored*>(source.data) + blockIdx.z * source.batch_stride + line * source.line_stride;
+  const int32_t best_of_line = target.best[blockIdx.z * target.padded_lines + line];
+  const int64_t row_of_tiles = (blockIdx.z * target.padded_lines + first_line) / kExponentLines * target.tiles_k;
+  const int line_in_tile = static_cast<int>(first_line % kExponentLines) + own_line;
+  for (int tile = blockIdx.y; tile < target.tiles_k; tile += gridDim.y) {
+    const int64_t k = int64_t{tile} * kExponentDepth + run * kExponentRun;
+    int32_t levels[kExponentRun];
+    if (line < source.lines) {
+      load_run(encode, from, k, source, is_dense, levels);
+    } else {
+#pragma unroll
+      for (int i = 0; i < kExponentRun; ++i) levels[i] = OnLevels::zero;
+    }
+    int32_t best = best_of_line;
+    if constexpr (Arithmetic::kByChunks) {
+      best = best_of<OnLevels>(levels);
+      if constexpr (along_k) {
+#pragma unroll
+        for (int offset = 1; offset < kRunsOfChunk; offset *= 2) {
+          best = OnLevels::combine(best, __shfl_xor_sync(~0u, best, offset));
+        }
+      } else {
+        bests[run][own_line] = best;
+        __syncthreads();
+#pragma unroll
+        for (int other = 0; other < kRunsOfChunk; ++other) {
+          best = OnLevels::combine(best, bests[run / kRunsOfChunk * kRunsOfChunk + other][own_line]);
+        }
+      }
+      if (run % kRunsOfChunk == 0) {
+        target.offsets[((row_of_tiles + tile) * kExponentChunks + run / kRunsOfChunk) * kExponentLines + line_in_tile] =
+            encode.offset(best, best_of_line);
+      }
+    }
+    const uint4 packed = make_uint4(encode.pair(levels[0], levels[1], best), encode.pair(levels[2], levels[3], best),
+                                    encode.pair(levels[4], levels[5], best), encode.pair(levels[6], levels[7], best));
+    unsigned char* const to = target.tiles + (row_of_tiles + tile) * kExponentTileBytes;
+    if constexpr (along_k) {
+      *reinterpret_cast<uint4*>(to + place_in_tile(line_in_tile, run)) = packed;
+    } else {
+      // Lines of 128 bytes follow each other in a tile, so the block's part of it is contiguous.
+      image[place_in_tile(own_line, run) / sizeof(uint4)] = packed;
+      __syncthreads();
+      reinterpret_cast<uint4*>(to + first_line % kExponentLines * kTileLineBytes)[threadIdx.x] = image[threadIdx.x];
+      __syncthreads();
+    }
+  }
+}
+
+/// Queues the packing of an operand.
+template <class Arithmetic, class Stored>
+void pack_exponents(const PackSource& whole, const ExponentTarget& target, int64_t items,
+                    const EncodeExponents<Arithmetic>& encode, cudaStream_t stream) {
+  const bool is_dense = is_dense_along_k<Stored>(whole), along_k = whole.k_stride < whole.line_stride;
+  constexpr int kTilesOfBlock = 4;
+  const auto lines = static_cast<unsigned>(target.padded_lines / kExponentPackLines);
+  const auto depths =
+      static_cast<unsigned>(std::min(kMostBlocks, ceil_div(int64_t{target.tiles_k}, int64_t{kTilesOfBlock})));
+  for (int64_t first = 0; first < items; first += kMostBlocks) {
+    const auto count = static_cast<unsigned>(std::min(kMostBlocks, items - first));
+    PackSource source = whole;
+    source.data = static_cast<const Stored*>(whole.data) + first * whole.batch_stride;
+    ExponentTarget part = target;
+    const int64_t tiles = first * target.padded_lines / kExponentLines * target.tiles_k;
+    part.tiles += tiles * kExponentTileBytes;
+    part.best += first * target.padded_lines;
+    if (part.offsets) part.offsets += tiles * kExponentChunks * kExponentLines;
+    const dim3 grid(lines, depths, count);
+    if (along_k) {
+      constexpr int kLines = kBestThreadsAlong / 32;
+      exponent_best_along<EncodeExponents<Arithmetic>, Stored>
+          <<<dim3(static_cast<unsigned>(target.padded_lines / kLines), 1, count), kBestThreadsAlong, 0, stream>>>(
+              source, part, encode, is_dense);
+      exponent_pack_kernel<Arithmetic, Stored, true>
+          <<<grid, kExponentPackThreads, 0, stream>>>(source, part, encode, is_dense);
+    } else {
+      exponent_best_across<EncodeExponents<Arithmetic>, Stored>
+          <<<dim3(lines, 1, count), kBestThreadsAcross, 0, stream>>>(source, part, encode);
+      exponent_pack_kernel<Arithmetic, Stored, false>
+          <<<grid, kExponentPackThreads, 0, stream>>>(source, part, encode, is_dense);
+    }
+  }
+  MPMML_CUDA(cudaGetLastError());
+}
+
+}  // namespace mpmml::cuda

@@ -1,0 +1,65 @@
+// What the families on Hopper's tensor cores share: operands in tiles that bulk copies move, barriers that count the bytes
+// that have arrived, and matrix instructions that groups of four warps issue together and wait for later.
+//
+// PTX ISA, "Asynchronous Warpgroup Level Matrix Instructions" (wgmma, K-major operands, swizzle of 128 bytes), "mbarrier"
+// and "cp.async.bulk".
+#pragma once
+#include <cstdint>
+
+namespace mpmml::cuda {
+
+/// A tile has lines of 128 bytes, whatever the elements are, and begins at a multiple of 1024 bytes.
+constexpr int kTileLineBytes = 128;
+
+/// Where a chunk of 16 bytes of a line is in its tile: chunks are permuted so that the 8 lines that tensor cores read at
+/// once are in different banks.
+__device__ __forceinline__ int place_in_tile(int line, int chunk) {
+  return line * kTileLineBytes + ((chunk ^ (line & 7)) << 4);
+}
+
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+
+__device__ __forceinline__ void barrier_init(unsigned barrier, int count) {
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(count));
+}
+__device__ __forceinline__ void barrier_arrive(unsigned barrier) {
+  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
+}
+/// Arrives, and announces bytes that copies will bring.
+__device__ __forceinline__ void barrier_expect(unsigned barrier, int bytes) {
+  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory");
+}
+__device__ __forceinline__ void barrier_wait(unsigned barrier, int phase) {
+  asm volatile(
+      "{\n"
+      ".reg .pred done;\n"
+      "again:\n"
+      "mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n"
+      "@done bra passed;\n"
+      "bra again;\n"
+      "passed:\n"
+      "}\n" ::"r"(barrier),
+      "r"(phase)
+      : "memory");
+}
+__device__ __forceinline__ void bulk_copy(unsigned target, const unsigned char* from, int bytes, unsigned barrier) {
+  asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(target),
+               "l"(from), "r"(bytes), "r"(barrier)
+               : "memory");
+}
+/// The tile, or the part of one that begins here, as an operand whose lines go along K.
+__device__ __forceinline__ uint64_t matrix_descriptor(unsigned address) {
+  return uint64_t{(address & 0x3ffff) >> 4} | uint64_t{1} << 16 | uint64_t{64} << 32 | uint64_t{1} << 62;
+}
+
+__device__ __forceinline__ void fence_tiles() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
+__device__ __forceinline__ void commit_tiles() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
+/// Waits until at most kPending of the groups that were committed are under way.
+template <int kPending>
+__device__ __forceinline__ void await_tiles() {
+  asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(kPending) : "memory");
+}
+
+#endif
+
+}  // namespace mpmml::cuda

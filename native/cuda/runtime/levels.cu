@@ -1,0 +1,369 @@
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+
+#include "core/dispatch.h"
+#include "core/scan.h"
+#include "cuda/runtime/error.h"
+#include "cuda/runtime/levels.h"
+
+namespace mpmml::cuda {
+namespace {
+
+constexpr unsigned kAll = 0xffffffffu;
+constexpr int kWarps = 16, kThreads = kWarps * 32;
+constexpr int kLines = 32;    ///< that a block looks at
+constexpr int kSampled = 16;  ///< elements that a thread looks at for the sample, all of one line
+static_assert(kChunkSteps == 32, "the lanes of a warp look at a chunk");
+constexpr int kMostNumber = 1 << 24;  ///< floats have 24 bits
+
+/// How the elements of an operand become integers whose differences count steps.
+template <class Stored>
+struct Numbers {
+  Stored zero;
+  __device__ bool is_zero(Stored x) const { return x == zero; }
+  __device__ int32_t of(Stored x, bool& /*misfits*/, bool& /*negative_zero*/) const { return x; }
+};
+template <>
+struct Numbers<float> {
+  float zero, per_granule;
+  int32_t step, offset;
+  float per_step;
+
+  __device__ bool is_zero(float x) const { return x == zero; }
+  /// In granules, or misfits.
+  __device__ int32_t granules_of(float x, bool& misfits) const {
+    const float number = x * per_granule;
+    const int32_t integer = __float2int_rn(number);
+    const bool fits = static_cast<float>(integer) == number && integer >= -kMostNumber && integer <= kMostNumber;
+    misfits |= !fits;
+    return fits ? integer : offset;
+  }
+  __device__ int32_t of(float x, bool& misfits, bool& negative_zero) const {
+    const int32_t away = granules_of(x, misfits) - offset;
+    negative_zero |= __float_as_int(x) == kLowest<int32_t>;
+    // A case that saves a third of the time.
+    if (step == 1) return away;
+    const auto steps = __float2int_rn(static_cast<float>(away) * per_step);
+    misfits |= steps * step != away;
+    return steps;
+  }
+};
+
+struct Extent {
+  int32_t least = kHighest<int32_t>, most = kLowest<int32_t>;
+  bool has_zero = false;
+
+  __device__ void include(int32_t number) {
+    least = min(least, number);
+    most = max(most, number);
+  }
+  __device__ bool is_empty() const { return least > most; }
+  __device__ uint32_t spread() const {
+    return is_empty() ? 0 : static_cast<uint32_t>(most) - static_cast<uint32_t>(least);
+  }
+  __device__ void include(const Extent& other) {
+    least = min(least, other.least);
+    most = max(most, other.most);
+    has_zero |= other.has_zero;
+  }
+  __device__ void join_lanes() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    least = __reduce_min_sync(kAll, least);
+    most = __reduce_max_sync(kAll, most);
+#else
+    for (int lanes = 16; lanes > 0; lanes /= 2) {
+      least = min(least, __shfl_xor_sync(kAll, least, lanes));
+      most = max(most, __shfl_xor_sync(kAll, most, lanes));
+    }
+#endif
+    has_zero = __any_sync(kAll, has_zero);
+  }
+};
+
+__device__ int32_t common_divisor(int32_t x, int32_t y) {
+  while (y != 0) {
+    const int32_t rest = x % y;
+    x = y;
+    y = rest;
+  }
+  return x;
+}
+
+/// Joins a number of each thread of the block. `join` is commutative. All threads get the result.
+template <class Join>
+__device__ int32_t join_block(int32_t number, int32_t (&of_warps)[kWarps], Join join) {
+  for (int lanes = 16; lanes > 0; lanes /= 2) number = join(number, __shfl_xor_sync(kAll, number, lanes));
+  __syncthreads();
+  if (threadIdx.x % 32 == 0) of_warps[threadIdx.x / 32] = number;
+  __syncthreads();
+  number = of_warps[0];
+  for (int warp = 1; warp < kWarps; ++warp) number = join(number, of_warps[warp]);
+  return number;
+}
+
+/// The exponent of the lowest bit of a finite number other than 0.
+__device__ int32_t lowest_bit(float x) {
+  const int32_t bits = __float_as_int(x), exponent = bits >> 23 & 255;
+  const int32_t mantissa = (bits & 0x7fffff) | (exponent > 0 ? 1 << 23 : 0);
+  return max(exponent, 1) - 150 + __ffs(mantissa) - 1;
+}
+
+__host__ __device__ float power_of_two(int exponent) {
+#if defined(__CUDA_ARCH__)
+  return __int_as_float((exponent + 127) << 23);
+#else
+  return std::ldexp(1.0f, exponent);
+#endif
+}
+
+/// One block; each warp takes a line.
+template <class Stored>
+__global__ void __launch_bounds__(kThreads) sample(OperandLines lines, Stored zero, LevelsFound* found) {
+  __shared__ int32_t of_warps[kWarps];
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  const auto* const data = static_cast<const Stored*>(lines.data);
+  const int64_t line = lines.items * lines.lines * warp / kWarps;
+  const auto* const first = data + line / lines.lines * lines.item_stride + line % lines.lines * lines.line_stride;
+  Stored elements[kSampled];
+#pragma unroll
+  for (int index = 0; index < kSampled; ++index) {
+    const int64_t k = index * 32 + lane;
+    elements[index] = k < lines.depth ? first[k * lines.step_stride] : first[0];
+  }
+  Numbers<Stored> numbers{zero};
+  bool misfits = false, negative_zero = false;
+  LevelsFound result{};
+  const auto minimum = [](int32_t x, int32_t y) { return min(x, y); };
+  if constexpr (std::is_same_v<Stored, float>) {
+    int32_t granule = kHighest<int32_t>;
+    for (const float x : elements) {
+      if (x != zero && x != 0 && isfinite(x)) granule = min(granule, lowest_bit(x));
+    }
+    granule = join_block(granule, of_warps, minimum);
+    if (granule == kHighest<int32_t>) granule = 0;
+    misfits = abs(granule) > kMostGranule;
+    granule = min(max(granule, -kMostGranule), kMostGranule);
+    numbers.per_granule = power_of_two(-granule);
+    int32_t least = kHighest<int32_t>;
+    for (const float x : elements) {
+      if (x != zero) least = min(least, numbers.granules_of(x, misfits));
+    }
+    least = join_block(least, of_warps, minimum);
+    numbers.offset = least == kHighest<int32_t> ? 0 : least;
+    int32_t step = 0;
+    for (const float x : elements) {
+      if (x != zero) step = common_divisor(numbers.granules_of(x, misfits) - numbers.offset, step);
+    }
+    numbers.step = join_block(step, of_warps, [](int32_t x, int32_t y) { return common_divisor(x, y); });
+    numbers.per_step = numbers.step == 0 ? 0.0f : 1.0f / static_cast<float>(numbers.step);
+    result.granule = granule;
+    result.step = numbers.step;
+    result.offset = numbers.offset;
+  }
+  Extent extent;
+  uint32_t chunk_spread = 0;
+  for (const Stored x : elements) {
+    Extent chunk;
+    chunk.has_zero = numbers.is_zero(x);
+    if (!numbers.is_zero(x)) chunk.include(numbers.of(x, misfits, negative_zero));
+    chunk.join_lanes();
+    chunk_spread = max(chunk_spread, chunk.spread());
+    extent.include(chunk);
+  }
+  const auto maximum = [](uint32_t x, uint32_t y) { return max(x, y); };
+  result.chunk_spread = join_block(static_cast<int32_t>(chunk_spread), of_warps, maximum);
+  result.spread = join_block(static_cast<int32_t>(extent.spread()), of_warps, maximum);
+  const auto any = [](int32_t x, int32_t y) { return x | y; };
+  result.has_zero = join_block(extent.has_zero && !extent.is_empty(), of_warps, any);
+  result.misfits = join_block(misfits, of_warps, any);
+  result.has_negative_zero = join_block(negative_zero, of_warps, any);
+  if (threadIdx.x == 0) *found = result;
+}
+
+__global__ void begin(LevelsFound nothing, LevelsFound* found) { *found = nothing; }
+
+template <class Stored>
+__global__ void __launch_bounds__(kThreads) look(OperandLines lines, Numbers<Stored> numbers, LevelsFound* found) {
+  __shared__ Extent extents[kWarps][kLines];
+  const int64_t groups = ceil_div(lines.lines, kLines);
+  const int64_t first = blockIdx.x % groups * kLines;
+  const auto* const data = static_cast<const Stored*>(lines.data) + blockIdx.x / groups * lines.item_stride;
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  bool misfits = false, negative_zero = false;
+  const auto include = [&](Extent& extent, Stored x) {
+    extent.has_zero |= numbers.is_zero(x);
+    if (!numbers.is_zero(x)) extent.include(numbers.of(x, misfits, negative_zero));
+  };
+  // Only integers are looked at chunk by chunk.
+  constexpr bool kByChunks = std::is_integral_v<Stored>;
+  Extent extent;
+  uint32_t chunk_spread = 0;
+  if (lines.step_stride < lines.line_stride) {
+    // Warps take lines, and lanes the elements of a line.
+    for (int index = warp; index < kLines; index += kWarps) {
+      extent = {};
+      if (first + index < lines.lines) {
+        const Stored* const line = data + (first + index) * lines.line_stride;
+#pragma unroll 8
+        for (int64_t k = 0; k < lines.depth; k += kChunkSteps) {
+          Extent chunk;
+          if (k + lane < lines.depth) include(chunk, line[(k + lane) * lines.step_stride]);
+          if constexpr (kByChunks) {
+            chunk.join_lanes();
+            chunk_spread = max(chunk_spread, chunk.spread());
+          }
+          extent.include(chunk);
+        }
+      }
+      extent.join_lanes();
+      if (lane == 0) extents[0][index] = extent;
+    }
+    __syncthreads();
+    if (warp == 0) extent = extents[0][lane];
+  } else {
+    // Lanes take lines, and warps some chunks of each.
+    if (first + lane < lines.lines) {
+      const Stored* const line = data + (first + lane) * lines.line_stride;
+      for (int64_t k0 = warp * kChunkSteps; k0 < lines.depth; k0 += kWarps * kChunkSteps) {
+        const int64_t end = min(k0 + kChunkSteps, lines.depth);
+        Extent chunk;
+#pragma unroll 8
+        for (int64_t k = k0; k < end; ++k) include(chunk, line[k * lines.step_stride]);
+        chunk_spread = max(chunk_spread, chunk.spread());
+        extent.include(chunk);
+      }
+    }
+    extents[warp][lane] = extent;
+    __syncthreads();
+    for (int other = 1; warp == 0 && other < kWarps; ++other) extent.include(extents[other][lane]);
+  }
+  misfits = __any_sync(kAll, misfits);
+  negative_zero = __any_sync(kAll, negative_zero);
+  if (lane == 0 && misfits) atomicOr(&found->misfits, 1);
+  if (lane == 0 && negative_zero) atomicOr(&found->has_negative_zero, 1);
+  if constexpr (kByChunks) {
+    for (int lanes = 16; lanes > 0; lanes /= 2) {
+      chunk_spread = max(chunk_spread, __shfl_xor_sync(kAll, chunk_spread, lanes));
+    }
+    if (lane == 0 && chunk_spread > 0) atomicMax(&found->chunk_spread, chunk_spread);
+  }
+  if (warp > 0) return;
+  uint32_t spread = extent.spread();
+  for (int lanes = 16; lanes > 0; lanes /= 2) spread = max(spread, __shfl_xor_sync(kAll, spread, lanes));
+  const bool has_zero = __any_sync(kAll, extent.has_zero && !extent.is_empty());
+  if (lane > 0) return;
+  if (spread > 0) atomicMax(&found->spread, spread);
+  if (has_zero) atomicOr(&found->has_zero, 1);
+}
+
+/// Calls `body` with the zero as it is stored, if the operation has levels.
+template <class Body>
+void with_stored_zero(const Operation& operation, Storage storage, Body&& body) {
+  with_semiring(operation, [&](auto semiring) {
+    using S = decltype(semiring);
+    if constexpr (has_range<S>) {
+      if (storage == Storage::kInt16) return body(S::maximizes ? kLowest<int16_t> : kHighest<int16_t>);
+      body(S::zero);
+    }
+  });
+}
+
+/// The operand that has few levels within chunks, and the other if it could be too far apart as far as is known.
+WorthALook worth_a_look_at_chunks(const ValueRange& a, const ValueRange& guess_a, const ValueRange& b,
+                                  const ValueRange& guess_b) {
+  if (fits_chunks(guess_b, guess_a)) return {!fits_chunks(guess_b, a), true};
+  return {true, !fits_chunks(guess_a, b)};
+}
+
+}  // namespace
+
+OperandLines lines_of(const MatrixView& view, Side side, int64_t items) {
+  const bool is_a = side == Side::kA;
+  return {view.data,
+          view.storage,
+          items,
+          is_a ? view.rows : view.cols,
+          is_a ? view.cols : view.rows,
+          view.batch_stride,
+          is_a ? view.row_stride : view.col_stride,
+          is_a ? view.col_stride : view.row_stride};
+}
+
+LineLevels LevelsFound::levels(DataType dtype) const {
+  LineLevels levels;
+  if (misfits) return levels;
+  levels.spread = spread;
+  if (dtype != DataType::kFloat32) levels.chunk_spread = chunk_spread;
+  levels.has_zero = has_zero != 0;
+  if (dtype != DataType::kFloat32) return levels;
+  levels.granule = std::ldexp(1.0, granule);
+  levels.step = levels.granule * step;
+  levels.offset = levels.granule * offset;
+  levels.has_negative_zero = has_negative_zero != 0;
+  return levels;
+}
+
+void sample_levels(const Operation& operation, const OperandLines& lines, LevelsFound* found, cudaStream_t stream) {
+  with_stored_zero(operation, lines.storage, [&](auto zero) {
+    sample<decltype(zero)><<<1, kThreads, 0, stream>>>(lines, zero, found);
+    MPMML_CUDA(cudaGetLastError());
+  });
+}
+
+void find_levels(const Operation& operation, const OperandLines& lines, const LevelsFound& sample, LevelsFound* found,
+                 cudaStream_t stream) {
+  begin<<<1, 1, 0, stream>>>({0, 0, 0, 0, 0, sample.granule, sample.step, sample.offset}, found);
+  with_stored_zero(operation, lines.storage, [&](auto zero) {
+    using Stored = decltype(zero);
+    Numbers<Stored> numbers{};
+    numbers.zero = zero;
+    if constexpr (std::is_same_v<Stored, float>) {
+      numbers.per_granule = power_of_two(-sample.granule);
+      numbers.step = sample.step;
+      numbers.offset = sample.offset;
+      numbers.per_step = sample.step == 0 ? 0.0f : 1.0f / static_cast<float>(sample.step);
+    }
+    const auto blocks = static_cast<unsigned>(lines.items * ceil_div(lines.lines, kLines));
+    look<Stored><<<blocks, kThreads, 0, stream>>>(lines, numbers, found);
+    MPMML_CUDA(cudaGetLastError());
+  });
+}
+
+bool may_look_at_lines(const Problem& problem, bool requested, const Planner& planner) {
+  const bool has_levels = with_semiring(problem.operation, [](auto semiring) { return has_range<decltype(semiring)>; });
+  if (!has_levels || problem.known) return false;
+  // A block of threads takes some whole lines.
+  const auto is_deep = [&](const MatrixView& view, int64_t lines) {
+    return items_of(view, problem.batch) * lines < problem.k() / kLines;
+  };
+  if (!requested && (is_deep(problem.a, problem.m()) || is_deep(problem.b, problem.n()))) return false;
+  ValueRange range;
+  range.minimum = range.maximum = 0;
+  range.levels.spread = 0;
+  range.levels.has_zero = false;
+  const RangePath path = planner(range, range).path;
+  return std::find(std::begin(kExponentPaths), std::end(kExponentPaths), path) != std::end(kExponentPaths);
+}
+
+WorthALook worth_a_look(const Operation& operation, const ValueRange& a, const LineLevels& sample_a,
+                        const ValueRange& b, const LineLevels& sample_b) {
+  const auto as_if = [](ValueRange range, const LineLevels& levels) {
+    range.levels = levels;
+    return range;
+  };
+  const PathSet known = exact_paths(operation, a, b),
+                possible = exact_paths(operation, as_if(a, sample_a), as_if(b, sample_b));
+  for (const RangePath path : kExponentPaths) {
+    if (!possible.has(path) || known.has(path)) continue;
+    // Of floats both are needed, and of integers those that have few levels.
+    if (operation.dtype == DataType::kFloat32) return {true, true};
+    if (path == RangePath::kExponentBounded)
+      return worth_a_look_at_chunks(a, as_if(a, sample_a), b, as_if(b, sample_b));
+    const int64_t most = exponent_scale_of(RangePath::kExponentWide).most;
+    return {sample_a.spread <= most, sample_b.spread <= most};
+  }
+  return {false, false};
+}
+
+}  // namespace mpmml::cuda

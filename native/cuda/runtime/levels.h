@@ -1,0 +1,60 @@
+// A look at the lines of operands on the device, the rows of A or the columns of B: how far the elements of a line are
+// apart, and for float whether they are integers of steps (core/range.h, LineLevels).
+#pragma once
+#include <cuda_runtime_api.h>
+
+#include <functional>
+
+#include "core/range.h"
+#include "cuda/kernels/kernel.h"
+
+namespace mpmml::cuda {
+
+/// The lines of `items` matrices.
+struct OperandLines {
+  const void* data;
+  Storage storage;
+  int64_t items, lines, depth;
+  int64_t item_stride, line_stride, step_stride;  ///< in elements
+
+  bool operator==(const OperandLines& other) const {
+    return data == other.data && storage == other.storage && items == other.items && lines == other.lines &&
+           depth == other.depth && item_stride == other.item_stride && line_stride == other.line_stride &&
+           step_stride == other.step_stride;
+  }
+};
+OperandLines lines_of(const MatrixView& view, Side side, int64_t items);
+
+/// What a look has found. Of float the numbers are integers of 2^granule.
+struct LevelsFound {
+  uint32_t spread, chunk_spread;
+  int32_t has_zero, has_negative_zero;
+  int32_t misfits;  ///< whether a float isn't offset + an integer · step
+  int32_t granule, step, offset;
+
+  /// Unknown if there are misfits.
+  LineLevels levels(DataType dtype) const;
+};
+
+/// Queues a look at some elements of a few lines: what is found is a guess. `found` is device memory.
+void sample_levels(const Operation& operation, const OperandLines& lines, LevelsFound* found, cudaStream_t stream);
+
+/// Queues a look at all lines. `sample` is what the sample's levels are, which must be known.
+void find_levels(const Operation& operation, const OperandLines& lines, const LevelsFound& sample, LevelsFound* found,
+                 cudaStream_t stream);
+
+/// Chooses the plan of a launch from the values in its operands.
+using Planner = std::function<Plan(const ValueRange& a, const ValueRange& b)>;
+
+/// Whether the lines of the operands may be looked at: the planner would choose exponents if they had few levels, and
+/// unless a variant is `requested`, a look takes no longer than a scan.
+bool may_look_at_lines(const Problem& problem, bool requested, const Planner& planner);
+
+/// Of which operands all lines should be looked at, if `sample_a` and `sample_b` are guesses of their levels.
+struct WorthALook {
+  bool a, b;
+};
+WorthALook worth_a_look(const Operation& operation, const ValueRange& a, const LineLevels& sample_a,
+                        const ValueRange& b, const LineLevels& sample_b);
+
+}  // namespace mpmml::cuda

@@ -1,0 +1,111 @@
+/** mpmml rna and mpmml bpmax. */
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { describe, expect, it } from 'vitest'
+import { fails, json, mpmml, succeeds, useFolder } from './support.js'
+
+const path = useFolder()
+
+function write(name: string, content: string): string {
+  writeFileSync(path(name), content)
+  return path(name)
+}
+
+const hairpins = () => write('hairpins.fasta', '>one first\nggggaaaa\ncccc\n>two\nAUAU\n')
+const tar = () => write('tar.fasta', '>TAR\nGAGCCUGGGAGCUC\n')
+const gag = () => write('gag.fasta', '>gag\nCCTATCCCAGTAGG\n>poor\nAAAA\n')
+
+describe('rna --nussinov', () => {
+  it('prints each record with its structure and score', async () => {
+    expect(await succeeds(['rna', '--nussinov', hairpins()])).toBe(
+      '>one\nGGGGAAAACCCC\n((((....)))) (12)\n>two\nAUAU\n.... (0)\n',
+    )
+  })
+
+  it('--json has the pairs, from 0', async () => {
+    const { records, backend } = await json([
+      'rna',
+      '--nussinov',
+      hairpins(),
+      '--min-loop',
+      '4',
+      '--weights',
+      '4,2,0',
+    ])
+    expect(backend).toBe('cpu')
+    expect(records[0]).toEqual({
+      name: 'one',
+      sequence: 'GGGGAAAACCCC',
+      score: 16,
+      pairs: [
+        [0, 11],
+        [1, 10],
+        [2, 9],
+        [3, 8],
+      ],
+      dotBracket: '((((....))))',
+    })
+  })
+
+  it('wants its option, right weights and right letters', async () => {
+    expect(await fails(['rna'], 2)).toContain('--nussinov')
+    expect(await fails(['rna', '--nussinov', hairpins(), '--weights', '1,2'], 2)).toContain('GC, AU and GU')
+    expect(await fails(['rna', '--nussinov', hairpins(), '--min-loop', '-1'], 2)).toContain('whole number')
+    expect(await fails(['rna', '--nussinov', write('wrong.fasta', '>a\nGGX\n')])).toMatch(
+      /line 2, column 3.*'X'/,
+    )
+    expect(await fails(['rna', '--nussinov', path('none.fasta')])).toContain('none.fasta')
+  })
+})
+
+describe('bpmax', () => {
+  it('prints the best interaction, and draws it', async () => {
+    const svg = path('kissing.svg')
+    const printed = await succeeds(['bpmax', tar(), gag(), '--min-loop', '4', '--svg', svg])
+    expect(printed).toMatch(/^query +TAR, 14 bases$/m)
+    expect(printed).toMatch(/^target +gag, 14 bases$/m)
+    expect(printed).toMatch(/^score +37; 22 if they don't interact$/m)
+    expect(printed).toMatch(/^pairs +4 in the query, 4 in the target, 6 between them$/m)
+    expect(printed).toContain('GAGCCUGGGAGCUC&CCUAUCCCAGUAGG\n(((([[[[[[))))&((((]]]]]]))))\n')
+    expect(printed.match(/^query/gm)).toHaveLength(1)
+    expect(readFileSync(svg, 'utf8')).toMatch(/^<svg .*TAR.*<\/svg>\n$/s)
+  })
+
+  it('--top shows more, of all records', async () => {
+    const printed = await succeeds(['bpmax', tar(), gag(), '--top', '5'])
+    expect(printed.match(/^target +(\w+)/gm)).toEqual(['target  gag', 'target  poor'])
+  })
+
+  it('--window looks at parts of the target', async () => {
+    const { interactions, steps } = await json(['bpmax', tar(), gag(), '--window', '6', '--top', '2'])
+    expect(steps).toBeGreaterThan(0)
+    expect(interactions).toHaveLength(2)
+    expect(interactions.map((one: { target: string; length: number }) => [one.target, one.length])).toEqual([
+      ['gag', 6],
+      ['poor', 4],
+    ])
+    for (const { length, start, pairs } of interactions) {
+      for (const [, j] of pairs.between) expect(j >= start && j < start + length).toBe(true)
+    }
+    expect(await succeeds(['bpmax', tar(), gag(), '--window', '6'])).toMatch(
+      /^target +gag, 14 bases, bases \d+–\d+$/m,
+    )
+  })
+
+  it('wants two files and right options', async () => {
+    expect(await fails(['bpmax', tar()], 2)).toMatch(/TARGET/i)
+    expect(await fails(['bpmax', tar(), gag(), '--window', '0'], 2)).toContain('whole number')
+    expect(await fails(['bpmax', tar(), gag(), '--svg', tar()])).toContain('same file')
+    expect(await fails(['bpmax', tar(), write('empty.fasta', '')])).toContain('empty.fasta')
+  })
+
+  it('is interrupted at once, and leaves no drawing', async () => {
+    const long = write('long.fasta', `>long\n${'GCAU'.repeat(150)}\n`)
+    const short = write('short.fasta', `>short\n${'GCAU'.repeat(10)}\n`)
+    const svg = path('never.svg')
+    const { status, stderr, stdout } = await mpmml(['bpmax', short, long, '--svg', svg], {
+      started: (child) => setTimeout(() => child.kill('SIGINT'), 1500),
+    })
+    expect({ status, stdout, stderr }).toEqual({ status: 130, stdout: '', stderr: 'mpmml: interrupted\n' })
+    expect(existsSync(svg)).toBe(false)
+  })
+})

@@ -1,0 +1,39 @@
+/** The example of kissing loops, run as its first lines say. */
+import { describe, expect, it } from 'vitest'
+import { built, drawn, headOf, lines, named, run } from './support.js'
+
+const example = 'kissing-loops.mjs'
+
+describe.skipIf(!built)(named('kissing loops'), () => {
+  it('of TAR and gag are found', async () => {
+    expect(await lines(example)).toEqual([
+      'TAR & gag',
+      'GAGCCUGGGAGCUC&CCUAUCCCAGUAGG',
+      '(((([[[[[[))))&((((]]]]]]))))',
+      "score 37, 22 if they don't interact",
+      '4 pairs in TAR, 4 in gag, 6 between them',
+    ])
+  })
+
+  it('are drawn', async () => {
+    const picture = await drawn(example)
+    expect(picture.querySelectorAll('line')).toHaveLength(6)
+    expect(picture.querySelectorAll('path')).toHaveLength(8)
+  })
+
+  it('of OxyS and fhlA add to the score', async () => {
+    const printed = await lines(example, ['--pair', 'oxys'])
+    const [, score, alone] = /^score (\d+), (\d+) if/.exec(printed[3]!)!
+    expect(Number(score)).toBeGreaterThan(Number(alone))
+  })
+
+  it('refuses pairs that are not there', async () => {
+    const { status, stderr } = await run(example, ['--pair', 'moon'])
+    expect(status).not.toBe(0)
+    expect(stderr).toContain('there is no pair moon')
+  })
+
+  it('names its options', () => {
+    for (const option of ['--pair', '-o']) expect(headOf(example)).toContain(option)
+  })
+})

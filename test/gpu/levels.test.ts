@@ -1,0 +1,18 @@
+/** Products of few levels within lines, on a GPU. */
+import { describe, expect, it } from 'vitest'
+import { info } from '../../lib/index.js'
+import { tensorCores, withoutCuda } from '../support/machine.js'
+import { levelsSuite } from '../support/suite-levels.js'
+
+const reason = withoutCuda()
+
+describe.skipIf(reason !== undefined)(reason === undefined ? 'levels' : `levels (skipped: ${reason})`, () => {
+  it('Hopper computes exponents, and other GPUs say why they do not', () => {
+    const [device] = info().cuda.devices
+    expect(tensorCores()).toBe(device!.computeCapability === '9.0')
+    if (!tensorCores())
+      expect(device!.tensorCores).toMatch(/^no exponents: they need compute capability 9.0$/)
+  })
+
+  levelsSuite('cuda')
+})

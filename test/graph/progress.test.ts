@@ -1,0 +1,128 @@
+/** onProgress of the path functions, and how their work is given up, by searches and by closures. */
+import { beforeEach, describe, expect, it, vi } from 'vitest'
+import { type PathOptions, shortestPaths } from '../../lib/graph.js'
+import { forwardOnly } from '../../lib/product/progress.js'
+import { Random } from '../support/generators.js'
+
+// What the estimate says, if a test says it. Closures take long enough on any machine if they have one thread.
+const forced = vi.hoisted(() => {
+  process.env.MPMML_NUM_THREADS = '1'
+  return { search: undefined as boolean | undefined }
+})
+vi.mock('../../lib/graph/choose.js', async (original) => {
+  const { searchIsCheaper } = await original<typeof import('../../lib/graph/choose.js')>()
+  return {
+    searchIsCheaper: async (...args: Parameters<typeof searchIsCheaper>) =>
+      forced.search ?? searchIsCheaper(...args),
+  }
+})
+beforeEach(() => {
+  forced.search = undefined
+})
+
+function randomGraph(nodes: number, edges: number, least: number) {
+  const random = new Random(nodes)
+  const pick = (from: number, to: number) =>
+    Int32Array.from({ length: edges }, () => random.integer(from, to))
+  return { nodes, from: pick(0, nodes - 1), to: pick(0, nodes - 1), weight: pick(least, 1000) }
+}
+
+// All of them take some seconds, but are given up.
+const several = randomGraph(20_000, 100_000, 0)
+const one = randomGraph(500_000, 3_000_000, 0)
+// Nothing leads back, so no cycle gains.
+const negative = (() => {
+  const { from, to, ...rest } = randomGraph(20_000, 200_000, -1000)
+  return {
+    ...rest,
+    from: from.map((node, e) => Math.min(node, to[e]!)),
+    to: to.map((node, e) => Math.max(node, from[e]!) + (node === from[e] ? 1 : 0)),
+    nodes: 20_001,
+  }
+})()
+const matrix = { data: new Float32Array(5000 * 5000).fill(1), shape: [5000, 5000] }
+
+const works: [string, boolean | undefined, (options: PathOptions) => Promise<unknown>][] = [
+  ['a search from each node', true, (options) => shortestPaths(several, options)],
+  ['one search', true, (options) => shortestPaths(one, { ...options, sources: 0 })],
+  ['searches with negative weights', true, (options) => shortestPaths(negative, options)],
+  ['a closure', undefined, (options) => shortestPaths(matrix, { ...options, backend: 'cpu' })],
+  [
+    'a closure of which a part is asked',
+    false,
+    (options) => shortestPaths(matrix, { ...options, sources: 0, backend: 'cpu' }),
+  ],
+]
+
+describe.each(works)('of %s', (_, search, work) => {
+  beforeEach(() => {
+    forced.search = search
+  })
+
+  it('onProgress tells the share that is done', async () => {
+    const controller = new AbortController()
+    const reason = new Error('enough')
+    const shares: number[] = []
+    const running = work({
+      signal: controller.signal,
+      onProgress({ done }) {
+        shares.push(done)
+        if (done > 0) controller.abort(reason)
+      },
+    })
+    await expect(running).rejects.toMatchObject({ code: 'ERR_MPMML_ABORTED', cause: reason })
+    const last = shares.pop()
+    expect(last).toBeGreaterThan(0)
+    expect(last).toBeLessThan(1)
+    expect(shares.filter((done) => done !== 0)).toEqual([])
+  })
+
+  it('it is given up if the listener throws, and rejected with what it threw', async () => {
+    const error = new Error('nobody listens any more')
+    let calls = 0
+    const running = work({
+      onProgress() {
+        calls++
+        throw error
+      },
+    })
+    await expect(running).rejects.toBe(error)
+    expect(calls).toBe(1)
+  })
+
+  it('a signal gives it up before it begins', async () => {
+    const signal = AbortSignal.abort(new Error('enough'))
+    await expect(work({ signal })).rejects.toMatchObject({
+      code: 'ERR_MPMML_ABORTED',
+      cause: signal.reason,
+    })
+  })
+})
+
+it.each([
+  ['searches', true],
+  ['a closure', false],
+] as const)('%s end with 1 if they told anything', async (_, search) => {
+  forced.search = search
+  const shares: number[] = []
+  const graph = randomGraph(search ? 1500 : 1200, 9000, 0)
+  await shortestPaths(graph, { backend: 'cpu', onProgress: ({ done }) => shares.push(done) })
+  expect(shares).toEqual([...shares].sort((a, b) => a - b))
+  expect(shares.filter((done) => done < 0 || done > 1)).toEqual([])
+  if (shares.length > 0) expect(shares.at(-1)).toBe(1)
+})
+
+it('refuses a listener that is no function', async () => {
+  await expect(shortestPaths(matrix, { onProgress: 5 as never })).rejects.toMatchObject({
+    code: 'ERR_MPMML_OPTION',
+    message: expect.stringContaining('onProgress'),
+  })
+})
+
+it('never goes back, even if a search follows a closure that was in vain', () => {
+  const told: number[] = []
+  const tell = forwardOnly(({ done }) => told.push(done))!
+  for (const done of [0, 0.3, 0.7, 0, 0.2, 0.8, 1]) tell({ done })
+  expect(told).toEqual([0, 0.3, 0.7, 0.7, 0.7, 0.8, 1])
+  expect(forwardOnly(undefined)).toBeUndefined()
+})

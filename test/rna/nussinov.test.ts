@@ -1,0 +1,141 @@
+/** Folding one strand, or several. */
+import { describe, expect, it, vi } from 'vitest'
+import { addon } from '../../lib/native.js'
+import { type FoldOptions, type FoldResult, nussinov } from '../../lib/rna.js'
+import { expectError } from '../support/expect.js'
+import { Random } from '../support/generators.js'
+import { randomStrand, scoreOfPairs } from '../support/rna-expect.js'
+import { foldTable, type Model } from '../support/rna-oracle.js'
+
+function expectFolding(strand: string, result: FoldResult, model: Model): void {
+  const at = foldTable(strand, model)
+  const n = strand.length
+  expect(result.score).toBe(at(0, n - 1))
+  expect(scoreOfPairs(strand, result.pairs, model)).toBe(result.score)
+  const open = [...result.dotBracket].flatMap((dot, i) => (dot === '(' ? [i] : []))
+  expect(result.dotBracket).toHaveLength(n)
+  expect(open).toEqual(result.pairs.map(([i]) => i))
+  if (!result.table) return
+  const expected = Array.from({ length: n * n }, (_, index) => at(Math.floor(index / n), index % n))
+  expect(result.table.shape).toEqual([n, n])
+  expect([...result.table.data]).toEqual(expected)
+}
+
+describe('nussinov', () => {
+  it('folds a hairpin', async () => {
+    const { score, pairs, dotBracket, backend } = await nussinov('GGGGAAAACCCC')
+    expect({ score, pairs, dotBracket, backend }).toEqual({
+      score: 12,
+      pairs: [
+        [0, 11],
+        [1, 10],
+        [2, 9],
+        [3, 8],
+      ],
+      dotBracket: '((((....))))',
+      backend: 'cpu',
+    })
+  })
+
+  const random = new Random(1501)
+  const models: Model[] = [
+    {},
+    { minLoop: 0 },
+    { minLoop: 7 },
+    { weights: { GU: 0 } },
+    { weights: { GC: 5, AU: 5, GU: 5 }, minLoop: 1 },
+    { minLoop: 40 },
+  ]
+  const lengths = [0, 1, 2, 5, 30, 31, 32, 33, 63, 64, 65, 100, 130]
+  it.each(lengths)('gives the score, the table and pairs of this score: %i bases', async (length) => {
+    for (const model of models) {
+      for (const storage of [undefined, 'int32'] as const) {
+        const strand = randomStrand(random, length)
+        const result = await nussinov(strand, { ...model, storage, table: true } as FoldOptions)
+        expectFolding(strand, result, model)
+      }
+    }
+  })
+
+  it('folds several strands in one call, in their order', async () => {
+    const strands = [70, 0, 33, 1, 5, 90, 12, 64].map((length) => randomStrand(random, length))
+    const results = await nussinov(strands)
+    expect(results).toHaveLength(strands.length)
+    for (const [index, result] of results.entries()) expectFolding(strands[index]!, result, {})
+    expect(await nussinov([])).toEqual([])
+  })
+
+  it('takes lower case and T', async () => {
+    const { score, dotBracket } = await nussinov('ggTTaaaaAacc')
+    expect({ score, dotBracket }).toEqual(
+      await nussinov('GGUUAAAAAACC').then(({ score, dotBracket }) => ({ score, dotBracket })),
+    )
+    expect(score).toBe(10)
+  })
+
+  it('takes 32 bits if scores need them', async () => {
+    const strand = `${'G'.repeat(60)}AAA${'C'.repeat(60)}`
+    const weights = { GC: 10 ** 6 }
+    expect((await nussinov(strand, { weights })).score).toBe(60 * 10 ** 6)
+    await expect(nussinov(strand, { weights, storage: 'int16' })).rejects.toSatisfy((error) => {
+      expectError(error, 'ERR_MPMML_OVERFLOW', 'int16')
+      return true
+    })
+    await expect(nussinov('GC'.repeat(3000), { weights: { GC: 2 ** 20 } })).rejects.toSatisfy((error) => {
+      expectError(error, 'ERR_MPMML_OVERFLOW', 'smaller weights')
+      return true
+    })
+  })
+
+  it.each([
+    ['GGN', {}, 'ERR_MPMML_VALUE', /sequence\[2\].*'N'/],
+    [['GG', 'A-C'], {}, 'ERR_MPMML_VALUE', /sequences\[1\]\[1\].*'-'/],
+    [7, {}, 'ERR_MPMML_VALUE', /sequence must be a string/],
+    ['G', { minLoop: -1 }, 'ERR_MPMML_OPTION', /minLoop/],
+    ['G', { minLoop: 1.5 }, 'ERR_MPMML_OPTION', /minLoop/],
+    ['G', { weights: { GC: -3 } }, 'ERR_MPMML_OPTION', /weights\.GC/],
+    ['G', { weights: { CG: 3 } }, 'ERR_MPMML_OPTION', /CG/],
+    ['G', { weights: 3 }, 'ERR_MPMML_OPTION', /weights/],
+    ['G', { storage: 'int8' }, 'ERR_MPMML_OPTION', /storage/],
+    ['G', { table: 1 }, 'ERR_MPMML_OPTION', /table/],
+    ['G', { window: 5 }, 'ERR_MPMML_OPTION', /window/],
+    ['G', { onProgress: 1 }, 'ERR_MPMML_OPTION', /onProgress/],
+    ['G', { signal: 1 }, 'ERR_MPMML_OPTION', /signal/],
+    ['G', { backend: 'cuda' }, 'ERR_MPMML_NO_CUDA', /no CUDA backend yet/],
+    ['G'.repeat(2 ** 20 + 1), {}, 'ERR_MPMML_SHAPE', /at most 1048576/],
+  ])('refuses %j with %j', async (sequence, options, code, message) => {
+    const error = await nussinov(sequence as string, options as FoldOptions).catch((thrown) => thrown)
+    expectError(error, code, message)
+  })
+
+  it('says how many bytes are too many, before it allocates any', async () => {
+    const available = vi.spyOn(process, 'availableMemory').mockReturnValue(100_000)
+    try {
+      const error = await nussinov('G'.repeat(1000)).catch((thrown) => thrown)
+      expectError(error, 'ERR_MPMML_OUT_OF_MEMORY', /take \d{7} bytes, but there are 100000/)
+    } finally {
+      available.mockRestore()
+    }
+  })
+
+  it('fails without memory, and works afterwards', async () => {
+    addon.failAllocation(1)
+    const error = await nussinov('GGGAAACCC').catch((thrown) => thrown)
+    addon.failAllocation(0)
+    expectError(error, 'ERR_MPMML_OUT_OF_MEMORY')
+    expect((await nussinov('GGGAAACCC')).score).toBe(9)
+  })
+
+  it('gives up when its signal is aborted, before and while it runs', async () => {
+    const reason = new Error('enough')
+    const before = await nussinov('GC', { signal: AbortSignal.abort(reason) }).catch((thrown) => thrown)
+    expectError(before, 'ERR_MPMML_ABORTED')
+    expect(before.cause).toBe(reason)
+    const controller = new AbortController()
+    const running = nussinov(randomStrand(random, 20_000), { signal: controller.signal })
+    setTimeout(() => controller.abort(reason), 20)
+    const error = await running.catch((thrown) => thrown)
+    expectError(error, 'ERR_MPMML_ABORTED', 'folding was given up')
+    expect(error.cause).toBe(reason)
+  })
+})

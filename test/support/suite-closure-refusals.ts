@@ -1,0 +1,145 @@
+/** Closures that are refused or given up. */
+import { expect, it } from 'vitest'
+import { plus, power, star } from '../../lib/algebra.js'
+import { type Device, openDevice } from '../../lib/index.js'
+import { type AnyMatrix, anyPlus, anyStar, type Backend, expectError } from './closures.js'
+import { caught } from './resident.js'
+
+export function badInput(backend: Backend, open: () => Device): void {
+  const a = { data: Int32Array.of(-1, -2, -3, -4), shape: [2, 2] }
+  const refused = async (
+    code: string,
+    matrix: unknown,
+    options: object | undefined,
+    ...patterns: (string | RegExp)[]
+  ) => {
+    for (const closure of [anyStar, anyPlus]) {
+      expectError(await caught(closure(matrix as AnyMatrix, options)), code, ...patterns)
+    }
+  }
+
+  it('matrices that are not square', async () => {
+    const data = new Int32Array(12)
+    await refused('SHAPE', { data, shape: [3, 4] }, { backend }, '[3, 4]', 'square')
+    await refused('SHAPE', { data, shape: [2, 3, 2] }, { backend }, '[2, 3, 2]', 'square')
+    await refused('SHAPE', { data, shape: [4, 4] }, { backend }, 'a.data')
+    await refused('DTYPE', [1, 2], { backend })
+  })
+
+  it('weights that no path can be made of', async () => {
+    for (const Type of [Float32Array, Float64Array]) {
+      for (const n of [2, 70]) {
+        const data = new Type(3 * n * n).fill(0.5)
+        data[2 * n * n + n + 1] = Number.NaN
+        const name = 'a[2, 1, 1] is NaN'
+        await refused('VALUE', { data, shape: [3, n, n] }, { backend, semiring: 'min-plus' }, name)
+        await refused('VALUE', { data, shape: [3, n, n] }, { backend, semiring: 'max-times' }, name)
+        await refused('VALUE', await open().upload({ data, shape: [3, n, n] }), { semiring: 'max-min' }, name)
+        await refused(
+          'VALUE',
+          { data: data.subarray(2 * n * n), shape: [n, n] },
+          { backend },
+          'a[1, 1] is NaN',
+        )
+      }
+      const data = Type.of(0.5, 0, -0.25, 1)
+      await refused(
+        'VALUE',
+        { data, shape: [2, 2] },
+        { backend, semiring: 'max-times' },
+        /^a\[1, 0\] is -0.25/,
+      )
+      await refused(
+        'VALUE',
+        await open().upload({ data, shape: [2, 2] }),
+        { semiring: 'max-times' },
+        'a[1, 0]',
+      )
+    }
+  })
+
+  it('options that are wrong', async () => {
+    const floats = { data: new Float64Array(4), shape: [2, 2] }
+    await refused('OPTION', floats, { backend, semiring: 'plus-times' }, 'plus-times')
+    await refused('OPTION', floats, { backend, overflow: 'wrap' }, 'overflow is for integers')
+    await refused('DTYPE', a, { backend, semiring: 'max-times' }, 'max-times')
+    await refused('OPTION', a, { backend, variant: 'x' }, "'variant'")
+    await refused('OPTION', a, { backend, accumulate: true }, "'accumulate'")
+    await refused('OPTION', a, { semiring: 'min' }, "'min'")
+    await refused('OPTION', a, { backend: 'gpu' }, "'gpu'")
+    await refused(
+      'OPTION',
+      await open().upload(a),
+      { backend: backend === 'cpu' ? 'cuda' : 'cpu' },
+      'backend',
+    )
+  })
+
+  it('out that does not fit', async () => {
+    const data = new Int32Array(8)
+    await refused('SHAPE', a, { backend, out: { data, shape: [2, 3] } }, 'out [2, 3]')
+    await refused('SHAPE', a, { backend, out: { data, shape: [1, 2, 2] } }, 'out [1, 2, 2]')
+    await refused('SHAPE', a, { backend, out: { data, shape: [2, 2], strides: [1, 1] } }, 'overlap')
+    await refused(
+      'DTYPE',
+      a,
+      { backend, out: { data: new Float64Array(4), shape: [2, 2] } },
+      'float64',
+      'int32',
+    )
+    await refused('DTYPE', a, { backend, out: { data: new Int16Array(4), shape: [2, 2] } }, 'Int16Array')
+    const there = await open().upload(a)
+    await refused('DEVICE', there, { out: { data, shape: [2, 2] } }, 'out is in an array')
+    const other = await openDevice({ backend })
+    await refused('DEVICE', there, { out: await other.full([2, 2], 0) }, 'another openDevice()')
+    await other.close()
+  })
+
+  it('matrices that are gone', async () => {
+    const there = await open().upload(a)
+    there.dispose()
+    await refused('DISPOSED', there, {}, 'a has been disposed')
+    await refused('DISPOSED', a, { out: there }, 'out has been disposed')
+    const data = new Int32Array(4)
+    structuredClone(data, { transfer: [data.buffer] })
+    await refused('DTYPE', { data, shape: [2, 2] }, { backend }, 'detached')
+  })
+}
+
+export function givingUp(backend: Backend, open: () => Device): void {
+  const n = 1000
+  const data = new Int32Array(n * n).fill(1)
+
+  it('before it begins', async () => {
+    const reason = new Error('enough')
+    const signal = AbortSignal.abort(reason)
+    for (const work of [star, plus]) {
+      const error = await caught(work({ data, shape: [n, n] }, { semiring: 'min-plus', backend, signal }))
+      expectError(error, 'ABORTED', 'the closure')
+      expect((error as Error).cause).toBe(reason)
+    }
+    expectError(await caught(power({ data, shape: [n, n] }, 3, { backend, signal })), 'ABORTED', 'the power')
+  })
+
+  it('while it runs, and leaves out as it was', async () => {
+    const controller = new AbortController()
+    const { signal } = controller
+    const out = { data: new Int32Array(n * n).fill(7), shape: [n, n] }
+    const resident = await open().upload({ data, shape: [n, n] })
+    const works: (() => Promise<unknown>)[] = [
+      () => star({ data, shape: [n, n] }, { semiring: 'min-plus', backend, signal, out }),
+      () => star(resident, { semiring: 'min-plus', signal, out: resident }),
+      () => power({ data, shape: [n, n] }, 1000, { semiring: 'min-plus', backend, signal, out }),
+    ]
+    const running = works.map((work) => caught(work()))
+    controller.abort(new Error('enough'))
+    for (const error of await Promise.all(running)) {
+      expectError(error, 'ABORTED')
+      expect((error as Error).cause).toBe(signal.reason)
+    }
+    expect(out.data.every((value) => value === 7)).toBe(true)
+    expect((await resident.download()).data).toEqual(data)
+    // The device still works.
+    expect((await star(resident, { semiring: 'min-plus' })).c.shape).toEqual([n, n])
+  })
+}
