@@ -1,7 +1,8 @@
 /** mpmml rna --nussinov FASTA, and mpmml bpmax QUERY TARGET */
-import { Command, InvalidArgumentError } from 'commander'
+import { type Command, InvalidArgumentError } from 'commander'
 import type { PairWeights } from '../../lib/rna.js'
 import { placeOptions, wholeNumber, wholeNumbers } from '../arguments.js'
+import { newCommand } from '../commands.js'
 import { print, printJson } from '../output.js'
 import {
   describeFoldings,
@@ -36,9 +37,7 @@ function withModel(command: Command): Command {
 }
 
 export function rnaCommand(signal: AbortSignal): Command {
-  const command = new Command('rna')
-    .description('fold each strand of a FASTA file: the pairs with the greatest sum of weights (Nussinov)')
-    .requiredOption('--nussinov <s.fasta>', 'the file')
+  const command = newCommand('rna').requiredOption('--nussinov <s.fasta>', 'the file')
   return withModel(command)
     .option('--json', 'print one JSON value')
     .addHelpText('after', FASTA_HELP)
@@ -57,8 +56,7 @@ export function rnaCommand(signal: AbortSignal): Command {
 type Flags = Omit<InteractionRequest, 'query' | 'target'> & { json?: true }
 
 export function bpmaxCommand(signal: AbortSignal): Command {
-  const command = new Command('bpmax')
-    .description('find the best joint structure of two strands of RNA (BPMax)')
+  const command = newCommand('bpmax')
     .argument('<QUERY>', 'a FASTA file')
     .argument('<TARGET>', 'a FASTA file; both strands from 5′ to 3′')
     .option('--window <bases>', 'only structures within so many bases of the target', wholeNumber(1, MOST))

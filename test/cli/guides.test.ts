@@ -39,7 +39,8 @@ const inLanguage = (...languages: string[]) =>
 
 it('all blocks are of a language that is run here', () => {
   expect(blocks.length).toBeGreaterThan(50)
-  expect(blocks.filter(({ language }) => !['js', 'ts', 'sh'].includes(language))).toEqual([])
+  // What has no language is a formula.
+  expect(blocks.filter(({ language }) => !['js', 'ts', 'sh', ''].includes(language))).toEqual([])
 })
 
 /** What the text around a block has said already. */
@@ -77,7 +78,7 @@ function outputOf(code: string): string[] {
   const lines: string[] = []
   let below = false
   for (const line of code.split('\n')) {
-    const [logs, behind] = /console\.log\(.+\)(?: \/\/ (.+))?$/.exec(line) ?? []
+    const [logs, behind] = /console\.log\(.+?\)(?: \/\/ (.+))?$/.exec(line) ?? []
     const comment: string | undefined = below ? /^\/\/ (.+)$/.exec(line)?.[1] : undefined
     if (behind !== undefined) lines.push(behind)
     if (comment !== undefined) lines.push(comment)
@@ -117,6 +118,10 @@ function prepare(): void {
   for (const name of ['A', 'B', 'C0']) writeNumbers(path(`${name}.npy`), [2, 2], [0, -3, -1, -2])
   const arcs = [1, 2, 3, 4, 5].map((node) => `a ${node} ${(node % 5) + 1} ${node}\n`)
   writeFileSync(path('roads.gr'), `p sp 5 5\n${arcs.join('')}`)
+  const strand = '>one\nGGGGAAAACCCC\n'
+  for (const name of ['s', 'strands', 'query', 'QUERY', 'target', 'targets', 'TARGET']) {
+    writeFileSync(path(`${name}.fasta`), strand)
+  }
   writeFileSync(path('timetable.csv'), '0,1,5\n1,0,6\n1,2,1\n2,2,4\n')
   copyFileSync(join(root, 'test/cli/fixtures/h200-ladder.json'), path('results.json'))
 }
@@ -130,6 +135,8 @@ const atOnce = [
   'cycle-mean',
   'show',
   'convert',
+  'rna',
+  'bpmax',
   'doctor',
   'completion',
   'info',
