@@ -165,6 +165,18 @@ export const families = [
     ],
   },
   {
+    name: 'boolean',
+    backend: 'cuda',
+    header: 'cuda/kernels/boolean.cuh',
+    template: 'BooleanTiles',
+    semirings: ['or-and'],
+    parameters: ['BM', 'BN', 'BK', 'stages', 'accumulator'],
+    label: (p) => `${p.BM}x${p.BN}x${p.BK}_st${p.stages}`,
+    automatic: true,
+    list: 'hopper',
+    rows: [{ BM: 128, BN: 128, BK: 1024, stages: 3, accumulator: 'bits' }],
+  },
+  {
     name: 'small',
     backend: 'cuda',
     header: 'cuda/kernels/small.cuh',
