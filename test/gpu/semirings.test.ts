@@ -2,6 +2,7 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import {
   type ElementArray,
+  info,
   type MatrixLike,
   type MpmmOptions,
   mpmmSync,
@@ -90,6 +91,18 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (ski
       })
     })
   }
+
+  it('or-and takes tensor cores on Hopper, if the product is large', () => {
+    const isHopper = info().cuda.devices[0]!.computeCapability === '9.0'
+    const algebra: Algebra = { semiring: 'or-and', type: 'uint8' }
+    for (const kind of ['few bits', 'few bytes', 'all false']) {
+      const { a, b } = otherOperands(kind, algebra, [2048, 2100, 2200], 59)
+      expectSame(a, b, algebra)
+      const operands = [a, b] as [MatrixLike<Uint8Array>, MatrixLike<Uint8Array>]
+      const { variant } = mpmmSync(...operands, { semiring: 'or-and', backend: 'cuda' })
+      expect(variant.startsWith('boolean_')).toBe(isHopper)
+    }
+  })
 
   it.each(['float32', 'float64'] as const)(
     'max-times on %s: a negative element in the last panel',

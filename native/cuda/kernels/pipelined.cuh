@@ -71,8 +71,10 @@ struct Pipelined {
   template <class Config, class Arithmetic>
   static constexpr Kernel plain_kernel() {
     using W = Words<Arithmetic>;
+    // Fewer results per thread than 8 × 8 load more operands for each step.
+    constexpr double kOfLargeFragments = TM * TN < 64 ? 0.8 : 1;
     return PackedKernel<Config>::template kernel<Arithmetic>(
-        kSlices == 1 ? W::kStepsPerClock : W::kStepsPerClockInSlices, W::kFullSpeedFrom);
+        (kSlices == 1 ? W::kStepsPerClock : W::kStepsPerClockInSlices) * kOfLargeFragments, W::kFullSpeedFrom);
   }
 
   template <class Arithmetic>

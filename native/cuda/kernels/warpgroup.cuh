@@ -52,6 +52,22 @@ __device__ __forceinline__ uint64_t matrix_descriptor(unsigned address) {
   return uint64_t{(address & 0x3ffff) >> 4} | uint64_t{1} << 16 | uint64_t{64} << 32 | uint64_t{1} << 62;
 }
 
+/// The accumulators of an instruction on 64 × 128 results as its operands, and their places in its text. `constraint` is
+/// "+r" or "+f".
+#define MPMML_4_ACCUMULATORS(constraint, acc, i) \
+  constraint(acc[i]), constraint(acc[i + 1]), constraint(acc[i + 2]), constraint(acc[i + 3])
+#define MPMML_16_ACCUMULATORS(constraint, acc, i)                                         \
+  MPMML_4_ACCUMULATORS(constraint, acc, i), MPMML_4_ACCUMULATORS(constraint, acc, i + 4), \
+      MPMML_4_ACCUMULATORS(constraint, acc, i + 8), MPMML_4_ACCUMULATORS(constraint, acc, i + 12)
+#define MPMML_64_ACCUMULATORS(constraint, acc)                                           \
+  MPMML_16_ACCUMULATORS(constraint, acc, 0), MPMML_16_ACCUMULATORS(constraint, acc, 16), \
+      MPMML_16_ACCUMULATORS(constraint, acc, 32), MPMML_16_ACCUMULATORS(constraint, acc, 48)
+#define MPMML_64_PLACES                                                              \
+  "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "          \
+  "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, " \
+  "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, " \
+  "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63}"
+
 __device__ __forceinline__ void fence_tiles() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
 __device__ __forceinline__ void commit_tiles() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
 /// Waits until at most kPending of the groups that were committed are under way.

@@ -1,38 +1,21 @@
 #include "cuda/runtime/exponent_check.h"
 
-#include <cuda_runtime_api.h>
-
 #include <algorithm>
 #include <cstring>
 #include <exception>
-#include <map>
-#include <mutex>
 #include <string>
 #include <vector>
 
 #include "core/range.h"
-#include "core/status.h"
 #include "cuda/kernels/kernel.h"
 #include "cuda/runtime/device.h"
-#include "cuda/runtime/error.h"
-#include "cuda/runtime/memory.h"
+#include "cuda/runtime/trial.h"
 
 namespace mpmml::cuda {
 namespace {
 
 constexpr int kSize = 128, kDepth = 192;  ///< a tile of C, three of K
 constexpr int32_t kZero = MaxPlus<int32_t>::zero;
-
-class Stream {
- public:
-  Stream() { MPMML_CUDA(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking)); }
-  ~Stream() { cudaStreamDestroy(stream_); }
-  Stream(const Stream&) = delete;
-  operator cudaStream_t() const { return stream_; }
-
- private:
-  cudaStream_t stream_ = nullptr;
-};
 
 /// Lines whose sums are at the limits: equal elements, which touch the next power of two; one best element among others
 /// that are one level or `most` levels below; one element by itself; and any.
@@ -65,51 +48,22 @@ bool is_right(const std::vector<int32_t>& a, const std::vector<int32_t>& b, cons
   return true;
 }
 
-bool computes(const KernelVariant& row, int device, cudaStream_t stream) {
+bool computes(const KernelVariant& row, int device) {
   const RangePath path = row.kernel->paths.cheapest();
   const int most = static_cast<int>(exponent_scale_of(path).most);
   const std::vector<int32_t> a = lines(kSize, most, true), b = lines(kSize, most, false);
-  const auto copied = [&](const std::vector<int32_t>& elements) {
-    const int64_t bytes = static_cast<int64_t>(elements.size() * sizeof(int32_t));
-    DeviceBuffer buffer(bytes, device, stream);
-    MPMML_CUDA(cudaMemcpyAsync(buffer.get(), elements.data(), bytes, cudaMemcpyHostToDevice, stream));
-    return buffer;
-  };
-  const DeviceBuffer on_device_a = copied(a), on_device_b = copied(b);
   std::vector<int32_t> c(kSize * kSize);
-  const DeviceBuffer result = copied(c);
-  Problem problem;
-  problem.operation.semiring = row.variant.semiring;
-  problem.a = row_major<const void*>(on_device_a.get(), kSize, kDepth);
-  problem.b = row_major<const void*>(on_device_b.get(), kDepth, kSize);
-  problem.b.row_stride = 1;
-  problem.b.col_stride = kDepth;
-  problem.c = row_major<void*>(result.get(), kSize, kSize);
-  Launch launch = launch_of(problem, {&row.variant, path});
-  launch.c = problem.c;
-  launch.stream = stream;
-  const DeviceBuffer packed_a(row.kernel->packed_bytes(launch, Side::kA), device, stream);
-  const DeviceBuffer packed_b(row.kernel->packed_bytes(launch, Side::kB), device, stream);
-  launch.packed_a = packed_a.get();
-  launch.packed_b = packed_b.get();
-  row.kernel->pack(launch, Side::kA);
-  row.kernel->pack(launch, Side::kB);
-  row.kernel->launch(launch);
-  const size_t bytes = c.size() * sizeof(int32_t);
-  MPMML_CUDA(cudaMemcpyAsync(c.data(), result.get(), bytes, cudaMemcpyDeviceToHost, stream));
-  MPMML_CUDA(cudaStreamSynchronize(stream));
+  try_product(row, {kSize, kSize, kDepth, a.data(), b.data(), c.data()}, device);
   return is_right(a, b, c);
 }
 
 /// Why the device doesn't compute exponents; empty if it does.
 std::string check(int device) {
   if (device_limits(device).capability != 90) return "they need compute capability 9.0";
-  MPMML_CUDA(cudaSetDevice(device));
-  const Stream stream;
   for (const KernelVariant& row : kernel_variants()) {
     const bool is_asked = std::strcmp(row.variant.family, "exponent") == 0 &&
                           row.variant.semiring == SemiringId::max_plus && row.variant.dtype == DataType::kInt32;
-    if (is_asked && !computes(row, device, stream)) {
+    if (is_asked && !computes(row, device)) {
       return std::string("sums at the limits of ") + row.variant.name +
              " were wrong, as they are if the build has no code for sm_90";
     }
@@ -118,12 +72,8 @@ std::string check(int device) {
 }
 
 const std::string& checked(int device) {
-  static std::mutex mutex;
-  static auto& known = *new std::map<int, std::string>;
-  const std::lock_guard<std::mutex> lock(mutex);
-  const auto found = known.find(device);
-  if (found != known.end()) return found->second;
-  return known.emplace(device, check(device)).first->second;
+  static auto& answers = *new OncePerDevice(check);
+  return answers(device);
 }
 
 }  // namespace

@@ -1,0 +1,402 @@
+// The boolean family: or-and on Hopper's tensor cores. An instruction takes 256 truth values of each row and column, and
+// counts how many pairs of them are both true. A result is true if its count isn't 0 (docs/tensor-cores.md).
+//
+// Packing writes bits in tiles exactly as shared memory holds them, so that one thread moves a whole tile by a bulk copy. A
+// block computes tiles of C one after the other: one warp copies, two groups of four warps count for 64 rows each. While
+// these store their results, the next operands arrive.
+#pragma once
+#include "core/arithmetic.h"
+#include "cuda/kernels/epilogue.cuh"
+#include "cuda/kernels/kernel.h"
+#include "cuda/kernels/packing.cuh"
+#include "cuda/kernels/warpgroup.cuh"
+#include "cuda/kernels/words.cuh"
+#include "cuda/runtime/boolean_check.h"
+#include "cuda/runtime/error.h"
+#include "cuda/runtime/function.h"
+
+namespace mpmml::cuda {
+
+constexpr int kBooleanLines = 128;                 ///< of a tile
+constexpr int kBooleanSteps = 8 * kTileLineBytes;  ///< of a tile
+constexpr int kBooleanTileBytes = kBooleanLines * kTileLineBytes;
+
+/// An operand in tiles: tiles[instance][tile of lines][tile of K].
+struct BooleanOperand {
+  const unsigned char* tiles;
+  int64_t instance_bytes;
+};
+
+/// Sizes in tiles.
+struct BooleanProblem {
+  BooleanOperand a, b;
+  int64_t tiles_m, tiles_n;
+  int tiles_k;
+};
+
+template <class Config, class Arithmetic>
+__global__ void boolean_kernel(Launch problem, BooleanProblem operands, Arithmetic arithmetic);
+
+constexpr int kBooleanPackThreads = 256;
+
+/// Four neighbours as truth values, 0 or 1 in each byte.
+__device__ __forceinline__ uint32_t truths(uint32_t four) {
+  return ((((four & 0x7f7f7f7f) + 0x7f7f7f7f) | four) >> 7) & 0x01010101;
+}
+
+/// An operand as its packing reads it: four neighbours at a time, along K or from line to line, whichever is contiguous.
+template <class Element>
+struct TruthSource {
+  static_assert(sizeof(Element) == 1, "a word holds four elements");
+  const Element* data;
+  bool along_k;
+  int64_t near, far;              ///< strides along that dimension and along the other
+  int64_t near_count, far_count;  ///< elements
+  bool in_words;                  ///< whether four neighbours are a word in memory
+
+  __device__ __forceinline__ TruthSource(const PackSource& source, int64_t item)
+      : data(static_cast<const Element*>(source.data) + item * source.batch_stride),
+        along_k(source.k_stride < source.line_stride),
+        near(along_k ? source.k_stride : source.line_stride),
+        far(along_k ? source.line_stride : source.k_stride),
+        near_count(along_k ? source.depth : source.lines),
+        far_count(along_k ? source.lines : source.depth),
+        in_words(near == 1 && (reinterpret_cast<uintptr_t>(data) | static_cast<uint64_t>(far)) % 4 == 0) {}
+
+  /// The truth values from `first` on in line or step `other`. Those outside the operand are false; with kWhole there are
+  /// none. There are no branches, so that many loads are under way at a time: what is outside reads the last elements.
+  template <bool kWhole>
+  __device__ __forceinline__ uint32_t four(int64_t first, int64_t other) const {
+    if constexpr (kWhole) return truths(*reinterpret_cast<const uint32_t*>(data + other * far + first));
+    const Element* const from = data + min(other, far_count - 1) * far;
+    uint32_t found = 0;
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      const bool is_inside = first + i < near_count && other < far_count;
+      found |= uint32_t{from[min(first + i, near_count - 1) * near] != 0 && is_inside} << (8 * i);
+    }
+    return found;
+  }
+};
+
+/// A block writes a part of a tile.
+constexpr int kBooleanParts = 4;
+constexpr int kBooleanPackWarps = kBooleanPackThreads / 32;
+
+/// Writes a part of the tile from `line0` and `k0` on: some of its lines if they are contiguous, otherwise some of its steps.
+/// Bit 8b + i of word w of a line is step 128i + 4w + b. Any order of the steps will do if both operands have it; with this
+/// one, neighbouring lanes read neighbouring elements in both cases. kWhole says that the tile is inside the operand, whose
+/// elements can be read in words.
+template <bool kWhole, class Element>
+__device__ __forceinline__ void pack_truths(const TruthSource<Element>& source, int64_t line0, int64_t k0, int part,
+                                            unsigned char* tile) {
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  const int64_t left = (source.along_k ? source.near_count : source.far_count) - k0;
+  const int rounds = kWhole ? 8 : static_cast<int>(min(int64_t{8}, (left + 127) / 128));
+  if (source.along_k) {
+    constexpr int kLines = kBooleanLines / kBooleanParts;
+#pragma unroll kWhole ? 4 : 1
+    for (int own = warp; own < kLines; own += kBooleanPackWarps) {
+      const int line = part * kLines + own;
+      uint32_t word = 0;
+      if (kWhole || line0 + line < source.far_count) {
+#pragma unroll kWhole ? 8 : 4
+        for (int i = 0; i < rounds; ++i) {
+          word |= source.template four<kWhole>(k0 + 128 * i + 4 * lane, line0 + line) << i;
+        }
+      }
+      *reinterpret_cast<uint32_t*>(tile + place_in_tile(line, lane / 4) + lane % 4 * 4) = word;
+    }
+    return;
+  }
+  // A warp makes a word of every line, and threads store chunks of four words.
+  constexpr int kChunks = kBooleanPackWarps / 4;
+  static_assert(kBooleanPackThreads == kBooleanLines * kChunks, "a chunk for each thread");
+  __shared__ uint4 words[kBooleanPackWarps][kBooleanLines / 4];
+  uint32_t bytes[4] = {};
+#pragma unroll kWhole ? 8 : 1
+  for (int i = 0; i < rounds; ++i) {
+#pragma unroll
+    for (int b = 0; b < 4; ++b) {
+      const int64_t k = k0 + 128 * i + 4 * (part * kBooleanPackWarps + warp) + b;
+      bytes[b] |= source.template four<kWhole>(line0 + 4 * lane, k) << i;
+    }
+  }
+  uint32_t own[4];
+#pragma unroll
+  for (int line = 0; line < 4; ++line) {
+    own[line] = 0;
+#pragma unroll
+    for (int b = 0; b < 4; ++b) own[line] |= ((bytes[b] >> (8 * line)) & 0xff) << (8 * b);
+  }
+  words[warp][lane] = make_uint4(own[0], own[1], own[2], own[3]);
+  __syncthreads();
+  const int line = threadIdx.x % kBooleanLines, chunk = threadIdx.x / kBooleanLines;
+  const auto word = [&](int index) { return reinterpret_cast<const uint32_t*>(words[4 * chunk + index])[line]; };
+  *reinterpret_cast<uint4*>(tile + place_in_tile(line, part * kChunks + chunk)) =
+      make_uint4(word(0), word(1), word(2), word(3));
+  __syncthreads();
+}
+
+/// Writes the tiles of an operand.
+template <class Element>
+__global__ void __launch_bounds__(kBooleanPackThreads, 4)
+    boolean_pack_kernel(PackSource operand, unsigned char* tiles, int tiles_k) {
+  const TruthSource<Element> source(operand, blockIdx.z);
+  const int part = blockIdx.x % kBooleanParts;
+  const int64_t row = blockIdx.x / kBooleanParts, rows = gridDim.x / kBooleanParts;
+  tiles += (blockIdx.z * rows + row) * tiles_k * kBooleanTileBytes;
+  const int64_t line0 = row * kBooleanLines;
+  for (int tile = blockIdx.y; tile < tiles_k; tile += gridDim.y) {
+    const int64_t k0 = int64_t{tile} * kBooleanSteps;
+    unsigned char* const target = tiles + int64_t{tile} * kBooleanTileBytes;
+    const bool is_whole = line0 + kBooleanLines <= operand.lines && k0 + kBooleanSteps <= operand.depth;
+    if (source.in_words && is_whole) {
+      pack_truths<true>(source, line0, k0, part, target);
+    } else {
+      pack_truths<false>(source, line0, k0, part, target);
+    }
+  }
+}
+
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+
+/// Adds to the counts of 64 rows and 128 columns how many pairs of 256 steps are both true.
+__device__ __forceinline__ void count_pairs(uint32_t (&counts)[64], uint64_t a, uint64_t b) {
+  asm volatile("wgmma.mma_async.sync.aligned.m64n128k256.s32.b1.b1.and.popc " MPMML_64_PLACES ", %64, %65, 1;\n"
+               : MPMML_64_ACCUMULATORS("+r", counts)
+               : "l"(a), "l"(b));
+}
+
+#endif
+
+template <int BM_, int BN_, int BK_, int kStages_>
+struct BooleanTiles {
+  static constexpr int BM = BM_, BN = BN_, BK = BK_, kStages = kStages_;
+  static constexpr int kCounters = 2;  ///< groups of four warps
+  static constexpr int kThreads = kCounters * 128 + 32;
+  /// Of a multiprocessor, so that one computes while the other stores.
+  static constexpr int kBlocks = 2;
+  static constexpr int kStageBytes = (BM + BN) * kTileLineBytes;
+  static constexpr int kResultBytes = BM * BN / 8;
+  /// Tiles begin at multiples of 1024 bytes. A stage has two barriers.
+  static constexpr int kSharedBytes = 1024 + kStages * (kStageBytes + 16) + kResultBytes;
+  static_assert(BM == kBooleanLines && BN == kBooleanLines && BK == kBooleanSteps, "tiles are as packing writes them");
+
+  template <class Arithmetic>
+  static constexpr Kernel kernel() {
+    Kernel kernel{};
+    kernel.paths = paths_of<Arithmetic>();
+    kernel.runs_on = &counts_pairs;
+    kernel.launch = &launch<Arithmetic>;
+    kernel.function = &function<Arithmetic>;
+    kernel.packed_bytes = &packed_bytes;
+    kernel.pack = &pack_operand<typename Arithmetic::Element>;
+    // Steps per clock measured on an H200.
+    kernel.shape = {BM, BN, BK, kThreads, kSharedBytes, 20000, 90};
+    return kernel;
+  }
+
+ private:
+  static BooleanProblem layout(const Launch& launch) {
+    BooleanProblem problem{};
+    problem.tiles_m = ceil_div(launch.m, BM);
+    problem.tiles_n = ceil_div(launch.n, BN);
+    problem.tiles_k = static_cast<int>(ceil_div(launch.k, BK));
+    const auto operand = [&](const MatrixView& view, const void* packed, int64_t tiles) {
+      const int64_t bytes = view.batch_stride == 0 ? 0 : tiles * problem.tiles_k * kBooleanTileBytes;
+      return BooleanOperand{static_cast<const unsigned char*>(packed) + launch.first_instance * bytes, bytes};
+    };
+    problem.a = operand(launch.a, launch.packed_a, problem.tiles_m);
+    problem.b = operand(launch.b, launch.packed_b, problem.tiles_n);
+    return problem;
+  }
+
+  static int64_t packed_bytes(const Launch& launch, Side side) {
+    const BooleanProblem problem = layout(launch);
+    const int64_t items = items_of(side == Side::kA ? launch.a : launch.b, launch.batch);
+    return items * (side == Side::kA ? problem.tiles_m : problem.tiles_n) * problem.tiles_k * kBooleanTileBytes;
+  }
+
+  template <class Element>
+  static void pack_operand(const Launch& launch, Side side) {
+    const bool is_a = side == Side::kA;
+    const MatrixView& view = is_a ? launch.a : launch.b;
+    const BooleanProblem problem = layout(launch);
+    const int64_t tiles = is_a ? problem.tiles_m : problem.tiles_n;
+    const int64_t items = items_of(view, launch.batch);
+    auto* const target = static_cast<unsigned char*>(is_a ? launch.packed_a : launch.packed_b);
+    for (int64_t first = 0; first < items; first += kMostBlocks) {
+      const PackSource source{static_cast<const Element*>(view.data) + first * view.batch_stride,
+                              is_a ? launch.m : launch.n,
+                              launch.k,
+                              is_a ? view.row_stride : view.col_stride,
+                              is_a ? view.col_stride : view.row_stride,
+                              view.batch_stride,
+                              view.storage};
+      const auto limited = [](int64_t blocks) { return static_cast<unsigned>(std::min(kMostBlocks, blocks)); };
+      const dim3 grid(static_cast<unsigned>(tiles * kBooleanParts), limited(problem.tiles_k), limited(items - first));
+      boolean_pack_kernel<Element><<<grid, kBooleanPackThreads, 0, launch.stream>>>(
+          source, target + first * tiles * problem.tiles_k * kBooleanTileBytes, problem.tiles_k);
+    }
+    MPMML_CUDA(cudaGetLastError());
+  }
+
+  template <class Arithmetic>
+  static void launch(const Launch& launch) {
+    allow_shared_bytes(function<Arithmetic>(launch.path), kSharedBytes);
+    int device = 0, multiprocessors = 0;
+    MPMML_CUDA(cudaGetDevice(&device));
+    MPMML_CUDA(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
+    const BooleanProblem problem = layout(launch);
+    const int64_t tiles = problem.tiles_m * problem.tiles_n * launch.batch;
+    const auto blocks = static_cast<unsigned>(std::min<int64_t>(tiles, kBlocks * multiprocessors));
+    boolean_kernel<BooleanTiles><<<blocks, kThreads, kSharedBytes, launch.stream>>>(launch, problem, Arithmetic{});
+    MPMML_CUDA(cudaGetLastError());
+  }
+
+  template <class Arithmetic>
+  static const void* function(RangePath) {
+    return reinterpret_cast<const void*>(&boolean_kernel<BooleanTiles, Arithmetic>);
+  }
+};
+
+/// A tile of C of the launch.
+struct BooleanPlace {
+  int64_t instance, tile_m, tile_n;
+
+  /// Indices go down columns of up to 8 tile rows, so that blocks that run together share operands in the L2 cache.
+  __device__ __forceinline__ BooleanPlace(const BooleanProblem& operands, int64_t index) {
+    constexpr int64_t kGroup = 8;
+    const int64_t tiles = operands.tiles_m * operands.tiles_n, in_instance = index % tiles;
+    instance = index / tiles;
+    const int64_t first_m = in_instance / (kGroup * operands.tiles_n) * kGroup;
+    const int64_t in_group = in_instance % (kGroup * operands.tiles_n);
+    const int64_t rows = min(kGroup, operands.tiles_m - first_m);
+    tile_m = first_m + in_group % rows;
+    tile_n = in_group / rows;
+  }
+};
+
+template <class Config, class Arithmetic>
+__global__ void __launch_bounds__(Config::kThreads, Config::kBlocks)
+    boolean_kernel(Launch problem, BooleanProblem operands, Arithmetic arithmetic) {
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+  constexpr int kStages = Config::kStages, kStageBytes = Config::kStageBytes, kCounters = Config::kCounters;
+  // A count must not reach 2^32. So after this many tiles of K, 1 takes its place.
+  constexpr int kMostTiles = (1 << 30) / Config::BK;
+  extern __shared__ __align__(1024) unsigned char memory[];
+  const auto unaligned = static_cast<unsigned>(__cvta_generic_to_shared(memory));
+  const unsigned base = (unaligned + 1023) & ~1023u;
+  const unsigned barriers = base + kStages * kStageBytes;
+  const auto full = [&](int stage) { return barriers + stage * 16; };
+  const auto empty = [&](int stage) { return barriers + stage * 16 + 8; };
+  const int group = threadIdx.x / 128, thread = threadIdx.x % 128;
+  if (threadIdx.x == 0) {
+    for (int stage = 0; stage < kStages; ++stage) {
+      barrier_init(full(stage), 1);
+      barrier_init(empty(stage), kCounters);
+    }
+    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+  }
+  __syncthreads();
+
+  const int tiles_k = operands.tiles_k;
+  const int64_t places = operands.tiles_m * operands.tiles_n * problem.batch;
+  int stage = 0, phase = 0;
+  const auto advance = [&] {
+    stage = stage + 1 == kStages ? 0 : stage + 1;
+    phase ^= stage == 0;
+  };
+
+  if (group == kCounters) {
+    if (thread != 0) return;
+    const int64_t row_bytes = int64_t{tiles_k} * kBooleanTileBytes;
+    for (int64_t index = blockIdx.x; index < places; index += gridDim.x) {
+      const BooleanPlace place(operands, index);
+      const unsigned char* a = operands.a.tiles + place.instance * operands.a.instance_bytes + place.tile_m * row_bytes;
+      const unsigned char* b = operands.b.tiles + place.instance * operands.b.instance_bytes + place.tile_n * row_bytes;
+      for (int tile = 0; tile < tiles_k; ++tile) {
+        barrier_wait(empty(stage), phase ^ 1);
+        barrier_expect(full(stage), kStageBytes);
+        const unsigned target = base + stage * kStageBytes;
+        bulk_copy(target, a, kBooleanTileBytes, full(stage));
+        bulk_copy(target + kBooleanTileBytes, b, kBooleanTileBytes, full(stage));
+        a += kBooleanTileBytes;
+        b += kBooleanTileBytes;
+        advance();
+      }
+    }
+    return;
+  }
+
+  // Results pass through shared memory as bits, so that a warp stores 128 neighbours of a row at once. It has 16 rows of 4
+  // words here. Lane 4g + t counts for columns 8i + 2t and 8i + 2t + 1 of rows g and g + 8. Word t of a row has them as bits
+  // 2i and 2i + 1.
+  const int lane = threadIdx.x % 32, warp = thread / 32;
+  auto* const results = reinterpret_cast<uint32_t*>(memory + (barriers - unaligned) + kStages * 16) +
+                        (group * 4 + warp) * (Config::kResultBytes / (kCounters * 4) / int{sizeof(uint32_t)});
+  for (int64_t index = blockIdx.x; index < places; index += gridDim.x) {
+    uint32_t counts[64];
+#pragma unroll
+    for (int i = 0; i < 64; ++i) counts[i] = 0;
+    for (int tile = 0; tile < tiles_k;) {
+      const int end = min(tiles_k, tile + kMostTiles);
+      int before = -1;
+      for (; tile < end; ++tile) {
+        barrier_wait(full(stage), phase);
+        const unsigned tile_a = base + stage * kStageBytes;
+        const uint64_t a = matrix_descriptor(tile_a + group * (kBooleanTileBytes / kCounters));
+        const uint64_t b = matrix_descriptor(tile_a + kBooleanTileBytes);
+        fence_tiles();
+        // 256 steps are 32 bytes; addresses are in units of 16.
+#pragma unroll
+        for (int part = 0; part < kTileLineBytes / 32; ++part) count_pairs(counts, a + 2 * part, b + 2 * part);
+        commit_tiles();
+        await_tiles<1>();
+        if (before >= 0 && thread == 0) barrier_arrive(empty(before));
+        before = stage;
+        advance();
+      }
+      await_tiles<0>();
+      if (thread == 0) barrier_arrive(empty(before));
+#pragma unroll
+      for (int i = 0; i < 64; ++i) counts[i] = min(counts[i], 1u);
+    }
+
+    __syncwarp();
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      uint32_t bits = 0;
+#pragma unroll
+      for (int i = 0; i < 16; ++i) {
+        bits |= counts[4 * i + 2 * half] << (2 * i) | counts[4 * i + 2 * half + 1] << (2 * i + 1);
+      }
+      results[(lane / 4 + 8 * half) * 4 + lane % 4] = bits;
+    }
+    __syncwarp();
+    const BooleanPlace place(operands, index);
+    const Epilogue<Arithmetic> epilogue(problem, arithmetic, place.instance);
+    const int64_t first_row = place.tile_m * Config::BM + group * 64 + warp * 16;
+    const int64_t col = place.tile_n * Config::BN + 4 * lane;
+    const auto store = [&] {
+#pragma unroll 4
+      for (int line = 0; line < 16 && first_row + line < problem.m; ++line) {
+        const uint2 words = *reinterpret_cast<const uint2*>(results + 4 * line + lane % 2 * 2);
+        const uint32_t first = words.x >> (lane / 2 * 2), second = words.y >> (lane / 2 * 2);
+        const uint32_t sums[4] = {first & 1, (first >> 1) & 1, second & 1, (second >> 1) & 1};
+        epilogue.store(first_row + line, col, sums);
+      }
+    };
+    // In a branch of its own the compiler leaves out what C0 needs. The kernel takes 0.13 ms for 8192³, otherwise 0.18
+    // (H200).
+    if (problem.c0.data) {
+      store();
+    } else {
+      store();
+    }
+  }
+#endif
+}
+
+}  // namespace mpmml::cuda

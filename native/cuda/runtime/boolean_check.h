@@ -1,0 +1,11 @@
+// Whether a device has the tensor cores, and the build the code, for the boolean family.
+#pragma once
+
+namespace mpmml::cuda {
+
+/// Whether the kernels of the boolean family compute or-and on this device. A build can have them without the code for
+/// Hopper's instructions: they are empty then. So the first question computes a product and compares it with the
+/// definition.
+bool counts_pairs(int device);
+
+}  // namespace mpmml::cuda
