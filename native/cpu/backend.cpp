@@ -15,6 +15,7 @@
 #include "core/dispatch.h"
 #include "core/scan.h"
 #include "core/status.h"
+#include "cpu/first_true_product.h"
 #include "cpu/kernel.h"
 #include "cpu/loop.h"
 #include "cpu/machine.h"
@@ -212,6 +213,7 @@ class CpuBackend final : public Backend {
     }
     const Variant* likely = likely_variant(problem, requested);
     if (kernel_of(*likely).thin.accumulate) return multiply_thin(problem, requested, *likely, start);
+    if (problem.witness.data && kernel_of(*likely).first_true.multiply) return find_first_true(problem, *likely, start);
     std::optional<PackedProduct> product;
     const Ranges ranges =
         ranges_of(problem, [&] { return product.emplace(problem, kernel_of(*likely).packed).ranges(); });
@@ -242,6 +244,17 @@ class CpuBackend final : public Backend {
     }
     const Destination destination = destination_of(problem, outcome.plan);
     settle(problem, destination, product->finish(outcome.plan.path, destination.view()), outcome);
+    outcome.timing.kernel = milliseconds_since(start);
+    return outcome;
+  }
+
+  /// Truth values can't overflow, so nothing is to be known of them.
+  Outcome find_first_true(const Problem& problem, const Variant& variant, Clock::time_point start) const {
+    Outcome outcome;
+    outcome.plan = plan(problem, exact_paths(problem.operation, {}, {}), &variant, nullptr);
+    const Destination destination = destination_of(problem, outcome.plan);
+    multiply_first_true(problem, kernel_of(variant).first_true, destination.view());
+    settle(problem, destination, kNoOverflow, outcome);
     outcome.timing.kernel = milliseconds_since(start);
     return outcome;
   }

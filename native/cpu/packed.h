@@ -4,6 +4,7 @@
 #pragma once
 #include "core/arithmetic.h"
 #include "cpu/bit_packing.h"
+#include "cpu/first_true.h"
 #include "cpu/kernel.h"
 #include "cpu/offset.h"
 #include "cpu/packing.h"
@@ -24,7 +25,8 @@ struct Packed {
              pack_panels<First, NR>, fill_border_a<First, Others...>, fill_border_b<First, Others...>,
              pack_windows<First>, multiply<First, Others...>},
             {},
-            {}};
+            {},
+            first_true<First>()};
   }
 
  private:
@@ -39,17 +41,28 @@ struct Packed {
 
   template <class Arithmetic>
   static constexpr int window() {
-    return Arithmetic::Semiring::idempotent ? Windows<Arithmetic>::kWindow : 0;
+    if constexpr (has_windows<Arithmetic>) {
+      return Windows<Arithmetic>::kWindow;
+    } else {
+      return 0;
+    }
+  }
+
+  template <class Arithmetic>
+  static constexpr FirstTrueKernel first_true() {
+    if constexpr (steps_per_operand<Arithmetic> > 1) {
+      return FirstTrue<typename Arithmetic::Semiring>::kernel();
+    } else {
+      return {};
+    }
   }
 
   template <class Arithmetic>
   static Occurring pack_windows(const PackRequest& request) {
-    if constexpr (steps_per_operand<Arithmetic> > 1) {
-      const Occurring occurring = pack_bits<Arithmetic, 1>(request);
-      fill_border<Arithmetic, 1>(request, 0);
-      return occurring;
-    } else {
+    if constexpr (has_windows<Arithmetic>) {
       return pack<Arithmetic, Windows<Arithmetic>::kWindow>(request);
+    } else {
+      return kNothingSeen;
     }
   }
 

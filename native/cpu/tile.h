@@ -46,16 +46,6 @@ MPMML_INLINE V step(V acc, V a, V b, V one) {
   }
 }
 
-/// For vectors of accumulators: whether ⊕ with other candidates has changed `before`.
-template <class Arithmetic, class V>
-MPMML_INLINE auto is_better(const V& after, const V& before) {
-  if constexpr (steps_per_operand<Arithmetic> > 1) {
-    return (before == 0) & (after != 0);
-  } else {
-    return after != before;
-  }
-}
-
 /// Where a tile's accumulators are noted in stretches of k-steps (WindowsOfBlock).
 template <class Accumulator>
 struct Notes {
@@ -81,7 +71,7 @@ MPMML_INLINE void note_better(const Vector<typename Arithmetic::Operand> (&acc)[
       if (starts) {
         store(notes + place, number);
       } else {
-        store(notes + place, is_better<Arithmetic>(acc[i][j], load(tile + place)) ? number : load(notes + place));
+        store(notes + place, acc[i][j] != load(tile + place) ? number : load(notes + place));
       }
     }
   }
@@ -202,7 +192,7 @@ MPMML_INLINE int64_t multiply_block(const Arithmetic& arithmetic, const BlockReq
       prefetch(a + MR * block.steps, 4 * kCacheLine);
       const TileOfBlock of = tile_of<MR, NR>(block, row, col);
       if (block.ends) epilogue.template prefetch_results<MR, NR>(row, col, of.rows);
-      if constexpr (Arithmetic::Semiring::idempotent) {
+      if constexpr (has_windows<Arithmetic>) {
         if (notes) {
           const int64_t steps = Windows<Arithmetic>::kWindow * block.windows.of_stretch;
           multiply_tile<Arithmetic, MR, NR>(a, b, block.steps, tile, block.starts, arithmetic.initial(),
@@ -212,13 +202,13 @@ MPMML_INLINE int64_t multiply_block(const Arithmetic& arithmetic, const BlockReq
       }
       multiply_tile<Arithmetic, MR, NR>(a, b, block.steps, tile, block.starts, arithmetic.initial(), Nowhere{});
       if (!block.ends) continue;
-      if constexpr (Arithmetic::Semiring::idempotent) {
+      if constexpr (has_windows<Arithmetic>) {
         if (block.windows.a) Windows<Arithmetic>::template find<NR>(block.windows, of, tile, nullptr, epilogue);
       }
       epilogue.template store_tile<MR, NR>(tile, row, col, of.rows, of.cols);
     }
   }
-  if constexpr (Arithmetic::Semiring::idempotent) {
+  if constexpr (has_windows<Arithmetic>) {
     if (block.ends && notes) store_noted<MR, NR>(block, epilogue);
   }
   return epilogue.first_overflow();

@@ -46,6 +46,13 @@ constexpr int kVectorBytes = 32;
 constexpr int kVectorBytes = 16;
 #endif
 
+/// Whether there are 32 vector registers; there are 16 otherwise.
+#if defined(__AVX512F__) || defined(__aarch64__)
+constexpr bool kHasManyRegisters = true;
+#else
+constexpr bool kHasManyRegisters = false;
+#endif
+
 template <class T, int bytes = kVectorBytes>
 struct VectorOf {
   typedef T type __attribute__((vector_size(bytes)));

@@ -5,7 +5,6 @@
 #endif
 
 #include "core/arithmetic.h"
-#include "cpu/bits.h"
 #include "cpu/epilogue.h"
 #include "cpu/kernel.h"
 #include "cpu/vector.h"
@@ -78,17 +77,20 @@ MPMML_INLINE V candidate(V a, V b) {
   }
 }
 
+/// Whether witnesses are found in windows. Packed bits have a kernel of their own for witnesses (first_true.h).
+template <class Arithmetic>
+constexpr bool has_windows = Arithmetic::Semiring::idempotent && steps_per_operand<Arithmetic> == 1;
+
 template <class Arithmetic>
 class Windows {
   using Operand = typename Arithmetic::Operand;
   using Accumulator = typename Arithmetic::Accumulator;
   static_assert(sizeof(Operand) == sizeof(Accumulator));
   static constexpr int kLanes = VectorOf<Operand>::lanes;
-  static constexpr int kSteps = steps_per_operand<Arithmetic>;
 
  public:
-  /// Operands in a window: few are searched sooner, but noted more often.
-  static constexpr int kWindow = kSteps > 1 ? 16 : 32;
+  /// k-steps in a window: few are searched sooner, but noted more often.
+  static constexpr int kWindow = 32;
   static_assert(kWindow % kLanes == 0 && kWindow <= 64);
 
   /// These read windows in the order of their addresses: find() reads them in no order, which takes several times as long
@@ -116,7 +118,7 @@ class Windows {
         const Operand* at_a = a + window * kStride;
         const Operand* at_b = lanes[j] + window * kStride;
         const uint64_t bits = candidates(at_a, at_b, acc);
-        found[j] = static_cast<int32_t>(window * kWindow * kSteps) + first(bits, at_a, at_b);
+        found[j] = static_cast<int32_t>(window * kWindow) + first(bits);
         if (__builtin_expect(bits == 0 && windows.of_stretch > 1, false)) {
           found[j] = find_further(windows, a, lanes[j], window, acc);
         }
@@ -150,7 +152,7 @@ class Windows {
     while (++window < end) {
       const Operand *at_a = a + window * kStride, *at_b = b + window * kStride;
       const uint64_t bits = candidates(at_a, at_b, acc);
-      if (bits != 0) return static_cast<int32_t>(window * kWindow * kSteps) + first(bits, at_a, at_b);
+      if (bits != 0) return static_cast<int32_t>(window * kWindow) + first(bits);
     }
     return kNoWitness;
   }
@@ -162,24 +164,13 @@ class Windows {
     MPMML_UNROLL
     for (int step = 0; step < kWindow; step += kLanes) {
       const Vector<Operand> x = load(a + step), y = load(b + step);
-      if constexpr (kSteps > 1) {
-        bits |= (equal_lanes<Operand>(x & y, Vector<Operand>{}) ^ ((uint64_t{1} << kLanes) - 1)) << step;
-      } else {
-        bits |= equal_lanes<Operand>(candidate<Arithmetic>(x, y), all) << step;
-      }
+      bits |= equal_lanes<Operand>(candidate<Arithmetic>(x, y), all) << step;
     }
     return bits;
   }
 
   /// The first k-step in a window.
-  MPMML_HOST_DEVICE static int32_t first(uint64_t bits, const Operand* a, const Operand* b) {
-    const int step = __builtin_ctzll(bits | uint64_t{1} << (kWindow - 1));
-    if constexpr (kSteps > 1) {
-      return step * kSteps + __builtin_ctzll((a[step] & b[step]) | uint64_t{1} << 63);
-    } else {
-      return step;
-    }
-  }
+  MPMML_HOST_DEVICE static int32_t first(uint64_t bits) { return __builtin_ctzll(bits | uint64_t{1} << (kWindow - 1)); }
 };
 
 }  // namespace mpmml::cpu::MPMML_ISA
