@@ -11,8 +11,9 @@
 namespace mpmml::cpu::MPMML_ISA {
 
 /// If the large operand's lanes are adjacent, the k-steps of it that are read at the same time: as many streams as
-/// hardware prefetchers follow.
-constexpr int kStreams = 8;
+/// hardware prefetchers follow. Short rows that follow each other in memory are one stream.
+constexpr int kStreams = 8, kShortRows = 64;
+constexpr int64_t kShortRowBytes = 1024;
 
 /// Finds the least and the greatest value. If there is a zero, it is one of them.
 template <class S, int n>
@@ -276,8 +277,10 @@ class ThinPart {
   template <bool noted>
   MPMML_HOST_DEVICE void along_lanes() {
     const int64_t lanes = large_.lane_stride == 1 ? large_.lanes : 1;
+    const bool is_short = large_.k_stride > 0 && large_.k_stride * int64_t{sizeof(Element)} <= kShortRowBytes;
+    const int64_t together = is_short ? kShortRows : kStreams;
     for (int64_t k = 0, end; k < large_.k; k = end) {
-      end = k + kStreams < large_.k ? k + kStreams : large_.k;
+      end = k + together < large_.k ? k + together : large_.k;
       if (lanes >= kLanes) {
         for_rows([&](auto rows, int64_t row) {
           constexpr int NV = noted ? kNotedVectors<rows> : kVectors<rows>;
