@@ -194,9 +194,11 @@ function describeTrial(trial: TrialRecord): string {
   return [`${where}; ${ceiling}`, table([columns, ...rows]), ...failures].join('\n')
 }
 
-function describeCeiling({ name, gops, clockMHz, halfGops, naiveLoopGops }: TrialCeiling): string {
+const inBits = (bits: number, gops: Spread | null) => (gops ? `, in ${bits} bits ${rate(gops.median)}` : '')
+
+function describeCeiling({ name, gops, clockMHz, halfGops, byteGops, naiveLoopGops }: TrialCeiling): string {
   return [
-    `ceiling ${rate(gops.median)}${halfGops ? `, in 16 bits ${rate(halfGops.median)}` : ''}: ${name}, only registers`,
+    `ceiling ${rate(gops.median)}${inBits(16, halfGops)}${inBits(8, byteGops)}: ${name}, only registers`,
     ...(clockMHz === null ? [] : [`at ${Math.round(clockMHz)} MHz`]),
     ...(naiveLoopGops ? [`a plain loop on one core ${rate(naiveLoopGops.median)}`] : []),
   ].join(', ')

@@ -76,30 +76,33 @@ struct Narrow {
   }
 };
 
-/// Unsigned 16-bit sums of the operands, each less an offset; a vector holds twice as many of them. If the operands
-/// have no zero, the differences and their sums use all 16 bits. If they have one, it is encoded so that a sum with
-/// zero is never in the range of the finite sums:
+/// Unsigned sums, in 16 or 8 bits, of the operands, each less an offset; a vector holds more of them. If the operands have no
+/// zero, the differences and their sums use all bits. If they have one, it is encoded so that a sum with zero is never in
+/// the range of the finite sums (in 16 bits; in 8 bits 64 is in place of 16384):
 ///   max-plus  zero 0, finite values 16384 to 32767, finite sums from 32768;
 ///   min-plus  finite values 0 to 16383, zero 32767, finite sums to 32766.
-template <class S>
-struct Half {
+template <class S, class Word>
+struct OffsetSums {
   static_assert(is_integer_sum<S>);
   using Semiring = S;
   using Element = typename S::Element;
-  using Operand = uint16_t;
-  using Accumulator = uint16_t;
+  using Operand = Word;
+  using Accumulator = Word;
 
   Element offset_a, offset_b;  ///< a finite x is encoded as x − offset
   bool has_zero;
 
-  static constexpr PathSet paths{RangePath::kHalf, RangePath::kHalfTranslated};
-  static constexpr Operand kZero = S::maximizes ? 0 : 32767;
+  static constexpr RangePath kWithoutZero = sizeof(Word) == 1 ? RangePath::kByte : RangePath::kHalf;
+  static constexpr RangePath kWithZero = sizeof(Word) == 1 ? RangePath::kByteTranslated : RangePath::kHalfTranslated;
+  static constexpr PathSet paths{kWithoutZero, kWithZero};
+  static constexpr int kMost = static_cast<Word>(~Word{0});  ///< of a sum
+  static constexpr Operand kZero = S::maximizes ? 0 : kMost / 2;
   /// Neutral for ⊕ on sums. Together with `neutral_b` it is a border.
-  static constexpr Accumulator kNeutral = S::maximizes ? 0 : 65535;
+  static constexpr Accumulator kNeutral = S::maximizes ? 0 : kMost;
 
-  static Half for_operands(RangePath path, const ValueRange& a, const ValueRange& b) {
-    const bool has_zero = path == RangePath::kHalfTranslated;
-    const int64_t base = has_zero && S::maximizes ? 16384 : 0;
+  static OffsetSums for_operands(RangePath path, const ValueRange& a, const ValueRange& b) {
+    const bool has_zero = path == kWithZero;
+    const int64_t base = has_zero && S::maximizes ? kMost / 4 + 1 : 0;
     const auto offset = [&](const ValueRange& range) {
       return static_cast<Element>((range.has_finite() ? range.minimum : 0) - base);
     };
@@ -116,11 +119,16 @@ struct Half {
   MPMML_HOST_DEVICE static constexpr Accumulator initial() { return kNeutral; }
 
   MPMML_HOST_DEVICE Element finish(Accumulator acc, Element c0, bool& /*overflowed*/) const {
-    const bool is_zero = has_zero && (S::maximizes ? acc < 32768 : acc > 32766);
+    const bool is_zero = has_zero && (S::maximizes ? acc <= kMost / 2 : acc >= kMost / 2);
     const Element sum = wrapping_add(static_cast<Element>(acc), wrapping_add(offset_a, offset_b));
     return S::combine(is_zero ? S::zero : sum, c0);
   }
 };
+
+template <class S>
+using Half = OffsetSums<S, uint16_t>;
+template <class S>
+using Byte = OffsetSums<S, uint8_t>;
 
 /// Distances from the best element of a line, as exponents of numbers that tensor cores multiply and add: see
 /// ExponentScale. A kernel decodes its accumulators into elements itself.

@@ -21,6 +21,8 @@ constexpr const char* kOverflowPolicyNames[] = {"throw", "saturate", "wrap"};
 enum class RangePath : uint8_t {
   kExponent,        ///< one operand has few levels, or both with zero do: as exponents of numbers (exponents.h)
   kExponentWide,    ///< the same with some more levels
+  kByte,            ///< sums fit 8 bits after an offset is subtracted from each operand; no zero in the operands
+  kByteTranslated,  ///< the same with zero in the operands
   kHalf,            ///< sums fit 16 bits after an offset is subtracted from each operand; no zero in the operands
   kHalfTranslated,  ///< the same with zero in the operands
   kDirect,          ///< as they are: nothing can overflow; or no zero in the operands and no sum wraps (or sums may)
@@ -28,9 +30,10 @@ enum class RangePath : uint8_t {
   kWide,            ///< 64-bit sums
   kWrapping         ///< 64-bit sums reduced modulo 2^32, for the wrapping policy
 };
-constexpr const char* kRangePathNames[] = {"exponent", "exponent-wide", "half", "half-translated",
-                                           "direct",   "translated",    "wide", "wrapping"};
-constexpr int kRangePaths = 8;
+constexpr const char* kRangePathNames[] = {"exponent", "exponent-wide",   "byte",   "byte-translated",
+                                           "half",     "half-translated", "direct", "translated",
+                                           "wide",     "wrapping"};
+constexpr int kRangePaths = 10;
 
 /// A set of range paths.
 class PathSet {

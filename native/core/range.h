@@ -26,8 +26,10 @@ struct EncodedZero {
   static constexpr Element limit = S::maximizes ? 357913941 : 357913940;
 };
 
-/// The greatest sum of both operands' spreads for RangePath::kHalf, and the greatest spread of each for
-/// kHalfTranslated.
+/// The greatest sum of both operands' spreads for RangePath::kByte, and the greatest spread of each for kByteTranslated.
+constexpr int64_t kByteSpread = 255;
+constexpr int64_t kByteTranslatedSpread = 63;
+/// The same for kHalf and kHalfTranslated.
 constexpr int64_t kHalfSpread = 65535;
 constexpr int64_t kHalfTranslatedSpread = 16383;
 
@@ -134,9 +136,11 @@ PathSet exact_integer_paths(const ValueRange& a, const ValueRange& b, OverflowPo
   }
   if (has_zero) {
     if (within_limit(a) && within_limit(b)) paths.add(RangePath::kTranslated);
+    if (fits && std::max(a.spread(), b.spread()) <= kByteTranslatedSpread) paths.add(RangePath::kByteTranslated);
     if (fits && std::max(a.spread(), b.spread()) <= kHalfTranslatedSpread) paths.add(RangePath::kHalfTranslated);
   } else {
     if (fits || wraps) paths.add(RangePath::kDirect);
+    if (fits && a.spread() + b.spread() <= kByteSpread) paths.add(RangePath::kByte);
     if (fits && a.spread() + b.spread() <= kHalfSpread) paths.add(RangePath::kHalf);
   }
   return paths;
@@ -160,8 +164,13 @@ std::vector<PathSet> possible_paths(OverflowPolicy overflow) {
     // Small spreads near 0 and far from it, a larger one, values that can't be translated, and sums that leave the
     // type.
     constexpr int64_t kFar = 1000000000;
-    const std::pair<int64_t, int64_t> samples[] = {
-        {0, 1}, {kFar, kFar + 1}, {0, 2 * kHalfSpread}, {0, EncodedZero<S>::limit + 1}, {0, FiniteRange<S>::most}};
+    const std::pair<int64_t, int64_t> samples[] = {{0, 1},
+                                                   {kFar, kFar + 1},
+                                                   {0, 2 * kByteSpread},
+                                                   {kFar, kFar + 2 * kByteSpread},
+                                                   {0, 2 * kHalfSpread},
+                                                   {0, EncodedZero<S>::limit + 1},
+                                                   {0, FiniteRange<S>::most}};
     std::vector<PathSet> sets;
     for (const bool has_zero : {false, true}) {
       for (const auto& [minimum, maximum] : samples) {

@@ -200,6 +200,18 @@ class CpuBackend final : public Backend {
         .variant;
   }
 
+  /// Whether some of the elements suggest that another variant than `likely` will be chosen. Then the values are scanned
+  /// first, which takes less time than packing the operands twice.
+  bool is_unlikely(const Variant& likely, const Problem& problem, const Variant* requested) const {
+    constexpr double kWorthLooking = 1 << 16;
+    if (!can_overflow(problem.operation)) return false;
+    if (requested) return requested != &likely;
+    const double lanes = static_cast<double>(problem.m()) + static_cast<double>(problem.n());
+    if (static_cast<double>(problem.k()) * lanes < kWorthLooking) return false;
+    const Ranges some = sample(problem);
+    return plan(problem, exact_paths(problem.operation, some.a, some.b), nullptr, &likely).variant != &likely;
+  }
+
   Outcome multiply(const Problem& problem, const Variant* requested) {
     const Clock::time_point start = Clock::now();
     if (requested) {
@@ -215,11 +227,14 @@ class CpuBackend final : public Backend {
     if (kernel_of(*likely).thin.accumulate) return multiply_thin(problem, requested, *likely, start);
     if (problem.witness.data && kernel_of(*likely).first_true.multiply) return find_first_true(problem, *likely, start);
     std::optional<PackedProduct> product;
-    const Ranges ranges =
-        ranges_of(problem, [&] { return product.emplace(problem, kernel_of(*likely).packed).ranges(); });
+    const Ranges ranges = ranges_of(problem, [&] {
+      const PackedKernel& kernel = kernel_of(*likely).packed;
+      if (is_unlikely(*likely, problem, requested)) return scan(problem, kernel);
+      return product.emplace(problem, kernel).ranges();
+    });
     Outcome outcome;
     outcome.plan =
-        plan(problem, exact_paths(problem.operation, ranges.a, ranges.b), requested, product ? likely : nullptr);
+        plan(problem, exact_paths(problem.operation, ranges.a, ranges.b), requested, problem.known ? nullptr : likely);
     const Destination destination = destination_of(problem, outcome.plan);
     if (!product || outcome.plan.variant != likely) {
       product.emplace(problem, kernel_of(*outcome.plan.variant).packed, ranges, outcome.plan.path);

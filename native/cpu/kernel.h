@@ -120,9 +120,12 @@ struct PackedKernel {
   int k_multiple;
   int steps_per_operand;
   int operand_size;
+  int a_size;  ///< of an operand of A as it is packed
   int accumulator_size;
   bool takes_offsets;  ///< whether an offset is subtracted from each operand before it is packed (offset.h)
   int window;          ///< operands in a window (WindowsOfBlock); 0 if witnesses aren't found in windows
+  /// The values in an operand, or in some lanes or steps of it.
+  Occurring (*scan)(const Lanes& source);
   Occurring (*pack_a)(const PackRequest& request);
   Occurring (*pack_b)(const PackRequest& request);
   /// Writes the steps past k of a packed operand. `path` must be known by then.

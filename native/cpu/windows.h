@@ -20,6 +20,8 @@ MPMML_INLINE uint64_t equal_lanes(const Vector<T>& x, const Vector<T>& y) {
     return _mm512_cmp_ps_mask((__m512)x, (__m512)y, _CMP_EQ_OQ);
   } else if constexpr (std::is_same_v<T, double>) {
     return _mm512_cmp_pd_mask((__m512d)x, (__m512d)y, _CMP_EQ_OQ);
+  } else if constexpr (sizeof(T) == 1) {
+    return _mm512_cmpeq_epi8_mask((__m512i)x, (__m512i)y);
   } else if constexpr (sizeof(T) == 2) {
     return _mm512_cmpeq_epi16_mask((__m512i)x, (__m512i)y);
   } else if constexpr (sizeof(T) == 4) {
@@ -29,7 +31,9 @@ MPMML_INLINE uint64_t equal_lanes(const Vector<T>& x, const Vector<T>& y) {
   }
 #elif defined(__AVX2__)
   const auto equal = x == y;
-  if constexpr (sizeof(T) == 2) {
+  if constexpr (sizeof(T) == 1) {
+    return static_cast<uint32_t>(_mm256_movemask_epi8((__m256i)equal));
+  } else if constexpr (sizeof(T) == 2) {
     const __m256i bytes = _mm256_packs_epi16((__m256i)equal, _mm256_setzero_si256());
     return static_cast<uint32_t>(_mm256_movemask_epi8(_mm256_permute4x64_epi64(bytes, 0xd8)));
   } else if constexpr (sizeof(T) == 4) {
@@ -39,7 +43,9 @@ MPMML_INLINE uint64_t equal_lanes(const Vector<T>& x, const Vector<T>& y) {
   }
 #elif defined(__SSE2__)
   const auto equal = x == y;
-  if constexpr (sizeof(T) == 2) {
+  if constexpr (sizeof(T) == 1) {
+    return static_cast<uint32_t>(_mm_movemask_epi8((__m128i)equal));
+  } else if constexpr (sizeof(T) == 2) {
     return static_cast<uint32_t>(_mm_movemask_epi8(_mm_packs_epi16((__m128i)equal, _mm_setzero_si128())));
   } else if constexpr (sizeof(T) == 4) {
     return static_cast<uint32_t>(_mm_movemask_ps((__m128)equal));
@@ -56,8 +62,9 @@ MPMML_INLINE uint64_t equal_lanes(const Vector<T>& x, const Vector<T>& y) {
 
 /// The number of a stretch of k-steps, in as many bytes as an accumulator has.
 template <class Accumulator>
-using NoteOf = std::conditional_t<sizeof(Accumulator) == 2, uint16_t,
-                                  std::conditional_t<sizeof(Accumulator) == 4, uint32_t, uint64_t>>;
+using NoteOf = std::conditional_t<sizeof(Accumulator) == 1, uint8_t,
+                                  std::conditional_t<sizeof(Accumulator) == 2, uint16_t,
+                                                     std::conditional_t<sizeof(Accumulator) == 4, uint32_t, uint64_t>>>;
 
 /// A tile of a block: its first result, and how many results exist.
 struct TileOfBlock {
@@ -90,7 +97,7 @@ class Windows {
 
  public:
   /// k-steps in a window: few are searched sooner, but noted more often.
-  static constexpr int kWindow = 32;
+  static constexpr int kWindow = kLanes > 32 ? kLanes : 32;
   static_assert(kWindow % kLanes == 0 && kWindow <= 64);
 
   /// These read windows in the order of their addresses: find() reads them in no order, which takes several times as long

@@ -14,6 +14,7 @@ const { instructionSets } = (await import(
 const pathsByAccumulator: Record<string, string[]> = {
   exponent: ['exponent'],
   exponentwide: ['exponent-wide'],
+  byte: ['byte', 'byte-translated'],
   uint16: ['half', 'half-translated'],
   int32: ['direct', 'translated'],
   int64: ['wide', 'wrapping'],

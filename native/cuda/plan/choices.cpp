@@ -23,7 +23,9 @@ std::map<std::string, std::shared_ptr<const Choices>>& known() {
 }
 
 Likeness likeness(SemiringId semiring, DataType dtype, RangePath path, std::array<int64_t, 4> sizes) {
-  if (path == RangePath::kHalfTranslated) path = RangePath::kHalf;
+  // Only the CPU has 8-bit sums.
+  const PathSet narrow{RangePath::kByte, RangePath::kByteTranslated, RangePath::kHalfTranslated};
+  if (narrow.has(path)) path = RangePath::kHalf;
   if (path == RangePath::kTranslated) path = RangePath::kDirect;
   std::array<int, 4> powers{};
   for (size_t index = 0; index < sizes.size(); ++index) {
