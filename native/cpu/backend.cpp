@@ -172,18 +172,27 @@ class CpuBackend final : public Backend {
     return 0.5 * kernel.packed.operand_size * steps / kernel.packed.steps_per_operand;
   }
 
-  static double cost_of_packing(const Problem& problem) {
+  /// The elements of a product's operands.
+  static double elements_of(const Problem& problem) {
     const double lanes = static_cast<double>(problem.m()) + static_cast<double>(problem.n());
-    return 50.0 * static_cast<double>(problem.batch) * static_cast<double>(problem.k()) * lanes;
+    return static_cast<double>(problem.batch) * static_cast<double>(problem.k()) * lanes;
   }
 
-  /// The plan for values that allow the paths `exact`. `packed` is the variant that the operands are already packed
-  /// for, if any.
+  /// Whether it is worth a look at some elements, to tell which variant is likely.
+  static bool is_sampled(const Problem& problem) { return elements_of(problem) >= 1 << 16; }
+
+  /// What it costs that the values must be known before the operands are packed: scanning them, or packing them twice.
+  static double cost_of_knowing(const Problem& problem) {
+    return (is_sampled(problem) ? 10.0 : 50.0) * elements_of(problem);
+  }
+
+  /// The plan for values that allow the paths `exact`. `packed` is the variant that the operands are packed for if nothing is
+  /// known of them; null if that is no matter.
   Plan plan(const Problem& problem, PathSet exact, const Variant* requested, const Variant* packed) const {
     return make_plan(problem.operation, exact, candidates(problem.operation), requested,
                      [&](const Variant& variant, RangePath) {
                        double cost = cost_of(problem, kernel_of(variant));
-                       if (packed && &variant != packed) cost += cost_of_packing(problem);
+                       if (packed && &variant != packed) cost += cost_of_knowing(problem);
                        return Judgement{refusal(variant), cost};
                      });
   }
@@ -203,11 +212,9 @@ class CpuBackend final : public Backend {
   /// Whether some of the elements suggest that another variant than `likely` will be chosen. Then the values are scanned
   /// first, which takes less time than packing the operands twice.
   bool is_unlikely(const Variant& likely, const Problem& problem, const Variant* requested) const {
-    constexpr double kWorthLooking = 1 << 16;
     if (!can_overflow(problem.operation)) return false;
     if (requested) return requested != &likely;
-    const double lanes = static_cast<double>(problem.m()) + static_cast<double>(problem.n());
-    if (static_cast<double>(problem.k()) * lanes < kWorthLooking) return false;
+    if (!is_sampled(problem)) return false;
     const Ranges some = sample(problem);
     return plan(problem, exact_paths(problem.operation, some.a, some.b), nullptr, &likely).variant != &likely;
   }

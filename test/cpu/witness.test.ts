@@ -44,7 +44,7 @@ describe('witnesses of truth values', () => {
 describe('witnesses along many k-steps', () => {
   it.each(['max-plus', 'min-plus'] as const)('of 8-bit sums in %s', (semiring) => {
     // More stretches of k-steps than a byte can count, and sums whose best is rare.
-    const [m, k, n] = [13, 40_000, 14]
+    const [m, k, n] = [30, 20_000, 32]
     const random = new Random(8)
     const values = (length: number) => Int32Array.from({ length }, () => random.integer(0, 127))
     const [a, b] = [matrix(m, k, values(m * k)), matrix(k, n, values(k * n))]
