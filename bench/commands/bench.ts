@@ -245,9 +245,11 @@ function barsOf({ rows, ceiling }: TrialRecord): Bar[] {
   return [...bars, { label: 'ceiling', value: ceiling.gops.median, text: rate(ceiling.gops.median) }]
 }
 
-function describeCeiling({ name, gops, clockMHz, halfGops, naiveLoopGops }: TrialCeiling): string {
+const inBits = (bits: number, gops: Spread | null) => (gops ? `, in ${bits} bits ${rate(gops.median)}` : '')
+
+function describeCeiling({ name, gops, clockMHz, halfGops, byteGops, naiveLoopGops }: TrialCeiling): string {
   return [
-    `ceiling ${rate(gops.median)}${halfGops ? `, in 16 bits ${rate(halfGops.median)}` : ''}: ${name}, only registers`,
+    `ceiling ${rate(gops.median)}${inBits(16, halfGops)}${inBits(8, byteGops)}: ${name}, only registers`,
     ...(clockMHz === null ? [] : [`at ${Math.round(clockMHz)} MHz`]),
     ...(naiveLoopGops ? [`a plain loop on one core ${rate(naiveLoopGops.median)}`] : []),
   ].join(', ')

@@ -46,8 +46,9 @@ export interface TrialCeiling {
   gops: Spread
   /** Null on the CPU, whose clock isn't known. */
   clockMHz: number | null
-  /** On the CPU: the ceiling of 16-bit sums, and a plain loop's speed on one core. */
+  /** On the CPU: the ceilings of 16-bit and of 8-bit sums, and a plain loop's speed on one core. */
   halfGops: Spread | null
+  byteGops: Spread | null
   naiveLoopGops: Spread | null
 }
 

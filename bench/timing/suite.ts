@@ -167,10 +167,9 @@ async function record(
       const product = products[count++] ?? null
       if (message.type === 'row') {
         const { row } = message
-        const { halfGops, gops } = result.ceiling ?? {}
-        const ceiling = row.path.startsWith('exponent')
-          ? result.tensorGops
-          : (row.path.startsWith('half') && halfGops ? halfGops : gops)?.median
+        const { byteGops, halfGops, gops } = result.ceiling ?? {}
+        const narrow = row.path.startsWith('byte') ? byteGops : row.path.startsWith('half') ? halfGops : null
+        const ceiling = row.path.startsWith('exponent') ? result.tensorGops : (narrow ?? gops)?.median
         result.rows.push({ ...row, percentOfCeiling: ceiling ? (100 * row.gops.median) / ceiling : null })
       } else {
         const reason = message.message + (message.code ? ` [${message.code}]` : '')

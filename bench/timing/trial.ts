@@ -152,17 +152,30 @@ async function measureCeiling(
 ): Promise<TrialCeiling | null> {
   if (threads === null) {
     if (ceilingName(dtype, semiring) === undefined) return null
-    return { ...(await ceiling({ device, dtype, semiring })), halfGops: null, naiveLoopGops: null }
+    return {
+      ...(await ceiling({ device, dtype, semiring })),
+      halfGops: null,
+      byteGops: null,
+      naiveLoopGops: null,
+    }
   }
   const steps = cpuCeilingName(semiring)
   if (steps === undefined) return null
   const { isa, gops } = await cpuCeiling({ threads, dtype, semiring })
   const name = `${steps} of ${dtype} with ${isa}`
   if (dtype !== 'int32' || !hasSums(semiring))
-    return { name, gops, clockMHz: null, halfGops: null, naiveLoopGops: null }
+    return { name, gops, clockMHz: null, halfGops: null, byteGops: null, naiveLoopGops: null }
   const half = await cpuCeiling({ threads, bits: 16 })
+  const byte = await cpuCeiling({ threads, bits: 8 })
   const naiveLoop = await cpuNaiveLoop(loop)
-  return { name, gops, clockMHz: null, halfGops: half.gops, naiveLoopGops: naiveLoop.gops }
+  return {
+    name,
+    gops,
+    clockMHz: null,
+    halfGops: half.gops,
+    byteGops: byte.gops,
+    naiveLoopGops: naiveLoop.gops,
+  }
 }
 
 function failure(product: Product | null, error: unknown): Message {

@@ -15,8 +15,8 @@ export interface CpuCeilingOptions {
   dtype?: DataType | undefined
   /** 'max-plus' by default. Semirings that differ in the direction of ⊕ have the same steps. */
   semiring?: Semiring | undefined
-  /** Of sums of integers: 32 (by default) or 16. */
-  bits?: 32 | 16 | undefined
+  /** Of sums of integers: 32 (by default), 64, 16 or 8. */
+  bits?: 64 | 32 | 16 | 8 | undefined
   /** Threads that run at once; 1 by default. */
   threads?: number | undefined
   /** How long it is measured, about; 90 by default. */
@@ -85,7 +85,7 @@ export async function cpuCeiling(options: CpuCeilingOptions = {}): Promise<CpuCe
   const read = readNumbers(
     options,
     {
-      bits: { least: 16, most: 32 },
+      bits: { least: 8, most: 64 },
       threads: { least: 1, most: 1024 },
       milliseconds: { least: 1, most: 60_000, fraction: true },
     },
@@ -104,9 +104,12 @@ export async function cpuCeiling(options: CpuCeilingOptions = {}): Promise<CpuCe
     )
   }
   const bits = read.bits ?? bitsOf[dtype]
-  if (read.bits !== undefined && (dtype !== 'int32' || known.suffix !== '' || (bits !== 32 && bits !== 16))) {
+  if (
+    read.bits !== undefined &&
+    (dtype !== 'int32' || known.suffix !== '' || ![64, 32, 16, 8].includes(bits))
+  ) {
     throw new OptionError(
-      `option bits must be 32 or 16, and only for sums of int32, but it is ${bits} for ${semiring} on ${dtype}`,
+      `option bits must be 64, 32, 16 or 8, and only for sums of int32, but it is ${bits} for ${semiring} on ${dtype}`,
     )
   }
   const type = dtype === 'int32' ? `int${bits}` : dtype

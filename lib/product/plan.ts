@@ -17,9 +17,9 @@ export interface Plan {
   /** Its parameters, such as the tile. */
   parameters: Readonly<Record<string, number | string>>
   /**
-   * How the sums are computed: 'half' and 'half-translated' in 16 bits, 'direct' and 'translated' in the element type
-   * ('translated' if the semiring's zero occurs in the operands), 'wide' and 'wrapping' in 64 bits, 'exponent',
-   * 'exponent-wide' and 'exponent-bounded' on tensor cores.
+   * How the sums are computed: 'byte' and 'byte-translated' in 8 bits, 'half' and 'half-translated' in 16 bits, 'direct' and
+   * 'translated' in the element type ('translated' if the semiring's zero occurs in the operands), 'wide' and 'wrapping' in 64
+   * bits, 'exponent', 'exponent-wide' and 'exponent-bounded' on tensor cores.
    */
   path: string
 }

@@ -25,7 +25,8 @@ export interface MpmmResult<C extends AnyResult = DenseMatrix> {
   /**
    * How it was computed. The values of the operands decide; results of integers are exact on every path. 'direct': sums in
    * the element type itself, the only path for floating-point elements. 'translated': the same, with another value in place
-   * of the semiring's zero. 'half' and 'half-translated': 16-bit sums, after an offset is subtracted from each operand.
+   * of the semiring's zero. 'half' and 'half-translated': 16-bit sums, after an offset is subtracted from each operand;
+   * 'byte' and 'byte-translated': 8-bit sums, on the CPU.
    * 'exponent', 'exponent-wide' and 'exponent-bounded': on tensor cores, as exponents of numbers, if there are few levels.
    * 'wide': 64-bit sums. 'wrapping': 64-bit sums, the finite ones modulo 2^32.
    */

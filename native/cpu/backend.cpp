@@ -15,6 +15,7 @@
 #include "core/dispatch.h"
 #include "core/scan.h"
 #include "core/status.h"
+#include "cpu/first_true_product.h"
 #include "cpu/kernel.h"
 #include "cpu/loop.h"
 #include "cpu/machine.h"
@@ -172,18 +173,27 @@ class CpuBackend final : public Backend {
     return 0.5 * kernel.packed.operand_size * steps / kernel.packed.steps_per_operand;
   }
 
-  static double cost_of_packing(const Problem& problem) {
+  /// The elements of a product's operands.
+  static double elements_of(const Problem& problem) {
     const double lanes = static_cast<double>(problem.m()) + static_cast<double>(problem.n());
-    return 50.0 * static_cast<double>(problem.batch) * static_cast<double>(problem.k()) * lanes;
+    return static_cast<double>(problem.batch) * static_cast<double>(problem.k()) * lanes;
   }
 
-  /// The plan for values that allow the paths `exact`. `packed` is the variant that the operands are already packed
-  /// for, if any.
+  /// Whether it is worth a look at some elements, to tell which variant is likely.
+  static bool is_sampled(const Problem& problem) { return elements_of(problem) >= 1 << 16; }
+
+  /// What it costs that the values must be known before the operands are packed: scanning them, or packing them twice.
+  static double cost_of_knowing(const Problem& problem) {
+    return (is_sampled(problem) ? 10.0 : 50.0) * elements_of(problem);
+  }
+
+  /// The plan for values that allow the paths `exact`. `packed` is the variant that the operands are packed for if nothing is
+  /// known of them; null if that is no matter.
   Plan plan(const Problem& problem, PathSet exact, const Variant* requested, const Variant* packed) const {
     return make_plan(problem.operation, exact, candidates(problem.operation), requested,
                      [&](const Variant& variant, RangePath) {
                        double cost = cost_of(problem, kernel_of(variant));
-                       if (packed && &variant != packed) cost += cost_of_packing(problem);
+                       if (packed && &variant != packed) cost += cost_of_knowing(problem);
                        return Judgement{refusal(variant), cost};
                      });
   }
@@ -200,6 +210,16 @@ class CpuBackend final : public Backend {
         .variant;
   }
 
+  /// Whether some of the elements suggest that another variant than `likely` will be chosen. Then the values are scanned
+  /// first, which takes less time than packing the operands twice.
+  bool is_unlikely(const Variant& likely, const Problem& problem, const Variant* requested) const {
+    if (!can_overflow(problem.operation)) return false;
+    if (requested) return requested != &likely;
+    if (!is_sampled(problem)) return false;
+    const Ranges some = sample(problem);
+    return plan(problem, exact_paths(problem.operation, some.a, some.b), nullptr, &likely).variant != &likely;
+  }
+
   Outcome multiply(const Problem& problem, const Variant* requested) {
     const Clock::time_point start = Clock::now();
     if (requested) {
@@ -213,12 +233,16 @@ class CpuBackend final : public Backend {
     }
     const Variant* likely = likely_variant(problem, requested);
     if (kernel_of(*likely).thin.accumulate) return multiply_thin(problem, requested, *likely, start);
+    if (problem.witness.data && kernel_of(*likely).first_true.multiply) return find_first_true(problem, *likely, start);
     std::optional<PackedProduct> product;
-    const Ranges ranges =
-        ranges_of(problem, [&] { return product.emplace(problem, kernel_of(*likely).packed).ranges(); });
+    const Ranges ranges = ranges_of(problem, [&] {
+      const PackedKernel& kernel = kernel_of(*likely).packed;
+      if (is_unlikely(*likely, problem, requested)) return scan(problem, kernel);
+      return product.emplace(problem, kernel).ranges();
+    });
     Outcome outcome;
     outcome.plan =
-        plan(problem, exact_paths(problem.operation, ranges.a, ranges.b), requested, product ? likely : nullptr);
+        plan(problem, exact_paths(problem.operation, ranges.a, ranges.b), requested, problem.known ? nullptr : likely);
     const Destination destination = destination_of(problem, outcome.plan);
     if (!product || outcome.plan.variant != likely) {
       product.emplace(problem, kernel_of(*outcome.plan.variant).packed, ranges, outcome.plan.path);
@@ -243,6 +267,17 @@ class CpuBackend final : public Backend {
     }
     const Destination destination = destination_of(problem, outcome.plan);
     settle(problem, destination, product->finish(outcome.plan.path, destination.view()), outcome);
+    outcome.timing.kernel = milliseconds_since(start);
+    return outcome;
+  }
+
+  /// Truth values can't overflow, so nothing is to be known of them.
+  Outcome find_first_true(const Problem& problem, const Variant& variant, Clock::time_point start) const {
+    Outcome outcome;
+    outcome.plan = plan(problem, exact_paths(problem.operation, {}, {}), &variant, nullptr);
+    const Destination destination = destination_of(problem, outcome.plan);
+    multiply_first_true(problem, kernel_of(variant).first_true, destination.view());
+    settle(problem, destination, kNoOverflow, outcome);
     outcome.timing.kernel = milliseconds_since(start);
     return outcome;
   }

@@ -19,14 +19,15 @@ int64_t equal_parts(int64_t whole, int64_t most, int64_t unit) {
 Blocking choose_blocking(const PackedKernel& kernel, int64_t m, int64_t n, int64_t padded_k, int64_t batch, int threads,
                          bool with_witnesses) {
   const int64_t size = kernel.operand_size;
-  // A stretch is a window, or as many as let stretches be counted in 16 bits.
-  const int64_t stretch = with_witnesses ? kernel.window * ceil_div(padded_k, kernel.window * int64_t{65535}) : 0;
+  // A stretch is a window, or as many as let stretches be counted in the bytes of an accumulator.
+  const int64_t notes = kernel.accumulator_size == 1 ? 255 : 65535;
+  const int64_t stretch = with_witnesses ? kernel.window * ceil_div(padded_k, kernel.window * notes) : 0;
   // The slab of a panel of B takes half of the first level, and each panel of A is multiplied with it. The other half
   // is for the panel of A that is being read.
   const int64_t KC =
       equal_parts(padded_k, caches().level1 / 2 / (kernel.NR * size), with_witnesses ? stretch : kernel.k_multiple);
   // The slab of A's panels takes a quarter of the second level, and the tiles kept between slabs another quarter.
-  int64_t MC = equal_parts(m, caches().level2 / 4 / (KC * size), kernel.MR);
+  int64_t MC = equal_parts(m, caches().level2 / 4 / (KC * kernel.a_size), kernel.MR);
   // For witnesses each accumulator has a note of the same size.
   const int64_t cell = (with_witnesses ? 2 : 1) * kernel.accumulator_size;
   int64_t NC = equal_parts(n, caches().level2 / 4 / (MC * cell), kernel.NR);

@@ -120,16 +120,19 @@ struct PackedKernel {
   int k_multiple;
   int steps_per_operand;
   int operand_size;
+  int a_size;  ///< of an operand of A as it is packed
   int accumulator_size;
   bool takes_offsets;  ///< whether an offset is subtracted from each operand before it is packed (offset.h)
-  int window;          ///< operands in a window (WindowsOfBlock); 0 if there are no witnesses
+  int window;          ///< operands in a window (WindowsOfBlock); 0 if witnesses aren't found in windows
+  /// The values in an operand, or in some lanes or steps of it.
+  Occurring (*scan)(const Lanes& source);
   Occurring (*pack_a)(const PackRequest& request);
   Occurring (*pack_b)(const PackRequest& request);
   /// Writes the steps past k of a packed operand. `path` must be known by then.
   void (*fill_border_a)(const PackRequest& request, RangePath path);
   void (*fill_border_b)(const PackRequest& request, RangePath path);
   /// Packs the windows of an operand. In the request lanes and k-steps have changed places, so that a panel holds a window
-  /// of each lane; not so if an operand holds several k-steps: then a panel is a lane, and a slab a window.
+  /// of each lane.
   Occurring (*pack_windows)(const PackRequest& request);
   /// Computes a slab. After the last slab it writes C and the witnesses, and returns the smallest linear index of a result that
   /// overflowed, or kNoOverflow.
@@ -142,6 +145,33 @@ struct RowsKernel {
   /// column) of the first result that overflowed, or kNoOverflow.
   int64_t (*multiply)(const Problem& problem, RangePath path, const MutableMatrixView& c, int64_t batch,
                       int64_t first_row, int64_t end_row);
+};
+
+/// A part of a product of truth values whose witnesses are asked for: some rows ⊗ some columns, from the first of a chunk on
+/// (first_true_product.h).
+struct FirstTrueRequest {
+  const uint64_t* a;  ///< words of 64 k-steps, with a bit for each
+  int64_t words;      ///< of a row
+  const void* b;      ///< chunks of columns, packed
+  int64_t chunk_bytes;
+  int64_t rows;
+  int64_t cols;
+  int32_t* lists;  ///< room for the k-steps of each row of A that are true
+  int64_t list_length;
+  Results results;
+};
+
+/// Finds the first step in which both operands are true, for each result. The operands are packed as if a row of A, or a row
+/// of B, were a panel.
+struct FirstTrueKernel {
+  int columns;       ///< of a chunk
+  int row_bytes;     ///< of a packed row of a chunk
+  int operand_size;  ///< of its parts
+  int list_slack;    ///< a list has room for so many more than the k-steps
+  void (*pack_a)(const PackRequest& request);
+  void (*pack_b)(const PackRequest& request);
+  /// Writes C and the witnesses.
+  void (*multiply)(const FirstTrueRequest& request);
 };
 
 /// A part of a thin product (thin_product.h): some steps of the small operand ⊗ some lanes of the large one.
@@ -197,6 +227,7 @@ struct Kernel {
   PackedKernel packed;
   RowsKernel rows;
   ThinKernel thin;
+  FirstTrueKernel first_true = {};  ///< beside packed bits: products with witnesses
 };
 
 struct KernelVariant {

@@ -5,11 +5,10 @@
 
 namespace mpmml::cpu {
 
-/// The 16-bit sums of core/arithmetic.h, on vectors.
-template <class S>
-struct Half {
-  static_assert(is_integer_sum<S>);
-  using Core = mpmml::Half<S>;
+/// The 16-bit and the 8-bit sums of core/arithmetic.h, on vectors.
+template <class S, class Word>
+struct OffsetSums {
+  using Core = mpmml::OffsetSums<S, Word>;
   using Semiring = S;
   using Element = typename S::Element;
   using Operand = typename Core::Operand;
@@ -18,10 +17,12 @@ struct Half {
   bool has_zero = false;
 
   static constexpr PathSet paths = Core::paths;
-  static constexpr Half for_operands(RangePath path) {
-    Half half;
-    half.has_zero = path == RangePath::kHalfTranslated;
-    return half;
+  static constexpr RangePath kWithoutZero = Core::kWithoutZero;
+  static constexpr RangePath kWithZero = Core::kWithZero;
+  static constexpr OffsetSums for_operands(RangePath path) {
+    OffsetSums sums;
+    sums.has_zero = path == kWithZero;
+    return sums;
   }
 
   template <class V>
@@ -43,9 +44,14 @@ struct Half {
   }
 };
 
+template <class S>
+using Half = OffsetSums<S, uint16_t>;
+template <class S>
+using Byte = OffsetSums<S, uint8_t>;
+
 template <class Arithmetic>
 constexpr bool takes_offsets = false;
-template <class S>
-constexpr bool takes_offsets<Half<S>> = true;
+template <class S, class Word>
+constexpr bool takes_offsets<OffsetSums<S, Word>> = true;
 
 }  // namespace mpmml::cpu

@@ -25,10 +25,11 @@ PackedOperand::PackedOperand(const Problem& problem, const PackedKernel& kernel,
       padded_k_(padded_k),
       KC_(KC),
       width_(is_b ? kernel.NR : kernel.MR),
+      size_(is_b ? kernel.operand_size : kernel.a_size),
       lanes_(is_b ? view_.cols : view_.rows),
       items_(items_of(view_, problem.batch)),
       panels_(ceil_div(lanes_, width_)),
-      item_bytes_(saturating_product(panels_, saturating_product(padded_k, width_ * kernel.operand_size))),
+      item_bytes_(saturating_product(panels_, saturating_product(padded_k, width_ * size_))),
       data_(checked_size(item_bytes_, items_)) {}
 
 PackRequest PackedOperand::request(int64_t item) const {
@@ -75,7 +76,7 @@ void PackedOperand::fill_border(RangePath path) {
 const void* PackedOperand::panel(int64_t item, int64_t k, int64_t lane) const {
   const int64_t steps = std::min(KC_, padded_k_ - k);
   return static_cast<const char*>(data_.data()) + own(item) * item_bytes_ +
-         (k * panels_ * width_ + lane * steps) * kernel_.operand_size;
+         (k * panels_ * width_ + lane * steps) * size_;
 }
 
 }  // namespace mpmml::cpu

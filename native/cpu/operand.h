@@ -37,6 +37,7 @@ class PackedOperand {
   const int64_t padded_k_;
   const int64_t KC_;
   const int64_t width_;
+  const int64_t size_;  ///< of a packed operand
   const int64_t lanes_;
   const int64_t items_;
   const int64_t panels_;  ///< of an item

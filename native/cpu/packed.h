@@ -4,6 +4,7 @@
 #pragma once
 #include "core/arithmetic.h"
 #include "cpu/bit_packing.h"
+#include "cpu/first_true.h"
 #include "cpu/kernel.h"
 #include "cpu/offset.h"
 #include "cpu/packing.h"
@@ -18,38 +19,52 @@ struct Packed {
   static constexpr Kernel kernel() {
     static_assert((std::is_same_v<typename First::Operand, typename Others::Operand> && ...),
                   "the arithmetics of a kernel share their panels");
-    return {paths_of<First, Others...>(),
-            {MR, NR, kStepsAtOnce, steps_per_operand<First>, sizeof(typename First::Operand),
-             sizeof(typename First::Accumulator), takes_offsets<First>, window<First>(), pack_panels<First, MR>,
-             pack_panels<First, NR>, fill_border_a<First, Others...>, fill_border_b<First, Others...>,
-             pack_windows<First>, multiply<First, Others...>},
-            {},
-            {}};
+    return {
+        paths_of<First, Others...>(),
+        {MR, NR, kStepsAtOnce, steps_per_operand<First>, sizeof(typename First::Operand),
+         sizeof(Broadcast<typename First::Operand>), sizeof(typename First::Accumulator), takes_offsets<First>,
+         window<First>(), scan<typename First::Semiring>, pack_panels<First, MR, Broadcast<typename First::Operand>>,
+         pack_panels<First, NR>, fill_border_a<First, Others...>, fill_border_b<First, Others...>, pack_windows<First>,
+         multiply<First, Others...>},
+        {},
+        {},
+        first_true<First>()};
   }
 
  private:
-  template <class Arithmetic, int width>
+  template <class Arithmetic, int width, class Stored = typename Arithmetic::Operand>
   static Occurring pack_panels(const PackRequest& request) {
     if constexpr (steps_per_operand<Arithmetic> > 1) {
       return pack_bits<Arithmetic, width>(request);
     } else {
-      return pack<Arithmetic, width>(request);
+      return pack<Arithmetic, width, Stored>(request);
     }
   }
 
   template <class Arithmetic>
   static constexpr int window() {
-    return Arithmetic::Semiring::idempotent ? Windows<Arithmetic>::kWindow : 0;
+    if constexpr (has_windows<Arithmetic>) {
+      return Windows<Arithmetic>::kWindow;
+    } else {
+      return 0;
+    }
+  }
+
+  template <class Arithmetic>
+  static constexpr FirstTrueKernel first_true() {
+    if constexpr (steps_per_operand<Arithmetic> > 1) {
+      return FirstTrue<typename Arithmetic::Semiring>::kernel();
+    } else {
+      return {};
+    }
   }
 
   template <class Arithmetic>
   static Occurring pack_windows(const PackRequest& request) {
-    if constexpr (steps_per_operand<Arithmetic> > 1) {
-      const Occurring occurring = pack_bits<Arithmetic, 1>(request);
-      fill_border<Arithmetic, 1>(request, 0);
-      return occurring;
-    } else {
+    if constexpr (has_windows<Arithmetic>) {
       return pack<Arithmetic, Windows<Arithmetic>::kWindow>(request);
+    } else {
+      return kNothingSeen;
     }
   }
 
@@ -57,7 +72,7 @@ struct Packed {
   static void fill_border_a(const PackRequest& request, RangePath path) {
     with_arithmetic<Arithmetic, Others...>(path, [&](auto arithmetic) __attribute__((always_inline)) {
       if constexpr (takes_offsets<Arithmetic>) {
-        fill_border<Arithmetic, MR>(request, arithmetic.border_a());
+        fill_border<Arithmetic, MR>(request, repeated(arithmetic.border_a()));
       } else {
         fill_border<Arithmetic, MR>(request, arithmetic.encode(Arithmetic::Semiring::border_a));
       }

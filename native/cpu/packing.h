@@ -74,8 +74,39 @@ template <class S, int n>
 using ScanOf = std::conditional_t<S::can_overflow, Scan<S, n>,
                                   std::conditional_t<S::restricts_elements, Outsiders<S, n>, Nothing<S, n>>>;
 
-/// Packs panels of `width` lanes.
-template <class Arithmetic, int width>
+/// Scans values without packing them.
+template <class S>
+static Occurring scan(const Lanes& source) {
+  using Element = typename S::Element;
+  constexpr int kLanes = VectorOf<Element>::lanes;
+  ScanOf<S, kLanes> lanes;
+  ScanOf<S, 1> ones;
+  const bool along_steps = source.k_stride == 1;
+  const int64_t lines = along_steps ? source.lanes : source.k, length = along_steps ? source.k : source.lanes;
+  const int64_t from_line = along_steps ? source.lane_stride : source.k_stride;
+  const int64_t from_element = along_steps ? source.k_stride : source.lane_stride;
+  for (int64_t line = 0; line < lines; ++line) {
+    const auto* from = static_cast<const Element*>(source.data) + line * from_line;
+    int64_t index = 0;
+    for (; from_element == 1 && index + kLanes <= length; index += kLanes) {
+      ShortVector<Element, kLanes> x;
+      __builtin_memcpy(&x, from + index, sizeof x);
+      lanes.see(x);
+    }
+    for (; index < length; ++index) ones.see(ShortVector<Element, 1>{from[index * from_element]});
+  }
+  Occurring all = kNothingSeen;
+  lanes.merge_into(all);
+  ones.merge_into(all);
+  return all;
+}
+
+/// A narrow element as often as it fits 32 bits.
+MPMML_INLINE uint32_t repeated(uint16_t x) { return x * uint32_t{0x10001}; }
+MPMML_INLINE uint32_t repeated(uint8_t x) { return x * uint32_t{0x1010101}; }
+
+/// Packs panels of `width` lanes. Operands are held as `Stored`: themselves, or Broadcast.
+template <class Arithmetic, int width, class Stored>
 class Packer {
   using S = typename Arithmetic::Semiring;
   using Element = typename Arithmetic::Element;
@@ -88,7 +119,7 @@ class Packer {
       : source_(request.source), data_(static_cast<const Element*>(source_.data)), offset_(request.offset) {}
 
   /// Packs steps [first_k, end_k) of the panel that starts with lane `first_lane`; `to` is where the first step goes.
-  MPMML_HOST_DEVICE void pack(int64_t first_lane, int64_t first_k, int64_t end_k, Operand* to) {
+  MPMML_HOST_DEVICE void pack(int64_t first_lane, int64_t first_k, int64_t end_k, Stored* to) {
     const bool whole = first_lane + width <= source_.lanes;
     const Element* from = data_ + first_lane * source_.lane_stride + first_k * source_.k_stride;
     if (whole && source_.lane_stride == 1) {
@@ -116,11 +147,19 @@ class Packer {
 
   /// Packs one element for each of some lanes.
   template <class V>
-  MPMML_HOST_DEVICE void encode(const V& x, Operand* to) const {
+  MPMML_HOST_DEVICE void encode(const V& x, Stored* to) const {
     constexpr int lanes = sizeof(V) / sizeof(Element);
     if constexpr (takes_offsets<Arithmetic>) {
-      const auto encoded = __builtin_convertvector(Arithmetic::encode(x, offset_), ShortVector<Operand, lanes>);
-      __builtin_memcpy(to, &encoded, sizeof encoded);
+      auto wide = Arithmetic::encode(x, offset_);
+      if constexpr (!std::is_same_v<Stored, Operand>) {
+        static_assert(sizeof(Stored) == sizeof(Element));
+        if constexpr (sizeof(Operand) == 1) wide |= wide << 8;
+        wide |= wide << 16;
+        __builtin_memcpy(to, &wide, sizeof wide);
+      } else {
+        const auto encoded = __builtin_convertvector(wide, ShortVector<Operand, lanes>);
+        __builtin_memcpy(to, &encoded, sizeof encoded);
+      }
     } else if constexpr (is_held_unchanged()) {
       __builtin_memcpy(to, &x, sizeof x);
     } else if constexpr (S::can_overflow && std::is_same_v<Operand, Element>) {
@@ -157,7 +196,7 @@ class Packer {
     }
   }
 
-  MPMML_HOST_DEVICE void pack_adjacent_lanes(const Element* from, int64_t steps, Operand* to) {
+  MPMML_HOST_DEVICE void pack_adjacent_lanes(const Element* from, int64_t steps, Stored* to) {
     for (int64_t k = 0; k < steps; ++k) {
       MPMML_UNROLL
       for (int lane = 0; lane < width; lane += kLanes) {
@@ -170,7 +209,7 @@ class Packer {
   }
 
   /// Transposes blocks of four lanes by four steps.
-  MPMML_HOST_DEVICE void pack_adjacent_steps(const Element* from, int64_t steps, Operand* to) {
+  MPMML_HOST_DEVICE void pack_adjacent_steps(const Element* from, int64_t steps, Stored* to) {
     for (int lane = 0; lane < width; lane += 4) {
       for (int64_t k = 0; k < steps; k += 4) {
         Four x[4];
@@ -194,7 +233,7 @@ class Packer {
     }
   }
 
-  MPMML_HOST_DEVICE void pack_any(const Element* from, int lanes, int64_t steps, Operand* to) {
+  MPMML_HOST_DEVICE void pack_any(const Element* from, int lanes, int64_t steps, Stored* to) {
     for (int64_t k = 0; k < steps; ++k) {
       for (int lane = 0; lane < lanes; ++lane) {
         const ShortVector<Element, 1> x = {from[lane * source_.lane_stride + k * source_.k_stride]};
@@ -208,9 +247,12 @@ class Packer {
   const Lanes source_;
   const Element* const data_;
   const int32_t offset_;
-  ScanOf<S, kLanes> lanes_;
-  ScanOf<S, 4> fours_;
-  ScanOf<S, 1> ones_;
+  /// Offsets follow from the values, so with them the values are known already.
+  template <int n>
+  using Sight = std::conditional_t<takes_offsets<Arithmetic>, Nothing<S, n>, ScanOf<S, n>>;
+  Sight<kLanes> lanes_;
+  Sight<4> fours_;
+  Sight<1> ones_;
 };
 
 /// The place of step k of a panel in a packed operand, counted in operands.
@@ -227,10 +269,10 @@ MPMML_INLINE int64_t border_of(const PackRequest& request) {
   return ceil_div(request.source.k, steps_per_operand<Arithmetic>);
 }
 
-template <class Arithmetic, int width>
+template <class Arithmetic, int width, class Stored = typename Arithmetic::Operand>
 static Occurring pack(const PackRequest& request) {
-  Packer<Arithmetic, width> packer(request);
-  auto* packed = static_cast<typename Arithmetic::Operand*>(request.packed);
+  Packer<Arithmetic, width, Stored> packer(request);
+  auto* packed = static_cast<Stored*>(request.packed);
   const int64_t most = request.source.lane_stride == 1 ? kPackingSteps : request.KC;
   for (int64_t k = 0, end_k; k < request.source.k; k = end_k) {
     const int64_t end_slab = (k / request.KC + 1) * request.KC;
@@ -243,13 +285,12 @@ static Occurring pack(const PackRequest& request) {
   return packer.occurring();
 }
 
-template <class Arithmetic, int width>
-MPMML_INLINE void fill_border(const PackRequest& request, typename Arithmetic::Operand border) {
-  using Operand = typename Arithmetic::Operand;
+template <class Arithmetic, int width, class Stored>
+MPMML_INLINE void fill_border(const PackRequest& request, Stored border) {
   const int64_t first = border_of<Arithmetic>(request);
   const int64_t count = (request.padded_k - first) * width;
   for (int64_t panel = request.first_panel; count > 0 && panel < request.end_panel; ++panel) {
-    Operand* steps = static_cast<Operand*>(request.packed) + offset_of<width>(request, panel, first);
+    Stored* steps = static_cast<Stored*>(request.packed) + offset_of<width>(request, panel, first);
     for (int64_t i = 0; i < count; ++i) steps[i] = border;
   }
 }

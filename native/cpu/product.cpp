@@ -82,9 +82,16 @@ PackedProduct::PackedProduct(const Problem& problem, const PackedKernel& kernel,
       b_(problem, kernel, true, padded_k_, blocking_.KC) {
   if (kernel.takes_offsets) {
     with_semiring<CanOverflow>(problem.operation, [&](auto semiring) {
-      const auto half = Half<decltype(semiring)>::for_operands(path, ranges.a, ranges.b);
-      a_.set_offset(half.offset_a);
-      b_.set_offset(half.offset_b);
+      using S = decltype(semiring);
+      const auto set = [&](const auto& sums) {
+        a_.set_offset(sums.offset_a);
+        b_.set_offset(sums.offset_b);
+      };
+      if (Byte<S>::paths.has(path)) {
+        set(Byte<S>::for_operands(path, ranges.a, ranges.b));
+      } else {
+        set(Half<S>::for_operands(path, ranges.a, ranges.b));
+      }
     });
   }
   ranges_ = {a_.pack(), b_.pack()};
@@ -209,6 +216,55 @@ Ranges scan(const Problem& problem) {
     return range;
   };
   return {scan_one(problem.a), scan_one(problem.b)};
+}
+
+Ranges scan(const Problem& problem, const PackedKernel& kernel) {
+  // Scanning an element takes as long as this many k-steps.
+  constexpr int64_t kWorkPerElement = 4, kWorkAtOnce = kWorkPerElement << 17;
+  const auto scan_one = [&](const MatrixView& view) {
+    ValueRange range;
+    std::mutex mutex;
+    const int64_t rows = items_of(view, problem.batch) * view.rows;
+    for_each_run(problem, rows, saturating_product(rows, kWorkPerElement * view.cols), kWorkAtOnce,
+                 [&](int64_t first, int64_t end) {
+                   ValueRange seen;
+                   while (first < end) {
+                     const int64_t row = first % view.rows, count = std::min(view.rows - row, end - first);
+                     const MatrixView from = view_from(view, problem.operation.dtype, first / view.rows, row, 0);
+                     seen.merge(range_of(kernel.scan({from.data, count, view.cols, view.row_stride, view.col_stride})));
+                     first += count;
+                   }
+                   const std::lock_guard<std::mutex> lock(mutex);
+                   range.merge(seen);
+                 });
+    return range;
+  };
+  return {scan_one(problem.a), scan_one(problem.b)};
+}
+
+Ranges sample(const Problem& problem) {
+  constexpr uint64_t kSamples = 64, kGoldenRatio = 0x9e3779b97f4a7c15;
+  return with_semiring<CanOverflow>(problem.operation, [&](auto semiring) {
+    using S = decltype(semiring);
+    const auto sample_one = [&](const MatrixView& view) {
+      const auto rows = static_cast<uint64_t>(items_of(view, problem.batch) * view.rows);
+      ValueRange range;
+      for (uint64_t index = 0; index < kSamples; ++index) {
+        // Multiples of the golden ratio spread evenly.
+        const uint64_t mixed = index * kGoldenRatio;
+        const auto row = static_cast<int64_t>((mixed >> 32) % rows), item = row / view.rows;
+        const auto col = static_cast<int64_t>((mixed & 0xffffffff) % static_cast<uint64_t>(view.cols));
+        const auto value = element_at<S>(view, item, row % view.rows, col);
+        if (value == S::zero) {
+          range.has_zero = true;
+        } else {
+          range.merge({value, value, false, false});
+        }
+      }
+      return range;
+    };
+    return Ranges{sample_one(problem.a), sample_one(problem.b)};
+  });
 }
 
 }  // namespace mpmml::cpu

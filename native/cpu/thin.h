@@ -11,8 +11,9 @@
 namespace mpmml::cpu::MPMML_ISA {
 
 /// If the large operand's lanes are adjacent, the k-steps of it that are read at the same time: as many streams as
-/// hardware prefetchers follow.
-constexpr int kStreams = 8;
+/// hardware prefetchers follow. Short rows that follow each other in memory are one stream.
+constexpr int kStreams = 8, kShortRows = 64;
+constexpr int64_t kShortRowBytes = 1024;
 
 /// Finds the least and the greatest value. If there is a zero, it is one of them.
 template <class S, int n>
@@ -68,8 +69,10 @@ class ThinPart {
     if (starts_) start();
     if (large_.k_stride == 1 && large_.lane_stride != 1 && large_.k >= kLanes) {
       along_steps();
+    } else if (S::idempotent && notes_) {
+      along_lanes<S::idempotent>();
     } else {
-      along_lanes();
+      along_lanes<false>();
     }
     full_.merge_into(occurring.large);
     few_.merge_into(occurring.large);
@@ -82,6 +85,9 @@ class ThinPart {
   /// Vectors of the large operand in a tile with R lanes of the small one: as many as fit the registers.
   template <int R>
   static constexpr int kVectors = R > 2 ? 2 : 4;
+  /// The same if each accumulator has a note beside it.
+  template <int R>
+  static constexpr int kNotedVectors = kHasManyRegisters ? kVectors<R> : kVectors<R> / 2;
 
   template <int n>
   using Elements = ShortVector<Element, n>;
@@ -174,41 +180,6 @@ class ThinPart {
     for (int j = 0; j < NV; ++j) __builtin_memcpy(to + j * n, &acc[j], sizeof acc[j]);
   }
 
-  /// Notes for some adjacent accumulators, which were `before`, by which of the steps [first_k, end_k) they have become
-  /// better. `a` is the row of the small operand, `b` the first lane of the large one.
-  template <int n>
-  MPMML_HOST_DEVICE void note(const Operands<n>& before, const Accumulator* after, const Operand* a, const Element* b,
-                              int64_t first_k, int64_t end_k) const {
-    Operands<n> acc;
-    __builtin_memcpy(&acc, after, sizeof acc);
-    const auto better = acc != before;
-    bool any_better;
-    if constexpr (n == 1) {
-      any_better = better[0] != 0;
-    } else {
-      any_better = any(better);
-    }
-    if (any_better) note_better<n>(before, after, a, b, first_k, end_k);
-  }
-  template <int n>
-  __attribute__((noinline)) void note_better(const Operands<n>& before, const Accumulator* after, const Operand* a,
-                                             const Element* b, int64_t first_k, int64_t end_k) const {
-    using Notes = ShortVector<Note, n>;
-    Note* to = notes_ + (after - accumulators_);
-    Operands<n> acc;
-    Notes notes;
-    __builtin_memcpy(&acc, after, sizeof acc);
-    __builtin_memcpy(&notes, to, sizeof notes);
-    const auto better = acc != before;
-    for (int64_t k = end_k; k-- > first_k;) {
-      Elements<n> x;
-      __builtin_memcpy(&x, b + k * large_.k_stride, sizeof x);
-      const auto is_acc = candidate<Arithmetic>(a[k] - Operands<n>{}, encode<n>(x)) == acc;
-      notes = (better & is_acc) ? static_cast<Note>(first_k_ + k) - Notes{} : notes;
-    }
-    __builtin_memcpy(to, &notes, sizeof notes);
-  }
-
   /// The first step whose candidate is `acc`, with a row of the small operand and a lane of the large one whose steps are
   /// adjacent. There must be one.
   __attribute__((noinline)) Note first_step(const Operand* a, const Element* b, Accumulator acc) const {
@@ -249,17 +220,25 @@ class ThinPart {
   // These loops aren't inlined, because together they would need more registers than there are.
 
   /// R lanes of the small operand ⊗ all lanes of the large one, over the steps [first_k, end_k). The large operand's
-  /// lanes are adjacent and are read as NV vectors of n at a time.
-  template <int R, int NV, int n>
+  /// lanes are adjacent and are read as NV vectors of n at a time. If `noted`, it is noted which steps make accumulators
+  /// better.
+  template <int R, int NV, int n, bool noted>
   __attribute__((noinline)) void row_along_lanes(int64_t row, int64_t first_k, int64_t end_k) {
+    using Notes = ShortVector<Note, n>;
     Sight<n> seen = sight<n>();
     in_parts(large_.lanes, NV * n, [&](int64_t col, int64_t done) __attribute__((always_inline)) {
-      Accumulator* to = accumulators_ + row * row_stride_ + col;
+      const int64_t place = row * row_stride_ + col;
+      Accumulator* to = accumulators_ + place;
       Operands<n> acc[R][NV];
+      [[maybe_unused]] Notes notes[R][NV], number = static_cast<Note>(first_k_ + first_k) - Notes{};
       MPMML_UNROLL
       for (int i = 0; i < R; ++i) {
         MPMML_UNROLL
-        for (int j = 0; j < NV; ++j) __builtin_memcpy(&acc[i][j], to + i * row_stride_ + j * n, sizeof acc[i][j]);
+        for (int j = 0; j < NV; ++j) {
+          __builtin_memcpy(&acc[i][j], to + i * row_stride_ + j * n, sizeof acc[i][j]);
+          if constexpr (noted)
+            __builtin_memcpy(&notes[i][j], notes_ + place + i * row_stride_ + j * n, sizeof notes[i][j]);
+        }
       }
       const Element* from = from_ + first_k * large_.k_stride + col * large_.lane_stride;
       const Operand* a = encoded_ + row * small_.k;
@@ -278,51 +257,46 @@ class ThinPart {
           if constexpr (n > 1) MPMML_OPAQUE(element);
           MPMML_UNROLL
           for (int j = 0; j < NV; ++j) {
-            acc[i][j] = Arithmetic::accumulate(acc[i][j], element, b[j]);
+            const Operands<n> before = acc[i][j];
+            acc[i][j] = Arithmetic::accumulate(before, element, b[j]);
             if constexpr (n > 1) MPMML_OPAQUE(acc[i][j]);
+            if constexpr (noted) notes[i][j] = acc[i][j] != before ? number : notes[i][j];
           }
         }
-      }
-      if constexpr (S::idempotent) {
-        if (notes_) {
-          Operands<n> before[R][NV];
-          for (int i = 0; i < R; ++i) __builtin_memcpy(before[i], to + i * row_stride_, sizeof before[i]);
-          MPMML_UNROLL
-          for (int i = 0; i < R; ++i) store(acc[i], to + i * row_stride_, done);
-          const Element* b = from_ + col * large_.lane_stride;
-          for (int i = 0; i < R; ++i) {
-            for (int j = 0; j < NV; ++j) {
-              note<n>(before[i][j], to + i * row_stride_ + j * n, a + i * small_.k, b + j * n, first_k, end_k);
-            }
-          }
-          return;
-        }
+        if constexpr (noted) number += 1;
       }
       MPMML_UNROLL
-      for (int i = 0; i < R; ++i) store(acc[i], to + i * row_stride_, done);
+      for (int i = 0; i < R; ++i) {
+        store(acc[i], to + i * row_stride_, done);
+        if constexpr (noted) __builtin_memcpy(notes_ + place + i * row_stride_, notes[i], sizeof notes[i]);
+      }
     });
     sight<n>() = seen;
   }
 
+  template <bool noted>
   MPMML_HOST_DEVICE void along_lanes() {
     const int64_t lanes = large_.lane_stride == 1 ? large_.lanes : 1;
+    const bool is_short = large_.k_stride > 0 && large_.k_stride * int64_t{sizeof(Element)} <= kShortRowBytes;
+    const int64_t together = is_short ? kShortRows : kStreams;
     for (int64_t k = 0, end; k < large_.k; k = end) {
-      end = k + kStreams < large_.k ? k + kStreams : large_.k;
+      end = k + together < large_.k ? k + together : large_.k;
       if (lanes >= kLanes) {
         for_rows([&](auto rows, int64_t row) {
-          if (lanes >= kVectors<rows> * kLanes) {
-            row_along_lanes<rows, kVectors<rows>, kLanes>(row, k, end);
+          constexpr int NV = noted ? kNotedVectors<rows> : kVectors<rows>;
+          if (lanes >= NV * kLanes) {
+            row_along_lanes<rows, NV, kLanes, noted>(row, k, end);
           } else {
-            row_along_lanes<rows, 1, kLanes>(row, k, end);
+            row_along_lanes<rows, 1, kLanes, noted>(row, k, end);
           }
         });
         continue;
       }
       for (int64_t row = 0; row < small_.lanes; ++row) {
         if (lanes >= kFew) {
-          row_along_lanes<1, 1, kFew>(row, k, end);
+          row_along_lanes<1, 1, kFew, noted>(row, k, end);
         } else {
-          row_along_lanes<1, 1, 1>(row, k, end);
+          row_along_lanes<1, 1, 1, noted>(row, k, end);
         }
       }
     }

@@ -52,7 +52,9 @@ ThinProduct::ThinProduct(const Problem& problem, const Kernel& kernel)
   // If the large operand's steps are adjacent, a part has many steps of a few lanes; otherwise few steps of many lanes.
   const bool along_steps = large.k == 1 && large.lane != 1;
   constexpr int64_t little = 256;
-  const int64_t much = std::max(kBytesAtHand / (rows_ * kernel.thin.accumulator_size), little);
+  // For witnesses each accumulator has a note of the same size.
+  const int64_t cell = (problem.witness.data && !along_steps ? 2 : 1) * kernel.thin.accumulator_size;
+  const int64_t much = std::max(kBytesAtHand / (rows_ * cell), little);
   strip_ = std::min(along_steps ? little : much, cols_);
   depth_ = std::min(along_steps ? much : little, problem.k());
   // Another thread pays off from about this many elements of the large operand on.

@@ -17,11 +17,13 @@ MPMML_INLINE void with_arithmetic(RangePath path, Body body) {
   if constexpr (sizeof...(Others) > 0) {
     if (!Arithmetic::paths.has(path)) return with_arithmetic<Others...>(path, body);
   }
-  constexpr Arithmetic plain =
-      Arithmetic::for_operands(Arithmetic::paths.has(RangePath::kHalf) ? RangePath::kHalf : RangePath::kDirect);
-  constexpr Arithmetic translated = Arithmetic::for_operands(
-      Arithmetic::paths.has(RangePath::kHalf) ? RangePath::kHalfTranslated : RangePath::kTranslated);
-  body(path == RangePath::kDirect || path == RangePath::kHalf ? plain : translated);
+  constexpr auto paths = [] {
+    if constexpr (takes_offsets<Arithmetic>) return std::pair{Arithmetic::kWithoutZero, Arithmetic::kWithZero};
+    return std::pair{RangePath::kDirect, RangePath::kTranslated};
+  }();
+  constexpr Arithmetic plain = Arithmetic::for_operands(paths.first);
+  constexpr Arithmetic translated = Arithmetic::for_operands(paths.second);
+  body(path == paths.first ? plain : translated);
 }
 
 /// Whether floating-point max-plus and min-plus add with fused multiply-adds: x · 1 + y, which rounds as x + y does. On
@@ -43,16 +45,6 @@ MPMML_INLINE V step(V acc, V a, V b, V one) {
     return S::combine(acc, a * one + b);
   } else {
     return Arithmetic::accumulate(acc, a, b);
-  }
-}
-
-/// For vectors of accumulators: whether ⊕ with other candidates has changed `before`.
-template <class Arithmetic, class V>
-MPMML_INLINE auto is_better(const V& after, const V& before) {
-  if constexpr (steps_per_operand<Arithmetic> > 1) {
-    return (before == 0) & (after != 0);
-  } else {
-    return after != before;
   }
 }
 
@@ -81,7 +73,7 @@ MPMML_INLINE void note_better(const Vector<typename Arithmetic::Operand> (&acc)[
       if (starts) {
         store(notes + place, number);
       } else {
-        store(notes + place, is_better<Arithmetic>(acc[i][j], load(tile + place)) ? number : load(notes + place));
+        store(notes + place, acc[i][j] != load(tile + place) ? number : load(notes + place));
       }
     }
   }
@@ -90,7 +82,7 @@ MPMML_INLINE void note_better(const Vector<typename Arithmetic::Operand> (&acc)[
 /// acc ⊕= panel of A ⊗ panel of B over `k` steps.
 template <class Arithmetic, int MR, int NV>
 MPMML_INLINE void multiply_steps(Vector<typename Arithmetic::Operand> (&acc)[MR][NV],
-                                 const typename Arithmetic::Operand* __restrict a,
+                                 const Broadcast<typename Arithmetic::Operand>* __restrict a,
                                  const typename Arithmetic::Operand* __restrict b, int64_t k) {
   using T = typename Arithmetic::Operand;
   constexpr int lanes = VectorOf<T>::lanes, NR = NV * lanes;
@@ -104,7 +96,7 @@ MPMML_INLINE void multiply_steps(Vector<typename Arithmetic::Operand> (&acc)[MR]
       for (int j = 0; j < NV; ++j) row[j] = load(b + ahead * NR + j * lanes);
       MPMML_UNROLL
       for (int i = 0; i < MR; ++i) {
-        Vector<T> element = splat(a[ahead * MR + i]);
+        auto element = (Vector<T>)splat(a[ahead * MR + i]);
         MPMML_OPAQUE(element);
         MPMML_UNROLL
         for (int j = 0; j < NV; ++j) {
@@ -123,7 +115,7 @@ MPMML_INLINE void multiply_steps(Vector<typename Arithmetic::Operand> (&acc)[MR]
 /// of type Notes, stretches are noted.
 /// Not inlined, because together with the code that finishes results the compiler runs out of registers.
 template <class Arithmetic, int MR, int NR, class MaybeNotes>
-static __attribute__((noinline)) void multiply_tile(const typename Arithmetic::Operand* __restrict a,
+static __attribute__((noinline)) void multiply_tile(const Broadcast<typename Arithmetic::Operand>* __restrict a,
                                                     const typename Arithmetic::Operand* __restrict b, int64_t k,
                                                     typename Arithmetic::Accumulator* __restrict tile, bool starts,
                                                     typename Arithmetic::Accumulator initial, MaybeNotes notes) {
@@ -194,7 +186,7 @@ MPMML_INLINE int64_t multiply_block(const Arithmetic& arithmetic, const BlockReq
   for (int64_t col = 0; col < block.cols; col += NR) {
     const auto* b = static_cast<const Operand*>(block.b) + col * block.steps;
     for (int64_t row = 0; row < block.rows; row += MR) {
-      const auto* a = static_cast<const Operand*>(block.a) + row * block.steps;
+      const auto* a = static_cast<const Broadcast<Operand>*>(block.a) + row * block.steps;
       const int64_t place = (col / NR * row_panels + row / MR) * MR * NR;
       Accumulator* tile = block.accumulators ? static_cast<Accumulator*>(block.accumulators) + place : local;
       // Hardware prefetchers stop at the end of a page, which is about where a panel ends. So the start of the next
@@ -202,7 +194,7 @@ MPMML_INLINE int64_t multiply_block(const Arithmetic& arithmetic, const BlockReq
       prefetch(a + MR * block.steps, 4 * kCacheLine);
       const TileOfBlock of = tile_of<MR, NR>(block, row, col);
       if (block.ends) epilogue.template prefetch_results<MR, NR>(row, col, of.rows);
-      if constexpr (Arithmetic::Semiring::idempotent) {
+      if constexpr (has_windows<Arithmetic>) {
         if (notes) {
           const int64_t steps = Windows<Arithmetic>::kWindow * block.windows.of_stretch;
           multiply_tile<Arithmetic, MR, NR>(a, b, block.steps, tile, block.starts, arithmetic.initial(),
@@ -212,13 +204,13 @@ MPMML_INLINE int64_t multiply_block(const Arithmetic& arithmetic, const BlockReq
       }
       multiply_tile<Arithmetic, MR, NR>(a, b, block.steps, tile, block.starts, arithmetic.initial(), Nowhere{});
       if (!block.ends) continue;
-      if constexpr (Arithmetic::Semiring::idempotent) {
+      if constexpr (has_windows<Arithmetic>) {
         if (block.windows.a) Windows<Arithmetic>::template find<NR>(block.windows, of, tile, nullptr, epilogue);
       }
       epilogue.template store_tile<MR, NR>(tile, row, col, of.rows, of.cols);
     }
   }
-  if constexpr (Arithmetic::Semiring::idempotent) {
+  if constexpr (has_windows<Arithmetic>) {
     if (block.ends && notes) store_noted<MR, NR>(block, epilogue);
   }
   return epilogue.first_overflow();

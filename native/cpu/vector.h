@@ -9,6 +9,7 @@
 // the linker could take a function that was compiled for AVX-512 as the one copy for all.
 #pragma once
 #include <cstdint>
+#include <type_traits>
 #include <utility>
 
 #ifndef MPMML_ISA
@@ -46,6 +47,13 @@ constexpr int kVectorBytes = 32;
 constexpr int kVectorBytes = 16;
 #endif
 
+/// Whether there are 32 vector registers; there are 16 otherwise.
+#if defined(__AVX512F__) || defined(__aarch64__)
+constexpr bool kHasManyRegisters = true;
+#else
+constexpr bool kHasManyRegisters = false;
+#endif
+
 template <class T, int bytes = kVectorBytes>
 struct VectorOf {
   typedef T type __attribute__((vector_size(bytes)));
@@ -72,6 +80,11 @@ template <class T>
 MPMML_INLINE Vector<T> splat(T x) {
   return x - Vector<T>{};
 }
+
+/// How an element is held that is broadcast to a vector: narrow ones several times in 32 bits, because broadcasting fewer
+/// bits takes Intel's processors an instruction of the kind that also adds.
+template <class T>
+using Broadcast = std::conditional_t<sizeof(T) < sizeof(uint32_t), uint32_t, T>;
 
 /// to = the elements of x and y in this order; y's elements are numbered after x's last. Passes vectors by reference,
 /// as all code does that may use vectors wider than the instruction set's: compilers warn that the way to pass those by

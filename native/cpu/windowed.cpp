@@ -21,16 +21,15 @@ WindowedOperand::WindowedOperand(const Problem& problem, const PackedKernel& ker
       is_b_(is_b),
       view_(is_b ? problem.b : problem.a),
       lanes_(is_b ? view_.cols : view_.rows),
-      count_(ceil_div(problem.k(), int64_t{kernel.window} * kernel.steps_per_operand)),
+      count_(ceil_div(problem.k(), int64_t{kernel.window})),
       items_(items_of(view_, problem.batch)),
       item_bytes_(saturating_product(round_up(lanes_, kLanesTogether),
                                      saturating_product(count_, kernel.window * kernel.operand_size))),
       data_(checked_size(item_bytes_, items_)) {
-  const int64_t panels = holds_several_steps() ? ceil_div(lanes_, kLanesTogether) : count_;
   const int64_t work = saturating_product(items_, saturating_product(kWorkPerElement * lanes_, problem.k()));
-  for_each_run(problem, panels * items_, work, kWorkAtOnce, [&](int64_t first, int64_t end) {
+  for_each_run(problem, count_ * items_, work, kWorkAtOnce, [&](int64_t first, int64_t end) {
     for (int64_t index = first; index < end; ++index) {
-      PackRequest part = request(index / panels, index % panels);
+      PackRequest part = request(index / count_, index % count_);
       part.offset = offset;
       kernel.pack_windows(part);
     }
@@ -43,24 +42,12 @@ PackRequest WindowedOperand::request(int64_t item, int64_t panel) const {
                 k_stride = is_b_ ? view_.row_stride : view_.col_stride;
   PackRequest request{};
   request.packed = static_cast<char*>(data_.data()) + item * item_bytes_;
-  if (holds_several_steps()) {
-    // The lanes that are together, as an operand of their own.
-    const int64_t lane = panel * kLanesTogether, lanes = std::min(kLanesTogether, lanes_ - lane);
-    const MatrixView from = view_from(view_, problem_.operation.dtype, item, is_b_ ? 0 : lane, is_b_ ? lane : 0);
-    request.source = {from.data, lanes, problem_.k(), lane_stride, k_stride};
-    request.packed = static_cast<char*>(request.packed) + lane * count_ * kernel_.window * kernel_.operand_size;
-    request.end_panel = lanes;
-    request.panels = kLanesTogether;
-    request.padded_k = count_ * kernel_.window;
-    request.KC = kernel_.window;
-  } else {
-    request.source = {first.data, problem_.k(), lanes_, k_stride, lane_stride};
-    request.first_panel = panel;
-    request.end_panel = panel + 1;
-    request.panels = count_;
-    request.padded_k = round_up(lanes_, kLanesTogether);
-    request.KC = kLanesTogether;
-  }
+  request.source = {first.data, problem_.k(), lanes_, k_stride, lane_stride};
+  request.first_panel = panel;
+  request.end_panel = panel + 1;
+  request.panels = count_;
+  request.padded_k = round_up(lanes_, kLanesTogether);
+  request.KC = kLanesTogether;
   return request;
 }
 

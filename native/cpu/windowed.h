@@ -17,7 +17,6 @@ class WindowedOperand {
  private:
   /// Packs a part of an item.
   PackRequest request(int64_t item, int64_t panel) const;
-  bool holds_several_steps() const { return kernel_.steps_per_operand > 1; }
 
   const Problem& problem_;
   const PackedKernel& kernel_;

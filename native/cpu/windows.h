@@ -5,7 +5,6 @@
 #endif
 
 #include "core/arithmetic.h"
-#include "cpu/bits.h"
 #include "cpu/epilogue.h"
 #include "cpu/kernel.h"
 #include "cpu/vector.h"
@@ -21,6 +20,8 @@ MPMML_INLINE uint64_t equal_lanes(const Vector<T>& x, const Vector<T>& y) {
     return _mm512_cmp_ps_mask((__m512)x, (__m512)y, _CMP_EQ_OQ);
   } else if constexpr (std::is_same_v<T, double>) {
     return _mm512_cmp_pd_mask((__m512d)x, (__m512d)y, _CMP_EQ_OQ);
+  } else if constexpr (sizeof(T) == 1) {
+    return _mm512_cmpeq_epi8_mask((__m512i)x, (__m512i)y);
   } else if constexpr (sizeof(T) == 2) {
     return _mm512_cmpeq_epi16_mask((__m512i)x, (__m512i)y);
   } else if constexpr (sizeof(T) == 4) {
@@ -30,7 +31,9 @@ MPMML_INLINE uint64_t equal_lanes(const Vector<T>& x, const Vector<T>& y) {
   }
 #elif defined(__AVX2__)
   const auto equal = x == y;
-  if constexpr (sizeof(T) == 2) {
+  if constexpr (sizeof(T) == 1) {
+    return static_cast<uint32_t>(_mm256_movemask_epi8((__m256i)equal));
+  } else if constexpr (sizeof(T) == 2) {
     const __m256i bytes = _mm256_packs_epi16((__m256i)equal, _mm256_setzero_si256());
     return static_cast<uint32_t>(_mm256_movemask_epi8(_mm256_permute4x64_epi64(bytes, 0xd8)));
   } else if constexpr (sizeof(T) == 4) {
@@ -40,7 +43,9 @@ MPMML_INLINE uint64_t equal_lanes(const Vector<T>& x, const Vector<T>& y) {
   }
 #elif defined(__SSE2__)
   const auto equal = x == y;
-  if constexpr (sizeof(T) == 2) {
+  if constexpr (sizeof(T) == 1) {
+    return static_cast<uint32_t>(_mm_movemask_epi8((__m128i)equal));
+  } else if constexpr (sizeof(T) == 2) {
     return static_cast<uint32_t>(_mm_movemask_epi8(_mm_packs_epi16((__m128i)equal, _mm_setzero_si128())));
   } else if constexpr (sizeof(T) == 4) {
     return static_cast<uint32_t>(_mm_movemask_ps((__m128)equal));
@@ -57,8 +62,9 @@ MPMML_INLINE uint64_t equal_lanes(const Vector<T>& x, const Vector<T>& y) {
 
 /// The number of a stretch of k-steps, in as many bytes as an accumulator has.
 template <class Accumulator>
-using NoteOf = std::conditional_t<sizeof(Accumulator) == 2, uint16_t,
-                                  std::conditional_t<sizeof(Accumulator) == 4, uint32_t, uint64_t>>;
+using NoteOf = std::conditional_t<sizeof(Accumulator) == 1, uint8_t,
+                                  std::conditional_t<sizeof(Accumulator) == 2, uint16_t,
+                                                     std::conditional_t<sizeof(Accumulator) == 4, uint32_t, uint64_t>>>;
 
 /// A tile of a block: its first result, and how many results exist.
 struct TileOfBlock {
@@ -78,17 +84,20 @@ MPMML_INLINE V candidate(V a, V b) {
   }
 }
 
+/// Whether witnesses are found in windows. Packed bits have a kernel of their own for witnesses (first_true.h).
+template <class Arithmetic>
+constexpr bool has_windows = Arithmetic::Semiring::idempotent && steps_per_operand<Arithmetic> == 1;
+
 template <class Arithmetic>
 class Windows {
   using Operand = typename Arithmetic::Operand;
   using Accumulator = typename Arithmetic::Accumulator;
   static_assert(sizeof(Operand) == sizeof(Accumulator));
   static constexpr int kLanes = VectorOf<Operand>::lanes;
-  static constexpr int kSteps = steps_per_operand<Arithmetic>;
 
  public:
-  /// Operands in a window: few are searched sooner, but noted more often.
-  static constexpr int kWindow = kSteps > 1 ? 16 : 32;
+  /// k-steps in a window: few are searched sooner, but noted more often.
+  static constexpr int kWindow = kLanes > 32 ? kLanes : 32;
   static_assert(kWindow % kLanes == 0 && kWindow <= 64);
 
   /// These read windows in the order of their addresses: find() reads them in no order, which takes several times as long
@@ -116,7 +125,7 @@ class Windows {
         const Operand* at_a = a + window * kStride;
         const Operand* at_b = lanes[j] + window * kStride;
         const uint64_t bits = candidates(at_a, at_b, acc);
-        found[j] = static_cast<int32_t>(window * kWindow * kSteps) + first(bits, at_a, at_b);
+        found[j] = static_cast<int32_t>(window * kWindow) + first(bits);
         if (__builtin_expect(bits == 0 && windows.of_stretch > 1, false)) {
           found[j] = find_further(windows, a, lanes[j], window, acc);
         }
@@ -150,7 +159,7 @@ class Windows {
     while (++window < end) {
       const Operand *at_a = a + window * kStride, *at_b = b + window * kStride;
       const uint64_t bits = candidates(at_a, at_b, acc);
-      if (bits != 0) return static_cast<int32_t>(window * kWindow * kSteps) + first(bits, at_a, at_b);
+      if (bits != 0) return static_cast<int32_t>(window * kWindow) + first(bits);
     }
     return kNoWitness;
   }
@@ -162,24 +171,13 @@ class Windows {
     MPMML_UNROLL
     for (int step = 0; step < kWindow; step += kLanes) {
       const Vector<Operand> x = load(a + step), y = load(b + step);
-      if constexpr (kSteps > 1) {
-        bits |= (equal_lanes<Operand>(x & y, Vector<Operand>{}) ^ ((uint64_t{1} << kLanes) - 1)) << step;
-      } else {
-        bits |= equal_lanes<Operand>(candidate<Arithmetic>(x, y), all) << step;
-      }
+      bits |= equal_lanes<Operand>(candidate<Arithmetic>(x, y), all) << step;
     }
     return bits;
   }
 
   /// The first k-step in a window.
-  MPMML_HOST_DEVICE static int32_t first(uint64_t bits, const Operand* a, const Operand* b) {
-    const int step = __builtin_ctzll(bits | uint64_t{1} << (kWindow - 1));
-    if constexpr (kSteps > 1) {
-      return step * kSteps + __builtin_ctzll((a[step] & b[step]) | uint64_t{1} << 63);
-    } else {
-      return step;
-    }
-  }
+  MPMML_HOST_DEVICE static int32_t first(uint64_t bits) { return __builtin_ctzll(bits | uint64_t{1} << (kWindow - 1)); }
 };
 
 }  // namespace mpmml::cpu::MPMML_ISA

@@ -8,7 +8,8 @@ namespace mpmml::cpu {
 
 /// What yardstick.h has for an instruction set.
 struct Yardstick {
-  /// The steps of a semiring on one type. name is 'int32', 'int16', 'float32' or 'float64' for max-plus, 'float32-fma'
+  /// The steps of a semiring on one type. name is 'int32', 'int16', 'int8' or 'int64' for sums in so
+  /// many bits, 'float32' or 'float64' for max-plus, 'float32-fma'
   /// or 'float64-fma' for plus-times, and otherwise the type and the semiring, such as 'int32-min-max'.
   struct Steps {
     const char* name;
@@ -16,7 +17,7 @@ struct Yardstick {
     int steps_of_round;
   };
   const char* isa;
-  Steps steps[12];
+  Steps steps[14];
   void (*multiply_by_rows)(const int32_t* a, const int32_t* b, int32_t* c, int64_t m, int64_t n, int64_t k);
 };
 

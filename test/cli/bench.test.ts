@@ -17,7 +17,7 @@ describe('bench', () => {
     for (const { rows, failures, ceiling } of record.trials) {
       expect(failures).toEqual([])
       expect(ceiling.name).toContain(record.cpu.simd)
-      for (const name of ['gops', 'halfGops', 'naiveLoopGops'])
+      for (const name of ['gops', 'halfGops', 'byteGops', 'naiveLoopGops'])
         expect(ceiling[name].median, name).toBeGreaterThan(0)
       expect(rows).toHaveLength(14)
       for (const row of rows) {
@@ -26,9 +26,9 @@ describe('bench', () => {
           variant: expect.stringMatching(/_maxplus_i32_/),
           verified: 'naive_maxplus_i32_acc64',
         })
-        const { gops, halfGops } = ceiling
-        const most = row.path.startsWith('half') ? halfGops.median : gops.median
-        expect(row.percentOfCeiling).toBeCloseTo((100 * row.gops.median) / most, 6)
+        const { gops, halfGops, byteGops } = ceiling
+        const most = { half: halfGops, byte: byteGops }[row.path.split('-')[0] as string] ?? gops
+        expect(row.percentOfCeiling).toBeCloseTo((100 * row.gops.median) / most.median, 6)
         for (const name of ['kernelMs', 'callMs', 'gops']) {
           const { median, q1, q3, count } = row[name]
           expect(q1).toBeLessThanOrEqual(median)

@@ -7,7 +7,7 @@ import { int16Suite } from '../support/suite-int16.js'
 describe('int16 operands', () => {
   int16Suite('cpu')
 
-  it('take 16-bit sums where those suffice', async () => {
+  it('take sums of 8 or 16 bits where those suffice', async () => {
     const path = async (limit: number, everyZero: number) => {
       const data = Int16Array.from({ length: 600 * 600 }, (_, index) =>
         everyZero > 0 && index % everyZero === 0 ? -32768 : ((index * 7919) % (2 * limit)) - limit,
@@ -15,6 +15,11 @@ describe('int16 operands', () => {
       const operand = { data, shape: [600, 600] }
       return (await plan(operand, operand, { backend: 'cpu' })).path
     }
+    expect(await path(63, 0)).toBe('byte')
+    expect(await path(64, 0)).toBe('byte')
+    expect(await path(65, 0)).toBe('half')
+    expect(await path(32, 10)).toBe('byte-translated')
+    expect(await path(33, 10)).toBe('half-translated')
     expect(await path(16000, 0)).toBe('half')
     expect(await path(8000, 10)).toBe('half-translated')
     expect(await path(32000, 0)).toBe('direct')

@@ -1,5 +1,58 @@
 /** Which k decides each result, on the CPU. */
-import { describe } from 'vitest'
+import { describe, expect, it } from 'vitest'
+import { matrix, mpmmSync } from '../../lib/index.js'
+import { witnessOracle } from '../support/expected-witness.js'
+import { Random } from '../support/generators.js'
 import { witnessSuite } from '../support/suite-witness.js'
 
 describe('cpu', () => witnessSuite('cpu'))
+
+describe('witnesses of truth values', () => {
+  const algebra = { semiring: 'or-and', type: 'uint8' } as const
+  const filled = (random: Random, rows: number, cols: number, share: number) =>
+    matrix(
+      rows,
+      cols,
+      Uint8Array.from({ length: rows * cols }, () => (random.chance(share) ? 1 : 0)),
+    )
+  // Columns in several chunks and several runs of them; rows of A in several blocks.
+  const sizes = [
+    [70, 300, 1100],
+    [5, 130, 4700],
+    [130, 513, 40],
+  ] as const
+  // Among them rows that select few others, and many that decide few columns.
+  it.each([
+    [0.5, 0.5],
+    [0.05, 0.05],
+    [0.005, 0.005],
+    [1, 0.003],
+    [0.003, 1],
+    [0, 0.5],
+  ])('of which %d and %d are true', (shareA, shareB) => {
+    for (const [m, k, n] of sizes) {
+      const random = new Random(m + n)
+      const [a, b] = [filled(random, m, k, shareA), filled(random, k, n, shareB)]
+      const expected = witnessOracle(algebra, a, b)
+      const { c, witness } = mpmmSync(a, b, { semiring: 'or-and', backend: 'cpu', witness: true })
+      expect([...c.data]).toEqual(expected.values)
+      expect([...witness.data]).toEqual(expected.witness)
+    }
+  })
+})
+
+describe('witnesses along many k-steps', () => {
+  it.each(['max-plus', 'min-plus'] as const)('of 8-bit sums in %s', (semiring) => {
+    // More stretches of k-steps than a byte can count, and sums whose best is rare.
+    const [m, k, n] = [30, 20_000, 32]
+    const random = new Random(8)
+    const values = (length: number) => Int32Array.from({ length }, () => random.integer(0, 127))
+    const [a, b] = [matrix(m, k, values(m * k)), matrix(k, n, values(k * n))]
+    const expected = witnessOracle({ semiring, type: 'int32' }, a, b)
+    const { c, witness, path } = mpmmSync(a, b, { semiring, backend: 'cpu', witness: true })
+    expect(path).toBe('byte')
+    expect([...c.data]).toEqual(expected.values)
+    expect([...witness.data]).toEqual(expected.witness)
+    expect(Math.max(...witness.data)).toBeGreaterThan(k / 2)
+  })
+})

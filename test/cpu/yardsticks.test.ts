@@ -19,7 +19,8 @@ describe('cpuCeiling', () => {
     for (const isa of ['avx512', 'avx2', 'sse41', 'neon', 'portable'] as const) {
       if (!info().cpu.instructionSets.includes(isa)) continue
       expect(await cpuCeiling({ ...short, isa })).toMatchObject({ isa, bits: 32 })
-      expect(await cpuCeiling({ ...short, isa, bits: 16 })).toMatchObject({ isa, bits: 16 })
+      for (const bits of [8, 16, 64] as const)
+        expect(await cpuCeiling({ ...short, isa, bits })).toMatchObject({ isa, bits })
     }
   })
 

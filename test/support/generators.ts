@@ -306,14 +306,18 @@ export function exactPaths(
   ]
   if (x.hasZero || y.hasZero) {
     const withinLimit = Math.min(x.low, y.low) >= -limit && Math.max(x.high, y.high) <= limit
+    const byte = fits && Math.max(x.spread, y.spread) <= 63
     const half = fits && Math.max(x.spread, y.spread) <= 16383
     return [
       ...exponents,
+      ...(byte ? ['byte-translated'] : []),
       ...(half ? ['half-translated'] : []),
       ...(withinLimit ? ['translated'] : []),
       always,
     ]
   }
+  const byte = fits && x.spread + y.spread <= 255
   const half = fits && x.spread + y.spread <= 65535
-  return [...exponents, ...(half ? ['half'] : []), ...(fits || wraps ? ['direct'] : []), always]
+  const narrow = [...(byte ? ['byte'] : []), ...(half ? ['half'] : [])]
+  return [...exponents, ...narrow, ...(fits || wraps ? ['direct'] : []), always]
 }

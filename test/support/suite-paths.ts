@@ -20,7 +20,7 @@ export function edgesOfPaths(backend: 'cpu' | 'cuda'): void {
       const options = { backend, semiring, overflow }
       expectAgrees(expected, left, right, options)
       const ran: Record<string, string> = {}
-      for (const accumulator of ['uint16', 'int32', 'int64']) {
+      for (const accumulator of ['byte', 'uint16', 'int32', 'int64']) {
         const variant = variantWith(backend, semiring, accumulator)
         if (!variant) continue
         try {
@@ -105,6 +105,38 @@ export function edgesOfPaths(backend: 'cpu' | 'cuda'): void {
             paths([x, ...extra], [target - x, ...extra], 'saturate')
           }
         }
+      })
+
+      const without8 = variantWith(backend, semiring, 'byte') === undefined
+      describe.skipIf(without8)(without8 ? '8 bits (skipped: no variant has them here)' : '8 bits', () => {
+        const bases = [
+          [0, 0],
+          [least + 10, 100_000],
+          [most - 300, -300],
+          [-(2 ** 30), -(2 ** 30) + 100],
+        ] as const
+        it('hold spreads that add up to 255', () => {
+          for (const [x, y] of bases) {
+            expect(paths([x, x + 127], [y + 128, y]).byte).toBe('byte')
+            expect(paths([x, x + 127], [y, y + 128]).byte).toBe('byte')
+            expect(paths([x, x + 127], [y, y + 129]).byte).toBe('')
+            expect(paths([x, x + 255], [y, y]).byte).toBe('byte')
+            expect(paths([x, x], [y, y + 256]).byte).toBe('')
+          }
+        })
+        it('hold zero with spreads up to 63', () => {
+          for (const [x, y] of bases) {
+            expect(paths([x, x + 63, zero], [y, y + 63, y]).byte).toBe('byte-translated')
+            expect(paths([zero, x + 63, zero], [y, zero, y + 63]).byte).toBe('byte-translated')
+            expect(paths([zero, x, x + 63], [y, zero, zero]).byte).toBe('byte-translated')
+            expect(paths([x, x + 64, zero], [y, y, y]).byte).toBe('')
+            expect(paths([x, zero, x], [y, y + 64, y]).byte).toBe('')
+          }
+        })
+        it('are not taken where sums leave the finite range', () => {
+          expect(paths([most, most - 1], [1, 1], 'saturate').byte).toBe('')
+          expect(paths([least, least + 1], [-1, -1], 'wrap').byte).toBe('')
+        })
       })
 
       const without16 = variantWith(backend, semiring, 'uint16') === undefined

@@ -15,6 +15,7 @@ const pathsByAccumulator: Record<string, string[]> = {
   exponent: ['exponent'],
   exponentwide: ['exponent-wide'],
   exponentbounded: ['exponent-bounded'],
+  byte: ['byte', 'byte-translated'],
   uint16: ['half', 'half-translated'],
   int32: ['direct', 'translated'],
   int64: ['wide', 'wrapping'],
