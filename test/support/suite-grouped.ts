@@ -385,7 +385,7 @@ function failures(options: GroupedOptions, there: There, here: Here): void {
         { ...options, signal: controller.signal },
       ),
     )
-    setTimeout(() => controller.abort('enough'), 5)
+    setImmediate(() => controller.abort('enough'))
     const given = await running
     expectError(given, 'ABORTED', '^the group was given up')
     expect((given as Error).cause).toBe('enough')

@@ -53,7 +53,12 @@ bool computes(const KernelVariant& row, int device) {
   const int most = static_cast<int>(exponent_scale_of(path).most);
   const std::vector<int32_t> a = lines(kSize, most, true), b = lines(kSize, most, false);
   std::vector<int32_t> c(kSize * kSize);
-  try_product(row, {kSize, kSize, kDepth, a.data(), b.data(), c.data()}, device);
+  ValueRange range_b;
+  range_b.minimum = -most;
+  range_b.maximum = 0;
+  ValueRange range_a = range_b;
+  range_a.has_zero = true;
+  try_product(row, {kSize, kSize, kDepth, a.data(), b.data(), c.data(), range_a, range_b}, device);
   return is_right(a, b, c);
 }
 

@@ -41,6 +41,8 @@ void try_product(const KernelVariant& row, const Trial& trial, int device) {
   problem.c = row_major<void*>(c.get(), trial.m, trial.n);
   Launch launch = launch_of(problem, {&row.variant, kernel.paths.cheapest()});
   launch.c = problem.c;
+  launch.range_a = trial.range_a;
+  launch.range_b = trial.range_b;
   launch.stream = stream;
   const DeviceBuffer packed_a(kernel.packed_bytes(launch, Side::kA), device, stream);
   const DeviceBuffer packed_b(kernel.packed_bytes(launch, Side::kB), device, stream);

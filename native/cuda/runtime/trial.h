@@ -15,6 +15,7 @@ struct Trial {
   const void* a;
   const void* b;
   void* c;
+  ValueRange range_a{}, range_b{};  ///< if the kernel depends on them
 };
 
 /// Computes C by the kernel of `row`, on the cheapest of its paths.
