@@ -242,10 +242,14 @@ class ThinPart {
       }
       const Element* from = from_ + first_k * large_.k_stride + col * large_.lane_stride;
       const Operand* a = encoded_ + row * small_.k;
+      // With notes the steps take too long for the loads of later ones to begin meanwhile.
+      const bool is_first = noted && row == 0;
+      const int64_t ahead = (end_k - first_k) * large_.k_stride;
       for (int64_t k = first_k; k < end_k; ++k, from += large_.k_stride) {
         Operands<n> b[NV];
         MPMML_UNROLL
         for (int j = 0; j < NV; ++j) {
+          if (is_first) __builtin_prefetch(from + ahead + j * n);
           Elements<n> x;
           __builtin_memcpy(&x, from + j * n, sizeof x);
           seen.see(x);
