@@ -392,6 +392,12 @@ MPMML_INLINE void store_thin_witnesses(const Epilogue<Arithmetic>& epilogue, con
   constexpr int kAtOnce = 64;
   const Accumulator* acc = static_cast<const Accumulator*>(all.accumulators) + row * all.row_stride;
   const Note* notes = static_cast<const Note*>(all.notes) + row * all.row_stride;
+  if constexpr (std::is_same_v<Note, int32_t>) {
+    if (all.parts == 1) {
+      epilogue.store_witnesses(acc, notes, row, 0, all.cols);
+      return;
+    }
+  }
   for (int64_t first = 0; first < all.cols; first += kAtOnce, acc += kAtOnce, notes += kAtOnce) {
     const int64_t count = all.cols - first < kAtOnce ? all.cols - first : kAtOnce;
     Accumulator best[kAtOnce];
