@@ -244,7 +244,9 @@ class ThinPart {
       const Operand* a = encoded_ + row * small_.k;
       // With notes the steps take too long for the loads of later ones to begin meanwhile.
       const bool is_first = noted && row == 0;
-      const int64_t ahead = (end_k - first_k) * large_.k_stride;
+      // After the last steps those of the next lanes follow, at least if there are few steps.
+      const int64_t ahead =
+          end_k < large_.k ? (end_k - first_k) * large_.k_stride : large_.lanes - first_k * large_.k_stride;
       for (int64_t k = first_k; k < end_k; ++k, from += large_.k_stride) {
         Operands<n> b[NV];
         MPMML_UNROLL
