@@ -103,6 +103,14 @@ class Chunk {
   static constexpr int kBits = 6;
   static_assert(kGroup == 1 << kBits && kLook == 4);
 
+  /// Eight bits as eight bytes.
+  [[maybe_unused]] MPMML_HOST_DEVICE static uint64_t spread(uint64_t bits) {
+    constexpr uint64_t kOnes = 0x0101010101010101;
+    // Byte i keeps bit i; adding 127 carries it to the byte's highest bit.
+    const uint64_t kept = bits * kOnes & 0x8040201008040201;
+    return (kept + 127 * kOnes) >> 7 & kOnes;
+  }
+
   /// Writes the steps of the columns that a group has decided, from the bits of their numbers.
   MPMML_HOST_DEVICE static void write(const V& decided, const V (&bits)[kBits], const int32_t* steps, int32_t* found) {
     uint64_t words[kBits][kWords];
@@ -137,12 +145,17 @@ class Chunk {
       }
     }
 #else
+    uint64_t masks[kWords];
+    __builtin_memcpy(masks, &decided, sizeof masks);
     for (int i = 0; i < kWords; ++i) {
-      for (uint64_t rest = decided[i]; rest != 0; rest &= rest - 1) {
-        const int col = __builtin_ctzll(rest);
-        int number = 0;
-        for (int bit = 0; bit < kBits; ++bit) number |= static_cast<int>(words[bit][i] >> col & 1) << bit;
-        found[64 * i + col] = steps[number];
+      for (int first = 0; first < 64; first += 8) {
+        const uint64_t mask = masks[i] >> first & 255;
+        if (mask == 0) continue;
+        uint64_t numbers = 0;
+        for (int bit = 0; bit < kBits; ++bit) numbers |= spread(words[bit][i] >> first & 255) << bit;
+        int32_t* const to = found + 64 * i + first;
+        for (int col = 0; col < 8; ++col)
+          to[col] = mask >> col & 1 ? steps[numbers >> 8 * col & (kGroup - 1)] : to[col];
       }
     }
 #endif

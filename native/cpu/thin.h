@@ -242,10 +242,16 @@ class ThinPart {
       }
       const Element* from = from_ + first_k * large_.k_stride + col * large_.lane_stride;
       const Operand* a = encoded_ + row * small_.k;
+      // With notes the steps take too long for the loads of later ones to begin meanwhile.
+      const bool is_first = noted && row == 0;
+      // After the last steps those of the next lanes follow, at least if there are few steps.
+      const int64_t ahead =
+          end_k < large_.k ? (end_k - first_k) * large_.k_stride : large_.lanes - first_k * large_.k_stride;
       for (int64_t k = first_k; k < end_k; ++k, from += large_.k_stride) {
         Operands<n> b[NV];
         MPMML_UNROLL
         for (int j = 0; j < NV; ++j) {
+          if (is_first) __builtin_prefetch(from + ahead + j * n);
           Elements<n> x;
           __builtin_memcpy(&x, from + j * n, sizeof x);
           seen.see(x);
@@ -388,6 +394,12 @@ MPMML_INLINE void store_thin_witnesses(const Epilogue<Arithmetic>& epilogue, con
   constexpr int kAtOnce = 64;
   const Accumulator* acc = static_cast<const Accumulator*>(all.accumulators) + row * all.row_stride;
   const Note* notes = static_cast<const Note*>(all.notes) + row * all.row_stride;
+  if constexpr (std::is_same_v<Note, int32_t>) {
+    if (all.parts == 1) {
+      epilogue.store_witnesses(acc, notes, row, 0, all.cols);
+      return;
+    }
+  }
   for (int64_t first = 0; first < all.cols; first += kAtOnce, acc += kAtOnce, notes += kAtOnce) {
     const int64_t count = all.cols - first < kAtOnce ? all.cols - first : kAtOnce;
     Accumulator best[kAtOnce];

@@ -25,6 +25,12 @@ static void run_steps(int64_t rounds) {
   MPMML_UNROLL
   for (int i = 0; i < kChains; ++i) acc[i] = splat(T(i));
   Vector<T> x = splat(T{3}), y = splat(T{5}), one = splat(T{1});
+  if constexpr (std::is_same_v<T, int64_t>) {
+    // Their maxima are those of doubles, which would be denormal otherwise.
+    x = y = splat(Arithmetic::encode(3));
+    MPMML_UNROLL
+    for (int i = 0; i < kChains; ++i) acc[i] = splat(Arithmetic::initial());
+  }
   MPMML_OPAQUE(one);
   for (; rounds > 0; --rounds) {
     MPMML_UNROLL
