@@ -117,8 +117,8 @@ const floatCases: [string, FloatLines, FloatLines, paths: string[]][] = [
   // Floats have 24 bits.
   ['sums up to 2²⁴', { spread: 31, apart: 0, last: 2 ** 24 - 31 }, { spread: 31, apart: 0 }, both],
   ['sums beyond 2²⁴', { spread: 31, apart: 0, last: 2 ** 24 - 30 }, { spread: 31, apart: 0 }, []],
-  ['−0 in A', { spread: 31, last: -0 }, anyWhole, both],
-  ['−0 in A and B', { spread: 31, last: -0 }, { ...anyWhole, last: -0 }, []],
+  ['−0 in A', { spread: 31, apart: 0, last: -0 }, anyWhole, both],
+  ['−0 in A and B', { spread: 31, apart: 0, last: -0 }, { ...anyWhole, last: -0 }, []],
   ['NaN in A', { spread: 31, last: Number.NaN }, { spread: 31 }, []],
   ['the other infinity in B', { spread: 31 }, { spread: 31, last: Number.POSITIVE_INFINITY }, []],
   ['a tiny number in A', { spread: 31, last: 2 ** -149 }, { spread: 31 }, []],
