@@ -133,13 +133,15 @@ describe.skipIf(!built)(
       const said = run(
         `${counted}
         const device = await open()
-        await (await device.full([10, 10], 0)).download()
+        const small = await device.full([10, 10], 0)
+        await small.download()
         const before = process.memoryUsage.rss()
         const large = await device.full([8192, 8192], 5)
         const full = process.memoryUsage.rss()
         large.dispose()
         const { used } = device.memory()
         console.log(used, await until(() => process.memoryUsage.rss() < full - (full - before) / 2))
+        small.dispose() // until here it isn't collected
       `,
       )
       expect(said).toEqual(ended('400 true'))
