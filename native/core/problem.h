@@ -5,6 +5,7 @@
 #include <initializer_list>
 
 #include "core/layout.h"
+#include "core/structure.h"
 
 namespace mpmml {
 
@@ -83,6 +84,8 @@ struct Problem {
   MatrixView b;         ///< K × N
   MatrixView c0;        ///< M × N; data is null if nothing is accumulated
   MutableMatrixView c;  ///< M × N; may be the same as c0, must overlap nothing else
+  /// Elements of A and B outside of it are zero and are never read. Those of C and the witness are never written.
+  Structure structure;
   /// M × N, int32: which k decides each element of C. That is the smallest k whose candidate a ⊗ b attains C, and −1 if C
   /// is zero or only c0 attains it. Data is null if nobody asks. Only for semirings whose ⊕ is idempotent.
   MutableMatrixView witness;
