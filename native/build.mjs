@@ -1,7 +1,7 @@
 // Builds the addon (the package's install script): checks what the build needs, says what will be built and runs
 // cmake-js. With --incremental a folder that is already configured isn't configured again. Options are environment
 // variables: MPMML_CUDA=AUTO|ON|OFF, MPMML_CUDA_ARCHS="61;90" or all, MPMML_BUILD_DIR, MPMML_WARNINGS_AS_ERRORS=ON,
-// MPMML_SANITIZE=address,undefined.
+// MPMML_SANITIZE=address,undefined, MPMML_RELEASE=ON.
 import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -48,6 +48,7 @@ const defaults = {
   MPMML_CUDA_ARCHS: '',
   MPMML_WARNINGS_AS_ERRORS: 'OFF',
   MPMML_SANITIZE: '',
+  MPMML_RELEASE: 'OFF',
 }
 const settings = {
   MPMML_VERSION: version,

@@ -1,6 +1,7 @@
 # Finds the CUDA toolkit and says what is built with it. Sets
 #   MPMML_CUDA_FOUND               whether the CUDA backend is built
 #   MPMML_CUDA_STATUS              one line: what is built, or why nothing is
+#   MPMML_CUDA_STATUS_OF_CPU       the same of the addon that computes on the CPU only
 #   MPMML_CUDA_NOTE                one more line that the user should know, or nothing
 #   MPMML_CUDA_TOOLKIT             the toolkit's version
 #   MPMML_CUDA_ARCHITECTURE_NAMES  for example "sm_80 sm_90 compute_90"
@@ -33,6 +34,11 @@ macro(mpmml_find_cuda_toolkit)
     else()
       set(MPMML_CUDA_STATUS "built without CUDA, because nvcc was not found")
     endif()
+  endif()
+  if(MPMML_CUDA_FOUND)
+    set(MPMML_CUDA_STATUS_OF_CPU "built without CUDA: this is the addon for the CPU")
+  else()
+    set(MPMML_CUDA_STATUS_OF_CPU "${MPMML_CUDA_STATUS}")
   endif()
   message(STATUS "mpmml: ${MPMML_CUDA_STATUS}")
   if(MPMML_CUDA_NOTE)
