@@ -1,8 +1,6 @@
-# Links an addon as the published packages have it: on Linux with glibc it runs with every glibc from MPMML_OLDEST_GLIBC on,
+# Links an addon as the published packages have it: on Linux with glibc it runs with old glibcs too (glibc.mjs says from which on),
 # and it brings its own C++ library. It takes libgcc from the system, as Node.js does: to find handlers of exceptions, a
 # newer one needs a newer glibc.
-
-set(MPMML_OLDEST_GLIBC 2.28)
 
 # The linker takes of each function the newest version that the system's glibc has. glibc 2.34 gave functions of
 # libpthread and libdl, which had not changed, a version of their own; older systems don't have it. So the linker first
@@ -16,8 +14,8 @@ function(mpmml_old_glibc result)
     list(APPEND files ${file})
   endforeach()
   execute_process(
-    COMMAND ${MPMML_NODE} ${CMAKE_SOURCE_DIR}/native/release/old-glibc.mjs --glibc ${MPMML_OLDEST_GLIBC}
-      --compiler ${CMAKE_CXX_COMPILER} --objdump ${CMAKE_OBJDUMP} --to ${folder} ${files}
+    COMMAND ${MPMML_NODE} ${CMAKE_SOURCE_DIR}/native/release/old-glibc.mjs
+      --compiler ${CMAKE_CXX_COMPILER} --readelf ${CMAKE_READELF} --to ${folder} ${files}
     OUTPUT_VARIABLE libraries OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
   set(${result} ${libraries} PARENT_SCOPE)
 endfunction()

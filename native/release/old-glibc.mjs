@@ -1,19 +1,20 @@
-// Writes libraries for the linker that have what glibc's functions were called before MPMML_OLDEST_GLIBC (link.cmake):
+// Writes libraries for the linker that have all functions of glibc in the versions that old systems have (link.cmake). They
+// have to be complete: of two libraries with one name the linker looks into the first only.
 //
-//   node old-glibc.mjs --glibc 2.28 --compiler g++ --objdump objdump --to DIR libc.so.6 libm.so.6
+//
+//   node old-glibc.mjs --compiler g++ --readelf readelf --to DIR libc.so.6 libm.so.6
 //
 // It prints their paths, as a list of CMake.
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { glibcSymbols, isNewer } from './glibc.mjs'
+import { glibcSymbols, isNewer, oldestGlibc } from './glibc.mjs'
 
 const { values, positionals } = parseArgs({
   options: {
-    glibc: { type: 'string' },
     compiler: { type: 'string' },
-    objdump: { type: 'string' },
+    readelf: { type: 'string' },
     to: { type: 'string' },
   },
   allowPositionals: true,
@@ -21,7 +22,7 @@ const { values, positionals } = parseArgs({
 
 /** The library that had a function before glibc 2.34 put them into one. */
 function oldLibrary(name, file) {
-  if (/^(__)?(pthread_|sem_)/.test(name)) return 'libpthread.so.0'
+  if (/^_*(pthread_|sem_|thrd_|mtx_|cnd_|tss_|call_once)/.test(name)) return 'libpthread.so.0'
   if (/^dl/.test(name)) return 'libdl.so.2'
   if (/^(shm|aio|timer|mq|lio)_/.test(name)) return 'librt.so.1'
   return file
@@ -32,15 +33,15 @@ const libraries = new Map()
 for (const path of positionals) {
   const file = /lib[cm]\.so\.6$/.exec(path)[0]
   const byName = new Map()
-  for (const symbol of glibcSymbols(values.objdump, path)) {
+  for (const symbol of glibcSymbols(path, values.readelf)) {
     byName.set(symbol.name, [...(byName.get(symbol.name) ?? []), symbol])
   }
   for (const [name, symbols] of byName) {
-    if (!symbols.some(({ version, isDefault }) => isDefault && isNewer(version, values.glibc))) continue
-    const old = symbols.filter(({ version }) => !isNewer(version, values.glibc))
+    const old = symbols.filter(({ version }) => !isNewer(version, oldestGlibc))
     if (old.length === 0) continue
     const { version } = old.reduce((best, symbol) => (isNewer(symbol.version, best.version) ? symbol : best))
-    const library = oldLibrary(name, file)
+    const isNew = symbols.some((symbol) => symbol.isDefault && isNewer(symbol.version, oldestGlibc))
+    const library = isNew ? oldLibrary(name, file) : file
     const versions = libraries.get(library) ?? new Map()
     versions.set(version, [...(versions.get(version) ?? []), name])
     libraries.set(library, versions)
