@@ -44,6 +44,7 @@ export type { FileOptions } from './files/progress.js'
 export { type ArrayTypes, type ReadMatrixOptions, readMatrix } from './files/read.js'
 export { type WriteMatrixOptions, writeMatrix } from './files/write.js'
 export { type DeviceRows, type Info, info } from './info.js'
+export type { AddonKind, AddonOrigin } from './load.js'
 export { type DenseMatrix, type Matrix, type MatrixLike, matrix, type Shape } from './matrix.js'
 export type {
   ErrorMessage,
