@@ -118,6 +118,16 @@ export class AddonError extends MpmmlError {
   readonly code = 'ERR_MPMML_ADDON'
 }
 
+/** A package that an optional feature needs isn't installed, or can't be loaded. */
+export class PackageError extends MpmmlError {
+  readonly code = 'ERR_MPMML_PACKAGE'
+}
+
+/** A queue that can't be reached, refuses, or was lost; or work on it that another process is at. */
+export class QueueError extends MpmmlError {
+  readonly code = 'ERR_MPMML_QUEUE'
+}
+
 /** Every error class by its code. */
 export const errorClasses = {
   ERR_MPMML_SHAPE: ShapeError,
@@ -136,6 +146,8 @@ export const errorClasses = {
   ERR_MPMML_LIMIT: LimitError,
   ERR_MPMML_CUDA: CudaError,
   ERR_MPMML_ADDON: AddonError,
+  ERR_MPMML_PACKAGE: PackageError,
+  ERR_MPMML_QUEUE: QueueError,
 } as const
 
 /** The code of an error of this library. */

@@ -32,6 +32,8 @@ export {
   OptionError,
   OutOfMemoryError,
   OverflowError,
+  PackageError,
+  QueueError,
   ShapeError,
   ValueError,
   VariantError,
