@@ -101,13 +101,21 @@ export const blocksIn = (length: number, size: number): number => Math.ceil(leng
 
 /**
  * The jobs of a stage, in the order in which one process had best do them: neighbours share what they read.
+ *
+ * @param together - of a product: so many rows of blocks are done for each column of blocks of B, which then is read once for all of
+ *   them; 1 if left out.
  */
-export function* jobsOf(plan: BlockPlan, stage: number): Generator<BlockJob, void> {
+export function* jobsOf(plan: BlockPlan, stage: number, together = 1): Generator<BlockJob, void> {
   if (plan.kind === 'multiply') {
-    const cols = blocksIn(plan.output.shape[1], plan.block.cols)
-    for (let i = 0, count = blocksIn(plan.output.shape[0], plan.block.rows); i < count; i++) {
-      // There and back, so that the block of B that was read last is the next one's.
-      for (let at = 0; at < cols; at++) yield { name: `c-${i}-${i % 2 ? cols - 1 - at : at}`, stage }
+    const { output, block } = plan
+    const [down, across] = [blocksIn(output.shape[0], block.rows), blocksIn(output.shape[1], block.cols)]
+    for (let top = 0, group = 0; top < down; top += together, group++) {
+      const rows = Array.from({ length: Math.min(together, down - top) }, (_, at) => top + at)
+      for (let at = 0; at < across; at++) {
+        // There and back, so that what was read last is what comes next.
+        const j = group % 2 ? across - 1 - at : at
+        for (const i of at % 2 ? [...rows].reverse() : rows) yield { name: `c-${i}-${j}`, stage }
+      }
     }
     return
   }
