@@ -99,6 +99,7 @@ export async function connect(
   const redis = new packages.Redis(url, {
     lazyConnect: true,
     connectTimeout: connectMs,
+    disconnectTimeout: 200,
     // BullMQ asks for this: its commands wait until the connection is back.
     maxRetriesPerRequest: null,
     retryStrategy: (times) => (isUp ? Math.min(100 * times, 2000) : null),
@@ -133,7 +134,10 @@ export async function connect(
   redis.on('close', () => {
     if (lostAt !== 0) return
     lostAt = Date.now()
-    onLost?.(last === undefined ? 'the connection was closed' : reasonOf(last))
+    onLost?.('the connection was closed')
+  })
+  redis.on('error', (error) => {
+    if (lostAt !== 0) onLost?.(reasonOf(error))
   })
   redis.on('ready', () => {
     lostAt = 0

@@ -6,6 +6,7 @@ import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
 import { readSignal } from '../abort.js'
 import type { BlockPlan, BlockResult } from '../arrays/job.js'
+import { readBytes } from '../arrays/options.js'
 import { show, showList } from '../describe.js'
 import { NoCudaError, OptionError, QueueError } from '../errors.js'
 import { info } from '../info.js'
@@ -24,7 +25,7 @@ import {
   WEEK_S,
   type WorkerRecord,
 } from './records.js'
-import type { Runner } from './runner.js'
+import { blockRunner, type Runner } from './runner.js'
 
 /** What a worker does, as it does it. */
 export type WorkerEvent =
@@ -50,8 +51,8 @@ export interface QueueWorkerOptions extends QueuePlace, Patience {
   devices?: 'all' | readonly number[]
   /** How many blocks to compute at once on each GPU, or on the CPU: 2 on a GPU, so that it computes one while another is read, 1 on the CPU. */
   concurrency?: number
-  /** The most memory that a block may take, in bytes; by default what the library takes. */
-  memory?: number
+  /** The most bytes of host memory that a block may take: a number, or a text such as '8GiB'. As much as it needs, if left out. */
+  memory?: number | string
   /** How often a block may have lost its worker before it fails: 5 by default. A block that ends each process that computes it must not end them all. */
   takeovers?: number
   /** Stops the worker, as {@link QueueWorker.stop} does. */
@@ -133,6 +134,26 @@ function readRoots(roots: unknown): string[] {
   )
 }
 
+/**
+ * Starts a worker: it takes block jobs from a queue and computes them, until it is stopped. Any number of workers, on any number
+ * of machines, may share a queue. While the connection is lost it waits for it.
+ *
+ * A worker reads and writes what whoever may write to the queue tells it to, below its `roots`, and nothing else.
+ *
+ * @throws Rejects with an {@link MpmmlError}: ERR_MPMML_OPTION; ERR_MPMML_PACKAGE if bullmq or ioredis is missing; ERR_MPMML_QUEUE if
+ *   the queue can't be reached, or refuses user or password; ERR_MPMML_NO_CUDA if a GPU is asked for that isn't there. What goes wrong
+ *   later are events: `onEvent`.
+ * @example
+ * ```ts
+ * const worker = await startWorker({ queue: 'redis://queue.example:6379', roots: ['/data'] })
+ * process.once('SIGTERM', () => worker.stop())
+ * await worker.stopped
+ * ```
+ */
+export function startWorker(options: QueueWorkerOptions): Promise<QueueWorker> {
+  return startWorkerWith(options, blockRunner)
+}
+
 export async function startWorkerWith(options: QueueWorkerOptions, runner: Runner): Promise<QueueWorker> {
   requireNames(options, optionNames)
   const backend = options.backend ?? 'auto'
@@ -141,7 +162,7 @@ export async function startWorkerWith(options: QueueWorkerOptions, runner: Runne
   const name = readName(options.name)
   const lockMs = readLock(options.lockMs)
   const takeovers = readWhole(options.takeovers, 'takeovers', 0, 5)
-  const memory = options.memory === undefined ? undefined : readWhole(options.memory, 'memory', 1, 0)
+  const memory = options.memory === undefined ? undefined : readBytes(options.memory, 'memory')
   const signal = readSignal(options.signal)
   const devices = readDevices(backend, options.devices)
   const each = readWhole(options.concurrency, 'concurrency', 1, devices.length > 0 ? 2 : 1)
@@ -374,6 +395,14 @@ class Worker implements QueueWorker {
   }
 
   async #farewell(): Promise<void> {
+    if (this.connection.lostMs() > 0) {
+      // Nobody can be told. Without "force" BullMQ would wait for answers.
+      const force = true
+      await this.#bull.pause(force)
+      this.#bull.cancelAllJobs('the worker stops')
+      await this.#bull.close(force)
+      return
+    }
     // It takes no more jobs from here on.
     const closing = this.#bull.close()
     this.#bull.cancelAllJobs('the worker stops')
