@@ -5,6 +5,7 @@
  * @packageDocumentation
  */
 export {
+  doneJobs,
   type FinishOptions,
   finish,
   isDone,

@@ -5,9 +5,9 @@ import { ChangedError, FileError, ResumeError } from '../errors.js'
 import { throwIfAborted } from '../files/files.js'
 import { requireNames } from '../options.js'
 import { Engine } from './engine.js'
-import { allJobs, type BlockJob, type BlockPlan, type BlockResult } from './job.js'
+import { allJobs, type BlockJob, type BlockPlan, type BlockResult, requireJob } from './job.js'
 import { type RunOptions, readBytes, runNames } from './options.js'
-import { removeOutput } from './plan.js'
+import { removeOutput, requirePlan } from './plan.js'
 import { requireInside } from './roots.js'
 import { openSource, planInput } from './source.js'
 import { WorkFolder } from './work-folder.js'
@@ -85,10 +85,23 @@ export async function runBlock(
 
 /** Whether a job has been done. */
 export async function isDone(plan: BlockPlan, job: BlockJob, { roots }: RootOptions = {}): Promise<boolean> {
+  requirePlan(plan)
+  requireJob(plan, job)
   await requireInside(plan, roots)
   const work = new WorkFolder(plan.output.path, plan.id)
   if (await work.isMarked(plan, job)) return true
   return isFinished(plan, work)
+}
+
+/** The names of the jobs of a stage that have been done, until {@link finish}. */
+export async function doneJobs(
+  plan: BlockPlan,
+  stage: number,
+  { roots }: RootOptions = {},
+): Promise<Set<string>> {
+  requirePlan(plan)
+  await requireInside(plan, roots)
+  return new WorkFolder(plan.output.path, plan.id).marked(stage)
 }
 
 /** Whether the output has its name, and nothing of the work is left. */
@@ -107,6 +120,7 @@ export interface FinishOptions extends RootOptions {
  * @throws Rejects with ERR_MPMML_RESUME if a job hasn't been done, ERR_MPMML_CHANGED if an input has changed, ERR_MPMML_FILE.
  */
 export async function finish(plan: BlockPlan, { roots, signal }: FinishOptions = {}): Promise<void> {
+  requirePlan(plan)
   await requireInside(plan, roots)
   const work = new WorkFolder(plan.output.path, plan.id)
   if (await isFinished(plan, work)) return

@@ -258,11 +258,11 @@ export class Engine {
     if (this.plan.kind !== 'multiply') return 1
     const { block, a, b } = this.plan
     const deep = blocksIn(a.shape[1], block.depth)
-    const rowOfA = deep * block.rows * block.depth * bytesOfType[a.dtype]
-    const colOfB = deep * block.cols * block.depth * bytesOfType[b.dtype]
+    const blockOfA = block.rows * block.depth * bytesOfType[a.dtype]
+    const blockOfB = block.depth * block.cols * bytesOfType[b.dtype]
     // Two blocks more, which are read ahead.
-    const rest = this.room - colOfB - 2 * (colOfB / deep)
-    return Math.max(1, Math.floor(rest / rowOfA))
+    const rest = this.room - (deep + 2) * blockOfB
+    return Math.max(1, Math.floor(rest / Math.max(1, deep * blockOfA)))
   }
 }
 

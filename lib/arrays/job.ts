@@ -5,6 +5,8 @@
  * begins when the one before it is done. A job reads blocks that nobody changes any more and writes one block, under another
  * name first: so it may be done twice, by two workers at once, or be begun again after a worker died.
  */
+import { show } from '../describe.js'
+import { OptionError } from '../errors.js'
 import type { Overflow } from '../product/options.js'
 import type { Semiring } from '../variant-names.js'
 
@@ -132,6 +134,27 @@ export function* jobsOf(plan: BlockPlan, stage: number, together = 1): Generator
       for (const j of at % 2 ? [...others].reverse() : others) yield name(i, j)
     }
   }
+}
+
+/** Throws OptionError unless the plan has such a job: names come from elsewhere, and become names of files. */
+export function requireJob(plan: BlockPlan, { name, stage }: BlockJob): void {
+  const numbers = /^(?:c|k-(\d{1,7}))-(\d{1,7})-(\d{1,7})$/.exec(name)?.slice(1).map(Number)
+  const among = Number.isInteger(stage) && stage >= 0 && stage < plan.stages.length
+  if (among && numbers && isJob(plan, stage, numbers)) return
+  throw new OptionError(
+    `there is no job ${show(name)} of stage ${show(stage)} in this plan: take jobs from jobsOf()`,
+  )
+}
+
+function isJob(plan: BlockPlan, stage: number, [step, i, j]: readonly number[]): boolean {
+  const [rows, cols] = plan.output.shape
+  if (plan.kind === 'multiply') {
+    return Number.isNaN(step) && i! < blocksIn(rows, plan.block.rows) && j! < blocksIn(cols, plan.block.cols)
+  }
+  const count = blocksIn(rows, plan.block.size)
+  const k = Math.floor(stage / 3)
+  const crossing = Number(i === k) + Number(j === k)
+  return step === k && i! < count && j! < count && crossing === 2 - (stage % 3)
 }
 
 /** All jobs, stage by stage. */

@@ -9,7 +9,7 @@ import { requireNames } from '../options.js'
 import type { Overflow } from '../product/options.js'
 import { requireSemiringType } from '../semirings.js'
 import type { Semiring } from '../variant-names.js'
-import { blockSize } from './block-size.js'
+import { type BlockTypes, blockSize, hostBytes } from './block-size.js'
 import type {
   ArrayType,
   BlockPlan,
@@ -83,6 +83,9 @@ const requestNames = [
 
 /** Chunks of an output, if nothing else is asked for: 4 MiB of int32. */
 const USUAL_CHUNK = 1024
+
+/** Smaller files take longer to open than to read. */
+const LEAST_CHUNK = 64
 
 /**
  * Cuts work on arrays on disk into block jobs, and makes the folder in which the output grows: its name with `.partial` at the
@@ -251,6 +254,7 @@ function planOutput(
   shape: readonly [number, number],
   dtype: ArrayType,
   layout: ReadLayout,
+  types: BlockTypes,
 ): PlannedOutput {
   if (isNpy(path)) {
     for (const name of ['chunks', 'shards', 'codec'] as const) {
@@ -259,14 +263,31 @@ function planOutput(
     }
     return { path, shape, dtype, layout: null }
   }
-  const fit = (size: number, length: number) => Math.max(1, Math.min(size, length))
-  const chunks = layout.chunks ?? [fit(USUAL_CHUNK, shape[0]), fit(USUAL_CHUNK, shape[1])]
+  const usual = usualChunk(layout, types)
+  const chunks = layout.chunks ?? [
+    chunkOf(usual, shape[0], layout.block.rows),
+    chunkOf(usual, shape[1], layout.block.cols),
+  ]
   const { shards, codec = 'none' } = layout
   if (shards && (shards[0] % chunks[0] || shards[1] % chunks[1])) {
     throw new OptionError(`option shards must be multiples of the chunks, [${chunks}], but it is [${shards}]`)
   }
   const made: ZarrLayout = shards ? { chunks, shards, codec } : { chunks, codec }
   return { path, shape, dtype, layout: made }
+}
+
+/** The usual size of a chunk, or a smaller one if there is little memory: a block has whole chunks. */
+function usualChunk({ memory }: ReadLayout, types: BlockTypes): number {
+  let size = USUAL_CHUNK
+  // A half is left for the buffers of chunks.
+  while (size > LEAST_CHUNK && hostBytes(size, types) > memory / 2) size /= 2
+  return size
+}
+
+/** A size of chunks of which there are whole ones in a block, if that was asked for. */
+function chunkOf(usual: number, length: number, block: number | undefined): number {
+  const size = block === undefined || block % usual === 0 ? usual : block
+  return Math.max(1, Math.min(size, length))
 }
 
 /** The rows and columns that only one block may write. */
@@ -312,19 +333,17 @@ function planMultiply(
     )
   }
   requireType(semiring, a.dtype)
-  const output = planOutput(asked.output, [a.shape[0], b.shape[1]], resultType(a.dtype), layout)
+  const result = resultType(a.dtype)
+  const types: BlockTypes = { operand: a.dtype === b.dtype ? a.dtype : 'int32', result }
+  const output = planOutput(asked.output, [a.shape[0], b.shape[1]], result, layout, types)
   const unit = unitOf(output)
   const [inA, inB] = sources.map((source) => source.unit) as [
     readonly [number, number],
     readonly [number, number],
   ]
-  const operand = a.dtype === b.dtype ? a.dtype : 'int32'
   const extra = extraBytes(output) + sources.reduce((sum, source) => sum + source.extraBytes, 0)
   const lengths = [output.shape[0], output.shape[1], a.shape[1]] as const
-  const size = blockSize(layout.memory, Math.max(...lengths, 1), Math.max(...unit), extra, {
-    operand,
-    result: output.dtype,
-  })
+  const size = blockSize(layout.memory, Math.max(...lengths, 1), Math.max(...unit), extra, types)
   const { block } = layout
   requireUnit(block.rows, unit[0], lengths[0], 'rows')
   requireUnit(block.cols, unit[1], lengths[1], 'cols')
@@ -369,16 +388,14 @@ async function planPaths(
   if (policy === 'wrap') {
     throw new OptionError("option overflow must be 'throw' or 'saturate' for paths, but it is 'wrap'")
   }
-  const output = planOutput(asked.output, [n, n], resultType(a.dtype), layout)
   const between = await typeBetween(source, a, asked, signal)
+  const types: BlockTypes = { operand: between, result: between }
+  const output = planOutput(asked.output, [n, n], resultType(a.dtype), layout, types)
   const unit = commonMultiple(...(unitOf(output) as [number, number]))
   const size =
     layout.block.rows ??
     aligned(
-      blockSize(layout.memory, Math.max(n, 1), unit, extraBytes(output) + source.extraBytes, {
-        operand: between,
-        result: between,
-      }),
+      blockSize(layout.memory, Math.max(n, 1), unit, extraBytes(output) + source.extraBytes, types),
       unit,
       commonMultiple(...(source.unit as [number, number])),
     )
@@ -409,6 +426,15 @@ async function typeBetween(
   // A path has fewer edges than there are nodes, and a cycle as many at most.
   const greatest = await greatestWeight(source, semiring, changedMs, Math.min(layout.memory, 2 ** 26), signal)
   return greatest * shape[0] < 2 ** 31 - 1 ? 'int32' : 'float64'
+}
+
+/** Throws ResumeError for a plan that isn't as it was made. It may have come through other hands. */
+export function requirePlan(plan: BlockPlan): void {
+  const { id, ...rest } = plan
+  if (identity(rest) === id) return
+  throw new ResumeError(
+    'the plan is not as it was made: pass on what planBlocks() gave, as JSON, without changes',
+  )
 }
 
 const identity = (plan: object) =>

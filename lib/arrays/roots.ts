@@ -3,6 +3,7 @@ import { realpath } from 'node:fs/promises'
 import { basename, dirname, isAbsolute, join, relative, sep } from 'node:path'
 import { OptionError, RootsError } from '../errors.js'
 import type { BlockPlan } from './job.js'
+import { WorkFolder } from './work-folder.js'
 
 /** Throws RootsError if a plan reads or writes outside of the folders, links followed. All paths are allowed if there are none given. */
 export async function requireInside(plan: BlockPlan, roots: readonly string[] | undefined): Promise<void> {
@@ -12,7 +13,7 @@ export async function requireInside(plan: BlockPlan, roots: readonly string[] | 
   }
   const folders = await Promise.all(roots.map((root) => realpath(root)))
   const inputs = plan.kind === 'multiply' ? [plan.a.path, plan.b.path] : [plan.a.path]
-  for (const path of [...inputs, plan.output.path]) {
+  for (const path of [...inputs, plan.output.path, new WorkFolder(plan.output.path, plan.id).own]) {
     const real = await resolved(path)
     if (folders.some((folder) => isInside(folder, real))) continue
     throw new RootsError(
