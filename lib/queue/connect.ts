@@ -41,8 +41,8 @@ function readAddress(url: string): URL {
   const address = typeof url === 'string' && URL.canParse(url) ? new URL(url) : undefined
   if (!address || !/^rediss?:$/.test(address.protocol) || address.hostname === '') {
     throw new OptionError(
-      'the queue must be an address such as redis://host:6379 or, with TLS and a password, ' +
-        `rediss://user:password@host:6379; it is ${address ? `one of ${show(address.protocol)}` : 'none'}`,
+      'option queue must be an address such as redis://host:6379 or, with TLS and a password, ' +
+        `rediss://user:password@host:6379, but ${address ? `its beginning is ${show(address.protocol)}` : "it isn't one"}`,
     )
   }
   if (!/^\/?\d*$/.test(address.pathname)) {

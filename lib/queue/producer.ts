@@ -9,7 +9,7 @@ import { QueueError } from '../errors.js'
 import { readListener, requireNames } from '../options.js'
 import { type Connection, connect } from './connect.js'
 import { type Patience, type QueuePlace, readLock, readName, readWhole } from './options.js'
-import { errorOf } from './reasons.js'
+import { errorOf, reasonText } from './reasons.js'
 import {
   type Failure,
   HOUR_S,
@@ -141,7 +141,7 @@ export async function runPlan(
     return producer.result()
   } catch (error) {
     if (signal?.aborted) state = 'interrupted'
-    reason = (error as Error).message
+    else reason = reasonText(error)
     throw signal?.aborted ? aborted(signal, 'the work') : error
   } finally {
     await producer.end(state, reason)

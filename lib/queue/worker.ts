@@ -272,7 +272,7 @@ class Worker implements QueueWorker {
     })
     await this.#bull.waitUntilReady()
     await this.#beat()
-    this.#beats = setInterval(() => void this.#beat().catch(() => {}), lockMs / 3)
+    this.#beats = setInterval(() => void this.#beat().catch(() => {}), Math.min(2000, lockMs / 3))
   }
 
   /** Says that this worker is there, and what it does. */
