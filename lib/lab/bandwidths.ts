@@ -6,8 +6,9 @@ import { device, readNumbers, repetitions, warmup } from './options.js'
 import { type Spread, spread } from './statistics.js'
 
 /** A bandwidth that can be measured. */
-export type Bandwidth = Readonly<LabBandwidth>
+export interface Bandwidth extends Readonly<LabBandwidth> {}
 
+/** The options of {@link bandwidth}. `undefined` means the default. */
 export interface BandwidthOptions {
   /** 32-bit words from one thread to the next, for 'strided'; 1 by default. */
   stride?: number | undefined
@@ -19,7 +20,9 @@ export interface BandwidthOptions {
   device?: number | undefined
 }
 
+/** What {@link bandwidth} measures. */
 export interface BandwidthResult extends Omit<LabBandwidthResult, 'ms'> {
+  /** Of {@link bandwidths}. */
   name: string
   /** Milliseconds of a launch. */
   ms: Spread
@@ -29,7 +32,13 @@ export interface BandwidthResult extends Omit<LabBandwidthResult, 'ms'> {
 
 const ranges = { stride: { least: 1, most: 2 ** 20 }, repetitions, warmup, device } as const
 
-/** The bandwidths of this build; none if it was built without CUDA. */
+/**
+ * The bandwidths of this build; none if it was built without CUDA.
+ *
+ * @throws Nothing.
+ * @example
+ * console.log(bandwidths().every(({ name }) => ['copy', 'l2', 'shared', 'strided'].includes(name))) // true
+ */
 export function bandwidths(): Bandwidth[] {
   return addon.labBandwidths()
 }
@@ -42,6 +51,7 @@ export function bandwidths(): Bandwidth[] {
  *   ERR_MPMML_OPTION, ERR_MPMML_OUT_OF_MEMORY, ERR_MPMML_CUDA.
  * @example
  * const { gbps } = await bandwidth('strided', { stride: 32 })
+ * console.log(gbps.median > 0) // true
  */
 export async function bandwidth(name: string, options: BandwidthOptions = {}): Promise<BandwidthResult> {
   const names = bandwidths().map((bandwidth) => bandwidth.name)
