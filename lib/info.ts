@@ -10,6 +10,7 @@ import { addon, addonOrigin, type NativeDescription, version } from './native.js
 /** A row of a device's table: its name and unit, and what the device has. */
 export type DeviceRows = Record<string, number | string>
 
+/** What {@link info} returns. */
 export interface Info {
   /** The package's version. */
   version: string
@@ -19,6 +20,7 @@ export interface Info {
   node: string
   /** The addon that was loaded: what it has, the package or build that it comes from, and its path. */
   addon: AddonOrigin
+  /** The CUDA backend and the GPUs. */
   cuda: {
     /** Whether this addon has the CUDA backend. */
     built: boolean
@@ -38,7 +40,9 @@ export interface Info {
     /** Why CUDA can't be used, and what to do; '' if it can. */
     reason: string
   }
+  /** The CPU backend and the processor. */
   cpu: {
+    /** The name of the processor. */
     model: string
     /** Logical cores that this process may use. */
     cores: number
@@ -82,6 +86,9 @@ export function describeMachine(): NativeDescription {
  * The version, the build, the GPUs, the CPU and the backend that `auto` takes.
  *
  * @throws OptionError (ERR_MPMML_OPTION) if MPMML_BACKEND, MPMML_NUM_THREADS or MPMML_CPU_ISA is wrong.
+ * @example
+ * const { version, cpu, auto } = info()
+ * console.log(typeof version, cpu.threads > 0, ['cuda', 'cpu'].includes(auto.backend)) // string true true
  */
 export function info(): Info {
   const { compiler, cuda, cpu } = describeMachine()

@@ -10,6 +10,7 @@ export interface Variant {
   readonly name: VariantName
   /** The kernel family that it is an instance of. */
   readonly family: string
+  /** The semiring that it computes. */
   readonly semiring: NativeVariant['semiring']
   /** The type of the elements. */
   readonly dtype: NativeVariant['dtype']
@@ -20,6 +21,7 @@ export interface Variant {
    * products take if a sample of their values tells that it takes less time.
    */
   readonly automatic: boolean
+  /** What it runs on. */
   readonly backend: NativeVariant['backend']
   /** What it is compiled for: GPU architectures (such as 'sm_90') or CPU instruction sets. */
   readonly architectures: readonly string[]
@@ -31,8 +33,10 @@ let rows: readonly Variant[] | undefined
  * The kernel variants of the addon that is loaded: the CPU's, then CUDA's if it has CUDA. The laboratory's kernels are in an
  * addon of their own. Each row is frozen.
  *
+ * @throws Nothing.
  * @example
- * variants().filter(({ backend, semiring }) => backend === 'cpu' && semiring === 'min-plus')
+ * const onCpu = variants().filter(({ backend, semiring }) => backend === 'cpu' && semiring === 'min-plus')
+ * console.log([...new Set(onCpu.map(({ dtype }) => dtype))].sort().join()) // float32,float64,int32
  */
 export function variants(): Variant[] {
   rows ??= addon.variants.map(

@@ -7,8 +7,9 @@ import { device, readNumbers, repetitions, warmup } from './options.js'
 import { type Spread, spread } from './statistics.js'
 
 /** A bandwidth that can be measured. */
-export type Bandwidth = Readonly<LabBandwidth>
+export interface Bandwidth extends Readonly<LabBandwidth> {}
 
+/** The options of {@link bandwidth}. `undefined` means the default. */
 export interface BandwidthOptions {
   /** 32-bit words from one thread to the next, for 'strided'; 1 by default. */
   stride?: number | undefined
@@ -20,7 +21,9 @@ export interface BandwidthOptions {
   device?: number | undefined
 }
 
+/** What {@link bandwidth} measures. */
 export interface BandwidthResult extends Omit<LabBandwidthResult, 'ms'> {
+  /** Of {@link bandwidths}. */
   name: string
   /** Milliseconds of a launch. */
   ms: Spread
@@ -30,7 +33,13 @@ export interface BandwidthResult extends Omit<LabBandwidthResult, 'ms'> {
 
 const ranges = { stride: { least: 1, most: 2 ** 20 }, repetitions, warmup, device } as const
 
-/** The bandwidths of the addon that is loaded; none if it is without the laboratory. */
+/**
+ * The bandwidths of the addon that is loaded; none if it is without the laboratory.
+ *
+ * @throws Nothing.
+ * @example
+ * console.log(bandwidths().every(({ name }) => ['copy', 'l2', 'shared', 'strided'].includes(name))) // true
+ */
 export function bandwidths(): Bandwidth[] {
   return addon.labBandwidths()
 }
@@ -43,6 +52,7 @@ export function bandwidths(): Bandwidth[] {
  *   not the laboratory, ERR_MPMML_VARIANT for a name that doesn't exist, ERR_MPMML_OPTION, ERR_MPMML_OUT_OF_MEMORY, ERR_MPMML_CUDA.
  * @example
  * const { gbps } = await bandwidth('strided', { stride: 32 })
+ * console.log(gbps.median > 0) // true
  */
 export async function bandwidth(name: string, options: BandwidthOptions = {}): Promise<BandwidthResult> {
   checkLaboratory()
