@@ -2,6 +2,7 @@
 import {
   type DenseMatrix,
   type Device,
+  type ElementArray,
   type MatrixLike,
   matrix,
   mpmm,
@@ -13,7 +14,7 @@ import {
 import { measure } from '../../lib/lab.js'
 import { operandsOf, randomMatrix, type ValueKind } from '../timing/values.js'
 import { firstDifference, naiveVariant } from '../verify.js'
-import { ANY_INT32, Draw, integers } from './draw.js'
+import { ANY_INT32, integers } from './draw.js'
 import type { Asked, Findings, Suite } from './protocol.js'
 
 /** What the issue of the tensor cores asks of products of 16 levels on an H200, by their size: TOPS. */
@@ -37,20 +38,18 @@ type Kind = { levels: number } | 'any int32' | 'bounded differences'
 
 const nameOf = (kind: Kind) => (typeof kind === 'string' ? kind : `${kind.levels} levels`)
 
+/** The matrix that is drawn from this seed. */
+function levelsOf(size: number, levels: number, seed: number): DenseMatrix<ElementArray> {
+  const values = { dtype: 'int32', minimum: 0, maximum: levels - 1, zeroFraction: 0, summary: '' } as const
+  return randomMatrix([size, size], values, seed)
+}
+
 function operands(size: number, kind: Kind): { a: MatrixLike<OperandArray>; b: MatrixLike<OperandArray> } {
   if (typeof kind === 'string') {
     const values: ValueKind = kind === 'any int32' ? 'int32' : 'bounded'
     return operandsOf({ batch: 1, m: size, n: size, k: size }, values)
   }
-  const values = {
-    dtype: 'int32',
-    minimum: 0,
-    maximum: kind.levels - 1,
-    zeroFraction: 0,
-    summary: '',
-  } as const
-  const levels = (seed: number) => randomMatrix([size, size], values, seed)
-  return { a: levels(1), b: levels(2) }
+  return { a: levelsOf(size, kind.levels, 1), b: levelsOf(size, kind.levels, 2) }
 }
 
 /** The products of resident matrices, and of those that fit in a moment, against the naive product. */
@@ -101,14 +100,8 @@ async function wholeCalls(
   findings: Findings,
   isAsked: boolean,
 ): Promise<void> {
-  const draw = new Draw(1)
-  const int16 = () =>
-    matrix(
-      size,
-      size,
-      Int16Array.from({ length: size * size }, () => draw.integer(0, 15)),
-    )
-  const [a, b] = [int16(), int16()]
+  const int16 = (seed: number) => matrix(size, size, new Int16Array(levelsOf(size, 16, seed).data))
+  const [a, b] = [int16(1), int16(2)]
   const target = matrix(size, size, new Int32Array(size * size))
   const { backend, index } = device
   for (const [what, out] of [
