@@ -13,6 +13,7 @@
 #include "cuda/plan/cost.h"
 #include "cuda/plan/workspace.h"
 #include "cuda/runtime/admission.h"
+#include "cuda/runtime/boolean_check.h"
 #include "cuda/runtime/device.h"
 #include "cuda/runtime/exponent_check.h"
 #include "cuda/runtime/function.h"
@@ -96,6 +97,9 @@ double CudaBackend::estimate_ms(const Problem& problem, int device) {
   constexpr double kCallMs = 0.065, kBytesPerMs = 9e6;
   constexpr double kThreadsMs = 0.9, kBytesPerMsWithThreads = 4e7;
   constexpr double kStepsPerMsAndMultiprocessor = 1.3e8;
+  // Tensor cores take so many times the truth values that the other units take (docs/tensor-cores.md). A GPU isn't asked
+  // whether it really has them, because that would wake it for products that the CPU computes.
+  constexpr double kPairsAtOnce = 8;
   // Kernels compute whole tiles and pack their operands into them. This is the smallest tile.
   constexpr int64_t kTile = 64;
   const DeviceLimits limits = device_limits(device);
@@ -111,14 +115,18 @@ double CudaBackend::estimate_ms(const Problem& problem, int device) {
   // If there are few tiles, some multiprocessors are idle.
   const double tiles = problem.batch * (m / kTile) * (n / kTile);
   const double busy = std::min(double(limits.multiprocessors), tiles);
-  return copied + 2 * packed / limits.bytes_per_ms + steps / (kStepsPerMsAndMultiprocessor * busy);
+  const bool counts = problem.operation.semiring == SemiringId::or_and && limits.capability == kPairsCapability;
+  const double steps_per_ms = kStepsPerMsAndMultiprocessor * busy * (counts ? kPairsAtOnce : 1);
+  return copied + 2 * packed / limits.bytes_per_ms + steps / steps_per_ms;
 }
 
 Judgement CudaBackend::judge(const Variant& variant, RangePath path, const Problem& problem, bool numbered,
                              int device) {
   const Kernel& kernel = kernel_for(problem, {&variant, path}, numbered, device);
   if (kernel.runs_on && !kernel.runs_on(device)) {
-    return {"device " + std::to_string(device) + " doesn't compute it: it needs tensor cores of compute capability 9.0",
+    return {"device " + std::to_string(device) +
+                " doesn't compute it: it has no tensor cores for it, or a check of them has failed (`mpmml info` says "
+                "which)",
             0};
   }
   const DeviceLimits limits = device_limits(device);
