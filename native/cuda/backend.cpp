@@ -148,7 +148,7 @@ Judge CudaBackend::judge_for(const Problem& problem, PathSet exact, bool numbere
   // What has been measured is known by the cheapest path that the device has.
   const auto needs_exponents = [&](RangePath path) { return exact.has(path); };
   if (std::any_of(std::begin(kExponentPaths), std::end(kExponentPaths), needs_exponents) &&
-      !computes_exponents(where.device)) {
+      !has_exponents(where.device)) {
     for (const RangePath path : kExponentPaths) exact.remove(path);
   }
   // Choices are measured without witnesses.
