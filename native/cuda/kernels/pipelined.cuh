@@ -127,11 +127,11 @@ class StagePipe {
   /// Starts copying the next tile into `stage`.
   __device__ __forceinline__ void start(int stage) {
     Word* target = shared_ + stage * Config::kStageWords;
-#pragma unroll 1
+#pragma unroll
     for (int share = 0; share < kSharesA; ++share) {
       copy(share, target + share * kStep, a_ + share * (kStep / Config::BM) * padded_m_);
     }
-#pragma unroll 1
+#pragma unroll
     for (int share = 0; share < kSharesB; ++share) {
       copy(kSharesA + share, target + Config::BK * Config::BM + share * kStep,
            b_ + share * (kStep / Config::BN) * padded_n_);
@@ -155,7 +155,7 @@ class StagePipe {
   __device__ __forceinline__ void wait() {}
   __device__ __forceinline__ void finish(int stage) {
     Word* target = shared_ + stage * Config::kStageWords;
-#pragma unroll 1
+#pragma unroll
     for (int share = 0; share < kSharesA + kSharesB; ++share) {
       const int offset = share < kSharesA ? share * kStep : Config::BK * Config::BM + (share - kSharesA) * kStep;
       *reinterpret_cast<uint4*>(target + offset) = waiting_[share];
@@ -337,32 +337,27 @@ __global__ void __launch_bounds__(Config::kThreads,
     for (int v = 0; v < kColumns; ++v) sums[v] = W::lane_of(words[v / W::kLanes], v % W::kLanes);
   };
   if constexpr (Config::kSlices > 1) {
-    // Each slice puts its results down, and then combines its share of all. Chunk c of a thread is at
-    // [slice][c][thread], where threads of a warp meet no conflicts.
-    constexpr int kChunks = TM * TN / kChunk, kShare = kChunks / Config::kSlices;
-    const auto place = [&](int of_slice, int chunk) {
-      return shared + ((of_slice * kChunks + chunk) * Config::kSliceThreads + thread) * kChunk;
+    // Each slice puts its results down, and then combines its share of all. An element's word is at
+    // [slice][element][thread]. Whole chunks would want neighbouring registers, and then the main loop spills.
+    constexpr int kShare = TM * TN / kChunk / Config::kSlices;
+    const auto place = [&](int of_slice, int element) {
+      return shared + (of_slice * TM * TN + element) * Config::kSliceThreads + thread;
     };
     __syncthreads();
 #pragma unroll
-    for (int chunk = 0; chunk < kChunks; ++chunk) {
-      Word words[kChunk];
-#pragma unroll
-      for (int v = 0; v < kChunk; ++v) words[v] = acc[chunk * kChunk / TN][chunk * kChunk % TN + v];
-      *reinterpret_cast<uint4*>(place(slice, chunk)) = *reinterpret_cast<const uint4*>(words);
-    }
+    for (int element = 0; element < TM * TN; ++element) *place(slice, element) = acc[element / TN][element % TN];
     __syncthreads();
-#pragma unroll 1
+#pragma unroll
     for (int share = 0; share < kShare; ++share) {
       const int chunk = slice * kShare + share, i = chunk * kChunk / TN, j = chunk * kChunk % TN;
       Word words[kChunk];
-      *reinterpret_cast<uint4*>(words) = *reinterpret_cast<const uint4*>(place(0, chunk));
 #pragma unroll
-      for (int other = 1; other < Config::kSlices; ++other) {
-        Word found[kChunk];
-        *reinterpret_cast<uint4*>(found) = *reinterpret_cast<const uint4*>(place(other, chunk));
+      for (int v = 0; v < kChunk; ++v) {
+        words[v] = *place(0, chunk * kChunk + v);
 #pragma unroll
-        for (int v = 0; v < kChunk; ++v) words[v] = W::combine(words[v], found[v]);
+        for (int other = 1; other < Config::kSlices; ++other) {
+          words[v] = W::combine(words[v], *place(other, chunk * kChunk + v));
+        }
       }
       typename Arithmetic::Accumulator sums[kColumns];
       sums_of(words, sums);
