@@ -154,8 +154,12 @@ Judge CudaBackend::judge_for(const Problem& problem, PathSet exact, bool numbere
   // Choices are measured without witnesses.
   const Variant* measured =
       where.variant || problem.witness.data ? nullptr : measured_choice(device_name(where.device), problem, exact);
-  return [this, &problem, measured, numbered, device = where.device](const Variant& variant, RangePath path) {
-    Judgement judgement = judge(variant, path, problem, numbered, device);
+  return [this, &problem, measured, numbered, &where](const Variant& variant, RangePath path) -> Judgement {
+    // Hopper's own instructions are the better ones, so the others needn't be checked.
+    const bool is_second = kernel_of(variant).runs_on == &computes_warp_exponents;
+    if (is_second && !where.variant && computes_exponents(where.device))
+      return {"the family exponent takes less time", 0};
+    Judgement judgement = judge(variant, path, problem, numbered, where.device);
     if (&variant == measured) judgement.cost = 0;
     return judgement;
   };
