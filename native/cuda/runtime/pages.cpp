@@ -10,6 +10,7 @@
 #include <exception>
 #include <mutex>
 
+#include "core/layout.h"
 #include "cuda/runtime/worker_threads.h"
 
 namespace mpmml::cuda {
@@ -84,9 +85,9 @@ struct Pages::Work {
 Pages::Pages(void* memory, int64_t bytes) {
 #ifdef __linux__
   const int64_t page = sysconf(_SC_PAGESIZE);
-  const auto address = reinterpret_cast<uintptr_t>(memory);
-  auto* const begin = reinterpret_cast<char*>((address + page - 1) / page * page);
-  auto* const end = reinterpret_cast<char*>((address + bytes) / page * page);
+  const auto address = static_cast<int64_t>(reinterpret_cast<uintptr_t>(memory));
+  auto* const begin = static_cast<char*>(memory) + (round_up(address, page) - address);
+  auto* const end = static_cast<char*>(memory) + ((address + bytes) / page * page - address);
   if (bytes < kLeastBytes || !lacks_pages(begin, end - begin)) return;
   // With larger pages there are fewer to ask for. It is a hint.
   madvise(begin, end - begin, MADV_HUGEPAGE);
