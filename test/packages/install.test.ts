@@ -115,6 +115,8 @@ describe('installed without scripts', () => {
   ])('by %s', (name, manager, args, loaders) => {
     const cwd = registry.folder(name.replace(/\W+/g, '-'))
     if (manager === managers.berry) {
+      // Yarn takes nothing that has just been published.
+      const ageGate = 'npmMinimalAgeGate: 0\n'
       const linker = loaders.length > 0 ? 'pnp' : 'node-modules'
       writeFileSync(
         join(cwd, '.yarnrc.yml'),
@@ -149,7 +151,7 @@ describe('what is missing or doesn’t fit', () => {
     const old = refusal(cwd)
     expect(old).toMatch(/it needs glibc 9\.99 or newer, and this system has \d+\.\d+/)
     expect(old).toContain('@mpmml/source')
-    writeFileSync(file, addon.subarray(0, addon.length / 2))
+    writeFileSync(file, 'no library')
     expect(refusal(cwd)).toMatch(/^ERR_MPMML_ADDON .*mpmml\.node/)
     writeFileSync(file, addon)
     const manifest = join(folder, 'package.json')
@@ -224,12 +226,17 @@ describe('the packages with CUDA', () => {
     expect(asked.addon).toMatchObject({ kind: 'cuda', from: cudaPackage })
     expect(asked.cuda).toMatchObject({ built: true, reason: 'no NVIDIA driver was found on this machine' })
     expect(asked.variants).toBeGreaterThan(without.variants)
-    const laboratory = run([managers.npx, '--no', 'mpmml', 'microbench', 'reg-reg'], {
-      cwd,
-      env: { MPMML_ADDON: 'cuda' },
-    })
-    expect([laboratory.status, laboratory.stdout]).toEqual([1, ''])
-    expect(laboratory.stderr).toContain(`npm install ${labPackage}@${version}`)
+    const laboratory = succeed(
+      [
+        '--input-type=module',
+        '--eval',
+        `import { microbench } from 'mpmml/lab'
+        await microbench('reg-reg').catch(({ code, message }) => console.log(code, message))`,
+      ],
+      { cwd, env: { MPMML_ADDON: 'cuda' } },
+    )
+    expect(laboratory).toMatch(/^ERR_MPMML_ADDON /)
+    expect(laboratory).toContain(`npm install ${labPackage}@${version}`)
 
     succeed([managers.npm, 'install', '--ignore-scripts', labPackage], { cwd })
     const lab = use({ cwd, env: { MPMML_ADDON: 'lab' } })
