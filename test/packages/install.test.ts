@@ -120,7 +120,7 @@ describe('installed without scripts', () => {
       const linker = loaders.length > 0 ? 'pnp' : 'node-modules'
       writeFileSync(
         join(cwd, '.yarnrc.yml'),
-        `nodeLinker: ${linker}\nenableScripts: false\nenableGlobalCache: false\n`,
+        `nodeLinker: ${linker}\nenableScripts: false\nenableGlobalCache: false\n${ageGate}`,
       )
       writeFileSync(join(cwd, 'yarn.lock'), '')
     }
