@@ -174,7 +174,7 @@ if (isAsked('main')) {
   if (!values.build) run('npm', ['run', '--silent', 'build:ts'])
   const folder = folderOf('mpmml')
   const files = [
-    ...['dist', 'docs', 'bench/data'].flatMap(filesUnder),
+    ...['dist', 'docs', 'bench/data', 'native/variants'].flatMap(filesUnder),
     'CHANGELOG.md',
     'README.md',
     'LICENSE',
