@@ -10,7 +10,7 @@ export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     exclude: ['test/packages/**'],
-    env: lab ? { MPMML_ADDON: 'lab' } : {},
+    env: lab ? { MPMML_ADDON: process.env.MPMML_ADDON ?? 'lab' } : {},
     testTimeout: 60_000,
     hookTimeout: 60_000,
     // Tests that fill a GPU's memory must have it to themselves.

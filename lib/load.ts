@@ -8,7 +8,7 @@
 import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
-import { AddonError } from './errors.js'
+import { AddonError, OptionError } from './errors.js'
 import { type Manifest, manifest, readManifest, root, version } from './package.js'
 
 /** What an addon has: 'cpu' computes on the CPU, 'cuda' on GPUs too, 'lab' has the laboratory's kernels besides. */
@@ -86,7 +86,7 @@ function glibcVersion(): string | undefined {
 function wantedKinds(asked: string | undefined, driver: boolean): AddonKind[] {
   if (asked === 'cpu' || asked === 'cuda' || asked === 'lab') return [asked]
   if (asked) {
-    throw new AddonError(
+    throw new OptionError(
       `the environment variable MPMML_ADDON must be 'cpu', 'cuda' or 'lab', but it is '${asked}'`,
     )
   }
@@ -176,7 +176,7 @@ interface Loadable {
   explainWithoutCuda(reason: string): void
 }
 
-/** Loads the addon. Throws AddonError. */
+/** Loads the addon. Throws AddonError, or OptionError if MPMML_ADDON is wrong. */
 export function load<Addon extends Loadable>(): { addon: Addon; origin: AddonOrigin } {
   // lib/environment.ts, which reads all other variables, needs the addon itself.
   const asked = process.env.MPMML_ADDON || undefined

@@ -56,6 +56,8 @@ function run(command, args, env = {}) {
   if (status !== 0) fail(`${command} ${args.join(' ')} failed${error ? `: ${error.message}` : ''}`)
 }
 
+const isCross = (row) => row.cross !== undefined && !isNative(row)
+
 /** Why this machine can't make a package with an addon; undefined if it can. */
 function obstacle(row) {
   if (row.cross)
@@ -68,13 +70,13 @@ function obstacle(row) {
 
 /** The addon of a package, built if it isn't there. */
 function addonOf(row) {
-  if (values.build && !row.cross) {
+  if (values.build && !isCross(row)) {
     const file = join(resolve(values.build), 'Release', row.file)
     if (!existsSync(file)) fail(`${file} was not found: build it with MPMML_RELEASE=ON`)
     return file
   }
-  const folder = join(root, 'build', `release-${row.cross ? row.short : 'here'}`)
-  const withCuda = !row.cross && rows.some(({ kind }) => kind !== 'cpu')
+  const folder = join(root, 'build', `release-${isCross(row) ? row.short : 'here'}`)
+  const withCuda = !isCross(row) && rows.some(({ kind }) => kind !== 'cpu')
   run(process.execPath, ['native/build.mjs', '--incremental'], {
     MPMML_BUILD_DIR: folder,
     MPMML_RELEASE: 'ON',
@@ -83,7 +85,7 @@ function addonOf(row) {
     // There are ten times as many kernels in the laboratory. Drivers compile them for other GPUs when they are first used.
     MPMML_CUDA_LAB_ARCHS: withCuda ? '75-virtual;90' : '',
     MPMML_CUDA_COMPRESS: withCuda ? 'size' : '',
-    ...(row.cross ? { CMAKE_TOOLCHAIN_FILE: join(root, row.cross.toolchain) } : {}),
+    ...(isCross(row) ? { CMAKE_TOOLCHAIN_FILE: join(root, row.cross.toolchain) } : {}),
   })
   return join(folder, 'Release', row.file)
 }
@@ -172,7 +174,7 @@ if (isAsked('main')) {
   if (!values.build) run('npm', ['run', '--silent', 'build:ts'])
   const folder = folderOf('mpmml')
   const files = [
-    ...['dist', 'docs', 'bench/data'].flatMap(filesUnder),
+    ...['dist', 'docs', 'bench/data', 'native/variants'].flatMap(filesUnder),
     'CHANGELOG.md',
     'README.md',
     'LICENSE',

@@ -11,8 +11,8 @@ export const { version } = own
 const MiB = 2 ** 20
 
 /**
- * The packages with addons. `needs` says how the addon is built: by this machine's compiler if it is of this platform, or by
- * a cross compiler. `mostBytes` is for the packed package.
+ * The packages with addons. An addon is built by the machine's own compiler, or, if the machine is of another platform, by the
+ * compiler in `cross`. `mostBytes` is for the packed package.
  */
 export const addonPackages = [
   { short: 'linux-x64-gnu', os: 'linux', cpu: 'x64', libc: 'glibc', kind: 'cpu', mostBytes: 5 * MiB },
@@ -90,7 +90,8 @@ export function isInMain(file) {
   return (
     /^docs\/[^/]+\.md$/.test(file) ||
     ['bench/data/a.npy', 'bench/data/b.npy', 'bench/data/README.md'].includes(file) ||
-    ['CHANGELOG.md', 'README.md', 'LICENSE'].includes(file)
+    // The library reads the measured choices when the first product runs.
+    ['native/variants/tuning.json', 'CHANGELOG.md', 'README.md', 'LICENSE'].includes(file)
   )
 }
 
@@ -151,8 +152,8 @@ NVIDIA's licence; of the machine it needs only the NVIDIA driver.`
   return `# ${name}\n\n${what}\n`
 }
 
-/** Whether this machine's compiler builds for a package. */
-export function isNative({ os, cpu, libc, cross }) {
+/** Whether this machine's own compiler builds for a package. */
+export function isNative({ os, cpu, libc }) {
   const here = existsSync('/etc/alpine-release') ? 'musl' : 'glibc'
-  return os === process.platform && cpu === process.arch && (!libc || libc === here) && !cross
+  return os === process.platform && cpu === process.arch && (!libc || libc === here)
 }
