@@ -106,6 +106,10 @@ Engine::Engine(std::unique_ptr<Backend> cpu, std::unique_ptr<Backend> cuda, std:
   }
 }
 
+void Engine::explain_without_cuda(std::string reason) {
+  std::call_once(explained_, [&] { without_cuda_ = std::move(reason); });
+}
+
 std::string Engine::cuda_unusable(int device) { return cuda_ ? cuda_->unusable(device) : without_cuda_; }
 
 Explanation Engine::explain(int device) {
