@@ -90,8 +90,11 @@ export interface CallPoint extends PointBase {
 
 /** A product or a program of which only the needed steps count. Its parameters are its sizes. */
 export interface WorkPoint extends PointBase {
+  /** Tells it from points of other kinds. */
   kind: 'work'
+  /** What was measured; missing if it failed. */
   result?: {
+    /** What computed it. */
     backend: 'cuda' | 'cpu'
     /** The GPU's or the processor's name. */
     device: string
