@@ -88,8 +88,29 @@ export interface CallPoint extends PointBase {
   }
 }
 
+/** A product or a program of which only the needed steps count. Its parameters are its sizes. */
+export interface WorkPoint extends PointBase {
+  /** Tells it from points of other kinds. */
+  kind: 'work'
+  /** What was measured; missing if it failed. */
+  result?: {
+    /** What computed it. */
+    backend: 'cuda' | 'cpu'
+    /** The GPU's or the processor's name. */
+    device: string
+    /** The variant and the path of a product; '' for others. */
+    how: string
+    /** Steps of ⊗ and ⊕ that are needed. */
+    steps: number
+    /** Milliseconds: of the kernel of a product, or of a whole call. */
+    ms: Spread
+    /** 10^9 operations per second, with 2 per needed step. */
+    gops: Spread
+  }
+}
+
 /** A point of a results file: what was measured, and what came of it. */
-export type Point = KernelPoint | MicrobenchPoint | OccupancyPoint | BandwidthPoint | CallPoint
+export type Point = KernelPoint | MicrobenchPoint | OccupancyPoint | BandwidthPoint | CallPoint | WorkPoint
 
 const FORMAT = 'mpmml-lab-results'
 const VERSION = 1
@@ -235,6 +256,7 @@ const spreads: Record<Point['kind'], string[]> = {
   occupancy: [],
   bandwidth: ['ms', 'gbps'],
   call: ['totalMs', 'kernelMs', 'gops'],
+  work: ['ms', 'gops'],
 }
 const numbers: Record<Point['kind'], string[]> = {
   kernel: ['clockMHz'],
@@ -250,6 +272,7 @@ const numbers: Record<Point['kind'], string[]> = {
   ],
   bandwidth: ['bytes', 'bufferBytes', 'clockMHz'],
   call: ['relativeError', 'compared'],
+  work: ['steps'],
 }
 
 const isKind = (kind: unknown): kind is Point['kind'] =>
@@ -284,6 +307,9 @@ function problemOf(point: unknown): string | undefined {
     ['backend', 'device', 'variant'].some((field) => typeof result[field] !== 'string')
   ) {
     return 'has a result that names no backend, device or variant'
+  }
+  if (kind === 'work' && ['backend', 'device', 'how'].some((field) => typeof result[field] !== 'string')) {
+    return 'has a result that names no backend, device or kernel'
   }
   if (kind === 'microbench' && !isRecord(result.instructionsPerIteration)) {
     return 'has a result without instructionsPerIteration'

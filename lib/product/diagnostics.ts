@@ -46,7 +46,7 @@ export interface ProductMessage {
   n: number
   /** Columns of A and rows of B. */
   k: number
-  /** Null if the option wasn't given. */
+  /** Which elements of the matrices belong to the product; null if the option wasn't given. */
   structure: Readonly<Required<ProductStructure>> | null
   /** The left operand. */
   a: MatrixMessage
