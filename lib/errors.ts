@@ -235,6 +235,46 @@ export class AddonError extends MpmmlError {
   readonly code = 'ERR_MPMML_ADDON'
 }
 
+/** A package that an optional feature needs isn't installed, or can't be loaded. */
+export class PackageError extends MpmmlError {
+  readonly code = 'ERR_MPMML_PACKAGE'
+}
+
+/** An output that is there already, or work on it that was begun and not finished. */
+export class ExistsError extends MpmmlError {
+  readonly code = 'ERR_MPMML_EXISTS'
+}
+
+/** Work that can't be resumed: what was begun had other inputs or options. */
+export class ResumeError extends MpmmlError {
+  readonly code = 'ERR_MPMML_RESUME'
+}
+
+/** An input has changed since the work on it was begun. */
+export class ChangedError extends MpmmlError {
+  readonly code = 'ERR_MPMML_CHANGED'
+}
+
+/** A chunk of an array on disk is damaged: too short, or its codec or checksum refuses it. */
+export class ChunkError extends MpmmlError {
+  readonly code = 'ERR_MPMML_CHUNK'
+}
+
+/** The disk has no room for what is written, or a quota or limit of file sizes has been reached. */
+export class DiskFullError extends MpmmlError {
+  readonly code = 'ERR_MPMML_DISK_FULL'
+}
+
+/** A path outside of the folders that work may touch. */
+export class RootsError extends MpmmlError {
+  readonly code = 'ERR_MPMML_ROOTS'
+}
+
+/** A queue that can't be reached, refuses, or was lost; or work on it that another process is at. */
+export class QueueError extends MpmmlError {
+  readonly code = 'ERR_MPMML_QUEUE'
+}
+
 /** Every error class by its code. */
 export const errorClasses = {
   ERR_MPMML_SHAPE: ShapeError,
@@ -253,6 +293,14 @@ export const errorClasses = {
   ERR_MPMML_LIMIT: LimitError,
   ERR_MPMML_CUDA: CudaError,
   ERR_MPMML_ADDON: AddonError,
+  ERR_MPMML_PACKAGE: PackageError,
+  ERR_MPMML_EXISTS: ExistsError,
+  ERR_MPMML_RESUME: ResumeError,
+  ERR_MPMML_CHANGED: ChangedError,
+  ERR_MPMML_CHUNK: ChunkError,
+  ERR_MPMML_DISK_FULL: DiskFullError,
+  ERR_MPMML_ROOTS: RootsError,
+  ERR_MPMML_QUEUE: QueueError,
 } as const
 
 /** The code of an error of this library. */

@@ -19,12 +19,16 @@ export { pinnedInt32Array } from './device/pinned.js'
 export {
   AbortedError,
   AddonError,
+  ChangedError,
+  ChunkError,
   CudaError,
   CycleError,
   DeviceError,
+  DiskFullError,
   DisposedError,
   DTypeError,
   type ErrorCode,
+  ExistsError,
   FileError,
   LimitError,
   MpmmlError,
@@ -32,6 +36,10 @@ export {
   OptionError,
   OutOfMemoryError,
   OverflowError,
+  PackageError,
+  QueueError,
+  ResumeError,
+  RootsError,
   ShapeError,
   ValueError,
   VariantError,
@@ -44,6 +52,7 @@ export type { FileOptions } from './files/progress.js'
 export { type ArrayTypes, type ReadMatrixOptions, readMatrix } from './files/read.js'
 export { type WriteMatrixOptions, writeMatrix } from './files/write.js'
 export { type DeviceRows, type Info, info } from './info.js'
+export type { AddonKind, AddonOrigin } from './load.js'
 export { type DenseMatrix, type Matrix, type MatrixLike, matrix, type Shape } from './matrix.js'
 export type {
   ErrorMessage,
@@ -57,6 +66,7 @@ export { mpmm, mpmmSync } from './product/multiply.js'
 export type { AnyWitness, BackendChoice, MpmmOptions, Overflow, Progress } from './product/options.js'
 export { type Plan, plan } from './product/plan.js'
 export type { MpmmResult, WitnessedResult, WitnessOf } from './product/result.js'
+export type { MatrixStructure, ProductStructure } from './product/structure.js'
 export { EPSILON, zeroOf } from './semirings.js'
 export type { ElementArray, OperandArray } from './storage.js'
 export type { DataType, InstructionSet, Semiring, VariantName } from './variant-names.js'

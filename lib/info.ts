@@ -4,7 +4,8 @@ import { availableParallelism, cpus } from 'node:os'
 import { explainBackend } from './backend.js'
 import { configureCpu } from './environment.js'
 import { fromNative } from './errors.js'
-import { addon, type NativeDescription, version } from './native.js'
+import { type AddonOrigin, driverTraces } from './load.js'
+import { addon, addonOrigin, type NativeDescription, version } from './native.js'
 
 /** A row of a device's table: its name and unit, and what the device has. */
 export type DeviceRows = Record<string, number | string>
@@ -17,9 +18,11 @@ export interface Info {
   compiler: string
   /** The version of Node.js. */
   node: string
+  /** The addon that was loaded: what it has, the package or build that it comes from, and its path. */
+  addon: AddonOrigin
   /** The CUDA backend and the GPUs. */
   cuda: {
-    /** Whether the build has the CUDA backend. */
+    /** Whether this addon has the CUDA backend. */
     built: boolean
     /** One line: what was built, or why nothing was. */
     status: string
@@ -54,16 +57,14 @@ export interface Info {
   auto: { backend: 'cpu' | 'cuda'; reason: string }
 }
 
-/** Files that exist if there is an NVIDIA driver, on Linux and in the Windows Subsystem for Linux. */
-const driverTraces = ['/proc/driver/nvidia/version', '/dev/nvidiactl', '/usr/lib/wsl/lib/libcuda.so.1']
-
 /** Why CUDA can't be used, and what to install if the machine has a GPU but the build has no CUDA backend. */
 export function cudaReason(
   built: boolean,
   reason: string,
   exists: (path: string) => boolean = existsSync,
 ): string {
-  const trace = built ? undefined : driverTraces.find(exists)
+  // Reasons of another kind say themselves what to do.
+  const trace = built || !reason.includes('nvcc was not found') ? undefined : driverTraces.find(exists)
   if (!trace) return reason
   return (
     `${reason}. This machine has an NVIDIA driver (${trace}): install the CUDA toolkit with nvcc, 11.2 or newer, ` +
@@ -96,6 +97,7 @@ export function info(): Info {
     version,
     compiler,
     node: process.versions.node,
+    addon: addonOrigin,
     cuda: {
       built: cuda.built,
       status: cuda.status,

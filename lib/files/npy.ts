@@ -108,7 +108,7 @@ async function readMatrix(
   return asMatrix(data, shape, header)
 }
 
-async function readHeader(
+export async function readHeader(
   file: FileHandle,
   size: number,
 ): Promise<{ header: NpyHeader; dataOffset: number }> {

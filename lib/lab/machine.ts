@@ -1,7 +1,7 @@
 /** The machine that measurements belong to. */
-import { NoCudaError } from '../errors.js'
+import { AddonError, NoCudaError } from '../errors.js'
 import { type DeviceRows, describeMachine, info } from '../info.js'
-import { addon, type LabPeak } from '../native.js'
+import { addon, addonOrigin, type LabPeak, withoutLaboratory } from '../native.js'
 
 /**
  * Results per clock and multiprocessor of 32-bit integer instructions, by compute capability; 0 if an architecture
@@ -18,6 +18,12 @@ export interface Peak extends Readonly<LabPeak> {}
  */
 export function peaks(): Peak[] {
   return addon.labPeaks()
+}
+
+/** Throws AddonError if the addon that is loaded has CUDA but not the laboratory's kernels. */
+export function checkLaboratory(): void {
+  if (addonOrigin.kind === 'cuda')
+    throw new AddonError(`the laboratory's kernels are missing: ${withoutLaboratory()}`)
 }
 
 /** The peaks of a device; undefined if its architecture isn't known. */

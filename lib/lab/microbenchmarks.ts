@@ -3,7 +3,7 @@ import { show, showChoices } from '../describe.js'
 import { DTypeError, fromNative, OptionError, VariantError } from '../errors.js'
 import { addon, type LabMicrobench, type LabMicrobenchRequest, type LabMicrobenchResult } from '../native.js'
 import type { DataType, Semiring } from '../variant-names.js'
-import { peakOf } from './machine.js'
+import { checkLaboratory, peakOf } from './machine.js'
 import { device, readNumbers, repetitions, size, warmup } from './options.js'
 import { type Spread, spread } from './statistics.js'
 
@@ -80,7 +80,7 @@ const ranges = {
 } as const
 
 /**
- * The microbenchmarks of this build; none if it was built without CUDA.
+ * The microbenchmarks of the addon that is loaded; none if it is without the laboratory.
  *
  * @throws Nothing.
  * @example
@@ -92,8 +92,9 @@ export function microbenches(): Microbench[] {
 
 /** A request that names an existing microbenchmark, with its numbers checked. */
 export function readMicrobench(name: string, options: unknown): LabMicrobenchRequest {
+  checkLaboratory()
   const names = microbenches().map((microbench) => microbench.name)
-  // A build without CUDA has none: the call tells that, which is more to the point.
+  // An addon without CUDA has none: the call tells that, which is more to the point.
   if (names.length > 0 && !names.includes(name)) {
     throw new VariantError(`there is no microbenchmark ${show(name)}: expected ${showChoices(names)}`)
   }
@@ -110,8 +111,8 @@ export function readMicrobench(name: string, options: unknown): LabMicrobenchReq
  *
  * @param name - of {@link microbenches}: 'reg-reg' (Algorithm 1 of the thesis), 'shared-one' (2), 'shared-both' (3), or
  *   an instruction mix such as 'fused'.
- * @throws Rejects with ERR_MPMML_NO_CUDA if no GPU can be used, ERR_MPMML_VARIANT for parameters that it isn't compiled
- *   for or that don't fit the device, ERR_MPMML_OPTION, ERR_MPMML_OUT_OF_MEMORY, ERR_MPMML_CUDA.
+ * @throws Rejects with ERR_MPMML_NO_CUDA if no GPU can be used, ERR_MPMML_ADDON if the addon that is loaded has CUDA but
+ *   not the laboratory, ERR_MPMML_VARIANT for parameters that it isn't compiled for or that don't fit the device, ERR_MPMML_OPTION, ERR_MPMML_OUT_OF_MEMORY, ERR_MPMML_CUDA.
  * @example
  * const { gops, percentOfPipes } = await microbench('reg-reg', { x: 8, y: 8, bsi: 16, bsj: 16 })
  * console.log(gops.median > 0, percentOfPipes > 0) // true true
