@@ -39,7 +39,7 @@ export function outputOf(code: string): string[] {
   let below = false
   for (const line of code.split('\n')) {
     const [logs, behind] = /console\.log\(.+?\)(?: \/\/ (.+))?$/.exec(line) ?? []
-    const comment: string | undefined = below ? /^\/\/ (.+)$/.exec(line)?.[1] : undefined
+    const comment: string | undefined = below ? /^\s*\/\/ (.+)$/.exec(line)?.[1] : undefined
     if (behind !== undefined) lines.push(behind)
     if (comment !== undefined) lines.push(comment)
     below = comment !== undefined || (logs !== undefined && behind === undefined)
