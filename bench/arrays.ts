@@ -23,7 +23,7 @@ const flagNames = ['memory', 'deviceMemory', 'chunks', 'shards', 'codec', 'resum
 const units: Record<string, number> = { '': 0, k: 1, m: 2, g: 3, t: 4 }
 
 /** 8GiB, 500MB, or a number of bytes. */
-function byteCount(text: string): number {
+export function byteCount(text: string): number {
   const [, number, unit, binary] = /^\s*(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?\s*$/i.exec(text) ?? []
   const count = Number(number) * (binary ? 1024 : 1000) ** units[(unit ?? '').toLowerCase()]!
   if (Number.isFinite(count) && count >= 1) return Math.floor(count)

@@ -37,6 +37,7 @@ export {
   OutOfMemoryError,
   OverflowError,
   PackageError,
+  QueueError,
   ResumeError,
   RootsError,
   ShapeError,
@@ -51,6 +52,7 @@ export type { FileOptions } from './files/progress.js'
 export { type ArrayTypes, type ReadMatrixOptions, readMatrix } from './files/read.js'
 export { type WriteMatrixOptions, writeMatrix } from './files/write.js'
 export { type DeviceRows, type Info, info } from './info.js'
+export type { AddonKind, AddonOrigin } from './load.js'
 export { type DenseMatrix, type Matrix, type MatrixLike, matrix, type Shape } from './matrix.js'
 export type {
   ErrorMessage,
@@ -64,6 +66,7 @@ export { mpmm, mpmmSync } from './product/multiply.js'
 export type { AnyWitness, BackendChoice, MpmmOptions, Overflow, Progress } from './product/options.js'
 export { type Plan, plan } from './product/plan.js'
 export type { MpmmResult, WitnessedResult, WitnessOf } from './product/result.js'
+export type { MatrixStructure, ProductStructure } from './product/structure.js'
 export { EPSILON, zeroOf } from './semirings.js'
 export type { ElementArray, OperandArray } from './storage.js'
 export type { DataType, InstructionSet, Semiring, VariantName } from './variant-names.js'

@@ -22,8 +22,11 @@ import {
   pathSemirings,
 } from '../paths.js'
 
+import { describeQueueWork, type QueueFlags, queueOptions, requireForWorkers, runOnQueue } from '../queue.js'
+
 type Flags = Omit<PathsRequest, 'graph' | 'verify'> &
-  ArraysFlags & { check?: string; verify?: true; json?: true }
+  ArraysFlags &
+  QueueFlags & { check?: string; verify?: true; json?: true }
 
 export function pathsCommand(signal: AbortSignal): Command {
   const command = newCommand('paths')
@@ -35,7 +38,7 @@ export function pathsCommand(signal: AbortSignal): Command {
       '--next <N.npy>',
       'write, for each pair, the node after the first on its path: as a row number from 0, −1 if there is none',
     )
-  for (const option of [...closureOptions(pathSemirings, 'min-plus'), ...arraysOptions()])
+  for (const option of [...closureOptions(pathSemirings, 'min-plus'), ...arraysOptions(), ...queueOptions()])
     command.addOption(option)
   return command
     .option('--verify', 'check that no edge makes a distance better, and walk the paths')
@@ -49,6 +52,13 @@ ${ARRAYS_HELP}
 min-plus finds shortest paths, max-plus longest, max-min widest, max-times most reliable ones, or-and reachable nodes.`,
     )
     .action(async (graph: string, { json, check, ...flags }: Flags) => {
+      if (flags.queue !== undefined) {
+        const { queue, output } = flags
+        requireOnDisk(command, { ...flags, check }, ['from', 'to', 'next', 'verify', 'check'], output)
+        requireForWorkers(command, flags)
+        const record = await runOnQueue('paths', { ...flags, queue, inputs: [graph], output }, signal)
+        return json ? printJson(record) : print(describeQueueWork(record))
+      }
       if (isOnDisk(flags, [graph], flags.output)) {
         const { output } = flags
         requireOnDisk(command, { ...flags, check }, ['from', 'to', 'next', 'verify', 'check'], output)
