@@ -332,7 +332,8 @@ class Worker implements QueueWorker {
       )
       this.#done++
       const { already, totalMs, kernelMs } = result
-      await this.#report(id, { done: { job: name, worker: this.id, already, totalMs, kernelMs } })
+      // Not awaited: it goes before what BullMQ says of the job, on the same connection.
+      this.#report(id, { done: { job: name, worker: this.id, already, totalMs, kernelMs } }).catch(() => {})
       onEvent({ type: 'done', plan: id, ...result })
       return null
     } catch (error) {
