@@ -3,71 +3,161 @@
  * to do. {@link errorClasses} is the registry: a code that isn't in it doesn't exist.
  */
 
-/** What every error of the library is an instance of. */
+/**
+ * What every error of the library is an instance of.
+ *
+ * @example
+ * await mpmm(matrix(2, 3), matrix(2, 3)).catch((error) => {
+ *   console.log(error instanceof MpmmlError, error.code) // true ERR_MPMML_SHAPE
+ * })
+ */
 export abstract class MpmmlError extends Error {
+  /** Tells errors apart, and stays the same from version to version. */
   abstract readonly code: string
 
+  /** The name of the class. */
   override get name(): string {
     return this.constructor.name
   }
 }
 
-/** Shapes that don't fit, data shorter than shape and strides need, operands that overlap the result. */
+/**
+ * Shapes that don't fit, data shorter than shape and strides need, operands that overlap the result.
+ *
+ * @example
+ * await mpmm(matrix(2, 3), matrix(2, 3)).catch(({ message }) => console.log(message))
+ * // a [2, 3] has 3 columns and b [2, 3] has 2 rows: the inner dimensions of a product must be equal
+ */
 export class ShapeError extends MpmmlError {
   readonly code = 'ERR_MPMML_SHAPE'
 }
 
-/** Data of a type, or in a kind of buffer, that the library doesn't take. */
+/**
+ * Data of a type, or in a kind of buffer, that the library doesn't take.
+ *
+ * @example
+ * await mpmm(matrix(1, 1), matrix(1, 1, Float32Array.of(1))).catch(({ code }) => console.log(code)) // ERR_MPMML_DTYPE
+ */
 export class DTypeError extends MpmmlError {
   readonly code = 'ERR_MPMML_DTYPE'
 }
 
-/** An element that the semiring doesn't have, such as a negative one with max-times. */
+/**
+ * An element that the semiring doesn't have, such as a negative one with max-times.
+ *
+ * @example
+ * const options = { semiring: 'max-times' }
+ * const a = matrix(1, 1, Float32Array.of(-1))
+ * await mpmm(a, a, options).catch(({ code }) => console.log(code)) // ERR_MPMML_VALUE
+ */
 export class ValueError extends MpmmlError {
   readonly code = 'ERR_MPMML_VALUE'
 }
 
-/** A result is decided by a finite sum outside the finite range, under `overflow: 'throw'`. */
+/**
+ * A result is decided by a finite sum outside the finite range, under `overflow: 'throw'`.
+ *
+ * @example
+ * const a = matrix(1, 1, [2 ** 30])
+ * await mpmm(a, a).catch(({ code }) => console.log(code)) // ERR_MPMML_OVERFLOW
+ * console.log((await mpmm(a, a, { overflow: 'saturate' })).c.data[0]) // 2147483647
+ */
 export class OverflowError extends MpmmlError {
   readonly code = 'ERR_MPMML_OVERFLOW'
 }
 
-/** The CUDA backend was asked for and can't be used. */
+/**
+ * The CUDA backend was asked for and can't be used.
+ *
+ * @example
+ * try {
+ *   await openDevice({ backend: 'cuda' })
+ * } catch (error) {
+ *   console.log(error instanceof NoCudaError) // true
+ * }
+ */
 export class NoCudaError extends MpmmlError {
   readonly code = 'ERR_MPMML_NO_CUDA'
 }
 
-/** There isn't enough host or device memory. */
+/**
+ * There isn't enough host or device memory.
+ *
+ * @example
+ * try {
+ *   matrix(2 ** 25, 2 ** 25)
+ * } catch ({ code }) {
+ *   console.log(code) // ERR_MPMML_OUT_OF_MEMORY
+ * }
+ */
 export class OutOfMemoryError extends MpmmlError {
   readonly code = 'ERR_MPMML_OUT_OF_MEMORY'
 }
 
-/** A kernel variant that doesn't exist, isn't in this build or can't run this product. */
+/**
+ * A kernel variant that doesn't exist, isn't in this build or can't run this product.
+ *
+ * @example
+ * await mpmm(matrix(1, 1), matrix(1, 1), { variant: 'none' }).catch(({ code }) => console.log(code)) // ERR_MPMML_VARIANT
+ */
 export class VariantError extends MpmmlError {
   readonly code = 'ERR_MPMML_VARIANT'
 }
 
-/** An option or an environment variable that is wrong: its name, or its value. */
+/**
+ * An option or an environment variable that is wrong: its name, or its value.
+ *
+ * @example
+ * await mpmm(matrix(1, 1), matrix(1, 1), { semirings: 'min-plus' }).catch(({ code }) => console.log(code)) // ERR_MPMML_OPTION
+ */
 export class OptionError extends MpmmlError {
   readonly code = 'ERR_MPMML_OPTION'
 }
 
-/** The product was given up because its AbortSignal asked for it; `cause` is the signal's reason. */
+/**
+ * The product was given up because its AbortSignal asked for it; `cause` is the signal's reason.
+ *
+ * @example
+ * const signal = AbortSignal.abort('not needed')
+ * await mpmm(matrix(1, 1), matrix(1, 1), { signal }).catch(({ code, cause }) => console.log(code, cause)) // ERR_MPMML_ABORTED not needed
+ */
 export class AbortedError extends MpmmlError {
   readonly code = 'ERR_MPMML_ABORTED'
 }
 
-/** A matrix of a device that has been disposed, or whose device has been closed. */
+/**
+ * A matrix of a device that has been disposed, or whose device has been closed.
+ *
+ * @example
+ * const device = await openDevice()
+ * const a = await device.full([2, 2], 0)
+ * a.dispose()
+ * await mpmm(a, a).catch(({ code }) => console.log(code)) // ERR_MPMML_DISPOSED
+ * await device.close()
+ */
 export class DisposedError extends MpmmlError {
   readonly code = 'ERR_MPMML_DISPOSED'
 }
 
-/** Matrices of several devices in one product, or a result on the host of operands that stay on a device. */
+/**
+ * Matrices of several devices in one product, or a result on the host of operands that stay on a device.
+ *
+ * @example
+ * const device = await openDevice()
+ * const a = await device.full([2, 2], 0)
+ * await mpmm(a, a, { out: matrix(2, 2) }).catch(({ code }) => console.log(code)) // ERR_MPMML_DEVICE
+ * await device.close()
+ */
 export class DeviceError extends MpmmlError {
   readonly code = 'ERR_MPMML_DEVICE'
 }
 
-/** A file that can't be read or written, or isn't what it should be. */
+/**
+ * A file that can't be read or written, or isn't what it should be.
+ *
+ * @example
+ * await readMatrix('missing.npy').catch(({ code }) => console.log(code)) // ERR_MPMML_FILE
+ */
 export class FileError extends MpmmlError {
   readonly code = 'ERR_MPMML_FILE'
 }
@@ -82,6 +172,10 @@ export interface FoundCycle {
 /**
  * A cycle gains: going round it once more makes a result better, so there is no best one. In min-plus that is a cycle of
  * negative weight.
+ *
+ * @example
+ * const graph = { nodes: 2, from: [0, 1], to: [1, 0], weight: [1, -2] }
+ * await shortestPaths(graph).catch(({ code, cycle, weight }) => console.log(code, cycle.join(), weight)) // ERR_MPMML_CYCLE 0,1 -1
  */
 export class CycleError extends MpmmlError {
   readonly code = 'ERR_MPMML_CYCLE'
@@ -103,17 +197,40 @@ export class CycleError extends MpmmlError {
   }
 }
 
-/** What was looked for was not found within a limit that an option sets, or what is read goes beyond one. */
+/**
+ * What was looked for was not found within a limit that an option sets, or what is read goes beyond one.
+ *
+ * @example
+ * await writeMatrix('a.npy', matrix(10, 10))
+ * await readMatrix('a.npy', { maxBytes: 100 }).catch(({ code }) => console.log(code)) // ERR_MPMML_LIMIT
+ */
 export class LimitError extends MpmmlError {
   readonly code = 'ERR_MPMML_LIMIT'
 }
 
-/** A CUDA call failed: the message has the call, CUDA's name of the error and the place. */
+/**
+ * A CUDA call failed: the message has the call, CUDA's name of the error and the place.
+ *
+ * @example
+ * await mpmm(matrix(1, 1), matrix(1, 1)).catch((error) => {
+ *   // A GPU that has failed: what to do is up to the program.
+ *   if (error instanceof CudaError) process.exit(1)
+ * })
+ */
 export class CudaError extends MpmmlError {
   readonly code = 'ERR_MPMML_CUDA'
 }
 
-/** The native addon is missing or can't be loaded. */
+/**
+ * The native addon is missing or can't be loaded.
+ *
+ * @example
+ * try {
+ *   await import('mpmml')
+ * } catch (error) {
+ *   if (error.code === 'ERR_MPMML_ADDON') console.log(error.message)
+ * }
+ */
 export class AddonError extends MpmmlError {
   readonly code = 'ERR_MPMML_ADDON'
 }

@@ -10,14 +10,18 @@ import { promises } from './promises.js'
 import type { Suite } from './protocol.js'
 import { queue } from './queue.js'
 import { resident } from './resident.js'
+import { rna } from './rna.js'
 import { small } from './small.js'
+import { structure } from './structure.js'
 
 export const suites = {
   resident,
   grouped,
   small,
   levels,
+  structure,
   graph,
+  rna,
   delay,
   promises,
   abort,

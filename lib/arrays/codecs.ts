@@ -3,6 +3,7 @@
  * checksums zarrita leaves out.
  */
 import { gunzipSync, gzipSync } from 'node:zlib'
+import { checkBlosc } from './blosc.js'
 import { checksumOf } from './crc32c.js'
 import { loadZarrita } from './zarrita.js'
 
@@ -26,15 +27,24 @@ async function coderOf({ name, configuration }: CodecEntry): Promise<Coder> {
     const level = typeof configuration?.level === 'number' ? configuration.level : 1
     return { encode: (bytes) => gzipSync(bytes, { level }), decode: (bytes) => gunzipSync(bytes) }
   }
+  const coder = await registered(name, configuration)
+  if (name !== 'blosc') return coder
+  return {
+    encode: (bytes) => coder.encode(bytes),
+    async decode(bytes) {
+      await checkBlosc(bytes, async (stream) => (await registered('zstd', { level: 1 })).decode(stream))
+      return coder.decode(bytes)
+    },
+  }
+}
+
+/** A codec of zarrita's. */
+async function registered(name: string, configuration: CodecEntry['configuration']): Promise<Coder> {
   const { registry } = await loadZarrita()
   const codec = await registry.get(name)?.()
   if (!codec) throw new Error(`zarrita has no codec ${name}`)
-  return codec.fromConfig(configuration ?? {}, {
-    dataType: 'uint8',
-    shape: [],
-    codecs: [],
-    fillValue: 0,
-  }) as unknown as Coder
+  const metadata = { dataType: 'uint8' as const, shape: [], codecs: [], fillValue: 0 }
+  return codec.fromConfig(configuration ?? {}, metadata) as unknown as Coder
 }
 
 const checked: Coder = {

@@ -3,7 +3,15 @@ import { createHash } from 'node:crypto'
 import { realpath, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { show } from '../describe.js'
-import { ChangedError, ExistsError, FileError, OptionError, ResumeError, ShapeError } from '../errors.js'
+import {
+  ChangedError,
+  DTypeError,
+  ExistsError,
+  FileError,
+  OptionError,
+  ResumeError,
+  ShapeError,
+} from '../errors.js'
 import { addon } from '../native.js'
 import { requireNames } from '../options.js'
 import type { Overflow } from '../product/options.js'
@@ -37,6 +45,7 @@ import { greatestWeight } from './range-of.js'
 import { type ArraySource, isNpy, isZarr, openSource, planInput } from './source.js'
 import { createTarget, extraBytes } from './target.js'
 import { begunPlan, isBegun, removeBegun, WorkFolder } from './work-folder.js'
+import { loadZarrita } from './zarrita.js'
 
 interface AnyRequest extends LayoutOptions, BeginOptions {
   /** What to do with results outside of int32: as in `mpmm`. */
@@ -108,6 +117,8 @@ export async function planBlocks(request: BlockRequest): Promise<BlockPlan> {
     semiring: readSemiringName(request.semiring, kind === 'multiply' ? 'max-plus' : 'min-plus'),
     output: await outputPath(readPath(request.c)),
   }
+  // A missing package is said before any work.
+  if (isZarr(asked.output)) await loadZarrita()
   const inputs: ArraySource[] = [await openSource(readPath(request.a))]
   if (kind === 'multiply') inputs.push(await openSource(readPath(request.b)))
   const planned: PlannedInput[] = []
@@ -328,7 +339,7 @@ function planMultiply(
     )
   }
   if (resultType(a.dtype) !== resultType(b.dtype)) {
-    throw new OptionError(
+    throw new DTypeError(
       `${a.path} is of ${a.dtype} and ${b.path} of ${b.dtype}: both must be of one type; int16 goes with int32`,
     )
   }

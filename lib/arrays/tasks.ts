@@ -270,6 +270,8 @@ export function pathsTask(plan: PathsPlan, work: WorkFolder, { a }: Sources, job
       let written = 0
       // The row and column are read by the rest, at the last step too.
       if (!last || phase < 2) written += await writeStep(plan, work, k + 1, i, j, bytes)
+      // All jobs that read the blocks before this step's are done, or this one wouldn't run.
+      if (phase === 0) await work.removeStep(k - 1)
       if (last) written += await writeBlock(plan, work, finalBlock(plan, rows, cols, data))
       return written
     },

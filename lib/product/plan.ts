@@ -8,9 +8,11 @@ import { type Watched, watch } from './diagnostics.js'
 import type { AnyOperand, AnyResult, MpmmOptions } from './options.js'
 import { prepare } from './prepare.js'
 import { writeRequest } from './request.js'
+import type { ProductStructure } from './structure.js'
 
 /** How {@link mpmm} would compute a product. */
 export interface Plan {
+  /** What would compute it. */
   backend: 'cuda' | 'cpu'
   /** The kernel variant. */
   variant: VariantName
@@ -22,6 +24,8 @@ export interface Plan {
    * bits, 'exponent', 'exponent-wide' and 'exponent-bounded' on tensor cores.
    */
   path: string
+  /** The structure of the matrices, if the option was given. */
+  structure?: Readonly<Required<ProductStructure>>
 }
 
 /**
@@ -32,6 +36,10 @@ export interface Plan {
  * of a large int32 product, which may take the family `ranked` then; for matrices on the host the plan doesn't know that.
  *
  * @throws Rejects with what {@link mpmm} rejects with for the same arguments, as far as that shows without computing.
+ * @example
+ * const a = matrix(64, 64, new Float32Array(64 * 64))
+ * const { backend, path } = await plan(a, a, { backend: 'cpu' })
+ * console.log(backend, path) // cpu direct
  */
 export function plan(a: AnyOperand, b: AnyOperand, options?: MpmmOptions<AnyResult>): Promise<Plan> {
   const watched = watch('plan')
@@ -66,5 +74,6 @@ async function makePlan(
     variant: name,
     parameters,
     path: addon.paths[report[field.path]!]!,
+    ...(product.structure && { structure: product.structure.shown }),
   }
 }

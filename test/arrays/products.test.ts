@@ -119,8 +119,10 @@ describe('inputs', () => {
   it.each(['float32', 'float64'] as const)('%s', async (dtype) => {
     const make = (matrix: Plain): Plain => ({
       shape: matrix.shape,
-      data: (dtype === 'float32' ? Float32Array : Float64Array).from(matrix.data, (value) =>
-        value === zeroValue('max-plus') ? Number.NEGATIVE_INFINITY : value / 4,
+      data: new (dtype === 'float32' ? Float32Array : Float64Array)(
+        Array.from(matrix.data, (value) =>
+          value === zeroValue('max-plus') ? Number.NEGATIVE_INFINITY : value / 4,
+        ),
       ),
     })
     const [pathA, pathB] = [fresh('.zarr'), fresh('.zarr')]

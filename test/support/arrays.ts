@@ -43,7 +43,7 @@ export async function writeZarr(
 export async function readZarr(path: string): Promise<Plain> {
   const array = await zarr.open(new FileSystemStore(path), { kind: 'array' })
   const { data, shape } = await zarr.get(array as zarr.Array<'int32', FileSystemStore>)
-  return { data, shape: shape as [number, number] }
+  return { data: data as Elements, shape: shape as [number, number] }
 }
 
 /** CRC-32C bit by bit. */
