@@ -140,6 +140,10 @@ export function describeArrays(record: ArraysRecord): string {
     ['disk', `${bytes(record.bytesRead)} read, ${bytes(record.bytesWritten)} written`],
     ['memory', bytes(record.peakBytes)],
     ['kernel', duration(timing.kernelMs)],
+    [
+      'waited',
+      `${duration(timing.readMs)} for blocks to be read, ${duration(timing.writeMs)} for results to be written`,
+    ],
     ['total', duration(timing.totalMs)],
   ])
 }

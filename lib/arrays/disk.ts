@@ -15,7 +15,7 @@ const MOST_BUFFERS = 1024
 const CALL_BYTES = 1 << 24
 
 /** Calls at once for rows that are apart in the file. */
-const ROWS_AT_ONCE = 8
+const ROWS_AT_ONCE = 16
 
 /** Rows in a file, and where they are in memory. All sizes are in bytes. */
 export interface Rectangle {
@@ -69,7 +69,7 @@ async function moveAll(move: Move, buffers: Uint8Array[], position: number): Pro
   }
 }
 
-async function moveRectangle(rectangle: Rectangle, move: Move): Promise<void> {
+async function moveRectangle(rectangle: Rectangle, reads: boolean, move: Move): Promise<void> {
   const { position, pitch, width, rows, memory, memoryPitch } = rectangle
   if (rows === 0 || width === 0) return
   if (width === pitch && width === memoryPitch) {
@@ -80,11 +80,18 @@ async function moveRectangle(rectangle: Rectangle, move: Move): Promise<void> {
     return
   }
   const row = (index: number) => memory.subarray(index * memoryPitch, index * memoryPitch + width)
-  if (width === pitch) {
-    const step = Math.max(1, Math.min(MOST_BUFFERS, Math.floor(CALL_BYTES / width)))
+  // What is between rows is read too, if it is less than they are: a call for each row takes longer.
+  const gap = pitch - width
+  if (gap === 0 || (reads && gap <= width)) {
+    const between = gap === 0 ? [] : [new Uint8Array(gap)]
+    const most = Math.floor(MOST_BUFFERS / (1 + between.length))
+    const step = Math.max(1, Math.min(most, Math.floor(CALL_BYTES / pitch)))
     for (let first = 0; first < rows; first += step) {
-      const count = Math.min(step, rows - first)
-      const buffers = Array.from({ length: count }, (_, at) => row(first + at))
+      const last = Math.min(first + step, rows) - 1
+      const buffers: Uint8Array[] = []
+      for (let index = first; index < last; index++) buffers.push(row(index), ...between)
+      // After the last row there may be nothing.
+      buffers.push(row(last))
       await moveAll(move, buffers, position + first * pitch)
     }
     return
@@ -94,14 +101,14 @@ async function moveRectangle(rectangle: Rectangle, move: Move): Promise<void> {
 
 /** Throws ChunkError if the file ends before the rectangle does. */
 export function readRectangle(file: FileHandle, rectangle: Rectangle): Promise<void> {
-  return moveRectangle(rectangle, async (buffers, position) => {
+  return moveRectangle(rectangle, true, async (buffers, position) => {
     if (buffers.length > 1) return (await file.readv(buffers, position)).bytesRead
     return (await file.read(buffers[0]!, 0, buffers[0]!.length, position)).bytesRead
   })
 }
 
 export function writeRectangle(file: FileHandle, rectangle: Rectangle): Promise<void> {
-  return moveRectangle(rectangle, async (buffers, position) => {
+  return moveRectangle(rectangle, false, async (buffers, position) => {
     if (buffers.length > 1) return (await file.writev(buffers, position)).bytesWritten
     return (await file.write(buffers[0]!, 0, buffers[0]!.length, position)).bytesWritten
   })

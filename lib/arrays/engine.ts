@@ -53,6 +53,9 @@ export class Engine {
   /** Bytes of blocks on the device. */
   readonly room: number
   bytesRead = 0
+  /** How long products waited for blocks to be read, and for results to be written. */
+  readMs = 0
+  writeMs = 0
 
   private constructor(
     plan: BlockPlan,
@@ -165,7 +168,9 @@ export class Engine {
     let use = 0
     try {
       for (const task of tasks) {
+        const waited = performance.now()
         const place = await results.take()
+        this.writeMs += performance.now() - waited
         if (stop.signal.aborted) break
         let kernelMs = 0
         const computing = {
@@ -179,7 +184,9 @@ export class Engine {
         let overflowed: OverflowError | null = null
         for (const [index, step] of task.steps.entries()) {
           const first = use
+          const asked = performance.now()
           const matrices = await Promise.all(step.map((_, at) => reading.take(first + at)))
+          this.readMs += performance.now() - asked
           if (!overflowed && !stop.signal.aborted) {
             try {
               c = await task.step(index, matrices, c, computing)

@@ -48,7 +48,13 @@ export interface ArraysResult {
   readonly bytesWritten: number
   /** The most host memory, in bytes, that blocks, buffers and codecs were given. */
   readonly peakBytes: number
-  readonly timing: { readonly totalMs: number; readonly kernelMs: number }
+  /** `readMs` and `writeMs` are how long products waited for blocks that were read, and for results to be written. */
+  readonly timing: {
+    readonly totalMs: number
+    readonly kernelMs: number
+    readonly readMs: number
+    readonly writeMs: number
+  }
 }
 
 const names = ['semiring', 'overflow', 'onProgress', ...layoutNames, ...beginNames, ...runNames] as const
@@ -150,7 +156,12 @@ async function run(
     bytesRead: engine.bytesRead,
     bytesWritten,
     peakBytes: engine.budget.peak,
-    timing: { totalMs: performance.now() - started, kernelMs },
+    timing: {
+      totalMs: performance.now() - started,
+      kernelMs,
+      readMs: engine.readMs,
+      writeMs: engine.writeMs,
+    },
   }
 }
 
