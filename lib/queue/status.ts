@@ -57,8 +57,8 @@ export interface QueueStatus {
  *
  * @example
  * ```ts
- * const { plans, workers } = await queueStatus({ queue: 'redis://queue.example:6379' })
- * for (const { output, done, total } of plans) console.log(`${output}: ${done} of ${total}, ${workers.length} workers`)
+ * const { queue, waiting, workers } = await queueStatus({ queue: 'redis://127.0.0.1:6379' })
+ * console.log(queue, waiting, workers.length) // redis://127.0.0.1:6379 0 0
  * ```
  */
 export async function queueStatus(options: QueuePlace): Promise<QueueStatus> {

@@ -145,9 +145,10 @@ function readRoots(roots: unknown): string[] {
  *   later are events: `onEvent`.
  * @example
  * ```ts
- * const worker = await startWorker({ queue: 'redis://queue.example:6379', roots: ['/data'] })
+ * const worker = await startWorker({ queue: 'redis://127.0.0.1:6379', roots: ['.'], backend: 'cpu' })
  * process.once('SIGTERM', () => worker.stop())
- * await worker.stopped
+ * console.log(worker.backend, worker.concurrency) // cpu 1
+ * await worker.stop()
  * ```
  */
 export function startWorker(options: QueueWorkerOptions): Promise<QueueWorker> {
