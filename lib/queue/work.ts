@@ -50,7 +50,7 @@ type PlanOptions = Pick<QueueWorkOptions, (typeof planNames)[number]> & { signal
  * const worker = await startWorker({ queue, roots: ['.'] })
  * const { blocks } = await multiplyOnQueue('a.npy', 'b.npy', 'c.npy', { queue })
  * await worker.stop()
- * console.log(blocks, (await readNpy('c.npy')).data.join()) // 1 '9,9,10,13'
+ * console.log(blocks, (await readNpy('c.npy')).data.join()) // 1 9,9,10,13
  * ```
  */
 export function multiplyOnQueue(

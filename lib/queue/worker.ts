@@ -57,6 +57,7 @@ export interface QueueWorkerOptions extends QueuePlace, Patience {
   takeovers?: number
   /** Stops the worker, as {@link QueueWorker.stop} does. */
   signal?: AbortSignal
+  /** Is called with what the worker does. */
   onEvent?: (event: WorkerEvent) => void
 }
 
@@ -64,6 +65,7 @@ export interface QueueWorkerOptions extends QueuePlace, Patience {
 export interface QueueWorker {
   /** Its name in the queue: host, process and some letters. */
   readonly id: string
+  /** Where it computes. */
   readonly backend: 'cuda' | 'cpu'
   /** The GPUs that it uses; empty on the CPU. */
   readonly devices: readonly number[]
