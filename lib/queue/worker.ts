@@ -49,7 +49,7 @@ export interface QueueWorkerOptions extends QueuePlace, Patience {
   backend?: 'auto' | 'cuda' | 'cpu'
   /** The GPUs to use, by their indices, or 'all', which is the default. */
   devices?: 'all' | readonly number[]
-  /** How many blocks to compute at once on each GPU, or on the CPU: 2 on a GPU, so that it computes one while another is read, 1 on the CPU. */
+  /** How many blocks to work on at once on each GPU, or on the CPU: 2 by default, so that one is computed while another is read. */
   concurrency?: number
   /** The most bytes of host memory that a block may take: a number, or a text such as '8GiB'. As much as it needs, if left out. */
   memory?: number | string
@@ -149,7 +149,7 @@ function readRoots(roots: unknown): string[] {
  * ```ts
  * const worker = await startWorker({ queue: 'redis://127.0.0.1:6379', roots: ['.'], backend: 'cpu' })
  * process.once('SIGTERM', () => worker.stop())
- * console.log(worker.backend, worker.concurrency) // cpu 1
+ * console.log(worker.backend, worker.concurrency) // cpu 2
  * await worker.stop()
  * ```
  */
@@ -168,7 +168,7 @@ export async function startWorkerWith(options: QueueWorkerOptions, runner: Runne
   const memory = options.memory === undefined ? undefined : readBytes(options.memory, 'memory')
   const signal = readSignal(options.signal)
   const devices = readDevices(backend, options.devices)
-  const each = readWhole(options.concurrency, 'concurrency', 1, devices.length > 0 ? 2 : 1)
+  const each = readWhole(options.concurrency, 'concurrency', 1, 2)
   const { onEvent = () => {} } = options
   const connection = await connect(options.queue, {
     onLost: (reason) => onEvent({ type: 'lost', reason }),

@@ -67,7 +67,7 @@ const array = (name) => ({
 try {
   if (role === 'worker') {
     const worker = await startWorkerWith(
-      { ...options, roots: ['/'], backend: 'cpu', signal: controller.signal, onEvent: say },
+      { concurrency: 1, ...options, roots: ['/'], backend: 'cpu', signal: controller.signal, onEvent: say },
       runner,
     )
     say({ type: 'started', id: worker.id })
