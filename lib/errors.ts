@@ -235,37 +235,93 @@ export class AddonError extends MpmmlError {
   readonly code = 'ERR_MPMML_ADDON'
 }
 
-/** A package that an optional feature needs isn't installed, or can't be loaded. */
+/**
+ * A package that an optional feature needs isn't installed, or can't be loaded. The message has the command that installs it.
+ *
+ * @example
+ * try {
+ *   await multiplyArrays('a.zarr', 'b.zarr', 'c.zarr')
+ * } catch (error) {
+ *   if (error instanceof PackageError) console.log(error.message) // … run npm install zarrita
+ * }
+ */
 export class PackageError extends MpmmlError {
   readonly code = 'ERR_MPMML_PACKAGE'
 }
 
-/** An output that is there already, or work on it that was begun and not finished. */
+/**
+ * An output that is there already, or work on it that was begun and not finished.
+ *
+ * @example
+ * await writeNpy('a.npy', matrix(1, 1, [3]))
+ * await writeNpy('b.npy', matrix(1, 1, [4]))
+ * await multiplyArrays('a.npy', 'a.npy', 'b.npy').catch(({ code }) => console.log(code)) // ERR_MPMML_EXISTS
+ */
 export class ExistsError extends MpmmlError {
   readonly code = 'ERR_MPMML_EXISTS'
 }
 
-/** Work that can't be resumed: what was begun had other inputs or options. */
+/**
+ * Work that can't be resumed: what was begun had other inputs or options. And work that is to be finished and isn't done.
+ *
+ * @example
+ * await writeNpy('a.npy', matrix(1, 1, [3]))
+ * const plan = await planBlocks({ kind: 'multiply', a: 'a.npy', b: 'a.npy', c: 'c.npy' })
+ * await finish(plan).catch(({ code }) => console.log(code)) // ERR_MPMML_RESUME
+ */
 export class ResumeError extends MpmmlError {
   readonly code = 'ERR_MPMML_RESUME'
 }
 
-/** An input has changed since the work on it was begun. */
+/**
+ * An input has changed since the work on it was begun.
+ *
+ * @example
+ * await writeNpy('a.npy', matrix(1, 1, [3]))
+ * const request = { kind: 'multiply', a: 'a.npy', b: 'a.npy', c: 'c.npy' }
+ * await planBlocks(request)
+ * await writeNpy('a.npy', matrix(1, 1, [4]))
+ * await planBlocks({ ...request, resume: true }).catch(({ code }) => console.log(code)) // ERR_MPMML_CHANGED
+ */
 export class ChangedError extends MpmmlError {
   readonly code = 'ERR_MPMML_CHANGED'
 }
 
-/** A chunk of an array on disk is damaged: too short, or its codec or checksum refuses it. */
+/**
+ * A chunk of an array on disk is damaged: too short, or its codec or checksum refuses it.
+ *
+ * @example
+ * await writeNpy('a.npy', matrix(1, 1, [3]))
+ * await multiplyArrays('a.npy', 'a.npy', 'c.zarr')
+ * await writeFile('c.zarr/c/0/0', '')
+ * await multiplyArrays('c.zarr', 'a.npy', 'd.npy').catch(({ code }) => console.log(code)) // ERR_MPMML_CHUNK
+ */
 export class ChunkError extends MpmmlError {
   readonly code = 'ERR_MPMML_CHUNK'
 }
 
-/** The disk has no room for what is written, or a quota or limit of file sizes has been reached. */
+/**
+ * The disk has no room for what is written, or a quota or limit of file sizes has been reached. What is done is kept.
+ *
+ * @example
+ * try {
+ *   await multiplyArrays('a.zarr', 'b.zarr', 'c.zarr', { resume: true })
+ * } catch (error) {
+ *   if (error instanceof DiskFullError) console.log('make room, and call it again')
+ * }
+ */
 export class DiskFullError extends MpmmlError {
   readonly code = 'ERR_MPMML_DISK_FULL'
 }
 
-/** A path outside of the folders that work may touch. */
+/**
+ * A path outside of the folders that work may touch.
+ *
+ * @example
+ * await writeNpy('a.npy', matrix(1, 1, [3]))
+ * const plan = await planBlocks({ kind: 'multiply', a: 'a.npy', b: 'a.npy', c: 'c.npy' })
+ * await finish(plan, { roots: ['/usr'] }).catch(({ code }) => console.log(code)) // ERR_MPMML_ROOTS
+ */
 export class RootsError extends MpmmlError {
   readonly code = 'ERR_MPMML_ROOTS'
 }

@@ -1,6 +1,7 @@
 /** Doing block jobs, one by one, in any process. */
 import { stat } from 'node:fs/promises'
 import { readSignal } from '../abort.js'
+import { openDevice } from '../device/device.js'
 import { ChangedError, FileError, ResumeError } from '../errors.js'
 import { throwIfAborted } from '../files/files.js'
 import { requireNames } from '../options.js'
@@ -18,6 +19,7 @@ export interface RootOptions {
   roots?: readonly string[] | undefined
 }
 
+/** The options of {@link runBlock}. */
 export interface RunBlockOptions extends RunOptions, RootOptions {
   /** The most bytes of host memory, as the plan was made for; as large as the job needs, if left out. */
   memory?: number | string | undefined
@@ -28,7 +30,14 @@ export interface RunBlockOptions extends RunOptions, RootOptions {
  * isn't. All jobs of the stages before it must have been done.
  *
  * @throws Rejects with an {@link MpmmlError}: ERR_MPMML_CHANGED, ERR_MPMML_CHUNK, ERR_MPMML_DISK_FULL, ERR_MPMML_FILE,
- *   ERR_MPMML_ROOTS, ERR_MPMML_OVERFLOW, ERR_MPMML_VALUE, ERR_MPMML_CYCLE, ERR_MPMML_ABORTED, …
+ *   ERR_MPMML_ROOTS, ERR_MPMML_RESUME and ERR_MPMML_OPTION for a plan that was changed and a job that it doesn't have,
+ *   ERR_MPMML_OVERFLOW, ERR_MPMML_VALUE, ERR_MPMML_CYCLE, ERR_MPMML_ABORTED, ERR_MPMML_NO_CUDA, ERR_MPMML_CUDA,
+ *   ERR_MPMML_OUT_OF_MEMORY.
+ * @example
+ * await writeNpy('a.npy', matrix(2, 2, [1, 2, 3, 4]))
+ * const plan = await planBlocks({ kind: 'multiply', a: 'a.npy', b: 'a.npy', c: 'c.npy', block: 1 })
+ * const [job] = jobsOf(plan, 0)
+ * console.log((await runBlock(plan, job)).already, (await runBlock(plan, job)).already) // false true
  */
 export async function runBlock(
   plan: BlockPlan,
@@ -51,9 +60,7 @@ export async function runBlock(
   }
   const already = () => ({ ...result, totalMs: performance.now() - started })
   if (await isDone(plan, job, { roots })) return already()
-  const engine = await Engine.open(plan, {
-    backend,
-    device,
+  const engine = await Engine.open(plan, openDevice({ backend, device }), {
     memory: memory === undefined ? undefined : readBytes(memory, 'memory'),
     deviceMemory: deviceMemory === undefined ? undefined : readBytes(deviceMemory, 'deviceMemory'),
   })
@@ -83,7 +90,17 @@ export async function runBlock(
   }
 }
 
-/** Whether a job has been done. */
+/**
+ * Whether a job has been done.
+ *
+ * @throws Rejects with ERR_MPMML_ROOTS, and ERR_MPMML_RESUME and ERR_MPMML_OPTION for a plan that was changed and a job that it
+ *   doesn't have.
+ * @example
+ * await writeNpy('a.npy', matrix(2, 2, [1, 2, 3, 4]))
+ * const plan = await planBlocks({ kind: 'multiply', a: 'a.npy', b: 'a.npy', c: 'c.npy', block: 1 })
+ * const [job] = jobsOf(plan, 0)
+ * console.log(await isDone(plan, job)) // false
+ */
 export async function isDone(plan: BlockPlan, job: BlockJob, { roots }: RootOptions = {}): Promise<boolean> {
   requirePlan(plan)
   requireJob(plan, job)
@@ -93,7 +110,16 @@ export async function isDone(plan: BlockPlan, job: BlockJob, { roots }: RootOpti
   return isFinished(plan, work)
 }
 
-/** The names of the jobs of a stage that have been done, until {@link finish}. */
+/**
+ * The names of the jobs of a stage that have been done, until {@link finish}.
+ *
+ * @throws Rejects with ERR_MPMML_ROOTS, and ERR_MPMML_RESUME for a plan that was changed.
+ * @example
+ * await writeNpy('a.npy', matrix(2, 2, [1, 2, 3, 4]))
+ * const plan = await planBlocks({ kind: 'multiply', a: 'a.npy', b: 'a.npy', c: 'c.npy', block: 1 })
+ * for (const job of jobsOf(plan, 0)) await runBlock(plan, job)
+ * console.log((await doneJobs(plan, 0)).size) // 4
+ */
 export async function doneJobs(
   plan: BlockPlan,
   stage: number,
@@ -110,14 +136,23 @@ async function isFinished(plan: BlockPlan, work: WorkFolder): Promise<boolean> {
   return (await stat(plan.output.path).catch(() => null)) !== null
 }
 
+/** The options of {@link finish}. */
 export interface FinishOptions extends RootOptions {
+  /** Gives up, with ERR_MPMML_ABORTED. */
   signal?: AbortSignal | undefined
 }
 
 /**
  * Gives the output its name once all jobs have been done, and removes the folder of the work. It replaces an output of that name.
  *
- * @throws Rejects with ERR_MPMML_RESUME if a job hasn't been done, ERR_MPMML_CHANGED if an input has changed, ERR_MPMML_FILE.
+ * @throws Rejects with ERR_MPMML_RESUME if a job hasn't been done, ERR_MPMML_CHANGED if an input has changed, ERR_MPMML_FILE,
+ *   ERR_MPMML_ROOTS, ERR_MPMML_ABORTED.
+ * @example
+ * await writeNpy('a.npy', matrix(2, 2, [1, 2, 3, 4]))
+ * const plan = await planBlocks({ kind: 'multiply', a: 'a.npy', b: 'a.npy', c: 'c.npy', block: 1 })
+ * for (const job of jobsOf(plan, 0)) await runBlock(plan, job)
+ * await finish(plan)
+ * console.log((await readNpy('c.npy')).data.join()) // 5,6,7,8
  */
 export async function finish(plan: BlockPlan, { roots, signal }: FinishOptions = {}): Promise<void> {
   requirePlan(plan)

@@ -23,7 +23,8 @@ const threads: Thread[] = []
 let lastId = 0
 
 function start(): Thread {
-  const worker = new Worker(join(root, 'dist', 'lib', 'arrays', 'codec-worker.js'))
+  // Without the flags of this process: some, such as --input-type, are not for files.
+  const worker = new Worker(join(root, 'dist', 'lib', 'arrays', 'codec-worker.js'), { execArgv: [] })
   const waiting = new Map<number, Waiting>()
   const thread = { worker, waiting }
   worker.on('message', (answer: Answer) => {

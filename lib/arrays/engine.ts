@@ -1,9 +1,8 @@
 /** Computes blocks: reads ahead, multiplies, and writes behind. */
 import { aborted } from '../abort.js'
-import { type Device, openDevice } from '../device/device.js'
+import type { Device, DeviceMatrix } from '../device/device.js'
 import { pinnedInt32Array } from '../device/pinned.js'
 import { AbortedError, OptionError, OverflowError } from '../errors.js'
-import type { BackendChoice } from '../product/options.js'
 import { zeroOf } from '../semirings.js'
 import type { ElementArray } from '../storage.js'
 import { fixedBytes, LEAST_CACHED, packedBytes, READ_BUFFERS, RESULTS, WRITE_BUFFERS } from './block-size.js'
@@ -13,19 +12,24 @@ import { blocksIn } from './job.js'
 import { type Operand, ReadAhead } from './read-ahead.js'
 import { type ArraySource, elementsIn, openSource } from './source.js'
 import { extraBytes } from './target.js'
-import { lengthOf, multiplyTask, pathsTask, type Result, type Task, typesOf } from './tasks.js'
+import {
+  type Computing,
+  lengthOf,
+  multiplyTask,
+  pathsTask,
+  type Result,
+  type Task,
+  typesOf,
+} from './tasks.js'
 import { WorkFolder } from './work-folder.js'
 import { bytesOfType } from './zarr-metadata.js'
 
-/** Where blocks are computed, and in how much memory. */
+/** In how much memory blocks are computed. */
 export interface EngineOptions {
-  readonly backend?: BackendChoice | undefined
-  readonly device?: number | undefined
   /** Bytes; undefined for what one job needs. */
   readonly memory: number | undefined
   /** Bytes; undefined for most of what is free. */
   readonly deviceMemory?: number | undefined
-  readonly signal?: AbortSignal | undefined
 }
 
 /** What became of a block. */
@@ -34,6 +38,28 @@ export interface BlockDone {
   readonly kernelMs: number
   readonly bytesWritten: number
 }
+
+/** Where a result grows on the device, once it is needed. */
+interface Place {
+  matrix: DeviceMatrix<ElementArray> | null
+}
+
+/** Memory that is made when it is needed: pinned memory takes long to make, and the first products needn't wait for it. */
+interface Lazy {
+  memory: Uint8Array | null
+}
+
+/** A block that is being computed. */
+interface Growing {
+  readonly task: Task
+  readonly place: Place
+  out: Result | null
+  kernelMs: number
+  overflow: OverflowError | null
+}
+
+/** Products that the device has been asked for and that haven't ended. */
+const STEPS_AT_ONCE = 2
 
 /** The share of a GPU's free memory that is taken. The rest is for what CUDA and other programs need. */
 const DEVICE_SHARE = 0.85
@@ -49,7 +75,10 @@ export class Engine {
   readonly #device: Device
   readonly #sources: { a: ArraySource; b: ArraySource | undefined }
   readonly #readBuffers: Uint8Array[]
-  readonly #writeBuffers: Pool<Uint8Array>
+  readonly #writeBuffers: Pool<Lazy>
+  readonly #results: Pool<Place>
+  readonly #sizes: Sizes
+  readonly #onGpu: boolean
   /** Bytes of blocks on the device. */
   readonly room: number
   bytesRead = 0
@@ -70,17 +99,15 @@ export class Engine {
     const sizes = sizesOf(plan)
     const { operand, result } = sizes
     const onGpu = device.backend === 'cuda'
-    const newBuffer = (bytes: number) => {
-      this.budget.take(bytes)
-      if (onGpu) return new Uint8Array(pinnedInt32Array(Math.ceil(bytes / 4)).buffer, 0, bytes)
-      return new Uint8Array(bytes)
-    }
+    this.#sizes = sizes
+    this.#onGpu = onGpu
     const extra = extraBytes(plan.output) + sources.a.extraBytes + (sources.b?.extraBytes ?? 0)
     const { memory } = options
     if (onGpu) this.room = roomOnGpu(device, options.deviceMemory, sizes)
     else this.room = memory === undefined ? LEAST_CACHED * operand : memory - extra - sizes.fixed
-    if (this.room < 2 * operand) {
-      const needed = onGpu ? 2 * (2 * operand + 2 * result) : extra + sizes.fixed + 2 * operand
+    const least = (plan.kind === 'multiply' ? 2 : 3) * operand
+    if (this.room < least) {
+      const needed = onGpu ? 2 * (least + operand) + RESULTS * result : extra + sizes.fixed + least
       throw new OptionError(
         `option ${onGpu ? 'deviceMemory' : 'memory'} must be at least ${Math.ceil(needed / 2 ** 20)} MiB for blocks of this size: ` +
           'give more, or begin again with less memory in the plan, so that blocks are smaller',
@@ -88,16 +115,23 @@ export class Engine {
     }
     // What codecs and the CPU's products take is their most, and not measured.
     this.budget.take(extra + (onGpu ? 0 : RESULTS * result + sizes.packed))
-    this.#readBuffers = Array.from({ length: READ_BUFFERS }, () => newBuffer(operand))
-    this.#writeBuffers = new Pool(Array.from({ length: WRITE_BUFFERS }, () => newBuffer(result)))
+    this.#readBuffers = Array.from({ length: READ_BUFFERS }, () => this.#newBuffer(operand))
+    this.#writeBuffers = new Pool(Array.from({ length: WRITE_BUFFERS }, (): Lazy => ({ memory: null })))
+    this.#results = new Pool(Array.from({ length: RESULTS }, (): Place => ({ matrix: null })))
   }
 
-  static async open(plan: BlockPlan, options: EngineOptions): Promise<Engine> {
-    const a = await openSource(plan.a.path)
-    const b = plan.kind === 'multiply' ? await openSource(plan.b.path) : undefined
-    const { backend, device } = options
-    const opened = await openDevice({ backend, device })
+  #newBuffer(bytes: number): Uint8Array {
+    this.budget.take(bytes)
+    if (this.#onGpu) return new Uint8Array(pinnedInt32Array(Math.ceil(bytes / 4)).buffer, 0, bytes)
+    return new Uint8Array(bytes)
+  }
+
+  /** The engine owns the device, and closes it. */
+  static async open(plan: BlockPlan, device: Promise<Device>, options: EngineOptions): Promise<Engine> {
+    const opened = await device
     try {
+      const a = await openSource(plan.a.path)
+      const b = plan.kind === 'multiply' ? await openSource(plan.b.path) : undefined
       return new Engine(plan, opened, { a, b }, options)
     } catch (error) {
       await opened.close()
@@ -152,13 +186,20 @@ export class Engine {
     began: ((share: number) => void) | undefined,
   ): Promise<void> {
     const operands: Operand[] = tasks.flatMap(({ steps }) => steps.flat())
-    const reading = new ReadAhead(this.#device, operands, this.#readBuffers, this.room, this.budget)
+    const reading = new ReadAhead(
+      this.#device,
+      operands,
+      this.#readBuffers,
+      this.room,
+      // A GPU's memory is its own.
+      this.#onGpu ? new Budget() : this.budget,
+    )
     // What fails while other work goes on ends that too.
     const stop = new AbortController()
     const stopped = () => stop.abort(signal?.reason)
     signal?.addEventListener('abort', stopped, { once: true })
     if (signal?.aborted) stopped()
-    const results = new Pool(Array.from({ length: RESULTS }, (_, index) => index))
+    const flights: Promise<void>[] = []
     const behind = new Set<Promise<void>>()
     let failure: { error: unknown } | undefined
     const failed = (error: unknown) => {
@@ -169,53 +210,56 @@ export class Engine {
     try {
       for (const task of tasks) {
         const waited = performance.now()
-        const place = await results.take()
+        const place = await this.#results.take()
         this.writeMs += performance.now() - waited
-        if (stop.signal.aborted) break
-        let kernelMs = 0
-        const computing = {
-          device: this.#device,
-          signal: stop.signal,
-          spent: (ms: number) => {
-            kernelMs += ms
-          },
+        const block: Growing = { task, place, out: null, kernelMs: 0, overflow: null }
+        const spent = (ms: number) => {
+          block.kernelMs += ms
         }
-        let c: Result | null = null
-        let overflowed: OverflowError | null = null
-        for (const [index, step] of task.steps.entries()) {
-          const first = use
-          const asked = performance.now()
-          const matrices = await Promise.all(step.map((_, at) => reading.take(first + at)))
-          this.readMs += performance.now() - asked
-          if (!overflowed && !stop.signal.aborted) {
-            try {
-              c = await task.step(index, matrices, c, computing)
-            } catch (error) {
-              c?.dispose()
-              c = null
-              if (!(error instanceof OverflowError) || !task.exactly) throw error
-              overflowed = error
-            }
+        const computing = { device: this.#device, signal: stop.signal, spent }
+        const steps: Promise<void>[] = []
+        try {
+          if (task.steps.length > 0 && !stop.signal.aborted) block.out = await this.#outOf(place, task)
+          for (const [index, step] of task.steps.entries()) {
+            const first = use
+            const asked = performance.now()
+            const matrices = await Promise.all(step.map((_, at) => reading.take(first + at)))
+            this.readMs += performance.now() - asked
+            use += step.length
+            if (stop.signal.aborted) break
+            // Two at once, so that a GPU has the next one when it has done one.
+            while (flights.length >= STEPS_AT_ONCE) await flights.shift()
+            const flight = task
+              .step(index, matrices, block.out!, computing)
+              .catch((error) => {
+                if (error instanceof OverflowError && task.exactly) block.overflow ??= error
+                else failed(error)
+              })
+              .then(() => {
+                for (let at = 0; at < step.length; at++) reading.done(first + at)
+                began?.((index + 1) / task.steps.length)
+              })
+              .catch(failed)
+            flights.push(flight)
+            steps.push(flight)
           }
-          use += step.length
-          for (let at = first; at < use; at++) reading.done(at)
-          began?.((index + 1) / task.steps.length)
-        }
-        if (stop.signal.aborted) {
-          c?.dispose()
-          break
-        }
-        const finished = this.#finish(task, c, computing).then((bytesWritten) => {
-          results.give(place)
-          done({ job: task.job, kernelMs, bytesWritten })
-        })
-        const settled = finished.catch((error) => {
+        } catch (error) {
           failed(error)
-          // Who waits for a place must see that it is over.
-          results.give(place)
-        })
+        }
+        const settled = Promise.all(steps)
+          .then(async () => {
+            if (stop.signal.aborted) return
+            const bytesWritten = await this.#finish(block, computing)
+            done({ job: task.job, kernelMs: block.kernelMs, bytesWritten })
+          })
+          .catch(failed)
+          .then(() => {
+            block.out?.dispose()
+            this.#results.give(place)
+          })
         behind.add(settled)
-        settled.finally(() => behind.delete(settled))
+        settled.then(() => behind.delete(settled))
+        if (stop.signal.aborted) break
       }
     } catch (error) {
       failed(error)
@@ -224,34 +268,33 @@ export class Engine {
     signal?.removeEventListener('abort', stopped)
     await reading.end()
     this.bytesRead += reading.bytesRead
-    if (signal?.aborted && (!failure || failure.error instanceof AbortedError))
+    if (signal?.aborted && (!failure || failure.error instanceof AbortedError)) {
       throw aborted(signal, 'the work on arrays')
+    }
     if (failure) throw failure.error
   }
 
+  /** The part of a result's place that a block takes; none of its memory is its own. */
+  async #outOf(place: Place, { rows, cols }: Task): Promise<Result> {
+    const { shape } = this.#sizes
+    place.matrix ??= await this.#device.full(shape, this.#zero(), typesOf(this.plan).result as 'int32')
+    return place.matrix.view({ rows: [0, lengthOf(rows)], cols: [0, lengthOf(cols)] }) as Result
+  }
+
   /** Brings a result to the disk. */
-  async #finish(
-    task: Task,
-    c: Result | null,
-    computing: Parameters<NonNullable<Task['exactly']>>[0],
-  ): Promise<number> {
+  async #finish({ task, out, overflow }: Growing, computing: Computing): Promise<number> {
     const buffer = await this.#writeBuffers.take()
+    buffer.memory ??= this.#newBuffer(this.#sizes.result)
     try {
       const shape: [number, number] = [lengthOf(task.rows), lengthOf(task.cols)]
-      const data = elementsIn(buffer, typesOf(this.plan).result, shape[0] * shape[1]) as ElementArray
-      if (c) {
-        await c.download({ data, shape })
-        c.dispose()
-      } else if (task.steps.length === 0) {
-        data.fill(this.#zero())
-      } else {
-        await task.exactly!(computing, data as Int32Array)
-      }
+      const data = elementsIn(buffer.memory, typesOf(this.plan).result, shape[0] * shape[1]) as ElementArray
+      if (!out) data.fill(this.#zero())
+      else if (overflow) await task.exactly!(computing, data as Int32Array)
+      else await out.download({ data, shape })
       const written = await task.write(data)
       await this.work.mark(this.plan, task.job)
       return written
     } finally {
-      c?.dispose()
       this.#writeBuffers.give(buffer)
     }
   }
@@ -274,6 +317,8 @@ export class Engine {
 }
 
 interface Sizes {
+  /** Of the largest block of a result. */
+  readonly shape: [number, number]
   /** Bytes of the largest block of an operand. */
   readonly operand: number
   readonly result: number
@@ -296,6 +341,7 @@ function sizesOf(plan: BlockPlan): Sizes {
   const most = Math.max(tall * deep, deep * wide)
   const largest = Math.max(most, tall * wide)
   return {
+    shape: [tall, wide],
     operand: most * a,
     result: tall * wide * c,
     packed: largest * packedBytes(c),

@@ -1,5 +1,6 @@
 /** Work on arrays on disk in one process: all jobs of a plan, one after the other. */
 import { readSignal } from '../abort.js'
+import { openDevice } from '../device/device.js'
 import { readListener, requireNames } from '../options.js'
 import type { Overflow } from '../product/options.js'
 import type { Semiring } from '../variant-names.js'
@@ -33,8 +34,11 @@ export interface ArraysOptions extends LayoutOptions, BeginOptions, RunOptions {
 export interface ArraysResult {
   /** Where the result is. */
   readonly path: string
+  /** Rows and columns. */
   readonly shape: readonly [number, number]
+  /** The type of its elements. */
   readonly dtype: ArrayType
+  /** Where blocks were computed. */
   readonly backend: 'cuda' | 'cpu'
   /** The name of the GPU or processor. */
   readonly device: string
@@ -44,15 +48,21 @@ export interface ArraysResult {
   readonly resumed: number
   /** Rows, columns and depth of a block. */
   readonly block: { readonly rows: number; readonly cols: number; readonly depth: number }
+  /** From files. */
   readonly bytesRead: number
+  /** To files. */
   readonly bytesWritten: number
   /** The most host memory, in bytes, that blocks, buffers and codecs were given. */
   readonly peakBytes: number
-  /** `readMs` and `writeMs` are how long products waited for blocks that were read, and for results to be written. */
+  /** How long it took, in milliseconds. */
   readonly timing: {
+    /** The whole call. */
     readonly totalMs: number
+    /** The products of blocks. */
     readonly kernelMs: number
+    /** How long products waited for blocks to be read. */
     readonly readMs: number
+    /** How long products waited for results to be written. */
     readonly writeMs: number
   }
 }
@@ -73,7 +83,9 @@ const names = ['semiring', 'overflow', 'onProgress', ...layoutNames, ...beginNam
  *   ERR_MPMML_EXISTS, ERR_MPMML_RESUME, ERR_MPMML_CHANGED, ERR_MPMML_CHUNK, ERR_MPMML_DISK_FULL, ERR_MPMML_OVERFLOW,
  *   ERR_MPMML_VALUE, ERR_MPMML_ABORTED, ERR_MPMML_NO_CUDA, ERR_MPMML_CUDA, ERR_MPMML_OUT_OF_MEMORY.
  * @example
- * await multiplyArrays('a.zarr', 'b.zarr', 'c.zarr', { memory: '8GiB' })
+ * await writeNpy('a.npy', matrix(2, 2, [1, 2, 3, 4]))
+ * await multiplyArrays('a.npy', 'a.npy', 'c.npy', { memory: '8GiB' })
+ * console.log((await readNpy('c.npy')).data.join()) // 5,6,7,8
  */
 export function multiplyArrays(
   a: string | URL,
@@ -90,7 +102,14 @@ export function multiplyArrays(
  * `shortestPaths` has them. With another `semiring` it has the best paths of that one: 'max-plus' for longest, 'max-min' for widest.
  *
  * Blocked Floyd–Warshall: a step for each block of the diagonal reads and writes the whole matrix. Files and errors are as for
- * {@link multiplyArrays}, and ERR_MPMML_CYCLE if a cycle gains; what it grows by takes three times the result's room on the disk.
+ * {@link multiplyArrays}; the disk needs room for the result and two intermediate matrices.
+ *
+ * @throws Rejects with what {@link multiplyArrays} rejects with, and ERR_MPMML_CYCLE if a cycle gains.
+ * @example
+ * const none = zeroOf('min-plus')
+ * await writeNpy('roads.npy', matrix(3, 3, [none, 4, 9, none, none, 1, none, none, none]))
+ * await shortestPathsArrays('roads.npy', 'distances.npy')
+ * console.log((await readNpy('distances.npy')).data.slice(0, 3).join()) // 0,4,5
  */
 export function shortestPathsArrays(
   weights: string | URL,
@@ -114,8 +133,18 @@ async function run(
   // Once, because the default is a share of what is free.
   const { memory } = readLayout(options)
   const onDevice = deviceMemory === undefined ? undefined : readBytes(deviceMemory, 'deviceMemory')
-  const planned = await plan({ ...rest, memory })
-  const engine = await Engine.open(planned, { backend, device, memory, deviceMemory: onDevice })
+  // CUDA takes some hundred milliseconds to start.
+  const opened = openDevice({ backend, device })
+  // Its error is seen when the plan is there.
+  opened.catch(() => {})
+  let planned: BlockPlan
+  try {
+    planned = await plan({ ...rest, memory })
+  } catch (error) {
+    await opened.then((unused) => unused.close()).catch(() => {})
+    throw error
+  }
+  const engine = await Engine.open(planned, opened, { memory, deviceMemory: onDevice })
   const total = planned.stages.reduce((sum, count) => sum + count, 0)
   const progress = new Pace(total, listener)
   let kernelMs = 0

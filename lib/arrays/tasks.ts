@@ -5,7 +5,7 @@ import { CycleError } from '../errors.js'
 import type { MatrixLike } from '../matrix.js'
 import { mpmm } from '../product/multiply.js'
 import { zeroOf } from '../semirings.js'
-import type { ElementArray, OperandArray } from '../storage.js'
+import type { ElementArray } from '../storage.js'
 import { narrow, widen, zeroOn } from './convert.js'
 import type { ArrayType, BlockJob, MultiplyPlan, PathsPlan, PlannedInput } from './job.js'
 import { blocksIn } from './job.js'
@@ -33,13 +33,8 @@ export interface Task {
   readonly cols: Range
   /** The blocks that each step needs. */
   readonly steps: readonly (readonly Operand[])[]
-  /** Does a step: `before` is what the step before it gave, which is used up. */
-  step(
-    index: number,
-    operands: readonly AnyMatrix[],
-    before: Result | null,
-    with_: Computing,
-  ): Promise<Result>
+  /** Does a step: the first writes all of `out`, the others add to it. */
+  step(index: number, operands: readonly AnyMatrix[], out: Result, with_: Computing): Promise<void>
   /** Computes the block again, exactly, into memory of its size, after a step had no room for a sum that may not decide the result; null if it can't be. */
   exactly: ((with_: Computing, into: Int32Array) => Promise<void>) | null
   /** Writes the block; returns how many bytes. */
@@ -129,13 +124,10 @@ export function multiplyTask(plan: MultiplyPlan, work: WorkFolder, { a, b }: Sou
     rows,
     cols,
     steps,
-    async step(_index, [x, y], before, { signal, spent }) {
-      const options = { semiring, overflow, signal }
-      const product = before
-        ? await mpmm(x!, y!, { ...options, out: before, accumulate: true })
-        : await mpmm(x!, y!, options)
-      spent(product.timing.kernelMs)
-      return product.c as Result
+    async step(index, [x, y], out, { signal, spent }) {
+      const accumulate = index > 0
+      const { timing } = await mpmm(x!, y!, { semiring, overflow, signal, out, accumulate })
+      spent(timing.kernelMs)
     },
     exactly:
       overflow === 'throw' && count > 1
@@ -245,24 +237,18 @@ export function pathsTask(plan: PathsPlan, work: WorkFolder, { a }: Sources, job
     rows,
     cols,
     steps: [operands],
-    async step(_index, [x, y, accumulate], _before, { signal, spent }) {
+    async step(_index, [x, y, before], out, { signal, spent }) {
+      const options = { semiring, overflow, signal, out }
       if (phase === 0) {
-        const closed = await star(x as DeviceMatrix<OperandArray>, { semiring, overflow, signal }).catch(
-          (error) => {
-            throw error instanceof CycleError ? cycleOf(error, rows[0], semiring) : error
-          },
-        )
+        const closed = await star(x as Result, options).catch((error) => {
+          throw error instanceof CycleError ? cycleOf(error, rows[0], semiring) : error
+        })
         spent(closed.timing.kernelMs)
-        return closed.c as Result
+      } else {
+        const accumulate = before ? (before as Result) : false
+        const { timing } = await mpmm(x!, y!, { ...options, accumulate })
+        spent(timing.kernelMs)
       }
-      const { c, timing } = await mpmm(x!, y!, {
-        semiring,
-        overflow,
-        signal,
-        ...(accumulate && { accumulate: accumulate as Result }),
-      })
-      spent(timing.kernelMs)
-      return c as Result
     },
     exactly: null,
     async write(data) {

@@ -77,7 +77,9 @@ export class ZarrSource implements ArraySource {
         ? [inCols, inRows, left * width + top]
         : [inRows, inCols, top * width + left]
       const part = { outer, inner, at: at * this.#bytes }
-      bytesRead += await this.#readChunk(row, col, part, memory, width * this.#bytes, changedMs)
+      // Not in one statement: others add to it while this one waits.
+      const read = await this.#readChunk(row, col, part, memory, width * this.#bytes, changedMs)
+      bytesRead += read
     })
     return { strides: byColumns ? [1, width] : [width, 1], bytesRead }
   }
