@@ -60,3 +60,8 @@ export function configureCpu(): void {
   }
   addon.configureCpu({ threads, instructionSet: read('MPMML_CPU_ISA') ?? '', wrong: problem })
 }
+
+/** MPMML_QUEUE_PASSWORD, the password of a queue whose address has none: other users can read the arguments of a command. */
+export function queuePassword(): string | undefined {
+  return read('MPMML_QUEUE_PASSWORD')
+}

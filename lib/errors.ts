@@ -326,7 +326,18 @@ export class RootsError extends MpmmlError {
   readonly code = 'ERR_MPMML_ROOTS'
 }
 
-/** A queue that can't be reached, refuses, or was lost; or work on it that another process is at. */
+/**
+ * A queue that can't be reached, refuses, or was lost; or work on it that another process is at.
+ *
+ * @example
+ * ```ts
+ * try {
+ *   await queueStatus({ queue: 'redis://127.0.0.1:1' })
+ * } catch (error) {
+ *   console.log(error instanceof QueueError, error.code) // true ERR_MPMML_QUEUE
+ * }
+ * ```
+ */
 export class QueueError extends MpmmlError {
   readonly code = 'ERR_MPMML_QUEUE'
 }

@@ -42,7 +42,7 @@ export function workerCommand(signal: AbortSignal): Command {
     .option('--devices <list>', 'the GPUs to use: all, or numbers such as 0,1 (all by default)', deviceList)
     .option(
       '--concurrency <count>',
-      'blocks at once on each GPU, or on the CPU (2 on a GPU, 1 on the CPU)',
+      'blocks at once on each GPU, or on the CPU (2 by default: one is read while another is computed)',
       wholeNumber(1, 1024),
     )
     .option('--memory <bytes>', 'the most memory that a block may take, such as 8GiB', byteCount)

@@ -8,6 +8,7 @@ import { memory } from './memory.js'
 import { mixed } from './mixed.js'
 import { promises } from './promises.js'
 import type { Suite } from './protocol.js'
+import { queue } from './queue.js'
 import { resident } from './resident.js'
 import { rna } from './rna.js'
 import { small } from './small.js'
@@ -26,6 +27,7 @@ export const suites = {
   abort,
   mixed,
   memory,
+  queue,
 } satisfies Record<string, Suite>
 
 export type SuiteName = keyof typeof suites

@@ -1,5 +1,6 @@
 /** The way to Redis or Valkey: packages that are loaded when a queue is asked for, addresses, connections. */
 import { show } from '../describe.js'
+import { queuePassword } from '../environment.js'
 import { OptionError, PackageError, QueueError } from '../errors.js'
 
 export type Bull = typeof import('bullmq')
@@ -32,9 +33,6 @@ export function loadPackages(): Promise<Packages> {
 
 /** How long the first connection may take. */
 const CONNECT_MS = 10_000
-
-/** The environment variable with the password for addresses that have none: other users can read a command's arguments. */
-const PASSWORD = 'MPMML_QUEUE_PASSWORD'
 
 /** @throws OptionError; never shows the address, which may hold a password. */
 function readAddress(url: string): URL {
@@ -95,7 +93,7 @@ export async function connect(
   const address = shownAddress(url)
   const packages = await loadPackages()
   let isUp = false
-  const secret = parsed.password === '' ? process.env[PASSWORD] : undefined
+  const secret = parsed.password === '' ? queuePassword() : undefined
   const redis = new packages.Redis(url, {
     lazyConnect: true,
     connectTimeout: connectMs,
@@ -160,7 +158,7 @@ export async function connect(
 function advice(error: unknown): string {
   const reason = reasonOf(error)
   if (/WRONGPASS|NOAUTH|invalid password/i.test(reason)) {
-    return `check user and password, in the address or in ${PASSWORD}`
+    return 'check user and password, in the address or in MPMML_QUEUE_PASSWORD'
   }
   if (/NOPERM/.test(reason)) return 'give this user the right to all commands on the keys mpmml*'
   if (/ECONNREFUSED|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|no answer/.test(reason)) {

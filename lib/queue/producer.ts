@@ -52,6 +52,7 @@ export interface ProducerOptions extends QueuePlace, Patience {
   patienceMs?: number
   /** Gives up: blocks that wait are taken from the queue, those that are being computed are left to their workers. The work can be resumed. */
   signal?: AbortSignal
+  /** Is called when blocks are done, an attempt has failed, workers come or go, and the connection is lost or back. */
   onProgress?: (progress: QueueProgress) => void
 }
 
@@ -67,6 +68,7 @@ export interface QueueResult {
   readonly retries: number
   /** How many workers did blocks. */
   readonly workers: number
+  /** The time from the connection to the finished output, in ms. */
   readonly totalMs: number
 }
 
@@ -110,7 +112,7 @@ export function readProducerOptions(options: ProducerOptions): ProducerSettings 
   }
 }
 
-/** How many questions are put to the storage at a time. */
+/** How many questions are put to the queue at a time. */
 const AT_ONCE = 64
 const LEAST_PAUSE_MS = 5
 const MOST_PAUSE_MS = 100
@@ -321,26 +323,9 @@ class Producer {
 
   /** The jobs of a stage that aren't done. */
   async *#undone(stage: number): AsyncGenerator<BlockJob, void> {
-    if (!this.resume) {
-      yield* jobsOf(this.plan, stage)
-      return
-    }
-    let some: BlockJob[] = []
-    for (const job of jobsOf(this.plan, stage)) {
-      some.push(job)
-      if (some.length === AT_ONCE) {
-        yield* await this.#withoutDone(some)
-        some = []
-      }
-    }
-    yield* await this.#withoutDone(some)
-  }
-
-  /** Counts those that are done. */
-  async #withoutDone(jobs: readonly BlockJob[]): Promise<BlockJob[]> {
-    const done = await Promise.all(jobs.map((job) => this.runner.isDone(this.plan, job)))
-    this.#done += done.filter(Boolean).length
-    return jobs.filter((_, i) => !done[i])
+    const done = this.resume ? await this.runner.doneJobs(this.plan, stage) : new Set<string>()
+    this.#done += done.size
+    for (const job of jobsOf(this.plan, stage)) if (!done.has(job.name)) yield job
   }
 
   async #add(jobs: readonly BlockJob[]): Promise<void> {
@@ -423,12 +408,12 @@ class Producer {
         }),
       )
     }
-    for (let at = 0; at < lost.length; at += AT_ONCE) {
-      const some = lost.slice(at, at + AT_ONCE)
-      const undone = await this.#withoutDone(some)
-      for (const job of some) if (!undone.includes(job)) this.#inFlight.delete(job.name)
-      await this.#add(undone)
+    if (lost.length === 0) return
+    const done = await this.runner.doneJobs(this.plan, lost[0]!.stage)
+    for (const { name } of lost) {
+      if (done.has(name) && this.#inFlight.delete(name)) this.#done++
     }
+    await this.#add(lost.filter(({ name }) => !done.has(name)))
   }
 
   #tell(): void {

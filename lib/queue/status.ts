@@ -15,14 +15,19 @@ import {
 
 /** Work on a queue. */
 export interface PlanStatus {
+  /** What it and its inputs are, as 32 hexadecimal digits. */
   readonly id: string
+  /** What is computed. */
   readonly kind: BlockPlan['kind']
   /** The array that is written. */
   readonly output: string
+  /** How it stands. */
   readonly state: PlanState
   /** Whether its producer is alive. Without one, blocks that are in the queue are done, and no more come. */
   readonly producer: boolean
+  /** Blocks that are done. */
   readonly done: number
+  /** Blocks of the whole work. */
   readonly total: number
   /** Attempts that failed and were made again. */
   readonly retries: number
@@ -36,6 +41,7 @@ export interface PlanStatus {
 export interface QueueStatus {
   /** Its address, without user and password. */
   readonly queue: string
+  /** The name of the queue. */
   readonly name: string
   /** Blocks that wait for a worker. */
   readonly waiting: number
@@ -45,7 +51,9 @@ export interface QueueStatus {
   readonly delayed: number
   /** Blocks that failed for good, of the last week. */
   readonly failed: number
+  /** The work on it, also what ended within the last hour. */
   readonly plans: readonly PlanStatus[]
+  /** The workers that are alive. */
   readonly workers: readonly WorkerRecord[]
 }
 
@@ -57,8 +65,8 @@ export interface QueueStatus {
  *
  * @example
  * ```ts
- * const { plans, workers } = await queueStatus({ queue: 'redis://queue.example:6379' })
- * for (const { output, done, total } of plans) console.log(`${output}: ${done} of ${total}, ${workers.length} workers`)
+ * const { queue, waiting, workers } = await queueStatus({ queue: 'redis://127.0.0.1:6379' })
+ * console.log(queue, waiting, workers.length) // redis://127.0.0.1:6379 0 0
  * ```
  */
 export async function queueStatus(options: QueuePlace): Promise<QueueStatus> {

@@ -43,10 +43,14 @@ type PlanOptions = Pick<QueueWorkOptions, (typeof planNames)[number]> & { signal
  *   ERR_MPMML_ROOTS; ERR_MPMML_ABORTED.
  * @example
  * ```ts
- * await multiplyOnQueue('/data/a.zarr', '/data/b.zarr', '/data/c.zarr', {
- *   queue: 'rediss://mpmml:secret@queue.example:6379',
- *   onProgress: ({ done, total, workers }) => console.log(`${done} of ${total} blocks, ${workers} workers`),
- * })
+ * const queue = 'redis://127.0.0.1:6379'
+ * await writeNpy('a.npy', matrix(2, 3, [1, 6, 2, 8, 3, 4]))
+ * await writeNpy('b.npy', matrix(3, 2, [2, 5, 3, 3, 1, 6]))
+ * // Usually on other machines.
+ * const worker = await startWorker({ queue, roots: ['.'] })
+ * const { blocks } = await multiplyOnQueue('a.npy', 'b.npy', 'c.npy', { queue })
+ * await worker.stop()
+ * console.log(blocks, (await readNpy('c.npy')).data.join()) // 1 9,9,10,13
  * ```
  */
 export function multiplyOnQueue(
@@ -67,7 +71,12 @@ export function multiplyOnQueue(
  * @throws Rejects as {@link multiplyOnQueue} does, and with ERR_MPMML_CYCLE if a cycle gains.
  * @example
  * ```ts
- * await shortestPathsOnQueue('/data/roads.zarr', '/data/distances.zarr', { queue: 'redis://queue.example:6379' })
+ * const queue = 'redis://127.0.0.1:6379'
+ * await writeNpy('roads.npy', matrix(3, 3, [0, 5, 9, 1, 0, 2, 4, 8, 0]))
+ * const worker = await startWorker({ queue, roots: ['.'] })
+ * await shortestPathsOnQueue('roads.npy', 'distances.npy', { queue })
+ * await worker.stop()
+ * console.log((await readNpy('distances.npy')).data.join()) // 0,5,7,1,0,2,4,8,0
  * ```
  */
 export function shortestPathsOnQueue(

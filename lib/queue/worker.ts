@@ -49,7 +49,7 @@ export interface QueueWorkerOptions extends QueuePlace, Patience {
   backend?: 'auto' | 'cuda' | 'cpu'
   /** The GPUs to use, by their indices, or 'all', which is the default. */
   devices?: 'all' | readonly number[]
-  /** How many blocks to compute at once on each GPU, or on the CPU: 2 on a GPU, so that it computes one while another is read, 1 on the CPU. */
+  /** How many blocks to work on at once on each GPU, or on the CPU: 2 by default, so that one is computed while another is read. */
   concurrency?: number
   /** The most bytes of host memory that a block may take: a number, or a text such as '8GiB'. As much as it needs, if left out. */
   memory?: number | string
@@ -57,6 +57,7 @@ export interface QueueWorkerOptions extends QueuePlace, Patience {
   takeovers?: number
   /** Stops the worker, as {@link QueueWorker.stop} does. */
   signal?: AbortSignal
+  /** Is called with what the worker does. */
   onEvent?: (event: WorkerEvent) => void
 }
 
@@ -64,6 +65,7 @@ export interface QueueWorkerOptions extends QueuePlace, Patience {
 export interface QueueWorker {
   /** Its name in the queue: host, process and some letters. */
   readonly id: string
+  /** Where it computes. */
   readonly backend: 'cuda' | 'cpu'
   /** The GPUs that it uses; empty on the CPU. */
   readonly devices: readonly number[]
@@ -145,9 +147,10 @@ function readRoots(roots: unknown): string[] {
  *   later are events: `onEvent`.
  * @example
  * ```ts
- * const worker = await startWorker({ queue: 'redis://queue.example:6379', roots: ['/data'] })
+ * const worker = await startWorker({ queue: 'redis://127.0.0.1:6379', roots: ['.'], backend: 'cpu' })
  * process.once('SIGTERM', () => worker.stop())
- * await worker.stopped
+ * console.log(worker.backend, worker.concurrency) // cpu 2
+ * await worker.stop()
  * ```
  */
 export function startWorker(options: QueueWorkerOptions): Promise<QueueWorker> {
@@ -165,7 +168,7 @@ export async function startWorkerWith(options: QueueWorkerOptions, runner: Runne
   const memory = options.memory === undefined ? undefined : readBytes(options.memory, 'memory')
   const signal = readSignal(options.signal)
   const devices = readDevices(backend, options.devices)
-  const each = readWhole(options.concurrency, 'concurrency', 1, devices.length > 0 ? 2 : 1)
+  const each = readWhole(options.concurrency, 'concurrency', 1, 2)
   const { onEvent = () => {} } = options
   const connection = await connect(options.queue, {
     onLost: (reason) => onEvent({ type: 'lost', reason }),
@@ -332,7 +335,8 @@ class Worker implements QueueWorker {
       )
       this.#done++
       const { already, totalMs, kernelMs } = result
-      await this.#report(id, { done: { job: name, worker: this.id, already, totalMs, kernelMs } })
+      // Not awaited: it goes before what BullMQ says of the job, on the same connection.
+      this.#report(id, { done: { job: name, worker: this.id, already, totalMs, kernelMs } }).catch(() => {})
       onEvent({ type: 'done', plan: id, ...result })
       return null
     } catch (error) {

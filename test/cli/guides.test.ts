@@ -4,7 +4,8 @@ import { copyFileSync, existsSync, readdirSync, readFileSync, writeFileSync } fr
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { withoutCuda } from '../support/machine.js'
-import { declaredIn, lacks, outputOf, runnable } from '../support/programs.js'
+import { declaredIn, lacks, needsQueue, onQueue, outputOf, runnable } from '../support/programs.js'
+import { RedisServer, redisProgram } from '../support/redis.js'
 import { mpmml, root, runProgram, succeeds, useFolder, writeNumbers } from './support.js'
 
 const path = useFolder()
@@ -67,12 +68,16 @@ function programOf(code: string): string {
 }
 
 describe('programs', () => {
-  it.each(inLanguage('js', 'ts'))('%s', async (_, { code }) => {
+  const skipped = (code: string) => needsQueue(code) && !redisProgram
+  it.each(inLanguage('js', 'ts').filter(([, { code }]) => !skipped(code)))('%s', async (_, block) => {
+    const redis = needsQueue(block.code) ? await RedisServer.start() : undefined
+    const code = redis ? onQueue(block.code, redis.url) : block.code
     const { status, stdout, stderr } = await runProgram(
       process.execPath,
       ['--input-type=module', '--eval', programOf(code)],
       { cwd: path('.') },
     )
+    await redis?.end()
     if (code.includes("'mpmml/lab'") && withoutCuda() !== undefined) {
       // A build without CUDA doesn't have the variant, which must exist in others.
       expect(stderr).toMatch(/ERR_MPMML_NO_CUDA|None of them is for CUDA/)
@@ -138,6 +143,7 @@ async function mpmmlLine(words: string[], comment: string): Promise<void> {
     for (const [option] of options) expect(help, `${command} ${option}`).toMatch(new RegExp(`${option}\\b`))
   }
   if (command !== undefined && !atOnce.includes(command) && !words.includes('--from')) return
+  if (words.includes('--queue')) return
   prepare()
   const args = words.map((word) => (word === 'GRAPH' ? 'roads.gr' : word))
   if (args.includes('A.npz:a')) {

@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { queueStatus } from '../../lib/queue/status.js'
 import { RedisServer, redisProgram } from '../support/redis.js'
 
 const script = fileURLToPath(new URL('process.mjs', import.meta.url))
@@ -172,6 +173,11 @@ describe.skipIf(!redisProgram)(`blocks on a queue${why}`, () => {
     expect(await begun.end()).toMatchObject({ type: 'result', retries: 2 })
     const { reason } = begun.of('progress').at(-1)
     expect(reason).toBe("attempt 2 didn't work [ERR_MPMML_FILE]")
+    const { plans } = await queueStatus({ queue: redis.url })
+    expect(plans).toMatchObject([
+      { state: 'done', retries: 2, reason: '', failures: [{ attempt: 2 }, { attempt: 1 }] },
+    ])
+    expect(plans[0]!.failures[0]).toMatchObject({ job: 'c-1-0', final: false, reason })
     expect(computations().get('c-1-0')).toHaveLength(3)
     expectAllDone(3)
   })

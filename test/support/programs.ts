@@ -46,3 +46,12 @@ export function outputOf(code: string): string[] {
   }
   return lines
 }
+
+/** The queue that programs in the docs name. */
+const QUEUE = 'redis://127.0.0.1:6379'
+
+/** Whether a program needs a queue. */
+export const needsQueue = (code: string): boolean => code.includes(QUEUE)
+
+/** The program with a queue that is there.. */
+export const onQueue = (code: string, url: string): string => code.replaceAll(QUEUE, url)

@@ -6,7 +6,8 @@ import { pathToFileURL } from 'node:url'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { root, runProgram } from '../cli/support.js'
 import { withoutCuda } from '../support/machine.js'
-import { entries, lacks, outputOf, runnable } from '../support/programs.js'
+import { entries, lacks, needsQueue, onQueue, outputOf, runnable } from '../support/programs.js'
+import { RedisServer, redisProgram } from '../support/redis.js'
 
 /** Of typedoc's JSON, what is looked at here. */
 interface Part {
@@ -217,14 +218,19 @@ async function runExamples(those: readonly Example[]): Promise<Ran[]> {
 }
 
 it('has examples that print what they say', async () => {
-  const results = await runExamples(examples)
+  const redis = redisProgram ? await RedisServer.start() : undefined
+  const here = examples
+    .filter(({ code }) => redis || !needsQueue(code))
+    .map(({ place, code }) => ({ place, code: redis ? onQueue(code, redis.url) : code }))
+  const results = await runExamples(here)
+  await redis?.end()
   const needsGpu = /ERR_MPMML_NO_CUDA|None of them is for CUDA/
-  const outcomes = examples.map(({ place, code }, index) => {
+  const outcomes = here.map(({ place, code }, index) => {
     const { lines, error } = results[index]!
     const refused =
       place.startsWith('mpmml/lab.') && withoutCuda() !== undefined && needsGpu.test(error ?? '')
     return { place, error: refused ? undefined : error, lines: refused ? outputOf(code) : lines }
   })
-  const said = examples.map(({ place, code }) => ({ place, error: undefined, lines: outputOf(code) }))
+  const said = here.map(({ place, code }) => ({ place, error: undefined, lines: outputOf(code) }))
   expect(outcomes).toEqual(said)
 }, 300_000)
