@@ -26,7 +26,7 @@ struct WarpExponentProblem {
 };
 
 template <class Config, class Arithmetic>
-__global__ void warp_exponent_kernel(Launch problem, WarpExponentProblem operands, Arithmetic arithmetic);
+__global__ void warpexponent_kernel(Launch problem, WarpExponentProblem operands, Arithmetic arithmetic);
 
 template <int BM_, int BN_, int BK_, int WM_, int WN_, int kStages_>
 struct WarpExponentTiles {
@@ -121,7 +121,7 @@ struct WarpExponentTiles {
 
   template <class Arithmetic>
   static void launch(const Launch& launch) {
-    auto* const entry = &warp_exponent_kernel<WarpExponentTiles, Arithmetic>;
+    auto* const entry = &warpexponent_kernel<WarpExponentTiles, Arithmetic>;
     allow_shared_bytes(function<Arithmetic>(launch.path), kSharedBytes<Arithmetic>);
     const auto instance = [&](Side side) { return items(launch, side) == 1 ? 0 : padded_lines(launch, side); };
     const WarpExponentProblem operands{target(launch, Side::kA), target(launch, Side::kB), instance(Side::kA),
@@ -138,7 +138,7 @@ struct WarpExponentTiles {
 
   template <class Arithmetic>
   static const void* function(RangePath) {
-    return reinterpret_cast<const void*>(&warp_exponent_kernel<WarpExponentTiles, Arithmetic>);
+    return reinterpret_cast<const void*>(&warpexponent_kernel<WarpExponentTiles, Arithmetic>);
   }
 };
 
@@ -191,7 +191,7 @@ __device__ __forceinline__ void copy_chunk(unsigned target, const void* from) {
 
 template <class Config, class Arithmetic>
 __global__ void __launch_bounds__(Config::kThreads, Config::kBlocks)
-    warp_exponent_kernel(Launch problem, WarpExponentProblem operands, Arithmetic arithmetic) {
+    warpexponent_kernel(Launch problem, WarpExponentProblem operands, Arithmetic arithmetic) {
 #if __CUDA_ARCH__ >= 800
   constexpr int kStages = Config::kStages, kThreads = Config::kThreads;
   constexpr int kOffsetBytes = Config::template kOffsetBytes<Arithmetic>;
