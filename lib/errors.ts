@@ -235,42 +235,112 @@ export class AddonError extends MpmmlError {
   readonly code = 'ERR_MPMML_ADDON'
 }
 
-/** A package that an optional feature needs isn't installed, or can't be loaded. */
+/**
+ * A package that an optional feature needs isn't installed, or can't be loaded.
+ *
+ * @example
+ * for (const name of ['a.npy', 'b.npy']) await writeNpy(name, matrix(2, 2))
+ * await multiplyArrays('a.npy', 'b.npy', 'c.npy').catch((error) => {
+ *   if (error instanceof PackageError) console.error(error.message)
+ *   else throw error
+ * })
+ */
 export class PackageError extends MpmmlError {
   readonly code = 'ERR_MPMML_PACKAGE'
 }
 
-/** An output that is there already, or work on it that was begun and not finished. */
+/**
+ * An output that is there already, or work on it that was begun and not finished.
+ *
+ * @example
+ * for (const name of ['a.npy', 'c.npy']) await writeNpy(name, matrix(2, 2))
+ * await multiplyArrays('a.npy', 'a.npy', 'c.npy').catch(({ code }) => console.log(code)) // ERR_MPMML_EXISTS
+ */
 export class ExistsError extends MpmmlError {
   readonly code = 'ERR_MPMML_EXISTS'
 }
 
-/** Work that can't be resumed: what was begun had other inputs or options. */
+/**
+ * Work that can't be resumed: what was begun had other inputs or options.
+ *
+ * @example
+ * await writeNpy('a.npy', matrix(2, 2, [1, 2, 3, 4]))
+ * const plan = await planBlocks({ kind: 'multiply', a: 'a.npy', b: 'a.npy', c: 'c.npy' })
+ * // No job has been done yet.
+ * await finish(plan).catch(({ code }) => console.log(code)) // ERR_MPMML_RESUME
+ */
 export class ResumeError extends MpmmlError {
   readonly code = 'ERR_MPMML_RESUME'
 }
 
-/** An input has changed since the work on it was begun. */
+/**
+ * An input has changed since the work on it was begun.
+ *
+ * @example
+ * await writeNpy('a.npy', matrix(2, 2, [1, 2, 3, 4]))
+ * const plan = await planBlocks({ kind: 'multiply', a: 'a.npy', b: 'a.npy', c: 'c.npy' })
+ * await writeNpy('a.npy', matrix(3, 3))
+ * const [job] = allJobs(plan)
+ * await runBlock(plan, job).catch(({ code }) => console.log(code)) // ERR_MPMML_CHANGED
+ */
 export class ChangedError extends MpmmlError {
   readonly code = 'ERR_MPMML_CHANGED'
 }
 
-/** A chunk of an array on disk is damaged: too short, or its codec or checksum refuses it. */
+/**
+ * A chunk of an array on disk is damaged: too short, or its codec or checksum refuses it.
+ *
+ * @example
+ * for (const name of ['a.npy', 'b.npy']) await writeNpy(name, matrix(2, 2))
+ * await multiplyArrays('a.npy', 'b.npy', 'c.npy').catch((error) => {
+ *   if (error instanceof ChunkError) console.error(`get this file again: ${error.message}`)
+ *   else throw error
+ * })
+ */
 export class ChunkError extends MpmmlError {
   readonly code = 'ERR_MPMML_CHUNK'
 }
 
-/** The disk has no room for what is written, or a quota or limit of file sizes has been reached. */
+/**
+ * The disk has no room for what is written, or a quota or limit of file sizes has been reached.
+ *
+ * @example
+ * for (const name of ['a.npy', 'b.npy']) await writeNpy(name, matrix(2, 2))
+ * await multiplyArrays('a.npy', 'b.npy', 'c.npy').catch((error) => {
+ *   if (error instanceof DiskFullError) console.error('make room, and go on with resume: true')
+ *   else throw error
+ * })
+ */
 export class DiskFullError extends MpmmlError {
   readonly code = 'ERR_MPMML_DISK_FULL'
 }
 
-/** A path outside of the folders that work may touch. */
+/**
+ * A path outside of the folders that work may touch.
+ *
+ * @example
+ * await writeNpy('a.npy', matrix(2, 2, [1, 2, 3, 4]))
+ * const plan = await planBlocks({ kind: 'multiply', a: 'a.npy', b: 'a.npy', c: 'c.npy' })
+ * const [job] = allJobs(plan)
+ * await runBlock(plan, job, { roots: ['.'] }).catch((error) => {
+ *   if (error instanceof RootsError) console.error(`refused: ${error.message}`)
+ *   else throw error
+ * })
+ */
 export class RootsError extends MpmmlError {
   readonly code = 'ERR_MPMML_ROOTS'
 }
 
-/** A queue that can't be reached, refuses, or was lost; or work on it that another process is at. */
+/**
+ * A queue that can't be reached, refuses, or was lost; or work on it that another process is at.
+ *
+ * @example
+ * try {
+ *   await queueStatus({ queue: 'no address' })
+ * } catch (error) {
+ *   console.log(error.code.startsWith('ERR_MPMML_')) // true
+ * }
+ */
 export class QueueError extends MpmmlError {
   readonly code = 'ERR_MPMML_QUEUE'
 }

@@ -18,6 +18,7 @@ export interface RootOptions {
   roots?: readonly string[] | undefined
 }
 
+/** The options of {@link runBlock}. `undefined` means the default. */
 export interface RunBlockOptions extends RunOptions, RootOptions {
   /** The most bytes of host memory, as the plan was made for; as large as the job needs, if left out. */
   memory?: number | string | undefined
@@ -29,6 +30,11 @@ export interface RunBlockOptions extends RunOptions, RootOptions {
  *
  * @throws Rejects with an {@link MpmmlError}: ERR_MPMML_CHANGED, ERR_MPMML_CHUNK, ERR_MPMML_DISK_FULL, ERR_MPMML_FILE,
  *   ERR_MPMML_ROOTS, ERR_MPMML_OVERFLOW, ERR_MPMML_VALUE, ERR_MPMML_CYCLE, ERR_MPMML_ABORTED, …
+ * @example
+ * await writeNpy('a.npy', matrix(2, 2, [1, 2, 3, 4]))
+ * const plan = await planBlocks({ kind: 'multiply', a: 'a.npy', b: 'a.npy', c: 'c.npy' })
+ * for (const job of allJobs(plan)) console.log((await runBlock(plan, job)).already) // false
+ * await finish(plan)
  */
 export async function runBlock(
   plan: BlockPlan,
@@ -83,7 +89,19 @@ export async function runBlock(
   }
 }
 
-/** Whether a job has been done. */
+/**
+ * Whether a job has been done.
+ *
+ * @throws Rejects with ERR_MPMML_ROOTS if the plan touches other folders, ERR_MPMML_OPTION for what is no plan or no job
+ *   of it, ERR_MPMML_FILE.
+ * @example
+ * await writeNpy('a.npy', matrix(2, 2, [1, 2, 3, 4]))
+ * const plan = await planBlocks({ kind: 'multiply', a: 'a.npy', b: 'a.npy', c: 'c.npy' })
+ * const [job] = allJobs(plan)
+ * console.log(await isDone(plan, job)) // false
+ * await runBlock(plan, job)
+ * console.log(await isDone(plan, job)) // true
+ */
 export async function isDone(plan: BlockPlan, job: BlockJob, { roots }: RootOptions = {}): Promise<boolean> {
   requirePlan(plan)
   requireJob(plan, job)
@@ -93,7 +111,17 @@ export async function isDone(plan: BlockPlan, job: BlockJob, { roots }: RootOpti
   return isFinished(plan, work)
 }
 
-/** The names of the jobs of a stage that have been done, until {@link finish}. */
+/**
+ * The names of the jobs of a stage that have been done, until {@link finish}.
+ *
+ * @throws Rejects with ERR_MPMML_ROOTS if the plan touches other folders, ERR_MPMML_OPTION for what is no plan or no job
+ *   of it, ERR_MPMML_FILE.
+ * @example
+ * await writeNpy('a.npy', matrix(2, 2, [1, 2, 3, 4]))
+ * const plan = await planBlocks({ kind: 'multiply', a: 'a.npy', b: 'a.npy', c: 'c.npy' })
+ * for (const job of allJobs(plan)) await runBlock(plan, job)
+ * console.log([...(await doneJobs(plan, 0))].join()) // c-0-0
+ */
 export async function doneJobs(
   plan: BlockPlan,
   stage: number,
@@ -110,7 +138,9 @@ async function isFinished(plan: BlockPlan, work: WorkFolder): Promise<boolean> {
   return (await stat(plan.output.path).catch(() => null)) !== null
 }
 
+/** The options of {@link finish}. `undefined` means the default. */
 export interface FinishOptions extends RootOptions {
+  /** Gives up, with ERR_MPMML_ABORTED. */
   signal?: AbortSignal | undefined
 }
 
@@ -118,6 +148,12 @@ export interface FinishOptions extends RootOptions {
  * Gives the output its name once all jobs have been done, and removes the folder of the work. It replaces an output of that name.
  *
  * @throws Rejects with ERR_MPMML_RESUME if a job hasn't been done, ERR_MPMML_CHANGED if an input has changed, ERR_MPMML_FILE.
+ * @example
+ * await writeNpy('a.npy', matrix(2, 2, [1, 2, 3, 4]))
+ * const plan = await planBlocks({ kind: 'multiply', a: 'a.npy', b: 'a.npy', c: 'c.npy' })
+ * for (const job of allJobs(plan)) await runBlock(plan, job)
+ * await finish(plan)
+ * console.log((await readNpy('c.npy')).data.join()) // 5,6,7,8
  */
 export async function finish(plan: BlockPlan, { roots, signal }: FinishOptions = {}): Promise<void> {
   requirePlan(plan)

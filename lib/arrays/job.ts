@@ -17,7 +17,9 @@ export type ArrayType = 'int16' | 'int32' | 'float32' | 'float64'
 export interface PlannedInput {
   /** Absolute. */
   readonly path: string
+  /** Rows and columns. */
   readonly shape: readonly [rows: number, cols: number]
+  /** The element type. */
   readonly dtype: ArrayType
   /** Of its files' names, sizes and times: it is another one once any of them has changed. */
   readonly fingerprint: string
@@ -31,6 +33,7 @@ export interface ZarrLayout {
   readonly chunks: readonly [number, number]
   /** Rows and columns of a shard, a file of several chunks: multiples of the chunk's. */
   readonly shards?: readonly [number, number]
+  /** What compresses chunks. */
   readonly codec: 'none' | 'zstd' | 'gzip' | 'blosc'
 }
 
@@ -38,7 +41,9 @@ export interface ZarrLayout {
 export interface PlannedOutput {
   /** Absolute. It appears there when all jobs are done and {@link finish} was called. */
   readonly path: string
+  /** Rows and columns. */
   readonly shape: readonly [rows: number, cols: number]
+  /** The element type. */
   readonly dtype: ArrayType
   /** Null for .npy. */
   readonly layout: ZarrLayout | null
@@ -47,7 +52,9 @@ export interface PlannedOutput {
 interface AnyPlan {
   /** What the plan and its inputs are, as 32 hexadecimal digits: blocks carry it. */
   readonly id: string
+  /** The semiring of the work. */
   readonly semiring: Semiring
+  /** What is done with int32 results outside of the finite range; null for floats. */
   readonly overflow: Overflow | null
   readonly output: PlannedOutput
   /** How many jobs there are in each stage. */
@@ -56,8 +63,11 @@ interface AnyPlan {
 
 /** C = A ⊗ B: one stage, a job for each block of C. */
 export interface MultiplyPlan extends AnyPlan {
+  /** Tells it from other plans. */
   readonly kind: 'multiply'
+  /** A, M × K. */
   readonly a: PlannedInput
+  /** B, K × N. */
   readonly b: PlannedInput
   /** Rows and columns of a block of C, and how deep the products are that it is accumulated from. */
   readonly block: { readonly rows: number; readonly cols: number; readonly depth: number }
@@ -65,7 +75,9 @@ export interface MultiplyPlan extends AnyPlan {
 
 /** The closure of a square matrix of weights: for each of its blocks on the diagonal that block, then its row and column, then the rest. */
 export interface PathsPlan extends AnyPlan {
+  /** Tells it from other plans. */
   readonly kind: 'shortest-paths'
+  /** The weights. */
   readonly a: PlannedInput
   /** Rows and columns of a block. */
   readonly block: { readonly size: number }
@@ -86,15 +98,21 @@ export interface BlockJob {
 
 /** What a job did. */
 export interface BlockResult {
+  /** The name of the job. */
   readonly job: string
   /** Whether it had been done before; then nothing else was done. */
   readonly already: boolean
+  /** What computed it; null if it had been done before. */
   readonly backend: 'cuda' | 'cpu' | null
   /** The name of the GPU or processor; null if it had been done before. */
   readonly device: string | null
+  /** Milliseconds of all of it. */
   readonly totalMs: number
+  /** Milliseconds of its kernels. */
   readonly kernelMs: number
+  /** Bytes that were read from the disk. */
   readonly bytesRead: number
+  /** Bytes that were written to the disk. */
   readonly bytesWritten: number
 }
 
@@ -106,6 +124,11 @@ export const blocksIn = (length: number, size: number): number => Math.ceil(leng
  *
  * @param together - of a product: so many rows of blocks are done for each column of blocks of B, which then is read once for all of
  *   them; 1 if left out.
+ * @throws Nothing.
+ * @example
+ * await writeNpy('a.npy', matrix(2, 2, [1, 2, 3, 4]))
+ * const plan = await planBlocks({ kind: 'multiply', a: 'a.npy', b: 'a.npy', c: 'c.npy' })
+ * console.log([...jobsOf(plan, 0)].map(({ name }) => name).join()) // c-0-0
  */
 export function* jobsOf(plan: BlockPlan, stage: number, together = 1): Generator<BlockJob, void> {
   if (plan.kind === 'multiply') {
@@ -157,7 +180,15 @@ function isJob(plan: BlockPlan, stage: number, [step, i, j]: readonly number[]):
   return step === k && i! < count && j! < count && crossing === 2 - (stage % 3)
 }
 
-/** All jobs, stage by stage. */
+/**
+ * All jobs, stage by stage.
+ *
+ * @throws Nothing.
+ * @example
+ * await writeNpy('a.npy', matrix(2, 2, [1, 2, 3, 4]))
+ * const plan = await planBlocks({ kind: 'multiply', a: 'a.npy', b: 'a.npy', c: 'c.npy' })
+ * console.log([...allJobs(plan)].length) // 1
+ */
 export function* allJobs(plan: BlockPlan): Generator<BlockJob, void> {
   for (let stage = 0; stage < plan.stages.length; stage++) yield* jobsOf(plan, stage)
 }

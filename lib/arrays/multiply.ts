@@ -33,8 +33,11 @@ export interface ArraysOptions extends LayoutOptions, BeginOptions, RunOptions {
 export interface ArraysResult {
   /** Where the result is. */
   readonly path: string
+  /** Rows and columns of the result. */
   readonly shape: readonly [number, number]
+  /** Its element type. */
   readonly dtype: ArrayType
+  /** What computed it. */
   readonly backend: 'cuda' | 'cpu'
   /** The name of the GPU or processor. */
   readonly device: string
@@ -44,10 +47,13 @@ export interface ArraysResult {
   readonly resumed: number
   /** Rows, columns and depth of a block. */
   readonly block: { readonly rows: number; readonly cols: number; readonly depth: number }
+  /** Bytes that were read from the disk. */
   readonly bytesRead: number
+  /** Bytes that were written to the disk. */
   readonly bytesWritten: number
   /** The most host memory, in bytes, that blocks, buffers and codecs were given. */
   readonly peakBytes: number
+  /** Milliseconds: of all the work, and of the kernels. */
   readonly timing: { readonly totalMs: number; readonly kernelMs: number }
 }
 
@@ -67,7 +73,9 @@ const names = ['semiring', 'overflow', 'onProgress', ...layoutNames, ...beginNam
  *   ERR_MPMML_EXISTS, ERR_MPMML_RESUME, ERR_MPMML_CHANGED, ERR_MPMML_CHUNK, ERR_MPMML_DISK_FULL, ERR_MPMML_OVERFLOW,
  *   ERR_MPMML_VALUE, ERR_MPMML_ABORTED, ERR_MPMML_NO_CUDA, ERR_MPMML_CUDA, ERR_MPMML_OUT_OF_MEMORY.
  * @example
- * await multiplyArrays('a.zarr', 'b.zarr', 'c.zarr', { memory: '8GiB' })
+ * await writeNpy('a.npy', matrix(2, 2, [1, 2, 3, 4]))
+ * await multiplyArrays('a.npy', 'a.npy', 'c.npy', { memory: '1GiB' })
+ * console.log((await readNpy('c.npy')).data.join()) // 5,6,7,8
  */
 export function multiplyArrays(
   a: string | URL,
@@ -85,6 +93,12 @@ export function multiplyArrays(
  *
  * Blocked Floyd–Warshall: a step for each block of the diagonal reads and writes the whole matrix. Files and errors are as for
  * {@link multiplyArrays}, and ERR_MPMML_CYCLE if a cycle gains; what it grows by takes three times the result's room on the disk.
+ *
+ * @throws Rejects with what {@link multiplyArrays} rejects with, and CycleError (ERR_MPMML_CYCLE) if a cycle gains.
+ * @example
+ * await writeNpy('roads.npy', matrix(2, 2, [0, 7, 3, 0]))
+ * await shortestPathsArrays('roads.npy', 'distances.npy')
+ * console.log((await readNpy('distances.npy')).data.join()) // 0,7,3,0
  */
 export function shortestPathsArrays(
   weights: string | URL,

@@ -56,8 +56,11 @@ interface AnyRequest extends LayoutOptions, BeginOptions {
 
 /** C = A ⊗ B. */
 export interface MultiplyRequest extends AnyRequest {
+  /** Tells it from other requests. */
   kind: 'multiply'
+  /** A, M × K. */
   a: string | URL
+  /** B, K × N. */
   b: string | URL
   /** The output. */
   c: string | URL
@@ -67,6 +70,7 @@ export interface MultiplyRequest extends AnyRequest {
 
 /** The best paths between all nodes. */
 export interface PathsRequest extends AnyRequest {
+  /** Tells it from other requests. */
   kind: 'shortest-paths'
   /** The weights: a square matrix. */
   a: string | URL
@@ -76,6 +80,7 @@ export interface PathsRequest extends AnyRequest {
   semiring?: Semiring | undefined
 }
 
+/** What {@link planBlocks} cuts into jobs. */
 export type BlockRequest = MultiplyRequest | PathsRequest
 
 const requestNames = [
@@ -103,6 +108,10 @@ const LEAST_CHUNK = 64
  * @throws Rejects with an {@link MpmmlError}: ERR_MPMML_EXISTS if the output exists, or was begun, and neither `resume` nor
  *   `overwrite` is true; ERR_MPMML_RESUME and ERR_MPMML_CHANGED if what was begun is other work, or an input has changed since;
  *   ERR_MPMML_FILE, ERR_MPMML_PACKAGE, ERR_MPMML_SHAPE, ERR_MPMML_DTYPE, ERR_MPMML_OPTION, ERR_MPMML_DISK_FULL.
+ * @example
+ * await writeNpy('a.npy', matrix(2, 2, [1, 2, 3, 4]))
+ * const plan = await planBlocks({ kind: 'multiply', a: 'a.npy', b: 'a.npy', c: 'c.npy' })
+ * console.log(plan.output.shape.join(' × '), plan.stages.join()) // 2 × 2 1
  */
 export async function planBlocks(request: BlockRequest): Promise<BlockPlan> {
   requireNames(request, requestNames, 'request')

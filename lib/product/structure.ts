@@ -20,8 +20,11 @@ export type MatrixStructure =
 
 /** The structure of the matrices of a product; 'general' for those that are left out. */
 export interface ProductStructure {
+  /** Of A. */
   readonly a?: MatrixStructure | undefined
+  /** Of B. */
   readonly b?: MatrixStructure | undefined
+  /** Of C. */
   readonly c?: MatrixStructure | undefined
 }
 

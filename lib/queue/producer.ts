@@ -52,6 +52,7 @@ export interface ProducerOptions extends QueuePlace, Patience {
   patienceMs?: number
   /** Gives up: blocks that wait are taken from the queue, those that are being computed are left to their workers. The work can be resumed. */
   signal?: AbortSignal
+  /** Is called when blocks are done, and when workers come and go. */
   onProgress?: (progress: QueueProgress) => void
 }
 
@@ -67,6 +68,7 @@ export interface QueueResult {
   readonly retries: number
   /** How many workers did blocks. */
   readonly workers: number
+  /** Milliseconds from the call to the result. */
   readonly totalMs: number
 }
 

@@ -71,7 +71,9 @@ export const HOUR_S = 3600
 
 /** An attempt that failed. */
 export interface Failure {
+  /** The name of the job. */
   readonly job: string
+  /** The id of the worker. */
   readonly worker: string
   /** From 1. */
   readonly attempt: number
@@ -96,16 +98,23 @@ export type Report = { readonly done: Done } | { readonly failure: Failure }
 /** How many failures of a plan are kept. */
 export const FAILURES = 100
 
+/** A worker, as it describes itself. */
 export interface WorkerRecord {
+  /** Its name in the queue. */
   readonly id: string
+  /** The name of its machine. */
   readonly host: string
+  /** The number of its process. */
   readonly pid: number
+  /** What it computes on. */
   readonly backend: 'cuda' | 'cpu'
   /** The indices of its GPUs; empty on the CPU. */
   readonly devices: readonly number[]
   /** How many blocks it computes at once. */
   readonly concurrency: number
+  /** Blocks that it has done. */
   readonly done: number
+  /** Attempts of its that failed. */
   readonly failed: number
   /** The blocks that it is computing. */
   readonly now: readonly string[]

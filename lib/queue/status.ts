@@ -15,14 +15,19 @@ import {
 
 /** Work on a queue. */
 export interface PlanStatus {
+  /** The id of the plan. */
   readonly id: string
+  /** What is computed. */
   readonly kind: BlockPlan['kind']
   /** The array that is written. */
   readonly output: string
+  /** How it stands. */
   readonly state: PlanState
   /** Whether its producer is alive. Without one, blocks that are in the queue are done, and no more come. */
   readonly producer: boolean
+  /** Blocks that are done. */
   readonly done: number
+  /** How many blocks there are. */
   readonly total: number
   /** Attempts that failed and were made again. */
   readonly retries: number
@@ -36,6 +41,7 @@ export interface PlanStatus {
 export interface QueueStatus {
   /** Its address, without user and password. */
   readonly queue: string
+  /** The name of the queue. */
   readonly name: string
   /** Blocks that wait for a worker. */
   readonly waiting: number
@@ -45,7 +51,9 @@ export interface QueueStatus {
   readonly delayed: number
   /** Blocks that failed for good, of the last week. */
   readonly failed: number
+  /** Its plans. */
   readonly plans: readonly PlanStatus[]
+  /** The workers that are alive. */
   readonly workers: readonly WorkerRecord[]
 }
 

@@ -57,6 +57,7 @@ export interface QueueWorkerOptions extends QueuePlace, Patience {
   takeovers?: number
   /** Stops the worker, as {@link QueueWorker.stop} does. */
   signal?: AbortSignal
+  /** Is called when it begins and ends a block, and when the connection is lost and found. */
   onEvent?: (event: WorkerEvent) => void
 }
 
@@ -64,6 +65,7 @@ export interface QueueWorkerOptions extends QueuePlace, Patience {
 export interface QueueWorker {
   /** Its name in the queue: host, process and some letters. */
   readonly id: string
+  /** What it computes on. */
   readonly backend: 'cuda' | 'cpu'
   /** The GPUs that it uses; empty on the CPU. */
   readonly devices: readonly number[]

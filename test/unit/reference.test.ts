@@ -161,8 +161,22 @@ it('has an example of every function, class and value', () => {
 it('has examples that say what they print', () => {
   expect(examples.length).toBeGreaterThan(80)
   // Some errors can't be shown.
-  const silent = examples.filter(({ code }) => outputOf(code).length === 0 && !code.includes('catch'))
+  const silent = examples.filter(
+    (example) =>
+      outputOf(example.code).length === 0 && !example.code.includes('catch') && !needsServer(example),
+  )
   expect(silent.map(({ place }) => place)).toEqual([])
+})
+
+/** What is for a queue runs only where its server is: that it works is tested with the queue. */
+const needsServer = ({ place }: Example) => place.startsWith('mpmml/queue.')
+
+it('has examples for a queue that could run', async () => {
+  for (const { place, code } of examples.filter(needsServer)) {
+    const file = join(folder, 'queue.mjs')
+    writeFileSync(file, code)
+    expect(await runProgram(process.execPath, ['--check', file]), place).toMatchObject({ status: 0 })
+  }
 })
 
 /** What examples take for granted. */
@@ -217,14 +231,15 @@ async function runExamples(those: readonly Example[]): Promise<Ran[]> {
 }
 
 it('has examples that print what they say', async () => {
-  const results = await runExamples(examples)
+  const runs = examples.filter((example) => !needsServer(example))
+  const results = await runExamples(runs)
   const needsGpu = /ERR_MPMML_NO_CUDA|None of them is for CUDA/
-  const outcomes = examples.map(({ place, code }, index) => {
+  const outcomes = runs.map(({ place, code }, index) => {
     const { lines, error } = results[index]!
     const refused =
       place.startsWith('mpmml/lab.') && withoutCuda() !== undefined && needsGpu.test(error ?? '')
     return { place, error: refused ? undefined : error, lines: refused ? outputOf(code) : lines }
   })
-  const said = examples.map(({ place, code }) => ({ place, error: undefined, lines: outputOf(code) }))
+  const said = runs.map(({ place, code }) => ({ place, error: undefined, lines: outputOf(code) }))
   expect(outcomes).toEqual(said)
 }, 300_000)
