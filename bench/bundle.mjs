@@ -1,7 +1,7 @@
 // Bundles what is loaded: the modules of the library's entry points into a few files, and the plotting library into the one
 // compiled file that uses it, dist/bench/report/plot.js, with its licences beside it. Run by `npm run build:ts` after the compiler.
 import { cpSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { basename, isAbsolute, join } from 'node:path'
+import { basename, dirname, isAbsolute, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { rolldown } from 'rolldown'
 
@@ -17,38 +17,62 @@ const { output } = await bundle.write({
 await bundle.close()
 renameSync(join(folder, 'plot.bundle.js'), input)
 
-/** The folder of each package that something was taken from. */
-const packages = new Set(
-  output
-    .flatMap((chunk) => Object.keys(chunk.modules ?? {}))
-    .map((id) => /^(.*node_modules[\\/](?:@[^\\/]+[\\/])?[^\\/]+)[\\/]/.exec(id)?.[1])
-    .filter((path) => path !== undefined),
-)
-const licences = [...packages].sort().map((path) => {
-  const { name, version, license } = JSON.parse(readFileSync(join(path, 'package.json'), 'utf8'))
-  const file = readdirSync(path).find((entry) => /^licen[cs]e/i.test(entry))
-  const text = file ? readFileSync(join(path, file), 'utf8').trim() : `${license}`
-  return `${name} ${version}\n\n${text}\n`
-})
-writeFileSync(join(folder, 'plot.licences.txt'), licences.join(`\n${'-'.repeat(80)}\n\n`))
+/** Writes the licences of the packages that something was taken from. */
+function writeLicences(output, file) {
+  const packages = new Set(
+    output
+      .flatMap((chunk) => Object.keys(chunk.modules ?? {}))
+      .map((id) => /^(.*node_modules[\\/](?:@[^\\/]+[\\/])?[^\\/]+)[\\/]/.exec(id)?.[1])
+      .filter((path) => path !== undefined),
+  )
+  const licences = [...packages].sort().map((path) => {
+    const { name, version, license } = JSON.parse(readFileSync(join(path, 'package.json'), 'utf8'))
+    const file = readdirSync(path).find((entry) => /^licen[cs]e/i.test(entry))
+    const text = file ? readFileSync(join(path, file), 'utf8').trim() : `${license}`
+    return `${name} ${version}\n\n${text}\n`
+  })
+  writeFileSync(file, licences.join(`\n${'-'.repeat(80)}\n\n`))
+}
+writeLicences(output, join(folder, 'plot.licences.txt'))
 
 // To find, read and link some 70 small files takes a third of the time of `import 'mpmml'`. What only some calls need stays
 // apart, in dist/lib/parts. The compiler's other files stay for tests that look inside.
 const root = fileURLToPath(new URL('../', import.meta.url))
 const { exports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
 const entries = Object.values(exports).flatMap((entry) => (entry.default ? [join(root, entry.default)] : []))
+
+/** The modules that a module loads at once, itself among them. */
+function loadedBy(file, found = new Set()) {
+  if (found.has(file)) return found
+  found.add(file)
+  for (const [, name] of readFileSync(file, 'utf8').matchAll(/^(?:import|export) .*'(\.[^']+)'/gm)) {
+    loadedBy(resolve(dirname(file), name), found)
+  }
+  return found
+}
+const core = loadedBy(join(root, 'dist', 'lib', 'index.js'))
+
 const library = await rolldown({
   input: Object.fromEntries(entries.map((file) => [basename(file, '.js'), file])),
   platform: 'node',
-  // Packages and Node.js's own modules.
-  external: (id) => !id.startsWith('.') && !isAbsolute(id),
+  // Packages and Node.js's own modules, but for the package that the core needs and what that needs.
+  external: (id) => !id.startsWith('.') && !isAbsolute(id) && !['env-paths', 'is-safe-filename'].includes(id),
   // A module that is imported in both ways is loaded at once.
   checks: { ineffectiveDynamicImport: false },
   logLevel: 'warn',
 })
 const bundled = join(root, 'dist', 'lib-bundled')
-await library.write({ dir: bundled, chunkFileNames: 'parts/[name].js' })
+const written = await library.write({
+  dir: bundled,
+  chunkFileNames: 'parts/[name].js',
+  comments: false,
+  // Each file takes about a millisecond to load.
+  codeSplitting: {
+    groups: [{ name: 'core', test: (id) => core.has(id) || /env-paths|is-safe-filename/.test(id) }],
+  },
+})
 await library.close()
+writeLicences(written.output, join(bundled, 'parts', 'licences.txt'))
 rmSync(join(root, 'dist', 'lib', 'parts'), { recursive: true, force: true })
 cpSync(bundled, join(root, 'dist', 'lib'), { recursive: true })
 rmSync(bundled, { recursive: true })

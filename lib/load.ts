@@ -16,6 +16,7 @@ export type AddonKind = 'cpu' | 'cuda' | 'lab'
 
 /** The addon that was loaded. */
 export interface AddonOrigin {
+  /** What it has: kernels of the CPU only, of GPUs too, or the laboratory's besides. */
   readonly kind: AddonKind
   /** The package that it comes from, or 'a build of its own'. */
   readonly from: string

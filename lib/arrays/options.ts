@@ -17,6 +17,7 @@ export interface ArraysProgress {
   readonly done: number
   /** Blocks that are done, and how many there are. */
   readonly blocks: number
+  /** How many blocks there are. */
   readonly total: number
   /** Estimated from the pace of the blocks since the start; undefined until one is done. */
   readonly secondsLeft: number | undefined

@@ -1,5 +1,4 @@
 /** Files as the library handles them: it reads only regular ones, and a file appears under its name when it is complete. */
-import { randomBytes } from 'node:crypto'
 import { constants, type Stats } from 'node:fs'
 import { access, type FileHandle, lstat, open, realpath, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
@@ -129,6 +128,8 @@ export async function writeComplete(
   let file: FileHandle | undefined
   try {
     const { target, mode } = await targetOf(path)
+    // Not loaded with the library: it takes as long as a tenth of the rest.
+    const { randomBytes } = await import('node:crypto')
     // A short name, because the target's own may be as long as the file system allows.
     const candidate = join(dirname(target), `.mpmml-${randomBytes(6).toString('hex')}.tmp`)
     file = await open(candidate, 'wx')

@@ -25,7 +25,7 @@ export const declaredIn = (code: string): string[] =>
 
 /** Whether a program uses a name that it doesn't declare. */
 export const lacks = (code: string, name: string): boolean =>
-  new RegExp(`(?<![.'\\w])${name}\\b(?!:)`).test(code) && !declaredIn(code).includes(name)
+  new RegExp(`(?<!['\\w]|(?<!\\.\\.)\\.)${name}\\b(?!:)`).test(code) && !declaredIn(code).includes(name)
 
 /** The program with this checkout's library as mpmml, for any supported Node.js: 20 has no `using` yet. */
 export const runnable = (code: string): string =>

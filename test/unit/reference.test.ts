@@ -162,8 +162,22 @@ it('has an example of every function, class and value', () => {
 it('has examples that say what they print', () => {
   expect(examples.length).toBeGreaterThan(80)
   // Some errors can't be shown.
-  const silent = examples.filter(({ code }) => outputOf(code).length === 0 && !code.includes('catch'))
+  const silent = examples.filter(
+    (example) =>
+      outputOf(example.code).length === 0 && !example.code.includes('catch') && !needsServer(example),
+  )
   expect(silent.map(({ place }) => place)).toEqual([])
+})
+
+/** What is for a queue runs only where its server is: that it works is tested with the queue. */
+const needsServer = ({ place }: Example) => place.startsWith('mpmml/queue.')
+
+it('has examples for a queue that could run', async () => {
+  for (const { place, code } of examples.filter(needsServer)) {
+    const file = join(folder, 'queue.mjs')
+    writeFileSync(file, code)
+    expect(await runProgram(process.execPath, ['--check', file]), place).toMatchObject({ status: 0 })
+  }
 })
 
 /** What examples take for granted. */
