@@ -242,7 +242,7 @@ export class AddonError extends MpmmlError {
  * try {
  *   await multiplyArrays('a.zarr', 'b.zarr', 'c.zarr')
  * } catch (error) {
- *   if (error instanceof PackageError) console.log(error.message) // … run npm install zarrita
+ *   if (error instanceof PackageError) console.log(`without Zarr: ${error.message}`)
  * }
  */
 export class PackageError extends MpmmlError {

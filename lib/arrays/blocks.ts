@@ -11,7 +11,7 @@ import { type RunOptions, readBytes, runNames } from './options.js'
 import { removeOutput, requirePlan } from './plan.js'
 import { requireInside } from './roots.js'
 import { openSource, planInput } from './source.js'
-import { WorkFolder } from './work-folder.js'
+import { begunPlan, removeBegun, WorkFolder } from './work-folder.js'
 
 /** What a job may touch. */
 export interface RootOptions {
@@ -107,7 +107,7 @@ export async function isDone(plan: BlockPlan, job: BlockJob, { roots }: RootOpti
   await requireInside(plan, roots)
   const work = new WorkFolder(plan.output.path, plan.id)
   if (await work.isMarked(plan, job)) return true
-  return isFinished(plan, work)
+  return isFinished(plan)
 }
 
 /**
@@ -131,8 +131,8 @@ export async function doneJobs(
 }
 
 /** Whether the output has its name, and nothing of the work is left. */
-async function isFinished(plan: BlockPlan, work: WorkFolder): Promise<boolean> {
-  if (await stat(work.own).catch(() => null)) return false
+export async function isFinished(plan: BlockPlan): Promise<boolean> {
+  if (await stat(new WorkFolder(plan.output.path, plan.id).own).catch(() => null)) return false
   return (await stat(plan.output.path).catch(() => null)) !== null
 }
 
@@ -158,7 +158,11 @@ export async function finish(plan: BlockPlan, { roots, signal }: FinishOptions =
   requirePlan(plan)
   await requireInside(plan, roots)
   const work = new WorkFolder(plan.output.path, plan.id)
-  if (await isFinished(plan, work)) return
+  if (await isFinished(plan)) {
+    // A process may have been ended before it removed all of the rest.
+    if ((await begunPlan(plan.output.path))?.id === plan.id) await removeBegun(plan.output.path)
+    return
+  }
   if (await work.isGrown()) {
     for (let stage = 0; stage < plan.stages.length; stage++) {
       const done = await work.marked(stage)

@@ -4,7 +4,7 @@ import { openDevice } from '../device/device.js'
 import { readListener, requireNames } from '../options.js'
 import type { Overflow } from '../product/options.js'
 import type { Semiring } from '../variant-names.js'
-import { finish } from './blocks.js'
+import { finish, isFinished } from './blocks.js'
 import { Engine } from './engine.js'
 import { type ArrayType, type BlockJob, type BlockPlan, jobsOf } from './job.js'
 import {
@@ -144,13 +144,15 @@ async function run(
     await opened.then((unused) => unused.close()).catch(() => {})
     throw error
   }
+  const finished = await isFinished(planned)
   const engine = await Engine.open(planned, opened, { memory, deviceMemory: onDevice })
   const total = planned.stages.reduce((sum, count) => sum + count, 0)
   const progress = new Pace(total, listener)
   let kernelMs = 0
   let bytesWritten = 0
   try {
-    for (let stage = 0; stage < planned.stages.length; stage++) {
+    if (finished) progress.skip(total)
+    for (let stage = 0; stage < planned.stages.length && !finished; stage++) {
       const done = await engine.work.marked(stage)
       progress.skip(done.size)
       await engine.run(

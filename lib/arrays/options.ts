@@ -15,7 +15,7 @@ import type { ZarrLayout } from './job.js'
 export interface ArraysProgress {
   /** The share of the work that is done, from 0 to 1. */
   readonly done: number
-  /** Blocks that are done, and how many there are. */
+  /** Blocks that are done. */
   readonly blocks: number
   /** How many blocks there are. */
   readonly total: number

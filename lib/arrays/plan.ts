@@ -45,6 +45,7 @@ import { greatestWeight } from './range-of.js'
 import { type ArraySource, isNpy, isZarr, openSource, planInput } from './source.js'
 import { createTarget, extraBytes } from './target.js'
 import { begunPlan, isBegun, removeBegun, WorkFolder } from './work-folder.js'
+import { readMetadata } from './zarr-metadata.js'
 import { loadZarrita } from './zarrita.js'
 
 interface AnyRequest extends LayoutOptions, BeginOptions {
@@ -146,6 +147,9 @@ export async function planBlocks(request: BlockRequest): Promise<BlockPlan> {
   const plan = await (kind === 'multiply'
     ? planMultiply(inputs, planned, asked)
     : planPaths(inputs[0]!, planned[0]!, asked, request.signal))
+  // Complete, and the process was ended before it could say so.
+  if (asked.begin.resume && (await isMadeBy(plan))) return plan
+  await clear(asked.output, asked.begin)
   const work = new WorkFolder(plan.output.path, plan.id)
   await work.create()
   await createTarget(plan, work, madeFrom(plan))
@@ -173,7 +177,7 @@ async function outputPath(path: string): Promise<string> {
   }
 }
 
-/** The plan that is to be resumed; null if the work begins. Removes what is to be overwritten. */
+/** The plan that is to be resumed; null if the work begins. */
 async function lookAround(output: string, { resume, overwrite }: ReadBegin): Promise<BlockPlan | null> {
   const plan = await begunPlan(output)
   if (plan && resume) return plan
@@ -183,16 +187,33 @@ async function lookAround(output: string, { resume, overwrite }: ReadBegin): Pro
     )
   }
   const there = await stat(output).catch(() => null)
-  if (there && !overwrite) {
-    const also = resume ? ', and nothing is left to resume' : ''
-    throw new ExistsError(
-      `${output} exists already${also}: name another output, or replace it with overwrite`,
-    )
-  }
+  if (there && !overwrite && !(resume && isZarr(output))) throw exists(output, resume)
   if (there) await requireReplaceable(output, there.isDirectory())
+  return null
+}
+
+const exists = (output: string, resume: boolean) =>
+  new ExistsError(
+    `${output} exists already${resume ? ', and nothing that was begun is left to resume' : ''}: name another output, or replace it with ` +
+      'overwrite',
+  )
+
+/** Removes what is to be overwritten of unfinished work. The output itself stays until another can take its place. */
+async function clear(output: string, { resume, overwrite }: ReadBegin): Promise<void> {
+  if (!overwrite && (await stat(output).catch(() => null))) throw exists(output, resume)
   // A folder without a plan is of a process that was ended while it made it.
   if (await isBegun(output)) await removeBegun(output)
-  return null
+}
+
+/** Whether the output is there and says that it was made by this work, whatever the blocks were. */
+async function isMadeBy(plan: BlockPlan): Promise<boolean> {
+  const { path } = plan.output
+  if (!isZarr(path) || !(await stat(path).catch(() => null))) return false
+  const { attributes } = JSON.parse((await readMetadata(path)).toString()) as {
+    attributes?: { mpmml?: object }
+  }
+  const stable = (made: object | undefined) => JSON.stringify({ ...made, plan: '' })
+  return stable(attributes?.mpmml) === stable(madeFrom(plan))
 }
 
 async function requireReplaceable(output: string, isFolder: boolean): Promise<void> {

@@ -78,8 +78,10 @@ export class WorkFolder {
     )
   }
 
-  remove(): Promise<void> {
-    return rm(this.path, { recursive: true, force: true })
+  /** The plan goes last: as long as it is there, the work is known. */
+  async remove(): Promise<void> {
+    await rm(this.own, { recursive: true, force: true })
+    await rm(this.path, { recursive: true, force: true })
   }
 
   /** The folder of the marks of a stage, so that no folder has too many files. */
