@@ -9,6 +9,7 @@ import { QueueError } from '../errors.js'
 import { readListener, requireNames } from '../options.js'
 import { type Connection, connect } from './connect.js'
 import { type Patience, type QueuePlace, readLock, readName, readWhole } from './options.js'
+import { workersOf } from './read.js'
 import { errorOf, reasonText } from './reasons.js'
 import {
   type Failure,
@@ -20,7 +21,6 @@ import {
   PREFIX,
   type Report,
   WEEK_S,
-  workersOf,
 } from './records.js'
 import type { Runner } from './runner.js'
 

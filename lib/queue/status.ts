@@ -3,6 +3,7 @@ import type { BlockPlan } from '../arrays/job.js'
 import { requireNames } from '../options.js'
 import { connect } from './connect.js'
 import { type QueuePlace, readName } from './options.js'
+import { workersOf } from './read.js'
 import {
   type Failure,
   keysOf,
@@ -10,7 +11,6 @@ import {
   type PlanState,
   PREFIX,
   type WorkerRecord,
-  workersOf,
 } from './records.js'
 
 /** Work on a queue. */

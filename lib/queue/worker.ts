@@ -13,6 +13,7 @@ import { info } from '../info.js'
 import { readChoice, requireNames } from '../options.js'
 import { type Connection, connect, reasonOf } from './connect.js'
 import { type Patience, type QueuePlace, readLock, readName, readWhole } from './options.js'
+import { readPlan } from './read.js'
 import { isFinal, reasonText } from './reasons.js'
 import {
   FAILURES,
@@ -21,7 +22,6 @@ import {
   keysOf,
   PREFIX,
   type Report,
-  readPlan,
   WEEK_S,
   type WorkerRecord,
 } from './records.js'

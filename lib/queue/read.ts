@@ -1,0 +1,42 @@
+/** Reading what is in Redis. Apart from the records, whose types are public and name no package that may be missing. */
+import { isAbsolute } from 'node:path'
+import type { BlockPlan } from '../arrays/job.js'
+import { QueueError } from '../errors.js'
+import type { Connection, Redis } from './connect.js'
+import type { Keys, WorkerRecord } from './records.js'
+
+/** The records of the workers that are alive. */
+export async function workersOf(redis: Redis, keys: Keys): Promise<WorkerRecord[]> {
+  const ids = await redis.smembers(keys.workers)
+  if (ids.length === 0) return []
+  const records = await redis.mget(ids.map(keys.worker))
+  const gone = ids.filter((_, i) => records[i] === null)
+  if (gone.length > 0) await redis.srem(keys.workers, ...gone)
+  return records.flatMap((record) => (record === null ? [] : [JSON.parse(record) as WorkerRecord]))
+}
+
+/**
+ * The plan of an id.
+ *
+ * @throws QueueError if it is gone or isn't one: anyone who may write to the queue can have put it there.
+ */
+export async function readPlan({ redis }: Connection, keys: Keys, id: string): Promise<BlockPlan> {
+  const text = /^[0-9a-z]{1,64}$/.test(id) ? await redis.hget(keys.plan(id), 'plan') : null
+  if (text === null) {
+    throw new QueueError(
+      `the plan ${id.slice(0, 64)} is no longer in the queue: run its command again with --resume`,
+    )
+  }
+  let plan: BlockPlan | undefined
+  try {
+    plan = JSON.parse(text)
+  } catch {}
+  const inputs = plan?.kind === 'multiply' ? [plan.a, plan.b] : [plan?.a]
+  const isPlan =
+    plan?.id === id &&
+    (plan.kind === 'multiply' || plan.kind === 'shortest-paths') &&
+    Array.isArray(plan.stages) &&
+    [...inputs, plan.output].every((array) => typeof array?.path === 'string' && isAbsolute(array.path))
+  if (!isPlan) throw new QueueError(`what the queue has as plan ${id} isn't one`)
+  return plan!
+}
