@@ -70,11 +70,11 @@ function folderOf(name: string): string | undefined {
 }
 
 /** Why an addon can't be loaded, in one line that says what can be done about it, if anything is known. */
-export function explainFailure(message: string, glibc: string | undefined): string {
+function explainFailure(message: string): string {
   const line = message.split('\n')[0]!
   const needed = /version [`'"]?GLIBC_([\d.]+)/.exec(message)?.[1]
   if (needed === undefined) return line
-  return `it needs glibc ${needed} or newer, and this system has ${glibc ?? 'an older one'}`
+  return `it needs glibc ${needed} or newer, and this system has ${glibcVersion() ?? 'an older one'}`
 }
 
 /** The version of the system's glibc; undefined if it has another C library, such as musl. Takes milliseconds. */
@@ -193,7 +193,7 @@ export function load<Addon extends Loadable>(): { addon: Addon; origin: AddonOri
         if (reason !== undefined) addon.explainWithoutCuda(reason)
         return { addon, origin: Object.freeze(origin) }
       } catch (error) {
-        why = explainFailure((error as Error).message, glibcVersion())
+        why = explainFailure((error as Error).message)
       }
     }
     failed.push(`${origin.from} can't be loaded (${origin.file}): ${why}`)

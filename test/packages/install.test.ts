@@ -255,6 +255,14 @@ describe('the library’s package', () => {
     expect(Object.entries(packages).filter(([, row]) => row.hasInstallScript)).toEqual([])
   })
 
+  it('has the files that it reads when it runs', () => {
+    const cwd = installed('files', 'mpmml')
+    const folder = join(cwd, 'node_modules', 'mpmml')
+    // lib/tuning.ts; without it products are right, but slower.
+    expect(existsSync(join(folder, 'native', 'variants', 'tuning.json'))).toBe(true)
+    expect(existsSync(join(folder, 'CMakeLists.txt'))).toBe(false)
+  })
+
   it('works wherever its folder is copied to', () => {
     const cwd = installed('moved', 'mpmml')
     const copy = registry.folder('copy')
