@@ -41,6 +41,7 @@ export interface MeasuredChoice {
 export type ReportField =
   | 'backend'
   | 'device'
+  | 'devices'
   | 'variant'
   | 'path'
   | 'totalMs'
@@ -80,6 +81,7 @@ export type RequestField =
   | 'overflow'
   | 'backend'
   | 'device'
+  | 'devices'
   | 'variant'
   | 'planOnly'
   | 'keepsC'
@@ -523,6 +525,11 @@ export interface Addon {
   giveUp(cancel: Int32Array): void
   /** For tests: the nth allocation from now on fails, on the host or a device, or `count` from there on; 0: none does. */
   failAllocation(nth: number, count?: number): void
+  /**
+   * For tests: from now on there are `count` devices for work on several, all of which are CUDA device 0, or the CPU if that
+   * can't be used. 0: those that there are.
+   */
+  pretendDevices(count: number): void
   /** For tests: work on devices that are opened from now on shows as done only so many milliseconds later. */
   delayWork(milliseconds: number): void
   /** An array of zeros in pinned memory; null if CUDA can't be used. */

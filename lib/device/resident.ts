@@ -16,6 +16,8 @@ export class Session {
     readonly backend: 'cuda' | 'cpu',
     readonly index: number,
     readonly name: string,
+    /** Of several CUDA devices: their indices, as the bits of a number. */
+    readonly devices = 0,
   ) {}
 
   /** What messages call it. */

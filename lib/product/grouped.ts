@@ -55,7 +55,7 @@ export interface GroupedProduct<
 /** The options of {@link mpmmGrouped}, which hold for all its products. */
 export type GroupedOptions<Witness extends AnyWitness = AnyWitness> = Pick<
   MpmmOptions<MatrixLike, Witness>,
-  'semiring' | 'overflow' | 'backend' | 'device' | 'witness' | 'signal'
+  'semiring' | 'overflow' | 'backend' | 'device' | 'devices' | 'witness' | 'signal'
 >
 
 const optionNames: readonly (keyof GroupedOptions)[] = [
@@ -63,6 +63,7 @@ const optionNames: readonly (keyof GroupedOptions)[] = [
   'overflow',
   'backend',
   'device',
+  'devices',
   'witness',
   'signal',
 ]

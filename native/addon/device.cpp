@@ -414,6 +414,11 @@ Napi::Value delay_work(const Napi::CallbackInfo& info) {
   return info.Env().Undefined();
 }
 
+Napi::Value pretend_devices(const Napi::CallbackInfo& info) {
+  engine().pretend_devices(static_cast<int>(number_in(info[0], 0, kMostDevices)));
+  return info.Env().Undefined();
+}
+
 }  // namespace
 
 void export_device(Napi::Env env, Napi::Object exports) {
@@ -425,6 +430,7 @@ void export_device(Napi::Env env, Napi::Object exports) {
   exports.Set("release", Napi::Function::New<guarded<release>>(env, "release"));
   exports.Set("giveUp", Napi::Function::New<guarded<give_up>>(env, "giveUp"));
   exports.Set("failAllocation", Napi::Function::New<guarded<fail_allocation>>(env, "failAllocation"));
+  exports.Set("pretendDevices", Napi::Function::New<guarded<pretend_devices>>(env, "pretendDevices"));
   exports.Set("delayWork", Napi::Function::New<guarded<delay_work>>(env, "delayWork"));
 }
 

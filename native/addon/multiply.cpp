@@ -76,21 +76,24 @@ struct Products {
     if (!is_group) problems[0].steps_done = steps_done_in(reports);
   }
 
-  void report(size_t index, const Result& result, int device, double total_ms) const {
-    write_report(reports + index * ReportField::count, result, device, total_ms);
+  void report(size_t index, const Result& result, double total_ms) const {
+    write_report(reports + index * ReportField::count, result, total_ms);
   }
 };
+
+/// lib shows the names in the result, and asks for them on JavaScript's thread.
+void name_devices([[maybe_unused]] const Result& result) {
+#if defined(MPMML_WITH_CUDA)
+  if (result.backend == BackendKind::kCuda) cuda::device_name(result.device);
+#endif
+}
 
 /// Computes and reports one product.
 void compute(const Problem& problem, const Request& request, double* report) {
   const auto start = Clock::now();
   const Result result = engine().execute(problem, request);
-  const int device = request.where.device;
-  write_report(report, result, device, milliseconds_since(start));
-#if defined(MPMML_WITH_CUDA)
-  // lib shows the name in the result, and asks for it on JavaScript's thread.
-  if (result.backend == BackendKind::kCuda) cuda::device_name(device);
-#endif
+  write_report(report, result, milliseconds_since(start));
+  name_devices(result);
 }
 
 class HostProducts : public Work {
@@ -107,7 +110,8 @@ class HostProducts : public Work {
     const std::vector<Result> results = engine().execute(products_.problems, products_.request);
     const double total = milliseconds_since(start);
     for (size_t index = 0; index < results.size(); ++index) {
-      products_.report(index, results[index], products_.request.where.device, total);
+      products_.report(index, results[index], total);
+      name_devices(results[index]);
     }
   }
   bool is_group() const override { return products_.is_group; }
@@ -144,7 +148,7 @@ class DeviceProducts : public DeviceWork {
   void end(const std::vector<Outcome>& outcomes) override {
     const double total = milliseconds_since(start_);
     for (size_t index = 0; index < outcomes.size(); ++index) {
-      products_.report(index, {backend_, outcomes[index]}, device_, total);
+      products_.report(index, {backend_, outcomes[index], device_}, total);
     }
   }
   double steps() const override {

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <exception>
 
+#include "core/parts.h"
 #include "core/scan.h"
 #include "core/status.h"
 #include "cuda/plan/cells.h"
@@ -55,7 +56,8 @@ class QuiesceOnFailure {
 /// A product whose operands fit one pinned slot: one launch on one stream. The host scans the elements that it gathers.
 /// The kernel writes its results directly where the host reads them, because starting a copy of so little takes longer
 /// (10 µs of 111 for a whole call of 256³ on an H200).
-Outcome multiply_small(const Problem& problem, Lane& lane, const Planner& planner, bool looks_at_lines) {
+Outcome multiply_small(const Problem& problem, Lane& lane, const Planner& planner, bool looks_at_lines,
+                       PartOfProduct* part) {
   const cudaStream_t stream = lane.compute(0);
   StagingRing& ring = lane.ring(0);
   auto* const slot = static_cast<char*>(ring.acquire());
@@ -97,6 +99,7 @@ Outcome multiply_small(const Problem& problem, Lane& lane, const Planner& planne
   outcome.overflow = launcher.overflow();
   if (outcome.overflow) return outcome;
   ring.finish();
+  if (part) part->before_writing(problem);
   const HostLayout target = host_of_c(problem, problem.c, problem.batch);
   target.scatter(0, target.elements(), static_cast<const char*>(c));
   problem.count_steps(static_cast<double>(problem.outputs()));
@@ -109,13 +112,15 @@ Outcome multiply_small(const Problem& problem, Lane& lane, const Planner& planne
 /// A product in cells: see plan/cells.h.
 class CellProduct {
  public:
-  CellProduct(const Problem& problem, Lane& lane, const Planner& planner, bool looks_at_lines, bool may_look)
+  CellProduct(const Problem& problem, Lane& lane, const Planner& planner, bool looks_at_lines, bool may_look,
+              PartOfProduct* part)
       : problem_(problem),
         dtype_(problem.operation.dtype),
         lane_(lane),
         looks_at_lines_(looks_at_lines),
         cut_(cut_into_cells(problem)),
         may_look_(may_look),
+        part_(part),
         planner_([this, &planner](const ValueRange& a, const ValueRange& b) { return plan_cell(planner(a, b), a, b); }),
         launcher_(problem, lane, planner_, &on_device(lane)->overflow) {
     for (const Span& span : cut_.a) a_.emplace_back(problem.operation, rows_of(problem.a, span), items_of_span(span));
@@ -135,6 +140,7 @@ class CellProduct {
     if (launcher_.watches_overflow()) await_parts();
     outcome.overflow = launcher_.overflow();
     if (outcome.overflow) return outcome;
+    if (part_) part_->before_writing(problem_);
     const double waited_and_copied = download();
     outcome.timing = times(waited_and_copied);
     return outcome;
@@ -326,6 +332,7 @@ class CellProduct {
   const bool looks_at_lines_;
   const Cut cut_;
   const bool may_look_;
+  PartOfProduct* const part_;
   std::optional<bool> favours_ranked_;
   const Planner planner_;
   Launcher launcher_;
@@ -355,8 +362,8 @@ bool fits_slots(const Problem& problem) {
 Outcome multiply_on_device(const Problem& problem, const Placement& where, const Planner& planner,
                            bool looks_at_lines) {
   const LaneHandle lane = take_lane(where.device);
-  if (fits_slots(problem)) return multiply_small(problem, *lane, planner, looks_at_lines);
-  return CellProduct(problem, *lane, planner, looks_at_lines, !where.variant).run();
+  if (fits_slots(problem)) return multiply_small(problem, *lane, planner, looks_at_lines, where.part);
+  return CellProduct(problem, *lane, planner, looks_at_lines, !where.variant, where.part).run();
 }
 
 }  // namespace mpmml::cuda
