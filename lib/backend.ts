@@ -53,9 +53,7 @@ export function readDevices(value: unknown): number {
   }
   let set = 0
   for (const index of indices) {
-    if (
-      !(typeof index === 'number' && Number.isInteger(index) && index >= 0 && index < MOST_TOGETHER)
-    ) {
+    if (!(typeof index === 'number' && Number.isInteger(index) && index >= 0 && index < MOST_TOGETHER)) {
       throw new OptionError(`${expected}, integers from 0 to ${MOST_TOGETHER - 1}, but it has ${show(index)}`)
     }
     if (devicesIn(set).includes(index)) {

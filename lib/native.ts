@@ -422,10 +422,15 @@ export interface Addon {
   explain(device: number): { backend: 'cpu' | 'cuda'; reason: string }
   /** The fields of the Float64Array of a copy or a fill, in order. */
   copyFields: CopyField[]
-  /** Opens a device; `backend` is an index in {@link Addon.backendChoices}, `deviceMemory` is as in a request. */
-  openDevice(backend: number, device: number, deviceMemory: number): Promise<NativeDevice>
-  /** `backend` is an index in {@link Addon.backends}. On the CPU the index is −1 and the name ''. */
-  describeDevice(device: NativeDevice): { backend: number; index: number; name: string }
+  /**
+   * Opens a device; `backend` is an index in {@link Addon.backendChoices}, `deviceMemory` and `devices` are as in a request.
+   */
+  openDevice(backend: number, device: number, deviceMemory: number, devices: number): Promise<NativeDevice>
+  /**
+   * `backend` is an index in {@link Addon.backends}. On the CPU the index is −1 and the name ''. `devices` are the bits of
+   * those that it consists of; 0 if it is one.
+   */
+  describeDevice(device: NativeDevice): { backend: number; index: number; name: string; devices: number }
   memoryUse(device: NativeDevice): NativeMemoryUse
   /** Waits for what was started before. Afterwards the device's memory is gone. */
   closeDevice(device: NativeDevice): Promise<void>

@@ -1,4 +1,5 @@
 /** Matrices that stay on a device, as the library itself sees them; users see {@link DeviceMatrix}. */
+import { devicesIn } from '../backend.js'
 import type { Name } from '../describe.js'
 import { DisposedError } from '../errors.js'
 import type { Elements } from '../layout.js'
@@ -22,6 +23,7 @@ export class Session {
 
   /** What messages call it. */
   toString(): string {
+    if (this.devices > 0) return `devices ${devicesIn(this.devices).join(', ')} (${this.name})`
     return this.backend === 'cuda' ? `CUDA device ${this.index} (${this.name})` : 'the CPU'
   }
 }

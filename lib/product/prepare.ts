@@ -244,7 +244,10 @@ function refuseDevices(one: Located, name: Name, other: Session): never {
 }
 
 /** Throws if options ask for something else than the device that the matrices are on. */
-export function requireNoContradiction({ backend, device, devices, variant }: ReadOptions, session: Session): void {
+export function requireNoContradiction(
+  { backend, device, devices, variant }: ReadOptions,
+  session: Session,
+): void {
   const choice = backendChoices[backend]
   if (backend !== AUTO && choice !== session.backend) {
     throw new OptionError(

@@ -132,6 +132,7 @@ class DeviceProducts : public DeviceWork {
   std::unique_ptr<Pending> begin(Session& session) override {
     start_ = Clock::now();
     backend_ = session.backend();
+    for (const int device : session.devices()) devices_ |= DeviceSet{1} << device;
     Request& request = products_.request;
     request.where.device = device_ = session.device();
     request.backend = backend_ == BackendKind::kCuda ? BackendChoice::kCuda : BackendChoice::kCpu;
@@ -148,7 +149,7 @@ class DeviceProducts : public DeviceWork {
   void end(const std::vector<Outcome>& outcomes) override {
     const double total = milliseconds_since(start_);
     for (size_t index = 0; index < outcomes.size(); ++index) {
-      products_.report(index, {backend_, outcomes[index], device_}, total);
+      products_.report(index, {backend_, outcomes[index], device_, devices_}, total);
     }
   }
   double steps() const override {
@@ -170,8 +171,15 @@ class DeviceProducts : public DeviceWork {
   }
 
  private:
+  /// Results of a group share memory.
+  int64_t units_of_result() const {
+    const Problem& problem = products_.problems[0];
+    return products_.is_group ? 1 : problem.batch > 1 ? problem.batch : problem.m();
+  }
+
   void place_results() {
-    Memory& memory = make(products_.results.bytes, products_.problems[0].operation.dtype);
+    Memory& memory =
+        make(products_.results.bytes, products_.problems[0].operation.dtype, Storage::kElement, units_of_result());
     for (size_t index = 0; index < products_.problems.size(); ++index) {
       Problem& problem = products_.problems[index];
       products_.results.place(index, memory, problem.c);
@@ -179,7 +187,7 @@ class DeviceProducts : public DeviceWork {
     }
   }
   void place_witnesses() {
-    Memory& memory = make(products_.witnesses.bytes, DataType::kInt32);
+    Memory& memory = make(products_.witnesses.bytes, DataType::kInt32, Storage::kElement, units_of_result());
     for (size_t index = 0; index < products_.problems.size(); ++index) {
       products_.witnesses.place(index, memory, products_.problems[index].witness);
     }
@@ -190,6 +198,7 @@ class DeviceProducts : public DeviceWork {
   Clock::time_point start_;
   BackendKind backend_{};
   int device_ = 0;
+  DeviceSet devices_ = 0;
 };
 
 double* reports_in(const Napi::Value& value, size_t count) {

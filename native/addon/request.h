@@ -115,6 +115,8 @@ struct Copy {
   int64_t bytes = 0;  ///< of new memory
 
   bool has_elements() const { return batch > 0 && array.rows > 0 && array.cols > 0; }
+  /// Into how many pieces new memory may be divided.
+  int64_t units() const { return batch > 1 ? batch : array.rows; }
 };
 
 /// The bytes of row-major matrices. Throws Error if there can't be as many.

@@ -147,8 +147,8 @@ Outcome Engine::run(Backend& backend, const Problem& problem, const Placement& w
   return in_session ? compute_with_witness(problem, where) : backend.run(problem, where);
 }
 
-template <class Run>
-Outcome Engine::compute(Backend& backend, const Problem& problem, const Placement& where, Run run) {
+Outcome Engine::compute(Backend& backend, const Problem& problem, const Placement& where,
+                        const std::function<Outcome()>& run) {
   if (!problem.known) require_elements_of_c0(problem);
   Outcome outcome;
   if (!has_steps(problem)) {
@@ -326,8 +326,9 @@ std::unique_ptr<Pending> Engine::multiply(Session& session, const std::vector<Pr
                                            " belongs to another backend than the matrices' device");
     }
   }
-  // A GPU's values are out of reach here: its session checks them where they are.
-  if (session.backend() == BackendKind::kCuda) return session.multiply(problems, where);
+  // A GPU's values are out of reach here: its session checks them where they are. So do several devices.
+  const bool is_host = session.backend() == BackendKind::kCpu && session.devices().empty();
+  if (!is_host) return session.multiply(problems, where);
   std::vector<Outcome> outcomes;
   outcomes.reserve(problems.size());
   for (const Problem& problem : problems) {

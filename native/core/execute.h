@@ -1,6 +1,7 @@
 // One product from request to result: chooses the backend, handles the products that need no kernel, reports overflow.
 #pragma once
 #include <atomic>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -87,8 +88,8 @@ class Engine {
   Explanation choose(const Problem& problem, const Request& request);
 
   /// Runs a product whose values are in host memory: `run` computes it if it has steps.
-  template <class Run>
-  Outcome compute(Backend& backend, const Problem& problem, const Placement& where, Run run);
+  Outcome compute(Backend& backend, const Problem& problem, const Placement& where,
+                  const std::function<Outcome()>& run);
 
   /// Computes a product with witnesses on a CUDA device, in a session: only its products find them.
   Outcome compute_with_witness(const Problem& problem, const Placement& where);

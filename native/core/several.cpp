@@ -13,6 +13,7 @@
 #include "core/overflow.h"
 #include "core/parts.h"
 #include "core/scan.h"
+#include "core/spread.h"
 #include "core/status.h"
 
 namespace mpmml {
@@ -200,6 +201,11 @@ Outcome Engine::compute_parts(const Problem& problem, const Placement& where, co
         given_up_by_others = failures[index];
         continue;
       }
+      if (error.code() == ErrorCode::kValue) {
+        // The part has other indices.
+        require_elements(problem.operation, problem.a, problem.batch, "a");
+        require_elements(problem.operation, problem.b, problem.batch, "b");
+      }
       if (is_of_values(error.code())) throw;
       throw of_device(backend.kind(), division.devices[index], error);
     }
@@ -335,6 +341,33 @@ std::vector<Result> Engine::execute_on_several(const std::vector<Problem>& probl
   on_threads(count, compute_runs, [] {}, [&] { stopped = 1; });
   if (failure) std::rethrow_exception(failure);
   return results;
+}
+
+std::unique_ptr<Session> Engine::open(BackendChoice choice, DeviceSet devices, int64_t device_memory) {
+  const std::vector<int> numbers = devices_of(devices, choice);
+  if (numbers.empty()) return open(choice, 0, device_memory);
+  if (numbers.size() == 1 && pretended_ == 0) return open(BackendChoice::kCuda, numbers.front(), device_memory);
+  Backend& backend = several_backend();
+  // A product of this size shows how fast devices are.
+  constexpr int64_t kSize = 8192;
+  Problem sample;
+  sample.a = sample.b = row_major<const void*>(nullptr, kSize, kSize);
+  SpreadDevices spread;
+  for (const int number : numbers) {
+    spread.sessions.push_back(backend.open(physical(number), device_memory));
+    spread.numbers.push_back(number);
+    spread.speeds.push_back(1 / backend.estimate_ms(sample, physical(number)));
+  }
+  // To ask several devices for something takes longer than one needs for less (estimated).
+  constexpr int64_t kLeastBytes = int64_t{1} << 20;
+  spread.least_bytes = pretended_ > 0 ? 0 : kLeastBytes;
+  spread.multiply = [this](Session& session, const std::vector<Problem>& problem, const Placement& where) {
+    if (session.backend() == BackendKind::kCuda) return session.multiply(problem, where);
+    const auto run = [&] { return session.multiply(problem, where)->finish().front(); };
+    return std::unique_ptr<Pending>(
+        std::make_unique<Done>(std::vector<Outcome>{compute(*cpu_, problem.front(), where, run)}));
+  };
+  return spread_over(std::move(spread));
 }
 
 }  // namespace mpmml

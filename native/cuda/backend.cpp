@@ -21,6 +21,7 @@
 #include "cuda/runtime/product.h"
 #include "cuda/runtime/ranked_look.h"
 #include "cuda/runtime/session.h"
+#include "cuda/runtime/shared_b.h"
 
 namespace mpmml::cuda {
 namespace {
@@ -50,6 +51,9 @@ class CudaBackend : public Backend {
   const std::vector<const Variant*>& variants() const override { return variants_; }
   std::string unusable(int device) override { return cuda::unusable(device, architectures_); }
   int device_count() override { return cuda::device_count(); }
+  std::unique_ptr<SharedOperand> share_b(const std::vector<Problem>& parts, const std::vector<int>& devices) override {
+    return cuda::share_b(parts, devices);
+  }
   std::string refuses(const Problem& problem, const Placement& where) override;
   bool looks_at_lines(const Problem& problem, const Placement& where) override;
   Plan plan(const Problem& problem, const ValueRange& a, const ValueRange& b, const Placement& where) override;
@@ -194,6 +198,11 @@ Outcome CudaBackend::run(const Problem& problem, const Placement& where) {
       admit(where.device, std::min(needed, capacity), where.device_memory, [&] { return problem.is_cancelled(); });
   if (needed <= capacity) return multiply(problem);
   place.part = nullptr;
+  // Its blocks have other strips.
+  if (where.part && where.part->shared()) {
+    static_cast<SharedB*>(where.part->shared())->refuse();
+    throw given_up();
+  }
   return multiply_in_blocks(
       problem, capacity, [&](const Problem& block) { return workspace(block, problem, where); }, multiply,
       [&] {

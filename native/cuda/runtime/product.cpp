@@ -10,6 +10,7 @@
 #include "cuda/plan/cells.h"
 #include "cuda/runtime/error.h"
 #include "cuda/runtime/ranked_look.h"
+#include "cuda/runtime/shared_b.h"
 
 namespace mpmml::cuda {
 namespace {
@@ -109,6 +110,32 @@ Outcome multiply_small(const Problem& problem, Lane& lane, const Planner& planne
   return outcome;
 }
 
+/// For a part of a product whose B is shared: keeps the part's memory until nobody reads it. Must be declared before
+/// QuiesceOnFailure, and after everything that is shared.
+class Sharing {
+ public:
+  Sharing(SharedB* shared, size_t part) : shared_(shared), part_(part) {}
+  ~Sharing() {
+    if (!shared_) return;
+    if (!has_received_) shared_->received(part_, true);
+    shared_->await_readers(part_);
+  }
+  Sharing(const Sharing&) = delete;
+
+  /// Says that B is there.
+  void received() {
+    if (shared_) shared_->received(part_, false);
+    has_received_ = true;
+  }
+
+ private:
+  SharedB* const shared_;
+  const size_t part_;
+  bool has_received_ = false;
+};
+
+SharedB* shared_of(const PartOfProduct* part) { return part ? static_cast<SharedB*>(part->shared()) : nullptr; }
+
 /// A product in cells: see plan/cells.h.
 class CellProduct {
  public:
@@ -118,7 +145,8 @@ class CellProduct {
         dtype_(problem.operation.dtype),
         lane_(lane),
         looks_at_lines_(looks_at_lines),
-        cut_(cut_into_cells(problem)),
+        shared_(shared_of(part)),
+        cut_(cut_into_cells(problem, shared_ ? shared_->strips() : 0)),
         may_look_(may_look),
         part_(part),
         planner_([this, &planner](const ValueRange& a, const ValueRange& b) { return plan_cell(planner(a, b), a, b); }),
@@ -131,10 +159,12 @@ class CellProduct {
   }
 
   Outcome run() {
+    Sharing sharing(shared_, part_ ? part_->index() : 0);
     const QuiesceOnFailure quiesce(lane_);
     TransferQueue uploads(TransferQueue::Direction::kUpload, lane_, [this] { return problem_.is_cancelled(); });
     start_uploads(uploads);
     compute_cells(uploads);
+    sharing.received();
     Outcome outcome;
     outcome.plan = launcher_.plan();
     if (launcher_.watches_overflow()) await_parts();
@@ -182,7 +212,7 @@ class CellProduct {
     // Memory is allocated and set in the order of one stream but used in others, so they wait.
     Event& ready = lane_.event();
     ready.record(first);
-    for (const cudaStream_t stream : {lane_.upload(), lane_.scan()}) ready.hold(stream);
+    for (const cudaStream_t stream : {lane_.upload(), lane_.scan(), lane_.download()}) ready.hold(stream);
     for (int index = 1; index < Lane::kComputeStreams; ++index) ready.hold(lane_.compute(index));
     begin_ = &lane_.event();
     begin_->record(lane_.upload());
@@ -191,8 +221,22 @@ class CellProduct {
 
   void add_upload(TransferQueue& queue, const Upload& upload) {
     Operand& operand = operands(upload.source)[upload.part];
-    queue.add({operand.host(), operand.data(), [this, upload, &operand] {
-                 operand.arrived(lane_.upload());
+    const bool is_shared = shared_ && upload.source == Source::kB;
+    if (is_shared) own_pieces_.push_back(&lane_.event());
+    HostLayout host = operand.host();
+    char* to = operand.data();
+    if (is_shared) {
+      const Span piece = shared_->piece_of(part_->index(), host);
+      host.data += piece.first * host.line_stride * host.element_bytes;
+      host.lines = piece.count;
+      to += piece.first * host.length * host.element_bytes;
+    }
+    queue.add({host, to, [this, upload, is_shared, &operand] {
+                 if (is_shared) {
+                   gather_strip(operand, static_cast<size_t>(upload.part));
+                 } else {
+                   operand.arrived(lane_.upload());
+                 }
                  if (upload.source == Source::kC0) return;
                  const bool is_a = upload.source == Source::kA;
                  Results *const host = on_host(lane_), *const device = on_device(lane_);
@@ -205,6 +249,18 @@ class CellProduct {
                  const auto place = [&](Results* results) { return &(is_a ? results->a : results->b)[upload.part]; };
                  operand.scan(lane_, place(host), place(device));
                }});
+  }
+
+  /// When the own piece of a strip has been queued: gives it to the other parts, and takes theirs. The stream for downloads
+  /// has nothing else to do yet.
+  void gather_strip(Operand& operand, size_t strip) {
+    const size_t part = part_->index();
+    const cudaStream_t stream = lane_.download();
+    own_pieces_[strip]->record(lane_.upload());
+    own_pieces_[strip]->hold(stream);
+    shared_->offer(part, strip, operand.data(), *own_pieces_[strip]);
+    shared_->fetch(part, strip, operand.host(), operand.data(), stream, [this] { return problem_.is_cancelled(); });
+    operand.arrived(stream);
   }
 
   std::vector<Operand>& operands(Source source) { return source == Source::kA ? a_ : source == Source::kB ? b_ : c0_; }
@@ -330,6 +386,7 @@ class CellProduct {
   const DataType dtype_;
   Lane& lane_;
   const bool looks_at_lines_;
+  SharedB* const shared_;
   const Cut cut_;
   const bool may_look_;
   PartOfProduct* const part_;
@@ -338,6 +395,7 @@ class CellProduct {
   Launcher launcher_;
   DeviceBuffer c_;
   std::vector<Operand> a_, b_, c0_;
+  std::vector<Event*> own_pieces_;    ///< of strips of B that are shared: when those of this part are there
   std::vector<LaunchTimes> times_;    ///< of the cells, in their order
   std::vector<Completed> completed_;  ///< parts of C, in the order in which they are complete
   Event* begin_ = nullptr;
@@ -361,7 +419,9 @@ bool fits_slots(const Problem& problem) {
 
 Outcome multiply_on_device(const Problem& problem, const Placement& where, const Planner& planner,
                            bool looks_at_lines) {
+  SharedB* const shared = shared_of(where.part);
   const LaneHandle lane = take_lane(where.device);
+  if (shared && fits_slots(problem)) shared->refuse();
   if (fits_slots(problem)) return multiply_small(problem, *lane, planner, looks_at_lines, where.part);
   return CellProduct(problem, *lane, planner, looks_at_lines, !where.variant, where.part).run();
 }
