@@ -262,14 +262,15 @@ class SpreadSession final : public Session {
 
   std::shared_ptr<Memory> allocate(int64_t bytes) override { return allocate_units(1, bytes); }
 
-  std::shared_ptr<Memory> allocate_units(int64_t units, int64_t unit_bytes) override {
+  /// Which pieces of memory each device gets.
+  std::vector<Lot> lots_of_memory(int64_t units, int64_t unit_bytes) const {
     constexpr int64_t kTile = 128;
     const auto count = static_cast<int64_t>(sessions_.size());
     const int64_t bytes = units * unit_bytes;
     const bool is_spread = bytes >= least_bytes_ && units >= count;
     const int64_t granule = units >= count * kTile ? kTile : 1;
     const double all = std::accumulate(speeds_.begin(), speeds_.end(), 0.0);
-    std::vector<SpreadMemory::Piece> pieces;
+    std::vector<Lot> lots;
     double before = 0;
     int64_t first = 0;
     for (size_t device = 0; device < sessions_.size(); ++device) {
@@ -277,11 +278,21 @@ class SpreadSession final : public Session {
       const double share = before / all * static_cast<double>(units) / static_cast<double>(granule);
       int64_t end = std::clamp(static_cast<int64_t>(share + 0.5) * granule, first, units);
       if (device + 1 == sessions_.size() || !is_spread) end = units;
-      const Extent extent{first * unit_bytes, end * unit_bytes};
+      lots.push_back({first, end});
+      first = end;
+    }
+    return lots;
+  }
+
+  std::shared_ptr<Memory> allocate_units(int64_t units, int64_t unit_bytes) override {
+    const int64_t bytes = units * unit_bytes;
+    const std::vector<Lot> lots = lots_of_memory(units, unit_bytes);
+    std::vector<SpreadMemory::Piece> pieces;
+    for (size_t device = 0; device < sessions_.size(); ++device) {
+      const Extent extent{lots[device].first * unit_bytes, lots[device].end * unit_bytes};
       const bool is_needed = extent.size() > 0 || (device == 0 && bytes == 0);
       pieces.push_back({extent, is_needed ? of_device(device, [&] { return sessions_[device]->allocate(extent.size()); })
                                           : nullptr});
-      first = end;
     }
     // Addresses of nothing, far from those of anything.
     constexpr int64_t kFirstAddress = int64_t{1} << 60, kPage = 4096;
@@ -423,14 +434,30 @@ class SpreadSession final : public Session {
 
   std::unique_ptr<Pending> multiply(const std::vector<Problem>& problems, const Placement& where) override;
 
+  /// The plan of the part whose path is told in the outcome.
   Plan plan(const Problem& problem, const Placement& where) override {
     Kept kept;
-    Problem there = problem;
     const DataType dtype = problem.operation.dtype;
-    for (MatrixView* const view : {&there.a, &there.b, &there.c0}) {
-      if (view->data && view->memory) *view = on(0, *view, dtype, problem.batch, kept);
+    const bool by_instances = problem.batch > 1;
+    const int64_t units = by_instances ? problem.batch : problem.m();
+    const int64_t bytes = units == 0 ? 0 : problem.outputs() / units * element_bytes(dtype);
+    const std::vector<Lot> lots = lots_of_memory(units, bytes);
+    std::optional<Plan> worst;
+    for (size_t device = 0; device < sessions_.size(); ++device) {
+      if (lots[device].size() == 0) continue;
+      const Part part{by_instances, lots[device]};
+      Problem there = problem;
+      if (by_instances) there.batch = part.lot.size();
+      there.a = part.of(there.a, dtype);
+      there.c0 = part.of(there.c0, dtype);
+      if (by_instances) there.b = part.of(there.b, dtype);
+      for (MatrixView* const view : {&there.a, &there.b, &there.c0}) {
+        if (view->data && view->memory) *view = on(device, *view, dtype, there.batch, kept);
+      }
+      const Plan plan = of_device(device, [&] { return sessions_[device]->plan(there, place(device, where)); });
+      if (!worst || plan.path > worst->path) worst = plan;
     }
-    return of_device(0, [&] { return sessions_[0]->plan(there, place(0, where)); });
+    return *worst;
   }
 
  private:
@@ -653,10 +680,12 @@ class SpreadSession final : public Session {
   void require_elements_of(const Operation& operation, int64_t batch, const MatrixView& view, const char* name) {
     if (!range(operation, batch, view).has_outsider) return;
     const int64_t rows = view.rows, cols = view.cols, bytes = stored_bytes(operation.dtype, view.storage);
-    std::vector<char> copy(static_cast<size_t>(batch * rows * cols * bytes));
+    const int64_t items = items_of(view, batch);
+    std::vector<char> copy(static_cast<size_t>(items * rows * cols * bytes));
     MutableMatrixView to = row_major<void*>(copy.data(), rows, cols);
     to.storage = view.storage;
-    download(operation.dtype, batch, view, to, nullptr)->finish();
+    download(operation.dtype, items, view, to, nullptr)->finish();
+    if (items == 1) to.batch_stride = 0;
     require_elements(operation, read_only(to), batch, name);
   }
 
@@ -755,10 +784,14 @@ std::unique_ptr<Pending> SpreadSession::multiply(const std::vector<Problem>& pro
         put_back(problem.witness, *witness);
         continue;
       }
+      // Somebody must say what computes a product without results.
+      const auto has_work = [&](size_t device) {
+        return lots->of[device].size() > 0 || (device == 0 && problem.outputs() == 0);
+      };
       std::vector<Problem> parts(sessions_.size());
       size_t busy = 0;
       for (size_t device = 0; device < sessions_.size(); ++device) {
-        if (lots->of[device].size() == 0) continue;
+        if (!has_work(device)) continue;
         parts[device] = part_on(device, problem, *lots, kept);
         ++busy;
       }
@@ -775,7 +808,7 @@ std::unique_ptr<Pending> SpreadSession::multiply(const std::vector<Problem>& pro
       std::vector<OnDevice> there(sessions_.size());
       threads_.run([&](size_t device) {
         const Lot& lot = lots->of[device];
-        if (lot.size() == 0) return;
+        if (!has_work(device)) return;
         OnDevice& mine = there[device];
         Problem& part = parts[device];
         mine.target = part.c;
