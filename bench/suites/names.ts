@@ -1,6 +1,7 @@
 /** The suites by their names. */
 import { abort } from './abort.js'
 import { delay } from './delay.js'
+import { devices } from './devices.js'
 import { graph } from './graph.js'
 import { grouped } from './grouped.js'
 import { levels } from './levels.js'
@@ -22,6 +23,7 @@ export const suites = {
   abort,
   mixed,
   memory,
+  devices,
 } satisfies Record<string, Suite>
 
 export type SuiteName = keyof typeof suites
