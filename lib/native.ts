@@ -425,7 +425,7 @@ export interface Addon {
   /**
    * Opens a device; `backend` is an index in {@link Addon.backendChoices}, `deviceMemory` and `devices` are as in a request.
    */
-  openDevice(backend: number, device: number, deviceMemory: number, devices: number): Promise<NativeDevice>
+  openDevice(backend: number, device: number, deviceMemory: number, devices?: number): Promise<NativeDevice>
   /**
    * `backend` is an index in {@link Addon.backends}. On the CPU the index is −1 and the name ''. `devices` are the bits of
    * those that it consists of; 0 if it is one.

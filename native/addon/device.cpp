@@ -14,8 +14,8 @@ namespace mpmml::addon {
 
 void Device::open(BackendChoice choice, int device, DeviceSet devices, int64_t device_memory) {
   // What fails here is closed here, on the device's thread.
-  std::unique_ptr<Session> session = devices == 0 ? engine().open(choice, device, device_memory)
-                                                  : engine().open(choice, devices, device_memory);
+  std::unique_ptr<Session> session =
+      devices == 0 ? engine().open(choice, device, device_memory) : engine().open(choice, devices, device_memory);
   const bool is_cuda = session->backend() == BackendKind::kCuda;
   description_ = {session->backend(), is_cuda ? session->device() : -1, session->name(), session->devices()};
 #if defined(MPMML_WITH_CUDA)
@@ -297,8 +297,8 @@ class CloseWork : public Work {
 
 class OpenWork : public Work {
  public:
-  OpenWork(Background& background, std::shared_ptr<Device> device, BackendChoice choice, int index,
-           DeviceSet devices, int64_t device_memory)
+  OpenWork(Background& background, std::shared_ptr<Device> device, BackendChoice choice, int index, DeviceSet devices,
+           int64_t device_memory)
       : background_(background),
         device_(std::move(device)),
         choice_(choice),
@@ -355,12 +355,14 @@ Napi::Value open_device(const Napi::CallbackInfo& info) {
   const auto choice = static_cast<BackendChoice>(number_in(info[0], 0, std::size(kBackendChoiceNames) - 1));
   const auto index = static_cast<int>(number_in(info[1], 0, 65535));
   const auto device_memory = static_cast<int64_t>(number_in(info[2], 0, 9007199254740991));
-  const auto devices = static_cast<DeviceSet>(number_in(info[3], 0, static_cast<double>(kAllDevices)));
+  const auto devices = info[3].IsUndefined()
+                           ? DeviceSet{0}
+                           : static_cast<DeviceSet>(number_in(info[3], 0, static_cast<double>(kAllDevices)));
   Background& background = Background::of(env);
   auto device = std::make_shared<Device>(background);
   Executor& executor = device->executor();
-  return background.run(executor,
-                        std::make_unique<OpenWork>(background, std::move(device), choice, index, devices, device_memory));
+  return background.run(
+      executor, std::make_unique<OpenWork>(background, std::move(device), choice, index, devices, device_memory));
 }
 
 Napi::Value describe_device(const Napi::CallbackInfo& info) {

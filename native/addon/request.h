@@ -42,7 +42,8 @@ namespace mpmml::addon {
 /// Times are in milliseconds. stepsDone counts the k-steps (Problem::steps_done) while a product runs in the background.
 /// gain is of a closure: −1, or the first item · n + node with which a cycle gains.
 #define MPMML_REPORT_FIELDS(X) \
-  X(backend) X(device) X(devices) X(variant) X(path) X(totalMs) X(kernelMs) X(analysisMs) X(h2dMs) X(d2hMs) X(stepsDone) X(gain)
+  X(backend)                   \
+  X(device) X(devices) X(variant) X(path) X(totalMs) X(kernelMs) X(analysisMs) X(h2dMs) X(d2hMs) X(stepsDone) X(gain)
 
 #define MPMML_FIELD(name) name,
 struct RequestField {

@@ -218,7 +218,8 @@ bool Engine::is_group_for_cuda(const std::vector<Problem>& problems, const Reque
 
 Engine::GroupSession& Engine::group_session(const Placement& where) {
   const std::lock_guard<std::mutex> lock(group_sessions_mutex_);
-  std::unique_ptr<GroupSession>& session = group_sessions_[{where.device, where.part && pretended_ > 0 ? where.part->index() : 0}];
+  std::unique_ptr<GroupSession>& session =
+      group_sessions_[{where.device, where.part && pretended_ > 0 ? where.part->index() : 0}];
   if (!session) session = std::make_unique<GroupSession>();
   return *session;
 }

@@ -31,9 +31,8 @@ OverflowError overflow_error(const Problem& problem, int64_t index) {
 }
 
 OverflowError overflow_error(const Problem& cell, int64_t batch, int64_t row, int64_t col) {
-  const int64_t sum = with_semiring<CanOverflow>(cell.operation, [&](auto semiring) -> int64_t {
-    return exact_cell<Wide<decltype(semiring)>>(cell, 0, 0, 0);
-  });
+  const int64_t sum = with_semiring<CanOverflow>(
+      cell.operation, [&](auto semiring) -> int64_t { return exact_cell<Wide<decltype(semiring)>>(cell, 0, 0, 0); });
   return OverflowError(cell.operation, {batch, row, col}, sum);
 }
 

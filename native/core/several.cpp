@@ -32,7 +32,9 @@ Error of_device(BackendKind backend, int device, const Error& error) {
 /// Whether the product would fail in the same way on any device.
 bool is_of_values(ErrorCode code) { return code == ErrorCode::kValue || code == ErrorCode::kVariant; }
 
-double steps_of(const Problem& problem) { return static_cast<double>(problem.outputs()) * static_cast<double>(problem.k()); }
+double steps_of(const Problem& problem) {
+  return static_cast<double>(problem.outputs()) * static_cast<double>(problem.k());
+}
 
 /// What parts that have run at the same time took.
 void join(Timing& all, const Timing& part) {

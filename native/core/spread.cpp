@@ -128,8 +128,8 @@ Extent extent_of(const BasicMatrixView<Pointer>& view, DataType dtype, int64_t b
   const int64_t first =
       static_cast<const char*>(view.data) - static_cast<const char*>(static_cast<const void*>(view.memory->data()));
   if (batch == 0 || view.rows == 0 || view.cols == 0) return {first, first};
-  const int64_t last = (batch - 1) * view.batch_stride + (view.rows - 1) * view.row_stride +
-                       (view.cols - 1) * view.col_stride;
+  const int64_t last =
+      (batch - 1) * view.batch_stride + (view.rows - 1) * view.row_stride + (view.cols - 1) * view.col_stride;
   return {first, first + (last + 1) * bytes};
 }
 
@@ -291,8 +291,9 @@ class SpreadSession final : public Session {
     for (size_t device = 0; device < sessions_.size(); ++device) {
       const Extent extent{lots[device].first * unit_bytes, lots[device].end * unit_bytes};
       const bool is_needed = extent.size() > 0 || (device == 0 && bytes == 0);
-      pieces.push_back({extent, is_needed ? of_device(device, [&] { return sessions_[device]->allocate(extent.size()); })
-                                          : nullptr});
+      pieces.push_back({extent, is_needed
+                                    ? of_device(device, [&] { return sessions_[device]->allocate(extent.size()); })
+                                    : nullptr});
     }
     // Addresses of nothing, far from those of anything.
     constexpr int64_t kFirstAddress = int64_t{1} << 60, kPage = 4096;
@@ -337,9 +338,10 @@ class SpreadSession final : public Session {
   }
 
   std::unique_ptr<Pending> fill(DataType dtype, int64_t batch, const MutableMatrixView& to, double value) override {
-    return write(dtype, batch, to, [&](size_t device, int64_t items, const MutableMatrixView& part, const Part&, Kept&) {
-      return sessions_[device]->fill(dtype, items, part, value);
-    });
+    return write(dtype, batch, to,
+                 [&](size_t device, int64_t items, const MutableMatrixView& part, const Part&, Kept&) {
+                   return sessions_[device]->fill(dtype, items, part, value);
+                 });
   }
 
   std::unique_ptr<Pending> combine(const Operation& operation, int64_t batch, const MutableMatrixView& c,
@@ -350,16 +352,18 @@ class SpreadSession final : public Session {
       require_elements_of(operation, batch, read_only(c), "the matrix");
       require_elements_of(operation, batch, d, "d");
     }
-    return write(dtype, batch, c, [&](size_t device, int64_t items, const MutableMatrixView& part, const Part& at, Kept& kept) {
-      return sessions_[device]->combine(operation, items, part, on(device, at.of(d, dtype), dtype, items, kept));
-    });
+    return write(
+        dtype, batch, c, [&](size_t device, int64_t items, const MutableMatrixView& part, const Part& at, Kept& kept) {
+          return sessions_[device]->combine(operation, items, part, on(device, at.of(d, dtype), dtype, items, kept));
+        });
   }
 
   std::unique_ptr<Pending> copy(DataType dtype, int64_t batch, const MatrixView& from,
                                 const MutableMatrixView& to) override {
-    return write(dtype, batch, to, [&](size_t device, int64_t items, const MutableMatrixView& part, const Part& at, Kept& kept) {
-      return sessions_[device]->copy(dtype, items, on(device, at.of(from, dtype), dtype, items, kept), part);
-    });
+    return write(
+        dtype, batch, to, [&](size_t device, int64_t items, const MutableMatrixView& part, const Part& at, Kept& kept) {
+          return sessions_[device]->copy(dtype, items, on(device, at.of(from, dtype), dtype, items, kept), part);
+        });
   }
 
   void receive(Session&, const Memory&, int64_t, Memory&, int64_t, int64_t) override {
@@ -764,8 +768,8 @@ std::unique_ptr<Pending> SpreadSession::multiply(const std::vector<Problem>& pro
         kept.push_back(c.memory);
         there.c = c.view;
         const bool in_place = problem.c0.data == problem.c.data && problem.c0.memory == problem.c.memory;
-        there.c0 = in_place ? moved(problem.c0, *c.memory, c.extent.first)
-                            : on(0, problem.c0, dtype, problem.batch, kept);
+        there.c0 =
+            in_place ? moved(problem.c0, *c.memory, c.extent.first) : on(0, problem.c0, dtype, problem.batch, kept);
         there.a = on(0, problem.a, dtype, problem.batch, kept);
         there.b = on(0, problem.b, dtype, problem.batch, kept);
         there.through = on(0, problem.through, DataType::kInt32, problem.batch, kept);
@@ -813,7 +817,8 @@ std::unique_ptr<Pending> SpreadSession::multiply(const std::vector<Problem>& pro
         Problem& part = parts[device];
         mine.target = part.c;
         if (is_apart) {
-          mine.apart = of_device(device, [&] { return sessions_[device]->allocate(part.outputs() * element_bytes(dtype)); });
+          mine.apart =
+              of_device(device, [&] { return sessions_[device]->allocate(part.outputs() * element_bytes(dtype)); });
           mine.kept.push_back(mine.apart);
           part.c = row_major(mine.apart->data(), part.m(), part.n());
           part.c.memory = mine.apart.get();

@@ -64,7 +64,7 @@ export function severalSuite(backend: 'cpu' | 'cuda'): void {
     })
 
     it('has the same bits as on one, for each semiring and type, with witness, accumulate, int16 and strides', async () => {
-      const compare = async (make: (more: MpmmOptions) => Promise<MpmmResult>) => {
+      const compare = async (make: (more: MpmmOptions) => Promise<unknown>) => {
         const one = (await make(options)) as MpmmResult & { witness?: typeof one.c }
         for (const devices of sets) {
           const several = (await make({ ...options, devices })) as typeof one
@@ -81,7 +81,13 @@ export function severalSuite(backend: 'cpu' | 'cuda'): void {
           dtype
         ]
         const of = (rows: number, cols: number) =>
-          matrix(rows, cols, Type.from({ length: rows * cols }, () => random.integer(0, 7)) as never)
+          matrix(
+            rows,
+            cols,
+            (Type as Int32ArrayConstructor).from({ length: rows * cols }, () =>
+              random.integer(0, 7),
+            ) as never,
+          )
         const [a, b, c0] = [of(150, 70), of(70, 90), of(150, 90)]
         await compare((more) =>
           mpmm(a, b, { ...more, semiring: semiring as Semiring, accumulate: c0, witness: true } as never),

@@ -85,9 +85,9 @@ Cut cut_into_cells(const Problem& problem, int64_t asked_strips) {
   } else {
     // Three transfers can't overlap computing: the uploads of the first panel and the first strip, and the download of
     // the last panel.
-    const auto strips = asked_strips > 0 ? asked_strips
-                                         : std::clamp(static_cast<int64_t>(std::sqrt(cells / 2)), int64_t{1},
-                                                      int64_t{kMostStrips});
+    const auto strips = asked_strips > 0
+                            ? asked_strips
+                            : std::clamp(static_cast<int64_t>(std::sqrt(cells / 2)), int64_t{1}, int64_t{kMostStrips});
     const auto panels = std::clamp(static_cast<int64_t>(cells) / strips, int64_t{1}, int64_t{kMostPanels});
     cut.a = cut.c = cut.c0 = spans_of(problem.m(), panels, kGranule);
     cut.b = spans_of(problem.n(), strips, kGranule);

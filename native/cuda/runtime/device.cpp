@@ -89,7 +89,9 @@ std::map<int, std::string>& names() {
 
 std::string unusable(int device, const std::string& architectures) {
   const std::string lost = lost_context(device);
-  if (!lost.empty()) return "an earlier CUDA error, " + lost + ", made CUDA unusable on device " + std::to_string(device) + ": restart the process";
+  if (!lost.empty())
+    return "an earlier CUDA error, " + lost + ", made CUDA unusable on device " + std::to_string(device) +
+           ": restart the process";
   static std::mutex mutex;
   static auto* const lasting = new std::map<int, std::string>;
   const std::lock_guard<std::mutex> lock(mutex);
