@@ -153,6 +153,8 @@ Outcome Engine::compute_parts(const Problem& problem, const Placement& where, co
   Agreement agreement(count);
   std::vector<Outcome> outcomes(count);
   std::vector<std::exception_ptr> failures(count);
+  std::vector<size_t> order;  // of failures
+  std::mutex order_mutex;
   const auto compute_part = [&](size_t index) {
     const Problem& part = parts[index];
     bool failed = true;
@@ -178,6 +180,10 @@ Outcome Engine::compute_parts(const Problem& problem, const Placement& where, co
       failures[index] = std::current_exception();
       stopped = 1;
     }
+    if (failures[index]) {
+      const std::lock_guard<std::mutex> lock(order_mutex);
+      order.push_back(index);
+    }
     if (failed) agreement.fail();
     if (shared) shared->leave(index);
   };
@@ -194,8 +200,8 @@ Outcome Engine::compute_parts(const Problem& problem, const Placement& where, co
   if (problem.is_cancelled()) throw given_up();
   if (shared && shared->is_refused()) return compute_parts(problem, where, division, false);
   std::exception_ptr given_up_by_others;
-  for (size_t index = 0; index < count; ++index) {
-    if (!failures[index]) continue;
+  // What failed first may be why the others did.
+  for (const size_t index : order) {
     try {
       std::rethrow_exception(failures[index]);
     } catch (const Error& error) {
@@ -255,7 +261,13 @@ Result Engine::execute_on_several(const Problem& problem, const Request& request
     if (problem.is_cancelled()) throw given_up();
   }
   Result result{several_backend().kind(), {}, division.devices.front(), set_of(division.devices)};
-  result.outcome = compute_parts(problem, where, division);
+  Placement same = where;
+  // The order of sums, and so their last bits, may differ from variant to variant.
+  if (!is_idempotent(problem.operation) && !same.variant) {
+    same.device = one.where.device;
+    same.variant = several_backend().plan(problem, {}, {}, same).variant;
+  }
+  result.outcome = compute_parts(problem, same, division);
   if (result.outcome.overflow) throw overflow_error(problem, *result.outcome.overflow);
   return result;
 }
