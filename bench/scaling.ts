@@ -87,8 +87,13 @@ export interface ClusterEstimate {
 const BLOCKS = [8192, 16384, 32768, 65536, 131072]
 
 /** The time of one product on hosts with so many GPUs each; jobs have the blocks that take the least. */
-export function estimateHosts(shape: ProductShape, hosts: number, gpus: number): ClusterEstimate {
-  const estimates = BLOCKS.map((block) => estimateBlocks(shape, hosts, gpus, block))
+export function estimateHosts(
+  shape: ProductShape,
+  hosts: number,
+  gpus: number,
+  on: Machine = machine,
+): ClusterEstimate {
+  const estimates = BLOCKS.map((block) => estimateBlocks(shape, hosts, gpus, block, on))
   return estimates.reduce((best, estimate) => (estimate.jobsS < best.jobsS ? estimate : best))
 }
 
@@ -97,9 +102,9 @@ function estimateBlocks(
   hosts: number,
   gpus: number,
   block: number,
-  bytes = 4,
-  on: Machine = machine,
+  on: Machine,
 ): ClusterEstimate {
+  const bytes = 4
   const kernelS = (2 * batch * m * n * k) / on.operations / (hosts * gpus)
   // Of few jobs some hosts get none, and the last ones are alone.
   const [rows, cols] = [Math.ceil(m / block), Math.ceil(n / block)]

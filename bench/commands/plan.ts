@@ -13,7 +13,14 @@ import { newCommand } from '../commands.js'
 import { hasSums, typesOf } from '../dtype.js'
 import { MATRIX_HELP, readOperands } from '../matrix-file.js'
 import { duration, labelled, print, printJson, shapeName, shapeText, table, withStatus } from '../output.js'
-import { type ClusterEstimate, type Estimate, estimateHost, estimateHosts } from '../scaling.js'
+import {
+  type ClusterEstimate,
+  type Estimate,
+  estimateHost,
+  estimateHosts,
+  type Machine,
+  machine,
+} from '../scaling.js'
 import { operandsOf, type ValueKind, valueKinds } from '../timing/values.js'
 
 /** More than a host has. */
@@ -25,6 +32,7 @@ type Flags = Pick<MpmmOptions, 'semiring' | 'backend' | 'device' | 'variant' | '
   values?: ValueKind
   devices?: number
   hosts?: number
+  storage?: number
   json?: true
 }
 
@@ -63,12 +71,18 @@ export function planCommand(signal: AbortSignal): Command {
         wholeNumber(1, MOST_HOSTS),
       ),
     )
+    .addOption(
+      new Option(
+        '--storage <GB/s>',
+        'with --hosts: the bandwidth of what they all read from (2.5 by default)',
+      ).argParser(wholeNumber(1, 100_000)),
+    )
   for (const option of productOptions()) command.addOption(option)
   return command
     .option('--json', 'print one JSON value')
     .addHelpText('after', MATRIX_HELP)
     .action(async (aPath: string | undefined, bPath: string | undefined, flags: Flags) => {
-      const { shapes: asked, values, json, devices, hosts, ...options } = flags
+      const { shapes: asked, values, json, devices, hosts, storage, ...options } = flags
       if (devices !== undefined && asked === undefined) {
         command.error('error: option --devices estimates by shapes: name them with --shapes')
       }
@@ -76,7 +90,8 @@ export function planCommand(signal: AbortSignal): Command {
         command.error('error: option --hosts needs --devices, the GPUs of each host')
       }
       if (devices !== undefined) {
-        const estimates = asked!.map((shape) => estimate(shape, devices, hosts))
+        const on = storage === undefined ? machine : { ...machine, disk: storage * 1e9 }
+        const estimates = asked!.map((shape) => estimate(shape, devices, hosts, on))
         return json ? printJson(estimates) : print(estimates.map(describeScaling).join('\n\n'))
       }
       if ((aPath === undefined) === (asked === undefined) || (aPath !== undefined && bPath === undefined)) {
@@ -112,11 +127,17 @@ function doubling(most: number): number[] {
   return [...counts, most]
 }
 
-function estimate(shape: ProductShape, devices: number, hosts: number | undefined): ScalingRecord {
+function estimate(
+  shape: ProductShape,
+  devices: number,
+  hosts: number | undefined,
+  on: Machine,
+): ScalingRecord {
   return {
     shape,
     host: doubling(devices).map((count) => estimateHost(shape, count)),
-    hosts: hosts === undefined ? [] : doubling(hosts).map((count) => estimateHosts(shape, count, devices)),
+    hosts:
+      hosts === undefined ? [] : doubling(hosts).map((count) => estimateHosts(shape, count, devices, on)),
   }
 }
 
