@@ -21,6 +21,10 @@ export function wholeNumbers(least = 1, most = 2 ** 31 - 1): (text: string) => n
 
 export const device = wholeNumber(0, 65535)
 
+/** 'all', or indices of devices, separated by commas. */
+export const devices = (text: string): 'all' | number[] =>
+  text === 'all' ? 'all' : wholeNumbers(0, 51)(text)
+
 /** Some of `choices`, separated by commas. */
 export function someOf<Choice extends string>(choices: readonly Choice[]): (text: string) => Choice[] {
   return (text) =>

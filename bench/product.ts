@@ -31,6 +31,7 @@ export interface ProductRequest {
   overflow: MpmmOptions['overflow']
   backend: MpmmOptions['backend']
   device: MpmmOptions['device']
+  devices?: MpmmOptions['devices']
   variant: MpmmOptions['variant']
 }
 
@@ -63,10 +64,10 @@ export async function multiplyFiles(request: ProductRequest, signal: AbortSignal
   if (!a || !b) throw new Error('a product has two operands')
   const options = { semiring, overflow, accumulate, signal }
   const dtype = dtypeOf(a.data)
-  const { backend, device, variant } = request
+  const { backend, device, devices, variant } = request
   const { c, ...how } = await withProgress(
     `multiplying ${shapeText(a.shape)} by ${shapeText(b.shape)}`,
-    (onProgress) => mpmm(a, b, { ...options, backend, device, variant, onProgress }),
+    (onProgress) => mpmm(a, b, { ...options, backend, device, devices, variant, onProgress }),
   )
   const verified = request.verify
     ? await withStatus('verifying', () => verify(a, b, options, { ...how, c }))

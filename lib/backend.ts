@@ -36,6 +36,54 @@ export function readDevice(value: unknown): number {
   )
 }
 
+/** More devices than can be named together; native code has a bit for each. */
+const MOST_TOGETHER = 52
+/** All devices that there are, as {@link readDevices} says it. */
+export const ALL_DEVICES = 2 ** MOST_TOGETHER - 1
+
+/** Several CUDA devices as the bits of a number; 0 if none were given. */
+export function readDevices(value: unknown): number {
+  if (value === undefined) return 0
+  if (value === 'all') return ALL_DEVICES
+  const expected = `option devices must be 'all' or a list of CUDA devices, as in [0, 1]`
+  if (!Array.isArray(value)) throw new OptionError(`${expected}, but it is ${show(value)}`)
+  const indices: unknown[] = Array.from(value)
+  if (indices.length === 0) {
+    throw new OptionError(`${expected}, but it is an empty list: name one, or leave the option out`)
+  }
+  let set = 0
+  for (const index of indices) {
+    if (!(typeof index === 'number' && Number.isInteger(index) && index >= 0 && index < MOST_TOGETHER)) {
+      throw new OptionError(`${expected}, integers from 0 to ${MOST_TOGETHER - 1}, but it has ${show(index)}`)
+    }
+    if (devicesIn(set).includes(index)) {
+      throw new OptionError(`${expected}, each of them once, but it has ${index} twice`)
+    }
+    set += 2 ** index
+  }
+  return set
+}
+
+/** The indices that the bits of a number stand for. */
+export function devicesIn(set: number): number[] {
+  const indices: number[] = []
+  for (let index = 0, rest = set; rest > 0; index++, rest = Math.floor(rest / 2)) {
+    if (rest % 2 === 1) indices.push(index)
+  }
+  return indices
+}
+
+/** Throws OptionError if `devices` contradict another option. */
+export function requireDevicesOnly(devices: number, device: unknown, backend: number): void {
+  if (devices === 0) return
+  if (device !== undefined) {
+    throw new OptionError('options device and devices both say where to compute: leave one of them out')
+  }
+  if (backend === CPU) {
+    throw new OptionError("option devices names GPUs, but option backend is 'cpu': leave one of them out")
+  }
+}
+
 /** What {@link explainBackend} returns. */
 export interface Explanation {
   /** What `backend: 'auto'` takes. */

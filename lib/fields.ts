@@ -35,6 +35,7 @@ export const requestAt = {
   overflow: inRequest('overflow'),
   backend: inRequest('backend'),
   device: inRequest('device'),
+  devices: inRequest('devices'),
   variant: inRequest('variant'),
   planOnly: inRequest('planOnly'),
   keepsC: inRequest('keepsC'),
@@ -59,6 +60,7 @@ export const requestAt = {
 export const reportAt = {
   backend: inReport('backend'),
   device: inReport('device'),
+  devices: inReport('devices'),
   variant: inReport('variant'),
   path: inReport('path'),
   totalMs: inReport('totalMs'),

@@ -41,6 +41,7 @@ export interface MeasuredChoice {
 export type ReportField =
   | 'backend'
   | 'device'
+  | 'devices'
   | 'variant'
   | 'path'
   | 'totalMs'
@@ -81,6 +82,7 @@ export type RequestField =
   | 'overflow'
   | 'backend'
   | 'device'
+  | 'devices'
   | 'variant'
   | 'planOnly'
   | 'keepsC'
@@ -425,10 +427,15 @@ export interface Addon {
   explainWithoutCuda(reason: string): void
   /** The fields of the Float64Array of a copy or a fill, in order. */
   copyFields: CopyField[]
-  /** Opens a device; `backend` is an index in {@link Addon.backendChoices}, `deviceMemory` is as in a request. */
-  openDevice(backend: number, device: number, deviceMemory: number): Promise<NativeDevice>
-  /** `backend` is an index in {@link Addon.backends}. On the CPU the index is −1 and the name ''. */
-  describeDevice(device: NativeDevice): { backend: number; index: number; name: string }
+  /**
+   * Opens a device; `backend` is an index in {@link Addon.backendChoices}, `deviceMemory` and `devices` are as in a request.
+   */
+  openDevice(backend: number, device: number, deviceMemory: number, devices?: number): Promise<NativeDevice>
+  /**
+   * `backend` is an index in {@link Addon.backends}. On the CPU the index is −1 and the name ''. `devices` are the bits of
+   * those that it consists of; 0 if it is one.
+   */
+  describeDevice(device: NativeDevice): { backend: number; index: number; name: string; devices: number }
   memoryUse(device: NativeDevice): NativeMemoryUse
   /** Waits for what was started before. Afterwards the device's memory is gone. */
   closeDevice(device: NativeDevice): Promise<void>
@@ -528,6 +535,11 @@ export interface Addon {
   giveUp(cancel: Int32Array): void
   /** For tests: the nth allocation from now on fails, on the host or a device, or `count` from there on; 0: none does. */
   failAllocation(nth: number, count?: number): void
+  /**
+   * For tests: from now on there are `count` devices for work on several, all of which are CUDA device 0, or the CPU if that
+   * can't be used. 0: those that there are.
+   */
+  pretendDevices(count: number): void
   /** For tests: work on devices that are opened from now on shows as done only so many milliseconds later. */
   delayWork(milliseconds: number): void
   /** An array of zeros in pinned memory; null if CUDA can't be used. */

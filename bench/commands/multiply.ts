@@ -1,6 +1,6 @@
 /** mpmml multiply A B -o C */
 import { type Command, Option } from 'commander'
-import { productOptions } from '../arguments.js'
+import { devices, productOptions } from '../arguments.js'
 import {
   ARRAYS_HELP,
   type ArraysFlags,
@@ -34,6 +34,11 @@ export function multiplyCommand(signal: AbortSignal): Command {
     .argument('<B>', 'K × N, or batch × K × N')
     .option('-o, --output <C>', 'write the product to this file (without it only a summary is printed)')
   for (const option of [...productOptions(), ...arraysOptions(), ...queueOptions()]) command.addOption(option)
+  command.addOption(
+    new Option('--devices <list>', "CUDA devices that compute it together: 'all', or 0,1,…")
+      .argParser(devices)
+      .conflicts('device'),
+  )
   return command
     .option('--accumulate <C0>', 'compute C0 ⊕ A⊗B')
     .addOption(new Option('--dtype <type>', 'read the files as this element type').choices(dataTypes))

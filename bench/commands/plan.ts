@@ -8,17 +8,39 @@ import {
   plan,
   type Semiring,
 } from '../../lib/index.js'
-import { type ProductShape, productOptions, shapes } from '../arguments.js'
+import { type ProductShape, productOptions, shapes, wholeNumber } from '../arguments.js'
 import { newCommand } from '../commands.js'
 import { hasSums, typesOf } from '../dtype.js'
 import { MATRIX_HELP, readOperands } from '../matrix-file.js'
-import { labelled, print, printJson, shapeText, withStatus } from '../output.js'
+import { duration, labelled, print, printJson, shapeName, shapeText, table, withStatus } from '../output.js'
+import {
+  type ClusterEstimate,
+  type Estimate,
+  estimateHost,
+  estimateHosts,
+  type Machine,
+  machine,
+} from '../scaling.js'
 import { operandsOf, type ValueKind, valueKinds } from '../timing/values.js'
+
+/** More than a host has. */
+const MOST_GPUS = 64
+const MOST_HOSTS = 4096
 
 type Flags = Pick<MpmmOptions, 'semiring' | 'backend' | 'device' | 'variant' | 'overflow'> & {
   shapes?: ProductShape[]
   values?: ValueKind
+  devices?: number
+  hosts?: number
+  storage?: number
   json?: true
+}
+
+/** What `plan --devices --json` prints: one for each product. */
+interface ScalingRecord {
+  shape: ProductShape
+  host: Estimate[]
+  hosts: ClusterEstimate[]
 }
 
 /** What `plan --json` prints: one for each product. */
@@ -38,12 +60,40 @@ export function planCommand(signal: AbortSignal): Command {
         'what random matrices hold (the first element type of the semiring by default)',
       ).choices(Object.keys(valueKinds)),
     )
+    .addOption(
+      new Option(
+        '--devices <count>',
+        'instead of a plan: how long products of these shapes take on up to so many H200s of a host (estimated)',
+      ).argParser(wholeNumber(1, MOST_GPUS)),
+    )
+    .addOption(
+      new Option('--hosts <count>', 'with --devices: and on up to so many such hosts').argParser(
+        wholeNumber(1, MOST_HOSTS),
+      ),
+    )
+    .addOption(
+      new Option(
+        '--storage <GB/s>',
+        'with --hosts: the bandwidth of what they all read from (2.5 by default)',
+      ).argParser(wholeNumber(1, 100_000)),
+    )
   for (const option of productOptions()) command.addOption(option)
   return command
     .option('--json', 'print one JSON value')
     .addHelpText('after', MATRIX_HELP)
     .action(async (aPath: string | undefined, bPath: string | undefined, flags: Flags) => {
-      const { shapes: asked, values, json, ...options } = flags
+      const { shapes: asked, values, json, devices, hosts, storage, ...options } = flags
+      if (devices !== undefined && asked === undefined) {
+        command.error('error: option --devices estimates by shapes: name them with --shapes')
+      }
+      if (hosts !== undefined && devices === undefined) {
+        command.error('error: option --hosts needs --devices, the GPUs of each host')
+      }
+      if (devices !== undefined) {
+        const on = storage === undefined ? machine : { ...machine, disk: storage * 1e9 }
+        const estimates = asked!.map((shape) => estimate(shape, devices, hosts, on))
+        return json ? printJson(estimates) : print(estimates.map(describeScaling).join('\n\n'))
+      }
       if ((aPath === undefined) === (asked === undefined) || (aPath !== undefined && bPath === undefined)) {
         command.error('error: name two files, or shapes with --shapes')
       }
@@ -68,6 +118,64 @@ export function planCommand(signal: AbortSignal): Command {
         ? printJson(records)
         : print(records.map((record) => describe(record, semiring)).join('\n\n')))
     })
+}
+
+/** 1, 2, 4, … and `most`. */
+function doubling(most: number): number[] {
+  const counts = []
+  for (let count = 1; count < most; count *= 2) counts.push(count)
+  return [...counts, most]
+}
+
+function estimate(
+  shape: ProductShape,
+  devices: number,
+  hosts: number | undefined,
+  on: Machine,
+): ScalingRecord {
+  return {
+    shape,
+    host: doubling(devices).map((count) => estimateHost(shape, count)),
+    hosts:
+      hosts === undefined ? [] : doubling(hosts).map((count) => estimateHosts(shape, count, devices, on)),
+  }
+}
+
+function describeScaling({ shape, host, hosts }: ScalingRecord): string {
+  const one = host[0]!
+  const time = (seconds: number) => duration(1000 * seconds)
+  const times = (first: number, seconds: number) => `${(first / seconds).toFixed(2)} ×`
+  const parts = [
+    `${shapeName(shape)}, int32, estimated for H200s: docs/scaling.md says how`,
+    table([
+      ['GPUs', 'kernels', 'resident', '', 'from and to the host', '', 'limited by'],
+      ...host.map(({ gpus, kernelS, residentS, hostS, limit }) => [
+        String(gpus),
+        time(kernelS),
+        time(residentS),
+        times(one.residentS, residentS),
+        time(hostS),
+        times(one.hostS, hostS),
+        limit,
+      ]),
+    ]),
+  ]
+  if (hosts.length === 0) return parts.join('\n')
+  const first = hosts[0]!
+  parts.push(
+    table([
+      ['hosts', 'jobs of a queue', '', 'panels between hosts', '', 'jobs are limited by'],
+      ...hosts.map(({ hosts: count, jobsS, panelsS, limit }) => [
+        String(count),
+        time(jobsS),
+        times(first.jobsS, jobsS),
+        time(panelsS),
+        times(first.panelsS, panelsS),
+        limit,
+      ]),
+    ]),
+  )
+  return parts.join('\n')
 }
 
 function describe({ a, b, backend, variant, parameters, path }: PlanRecord, semiring: Semiring): string {

@@ -1,6 +1,7 @@
 /** The suites by their names. */
 import { abort } from './abort.js'
 import { delay } from './delay.js'
+import { devices } from './devices.js'
 import { graph } from './graph.js'
 import { grouped } from './grouped.js'
 import { levels } from './levels.js'
@@ -28,6 +29,7 @@ export const suites = {
   mixed,
   memory,
   queue,
+  devices,
 } satisfies Record<string, Suite>
 
 export type SuiteName = keyof typeof suites

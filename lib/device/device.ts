@@ -7,8 +7,11 @@ import {
   builtWithCuda,
   CPU,
   deviceName,
+  devicesIn,
   readBackend,
   readDevice,
+  readDevices,
+  requireDevicesOnly,
 } from '../backend.js'
 import { show, showChoices, showList, typeName } from '../describe.js'
 import { bytesOf, newUnwrittenArray, storedTypeName } from '../elements.js'
@@ -36,6 +39,11 @@ export interface OpenOptions {
   backend?: 'auto' | 'cuda' | 'cpu' | undefined
   /** The index of the CUDA device; 0 by default. The CPU ignores it. */
   device?: number | undefined
+  /**
+   * Several CUDA devices as one, 'all' that there are, or their indices: each has rows of every matrix (of a batch, instances),
+   * and they compute products together. If there is no GPU, 'all' is as if it weren't given. Not together with `device`.
+   */
+  devices?: 'all' | readonly number[] | undefined
 }
 
 /** The memory of a device, in bytes. */
@@ -101,22 +109,25 @@ async function settled<T>(work: Promise<T>): Promise<T> {
  * await device.close()
  */
 export async function openDevice(options: OpenOptions = {}): Promise<Device> {
-  requireNames(options, ['backend', 'device'])
-  const { backend, device } = options
-  return new Device(await openSession(readBackend(backend), readDevice(device)))
+  requireNames(options, ['backend', 'device', 'devices'])
+  const { backend, device, devices } = options
+  const choice = readBackend(backend)
+  const several = readDevices(devices)
+  requireDevicesOnly(several, device, choice)
+  return new Device(await openSession(choice, readDevice(device), several))
 }
 
 /** Opens a device; `backend` is an index into the addon's list of choices. */
-export async function openSession(backend: number, index: number): Promise<Session> {
+export async function openSession(backend: number, index: number, devices = 0): Promise<Session> {
   const choice = backend === AUTO ? automaticBackend() : backend
   const mayUseCuda = builtWithCuda && choice !== CPU
   configureCpu()
   if (mayUseCuda) loadTuning()
   const memory = mayUseCuda ? deviceMemoryLimit() : 0
-  const native = await settled(addon.openDevice(choice, index, memory))
+  const native = await settled(addon.openDevice(choice, index, memory, choice === CPU ? 0 : devices))
   const found = addon.describeDevice(native)
   const [place, name] = found.index < 0 ? [0, deviceName(-1)] : [found.index, found.name]
-  return new Session(native, addon.backends[found.backend]!, place, name)
+  return new Session(native, addon.backends[found.backend]!, place, name, found.devices)
 }
 
 /**
@@ -152,6 +163,12 @@ export class Device {
   /** The index of the CUDA device; 0 for the CPU. */
   get index(): number {
     return this.#session.index
+  }
+
+  /** The indices of the CUDA devices that it consists of; none for the CPU. */
+  get devices(): readonly number[] {
+    const { devices, backend, index } = this.#session
+    return devices > 0 ? devicesIn(devices) : backend === 'cuda' ? [index] : []
   }
 
   /**

@@ -1,4 +1,5 @@
 /** Matrices that stay on a device, as the library itself sees them; users see {@link DeviceMatrix}. */
+import { devicesIn } from '../backend.js'
 import type { Name } from '../describe.js'
 import { DisposedError } from '../errors.js'
 import type { Elements } from '../layout.js'
@@ -16,10 +17,13 @@ export class Session {
     readonly backend: 'cuda' | 'cpu',
     readonly index: number,
     readonly name: string,
+    /** Of several CUDA devices: their indices, as the bits of a number. */
+    readonly devices = 0,
   ) {}
 
   /** What messages call it. */
   toString(): string {
+    if (this.devices > 0) return `devices ${devicesIn(this.devices).join(', ')} (${this.name})`
     return this.backend === 'cuda' ? `CUDA device ${this.index} (${this.name})` : 'the CPU'
   }
 }

@@ -61,7 +61,7 @@ export interface GroupedProduct<
 /** The options of {@link mpmmGrouped}, which hold for all its products. */
 export type GroupedOptions<Witness extends AnyWitness = AnyWitness> = Pick<
   MpmmOptions<MatrixLike, Witness>,
-  'semiring' | 'overflow' | 'backend' | 'device' | 'witness' | 'structure' | 'signal'
+  'semiring' | 'overflow' | 'backend' | 'device' | 'devices' | 'witness' | 'structure' | 'signal'
 >
 
 const optionNames: readonly (keyof GroupedOptions)[] = [
@@ -69,6 +69,7 @@ const optionNames: readonly (keyof GroupedOptions)[] = [
   'overflow',
   'backend',
   'device',
+  'devices',
   'witness',
   'structure',
   'signal',

@@ -1,6 +1,6 @@
 /** The options of a product, read once and checked. */
 import { readSignal } from '../abort.js'
-import { AUTO, readBackend, readDevice } from '../backend.js'
+import { AUTO, readBackend, readDevice, readDevices, requireDevicesOnly } from '../backend.js'
 import type { DeviceMatrix } from '../device/device.js'
 import type { MatrixLike } from '../matrix.js'
 import { addon, indexIn } from '../native.js'
@@ -63,6 +63,12 @@ export interface MpmmOptions<Out extends AnyResult = MatrixLike, Witness extends
   backend?: BackendChoice | undefined
   /** The index of the CUDA device; 0 by default. The CPU ignores it. */
   device?: number | undefined
+  /**
+   * CUDA devices that compute the product together: 'all' that there are, or their indices. Each gets rows of the result (of a
+   * batch, instances), and as many of them take part as pay off: the result's `devices` says which. The values don't depend on
+   * them. If there is no GPU, 'all' is as if it weren't given. Not together with `device`.
+   */
+  devices?: 'all' | readonly number[] | undefined
   /** A kernel variant by its name in {@link variants}: either it computes the product or there is an error. It implies the backend. */
   variant?: VariantName | undefined
   /**
@@ -106,6 +112,7 @@ const names: readonly (keyof MpmmOptions)[] = [
   'accumulate',
   'backend',
   'device',
+  'devices',
   'variant',
   'overflow',
   'witness',
@@ -123,6 +130,8 @@ export interface ReadOptions {
   backend: number
   /** {@link LEFT_OUT} if it isn't given. */
   device: number
+  /** As the bits of a number; 0 if it isn't given. */
+  devices: number
   /** {@link LEFT_OUT} if none is asked for. */
   variant: number
   out: unknown
@@ -147,6 +156,7 @@ export function readOptions(options: unknown, known: readonly string[] = names):
       overflow: LEFT_OUT,
       backend: AUTO,
       device: LEFT_OUT,
+      devices: 0,
       variant: LEFT_OUT,
       out: undefined,
       accumulate: undefined,
@@ -163,6 +173,7 @@ export function readOptions(options: unknown, known: readonly string[] = names):
     accumulate,
     backend,
     device,
+    devices,
     variant,
     overflow,
     witness,
@@ -170,11 +181,12 @@ export function readOptions(options: unknown, known: readonly string[] = names):
     signal,
     onProgress,
   } = options as Record<string, unknown>
-  return {
+  const read = {
     semiring: semiring === undefined ? maxPlus : readSemiring(semiring),
     overflow: overflow === undefined ? LEFT_OUT : readChoice(overflowPolicies, overflow, 'overflow'),
     backend: readBackend(backend),
     device: device === undefined ? LEFT_OUT : readDevice(device),
+    devices: readDevices(devices),
     variant: variant === undefined ? LEFT_OUT : variantIndex(variant),
     out,
     accumulate,
@@ -183,4 +195,6 @@ export function readOptions(options: unknown, known: readonly string[] = names):
     signal: readSignal(signal),
     onProgress: readListener(onProgress),
   }
+  requireDevicesOnly(read.devices, device, read.backend)
+  return read
 }

@@ -1,6 +1,6 @@
 /** The arguments of a product: read, then checked. */
 import { aborted } from '../abort.js'
-import { AUTO, automaticBackend, builtWithCuda, CPU } from '../backend.js'
+import { AUTO, automaticBackend, builtWithCuda, CPU, devicesIn } from '../backend.js'
 import { type Name, show, showList } from '../describe.js'
 import type { Session, SharedMemory } from '../device/resident.js'
 import { isInteger, newUnwrittenArray, typeNameOf } from '../elements.js'
@@ -246,7 +246,10 @@ function refuseDevices(one: Located, name: Name, other: Session): never {
 }
 
 /** Throws if options ask for something else than the device that the matrices are on. */
-export function requireNoContradiction({ backend, device, variant }: ReadOptions, session: Session): void {
+export function requireNoContradiction(
+  { backend, device, devices, variant }: ReadOptions,
+  session: Session,
+): void {
   const choice = backendChoices[backend]
   if (backend !== AUTO && choice !== session.backend) {
     throw new OptionError(
@@ -256,6 +259,12 @@ export function requireNoContradiction({ backend, device, variant }: ReadOptions
   if (device !== LEFT_OUT && session.backend === 'cuda' && device !== session.index) {
     throw new OptionError(
       `option device is ${device}, but the matrices are on ${session}, which computes their products: leave it out`,
+    )
+  }
+  if (devices !== 0 && devices !== session.devices) {
+    throw new OptionError(
+      `option devices is ${showList(devicesIn(devices))}, but the matrices are on ${session}, which computes their products: ` +
+        'leave it out; openDevice({ devices }) spreads matrices among several',
     )
   }
   if (variant !== LEFT_OUT && variants[variant]!.backend !== session.backend) {

@@ -108,6 +108,7 @@ export function writeRequest(request: Float64Array, product: Product, start = 0)
   request[start + at.overflow] = options.overflow === LEFT_OUT ? THROW : options.overflow
   request[start + at.backend] = call.backend
   request[start + at.device] = call.device
+  request[start + at.devices] = options.devices
   request[start + at.variant] = options.variant
   request[start + at.planOnly] = 0
   request[start + at.keepsC] = product.out ? 1 : 0

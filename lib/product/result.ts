@@ -1,6 +1,6 @@
 /** The result of a product: from native code's report to what the user gets. */
 
-import { deviceName } from '../backend.js'
+import { deviceName, devicesIn } from '../backend.js'
 import { DeviceMatrix } from '../device/device.js'
 import { ResidentView, type Session, SharedMemory } from '../device/resident.js'
 import { reportAt as at } from '../fields.js'
@@ -21,7 +21,9 @@ export interface MpmmResult<C extends AnyResult = DenseMatrix> {
   backend: 'cuda' | 'cpu'
   /** The name of the GPU or of the processor. */
   device: string
-  /** The kernel variant that computed it. */
+  /** The indices of the CUDA devices that computed it: one, or several if the option `devices` names them; none on the CPU. */
+  devices: readonly number[]
+  /** The kernel variant that computed it. Parts on several devices may take others, and the path of the most bits is told. */
   variant: VariantName
   /**
    * How it was computed. The values of the operands decide; results of integers are exact on every path. 'direct': sums in
@@ -111,6 +113,7 @@ export function resultOf<C extends AnyResult>(
     c: (product.out ? product.outValue : newMatrix(product, made.results, offset)) as C,
     backend: backends[report[start + at.backend]!]!,
     device: session ? session.name : deviceName(report[start + at.device]!),
+    devices: devicesOf(report[start + at.devices]!, report[start + at.device]!),
     variant: variant.name,
     path: paths[report[start + at.path]!]!,
     timing: {
@@ -127,6 +130,14 @@ export function resultOf<C extends AnyResult>(
     result.witness = newWitness(product, made.witnesses, witnessOffset) as WitnessOf<C>
   }
   return result
+}
+
+const noDevices: readonly number[] = []
+
+/** `together`: those that computed a product together; 0 if one did, or the CPU. */
+function devicesOf(together: number, device: number): readonly number[] {
+  if (together > 0) return devicesIn(together)
+  return device < 0 ? noDevices : [device]
 }
 
 function newMatrix(

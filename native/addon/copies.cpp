@@ -18,7 +18,7 @@ class UploadWork : public DeviceWork {
  protected:
   std::unique_ptr<Pending> begin(Session& session) override {
     const MutableMatrixView& from = copy_.array;
-    Memory& memory = make(copy_.bytes, copy_.dtype, from.storage);
+    Memory& memory = make(copy_.bytes, copy_.dtype, from.storage, copy_.units());
     MutableMatrixView to = row_major(memory.data(), from.rows, from.cols);
     to.storage = from.storage;
     to.memory = &memory;
@@ -55,7 +55,7 @@ class FillWork : public DeviceWork {
 
  protected:
   std::unique_ptr<Pending> begin(Session& session) override {
-    Memory& memory = make(copy_.bytes, copy_.dtype);
+    Memory& memory = make(copy_.bytes, copy_.dtype, Storage::kElement, copy_.units());
     MutableMatrixView to = row_major(memory.data(), copy_.array.rows, copy_.array.cols);
     to.memory = &memory;
     if (!copy_.has_elements()) return std::make_unique<Done>();

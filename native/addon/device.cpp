@@ -12,11 +12,12 @@
 
 namespace mpmml::addon {
 
-void Device::open(BackendChoice choice, int device, int64_t device_memory) {
+void Device::open(BackendChoice choice, int device, DeviceSet devices, int64_t device_memory) {
   // What fails here is closed here, on the device's thread.
-  std::unique_ptr<Session> session = engine().open(choice, device, device_memory);
+  std::unique_ptr<Session> session =
+      devices == 0 ? engine().open(choice, device, device_memory) : engine().open(choice, devices, device_memory);
   const bool is_cuda = session->backend() == BackendKind::kCuda;
-  description_ = {session->backend(), is_cuda ? session->device() : -1, session->name()};
+  description_ = {session->backend(), is_cuda ? session->device() : -1, session->name(), session->devices()};
 #if defined(MPMML_WITH_CUDA)
   // lib shows the name in results, and asks for it on JavaScript's thread.
   if (is_cuda) cuda::device_name(session->device());
@@ -31,9 +32,10 @@ std::unique_ptr<Pending> Device::start(const std::function<std::unique_ptr<Pendi
   return begin(*session_);
 }
 
-Memory& Device::allocate(int64_t bytes) {
+Memory& Device::allocate(int64_t units, int64_t bytes) {
   give_back();  // What has been let go of may be what makes room.
-  std::shared_ptr<Memory> memory = session_->allocate(bytes);
+  std::shared_ptr<Memory> memory =
+      units > 1 ? session_->allocate_units(units, bytes / units) : session_->allocate(bytes);
   if (delay_) delay_->watch(memory);
   std::lock_guard<std::mutex> lock(mutex_);
   return *memories_.emplace(memory.get(), memory).first->second;
@@ -240,8 +242,8 @@ void DeviceWork::conclude(const Failure* failure) noexcept {
   for (const Made& made : made_) uses_.device_->drop(made.memory, 0);
 }
 
-Memory& DeviceWork::make(int64_t bytes, DataType dtype, Storage storage) {
-  Memory& memory = uses_.device_->allocate(bytes);
+Memory& DeviceWork::make(int64_t bytes, DataType dtype, Storage storage, int64_t units) {
+  Memory& memory = uses_.device_->allocate(units, bytes);
   made_.push_back({&memory, bytes, dtype, storage});
   return memory;
 }
@@ -295,12 +297,13 @@ class CloseWork : public Work {
 
 class OpenWork : public Work {
  public:
-  OpenWork(Background& background, std::shared_ptr<Device> device, BackendChoice choice, int index,
+  OpenWork(Background& background, std::shared_ptr<Device> device, BackendChoice choice, int index, DeviceSet devices,
            int64_t device_memory)
       : background_(background),
         device_(std::move(device)),
         choice_(choice),
         index_(index),
+        devices_(devices),
         device_memory_(device_memory) {
     background_.add_device(device_);
   }
@@ -313,7 +316,7 @@ class OpenWork : public Work {
 
  protected:
   void start() override {
-    device_->open(choice_, index_, device_memory_);
+    device_->open(choice_, index_, devices_, device_memory_);
     is_open_ = true;
   }
 
@@ -336,6 +339,7 @@ class OpenWork : public Work {
   const std::shared_ptr<Device> device_;
   const BackendChoice choice_;
   const int index_;
+  const DeviceSet devices_;
   const int64_t device_memory_;
   bool is_open_ = false;
 };
@@ -351,11 +355,14 @@ Napi::Value open_device(const Napi::CallbackInfo& info) {
   const auto choice = static_cast<BackendChoice>(number_in(info[0], 0, std::size(kBackendChoiceNames) - 1));
   const auto index = static_cast<int>(number_in(info[1], 0, 65535));
   const auto device_memory = static_cast<int64_t>(number_in(info[2], 0, 9007199254740991));
+  const auto devices = info[3].IsUndefined()
+                           ? DeviceSet{0}
+                           : static_cast<DeviceSet>(number_in(info[3], 0, static_cast<double>(kAllDevices)));
   Background& background = Background::of(env);
   auto device = std::make_shared<Device>(background);
   Executor& executor = device->executor();
-  return background.run(executor,
-                        std::make_unique<OpenWork>(background, std::move(device), choice, index, device_memory));
+  return background.run(
+      executor, std::make_unique<OpenWork>(background, std::move(device), choice, index, devices, device_memory));
 }
 
 Napi::Value describe_device(const Napi::CallbackInfo& info) {
@@ -364,6 +371,9 @@ Napi::Value describe_device(const Napi::CallbackInfo& info) {
   object.Set("backend", static_cast<double>(description.backend));
   object.Set("index", description.index);
   object.Set("name", description.name);
+  double devices = 0;
+  for (const int device : description.devices) devices += static_cast<double>(DeviceSet{1} << device);
+  object.Set("devices", devices);
   return object;
 }
 
@@ -414,6 +424,11 @@ Napi::Value delay_work(const Napi::CallbackInfo& info) {
   return info.Env().Undefined();
 }
 
+Napi::Value pretend_devices(const Napi::CallbackInfo& info) {
+  engine().pretend_devices(static_cast<int>(number_in(info[0], 0, kMostDevices)));
+  return info.Env().Undefined();
+}
+
 }  // namespace
 
 void export_device(Napi::Env env, Napi::Object exports) {
@@ -425,6 +440,7 @@ void export_device(Napi::Env env, Napi::Object exports) {
   exports.Set("release", Napi::Function::New<guarded<release>>(env, "release"));
   exports.Set("giveUp", Napi::Function::New<guarded<give_up>>(env, "giveUp"));
   exports.Set("failAllocation", Napi::Function::New<guarded<fail_allocation>>(env, "failAllocation"));
+  exports.Set("pretendDevices", Napi::Function::New<guarded<pretend_devices>>(env, "pretendDevices"));
   exports.Set("delayWork", Napi::Function::New<guarded<delay_work>>(env, "delayWork"));
 }
 

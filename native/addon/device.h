@@ -33,11 +33,11 @@ class Device final : public Chore, public std::enable_shared_from_this<Device> {
   Executor& executor() { return *executor_; }
 
   /// On the device's thread.
-  void open(BackendChoice choice, int device, int64_t device_memory);
+  void open(BackendChoice choice, int device, DeviceSet devices, int64_t device_memory);
   /// What `begin` starts with the session. Before that it gives back what has been dropped, so that there is room.
   std::unique_ptr<Pending> start(const std::function<std::unique_ptr<Pending>(Session&)>& begin);
   /// Memory that stays until drop() or close().
-  Memory& allocate(int64_t bytes);
+  Memory& allocate(int64_t units, int64_t bytes);
   /// On another thread only if nothing runs on the device's, and nothing will.
   void close();
 
@@ -46,6 +46,7 @@ class Device final : public Chore, public std::enable_shared_from_this<Device> {
     BackendKind backend;
     int index;
     std::string name;
+    std::vector<int> devices;  ///< if it consists of several
   };
   const Description& description() const { return description_; }
   /// While it isn't shut. What has been dropped and isn't used any more doesn't count, whether it has been given back or
@@ -202,7 +203,8 @@ class DeviceWork : public Work {
   virtual double steps() const = 0;
 
   /// Memory that the promise gives to JavaScript; an array of them if there are several.
-  Memory& make(int64_t bytes, DataType dtype, Storage storage = Storage::kElement);
+  /// `units`: into how many pieces of equal sizes, such as rows, it may be divided if the device consists of several.
+  Memory& make(int64_t bytes, DataType dtype, Storage storage = Storage::kElement, int64_t units = 1);
 
   Napi::Value result(Napi::Env env) override;
 

@@ -76,21 +76,24 @@ struct Products {
     if (!is_group) problems[0].steps_done = steps_done_in(reports);
   }
 
-  void report(size_t index, const Result& result, int device, double total_ms) const {
-    write_report(reports + index * ReportField::count, problems[index], result, device, total_ms);
+  void report(size_t index, const Result& result, double total_ms) const {
+    write_report(reports + index * ReportField::count, problems[index], result, total_ms);
   }
 };
+
+/// lib shows the names in the result, and asks for them on JavaScript's thread.
+void name_devices([[maybe_unused]] const Result& result) {
+#if defined(MPMML_WITH_CUDA)
+  if (result.backend == BackendKind::kCuda) cuda::device_name(result.device);
+#endif
+}
 
 /// Computes and reports one product.
 void compute(const Problem& problem, const Request& request, double* report) {
   const auto start = Clock::now();
   const Result result = engine().execute(problem, request);
-  const int device = request.where.device;
-  write_report(report, problem, result, device, milliseconds_since(start));
-#if defined(MPMML_WITH_CUDA)
-  // lib shows the name in the result, and asks for it on JavaScript's thread.
-  if (result.backend == BackendKind::kCuda) cuda::device_name(device);
-#endif
+  write_report(report, problem, result, milliseconds_since(start));
+  name_devices(result);
 }
 
 class HostProducts : public Work {
@@ -107,7 +110,8 @@ class HostProducts : public Work {
     const std::vector<Result> results = engine().execute(products_.problems, products_.request);
     const double total = milliseconds_since(start);
     for (size_t index = 0; index < results.size(); ++index) {
-      products_.report(index, results[index], products_.request.where.device, total);
+      products_.report(index, results[index], total);
+      name_devices(results[index]);
     }
   }
   bool is_group() const override { return products_.is_group; }
@@ -128,6 +132,7 @@ class DeviceProducts : public DeviceWork {
   std::unique_ptr<Pending> begin(Session& session) override {
     start_ = Clock::now();
     backend_ = session.backend();
+    for (const int device : session.devices()) devices_ |= DeviceSet{1} << device;
     Request& request = products_.request;
     request.where.device = device_ = session.device();
     request.backend = backend_ == BackendKind::kCuda ? BackendChoice::kCuda : BackendChoice::kCpu;
@@ -144,7 +149,7 @@ class DeviceProducts : public DeviceWork {
   void end(const std::vector<Outcome>& outcomes) override {
     const double total = milliseconds_since(start_);
     for (size_t index = 0; index < outcomes.size(); ++index) {
-      products_.report(index, {backend_, outcomes[index]}, device_, total);
+      products_.report(index, {backend_, outcomes[index], device_, devices_}, total);
     }
   }
   double steps() const override {
@@ -166,8 +171,15 @@ class DeviceProducts : public DeviceWork {
   }
 
  private:
+  /// Results of a group share memory.
+  int64_t units_of_result() const {
+    const Problem& problem = products_.problems[0];
+    return products_.is_group ? 1 : problem.batch > 1 ? problem.batch : problem.m();
+  }
+
   void place_results() {
-    Memory& memory = make(products_.results.bytes, products_.problems[0].operation.dtype);
+    Memory& memory =
+        make(products_.results.bytes, products_.problems[0].operation.dtype, Storage::kElement, units_of_result());
     for (size_t index = 0; index < products_.problems.size(); ++index) {
       Problem& problem = products_.problems[index];
       products_.results.place(index, memory, problem.c);
@@ -175,7 +187,7 @@ class DeviceProducts : public DeviceWork {
     }
   }
   void place_witnesses() {
-    Memory& memory = make(products_.witnesses.bytes, DataType::kInt32);
+    Memory& memory = make(products_.witnesses.bytes, DataType::kInt32, Storage::kElement, units_of_result());
     for (size_t index = 0; index < products_.problems.size(); ++index) {
       products_.witnesses.place(index, memory, products_.problems[index].witness);
     }
@@ -186,6 +198,7 @@ class DeviceProducts : public DeviceWork {
   Clock::time_point start_;
   BackendKind backend_{};
   int device_ = 0;
+  DeviceSet devices_ = 0;
 };
 
 double* reports_in(const Napi::Value& value, size_t count) {

@@ -270,6 +270,7 @@ Call read_call(Napi::Env env, const Matrices& matrices, const double* fields, Us
   call.may_wait = fields[F::mayWait] != 0;
   call.request.backend = static_cast<BackendChoice>(index(F::backend, std::size(kBackendChoiceNames)));
   call.request.where.device = static_cast<int>(index(F::device, 1 << 16));
+  call.request.devices = index(F::devices, size_t{kAllDevices} + 1);
   call.request.where.device_memory = static_cast<int64_t>(index(F::deviceMemory, size_t{1} << 53));
   const auto& variants = engine().variants();
   if (fields[F::variant] >= 0) call.request.where.variant = variants[index(F::variant, variants.size())];
@@ -417,7 +418,7 @@ MemoryCopy read_memory_copy(const Napi::Value& from, const Napi::Value& to, cons
   return copy;
 }
 
-void write_report(double* report, const Problem& problem, const Result& result, int device, double total_ms) {
+void write_report(double* report, const Problem& problem, const Result& result, double total_ms) {
   using F = ReportField;
   const Outcome& outcome = result.outcome;
   static const auto& places = *[] {
@@ -426,7 +427,8 @@ void write_report(double* report, const Problem& problem, const Result& result, 
     return all;
   }();
   report[F::backend] = static_cast<double>(result.backend);
-  report[F::device] = result.backend == BackendKind::kCuda ? device : -1;
+  report[F::device] = result.backend == BackendKind::kCuda ? result.device : -1;
+  report[F::devices] = static_cast<double>(result.devices);
   report[F::variant] = static_cast<double>(places.at(outcome.plan.variant));
   report[F::path] = static_cast<double>(outcome.plan.path);
   report[F::totalMs] = total_ms;

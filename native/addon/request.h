@@ -20,7 +20,8 @@ namespace mpmml::addon {
 /// Sizes, offsets and strides count elements. semiring, dtype, overflow, backend and variant are indices into the
 /// exported lists semirings, dataTypes, overflowPolicies, backendChoices and variants (variant −1: none asked for).
 /// planOnly, keepsC, mayWait and asksWitness are 0 or 1. deviceMemory is the most bytes of device memory that the product may take; 0: no
-/// limit. backend and device have no meaning for products on a device that has been opened.
+/// limit. devices is a DeviceSet. backend, device and devices have no meaning for products on a device that has been
+/// opened.
 /// The five from aMemory on say where the matrices of a group's products are: the number of a memory, −1 minus the index of an array
 /// in the list of arrays, or 0: nowhere. So native code asks JavaScript nothing per product.
 /// If structured isn't 0, the fields after it are the bands of the structure, integers or Infinity.
@@ -29,7 +30,7 @@ namespace mpmml::addon {
   X(batch) X(m) X(n) X(k)                                                                                   \
   MPMML_MATRIX_FIELDS(X, a) MPMML_MATRIX_FIELDS(X, b) MPMML_MATRIX_FIELDS(X, c) MPMML_MATRIX_FIELDS(X, c0) \
   MPMML_MATRIX_FIELDS(X, witness)                                                                           \
-  X(semiring) X(dtype) X(overflow) X(backend) X(device) X(variant) X(planOnly) X(keepsC) X(deviceMemory) X(mayWait) \
+  X(semiring) X(dtype) X(overflow) X(backend) X(device) X(devices) X(variant) X(planOnly) X(keepsC) X(deviceMemory) X(mayWait) \
   X(asksWitness) X(aMemory) X(bMemory) X(cMemory) X(c0Memory) X(witnessMemory) \
   X(structured) X(aBelow) X(aAbove) X(bBelow) X(bAbove) X(cBelow) X(cAbove)
 // clang-format on
@@ -39,11 +40,12 @@ namespace mpmml::addon {
   X(batch) X(rows) X(cols) X(dtype) X(value) MPMML_MATRIX_FIELDS(X, array) MPMML_MATRIX_FIELDS(X, memory)
 
 /// backend, variant and path are indices into the exported lists backends, variants and paths. device is −1 on the CPU.
+/// devices is the DeviceSet of those that computed the product together, and 0 if there was one.
 /// Times are in milliseconds. stepsDone counts the k-steps (Problem::steps_done) while a product runs in the background.
 /// steps are those that count, of all results of the product. gain is of a closure: −1, or the first item · n + node with which a cycle gains.
 #define MPMML_REPORT_FIELDS(X) \
   X(backend)                   \
-  X(device) X(variant) X(path) X(totalMs) X(kernelMs) X(analysisMs) X(h2dMs) X(d2hMs) X(stepsDone) X(gain) X(steps)
+  X(device) X(devices) X(variant) X(path) X(totalMs) X(kernelMs) X(analysisMs) X(h2dMs) X(d2hMs) X(stepsDone) X(gain) X(steps)
 
 #define MPMML_FIELD(name) name,
 struct RequestField {
@@ -116,6 +118,8 @@ struct Copy {
   int64_t bytes = 0;  ///< of new memory
 
   bool has_elements() const { return batch > 0 && array.rows > 0 && array.cols > 0; }
+  /// Into how many pieces new memory may be divided.
+  int64_t units() const { return batch > 1 ? batch : array.rows; }
 };
 
 /// The bytes of row-major matrices. Throws Error if there can't be as many.
@@ -154,6 +158,6 @@ Closing read_closing(const Napi::Value& matrix, bool in_place, const Napi::Value
 /// From a memory to a memory: `to` has the layout of the request's array.
 MemoryCopy read_memory_copy(const Napi::Value& from, const Napi::Value& to, const Napi::Value& request, Uses& uses);
 
-void write_report(double* report, const Problem& problem, const Result& result, int device, double total_ms);
+void write_report(double* report, const Problem& problem, const Result& result, double total_ms);
 
 }  // namespace mpmml::addon

@@ -31,11 +31,25 @@ struct Outcome {
   std::optional<int64_t> gain;
 };
 
+class PartOfProduct;
+
+/// An operand that the parts of a product read, each on a device of its own. Each part reads a piece of it from the host
+/// and gets the others from its peers. What that needs is the backend's.
+class SharedOperand {
+ public:
+  virtual ~SharedOperand() = default;
+  /// Part number `part` of the product has ended, or failed: nobody must wait for it any more.
+  virtual void leave(size_t part) = 0;
+  /// Whether a part can't share after all, and has failed because of that. So all parts must be computed without it.
+  virtual bool is_refused() const = 0;
+};
+
 /// Where and how to compute, as far as the caller has chosen.
 struct Placement {
   int device = 0;
   const Variant* variant = nullptr;  ///< null: the backend chooses
   int64_t device_memory = 0;         ///< most bytes of device memory for a product; 0: all that is free
+  PartOfProduct* part = nullptr;     ///< null unless other devices compute the rest of the product (parts.h)
 };
 
 class Session;
@@ -49,6 +63,16 @@ class Backend {
 
   /// Why `device` can't be used now; empty if it can. Never throws.
   virtual std::string unusable(int device) = 0;
+
+  /// How many devices there are, whether they can be used or not. Never throws.
+  virtual int device_count() { return 1; }
+
+  /// What the parts of a product, which are rows of it, need to give each other B, which all of them read, so that the host
+  /// sends it only once; null if each part had better read it itself. `devices` are those of the parts.
+  virtual std::unique_ptr<SharedOperand> share_b(const std::vector<Problem>& /*parts*/,
+                                                 const std::vector<int>& /*devices*/) {
+    return nullptr;
+  }
 
   /// Why this product can't be computed there, whatever its values; empty if it can. Called only while the device is
   /// usable.

@@ -31,14 +31,22 @@ void store_without_steps(const Problem& problem) {
   });
 }
 
+}  // namespace
+
+bool has_steps(const Problem& problem) { return problem.outputs() > 0 && problem.k() > 0; }
+
+Error cuda_error(const std::string& reason) {
+  return Error(ErrorCode::kNoCuda, "the cuda backend can't be used: " + reason);
+}
+
+namespace {
+
 /// If there are no values, every path is exact.
 constexpr PathSet exact_without_values() {
   PathSet paths;
   for (int index = 0; index < kRangePaths; ++index) paths.add(static_cast<RangePath>(index));
   return paths;
 }
-
-bool has_steps(const Problem& problem) { return problem.outputs() > 0 && problem.k() > 0; }
 
 Plan plan_without_steps(const Problem& problem, Backend& backend, const Placement& where) {
   return make_plan(problem.operation, exact_without_values(), backend.variants(), where.variant,
@@ -62,10 +70,6 @@ int64_t bytes_of(const Problem& problem) {
   const int64_t elements = items_of(problem.a, problem.batch) * problem.m() * problem.k() +
                            items_of(problem.b, problem.batch) * problem.k() * problem.n() + problem.outputs();
   return elements * element_bytes(problem.operation.dtype);
-}
-
-Error cuda_error(const std::string& reason) {
-  return Error(ErrorCode::kNoCuda, "the cuda backend can't be used: " + reason);
 }
 
 /// What the CUDA backend can't compute yet; empty if it can.
@@ -151,17 +155,15 @@ Explanation Engine::choose(const Problem& problem, const Request& request) {
 }
 
 Result Engine::execute(const Problem& problem, const Request& request) {
+  if (request.devices != 0 && request.backend != BackendChoice::kCpu) return execute_on_several(problem, request);
   const Placement& where = request.where;
   if (where.variant) check_requested(problem.operation, *where.variant);
   const Explanation choice = choose(problem, request);
   Backend& backend = choice.backend == BackendKind::kCuda ? *cuda_ : *cpu_;
-  Result result{choice.backend, {}};
+  Result result{choice.backend, {}, where.device};
   if (!request.plan_only) {
     clear_outside(problem);
-    const bool in_session = choice.backend == BackendKind::kCuda && problem.witness.data;
-    result.outcome = compute(backend, problem, where, [&] {
-      return in_session ? compute_with_witness(problem, where) : backend.run(problem, where);
-    });
+    result.outcome = compute(backend, problem, where, [&] { return run(backend, problem, where); });
   } else if (!has_steps(problem)) {
     result.outcome.plan = plan_without_steps(problem, backend, where);
   } else {
@@ -180,8 +182,13 @@ Result Engine::execute(const Problem& problem, const Request& request) {
   return result;
 }
 
-template <class Run>
-Outcome Engine::compute(Backend& backend, const Problem& problem, const Placement& where, Run run) {
+Outcome Engine::run(Backend& backend, const Problem& problem, const Placement& where) {
+  const bool in_session = backend.kind() == BackendKind::kCuda && problem.witness.data;
+  return in_session ? compute_with_witness(problem, where) : backend.run(problem, where);
+}
+
+Outcome Engine::compute(Backend& backend, const Problem& problem, const Placement& where,
+                        const std::function<Outcome()>& run) {
   if (!problem.known) require_elements_of_c0(problem);
   Outcome outcome;
   if (!has_steps(problem)) {
@@ -195,6 +202,7 @@ Outcome Engine::compute(Backend& backend, const Problem& problem, const Placemen
 }
 
 std::vector<Result> Engine::execute(const std::vector<Problem>& problems, const Request& request) {
+  if (request.devices != 0 && request.backend != BackendChoice::kCpu) return execute_on_several(problems, request);
   std::vector<Result> results(problems.size());
   std::vector<Problem> together;
   std::vector<size_t> places;
@@ -217,7 +225,7 @@ std::vector<Result> Engine::execute(const std::vector<Problem>& problems, const 
     }
   }();
   for (size_t index = 0; index < places.size(); ++index) {
-    results[places[index]] = {BackendKind::kCuda, outcomes[index]};
+    results[places[index]] = {BackendKind::kCuda, outcomes[index], request.where.device};
   }
   size_t next = 0;
   for (size_t index = 0; index < problems.size(); ++index) {
@@ -250,16 +258,17 @@ bool Engine::is_group_for_cuda(const std::vector<Problem>& problems, const Reque
   return kCallMs + kProductMs * double(problems.size()) + bytes / kBytesPerMs + steps / kStepsPerMs < cpu;
 }
 
-Engine::GroupSession& Engine::group_session(int device) {
+Engine::GroupSession& Engine::group_session(const Placement& where) {
   const std::lock_guard<std::mutex> lock(group_sessions_mutex_);
-  std::unique_ptr<GroupSession>& session = group_sessions_[device];
+  std::unique_ptr<GroupSession>& session =
+      group_sessions_[{where.device, where.part && pretended_ > 0 ? where.part->index() : 0}];
   if (!session) session = std::make_unique<GroupSession>();
   return *session;
 }
 
 template <class Body>
 auto Engine::with_session(const Placement& where, Body&& body) {
-  GroupSession& shared = group_session(where.device);
+  GroupSession& shared = group_session(where);
   const std::lock_guard<std::mutex> lock(shared.mutex);
   if (!shared.session) shared.session = cuda_->open(where.device, where.device_memory);
   return body(*shared.session);
@@ -278,6 +287,7 @@ Outcome Engine::compute_with_witness(const Problem& problem, const Placement& wh
                                   witness = make(DataType::kInt32, problems[0].witness);
     problems[0].keeps_c = false;
     Outcome outcome = session.multiply(problems, where)->finish().front();
+    if (where.part) where.part->before_writing(problem);
     const auto start = std::chrono::steady_clock::now();
     const auto download = [&](DataType dtype, const MutableMatrixView& from, const MutableMatrixView& to) {
       session.download(dtype, problem.batch, read_only(from), to, problem.cancelled)->finish();
@@ -372,13 +382,10 @@ std::unique_ptr<Pending> Engine::multiply(Session& session, const std::vector<Pr
                                            " belongs to another backend than the matrices' device");
     }
   }
-  // A GPU's values are out of reach here: its session checks them where they are.
-  if (session.backend() == BackendKind::kCuda) {
-    for (size_t index = 0; index < problems.size(); ++index) {
-      const std::string lacking = cuda_lacks(problems[index]);
-      if (!lacking.empty()) of_product(index, [&] { throw Error(ErrorCode::kOption, lacking); });
-      clear_outside(session, problems[index]);
-    }
+  // A GPU's values are out of reach here: its session checks them where they are. So do several devices.
+  const bool is_host = session.backend() == BackendKind::kCpu && session.devices().empty();
+  if (!is_host) {
+    for (const Problem& problem : problems) clear_outside(session, problem);
     return session.multiply(problems, where);
   }
   std::vector<Outcome> outcomes;

@@ -1,5 +1,7 @@
 // One product from request to result: chooses the backend, handles the products that need no kernel, reports overflow.
 #pragma once
+#include <atomic>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -7,17 +9,28 @@
 #include <vector>
 
 #include "core/backend.h"
+#include "core/parts.h"
 #include "core/session.h"
+#include "core/status.h"
 
 namespace mpmml {
 
 enum class BackendChoice : uint8_t { kAuto, kCpu, kCuda };
 constexpr const char* kBackendChoiceNames[] = {"auto", "cpu", "cuda"};
 
+/// Bit i is for device i.
+using DeviceSet = uint64_t;
+/// So many can be in a set, because JavaScript's numbers hold no more bits.
+constexpr int kMostDevices = 52;
+/// All that there are.
+constexpr DeviceSet kAllDevices = (DeviceSet{1} << kMostDevices) - 1;
+
 struct Request {
   BackendChoice backend = BackendChoice::kAuto;
   Placement where;
   bool plan_only = false;  ///< choose, but compute nothing
+  /// The CUDA devices that may compute it together, and not `where.device`: bit i is for device i. 0: only that one.
+  DeviceSet devices = 0;
 };
 
 /// Which backend `auto` takes, and why, as a clause that can follow "because".
@@ -29,6 +42,8 @@ struct Explanation {
 struct Result {
   BackendKind backend;
   Outcome outcome;
+  int device = 0;         ///< of CUDA: the first of those that computed it
+  DeviceSet devices = 0;  ///< those that computed it together; 0 if there was one
 };
 
 class Engine {
@@ -59,6 +74,14 @@ class Engine {
   /// Throws Error.
   std::unique_ptr<Session> open(BackendChoice choice, int device, int64_t device_memory);
 
+  /// Opens several CUDA devices as one, among which matrices are spread. If all are asked for, the choice is `auto` and
+  /// there is none, opens the CPU. Throws Error.
+  std::unique_ptr<Session> open(BackendChoice choice, DeviceSet devices, int64_t device_memory);
+
+  /// For tests on machines that don't have as many: from now on there are `count` devices for work on several, all of
+  /// which are CUDA device 0, or the CPU if that can't be used. 0: those that there are.
+  void pretend_devices(int count) { pretended_ = count; }
+
   /// The plan that multiply() would follow. Throws Error.
   Plan plan(Session& session, const Problem& problem, const Placement& where);
 
@@ -69,8 +92,8 @@ class Engine {
   Explanation choose(const Problem& problem, const Request& request);
 
   /// Runs a product whose values are in host memory: `run` computes it if it has steps.
-  template <class Run>
-  Outcome compute(Backend& backend, const Problem& problem, const Placement& where, Run run);
+  Outcome compute(Backend& backend, const Problem& problem, const Placement& where,
+                  const std::function<Outcome()>& run);
 
   /// Computes a product with witnesses on a CUDA device, in a session: only its products find them.
   Outcome compute_with_witness(const Problem& problem, const Placement& where);
@@ -80,7 +103,29 @@ class Engine {
   /// Whether a GPU is likely to compute the group sooner.
   bool is_group_for_cuda(const std::vector<Problem>& problems, const Request& request);
 
-  /// The sessions of groups that come from the host, and of products with witnesses, by device.
+  /// The devices of a set, which can all be used. None if all are asked for, and there is none. Throws Error.
+  std::vector<int> devices_of(DeviceSet devices, BackendChoice choice);
+  /// The device that a number stands for.
+  int physical(int device) const { return pretended_ > 0 ? 0 : device; }
+  /// The backend that devices for work on several belong to.
+  Backend& several_backend();
+  /// The request for one of the devices, or for the CPU if there are none.
+  Request for_one(const Request& request, const std::vector<int>& devices) const;
+  /// The devices of `devices` that compute the product the soonest together, and their parts.
+  struct Division {
+    std::vector<int> devices;
+    std::vector<Slice> slices;
+  };
+  Division divide_among(const Problem& problem, const std::vector<int>& devices);
+  Result execute_on_several(const Problem& problem, const Request& request);
+  std::vector<Result> execute_on_several(const std::vector<Problem>& problems, const Request& request);
+  /// `shares`: whether the parts may give each other operands.
+  Outcome compute_parts(const Problem& problem, const Placement& where, const Division& division, bool shares = true);
+  /// Computes a product with steps on a backend of the host's matrices.
+  Outcome run(Backend& backend, const Problem& problem, const Placement& where);
+
+  /// The sessions of groups that come from the host, and of products with witnesses, by device. Parts of a product that
+  /// are on the same device have one each: they wait for each other.
   struct GroupSession {
     std::mutex mutex;
     std::unique_ptr<Session> session;
@@ -88,15 +133,25 @@ class Engine {
   /// Calls `body` with the session of a device, which nobody else uses meanwhile.
   template <class Body>
   auto with_session(const Placement& where, Body&& body);
-  GroupSession& group_session(int device);
+  GroupSession& group_session(const Placement& where);
 
   std::mutex group_sessions_mutex_;
-  std::map<int, std::unique_ptr<GroupSession>> group_sessions_;
+  std::map<std::pair<int, size_t>, std::unique_ptr<GroupSession>> group_sessions_;
+  std::atomic<int> pretended_{0};
+  /// One product on several devices at a time: two that wait for each other's memory would wait for ever.
+  std::timed_mutex several_mutex_;
+  Speeds speeds_;
   std::unique_ptr<Backend> cpu_;
   std::unique_ptr<Backend> cuda_;
   std::string without_cuda_;
   std::once_flag explained_;
   std::vector<const Variant*> variants_;
 };
+
+/// Whether there is anything to compute from.
+bool has_steps(const Problem& problem);
+
+/// CUDA was asked for, but can't be used for this reason.
+Error cuda_error(const std::string& reason);
 
 }  // namespace mpmml

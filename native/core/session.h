@@ -103,6 +103,13 @@ class Session {
   /// Memory with undefined content. Throws Error(kOutOfMemory).
   virtual std::shared_ptr<Memory> allocate(int64_t bytes) = 0;
 
+  /// The same for `units` pieces of equal sizes (rows, or matrices of a batch), none of which a device that is several
+  /// divides.
+  virtual std::shared_ptr<Memory> allocate_units(int64_t units, int64_t bytes) { return allocate(units * bytes); }
+
+  /// The devices that it consists of, if they are several.
+  virtual std::vector<int> devices() const { return {}; }
+
   /// Copies `batch` host matrices into the matrices `to` of the same sizes and storage. Returns when the host's memory
   /// isn't read any more. `cancelled` as in Problem.
   virtual void upload(DataType dtype, int64_t batch, const MatrixView& from, const MutableMatrixView& to,
@@ -123,6 +130,12 @@ class Session {
   /// Starts to copy matrices of this session to others of the same sizes and storage. They must not overlap.
   virtual std::unique_ptr<Pending> copy(DataType dtype, int64_t batch, const MatrixView& from,
                                         const MutableMatrixView& to) = 0;
+
+  /// Starts to copy bytes from memory of another session of the same backend, in the order of what both have been asked
+  /// for. What is known of all elements of a memory goes with them, if all are copied. Nobody else may call the other
+  /// session meanwhile.
+  virtual void receive(Session& from, const Memory& source, int64_t source_at, Memory& target, int64_t target_at,
+                       int64_t bytes) = 0;
 
   /// The range of the elements of matrices of this session. May wait.
   virtual ValueRange range(const Operation& operation, int64_t batch, const MatrixView& matrix) = 0;

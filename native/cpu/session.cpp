@@ -277,6 +277,12 @@ class CpuSession final : public Session {
     return std::make_unique<Done>();
   }
 
+  void receive(Session&, const Memory& source, int64_t source_at, Memory& target, int64_t target_at,
+               int64_t bytes) override {
+    std::memcpy(static_cast<char*>(target.data()) + target_at, static_cast<const char*>(source.data()) + source_at,
+                static_cast<size_t>(bytes));
+  }
+
   ValueRange range(const Operation& operation, int64_t batch, const MatrixView& matrix) override {
     return range_of_matrices(operation, batch, matrix);
   }

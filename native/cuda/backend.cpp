@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/dispatch.h"
+#include "core/parts.h"
 #include "core/status.h"
 #include "cuda/kernels/kernel.h"
 #include "cuda/plan/blocks.h"
@@ -21,6 +22,7 @@
 #include "cuda/runtime/product.h"
 #include "cuda/runtime/ranked_look.h"
 #include "cuda/runtime/session.h"
+#include "cuda/runtime/shared_b.h"
 
 namespace mpmml::cuda {
 namespace {
@@ -49,6 +51,10 @@ class CudaBackend : public Backend {
   BackendKind kind() const override { return BackendKind::kCuda; }
   const std::vector<const Variant*>& variants() const override { return variants_; }
   std::string unusable(int device) override { return cuda::unusable(device, architectures_); }
+  int device_count() override { return cuda::device_count(); }
+  std::unique_ptr<SharedOperand> share_b(const std::vector<Problem>& parts, const std::vector<int>& devices) override {
+    return cuda::share_b(parts, devices);
+  }
   std::string refuses(const Problem& problem, const Placement& where) override;
   bool looks_at_lines(const Problem& problem, const Placement& where) override;
   Plan plan(const Problem& problem, const ValueRange& a, const ValueRange& b, const Placement& where) override;
@@ -193,8 +199,9 @@ int64_t CudaBackend::workspace(const Problem& part, const Problem& problem, cons
 
 Outcome CudaBackend::run(const Problem& problem, const Placement& where) {
   const Planner planner = [&](const ValueRange& a, const ValueRange& b) { return plan(problem, a, b, where); };
+  Placement place = where;
   const auto multiply = [&](const Problem& part) {
-    return multiply_on_device(part, where, planner, looks_at_lines(part, where));
+    return multiply_on_device(part, place, planner, looks_at_lines(part, where));
   };
   if (surely_fits(problem, where)) return multiply(problem);
   const int64_t needed = workspace(problem, problem, where);
@@ -202,8 +209,17 @@ Outcome CudaBackend::run(const Problem& problem, const Placement& where) {
   const Reservation reservation =
       admit(where.device, std::min(needed, capacity), where.device_memory, [&] { return problem.is_cancelled(); });
   if (needed <= capacity) return multiply(problem);
+  place.part = nullptr;
+  // Its blocks have other strips.
+  if (where.part && where.part->shared()) {
+    static_cast<SharedB*>(where.part->shared())->refuse();
+    throw given_up();
+  }
   return multiply_in_blocks(
-      problem, capacity, [&](const Problem& block) { return workspace(block, problem, where); }, multiply);
+      problem, capacity, [&](const Problem& block) { return workspace(block, problem, where); }, multiply,
+      [&] {
+        if (where.part) where.part->before_writing(problem);
+      });
 }
 
 }  // namespace

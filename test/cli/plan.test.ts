@@ -25,6 +25,26 @@ describe('plan', () => {
     )
   })
 
+  it('estimates how long products take on several GPUs and hosts', async () => {
+    const shapes = ['plan', '--devices', '6', '--shapes', '32768x32768x32768,4096x2000x300']
+    const [large, small] = await json(shapes)
+    expect(large.host.map(({ gpus }: { gpus: number }) => gpus)).toEqual([1, 2, 4, 6])
+    expect(large.hosts).toEqual([])
+    for (const { host } of [large, small]) {
+      for (const { kernelS, residentS, hostS } of host) {
+        expect(residentS).toBeGreaterThanOrEqual(kernelS)
+        expect(hostS).toBeGreaterThan(kernelS)
+      }
+    }
+    expect(large.host[3].kernelS * 6).toBeCloseTo(large.host[0].kernelS)
+    expect(small.host[3].limit).not.toBe('kernels')
+    const printed = await succeeds([...shapes, '--hosts', '3'])
+    expect(printed).toMatch(/^32768³, int32, estimated/)
+    expect(printed).toMatch(/^ *3 .* (kernels|storage|network)$/m)
+    expect(await fails(['plan', '--devices', '8', 'a.npy', 'b.npy'], 2)).toMatch('--shapes')
+    expect(await fails(['plan', '--hosts', '8', '--shapes', '9x9x9'], 2)).toMatch('--devices')
+  })
+
   it('tells those of random matrices', async () => {
     const shapes = ['--shapes', '300x200x100,3x40x50x60', '--backend', 'cpu']
     const records = await json(['plan', ...shapes, '--values', '16bit-eps', '--semiring', 'min-plus'])

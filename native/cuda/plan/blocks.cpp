@@ -70,8 +70,11 @@ void add(Timing& total, const Timing& part) {
 Problem smallest_block(const Problem& problem) { return cut(problem, first_block(problem, 1, kLeastSide, kLeastSide)); }
 
 Outcome multiply_in_blocks(const Problem& problem, int64_t bytes, const BytesOf& bytes_of,
-                           const std::function<Outcome(const Problem& block)>& multiply) {
+                           const std::function<Outcome(const Problem& block)>& multiply,
+                           const std::function<void()>& before_writing) {
   const Destination destination(problem, can_overflow(problem.operation));
+  const bool is_apart = destination.view().data != problem.c.data;
+  if (!is_apart) before_writing();
   Problem target = problem;
   target.c = destination.view();
   const Block size = fitting_block(problem, bytes, bytes_of);
@@ -93,6 +96,7 @@ Outcome multiply_in_blocks(const Problem& problem, int64_t bytes, const BytesOf&
       if (outcome.overflow) return outcome;
     }
   }
+  if (is_apart) before_writing();
   destination.commit();
   return outcome;
 }

@@ -13,8 +13,10 @@ using BytesOf = std::function<int64_t(const Problem& block)>;
 Problem smallest_block(const Problem& problem);
 
 /// Computes `problem` block by block with `multiply`. Each block takes at most `bytes` of device memory, according to
-/// `bytes_of`. K is never divided, so every block is exact by itself.
+/// `bytes_of`. K is never divided, so every block is exact by itself. `before_writing` is called once, when nothing has
+/// been written to C.
 Outcome multiply_in_blocks(const Problem& problem, int64_t bytes, const BytesOf& bytes_of,
-                           const std::function<Outcome(const Problem& block)>& multiply);
+                           const std::function<Outcome(const Problem& block)>& multiply,
+                           const std::function<void()>& before_writing);
 
 }  // namespace mpmml::cuda

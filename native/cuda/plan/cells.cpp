@@ -71,7 +71,7 @@ std::vector<Cell> cells_of(const Cut& cut) {
 
 }  // namespace
 
-Cut cut_into_cells(const Problem& problem) {
+Cut cut_into_cells(const Problem& problem, int64_t asked_strips) {
   const double steps = cost_of_step(problem.operation) * double(problem.outputs()) * problem.k();
   const double cells = std::clamp(steps / kCellSteps, 1.0, double(kMostPanels * kMostStrips));
   Cut cut{};
@@ -85,7 +85,9 @@ Cut cut_into_cells(const Problem& problem) {
   } else {
     // Three transfers can't overlap computing: the uploads of the first panel and the first strip, and the download of
     // the last panel.
-    const auto strips = std::clamp(static_cast<int64_t>(std::sqrt(cells / 2)), int64_t{1}, int64_t{kMostStrips});
+    const auto strips = asked_strips > 0
+                            ? asked_strips
+                            : std::clamp(static_cast<int64_t>(std::sqrt(cells / 2)), int64_t{1}, int64_t{kMostStrips});
     const auto panels = std::clamp(static_cast<int64_t>(cells) / strips, int64_t{1}, int64_t{kMostPanels});
     cut.a = cut.c = cut.c0 = spans_of(problem.m(), panels, kGranule);
     cut.b = spans_of(problem.n(), strips, kGranule);

@@ -37,6 +37,7 @@ struct Cut {
   std::vector<Cell> cells;      ///< in the order in which their operands arrive
 };
 
-Cut cut_into_cells(const Problem& problem);
+/// `strips`: how many there are; 0: as many as pay off.
+Cut cut_into_cells(const Problem& problem, int64_t strips = 0);
 
 }  // namespace mpmml::cuda

@@ -88,8 +88,10 @@ std::map<int, std::string>& names() {
 }  // namespace
 
 std::string unusable(int device, const std::string& architectures) {
-  const std::string lost = lost_context();
-  if (!lost.empty()) return "an earlier CUDA error, " + lost + ", made CUDA unusable: restart the process";
+  const std::string lost = lost_context(device);
+  if (!lost.empty())
+    return "an earlier CUDA error, " + lost + ", made CUDA unusable on device " + std::to_string(device) +
+           ": restart the process";
   static std::mutex mutex;
   static auto* const lasting = new std::map<int, std::string>;
   const std::lock_guard<std::mutex> lock(mutex);
@@ -138,6 +140,11 @@ DeviceLimits device_limits(int device) {
   limits.bytes_per_clock = 2 * memory_clocks * attribute(cudaDevAttrGlobalMemoryBusWidth) / 8;
   limits.bytes_per_ms = limits.bytes_per_clock * attribute(cudaDevAttrClockRate);
   return known[device] = limits;
+}
+
+int device_count() {
+  Reason reason;
+  return count_devices(reason);
 }
 
 std::string driver_version() {

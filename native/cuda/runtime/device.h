@@ -16,6 +16,9 @@ namespace mpmml::cuda {
 /// is full now, or if another process uses it exclusively.
 std::string unusable(int device, const std::string& architectures);
 
+/// How many devices there are; 0 if CUDA can't be used.
+int device_count();
+
 /// "13.0", the CUDA version that the driver supports; empty if there is no driver.
 std::string driver_version();
 

@@ -9,12 +9,16 @@
 namespace mpmml::cuda {
 namespace {
 
-std::atomic<const char*> lost{nullptr};
+constexpr int kMostKnown = 64;
+/// By device: an error that lasts destroys the context of one device.
+std::atomic<const char*> lost[kMostKnown];
+
+std::atomic<const char*>& lost_of(int device) { return lost[device >= 0 && device < kMostKnown ? device : 0]; }
 
 }  // namespace
 
-const char* lost_context() {
-  const char* name = lost.load();
+const char* lost_context(int device) {
+  const char* name = lost_of(device).load();
   return name ? name : "";
 }
 
@@ -29,8 +33,11 @@ void check(cudaError_t status, const char* call, const char* file, int line) {
   // After a sticky error every later call fails with it. CUDA has no other way to distinguish it from an error that has
   // passed.
   if (cudaFree(nullptr) != cudaSuccess) {
-    lost.store(cudaGetErrorName(status));
-    throw Error(ErrorCode::kCuda, message + "; CUDA can't be used again until the process is restarted");
+    int device = 0;
+    cudaGetDevice(&device);
+    lost_of(device).store(cudaGetErrorName(status));
+    throw Error(ErrorCode::kCuda, message + "; CUDA can't be used again on device " + std::to_string(device) +
+                                      " until the process is restarted");
   }
   throw Error(ErrorCode::kCuda, message);
 }

@@ -8,8 +8,8 @@ namespace mpmml::cuda {
 /// destroys the context is remembered: see lost_context().
 void check(cudaError_t status, const char* call, const char* file, int line);
 
-/// The error that made CUDA unusable in this process; empty while it is usable.
-const char* lost_context();
+/// The error that made CUDA unusable on this device in this process; empty while it is usable.
+const char* lost_context(int device);
 
 #define MPMML_CUDA(call) ::mpmml::cuda::check((call), #call, __FILE__, __LINE__)
 

@@ -58,6 +58,17 @@ DeviceBuffer::~DeviceBuffer() {
   }
 }
 
+bool open_pool_to(int owner, int reader) {
+  const cudaMemPool_t pool = pool_of(owner);
+  if (!pool) return false;
+  cudaMemAccessDesc access = {};
+  access.location.type = cudaMemLocationTypeDevice;
+  access.location.id = reader;
+  access.flags = cudaMemAccessFlagsProtReadWrite;
+  MPMML_CUDA(cudaMemPoolSetAccess(pool, &access, 1));
+  return true;
+}
+
 void* allocate_pinned(int64_t bytes) {
   void* memory = nullptr;
   before_allocation();

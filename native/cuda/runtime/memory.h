@@ -33,6 +33,9 @@ class DeviceBuffer {
   bool pooled_ = false;
 };
 
+/// Lets the device `reader` access what is taken from the library's pool on `owner`. Returns whether there is such a pool.
+bool open_pool_to(int owner, int reader);
+
 /// Pinned memory, filled with zeros, that every device can copy.
 void* allocate_pinned(int64_t bytes);
 void free_pinned(void* memory);

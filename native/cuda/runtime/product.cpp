@@ -4,12 +4,14 @@
 #include <chrono>
 #include <exception>
 
+#include "core/parts.h"
 #include "core/scan.h"
 #include "core/status.h"
 #include "cuda/plan/cells.h"
 #include "cuda/runtime/error.h"
 #include "cuda/runtime/pages.h"
 #include "cuda/runtime/ranked_look.h"
+#include "cuda/runtime/shared_b.h"
 
 namespace mpmml::cuda {
 namespace {
@@ -56,7 +58,8 @@ class QuiesceOnFailure {
 /// A product whose operands fit one pinned slot: one launch on one stream. The host scans the elements that it gathers.
 /// The kernel writes its results directly where the host reads them, because starting a copy of so little takes longer
 /// (10 µs of 111 for a whole call of 256³ on an H200).
-Outcome multiply_small(const Problem& problem, Lane& lane, const Planner& planner, bool looks_at_lines) {
+Outcome multiply_small(const Problem& problem, Lane& lane, const Planner& planner, bool looks_at_lines,
+                       PartOfProduct* part) {
   const cudaStream_t stream = lane.compute(0);
   StagingRing& ring = lane.ring(0);
   auto* const slot = static_cast<char*>(ring.acquire());
@@ -98,6 +101,7 @@ Outcome multiply_small(const Problem& problem, Lane& lane, const Planner& planne
   outcome.overflow = launcher.overflow();
   if (outcome.overflow) return outcome;
   ring.finish();
+  if (part) part->before_writing(problem);
   const HostLayout target = host_of_c(problem, problem.c, problem.batch);
   target.scatter(0, target.elements(), static_cast<const char*>(c));
   problem.count_steps(static_cast<double>(problem.outputs()));
@@ -107,16 +111,45 @@ Outcome multiply_small(const Problem& problem, Lane& lane, const Planner& planne
   return outcome;
 }
 
+/// For a part of a product whose B is shared: keeps the part's memory until nobody reads it. Must be declared before
+/// QuiesceOnFailure, and after everything that is shared.
+class Sharing {
+ public:
+  Sharing(SharedB* shared, size_t part) : shared_(shared), part_(part) {}
+  ~Sharing() {
+    if (!shared_) return;
+    if (!has_received_) shared_->received(part_, true);
+    shared_->await_readers(part_);
+  }
+  Sharing(const Sharing&) = delete;
+
+  /// Says that B is there.
+  void received() {
+    if (shared_) shared_->received(part_, false);
+    has_received_ = true;
+  }
+
+ private:
+  SharedB* const shared_;
+  const size_t part_;
+  bool has_received_ = false;
+};
+
+SharedB* shared_of(const PartOfProduct* part) { return part ? static_cast<SharedB*>(part->shared()) : nullptr; }
+
 /// A product in cells: see plan/cells.h.
 class CellProduct {
  public:
-  CellProduct(const Problem& problem, Lane& lane, const Planner& planner, bool looks_at_lines, bool may_look)
+  CellProduct(const Problem& problem, Lane& lane, const Planner& planner, bool looks_at_lines, bool may_look,
+              PartOfProduct* part)
       : problem_(problem),
         dtype_(problem.operation.dtype),
         lane_(lane),
         looks_at_lines_(looks_at_lines),
-        cut_(cut_into_cells(problem)),
+        shared_(shared_of(part)),
+        cut_(cut_into_cells(problem, shared_ ? shared_->strips() : 0)),
         may_look_(may_look),
+        part_(part),
         planner_([this, &planner](const ValueRange& a, const ValueRange& b) { return plan_cell(planner(a, b), a, b); }),
         launcher_(problem, lane, planner_, &on_device(lane)->overflow) {
     for (const Span& span : cut_.a) a_.emplace_back(problem.operation, rows_of(problem.a, span), items_of_span(span));
@@ -127,17 +160,20 @@ class CellProduct {
   }
 
   Outcome run() {
+    Sharing sharing(shared_, part_ ? part_->index() : 0);
     const QuiesceOnFailure quiesce(lane_);
     TransferQueue uploads(TransferQueue::Direction::kUpload, lane_, [this] { return problem_.is_cancelled(); });
     start_uploads(uploads);
     const HostLayout result = host_of_c(problem_, problem_.c, problem_.batch);
     const Pages pages(result.data, result.dense() ? result.bytes() : 0);
     compute_cells(uploads);
+    sharing.received();
     Outcome outcome;
     outcome.plan = launcher_.plan();
     if (launcher_.watches_overflow()) await_parts();
     outcome.overflow = launcher_.overflow();
     if (outcome.overflow) return outcome;
+    if (part_) part_->before_writing(problem_);
     const double waited_and_copied = download();
     outcome.timing = times(waited_and_copied);
     return outcome;
@@ -179,7 +215,7 @@ class CellProduct {
     // Memory is allocated and set in the order of one stream but used in others, so they wait.
     Event& ready = lane_.event();
     ready.record(first);
-    for (const cudaStream_t stream : {lane_.upload(), lane_.scan()}) ready.hold(stream);
+    for (const cudaStream_t stream : {lane_.upload(), lane_.scan(), lane_.download()}) ready.hold(stream);
     for (int index = 1; index < Lane::kComputeStreams; ++index) ready.hold(lane_.compute(index));
     begin_ = &lane_.event();
     begin_->record(lane_.upload());
@@ -188,8 +224,22 @@ class CellProduct {
 
   void add_upload(TransferQueue& queue, const Upload& upload) {
     Operand& operand = operands(upload.source)[upload.part];
-    queue.add({operand.host(), operand.data(), [this, upload, &operand] {
-                 operand.arrived(lane_.upload());
+    const bool is_shared = shared_ && upload.source == Source::kB;
+    if (is_shared) own_pieces_.push_back(&lane_.event());
+    HostLayout host = operand.host();
+    char* to = operand.data();
+    if (is_shared) {
+      const Span piece = shared_->piece_of(part_->index(), host);
+      host.data += piece.first * host.line_stride * host.element_bytes;
+      host.lines = piece.count;
+      to += piece.first * host.length * host.element_bytes;
+    }
+    queue.add({host, to, [this, upload, is_shared, &operand] {
+                 if (is_shared) {
+                   gather_strip(operand, static_cast<size_t>(upload.part));
+                 } else {
+                   operand.arrived(lane_.upload());
+                 }
                  if (upload.source == Source::kC0) return;
                  const bool is_a = upload.source == Source::kA;
                  Results *const host = on_host(lane_), *const device = on_device(lane_);
@@ -202,6 +252,18 @@ class CellProduct {
                  const auto place = [&](Results* results) { return &(is_a ? results->a : results->b)[upload.part]; };
                  operand.scan(lane_, place(host), place(device));
                }});
+  }
+
+  /// When the own piece of a strip has been queued: gives it to the other parts, and takes theirs. The stream for downloads
+  /// has nothing else to do yet.
+  void gather_strip(Operand& operand, size_t strip) {
+    const size_t part = part_->index();
+    const cudaStream_t stream = lane_.download();
+    own_pieces_[strip]->record(lane_.upload());
+    own_pieces_[strip]->hold(stream);
+    shared_->offer(part, strip, operand.data(), *own_pieces_[strip]);
+    shared_->fetch(part, strip, operand.host(), operand.data(), stream, [this] { return problem_.is_cancelled(); });
+    operand.arrived(stream);
   }
 
   std::vector<Operand>& operands(Source source) { return source == Source::kA ? a_ : source == Source::kB ? b_ : c0_; }
@@ -327,13 +389,16 @@ class CellProduct {
   const DataType dtype_;
   Lane& lane_;
   const bool looks_at_lines_;
+  SharedB* const shared_;
   const Cut cut_;
   const bool may_look_;
+  PartOfProduct* const part_;
   std::optional<bool> favours_ranked_;
   const Planner planner_;
   Launcher launcher_;
   DeviceBuffer c_;
   std::vector<Operand> a_, b_, c0_;
+  std::vector<Event*> own_pieces_;    ///< of strips of B that are shared: when those of this part are there
   std::vector<LaunchTimes> times_;    ///< of the cells, in their order
   std::vector<Completed> completed_;  ///< parts of C, in the order in which they are complete
   Event* begin_ = nullptr;
@@ -357,9 +422,11 @@ bool fits_slots(const Problem& problem) {
 
 Outcome multiply_on_device(const Problem& problem, const Placement& where, const Planner& planner,
                            bool looks_at_lines) {
+  SharedB* const shared = shared_of(where.part);
   const LaneHandle lane = take_lane(where.device);
-  if (fits_slots(problem)) return multiply_small(problem, *lane, planner, looks_at_lines);
-  return CellProduct(problem, *lane, planner, looks_at_lines, !where.variant).run();
+  if (shared && fits_slots(problem)) shared->refuse();
+  if (fits_slots(problem)) return multiply_small(problem, *lane, planner, looks_at_lines, where.part);
+  return CellProduct(problem, *lane, planner, looks_at_lines, !where.variant, where.part).run();
 }
 
 }  // namespace mpmml::cuda

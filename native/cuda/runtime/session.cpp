@@ -15,6 +15,7 @@
 #include "cuda/runtime/error.h"
 #include "cuda/runtime/session_device.h"
 #include "cuda/runtime/session_group.h"
+#include "cuda/runtime/shared_b.h"
 #include "cuda/runtime/transfer.h"
 
 namespace mpmml::cuda {
@@ -311,6 +312,29 @@ class CudaSession final : public Session {
     const bool all_is_copied = items_of(from, batch) == batch && source.is_covered_by(from, dtype, batch);
     target.written(target.is_covered_by(to, dtype, batch), source.facts(), source.is_exact() && all_is_copied);
     return queued();
+  }
+
+  void receive(Session& from, const Memory& source, int64_t source_at, Memory& target, int64_t target_at,
+               int64_t bytes) override {
+    auto& other = static_cast<CudaSession&>(from);
+    auto& read = static_cast<const ResidentMemory&>(source);
+    auto& written = static_cast<ResidentMemory&>(target);
+    // Without that the copy takes the way through the host.
+    let_peer_read(other.device(), device());
+    other.device_->enter();
+    Event there;
+    there.record(other.stream());
+    device_->enter();
+    written.wait_for_readers();
+    there.hold(stream());
+    MPMML_CUDA(cudaMemcpyPeerAsync(static_cast<char*>(target.data()) + target_at, device(),
+                                   static_cast<const char*>(source.data()) + source_at, other.device(),
+                                   static_cast<size_t>(bytes), stream()));
+    Event copied;
+    copied.record(stream());
+    copied.hold(other.stream());
+    const bool is_all = bytes == target.bytes();
+    written.written(is_all, read.facts(), is_all && bytes == source.bytes() && read.is_exact());
   }
 
   ValueRange range(const Operation& operation, int64_t batch, const MatrixView& matrix) override {

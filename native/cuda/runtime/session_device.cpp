@@ -15,9 +15,15 @@ namespace {
 // Up to this many bytes are taken without asking how much there is, because asking takes longer than a small product.
 constexpr int64_t kLittle = int64_t{64} << 20;
 
+/// Streams are made on the current device of the thread.
+int made_current(int device) {
+  MPMML_CUDA(cudaSetDevice(device));
+  return device;
+}
+
 }  // namespace
 
-SessionDevice::SessionDevice(int device, int64_t limit) : lane_(device), limit_(limit) {}
+SessionDevice::SessionDevice(int device, int64_t limit) : lane_(made_current(device)), limit_(limit) {}
 
 void SessionDevice::enter() {
   MPMML_CUDA(cudaSetDevice(device()));

@@ -411,7 +411,7 @@ class ResidentProduct {
     return a.bytes_to_pack(kernel, launch, Side::kA) + b.bytes_to_pack(kernel, launch, Side::kB);
   }
 
-  Error overflow(int64_t index) {
+  OverflowError overflow(int64_t index) {
     const int64_t col = index % problem_.n(), row = index / problem_.n() % problem_.m();
     const int64_t item = index / problem_.n() / problem_.m();
     MatrixView a = view_from(a_.view, dtype_, item, row, 0), b = view_from(b_.view, dtype_, item, 0, col);

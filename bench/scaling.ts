@@ -1,0 +1,126 @@
+/**
+ * How long a product takes on several GPUs and hosts: a model, docs/scaling.md. Its constants are those of one kind of host,
+ * with H200s, and were measured there.
+ */
+import type { ProductShape } from './arguments.js'
+
+/** Operations, and bytes, per second; seconds. */
+export interface Machine {
+  /** Of one GPU: two operations per step of int32 max-plus. */
+  operations: number
+  /** Of one GPU and one direction: from and to pinned memory of the host. */
+  link: number
+  /** Of all GPUs of a host together. */
+  host: number
+  /** Into one GPU from its peers. */
+  peer: number
+  /** Of a disk that all hosts read from and write to. */
+  disk: number
+  /** Of a host's network. */
+  network: number
+  /** To start parts on several GPUs, and to join them. */
+  together: number
+  /** To take one job of a queue and to say that it is done. */
+  job: number
+}
+
+export const machine: Machine = {
+  operations: 36e12,
+  link: 55e9,
+  host: 168e9,
+  peer: 393e9,
+  disk: 2.5e9,
+  network: 25e9,
+  together: 0.4e-3,
+  job: 10e-3,
+}
+
+export interface Estimate {
+  gpus: number
+  /** Seconds of the kernels of one GPU. */
+  kernelS: number
+  /** Operands and result on the GPUs: B is copied from peer to peer. */
+  residentS: number
+  /** From and to pinned memory of the host. */
+  hostS: number
+  /** What limits the latter. */
+  limit: 'kernels' | 'links' | 'memory of the host'
+}
+
+const bytesOf = (elements: number, bytes: number) => elements * bytes
+
+/** The least part of the first operands and of the last results that nothing can be computed beside. */
+const UNHIDDEN = 1 / 8
+
+/** The time of one product on so many GPUs of a host. */
+export function estimateHost(
+  { batch, m, n, k }: ProductShape,
+  gpus: number,
+  bytes = 4,
+  on: Machine = machine,
+): Estimate {
+  const kernelS = (2 * batch * m * n * k) / on.operations / gpus
+  const [a, b, c] = [bytesOf(batch * m * k, bytes), bytesOf(batch * k * n, bytes), bytesOf(batch * m * n, 4)]
+  const exchange = (b * (gpus - 1)) / gpus / on.peer
+  const together = gpus > 1 ? on.together : 0
+  const rate = Math.min(gpus * on.link, on.host)
+  // Uploads and downloads go at the same time, in both directions of a link.
+  const transfers = Math.max(a + b, c) / rate + exchange
+  const edges = UNHIDDEN * ((a + b + c) / rate + exchange)
+  const hostS = Math.max(kernelS, transfers) + edges + together
+  const limit = kernelS >= transfers ? 'kernels' : gpus * on.link < on.host ? 'links' : 'memory of the host'
+  return { gpus, kernelS, residentS: kernelS + exchange + together, hostS, limit }
+}
+
+export interface ClusterEstimate {
+  hosts: number
+  gpus: number
+  /** Seconds: blocks of C as jobs of a queue, operands and result on shared storage. */
+  jobsS: number
+  /** Seconds: operands spread among the hosts' memories, panels sent along rows and columns of hosts (MPI or NCCL). */
+  panelsS: number
+  /** What limits the jobs. */
+  limit: 'kernels' | 'storage' | 'network'
+}
+
+/** Rows and columns of the blocks of C that jobs may compute: the largest takes 64 GiB of a host. */
+const BLOCKS = [8192, 16384, 32768, 65536, 131072]
+
+/** The time of one product on hosts with so many GPUs each; jobs have the blocks that take the least. */
+export function estimateHosts(
+  shape: ProductShape,
+  hosts: number,
+  gpus: number,
+  on: Machine = machine,
+): ClusterEstimate {
+  const estimates = BLOCKS.map((block) => estimateBlocks(shape, hosts, gpus, block, on))
+  return estimates.reduce((best, estimate) => (estimate.jobsS < best.jobsS ? estimate : best))
+}
+
+function estimateBlocks(
+  { batch, m, n, k }: ProductShape,
+  hosts: number,
+  gpus: number,
+  block: number,
+  on: Machine,
+): ClusterEstimate {
+  const bytes = 4
+  const kernelS = (2 * batch * m * n * k) / on.operations / (hosts * gpus)
+  // Of few jobs some hosts get none, and the last ones are alone.
+  const [rows, cols] = [Math.ceil(m / block), Math.ceil(n / block)]
+  const jobs = batch * rows * cols
+  const read = batch * bytes * (m * k * cols + k * n * rows)
+  const written = 4 * batch * m * n
+  const storageS = (read + written) / on.disk
+  const networkS = (read + written) / hosts / on.network
+  const rounds = (Math.ceil(jobs / hosts) * hosts) / jobs
+  const jobsS = Math.max(kernelS * rounds, storageS, networkS) + on.job * Math.ceil(jobs / hosts)
+  // Each host gets the panels of its row and of its column of a square of hosts.
+  const side = Math.sqrt(hosts)
+  const received = (batch * bytes * (m * k + k * n)) / side
+  const loadS = (batch * bytes * (m * k + k * n) + written) / on.disk
+  const panelsS = Math.max(kernelS, hosts > 1 ? received / on.network : 0) + loadS
+  const limit =
+    kernelS >= Math.max(storageS, networkS) ? 'kernels' : storageS >= networkS ? 'storage' : 'network'
+  return { hosts, gpus, jobsS, panelsS, limit }
+}

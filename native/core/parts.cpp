@@ -1,0 +1,187 @@
+#include "core/parts.h"
+
+#include <algorithm>
+#include <chrono>
+#include <numeric>
+#include <string>
+#include <system_error>
+#include <thread>
+
+#include "core/status.h"
+
+namespace mpmml {
+namespace {
+
+/// How often a thread that waits for others looks whether the product has been given up.
+constexpr std::chrono::milliseconds kPatience{2};
+
+/// Parts end at multiples of this, so that they consist of whole tiles.
+constexpr int64_t kTile = 128;
+
+Axis axis_for(const Problem& problem, int64_t parts) {
+  // Instances that can't be divided evenly cost little if there are many of them.
+  constexpr int64_t kManyPerPart = 4;
+  const bool is_even = problem.batch % parts == 0 || problem.batch >= kManyPerPart * parts;
+  if (problem.batch > 1 && is_even) return Axis::kInstances;
+  const int64_t wanted = parts * kTile;
+  if (problem.m() >= wanted || problem.m() >= problem.n()) {
+    return problem.batch > problem.m() ? Axis::kInstances : Axis::kRows;
+  }
+  return problem.batch > problem.n() ? Axis::kInstances : Axis::kColumns;
+}
+
+}  // namespace
+
+std::vector<Slice> divide(const Problem& problem, const std::vector<double>& speeds) {
+  const auto parts = static_cast<int64_t>(speeds.size());
+  const Axis axis = axis_for(problem, parts);
+  const int64_t size = axis == Axis::kInstances ? problem.batch : axis == Axis::kRows ? problem.m() : problem.n();
+  const int64_t granule = axis != Axis::kInstances && size >= parts * kTile ? kTile : 1;
+  const double all = std::accumulate(speeds.begin(), speeds.end(), 0.0);
+  std::vector<Slice> slices;
+  double before = 0;
+  int64_t first = 0;
+  for (const double speed : speeds) {
+    before += speed;
+    const double share = before / all * static_cast<double>(size) / static_cast<double>(granule);
+    const int64_t end = slices.size() + 1 == speeds.size()
+                            ? size
+                            : std::clamp(static_cast<int64_t>(share + 0.5) * granule, first, size);
+    slices.push_back({axis, first, end - first});
+    first = end;
+  }
+  return slices;
+}
+
+Problem cut(const Problem& problem, const Slice& slice) {
+  Problem part = problem;
+  const int64_t item = slice.axis == Axis::kInstances ? slice.first : 0;
+  const int64_t row = slice.axis == Axis::kRows ? slice.first : 0;
+  const int64_t col = slice.axis == Axis::kColumns ? slice.first : 0;
+  const DataType dtype = problem.operation.dtype;
+  part.a = view_from(part.a, dtype, item, row, 0);
+  part.b = view_from(part.b, dtype, item, 0, col);
+  part.c0 = view_from(part.c0, dtype, item, row, col);
+  part.c = view_from(part.c, dtype, item, row, col);
+  part.witness = view_from(part.witness, DataType::kInt32, item, row, col);
+  part.through = view_from(part.through, DataType::kInt32, item, row, 0);
+  part.structure = problem.structure.from(row, col);
+  switch (slice.axis) {
+    case Axis::kInstances:
+      part.batch = slice.count;
+      break;
+    case Axis::kRows:
+      part.a.rows = part.c.rows = part.c0.rows = part.witness.rows = part.through.rows = slice.count;
+      break;
+    case Axis::kColumns:
+      part.b.cols = part.c.cols = part.c0.cols = part.witness.cols = slice.count;
+      break;
+  }
+  return part;
+}
+
+int64_t index_in_whole(const Problem& problem, const Slice& slice, int64_t index) {
+  const int64_t m = problem.m(), n = problem.n();
+  switch (slice.axis) {
+    case Axis::kInstances:
+      return slice.first * m * n + index;
+    case Axis::kRows: {
+      const int64_t item = index / (slice.count * n), inside = index % (slice.count * n);
+      return (item * m + slice.first) * n + inside;
+    }
+    case Axis::kColumns:
+      return index / slice.count * n + slice.first + index % slice.count;
+  }
+  return index;
+}
+
+void Agreement::agree(const std::function<bool()>& is_cancelled) {
+  std::unique_lock<std::mutex> lock(mutex_);
+  if (--missing_ == 0) changed_.notify_all();
+  while (missing_ > 0 && !failed_) {
+    if (is_cancelled()) throw given_up();
+    changed_.wait_for(lock, kPatience);
+  }
+  if (failed_) throw given_up();
+}
+
+void Agreement::fail() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  failed_ = true;
+  changed_.notify_all();
+}
+
+std::vector<double> Speeds::of(const Operation& operation, const std::vector<int>& devices,
+                               const std::vector<double>& fallback) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  std::vector<double> speeds;
+  for (const int device : devices) {
+    for (const Known& known : known_) {
+      if (known.semiring == operation.semiring && known.dtype == operation.dtype && known.device == device) {
+        speeds.push_back(known.speed);
+      }
+    }
+  }
+  if (speeds.size() != devices.size()) return fallback;
+  // Equal devices differ a little each time, and equal parts are the best for them.
+  constexpr double kEqual = 1.08;
+  const auto [least, most] = std::minmax_element(speeds.begin(), speeds.end());
+  if (*most <= kEqual * *least) return std::vector<double>(devices.size(), 1.0);
+  return speeds;
+}
+
+void Speeds::measured(const Operation& operation, int device, double speed) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  for (Known& known : known_) {
+    if (known.semiring == operation.semiring && known.dtype == operation.dtype && known.device == device) {
+      known.speed += (speed - known.speed) / 4;
+      return;
+    }
+  }
+  known_.push_back({operation.semiring, operation.dtype, device, speed});
+}
+
+void on_threads(size_t count, const std::function<void(size_t)>& body, const std::function<void()>& look,
+                const std::function<void()>& stop) {
+  std::mutex mutex;
+  std::condition_variable ended;
+  size_t running = 0;
+  std::vector<std::thread> threads;
+  std::optional<Error> refused;
+  for (size_t index = 0; index < count && !refused; ++index) {
+    const auto run = [&, index] {
+      body(index);
+      const std::lock_guard<std::mutex> lock(mutex);
+      --running;
+      ended.notify_all();
+    };
+    {
+      const std::lock_guard<std::mutex> lock(mutex);
+      ++running;
+    }
+    try {
+      threads.emplace_back(run);
+    } catch (const std::system_error& error) {
+      {
+        const std::lock_guard<std::mutex> lock(mutex);
+        --running;
+      }
+      stop();
+      refused.emplace(ErrorCode::kOutOfMemory,
+                      std::string("the system refused to start a thread for a device: ") + error.what());
+    }
+  }
+  {
+    std::unique_lock<std::mutex> lock(mutex);
+    while (running > 0) {
+      lock.unlock();
+      look();
+      lock.lock();
+      if (running > 0) ended.wait_for(lock, kPatience);
+    }
+  }
+  for (std::thread& thread : threads) thread.join();
+  if (refused) throw Error(*refused);
+}
+
+}  // namespace mpmml

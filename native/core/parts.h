@@ -1,0 +1,102 @@
+// One product on several devices: how it is divided, and how its parts agree that it has succeeded.
+#pragma once
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "core/backend.h"
+#include "core/problem.h"
+
+namespace mpmml {
+
+/// What parts are parts of: a batch by its instances, or each product by rows of A and C, or by columns of B and C.
+enum class Axis : uint8_t { kInstances, kRows, kColumns };
+
+/// A part of a product: instances, rows or columns [first, first + count).
+struct Slice {
+  Axis axis;
+  int64_t first, count;
+};
+
+/// Divides a product in proportion to the speeds of the devices. A slice for each of them, in their order; one may be
+/// empty.
+std::vector<Slice> divide(const Problem& problem, const std::vector<double>& speeds);
+
+/// The product that a slice is.
+Problem cut(const Problem& problem, const Slice& slice);
+
+/// Converts the index of one of the slice's results, in row-major order, into that in the whole product.
+int64_t index_in_whole(const Problem& problem, const Slice& slice, int64_t index);
+
+/// C changes only if the whole product succeeds: so no part writes to C before all of them know that they will succeed.
+class Agreement {
+ public:
+  explicit Agreement(size_t parts) : missing_(parts) {}
+
+  /// Says that one more part will succeed, and waits until all have said so. Throws given_up() if one has failed, or if
+  /// `is_cancelled`.
+  void agree(const std::function<bool()>& is_cancelled);
+  /// Says that a part has failed.
+  void fail();
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  size_t missing_;
+  bool failed_ = false;
+};
+
+/// What a backend that computes a part has to know of the rest.
+class PartOfProduct {
+ public:
+  PartOfProduct(size_t index, Agreement& agreement, SharedOperand* shared)
+      : index_(index), agreement_(agreement), shared_(shared) {}
+
+  size_t index() const { return index_; }
+  /// Null if B isn't shared.
+  SharedOperand* shared() const { return shared_; }
+  /// To be called before the first result is written to the problem's C.
+  void before_writing(const Problem& problem) {
+    if (has_agreed_ || !problem.keeps_c) return;
+    agreement_.agree([&] { return problem.is_cancelled(); });
+    has_agreed_ = true;
+  }
+
+ private:
+  const size_t index_;
+  Agreement& agreement_;
+  SharedOperand* const shared_;
+  bool has_agreed_ = false;
+};
+
+/// How fast devices have been in the parts that they computed, so that unequal ones get unequal parts.
+class Speeds {
+ public:
+  /// `fallback[i]` is what is assumed of devices[i] if one of them hasn't been measured.
+  std::vector<double> of(const Operation& operation, const std::vector<int>& devices,
+                         const std::vector<double>& fallback);
+  void measured(const Operation& operation, int device, double speed);
+
+ private:
+  struct Known {
+    SemiringId semiring;
+    DataType dtype;
+    int device;
+    double speed;
+  };
+  std::mutex mutex_;
+  std::vector<Known> known_;
+};
+
+/// Runs `body(index)` for 0 … count − 1, each on a thread of its own. While they run, calls `look` again and again, and at
+/// once when one has ended. `body` must not throw. Throws Error(kOutOfMemory) if the system refuses a thread, after
+/// `stop()` and when those that have been started have ended.
+void on_threads(size_t count, const std::function<void(size_t)>& body, const std::function<void()>& look,
+                const std::function<void()>& stop);
+
+}  // namespace mpmml

@@ -1,0 +1,9 @@
+/** Products on several devices, each of which is the CPU. */
+import { describe } from 'vitest'
+import { withoutCuda } from '../support/machine.js'
+import { severalSuite } from '../support/suite-several.js'
+
+// With a GPU, that is what is pretended to be several.
+const hasCuda = withoutCuda() === undefined
+
+describe.skipIf(hasCuda)(hasCuda ? 'cpu (skipped: there is a GPU)' : 'cpu', () => severalSuite('cpu'))

@@ -1,0 +1,9 @@
+/** Matrices spread among devices, each of which is the CPU. */
+import { describe } from 'vitest'
+import { withoutCuda } from '../support/machine.js'
+import { spreadSuite } from '../support/suite-spread.js'
+
+// With a GPU, that is what is pretended to be several.
+const hasCuda = withoutCuda() === undefined
+
+describe.skipIf(hasCuda)(hasCuda ? 'cpu (skipped: there is a GPU)' : 'cpu', () => spreadSuite('cpu'))

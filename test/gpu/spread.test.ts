@@ -1,0 +1,10 @@
+/** Matrices spread among devices, each of which is the same GPU. */
+import { describe } from 'vitest'
+import { withoutCuda } from '../support/machine.js'
+import { spreadSuite } from '../support/suite-spread.js'
+
+const reason = withoutCuda()
+
+describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (skipped: ${reason})`, () =>
+  spreadSuite('cuda'),
+)

@@ -1,0 +1,214 @@
+/** One product on several devices, which are pretended: all are the same GPU, or the CPU. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import {
+  type DenseMatrix,
+  type ElementArray,
+  type MpmmOptions,
+  type MpmmResult,
+  matrix,
+  mpmm,
+  mpmmGrouped,
+  mpmmSync,
+  type Semiring,
+} from '../../lib/index.js'
+import { addon } from '../../lib/native.js'
+import { expectProduct } from './expect.js'
+import { Random } from './generators.js'
+import { caught, expectError } from './resident.js'
+
+const DEVICES = 5
+const sets = [[0, 1], [3, 1, 4], 'all'] as const
+const largest = 2 ** 31 - 1
+
+const random = new Random(17)
+const integers = (rows: number, cols: number, limit = 1000, batch?: number) => {
+  const data = Int32Array.from({ length: (batch ?? 1) * rows * cols }, () => random.integer(-limit, limit))
+  return { data, shape: batch === undefined ? [rows, cols] : [batch, rows, cols] } as DenseMatrix
+}
+
+const bytes = ({ data }: { data: ElementArray }) =>
+  Buffer.from(data.buffer, data.byteOffset, data.byteLength).toString('base64')
+
+export function severalSuite(backend: 'cpu' | 'cuda'): void {
+  const options = backend === 'cuda' ? ({ backend } as const) : {}
+  beforeAll(() => addon.pretendDevices(DEVICES))
+  afterAll(() => addon.pretendDevices(0))
+
+  describe('a product', () => {
+    it('is what the oracle says, by rows, columns and instances', () => {
+      for (const devices of sets) {
+        for (const [m, k, n] of [
+          [290, 40, 33],
+          [7, 90, 420],
+          [1, 300, 300],
+          [641, 3, 130],
+        ] as const) {
+          const result = expectProduct(
+            integers(m, k),
+            integers(k, n),
+            { ...options, devices },
+            `${m}×${k}×${n}`,
+          )
+          expect(result!.devices.length).toBeGreaterThan(1)
+        }
+        for (const batch of [2, 10, 23]) {
+          expectProduct(
+            integers(40, 50, 9, batch),
+            integers(50, 40),
+            { ...options, devices },
+            `${batch} of 40×50×40`,
+          )
+          expectProduct(integers(9, 50, 9, batch), integers(50, 140, 9, batch), { ...options, devices })
+        }
+      }
+    })
+
+    it('has the same bits as on one, for each semiring and type, with witness, accumulate, int16 and strides', async () => {
+      const compare = async (make: (more: MpmmOptions) => Promise<unknown>) => {
+        const one = (await make(options)) as MpmmResult & { witness?: typeof one.c }
+        for (const devices of sets) {
+          const several = (await make({ ...options, devices })) as typeof one
+          expect(bytes(several.c)).toBe(bytes(one.c))
+          if (one.witness) expect(bytes(several.witness!)).toBe(bytes(one.witness))
+        }
+      }
+      const kinds = new Map(
+        addon.variants.map(({ semiring, dtype }) => [`${semiring} ${dtype}`, { semiring, dtype }]),
+      )
+      for (const { semiring, dtype } of kinds.values()) {
+        const witness = semiring !== 'plus-times'
+        const Type = { int32: Int32Array, float32: Float32Array, float64: Float64Array, uint8: Uint8Array }[
+          dtype
+        ]
+        const of = (rows: number, cols: number) =>
+          matrix(
+            rows,
+            cols,
+            (Type as Int32ArrayConstructor).from({ length: rows * cols }, () =>
+              random.integer(0, 7),
+            ) as never,
+          )
+        const [a, b, c0] = [of(150, 70), of(70, 90), of(150, 90)]
+        await compare((more) =>
+          mpmm(a, b, { ...more, semiring: semiring as Semiring, accumulate: c0, witness } as never),
+        )
+      }
+      const narrow = matrix(
+        160,
+        50,
+        Int16Array.from({ length: 8000 }, () => random.integer(-99, 99)),
+      )
+      const right = integers(50, 70)
+      await compare((more) => mpmm(narrow, right, more as never))
+      const { data } = integers(200, 200)
+      const transposed = { data, shape: [180, 60] as const, strides: [1, 200] as const, offset: 3 }
+      const other = integers(60, 70)
+      await compare((more) => mpmm(transposed as never, other, more as never))
+    })
+
+    it('says which devices computed it, as few as it needs', async () => {
+      const one = await mpmm(integers(90, 90), integers(90, 90), { ...options, devices: [2] })
+      expect(one.devices).toEqual(backend === 'cuda' ? [0] : [])
+      const two = await mpmm(integers(90, 90), integers(90, 90), { ...options, devices: [4, 2] })
+      expect(two.devices).toEqual([2, 4])
+      expect(mpmmSync(integers(90, 90), integers(90, 90), { ...options, devices: [4, 2] }).devices).toEqual([
+        2, 4,
+      ])
+      const empty = await mpmm(matrix(900, 0), matrix(0, 90), { ...options, devices: 'all' })
+      expect([...new Set(empty.c.data)]).toEqual([-(2 ** 31)])
+    })
+  })
+
+  describe('a product that fails', () => {
+    it('names the least result that overflows, whichever device found it, and changes nothing', async () => {
+      for (const devices of sets) {
+        const [a, b] = [integers(300, 20), integers(20, 200)]
+        b.data.fill(3)
+        for (const row of [299, 111, 40]) {
+          a.data[row * 20 + 4] = largest
+          const out = matrix(300, 200, new Int32Array(60_000).fill(8))
+          const error = await caught(mpmm(a, b, { ...options, devices, out }))
+          expectError(error, 'OVERFLOW', `C\\[${row}, 0\\]`, `${largest + 3}`)
+          expect(new Set(out.data)).toEqual(new Set([8]))
+        }
+        const wide = integers(20, 900, 0)
+        wide.data[850] = wide.data[444] = largest
+        const tall = matrix(7, 20, new Int32Array(140).fill(1))
+        expectError(await caught(mpmm(tall, wide, { ...options, devices })), 'OVERFLOW', 'C\\[0, 444\\]')
+      }
+    })
+
+    it('says which device failed; the next one succeeds', async () => {
+      const [a, b] = [integers(300, 200, 2e9), integers(200, 200, 100)]
+      addon.failAllocation(2, 1)
+      try {
+        const error = await caught(mpmm(a, b, { ...options, devices: 'all', overflow: 'saturate' }))
+        expectError(error, 'OUT_OF_MEMORY', /device [0-4] failed, so the whole product did/)
+      } finally {
+        addon.failAllocation(0)
+      }
+      expectProduct(integers(200, 50), integers(50, 60), { ...options, devices: 'all' })
+    })
+
+    it('is given up by its signal', async () => {
+      const controller = new AbortController()
+      const a = integers(1500, 1500)
+      const running = caught(mpmm(a, a, { ...options, devices: 'all', signal: controller.signal }))
+      controller.abort(new Error('enough'))
+      expectError(await running, 'ABORTED')
+    })
+
+    it('is refused with its reason if a value is no element, as on one', async () => {
+      const a = matrix(300, 20, new Float32Array(6000).fill(1))
+      a.data[4321] = -1
+      const b = matrix(20, 300, new Float32Array(6000).fill(1))
+      for (const devices of sets) {
+        const error = await caught(mpmm(a, b, { ...options, devices, semiring: 'max-times' } as never))
+        expectError(error, 'VALUE', /^a\[216, 1\] is -1/)
+      }
+    })
+  })
+
+  describe('a group', () => {
+    it('has the results of one device, in order', async () => {
+      const products = Array.from({ length: 37 }, (_, index) => ({
+        a: integers(5 + index, 30),
+        b: integers(30, 20),
+      }))
+      const one = await mpmmGrouped(products, options)
+      for (const devices of sets) {
+        for (const some of [products, products.slice(0, 2)]) {
+          const several = await mpmmGrouped(some, { ...options, devices })
+          for (const [index, { c }] of several.entries()) expect(bytes(c)).toBe(bytes(one[index]!.c))
+        }
+      }
+    })
+
+    it('names the first product that fails', async () => {
+      const products = Array.from({ length: 30 }, (_, index) => ({
+        a: matrix(9, 9, new Int32Array(81).fill(index === 22 || index === 13 ? largest : 1)),
+        b: matrix(9, 9, new Int32Array(81).fill(1)),
+      }))
+      const error = await caught(mpmmGrouped(products, { ...options, devices: 'all' }))
+      expectError(error, 'OVERFLOW', '^products\\[13\\]')
+    })
+  })
+
+  it('refuses devices that make no sense', async () => {
+    const a = integers(60, 60)
+    const refused = async (more: object, ...patterns: (string | RegExp)[]) =>
+      expectError(await caught(mpmm(a, a, more as never)), 'OPTION', ...patterns)
+    await refused({ devices: [] }, 'empty list')
+    await refused({ devices: [0, 1, 0] }, '0 twice')
+    for (const devices of [[-1], [1.5], [52], ['0'], 'some', 3, null])
+      await refused({ devices }, 'devices must be')
+    await refused({ devices: [0], device: 0 }, 'device and devices')
+    await refused({ devices: 'all', backend: 'cpu' }, "backend is 'cpu'")
+    expectError(
+      await caught(mpmm(a, a, { devices: [1, DEVICES] })),
+      'NO_CUDA',
+      `no device ${DEVICES}`,
+      'has 5',
+    )
+  })
+}

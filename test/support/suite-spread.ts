@@ -1,0 +1,84 @@
+/** Matrices that are spread among several devices, which are pretended: all are the same GPU, or the CPU. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type Device, matrix, mpmm, openDevice } from '../../lib/index.js'
+import { addon } from '../../lib/native.js'
+import { Random } from './generators.js'
+import { caught, expectError } from './resident.js'
+import { chains } from './suite-devices-chains.js'
+import { combining } from './suite-devices-combine.js'
+import { copies } from './suite-devices-copies.js'
+import { products } from './suite-devices-products.js'
+import { views } from './suite-devices-views.js'
+
+const largest = 2 ** 31 - 1
+
+export function spreadSuite(backend: 'cpu' | 'cuda'): void {
+  let device: Device
+  beforeAll(async () => {
+    addon.pretendDevices(3)
+    device = await openDevice({ devices: 'all' })
+  })
+  afterAll(async () => {
+    await device.close()
+    addon.pretendDevices(0)
+  })
+  const open = () => device
+
+  describe('copies', () => copies(open))
+  describe('views', () => views(open))
+  describe('products', () => products(backend, open))
+  describe('chains', () => chains(open))
+  describe('combine', () => combining(open))
+
+  it('says which devices it consists of', async () => {
+    expect([device.backend, device.devices]).toEqual([backend, [0, 1, 2]])
+    const a = await device.full([90, 90], 1)
+    const { c, devices } = await mpmm(a, a, { devices: [2, 0, 1] })
+    expect(devices).toEqual([0, 1, 2])
+    expect(new Set((await c.download()).data)).toEqual(new Set([2]))
+    expectError(await caught(mpmm(a, a, { devices: [0, 1] })), 'OPTION', 'devices 0, 1, 2')
+  })
+
+  it('has the results of one device, whatever the rows of the matrices are divided into', async () => {
+    const random = new Random(5)
+    const host = (rows: number, cols: number) =>
+      matrix(
+        rows,
+        cols,
+        Int32Array.from({ length: rows * cols }, () => random.integer(-999, 999)),
+      )
+    for (const [m, k, n] of [
+      [7, 500, 40],
+      [400, 30, 33],
+      [129, 129, 129],
+      [1, 1, 1],
+      [2, 3, 4],
+    ] as const) {
+      const [a, b, c0] = [host(m, k), host(k, n), host(m, n)]
+      const expected = await mpmm(a, b, { accumulate: c0, witness: true })
+      const [there, other, before] = await Promise.all([
+        device.upload(a),
+        device.upload(b),
+        device.upload(c0),
+      ])
+      const { c, witness } = await mpmm(there, other, { accumulate: before, witness: true })
+      expect((await c.download()).data).toEqual(expected.c.data)
+      expect((await witness.download()).data).toEqual(expected.witness.data)
+      const turned = await mpmm(other.transpose(), there.transpose())
+      const once = await mpmm(a, b)
+      expect((await turned.c.transpose().download()).data).toEqual(once.c.data)
+    }
+  })
+
+  it('names the least result that overflows, and leaves out as it was', async () => {
+    const a = matrix(300, 20, new Int32Array(6000).fill(1))
+    const b = await device.full([20, 200], 5)
+    const out = await device.full([300, 200], 8)
+    for (const row of [299, 130, 40]) {
+      a.data[row * 20 + 4] = largest
+      const error = await caught(mpmm(a, b, { out }))
+      expectError(error, 'OVERFLOW', `C\\[${row}, 0\\]`, `${largest + 5}`)
+      expect(new Set((await out.download()).data)).toEqual(new Set([8]))
+    }
+  })
+}
