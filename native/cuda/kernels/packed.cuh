@@ -82,13 +82,7 @@ struct PackedKernel {
     const Packed<Arithmetic> packed = layout<Arithmetic>(launch);
     const bool is_a = side == Side::kA;
     const MatrixView& view = is_a ? launch.a : launch.b;
-    const PackSource source{view.data,
-                            is_a ? launch.m : launch.n,
-                            launch.k,
-                            is_a ? view.row_stride : view.col_stride,
-                            is_a ? view.col_stride : view.row_stride,
-                            view.batch_stride,
-                            view.storage};
+    const PackSource source = pack_source(launch, side);
     const PackTarget target{is_a ? launch.packed_a : launch.packed_b, items_of(view, launch.batch),
                             is_a ? packed.padded_m : packed.padded_n * Words<Arithmetic>::kLanes, packed.padded_k};
     for_arithmetic<Arithmetic>(launch, [&](const Arithmetic& arithmetic) {
@@ -127,12 +121,14 @@ struct PackedKernel {
   }
 };
 
-/// The tile's place. Blocks go down columns of up to 8 tile rows, so that blocks that run together share operands in
-/// the L2 cache.
-__device__ __forceinline__ void locate_tile(int64_t tiles_m, int64_t tiles_n, int64_t& tile_m, int64_t& tile_n) {
+/// The place of tile number `index`. Numbers go down columns of up to 8 tile rows, so that blocks that run together share
+/// operands in the L2 cache.
+template <class Index>
+__device__ __forceinline__ void locate_tile(Index index, int64_t tiles_m, int64_t tiles_n, int64_t& tile_m,
+                                            int64_t& tile_n) {
   constexpr int64_t kGroup = 8;
-  const int64_t group = blockIdx.x / (kGroup * tiles_n);
-  const int64_t within = blockIdx.x % (kGroup * tiles_n);
+  const int64_t group = index / (kGroup * tiles_n);
+  const int64_t within = index % (kGroup * tiles_n);
   const int64_t rows = min(kGroup, tiles_m - group * kGroup);
   tile_m = group * kGroup + within % rows;
   tile_n = within / rows;

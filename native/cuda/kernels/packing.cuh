@@ -19,6 +19,19 @@ struct PackSource {
   Storage storage;
 };
 
+/// The operand on this side of the launch.
+inline PackSource pack_source(const Launch& launch, Side side) {
+  const bool is_a = side == Side::kA;
+  const MatrixView& view = is_a ? launch.a : launch.b;
+  return {view.data,
+          is_a ? launch.m : launch.n,
+          launch.k,
+          is_a ? view.row_stride : view.col_stride,
+          is_a ? view.col_stride : view.row_stride,
+          view.batch_stride,
+          view.storage};
+}
+
 /// Where packing writes: target[item][k][line] for k < padded_depth, line < padded_lines.
 struct PackTarget {
   void* data;

@@ -267,7 +267,7 @@ __global__ void __launch_bounds__(Config::kThreads,
   const int thread_n = warp % Config::kWarpsN * Config::kLanesN + lane % Config::kLanesN;
 
   int64_t tile_m, tile_n;
-  locate_tile(packed.padded_m / BM, packed.padded_n / BN, tile_m, tile_n);
+  locate_tile(blockIdx.x, packed.padded_m / BM, packed.padded_n / BN, tile_m, tile_n);
   const int64_t instance = blockIdx.z;
   const int64_t first_k = slice * (packed.padded_k / Config::kSlices);
   Word* stages = shared + slice * Config::kStages * Config::kStageWords;

@@ -108,7 +108,7 @@ __global__ void __launch_bounds__(Config::kThreads, Config::kThreads >= 256 ? 1 
   const int warp_m = warp / Config::kWarpsN * Config::WM, warp_n = warp % Config::kWarpsN * Config::WN;
 
   int64_t tile_m, tile_n;
-  locate_tile(packed.padded_m / BM, packed.padded_n / BN, tile_m, tile_n);
+  locate_tile(blockIdx.x, packed.padded_m / BM, packed.padded_n / BN, tile_m, tile_n);
   const double* from_a = packed.a + blockIdx.z * packed.a_instance + tile_m * BM;
   const double* from_b = packed.b + blockIdx.z * packed.b_instance + tile_n * BN;
   const auto start = [&](int stage) {
