@@ -24,6 +24,8 @@ struct Band {
   MPMML_HOST_DEVICE constexpr Band from(int64_t row, int64_t col) const {
     return {below + (col - row), above - (col - row)};
   }
+  /// The same band of the transposed matrix.
+  MPMML_HOST_DEVICE constexpr Band transposed() const { return {above, below}; }
   /// Whether all elements of a matrix of this size are in the band.
   MPMML_HOST_DEVICE constexpr bool is_all(int64_t rows, int64_t cols) const {
     return below >= rows - 1 && above >= cols - 1;
@@ -41,6 +43,11 @@ struct Structure {
   Band a, b, c;
 
   constexpr bool operator==(const Structure& other) const { return a == other.a && b == other.b && c == other.c; }
+
+  /// Whether all elements of an m × k and a k × n matrix and of their product are in it.
+  constexpr bool is_general(int64_t m, int64_t n, int64_t k) const {
+    return a.is_all(m, k) && b.is_all(k, n) && c.is_all(m, n);
+  }
 
   /// The steps of K that can reach a result in these rows and columns. Some of them can still be zero for each result.
   MPMML_HOST_DEVICE constexpr Span steps(Span rows, Span cols, int64_t k) const {

@@ -260,12 +260,18 @@ struct BooleanTiles {
 
 /// A tile of C of the launch.
 struct BooleanPlace {
-  int64_t instance, tile_m, tile_n;
+  int64_t instance;
+  TilePlace tile;
 
-  __device__ __forceinline__ BooleanPlace(const BooleanProblem& operands, int64_t index) {
-    const int64_t tiles = operands.tiles_m * operands.tiles_n;
-    instance = index / tiles;
-    locate_tile(index % tiles, operands.tiles_m, operands.tiles_n, tile_m, tile_n);
+  __device__ __forceinline__ BooleanPlace(const BooleanProblem& operands, int64_t index)
+      : instance(index / (operands.tiles_m * operands.tiles_n)),
+        tile(locate_tile(index % (operands.tiles_m * operands.tiles_n), operands.tiles_m, operands.tiles_n)) {}
+
+  template <class Config>
+  __device__ __forceinline__ DepthTiles depth(const Launch& problem, const BooleanProblem& operands,
+                                              bool& has_results) const {
+    return depth_of_tile(problem, span_of_tile(tile.m, Config::BM), span_of_tile(tile.n, Config::BN), Config::BK,
+                         {0, operands.tiles_k}, has_results);
   }
 };
 
@@ -283,7 +289,6 @@ __global__ void __launch_bounds__(Config::kThreads, Config::kBlocks)
   const int group = threadIdx.x / 128, thread = threadIdx.x % 128;
   barriers.init(kCounters);
 
-  const int tiles_k = operands.tiles_k;
   const int64_t places = operands.tiles_m * operands.tiles_n * problem.batch;
   int stage = 0, phase = 0;
   const auto advance = [&] {
@@ -293,12 +298,17 @@ __global__ void __launch_bounds__(Config::kThreads, Config::kBlocks)
 
   if (group == kCounters) {
     if (thread != 0) return;
-    const int64_t row_bytes = int64_t{tiles_k} * kBooleanTileBytes;
+    const int64_t row_bytes = int64_t{operands.tiles_k} * kBooleanTileBytes;
     for (int64_t index = blockIdx.x; index < places; index += gridDim.x) {
       const BooleanPlace place(operands, index);
-      const unsigned char* a = operands.a.tiles + place.instance * operands.a.instance_bytes + place.tile_m * row_bytes;
-      const unsigned char* b = operands.b.tiles + place.instance * operands.b.instance_bytes + place.tile_n * row_bytes;
-      for (int tile = 0; tile < tiles_k; ++tile) {
+      bool has_results;
+      const DepthTiles depth = place.depth<Config>(problem, operands, has_results);
+      if (!has_results) continue;
+      const unsigned char* a = operands.a.tiles + place.instance * operands.a.instance_bytes + place.tile.m * row_bytes;
+      const unsigned char* b = operands.b.tiles + place.instance * operands.b.instance_bytes + place.tile.n * row_bytes;
+      a += int64_t{depth.first} * kBooleanTileBytes;
+      b += int64_t{depth.first} * kBooleanTileBytes;
+      for (int tile = 0; tile < depth.count; ++tile) {
         barrier_wait(barriers.empty(stage), phase ^ 1);
         barrier_expect(barriers.full(stage), kStageBytes);
         const unsigned target = base + stage * kStageBytes;
@@ -319,6 +329,10 @@ __global__ void __launch_bounds__(Config::kThreads, Config::kBlocks)
   auto* const results = reinterpret_cast<uint32_t*>(memory + (barriers.first - unaligned) + kStages * 16) +
                         (group * 4 + warp) * (Config::kResultBytes / (kCounters * 4) / int{sizeof(uint32_t)});
   for (int64_t index = blockIdx.x; index < places; index += gridDim.x) {
+    const BooleanPlace place(operands, index);
+    bool has_results;
+    const int tiles_k = place.depth<Config>(problem, operands, has_results).count;
+    if (!has_results) continue;
     uint32_t counts[64];
 #pragma unroll
     for (int i = 0; i < 64; ++i) counts[i] = 0;
@@ -357,10 +371,9 @@ __global__ void __launch_bounds__(Config::kThreads, Config::kBlocks)
       results[(lane / 4 + 8 * half) * 4 + lane % 4] = bits;
     }
     __syncwarp();
-    const BooleanPlace place(operands, index);
     const Epilogue<Arithmetic> epilogue(problem, arithmetic, place.instance);
-    const int64_t first_row = place.tile_m * Config::BM + group * 64 + warp * 16;
-    const int64_t col = place.tile_n * Config::BN + 4 * lane;
+    const int64_t first_row = int64_t{place.tile.m} * Config::BM + group * 64 + warp * 16;
+    const int64_t col = int64_t{place.tile.n} * Config::BN + 4 * lane;
     const auto store = [&] {
 #pragma unroll 4
       for (int line = 0; line < 16 && first_row + line < problem.m; ++line) {

@@ -226,17 +226,20 @@ __global__ void __launch_bounds__(Config::kThreads, 1)
   const int group = threadIdx.x / 128, thread = threadIdx.x % 128;
   barriers.init(kConsumers);
 
-  int64_t tile_m, tile_n;
-  locate_tile(blockIdx.x, operands.tiles_m, operands.tiles_n, tile_m, tile_n);
+  const TilePlace place = locate_tile(blockIdx.x, operands.tiles_m, operands.tiles_n);
   const int64_t instance = blockIdx.z;
-  const int tiles_k = operands.tiles_k;
+  const Span rows = span_of_tile(place.m, Config::BM), cols = span_of_tile(place.n, Config::BN);
+  bool has_results;
+  const DepthTiles depth = depth_of_tile(problem, rows, cols, Config::BK, {0, operands.tiles_k}, has_results);
+  if (!has_results) return;
+  const int tiles_k = depth.count;
 
   if (group == kConsumers) {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
     if (thread != 0) return;
     const ExponentOperand &a = operands.a, &b = operands.b;
-    const int64_t first_a = instance * a.instance_tiles + tile_m * tiles_k;
-    const int64_t first_b = instance * b.instance_tiles + tile_n * tiles_k;
+    const int64_t first_a = instance * a.instance_tiles + int64_t{place.m} * operands.tiles_k + depth.first;
+    const int64_t first_b = instance * b.instance_tiles + int64_t{place.n} * operands.tiles_k + depth.first;
     const auto copy_best = [&](const ExponentOperand& operand, int64_t tile, unsigned target) {
       const int32_t* best = operand.best + instance * operand.instance_lines + tile * kExponentLines;
       bulk_copy(target, reinterpret_cast<const unsigned char*>(best), Config::kBestBytes, barriers.full(0));
@@ -255,8 +258,8 @@ __global__ void __launch_bounds__(Config::kThreads, 1)
       barrier_wait(barriers.empty(stage), phase ^ 1);
       barrier_expect(barriers.full(stage), kStageBytes + (tile == 0 ? 2 * Config::kBestBytes : 0));
       if (tile == 0) {
-        copy_best(a, tile_m, bests);
-        copy_best(b, tile_n, bests + Config::kBestBytes);
+        copy_best(a, place.m, bests);
+        copy_best(b, place.n, bests + Config::kBestBytes);
       }
       copy_tile(a, first_a + tile, stage, Side::kA);
       copy_tile(b, first_b + tile, stage, Side::kB);
@@ -302,16 +305,15 @@ __global__ void __launch_bounds__(Config::kThreads, 1)
   const auto decoded = [&](int found, int32_t best_of_lines) {
     return arithmetic.decode(Arithmetic::kByChunks ? found : found >> 23, best_of_lines);
   };
-  const int64_t first_row = tile_m * Config::BM, first_col = tile_n * Config::BN;
   const int32_t* const best_a = integers_at(bests);
   const int32_t* const best_b = integers_at(bests + Config::kBestBytes);
   const Epilogue<Arithmetic> epilogue(problem, arithmetic, blockIdx.z);
-  if (epilogue.stores_pairs() && first_row + Config::BM <= problem.m && first_col + Config::BN <= problem.n) {
+  if (epilogue.stores_pairs(rows, cols)) {
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       const int row = own_row + 8 * half;
       const int32_t best_of_row = best_a[row];
-      auto* const target = epilogue.target(first_row + row) + first_col + own_col;
+      auto* const target = epilogue.target(rows.first + row) + cols.first + own_col;
 #pragma unroll
       for (int i = 0; i < 16; ++i) {
         const int2 best_of_cols = *reinterpret_cast<const int2*>(best_b + own_col + 8 * i);
@@ -325,7 +327,7 @@ __global__ void __launch_bounds__(Config::kThreads, 1)
 #pragma unroll
   for (int i = 0; i < 64; ++i) {
     const int row = own_row + i % 4 / 2 * 8, col = own_col + i / 4 * 8 + i % 2;
-    epilogue.store(first_row + row, first_col + col, decoded(best[i], wrapping_add(best_a[row], best_b[col])));
+    epilogue.store(rows.first + row, cols.first + col, decoded(best[i], wrapping_add(best_a[row], best_b[col])));
   }
 #endif
 }

@@ -266,15 +266,21 @@ __global__ void __launch_bounds__(Config::kThreads,
   const int thread_m = warp / Config::kWarpsN * Config::kLanesM + lane / Config::kLanesN;
   const int thread_n = warp % Config::kWarpsN * Config::kLanesN + lane % Config::kLanesN;
 
-  int64_t tile_m, tile_n;
-  locate_tile(blockIdx.x, packed.padded_m / BM, packed.padded_n / BN, tile_m, tile_n);
+  const TilePlace place = locate_tile(blockIdx.x, packed.padded_m / BM, packed.padded_n / BN);
   const int64_t instance = blockIdx.z;
-  const int64_t first_k = slice * (packed.padded_k / Config::kSlices);
+  // Slices take equal parts of the tiles of K, which are as many as a multiple of all slices.
+  bool has_results;
+  const DepthTiles depth = depth_of_tile(problem, span_of_tile(place.m, BM), span_of_tile(place.n, BN * W::kLanes),
+                                         BK * Config::kSlices * steps_per_operand<Arithmetic>,
+                                         {0, static_cast<int>(packed.padded_k / (BK * Config::kSlices))}, has_results);
+  if (!has_results) return;
+  const int tiles_k = depth.count;
+  const int64_t first_k = BK * (int64_t{Config::kSlices} * depth.first + int64_t{slice} * tiles_k);
   Word* stages = shared + slice * Config::kStages * Config::kStageWords;
   using Pipe = StagePipe<Config, Word>;
-  Pipe pipe(stages, packed.a + instance * packed.a_instance + first_k * packed.padded_m + tile_m * BM,
-            packed.b + instance * packed.b_instance + first_k * packed.padded_n + tile_n * BN, packed.padded_m,
-            packed.padded_n, thread);
+  Pipe pipe(stages, packed.a + instance * packed.a_instance + first_k * packed.padded_m + int64_t{place.m} * BM,
+            packed.b + instance * packed.b_instance + first_k * packed.padded_n + int64_t{place.n} * BN,
+            packed.padded_m, packed.padded_n, thread);
 
   Word acc[TM][TN];
   const Word initial = W::word_of(arithmetic.initial());
@@ -296,7 +302,6 @@ __global__ void __launch_bounds__(Config::kThreads,
   if constexpr (notes_chunks<Config>) notes.start(initial);
 
   constexpr int kStages = Pipe::kStages;
-  const int tiles_k = static_cast<int>(packed.padded_k / (BK * Config::kSlices));
 #pragma unroll
   for (int stage = 0; stage < kStages - 1; ++stage) {
     if (stage < tiles_k) {
@@ -315,8 +320,9 @@ __global__ void __launch_bounds__(Config::kThreads,
     const Word* tile_a = stages + reading * Config::kStageWords;
     compute_tile<Config>(acc, tile_a + thread_m * kChunk, tile_a + BK * BM + thread_n * kChunk, packed.one, arithmetic);
     if constexpr (notes_chunks<Config>) {
-      const bool ends_chunk = ((tile + 1) & ((1 << problem.chunk_shift) - 1)) == 0 || tile + 1 == tiles_k;
-      if (ends_chunk) notes.note(acc, tile >> problem.chunk_shift);
+      const int number = depth.first + tile;
+      const bool ends_chunk = ((number + 1) & ((1 << problem.chunk_shift) - 1)) == 0 || tile + 1 == tiles_k;
+      if (ends_chunk) notes.note(acc, number >> problem.chunk_shift);
     }
     if (more) pipe.finish(writing);
     reading = reading + 1 == kStages ? 0 : reading + 1;
@@ -348,7 +354,7 @@ __global__ void __launch_bounds__(Config::kThreads,
   const Epilogue<Arithmetic> epilogue(problem, arithmetic, blockIdx.z);
 #pragma unroll
   for (int i = 0; i < TM; ++i) {
-    const int64_t row = tile_m * BM + (i / kChunk * Config::kThreadsM + thread_m) * kChunk + i % kChunk;
+    const int64_t row = int64_t{place.m} * BM + (i / kChunk * Config::kThreadsM + thread_m) * kChunk + i % kChunk;
     if (row >= problem.m) continue;
 #pragma unroll
     for (int j = 0; j < TN; j += kChunk) {
@@ -356,7 +362,7 @@ __global__ void __launch_bounds__(Config::kThreads,
       typename Arithmetic::Accumulator sums[kColumns];
 #pragma unroll
       for (int v = 0; v < kColumns; ++v) sums[v] = W::lane_of(acc[i][j + v / W::kLanes], v % W::kLanes);
-      const int64_t col = (tile_n * BN + (j * Config::kThreadsN) + thread_n * kChunk) * W::kLanes;
+      const int64_t col = (int64_t{place.n} * BN + (j * Config::kThreadsN) + thread_n * kChunk) * W::kLanes;
       if constexpr (notes_chunks<Config> || numbers_steps<Arithmetic>) {
         int32_t found[kColumns];
 #pragma unroll
