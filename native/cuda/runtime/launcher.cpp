@@ -36,6 +36,7 @@ LaunchTimes Launcher::launch(Operand& a, Operand& b, const Part& part, cudaStrea
   launch.first_item = part.first_item;
   launch.first_row = part.first_row;
   launch.first_col = part.first_col;
+  set_structure(launch, problem_.structure, part.first_row, part.first_col);
   const TraceRange range(*plan.variant, launch);
   launch.a = a.view_for(kernel, lane_, stream);
   launch.b = b.view_for(kernel, lane_, stream);

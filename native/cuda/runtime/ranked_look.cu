@@ -43,8 +43,9 @@ std::optional<Plan> plan_to_look_for(const Problem& problem, const Plan& plan, P
   const double steps = double(problem.outputs()) * double(problem.k());
   const bool is_large =
       problem.batch == 1 && steps >= kLeastSteps && std::min({problem.m(), problem.n(), problem.k()}) >= kLeastSide;
-  if (!is_large || problem.witness.data || problem.has_int16() || !is_integer_sum_of(problem.operation) ||
-      problem.operation.overflow == OverflowPolicy::kWrap) {
+  const bool is_structured = !problem.structure.is_general(problem.m(), problem.n(), problem.k());
+  if (!is_large || is_structured || problem.witness.data || problem.has_int16() ||
+      !is_integer_sum_of(problem.operation) || problem.operation.overflow == OverflowPolicy::kWrap) {
     return std::nullopt;
   }
   if (std::find(std::begin(kExponentPaths), std::end(kExponentPaths), plan.path) != std::end(kExponentPaths)) {
