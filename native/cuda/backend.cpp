@@ -143,9 +143,11 @@ Judge CudaBackend::judge_for(const Problem& problem, PathSet exact, bool numbere
       !computes_exponents(where.device)) {
     for (const RangePath path : kExponentPaths) exact.remove(path);
   }
-  // Choices are measured without witnesses.
-  const Variant* measured =
-      where.variant || problem.witness.data ? nullptr : measured_choice(device_name(where.device), problem, exact);
+  // Choices are measured without witnesses and structures.
+  const bool is_general = problem.structure.is_general(problem.m(), problem.n(), problem.k());
+  const Variant* measured = where.variant || problem.witness.data || !is_general
+                                ? nullptr
+                                : measured_choice(device_name(where.device), problem, exact);
   return [this, &problem, measured, numbered, device = where.device](const Variant& variant, RangePath path) {
     Judgement judgement = judge(variant, path, problem, numbered, device);
     if (&variant == measured) judgement.cost = 0;

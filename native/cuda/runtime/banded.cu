@@ -87,6 +87,30 @@ __global__ void __launch_bounds__(kThreads) facts_kernel(BandedLines lines, cons
   found.add_to(result);
 }
 
+template <class S>
+__global__ void __launch_bounds__(kThreads) repair_kernel(Launch launch) {
+  using Element = typename S::Element;
+  const int64_t instance = blockIdx.z;
+  const auto* const a = static_cast<const Element*>(launch.a.data) + instance * launch.a.batch_stride;
+  const auto* const b = static_cast<const Element*>(launch.b.data) + instance * launch.b.batch_stride;
+  const auto* const c0 = static_cast<const Element*>(launch.c0.data) + instance * launch.c0.batch_stride;
+  auto* const c = static_cast<Element*>(launch.c.data) + instance * launch.c.batch_stride;
+  for (int64_t row = blockIdx.y; row < launch.m; row += gridDim.y) {
+    for (int64_t col = int64_t{blockIdx.x} * kThreads + threadIdx.x; col < launch.n;
+         col += int64_t{gridDim.x} * kThreads) {
+      Element& result = c[row * launch.c.row_stride + col];
+      if (!launch.structure.c.has(row, col) || result == result) continue;
+      const Span steps = launch.structure.steps({row, row + 1}, {col, col + 1}, launch.k);
+      Element sum = S::zero;
+      for (int64_t k = steps.first; k < steps.end; ++k) {
+        sum = S::accumulate(sum, a[row * launch.a.row_stride + k * launch.a.col_stride],
+                            b[k * launch.b.row_stride + col * launch.b.col_stride]);
+      }
+      result = launch.c0.data ? S::combine(sum, c0[row * launch.c0.row_stride + col * launch.c0.col_stride]) : sum;
+    }
+  }
+}
+
 template <class Body>
 void with_size(int64_t bytes, Body&& body) {
   if (bytes == 1) return body(int8_t{});
@@ -126,6 +150,21 @@ void clear_outside(const Operation& operation, int64_t batch, const MatrixView& 
       clear(S::maximizes ? kLowest<int16_t> : kHighest<int16_t>);
     } else {
       clear(typename S::Element{S::zero});
+    }
+  });
+  MPMML_CUDA(cudaGetLastError());
+}
+
+void repair_nan(const Operation& operation, const Launch& launch) {
+  with_semiring(operation, [&](auto semiring) {
+    using S = decltype(semiring);
+    if constexpr (!S::idempotent) {
+      for_instances(launch, [](const Launch& part) {
+        constexpr int64_t kBlocksOfARow = 16;
+        const dim3 grid(static_cast<unsigned>(std::min(kBlocksOfARow, ceil_div(part.n, kThreads))),
+                        static_cast<unsigned>(std::min(kMostBlocks, part.m)), static_cast<unsigned>(part.batch));
+        repair_kernel<S><<<grid, kThreads, 0, part.stream>>>(part);
+      });
     }
   });
   MPMML_CUDA(cudaGetLastError());

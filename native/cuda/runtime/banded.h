@@ -3,6 +3,7 @@
 #include <cuda_runtime_api.h>
 
 #include "core/problem.h"
+#include "cuda/kernels/kernel.h"
 #include "cuda/runtime/range.h"
 
 namespace mpmml::cuda {
@@ -19,5 +20,10 @@ void clear_outside(const Operation& operation, int64_t batch, const MatrixView& 
 /// find_facts() of the elements inside the band.
 void find_facts_inside(DataType dtype, int64_t batch, const MatrixView& view, const Band& band, ScanResult* result,
                        cudaStream_t stream);
+
+/// To the kernels, what is outside is zero. In plus-times zero times an infinity or NaN is NaN, but such a step doesn't
+/// count. Queues, after a product, that results that are NaN are computed again from the steps that do. C0 must not be C.
+/// Other semirings need nothing.
+void repair_nan(const Operation& operation, const Launch& launch);
 
 }  // namespace mpmml::cuda

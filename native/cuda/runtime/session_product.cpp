@@ -283,6 +283,10 @@ class ResidentProduct {
     }
     const bool finds_later = problem_.witness.data && !finds_witnesses(plan);
     if (finds_later && problem_.through.data) keep_c0();
+    if (repairs_in_place()) {
+      keep_c0();
+      c0_.view = row_major<const void*>(kept_c0_.get(), problem_.m(), problem_.n());
+    }
     const Planner chosen = [&](const ValueRange&, const ValueRange&) { return plan; };
     Launcher launcher(problem_, lane_, chosen, device_.overflow(), Launcher::Timed::kKernel);
     const Part whole{problem_.batch,   problem_.m(),    problem_.n(), 0, 0, 0, c0_.view, c,
@@ -381,6 +385,13 @@ class ResidentProduct {
     search.through = part.through;
     search.band = problem_.structure.c.from(part.first_row, part.first_col);
     return search;
+  }
+
+  /// Whether repair_nan() may need elements of C0 that the product has replaced.
+  bool repairs_in_place() const {
+    const bool is_idempotent =
+        with_semiring(problem_.operation, [](auto semiring) { return decltype(semiring)::idempotent; });
+    return c0_.view.data && !is_idempotent && !problem_.structure.is_general(problem_.m(), problem_.n(), problem_.k());
   }
 
   /// Copies C0, because the product's kernel doesn't tell which results it has improved, and C0 may be C.
