@@ -46,6 +46,13 @@ export const requestAt = {
   cMemory: inRequest('cMemory'),
   c0Memory: inRequest('c0Memory'),
   witnessMemory: inRequest('witnessMemory'),
+  structured: inRequest('structured'),
+  aBelow: inRequest('aBelow'),
+  aAbove: inRequest('aAbove'),
+  bBelow: inRequest('bBelow'),
+  bAbove: inRequest('bAbove'),
+  cBelow: inRequest('cBelow'),
+  cAbove: inRequest('cAbove'),
 }
 
 /** The positions of the fields of a product's report. */
@@ -61,6 +68,7 @@ export const reportAt = {
   d2hMs: inReport('d2hMs'),
   stepsDone: inReport('stepsDone'),
   gain: inReport('gain'),
+  steps: inReport('steps'),
 } as const satisfies Record<ReportField, number>
 
 /** The positions of the fields of the request of a copy or a fill. */

@@ -50,6 +50,7 @@ export type ReportField =
   | 'd2hMs'
   | 'stepsDone'
   | 'gain'
+  | 'steps'
 
 /** A device that has been opened; opaque. */
 export interface NativeDevice {
@@ -87,6 +88,8 @@ export type RequestField =
   | 'mayWait'
   | 'asksWitness'
   | `${ProductMatrix}Memory`
+  | 'structured'
+  | `${'a' | 'b' | 'c'}${'Below' | 'Above'}`
 
 /** What a copy or a fill says, by the names in {@link Addon.copyFields}. */
 export type CopyField = 'batch' | 'rows' | 'cols' | 'dtype' | 'value' | `${'array' | 'memory'}${MatrixField}`

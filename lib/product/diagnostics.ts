@@ -12,6 +12,7 @@ import { variantIndex } from '../variants.js'
 import type { View } from '../view.js'
 import { LEFT_OUT, type Overflow, THROW } from './options.js'
 import type { Product } from './request.js'
+import type { ProductStructure } from './structure.js'
 
 /** A matrix of a product, in a message. */
 export interface MatrixMessage {
@@ -38,6 +39,8 @@ export interface ProductMessage {
   m: number
   n: number
   k: number
+  /** Null if the option wasn't given. */
+  structure: Readonly<Required<ProductStructure>> | null
   a: MatrixMessage
   b: MatrixMessage
   /** C0; null if nothing is accumulated. */
@@ -200,6 +203,7 @@ function ask(call: ProductMessage['call'], product: Product): ProductMessage {
     m,
     n,
     k,
+    structure: product.structure?.shown ?? null,
     a: describeView(a),
     b: describeView(b),
     accumulate: c0 && describeView(c0),

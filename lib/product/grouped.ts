@@ -38,6 +38,7 @@ import {
 } from './prepare.js'
 import { Call, type Product, WITNESS_BYTES, writeRequest } from './request.js'
 import { type MpmmResult, madeMemories, resultOf, type WitnessedResult } from './result.js'
+import { type ProductStructure, readStructure } from './structure.js'
 
 /** A product of {@link mpmmGrouped}: the arguments of {@link mpmm}, and its options that are about one product. */
 export interface GroupedProduct<
@@ -50,12 +51,14 @@ export interface GroupedProduct<
   /** As the option of {@link mpmm}; it may not overlap any matrix of another product of the group either. */
   out?: Out | undefined
   accumulate?: Out | boolean | undefined
+  /** In place of the option of the group. */
+  structure?: ProductStructure | undefined
 }
 
 /** The options of {@link mpmmGrouped}, which hold for all its products. */
 export type GroupedOptions<Witness extends AnyWitness = AnyWitness> = Pick<
   MpmmOptions<MatrixLike, Witness>,
-  'semiring' | 'overflow' | 'backend' | 'device' | 'witness' | 'signal'
+  'semiring' | 'overflow' | 'backend' | 'device' | 'witness' | 'structure' | 'signal'
 >
 
 const optionNames: readonly (keyof GroupedOptions)[] = [
@@ -64,9 +67,10 @@ const optionNames: readonly (keyof GroupedOptions)[] = [
   'backend',
   'device',
   'witness',
+  'structure',
   'signal',
 ]
-const productNames: readonly (keyof GroupedProduct)[] = ['a', 'b', 'out', 'accumulate']
+const productNames: readonly (keyof GroupedProduct)[] = ['a', 'b', 'out', 'accumulate', 'structure']
 
 /** On a device, results of a group begin at multiples of so many bytes of its memory. */
 const ALIGNMENT = 256
@@ -270,8 +274,9 @@ function readProducts(group: Group, end: number): void {
       throw new DTypeError(`${names} must be { a, b, out?, accumulate? }, but it is ${typeName(value)}`)
     }
     requireNames(value, productNames, names)
-    const { a, b, out, accumulate } = value as GroupedProduct
-    const product = readProduct(call, a, b, out, accumulate, names)
+    const { a, b, out, accumulate, structure } = value as GroupedProduct
+    const own = structure === undefined ? call.options.structure : readStructure(structure, names.structure)
+    const product = readProduct(call, a, b, out, accumulate, names, own)
     call.session ??= sessionOf(product)
     group.writes ||= product.out !== null
     products.push(product)

@@ -32,6 +32,7 @@ export class NamesInGroup implements Names {
   readonly b = new NameInGroup(this, 'b')
   readonly out = new NameInGroup(this, 'out')
   readonly accumulate = new NameInGroup(this, 'accumulate')
+  readonly structure = new NameInGroup(this, 'structure')
 
   /** `index`: of the product in the group. */
   constructor(public index = 0) {}

@@ -9,6 +9,7 @@ import { readSemiring } from '../semirings.js'
 import type { ElementArray, OperandArray } from '../storage.js'
 import type { Semiring, VariantName } from '../variant-names.js'
 import { variantIndex } from '../variants.js'
+import { type ProductStructure, type ReadStructure, readStructure } from './structure.js'
 
 /** What to do with a finite sum that decides a result and is outside the finite range of int32. */
 export type Overflow = 'throw' | 'saturate' | 'wrap'
@@ -78,6 +79,13 @@ export interface MpmmOptions<Out extends AnyResult = MatrixLike, Witness extends
    * semiring's zero, or if only `accumulate` attains it. Not for 'plus-times', where every k has a part in a result.
    */
   witness?: Witness
+  /**
+   * Which elements of the matrices belong to the product; all of them by default. The elements of a and b that don't are the
+   * semiring's zero, and are never read: only steps of which both elements belong to their matrices count, and the others
+   * aren't computed. The elements of c that don't are no results: `out` keeps what it holds there (a new c has the semiring's
+   * zero there, and a witness −1), nothing is accumulated to them, and they can't overflow. See {@link MatrixStructure}.
+   */
+  structure?: ProductStructure | undefined
   /** Gives up the product, with ERR_MPMML_ABORTED and the signal's reason as `cause`. */
   signal?: AbortSignal | undefined
   /**
@@ -101,6 +109,7 @@ const names: readonly (keyof MpmmOptions)[] = [
   'variant',
   'overflow',
   'witness',
+  'structure',
   'signal',
   'onProgress',
 ]
@@ -119,6 +128,8 @@ export interface ReadOptions {
   out: unknown
   accumulate: unknown
   witness: boolean
+  /** Null if it isn't given. */
+  structure: ReadStructure | null
   signal: AbortSignal | undefined
   onProgress: ((progress: Progress) => void) | undefined
 }
@@ -140,13 +151,25 @@ export function readOptions(options: unknown, known: readonly string[] = names):
       out: undefined,
       accumulate: undefined,
       witness: false,
+      structure: null,
       signal: undefined,
       onProgress: undefined,
     }
   }
   requireNames(options, known)
-  const { semiring, out, accumulate, backend, device, variant, overflow, witness, signal, onProgress } =
-    options as Record<string, unknown>
+  const {
+    semiring,
+    out,
+    accumulate,
+    backend,
+    device,
+    variant,
+    overflow,
+    witness,
+    structure,
+    signal,
+    onProgress,
+  } = options as Record<string, unknown>
   return {
     semiring: semiring === undefined ? maxPlus : readSemiring(semiring),
     overflow: overflow === undefined ? LEFT_OUT : readChoice(overflowPolicies, overflow, 'overflow'),
@@ -156,6 +179,7 @@ export function readOptions(options: unknown, known: readonly string[] = names):
     out,
     accumulate,
     witness: witness === undefined ? false : readBoolean(witness, 'witness'),
+    structure: readStructure(structure),
     signal: readSignal(signal),
     onProgress: readListener(onProgress),
   }

@@ -8,6 +8,7 @@ import { type Watched, watch } from './diagnostics.js'
 import type { AnyOperand, AnyResult, MpmmOptions } from './options.js'
 import { prepare } from './prepare.js'
 import { writeRequest } from './request.js'
+import type { ProductStructure } from './structure.js'
 
 /** How {@link mpmm} would compute a product. */
 export interface Plan {
@@ -22,6 +23,8 @@ export interface Plan {
    * bits, 'exponent', 'exponent-wide' and 'exponent-bounded' on tensor cores.
    */
   path: string
+  /** The structure of the matrices, if the option was given. */
+  structure?: Readonly<Required<ProductStructure>>
 }
 
 /**
@@ -66,5 +69,6 @@ async function makePlan(
     variant: name,
     parameters,
     path: addon.paths[report[field.path]!]!,
+    ...(product.structure && { structure: product.structure.shown }),
   }
 }

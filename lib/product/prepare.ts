@@ -24,6 +24,7 @@ import { readView, requireStillThere, requireThere, showShape, type View } from 
 import { type Names, plainNames } from './names.js'
 import { LEFT_OUT, type ReadOptions, readOptions } from './options.js'
 import { Call, Product, type Result } from './request.js'
+import type { ReadStructure } from './structure.js'
 
 const { backendChoices, variants } = addon
 
@@ -41,12 +42,13 @@ export function readProduct(
   outValue: unknown,
   accumulate: unknown,
   names: Names,
+  structure: ReadStructure | null,
 ): Product {
   const left = readView(a, names.a, 'operand')
   const right = readView(b, names.b, 'operand')
   const out = outValue === undefined ? null : readView(outValue, names.out, 'result')
   const c0 = readAccumulate(accumulate, outValue, out, names.accumulate)
-  return new Product(call, left, right, out, outValue, c0)
+  return new Product(call, left, right, out, outValue, c0, structure)
 }
 
 function readAccumulate(
@@ -71,7 +73,7 @@ export function prepare(a: unknown, b: unknown, optionsValue: unknown): Product 
   // Everything that can run user code comes first: after this the arguments can't change under the checks.
   const options = readOptions(optionsValue)
   const call = new Call(options)
-  const product = readProduct(call, a, b, options.out, options.accumulate, plainNames)
+  const product = readProduct(call, a, b, options.out, options.accumulate, plainNames, options.structure)
   if (options.signal?.aborted) throw aborted(options.signal)
   requireOperation(options, product.type)
   checkProduct(product, plainNames)

@@ -7,6 +7,7 @@ import type { NativeMemory } from '../native.js'
 import type { ElementArray } from '../storage.js'
 import type { View } from '../view.js'
 import { LEFT_OUT, type ReadOptions, THROW } from './options.js'
+import { type ReadStructure, writeStructure } from './structure.js'
 
 /** Where a result goes: into an array, or memory of a device; null if that isn't made yet. */
 export interface Result extends Elements {
@@ -59,6 +60,8 @@ export class Product {
     /** `out` as it was given. */
     readonly outValue: unknown,
     readonly c0: View<ElementArray> | null,
+    /** Null: all elements belong to the product. */
+    readonly structure: ReadStructure | null,
   ) {
     this.type = a.type
     this.batched = a.batched || b.batched
@@ -114,4 +117,5 @@ export function writeRequest(request: Float64Array, product: Product, start = 0)
   writeLayout(request, start, at.b, b)
   if (c0) writeLayout(request, start, at.c0, c0)
   request[start + at.asksWitness] = options.witness ? 1 : 0
+  writeStructure(request, product.structure, start)
 }

@@ -11,6 +11,7 @@ import type { ElementArray } from '../storage.js'
 import type { VariantName } from '../variant-names.js'
 import type { AnyResult, AnyWitness } from './options.js'
 import type { Product, Result } from './request.js'
+import type { ProductStructure } from './structure.js'
 
 /** What a product gives. */
 export interface MpmmResult<C extends AnyResult = DenseMatrix> {
@@ -47,8 +48,13 @@ export interface MpmmResult<C extends AnyResult = DenseMatrix> {
      */
     d2hMs: number
   }
-  /** 10^9 operations per second of kernel time, with 2 operations (⊗ and ⊕) in each of the batch·M·N·K steps; 0 if no kernel ran. */
+  /**
+   * 10^9 operations per second of kernel time, with 2 operations (⊗ and ⊕) in each of the batch·M·N·K steps, or of those that
+   * count with the option `structure`; 0 if no kernel ran.
+   */
   gops: number
+  /** The structure of the matrices, if the option was given. */
+  structure?: Readonly<Required<ProductStructure>>
 }
 
 /** The witness of a result: an int32 matrix where c is. */
@@ -100,7 +106,7 @@ export function resultOf<C extends AnyResult>(
 ): WitnessedResult<C, boolean> {
   const kernelMs = report[start + at.kernelMs]!
   const variant = variants[report[start + at.variant]!] as NativeVariant
-  const { batch, m, n, k, session } = product
+  const { session, structure } = product
   const result: WitnessedResult<C, boolean> = {
     c: (product.out ? product.outValue : newMatrix(product, made.results, offset)) as C,
     backend: backends[report[start + at.backend]!]!,
@@ -114,8 +120,9 @@ export function resultOf<C extends AnyResult>(
       h2dMs: report[start + at.h2dMs]!,
       d2hMs: report[start + at.d2hMs]!,
     },
-    gops: kernelMs > 0 ? (2 * batch * m * n * k) / kernelMs / 1e6 : 0,
+    gops: kernelMs > 0 ? (2 * report[start + at.steps]!) / kernelMs / 1e6 : 0,
   }
+  if (structure) result.structure = structure.shown
   if (product.options.witness) {
     result.witness = newWitness(product, made.witnesses, witnessOffset) as WitnessOf<C>
   }

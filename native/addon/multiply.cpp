@@ -77,7 +77,7 @@ struct Products {
   }
 
   void report(size_t index, const Result& result, int device, double total_ms) const {
-    write_report(reports + index * ReportField::count, result, device, total_ms);
+    write_report(reports + index * ReportField::count, problems[index], result, device, total_ms);
   }
 };
 
@@ -86,7 +86,7 @@ void compute(const Problem& problem, const Request& request, double* report) {
   const auto start = Clock::now();
   const Result result = engine().execute(problem, request);
   const int device = request.where.device;
-  write_report(report, result, device, milliseconds_since(start));
+  write_report(report, problem, result, device, milliseconds_since(start));
 #if defined(MPMML_WITH_CUDA)
   // lib shows the name in the result, and asks for it on JavaScript's thread.
   if (result.backend == BackendKind::kCuda) cuda::device_name(device);

@@ -1,6 +1,7 @@
 #include "addon/request.h"
 
 #include <algorithm>
+#include <cmath>
 #include <stdexcept>
 #include <type_traits>
 #include <unordered_map>
@@ -8,6 +9,7 @@
 #include "addon/engine.h"
 #include "core/dispatch.h"
 #include "core/status.h"
+#include "core/structured.h"
 
 namespace mpmml::addon {
 namespace {
@@ -64,6 +66,17 @@ int64_t size_in(Napi::Env env, const double* fields, size_t field) {
 
 DataType dtype_in(Napi::Env env, const double* fields, size_t field) {
   return static_cast<DataType>(index_in(env, fields, field, std::size(kDataTypeNames)));
+}
+
+/// The band whose fields begin with `first`.
+Band band_in(Napi::Env env, const double* fields, size_t first) {
+  const auto reach = [&](size_t field) {
+    const double value = fields[field];
+    if (std::isnan(value)) malformed(env, "field " + std::to_string(field));
+    constexpr auto most = static_cast<double>(kAllDiagonals);
+    return static_cast<int64_t>(std::clamp(value, -most, most));
+  };
+  return {reach(first), reach(first + 1)};
 }
 
 Operation operation_in(Napi::Env env, const double* fields) {
@@ -249,6 +262,10 @@ Call read_call(Napi::Env env, const Matrices& matrices, const double* fields, Us
       malformed(env, "a witness without memory");
     }
   }
+  if (fields[F::structured] != 0) {
+    problem.structure = {band_in(env, fields, F::aBelow), band_in(env, fields, F::bBelow),
+                         band_in(env, fields, F::cBelow)};
+  }
   problem.keeps_c = fields[F::keepsC] != 0;
   call.may_wait = fields[F::mayWait] != 0;
   call.request.backend = static_cast<BackendChoice>(index(F::backend, std::size(kBackendChoiceNames)));
@@ -400,7 +417,7 @@ MemoryCopy read_memory_copy(const Napi::Value& from, const Napi::Value& to, cons
   return copy;
 }
 
-void write_report(double* report, const Result& result, int device, double total_ms) {
+void write_report(double* report, const Problem& problem, const Result& result, int device, double total_ms) {
   using F = ReportField;
   const Outcome& outcome = result.outcome;
   static const auto& places = *[] {
@@ -417,6 +434,7 @@ void write_report(double* report, const Result& result, int device, double total
   report[F::analysisMs] = outcome.timing.analysis;
   report[F::h2dMs] = outcome.timing.h2d;
   report[F::d2hMs] = outcome.timing.d2h;
+  report[F::steps] = steps_of(problem);
 }
 
 }  // namespace mpmml::addon

@@ -21,15 +21,17 @@ namespace mpmml::addon {
 /// exported lists semirings, dataTypes, overflowPolicies, backendChoices and variants (variant −1: none asked for).
 /// planOnly, keepsC, mayWait and asksWitness are 0 or 1. deviceMemory is the most bytes of device memory that the product may take; 0: no
 /// limit. backend and device have no meaning for products on a device that has been opened.
-/// The last five say where the matrices of a group's products are: the number of a memory, −1 minus the index of an array
+/// The five from aMemory on say where the matrices of a group's products are: the number of a memory, −1 minus the index of an array
 /// in the list of arrays, or 0: nowhere. So native code asks JavaScript nothing per product.
+/// If structured isn't 0, the fields after it are the bands of the structure, integers or Infinity.
 // clang-format off
 #define MPMML_REQUEST_FIELDS(X)                                                                             \
   X(batch) X(m) X(n) X(k)                                                                                   \
   MPMML_MATRIX_FIELDS(X, a) MPMML_MATRIX_FIELDS(X, b) MPMML_MATRIX_FIELDS(X, c) MPMML_MATRIX_FIELDS(X, c0) \
   MPMML_MATRIX_FIELDS(X, witness)                                                                           \
   X(semiring) X(dtype) X(overflow) X(backend) X(device) X(variant) X(planOnly) X(keepsC) X(deviceMemory) X(mayWait) \
-  X(asksWitness) X(aMemory) X(bMemory) X(cMemory) X(c0Memory) X(witnessMemory)
+  X(asksWitness) X(aMemory) X(bMemory) X(cMemory) X(c0Memory) X(witnessMemory) \
+  X(structured) X(aBelow) X(aAbove) X(bBelow) X(bAbove) X(cBelow) X(cAbove)
 // clang-format on
 
 /// A copy between an array and a memory. value is what new memory is filled with.
@@ -38,9 +40,10 @@ namespace mpmml::addon {
 
 /// backend, variant and path are indices into the exported lists backends, variants and paths. device is −1 on the CPU.
 /// Times are in milliseconds. stepsDone counts the k-steps (Problem::steps_done) while a product runs in the background.
-/// gain is of a closure: −1, or the first item · n + node with which a cycle gains.
+/// steps are those that count, of all results of the product. gain is of a closure: −1, or the first item · n + node with which a cycle gains.
 #define MPMML_REPORT_FIELDS(X) \
-  X(backend) X(device) X(variant) X(path) X(totalMs) X(kernelMs) X(analysisMs) X(h2dMs) X(d2hMs) X(stepsDone) X(gain)
+  X(backend)                   \
+  X(device) X(variant) X(path) X(totalMs) X(kernelMs) X(analysisMs) X(h2dMs) X(d2hMs) X(stepsDone) X(gain) X(steps)
 
 #define MPMML_FIELD(name) name,
 struct RequestField {
@@ -151,6 +154,6 @@ Closing read_closing(const Napi::Value& matrix, bool in_place, const Napi::Value
 /// From a memory to a memory: `to` has the layout of the request's array.
 MemoryCopy read_memory_copy(const Napi::Value& from, const Napi::Value& to, const Napi::Value& request, Uses& uses);
 
-void write_report(double* report, const Result& result, int device, double total_ms);
+void write_report(double* report, const Problem& problem, const Result& result, int device, double total_ms);
 
 }  // namespace mpmml::addon

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "core/dispatch.h"
+#include "core/structured.h"
 
 namespace mpmml {
 
@@ -24,12 +25,14 @@ void copy_rows(const Problem& problem, const void* dense, int64_t first, int64_t
     const MutableMatrixView& c = problem.c;
     const int64_t m = problem.m(), n = problem.n();
     for (int64_t row = first; row < end; ++row) {
+      const Span inside = span_of_row(problem.structure.c, row % m, n);
+      if (inside.is_empty()) continue;
       const auto* from = static_cast<const Element*>(dense) + row * n;
       auto* to = static_cast<Element*>(c.data) + row / m * c.batch_stride + row % m * c.row_stride;
       if (c.col_stride == 1) {
-        std::memcpy(to, from, n * sizeof(Element));
+        std::memcpy(to + inside.first, from + inside.first, (inside.end - inside.first) * sizeof(Element));
       } else {
-        for (int64_t col = 0; col < n; ++col) to[col * c.col_stride] = from[col];
+        for (int64_t col = inside.first; col < inside.end; ++col) to[col * c.col_stride] = from[col];
       }
     }
   });

@@ -3,6 +3,7 @@
 #pragma once
 #include "core/arithmetic.h"
 #include "core/problem.h"
+#include "core/structured.h"
 
 namespace mpmml {
 
@@ -11,7 +12,8 @@ template <class Arithmetic>
 typename Arithmetic::Accumulator exact_cell(const Problem& problem, int64_t batch, int64_t row, int64_t col) {
   using S = typename Arithmetic::Semiring;
   auto acc = Arithmetic::initial();
-  for (int64_t k = 0; k < problem.k(); ++k) {
+  const Span steps = steps_of_result(problem, row, col);
+  for (int64_t k = steps.first; k < steps.end; ++k) {
     acc = Arithmetic::accumulate(acc, Arithmetic::encode(element_at<S>(problem.a, batch, row, k)),
                                  Arithmetic::encode(element_at<S>(problem.b, batch, k, col)));
   }

@@ -8,6 +8,7 @@
 #include "core/overflow.h"
 #include "core/scan.h"
 #include "core/status.h"
+#include "core/structured.h"
 #include "core/witness.h"
 #include "core/workspace.h"
 
@@ -20,7 +21,8 @@ void store_without_steps(const Problem& problem) {
     using Arithmetic = typename ByDefinition<decltype(semiring)>::Arithmetic;
     for (int64_t item = 0; item < problem.batch; ++item) {
       for (int64_t row = 0; row < problem.m(); ++row) {
-        for (int64_t col = 0; col < problem.n(); ++col) {
+        const Span inside = span_of_row(problem.structure.c, row, problem.n());
+        for (int64_t col = inside.first; col < inside.end; ++col) {
           store_result<Arithmetic>(problem, problem.c, item, row, col, Arithmetic::initial());
           if (problem.witness.data && !problem.through.data) witness_at(problem, item, row, col) = kNoWitness;
         }
@@ -66,6 +68,35 @@ Error cuda_error(const std::string& reason) {
   return Error(ErrorCode::kNoCuda, "the cuda backend can't be used: " + reason);
 }
 
+/// What the CUDA backend can't compute yet; empty if it can.
+std::string cuda_lacks(const Problem& problem) {
+  return is_structured(problem) ? "the cuda backend can't compute products with a structure yet" : "";
+}
+
+/// The same as clear_outside(problem) for matrices on a device. They are set as a whole: the product comes after that.
+void clear_outside(Session& session, const Problem& problem) {
+  if (problem.structure.c.is_all(problem.m(), problem.n())) return;
+  if (!problem.keeps_c) {
+    const double zero =
+        with_semiring(problem.operation, [](auto semiring) { return static_cast<double>(decltype(semiring)::zero); });
+    session.fill(problem.operation.dtype, problem.batch, problem.c, zero)->finish();
+  }
+  if (problem.witness.data && !problem.through.data) {
+    session.fill(DataType::kInt32, problem.batch, problem.witness, kNoWitness)->finish();
+  }
+}
+
+/// Copies the witnesses of the results.
+void copy_witness(const Problem& problem, const int32_t* dense) {
+  const MutableMatrixView& to = problem.witness;
+  for (int64_t row = 0; row < problem.batch * to.rows; ++row) {
+    const Span inside = span_of_row(problem.structure.c, row % to.rows, to.cols);
+    for (int64_t col = inside.first; col < inside.end; ++col) {
+      witness_at(problem, row / to.rows, row % to.rows, col) = dense[row * to.cols + col];
+    }
+  }
+}
+
 }  // namespace
 
 Engine::Engine(std::unique_ptr<Backend> cpu, std::unique_ptr<Backend> cuda, std::string without_cuda)
@@ -102,6 +133,10 @@ Explanation Engine::choose(const Problem& problem, const Request& request) {
     return automatic;
   }
   if (!has_steps(problem)) return automatic;
+  if (const std::string lacking = cuda_lacks(problem); !lacking.empty()) {
+    if (cuda_asked) throw Error(ErrorCode::kOption, lacking + ": leave out `backend`, or the structure");
+    return {BackendKind::kCpu, lacking};
+  }
   if (!cuda_asked && cpu_->estimate_ms(problem, 0) <= cuda_->estimate_ms(problem, request.where.device)) {
     return {BackendKind::kCpu, "the cpu backend is estimated to take less time"};
   }
@@ -118,6 +153,7 @@ Result Engine::execute(const Problem& problem, const Request& request) {
   Backend& backend = choice.backend == BackendKind::kCuda ? *cuda_ : *cpu_;
   Result result{choice.backend, {}};
   if (!request.plan_only) {
+    clear_outside(problem);
     const bool in_session = choice.backend == BackendKind::kCuda && problem.witness.data;
     result.outcome = compute(backend, problem, where, [&] {
       return in_session ? compute_with_witness(problem, where) : backend.run(problem, where);
@@ -128,12 +164,12 @@ Result Engine::execute(const Problem& problem, const Request& request) {
     ValueRange a, b;
     const bool looks_at_lines = backend.looks_at_lines(problem, where);
     if (looks_at_lines || can_overflow(problem.operation)) {
-      a = scan_matrices(problem.operation, problem.a, problem.batch);
-      b = scan_matrices(problem.operation, problem.b, problem.batch);
+      a = scan_matrices(problem.operation, problem.a, problem.batch, problem.structure.a);
+      b = scan_matrices(problem.operation, problem.b, problem.batch, problem.structure.b);
     }
     if (looks_at_lines) {
-      a.levels = levels_of_rows(problem.operation, problem.a, problem.batch);
-      b.levels = levels_of_columns(problem.operation, problem.b, problem.batch);
+      a.levels = levels_of_rows(problem.operation, problem.a, problem.batch, problem.structure.a);
+      b.levels = levels_of_columns(problem.operation, problem.b, problem.batch, problem.structure.b);
     }
     result.outcome.plan = backend.plan(problem, a, b, where);
   }
@@ -161,7 +197,9 @@ std::vector<Result> Engine::execute(const std::vector<Problem>& problems, const 
   const bool on_cuda = is_group_for_cuda(problems, request);
   for (size_t index = 0; index < problems.size(); ++index) {
     const Problem& problem = problems[index];
-    if (on_cuda && problem.outputs() > 0 && !problem.witness.data && bytes_of(problem) <= kMostBytesTogether / 16) {
+    if (on_cuda && problem.outputs() > 0 && !problem.witness.data && bytes_of(problem) <= kMostBytesTogether / 16 &&
+        cuda_lacks(problem).empty()) {
+      clear_outside(problem);
       together.push_back(problem);
       places.push_back(index);
     }
@@ -240,8 +278,21 @@ Outcome Engine::compute_with_witness(const Problem& problem, const Placement& wh
     const auto download = [&](DataType dtype, const MutableMatrixView& from, const MutableMatrixView& to) {
       session.download(dtype, problem.batch, read_only(from), to, problem.cancelled)->finish();
     };
-    download(problem.operation.dtype, problems[0].c, problem.c);
-    download(DataType::kInt32, problems[0].witness, problem.witness);
+    if (problem.structure.c.is_all(problem.m(), problem.n())) {
+      download(problem.operation.dtype, problems[0].c, problem.c);
+      download(DataType::kInt32, problems[0].witness, problem.witness);
+    } else {
+      // What is outside of the caller's matrices stays.
+      const auto with_dense = [&](DataType dtype, const MutableMatrixView& from, const auto& body) {
+        const Workspace dense(static_cast<size_t>(problem.outputs() * element_bytes(dtype)));
+        download(dtype, from, row_major(dense.data(), problem.m(), problem.n()));
+        body(dense.data());
+      };
+      with_dense(problem.operation.dtype, problems[0].c,
+                 [&](const void* dense) { copy_rows(problem, dense, 0, problem.batch * problem.m()); });
+      with_dense(DataType::kInt32, problems[0].witness,
+                 [&](const void* dense) { copy_witness(problem, static_cast<const int32_t*>(dense)); });
+    }
     outcome.timing.d2h = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
     return outcome;
   });
@@ -318,11 +369,19 @@ std::unique_ptr<Pending> Engine::multiply(Session& session, const std::vector<Pr
     }
   }
   // A GPU's values are out of reach here: its session checks them where they are.
-  if (session.backend() == BackendKind::kCuda) return session.multiply(problems, where);
+  if (session.backend() == BackendKind::kCuda) {
+    for (size_t index = 0; index < problems.size(); ++index) {
+      const std::string lacking = cuda_lacks(problems[index]);
+      if (!lacking.empty()) of_product(index, [&] { throw Error(ErrorCode::kOption, lacking); });
+      clear_outside(session, problems[index]);
+    }
+    return session.multiply(problems, where);
+  }
   std::vector<Outcome> outcomes;
   outcomes.reserve(problems.size());
   for (const Problem& problem : problems) {
     of_product(outcomes.size(), [&] {
+      clear_outside(problem);
       outcomes.push_back(
           compute(*cpu_, problem, where, [&] { return session.multiply({problem}, where)->finish().front(); }));
     });

@@ -11,6 +11,7 @@ Error overflow_error(const Problem& problem, int64_t index) {
   Problem cell = problem;
   cell.a = view_from(problem.a, problem.operation.dtype, item, row, 0);
   cell.b = view_from(problem.b, problem.operation.dtype, item, 0, col);
+  cell.structure = problem.structure.from(row, col);
   return overflow_error(cell, problem.batch > 1 ? item : -1, row, col);
 }
 

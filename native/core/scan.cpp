@@ -9,6 +9,7 @@
 
 #include "core/dispatch.h"
 #include "core/status.h"
+#include "core/structured.h"
 
 namespace mpmml {
 namespace {
@@ -144,8 +145,10 @@ bool find_steps(LineLevels& levels, ForEach&& for_each_finite) {
 }
 
 template <class S>
-LineLevels levels_of_lines(const MatrixView& view, int64_t items) {
-  const auto element = [&](int64_t item, int64_t row, int64_t col) { return element_at<S>(view, item, row, col); };
+LineLevels levels_of_lines(const MatrixView& view, int64_t items, const Band& band) {
+  const auto element = [&](int64_t item, int64_t row, int64_t col) {
+    return band.has(row, col) ? element_at<S>(view, item, row, col) : S::zero;
+  };
   LineLevels levels;
   if constexpr (!S::can_overflow) {
     const bool fits = find_steps(levels, [&](const auto& body) {
@@ -201,13 +204,15 @@ std::string text(double value) {
   return stream.str();
 }
 
-/// Throws Error(kValue) for the first value of `view` that isn't an element of the semiring.
-void refuse_outsider(const Operation& operation, const MatrixView& view, int64_t batch, const char* name) {
+/// Throws Error(kValue) for the first value of `view` in the band that isn't an element of the semiring.
+void refuse_outsider(const Operation& operation, const MatrixView& view, int64_t batch, const Band& band,
+                     const char* name) {
   with_scanned_semiring(operation, [&](auto semiring) {
     using S = decltype(semiring);
     for (int64_t item = 0; item < items_of(view, batch); ++item) {
       for (int64_t row = 0; row < view.rows; ++row) {
-        for (int64_t col = 0; col < view.cols; ++col) {
+        const Span inside = span_of_row(band, row, view.cols);
+        for (int64_t col = inside.first; col < inside.end; ++col) {
           const auto value = element_at<S>(view, item, row, col);
           if (S::holds(value)) continue;
           throw Error(ErrorCode::kValue, place(name, view.batch_stride != 0, item, row, col) + " is " +
@@ -230,8 +235,9 @@ ValueRange scan_elements(const Operation& operation, Storage storage, const void
   return range;
 }
 
-ValueRange scan_matrices(const Operation& operation, const MatrixView& view, int64_t batch) {
+ValueRange scan_matrices(const Operation& operation, const MatrixView& view, int64_t batch, const Band& band) {
   const Lines lines(view);
+  const Band of_lines = lines.are_columns ? band.transposed() : band;
   ValueRange range;
   with_scanned_semiring(operation, [&](auto value) {
     using S = decltype(value);
@@ -239,43 +245,50 @@ ValueRange scan_matrices(const Operation& operation, const MatrixView& view, int
       ValueRange all;
       for (int64_t item = 0; item < items_of(view, batch); ++item) {
         for (int64_t line = 0; line < lines.count; ++line) {
-          all.merge(scan_strided<S>(stored + item * view.batch_stride + line * lines.line_stride, lines.length,
+          const Span inside = span_of_row(of_lines, line, lines.length);
+          if (inside.is_empty()) continue;
+          const auto* const first = stored + item * view.batch_stride + line * lines.line_stride;
+          all.merge(scan_strided<S>(first + inside.first * lines.element_stride, inside.end - inside.first,
                                     lines.element_stride));
         }
       }
       return all;
     });
   });
+  if (!band.is_all(view.rows, view.cols)) range.has_zero = true;
   return range;
 }
 
-LineLevels levels_of_rows(const Operation& operation, const MatrixView& view, int64_t batch) {
+LineLevels levels_of_rows(const Operation& operation, const MatrixView& view, int64_t batch, const Band& band) {
   return with_semiring(operation, [&](auto semiring) {
     using S = decltype(semiring);
-    if constexpr (has_range<S>) return levels_of_lines<S>(view, items_of(view, batch));
+    if constexpr (has_range<S>) return levels_of_lines<S>(view, items_of(view, batch), band);
     return LineLevels{};
   });
 }
 
-LineLevels levels_of_columns(const Operation& operation, const MatrixView& view, int64_t batch) {
-  MatrixView transposed = view;
-  std::swap(transposed.rows, transposed.cols);
-  std::swap(transposed.row_stride, transposed.col_stride);
-  return levels_of_rows(operation, transposed, batch);
+LineLevels levels_of_columns(const Operation& operation, const MatrixView& view, int64_t batch, const Band& band) {
+  MatrixView by_columns = view;
+  std::swap(by_columns.rows, by_columns.cols);
+  std::swap(by_columns.row_stride, by_columns.col_stride);
+  return levels_of_rows(operation, by_columns, batch, band.transposed());
 }
 
 void require_elements(const Problem& problem, const ValueRange& a, const ValueRange& b) {
-  if (a.has_outsider) refuse_outsider(problem.operation, problem.a, problem.batch, "a");
-  if (b.has_outsider) refuse_outsider(problem.operation, problem.b, problem.batch, "b");
+  const Structure& structure = problem.structure;
+  if (a.has_outsider) refuse_outsider(problem.operation, problem.a, problem.batch, structure.a, "a");
+  if (b.has_outsider) refuse_outsider(problem.operation, problem.b, problem.batch, structure.b, "b");
 }
 
-void require_elements(const Operation& operation, const MatrixView& view, int64_t batch, const char* name) {
+void require_elements(const Operation& operation, const MatrixView& view, int64_t batch, const char* name,
+                      const Band& band) {
   if (!restricts_elements(operation)) return;
-  if (scan_matrices(operation, view, batch).has_outsider) refuse_outsider(operation, view, batch, name);
+  if (scan_matrices(operation, view, batch, band).has_outsider) refuse_outsider(operation, view, batch, band, name);
 }
 
 void require_elements_of_c0(const Problem& problem) {
-  if (problem.c0.data) require_elements(problem.operation, problem.c0, problem.batch, "accumulate");
+  if (!problem.c0.data) return;
+  require_elements(problem.operation, problem.c0, problem.batch, "accumulate", problem.structure.c);
 }
 
 }  // namespace mpmml

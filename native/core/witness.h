@@ -3,6 +3,7 @@
 #pragma once
 #include "core/arithmetic.h"
 #include "core/problem.h"
+#include "core/structured.h"
 
 namespace mpmml {
 
@@ -30,7 +31,8 @@ bool is_candidate(typename S::Element a, typename S::Element b, OverflowPolicy o
 template <class S>
 int32_t witness_of(const Problem& problem, int64_t item, int64_t row, int64_t col, typename S::Element result) {
   if (result == S::zero) return kNoWitness;
-  for (int64_t k = 0; k < problem.k(); ++k) {
+  const Span steps = steps_of_result(problem, row, col);
+  for (int64_t k = steps.first; k < steps.end; ++k) {
     if (is_candidate<S>(element_at<S>(problem.a, item, row, k), element_at<S>(problem.b, item, k, col),
                         problem.operation.overflow, result)) {
       return static_cast<int32_t>(k);

@@ -15,10 +15,12 @@
 #include "core/dispatch.h"
 #include "core/scan.h"
 #include "core/status.h"
+#include "core/structured.h"
 #include "cpu/first_true_product.h"
 #include "cpu/kernel.h"
 #include "cpu/loop.h"
 #include "cpu/machine.h"
+#include "cpu/masked.h"
 #include "cpu/product.h"
 #include "cpu/session.h"
 #include "cpu/thin_product.h"
@@ -79,7 +81,7 @@ class CpuBackend final : public Backend {
     const double element = double(element_bytes(problem.operation.dtype));
     const double step_bytes =
         reads_in_place ? element : double(kernel.packed.operand_size) / kernel.packed.steps_per_operand;
-    const double steps = double(problem.outputs()) * problem.k() * step_bytes / element;
+    const double steps = steps_of(problem) * step_bytes / element;
     const std::string& isa = settled().instruction_set;
     const double vectors = (isa == "avx512" || isa == "avx2" ? 1 : 4) * element / 4;
     const double threads = std::clamp(steps / kStepsPerThread, 1.0, 0.85 * thread_count());
@@ -230,6 +232,15 @@ class CpuBackend final : public Backend {
                     "variant " + std::string(requested->name) + " can't run this product: " + refused);
       }
       if (kernel_of(*requested).rows.multiply) return multiply_where_they_are(problem, *requested, start);
+      const bool has_operand_structure = !(problem.structure.a == Band{} && problem.structure.b == Band{});
+      if (kernel_of(*requested).thin.accumulate && has_operand_structure) {
+        if (!is_idempotent(problem.operation)) {
+          throw Error(ErrorCode::kVariant, "variant " + std::string(requested->name) +
+                                               " reads operands as a whole, and can't leave out what is outside of a "
+                                               "structure: leave `variant` out, or the structure");
+        }
+        return multiply(MaskedProblem(problem).problem(), requested);
+      }
     }
     const Variant* likely = likely_variant(problem, requested);
     if (kernel_of(*likely).thin.accumulate) return multiply_thin(problem, requested, *likely, start);

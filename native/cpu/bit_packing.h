@@ -66,7 +66,7 @@ class BitPacker {
         to_(static_cast<uint64_t*>(request.packed)),
         words_(ceil_div(source_.k, kSteps)) {}
 
-  MPMML_HOST_DEVICE void pack() {
+  MPMML_HOST_DEVICE void pack() const {
     if (source_.lane_stride == 1 && source_.k_stride != 1) {
       const int64_t end = request_.end_panel * width < source_.lanes ? request_.end_panel * width : source_.lanes;
       for (int64_t lane = request_.first_panel * width; lane < end; lane += kRun) {
@@ -85,7 +85,26 @@ class BitPacker {
     }
   }
 
+  /// Makes the elements zero that don't belong to the operand.
+  MPMML_HOST_DEVICE void keep_band() const {
+    for (int64_t panel = request_.first_panel; panel < request_.end_panel; ++panel) {
+      for (int64_t index = 0; index < words_; ++index) {
+        uint64_t* const to = word(panel, index);
+        for (int lane = 0; lane < width; ++lane) {
+          const int64_t of_source = panel * width + lane, first = of_source - request_.band.below - index * kSteps,
+                        end = of_source + request_.band.above + 1 - index * kSteps;
+          to[lane] &= bits_before(end) & ~bits_before(first);
+        }
+      }
+    }
+  }
+
  private:
+  /// The bits of the steps before `step` of a word.
+  MPMML_HOST_DEVICE static uint64_t bits_before(int64_t step) {
+    return step <= 0 ? 0 : step >= kSteps ? ~uint64_t{0} : (uint64_t{1} << step) - 1;
+  }
+
   using Bytes = Vector<uint8_t>;
   static constexpr int kBytes = VectorOf<uint8_t>::lanes;
 
@@ -217,7 +236,9 @@ template <class Arithmetic, int width>
 static Occurring pack_bits(const PackRequest& request) {
   static_assert(std::is_same_v<Arithmetic, Bits<typename Arithmetic::Semiring>> &&
                 std::is_same_v<typename Arithmetic::Element, uint8_t> && Arithmetic::Semiring::zero == 0);
-  BitPacker<width>(request).pack();
+  const BitPacker<width> packer(request);
+  packer.pack();
+  if (request.is_partial) packer.keep_band();
   return kNothingSeen;
 }
 

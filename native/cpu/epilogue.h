@@ -124,6 +124,10 @@ class Epilogue {
   template <int MR, int NR>
   MPMML_HOST_DEVICE void store_tile(const Accumulator* tile, int64_t row, int64_t col, int64_t rows, int64_t cols) {
     bool overflowed = false;
+    if (is_partial(row, col, rows, cols)) {
+      for (int64_t i = 0; i < rows; ++i) store_row(tile + i * NR, row + i, col, cols);
+      return;
+    }
     if constexpr (kAtOnce > 0) {
       if (rows == MR && cols == NR && are_adjacent()) {
         overflowed = store_whole_tile<MR, NR>(tile, row, col);
@@ -135,12 +139,31 @@ class Epilogue {
 
   /// Writes `cols` results of a row.
   MPMML_HOST_DEVICE void store_row(const Accumulator* acc, int64_t row, int64_t col, int64_t cols) {
-    store(acc, row, col, cols, false);
+    const Span inside = results_inside(row, col, cols);
+    if (!inside.is_empty()) store(acc + inside.first, row, col + inside.first, inside.end - inside.first, false);
   }
 
   /// Writes the witnesses of `cols` results of a row. Call it before the results are written, because C0 may be C. `found`
   /// is the smallest k whose candidate is the accumulator, or anything if there is none.
   MPMML_HOST_DEVICE void store_witnesses(const Accumulator* acc, const int32_t* found, int64_t row, int64_t col,
+                                         int64_t cols) const {
+    if (!results_.is_partial) return write_witnesses(acc, found, row, col, cols);
+    const Span inside = results_inside(row, col, cols);
+    if (inside.is_empty()) return;
+    write_witnesses(acc + inside.first, found + inside.first, row, col + inside.first, inside.end - inside.first);
+  }
+
+  /// The smallest linear index of a result that has overflowed so far, or kNoOverflow.
+  MPMML_HOST_DEVICE int64_t first_overflow() const { return first_overflow_; }
+
+ private:
+  /// Where results go, and what they are accumulated onto (c0 is null if there is nothing).
+  struct Place {
+    const Element* c0;
+    Element* c;
+  };
+
+  MPMML_HOST_DEVICE void write_witnesses(const Accumulator* acc, const int32_t* found, int64_t row, int64_t col,
                                          int64_t cols) const {
     const Witnesses& to = results_.witnesses;
     const Place place = at(row, col);
@@ -160,20 +183,21 @@ class Epilogue {
     }
   }
 
-  /// The smallest linear index of a result that has overflowed so far, or kNoOverflow.
-  MPMML_HOST_DEVICE int64_t first_overflow() const { return first_overflow_; }
-
- private:
-  /// Where results go, and what they are accumulated onto (c0 is null if there is nothing).
-  struct Place {
-    const Element* c0;
-    Element* c;
-  };
-
   MPMML_HOST_DEVICE Place at(int64_t row, int64_t col) const {
     const auto* c0 = static_cast<const Element*>(results_.c0);
     return {c0 ? c0 + row * results_.c0_row_stride + col * results_.c0_col_stride : nullptr,
             static_cast<Element*>(results_.c) + row * results_.c_row_stride + col * results_.c_col_stride};
+  }
+  /// Of `cols` elements of a row from (row, col) on, those that are results.
+  MPMML_HOST_DEVICE Span results_inside(int64_t row, int64_t col, int64_t cols) const {
+    if (!results_.is_partial) return {0, cols};
+    const int64_t first = row - results_.band.below - col, end = row + results_.band.above + 1 - col;
+    return {first > 0 ? first : 0, end < cols ? end : cols};
+  }
+  /// Whether some elements of a tile from (row, col) on are no results.
+  MPMML_HOST_DEVICE bool is_partial(int64_t row, int64_t col, int64_t rows, int64_t cols) const {
+    return results_.is_partial &&
+           (col - (row + rows - 1) < -results_.band.below || col + cols - 1 - row > results_.band.above);
   }
   MPMML_HOST_DEVICE int64_t index_of(int64_t row, int64_t col) const {
     return results_.first_index + row * results_.index_row_stride + col * results_.index_col_stride;

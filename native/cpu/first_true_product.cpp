@@ -26,8 +26,8 @@ constexpr int64_t kChunksAtOnce = 8;
 class PackedRows {
  public:
   /// A row has slabs of `slab` operands; there are padded / slab of them. An operand takes `size` bytes.
-  PackedRows(const Problem& problem, const MatrixView& view, int64_t padded, int64_t slab, int64_t size,
-             void (*pack)(const PackRequest&))
+  PackedRows(const Problem& problem, const MatrixView& view, const Band& band, int64_t padded, int64_t slab,
+             int64_t size, void (*pack)(const PackRequest&))
       : rows_(view.rows),
         items_(items_of(view, problem.batch)),
         slab_bytes_(saturating_product(rows_, slab * size)),
@@ -46,6 +46,8 @@ class PackedRows {
         request.panels = rows_;
         request.padded_k = padded;
         request.KC = slab;
+        request.band = band;
+        request.is_partial = !band.is_all(view.rows, view.cols);
         pack(request);
         first += count;
       }
@@ -71,8 +73,9 @@ void multiply_first_true(const Problem& problem, const FirstTrueKernel& kernel, 
   const int64_t words = ceil_div(problem.k(), kWordSteps), list_length = words * kWordSteps + kernel.list_slack;
   const int64_t operands = kernel.row_bytes / kernel.operand_size,
                 chunks = ceil_div(problem.n(), int64_t{kernel.columns});
-  const PackedRows a(problem, problem.a, words, words, sizeof(uint64_t), kernel.pack_a);
-  const PackedRows b(problem, problem.b, chunks * operands, operands, kernel.operand_size, kernel.pack_b);
+  const PackedRows a(problem, problem.a, problem.structure.a, words, words, sizeof(uint64_t), kernel.pack_a);
+  const PackedRows b(problem, problem.b, problem.structure.b, chunks * operands, operands, kernel.operand_size,
+                     kernel.pack_b);
   const int64_t rows = std::clamp<int64_t>(kListedAtOnce / list_length, 1, kRowsAtOnce);
   const int64_t runs = ceil_div(chunks, kChunksAtOnce), blocks = ceil_div(problem.m(), rows);
   const int64_t work = saturating_product(problem.outputs(), words);

@@ -60,6 +60,8 @@ struct Results {
   int64_t first_index;  ///< of the part's first result: linear in C (batch, row, column in row-major order)
   int64_t index_row_stride;
   int64_t index_col_stride;
+  Band band;         ///< of the results among the part's elements; others aren't written
+  bool is_partial;   ///< whether there may be others
   bool c_is_far;     ///< whether C is too large for a cache (and its rows are contiguous)
   int32_t offset_a;  ///< of the operands, for kernels that take offsets
   int32_t offset_b;
@@ -78,6 +80,11 @@ struct PackRequest {
   int64_t padded_k;  ///< its steps, rounded up to PackedKernel::k_multiple
   int64_t KC;        ///< also a multiple of k_multiple
   int32_t offset;    ///< subtracted from the elements, by kernels that take offsets
+  Band band;  ///< the elements of the source, by lane and k-step, that belong to it; others are zero and aren't read
+  bool is_partial;  ///< whether there may be others
+  /// If there are: of a panel only the steps are packed that some of its elements belong to, and as many more as make their
+  /// first and their end multiples of this. 0: all steps.
+  int64_t granule;
 };
 
 constexpr int64_t kLanesTogether = 8;
@@ -111,6 +118,13 @@ struct BlockRequest {
   int64_t stretch;  ///< the number of the slab's first stretch
   WindowsOfBlock windows;
   Results results;
+  /// Of the part of the product that begins with the block; only if the product is structured. Then each tile has only the
+  /// steps that can reach a result of it, and the others up to multiples of `granule`.
+  Structure structure;
+  bool is_structured;
+  int64_t k;           ///< k-steps of the product
+  int64_t first_step;  ///< of the slab, in operands
+  int64_t granule;     ///< also of PackRequest
 };
 
 /// A packed, register-tiled kernel.

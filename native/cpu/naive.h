@@ -4,6 +4,7 @@
 #pragma once
 #include "core/epilogue.h"
 #include "core/exact.h"
+#include "core/structured.h"
 #include "core/witness.h"
 #include "cpu/kernel.h"
 
@@ -31,7 +32,8 @@ struct Naive {
     using S = typename Arithmetic::Semiring;
     int64_t first_overflow = kNoOverflow;
     for (int64_t row = first_row; row < end_row; ++row) {
-      for (int64_t col = 0; col < problem.n(); ++col) {
+      const Span inside = span_of_row(problem.structure.c, row, problem.n());
+      for (int64_t col = inside.first; col < inside.end; ++col) {
         const auto acc = exact_cell<Arithmetic>(problem, batch, row, col);
         const auto c0 = problem.c0.data ? element_at<S>(problem.c0, batch, row, col) : S::zero;
         const bool overflowed = store_result<Arithmetic>(problem, c, batch, row, col, acc);

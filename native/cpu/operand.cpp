@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <mutex>
 
+#include "core/structured.h"
 #include "cpu/loop.h"
 #include "cpu/ranges.h"
 
@@ -17,13 +18,16 @@ constexpr int64_t kWorkAtOnce = kWorkPerElement << 17;
 }  // namespace
 
 PackedOperand::PackedOperand(const Problem& problem, const PackedKernel& kernel, bool is_b, int64_t padded_k,
-                             int64_t KC)
+                             int64_t KC, int64_t granule)
     : problem_(problem),
       kernel_(kernel),
       is_b_(is_b),
       view_(is_b ? problem.b : problem.a),
       padded_k_(padded_k),
       KC_(KC),
+      granule_(granule),
+      band_(is_b ? problem.structure.b.transposed() : problem.structure.a),
+      is_partial_(!band_.is_all(is_b ? view_.cols : view_.rows, problem.k())),
       width_(is_b ? kernel.NR : kernel.MR),
       size_(is_b ? kernel.operand_size : kernel.a_size),
       lanes_(is_b ? view_.cols : view_.rows),
@@ -43,6 +47,9 @@ PackRequest PackedOperand::request(int64_t item) const {
   request.padded_k = padded_k_;
   request.KC = KC_;
   request.offset = offset_;
+  request.band = band_;
+  request.is_partial = is_partial_;
+  request.granule = granule_;
   return request;
 }
 
@@ -63,6 +70,7 @@ ValueRange PackedOperand::pack() {
                  std::lock_guard<std::mutex> lock(mutex);
                  range.merge(seen);
                });
+  if (is_partial_) range.has_zero = true;
   return range;
 }
 

@@ -10,8 +10,9 @@ namespace mpmml::cpu {
 
 class PackedOperand {
  public:
-  /// Describes A or B of `problem`, divided into slabs of KC out of padded_k steps (PackRequest).
-  PackedOperand(const Problem& problem, const PackedKernel& kernel, bool is_b, int64_t padded_k, int64_t KC);
+  /// Describes A or B of `problem`, divided into slabs of KC out of padded_k steps (PackRequest, also about `granule`).
+  PackedOperand(const Problem& problem, const PackedKernel& kernel, bool is_b, int64_t padded_k, int64_t KC,
+                int64_t granule);
 
   /// The offset that is subtracted from every element from then on (in kernels that take offsets).
   void set_offset(int32_t offset) { offset_ = offset; }
@@ -36,6 +37,9 @@ class PackedOperand {
   const MatrixView& view_;
   const int64_t padded_k_;
   const int64_t KC_;
+  const int64_t granule_;
+  const Band band_;  ///< by lane and step
+  const bool is_partial_;
   const int64_t width_;
   const int64_t size_;  ///< of a packed operand
   const int64_t lanes_;

@@ -116,7 +116,11 @@ class Packer {
 
  public:
   MPMML_HOST_DEVICE explicit Packer(const PackRequest& request)
-      : source_(request.source), data_(static_cast<const Element*>(source_.data)), offset_(request.offset) {}
+      : source_(request.source),
+        data_(static_cast<const Element*>(source_.data)),
+        offset_(request.offset),
+        band_(request.band),
+        granule_(request.granule) {}
 
   /// Packs steps [first_k, end_k) of the panel that starts with lane `first_lane`; `to` is where the first step goes.
   MPMML_HOST_DEVICE void pack(int64_t first_lane, int64_t first_k, int64_t end_k, Stored* to) {
@@ -132,6 +136,25 @@ class Packer {
       const int64_t lanes = whole ? width : source_.lanes - first_lane;
       pack_any(from, static_cast<int>(lanes), end_k - first_k, to);
     }
+  }
+
+  /// The same if only some elements belong to the operand. Steps that no tile needs are left out.
+  MPMML_HOST_DEVICE void pack_partial(int64_t first_lane, int64_t first_k, int64_t end_k, Stored* to) {
+    const int64_t after = first_lane + width, last_lane = (after < source_.lanes ? after : source_.lanes) - 1;
+    Span needed{first_k, end_k};
+    if (granule_ > 0) {
+      const int64_t first = first_lane - band_.below, end = last_lane + band_.above + 1;
+      if (end <= 0 || end <= first) return;
+      if (first > first_k) needed.first = first / granule_ * granule_ > first_k ? first / granule_ * granule_ : first_k;
+      if (end < end_k) needed.end = round_up(end, granule_) < end_k ? round_up(end, granule_) : end_k;
+      if (needed.is_empty()) return;
+    }
+    const auto within = [&](int64_t k) { return k < needed.first ? needed.first : k > needed.end ? needed.end : k; };
+    const int64_t first_whole = within(last_lane - band_.below), after_whole = within(first_lane + band_.above + 1);
+    const int64_t end_whole = after_whole > first_whole ? after_whole : first_whole;
+    pack_some(first_lane, needed.first, first_whole, to + (needed.first - first_k) * width);
+    pack(first_lane, first_whole, end_whole, to + (first_whole - first_k) * width);
+    pack_some(first_lane, end_whole, needed.end, to + (end_whole - first_k) * width);
   }
 
   MPMML_HOST_DEVICE Occurring occurring() const {
@@ -244,9 +267,29 @@ class Packer {
     }
   }
 
+  /// Steps of which some elements don't belong to the operand: they are zero.
+  MPMML_HOST_DEVICE void pack_some(int64_t first_lane, int64_t first_k, int64_t end_k, Stored* to) {
+    for (int64_t k = first_k; k < end_k; ++k, to += width) {
+      for (int lane = 0; lane < width; ++lane) {
+        const int64_t of_source = first_lane + lane;
+        if (of_source >= source_.lanes) {
+          to[lane] = 0;
+          continue;
+        }
+        const bool is_inside = band_.has(of_source, k);
+        const ShortVector<Element, 1> x = {is_inside ? data_[of_source * source_.lane_stride + k * source_.k_stride]
+                                                     : S::zero};
+        ones_.see(x);
+        encode(x, to + lane);
+      }
+    }
+  }
+
   const Lanes source_;
   const Element* const data_;
   const int32_t offset_;
+  const Band band_;
+  const int64_t granule_;
   /// Offsets follow from the values, so with them the values are known already.
   template <int n>
   using Sight = std::conditional_t<takes_offsets<Arithmetic>, Nothing<S, n>, ScanOf<S, n>>;
@@ -279,7 +322,12 @@ static Occurring pack(const PackRequest& request) {
     end_k = k + most < end_slab ? k + most : end_slab;
     if (end_k > request.source.k) end_k = request.source.k;
     for (int64_t panel = request.first_panel; panel < request.end_panel; ++panel) {
-      packer.pack(panel * width, k, end_k, packed + offset_of<width>(request, panel, k));
+      Stored* const to = packed + offset_of<width>(request, panel, k);
+      if (request.is_partial) {
+        packer.pack_partial(panel * width, k, end_k, to);
+      } else {
+        packer.pack(panel * width, k, end_k, to);
+      }
     }
   }
   return packer.occurring();

@@ -9,6 +9,7 @@
 #include "core/arithmetic.h"
 #include "core/dispatch.h"
 #include "core/scan.h"
+#include "core/structured.h"
 #include "cpu/loop.h"
 #include "cpu/results.h"
 #include "cpu/windowed.h"
@@ -75,11 +76,12 @@ class Accumulators {
 PackedProduct::PackedProduct(const Problem& problem, const PackedKernel& kernel, const Ranges& ranges, RangePath path)
     : problem_(problem),
       kernel_(kernel),
+      is_structured_(is_structured(problem)),
       padded_k_(round_up(ceil_div(problem.k(), kernel.steps_per_operand), kernel.k_multiple)),
       blocking_(choose_blocking(kernel, problem.m(), problem.n(), padded_k_, problem.batch, thread_count(),
                                 problem.witness.data != nullptr)),
-      a_(problem, kernel, false, padded_k_, blocking_.KC),
-      b_(problem, kernel, true, padded_k_, blocking_.KC) {
+      a_(problem, kernel, false, padded_k_, blocking_.KC, granule()),
+      b_(problem, kernel, true, padded_k_, blocking_.KC, granule()) {
   if (kernel.takes_offsets) {
     with_semiring<CanOverflow>(problem.operation, [&](auto semiring) {
       using S = decltype(semiring);
@@ -136,7 +138,22 @@ class PackedProduct::Run {
  private:
   /// The steps that one thread computes at a time.
   static constexpr int64_t kStepsAtOnce = 1 << 20;
-  int64_t work() const { return saturating_product(problem_.outputs(), product_.padded_k_); }
+  int64_t work() const {
+    if (!product_.is_structured_) return saturating_product(problem_.outputs(), product_.padded_k_);
+    const double steps = steps_of(problem_) / product_.kernel_.steps_per_operand;
+    return static_cast<int64_t>(std::min(steps, 0x1p62));
+  }
+
+  /// The slabs that a block has, from the first step of the first to the end of the last: one at least, because C0 and zero are
+  /// results too.
+  Span steps_of_block(Span rows, Span cols) const {
+    const int64_t KC = product_.blocking_.KC, padded = product_.padded_k_;
+    if (!product_.is_structured_) return {0, padded};
+    const Span steps = problem_.structure.steps(rows, cols, problem_.k());
+    if (steps.is_empty()) return {0, std::min(KC, padded)};
+    const int64_t each = product_.kernel_.steps_per_operand;
+    return {steps.first / each / KC * KC, std::min(round_up(ceil_div(steps.end, each), KC), padded)};
+  }
 
   void block(int64_t index, BlockRequest& request) {
     const Blocking& blocking = product_.blocking_;
@@ -148,6 +165,17 @@ class PackedProduct::Run {
     request.path = path_;
     request.rows = std::min(blocking.MC, problem_.m() - row);
     request.cols = std::min(blocking.NC, problem_.n() - col);
+    const Span rows{row, row + request.rows}, cols{col, col + request.cols};
+    const auto count = [&](int64_t steps) {
+      const double share = static_cast<double>(steps) / static_cast<double>(product_.padded_k_);
+      problem_.count_steps(static_cast<double>(request.rows * request.cols), share);
+    };
+    if (product_.is_structured_ && !problem_.structure.has_results(rows, cols)) return count(product_.padded_k_);
+    const Span slabs = steps_of_block(rows, cols);
+    request.is_structured = product_.is_structured_;
+    request.structure = problem_.structure.from(row, col);
+    request.k = problem_.k();
+    request.granule = product_.granule();
     request.results = results_from(problem_, c_, batch, row, col);
     request.results.offset_a = product_.a_.offset();
     request.results.offset_b = product_.b_.offset();
@@ -160,18 +188,19 @@ class PackedProduct::Run {
       request.windows.are_near = blocking.windows_are_near;
       request.windows.of_stretch = blocking.stretch / product_.kernel_.window;
     }
-    for (int64_t k = 0; k < product_.padded_k_; k += blocking.KC) {
-      if (k > 0) check_cancelled(problem_);
+    for (int64_t k = slabs.first; k < slabs.end; k += blocking.KC) {
+      if (k > slabs.first) check_cancelled(problem_);
       request.a = product_.a_.panel(batch, k, row);
       request.b = product_.b_.panel(batch, k, col);
       request.steps = std::min(blocking.KC, product_.padded_k_ - k);
       if (windows_a_) request.stretch = k / blocking.stretch;
-      request.starts = k == 0;
-      request.ends = k + request.steps == product_.padded_k_;
+      request.starts = k == slabs.first;
+      request.ends = k + request.steps == slabs.end;
+      request.first_step = k;
       overflow_.report(product_.kernel_.multiply(request));
-      const double share = static_cast<double>(request.steps) / static_cast<double>(product_.padded_k_);
-      problem_.count_steps(static_cast<double>(request.rows * request.cols), share);
+      count(request.steps);
     }
+    if (const int64_t skipped = product_.padded_k_ - (slabs.end - slabs.first)) count(skipped);
   }
 
   const PackedProduct& product_;
@@ -207,53 +236,61 @@ int64_t multiply_rows(const Problem& problem, const RowsKernel& kernel, RangePat
 
 Ranges scan(const Problem& problem) {
   if (!can_overflow(problem.operation) && !restricts_elements(problem.operation)) return {};
-  const auto scan_one = [&](const MatrixView& view) {
+  const auto scan_one = [&](const MatrixView& view, const Band& band) {
     ValueRange range;
     for (int64_t item = 0; item < items_of(view, problem.batch); ++item) {
       check_cancelled(problem);
-      range.merge(scan_matrices(problem.operation, view_from(view, problem.operation.dtype, item, 0, 0), 1));
+      range.merge(scan_matrices(problem.operation, view_from(view, problem.operation.dtype, item, 0, 0), 1, band));
     }
     return range;
   };
-  return {scan_one(problem.a), scan_one(problem.b)};
+  return {scan_one(problem.a, problem.structure.a), scan_one(problem.b, problem.structure.b)};
 }
 
 Ranges scan(const Problem& problem, const PackedKernel& kernel) {
   // Scanning an element takes as long as this many k-steps.
   constexpr int64_t kWorkPerElement = 4, kWorkAtOnce = kWorkPerElement << 17;
-  const auto scan_one = [&](const MatrixView& view) {
+  const auto scan_one = [&](const MatrixView& view, const Band& band) {
+    const bool is_whole = band.is_all(view.rows, view.cols);
     ValueRange range;
     std::mutex mutex;
     const int64_t rows = items_of(view, problem.batch) * view.rows;
-    for_each_run(problem, rows, saturating_product(rows, kWorkPerElement * view.cols), kWorkAtOnce,
-                 [&](int64_t first, int64_t end) {
-                   ValueRange seen;
-                   while (first < end) {
-                     const int64_t row = first % view.rows, count = std::min(view.rows - row, end - first);
-                     const MatrixView from = view_from(view, problem.operation.dtype, first / view.rows, row, 0);
-                     seen.merge(range_of(kernel.scan({from.data, count, view.cols, view.row_stride, view.col_stride})));
-                     first += count;
-                   }
-                   const std::lock_guard<std::mutex> lock(mutex);
-                   range.merge(seen);
-                 });
+    for_each_run(
+        problem, rows, saturating_product(rows, kWorkPerElement * view.cols), kWorkAtOnce,
+        [&](int64_t first, int64_t end) {
+          ValueRange seen;
+          while (first < end) {
+            const int64_t row = first % view.rows, count = std::min(view.rows - row, end - first);
+            MatrixView from = view_from(view, problem.operation.dtype, first / view.rows, row, 0);
+            from.rows = count;
+            seen.merge(is_whole ? range_of(kernel.scan({from.data, count, view.cols, view.row_stride, view.col_stride}))
+                                : scan_matrices(problem.operation, from, 1, band.from(row, 0)));
+            first += count;
+          }
+          const std::lock_guard<std::mutex> lock(mutex);
+          range.merge(seen);
+        });
     return range;
   };
-  return {scan_one(problem.a), scan_one(problem.b)};
+  return {scan_one(problem.a, problem.structure.a), scan_one(problem.b, problem.structure.b)};
 }
 
 Ranges sample(const Problem& problem) {
   constexpr uint64_t kSamples = 64, kGoldenRatio = 0x9e3779b97f4a7c15;
   return with_semiring<CanOverflow>(problem.operation, [&](auto semiring) {
     using S = decltype(semiring);
-    const auto sample_one = [&](const MatrixView& view) {
+    const auto sample_one = [&](const MatrixView& view, const Band& band) {
       const auto rows = static_cast<uint64_t>(items_of(view, problem.batch) * view.rows);
       ValueRange range;
+      range.has_zero = !band.is_all(view.rows, view.cols);
       for (uint64_t index = 0; index < kSamples; ++index) {
         // Multiples of the golden ratio spread evenly.
         const uint64_t mixed = index * kGoldenRatio;
         const auto row = static_cast<int64_t>((mixed >> 32) % rows), item = row / view.rows;
-        const auto col = static_cast<int64_t>((mixed & 0xffffffff) % static_cast<uint64_t>(view.cols));
+        const Span inside = span_of_row(band, row % view.rows, view.cols);
+        if (inside.is_empty()) continue;
+        const auto count = static_cast<uint64_t>(inside.end - inside.first);
+        const auto col = inside.first + static_cast<int64_t>((mixed & 0xffffffff) % count);
         const auto value = element_at<S>(view, item, row % view.rows, col);
         if (value == S::zero) {
           range.has_zero = true;
@@ -263,7 +300,7 @@ Ranges sample(const Problem& problem) {
       }
       return range;
     };
-    return Ranges{sample_one(problem.a), sample_one(problem.b)};
+    return Ranges{sample_one(problem.a, problem.structure.a), sample_one(problem.b, problem.structure.b)};
   });
 }
 

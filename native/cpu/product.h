@@ -23,8 +23,12 @@ class PackedProduct {
  private:
   class Run;
 
+  /// Of the steps of a tile, in operands: tiles with notes have whole stretches.
+  int64_t granule() const { return blocking_.stretch > 0 ? blocking_.stretch : kernel_.k_multiple; }
+
   const Problem& problem_;
   const PackedKernel& kernel_;
+  const bool is_structured_;
   const int64_t padded_k_;  ///< in operands, as PackRequest's
   const Blocking blocking_;
   PackedOperand a_;

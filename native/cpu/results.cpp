@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "core/dispatch.h"
+#include "core/structured.h"
 #include "core/witness.h"
 
 namespace mpmml::cpu {
@@ -49,6 +50,8 @@ Results results_from(const Problem& problem, const MutableMatrixView& c, int64_t
   results.first_index = (item * problem.m() + row) * problem.n() + col;
   results.index_row_stride = problem.n();
   results.index_col_stride = 1;
+  results.band = problem.structure.c.from(row, col);
+  results.is_partial = !problem.structure.c.is_all(problem.m(), problem.n());
   results.c_is_far = c.col_stride == 1 && problem.outputs() * element_bytes(dtype) > kFar;
   if (problem.witness.data) results.witnesses = witnesses_from(problem, item, row, col);
   return results;
@@ -60,6 +63,7 @@ Results transposed(Results results) {
   std::swap(results.index_row_stride, results.index_col_stride);
   std::swap(results.witnesses.row_stride, results.witnesses.col_stride);
   std::swap(results.witnesses.through_row_stride, results.witnesses.through_col_stride);
+  results.band = results.band.transposed();
   results.c_is_far = false;
   return results;
 }

@@ -302,8 +302,9 @@ class CpuSession final : public Session {
   }
 
   Plan plan(const Problem& problem, const Placement& where) override {
-    const ValueRange a = scan_matrices(problem.operation, problem.a, problem.batch),
-                     b = scan_matrices(problem.operation, problem.b, problem.batch);
+    const Structure& structure = problem.structure;
+    const ValueRange a = scan_matrices(problem.operation, problem.a, problem.batch, structure.a),
+                     b = scan_matrices(problem.operation, problem.b, problem.batch, structure.b);
     return backend_.plan(problem, a, b, where);
   }
 

@@ -4,6 +4,7 @@
 #include <mutex>
 
 #include "core/dispatch.h"
+#include "core/structured.h"
 #include "cpu/loop.h"
 #include "cpu/results.h"
 
@@ -38,7 +39,7 @@ bool a_is_large(const Problem& problem) {
 }  // namespace
 
 bool is_thin(const Problem& problem) {
-  return std::min(problem.m(), problem.n()) <= kMostThinLanes &&
+  return std::min(problem.m(), problem.n()) <= kMostThinLanes && !is_structured(problem) &&
          is_adjacent(a_is_large(problem) ? strides_of_a(problem) : strides_of_b(problem));
 }
 

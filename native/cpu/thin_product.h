@@ -9,7 +9,7 @@
 
 namespace mpmml::cpu {
 
-/// Whether the product is one for the thin family.
+/// Whether the product is one for the thin family, which can't skip what is outside of a structure.
 bool is_thin(const Problem& problem);
 
 /// A product with a kernel of the thin family. It can compute any product, but is only efficient for thin ones.

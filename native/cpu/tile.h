@@ -155,6 +155,59 @@ MPMML_INLINE TileOfBlock tile_of(const BlockRequest& block, int64_t row, int64_t
   return {row, col, block.rows - row < MR ? block.rows - row : MR, block.cols - col < NR ? block.cols - col : NR};
 }
 
+/// The steps of a slab, in operands from its first one on, that a tile has.
+template <class Arithmetic>
+MPMML_INLINE Span steps_of_tile(const BlockRequest& block, const TileOfBlock& of) {
+  if (!block.is_structured) return {0, block.steps};
+  const Span steps = block.structure.steps({of.row, of.row + of.rows}, {of.col, of.col + of.cols}, block.k);
+  if (steps.is_empty()) return {0, 0};
+  const int64_t granule = block.granule * steps_per_operand<Arithmetic>, per = steps_per_operand<Arithmetic>;
+  const int64_t first = steps.first / granule * granule / per - block.first_step;
+  const int64_t end = round_up(steps.end, granule) / per - block.first_step;
+  const Span part{first > 0 ? first : 0, end < block.steps ? end : block.steps};
+  return part.is_empty() ? Span{0, 0} : part;
+}
+
+/// Whether a tile has no result.
+MPMML_INLINE bool is_outside(const BlockRequest& block, const TileOfBlock& of) {
+  return block.is_structured && !block.structure.has_results({of.row, of.row + of.rows}, {of.col, of.col + of.cols});
+}
+
+/// tile ⊕= panel of A ⊗ panel of B over some steps of a slab, for a semiring whose zero doesn't absorb all values: a step of
+/// which an element is outside doesn't count, whatever the other element is.
+template <class Arithmetic, int MR, int NR>
+static __attribute__((noinline)) void multiply_edges(const BlockRequest& block, const TileOfBlock& of, Span part,
+                                                     const Broadcast<typename Arithmetic::Operand>* a,
+                                                     const typename Arithmetic::Operand* b,
+                                                     typename Arithmetic::Accumulator* tile) {
+  using Operand = typename Arithmetic::Operand;
+  for (int64_t step = part.first; step < part.end; ++step) {
+    const int64_t k = block.first_step + step;
+    for (int64_t i = 0; i < of.rows && k < block.k; ++i) {
+      if (!block.structure.a.has(of.row + i, k)) continue;
+      Operand element;
+      __builtin_memcpy(&element, a + step * MR + i, sizeof element);
+      for (int64_t j = 0; j < of.cols; ++j) {
+        if (!block.structure.b.has(k, of.col + j)) continue;
+        tile[i * NR + j] = Arithmetic::accumulate(tile[i * NR + j], element, b[step * NR + j]);
+      }
+    }
+  }
+}
+
+/// Of the steps of a tile, those at which all of its elements belong to the operands. They are whole rounds of the
+/// micro-kernel's loop.
+MPMML_INLINE Span whole_steps(const BlockRequest& block, const TileOfBlock& of, Span part) {
+  const auto& [a, b, c] = block.structure;
+  const int64_t from_a = of.row + of.rows - 1 - a.below, to_a = of.row + a.above + 1;
+  const int64_t from_b = of.col + of.cols - 1 - b.above, to_b = of.col + b.below + 1;
+  int64_t first = (from_a > from_b ? from_a : from_b) - block.first_step;
+  int64_t end = (to_a < to_b ? to_a : to_b) - block.first_step;
+  first = round_up(first > part.first ? first : part.first, kStepsAtOnce);
+  end = (end < part.end ? end : part.end) / kStepsAtOnce * kStepsAtOnce;
+  return end > first ? Span{first, end} : Span{part.end, part.end};
+}
+
 /// Writes the results of a block whose witnesses are found with notes, row by row: so the windows of few rows of A are
 /// used at a time, and if they are near, those of all columns of B stay in the second-level cache.
 template <int MR, int NR, class Arithmetic>
@@ -169,6 +222,7 @@ static __attribute__((noinline)) void store_noted(const BlockRequest& block, Epi
     for (int64_t col = 0; col < block.cols; col += NR) {
       const int64_t place = (col / NR * row_panels + row / MR) * MR * NR;
       const TileOfBlock of = tile_of<MR, NR>(block, row, col);
+      if (is_outside(block, of)) continue;
       Windows<Arithmetic>::template find<NR>(block.windows, of, accumulators + place, notes + place, epilogue);
       epilogue.template store_tile<MR, NR>(accumulators + place, row, col, of.rows, of.cols);
     }
@@ -193,16 +247,39 @@ MPMML_INLINE int64_t multiply_block(const Arithmetic& arithmetic, const BlockReq
       // panel is prefetched here.
       prefetch(a + MR * block.steps, 4 * kCacheLine);
       const TileOfBlock of = tile_of<MR, NR>(block, row, col);
+      if (is_outside(block, of)) continue;
+      const Span part = steps_of_tile<Arithmetic>(block, of);
+      const int64_t steps = part.end - part.first;
+      const auto* a_part = a + part.first * MR;
+      const auto* b_part = b + part.first * NR;
       if (block.ends) epilogue.template prefetch_results<MR, NR>(row, col, of.rows);
       if constexpr (has_windows<Arithmetic>) {
         if (notes) {
-          const int64_t steps = Windows<Arithmetic>::kWindow * block.windows.of_stretch;
-          multiply_tile<Arithmetic, MR, NR>(a, b, block.steps, tile, block.starts, arithmetic.initial(),
-                                            Notes<Accumulator>{notes + place, block.stretch, steps});
+          const int64_t of_stretch = Windows<Arithmetic>::kWindow * block.windows.of_stretch;
+          const int64_t stretch = block.stretch + part.first / of_stretch;
+          if (steps > 0) {
+            multiply_tile<Arithmetic, MR, NR>(a_part, b_part, steps, tile, block.starts, arithmetic.initial(),
+                                              Notes<Accumulator>{notes + place, stretch, of_stretch});
+          } else if (block.starts) {
+            multiply_tile<Arithmetic, MR, NR>(a_part, b_part, 0, tile, true, arithmetic.initial(), Nowhere{});
+            for (int i = 0; i < MR * NR; ++i) notes[place + i] = static_cast<NoteOf<Accumulator>>(stretch);
+          }
           continue;
         }
       }
-      multiply_tile<Arithmetic, MR, NR>(a, b, block.steps, tile, block.starts, arithmetic.initial(), Nowhere{});
+      if constexpr (!Arithmetic::Semiring::idempotent) {
+        if (block.is_structured) {
+          const Span whole = whole_steps(block, of, part);
+          multiply_tile<Arithmetic, MR, NR>(a + whole.first * MR, b + whole.first * NR, whole.end - whole.first, tile,
+                                            block.starts, arithmetic.initial(), Nowhere{});
+          multiply_edges<Arithmetic, MR, NR>(block, of, {part.first, whole.first}, a, b, tile);
+          multiply_edges<Arithmetic, MR, NR>(block, of, {whole.end, part.end}, a, b, tile);
+        } else {
+          multiply_tile<Arithmetic, MR, NR>(a, b, block.steps, tile, block.starts, arithmetic.initial(), Nowhere{});
+        }
+      } else {
+        multiply_tile<Arithmetic, MR, NR>(a_part, b_part, steps, tile, block.starts, arithmetic.initial(), Nowhere{});
+      }
       if (!block.ends) continue;
       if constexpr (has_windows<Arithmetic>) {
         if (block.windows.a) Windows<Arithmetic>::template find<NR>(block.windows, of, tile, nullptr, epilogue);

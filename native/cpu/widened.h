@@ -15,7 +15,7 @@ class WidenedProblem {
   const Problem& problem() const { return problem_; }
 
  private:
-  void widen(MatrixView& view, std::optional<Workspace>& copy) const;
+  void widen(MatrixView& view, const Band& band, std::optional<Workspace>& copy) const;
 
   Problem problem_;
   std::optional<Workspace> a_, b_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/layout.h"
+#include "core/structured.h"
 #include "cpu/loop.h"
 
 namespace mpmml::cpu {
@@ -25,6 +26,8 @@ WindowedOperand::WindowedOperand(const Problem& problem, const PackedKernel& ker
       items_(items_of(view_, problem.batch)),
       item_bytes_(saturating_product(round_up(lanes_, kLanesTogether),
                                      saturating_product(count_, kernel.window * kernel.operand_size))),
+      band_(is_b ? problem.structure.b : problem.structure.a.transposed()),
+      is_partial_(!band_.is_all(problem.k(), lanes_)),
       data_(checked_size(item_bytes_, items_)) {
   const int64_t work = saturating_product(items_, saturating_product(kWorkPerElement * lanes_, problem.k()));
   for_each_run(problem, count_ * items_, work, kWorkAtOnce, [&](int64_t first, int64_t end) {
@@ -48,6 +51,8 @@ PackRequest WindowedOperand::request(int64_t item, int64_t panel) const {
   request.panels = count_;
   request.padded_k = round_up(lanes_, kLanesTogether);
   request.KC = kLanesTogether;
+  request.band = band_;
+  request.is_partial = is_partial_;
   return request;
 }
 

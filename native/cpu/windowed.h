@@ -26,6 +26,8 @@ class WindowedOperand {
   const int64_t count_;
   const int64_t items_;
   const int64_t item_bytes_;
+  const Band band_;  ///< by step and lane
+  const bool is_partial_;
   const Workspace data_;
 };
 

@@ -1,0 +1,107 @@
+/** Which elements of its matrices belong to a product: the option `structure`. */
+import { show, showChoices, typeName } from '../describe.js'
+import { OptionError } from '../errors.js'
+import { requestAt as at } from '../fields.js'
+import { requireNames } from '../options.js'
+
+/**
+ * Which elements of a matrix belong to a product: (i, j) does if −below ≤ j − i ≤ above. 'upper' is { band: [0, Infinity] },
+ * with the diagonal; 'strictly-upper', without it, is { band: [-1, Infinity] }; 'lower' and 'strictly-lower' are their
+ * mirror images; all elements of a 'general' matrix belong to it. Both numbers are integers or Infinity. A negative one
+ * puts the band beside the diagonal, and a band may be empty.
+ */
+export type MatrixStructure =
+  | 'general'
+  | 'upper'
+  | 'lower'
+  | 'strictly-upper'
+  | 'strictly-lower'
+  | { readonly band: readonly [below: number, above: number] }
+
+/** The structure of the matrices of a product; 'general' for those that are left out. */
+export interface ProductStructure {
+  readonly a?: MatrixStructure | undefined
+  readonly b?: MatrixStructure | undefined
+  readonly c?: MatrixStructure | undefined
+}
+
+type Band = readonly [below: number, above: number]
+
+const bands: Readonly<Record<Exclude<MatrixStructure, object>, Band>> = {
+  general: [Infinity, Infinity],
+  upper: [0, Infinity],
+  lower: [Infinity, 0],
+  'strictly-upper': [-1, Infinity],
+  'strictly-lower': [Infinity, -1],
+}
+
+/** The option as it was read once. */
+export interface ReadStructure {
+  readonly a: Band
+  readonly b: Band
+  readonly c: Band
+  /** What results and messages show. */
+  readonly shown: Readonly<Required<ProductStructure>>
+}
+
+const names: readonly (keyof ProductStructure)[] = ['a', 'b', 'c']
+
+/** Reads the option, called `name` in messages; null if it isn't given. */
+export function readStructure(value: unknown, name: string | object = 'structure'): ReadStructure | null {
+  if (value === undefined) return null
+  if (typeof value !== 'object' || value === null) {
+    throw new OptionError(
+      `option ${name} must be an object such as { a: 'upper', b: 'upper' }, but it is ${show(value)}`,
+    )
+  }
+  requireNames(value, names, `option ${name}`)
+  const { a, b, c } = value as Record<string, unknown>
+  const left = readMatrix(a, `${name}.a`)
+  const right = readMatrix(b, `${name}.b`)
+  const result = readMatrix(c, `${name}.c`)
+  return {
+    a: left.band,
+    b: right.band,
+    c: result.band,
+    shown: { a: left.shown, b: right.shown, c: result.shown },
+  }
+}
+
+function readMatrix(value: unknown, name: string): { band: Band; shown: MatrixStructure } {
+  if (value === undefined) return { band: bands.general, shown: 'general' }
+  if (typeof value === 'string' && Object.hasOwn(bands, value)) {
+    const shown = value as Exclude<MatrixStructure, object>
+    return { band: bands[shown], shown }
+  }
+  if (typeof value !== 'object' || value === null) {
+    throw new OptionError(
+      `option ${name} must be ${showChoices(Object.keys(bands))}, or { band: [below, above] }, but it is ${show(value)}`,
+    )
+  }
+  requireNames(value, ['band'], `option ${name}`)
+  const { band } = value as { band: unknown }
+  if (!Array.isArray(band)) {
+    throw new OptionError(`option ${name}.band must be an array [below, above], but it is ${typeName(band)}`)
+  }
+  const [below, above, ...rest] = band as unknown[]
+  if (!isReach(below) || !isReach(above) || rest.length > 0) {
+    throw new OptionError(
+      `option ${name}.band must be two numbers, each an integer or Infinity, but it is [${band.map(show).join(', ')}]`,
+    )
+  }
+  return { band: [below, above], shown: { band: [below, above] } }
+}
+
+const isReach = (value: unknown): value is number => value === Infinity || Number.isSafeInteger(value)
+
+/** Writes the structure of a product, or that it has none, into `request`, whose fields begin at `start`. */
+export function writeStructure(request: Float64Array, structure: ReadStructure | null, start: number): void {
+  request[start + at.structured] = structure ? 1 : 0
+  if (!structure) return
+  request[start + at.aBelow] = structure.a[0]
+  request[start + at.aAbove] = structure.a[1]
+  request[start + at.bBelow] = structure.b[0]
+  request[start + at.bAbove] = structure.b[1]
+  request[start + at.cBelow] = structure.c[0]
+  request[start + at.cAbove] = structure.c[1]
+}
