@@ -3,6 +3,7 @@
 #include <iterator>
 
 #include "core/dispatch.h"
+#include "core/structured.h"
 #include "cuda/kernels/kernel.h"
 #include "cuda/kernels/ranked_sample.cuh"
 #include "cuda/runtime/error.h"
@@ -43,8 +44,7 @@ std::optional<Plan> plan_to_look_for(const Problem& problem, const Plan& plan, P
   const double steps = double(problem.outputs()) * double(problem.k());
   const bool is_large =
       problem.batch == 1 && steps >= kLeastSteps && std::min({problem.m(), problem.n(), problem.k()}) >= kLeastSide;
-  const bool is_structured = !problem.structure.is_general(problem.m(), problem.n(), problem.k());
-  if (!is_large || is_structured || problem.witness.data || problem.has_int16() ||
+  if (!is_large || is_structured(problem) || problem.witness.data || problem.has_int16() ||
       !is_integer_sum_of(problem.operation) || problem.operation.overflow == OverflowPolicy::kWrap) {
     return std::nullopt;
   }

@@ -6,6 +6,7 @@
 #include "core/dispatch.h"
 #include "core/scan.h"
 #include "core/status.h"
+#include "core/structured.h"
 #include "core/workspace.h"
 #include "cuda/runtime/error.h"
 
@@ -60,8 +61,7 @@ double steps_of(const Problem& problem) { return double(problem.outputs()) * dou
 /// Whether the product is small, and asks for nothing that only launches of their own find.
 bool can_join(const Problem& problem) {
   return problem.batch == 1 && problem.outputs() > 0 && problem.k() > 0 && steps_of(problem) <= kMostSteps &&
-         problem.structure.is_general(problem.m(), problem.n(), problem.k()) && !problem.witness.data &&
-         takes_stores(problem.c, problem.operation.dtype, 1);
+         !is_structured(problem) && !problem.witness.data && takes_stores(problem.c, problem.operation.dtype, 1);
 }
 
 /// The host's operands of small products, which go to the device in one transfer.

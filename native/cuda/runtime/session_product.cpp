@@ -8,6 +8,7 @@
 #include "core/overflow.h"
 #include "core/scan.h"
 #include "core/status.h"
+#include "core/structured.h"
 #include "cuda/plan/blocks.h"
 #include "cuda/runtime/banded.h"
 #include "cuda/runtime/elementwise.h"
@@ -302,9 +303,19 @@ class ResidentProduct {
     result_.end = nullptr;
   }
 
+  double steps_of_part(const Part& part) const {
+    if (!is_structured(problem_)) return double(part.batch) * part.m * part.n * problem_.k();
+    Problem of_part = problem_;
+    of_part.batch = part.batch;
+    of_part.a.rows = part.m;
+    of_part.b.cols = part.n;
+    of_part.structure = problem_.structure.from(part.first_row, part.first_col);
+    return steps_of(of_part);
+  }
+
   /// Launches a part of the product. If there is no room to pack its operands, it is divided.
   void launch(Launcher& launcher, const Plan& plan, const Part& part) {
-    const double steps = cost_of_step(problem_.operation) * double(part.batch) * part.m * part.n * problem_.k();
+    const double steps = cost_of_step(problem_.operation) * steps_of_part(part);
     if (steps > kMostSteps && part.batch > 1) return launch_halves(launcher, plan, part, &Part::batch, 1);
     if (steps > kMostSteps && part.m >= part.n && part.m > 2 * kGranule) {
       return launch_halves(launcher, plan, part, &Part::m, kGranule);
@@ -391,7 +402,7 @@ class ResidentProduct {
   bool repairs_in_place() const {
     const bool is_idempotent =
         with_semiring(problem_.operation, [](auto semiring) { return decltype(semiring)::idempotent; });
-    return c0_.view.data && !is_idempotent && !problem_.structure.is_general(problem_.m(), problem_.n(), problem_.k());
+    return c0_.view.data && !is_idempotent && is_structured(problem_);
   }
 
   /// Copies C0, because the product's kernel doesn't tell which results it has improved, and C0 may be C.
