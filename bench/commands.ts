@@ -54,6 +54,16 @@ export const commands = {
     summary: 'find the best joint structure of two strands of RNA (BPMax)',
     load: async (signal) => (await import('./commands/rna.js')).bpmaxCommand(signal),
   },
+  worker: {
+    usage: '[options]',
+    summary: 'compute blocks of products and paths that other machines put into a queue',
+    load: async (signal) => (await import('./commands/worker.js')).workerCommand(signal),
+  },
+  jobs: {
+    usage: '[options]',
+    summary: 'show the work on a queue: how far it is, its workers, what failed and why',
+    load: async () => (await import('./commands/jobs.js')).jobsCommand(),
+  },
   info: {
     usage: '[options]',
     summary: 'show the version, the build, the GPUs, the CPU and the backend that is taken',

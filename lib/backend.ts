@@ -38,6 +38,7 @@ export function readDevice(value: unknown): number {
 
 /** What {@link explainBackend} returns. */
 export interface Explanation {
+  /** What `backend: 'auto'` takes. */
   backend: 'cuda' | 'cpu'
   /** Why, as a clause that can follow "because". */
   reason: string
@@ -50,6 +51,9 @@ export interface Explanation {
  *
  * @param options - `device`: the index of the CUDA device to ask about; 0 by default.
  * @throws OptionError (ERR_MPMML_OPTION) if the device is no index, or MPMML_BACKEND isn't auto, cuda or cpu.
+ * @example
+ * const { backend, reason } = explainBackend()
+ * console.log(`${backend}, because ${reason}`.length > 10) // true
  */
 export function explainBackend(options: { device?: number | undefined } = {}): Explanation {
   const asked = environmentBackend()

@@ -1,5 +1,6 @@
 /**
- * The environment variables of the library: the one place that reads and checks them. Native code never does, because
+ * The environment variables of the library: the one place that reads and checks them, but for
+ * MPMML_ADDON (lib/load.ts). Native code never does, because
  * JavaScript may write them while other threads run. An empty variable is an unset one.
  */
 import { show } from './describe.js'
@@ -58,4 +59,9 @@ export function configureCpu(): void {
     problem = (error as OptionError).message
   }
   addon.configureCpu({ threads, instructionSet: read('MPMML_CPU_ISA') ?? '', wrong: problem })
+}
+
+/** MPMML_QUEUE_PASSWORD, the password of a queue whose address has none: other users can read the arguments of a command. */
+export function queuePassword(): string | undefined {
+  return read('MPMML_QUEUE_PASSWORD')
 }

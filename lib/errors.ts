@@ -3,71 +3,161 @@
  * to do. {@link errorClasses} is the registry: a code that isn't in it doesn't exist.
  */
 
-/** What every error of the library is an instance of. */
+/**
+ * What every error of the library is an instance of.
+ *
+ * @example
+ * await mpmm(matrix(2, 3), matrix(2, 3)).catch((error) => {
+ *   console.log(error instanceof MpmmlError, error.code) // true ERR_MPMML_SHAPE
+ * })
+ */
 export abstract class MpmmlError extends Error {
+  /** Tells errors apart, and stays the same from version to version. */
   abstract readonly code: string
 
+  /** The name of the class. */
   override get name(): string {
     return this.constructor.name
   }
 }
 
-/** Shapes that don't fit, data shorter than shape and strides need, operands that overlap the result. */
+/**
+ * Shapes that don't fit, data shorter than shape and strides need, operands that overlap the result.
+ *
+ * @example
+ * await mpmm(matrix(2, 3), matrix(2, 3)).catch(({ message }) => console.log(message))
+ * // a [2, 3] has 3 columns and b [2, 3] has 2 rows: the inner dimensions of a product must be equal
+ */
 export class ShapeError extends MpmmlError {
   readonly code = 'ERR_MPMML_SHAPE'
 }
 
-/** Data of a type, or in a kind of buffer, that the library doesn't take. */
+/**
+ * Data of a type, or in a kind of buffer, that the library doesn't take.
+ *
+ * @example
+ * await mpmm(matrix(1, 1), matrix(1, 1, Float32Array.of(1))).catch(({ code }) => console.log(code)) // ERR_MPMML_DTYPE
+ */
 export class DTypeError extends MpmmlError {
   readonly code = 'ERR_MPMML_DTYPE'
 }
 
-/** An element that the semiring doesn't have, such as a negative one with max-times. */
+/**
+ * An element that the semiring doesn't have, such as a negative one with max-times.
+ *
+ * @example
+ * const options = { semiring: 'max-times' }
+ * const a = matrix(1, 1, Float32Array.of(-1))
+ * await mpmm(a, a, options).catch(({ code }) => console.log(code)) // ERR_MPMML_VALUE
+ */
 export class ValueError extends MpmmlError {
   readonly code = 'ERR_MPMML_VALUE'
 }
 
-/** A result is decided by a finite sum outside the finite range, under `overflow: 'throw'`. */
+/**
+ * A result is decided by a finite sum outside the finite range, under `overflow: 'throw'`.
+ *
+ * @example
+ * const a = matrix(1, 1, [2 ** 30])
+ * await mpmm(a, a).catch(({ code }) => console.log(code)) // ERR_MPMML_OVERFLOW
+ * console.log((await mpmm(a, a, { overflow: 'saturate' })).c.data[0]) // 2147483647
+ */
 export class OverflowError extends MpmmlError {
   readonly code = 'ERR_MPMML_OVERFLOW'
 }
 
-/** The CUDA backend was asked for and can't be used. */
+/**
+ * The CUDA backend was asked for and can't be used.
+ *
+ * @example
+ * try {
+ *   await openDevice({ backend: 'cuda' })
+ * } catch (error) {
+ *   console.log(error instanceof NoCudaError) // true
+ * }
+ */
 export class NoCudaError extends MpmmlError {
   readonly code = 'ERR_MPMML_NO_CUDA'
 }
 
-/** There isn't enough host or device memory. */
+/**
+ * There isn't enough host or device memory.
+ *
+ * @example
+ * try {
+ *   matrix(2 ** 25, 2 ** 25)
+ * } catch ({ code }) {
+ *   console.log(code) // ERR_MPMML_OUT_OF_MEMORY
+ * }
+ */
 export class OutOfMemoryError extends MpmmlError {
   readonly code = 'ERR_MPMML_OUT_OF_MEMORY'
 }
 
-/** A kernel variant that doesn't exist, isn't in this build or can't run this product. */
+/**
+ * A kernel variant that doesn't exist, isn't in this build or can't run this product.
+ *
+ * @example
+ * await mpmm(matrix(1, 1), matrix(1, 1), { variant: 'none' }).catch(({ code }) => console.log(code)) // ERR_MPMML_VARIANT
+ */
 export class VariantError extends MpmmlError {
   readonly code = 'ERR_MPMML_VARIANT'
 }
 
-/** An option or an environment variable that is wrong: its name, or its value. */
+/**
+ * An option or an environment variable that is wrong: its name, or its value.
+ *
+ * @example
+ * await mpmm(matrix(1, 1), matrix(1, 1), { semirings: 'min-plus' }).catch(({ code }) => console.log(code)) // ERR_MPMML_OPTION
+ */
 export class OptionError extends MpmmlError {
   readonly code = 'ERR_MPMML_OPTION'
 }
 
-/** The product was given up because its AbortSignal asked for it; `cause` is the signal's reason. */
+/**
+ * The product was given up because its AbortSignal asked for it; `cause` is the signal's reason.
+ *
+ * @example
+ * const signal = AbortSignal.abort('not needed')
+ * await mpmm(matrix(1, 1), matrix(1, 1), { signal }).catch(({ code, cause }) => console.log(code, cause)) // ERR_MPMML_ABORTED not needed
+ */
 export class AbortedError extends MpmmlError {
   readonly code = 'ERR_MPMML_ABORTED'
 }
 
-/** A matrix of a device that has been disposed, or whose device has been closed. */
+/**
+ * A matrix of a device that has been disposed, or whose device has been closed.
+ *
+ * @example
+ * const device = await openDevice()
+ * const a = await device.full([2, 2], 0)
+ * a.dispose()
+ * await mpmm(a, a).catch(({ code }) => console.log(code)) // ERR_MPMML_DISPOSED
+ * await device.close()
+ */
 export class DisposedError extends MpmmlError {
   readonly code = 'ERR_MPMML_DISPOSED'
 }
 
-/** Matrices of several devices in one product, or a result on the host of operands that stay on a device. */
+/**
+ * Matrices of several devices in one product, or a result on the host of operands that stay on a device.
+ *
+ * @example
+ * const device = await openDevice()
+ * const a = await device.full([2, 2], 0)
+ * await mpmm(a, a, { out: matrix(2, 2) }).catch(({ code }) => console.log(code)) // ERR_MPMML_DEVICE
+ * await device.close()
+ */
 export class DeviceError extends MpmmlError {
   readonly code = 'ERR_MPMML_DEVICE'
 }
 
-/** A file that can't be read or written, or isn't what it should be. */
+/**
+ * A file that can't be read or written, or isn't what it should be.
+ *
+ * @example
+ * await readMatrix('missing.npy').catch(({ code }) => console.log(code)) // ERR_MPMML_FILE
+ */
 export class FileError extends MpmmlError {
   readonly code = 'ERR_MPMML_FILE'
 }
@@ -82,6 +172,10 @@ export interface FoundCycle {
 /**
  * A cycle gains: going round it once more makes a result better, so there is no best one. In min-plus that is a cycle of
  * negative weight.
+ *
+ * @example
+ * const graph = { nodes: 2, from: [0, 1], to: [1, 0], weight: [1, -2] }
+ * await shortestPaths(graph).catch(({ code, cycle, weight }) => console.log(code, cycle.join(), weight)) // ERR_MPMML_CYCLE 0,1 -1
  */
 export class CycleError extends MpmmlError {
   readonly code = 'ERR_MPMML_CYCLE'
@@ -103,19 +197,149 @@ export class CycleError extends MpmmlError {
   }
 }
 
-/** What was looked for was not found within a limit that an option sets, or what is read goes beyond one. */
+/**
+ * What was looked for was not found within a limit that an option sets, or what is read goes beyond one.
+ *
+ * @example
+ * await writeMatrix('a.npy', matrix(10, 10))
+ * await readMatrix('a.npy', { maxBytes: 100 }).catch(({ code }) => console.log(code)) // ERR_MPMML_LIMIT
+ */
 export class LimitError extends MpmmlError {
   readonly code = 'ERR_MPMML_LIMIT'
 }
 
-/** A CUDA call failed: the message has the call, CUDA's name of the error and the place. */
+/**
+ * A CUDA call failed: the message has the call, CUDA's name of the error and the place.
+ *
+ * @example
+ * await mpmm(matrix(1, 1), matrix(1, 1)).catch((error) => {
+ *   // A GPU that has failed: what to do is up to the program.
+ *   if (error instanceof CudaError) process.exit(1)
+ * })
+ */
 export class CudaError extends MpmmlError {
   readonly code = 'ERR_MPMML_CUDA'
 }
 
-/** The native addon is missing or can't be loaded. */
+/**
+ * The native addon is missing or can't be loaded.
+ *
+ * @example
+ * try {
+ *   await import('mpmml')
+ * } catch (error) {
+ *   if (error.code === 'ERR_MPMML_ADDON') console.log(error.message)
+ * }
+ */
 export class AddonError extends MpmmlError {
   readonly code = 'ERR_MPMML_ADDON'
+}
+
+/**
+ * A package that an optional feature needs isn't installed, or can't be loaded. The message has the command that installs it.
+ *
+ * @example
+ * try {
+ *   await multiplyArrays('a.zarr', 'b.zarr', 'c.zarr')
+ * } catch (error) {
+ *   if (error instanceof PackageError) console.log(error.message) // … run npm install zarrita
+ * }
+ */
+export class PackageError extends MpmmlError {
+  readonly code = 'ERR_MPMML_PACKAGE'
+}
+
+/**
+ * An output that is there already, or work on it that was begun and not finished.
+ *
+ * @example
+ * await writeNpy('a.npy', matrix(1, 1, [3]))
+ * await writeNpy('b.npy', matrix(1, 1, [4]))
+ * await multiplyArrays('a.npy', 'a.npy', 'b.npy').catch(({ code }) => console.log(code)) // ERR_MPMML_EXISTS
+ */
+export class ExistsError extends MpmmlError {
+  readonly code = 'ERR_MPMML_EXISTS'
+}
+
+/**
+ * Work that can't be resumed: what was begun had other inputs or options. And work that is to be finished and isn't done.
+ *
+ * @example
+ * await writeNpy('a.npy', matrix(1, 1, [3]))
+ * const plan = await planBlocks({ kind: 'multiply', a: 'a.npy', b: 'a.npy', c: 'c.npy' })
+ * await finish(plan).catch(({ code }) => console.log(code)) // ERR_MPMML_RESUME
+ */
+export class ResumeError extends MpmmlError {
+  readonly code = 'ERR_MPMML_RESUME'
+}
+
+/**
+ * An input has changed since the work on it was begun.
+ *
+ * @example
+ * await writeNpy('a.npy', matrix(1, 1, [3]))
+ * const request = { kind: 'multiply', a: 'a.npy', b: 'a.npy', c: 'c.npy' }
+ * await planBlocks(request)
+ * await writeNpy('a.npy', matrix(1, 1, [4]))
+ * await planBlocks({ ...request, resume: true }).catch(({ code }) => console.log(code)) // ERR_MPMML_CHANGED
+ */
+export class ChangedError extends MpmmlError {
+  readonly code = 'ERR_MPMML_CHANGED'
+}
+
+/**
+ * A chunk of an array on disk is damaged: too short, or its codec or checksum refuses it.
+ *
+ * @example
+ * await writeNpy('a.npy', matrix(1, 1, [3]))
+ * await multiplyArrays('a.npy', 'a.npy', 'c.zarr')
+ * await writeFile('c.zarr/c/0/0', '')
+ * await multiplyArrays('c.zarr', 'a.npy', 'd.npy').catch(({ code }) => console.log(code)) // ERR_MPMML_CHUNK
+ */
+export class ChunkError extends MpmmlError {
+  readonly code = 'ERR_MPMML_CHUNK'
+}
+
+/**
+ * The disk has no room for what is written, or a quota or limit of file sizes has been reached. What is done is kept.
+ *
+ * @example
+ * try {
+ *   await multiplyArrays('a.zarr', 'b.zarr', 'c.zarr', { resume: true })
+ * } catch (error) {
+ *   if (error instanceof DiskFullError) console.log('make room, and call it again')
+ * }
+ */
+export class DiskFullError extends MpmmlError {
+  readonly code = 'ERR_MPMML_DISK_FULL'
+}
+
+/**
+ * A path outside of the folders that work may touch.
+ *
+ * @example
+ * await writeNpy('a.npy', matrix(1, 1, [3]))
+ * const plan = await planBlocks({ kind: 'multiply', a: 'a.npy', b: 'a.npy', c: 'c.npy' })
+ * await finish(plan, { roots: ['/usr'] }).catch(({ code }) => console.log(code)) // ERR_MPMML_ROOTS
+ */
+export class RootsError extends MpmmlError {
+  readonly code = 'ERR_MPMML_ROOTS'
+}
+
+/**
+ * A queue that can't be reached, refuses, or was lost; or work on it that another process is at.
+ *
+ * @example
+ * ```ts
+ * try {
+ *   await queueStatus({ queue: 'redis://127.0.0.1:1' })
+ * } catch (error) {
+ *   console.log(error instanceof QueueError, error.code) // true ERR_MPMML_QUEUE
+ * }
+ * ```
+ */
+export class QueueError extends MpmmlError {
+  readonly code = 'ERR_MPMML_QUEUE'
 }
 
 /** Every error class by its code. */
@@ -136,6 +360,14 @@ export const errorClasses = {
   ERR_MPMML_LIMIT: LimitError,
   ERR_MPMML_CUDA: CudaError,
   ERR_MPMML_ADDON: AddonError,
+  ERR_MPMML_PACKAGE: PackageError,
+  ERR_MPMML_EXISTS: ExistsError,
+  ERR_MPMML_RESUME: ResumeError,
+  ERR_MPMML_CHANGED: ChangedError,
+  ERR_MPMML_CHUNK: ChunkError,
+  ERR_MPMML_DISK_FULL: DiskFullError,
+  ERR_MPMML_ROOTS: RootsError,
+  ERR_MPMML_QUEUE: QueueError,
 } as const
 
 /** The code of an error of this library. */

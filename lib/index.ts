@@ -19,12 +19,16 @@ export { pinnedInt32Array } from './device/pinned.js'
 export {
   AbortedError,
   AddonError,
+  ChangedError,
+  ChunkError,
   CudaError,
   CycleError,
   DeviceError,
+  DiskFullError,
   DisposedError,
   DTypeError,
   type ErrorCode,
+  ExistsError,
   FileError,
   LimitError,
   MpmmlError,
@@ -32,6 +36,10 @@ export {
   OptionError,
   OutOfMemoryError,
   OverflowError,
+  PackageError,
+  QueueError,
+  ResumeError,
+  RootsError,
   ShapeError,
   ValueError,
   VariantError,
@@ -44,6 +52,7 @@ export type { FileOptions } from './files/progress.js'
 export { type ArrayTypes, type ReadMatrixOptions, readMatrix } from './files/read.js'
 export { type WriteMatrixOptions, writeMatrix } from './files/write.js'
 export { type DeviceRows, type Info, info } from './info.js'
+export type { AddonKind, AddonOrigin } from './load.js'
 export { type DenseMatrix, type Matrix, type MatrixLike, matrix, type Shape } from './matrix.js'
 export type {
   ErrorMessage,

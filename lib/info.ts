@@ -4,11 +4,13 @@ import { availableParallelism, cpus } from 'node:os'
 import { explainBackend } from './backend.js'
 import { configureCpu } from './environment.js'
 import { fromNative } from './errors.js'
-import { addon, type NativeDescription, version } from './native.js'
+import { type AddonOrigin, driverTraces } from './load.js'
+import { addon, addonOrigin, type NativeDescription, version } from './native.js'
 
 /** A row of a device's table: its name and unit, and what the device has. */
 export type DeviceRows = Record<string, number | string>
 
+/** What {@link info} returns. */
 export interface Info {
   /** The package's version. */
   version: string
@@ -16,8 +18,11 @@ export interface Info {
   compiler: string
   /** The version of Node.js. */
   node: string
+  /** The addon that was loaded: what it has, the package or build that it comes from, and its path. */
+  addon: AddonOrigin
+  /** The CUDA backend and the GPUs. */
   cuda: {
-    /** Whether the build has the CUDA backend. */
+    /** Whether this addon has the CUDA backend. */
     built: boolean
     /** One line: what was built, or why nothing was. */
     status: string
@@ -35,7 +40,9 @@ export interface Info {
     /** Why CUDA can't be used, and what to do; '' if it can. */
     reason: string
   }
+  /** The CPU backend and the processor. */
   cpu: {
+    /** The name of the processor. */
     model: string
     /** Logical cores that this process may use. */
     cores: number
@@ -50,16 +57,14 @@ export interface Info {
   auto: { backend: 'cpu' | 'cuda'; reason: string }
 }
 
-/** Files that exist if there is an NVIDIA driver, on Linux and in the Windows Subsystem for Linux. */
-const driverTraces = ['/proc/driver/nvidia/version', '/dev/nvidiactl', '/usr/lib/wsl/lib/libcuda.so.1']
-
 /** Why CUDA can't be used, and what to install if the machine has a GPU but the build has no CUDA backend. */
 export function cudaReason(
   built: boolean,
   reason: string,
   exists: (path: string) => boolean = existsSync,
 ): string {
-  const trace = built ? undefined : driverTraces.find(exists)
+  // Reasons of another kind say themselves what to do.
+  const trace = built || !reason.includes('nvcc was not found') ? undefined : driverTraces.find(exists)
   if (!trace) return reason
   return (
     `${reason}. This machine has an NVIDIA driver (${trace}): install the CUDA toolkit with nvcc, 11.2 or newer, ` +
@@ -81,6 +86,9 @@ export function describeMachine(): NativeDescription {
  * The version, the build, the GPUs, the CPU and the backend that `auto` takes.
  *
  * @throws OptionError (ERR_MPMML_OPTION) if MPMML_BACKEND, MPMML_NUM_THREADS or MPMML_CPU_ISA is wrong.
+ * @example
+ * const { version, cpu, auto } = info()
+ * console.log(typeof version, cpu.threads > 0, ['cuda', 'cpu'].includes(auto.backend)) // string true true
  */
 export function info(): Info {
   const { compiler, cuda, cpu } = describeMachine()
@@ -89,6 +97,7 @@ export function info(): Info {
     version,
     compiler,
     node: process.versions.node,
+    addon: addonOrigin,
     cuda: {
       built: cuda.built,
       status: cuda.status,

@@ -17,6 +17,7 @@ export type Shape = [rows: number, cols: number] | [batch: number, rows: number,
 export interface Matrix<Data extends OperandArray = Int32Array> {
   /** May be longer than shape and strides need. */
   data: Data
+  /** [rows, cols], or [batch, rows, cols] of a batch. */
   shape: Shape
   /** Elements from one neighbour to the next along each dimension, never negative; row-major if left out. */
   strides?: Shape
@@ -35,10 +36,15 @@ export type DenseMatrix<Data extends OperandArray = Int32Array> = Required<Matri
  * @see https://stdlib.io/docs/api/latest/@stdlib/ndarray/ctor
  */
 export interface MatrixLike<Data extends OperandArray = Int32Array> {
+  /** The elements; it may be longer than shape and strides need. */
   readonly data: Data
+  /** [rows, cols], or [batch, rows, cols] of a batch. */
   readonly shape: ArrayLike<number>
+  /** Elements from one neighbour to the next along each dimension, never negative; row-major if left out. */
   readonly strides?: ArrayLike<number> | undefined
+  /** What scijs calls strides. */
   readonly stride?: ArrayLike<number> | undefined
+  /** The index in `data` of the first element; 0 if left out. */
   readonly offset?: number | undefined
 }
 
@@ -100,15 +106,18 @@ export function dimension(value: unknown, name: Name, shape: ArrayLike<unknown>,
  *   isn't rows·cols; DTypeError (ERR_MPMML_DTYPE) if data is of another type, is in shared, resizable or detached
  *   memory, or has an entry that isn't an int32 integer; OutOfMemoryError (ERR_MPMML_OUT_OF_MEMORY).
  * @example
- * const a = matrix(2, 3, Int32Array.of(1, 6, 2, 8, 3, 4))
+ * const { shape, strides, data } = matrix(2, 3, Int32Array.of(1, 6, 2, 8, 3, 4))
+ * console.log(shape.join(), strides.join(), data.join()) // 2,3 3,1 1,6,2,8,3,4
  */
 export function matrix(rows: number, cols: number, data?: Int32Array | readonly number[]): DenseMatrix
 export function matrix<Data extends OperandArray>(rows: number, cols: number, data: Data): DenseMatrix<Data>
 /**
  * The same for shape [rows, cols], or a batch of matrices for shape [batch, rows, cols].
  *
+ * @throws What the other form throws.
  * @example
  * const batch = matrix([10, 64, 64])
+ * console.log(batch.data.length) // 40960
  */
 export function matrix(shape: Readonly<Shape>, data?: Int32Array | readonly number[]): DenseMatrix
 export function matrix<Data extends OperandArray>(shape: Readonly<Shape>, data: Data): DenseMatrix<Data>

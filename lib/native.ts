@@ -1,11 +1,11 @@
-/** The addon: how it is found, and what it exports (native/addon/). No other file of the library knows how it is found. */
-import { readFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import bindings from 'bindings'
+/** The addon, and what it exports (native/addon/). lib/load.ts finds it. */
 import { AddonError } from './errors.js'
+import { type AddonOrigin, load } from './load.js'
+import { packageRoot, root, version } from './package.js'
 import type { ElementArray, OperandArray } from './storage.js'
 import type { DataType, InstructionSet, Semiring, VariantName } from './variant-names.js'
+
+export { packageRoot, root, version }
 
 /** A row of the native variant registry. Its index in {@link Addon.variants} is how requests and reports name it. */
 export interface NativeVariant {
@@ -421,6 +421,8 @@ export interface Addon {
   /** Takes effect only as the first call in the process. */
   configureCpu(settings: CpuSettings): void
   explain(device: number): { backend: 'cpu' | 'cuda'; reason: string }
+  /** Says better than the build can why there is no CUDA. Takes effect only as the first call in the process. */
+  explainWithoutCuda(reason: string): void
   /** The fields of the Float64Array of a copy or a fill, in order. */
   copyFields: CopyField[]
   /** Opens a device; `backend` is an index in {@link Addon.backendChoices}, `deviceMemory` is as in a request. */
@@ -546,54 +548,19 @@ export interface Addon {
   cpuNaiveLoop(request: CpuNaiveLoopRequest): Promise<CpuNaiveLoopSamples>
 }
 
-/**
- * The folder of the package that the module with this URL belongs to.
- *
- * @throws AddonError (ERR_MPMML_ADDON) if there is none, because the module was copied out of it.
- */
-export function packageRoot(url: string | undefined): string {
-  let from = 'a file without a URL'
-  if (url?.startsWith('file:')) {
-    from = dirname(fileURLToPath(url))
-    for (let folder = from; ; folder = dirname(folder)) {
-      try {
-        const { name, version } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
-        if (name === 'mpmml' && version) return folder
-      } catch {}
-      if (folder === dirname(folder)) break
-    }
-  }
-  throw new AddonError(
-    `expected the package mpmml around its own modules, but none was found from ${from} up to the root: a bundler has ` +
-      "copied them. Mark mpmml as external in the bundler's options, so that it is loaded from node_modules",
-  )
-}
-
-/** The folder of the package. */
-export const root = packageRoot(import.meta.url)
-
-/** The version in package.json. */
-export const version: string = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).version
-
-function load(): Addon {
-  try {
-    return bindings({
-      bindings: 'mpmml',
-      module_root: root,
-      // Only the release build: by default an old debug build would be taken before it.
-      try: [['module_root', 'build', 'Release', 'bindings']],
-    })
-  } catch (error) {
-    throw new AddonError(
-      `the native addon build/Release/mpmml.node can't be loaded from ${root}: ${(error as Error).message.split('\n')[0]}. ` +
-        'It is compiled when the package is installed; if install scripts were switched off (--ignore-scripts), run: npm rebuild mpmml',
-      { cause: error },
-    )
-  }
-}
+const loaded = load<Addon>()
 
 /** The addon, loaded once. */
-export const addon: Addon = load()
+export const addon: Addon = loaded.addon
+
+/** Which addon it is, and where it comes from. */
+export const addonOrigin: AddonOrigin = loaded.origin
+
+/** What to do if the addon lacks the laboratory's kernels. */
+export function withoutLaboratory(): string {
+  const name = `@mpmml/lab-${process.platform}-${process.arch}`
+  return `the addon that is loaded is that of products only (${addonOrigin.from}); run: npm install ${name}@${version}`
+}
 
 /** The index of a name in one of the addon's lists: native code is the one source of their order. */
 export function indexIn<Name extends string>(list: readonly Name[], name: Name): number {

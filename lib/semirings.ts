@@ -9,6 +9,10 @@ import type { DataType, Semiring } from './variant-names.js'
  * ε. Every other int32 value is finite. Min-plus has another zero: see {@link zeroOf}.
  *
  * The name is the literature's (F. Baccelli, G. Cohen, G. J. Olsder, J.-P. Quadrat, Synchronization and Linearity).
+ *
+ * @example
+ * const { c } = await mpmm(matrix(1, 1, [EPSILON]), matrix(1, 1, [5]))
+ * console.log(c.data[0] === EPSILON, EPSILON) // true -2147483648
  */
 export const EPSILON = -2147483648
 
@@ -68,6 +72,8 @@ export function requireWitness(semiring: number): void {
  * @param dtype - the element type; 'int32' by default.
  * @throws OptionError (ERR_MPMML_OPTION) if there is no semiring of that name, DTypeError (ERR_MPMML_DTYPE) if it
  *   doesn't have that element type.
+ * @example
+ * console.log(zeroOf('min-plus'), zeroOf('max-plus', 'float32')) // 2147483647 -Infinity
  */
 export function zeroOf(semiring: Semiring, dtype: DataType = 'int32'): number {
   const found = addon.semirings[semiringIndex(semiring)]

@@ -12,8 +12,11 @@ import { addon, type NativeVariant, root } from './native.js'
 export interface TunedChoice {
   /** C is M × N, A is M × K, B is K × N; `batch` products. Products of about these sizes are planned by it. */
   m: number
+  /** Columns of B and C. */
   n: number
+  /** Columns of A and rows of B. */
   k: number
+  /** The number of products. */
   batch: number
   /** The cheapest exact path of the values that it was measured on. */
   path: string
@@ -27,15 +30,21 @@ export interface TunedChoice {
 export interface GpuTuning {
   /** When, as ISO 8601, and with what. */
   measured: string
+  /** The version of CUDA that the driver supports. */
   driver: string
+  /** The version of the toolkit that built the library. */
   toolkit: string
+  /** The version of the library. */
   mpmml: string
+  /** What was chosen. */
   choices: TunedChoice[]
 }
 
 /** The content of a file of choices, by the names of the GPU models. */
 export interface TuningFile {
+  /** The version of the format. */
   format: 1
+  /** What was measured, by the names of the GPU models. */
   gpus: Record<string, GpuTuning>
 }
 

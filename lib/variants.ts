@@ -1,7 +1,7 @@
 /** The kernel variants of the build. */
 import { show } from './describe.js'
 import { VariantError } from './errors.js'
-import { addon, type NativeVariant } from './native.js'
+import { addon, addonOrigin, type NativeVariant, withoutLaboratory } from './native.js'
 import type { VariantName } from './variant-names.js'
 
 /** A kernel variant: what it computes, how, and on what. */
@@ -10,6 +10,7 @@ export interface Variant {
   readonly name: VariantName
   /** The kernel family that it is an instance of. */
   readonly family: string
+  /** The semiring that it computes. */
   readonly semiring: NativeVariant['semiring']
   /** The type of the elements. */
   readonly dtype: NativeVariant['dtype']
@@ -20,6 +21,7 @@ export interface Variant {
    * products take if a sample of their values tells that it takes less time.
    */
   readonly automatic: boolean
+  /** What it runs on. */
   readonly backend: NativeVariant['backend']
   /** What it is compiled for: GPU architectures (such as 'sm_90') or CPU instruction sets. */
   readonly architectures: readonly string[]
@@ -28,10 +30,13 @@ export interface Variant {
 let rows: readonly Variant[] | undefined
 
 /**
- * The kernel variants that this build has: the CPU's, then CUDA's if it was built with CUDA. Each row is frozen.
+ * The kernel variants of the addon that is loaded: the CPU's, then CUDA's if it has CUDA. The laboratory's kernels are in an
+ * addon of their own. Each row is frozen.
  *
+ * @throws Nothing.
  * @example
- * variants().filter(({ backend, semiring }) => backend === 'cpu' && semiring === 'min-plus')
+ * const onCpu = variants().filter(({ backend, semiring }) => backend === 'cpu' && semiring === 'min-plus')
+ * console.log([...new Set(onCpu.map(({ dtype }) => dtype))].sort().join()) // float32,float64,int32
  */
 export function variants(): Variant[] {
   rows ??= addon.variants.map(
@@ -64,10 +69,13 @@ export function variantIndex(name: unknown): number {
   }
   const near = typeof name === 'string' ? nearest(name) : []
   const suggestion = near.length > 0 ? `; the nearest names are ${near.join(', ')}` : ''
-  const cuda = addon.variants.some(({ backend }) => backend === 'cuda')
+  const lacks = {
+    cpu: `. None of them is for CUDA, because ${addon.explain(0).reason}`,
+    cuda: `. None of them is one of the laboratory: ${withoutLaboratory()}`,
+    lab: '',
+  }
   throw new VariantError(
-    `this build has no variant ${show(name)}${suggestion}: variants() lists all` +
-      (cuda ? '' : '. None of them is for CUDA, because the library was built without it'),
+    `there is no variant ${show(name)} here${suggestion}: variants() lists all${lacks[addonOrigin.kind]}`,
   )
 }
 

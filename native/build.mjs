@@ -1,7 +1,8 @@
 // Builds the addon (the package's install script): checks what the build needs, says what will be built and runs
 // cmake-js. With --incremental a folder that is already configured isn't configured again. Options are environment
 // variables: MPMML_CUDA=AUTO|ON|OFF, MPMML_CUDA_ARCHS="61;90" or all, MPMML_BUILD_DIR, MPMML_WARNINGS_AS_ERRORS=ON,
-// MPMML_SANITIZE=address,undefined.
+// MPMML_SANITIZE=address,undefined, MPMML_RELEASE=ON; native/tools/release.mjs also sets MPMML_CUDA_LAB_ARCHS and
+// MPMML_CUDA_COMPRESS.
 import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -46,8 +47,11 @@ function checkTools() {
 const defaults = {
   MPMML_CUDA: 'AUTO',
   MPMML_CUDA_ARCHS: '',
+  MPMML_CUDA_LAB_ARCHS: '',
+  MPMML_CUDA_COMPRESS: '',
   MPMML_WARNINGS_AS_ERRORS: 'OFF',
   MPMML_SANITIZE: '',
+  MPMML_RELEASE: 'OFF',
 }
 const settings = {
   MPMML_VERSION: version,

@@ -13,10 +13,17 @@ export function infoCommand(): Command {
     })
 }
 
-function describe({ version, compiler, node, cuda, cpu, auto }: Info): string {
+const addonKinds = {
+  cpu: 'for the CPU',
+  cuda: 'with CUDA',
+  lab: 'with CUDA and the laboratory',
+} as const
+
+function describe({ version, compiler, node, addon, cuda, cpu, auto }: Info): string {
   const sections = [
     labelled([
       ['mpmml', `${version}, built by ${compiler}, on Node.js ${node}`],
+      ['addon', `${addonKinds[addon.kind]}, from ${addon.from} (${addon.file})`],
       ['backend', `${auto.backend}: ${auto.reason}`],
       ['CPU', `${cpu.model}, ${count(cpu.cores, 'core')}`],
       [

@@ -1,27 +1,59 @@
 /** mpmml multiply A B -o C */
 import { type Command, Option } from 'commander'
 import { productOptions } from '../arguments.js'
+import {
+  ARRAYS_HELP,
+  type ArraysFlags,
+  arraysOptions,
+  describeArrays,
+  isOnDisk,
+  requireOnDisk,
+  runArrays,
+} from '../arrays.js'
 import { newCommand } from '../commands.js'
 import { dataTypes } from '../dtype.js'
 import { MATRIX_HELP } from '../matrix-file.js'
 import { print, printJson } from '../output.js'
 import { describeProduct, multiplyFiles, type ProductRequest } from '../product.js'
+import {
+  describeQueueWork,
+  QUEUE_HELP,
+  type QueueFlags,
+  queueOptions,
+  requireForWorkers,
+  runOnQueue,
+} from '../queue.js'
 
-type Flags = Omit<ProductRequest, 'a' | 'b' | 'verify'> & { verify?: true; json?: true }
+type Flags = Omit<ProductRequest, 'a' | 'b' | 'verify'> &
+  ArraysFlags &
+  QueueFlags & { verify?: true; json?: true }
 
 export function multiplyCommand(signal: AbortSignal): Command {
   const command = newCommand('multiply')
     .argument('<A>', 'M × K, or batch × M × K')
     .argument('<B>', 'K × N, or batch × K × N')
     .option('-o, --output <C>', 'write the product to this file (without it only a summary is printed)')
-  for (const option of productOptions()) command.addOption(option)
+  for (const option of [...productOptions(), ...arraysOptions(), ...queueOptions()]) command.addOption(option)
   return command
     .option('--accumulate <C0>', 'compute C0 ⊕ A⊗B')
     .addOption(new Option('--dtype <type>', 'read the files as this element type').choices(dataTypes))
     .option('--verify', 'compare every element with the naive product')
     .option('--json', 'print one JSON value')
-    .addHelpText('after', MATRIX_HELP)
+    .addHelpText('after', MATRIX_HELP + ARRAYS_HELP + QUEUE_HELP)
     .action(async (a: string, b: string, { json, ...flags }: Flags) => {
+      if (flags.queue !== undefined) {
+        const { queue, output } = flags
+        requireOnDisk(command, flags, ['variant', 'accumulate', 'dtype', 'verify'], output)
+        requireForWorkers(command, flags)
+        const record = await runOnQueue('multiply', { ...flags, queue, inputs: [a, b], output }, signal)
+        return json ? printJson(record) : print(describeQueueWork(record))
+      }
+      if (isOnDisk(flags, [a, b], flags.output)) {
+        const { output } = flags
+        requireOnDisk(command, flags, ['variant', 'accumulate', 'dtype', 'verify'], output)
+        const record = await runArrays('multiply', { ...flags, inputs: [a, b], output }, signal)
+        return json ? printJson(record) : print(describeArrays(record))
+      }
       const request = { ...flags, a, b, verify: flags.verify === true }
       const record = await multiplyFiles(request, signal)
       await (json ? printJson(record) : print(describeProduct(record, request)))

@@ -1,6 +1,15 @@
 /** mpmml paths GRAPH */
 import type { Command } from 'commander'
 import { closureOptions, nodeNumbers } from '../arguments.js'
+import {
+  ARRAYS_HELP,
+  type ArraysFlags,
+  arraysOptions,
+  describeArrays,
+  isOnDisk,
+  requireOnDisk,
+  runArrays,
+} from '../arrays.js'
 import { newCommand } from '../commands.js'
 import { GRAPH_HELP } from '../graph.js'
 import { print, printJson } from '../output.js'
@@ -13,11 +22,15 @@ import {
   pathSemirings,
 } from '../paths.js'
 
-type Flags = Omit<PathsRequest, 'graph' | 'verify'> & { check?: string; verify?: true; json?: true }
+import { describeQueueWork, type QueueFlags, queueOptions, requireForWorkers, runOnQueue } from '../queue.js'
+
+type Flags = Omit<PathsRequest, 'graph' | 'verify'> &
+  ArraysFlags &
+  QueueFlags & { check?: string; verify?: true; json?: true }
 
 export function pathsCommand(signal: AbortSignal): Command {
   const command = newCommand('paths')
-    .argument('<GRAPH>', 'a .gr, .mtx, .csv or .npy file')
+    .argument('<GRAPH>', 'a .gr, .mtx, .csv or .npy file, or a .zarr array')
     .option('--from <node,…>', 'only paths from these nodes', nodeNumbers)
     .option('--to <node,…>', 'only paths to these nodes; shows their nodes', nodeNumbers)
     .option('-o, --output <D.npy>', 'write the distances to this file')
@@ -25,7 +38,8 @@ export function pathsCommand(signal: AbortSignal): Command {
       '--next <N.npy>',
       'write, for each pair, the node after the first on its path: as a row number from 0, −1 if there is none',
     )
-  for (const option of closureOptions(pathSemirings, 'min-plus')) command.addOption(option)
+  for (const option of [...closureOptions(pathSemirings, 'min-plus'), ...arraysOptions(), ...queueOptions()])
+    command.addOption(option)
   return command
     .option('--verify', 'check that no edge makes a distance better, and walk the paths')
     .option('--check <D.npy>', 'compute nothing: verify these distances, and the paths of --next N.npy')
@@ -33,10 +47,24 @@ export function pathsCommand(signal: AbortSignal): Command {
     .addHelpText(
       'after',
       `${GRAPH_HELP}
+${ARRAYS_HELP}
 
 min-plus finds shortest paths, max-plus longest, max-min widest, max-times most reliable ones, or-and reachable nodes.`,
     )
     .action(async (graph: string, { json, check, ...flags }: Flags) => {
+      if (flags.queue !== undefined) {
+        const { queue, output } = flags
+        requireOnDisk(command, { ...flags, check }, ['from', 'to', 'next', 'verify', 'check'], output)
+        requireForWorkers(command, flags)
+        const record = await runOnQueue('paths', { ...flags, queue, inputs: [graph], output }, signal)
+        return json ? printJson(record) : print(describeQueueWork(record))
+      }
+      if (isOnDisk(flags, [graph], flags.output)) {
+        const { output } = flags
+        requireOnDisk(command, { ...flags, check }, ['from', 'to', 'next', 'verify', 'check'], output)
+        const record = await runArrays('paths', { ...flags, inputs: [graph], output }, signal)
+        return json ? printJson(record) : print(describeArrays(record))
+      }
       const request: PathsRequest = { ...flags, graph, verify: flags.verify === true }
       requireFitting(command, flags, check)
       if (check !== undefined) {

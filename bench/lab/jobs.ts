@@ -10,6 +10,7 @@ import {
   pointKey,
 } from '../../lib/lab.js'
 import { runCall } from './calls.js'
+import { costOfWork, runWork, type WorkJob } from './future.js'
 
 interface JobBase {
   sweep: string
@@ -49,7 +50,7 @@ export interface CallJob extends JobBase {
   parameters: { semiring: Semiring; dtype: DataType; m: number; n: number; k: number }
 }
 
-export type Job = KernelJob | MicrobenchJob | OccupancyJob | BandwidthJob | CallJob
+export type Job = KernelJob | MicrobenchJob | OccupancyJob | BandwidthJob | CallJob | WorkJob
 
 /** Two jobs with the same key measure the same thing. */
 export const jobKey: (job: Job) => string = pointKey
@@ -70,6 +71,7 @@ export function costOf(job: Job): number {
     // Making the operands and a call of a kernel in the middle of the ladder.
     return 0.2 + (m * k + k * n) / 1e8 + (m * n * k) / (job.backend === 'cpu' ? 2e10 : 1e12)
   }
+  if (job.kind === 'work') return costOfWork(job)
   if (job.kind !== 'kernel') return 0.05
   if (job.refused !== undefined) return 0
   const { m, n, k, batch } = job.parameters
@@ -117,6 +119,9 @@ export async function runJob(job: Job, options: RunOptions): Promise<Point> {
     if (job.kind === 'bandwidth') {
       const { name: _, ...result } = await bandwidth(name, { ...parameters, device: options.device })
       return { ...point, kind: 'bandwidth', result }
+    }
+    if (job.kind === 'work') {
+      return { ...point, kind: 'work', result: await runWork(job, options.device, options.repetitions) }
     }
     if (job.kind === 'call') {
       const variant = job.backend === 'cpu' ? undefined : (name as VariantName)

@@ -121,6 +121,7 @@ function describeJob({ kind, sweep, name, parameters }: Job): string {
     const { m, batch } = parameters as { m: number; batch: number }
     return `${sweep} ${batch > 1 ? `${batch} × ` : ''}${m}³`
   }
+  if (kind === 'work') return `${sweep}: ${name} ${Object.values(parameters).join(' × ')}`
   const { x, y, k } = parameters
   return kind === 'occupancy'
     ? `occupancy of ${name}`

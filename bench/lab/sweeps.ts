@@ -2,6 +2,7 @@
 import { type Variant, variants } from '../../lib/index.js'
 import { microbenches, refusedVariants } from '../../lib/lab.js'
 import { bordersJobs, bordersSizes } from './borders.js'
+import { futureJobs } from './future.js'
 import type { Job, KernelJob, MicrobenchJob, OccupancyJob } from './jobs.js'
 
 /** Parameters of a kernel or a microbenchmark, by the thesis' names. */
@@ -238,5 +239,6 @@ export function reportJobs(sizes: number[] = defaultSizes): Job[] {
     ...kernelSweeps.tiles.jobs(sizes),
     ...kernelSweeps.blocks.jobs(sizes),
     ...bordersJobs([...bordersSizes]),
+    ...futureJobs(sizes),
   ]
 }

@@ -1,7 +1,16 @@
 /** What the report takes from results: points by what they measure, and numbers in units for people. */
-import type { KernelPoint, MicrobenchPoint, OccupancyPoint, Point, Results, Spread } from '../../lib/lab.js'
+import type {
+  KernelPoint,
+  MicrobenchPoint,
+  OccupancyPoint,
+  Point,
+  Results,
+  Spread,
+  WorkPoint,
+} from '../../lib/lab.js'
 
 export type MeasuredKernel = KernelPoint & { result: NonNullable<KernelPoint['result']> }
+export type MeasuredWork = WorkPoint & { result: NonNullable<WorkPoint['result']> }
 export type MeasuredMicrobench = MicrobenchPoint & { result: NonNullable<MicrobenchPoint['result']> }
 
 /** The results by what they measure. */
@@ -34,6 +43,12 @@ export class Data {
 
   occupancies(): OccupancyPoint[] {
     return this.points('occupancy').filter((point): point is OccupancyPoint => point.kind === 'occupancy')
+  }
+
+  work(sweep: string): MeasuredWork[] {
+    return this.points(sweep).filter(
+      (point): point is MeasuredWork => point.kind === 'work' && point.result !== undefined,
+    )
   }
 
   /** Points that were tried and have no result, with the reason. */

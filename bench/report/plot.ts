@@ -363,6 +363,7 @@ export function standaloneSvg(
   svg.setAttribute('y', String(head))
   svg.setAttribute('xmlns', 'http://www.w3.org/2000/svg')
   svg.removeAttribute('aria-hidden')
+  svg.setAttribute('role', 'presentation')
   const escaped = (text: string) => text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
   const key = series.map((name, index) => {
     const [x, y] = [24 + (index % 2) * (width / 2), 52 + 20 * Math.floor(index / 2)]

@@ -1,6 +1,7 @@
 /** The report's sections: each table and figure of the thesis, for the GPU of the results. */
 import { blockNames, ms, tileNames, times } from './charts.js'
 import type { Data } from './data.js'
+import { futureCaption, interaction, triangular } from './future-figures.js'
 import { type Html, html } from './html.js'
 import {
   bySize,
@@ -32,7 +33,29 @@ export interface Section {
 
 /** Every section in the order of the page: what goes beyond the thesis' sweeps only if it was measured. */
 export function sections(data: Data): Section[] {
-  return [...thesisSections(data), ...ladderSections(data).filter(({ body }) => body !== undefined)]
+  const beyond = [...ladderSections(data), ...futureSections(data)]
+  return [...thesisSections(data), ...beyond.filter(({ body }) => body !== undefined)]
+}
+
+function futureSections(data: Data): Section[] {
+  return [
+    {
+      exhibits: [],
+      title: 'Triangular products',
+      caption: futureCaption.triangular,
+      claims: [],
+      body: triangular(data),
+      command: 'npx mpmml report',
+    },
+    {
+      exhibits: [],
+      title: 'RNA–RNA interaction',
+      caption: futureCaption.interaction,
+      claims: [],
+      body: interaction(data),
+      command: 'npx mpmml report',
+    },
+  ]
 }
 
 function ladderSections(data: Data): Section[] {

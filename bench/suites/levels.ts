@@ -2,6 +2,7 @@
 import {
   type DenseMatrix,
   type Device,
+  type ElementArray,
   type MatrixLike,
   matrix,
   mpmm,
@@ -13,7 +14,7 @@ import {
 import { measure } from '../../lib/lab.js'
 import { operandsOf, randomMatrix, type ValueKind } from '../timing/values.js'
 import { firstDifference, naiveVariant } from '../verify.js'
-import { ANY_INT32, Draw, integers } from './draw.js'
+import { ANY_INT32, integers } from './draw.js'
 import type { Asked, Findings, Suite } from './protocol.js'
 
 /** What the issue of the tensor cores asks of products of 16 levels on an H200, by their size: TOPS. */
@@ -37,20 +38,18 @@ type Kind = { levels: number } | 'any int32' | 'bounded differences'
 
 const nameOf = (kind: Kind) => (typeof kind === 'string' ? kind : `${kind.levels} levels`)
 
+/** The matrix that is drawn from this seed. */
+function levelsOf(size: number, levels: number, seed: number): DenseMatrix<ElementArray> {
+  const values = { dtype: 'int32', minimum: 0, maximum: levels - 1, zeroFraction: 0, summary: '' } as const
+  return randomMatrix([size, size], values, seed)
+}
+
 function operands(size: number, kind: Kind): { a: MatrixLike<OperandArray>; b: MatrixLike<OperandArray> } {
   if (typeof kind === 'string') {
     const values: ValueKind = kind === 'any int32' ? 'int32' : 'bounded'
     return operandsOf({ batch: 1, m: size, n: size, k: size }, values)
   }
-  const values = {
-    dtype: 'int32',
-    minimum: 0,
-    maximum: kind.levels - 1,
-    zeroFraction: 0,
-    summary: '',
-  } as const
-  const levels = (seed: number) => randomMatrix([size, size], values, seed)
-  return { a: levels(1), b: levels(2) }
+  return { a: levelsOf(size, kind.levels, 1), b: levelsOf(size, kind.levels, 2) }
 }
 
 /** The products of resident matrices, and of those that fit in a moment, against the naive product. */
@@ -70,8 +69,9 @@ async function kernels(
   const samples = []
   let how = ''
   for (let repetition = -2; repetition < repetitions; repetition++) {
-    const { timing, path } = await mpmm(left, right, { out })
-    how = path
+    const { timing, path, variant } = await mpmm(left, right, { out })
+    // The family tells more: on the path 'direct' are kernels of very different speeds.
+    how = `${variant.split('_')[0]}, ${path}`
     if (repetition >= 0) samples.push(timing.kernelMs)
   }
   if (size <= 256) {
@@ -101,14 +101,8 @@ async function wholeCalls(
   findings: Findings,
   isAsked: boolean,
 ): Promise<void> {
-  const draw = new Draw(1)
-  const int16 = () =>
-    matrix(
-      size,
-      size,
-      Int16Array.from({ length: size * size }, () => draw.integer(0, 15)),
-    )
-  const [a, b] = [int16(), int16()]
+  const int16 = (seed: number) => matrix(size, size, new Int16Array(levelsOf(size, 16, seed).data))
+  const [a, b] = [int16(1), int16(2)]
   const target = matrix(size, size, new Int32Array(size * size))
   const { backend, index } = device
   for (const [what, out] of [
@@ -134,6 +128,9 @@ async function wholeCalls(
     figure('from the last kernel to the last element', ({ d2hMs }) => d2hMs)
   }
 }
+
+/** Larger products of any int32 may be ranked (docs/ranked.md): they look at a sample each time, and take much less time. */
+const LARGEST_UNRANKED = 4096
 
 /** How much longer the first product of matrices takes, whose lines are looked at, than the next. */
 async function looking(
@@ -192,7 +189,7 @@ export const levels: Suite = {
     findings.progress('whole calls', 0.8)
     await wholeCalls(device, size, count, findings, isAsked)
     findings.progress('what looking costs', 0.9)
-    await looking(device, size, count, findings, isAsked)
+    await looking(device, Math.min(size, LARGEST_UNRANKED), count, findings, isAsked)
     if (backend === 'cuda') {
       const variant = 'exponent_maxplus_i32_128x128x64_st6'
       const values = { m: size, n: size, k: size, minimum: 0, maximum: 15, repetitions: count }

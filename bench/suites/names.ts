@@ -8,20 +8,26 @@ import { memory } from './memory.js'
 import { mixed } from './mixed.js'
 import { promises } from './promises.js'
 import type { Suite } from './protocol.js'
+import { queue } from './queue.js'
 import { resident } from './resident.js'
+import { rna } from './rna.js'
 import { small } from './small.js'
+import { structure } from './structure.js'
 
 export const suites = {
   resident,
   grouped,
   small,
   levels,
+  structure,
   graph,
+  rna,
   delay,
   promises,
   abort,
   mixed,
   memory,
+  queue,
 } satisfies Record<string, Suite>
 
 export type SuiteName = keyof typeof suites

@@ -145,6 +145,9 @@ export function newArray(dtype: DataType, length: number, pinned: boolean): Elem
   return new Type(buffer as ArrayBuffer, 0, length)
 }
 
+/** So many elements are drawn, a prime number: in longer matrices they repeat, but in other columns. */
+const MOST_DRAWN = 2 ** 22 - 3
+
 /** A matrix of random values, or a batch of them; the same for the same seed. */
 export function randomMatrix(
   shape: Readonly<Shape>,
@@ -165,9 +168,11 @@ export function randomMatrix(
     state ^= state << 5
     return state >>> 0
   }
-  for (let index = 0; index < length; index++) {
+  const drawn = Math.min(length, MOST_DRAWN)
+  for (let index = 0; index < drawn; index++) {
     data[index] = zeroBelow > 0 && next() < zeroBelow ? zero : minimum + (next() % spread)
   }
+  for (let filled = drawn; filled < length; filled *= 2) data.copyWithin(filled, 0, filled)
   return matrix(shape, data)
 }
 
@@ -175,10 +180,11 @@ export function randomMatrix(
 function withBoundedDifferences<Data extends ElementArray>(made: DenseMatrix<Data>): DenseMatrix<Data> {
   const { data, shape } = made
   const [rows, cols] = shape.slice(-2) as [number, number]
-  for (let index = 0; index < data.length; index++) {
-    const isFirst = Math.floor(index / cols) % rows === 0
-    // The random elements are even and odd alike.
-    if (!isFirst) data[index] = data[index - cols]! + (data[index]! % 2 === 0 ? 1 : -1)
+  for (let first = 0; first < data.length; first += rows * cols) {
+    for (let index = first + cols; index < first + rows * cols; index++) {
+      // The random elements are even and odd alike.
+      data[index] = data[index - cols]! + (data[index]! % 2 === 0 ? 1 : -1)
+    }
   }
   return made
 }
@@ -196,7 +202,7 @@ function transposed<Data extends OperandArray>({
 }
 
 function inInt16(data: ElementArray, pinned = false): Int16Array {
-  if (!pinned) return Int16Array.from(data)
+  if (!pinned) return new Int16Array(data)
   const narrowed = new Int16Array(pinnedInt32Array(Math.ceil(data.length / 2)).buffer, 0, data.length)
   narrowed.set(data)
   return narrowed

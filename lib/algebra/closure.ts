@@ -34,9 +34,8 @@ import { type AlgebraOptions, type AlgebraResult, readAlgebraOptions } from './o
  *   ERR_MPMML_ABORTED, ERR_MPMML_CUDA. After an error `out` is as it was, except after ERR_MPMML_CUDA.
  * @see F. Baccelli, G. Cohen, G. J. Olsder, J.-P. Quadrat, Synchronization and Linearity, theorem 3.20
  * @example
- * const e = EPSILON
- * const a = matrix(2, 2, [-1, 2, -3, e])
- * const { c } = await star(a) // c.data = [0, 2, -3, 0]
+ * const { c } = await star(matrix(2, 2, [-1, 2, -3, EPSILON]))
+ * console.log(c.data.join()) // 0,2,-3,0
  */
 export function star<Data extends OperandArray>(
   a: DeviceMatrix<Data>,
@@ -54,8 +53,10 @@ export function star(a: AnyOperand, options?: AlgebraOptions<AnyResult>): Promis
  * The plus A⁺ = A ⊕ A² ⊕ A³ ⊕ …: as {@link star}, but of paths of at least one edge, so that element [i, i] is the weight of the
  * best cycle through i. All else is as for star.
  *
+ * @throws Rejects with what {@link star} rejects with.
  * @example
- * const { c } = await plus(matrix(2, 2, [-1, 2, -3, EPSILON])) // c.data = [-1, 2, -3, -1]
+ * const { c } = await plus(matrix(2, 2, [-1, 2, -3, EPSILON]))
+ * console.log(c.data.join()) // -1,2,-3,-1
  */
 export function plus<Data extends OperandArray>(
   a: DeviceMatrix<Data>,

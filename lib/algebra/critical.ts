@@ -39,10 +39,13 @@ export interface CriticalGraph {
 /**
  * The critical graph: all cycles with the best mean of the graph.
  *
- * Its errors are those of {@link maximumCycleMean}, and OverflowError (ERR_MPMML_OVERFLOW) for a cyclicity beyond 2^53.
- *
  * @returns null if the graph has no cycle.
+ * @throws Rejects with what {@link maximumCycleMean} rejects with, and OverflowError (ERR_MPMML_OVERFLOW) for a cyclicity
+ *   beyond 2^53.
  * @see F. Baccelli, G. Cohen, G. J. Olsder, J.-P. Quadrat, Synchronization and Linearity; `maxplusccir` of Scilab's max-plus toolbox
+ * @example
+ * const { mean, nodes, cyclicity } = await criticalGraph(matrix(2, 2, [3, 7, 2, 4]))
+ * console.log(mean.value, nodes.join(), cyclicity) // 4.5 0,1 2
  */
 export async function criticalGraph(
   weights: Weights,

@@ -40,8 +40,9 @@ const mean = (weights: Weights, options: CycleOptions) =>
  * @see `karp` and `howard` of ScicosLab's max-plus toolbox, `maxplusmcm` of Scilab's, `howard` of MaxPlus.jl,
  *   `extremum_cycle_mean` of Sage
  * @example
- * // F. Baccelli, G. Cohen, G. J. Olsder, J.-P. Quadrat, Synchronization and Linearity: 9/2, by 0 → 1 → 0
- * await maximumCycleMean(matrix(2, 2, [3, 7, 2, 4]))
+ * // F. Baccelli, G. Cohen, G. J. Olsder, J.-P. Quadrat, Synchronization and Linearity
+ * const { numerator, denominator, cycle } = await maximumCycleMean(matrix(2, 2, [3, 7, 2, 4]))
+ * console.log(`${numerator}/${denominator} by ${cycle.join(' → ')}`) // 9/2 by 0 → 1
  */
 export function maximumCycleMean(
   weights: Weights,
@@ -53,8 +54,11 @@ export function maximumCycleMean(
 /**
  * The minimum cycle mean of a graph: {@link maximumCycleMean} of min-plus, whose zero is no edge.
  *
+ * @throws Rejects with what {@link maximumCycleMean} rejects with.
  * @example
- * await minimumCycleMean({ nodes: 2, from: [0, 1, 0], to: [1, 0, 0], weight: [3, 4, 5] }) // 7/2
+ * const graph = { nodes: 2, from: [0, 1, 0], to: [1, 0, 0], weight: [3, 4, 5] }
+ * const { numerator, denominator } = await minimumCycleMean(graph)
+ * console.log(numerator, denominator) // 7 2
  */
 export function minimumCycleMean(
   weights: Weights,
@@ -84,7 +88,11 @@ export interface ComponentMeans {
  * The best cycle mean of each strongly connected component: {@link maximumCycleMean}, or {@link minimumCycleMean} with
  * `semiring: 'min-plus'`. Each of them is an eigenvalue of the component's matrix.
  *
- * Its errors are those of {@link maximumCycleMean}.
+ * @throws Rejects with what {@link maximumCycleMean} rejects with.
+ * @example
+ * const graph = { nodes: 3, from: [0, 1, 1, 2], to: [1, 0, 2, 2], weight: [3, 4, 0, 8] }
+ * const { component, means } = await componentCycleMeans(graph)
+ * console.log(component.join(), means.map(({ value }) => value).join()) // 1,1,0 8,3.5
  */
 export async function componentCycleMeans(
   weights: Weights,
@@ -102,6 +110,7 @@ export async function componentCycleMeans(
 
 /** The cycle times of nodes: entry i of each array is node i's. */
 export interface CycleTimes {
+  /** Of int32 weights they are exact; the semiring's zero, −Infinity or Infinity, if no cycle can be reached. */
   numerators: Float64Array
   /** 0 for a node from which no cycle can be reached. */
   denominators: Float64Array
@@ -113,9 +122,11 @@ export interface CycleTimes {
  * The cycle time of each node: the best mean of the cycles that can be reached from it. It is the limit of x(k) / k for
  * x(k + 1) = A ⊗ x(k), for any finite x(0); A[i, j] is the weight of the edge from i to j.
  *
- * Its errors are those of {@link maximumCycleMean}.
- *
+ * @throws Rejects with what {@link maximumCycleMean} rejects with.
  * @see `maxplusctv` of Scilab's max-plus toolbox, the eigenvalues that `howard` of MaxPlus.jl gives
+ * @example
+ * const graph = { nodes: 3, from: [0, 1, 2], to: [1, 0, 2], weight: [3, 4, 2] }
+ * console.log((await cycleTimes(graph)).values.join()) // 3.5,3.5,2
  */
 export async function cycleTimes(weights: Weights, options: CycleOptions = {}): Promise<CycleTimes> {
   return await onSpectral(weights, options, 'the search for the best cycles', timesOf)

@@ -23,11 +23,13 @@ import type { Weights } from './weights.js'
  * other may have several, one for some of its components: this is the greatest of them, or the least with `semiring: 'min-plus'`.
  * It is always the best cycle mean.
  *
- * Its errors are those of {@link maximumCycleMean}.
- *
  * @returns The eigenvalue as the mean of a cycle that attains it; null if the graph has no cycle: then only the semiring's zero
  *   is an eigenvalue.
+ * @throws Rejects with what {@link maximumCycleMean} rejects with.
  * @see P. Butkovič, Max-linear Systems: Theory and Algorithms, section 4.2; `extremum_cycle_mean` of Sage
+ * @example
+ * const { value } = await eigenvalue(matrix(2, 2, [3, 7, 2, 4]))
+ * console.log(value) // 4.5
  */
 export async function eigenvalue(weights: Weights, options: CycleOptions = {}): Promise<CycleMean | null> {
   return await onSpectral(weights, options, 'the search for the eigenvalue', function* (spectral) {
@@ -70,14 +72,14 @@ export interface Eigenvectors {
  * semiring's zero if there is no such walk. So all entries are finite if the matrix is irreducible. If it isn't, it may have more
  * eigenvalues: {@link componentCycleMeans} gives those of its components, and {@link cycleTimes} what each node grows by.
  *
- * Its errors are those of {@link maximumCycleMean}, and OverflowError (ERR_MPMML_OVERFLOW) for numerators beyond 2^53.
- *
  * @returns null if the graph has no cycle: then only the semiring's zero is an eigenvalue.
+ * @throws Rejects with what {@link maximumCycleMean} rejects with, and OverflowError (ERR_MPMML_OVERFLOW) for numerators
+ *   beyond 2^53.
  * @see P. Butkovič, Max-linear Systems: Theory and Algorithms, section 4.3: the principal eigenspace; `howard` of ScicosLab's
  *   max-plus toolbox, `mpeigen` of MaxPlus.jl, `maxplusmaxalgol` of Scilab's max-plus toolbox, which give one eigenvector
  * @example
  * const { eigenvalue, vectors } = await eigenvectors(matrix(2, 2, [3, 7, 2, 4]))
- * // λ = 9/2, v = (0, -5/2)
+ * console.log(eigenvalue.value, vectors[0].values.join()) // 4.5 0,-2.5
  */
 export async function eigenvectors(
   weights: Weights,

@@ -54,7 +54,8 @@ interface Call extends Wanted {
  * @throws Rejects with what {@link mpmm} rejects with; ERR_MPMML_OPTION if n isn't such an integer; ERR_MPMML_SHAPE if a isn't
  *   square. After an error `out` is as it was, except after ERR_MPMML_CUDA.
  * @example
- * const { c } = await power(matrix(2, 2, [3, 7, 2, 4]), 2) // c.data = [9, 11, 6, 9]
+ * const { c } = await power(matrix(2, 2, [3, 7, 2, 4]), 2)
+ * console.log(c.data.join()) // 9,11,6,9
  */
 export function power<Data extends OperandArray>(
   a: DeviceMatrix<Data>,

@@ -60,7 +60,9 @@ export interface Regime {
  * @see F. Baccelli, G. Cohen, G. J. Olsder, J.-P. Quadrat, Synchronization and Linearity; `maxplusmaxalgol` of Scilab's max-plus toolbox
  * @see R. P. Brent, An improved Monte Carlo factorization algorithm, BIT 20 (1980): how a sequence is found to repeat itself
  * @example
- * await periodicRegime(matrix(2, 2, [3, 7, 2, 4]), [1, 0]) // { transient: 1, period: 2, growth: [9, 9] }, so that λ = 9/2
+ * const { transient, period, growth } = await periodicRegime(matrix(2, 2, [3, 7, 2, 4]), [1, 0])
+ * // So λ is 9/2.
+ * console.log(transient, period, growth.join()) // 1 2 9,9
  */
 export async function periodicRegime(a: Weights, x0: Vector, options: RegimeOptions = {}): Promise<Regime> {
   requireNames(options, ['limit', 'semiring', 'signal'])

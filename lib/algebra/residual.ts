@@ -48,7 +48,8 @@ export interface ResidualOptions extends Pick<MpmmOptions, 'backend' | 'device' 
  * @see F. Baccelli, G. Cohen, G. J. Olsder, J.-P. Quadrat, Synchronization and Linearity, on residuation; `maxpluslinsol` of Scilab's
  *   max-plus toolbox
  * @example
- * const { c } = await leftResidual(matrix(2, 2, [3, 7, 2, 4]), matrix(2, 1, [7, 4])) // c.data = [2, 0]
+ * const { c } = await leftResidual(matrix(2, 2, [3, 7, 2, 4]), matrix(2, 1, [7, 4]))
+ * console.log(c.data.join()) // 2,0
  */
 export function leftResidual<Data extends OperandArray>(
   a: MatrixLike<Mixable<Data>>,
@@ -75,6 +76,10 @@ export function leftResidual(
  * @param a - M × P, or a batch of them as [batch, M, P].
  * @param b - N × P, or a batch of them.
  * @returns c, M × N, and how it was computed.
+ * @throws Rejects with what {@link leftResidual} rejects with.
+ * @example
+ * const { c } = await rightResidual(matrix(1, 2, [7, 4]), matrix(2, 2, [3, 2, 7, 4]))
+ * console.log(c.data.join()) // 2,0
  */
 export function rightResidual<Data extends OperandArray>(
   a: MatrixLike<Mixable<Data>>,
@@ -113,10 +118,12 @@ export interface Subsolution<X> extends Omit<AlgebraResult, 'c'> {
  * @param a - M × N.
  * @param b - M × 1, or M × P for P equations; then `solves` says whether all are solved.
  * @returns x, N × P, as {@link leftResidual} gives it, with its options and errors.
+ * @throws Rejects with what {@link leftResidual} rejects with.
  * @see P. Butkovič, Max-linear Systems: Theory and Algorithms, section 3.1; `maxpluslinsol` of Scilab's max-plus toolbox
  * @example
  * const { x, solves } = await greatestSubsolution(matrix(2, 2, [3, 7, 2, 4]), matrix(2, 1, [7, 3]))
- * // x.data = [1, -1], and A ⊗ x = (6, 3): solves is false, because there is no solution
+ * // A ⊗ x is (6, 3): there is no solution.
+ * console.log(x.data.join(), solves) // 1,-1 false
  */
 export function greatestSubsolution<Data extends OperandArray>(
   a: MatrixLike<Mixable<Data>>,

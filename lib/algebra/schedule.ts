@@ -52,9 +52,10 @@ export interface EarliestStarts<Data extends ElementArray = ElementArray> {
  * @see F. Baccelli, G. Cohen, G. J. Olsder, J.-P. Quadrat, Synchronization and Linearity, on x = A ⊗ x ⊕ b; R. Sedgewick, K. Wayne,
  *   Algorithms, 4th edition, section 4.4
  * @example
- * // Walls 5, then roof 3 and wires 4, then paint.
+ * // Walls, then the roof and the wires, then paint.
  * const jobs = { nodes: 4, from: [0, 0, 1, 2], to: [1, 2, 3, 3], weight: [5, 5, 3, 4] }
- * await earliestStarts(jobs, { durations: [5, 3, 4, 2] }) // starts [0, 5, 5, 9], end 11, criticalPath [0, 2, 3]
+ * const { starts, end, criticalPath } = await earliestStarts(jobs, { durations: [5, 3, 4, 2] })
+ * console.log(starts.join(), end, criticalPath.join()) // 0,5,5,9 11 0,2,3
  */
 export async function earliestStarts(
   precedences: Weights,
@@ -90,8 +91,11 @@ export interface LatestStarts<Data extends ElementArray = ElementArray> {
  *
  * Its errors are those of {@link earliestStarts}.
  *
+ * @throws Rejects with what {@link earliestStarts} rejects with.
  * @example
- * await latestStarts(jobs, { durations: [5, 3, 4, 2] }) // starts [0, 6, 5, 9], slack [0, 1, 0, 0]
+ * const jobs = { nodes: 4, from: [0, 0, 1, 2], to: [1, 2, 3, 3], weight: [5, 5, 3, 4] }
+ * const { starts, slack } = await latestStarts(jobs, { durations: [5, 3, 4, 2] })
+ * console.log(starts.join(), slack.join()) // 0,6,5,9 0,1,0,0
  */
 export async function latestStarts(precedences: Weights, options: LatestOptions = {}): Promise<LatestStarts> {
   requireNames(options, ['release', 'durations', 'deadline', 'signal'])

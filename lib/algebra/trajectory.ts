@@ -60,7 +60,7 @@ export interface TrajectoryOptions extends Pick<MpmmOptions, 'overflow' | 'backe
  * @see F. Baccelli, G. Cohen, G. J. Olsder, J.-P. Quadrat, Synchronization and Linearity; `mpsimul` of MaxPlus.jl
  * @example
  * const states = await trajectory(matrix(2, 2, [3, 7, 2, 4]), [1, 0], { steps: 3 })
- * // states.data = [1, 0, 7, 4, 11, 9, 16, 13]
+ * console.log(states.shape.join(' × '), states.data.join()) // 4 × 2 1,0,7,4,11,9,16,13
  */
 export function trajectory<Data extends OperandArray>(
   a: DeviceMatrix<Data>,

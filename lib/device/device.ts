@@ -94,10 +94,11 @@ async function settled<T>(work: Promise<T>): Promise<T> {
  * @throws Rejects with OptionError (ERR_MPMML_OPTION), NoCudaError (ERR_MPMML_NO_CUDA) if 'cuda' was asked for and can't be
  *   used, OutOfMemoryError (ERR_MPMML_OUT_OF_MEMORY), CudaError (ERR_MPMML_CUDA).
  * @example
- * await using device = await openDevice()
+ * const device = await openDevice()
  * const a = await device.upload(matrix(2, 2, [1, 2, 3, 4]))
  * const { c } = await mpmm(a, a)
- * console.log((await c.download()).data) // [5, 6, 7, 8]
+ * console.log((await c.download()).data.join()) // 5,6,7,8
+ * await device.close()
  */
 export async function openDevice(options: OpenOptions = {}): Promise<Device> {
   requireNames(options, ['backend', 'device'])
@@ -118,7 +119,14 @@ export async function openSession(backend: number, index: number): Promise<Sessi
   return new Session(native, addon.backends[found.backend]!, place, name)
 }
 
-/** A device that has been opened by {@link openDevice}. It makes matrices that stay on it. */
+/**
+ * A device that has been opened by {@link openDevice}. It makes matrices that stay on it.
+ *
+ * @example
+ * const device = await openDevice({ backend: 'cpu' })
+ * console.log(device.backend, device.index) // cpu 0
+ * await device.close()
+ */
 export class Device {
   readonly #session: Session
 
@@ -131,6 +139,7 @@ export class Device {
     this.#session = session
   }
 
+  /** What was opened. */
   get backend(): 'cuda' | 'cpu' {
     return this.#session.backend
   }
@@ -153,6 +162,11 @@ export class Device {
    * @throws Rejects with ShapeError (ERR_MPMML_SHAPE), DTypeError (ERR_MPMML_DTYPE), OutOfMemoryError
    *   (ERR_MPMML_OUT_OF_MEMORY), DisposedError (ERR_MPMML_DISPOSED) if the device has been closed, CudaError
    *   (ERR_MPMML_CUDA).
+   * @example
+   * const device = await openDevice()
+   * const a = await device.upload(matrix(2, 3))
+   * console.log(a.shape.join(' × '), a.dtype) // 2 × 3 int32
+   * await device.close()
    */
   async upload<Data extends OperandArray>(matrix: MatrixLike<Data>): Promise<DeviceMatrix<Data>> {
     const view = readHostView(matrix, 'matrix', 'operand')
@@ -175,13 +189,19 @@ export class Device {
    * @param dtype - 'int32', the default, 'float32', 'float64' or 'uint8'
    * @throws Rejects with ShapeError (ERR_MPMML_SHAPE), DTypeError (ERR_MPMML_DTYPE) if there is no such type or it doesn't
    *   have the value, and what {@link Device.upload} rejects with.
+   * @example
+   * const device = await openDevice()
+   * const a = await device.full([2, 2], zeroOf('min-plus', 'float32'), 'float32')
+   * console.log((await a.download()).data.join()) // Infinity,Infinity,Infinity,Infinity
+   * await device.close()
    */
-  full(shape: Readonly<Shape>, value: number): Promise<DeviceMatrix>
   full<Type extends DataType>(
     shape: Readonly<Shape>,
     value: number,
     dtype: Type,
   ): Promise<DeviceMatrix<ArrayOf[Type]>>
+  /** The same of int32. */
+  full(shape: Readonly<Shape>, value: number): Promise<DeviceMatrix>
   async full(
     shape: Readonly<Shape>,
     value: number,
@@ -206,6 +226,13 @@ export class Device {
    * The use of the device's memory.
    *
    * @throws DisposedError (ERR_MPMML_DISPOSED) if the device has been closed.
+   * @example
+   * const device = await openDevice()
+   * const a = await device.full([100, 100], 0)
+   * console.log(device.memory().used >= 40_000) // true
+   * a.dispose()
+   * console.log(device.memory().used) // 0
+   * await device.close()
    */
   memory(): MemoryUse {
     requireOpen(this.#session)
@@ -219,6 +246,13 @@ export class Device {
   /**
    * Waits for the work that was asked of the device, and gives back its memory. From the call on, the device and its
    * matrices can't be used. Closing it again is harmless.
+   *
+   * @throws Rejects with CudaError (ERR_MPMML_CUDA) if the work ended with one.
+   * @example
+   * const device = await openDevice()
+   * const a = await device.full([2, 2], 0)
+   * await device.close()
+   * console.log(a.disposed) // true
    */
   close(): Promise<void> {
     const session = this.#session
@@ -260,6 +294,12 @@ function requireValue(value: unknown, type: number): void {
  *
  * Its memory is given back when it and all its views have been disposed, or were collected as garbage. It may be disposed
  * while work that was asked for uses it.
+ *
+ * @example
+ * const device = await openDevice()
+ * const a = await device.upload(matrix(2, 2, [1, 2, 3, 4]))
+ * console.log((await a.transpose().download()).data.join()) // 1,3,2,4
+ * await device.close()
  */
 export class DeviceMatrix<Data extends OperandArray = Int32Array> extends Resident {
   /** Not public: `upload` and `full` of a device make matrices. */
@@ -283,6 +323,7 @@ export class DeviceMatrix<Data extends OperandArray = Int32Array> extends Reside
     return storedTypeName(type, bytes)
   }
 
+  /** The device that it stays on. */
   get device(): Device {
     return viewOf(this).memory.session.owner as Device
   }
@@ -300,7 +341,10 @@ export class DeviceMatrix<Data extends OperandArray = Int32Array> extends Reside
    * @throws ShapeError (ERR_MPMML_SHAPE) for a part that isn't inside, OptionError (ERR_MPMML_OPTION) for a property that
    *   a part doesn't have, DisposedError (ERR_MPMML_DISPOSED).
    * @example
-   * a.view({ rows: [0, 100], cols: [5, 50] })
+   * const device = await openDevice()
+   * const a = await device.upload(matrix(2, 3, [1, 2, 3, 4, 5, 6]))
+   * console.log((await a.view({ rows: [0, 2], cols: [1, 3] }).download()).data.join()) // 2,3,5,6
+   * await device.close()
    */
   view(part: Part = {}): DeviceMatrix<Data> {
     requireNames(part, ['rows', 'cols', 'batch'])
@@ -325,6 +369,12 @@ export class DeviceMatrix<Data extends OperandArray = Int32Array> extends Reside
    * The transpose of this matrix, or of each matrix of this batch. It shares the memory, as a view does.
    *
    * @throws DisposedError (ERR_MPMML_DISPOSED).
+   * @example
+   * const device = await openDevice()
+   * const a = await device.upload(matrix(2, 2, [1, 2, 3, 4]))
+   * const { c } = await mpmm(a, a.transpose())
+   * console.log((await c.download()).data.join()) // 4,6,6,8
+   * await device.close()
    */
   transpose(): DeviceMatrix<Data> {
     const { batched, batch, rows, cols, offset, rowStride, colStride } = viewOf(this)
@@ -358,6 +408,12 @@ export class DeviceMatrix<Data extends OperandArray = Int32Array> extends Reside
    * @throws Rejects with ShapeError (ERR_MPMML_SHAPE), DTypeError (ERR_MPMML_DTYPE), OptionError (ERR_MPMML_OPTION),
    *   DeviceError (ERR_MPMML_DEVICE), DisposedError (ERR_MPMML_DISPOSED), ValueError (ERR_MPMML_VALUE) for a negative
    *   element of max-times, AbortedError (ERR_MPMML_ABORTED), CudaError (ERR_MPMML_CUDA).
+   * @example
+   * const device = await openDevice()
+   * const a = await device.upload(matrix(2, 2, [1, 2, 3, 4]))
+   * await a.combine(await device.full([2, 2], 3))
+   * console.log((await a.download()).data.join()) // 3,3,3,4
+   * await device.close()
    */
   async combine(
     d: DeviceMatrix<Data extends Int32Array ? Int32Array | Int16Array : Data>,
@@ -406,9 +462,16 @@ export class DeviceMatrix<Data extends OperandArray = Int32Array> extends Reside
    *   type. Don't use, transfer or detach its array until the promise settles.
    * @throws Rejects with ShapeError (ERR_MPMML_SHAPE), DTypeError (ERR_MPMML_DTYPE), DisposedError (ERR_MPMML_DISPOSED),
    *   OutOfMemoryError (ERR_MPMML_OUT_OF_MEMORY), CudaError (ERR_MPMML_CUDA).
+   * @example
+   * const device = await openDevice()
+   * const a = await device.upload(matrix(1, 2, [1, 2]))
+   * const out = matrix(1, 2)
+   * console.log((await a.download(out)) === out, out.data.join()) // true 1,2
+   * await device.close()
    */
-  download(): Promise<DenseMatrix<Data>>
   download<Out extends MatrixLike<Data>>(out: Out): Promise<Out>
+  /** The same into an array of its own. */
+  download(): Promise<DenseMatrix<Data>>
   async download(out?: MatrixLike<Data>): Promise<MatrixLike<Data>> {
     const from = readView(this, 'the matrix', 'operand') as ResidentView
     const into = out === undefined ? null : readHostView(out, 'out', 'operand')
@@ -433,7 +496,18 @@ export class DeviceMatrix<Data extends OperandArray = Int32Array> extends Reside
     return allocate(length, 'the copy', type, newUnwrittenArray)
   }
 
-  /** Lets go of the matrix. It can't be used any more; its views can. Disposing it again is harmless. */
+  /**
+   * Lets go of the matrix. It can't be used any more; its views can. Disposing it again is harmless.
+   *
+   * @throws Nothing.
+   * @example
+   * const device = await openDevice()
+   * const a = await device.full([2, 2], 7)
+   * const row = a.view({ rows: [0, 1] })
+   * a.dispose()
+   * console.log(a.disposed, (await row.download()).data.join()) // true 7,7
+   * await device.close()
+   */
   dispose(): void {
     viewOf(this).dispose()
   }

@@ -15,6 +15,10 @@ import { addon } from '../native.js'
  * @param length - number of elements, an integer of 0 or more
  * @throws DTypeError (ERR_MPMML_DTYPE) if `length` is no such number, OutOfMemoryError (ERR_MPMML_OUT_OF_MEMORY) if there
  *   is no memory for it.
+ * @example
+ * const floats = new Float32Array(pinnedInt32Array(4).buffer)
+ * const { c } = await mpmm(matrix(2, 2, floats), matrix(2, 2, Float32Array.of(1, 2, 3, 4)))
+ * console.log(c.data.join()) // 3,4,3,4
  */
 export function pinnedInt32Array(length: number): Int32Array {
   if (!Number.isSafeInteger(length) || length < 0) {

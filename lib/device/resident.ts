@@ -120,7 +120,11 @@ export abstract class Resident {
     this.#view = view
   }
 
-  /** Undefined if `value` isn't a matrix of a device. */
+  /**
+   * Undefined if `value` isn't a matrix of a device.
+   *
+   * @internal
+   */
   static viewOf(value: object): ResidentView | undefined {
     return #view in value ? value.#view : undefined
   }

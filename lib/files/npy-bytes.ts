@@ -20,10 +20,12 @@ const chunkBytes = 1 << 16
  * and the option `dtype` is true of it too. It blocks, and copies the elements.
  *
  * @param bytes - all of the file.
+ * @param options - `dtype`: as the option of {@link readNpy}.
  * @throws FileError (ERR_MPMML_FILE) for bytes that are no such file; DTypeError for what isn't a Uint8Array; OptionError
  *   for another dtype; OutOfMemoryError.
  * @example
- * const a = parseNpy(new Uint8Array(await response.arrayBuffer()))
+ * const bytes = formatNpy(matrix(2, 2, [1, 2, 3, 4]))
+ * console.log(parseNpy(bytes).data.join()) // 1,2,3,4
  */
 export function parseNpy(bytes: Uint8Array, options: { dtype: 'uint8' }): Matrix<Uint8Array>
 export function parseNpy(bytes: Uint8Array, options?: { dtype?: 'uint8' | undefined }): Matrix<ElementArray>
@@ -81,7 +83,8 @@ function readElements(bytes: Buffer, type: FileType, data: ElementArray): Offend
  *
  * @throws ShapeError and DTypeError for what isn't a matrix; OutOfMemoryError.
  * @example
- * const bytes = formatNpy(c)
+ * const bytes = formatNpy(matrix(2, 2, [1, 2, 3, 4]))
+ * console.log(bytes.length, Buffer.from(bytes).toString('latin1', 1, 6)) // 144 NUMPY
  */
 export function formatNpy(matrix: MatrixLike<ElementArray>): Uint8Array {
   const view = readHostView(matrix, 'matrix', 'result')

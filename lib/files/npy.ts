@@ -36,6 +36,7 @@ const chunkBytes = 1 << 22
 /** Reads at once: one thread doesn't copy as much as the memory takes. */
 const READERS = 4
 
+/** The options of {@link readNpy}. `undefined` means the default. */
 export interface ReadNpyOptions extends FileOptions, MemoryOptions {
   /** 'uint8' reads booleans and integers of any size into a Uint8Array, for 'or-and'. */
   dtype?: 'uint8' | undefined
@@ -57,6 +58,10 @@ export interface ReadNpyOptions extends FileOptions, MemoryOptions {
  * @returns a matrix with data of its own.
  * @throws FileError for a file that can't be read, is damaged, or holds something else than these types in 2 or
  *   3 dimensions; OptionError for another dtype; LimitError; OutOfMemoryError; AbortedError.
+ * @example
+ * await writeNpy('a.npy', matrix(2, 2, [1, 2, 3, 4]))
+ * const { shape, data } = await readNpy('a.npy')
+ * console.log(shape.join(' × '), data.join()) // 2 × 2 1,2,3,4
  */
 export async function readNpy(
   path: string | URL,
@@ -103,7 +108,7 @@ async function readMatrix(
   return asMatrix(data, shape, header)
 }
 
-async function readHeader(
+export async function readHeader(
   file: FileHandle,
   size: number,
 ): Promise<{ header: NpyHeader; dataOffset: number }> {
@@ -175,6 +180,10 @@ async function readConverted(
  *
  * @param matrix - is read while the file is written: leave it alone until the promise settles.
  * @throws FileError with the system's reason; ShapeError and DTypeError for what isn't a matrix; AbortedError.
+ * @example
+ * // A transpose is strides; the file is in C order.
+ * await writeNpy('a.npy', { data: Int32Array.of(1, 2, 3, 4), shape: [2, 2], strides: [1, 2] })
+ * console.log((await readNpy('a.npy')).data.join()) // 1,3,2,4
  */
 export async function writeNpy(
   path: string | URL,

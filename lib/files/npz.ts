@@ -24,6 +24,7 @@ const DEFLATED = 8
 /** An archive of more files is no archive of matrices. */
 const MOST_ENTRIES = 65536
 
+/** The options of {@link readNpz}. `undefined` means the default. */
 export interface ReadNpzOptions extends FileOptions, MemoryOptions {
   /** The names of the arrays that are wanted; all if left out. */
   arrays?: readonly string[] | undefined
@@ -40,7 +41,9 @@ export interface ReadNpzOptions extends FileOptions, MemoryOptions {
  * @throws FileError (ERR_MPMML_FILE) for a file that can't be read, is damaged, lacks an array or has one that is no matrix;
  *   OptionError; OutOfMemoryError; AbortedError.
  * @example
+ * await writeNpz('operands.npz', { a: matrix(1, 2, [1, 2]), b: matrix(2, 1, [3, 4]) })
  * const { a, b } = await readNpz('operands.npz')
+ * console.log(a.data.join(), b.data.join()) // 1,2 3,4
  */
 export async function readNpz(
   path: string | URL,
@@ -73,7 +76,14 @@ export async function readNpzArray(
   return Object.values(await readArrays(path, choose, dtype, options))[0]!
 }
 
-/** The names of the arrays in a file. */
+/**
+ * The names of the arrays in a file.
+ *
+ * @throws Rejects with FileError (ERR_MPMML_FILE) for a file that can't be read or is damaged; OptionError; AbortedError.
+ * @example
+ * await writeNpz('operands.npz', { a: matrix(1, 2, [1, 2]), b: matrix(2, 1, [3, 4]) })
+ * console.log(await npzNames('operands.npz')) // [ 'a', 'b' ]
+ */
 export async function npzNames(path: string | URL, options: FileOptions = {}): Promise<string[]> {
   const name = pathOf(path)
   return withArchive(name, new FileWork('reading a file', options), async (zip) => [
@@ -208,6 +218,7 @@ export function tableCrc32(bytes: Uint8Array, before: number): number {
   return ~value >>> 0
 }
 
+/** The options of {@link writeNpz}. `undefined` means the default. */
 export interface WriteNpzOptions extends FileOptions {
   /** Whether the arrays are compressed, as by numpy.savez_compressed; false by default. */
   compress?: boolean | undefined
@@ -222,7 +233,8 @@ export interface WriteNpzOptions extends FileOptions {
  * @throws FileError with the system's reason; ShapeError and DTypeError for what isn't a matrix; OptionError for a name that no
  *   archive can have; AbortedError.
  * @example
- * await writeNpz('operands.npz', { a, b })
+ * await writeNpz('zeros.npz', { a: matrix(1000, 1000) }, { compress: true })
+ * console.log((await stat('zeros.npz')).size < 10_000) // true
  */
 export async function writeNpz(
   path: string | URL,

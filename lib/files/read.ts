@@ -12,12 +12,17 @@ import { type FileOptions, fileOptions } from './progress.js'
 
 /** The array that holds each element type. */
 export interface ArrayTypes {
+  /** 32-bit integers. */
   int32: Int32Array
+  /** Numbers of single precision. */
   float32: Float32Array
+  /** Numbers of double precision; integers up to 2^53 are exact. */
   float64: Float64Array
+  /** Bytes, which or-and takes for true unless they are 0. */
   uint8: Uint8Array
 }
 
+/** The options of {@link readMatrix}. `undefined` means the default. */
 export interface ReadMatrixOptions<Type extends DataType = DataType> extends FileOptions, MemoryOptions {
   /** By the end of the file's name if left out. */
   format?: FileFormat | undefined
@@ -49,7 +54,9 @@ export interface ReadMatrixOptions<Type extends DataType = DataType> extends Fil
  * @throws FileError (ERR_MPMML_FILE) for a file that can't be read, is damaged or has values that the type doesn't hold;
  *   DTypeError if the semiring doesn't have the type; OptionError; LimitError; OutOfMemoryError; AbortedError.
  * @example
- * const a = await readMatrix('roads.gr', { semiring: 'min-plus' })
+ * await writeMatrix('roads.gr', matrix(2, 2, [0, 7, 2 ** 31 - 1, 0]), { semiring: 'min-plus' })
+ * const roads = await readMatrix('roads.gr', { semiring: 'min-plus', dtype: 'float64' })
+ * console.log(roads.data.join()) // 0,7,Infinity,0
  */
 export async function readMatrix<Type extends DataType>(
   path: string | URL,

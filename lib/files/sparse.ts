@@ -20,17 +20,23 @@ const formats = ['matrix-market', 'dimacs'] as const
 
 /** A sparse matrix: entry e has the value `value[e]` and stands in row `row[e]` and column `col[e]`, from 0. */
 export interface SparseEntries {
+  /** Its rows and columns. */
   readonly shape: readonly [rows: number, cols: number]
+  /** The row of each entry, from 0. */
   readonly row: Int32Array
+  /** The column of each entry, from 0. */
   readonly col: Int32Array
+  /** The value of each entry: int32 integers, or real numbers. */
   readonly value: Int32Array | Float64Array
 }
 
+/** The options of {@link readEntries}. `undefined` means the default. */
 export interface ReadEntriesOptions extends FileOptions {
   /** By the end of the file's name if left out. */
   format?: SparseFormat | undefined
 }
 
+/** The options of {@link writeEntries}. `undefined` means the default. */
 export type WriteEntriesOptions = ReadEntriesOptions
 
 /**
@@ -40,7 +46,10 @@ export type WriteEntriesOptions = ReadEntriesOptions
  * @throws FileError (ERR_MPMML_FILE) for a file that can't be read or isn't what it should be; OptionError; OutOfMemoryError;
  *   AbortedError.
  * @example
- * const { shape, row, col, value } = await readEntries('sparse.mtx.gz')
+ * const entries = { shape: [1000, 1000], row: Int32Array.of(0, 999), col: Int32Array.of(7, 3), value: Int32Array.of(5, -2) }
+ * await writeEntries('sparse.mtx', entries)
+ * const { shape, row, col, value } = await readEntries('sparse.mtx')
+ * console.log(shape.join(' × '), row.join(), col.join(), value.join()) // 1000 × 1000 0,999 7,3 5,-2
  */
 export async function readEntries(
   path: string | URL,
@@ -55,7 +64,14 @@ export async function readEntries(
   return { shape: [rows, cols], row, col, value }
 }
 
-/** Whether a file holds the entries of a sparse matrix, which {@link readEntries} reads: it looks at the name and the first line. */
+/**
+ * Whether a file holds the entries of a sparse matrix, which {@link readEntries} reads: it looks at the name and the first line.
+ *
+ * @throws Rejects with FileError (ERR_MPMML_FILE) if the file can't be read.
+ * @example
+ * await writeMatrixMarket('dense.mtx', matrix(2, 2, [1, 2, 3, 4]))
+ * console.log(await isSparseFile('dense.mtx')) // false
+ */
 export async function isSparseFile(path: string | URL): Promise<boolean> {
   const name = pathOf(path)
   if (/\.gr(\.gz)?$/i.test(name)) return true
@@ -85,6 +101,10 @@ class FirstLine extends Error {
  *
  * @throws FileError (ERR_MPMML_FILE) with the system's reason; ShapeError, DTypeError and ValueError for what isn't such a list;
  *   OptionError; AbortedError.
+ * @example
+ * const entries = { shape: [1000, 1000], row: Int32Array.of(0, 999), col: Int32Array.of(7, 3), value: Int32Array.of(5, -2) }
+ * await writeEntries('sparse.mtx', entries)
+ * console.log((await readFile('sparse.mtx', 'utf8')).split('\n')[0]) // %%MatrixMarket matrix coordinate integer general
  */
 export async function writeEntries(
   path: string | URL,

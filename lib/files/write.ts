@@ -12,6 +12,7 @@ import { type FileFormat, fileFormats, formatOf } from './names.js'
 import { writeNpy } from './npy.js'
 import { type FileOptions, FileWork, fileOptions } from './progress.js'
 
+/** The options of {@link writeMatrix}. `undefined` means the default. */
 export interface WriteMatrixOptions extends FileOptions {
   /** By the end of the file's name if left out. */
   format?: FileFormat | undefined
@@ -38,7 +39,10 @@ export interface WriteMatrixOptions extends FileOptions {
  * @throws FileError (ERR_MPMML_FILE) with the system's reason; ShapeError for a shape that the format doesn't hold, and DTypeError
  *   for what isn't a matrix, or isn't of a type of the semiring; OptionError; AbortedError.
  * @example
- * await writeMatrix('distances.csv.gz', distances, { semiring: 'min-plus' })
+ * await writeMatrix('distances.csv', matrix(2, 2, [0, 7, 2 ** 31 - 1, 0]), { semiring: 'min-plus' })
+ * console.log(await readFile('distances.csv', 'utf8'))
+ * // 0,7
+ * // inf,0
  */
 export async function writeMatrix(
   path: string | URL,

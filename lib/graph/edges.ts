@@ -19,7 +19,9 @@ export type NodeNumbers = ArrayLike<number>
 export interface EdgeList<Data extends ElementArray = ElementArray> {
   /** How many nodes there are; they are numbered from 0. */
   readonly nodes: number
+  /** The node that each edge leaves. */
   readonly from: NodeNumbers
+  /** The node that each edge enters. */
   readonly to: NodeNumbers
   /** The type of the array is the element type; an array of numbers must hold int32 integers. */
   readonly weight: Data | readonly number[]

@@ -12,7 +12,9 @@ import { type EdgeList, makeEdges } from './edges.js'
 
 /** What the readers make. */
 export interface ReadEdgeList extends EdgeList<Int32Array | Float64Array> {
+  /** The node that each edge leaves, from 0. */
   readonly from: Int32Array
+  /** The node that each edge enters, from 0. */
   readonly to: Int32Array
   readonly weight: Int32Array | Float64Array
 }
@@ -31,6 +33,9 @@ export const edgesOf = ({ rows, row, col, value }: EntryArrays): ReadEdgeList =>
  * @param name - what errors call it.
  * @throws FileError with the number of the line; DTypeError for what is neither text nor bytes; OutOfMemoryError.
  * @see http://www.diag.uniroma1.it/challenge9/format.shtml
+ * @example
+ * const { nodes, from, to, weight } = parseDimacs('p sp 3 2\na 1 2 4\na 2 3 -1\n')
+ * console.log(nodes, from.join(), to.join(), weight.join()) // 3 0,1 1,2 4,-1
  */
 export function parseDimacs(content: Uint8Array | string, name = 'the graph'): ReadEdgeList {
   return edgesOf(parseText(content, name, dimacsParser(edgeSink(name))))
@@ -44,11 +49,16 @@ export function parseDimacs(content: Uint8Array | string, name = 'the graph'): R
  * @param name - what errors call it.
  * @throws FileError with the number of the line; DTypeError for what is neither text nor bytes; OutOfMemoryError.
  * @see https://math.nist.gov/MatrixMarket/formats.html
+ * @example
+ * const text = '%%MatrixMarket matrix coordinate integer general\n3 3 2\n1 2 4\n2 3 -1\n'
+ * const { nodes, from, to, weight } = parseMatrixMarket(text)
+ * console.log(nodes, from.join(), to.join(), weight.join()) // 3 0,1 1,2 4,-1
  */
 export function parseMatrixMarket(content: Uint8Array | string, name = 'the matrix'): ReadEdgeList {
   return edgesOf(parseText(content, name, matrixMarketParser(edgeSink(name))))
 }
 
+/** The options of {@link parseEdgeCsv}. `undefined` means the default. */
 export interface CsvOptions {
   /** How many nodes there are; one more than the largest number in the file by default. */
   nodes?: number | undefined
@@ -63,6 +73,9 @@ export interface CsvOptions {
  *
  * @param name - what errors call it.
  * @throws FileError with the number of the line; DTypeError for what is neither text nor bytes; OptionError; OutOfMemoryError.
+ * @example
+ * const { nodes, weight } = parseEdgeCsv('from,to,weight\n0,1,4\n1,2,0.5\n', 'roads', { nodes: 5 })
+ * console.log(nodes, weight) // 5 Float64Array(2) [ 4, 0.5 ]
  */
 export function parseEdgeCsv(
   content: Uint8Array | string,

@@ -125,8 +125,11 @@ export interface PathFunction {
 
 /** Edges that are there or not. */
 export interface LinkList {
+  /** How many nodes there are; they are numbered from 0. */
   readonly nodes: number
+  /** The node that each edge leaves. */
   readonly from: NodeNumbers
+  /** The node that each edge enters. */
   readonly to: NodeNumbers
   /** Only those of a Uint8Array are looked at: 0 is no edge. Else every edge counts, whatever it weighs. */
   readonly weight?: EdgeList<ElementArray>['weight'] | undefined
@@ -157,13 +160,12 @@ const finder = (semiring: PathSemiring) =>
  *
  * See {@link PathFunction} for weights, results and errors.
  *
- * @example
- * const graph = { nodes: 3, from: [0, 1, 0], to: [1, 2, 2], weight: [4, -1, 9] }
- * const { distances, path } = await shortestPaths(graph, { paths: true })
- * distances.data // [0, 4, 3, none, 0, -1, none, none, 0] with none = 2 ** 31 - 1
- * path(0, 2) // [0, 1, 2]
  * @see R. W. Floyd, Algorithm 97: Shortest path, Communications of the ACM 5 (1962); S. Warshall, A theorem on Boolean matrices,
  *   Journal of the ACM 9 (1962)
+ * @example
+ * const graph = { nodes: 3, from: [0, 1, 0], to: [1, 2, 2], weight: [4, -1, 9] }
+ * const { distances, path } = await shortestPaths(graph, { paths: true, sources: 0 })
+ * console.log(distances.data.join(), path(0, 2).join(' → ')) // 0,4,3 0 → 1 → 2
  */
 export const shortestPaths: PathFunction = finder('min-plus')
 
@@ -173,6 +175,11 @@ export const shortestPaths: PathFunction = finder('min-plus')
  * is looked at once for each source.
  *
  * See {@link PathFunction} for weights, results and errors.
+ *
+ * @example
+ * const graph = { nodes: 3, from: [0, 1, 0], to: [1, 2, 2], weight: [4, 7, 9] }
+ * const { distances, path } = await longestPaths(graph, { paths: true, sources: 0 })
+ * console.log(distances.data.join(), path(0, 2).join(' → ')) // 0,4,11 0 → 1 → 2
  */
 export const longestPaths: PathFunction = finder('max-plus')
 
@@ -182,6 +189,11 @@ export const longestPaths: PathFunction = finder('max-plus')
  * cycle gains.
  *
  * See {@link PathFunction} for weights, results and errors.
+ *
+ * @example
+ * const pipes = { nodes: 3, from: [0, 1, 0], to: [1, 2, 2], weight: [4, 7, 3] }
+ * const { distances } = await widestPaths(pipes, { sources: 0, targets: 2 })
+ * console.log(distances.data.join()) // 4
  */
 export const widestPaths: PathFunction = finder('max-min')
 
@@ -191,6 +203,11 @@ export const widestPaths: PathFunction = finder('max-min')
  * {@link CycleError}.
  *
  * See {@link PathFunction} for weights, results and errors.
+ *
+ * @example
+ * const links = { nodes: 3, from: [0, 1, 0], to: [1, 2, 2], weight: Float64Array.of(0.5, 0.5, 0.2) }
+ * const { distances } = await mostReliablePaths(links, { sources: 0, targets: 2 })
+ * console.log(distances.data.join()) // 0.25
  */
 export const mostReliablePaths: PathFunction = finder('max-times')
 
@@ -203,6 +220,10 @@ export const mostReliablePaths: PathFunction = finder('max-times')
  * may be left out; only of a Uint8Array the weight 0 is no edge.
  *
  * See {@link PathFunction} for results and errors.
+ *
+ * @example
+ * const { distances } = await transitiveClosure({ nodes: 3, from: [0, 1], to: [1, 2] })
+ * console.log(distances.data.join()) // 1,1,1,0,1,1,0,0,1
  */
 export const transitiveClosure: ClosureFunction = finder('or-and')
 

@@ -11,8 +11,10 @@ import type { LineParser } from '../files/text.js'
 import { requireNames } from '../options.js'
 import { edgeSink, edgesOf, type ReadEdgeList } from './formats.js'
 
+/** The formats that {@link readGraph} reads. */
 export type GraphFormat = 'dimacs' | 'matrix-market' | 'csv'
 
+/** The options of {@link readGraph}. `undefined` means the default. */
 export interface ReadGraphOptions extends FileOptions {
   /** By the end of the file's name if left out: .gr, .mtx or .csv, and .gz after it if gzip has compressed the file. */
   format?: GraphFormat | undefined
@@ -31,6 +33,10 @@ const parsers: Record<GraphFormat, (sink: EntrySink<EntryArrays>) => LineParser<
  *
  * @param path - a regular file.
  * @throws FileError for a file that can't be read or isn't what it should be; OptionError; OutOfMemoryError; AbortedError.
+ * @example
+ * await writeFile('roads.csv', '0,1,4\n1,2,-1\n')
+ * const { distances } = await shortestPaths(await readGraph('roads.csv'), { sources: 0 })
+ * console.log(distances.data.join()) // 0,4,3
  */
 export async function readGraph(path: string | URL, options: ReadGraphOptions = {}): Promise<ReadEdgeList> {
   requireNames(options, ['format', ...fileOptions])

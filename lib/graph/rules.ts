@@ -3,6 +3,7 @@ import { typeNameOf } from '../elements.js'
 import { zeroOf } from '../semirings.js'
 import type { DataType, Semiring } from '../variant-names.js'
 
+/** The semirings that paths are compared in. */
 export type PathSemiring = Exclude<Semiring, 'plus-times' | 'min-max'>
 
 /** ⊗: what a path's value is of its edges'. */

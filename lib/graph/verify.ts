@@ -18,16 +18,23 @@ import { inSlices } from './slices.js'
 
 /** What {@link verifyPaths} looks at: a result of a path function, or as much of one as there is. */
 export interface Verifiable {
+  /** The distances that are stated: a row for each source, a column for each target. */
   readonly distances: MatrixLike<ElementArray> | DeviceMatrix<ElementArray>
+  /** The node after the source on each path; looked at if it is there. */
   readonly next?: MatrixLike<Int32Array> | DeviceMatrix<Int32Array> | undefined
+  /** The semiring that paths are compared in. */
   readonly semiring?: PathSemiring | undefined
+  /** The nodes of the rows; all if it is null or left out. */
   readonly sources?: NodeNumbers | null | undefined
+  /** The nodes of the columns; all if it is null or left out. */
   readonly targets?: NodeNumbers | null | undefined
+  /** Gives the nodes of a path; paths of searches are looked at by it. */
   readonly path?:
     | ((from: number, to: number, batch?: number) => number[] | null | Promise<number[] | null>)
     | undefined
 }
 
+/** The options of {@link verifyPaths}. `undefined` means the default. */
 export interface VerifyOptions {
   /** That of the result by default. */
   semiring?: PathSemiring | undefined
@@ -54,6 +61,10 @@ export interface Verified {
  * @param result - what was found; of all pairs `{ distances }` or `{ distances, next }` will do.
  * @throws Rejects with ValueError (ERR_MPMML_VALUE) that says what is wrong; with ShapeError, DTypeError and OptionError
  *   for what doesn't fit, and AbortedError.
+ * @example
+ * const graph = { nodes: 3, from: [0, 1, 0], to: [1, 2, 2], weight: [4, -1, 9] }
+ * const { distances, paths } = await verifyPaths(graph, await shortestPaths(graph, { paths: true }))
+ * console.log(distances, paths) // 9 9
  */
 export async function verifyPaths(
   weights: AnyWeights,

@@ -2,12 +2,14 @@
 import { show, showChoices } from '../describe.js'
 import { fromNative, VariantError } from '../errors.js'
 import { addon, type LabBandwidth, type LabBandwidthResult } from '../native.js'
+import { checkLaboratory } from './machine.js'
 import { device, readNumbers, repetitions, warmup } from './options.js'
 import { type Spread, spread } from './statistics.js'
 
 /** A bandwidth that can be measured. */
-export type Bandwidth = Readonly<LabBandwidth>
+export interface Bandwidth extends Readonly<LabBandwidth> {}
 
+/** The options of {@link bandwidth}. `undefined` means the default. */
 export interface BandwidthOptions {
   /** 32-bit words from one thread to the next, for 'strided'; 1 by default. */
   stride?: number | undefined
@@ -19,7 +21,9 @@ export interface BandwidthOptions {
   device?: number | undefined
 }
 
+/** What {@link bandwidth} measures. */
 export interface BandwidthResult extends Omit<LabBandwidthResult, 'ms'> {
+  /** Of {@link bandwidths}. */
   name: string
   /** Milliseconds of a launch. */
   ms: Spread
@@ -29,7 +33,13 @@ export interface BandwidthResult extends Omit<LabBandwidthResult, 'ms'> {
 
 const ranges = { stride: { least: 1, most: 2 ** 20 }, repetitions, warmup, device } as const
 
-/** The bandwidths of this build; none if it was built without CUDA. */
+/**
+ * The bandwidths of the addon that is loaded; none if it is without the laboratory.
+ *
+ * @throws Nothing.
+ * @example
+ * console.log(bandwidths().every(({ name }) => ['copy', 'l2', 'shared', 'strided'].includes(name))) // true
+ */
 export function bandwidths(): Bandwidth[] {
   return addon.labBandwidths()
 }
@@ -38,14 +48,16 @@ export function bandwidths(): Bandwidth[] {
  * Measures a bandwidth.
  *
  * @param name - of {@link bandwidths}: 'copy' (device memory, read and written), 'l2', 'shared', or 'strided'.
- * @throws Rejects with ERR_MPMML_NO_CUDA if no GPU can be used, ERR_MPMML_VARIANT for a name that doesn't exist,
- *   ERR_MPMML_OPTION, ERR_MPMML_OUT_OF_MEMORY, ERR_MPMML_CUDA.
+ * @throws Rejects with ERR_MPMML_NO_CUDA if no GPU can be used, ERR_MPMML_ADDON if the addon that is loaded has CUDA but
+ *   not the laboratory, ERR_MPMML_VARIANT for a name that doesn't exist, ERR_MPMML_OPTION, ERR_MPMML_OUT_OF_MEMORY, ERR_MPMML_CUDA.
  * @example
  * const { gbps } = await bandwidth('strided', { stride: 32 })
+ * console.log(gbps.median > 0) // true
  */
 export async function bandwidth(name: string, options: BandwidthOptions = {}): Promise<BandwidthResult> {
+  checkLaboratory()
   const names = bandwidths().map((bandwidth) => bandwidth.name)
-  // A build without CUDA has none: the call tells that, which is more to the point.
+  // An addon without CUDA has none: the call tells that, which is more to the point.
   if (names.length > 0 && !names.includes(name)) {
     throw new VariantError(`there is no bandwidth ${show(name)}: expected ${showChoices(names)}`)
   }

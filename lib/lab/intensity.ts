@@ -18,7 +18,15 @@ const BANKS = 32
 const WAVEFRONT_BYTES = 128
 const SECTORS_A_WAVEFRONT = 4
 
-/** Wavefronts that a warp's access to these 32-bit words of shared memory takes at least: different words of a bank take turns. */
+/**
+ * Wavefronts that a warp's access to these 32-bit words of shared memory takes at least: different words of a bank take turns.
+ *
+ * @throws Nothing.
+ * @example
+ * // 32 words in a row are in 32 banks; every 32nd word is in the same one.
+ * const threads = Array.from({ length: 32 }, (_, thread) => thread)
+ * console.log(wavefronts(threads), wavefronts(threads.map((thread) => 32 * thread))) // 1 32
+ */
 export function wavefronts(words: readonly number[]): number {
   const inBank = new Array<number>(BANKS).fill(0)
   for (const word of new Set(words)) inBank[word % BANKS]!++
@@ -134,8 +142,12 @@ function exponentIntensity({ BM = 0, BN = 0 }: Record<string, number>): Intensit
  * The intensity of a CUDA variant on row-major operands of 32 bits; undefined if it isn't known (other
  * accumulators, operands that the MPMML family reads without shared memory).
  *
+ * @throws Nothing.
  * @see A. Pöpl, "Dense Linear Algebra" (Technical University of Munich, 2016), "Roofline model": the basic product has
  *   1/4 operations per byte, tiles have as many times more as they are wide.
+ * @example
+ * const { global } = intensityOf({ family: 'pipelined', parameters: { accumulator: 'int32', BM: 128, BN: 128, TM: 8, TN: 8 } })
+ * console.log(global) // 32
  */
 export function intensityOf({
   family,

@@ -10,7 +10,9 @@ import { type Spread, spread } from './statistics.js'
 export interface MeasureOptions {
   /** C is M × N, A is M × K, B is K × N. */
   m: number
+  /** Columns of B and C. */
   n: number
+  /** Columns of A and rows of B. */
   k: number
   /** The number of products (the thesis' Ninst); 1 by default. */
   batch?: number | undefined
@@ -22,6 +24,7 @@ export interface MeasureOptions {
   device?: number | undefined
   /** Finite values are drawn evenly from [minimum, maximum]; −1000 and 1000 by default. */
   minimum?: number | undefined
+  /** See minimum. */
   maximum?: number | undefined
   /** The share of the elements that are the semiring's zero; 0 by default. */
   zeroFraction?: number | undefined
@@ -31,10 +34,15 @@ export interface MeasureOptions {
 
 /** What measuring a variant gives. */
 export interface Measurement {
+  /** The variant that was measured. */
   variant: VariantName
+  /** Rows of A and C. */
   m: number
+  /** Columns of B and C. */
   n: number
+  /** Columns of A and rows of B. */
   k: number
+  /** The number of products. */
   batch: number
   /** Milliseconds of only the product's kernel. */
   kernelMs: Spread
@@ -76,6 +84,7 @@ const ranges = {
  *   isn't for CUDA or can't run this, ERR_MPMML_OPTION, ERR_MPMML_OUT_OF_MEMORY, ERR_MPMML_CUDA.
  * @example
  * const { gops } = await measure('mpmml_maxplus_i32_8x8_16x16_s16_case00_sub4x4', { m: 4096, n: 4096, k: 4096 })
+ * console.log(gops.median > 0) // true
  */
 export async function measure(variant: VariantName, options: MeasureOptions): Promise<Measurement> {
   const request = withNumbers(readNumbers(options, ranges), ['m', 'n', 'k'])

@@ -1,17 +1,29 @@
 /** The machine that measurements belong to. */
-import { NoCudaError } from '../errors.js'
+import { AddonError, NoCudaError } from '../errors.js'
 import { type DeviceRows, describeMachine, info } from '../info.js'
-import { addon, type LabPeak } from '../native.js'
+import { addon, addonOrigin, type LabPeak, withoutLaboratory } from '../native.js'
 
 /**
  * Results per clock and multiprocessor of 32-bit integer instructions, by compute capability; 0 if an architecture
  * has none such. Source: CUDA C++ Programming Guide, "Throughput of Native Arithmetic Instructions".
  */
-export type Peak = Readonly<LabPeak>
+export interface Peak extends Readonly<LabPeak> {}
 
-/** The peaks of every architecture that is known; none if the library was built without CUDA. */
+/**
+ * The peaks of every architecture that is known; none if the library was built without CUDA.
+ *
+ * @throws Nothing.
+ * @example
+ * console.log(Array.isArray(peaks())) // true
+ */
 export function peaks(): Peak[] {
   return addon.labPeaks()
+}
+
+/** Throws AddonError if the addon that is loaded has CUDA but not the laboratory's kernels. */
+export function checkLaboratory(): void {
+  if (addonOrigin.kind === 'cuda')
+    throw new AddonError(`the laboratory's kernels are missing: ${withoutLaboratory()}`)
 }
 
 /** The peaks of a device; undefined if its architecture isn't known. */
@@ -23,6 +35,10 @@ export function peakOf(device: number): Peak | undefined {
 /**
  * What the tensor cores of a machine's GPU could do on bfloat16 at its highest clock, 10^9 operations per second; undefined if
  * that isn't known, as of measurements that are older than the number.
+ *
+ * @throws Nothing.
+ * @example
+ * console.log(tensorPeak({ gpu: {}, peak: null })) // undefined
  */
 export function tensorPeak({ gpu, peak }: Pick<Machine, 'gpu' | 'peak'>): number | undefined {
   if (!peak?.tensor) return undefined
@@ -35,13 +51,17 @@ export interface Machine {
   gpu: DeviceRows
   /** The version of CUDA that the driver supports, and the version of the toolkit that built the library. */
   driver: string
+  /** The version of the toolkit that built the library. */
   toolkit: string
   /** What the kernels were compiled for. */
   architectures: string[]
   /** The library's version and, if it runs from a clone, the commit. */
   mpmml: string
+  /** The commit, if the library runs from a clone; null if not. */
   commit: string | null
+  /** The C++ compiler that built the addon. */
   compiler: string
+  /** The version of Node.js. */
   node: string
   /** Throughputs of this GPU's architecture; null if they aren't known. */
   peak: Peak | null
@@ -51,6 +71,8 @@ export interface Machine {
  * The GPU with the given index, and the software above it.
  *
  * @throws NoCudaError (ERR_MPMML_NO_CUDA) if no GPU can be used.
+ * @example
+ * console.log(machine().driver.length > 0) // true
  */
 export function machine(device = 0): Machine {
   const { version, compiler, node, cuda } = info()

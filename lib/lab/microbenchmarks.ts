@@ -3,17 +3,18 @@ import { show, showChoices } from '../describe.js'
 import { DTypeError, fromNative, OptionError, VariantError } from '../errors.js'
 import { addon, type LabMicrobench, type LabMicrobenchRequest, type LabMicrobenchResult } from '../native.js'
 import type { DataType, Semiring } from '../variant-names.js'
-import { peakOf } from './machine.js'
+import { checkLaboratory, peakOf } from './machine.js'
 import { device, readNumbers, repetitions, size, warmup } from './options.js'
 import { type Spread, spread } from './statistics.js'
 
 /** A microbenchmark of this build, with the compile-time parameters that it exists for. */
-export type Microbench = Readonly<LabMicrobench>
+export interface Microbench extends Readonly<LabMicrobench> {}
 
 /** The parameters of a microbenchmark, by the thesis' names. Which of them one has, {@link microbenches} tells. */
 export interface MicrobenchOptions {
   /** X × Y steps per thread and iteration; compile-time, the first instance by default. */
   x?: number | undefined
+  /** See x. */
   y?: number | undefined
   /** Iterations between two reads of shared memory; compile-time. */
   k?: number | undefined
@@ -23,9 +24,11 @@ export interface MicrobenchOptions {
   m?: number | undefined
   /** Threads of a block: BS_i rows of BS_j. 16 × 16 by default. */
   bsi?: number | undefined
+  /** See bsi. */
   bsj?: number | undefined
   /** Blocks of the grid: GS_i rows of GS_j. As many as fill the device by default. */
   gsi?: number | undefined
+  /** See gsi. */
   gsj?: number | undefined
   /** Iterations of the outermost loop; 1000 by default. It is rounded up to whole bodies of the unrolled loop. */
   n?: number | undefined
@@ -41,6 +44,7 @@ export interface MicrobenchOptions {
 
 /** What a microbenchmark gives: what ran, and how fast in operations, steps and instructions. */
 export interface MicrobenchResult extends Omit<LabMicrobenchResult, 'ms'> {
+  /** Of {@link microbenches}. */
   name: string
   /** Milliseconds of a launch. */
   ms: Spread
@@ -75,15 +79,22 @@ const ranges = {
   device,
 } as const
 
-/** The microbenchmarks of this build; none if it was built without CUDA. */
+/**
+ * The microbenchmarks of the addon that is loaded; none if it is without the laboratory.
+ *
+ * @throws Nothing.
+ * @example
+ * console.log(Array.isArray(microbenches())) // true
+ */
 export function microbenches(): Microbench[] {
   return addon.labMicrobenches()
 }
 
 /** A request that names an existing microbenchmark, with its numbers checked. */
 export function readMicrobench(name: string, options: unknown): LabMicrobenchRequest {
+  checkLaboratory()
   const names = microbenches().map((microbench) => microbench.name)
-  // A build without CUDA has none: the call tells that, which is more to the point.
+  // An addon without CUDA has none: the call tells that, which is more to the point.
   if (names.length > 0 && !names.includes(name)) {
     throw new VariantError(`there is no microbenchmark ${show(name)}: expected ${showChoices(names)}`)
   }
@@ -100,10 +111,11 @@ export function readMicrobench(name: string, options: unknown): LabMicrobenchReq
  *
  * @param name - of {@link microbenches}: 'reg-reg' (Algorithm 1 of the thesis), 'shared-one' (2), 'shared-both' (3), or
  *   an instruction mix such as 'fused'.
- * @throws Rejects with ERR_MPMML_NO_CUDA if no GPU can be used, ERR_MPMML_VARIANT for parameters that it isn't compiled
- *   for or that don't fit the device, ERR_MPMML_OPTION, ERR_MPMML_OUT_OF_MEMORY, ERR_MPMML_CUDA.
+ * @throws Rejects with ERR_MPMML_NO_CUDA if no GPU can be used, ERR_MPMML_ADDON if the addon that is loaded has CUDA but
+ *   not the laboratory, ERR_MPMML_VARIANT for parameters that it isn't compiled for or that don't fit the device, ERR_MPMML_OPTION, ERR_MPMML_OUT_OF_MEMORY, ERR_MPMML_CUDA.
  * @example
  * const { gops, percentOfPipes } = await microbench('reg-reg', { x: 8, y: 8, bsi: 16, bsj: 16 })
+ * console.log(gops.median > 0, percentOfPipes > 0) // true true
  */
 export async function microbench(name: string, options: MicrobenchOptions = {}): Promise<MicrobenchResult> {
   const request = readMicrobench(name, options)
@@ -136,11 +148,15 @@ export async function microbench(name: string, options: MicrobenchOptions = {}):
 export interface Ceiling {
   /** The microbenchmark that measured it. */
   name: string
+  /** 10^9 operations per second. */
   gops: Spread
+  /** The clock of the multiprocessors, just after the last repetition. */
   clockMHz: number
 }
 
+/** The options of {@link ceiling}. `undefined` means the default. */
 export interface CeilingOptions {
+  /** The index of the CUDA device; 0 by default. */
   device?: number | undefined
   /** 'int32' by default, or 'float32'. */
   dtype?: DataType | undefined
@@ -148,7 +164,13 @@ export interface CeilingOptions {
   semiring?: Semiring | undefined
 }
 
-/** The microbenchmark that is the ceiling of an element type and a semiring; undefined if there is none. */
+/**
+ * The microbenchmark that is the ceiling of an element type and a semiring; undefined if there is none.
+ *
+ * @throws Nothing.
+ * @example
+ * console.log(ceilingName('int32', 'max-plus'), ceilingName('uint8', 'or-and')) // fused undefined
+ */
 export function ceilingName(dtype: DataType, semiring: Semiring): string | undefined {
   if (semiring === 'plus-times') return dtype === 'float32' ? 'fma-f32' : undefined
   if (semiring !== 'max-plus' && semiring !== 'min-plus') return undefined
@@ -162,6 +184,9 @@ export function ceilingName(dtype: DataType, semiring: Semiring): string | undef
  *
  * @throws Rejects as {@link microbench} does, and with ERR_MPMML_DTYPE for float64 and for other semirings, which there are
  *   no microbenchmarks of.
+ * @example
+ * const { name, gops } = await ceiling({ dtype: 'int32' })
+ * console.log(name, gops.median > 0) // fused true
  */
 export async function ceiling(options: CeilingOptions = {}): Promise<Ceiling> {
   const { dtype = 'int32', semiring = 'max-plus', ...rest } = options

@@ -7,7 +7,7 @@ import { type MicrobenchOptions, readMicrobench } from './microbenchmarks.js'
 import { device, readNumbers } from './options.js'
 
 /** How many threads of a kernel a multiprocessor holds, from the compiled code through the CUDA runtime. */
-export type Occupancy = Readonly<LabOccupancy>
+export interface Occupancy extends Readonly<LabOccupancy> {}
 
 async function ask(request: LabOccupancyRequest): Promise<Occupancy> {
   try {
@@ -20,8 +20,12 @@ async function ask(request: LabOccupancyRequest): Promise<Occupancy> {
 /**
  * The occupancy of a CUDA variant.
  *
+ * @param options - `device`: the index of the CUDA device; 0 by default.
  * @throws Rejects with ERR_MPMML_NO_CUDA if no GPU can be used, ERR_MPMML_VARIANT for a variant that doesn't exist or
  *   isn't for CUDA, ERR_MPMML_OPTION, ERR_MPMML_CUDA.
+ * @example
+ * const { activeBlocks } = await occupancy('mpmml_maxplus_i32_8x8_16x16_s16_case00_sub4x4')
+ * console.log(activeBlocks > 0) // true
  */
 export async function occupancy(
   variant: VariantName,
@@ -34,6 +38,9 @@ export async function occupancy(
  * The occupancy of a microbenchmark's kernel; of the options those count that it is compiled for, `m`, `bsi` and `bsj`.
  *
  * @throws Rejects as {@link occupancy} does.
+ * @example
+ * const { activeBlocks } = await microbenchOccupancy('reg-reg', { x: 4, y: 4, bsi: 32, bsj: 32 })
+ * console.log(activeBlocks > 0) // true
  */
 export async function microbenchOccupancy(
   name: string,

@@ -8,6 +8,7 @@ import type { DataType, InstructionSet, Semiring } from '../variant-names.js'
 import { readNumbers, repetitions, withNumbers } from './options.js'
 import { type Spread, spread } from './statistics.js'
 
+/** The options of {@link cpuCeiling}. `undefined` means the default. */
 export interface CpuCeilingOptions {
   /** The instruction set; the one that products take by default. */
   isa?: InstructionSet | undefined
@@ -23,28 +24,39 @@ export interface CpuCeilingOptions {
   milliseconds?: number | undefined
 }
 
+/** What {@link cpuCeiling} measures. */
 export interface CpuCeiling {
+  /** The instruction set. */
   isa: InstructionSet
+  /** The element type. */
   dtype: DataType
   /** Of an element, or of a sum. */
   bits: number
+  /** Threads that ran at once. */
   threads: number
   /** 10^9 operations per second of all threads together, 2 per step. */
   gops: Spread
 }
 
+/** The options of {@link cpuNaiveLoop}. `undefined` means the default. */
 export interface CpuNaiveLoopOptions {
   /** The sizes of the product: A is m × k, B is k × n. */
   m: number
+  /** Columns of B and C. */
   n: number
+  /** Columns of A and rows of B. */
   k: number
+  /** The instruction set; the one that products take by default. */
   isa?: InstructionSet | undefined
   /** Timed runs; 3 by default. */
   repetitions?: number | undefined
 }
 
+/** What {@link cpuNaiveLoop} measures. */
 export interface CpuNaiveLoop {
+  /** The instruction set. */
   isa: InstructionSet
+  /** Milliseconds of a product. */
   ms: Spread
   /** 10^9 operations per second, with 2 operations per step. */
   gops: Spread
@@ -62,7 +74,13 @@ const stepsOf: Partial<Record<Semiring, { name: string; suffix: string }>> = {
   'or-and': { name: 'words of 64 truth values', suffix: '-or-and' },
 }
 
-/** What {@link cpuCeiling} measures for a semiring, such as 'additions and maxima'; undefined if it has no steps for it. */
+/**
+ * What {@link cpuCeiling} measures for a semiring, such as 'additions and maxima'; undefined if it has no steps for it.
+ *
+ * @throws Nothing.
+ * @example
+ * console.log(cpuCeilingName('max-plus')) // additions and maxima
+ */
 export const cpuCeilingName = (semiring: Semiring): string | undefined => stepsOf[semiring]?.name
 
 const bitsOf: Record<DataType, number> = { int32: 32, float32: 32, float64: 64, uint8: 8 }
@@ -80,6 +98,9 @@ function readIsa(options: unknown): { isa?: InstructionSet } {
  *
  * @throws Rejects with ERR_MPMML_OPTION, ERR_MPMML_DTYPE if the semiring doesn't have the element type, and
  *   ERR_MPMML_VARIANT for an instruction set that this processor or this build doesn't have.
+ * @example
+ * const { bits, gops } = await cpuCeiling({ dtype: 'float32', milliseconds: 10 })
+ * console.log(bits, gops.median > 0) // 32 true
  */
 export async function cpuCeiling(options: CpuCeilingOptions = {}): Promise<CpuCeiling> {
   const read = readNumbers(
@@ -134,6 +155,9 @@ export async function cpuCeiling(options: CpuCeilingOptions = {}): Promise<CpuCe
  * compiled at -O3 for the instruction set, on one core. It looks at no ranges and knows no ε.
  *
  * @throws Rejects as {@link cpuCeiling} does.
+ * @example
+ * const { ms } = await cpuNaiveLoop({ m: 64, n: 64, k: 64, repetitions: 5 })
+ * console.log(ms.count) // 5
  */
 export async function cpuNaiveLoop(options: CpuNaiveLoopOptions): Promise<CpuNaiveLoop> {
   const sizes = ['m', 'n', 'k'] as const

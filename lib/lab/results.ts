@@ -18,6 +18,7 @@ interface PointBase {
   sweep: string
   /** The kernel variant, or the microbenchmark. */
   name: string
+  /** What it was asked for by. */
   parameters: PointParameters
   /** When it was measured, as ISO 8601. */
   measured: string
@@ -27,7 +28,9 @@ interface PointBase {
 
 /** A kernel variant, timed. Its parameters are those of the variant and m, n, k and batch. */
 export interface KernelPoint extends PointBase {
+  /** Tells it from points of other kinds. */
   kind: 'kernel'
+  /** What was measured; missing if it failed. */
   result?: Omit<Measurement, 'variant' | 'm' | 'n' | 'k' | 'batch'> & {
     /** Bytes of a launch by hardware counters, if they were read. */
     counters?: { deviceMemory: number; l2: number; sharedMemory: number }
@@ -36,30 +39,41 @@ export interface KernelPoint extends PointBase {
 
 /** A microbenchmark. Its parameters are those of {@link MicrobenchOptions}. */
 export interface MicrobenchPoint extends PointBase {
+  /** Tells it from points of other kinds. */
   kind: 'microbench'
+  /** The options that it was asked for by. */
   parameters: Omit<MicrobenchOptions, 'repetitions' | 'warmup' | 'device'> & PointParameters
+  /** What was measured; missing if it failed. */
   result?: Omit<MicrobenchResult, 'name'>
 }
 
 /** The occupancy of a variant (without parameters) or of a microbenchmark. */
 export interface OccupancyPoint extends PointBase {
+  /** Tells it from points of other kinds. */
   kind: 'occupancy'
+  /** What was measured; missing if it failed. */
   result?: Occupancy
 }
 
 /** A bandwidth; its parameters are the options of {@link bandwidth} that count. */
 export interface BandwidthPoint extends PointBase {
+  /** Tells it from points of other kinds. */
   kind: 'bandwidth'
+  /** What was measured; missing if it failed. */
   result?: Omit<BandwidthResult, 'name'>
 }
 
 /** A whole call of `mpmm` with operands in the host's memory. Its parameters are semiring, dtype, m, n and k. */
 export interface CallPoint extends PointBase {
+  /** Tells it from points of other kinds. */
   kind: 'call'
+  /** What was measured; missing if it failed. */
   result?: {
+    /** What computed it. */
     backend: 'cuda' | 'cpu'
     /** The GPU's or the processor's name. */
     device: string
+    /** The kernel variant. */
     variant: string
     /** Milliseconds outside JavaScript: allocation, transfers and kernel. */
     totalMs: Spread
@@ -74,25 +88,66 @@ export interface CallPoint extends PointBase {
   }
 }
 
-export type Point = KernelPoint | MicrobenchPoint | OccupancyPoint | BandwidthPoint | CallPoint
+/** A product or a program of which only the needed steps count. Its parameters are its sizes. */
+export interface WorkPoint extends PointBase {
+  /** Tells it from points of other kinds. */
+  kind: 'work'
+  /** What was measured; missing if it failed. */
+  result?: {
+    /** What computed it. */
+    backend: 'cuda' | 'cpu'
+    /** The GPU's or the processor's name. */
+    device: string
+    /** The variant and the path of a product; '' for others. */
+    how: string
+    /** Steps of ⊗ and ⊕ that are needed. */
+    steps: number
+    /** Milliseconds: of the kernel of a product, or of a whole call. */
+    ms: Spread
+    /** 10^9 operations per second, with 2 per needed step. */
+    gops: Spread
+  }
+}
+
+/** A point of a results file: what was measured, and what came of it. */
+export type Point = KernelPoint | MicrobenchPoint | OccupancyPoint | BandwidthPoint | CallPoint | WorkPoint
 
 const FORMAT = 'mpmml-lab-results'
 const VERSION = 1
 
 /** The content of a results file. */
 export interface Results {
+  /** Says what the file is. */
   format: typeof FORMAT
+  /** Of the format. */
   version: typeof VERSION
+  /** What was measured on. */
   machine: Machine
+  /** What was measured. */
   points: Point[]
 }
 
-/** Results without points yet. */
+/**
+ * Results without points yet.
+ *
+ * @throws Nothing.
+ * @example
+ * const here = { gpu: { name: 'none' }, driver: '', toolkit: '', architectures: [], mpmml: '', commit: null, compiler: '', node: '', peak: null }
+ * const results = newResults(here)
+ * console.log(results.format, results.points.length) // mpmml-lab-results 0
+ */
 export function newResults(machine: Machine): Results {
   return { format: FORMAT, version: VERSION, machine, points: [] }
 }
 
-/** What tells points apart: two with the same key measure the same thing. */
+/**
+ * What tells points apart: two with the same key measure the same thing.
+ *
+ * @throws Nothing.
+ * @example
+ * const point = { kind: 'bandwidth', sweep: 'roofline', name: 'copy', parameters: {}, measured: '2026-01-01T00:00:00Z' }
+ * console.log(pointKey(point) === pointKey({ ...point, failure: 'no memory' })) // true
+ */
 export function pointKey({
   kind,
   sweep,
@@ -105,7 +160,18 @@ export function pointKey({
   return JSON.stringify([kind, sweep, name, sorted])
 }
 
-/** Adds a point; it replaces an earlier one that measures the same thing. */
+/**
+ * Adds a point; it replaces an earlier one that measures the same thing.
+ *
+ * @throws Nothing.
+ * @example
+ * const here = { gpu: { name: 'none' }, driver: '', toolkit: '', architectures: [], mpmml: '', commit: null, compiler: '', node: '', peak: null }
+ * const results = newResults(here)
+ * const point = { kind: 'bandwidth', sweep: 'roofline', name: 'copy', parameters: {}, measured: '2026-01-01T00:00:00Z' }
+ * addPoint(results, point)
+ * addPoint(results, { ...point, failure: 'no memory' })
+ * console.log(results.points.length, results.points[0].failure) // 1 no memory
+ */
 export function addPoint(results: Results, point: Point): void {
   const key = pointKey(point)
   const at = results.points.findIndex((earlier) => pointKey(earlier) === key)
@@ -117,6 +183,11 @@ export function addPoint(results: Results, point: Point): void {
  * Writes a results file; it appears under its name only when it is complete.
  *
  * @throws FileError (ERR_MPMML_FILE) with the system's reason.
+ * @example
+ * const here = { gpu: { name: 'none' }, driver: '', toolkit: '', architectures: [], mpmml: '', commit: null, compiler: '', node: '', peak: null }
+ * const results = newResults(here)
+ * await writeResults('results.json', results)
+ * console.log((await readResults('results.json')).format) // mpmml-lab-results
  */
 export async function writeResults(path: string | URL, results: Results): Promise<void> {
   const { points, ...head } = results
@@ -129,6 +200,8 @@ export async function writeResults(path: string | URL, results: Results): Promis
  * Reads a results file.
  *
  * @throws FileError (ERR_MPMML_FILE) for what isn't one, or one of a newer version, and says what is wrong with it.
+ * @example
+ * await readResults('missing.json').catch(({ code }) => console.log(code)) // ERR_MPMML_FILE
  */
 export async function readResults(path: string | URL): Promise<Results> {
   const name = pathOf(path)
@@ -183,6 +256,7 @@ const spreads: Record<Point['kind'], string[]> = {
   occupancy: [],
   bandwidth: ['ms', 'gbps'],
   call: ['totalMs', 'kernelMs', 'gops'],
+  work: ['ms', 'gops'],
 }
 const numbers: Record<Point['kind'], string[]> = {
   kernel: ['clockMHz'],
@@ -198,6 +272,7 @@ const numbers: Record<Point['kind'], string[]> = {
   ],
   bandwidth: ['bytes', 'bufferBytes', 'clockMHz'],
   call: ['relativeError', 'compared'],
+  work: ['steps'],
 }
 
 const isKind = (kind: unknown): kind is Point['kind'] =>
@@ -233,6 +308,9 @@ function problemOf(point: unknown): string | undefined {
   ) {
     return 'has a result that names no backend, device or variant'
   }
+  if (kind === 'work' && ['backend', 'device', 'how'].some((field) => typeof result[field] !== 'string')) {
+    return 'has a result that names no backend, device or kernel'
+  }
   if (kind === 'microbench' && !isRecord(result.instructionsPerIteration)) {
     return 'has a result without instructionsPerIteration'
   }
@@ -250,7 +328,17 @@ const machineColumns: [name: string, value: (machine: Machine) => unknown][] = [
   ['commit', ({ commit }) => commit],
 ]
 
-/** Results as CSV (RFC 4180) with a head: one line a point, spreads as median, first and third quartile. */
+/**
+ * Results as CSV (RFC 4180) with a head: one line a point, spreads as median, first and third quartile.
+ *
+ * @throws Nothing.
+ * @example
+ * const here = { gpu: { name: 'none' }, driver: '', toolkit: '', architectures: [], mpmml: '', commit: null, compiler: '', node: '', peak: null }
+ * const results = newResults(here)
+ * const point = { kind: 'bandwidth', sweep: 'roofline', name: 'copy', parameters: {}, measured: '2026-01-01T00:00:00Z' }
+ * addPoint(results, point)
+ * console.log(resultsCsv(results).trimEnd().split('\n').length) // 2
+ */
 export function resultsCsv({ machine, points }: Results): string {
   const rows = points.map((point) => {
     const { kind, sweep, name, measured, failure } = point

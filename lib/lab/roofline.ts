@@ -3,9 +3,13 @@ import type { Intensity } from './intensity.js'
 
 /** What a GPU reaches. Bandwidths in 10^9 bytes per second, operations in 10^9 per second. */
 export interface Ceilings {
+  /** Operations on registers. */
   operations: number
+  /** The bandwidth of device memory. */
   deviceMemory: number
+  /** The bandwidth of the L2 cache, if it was measured. */
   l2?: number | undefined
+  /** The bandwidth of shared memory, if it was measured. */
   sharedMemory?: number | undefined
   /** Of device memory, counting the bytes that threads ask for, if neighbouring threads read words far apart. */
   strided?: number | undefined
@@ -13,7 +17,9 @@ export interface Ceilings {
 
 /** A ceiling over a kernel: how fast it would be, in 10^9 operations per second, if only this limited it. */
 export interface Roof {
+  /** The ceiling. */
   name: keyof Ceilings
+  /** 10^9 operations per second. */
   gops: number
 }
 
@@ -22,6 +28,10 @@ export interface Roof {
  * intensity counts every byte that is asked for; so a kernel may lie above it, as the tutorial found of L1.
  *
  * @param coalesced - whether neighbouring threads read neighbours; if they don't, `strided` bounds the kernel too.
+ * @throws Nothing.
+ * @example
+ * const [binding] = roofsOver({ operations: 33_000, deviceMemory: 3_800 }, { global: 0.25, shared: 1 }, true)
+ * console.log(binding.name, binding.gops) // deviceMemory 950
  */
 export function roofsOver(ceilings: Ceilings, { global, shared }: Intensity, coalesced: boolean): Roof[] {
   const roofs: { name: keyof Ceilings; gops: number | undefined }[] = [

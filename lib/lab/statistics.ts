@@ -2,9 +2,11 @@
 
 /** What repeated measurements of one quantity say. */
 export interface Spread {
+  /** Half of the measurements lie below it. */
   median: number
   /** The first and the third quartile: half of the measurements lie between them. */
   q1: number
+  /** See q1. */
   q3: number
   /** How many measurements there were. */
   count: number
@@ -15,6 +17,9 @@ export interface Spread {
  *
  * @param samples - at least one finite number.
  * @throws RangeError if there is none.
+ * @example
+ * const { median, q1, q3 } = spread([3, 1, 2, 5, 4])
+ * console.log(median, q1, q3) // 3 2 4
  */
 export function spread(samples: readonly number[]): Spread {
   if (samples.length === 0 || !samples.every(Number.isFinite)) {

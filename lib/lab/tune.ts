@@ -13,8 +13,11 @@ export type { GpuTuning, TunedChoice, TuningFile } from '../tuning.js'
 
 /** The sizes of a product: C is M × N, A is M × K, B is K × N. */
 export interface TuneShape {
+  /** Rows of A and C. */
   m: number
+  /** Columns of B and C. */
   n: number
+  /** Columns of A and rows of B. */
   k: number
   /** The number of products; 1 by default. */
   batch?: number | undefined
@@ -22,6 +25,7 @@ export interface TuneShape {
 
 /** What to measure. */
 export interface TuneOptions {
+  /** The sizes to measure. */
   shapes: readonly TuneShape[]
   /** The semiring whose variants are measured, 'max-plus' by default. The other semirings' take the same time. */
   semiring?: Semiring | undefined
@@ -29,6 +33,7 @@ export interface TuneOptions {
   device?: number | undefined
   /** Timed launches of each variant; 5 by default. */
   repetitions?: number | undefined
+  /** Gives up, with ERR_MPMML_ABORTED. */
   signal?: AbortSignal | undefined
   /** Is called before each measurement. */
   onProgress?:
@@ -38,6 +43,7 @@ export interface TuneOptions {
 
 /** A variant that was measured for a shape. */
 export interface TunedTime {
+  /** The variant. */
   variant: VariantName
   /** The median of kernel and packing together, milliseconds. */
   ms: number
@@ -45,6 +51,7 @@ export interface TunedTime {
 
 /** What was measured for a shape and a kind of values. */
 export interface TunedShape {
+  /** What is planned by from now on. */
   choice: TunedChoice
   /** All that were measured, the fastest first. */
   times: TunedTime[]
@@ -63,6 +70,9 @@ const kinds = [
  *
  * @throws Rejects with ERR_MPMML_NO_CUDA if no GPU can be used, ERR_MPMML_ABORTED (then nothing is stored),
  *   ERR_MPMML_OUT_OF_MEMORY, ERR_MPMML_FILE if the file can't be written, ERR_MPMML_CUDA.
+ * @example
+ * const { shapes } = await tune({ shapes: [{ m: 1024, n: 1024, k: 1024 }] })
+ * console.log(shapes[0].times[0].variant === shapes[0].choice.variant) // true
  */
 export async function tune(options: TuneOptions): Promise<{ path: string; shapes: TunedShape[] }> {
   const { shapes, semiring = 'max-plus', device = 0, repetitions = 5, signal, onProgress } = options

@@ -16,6 +16,7 @@ import type { ProductStructure } from './structure.js'
 
 /** A matrix of a product, in a message. */
 export interface MatrixMessage {
+  /** [rows, cols], or [batch, rows, cols] of a batch. */
   shape: readonly number[]
   /** The element type; 'int16' for an operand in an Int16Array. */
   dtype: DataType | 'int16'
@@ -31,41 +32,57 @@ export interface ProductMessage {
   call: 'mpmm' | 'mpmmSync' | 'mpmmGrouped' | 'plan'
   /** The index of the product in its group; only in messages of mpmmGrouped. */
   index?: number
+  /** The semiring of the product. */
   semiring: Semiring
+  /** The element type of the result. */
   dtype: DataType
   /** Null for floating-point elements, which have no such option. */
   overflow: Overflow | null
+  /** The number of products, 1 unless the matrices are batches. */
   batch: number
+  /** Rows of A and C. */
   m: number
+  /** Columns of B and C. */
   n: number
+  /** Columns of A and rows of B. */
   k: number
-  /** Null if the option wasn't given. */
+  /** Which elements of the matrices belong to the product; null if the option wasn't given. */
   structure: Readonly<Required<ProductStructure>> | null
+  /** The left operand. */
   a: MatrixMessage
+  /** The right operand. */
   b: MatrixMessage
   /** C0; null if nothing is accumulated. */
   accumulate: MatrixMessage | null
+  /** The result. */
   c: MatrixMessage
 }
 
 /** On `mpmml:plan`: which kernel a product takes. Published by plan(), and by each product that has run. */
 export interface PlanMessage extends ProductMessage {
+  /** What computes it. */
   backend: 'cuda' | 'cpu'
+  /** The kernel variant. */
   variant: VariantName
   /** Of the variant, such as the tile. */
   parameters: Readonly<Record<string, number | string>>
+  /** As {@link Plan.path}. */
   path: string
 }
 
 /** On `mpmml:run`: a product that has run. */
 export interface RunMessage extends ProductMessage {
+  /** What computed it. */
   backend: 'cuda' | 'cpu'
   /** The name of the GPU or of the processor. */
   device: string
+  /** The kernel variant. */
   variant: VariantName
+  /** As {@link Plan.path}. */
   path: string
   /** Milliseconds: those of the result, and `callMs` from the call to its end, with the time in queues. */
   timing: Timing & { callMs: number }
+  /** 10^9 operations per second of kernel time, two per step. */
   gops: number
 }
 
@@ -75,9 +92,11 @@ export interface RunMessage extends ProductMessage {
  */
 export interface ErrorMessage extends Partial<ProductMessage> {
   call: ProductMessage['call']
+  /** What was thrown. */
   error: unknown
   /** Null if it isn't an error of the library. */
   code: ErrorCode | null
+  /** Milliseconds from the call to its end. */
   timing: { callMs: number }
 }
 

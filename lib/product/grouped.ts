@@ -46,10 +46,13 @@ export interface GroupedProduct<
   B extends AnyOperand = AnyOperand,
   Out extends AnyResult = AnyResult,
 > {
+  /** The left operand, [rows, k] or [batch, rows, k]. */
   a: A
+  /** The right operand, [k, cols] or [batch, k, cols]. */
   b: B
   /** As the option of {@link mpmm}; it may not overlap any matrix of another product of the group either. */
   out?: Out | undefined
+  /** As the option of {@link mpmm}. */
   accumulate?: Out | boolean | undefined
   /** In place of the option of the group. */
   structure?: ProductStructure | undefined
@@ -94,7 +97,13 @@ const MOST_IN_PART = 768
  * @throws Rejects, and never throws, with what {@link mpmm} rejects with. The message names the product. If one fails or is
  *   refused, the promise is rejected; what the `out` of the others hold is unspecified then.
  * @example
- * const results = await mpmmGrouped([{ a, b }, { a: d, b: e, out: f, accumulate: true }], { semiring: 'min-plus' })
+ * const products = [
+ *   { a: matrix(1, 2, [1, 5]), b: matrix(2, 1, [4, 2]) },
+ *   { a: matrix(2, 2, [1, 2, 3, 4]), b: matrix(2, 1, [10, 20]) },
+ * ]
+ * for (const { c } of await mpmmGrouped(products)) console.log(c.data.join())
+ * // 7
+ * // 22,24
  */
 export function mpmmGrouped<Data extends OperandArray, Witness extends AnyWitness = undefined>(
   products: readonly GroupedProduct<

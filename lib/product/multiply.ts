@@ -68,7 +68,8 @@ const syncReport = new Float64Array(REPORT_FIELDS)
  * @example
  * const a = matrix(2, 3, Int32Array.of(1, 6, 2, 8, 3, 4))
  * const b = matrix(3, 2, Int32Array.of(2, 5, 3, 3, 1, 6))
- * const { c } = await mpmm(a, b) // c.data = [9, 9, 10, 13]
+ * const { c } = await mpmm(a, b)
+ * console.log(c.data.join()) // 9,9,10,13
  */
 export function mpmm<Data extends OperandArray, Witness extends AnyWitness = undefined>(
   a: DeviceMatrix<Data>,
@@ -224,6 +225,11 @@ function computeNow(product: Product): MpmmResult<AnyResult> {
 /**
  * {@link mpmm}, blocking: computes before it returns, and throws what mpmm rejects with. The signal is checked only once,
  * before the work starts.
+ *
+ * @throws What {@link mpmm} rejects with; OptionError (ERR_MPMML_OPTION) for onProgress.
+ * @example
+ * const { c } = mpmmSync(matrix(1, 2, [1, 5]), matrix(2, 1, [4, 2]), { semiring: 'min-plus' })
+ * console.log(c.data.join()) // 5
  */
 export function mpmmSync<Data extends OperandArray, Witness extends AnyWitness = undefined>(
   a: DeviceMatrix<Data>,

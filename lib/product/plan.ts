@@ -12,6 +12,7 @@ import type { ProductStructure } from './structure.js'
 
 /** How {@link mpmm} would compute a product. */
 export interface Plan {
+  /** What would compute it. */
   backend: 'cuda' | 'cpu'
   /** The kernel variant. */
   variant: VariantName
@@ -35,6 +36,10 @@ export interface Plan {
  * of a large int32 product, which may take the family `ranked` then; for matrices on the host the plan doesn't know that.
  *
  * @throws Rejects with what {@link mpmm} rejects with for the same arguments, as far as that shows without computing.
+ * @example
+ * const a = matrix(64, 64, new Float32Array(64 * 64))
+ * const { backend, path } = await plan(a, a, { backend: 'cpu' })
+ * console.log(backend, path) // cpu direct
  */
 export function plan(a: AnyOperand, b: AnyOperand, options?: MpmmOptions<AnyResult>): Promise<Plan> {
   const watched = watch('plan')

@@ -18,10 +18,20 @@ export type MatrixStructure =
   | 'strictly-lower'
   | { readonly band: readonly [below: number, above: number] }
 
-/** The structure of the matrices of a product; 'general' for those that are left out. */
+/**
+ * The structure of the matrices of a product; 'general' for those that are left out.
+ *
+ * @example
+ * const triangle = matrix(2, 2, [1, 2, 99, 3]) // 99 doesn't matter
+ * const { c } = await mpmm(triangle, triangle, { structure: { a: 'upper', b: 'upper' } })
+ * console.log(c.data.join()) // 2,5,-2147483648,6
+ */
 export interface ProductStructure {
+  /** Of a: elements outside are the semiring's zero, and are never read. */
   readonly a?: MatrixStructure | undefined
+  /** Of b: the same. */
   readonly b?: MatrixStructure | undefined
+  /** Of c and the witness: elements outside are no results, and aren't written. */
   readonly c?: MatrixStructure | undefined
 }
 

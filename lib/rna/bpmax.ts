@@ -76,7 +76,8 @@ export interface InteractionResult extends InteractionWindow {
  * @see E. Ebrahimpour-Boroojeny, S. Rajopadhye, H. Chitsaz, BPPart and BPMax: RNA-RNA interaction partition function and
  *   structure prediction for the base pair counting model, arXiv:1904.01235
  * @example
- * const { score, pairs } = await bpmax('GGG', 'CCC') // 9, pairs.between = [[0, 2], [1, 1], [2, 0]]
+ * const { score, pairs } = await bpmax('GGG', 'CCC')
+ * console.log(score, JSON.stringify(pairs.between)) // 9 [[0,2],[1,1],[2,0]]
  */
 export async function bpmax(
   sequence1: string,

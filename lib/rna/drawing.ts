@@ -5,8 +5,11 @@ import { readStrand } from './strand.js'
 
 /** What can be drawn: a result of {@link bpmax}, or one of its windows. */
 export interface Drawable {
+  /** The index in the second sequence of the window's first base. */
   start: number
+  /** Bases of the window. */
   length: number
+  /** The pairs, as {@link InteractionWindow.pairs} has them. */
   pairs: { within1: readonly BasePair[]; within2: readonly BasePair[]; between: readonly BasePair[] }
 }
 
@@ -24,6 +27,9 @@ const BETWEEN = '#c2410c'
  *
  * @param antiparallel - as in the options of {@link bpmax}: the second strand is drawn from 3′ to 5′.
  * @throws ValueError for sequences with other letters; ShapeError if the pairs aren't of these sequences.
+ * @example
+ * const svg = drawInteraction('GGG', 'CCC', await bpmax('GGG', 'CCC'), { name1: 'query' })
+ * console.log(svg.startsWith('<svg')) // true
  */
 export function drawInteraction(
   sequence1: string,

@@ -24,6 +24,9 @@ export interface FastaRecord {
  * @param name - what messages call the text.
  * @throws FileError (ERR_MPMML_FILE) for a letter that is no base, with its line and column; for a record without bases, and if
  *   there is no record.
+ * @example
+ * const [{ name, sequence }] = parseFasta('>one a strand\nGGGaaa\nTTT\n')
+ * console.log(name, sequence) // one GGGAAAUUU
  */
 export function parseFasta(text: string, name = 'the text'): FastaRecord[] {
   const records: { head: string; line: number; parts: string[] }[] = []
@@ -60,6 +63,11 @@ export function parseFasta(text: string, name = 'the text'): FastaRecord[] {
  * Reads a FASTA file: see {@link parseFasta}.
  *
  * @throws FileError, also if the file can't be read.
+ * @example
+ * await writeFile('strands.fasta', '>one\nGGG\n>two\nCCC\n')
+ * for (const { name, sequence } of await readFasta('strands.fasta')) console.log(name, sequence)
+ * // one GGG
+ * // two CCC
  */
 export async function readFasta(path: string | URL): Promise<FastaRecord[]> {
   return parseFasta(await readText(path, 'a FASTA file'), pathOf(path))

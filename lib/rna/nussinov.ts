@@ -37,7 +37,8 @@ export interface FoldResult {
  *   storage; OutOfMemoryError, with the bytes that the table takes, before it is allocated; NoCudaError; AbortedError.
  * @see R. Nussinov, A. B. Jacobson, Fast algorithm for predicting the secondary structure of single-stranded RNA, PNAS 77 (1980)
  * @example
- * const { score, dotBracket } = await nussinov('GGGAAAUCC') // 8, '(((...)))' or another one of this score
+ * const { score, dotBracket } = await nussinov('GGGAAACCC')
+ * console.log(score, dotBracket) // 9 (((...)))
  */
 export function nussinov(sequence: string, options?: FoldOptions): Promise<FoldResult>
 export function nussinov(sequences: readonly string[], options?: FoldOptions): Promise<FoldResult[]>

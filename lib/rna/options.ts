@@ -25,6 +25,7 @@ export type RnaStorage = 'int16' | 'int32'
 
 /** The options of {@link nussinov}. `undefined` means the default. */
 export interface FoldOptions {
+  /** What pairs are worth: GC 3, AU 2 and GU 1 by default. */
   weights?: PairWeights | undefined
   /** The fewest bases between two bases of one strand that pair; 3 by default. */
   minLoop?: number | undefined

@@ -101,6 +101,10 @@ Engine::Engine(std::unique_ptr<Backend> cpu, std::unique_ptr<Backend> cuda, std:
   }
 }
 
+void Engine::explain_without_cuda(std::string reason) {
+  std::call_once(explained_, [&] { without_cuda_ = std::move(reason); });
+}
+
 std::string Engine::cuda_unusable(int device) { return cuda_ ? cuda_->unusable(device) : without_cuda_; }
 
 Explanation Engine::explain(int device) {
@@ -228,7 +232,7 @@ bool Engine::is_group_for_cuda(const std::vector<Problem>& problems, const Reque
   double cpu = 0, steps = 0, bytes = 0;
   for (const Problem& problem : problems) {
     cpu += cpu_->estimate_ms(problem, 0);
-    steps += cost_of_step(problem.operation) * double(problem.outputs()) * double(problem.k());
+    steps += cost_of_step(problem.operation) * steps_of(problem);
     bytes += double(bytes_of(problem));
   }
   // Measured on an H200: the cost of a call, of the host's work for a product, of a byte and of a step.

@@ -39,6 +39,10 @@ class Engine {
   /// All rows of the registry: the CPU's, then CUDA's, each in the table's order.
   const std::vector<const Variant*>& variants() const { return variants_; }
 
+  /// Says better than the build can why there is no CUDA backend. Only the first call has an effect, and it has to come
+  /// before anything else is asked.
+  void explain_without_cuda(std::string reason);
+
   /// Why CUDA can't be used on `device`; empty if it can.
   std::string cuda_unusable(int device);
 
@@ -91,6 +95,7 @@ class Engine {
   std::unique_ptr<Backend> cpu_;
   std::unique_ptr<Backend> cuda_;
   std::string without_cuda_;
+  std::once_flag explained_;
   std::vector<const Variant*> variants_;
 };
 

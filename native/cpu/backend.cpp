@@ -164,7 +164,19 @@ class CpuBackend final : public Backend {
     throw Error(ErrorCode::kVariant, "variant " + std::string(variant.name) + " isn't one of the cpu backend's");
   }
   const Kernel& kernel_of(const Variant& variant) const { return *known(variant).kernel; }
-  const std::string& refusal(const Variant& variant) const { return known(variant).refusal; }
+  /// Why a variant can't run a product here; empty if it can.
+  std::string refusal(const Problem& problem, const Variant& variant) const {
+    const Known& it = known(variant);
+    if (it.kernel->thin.accumulate && has_structured_operands(problem) && !is_idempotent(problem.operation)) {
+      return "it reads operands as a whole, and can't leave out what is outside of a structure: choose another one";
+    }
+    return it.refusal;
+  }
+
+  static bool has_structured_operands(const Problem& problem) {
+    const auto& [a, b, c] = problem.structure;
+    return !a.is_all(problem.m(), problem.k()) || !b.is_all(problem.k(), problem.n());
+  }
 
   /// In hundredths of a nanosecond on a processor with AVX2. Only the ratios matter.
   static double cost_of(const Problem& problem, const Kernel& kernel) {
@@ -196,7 +208,7 @@ class CpuBackend final : public Backend {
                      [&](const Variant& variant, RangePath) {
                        double cost = cost_of(problem, kernel_of(variant));
                        if (packed && &variant != packed) cost += cost_of_knowing(problem);
-                       return Judgement{refusal(variant), cost};
+                       return Judgement{refusal(problem, variant), cost};
                      });
   }
 
@@ -226,19 +238,13 @@ class CpuBackend final : public Backend {
     const Clock::time_point start = Clock::now();
     if (requested) {
       check_requested(problem.operation, *requested);
-      const std::string refused = refusal(*requested);
+      const std::string refused = refusal(problem, *requested);
       if (!refused.empty()) {
         throw Error(ErrorCode::kVariant,
                     "variant " + std::string(requested->name) + " can't run this product: " + refused);
       }
       if (kernel_of(*requested).rows.multiply) return multiply_where_they_are(problem, *requested, start);
-      const bool has_operand_structure = !(problem.structure.a == Band{} && problem.structure.b == Band{});
-      if (kernel_of(*requested).thin.accumulate && has_operand_structure) {
-        if (!is_idempotent(problem.operation)) {
-          throw Error(ErrorCode::kVariant, "variant " + std::string(requested->name) +
-                                               " reads operands as a whole, and can't leave out what is outside of a "
-                                               "structure: leave `variant` out, or the structure");
-        }
+      if (kernel_of(*requested).thin.accumulate && has_structured_operands(problem)) {
         return multiply(MaskedProblem(problem).problem(), requested);
       }
     }

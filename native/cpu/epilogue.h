@@ -124,10 +124,7 @@ class Epilogue {
   template <int MR, int NR>
   MPMML_HOST_DEVICE void store_tile(const Accumulator* tile, int64_t row, int64_t col, int64_t rows, int64_t cols) {
     bool overflowed = false;
-    if (is_partial(row, col, rows, cols)) {
-      for (int64_t i = 0; i < rows; ++i) store_row(tile + i * NR, row + i, col, cols);
-      return;
-    }
+    if (is_partial(row, col, rows, cols)) return store_part<NR>(tile, row, col, rows, cols);
     if constexpr (kAtOnce > 0) {
       if (rows == MR && cols == NR && are_adjacent()) {
         overflowed = store_whole_tile<MR, NR>(tile, row, col);
@@ -147,10 +144,8 @@ class Epilogue {
   /// is the smallest k whose candidate is the accumulator, or anything if there is none.
   MPMML_HOST_DEVICE void store_witnesses(const Accumulator* acc, const int32_t* found, int64_t row, int64_t col,
                                          int64_t cols) const {
-    if (!results_.is_partial) return write_witnesses(acc, found, row, col, cols);
-    const Span inside = results_inside(row, col, cols);
-    if (inside.is_empty()) return;
-    write_witnesses(acc + inside.first, found + inside.first, row, col + inside.first, inside.end - inside.first);
+    if (results_.is_partial) return store_some_witnesses(acc, found, row, col, cols);
+    write_witnesses(acc, found, row, col, cols);
   }
 
   /// The smallest linear index of a result that has overflowed so far, or kNoOverflow.
@@ -162,6 +157,21 @@ class Epilogue {
     const Element* c0;
     Element* c;
   };
+
+  // These aren't inlined, because they would change the code for what is a result as a whole.
+
+  /// The same as store_tile() if some elements of the tile are no results.
+  template <int NR>
+  __attribute__((noinline)) void store_part(const Accumulator* tile, int64_t row, int64_t col, int64_t rows,
+                                            int64_t cols) {
+    for (int64_t i = 0; i < rows; ++i) store_row(tile + i * NR, row + i, col, cols);
+  }
+  __attribute__((noinline)) void store_some_witnesses(const Accumulator* acc, const int32_t* found, int64_t row,
+                                                      int64_t col, int64_t cols) const {
+    const Span inside = results_inside(row, col, cols);
+    if (inside.is_empty()) return;
+    write_witnesses(acc + inside.first, found + inside.first, row, col + inside.first, inside.end - inside.first);
+  }
 
   MPMML_HOST_DEVICE void write_witnesses(const Accumulator* acc, const int32_t* found, int64_t row, int64_t col,
                                          int64_t cols) const {

@@ -312,24 +312,38 @@ MPMML_INLINE int64_t border_of(const PackRequest& request) {
   return ceil_div(request.source.k, steps_per_operand<Arithmetic>);
 }
 
-template <class Arithmetic, int width, class Stored = typename Arithmetic::Operand>
-static Occurring pack(const PackRequest& request) {
-  Packer<Arithmetic, width, Stored> packer(request);
-  auto* packed = static_cast<Stored*>(request.packed);
+/// Calls `body` with runs of steps of each panel, in the order in which they are packed.
+template <int width, class Body>
+MPMML_INLINE void for_panels(const PackRequest& request, Body body) {
   const int64_t most = request.source.lane_stride == 1 ? kPackingSteps : request.KC;
   for (int64_t k = 0, end_k; k < request.source.k; k = end_k) {
     const int64_t end_slab = (k / request.KC + 1) * request.KC;
     end_k = k + most < end_slab ? k + most : end_slab;
     if (end_k > request.source.k) end_k = request.source.k;
     for (int64_t panel = request.first_panel; panel < request.end_panel; ++panel) {
-      Stored* const to = packed + offset_of<width>(request, panel, k);
-      if (request.is_partial) {
-        packer.pack_partial(panel * width, k, end_k, to);
-      } else {
-        packer.pack(panel * width, k, end_k, to);
-      }
+      body(panel * width, k, end_k, offset_of<width>(request, panel, k));
     }
   }
+}
+
+/// Not inlined, because it would change the code of pack().
+template <class Arithmetic, int width, class Stored>
+static __attribute__((noinline)) Occurring pack_part(const PackRequest& request) {
+  Packer<Arithmetic, width, Stored> packer(request);
+  auto* packed = static_cast<Stored*>(request.packed);
+  for_panels<width>(request,
+                    [&](int64_t lane, int64_t k, int64_t end_k, int64_t offset)
+                        __attribute__((always_inline)) { packer.pack_partial(lane, k, end_k, packed + offset); });
+  return packer.occurring();
+}
+
+template <class Arithmetic, int width, class Stored = typename Arithmetic::Operand>
+static Occurring pack(const PackRequest& request) {
+  if (request.is_partial) return pack_part<Arithmetic, width, Stored>(request);
+  Packer<Arithmetic, width, Stored> packer(request);
+  auto* packed = static_cast<Stored*>(request.packed);
+  for_panels<width>(request, [&](int64_t lane, int64_t k, int64_t end_k, int64_t offset)
+                                 __attribute__((always_inline)) { packer.pack(lane, k, end_k, packed + offset); });
   return packer.occurring();
 }
 

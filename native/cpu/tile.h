@@ -155,10 +155,9 @@ MPMML_INLINE TileOfBlock tile_of(const BlockRequest& block, int64_t row, int64_t
   return {row, col, block.rows - row < MR ? block.rows - row : MR, block.cols - col < NR ? block.cols - col : NR};
 }
 
-/// The steps of a slab, in operands from its first one on, that a tile has.
+/// The steps of a slab, in operands from its first one on, that a tile of a structured product has.
 template <class Arithmetic>
-MPMML_INLINE Span steps_of_tile(const BlockRequest& block, const TileOfBlock& of) {
-  if (!block.is_structured) return {0, block.steps};
+static __attribute__((noinline)) Span needed_steps(const BlockRequest& block, const TileOfBlock& of) {
   const Span steps = block.structure.steps({of.row, of.row + of.rows}, {of.col, of.col + of.cols}, block.k);
   if (steps.is_empty()) return {0, 0};
   const int64_t granule = block.granule * steps_per_operand<Arithmetic>, per = steps_per_operand<Arithmetic>;
@@ -166,6 +165,12 @@ MPMML_INLINE Span steps_of_tile(const BlockRequest& block, const TileOfBlock& of
   const int64_t end = round_up(steps.end, granule) / per - block.first_step;
   const Span part{first > 0 ? first : 0, end < block.steps ? end : block.steps};
   return part.is_empty() ? Span{0, 0} : part;
+}
+
+/// The same of any product.
+template <class Arithmetic>
+MPMML_INLINE Span steps_of_tile(const BlockRequest& block, const TileOfBlock& of) {
+  return block.is_structured ? needed_steps<Arithmetic>(block, of) : Span{0, block.steps};
 }
 
 /// Whether a tile has no result.

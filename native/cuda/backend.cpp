@@ -14,6 +14,7 @@
 #include "cuda/plan/cost.h"
 #include "cuda/plan/workspace.h"
 #include "cuda/runtime/admission.h"
+#include "cuda/runtime/boolean_check.h"
 #include "cuda/runtime/device.h"
 #include "cuda/runtime/exponent_check.h"
 #include "cuda/runtime/function.h"
@@ -97,6 +98,9 @@ double CudaBackend::estimate_ms(const Problem& problem, int device) {
   constexpr double kCallMs = 0.065, kBytesPerMs = 9e6;
   constexpr double kThreadsMs = 0.9, kBytesPerMsWithThreads = 4e7;
   constexpr double kStepsPerMsAndMultiprocessor = 1.3e8;
+  // Tensor cores take so many times the truth values that the other units take (docs/tensor-cores.md). A GPU isn't asked
+  // whether it really has them, because that would wake it for products that the CPU computes.
+  constexpr double kPairsAtOnce = 8;
   // Kernels compute whole tiles and pack their operands into them. This is the smallest tile.
   constexpr int64_t kTile = 64;
   const DeviceLimits limits = device_limits(device);
@@ -114,14 +118,18 @@ double CudaBackend::estimate_ms(const Problem& problem, int device) {
   // If there are few tiles, some multiprocessors are idle.
   const double tiles = problem.batch * (m / kTile) * (n / kTile);
   const double busy = std::min(double(limits.multiprocessors), tiles);
-  return copied + 2 * packed / limits.bytes_per_ms + steps / (kStepsPerMsAndMultiprocessor * busy);
+  const bool counts = problem.operation.semiring == SemiringId::or_and && limits.capability == kPairsCapability;
+  const double steps_per_ms = kStepsPerMsAndMultiprocessor * busy * (counts ? kPairsAtOnce : 1);
+  return copied + 2 * packed / limits.bytes_per_ms + steps / steps_per_ms;
 }
 
 Judgement CudaBackend::judge(const Variant& variant, RangePath path, const Problem& problem, bool numbered,
                              int device) {
   const Kernel& kernel = kernel_for(problem, {&variant, path}, numbered, device);
   if (kernel.runs_on && !kernel.runs_on(device)) {
-    return {"device " + std::to_string(device) + " doesn't compute it: it needs tensor cores of compute capability 9.0",
+    return {"device " + std::to_string(device) +
+                " doesn't compute it: it has no tensor cores for it, or a check of them has failed (`mpmml info` says "
+                "which)",
             0};
   }
   const DeviceLimits limits = device_limits(device);
@@ -143,15 +151,19 @@ Judge CudaBackend::judge_for(const Problem& problem, PathSet exact, bool numbere
   // What has been measured is known by the cheapest path that the device has.
   const auto needs_exponents = [&](RangePath path) { return exact.has(path); };
   if (std::any_of(std::begin(kExponentPaths), std::end(kExponentPaths), needs_exponents) &&
-      !computes_exponents(where.device)) {
+      !has_exponents(where.device)) {
     for (const RangePath path : kExponentPaths) exact.remove(path);
   }
   // Choices are measured without witnesses and structures.
   const Variant* measured = where.variant || problem.witness.data || is_structured(problem)
                                 ? nullptr
                                 : measured_choice(device_name(where.device), problem, exact);
-  return [this, &problem, measured, numbered, device = where.device](const Variant& variant, RangePath path) {
-    Judgement judgement = judge(variant, path, problem, numbered, device);
+  return [this, &problem, measured, numbered, &where](const Variant& variant, RangePath path) -> Judgement {
+    // Hopper's own instructions are the better ones, so the others needn't be checked.
+    const bool is_second = kernel_of(variant).runs_on == &computes_warp_exponents;
+    if (is_second && !where.variant && computes_exponents(where.device))
+      return {"the family exponent takes less time", 0};
+    Judgement judgement = judge(variant, path, problem, numbered, where.device);
     if (&variant == measured) judgement.cost = 0;
     return judgement;
   };

@@ -1,6 +1,7 @@
 # Finds the CUDA toolkit and says what is built with it. Sets
 #   MPMML_CUDA_FOUND               whether the CUDA backend is built
 #   MPMML_CUDA_STATUS              one line: what is built, or why nothing is
+#   MPMML_CUDA_STATUS_OF_CPU       the same of the addon that computes on the CPU only
 #   MPMML_CUDA_NOTE                one more line that the user should know, or nothing
 #   MPMML_CUDA_TOOLKIT             the toolkit's version
 #   MPMML_CUDA_ARCHITECTURE_NAMES  for example "sm_80 sm_90 compute_90"
@@ -34,6 +35,11 @@ macro(mpmml_find_cuda_toolkit)
       set(MPMML_CUDA_STATUS "built without CUDA, because nvcc was not found")
     endif()
   endif()
+  if(MPMML_CUDA_FOUND)
+    set(MPMML_CUDA_STATUS_OF_CPU "built without CUDA: this is the addon for the CPU")
+  else()
+    set(MPMML_CUDA_STATUS_OF_CPU "${MPMML_CUDA_STATUS}")
+  endif()
   message(STATUS "mpmml: ${MPMML_CUDA_STATUS}")
   if(MPMML_CUDA_NOTE)
     message(STATUS "mpmml: ${MPMML_CUDA_NOTE}")
@@ -47,6 +53,9 @@ macro(mpmml_enable_cuda)
   endif()
   string(REGEX MATCHALL "[0-9]+" mpmml_nvcc_archs "${mpmml_nvcc_archs}")
   mpmml_choose_architectures("${MPMML_CUDA_ARCHS}" "${mpmml_nvcc_archs}")
+  if(MPMML_CUDA_LAB_ARCHS)
+    set(mpmml_lab_architectures ${MPMML_CUDA_LAB_ARCHS})
+  endif()
   set(CMAKE_CUDA_ARCHITECTURES ${mpmml_architectures})
   set(MPMML_CUDA_LAB_ARCHITECTURES ${mpmml_lab_architectures})
   set(MPMML_CUDA_NOTE "${mpmml_architectures_note}")
@@ -72,6 +81,9 @@ endmacro()
 function(mpmml_set_cuda_options target)
   target_link_libraries(${target} PRIVATE CUDA::cudart_static)
   set(options -Wno-deprecated-gpu-targets)
+  if(MPMML_CUDA_COMPRESS)
+    list(APPEND options --compress-mode=${MPMML_CUDA_COMPRESS})
+  endif()
   foreach(option ${mpmml_host_options})
     # One -Xcompiler per option, because nvcc splits at commas, and the sanitizers' options have commas.
     list(APPEND options "SHELL:-Xcompiler=${option}")

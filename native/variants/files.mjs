@@ -1,8 +1,11 @@
 // Which rows of the table are compiled together. One file per row would be simpler, but the compiler would spend most
 // of the time on headers, and on the packing kernels that rows of one semiring and type share.
 
-/** The list of sources for a row. The laboratory's kernels are compiled for fewer architectures than the others. */
-const listOf = ({ family, automatic }) =>
+/**
+ * The list of sources for a row. The laboratory's kernels are compiled for fewer architectures than the others, and an
+ * addon may be linked without them.
+ */
+export const listOf = ({ family, automatic }) =>
   family.list ?? (family.backend === 'cuda' && !automatic ? 'lab' : family.backend)
 
 /**

@@ -8,7 +8,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync
 import { basename, dirname, join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { closures } from './closures.mjs'
-import { sourceFiles } from './files.mjs'
+import { listOf, sourceFiles } from './files.mjs'
 import { bandwidths, microbenchmarks } from './microbenchmarks.mjs'
 import { allRows, identifier, refusedRows, semiringTypes } from './rows.mjs'
 import { dataTypes, instructionSets, semirings } from './table.mjs'
@@ -203,6 +203,26 @@ ${bandwidths.map(({ name, summary, template }) => `      ${template}::row("${nam
 }  // namespace mpmml::microbench
 `
 
+/** What an addon without the laboratory has in their place. */
+const noMicrobenchmarks = `// ${notice}
+#include "microbench/bandwidth.h"
+#include "microbench/microbench.h"
+
+namespace mpmml::microbench {
+
+const std::vector<Microbenchmark>& microbenchmarks() {
+  static const std::vector<Microbenchmark> none;
+  return none;
+}
+
+const std::vector<Bandwidth>& bandwidths() {
+  static const std::vector<Bandwidth> none;
+  return none;
+}
+
+}  // namespace mpmml::microbench
+`
+
 /** The closures of a semiring are one source file. */
 const closureFile = (semiring) => `closure_${semiring.name.replaceAll('-', '')}.cu`
 
@@ -339,7 +359,7 @@ function writeNative(directory, processor, withCuda) {
     ['semirings.h', semiringHeader()],
     ['refused.h', refusedHeader()],
   ])
-  const sources = { cpu: [], cuda: [], hopper: [], lab: [] }
+  const sources = { cpu: [], cuda: [], hopper: [], products: [], lab: [] }
   const add = (list, file, content) => {
     files.set(file, content)
     sources[list].push(file)
@@ -348,7 +368,12 @@ function writeNative(directory, processor, withCuda) {
   for (const { list, file, rows: together } of compiled) add(list, file, instantiation(together))
   for (const backend of withCuda ? ['cpu', 'cuda'] : ['cpu']) {
     const backendRows = rows.filter((row) => row.family.backend === backend)
-    add(backend, `${backend}_registry.cpp`, registry(backend, backendRows))
+    if (backend === 'cpu') add('cpu', 'cpu_registry.cpp', registry('cpu', backendRows))
+    else {
+      const products = backendRows.filter((row) => listOf(row) !== 'lab')
+      add('products', 'products_registry.cpp', registry('cuda', products))
+      add('lab', 'lab_registry.cpp', registry('cuda', backendRows))
+    }
   }
   const isas = instructionSets.filter((isa) => ['any', processor].includes(isa.processor))
   for (const isa of isas) add('cpu', `${yardstickName(isa)}.cpp`, yardstick(isa))
@@ -361,7 +386,8 @@ function writeNative(directory, processor, withCuda) {
     for (const header of microbenchmarkHeaders) {
       add('lab', microbenchmarkFile(header), microbenchmarkInstances(header))
     }
-    add('cuda', 'microbench_registry.cpp', microbenchmarkRegistry())
+    add('lab', 'microbench_registry.cpp', microbenchmarkRegistry())
+    add('products', 'no_microbench.cpp', noMicrobenchmarks)
     add('lab', 'bandwidths.cu', bandwidthRegistry())
     for (const semiring of closureSemirings) add('cuda', closureFile(semiring), closureInstances(semiring))
     add('cuda', 'closure_registry.cpp', closureRegistry())

@@ -168,6 +168,22 @@ export const families = [
     ],
   },
   {
+    name: 'warpexponent',
+    backend: 'cuda',
+    header: 'cuda/kernels/warp_exponent.cuh',
+    template: 'WarpExponentTiles',
+    semirings: ['max-plus', 'min-plus'],
+    parameters: ['BM', 'BN', 'BK', 'WM', 'WN', 'stages', 'accumulator'],
+    label: (p) => `${p.BM}x${p.BN}x${p.BK}_${p.WM}x${p.WN}_st${p.stages}${accumulatorSuffix(p)}`,
+    automatic: true,
+    together: 3,
+    rows: [
+      { BM: 128, BN: 128, BK: 64, WM: 64, WN: 64, stages: 2, accumulator: 'exponent' },
+      { BM: 128, BN: 128, BK: 64, WM: 64, WN: 64, stages: 2, accumulator: 'exponentwide' },
+      { BM: 128, BN: 128, BK: 64, WM: 64, WN: 64, stages: 2, accumulator: 'exponentbounded' },
+    ],
+  },
+  {
     // How long it takes depends on the values, so the planner takes it only after a look at them
     // (cuda/runtime/ranked_look.h).
     name: 'ranked',

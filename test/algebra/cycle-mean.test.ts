@@ -282,7 +282,7 @@ describe('against Karp in BigInt', () => {
 
   it('values that are beyond 2^53 are compared exactly: two cycles that differ by 1 in 10^14', async () => {
     // One long cycle of weights near 2^31, whose values are beyond 2^53 when they are multiplied by its length.
-    const nodes = 3001
+    const nodes = 2101
     const large = 2 ** 31 - 2
     for (const difference of [-1, 0, 1]) {
       const graph: PlainGraph = { nodes, from: [], to: [], weight: [] }
@@ -300,12 +300,12 @@ describe('against Karp in BigInt', () => {
       const expected = karp(graph)!
       expectExact(graph, (await maximumCycleMean(graph))!, expected)
       const { vectors } = (await eigenvectors(graph))!
+      const edgesOf: number[][] = Array.from({ length: nodes }, () => [])
+      for (const [e, from] of graph.from.entries()) edgesOf[from]!.push(e)
       for (const { numerators, denominator } of vectors) {
         const v = (i: number): Fraction => [BigInt(numerators[i]!), BigInt(denominator)]
         for (let i = 0; i < nodes; i++) {
-          const candidates = graph.from.flatMap((from, e) =>
-            from === i ? [add(rational(graph.weight[e]!), v(graph.to[e]!))] : [],
-          )
+          const candidates = edgesOf[i]!.map((e) => add(rational(graph.weight[e]!), v(graph.to[e]!)))
           expect(equal(best(candidates, 'max-plus')!, add(expected, v(i)))).toBe(true)
         }
       }

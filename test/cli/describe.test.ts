@@ -159,6 +159,8 @@ it('says in one line that the addon is missing, and what to do', async () => {
     'info',
   ])
   expect(stdout).toBe('')
-  expect(stderr).toMatch(/^mpmml: [^\n]*npm rebuild mpmml \[ERR_MPMML_ADDON\]\n$/)
+  expect(stderr).toMatch(
+    /^mpmml: [^\n]*no prebuilt package[^\n]*npm install @mpmml\/source@[^\n]* \[ERR_MPMML_ADDON\]\n$/,
+  )
   expect(status).toBe(1)
 })

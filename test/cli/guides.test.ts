@@ -2,9 +2,10 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { copyFileSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { pathToFileURL } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { withoutCuda } from '../support/machine.js'
+import { declaredIn, lacks, needsQueue, onQueue, outputOf, runnable } from '../support/programs.js'
+import { RedisServer, redisProgram } from '../support/redis.js'
 import { mpmml, root, runProgram, succeeds, useFolder, writeNumbers } from './support.js'
 
 const path = useFolder()
@@ -55,45 +56,28 @@ const said: Record<string, string> = {
 
 /** The program of a block, with what it takes from the text around it. */
 function programOf(code: string): string {
-  const declared = [...code.matchAll(/\b(?:import|const|let|using) (\{[^}]+\}|\w+)/g)].flatMap(
-    ([, names]) => names!.match(/\w+/g)!,
-  )
-  const missing = (text: string) =>
-    Object.keys(said).filter(
-      (name) => new RegExp(`(?<![.'\\w])${name}\\b(?!:)`).test(text) && !declared.includes(name),
-    )
+  const missing = (text: string) => Object.keys(said).filter((name) => lacks(text, name))
+  const declared = declaredIn(code)
   const first = missing(code)
   const names = Object.keys(said).filter(
-    (name) => first.includes(name) || missing(first.map((one) => said[one]).join('\n')).includes(name),
+    (name) =>
+      !declared.includes(name) &&
+      (first.includes(name) || missing(first.map((one) => said[one]).join('\n')).includes(name)),
   )
-  // Node.js 20 has no `using` yet.
-  const program = `${names.map((name) => said[name]).join('\n')}\n${code.replace(/^using /gm, 'const ')}`
-  return program.replace(/'mpmml(?:\/(\w+))?'/g, (_, name) =>
-    JSON.stringify(pathToFileURL(join(root, 'dist', 'lib', `${name ?? 'index'}.js`)).href),
-  )
-}
-
-/** The lines that a block says it prints: behind console.log, or below it. */
-function outputOf(code: string): string[] {
-  const lines: string[] = []
-  let below = false
-  for (const line of code.split('\n')) {
-    const [logs, behind] = /console\.log\(.+?\)(?: \/\/ (.+))?$/.exec(line) ?? []
-    const comment: string | undefined = below ? /^\/\/ (.+)$/.exec(line)?.[1] : undefined
-    if (behind !== undefined) lines.push(behind)
-    if (comment !== undefined) lines.push(comment)
-    below = comment !== undefined || (logs !== undefined && behind === undefined)
-  }
-  return lines
+  return runnable(`${names.map((name) => said[name]).join('\n')}\n${code}`)
 }
 
 describe('programs', () => {
-  it.each(inLanguage('js', 'ts'))('%s', async (_, { code }) => {
+  const skipped = (code: string) => needsQueue(code) && !redisProgram
+  it.each(inLanguage('js', 'ts').filter(([, { code }]) => !skipped(code)))('%s', async (_, block) => {
+    const redis = needsQueue(block.code) ? await RedisServer.start() : undefined
+    const code = redis ? onQueue(block.code, redis.url) : block.code
     const { status, stdout, stderr } = await runProgram(
       process.execPath,
       ['--input-type=module', '--eval', programOf(code)],
       { cwd: path('.') },
     )
+    await redis?.end()
     if (code.includes("'mpmml/lab'") && withoutCuda() !== undefined) {
       // A build without CUDA doesn't have the variant, which must exist in others.
       expect(stderr).toMatch(/ERR_MPMML_NO_CUDA|None of them is for CUDA/)
@@ -159,6 +143,7 @@ async function mpmmlLine(words: string[], comment: string): Promise<void> {
     for (const [option] of options) expect(help, `${command} ${option}`).toMatch(new RegExp(`${option}\\b`))
   }
   if (command !== undefined && !atOnce.includes(command) && !words.includes('--from')) return
+  if (words.includes('--queue')) return
   prepare()
   const args = words.map((word) => (word === 'GRAPH' ? 'roads.gr' : word))
   if (args.includes('A.npz:a')) {

@@ -131,8 +131,17 @@ describe('links', () => {
     expect(dead).toEqual([])
   })
 
-  it('lead from README.md to every page of docs', () => {
-    for (const page of docs) expect(readme).toContain(`(${page})`)
+  it('lead from README.md to every page of docs, and from docs/README.md at once', () => {
+    const reached = new Set(['README.md'])
+    for (const page of reached) {
+      for (const target of targetsOf(page)) {
+        const file = join(dirname(page), target.split('#')[0]!)
+        if (docs.includes(file)) reached.add(file)
+      }
+    }
+    expect([...reached].sort()).toEqual(expect.arrayContaining(docs))
+    const index = targetsOf('docs/README.md')
+    for (const page of docs) if (page !== 'docs/README.md') expect(index).toContain(page.slice(5))
   })
 })
 

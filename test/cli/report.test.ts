@@ -11,6 +11,7 @@ import { exhibits } from '../../bench/report/thesis.js'
 import { type KernelPoint, newResults, type Results, readResults, writeResults } from '../../lib/lab.js'
 import { chromium, type Page, startBrowser } from '../support/browser.js'
 import { withoutCuda } from '../support/machine.js'
+import { madeUpWork } from '../support/made-up.js'
 import { fails, json, root, succeeds, useFolder } from './support.js'
 
 /** What `mpmml report` measured on one NVIDIA H200. */
@@ -59,6 +60,25 @@ describe('report --from', () => {
     const none = reportPage({ ...results, points: [] })
     expect(none.claims.every(({ verdict }) => verdict === 'missing')).toBe(true)
     expect(none.page).toContain('nothing measured yet')
+  })
+
+  it('shows the thesis’ future work if it was measured', async () => {
+    const results = await readResults(h200)
+    expect(reportPage(results).page).not.toContain('Triangular products')
+    const { page } = reportPage({ ...results, points: [...results.points, ...madeUpWork()] })
+    expect(page).toContain('<section id="triangular-products"')
+    // The share of the squares' time, at both sizes; the batch has no squares beside it.
+    expect(page.match(/<td[^>]*>0\.174<\/td>/g)).toHaveLength(2)
+    for (const text of [
+      '496 × 1K',
+      'tiles, translated',
+      'BPMax, 16 × 750 bases',
+      'Nussinov, 1000 × 500 bases',
+    ]) {
+      expect(page).toContain(text)
+    }
+    // 2 · 4.8e10 / 20 ms.
+    expect(page).toContain('4800')
   })
 
   it('escapes what a file says', async () => {

@@ -1,8 +1,7 @@
 /** The microbenchmarks do what they count, by their machine code. */
 import { spawnSync } from 'node:child_process'
-import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { addon, type LabMicrobenchRequest, root } from '../../lib/native.js'
+import { addon, addonOrigin, type LabMicrobenchRequest } from '../../lib/native.js'
 import { withoutCuda } from '../support/machine.js'
 
 const reason = withoutCuda()
@@ -67,7 +66,7 @@ describe.skipIf(reason !== undefined)(
           `_ZN5mpmml10microbench14reg_reg_kernelINS0_${steps[name]}Li${x}ELi${y}ELi${unrolled}EEEvNS0_9ArgumentsE`,
       )
       const architecture = addon.describe().cuda.devices[0]!.smVersion as string
-      const file = join(root, 'build', 'Release', 'mpmml.node')
+      const { file } = addonOrigin
       const args = ['-sass', '-arch', architecture, '-fun', names.join(','), file]
       return spawnSync('cuobjdump', args, { encoding: 'utf8', maxBuffer: 1 << 28 })
     }

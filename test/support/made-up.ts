@@ -1,5 +1,12 @@
 /** Points with made-up numbers, for what is made of results. */
-import type { BandwidthPoint, CallPoint, KernelPoint, MicrobenchPoint, Spread } from '../../lib/lab.js'
+import type {
+  BandwidthPoint,
+  CallPoint,
+  KernelPoint,
+  MicrobenchPoint,
+  Spread,
+  WorkPoint,
+} from '../../lib/lab.js'
 
 const measured = '2020-01-01T00:00:00.000Z'
 
@@ -65,6 +72,27 @@ export const bandwidthPoint = (name: string, gbps: number, stride?: number): Ban
   },
 })
 
+export const workPoint = (
+  sweep: string,
+  name: string,
+  parameters: WorkPoint['parameters'],
+  { steps = 1e9, ms = 1, how = '' } = {},
+): WorkPoint => ({
+  kind: 'work',
+  sweep,
+  name,
+  parameters,
+  measured,
+  result: {
+    backend: 'cuda',
+    device: 'Synthetic',
+    how,
+    steps,
+    ms: spread(ms),
+    gops: spread((2 * steps) / ms / 1e6),
+  },
+})
+
 export const microbenchPoint = (sweep: string, name: string, gops: number): MicrobenchPoint => ({
   kind: 'microbench',
   sweep,
@@ -92,6 +120,25 @@ export const microbenchPoint = (sweep: string, name: string, gops: number): Micr
     percentOfMachine: 1,
   },
 })
+
+/** What the thesis leaves as future work. */
+export const madeUpWork = (): WorkPoint[] => [
+  ...[1024, 8192].flatMap((n) => {
+    const ms = 2 * (n / 1024) ** 3
+    return [
+      workPoint('triangular', 'whole', { n, batch: 1 }, { steps: n ** 3, ms, how: 'tiles, direct' }),
+      workPoint(
+        'triangular',
+        'triangles',
+        { n, batch: 1 },
+        { steps: n ** 3 / 6, ms: 0.1737 * ms, how: 'tiles, translated' },
+      ),
+    ]
+  }),
+  workPoint('triangular', 'triangles', { n: 1024, batch: 496 }, { steps: 8.9e10, ms: 7 }),
+  workPoint('bpmax', 'interaction', { n: 16, m: 750 }, { steps: 4.8e10, ms: 20 }),
+  workPoint('bpmax', 'folding', { n: 500, strands: 1000 }, { steps: 2.1e10, ms: 90 }),
+]
 
 /** Parameters of a row of the ladder family, as the table has them. */
 export const rungParameters = (
@@ -141,6 +188,7 @@ export function madeUpPoints() {
     bandwidthPoint('shared', 30000),
     bandwidthPoint('strided', 4000, 1),
     bandwidthPoint('strided', 500, 32),
+    ...madeUpWork(),
     microbenchPoint('roofline', 'fused', 33000),
     ...rungs.map(({ name, p, gops }) =>
       kernelPoint('roofline', name, { ...p, ...algebra, ...square(4096) }, { gops }),

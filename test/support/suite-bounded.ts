@@ -1,6 +1,6 @@
 /** Products of which one operand has neighbours along K that differ by little: on a GPU's tensor cores, chunk by chunk. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Device, mpmm, mpmmSync, openDevice, type VariantName } from '../../lib/index.js'
+import { type Device, mpmm, mpmmSync, openDevice } from '../../lib/index.js'
 import { semirings } from './cases.js'
 import { expectElements, expectError, thrown } from './expect.js'
 import { type Plain, Random } from './generators.js'
@@ -14,7 +14,7 @@ import {
   zeroValue,
 } from './oracle.js'
 import { caught } from './resident.js'
-import { variantWith } from './table.js'
+import { exponentVariants } from './table.js'
 
 /** K is neither whole tiles of 64 steps nor whole chunks of 32. */
 const [m, k, n] = [141, 613, 150] as const
@@ -81,10 +81,8 @@ function anything(isLeft: boolean, zeros: number, semiring: SemiringName, spread
 }
 
 export function boundedSuite(backend: 'cpu' | 'cuda'): void {
-  const variantOf = (semiring: SemiringName) =>
-    backend === 'cuda' && tensorCores()
-      ? (variantWith('cuda', semiring, 'exponentbounded')!.name as VariantName)
-      : undefined
+  const variantsOf = (semiring: SemiringName) =>
+    backend === 'cuda' && tensorCores() ? exponentVariants(semiring, 'exponentbounded') : []
 
   let device: Device
   beforeAll(async () => {
@@ -93,7 +91,7 @@ export function boundedSuite(backend: 'cpu' | 'cuda'): void {
   afterAll(() => device.close())
 
   describe.each(semirings)('%s', (semiring) => {
-    const variant = variantOf(semiring)
+    const own = variantsOf(semiring)
 
     const expected = (a: Strided, b: Strided, options: Partial<OracleOptions> = {}): Dense => {
       const product = oracle(a, b, { semiring, ...options })
@@ -107,20 +105,22 @@ export function boundedSuite(backend: 'cpu' | 'cuda'): void {
       const { c } = await mpmm(there.a, there.b, { semiring })
       expectElements((await c.download()) as Strided, right, `${what}, resident`)
       c.dispose()
-      if (variant && fits) {
-        const result = mpmmSync(a, b, { semiring, variant })
-        expectElements(result.c as Strided, right, `${what}, ${variant}`)
-        expect(result.path).toBe('exponent-bounded')
-        const resident = await mpmm(there.a, there.b, { semiring, variant })
-        expectElements((await resident.c.download()) as Strided, right, `${what}, ${variant}, resident`)
-        resident.c.dispose()
-      } else if (variant) {
-        expectError(
-          thrown(() => mpmmSync(a, b, { semiring, variant })),
-          'ERR_MPMML_VARIANT',
-          `variant ${variant} can't run this product`,
-        )
-        expectError(await caught(mpmm(there.a, there.b, { semiring, variant })), 'ERR_MPMML_VARIANT')
+      for (const variant of own) {
+        if (fits) {
+          const result = mpmmSync(a, b, { semiring, variant })
+          expectElements(result.c as Strided, right, `${what}, ${variant}`)
+          expect(result.path).toBe('exponent-bounded')
+          const resident = await mpmm(there.a, there.b, { semiring, variant })
+          expectElements((await resident.c.download()) as Strided, right, `${what}, ${variant}, resident`)
+          resident.c.dispose()
+        } else {
+          expectError(
+            thrown(() => mpmmSync(a, b, { semiring, variant })),
+            'ERR_MPMML_VARIANT',
+            `variant ${variant} can't run this product`,
+          )
+          expectError(await caught(mpmm(there.a, there.b, { semiring, variant })), 'ERR_MPMML_VARIANT')
+        }
       }
       for (const matrix of [there.a, there.b]) matrix.dispose()
     }
@@ -168,18 +168,24 @@ export function boundedSuite(backend: 'cpu' | 'cuda'): void {
       )
       const accumulate = { data: c0.data.subarray(0, m * n), shape: [m, n] }
       const right = expected(a, b, { c0: accumulate })
-      const options = { backend, semiring, ...(variant && { variant }) } as const
-      expectElements(mpmmSync(a, b, { ...options, accumulate }).c as Strided, right, 'C0')
       const batch = {
         data: new Int32Array([...b.data, ...operand(walk(6), false, semiring).data]),
         shape: [2, k, n],
       }
-      expectElements(mpmmSync(a, batch, options).c as Strided, expected(a, batch), 'batch')
       const transposed = { data: new Int32Array(n * k), shape: [k, n], strides: [1, k] }
       for (let step = 0; step < k; step++) {
         for (let col = 0; col < n; col++) transposed.data[col * k + step] = b.data[step * n + col]!
       }
-      expectElements(mpmmSync(a, transposed, options).c as Strided, expected(a, b), 'transposed')
+      for (const variant of [undefined, ...own]) {
+        const options = { backend, semiring, ...(variant && { variant }) } as const
+        expectElements(mpmmSync(a, b, { ...options, accumulate }).c as Strided, right, `C0, ${variant}`)
+        expectElements(mpmmSync(a, batch, options).c as Strided, expected(a, batch), `batch, ${variant}`)
+        expectElements(
+          mpmmSync(a, transposed, options).c as Strided,
+          expected(a, b),
+          `transposed, ${variant}`,
+        )
+      }
     })
   })
 }

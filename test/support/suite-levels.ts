@@ -1,6 +1,7 @@
 /** Products whose elements are few levels apart within the lines of an operand: on a GPU's tensor cores as exponents. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import {
+  type DataType,
   type Device,
   type DeviceMatrix,
   type MatrixLike,
@@ -8,7 +9,6 @@ import {
   mpmmSync,
   openDevice,
   plan,
-  type VariantName,
 } from '../../lib/index.js'
 import { semirings } from './cases.js'
 import { expectElements, expectError, thrown } from './expect.js'
@@ -17,7 +17,7 @@ import { type Plain, Random } from './generators.js'
 import { tensorCores } from './machine.js'
 import { type Dense, oracle, type SemiringName, type Strided, zeroValue } from './oracle.js'
 import { caught } from './resident.js'
-import { variantWith } from './table.js'
+import { exponentVariants } from './table.js'
 
 /** The elements of an operand's lines: the rows of A, the columns of B. */
 interface Lines {
@@ -142,23 +142,18 @@ function floatLines(side: 'A' | 'B', lines: FloatLines, semiring: SemiringName, 
   return { data, shape: [rows, cols] }
 }
 
+/** By the path of their sums. */
+const accumulators = { exponent: 'exponent', 'exponent-wide': 'exponentwide' }
+
 export function levelsSuite(backend: 'cpu' | 'cuda'): void {
   const computes = backend === 'cuda' && tensorCores()
   /** The variants that compute exponents here, and their paths. */
-  const variantsOf = (semiring: SemiringName): [path: string, variant: VariantName][] =>
-    computes
-      ? [
-          ['exponent', variantWith('cuda', semiring, 'exponent')!.name as VariantName],
-          ['exponent-wide', variantWith('cuda', semiring, 'exponentwide')!.name as VariantName],
-        ]
-      : []
-  const floatVariantsOf = (semiring: SemiringName): [path: string, variant: VariantName][] =>
-    computes
-      ? [
-          ['exponent', variantWith('cuda', semiring, 'exponent', 'float32')!.name as VariantName],
-          ['exponent-wide', variantWith('cuda', semiring, 'exponentwide', 'float32')!.name as VariantName],
-        ]
-      : []
+  const variantsOf = (semiring: SemiringName, dtype: DataType = 'int32') =>
+    (computes ? Object.entries(accumulators) : []).flatMap(([path, accumulator]) =>
+      exponentVariants(semiring, accumulator, dtype).map((variant) => [path, variant] as const),
+    )
+  const wideVariantsOf = (semiring: SemiringName) =>
+    variantsOf(semiring).filter(([path]) => path === 'exponent-wide')
   const expected = (a: Strided, b: Strided, semiring: SemiringName): Dense => {
     const product = oracle(a, b, { semiring })
     return product.overflow ? expect.fail('no sum leaves int32') : product
@@ -222,7 +217,7 @@ export function levelsSuite(backend: 'cpu' | 'cuda'): void {
       const productNow = mpmmSync as (a: unknown, b: unknown, options: object) => ReturnType<typeof mpmmSync>
       matches(productNow(a, b, { backend, semiring }).c, right, 'by itself')
       const there = [await device.upload(a as never), await device.upload(b as never)]
-      for (const [path, variant] of floatVariantsOf(semiring)) {
+      for (const [path, variant] of variantsOf(semiring, 'float32')) {
         const options = { semiring, variant }
         if (paths.includes(path)) {
           const result = productNow(a, b, options)
@@ -254,7 +249,7 @@ export function levelsSuite(backend: 'cpu' | 'cuda'): void {
         const b = lines('B', { spread }, semiring, 4, 2)
         const right = expected(a, b, semiring)
         expectElements(mpmmSync(a, b, { backend, semiring }).c as Strided, right)
-        for (const [path, variant] of variantsOf(semiring).slice(1)) {
+        for (const [path, variant] of wideVariantsOf(semiring)) {
           if (fits) {
             const result = mpmmSync(a, b, { semiring, variant })
             expectElements(result.c as Strided, right, variant)
@@ -279,7 +274,7 @@ export function levelsSuite(backend: 'cpu' | 'cuda'): void {
         shape: [cols, rows],
         strides: [1, cols],
       })
-      for (const [path, variant] of [[undefined, undefined], ...variantsOf(semiring).slice(1)] as const) {
+      for (const [path, variant] of [[undefined, undefined], ...wideVariantsOf(semiring)] as const) {
         const options = variant ? { semiring, variant } : { semiring }
         const all = there.a.view({ rows: [0, m - 1] })
         const { c, path: taken } = await mpmm(all, there.b, options)

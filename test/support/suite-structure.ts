@@ -23,9 +23,9 @@ import {
 } from '../../lib/index.js'
 import { policies, type Size } from './cases.js'
 import { expectError, thrown } from './expect.js'
+import { belongs, type Given, type Structured, structuredOracle, zeroOf } from './expected-structure.js'
 import { Random } from './generators.js'
 import { type Algebra, algebras, caught, elements, type Made, made } from './resident.js'
-import { belongs, type Given, type Structured, structuredOracle, zeroOf } from './structure-oracle.js'
 
 type Any = MatrixLike<OperandArray>
 type Options = MpmmOptions<DenseMatrix<OperandArray> & DeviceMatrix>

@@ -1,5 +1,13 @@
 /** What the suites need of the variant table, and of the variants that can run here. */
-import { type DataType, info, type Overflow, type Semiring, type Variant, variants } from '../../lib/index.js'
+import {
+  type DataType,
+  info,
+  type Overflow,
+  type Semiring,
+  type Variant,
+  type VariantName,
+  variants,
+} from '../../lib/index.js'
 import { exactPaths, type Plain } from './generators.js'
 import type { SemiringName } from './oracle.js'
 
@@ -52,4 +60,18 @@ export function variantWith(
       variant.automatic &&
       missing(variant) === undefined,
   )
+}
+
+/** The variants that compute by exponents with this accumulator, and that can run on the first GPU. */
+export function exponentVariants(
+  semiring: Semiring,
+  accumulator: string,
+  dtype: DataType = 'int32',
+): VariantName[] {
+  const capability = Number(info().cuda.devices[0]!.computeCapability)
+  const runs = ({ family }: Variant) => (family === 'exponent' ? capability === 9 : capability >= 8)
+  return variants()
+    .filter((variant) => variant.semiring === semiring && variant.dtype === dtype && runs(variant))
+    .filter(({ parameters }) => parameters.accumulator === accumulator)
+    .map(({ name }) => name as VariantName)
 }

@@ -55,7 +55,7 @@ const allowed: Record<string, string[]> = {
 describe('native', () => {
   it('has no folder without a rule', () => {
     const folders = readdirSync(join(root, 'native'), { withFileTypes: true })
-      .filter((entry) => entry.isDirectory() && !['variants', 'tools'].includes(entry.name))
+      .filter((entry) => entry.isDirectory() && !['variants', 'tools', 'release'].includes(entry.name))
       .map(({ name }) => name)
     expect(Object.keys(allowed)).toEqual(expect.arrayContaining(folders))
   })
@@ -169,11 +169,13 @@ describe('TypeScript', () => {
     expect(wrong).toEqual([])
   })
 
-  it('lib knows the addon in native.ts alone', () => {
+  it('lib looks for the addon in load.ts alone', () => {
     const wrong = imports('lib').filter(
-      ([file, target]) => target === 'bindings' && relative('lib', file) !== 'native.ts',
+      ([file, target]) => target === 'node:module' && relative('lib', file) !== 'load.ts',
     )
     expect(wrong).toEqual([])
+    const loading = imports('lib').filter(([, target]) => target === 'lib/load.js')
+    expect(loading.map(([file]) => file)).toContain('lib/native.ts')
   })
 
   it('lib has no import cycle', () => {

@@ -1,7 +1,7 @@
 /** What operands hold in `mpmml bench`. */
 import { describe, expect, it } from 'vitest'
 import { typesOf } from '../../bench/dtype.js'
-import { operandsOf, type ValueKind, valueKinds } from '../../bench/timing/values.js'
+import { operandsOf, randomMatrix, type ValueKind, valueKinds } from '../../bench/timing/values.js'
 import { mpmmSync } from '../../lib/index.js'
 
 const shape = (size: number) => ({ batch: 1, m: size, n: size, k: size })
@@ -34,6 +34,20 @@ describe('operands to be timed', () => {
     const spread = (data: ArrayLike<number>) => Math.max(...Array.from(data)) - Math.min(...Array.from(data))
     for (const { data } of [a, b]) expect(spread(data)).toBeGreaterThan(10 ** 8)
     expect(b.data.every((value, at) => at < 50 || Math.abs(value - b.data[at - 50]!) === 1)).toBe(true)
+  })
+
+  it('repeat in large matrices, in other columns', () => {
+    const large = { dtype: 'int32', minimum: 0, maximum: 999, zeroFraction: 0, summary: '' } as const
+    const [rows, cols] = [5000, 2000]
+    const { data } = randomMatrix([rows, cols], large, 1)
+    const counts = new Int32Array(1000)
+    for (const value of data) counts[value]!++
+    // 10 000 on average.
+    expect(Math.min(...counts)).toBeGreaterThan(9000)
+    expect(Math.max(...counts)).toBeLessThan(11000)
+    const rowsSeen = new Set<string>()
+    for (let row = 0; row < rows; row++) rowsSeen.add(data.subarray(row * cols, row * cols + 8).join())
+    expect(rowsSeen.size).toBe(rows)
   })
 
   it('are there for every element type that a semiring has', () => {

@@ -41,6 +41,7 @@ const asked = {
   m: 2,
   n: 2,
   k: 3,
+  structure: null,
   a: { shape: [2, 3], dtype: 'int32', bytes: 24, resident: false },
   b: { shape: [3, 2], dtype: 'int32', bytes: 24, resident: false },
   accumulate: null,
@@ -66,6 +67,12 @@ describe('mpmml:run', () => {
     ])
     expect([...result.c.data]).toEqual([9, 9, 10, 13])
     expect(messages[0]!.timing.callMs).toBeGreaterThanOrEqual(timing.kernelMs)
+  })
+
+  it('has the structure of all three matrices', () => {
+    const messages = listen<RunMessage>('mpmml:run')
+    mpmmSync(a, b, { structure: { a: 'upper', c: { band: [0, 1] } } })
+    expect(messages).toMatchObject([{ structure: { a: 'upper', b: 'general', c: { band: [0, 1] } } }])
   })
 
   it('has batches, int16, semirings, options and C0', () => {

@@ -35,8 +35,8 @@ struct Pipelined {
   static_assert(TM % 4 == 0 && TN % 4 == 0, "fragments are loaded as whole chunks");
   static_assert(kThreadsM % kLanesM == 0 && kThreadsN % kLanesN == 0, "warps tile the block");
   static_assert(BK % 2 == 0, "the stream takes two steps at a time");
-  static_assert(BM * BN * (kSlices / 2) <= kSlices * kStages * kStageWords, "combining the slices reuses the stages");
-  static_assert((kSlices & (kSlices - 1)) == 0, "slices combine pairwise");
+  static_assert(kSlices == 1 || BM * BN <= kStages * kStageWords, "combining the slices reuses the stages");
+  static_assert(TM * TN / 4 % kSlices == 0, "equal shares of the results");
 
   /// Registers for 16 warps per multiprocessor: 65 536 / 512 = 128 per thread. On GPUs without asynchronous copies a
   /// tile waits in registers. There it is 12 warps with 168 registers per thread, because otherwise the kernel spills
@@ -198,6 +198,8 @@ template <class Config>
 __device__ __forceinline__ void slice_barrier(int slice) {
   if constexpr (Config::kSlices == 1) {
     __syncthreads();
+  } else if constexpr (Config::kSliceThreads == 32) {
+    __syncwarp();
   } else {
     asm volatile("bar.sync %0, %1;" ::"r"(slice + 1), "n"(Config::kSliceThreads) : "memory");
   }
@@ -329,40 +331,55 @@ __global__ void __launch_bounds__(Config::kThreads,
     writing = writing + 1 == kStages ? 0 : writing + 1;
   }
 
-  // Slices combine in pairs until slice 0 has everything. An element's word is at element · threads + thread.
-#pragma unroll
-  for (int half = Config::kSlices / 2; half > 0; half /= 2) {
-    __syncthreads();
-    Word* exchange = shared + (slice % half) * BM * BN + thread;
-    if (slice >= half && slice < 2 * half) {
-#pragma unroll
-      for (int element = 0; element < TM * TN; ++element) {
-        exchange[element * Config::kSliceThreads] = acc[element / TN][element % TN];
-      }
-    }
-    __syncthreads();
-    if (slice < half) {
-#pragma unroll
-      for (int element = 0; element < TM * TN; ++element) {
-        Word& own = acc[element / TN][element % TN];
-        own = W::combine(own, exchange[element * Config::kSliceThreads]);
-      }
-    }
-  }
-  if (slice > 0) return;
-
   const Epilogue<Arithmetic> epilogue(problem, arithmetic, blockIdx.z);
+  constexpr int kColumns = kChunk * W::kLanes;
+  /// Where the chunk in row i and from column j on of the thread's results is.
+  const auto row_of = [&](int i) {
+    return int64_t{place.m} * BM + (i / kChunk * Config::kThreadsM + thread_m) * kChunk + i % kChunk;
+  };
+  const auto col_of = [&](int j) {
+    return (int64_t{place.n} * BN + j * Config::kThreadsN + thread_n * kChunk) * W::kLanes;
+  };
+  const auto sums_of = [&](const Word* words, typename Arithmetic::Accumulator(&sums)[kColumns]) {
+#pragma unroll
+    for (int v = 0; v < kColumns; ++v) sums[v] = W::lane_of(words[v / W::kLanes], v % W::kLanes);
+  };
+  if constexpr (Config::kSlices > 1) {
+    // Each slice puts its results down, and then combines its share of all. An element's word is at
+    // [slice][element][thread]. Whole chunks would want neighbouring registers, and then the main loop spills.
+    constexpr int kShare = TM * TN / kChunk / Config::kSlices;
+    const auto word_at = [&](int of_slice, int element) {
+      return shared + (of_slice * TM * TN + element) * Config::kSliceThreads + thread;
+    };
+    __syncthreads();
+#pragma unroll
+    for (int element = 0; element < TM * TN; ++element) *word_at(slice, element) = acc[element / TN][element % TN];
+    __syncthreads();
+#pragma unroll
+    for (int share = 0; share < kShare; ++share) {
+      const int chunk = slice * kShare + share, i = chunk * kChunk / TN, j = chunk * kChunk % TN;
+      Word words[kChunk];
+#pragma unroll
+      for (int v = 0; v < kChunk; ++v) {
+        words[v] = *word_at(0, chunk * kChunk + v);
+#pragma unroll
+        for (int other = 1; other < Config::kSlices; ++other) {
+          words[v] = W::combine(words[v], *word_at(other, chunk * kChunk + v));
+        }
+      }
+      typename Arithmetic::Accumulator sums[kColumns];
+      sums_of(words, sums);
+      if (row_of(i) < problem.m) epilogue.store(row_of(i), col_of(j), sums);
+    }
+    return;
+  }
 #pragma unroll
   for (int i = 0; i < TM; ++i) {
-    const int64_t row = int64_t{place.m} * BM + (i / kChunk * Config::kThreadsM + thread_m) * kChunk + i % kChunk;
-    if (row >= problem.m) continue;
+    if (row_of(i) >= problem.m) continue;
 #pragma unroll
     for (int j = 0; j < TN; j += kChunk) {
-      constexpr int kColumns = kChunk * W::kLanes;
       typename Arithmetic::Accumulator sums[kColumns];
-#pragma unroll
-      for (int v = 0; v < kColumns; ++v) sums[v] = W::lane_of(acc[i][j + v / W::kLanes], v % W::kLanes);
-      const int64_t col = (int64_t{place.n} * BN + (j * Config::kThreadsN) + thread_n * kChunk) * W::kLanes;
+      sums_of(&acc[i][j], sums);
       if constexpr (notes_chunks<Config> || numbers_steps<Arithmetic>) {
         int32_t found[kColumns];
 #pragma unroll
@@ -373,9 +390,9 @@ __global__ void __launch_bounds__(Config::kThreads,
             found[v] = arithmetic.step_of(sums[v]);
           }
         }
-        epilogue.store(row, col, sums, found);
+        epilogue.store(row_of(i), col_of(j), sums, found);
       } else {
-        epilogue.store(row, col, sums);
+        epilogue.store(row_of(i), col_of(j), sums);
       }
     }
   }

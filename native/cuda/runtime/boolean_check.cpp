@@ -39,7 +39,7 @@ bool is_right(const std::vector<uint8_t>& a, const std::vector<uint8_t>& b, cons
 
 /// Why the device doesn't compute them; empty if it does.
 std::string check(int device) {
-  if (device_limits(device).capability != 90) return "they need compute capability 9.0";
+  if (device_limits(device).capability != kPairsCapability) return "they need compute capability 9.0";
   const std::vector<uint8_t> a = lines(1), b = lines(2);
   for (const KernelVariant& row : kernel_variants()) {
     if (std::strcmp(row.variant.family, "boolean") != 0) continue;

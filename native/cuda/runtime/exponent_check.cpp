@@ -62,32 +62,46 @@ bool computes(const KernelVariant& row, int device) {
   return is_right(a, b, c);
 }
 
-/// Why the device doesn't compute exponents; empty if it does.
-std::string check(int device) {
-  if (device_limits(device).capability != 90) return "they need compute capability 9.0";
+/// Why the device doesn't compute exponents by the kernels of this family; empty if it does.
+std::string check(const char* family, int device) {
   for (const KernelVariant& row : kernel_variants()) {
-    const bool is_asked = std::strcmp(row.variant.family, "exponent") == 0 &&
+    const bool is_asked = std::strcmp(row.variant.family, family) == 0 &&
                           row.variant.semiring == SemiringId::max_plus && row.variant.dtype == DataType::kInt32;
     if (is_asked && !computes(row, device)) {
       return std::string("sums at the limits of ") + row.variant.name +
-             " were wrong, as they are if the build has no code for sm_90";
+             " were wrong, as they are if the build has no code for this GPU";
     }
   }
   return {};
 }
 
+/// Hopper's own instructions.
 const std::string& checked(int device) {
-  static auto& answers = *new OncePerDevice(check);
+  static auto& answers = *new OncePerDevice([](int device) -> std::string {
+    if (device_limits(device).capability != 90) return "they need compute capability 9.0";
+    return check("exponent", device);
+  });
+  return answers(device);
+}
+
+/// Instructions of single warps.
+const std::string& warps_checked(int device) {
+  static auto& answers = *new OncePerDevice([](int device) -> std::string {
+    if (device_limits(device).capability < 80) return "they need compute capability 8.0 or more";
+    return check("warpexponent", device);
+  });
   return answers(device);
 }
 
 }  // namespace
 
 bool computes_exponents(int device) { return checked(device).empty(); }
+bool computes_warp_exponents(int device) { return warps_checked(device).empty(); }
 
 std::string describe_exponents(int device) {
   try {
-    const std::string& reason = checked(device);
+    const bool is_hopper = device_limits(device).capability == 90;
+    const std::string& reason = is_hopper ? checked(device) : warps_checked(device);
     return reason.empty() ? "exact exponents (checked)" : "no exponents: " + reason;
   } catch (const std::exception& error) {
     return std::string("not checked: ") + error.what();

@@ -9,6 +9,7 @@
 #include "core/status.h"
 #include "cuda/plan/cells.h"
 #include "cuda/runtime/error.h"
+#include "cuda/runtime/pages.h"
 #include "cuda/runtime/ranked_look.h"
 
 namespace mpmml::cuda {
@@ -165,6 +166,8 @@ class CellProduct {
     const QuiesceOnFailure quiesce(lane_);
     TransferQueue uploads(TransferQueue::Direction::kUpload, lane_, [this] { return problem_.is_cancelled(); });
     start_uploads(uploads);
+    const HostLayout result = host_of_c(problem_, problem_.c, problem_.batch);
+    const Pages pages(result.data, result.dense() ? result.bytes() : 0);
     compute_cells(uploads);
     Outcome outcome;
     outcome.plan = launcher_.plan();

@@ -1,0 +1,149 @@
+/** Products and paths of arrays on disk that are larger than memory, as the commands ask for them. */
+import { statSync } from 'node:fs'
+import { freemem } from 'node:os'
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import type { ArraysOptions, ArraysResult } from '../lib/arrays.js'
+import type { MpmmOptions, Semiring } from '../lib/index.js'
+import { bytes, duration, labelled, shapeText } from './output.js'
+import { withProgress } from './progress.js'
+
+/** What the options of {@link arraysOptions} give. */
+export interface ArraysFlags {
+  memory?: number
+  deviceMemory?: number
+  chunks?: [number, number]
+  shards?: [number, number]
+  codec?: ArraysOptions['codec']
+  resume?: true
+  overwrite?: true
+}
+
+const flagNames = ['memory', 'deviceMemory', 'chunks', 'shards', 'codec', 'resume', 'overwrite'] as const
+
+const units: Record<string, number> = { '': 0, k: 1, m: 2, g: 3, t: 4 }
+
+/** 8GiB, 500MB, or a number of bytes. */
+export function byteCount(text: string): number {
+  const [, number, unit, binary] = /^\s*(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?\s*$/i.exec(text) ?? []
+  const count = Number(number) * (binary ? 1024 : 1000) ** units[(unit ?? '').toLowerCase()]!
+  if (Number.isFinite(count) && count >= 1) return Math.floor(count)
+  throw new InvalidArgumentError('It must be a number of bytes, such as 8GiB.')
+}
+
+/** ROWSxCOLS */
+function rowsByCols(text: string): [number, number] {
+  const [, rows, cols] = /^\s*(\d{1,9})\s*[x×]\s*(\d{1,9})\s*$/.exec(text) ?? []
+  if (Number(rows) > 0 && Number(cols) > 0) return [Number(rows), Number(cols)]
+  throw new InvalidArgumentError('It must be ROWSxCOLS, such as 1024x1024.')
+}
+
+/** The options of what is larger than memory. */
+export const arraysOptions = () => [
+  new Option(
+    '--memory <bytes>',
+    'work on blocks on disk, in no more memory than this, such as 8GiB',
+  ).argParser(byteCount),
+  new Option('--device-memory <bytes>', "of blocks on disk: the most of a GPU's memory").argParser(byteCount),
+  new Option('--chunks <RxC>', 'of a .zarr output: rows and columns of a chunk').argParser(rowsByCols),
+  new Option('--shards <RxC>', 'of a .zarr output: rows and columns of a shard').argParser(rowsByCols),
+  new Option('--codec <name>', 'of a .zarr output: how chunks are compressed').choices([
+    'none',
+    'zstd',
+    'gzip',
+    'blosc',
+  ]),
+  new Option('--resume', 'of blocks on disk: go on with what was begun'),
+  new Option('--overwrite', 'of blocks on disk: replace the output, or what was begun of it'),
+]
+
+/** For the help of commands. */
+export const ARRAYS_HELP = `
+Matrices that don't fit in memory are .zarr arrays (version 3; they need the package zarrita) or .npy files: with --memory, or if
+one of them is a .zarr, blocks are read, computed and written one after the other. --resume goes on after an interruption.`
+
+const isZarr = (path: string) => /\.zarr[/\\]?$/i.test(path)
+
+/** Whether the work is done by blocks on disk: it was asked for, a name says so, or .npy files don't fit in memory. */
+export function isOnDisk(flags: ArraysFlags, inputs: readonly string[], output: string | undefined): boolean {
+  if (flagNames.some((name) => flags[name] !== undefined)) return true
+  const files = output === undefined ? inputs : [...inputs, output]
+  if (files.some(isZarr)) return true
+  if (output === undefined || !files.every((path) => /\.npy$/i.test(path))) return false
+  const total = inputs.reduce((sum, path) => sum + (statSync(path, { throwIfNoEntry: false })?.size ?? 0), 0)
+  return total > freemem()
+}
+
+/** Ends as wrong usage if an option was given that blocks on disk don't have, or no output. */
+export function requireOnDisk(
+  command: Command,
+  flags: object,
+  refused: readonly string[],
+  output: string | undefined,
+): asserts output is string {
+  const given = refused.find((name) => (flags as Record<string, unknown>)[name] !== undefined)
+  const problem =
+    given !== undefined
+      ? `--${given} is not for matrices that are computed block by block on disk`
+      : output === undefined
+        ? 'matrices that are computed block by block on disk need an output: name it with -o'
+        : undefined
+  if (problem !== undefined) command.error(`error: ${problem}`, { exitCode: 2 })
+}
+
+export interface ArraysRequest extends ArraysFlags {
+  inputs: readonly string[]
+  output: string
+  semiring: Semiring
+  overflow: MpmmOptions['overflow']
+  backend: MpmmOptions['backend']
+  device: MpmmOptions['device']
+}
+
+/** What `--json` prints of it. */
+export interface ArraysRecord extends ArraysResult {
+  inputs: readonly string[]
+  semiring: Semiring
+}
+
+export async function runArrays(
+  kind: 'multiply' | 'paths',
+  request: ArraysRequest,
+  signal: AbortSignal,
+): Promise<ArraysRecord> {
+  // Not imported above: most calls of these commands have no use for it.
+  const { multiplyArrays, shortestPathsArrays } = await import('../lib/arrays.js')
+  const { inputs, output, semiring, overflow, backend, device } = request
+  const given = Object.fromEntries(flagNames.map((name) => [name, request[name]]))
+  const result = await withProgress(
+    kind === 'multiply' ? `multiplying into ${output}` : `finding paths into ${output}`,
+    (onProgress) => {
+      const options: ArraysOptions = { ...given, semiring, overflow, backend, device, signal, onProgress }
+      return kind === 'multiply'
+        ? multiplyArrays(inputs[0]!, inputs[1]!, output, options)
+        : shortestPathsArrays(inputs[0]!, output, options)
+    },
+  )
+  return { inputs, semiring, ...result }
+}
+
+/** The record as a person reads it. */
+export function describeArrays(record: ArraysRecord): string {
+  const { shape, path, block, blocks, resumed, timing } = record
+  return labelled([
+    ['result', `${shapeText(shape)}  ${path}`],
+    ['semiring', `${record.semiring} on ${record.dtype}`],
+    ['backend', `${record.backend}, ${record.device}`],
+    [
+      'blocks',
+      `${blocks}${resumed > 0 ? `, of which ${resumed} were done before` : ''}, up to ${block.rows} × ${block.depth} × ${block.cols}`,
+    ],
+    ['disk', `${bytes(record.bytesRead)} read, ${bytes(record.bytesWritten)} written`],
+    ['memory', bytes(record.peakBytes)],
+    ['kernel', duration(timing.kernelMs)],
+    [
+      'waited',
+      `${duration(timing.readMs)} for blocks to be read, ${duration(timing.writeMs)} for results to be written`,
+    ],
+    ['total', duration(timing.totalMs)],
+  ])
+}

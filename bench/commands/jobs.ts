@@ -1,0 +1,76 @@
+/** mpmml jobs --queue redis://… */
+import type { Command } from 'commander'
+import type { QueueStatus } from '../../lib/queue.js'
+import { newCommand } from '../commands.js'
+import { labelled, oneLine, print, printJson, table } from '../output.js'
+import { QUEUE_HELP, type QueueFlags, queueAddress, queueName, queuePlace } from '../queue.js'
+
+export function jobsCommand(): Command {
+  return newCommand('jobs')
+    .addOption(queueAddress('look at this queue').makeOptionMandatory())
+    .addOption(queueName())
+    .option('--json', 'print one JSON value')
+    .addHelpText('after', QUEUE_HELP)
+    .action(async ({ json, ...place }: QueueFlags & { queue: string; json?: true }) => {
+      const { queueStatus } = await import('../../lib/queue.js')
+      const status = await queueStatus(queuePlace(place))
+      await (json ? printJson(status) : print(describe(status)))
+    })
+}
+
+/** How many failures of a plan are shown. */
+const FAILURES = 5
+
+function describe({ queue, name, waiting, active, delayed, failed, plans, workers }: QueueStatus): string {
+  const parts = [
+    labelled([
+      ['queue', `${name} on ${queue}`],
+      [
+        'blocks',
+        `${waiting} wait, ${active} are computed, ${delayed} wait for another attempt, ${failed} failed`,
+      ],
+    ]),
+  ]
+  const rows = plans.map(({ output, kind, state, producer, done, total, retries, reason }) => [
+    oneLine(output),
+    kind,
+    state === 'running' && !producer ? 'left: resume it' : state,
+    `${done} of ${total}`,
+    total > 0 ? `${Math.floor((100 * done) / total)} %` : '',
+    `${retries}`,
+    oneLine(reason),
+  ])
+  if (rows.length > 0) {
+    parts.push(table([['output', 'kind', 'state', 'blocks', '', 'retries', 'reason'], ...rows]))
+  }
+  parts.push(
+    workers.length === 0
+      ? 'no worker is connected'
+      : table([
+          ['worker', 'computes on', 'at once', 'done', 'failed', 'now'],
+          ...workers.map((one) => [
+            oneLine(one.id),
+            one.devices.length > 0 ? `GPU ${one.devices.join(', ')}` : 'CPU',
+            `${one.concurrency}`,
+            `${one.done}`,
+            `${one.failed}`,
+            oneLine(one.now.join(', ')),
+          ]),
+        ]),
+  )
+  const failures = plans.flatMap((plan) => plan.failures.slice(0, FAILURES))
+  if (failures.length > 0) {
+    parts.push(
+      table([
+        ['failed', 'attempt', 'worker', 'reason'],
+        ...failures.map(({ job, attempt, final, worker, reason }) => [
+          oneLine(job),
+          `${attempt}${final ? ', the last' : ''}`,
+          oneLine(worker),
+          oneLine(reason),
+        ]),
+      ]),
+    )
+  }
+  return parts.join('\n\n')
+}

@@ -1,0 +1,104 @@
+/**
+ * What the thesis leaves as future work, timed: products of triangles and bands, and the interaction of strands of RNA. Their
+ * speed counts the steps that they need.
+ */
+import { type Device, mpmm, type ProductStructure, type VariantName } from '../lib/index.js'
+import { bpmax, nussinov } from '../lib/rna.js'
+import { Draw, integers } from './suites/draw.js'
+
+/** A table of a triangular recurrence by another one. */
+export const triangles: Required<ProductStructure> = { a: 'upper', b: 'upper', c: 'upper' }
+
+/** Repetitions of one piece of work. */
+export interface Timed {
+  ms: number[]
+  /** Of each repetition. */
+  steps: number
+  backend: 'cuda' | 'cpu'
+  device: string
+  /** The variant and path of a product. */
+  how: string
+}
+
+/** Operations per second of each repetition, in 10^9. */
+export const gopsOf = ({ ms, steps }: Timed): number[] => ms.map((one) => (2 * steps) / one / 1e6)
+
+export interface ProductRequest {
+  n: number
+  batch?: number
+  structure?: ProductStructure
+  variant?: VariantName
+  repetitions: number
+}
+
+/** Square products of resident matrices of any int32 values, accumulated as the recurrences do; milliseconds of the kernel. */
+export async function timeProduct(device: Device, request: ProductRequest): Promise<Timed> {
+  const { n, batch = 1, structure, variant, repetitions } = request
+  const shape = batch === 1 ? ([n, n] as const) : ([batch, n, n] as const)
+  using a = await device.upload(repeated(integers([n, n], 1), batch))
+  using b = await device.upload(repeated(integers([n, n], 2), batch))
+  using out = await device.full(shape, 0)
+  const ms: number[] = []
+  let last: Omit<Timed, 'ms'> = { steps: 0, backend: device.backend, device: '', how: '' }
+  for (let repetition = -2; repetition < repetitions; repetition++) {
+    const result = await mpmm(a, b, { out, accumulate: true, structure, variant })
+    const { kernelMs } = result.timing
+    if (repetition >= 0) ms.push(kernelMs)
+    last = {
+      steps: (result.gops * kernelMs * 1e6) / 2,
+      backend: result.backend,
+      device: result.device,
+      how: `${result.variant}, ${result.path}`,
+    }
+  }
+  return { ...last, ms }
+}
+
+function repeated(one: ReturnType<typeof integers>, batch: number): ReturnType<typeof integers> {
+  if (batch === 1) return one
+  const data = new Int32Array(batch * one.data.length)
+  for (let item = 0; item < batch; item++) data.set(one.data, item * one.data.length)
+  const [rows, cols] = one.shape as readonly [number, number]
+  return { data, shape: [batch, rows, cols], strides: [rows * cols, cols, 1], offset: 0 }
+}
+
+/** A random strand. */
+export function strandOf(length: number, seed: number): string {
+  const draw = new Draw(seed)
+  return Array.from({ length }, () => draw.pick(['A', 'C', 'G', 'U'])).join('')
+}
+
+interface Where {
+  backend: 'cuda' | 'cpu'
+  device: number
+  repetitions: number
+}
+
+/** Whole calls of bpmax with strands of n and m bases. */
+export async function timeInteraction(n: number, m: number, where: Where): Promise<Timed> {
+  const { repetitions, ...place } = where
+  const [first, second] = [strandOf(n, 1), strandOf(m, 2)]
+  const ms: number[] = []
+  let last: Omit<Timed, 'ms'> = { steps: 0, backend: place.backend, device: '', how: '' }
+  for (let repetition = -1; repetition < repetitions; repetition++) {
+    const { timing, steps, backend, device } = await bpmax(first, second, place)
+    if (repetition >= 0) ms.push(timing.totalMs)
+    last = { steps, backend, device, how: '' }
+  }
+  return { ...last, ms }
+}
+
+/** Whole calls of nussinov with so many strands of n bases. */
+export async function timeFolding(count: number, n: number, where: Where): Promise<Timed> {
+  const { repetitions, ...place } = where
+  const strands = Array.from({ length: count }, (_, index) => strandOf(n, index))
+  const ms: number[] = []
+  let last: Omit<Timed, 'ms'> = { steps: 0, backend: place.backend, device: '', how: '' }
+  for (let repetition = -1; repetition < repetitions; repetition++) {
+    const [{ timing, backend, device } = { timing: { totalMs: 0 }, ...last }] = await nussinov(strands, place)
+    if (repetition >= 0) ms.push(timing.totalMs)
+    // Each interval of a strand is split at each of its bases but one.
+    last = { steps: (count * n * (n * n - 1)) / 6, backend, device, how: '' }
+  }
+  return { ...last, ms }
+}

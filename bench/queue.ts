@@ -1,0 +1,130 @@
+/** Work by the workers of a queue, as the commands ask for it. */
+import { type Command, Option } from 'commander'
+import type { MpmmOptions, Semiring } from '../lib/index.js'
+import type { QueueProgress, QueueResult, QueueWorkOptions } from '../lib/queue.js'
+import type { ArraysFlags } from './arrays.js'
+import { duration, labelled, oneLine } from './output.js'
+import { type Progress, startProgress } from './progress.js'
+
+/** What the options of {@link queueOptions} give. */
+export interface QueueFlags {
+  queue?: string
+  queueName?: string
+}
+
+export const queueAddress = (what: string) =>
+  new Option('--queue <url>', `${what}: redis://HOST:6379, or rediss://USER:PASSWORD@HOST:6379 for TLS`)
+
+export const queueName = () =>
+  new Option('--queue-name <name>', 'one of several queues on the same Redis ("blocks" by default)')
+
+export const queueOptions = () => [
+  queueAddress('let the workers of this queue compute blocks on disk'),
+  queueName(),
+]
+
+/** For the help of commands. */
+export const QUEUE_HELP = `
+The address may leave the password out: MPMML_QUEUE_PASSWORD has it then, and other users of the machine don't see it.
+Queues need the packages bullmq and ioredis.`
+
+/** The options of a function of mpmml/queue. */
+export const queuePlace = ({ queue, queueName }: QueueFlags & { queue: string }) => ({
+  queue,
+  ...(queueName !== undefined && { name: queueName }),
+})
+
+export interface QueueRequest extends ArraysFlags, QueueFlags {
+  queue: string
+  inputs: readonly string[]
+  output: string
+  semiring: Semiring
+  overflow?: MpmmOptions['overflow']
+}
+
+/** What `--json` prints of it. */
+export interface QueueRecord extends QueueResult {
+  inputs: readonly string[]
+  output: string
+  semiring: Semiring
+}
+
+/** Ends as wrong usage if an option was given that workers decide about. */
+export function requireForWorkers(command: Command, flags: object): void {
+  for (const name of ['device', 'backend', 'deviceMemory']) {
+    if ((flags as Record<string, unknown>)[name] === undefined) continue
+    const option = name === 'deviceMemory' ? 'device-memory' : name
+    command.error(
+      `error: --${option} is for the worker: mpmml worker decides where it computes, not --queue`,
+      { exitCode: 2 },
+    )
+  }
+}
+
+export async function runOnQueue(
+  kind: 'multiply' | 'paths',
+  request: QueueRequest,
+  signal: AbortSignal,
+): Promise<QueueRecord> {
+  // Not imported above: most calls of these commands have no use for it.
+  const { multiplyOnQueue, shortestPathsOnQueue } = await import('../lib/queue.js')
+  const { inputs, output, semiring, overflow, memory, chunks, shards, codec, resume, overwrite } = request
+  const reporter = new Reporter(output)
+  const options: QueueWorkOptions = {
+    ...queuePlace(request),
+    ...{ semiring, overflow, memory, chunks, shards, codec, resume, overwrite },
+    signal,
+    onProgress: (progress) => reporter.show(progress),
+  }
+  try {
+    const result =
+      kind === 'multiply'
+        ? await multiplyOnQueue(inputs[0]!, inputs[1]!, output, options)
+        : await shortestPathsOnQueue(inputs[0]!, output, options)
+    return { inputs, output, semiring, ...result }
+  } finally {
+    reporter.end()
+  }
+}
+
+/** Shows progress on a terminal; elsewhere, only what somebody should do something about. */
+class Reporter {
+  #bar: Progress | undefined
+  #said = ''
+
+  constructor(readonly output: string) {}
+
+  show({ done, total, workers, retries, reason, lost }: QueueProgress): void {
+    const trouble =
+      lost !== null
+        ? `the queue is lost (${lost}): trying again`
+        : workers === 0
+          ? 'no worker is connected: start one with mpmml worker --queue …'
+          : ''
+    if (process.stderr.isTTY) {
+      this.#bar ??= startProgress(total)
+      const retried = retries > 0 ? `, ${retries} tried again (${reason})` : ''
+      this.#bar.show(oneLine(trouble || `${workers ?? '?'} workers on ${this.output}${retried}`), done)
+    } else if (trouble !== this.#said && trouble !== '' && (lost === null || this.#said === '')) {
+      process.stderr.write(`mpmml: ${oneLine(trouble)}\n`)
+    }
+    this.#said = trouble
+  }
+
+  end(): void {
+    this.#bar?.end()
+  }
+}
+
+/** The record as a person reads it. */
+export function describeQueueWork(record: QueueRecord): string {
+  const { output, semiring, blocks, computed, retries, workers, totalMs } = record
+  return labelled([
+    ['result', output],
+    ['semiring', semiring],
+    ['blocks', `${blocks}, ${computed} computed now`],
+    ['workers', `${workers}`],
+    ['retries', retries > 0 ? `${retries}` : undefined],
+    ['total', duration(totalMs)],
+  ])
+}

@@ -1,0 +1,136 @@
+/** What a queue costs per block: three workers, in processes of their own, and a Redis of the suite's own. */
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { connect, createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { writeNpy } from '../../lib/index.js'
+import { multiplyOnQueue } from '../../lib/queue.js'
+import { integers } from './draw.js'
+import type { Findings, Suite } from './protocol.js'
+
+const WORKERS = 3
+const cli = fileURLToPath(new URL('../cli.js', import.meta.url))
+
+interface Block {
+  /** When the worker's line came. */
+  at: number
+  totalMs: number
+  kernelMs: number
+}
+
+/** The blocks of each worker, in the order in which it did them. */
+type Blocks = Map<ChildProcess, Block[]>
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as { port: number }
+  server.close()
+  return port
+}
+
+async function startServer(program: string, folder: string): Promise<{ child: ChildProcess; queue: string }> {
+  const port = await freePort()
+  const args = ['--port', `${port}`, '--bind', '127.0.0.1', '--save', '', '--dir', folder]
+  const child = spawn(program, args, { stdio: 'ignore' })
+  for (let attempt = 0; attempt < 100; attempt++) {
+    const socket = connect(port, '127.0.0.1')
+    const answered = await new Promise((resolve) => {
+      socket.once('connect', () => resolve(true)).once('error', () => resolve(false))
+    })
+    socket.destroy()
+    if (answered) return { child, queue: `redis://127.0.0.1:${port}` }
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+  throw new Error(`${program} didn't start on port ${port}`)
+}
+
+/** @returns when it takes jobs. */
+async function startWorker(queue: string, folder: string, backend: string, blocks: Blocks): Promise<void> {
+  const args = [cli, 'worker', '--queue', queue, '--root', folder, '--backend', backend, '--concurrency', '1']
+  const child = spawn(process.execPath, [...args, '--json'], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const done: Block[] = []
+  blocks.set(child, done)
+  await new Promise<void>((resolve, reject) => {
+    child.once('close', () => reject(new Error('a worker ended')))
+    createInterface({ input: child.stdout }).on('line', (line) => {
+      const event = JSON.parse(line)
+      if (event.type === 'started') resolve()
+      if (event.type === 'done') done.push({ ...event, at: performance.now() })
+    })
+  })
+}
+
+async function end(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  child.kill('SIGTERM')
+  await once(child, 'close')
+}
+
+/** Per block from the second of each worker on: from the end of the one before it to its end, less what it took itself. */
+function overheads(blocks: Blocks): { queue: number[]; storage: number[] } {
+  const [queue, storage]: number[][] = [[], []]
+  for (const done of blocks.values()) {
+    for (const [i, { at, totalMs, kernelMs }] of done.entries()) {
+      if (i === 0) continue
+      queue!.push(Math.max(0, at - done[i - 1]!.at - totalMs))
+      storage!.push(totalMs - kernelMs)
+    }
+  }
+  return { queue: queue!, storage: storage! }
+}
+
+export const queue: Suite = {
+  shows: `block jobs on a queue, ${WORKERS} workers: what each costs besides its product`,
+  async run({ backend, quick }, findings: Findings) {
+    const program = ['redis-server', 'valkey-server'].find((name) => !spawnSync(name, ['--version']).error)
+    if (!program) {
+      const note = 'nothing was measured: install redis-server or valkey-server'
+      findings.figure('redis-server', 'installed', '', 0, { note })
+      return
+    }
+    const folder = await mkdtemp(join(tmpdir(), 'mpmml-bench-'))
+    const server = await startServer(program, folder)
+    const large = quick ? 256 : 2048
+    // Of the small ones the product takes next to nothing.
+    const cases = [
+      { block: 16, rows: quick ? 128 : 512, depth: 16 },
+      { block: large, rows: 4 * large, depth: large },
+    ]
+    try {
+      for (const [at, { block, rows, depth }] of cases.entries()) {
+        findings.progress(`${block}³`, at / cases.length)
+        const [a, b, c] = ['a', 'b', 'c'].map((name) => join(folder, `${name}${block}.npy`))
+        await writeNpy(a!, integers([rows, depth], 1))
+        await writeNpy(b!, integers([depth, rows], 2))
+        const blocks: Blocks = new Map()
+        try {
+          const starts = Array.from({ length: WORKERS }, () =>
+            startWorker(server.queue, folder, backend, blocks),
+          )
+          await Promise.all(starts)
+          const { computed } = await multiplyOnQueue(a!, b!, c!, {
+            queue: server.queue,
+            block: { rows: block, cols: block, depth: block },
+          })
+          if (computed !== (rows / block) ** 2)
+            findings.wrong(`${computed} blocks of ${block}³ were computed`)
+          const found = overheads(blocks)
+          const of = `${computed} blocks of ${block}³`
+          const asked = block === 2048 ? { must: 20, aim: 8 } : {}
+          findings.figure(of, 'per block: queue', 'ms', found.queue, asked)
+          findings.figure(of, 'per block: reading, writing', 'ms', found.storage)
+        } finally {
+          await Promise.all([...blocks.keys()].map(end))
+        }
+      }
+    } finally {
+      await end(server.child)
+      await rm(folder, { recursive: true, force: true })
+    }
+  },
+}

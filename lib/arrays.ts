@@ -1,0 +1,36 @@
+/**
+ * Products and paths of matrices on disk that are larger than memory: Zarr arrays, which need the optional package zarrita, and .npy
+ * files. And the block jobs that they are made of, for those who spread them over machines.
+ *
+ * @packageDocumentation
+ */
+export {
+  doneJobs,
+  type FinishOptions,
+  finish,
+  isDone,
+  type RootOptions,
+  type RunBlockOptions,
+  runBlock,
+} from './arrays/blocks.js'
+export {
+  type ArrayType,
+  allJobs,
+  type BlockJob,
+  type BlockPlan,
+  type BlockResult,
+  jobsOf,
+  type MultiplyPlan,
+  type PathsPlan,
+  type PlannedInput,
+  type PlannedOutput,
+  type ZarrLayout,
+} from './arrays/job.js'
+export {
+  type ArraysOptions,
+  type ArraysResult,
+  multiplyArrays,
+  shortestPathsArrays,
+} from './arrays/multiply.js'
+export type { ArraysProgress, BeginOptions, LayoutOptions, RunOptions } from './arrays/options.js'
+export { type BlockRequest, type MultiplyRequest, type PathsRequest, planBlocks } from './arrays/plan.js'

@@ -1,0 +1,66 @@
+/** Block sizes: as large as memory allows, because each block is read once for each block of the other operand. */
+import { OptionError } from '../errors.js'
+import type { ArrayType } from './job.js'
+import { bytesOfType } from './zarr-metadata.js'
+
+/** Products of larger blocks are no faster, and take longer until the first begins. */
+export const LARGEST_BLOCK = 8192
+
+/** What a block's bytes are multiplied with: see {@link hostBytes}. */
+export interface BlockTypes {
+  /** Of the operands as they are on disk. */
+  readonly operand: ArrayType
+  /** Of the result. */
+  readonly result: ArrayType
+}
+
+/** Blocks that are read ahead while others are uploaded: one is read, one is uploaded. */
+export const READ_BUFFERS = 2
+
+/** Blocks of the result in memory: one is computed or downloaded, one is written. */
+export const WRITE_BUFFERS = 2
+
+/** Operands on the device: two that are multiplied, two for the next product. */
+export const LEAST_CACHED = 4
+
+/** Blocks of the result on the device: one grows, one is downloaded. */
+export const RESULTS = 2
+
+/**
+ * The least memory that the work takes with square blocks of this size: buffers, and, because a plan doesn't know whether it is
+ * computed on a GPU, what the CPU as a device holds. There a product packs both operands and parts of the result, in elements of 4
+ * bytes or 8.
+ */
+export function hostBytes(size: number, { operand, result }: BlockTypes): number {
+  const [a, c] = [bytesOfType[operand], bytesOfType[result]]
+  return size ** 2 * (LEAST_CACHED * a + fixedBytes(a, c))
+}
+
+/** The same without the operands on the device, for each element of a square block. */
+export const fixedBytes = (operand: number, result: number) =>
+  READ_BUFFERS * operand + (WRITE_BUFFERS + RESULTS) * result + packedBytes(result) + EXACT_BYTES
+
+/** What a block takes that is computed in float64 after a step overflowed. */
+const EXACT_BYTES = 8
+
+/** What a product on the CPU packs, for each element of a square block. */
+export const packedBytes = (element: number) => 4 * Math.max(4, element)
+
+/** The largest size that memory allows: a multiple of `unit`, or what covers `length`. */
+export function blockSize(
+  memory: number,
+  length: number,
+  unit: number,
+  other: number,
+  types: BlockTypes,
+): number {
+  const most = Math.max(1, Math.floor(Math.min(LARGEST_BLOCK, length) / unit)) * unit
+  for (let size = Math.ceil(Math.min(most, length) / unit) * unit; size >= unit; size -= unit) {
+    if (hostBytes(size, types) + other <= memory) return size
+  }
+  const needed = hostBytes(unit, types) + other
+  throw new OptionError(
+    `option memory must be at least ${Math.ceil(needed / 2 ** 20)} MiB for blocks of ${unit} × ${unit}, which the chunks of these arrays need, ` +
+      `but it is ${Math.floor(memory / 2 ** 20)} MiB: give more memory, or smaller chunks`,
+  )
+}

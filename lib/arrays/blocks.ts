@@ -1,0 +1,182 @@
+/** Doing block jobs, one by one, in any process. */
+import { stat } from 'node:fs/promises'
+import { readSignal } from '../abort.js'
+import { openDevice } from '../device/device.js'
+import { ChangedError, FileError, ResumeError } from '../errors.js'
+import { throwIfAborted } from '../files/files.js'
+import { requireNames } from '../options.js'
+import { Engine } from './engine.js'
+import { allJobs, type BlockJob, type BlockPlan, type BlockResult, requireJob } from './job.js'
+import { type RunOptions, readBytes, runNames } from './options.js'
+import { removeOutput, requirePlan } from './plan.js'
+import { requireInside } from './roots.js'
+import { openSource, planInput } from './source.js'
+import { WorkFolder } from './work-folder.js'
+
+/** What a job may touch. */
+export interface RootOptions {
+  /** Folders: a plan that reads or writes outside of them is refused with ERR_MPMML_ROOTS. All may be touched if left out. */
+  roots?: readonly string[] | undefined
+}
+
+/** The options of {@link runBlock}. */
+export interface RunBlockOptions extends RunOptions, RootOptions {
+  /** The most bytes of host memory, as the plan was made for; as large as the job needs, if left out. */
+  memory?: number | string | undefined
+}
+
+/**
+ * Does a job, unless it has been done. It may run twice at once, and be cut off anywhere: its block then is there as a whole, or
+ * isn't. All jobs of the stages before it must have been done.
+ *
+ * @throws Rejects with an {@link MpmmlError}: ERR_MPMML_CHANGED, ERR_MPMML_CHUNK, ERR_MPMML_DISK_FULL, ERR_MPMML_FILE,
+ *   ERR_MPMML_ROOTS, ERR_MPMML_RESUME and ERR_MPMML_OPTION for a plan that was changed and a job that it doesn't have,
+ *   ERR_MPMML_OVERFLOW, ERR_MPMML_VALUE, ERR_MPMML_CYCLE, ERR_MPMML_ABORTED, ERR_MPMML_NO_CUDA, ERR_MPMML_CUDA,
+ *   ERR_MPMML_OUT_OF_MEMORY.
+ * @example
+ * await writeNpy('a.npy', matrix(2, 2, [1, 2, 3, 4]))
+ * const plan = await planBlocks({ kind: 'multiply', a: 'a.npy', b: 'a.npy', c: 'c.npy', block: 1 })
+ * const [job] = jobsOf(plan, 0)
+ * console.log((await runBlock(plan, job)).already, (await runBlock(plan, job)).already) // false true
+ */
+export async function runBlock(
+  plan: BlockPlan,
+  job: BlockJob,
+  options: RunBlockOptions = {},
+): Promise<BlockResult> {
+  requireNames(options, [...runNames, 'memory', 'roots'])
+  const started = performance.now()
+  const { backend, device, deviceMemory, memory, roots } = options
+  const signal = readSignal(options.signal)
+  throwIfAborted(signal, `the job ${job.name}`)
+  const result = {
+    job: job.name,
+    already: true,
+    backend: null,
+    device: null,
+    kernelMs: 0,
+    bytesRead: 0,
+    bytesWritten: 0,
+  }
+  const already = () => ({ ...result, totalMs: performance.now() - started })
+  if (await isDone(plan, job, { roots })) return already()
+  const engine = await Engine.open(plan, openDevice({ backend, device }), {
+    memory: memory === undefined ? undefined : readBytes(memory, 'memory'),
+    deviceMemory: deviceMemory === undefined ? undefined : readBytes(deviceMemory, 'deviceMemory'),
+  })
+  try {
+    let kernelMs = 0
+    let bytesWritten = 0
+    await engine.run([job], signal, (block) => {
+      kernelMs = block.kernelMs
+      bytesWritten = block.bytesWritten
+    })
+    return {
+      job: job.name,
+      already: false,
+      backend: engine.backend,
+      device: engine.deviceName,
+      totalMs: performance.now() - started,
+      kernelMs,
+      bytesRead: engine.bytesRead,
+      bytesWritten,
+    }
+  } catch (error) {
+    // Another worker may have done it, and what it needs may have been removed since.
+    if (error instanceof FileError && (await isDone(plan, job, { roots }))) return already()
+    throw error
+  } finally {
+    await engine.close()
+  }
+}
+
+/**
+ * Whether a job has been done.
+ *
+ * @throws Rejects with ERR_MPMML_ROOTS, and ERR_MPMML_RESUME and ERR_MPMML_OPTION for a plan that was changed and a job that it
+ *   doesn't have.
+ * @example
+ * await writeNpy('a.npy', matrix(2, 2, [1, 2, 3, 4]))
+ * const plan = await planBlocks({ kind: 'multiply', a: 'a.npy', b: 'a.npy', c: 'c.npy', block: 1 })
+ * const [job] = jobsOf(plan, 0)
+ * console.log(await isDone(plan, job)) // false
+ */
+export async function isDone(plan: BlockPlan, job: BlockJob, { roots }: RootOptions = {}): Promise<boolean> {
+  requirePlan(plan)
+  requireJob(plan, job)
+  await requireInside(plan, roots)
+  const work = new WorkFolder(plan.output.path, plan.id)
+  if (await work.isMarked(plan, job)) return true
+  return isFinished(plan, work)
+}
+
+/**
+ * The names of the jobs of a stage that have been done, until {@link finish}.
+ *
+ * @throws Rejects with ERR_MPMML_ROOTS, and ERR_MPMML_RESUME for a plan that was changed.
+ * @example
+ * await writeNpy('a.npy', matrix(2, 2, [1, 2, 3, 4]))
+ * const plan = await planBlocks({ kind: 'multiply', a: 'a.npy', b: 'a.npy', c: 'c.npy', block: 1 })
+ * for (const job of jobsOf(plan, 0)) await runBlock(plan, job)
+ * console.log((await doneJobs(plan, 0)).size) // 4
+ */
+export async function doneJobs(
+  plan: BlockPlan,
+  stage: number,
+  { roots }: RootOptions = {},
+): Promise<Set<string>> {
+  requirePlan(plan)
+  await requireInside(plan, roots)
+  return new WorkFolder(plan.output.path, plan.id).marked(stage)
+}
+
+/** Whether the output has its name, and nothing of the work is left. */
+async function isFinished(plan: BlockPlan, work: WorkFolder): Promise<boolean> {
+  if (await stat(work.own).catch(() => null)) return false
+  return (await stat(plan.output.path).catch(() => null)) !== null
+}
+
+/** The options of {@link finish}. */
+export interface FinishOptions extends RootOptions {
+  /** Gives up, with ERR_MPMML_ABORTED. */
+  signal?: AbortSignal | undefined
+}
+
+/**
+ * Gives the output its name once all jobs have been done, and removes the folder of the work. It replaces an output of that name.
+ *
+ * @throws Rejects with ERR_MPMML_RESUME if a job hasn't been done, ERR_MPMML_CHANGED if an input has changed, ERR_MPMML_FILE,
+ *   ERR_MPMML_ROOTS, ERR_MPMML_ABORTED.
+ * @example
+ * await writeNpy('a.npy', matrix(2, 2, [1, 2, 3, 4]))
+ * const plan = await planBlocks({ kind: 'multiply', a: 'a.npy', b: 'a.npy', c: 'c.npy', block: 1 })
+ * for (const job of jobsOf(plan, 0)) await runBlock(plan, job)
+ * await finish(plan)
+ * console.log((await readNpy('c.npy')).data.join()) // 5,6,7,8
+ */
+export async function finish(plan: BlockPlan, { roots, signal }: FinishOptions = {}): Promise<void> {
+  requirePlan(plan)
+  await requireInside(plan, roots)
+  const work = new WorkFolder(plan.output.path, plan.id)
+  if (await isFinished(plan, work)) return
+  if (await work.isGrown()) {
+    for (let stage = 0; stage < plan.stages.length; stage++) {
+      const done = await work.marked(stage)
+      if (done.size === plan.stages[stage]) continue
+      const missing = [...allJobs(plan)].filter((job) => job.stage === stage && !done.has(job.name))
+      throw new ResumeError(
+        `${missing.length} of the blocks of ${plan.output.path} are not done yet, such as ${missing[0]?.name}: do them first`,
+      )
+    }
+    for (const input of plan.kind === 'multiply' ? [plan.a, plan.b] : [plan.a]) {
+      throwIfAborted(signal, 'the work on arrays')
+      const { fingerprint } = await planInput(await openSource(input.path))
+      if (fingerprint === input.fingerprint) continue
+      throw new ChangedError(
+        `${input.path} has changed while it was read: blocks of both are mixed in the result. Begin again with overwrite`,
+      )
+    }
+    await removeOutput(plan.output.path)
+  }
+  await work.complete(plan.output.path)
+}

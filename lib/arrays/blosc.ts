@@ -1,0 +1,108 @@
+/**
+ * Checks of Blosc containers. The decoder that zarrita brings returns whatever memory held if a container is damaged, so what can be
+ * seen of damage is looked for before. A container has no checksum: a changed element that still decodes is not found.
+ * Source: c-blosc, README_CHUNK_FORMAT.rst (version 2 of the format).
+ */
+import { inflateSync } from 'node:zlib'
+
+const HEADER_BYTES = 16
+
+/** How streams are compressed, by the number in the flags. */
+const LZ4 = 1
+const ZLIB = 3
+const ZSTD = 4
+
+/** A block is split into a stream per byte of its elements, if they have at most this many bytes and there are enough of them. */
+const MOST_SPLITS = 16
+const LEAST_ELEMENTS = 128
+
+/**
+ * Throws an error that says what is wrong with a container.
+ *
+ * @param decodeZstd - throws if a stream is damaged.
+ */
+export async function checkBlosc(
+  bytes: Uint8Array,
+  decodeZstd: (stream: Uint8Array) => Promise<Uint8Array>,
+): Promise<void> {
+  const view = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  if (view.length < HEADER_BYTES) throw new Error('its header (blosc) is cut off')
+  const flags = view[2]!
+  const typeSize = view[3]!
+  const [decoded, blockSize, encoded] = [4, 8, 12].map((at) => view.readUInt32LE(at)) as [
+    number,
+    number,
+    number,
+  ]
+  if (encoded !== view.length)
+    throw new Error(`it should have ${encoded} bytes (blosc), but it has ${view.length}`)
+  const isCopy = (flags & 2) !== 0
+  if (isCopy) {
+    if (encoded !== decoded + HEADER_BYTES) throw new Error('its sizes (blosc) contradict each other')
+    return
+  }
+  const blocks = blockSize > 0 ? Math.ceil(decoded / blockSize) : 0
+  if (decoded > 0 && (blocks === 0 || HEADER_BYTES + 4 * blocks > view.length)) {
+    throw new Error('its list of blocks (blosc) is cut off')
+  }
+  const mayBeSplit = (flags & 16) === 0 && typeSize <= MOST_SPLITS && blockSize / typeSize >= LEAST_ELEMENTS
+  for (let block = 0; block < blocks; block++) {
+    const length = Math.min(blockSize, decoded - block * blockSize)
+    const streams = mayBeSplit && length === blockSize ? typeSize : 1
+    let at = view.readUInt32LE(HEADER_BYTES + 4 * block)
+    for (let stream = 0; stream < streams; stream++) {
+      const size = at + 4 <= view.length ? view.readUInt32LE(at) : view.length
+      at += 4 + size
+      if (at > view.length) throw new Error(`its block ${block} (blosc) leads out of it`)
+      const content = view.subarray(at - size, at)
+      const expected = length / streams
+      if (size !== expected && (await decodedLength(content, flags >> 5, decodeZstd)) !== expected) {
+        throw new Error(`its block ${block} (blosc) holds something else`)
+      }
+    }
+  }
+}
+
+/** What a stream decodes to; throws, or returns another number, if it is damaged. */
+async function decodedLength(
+  stream: Buffer,
+  compressor: number,
+  decodeZstd: (stream: Uint8Array) => Promise<Uint8Array>,
+): Promise<number> {
+  if (compressor === LZ4) return lz4Length(stream)
+  if (compressor === ZLIB) return inflateSync(stream).length
+  if (compressor === ZSTD) return (await decodeZstd(stream)).length
+  throw new Error(
+    `its compressor (blosc, number ${compressor}) is not LZ4, zlib or zstd, whose streams can be checked`,
+  )
+}
+
+/** The length of what an LZ4 block decodes to, or −1. Source: lz4, doc/lz4_Block_format.md */
+function lz4Length(stream: Buffer): number {
+  let at = 0
+  let length = 0
+  const long = (short: number) => {
+    let sum = short
+    if (short === 15) {
+      let byte: number
+      do {
+        byte = stream[at++] ?? 0
+        sum += byte
+      } while (byte === 255)
+    }
+    return sum
+  }
+  while (at < stream.length) {
+    const token = stream[at++]!
+    const literals = long(token >> 4)
+    at += literals
+    length += literals
+    if (at === stream.length) return length
+    if (at + 2 > stream.length) return -1
+    const distance = stream.readUInt16LE(at)
+    at += 2
+    if (distance === 0 || distance > length) return -1
+    length += long(token & 15) + 4
+  }
+  return -1
+}

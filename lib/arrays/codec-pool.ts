@@ -1,0 +1,73 @@
+/** The threads that decode and encode chunks: zstd and blosc in WebAssembly take longer than a disk. */
+import { availableParallelism } from 'node:os'
+import { join } from 'node:path'
+import { Worker } from 'node:worker_threads'
+import { type ErrorCode, errorClasses, FileError } from '../errors.js'
+import { root } from '../native.js'
+import type { Answer, EncodeRequest, ReadRequest } from './codec-worker.js'
+
+/** Chunks that are decoded at once: a thread each. More than this, and copying them becomes the limit. */
+export const CODEC_THREADS = Math.max(1, Math.min(8, availableParallelism() - 1))
+
+interface Waiting {
+  readonly resolve: (answer: Answer) => void
+  readonly reject: (error: Error) => void
+}
+
+interface Thread {
+  readonly worker: Worker
+  readonly waiting: Map<number, Waiting>
+}
+
+const threads: Thread[] = []
+let lastId = 0
+
+function start(): Thread {
+  // Without the flags of this process: some, such as --input-type, are not for files.
+  const worker = new Worker(join(root, 'dist', 'lib', 'arrays', 'codec-worker.js'), { execArgv: [] })
+  const waiting = new Map<number, Waiting>()
+  const thread = { worker, waiting }
+  worker.on('message', (answer: Answer) => {
+    const asked = waiting.get(answer.id)!
+    waiting.delete(answer.id)
+    if (waiting.size === 0) worker.unref()
+    if (answer.error) asked.reject(fromThread(answer.error))
+    else asked.resolve(answer)
+  })
+  const fail = (error: Error) => {
+    threads.splice(threads.indexOf(thread), 1)
+    for (const { reject } of waiting.values()) reject(error)
+    waiting.clear()
+  }
+  worker.once('error', fail)
+  worker.unref()
+  threads.push(thread)
+  return thread
+}
+
+function fromThread({ message, code }: NonNullable<Answer['error']>): Error {
+  if (code !== undefined && code in errorClasses) return new errorClasses[code as ErrorCode](message)
+  return Object.assign(new FileError(message), { cause: code })
+}
+
+function ask(request: ReadRequest | EncodeRequest, transfer: ArrayBuffer[]): Promise<Answer> {
+  let thread = threads.find(({ waiting }) => waiting.size === 0)
+  if (!thread && threads.length < CODEC_THREADS) thread = start()
+  thread ??= threads.reduce((least, other) => (other.waiting.size < least.waiting.size ? other : least))
+  const { worker, waiting } = thread
+  const id = ++lastId
+  // Work keeps the process alive, an idle thread doesn't.
+  if (waiting.size === 0) worker.ref()
+  return new Promise((resolve, reject) => {
+    waiting.set(id, { resolve, reject })
+    worker.postMessage({ id, ...request }, transfer)
+  })
+}
+
+/** Reads a piece of a file and decodes it. */
+export const readEncoded = (request: ReadRequest): Promise<Answer> => ask(request, [])
+
+/** Encodes bytes, whose buffer is given away. */
+export async function encodeAside(request: EncodeRequest): Promise<Uint8Array> {
+  return (await ask(request, [request.bytes.buffer as ArrayBuffer])).bytes!
+}

@@ -1,0 +1,165 @@
+/**
+ * Files by position: rectangles of rows, read into memory and written from it. Node.js has no memory maps; reads and writes at
+ * offsets take their place: the system keeps what was read in its cache in the same way.
+ */
+import { randomBytes } from 'node:crypto'
+import { type FileHandle, mkdir, open, rename, rm } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { ChangedError, ChunkError, DiskFullError, FileError, MpmmlError } from '../errors.js'
+import { systemReason } from '../files/files.js'
+
+/** Buffers of one system call; Linux takes 1024. */
+const MOST_BUFFERS = 1024
+
+/** Bytes of one system call: few enough that no thread of Node.js's pool is busy for long. */
+const CALL_BYTES = 1 << 24
+
+/** Calls at once for rows that are apart in the file. */
+const ROWS_AT_ONCE = 16
+
+/** Rows in a file, and where they are in memory. All sizes are in bytes. */
+export interface Rectangle {
+  /** Where the first row begins in the file. */
+  readonly position: number
+  /** From one row to the next in the file. */
+  readonly pitch: number
+  readonly width: number
+  readonly rows: number
+  readonly memory: Uint8Array
+  /** From one row to the next in memory. */
+  readonly memoryPitch: number
+}
+
+/** Runs `work` on 0 … count − 1, so many at once; all of it has ended when this returns or throws. */
+export async function atOnce(
+  most: number,
+  count: number,
+  work: (index: number) => Promise<void>,
+): Promise<void> {
+  let next = 0
+  const worker = async () => {
+    while (next < count) {
+      const index = next++
+      try {
+        await work(index)
+      } catch (error) {
+        next = count
+        throw error
+      }
+    }
+  }
+  const outcomes = await Promise.allSettled(Array.from({ length: Math.min(most, count) }, worker))
+  for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason
+}
+
+type Move = (buffers: Uint8Array[], position: number) => Promise<number>
+
+async function moveAll(move: Move, buffers: Uint8Array[], position: number): Promise<void> {
+  let rest = buffers
+  let at = position
+  while (rest.length > 0) {
+    let moved = await move(rest, at)
+    if (moved === 0) throw new ChunkError('it ends too early')
+    at += moved
+    while (rest.length > 0 && moved >= rest[0]!.length) {
+      moved -= rest[0]!.length
+      rest = rest.slice(1)
+    }
+    if (moved > 0) rest = [rest[0]!.subarray(moved), ...rest.slice(1)]
+  }
+}
+
+async function moveRectangle(rectangle: Rectangle, reads: boolean, move: Move): Promise<void> {
+  const { position, pitch, width, rows, memory, memoryPitch } = rectangle
+  if (rows === 0 || width === 0) return
+  if (width === pitch && width === memoryPitch) {
+    const bytes = rows * width
+    for (let at = 0; at < bytes; at += CALL_BYTES) {
+      await moveAll(move, [memory.subarray(at, Math.min(at + CALL_BYTES, bytes))], position + at)
+    }
+    return
+  }
+  const row = (index: number) => memory.subarray(index * memoryPitch, index * memoryPitch + width)
+  // What is between rows is read too, if it is less than they are: a call for each row takes longer.
+  const gap = pitch - width
+  if (gap === 0 || (reads && gap <= width)) {
+    const between = gap === 0 ? [] : [new Uint8Array(gap)]
+    const most = Math.floor(MOST_BUFFERS / (1 + between.length))
+    const step = Math.max(1, Math.min(most, Math.floor(CALL_BYTES / pitch)))
+    for (let first = 0; first < rows; first += step) {
+      const last = Math.min(first + step, rows) - 1
+      const buffers: Uint8Array[] = []
+      for (let index = first; index < last; index++) buffers.push(row(index), ...between)
+      // After the last row there may be nothing.
+      buffers.push(row(last))
+      await moveAll(move, buffers, position + first * pitch)
+    }
+    return
+  }
+  await atOnce(ROWS_AT_ONCE, rows, (index) => moveAll(move, [row(index)], position + index * pitch))
+}
+
+/** Throws ChunkError if the file ends before the rectangle does. */
+export function readRectangle(file: FileHandle, rectangle: Rectangle): Promise<void> {
+  return moveRectangle(rectangle, true, async (buffers, position) => {
+    if (buffers.length > 1) return (await file.readv(buffers, position)).bytesRead
+    return (await file.read(buffers[0]!, 0, buffers[0]!.length, position)).bytesRead
+  })
+}
+
+export function writeRectangle(file: FileHandle, rectangle: Rectangle): Promise<void> {
+  return moveRectangle(rectangle, false, async (buffers, position) => {
+    if (buffers.length > 1) return (await file.writev(buffers, position)).bytesWritten
+    return (await file.write(buffers[0]!, 0, buffers[0]!.length, position)).bytesWritten
+  })
+}
+
+/** What the caller sees of an error of the system. */
+export function writeError(path: string, error: unknown): MpmmlError {
+  if (error instanceof MpmmlError) return error
+  const { code } = error as NodeJS.ErrnoException
+  if (code === 'ENOSPC' || code === 'EDQUOT' || code === 'EFBIG') {
+    return new DiskFullError(
+      `${path} can't be written: ${systemReason(error)}. What is done is kept: make room, and resume`,
+      { cause: error },
+    )
+  }
+  return new FileError(`${path} can't be written: ${systemReason(error)}`, { cause: error })
+}
+
+/** Refuses a file that has changed after `changedMs`. */
+export function requireUnchanged(path: string, mtimeMs: number, changedMs: number): void {
+  if (mtimeMs <= changedMs) return
+  throw new ChangedError(
+    `${path} has changed since the work was begun (at ${new Date(mtimeMs).toISOString()}): results of both would be mixed. ` +
+      'Begin again with overwrite',
+  )
+}
+
+/**
+ * Writes a file under another name, in the folder `temporary` of the same file system, and then gives it its own. So it is there
+ * and complete, or not there, whenever the process ends.
+ */
+export async function writeWhole(
+  path: string,
+  temporary: string,
+  write: (file: FileHandle) => Promise<void>,
+): Promise<void> {
+  const written = join(temporary, randomBytes(8).toString('hex'))
+  let file: FileHandle | undefined
+  try {
+    file = await open(written, 'wx')
+    await write(file)
+    await file.close()
+    file = undefined
+    await rename(written, path).catch(async (error) => {
+      if (error.code !== 'ENOENT') throw error
+      await mkdir(dirname(path), { recursive: true })
+      await rename(written, path)
+    })
+  } catch (error) {
+    await file?.close().catch(() => {})
+    await rm(written, { force: true }).catch(() => {})
+    throw writeError(path, error)
+  }
+}

@@ -1,0 +1,356 @@
+/** Computes blocks: reads ahead, multiplies, and writes behind. */
+import { aborted } from '../abort.js'
+import type { Device, DeviceMatrix } from '../device/device.js'
+import { pinnedInt32Array } from '../device/pinned.js'
+import { AbortedError, OptionError, OverflowError } from '../errors.js'
+import { zeroOf } from '../semirings.js'
+import type { ElementArray } from '../storage.js'
+import { fixedBytes, LEAST_CACHED, packedBytes, READ_BUFFERS, RESULTS, WRITE_BUFFERS } from './block-size.js'
+import { Budget, Pool } from './budget.js'
+import type { BlockJob, BlockPlan } from './job.js'
+import { blocksIn } from './job.js'
+import { type Operand, ReadAhead } from './read-ahead.js'
+import { type ArraySource, elementsIn, openSource } from './source.js'
+import { extraBytes } from './target.js'
+import {
+  type Computing,
+  lengthOf,
+  multiplyTask,
+  pathsTask,
+  type Result,
+  type Task,
+  typesOf,
+} from './tasks.js'
+import { WorkFolder } from './work-folder.js'
+import { bytesOfType } from './zarr-metadata.js'
+
+/** In how much memory blocks are computed. */
+export interface EngineOptions {
+  /** Bytes; undefined for what one job needs. */
+  readonly memory: number | undefined
+  /** Bytes; undefined for most of what is free. */
+  readonly deviceMemory?: number | undefined
+}
+
+/** What became of a block. */
+export interface BlockDone {
+  readonly job: BlockJob
+  readonly kernelMs: number
+  readonly bytesWritten: number
+}
+
+/** Where a result grows on the device, once it is needed. */
+interface Place {
+  matrix: DeviceMatrix<ElementArray> | null
+}
+
+/** Memory that is made when it is needed: pinned memory takes long to make, and the first products needn't wait for it. */
+interface Lazy {
+  memory: Uint8Array | null
+}
+
+/** A block that is being computed. */
+interface Growing {
+  readonly task: Task
+  readonly place: Place
+  out: Result | null
+  kernelMs: number
+  overflow: OverflowError | null
+}
+
+/** Products that the device has been asked for and that haven't ended. */
+const STEPS_AT_ONCE = 2
+
+/** The share of a GPU's free memory that is taken. The rest is for what CUDA and other programs need. */
+const DEVICE_SHARE = 0.85
+
+/** Uses of blocks that are planned at once: the lists of them take a few bytes each. */
+const MOST_USES = 2 ** 20
+
+/** Computes jobs of one plan on one device. */
+export class Engine {
+  readonly plan: BlockPlan
+  readonly work: WorkFolder
+  readonly budget = new Budget()
+  readonly #device: Device
+  readonly #sources: { a: ArraySource; b: ArraySource | undefined }
+  readonly #readBuffers: Uint8Array[]
+  readonly #writeBuffers: Pool<Lazy>
+  readonly #results: Pool<Place>
+  readonly #sizes: Sizes
+  readonly #onGpu: boolean
+  /** Bytes of blocks on the device. */
+  readonly room: number
+  bytesRead = 0
+  /** How long products waited for blocks to be read, and for results to be written. */
+  readMs = 0
+  writeMs = 0
+
+  private constructor(
+    plan: BlockPlan,
+    device: Device,
+    sources: { a: ArraySource; b: ArraySource | undefined },
+    options: EngineOptions,
+  ) {
+    this.plan = plan
+    this.work = new WorkFolder(plan.output.path, plan.id)
+    this.#device = device
+    this.#sources = sources
+    const sizes = sizesOf(plan)
+    const { operand, result } = sizes
+    const onGpu = device.backend === 'cuda'
+    this.#sizes = sizes
+    this.#onGpu = onGpu
+    const extra = extraBytes(plan.output) + sources.a.extraBytes + (sources.b?.extraBytes ?? 0)
+    const { memory } = options
+    if (onGpu) this.room = roomOnGpu(device, options.deviceMemory, sizes)
+    else this.room = memory === undefined ? LEAST_CACHED * operand : memory - extra - sizes.fixed
+    const least = (plan.kind === 'multiply' ? 2 : 3) * operand
+    if (this.room < least) {
+      const needed = onGpu ? 2 * (least + operand) + RESULTS * result : extra + sizes.fixed + least
+      throw new OptionError(
+        `option ${onGpu ? 'deviceMemory' : 'memory'} must be at least ${Math.ceil(needed / 2 ** 20)} MiB for blocks of this size: ` +
+          'give more, or begin again with less memory in the plan, so that blocks are smaller',
+      )
+    }
+    // What codecs and the CPU's products take is their most, and not measured.
+    this.budget.take(extra + (onGpu ? 0 : RESULTS * result + sizes.packed))
+    this.#readBuffers = Array.from({ length: READ_BUFFERS }, () => this.#newBuffer(operand))
+    this.#writeBuffers = new Pool(Array.from({ length: WRITE_BUFFERS }, (): Lazy => ({ memory: null })))
+    this.#results = new Pool(Array.from({ length: RESULTS }, (): Place => ({ matrix: null })))
+  }
+
+  #newBuffer(bytes: number): Uint8Array {
+    this.budget.take(bytes)
+    if (this.#onGpu) return new Uint8Array(pinnedInt32Array(Math.ceil(bytes / 4)).buffer, 0, bytes)
+    return new Uint8Array(bytes)
+  }
+
+  /** The engine owns the device, and closes it. */
+  static async open(plan: BlockPlan, device: Promise<Device>, options: EngineOptions): Promise<Engine> {
+    const opened = await device
+    try {
+      const a = await openSource(plan.a.path)
+      const b = plan.kind === 'multiply' ? await openSource(plan.b.path) : undefined
+      return new Engine(plan, opened, { a, b }, options)
+    } catch (error) {
+      await opened.close()
+      throw error
+    }
+  }
+
+  get backend(): 'cuda' | 'cpu' {
+    return this.#device.backend
+  }
+
+  get deviceName(): string {
+    return this.#device.name
+  }
+
+  close(): Promise<void> {
+    return this.#device.close()
+  }
+
+  /** Does jobs of one stage; tells of each when it is on the disk. */
+  async run(
+    jobs: Iterable<BlockJob>,
+    signal: AbortSignal | undefined,
+    done: (block: BlockDone) => void,
+    began?: (share: number) => void,
+  ): Promise<void> {
+    let batch: Task[] = []
+    let uses = 0
+    for (const job of jobs) {
+      const task = this.#task(job)
+      batch.push(task)
+      for (const step of task.steps) uses += step.length
+      if (uses < MOST_USES) continue
+      await this.#runBatch(batch, signal, done, began)
+      batch = []
+      uses = 0
+    }
+    if (batch.length > 0) await this.#runBatch(batch, signal, done, began)
+  }
+
+  #task(job: BlockJob): Task {
+    const { plan, work } = this
+    return plan.kind === 'multiply'
+      ? multiplyTask(plan, work, this.#sources, job)
+      : pathsTask(plan, work, this.#sources, job)
+  }
+
+  async #runBatch(
+    tasks: readonly Task[],
+    signal: AbortSignal | undefined,
+    done: (block: BlockDone) => void,
+    began: ((share: number) => void) | undefined,
+  ): Promise<void> {
+    const operands: Operand[] = tasks.flatMap(({ steps }) => steps.flat())
+    const reading = new ReadAhead(
+      this.#device,
+      operands,
+      this.#readBuffers,
+      this.room,
+      // A GPU's memory is its own.
+      this.#onGpu ? new Budget() : this.budget,
+    )
+    // What fails while other work goes on ends that too.
+    const stop = new AbortController()
+    const stopped = () => stop.abort(signal?.reason)
+    signal?.addEventListener('abort', stopped, { once: true })
+    if (signal?.aborted) stopped()
+    const flights: Promise<void>[] = []
+    const behind = new Set<Promise<void>>()
+    let failure: { error: unknown } | undefined
+    const failed = (error: unknown) => {
+      failure ??= { error }
+      stop.abort(error)
+    }
+    let use = 0
+    try {
+      for (const task of tasks) {
+        const waited = performance.now()
+        const place = await this.#results.take()
+        this.writeMs += performance.now() - waited
+        const block: Growing = { task, place, out: null, kernelMs: 0, overflow: null }
+        const spent = (ms: number) => {
+          block.kernelMs += ms
+        }
+        const computing = { device: this.#device, signal: stop.signal, spent }
+        const steps: Promise<void>[] = []
+        try {
+          if (task.steps.length > 0 && !stop.signal.aborted) block.out = await this.#outOf(place, task)
+          for (const [index, step] of task.steps.entries()) {
+            const first = use
+            const asked = performance.now()
+            const matrices = await Promise.all(step.map((_, at) => reading.take(first + at)))
+            this.readMs += performance.now() - asked
+            use += step.length
+            if (stop.signal.aborted) break
+            // Two at once, so that a GPU has the next one when it has done one.
+            while (flights.length >= STEPS_AT_ONCE) await flights.shift()
+            const flight = task
+              .step(index, matrices, block.out!, computing)
+              .catch((error) => {
+                if (error instanceof OverflowError && task.exactly) block.overflow ??= error
+                else failed(error)
+              })
+              .then(() => {
+                for (let at = 0; at < step.length; at++) reading.done(first + at)
+                began?.((index + 1) / task.steps.length)
+              })
+              .catch(failed)
+            flights.push(flight)
+            steps.push(flight)
+          }
+        } catch (error) {
+          failed(error)
+        }
+        const settled = Promise.all(steps)
+          .then(async () => {
+            if (stop.signal.aborted) return
+            const bytesWritten = await this.#finish(block, computing)
+            done({ job: task.job, kernelMs: block.kernelMs, bytesWritten })
+          })
+          .catch(failed)
+          .then(() => {
+            block.out?.dispose()
+            this.#results.give(place)
+          })
+        behind.add(settled)
+        settled.then(() => behind.delete(settled))
+        if (stop.signal.aborted) break
+      }
+    } catch (error) {
+      failed(error)
+    }
+    await Promise.all(behind)
+    signal?.removeEventListener('abort', stopped)
+    await reading.end()
+    this.bytesRead += reading.bytesRead
+    if (signal?.aborted && (!failure || failure.error instanceof AbortedError)) {
+      throw aborted(signal, 'the work on arrays')
+    }
+    if (failure) throw failure.error
+  }
+
+  /** The part of a result's place that a block takes; none of its memory is its own. */
+  async #outOf(place: Place, { rows, cols }: Task): Promise<Result> {
+    const { shape } = this.#sizes
+    place.matrix ??= await this.#device.full(shape, this.#zero(), typesOf(this.plan).result as 'int32')
+    return place.matrix.view({ rows: [0, lengthOf(rows)], cols: [0, lengthOf(cols)] }) as Result
+  }
+
+  /** Brings a result to the disk. */
+  async #finish({ task, out, overflow }: Growing, computing: Computing): Promise<number> {
+    const buffer = await this.#writeBuffers.take()
+    buffer.memory ??= this.#newBuffer(this.#sizes.result)
+    try {
+      const shape: [number, number] = [lengthOf(task.rows), lengthOf(task.cols)]
+      const data = elementsIn(buffer.memory, typesOf(this.plan).result, shape[0] * shape[1]) as ElementArray
+      if (!out) data.fill(this.#zero())
+      else if (overflow) await task.exactly!(computing, data as Int32Array)
+      else await out.download({ data, shape })
+      const written = await task.write(data)
+      await this.work.mark(this.plan, task.job)
+      return written
+    } finally {
+      this.#writeBuffers.give(buffer)
+    }
+  }
+
+  #zero(): number {
+    return zeroOf(this.plan.semiring, typesOf(this.plan).result as 'int32')
+  }
+
+  /** How many rows of blocks are computed for each column of blocks of B, so that it is read once for all of them. */
+  rowsTogether(): number {
+    if (this.plan.kind !== 'multiply') return 1
+    const { block, a, b } = this.plan
+    const deep = blocksIn(a.shape[1], block.depth)
+    const blockOfA = block.rows * block.depth * bytesOfType[a.dtype]
+    const blockOfB = block.depth * block.cols * bytesOfType[b.dtype]
+    // Two blocks more, which are read ahead.
+    const rest = this.room - (deep + 2) * blockOfB
+    return Math.max(1, Math.floor(rest / Math.max(1, deep * blockOfA)))
+  }
+}
+
+interface Sizes {
+  /** Of the largest block of a result. */
+  readonly shape: [number, number]
+  /** Bytes of the largest block of an operand. */
+  readonly operand: number
+  readonly result: number
+  /** What a product on the CPU packs. */
+  readonly packed: number
+  /** All but the operands on the device. */
+  readonly fixed: number
+}
+
+function sizesOf(plan: BlockPlan): Sizes {
+  const { operand, result } = typesOf(plan)
+  const [a, c] = [bytesOfType[operand], bytesOfType[result]]
+  const [rows, cols, depth] =
+    plan.kind === 'multiply'
+      ? [plan.block.rows, plan.block.cols, plan.block.depth]
+      : [plan.block.size, plan.block.size, plan.block.size]
+  const [m, n] = plan.output.shape
+  const k = plan.a.shape[1]
+  const [tall, wide, deep] = [Math.min(rows, m), Math.min(cols, n), Math.min(depth, k)]
+  const most = Math.max(tall * deep, deep * wide)
+  const largest = Math.max(most, tall * wide)
+  return {
+    shape: [tall, wide],
+    operand: most * a,
+    result: tall * wide * c,
+    packed: largest * packedBytes(c),
+    fixed: largest * fixedBytes(a, c),
+  }
+}
+
+/** Half of what may be taken, because products keep packed forms of blocks too. */
+function roomOnGpu(device: Device, limit: number | undefined, { operand, result }: Sizes): number {
+  const most = Math.min(limit ?? Number.POSITIVE_INFINITY, device.memory().free * DEVICE_SHARE)
+  return (most - RESULTS * result) / 2 - operand
+}

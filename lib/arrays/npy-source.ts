@@ -1,0 +1,116 @@
+/** A matrix in a .npy file, of which blocks are read by position. */
+import type { FileHandle } from 'node:fs/promises'
+import { FileError, MpmmlError } from '../errors.js'
+import { openForReading, systemReason } from '../files/files.js'
+import { readHeader } from '../files/npy.js'
+import { checkedContent } from '../files/npy-content.js'
+import { NpyProblem } from '../files/npy-header.js'
+import { type FileType, swapBytes } from '../files/npy-types.js'
+import { readRectangle, requireUnchanged } from './disk.js'
+import type { ArrayType } from './job.js'
+import { type ArraySource, elementsIn, type Range, type ReadBlock } from './source.js'
+
+/** Bytes of the file that are converted at once. */
+const CONVERTED_BYTES = 1 << 22
+
+export class NpySource implements ArraySource {
+  readonly path: string
+  readonly shape: readonly [number, number]
+  readonly dtype: ArrayType
+  readonly unit: readonly [number, number]
+  readonly extraBytes: number
+  readonly #type: FileType
+  readonly #start: number
+  readonly #byColumns: boolean
+
+  private constructor(
+    path: string,
+    type: FileType,
+    shape: [number, number],
+    start: number,
+    byColumns: boolean,
+  ) {
+    this.path = path
+    this.shape = shape
+    this.dtype = type.dtype as ArrayType
+    this.unit = [1, 1]
+    this.#type = type
+    this.#start = start
+    this.#byColumns = byColumns
+    this.extraBytes = type.convert ? CONVERTED_BYTES + shape[byColumns ? 0 : 1] * type.size : 0
+  }
+
+  static async open(path: string): Promise<NpySource> {
+    return opened(path, async (file, size) => {
+      const { header, dataOffset } = await readHeader(file, size)
+      const { type, shape } = checkedContent(header, size - dataOffset, undefined)
+      if (shape.length !== 2)
+        throw new NpyProblem(`expected a matrix (2-D), but its shape is (${shape.join(', ')})`)
+      if (type.dtype === 'uint8') {
+        throw new NpyProblem('expected numbers, but it holds booleans; convert with a.astype(numpy.int32)')
+      }
+      return new NpySource(path, type, shape as [number, number], dataOffset, header.fortranOrder)
+    })
+  }
+
+  async files(): Promise<string[]> {
+    return [this.path]
+  }
+
+  read(rows: Range, cols: Range, memory: Uint8Array, changedMs: number): Promise<ReadBlock> {
+    // Both orders are rows of memory here: in Fortran order the matrix's columns.
+    const [outer, inner] = this.#byColumns ? [cols, rows] : [rows, cols]
+    const count = outer[1] - outer[0]
+    const width = inner[1] - inner[0]
+    const { size, convert, swapped } = this.#type
+    const pitch = this.shape[this.#byColumns ? 0 : 1] * size
+    const position = this.#start + outer[0] * pitch + inner[0] * size
+    return opened(this.path, async (file) => {
+      requireUnchanged(this.path, (await file.stat()).mtimeMs, changedMs)
+      const place = { pitch, width: width * size, memoryPitch: width * size }
+      if (!convert) {
+        await readRectangle(file, { ...place, position, rows: count, memory })
+        if (swapped) swapBytes(Buffer.from(memory.buffer, memory.byteOffset, count * width * size), size)
+      } else if (width > 0) {
+        const step = Math.max(1, Math.floor(CONVERTED_BYTES / (width * size)))
+        const bytes = Buffer.from(new ArrayBuffer(Math.min(step, count) * width * size))
+        const out = elementsIn(memory, this.dtype, count * width)
+        for (let row = 0; row < count; row += step) {
+          const rows = Math.min(step, count - row)
+          await readRectangle(file, { ...place, position: position + row * pitch, rows, memory: bytes })
+          const read = bytes.subarray(0, rows * width * size)
+          if (swapped) swapBytes(read, size)
+          const bad = convert(read, rows * width, out as Int32Array, row * width)
+          if (bad >= 0)
+            this.#refuse(
+              this.#type.value(read, bad),
+              outer[0] + row + Math.floor(bad / width),
+              inner[0] + (bad % width),
+            )
+        }
+      }
+      return { strides: this.#byColumns ? [1, width] : [width, 1], bytesRead: count * width * size }
+    })
+  }
+
+  #refuse(value: number | bigint, outer: number, inner: number): never {
+    const place = this.#byColumns ? [inner, outer] : [outer, inner]
+    throw new NpyProblem(
+      `its ${this.#type.name} value ${value} at index [${place.join(', ')}] is outside the range of int32, ` +
+        '−2147483648 … 2147483647; scale or clip the values first',
+    )
+  }
+}
+
+async function opened<T>(path: string, work: (file: FileHandle, size: number) => Promise<T>): Promise<T> {
+  const { file, size } = await openForReading(path, 'a NumPy .npy file')
+  try {
+    return await work(file, size)
+  } catch (error) {
+    if (error instanceof NpyProblem) throw new FileError(`${path}: ${error.message}`, { cause: error })
+    if (error instanceof MpmmlError) throw error
+    throw new FileError(`${path} can't be read: ${systemReason(error)}`, { cause: error })
+  } finally {
+    await file.close()
+  }
+}

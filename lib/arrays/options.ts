@@ -1,0 +1,167 @@
+/** The options of work on arrays on disk, read once and checked. */
+import { freemem } from 'node:os'
+import { resolve } from 'node:path'
+import { show } from '../describe.js'
+import { OptionError } from '../errors.js'
+import { pathOf } from '../files/files.js'
+import { addon } from '../native.js'
+import { readBoolean, readChoice } from '../options.js'
+import type { BackendChoice, Overflow } from '../product/options.js'
+import { readSemiring } from '../semirings.js'
+import type { Semiring } from '../variant-names.js'
+import type { ZarrLayout } from './job.js'
+
+/** How far work on arrays is. */
+export interface ArraysProgress {
+  /** The share of the work that is done, from 0 to 1. */
+  readonly done: number
+  /** Blocks that are done, and how many there are. */
+  readonly blocks: number
+  readonly total: number
+  /** Estimated from the pace of the blocks since the start; undefined until one is done. */
+  readonly secondsLeft: number | undefined
+}
+
+/** What says how an output is laid out and the work is cut: see {@link planBlocks}. */
+export interface LayoutOptions {
+  /**
+   * The most bytes of host memory that the work takes: a number, or a text such as '8GiB'. Half of what is free, if left out, and at
+   * most 8 GiB.
+   */
+  memory?: number | string | undefined
+  /** Of a Zarr output: rows and columns of a chunk; [1024, 1024] if left out, and no more than the output has. */
+  chunks?: readonly [number, number] | undefined
+  /** Of a Zarr output: rows and columns of a shard, multiples of those of a chunk; no shards if left out. */
+  shards?: readonly [number, number] | undefined
+  /** Of a Zarr output: how its chunks are compressed; 'none' if left out. */
+  codec?: 'none' | 'zstd' | 'gzip' | 'blosc' | undefined
+  /** Rows and columns of a block, and how deep the products are that one is made from; as large as `memory` allows, if left out. */
+  block?: number | { readonly rows?: number; readonly cols?: number; readonly depth?: number } | undefined
+}
+
+/** What says what is done if there is something already. */
+export interface BeginOptions {
+  /** Goes on with what was begun: blocks that are done aren't computed again. Begins if nothing was. */
+  resume?: boolean | undefined
+  /** Replaces an output that exists, and drops work on it that was begun. */
+  overwrite?: boolean | undefined
+}
+
+/** Where blocks are computed, and who is told. */
+export interface RunOptions {
+  /** 'auto', the default, takes CUDA if it can be used, otherwise the CPU. */
+  backend?: BackendChoice | undefined
+  /** The index of the CUDA device; 0 by default. */
+  device?: number | undefined
+  /** The most bytes of a GPU's memory that blocks take: a number, or a text such as '8GiB'. Most of what is free, if left out. */
+  deviceMemory?: number | string | undefined
+  /** Gives up, with ERR_MPMML_ABORTED; what is done stays, and can be resumed. */
+  signal?: AbortSignal | undefined
+}
+
+export const layoutNames = ['memory', 'chunks', 'shards', 'codec', 'block'] as const
+export const beginNames = ['resume', 'overwrite'] as const
+export const runNames = ['backend', 'device', 'deviceMemory', 'signal'] as const
+
+const GIB = 2 ** 30
+
+/** Of memory that nobody limits. */
+const usualMemory = () => Math.min(8 * GIB, Math.floor(freemem() / 2))
+
+const units: Record<string, number> = {
+  '': 1,
+  k: 1e3,
+  m: 1e6,
+  g: 1e9,
+  t: 1e12,
+  ki: 2 ** 10,
+  mi: 2 ** 20,
+  gi: GIB,
+  ti: 2 ** 40,
+}
+
+/** Bytes: a number, or a text such as '8GiB' and '500 MB'. */
+export function readBytes(value: unknown, name: string): number {
+  const [, number, unit] = /^\s*(\d+(?:\.\d+)?)\s*([kmgt]?i?)b?\s*$/i.exec(String(value)) ?? []
+  const bytes =
+    typeof value === 'number' ? value : Number(number) * (units[(unit ?? '').toLowerCase()] ?? Number.NaN)
+  if (Number.isFinite(bytes) && bytes > 0) return Math.floor(bytes)
+  throw new OptionError(
+    `option ${name} must be a number of bytes, or a text such as '8GiB', but it is ${show(value)}`,
+  )
+}
+
+function readPair(value: unknown, name: string): [number, number] {
+  if (
+    Array.isArray(value) &&
+    value.length === 2 &&
+    value.every((size) => Number.isSafeInteger(size) && size > 0)
+  ) {
+    return [value[0], value[1]]
+  }
+  const came = Array.isArray(value) ? JSON.stringify(value) : show(value)
+  throw new OptionError(`option ${name} must be [rows, cols], integers above 0, but it is ${came}`)
+}
+
+const codecNames: readonly ZarrLayout['codec'][] = ['none', 'zstd', 'gzip', 'blosc']
+
+export interface ReadLayout {
+  readonly memory: number
+  readonly chunks: readonly [number, number] | undefined
+  readonly shards: readonly [number, number] | undefined
+  readonly codec: ZarrLayout['codec'] | undefined
+  readonly block: { readonly rows?: number; readonly cols?: number; readonly depth?: number }
+}
+
+export function readLayout(options: LayoutOptions): ReadLayout {
+  const { memory, chunks, shards, codec, block } = options
+  return {
+    memory: memory === undefined ? usualMemory() : readBytes(memory, 'memory'),
+    chunks: chunks === undefined ? undefined : readPair(chunks, 'chunks'),
+    shards: shards === undefined ? undefined : readPair(shards, 'shards'),
+    codec: codec === undefined ? undefined : codecNames[readChoice(codecNames, codec, 'codec')],
+    block: readBlockSizes(block),
+  }
+}
+
+function readBlockSizes(value: unknown): ReadLayout['block'] {
+  if (value === undefined) return {}
+  const { rows, cols, depth } =
+    typeof value === 'number'
+      ? { rows: value, cols: value, depth: value }
+      : ((value ?? {}) as ReadLayout['block'])
+  const sizes = { rows, cols, depth }
+  for (const [name, size] of Object.entries(sizes)) {
+    if (size !== undefined && !(Number.isSafeInteger(size) && size > 0)) {
+      throw new OptionError(
+        `option block must have sizes that are integers above 0, but ${name} is ${show(size)}`,
+      )
+    }
+  }
+  return sizes as ReadLayout['block']
+}
+
+export interface ReadBegin {
+  readonly resume: boolean
+  readonly overwrite: boolean
+}
+
+export function readBegin({ resume = false, overwrite = false }: BeginOptions): ReadBegin {
+  const read = { resume: readBoolean(resume, 'resume'), overwrite: readBoolean(overwrite, 'overwrite') }
+  if (read.resume && read.overwrite) {
+    throw new OptionError('options resume and overwrite contradict each other: leave one of them out')
+  }
+  return read
+}
+
+export function readOverflow(value: unknown): Overflow | undefined {
+  if (value === undefined) return undefined
+  return addon.overflowPolicies[readChoice(addon.overflowPolicies, value, 'overflow')] as Overflow
+}
+
+export function readSemiringName(value: unknown, usual: Semiring): Semiring {
+  return value === undefined ? usual : addon.semirings[readSemiring(value)]!.name
+}
+
+/** A path as it is in every process of this machine. */
+export const readPath = (path: string | URL) => resolve(pathOf(path))

@@ -1,0 +1,475 @@
+/** Plans: what is read, how it is cut into blocks, and where the result grows. */
+import { createHash } from 'node:crypto'
+import { realpath, rm, stat } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import { show } from '../describe.js'
+import {
+  ChangedError,
+  DTypeError,
+  ExistsError,
+  FileError,
+  OptionError,
+  ResumeError,
+  ShapeError,
+} from '../errors.js'
+import { addon } from '../native.js'
+import { requireNames } from '../options.js'
+import type { Overflow } from '../product/options.js'
+import { requireSemiringType } from '../semirings.js'
+import type { Semiring } from '../variant-names.js'
+import { type BlockTypes, blockSize, hostBytes } from './block-size.js'
+import type {
+  ArrayType,
+  BlockPlan,
+  MultiplyPlan,
+  PathsPlan,
+  PlannedInput,
+  PlannedOutput,
+  ZarrLayout,
+} from './job.js'
+import { blocksIn } from './job.js'
+import {
+  type BeginOptions,
+  beginNames,
+  type LayoutOptions,
+  layoutNames,
+  type ReadBegin,
+  type ReadLayout,
+  readBegin,
+  readLayout,
+  readOverflow,
+  readPath,
+  readSemiringName,
+} from './options.js'
+import { greatestWeight } from './range-of.js'
+import { type ArraySource, isNpy, isZarr, openSource, planInput } from './source.js'
+import { createTarget, extraBytes } from './target.js'
+import { begunPlan, isBegun, removeBegun, WorkFolder } from './work-folder.js'
+import { loadZarrita } from './zarrita.js'
+
+interface AnyRequest extends LayoutOptions, BeginOptions {
+  /** What to do with results outside of int32: as in `mpmm`. */
+  overflow?: Overflow | undefined
+  /** Gives up. */
+  signal?: AbortSignal | undefined
+}
+
+/** C = A ⊗ B. */
+export interface MultiplyRequest extends AnyRequest {
+  /** Asks for a product. */
+  kind: 'multiply'
+  /** The path of A, M × K. */
+  a: string | URL
+  /** The path of B, K × N. */
+  b: string | URL
+  /** The output. */
+  c: string | URL
+  /** 'max-plus' if left out. */
+  semiring?: Semiring | undefined
+}
+
+/** The best paths between all nodes. */
+export interface PathsRequest extends AnyRequest {
+  /** Asks for paths. */
+  kind: 'shortest-paths'
+  /** The weights: a square matrix. */
+  a: string | URL
+  /** The output. */
+  c: string | URL
+  /** 'min-plus' if left out. */
+  semiring?: Semiring | undefined
+}
+
+/** What {@link planBlocks} is asked for. */
+export type BlockRequest = MultiplyRequest | PathsRequest
+
+const requestNames = [
+  'kind',
+  'a',
+  'b',
+  'c',
+  'semiring',
+  'overflow',
+  'signal',
+  ...layoutNames,
+  ...beginNames,
+] as const
+
+/** Chunks of an output, if nothing else is asked for: 4 MiB of int32. */
+const USUAL_CHUNK = 1024
+
+/** Smaller files take longer to open than to read. */
+const LEAST_CHUNK = 64
+
+/**
+ * Cuts work on arrays on disk into block jobs, and makes the folder in which the output grows: its name with `.partial` at the
+ * end. With `resume`, the plan that was begun is returned if it is of the same inputs and options.
+ *
+ * @throws Rejects with an {@link MpmmlError}: ERR_MPMML_EXISTS if the output exists, or was begun, and neither `resume` nor
+ *   `overwrite` is true; ERR_MPMML_RESUME and ERR_MPMML_CHANGED if what was begun is other work, or an input has changed since;
+ *   ERR_MPMML_FILE, ERR_MPMML_PACKAGE, ERR_MPMML_SHAPE, ERR_MPMML_DTYPE, ERR_MPMML_OPTION, ERR_MPMML_DISK_FULL,
+ *   ERR_MPMML_ABORTED.
+ * @example
+ * await writeNpy('a.npy', matrix(2, 2, [1, 2, 3, 4]))
+ * const plan = await planBlocks({ kind: 'multiply', a: 'a.npy', b: 'a.npy', c: 'c.npy', block: 1 })
+ * console.log(plan.output.shape.join(), plan.block.rows, plan.stages.join()) // 2,2 1 4
+ */
+export async function planBlocks(request: BlockRequest): Promise<BlockPlan> {
+  requireNames(request, requestNames, 'request')
+  const { kind } = request
+  if (kind !== 'multiply' && kind !== 'shortest-paths') {
+    throw new OptionError(`kind must be 'multiply' or 'shortest-paths', but it is ${show(kind)}`)
+  }
+  const asked = {
+    begin: readBegin(request),
+    layout: readLayout(request),
+    overflow: readOverflow(request.overflow),
+    semiring: readSemiringName(request.semiring, kind === 'multiply' ? 'max-plus' : 'min-plus'),
+    output: await outputPath(readPath(request.c)),
+  }
+  // A missing package is said before any work.
+  if (isZarr(asked.output)) await loadZarrita()
+  const inputs: ArraySource[] = [await openSource(readPath(request.a))]
+  if (kind === 'multiply') inputs.push(await openSource(readPath(request.b)))
+  const planned: PlannedInput[] = []
+  for (const input of inputs) planned.push(await planInput(input))
+  for (const { path } of planned) {
+    if ((await realpath(path)) === asked.output) {
+      throw new OptionError(`the output ${asked.output} is also an input: name another one`)
+    }
+  }
+  const begun = await lookAround(asked.output, asked.begin)
+  if (begun) {
+    requireSameWork(begun, kind, planned, asked)
+    return begun
+  }
+  const plan = await (kind === 'multiply'
+    ? planMultiply(inputs, planned, asked)
+    : planPaths(inputs[0]!, planned[0]!, asked, request.signal))
+  const work = new WorkFolder(plan.output.path, plan.id)
+  await work.create()
+  await createTarget(plan, work, madeFrom(plan))
+  await work.writePlan(plan)
+  return plan
+}
+
+interface Asked {
+  readonly begin: ReadBegin
+  readonly layout: ReadLayout
+  readonly overflow: Overflow | undefined
+  readonly semiring: Semiring
+  readonly output: string
+}
+
+/** The output's path, with links to its folder followed, so that it is the same from everywhere. */
+async function outputPath(path: string): Promise<string> {
+  if (!isZarr(path) && !isNpy(path)) {
+    throw new FileError(`${path} can't be written: the name of an array on disk ends with .zarr or .npy`)
+  }
+  try {
+    return join(await realpath(dirname(path)), basename(path))
+  } catch (error) {
+    throw new FileError(`${path} can't be written: there is no folder ${dirname(path)}`, { cause: error })
+  }
+}
+
+/** The plan that is to be resumed; null if the work begins. Removes what is to be overwritten. */
+async function lookAround(output: string, { resume, overwrite }: ReadBegin): Promise<BlockPlan | null> {
+  const plan = await begunPlan(output)
+  if (plan && resume) return plan
+  if (plan && !overwrite) {
+    throw new ExistsError(
+      `work on ${output} was begun and not finished (${output}.partial): go on with resume, or begin again with overwrite`,
+    )
+  }
+  const there = await stat(output).catch(() => null)
+  if (there && !overwrite) {
+    const also = resume ? ', and nothing is left to resume' : ''
+    throw new ExistsError(
+      `${output} exists already${also}: name another output, or replace it with overwrite`,
+    )
+  }
+  if (there) await requireReplaceable(output, there.isDirectory())
+  // A folder without a plan is of a process that was ended while it made it.
+  if (await isBegun(output)) await removeBegun(output)
+  return null
+}
+
+async function requireReplaceable(output: string, isFolder: boolean): Promise<void> {
+  const isArray = isFolder && (await stat(join(output, 'zarr.json')).catch(() => null)) !== null
+  if (isZarr(output) ? isArray : !isFolder) return
+  throw new ExistsError(
+    `${output} exists and is no ${isZarr(output) ? 'Zarr array' : 'file'}, so it is not replaced: name another output`,
+  )
+}
+
+/** Removes an output that another takes the place of. */
+export async function removeOutput(output: string): Promise<void> {
+  const there = await stat(output).catch(() => null)
+  if (!there) return
+  await requireReplaceable(output, there.isDirectory())
+  await rm(output, { recursive: true })
+}
+
+function requireSameWork(
+  begun: BlockPlan,
+  kind: string,
+  inputs: readonly PlannedInput[],
+  asked: Asked,
+): void {
+  const differs = (what: string, was: unknown, is: unknown) =>
+    new ResumeError(
+      `what was begun can't be resumed: ${what} was ${JSON.stringify(was)} and is now ${JSON.stringify(is)}. ` +
+        'Ask for the same as then, or begin again with overwrite',
+    )
+  if (begun.kind !== kind) throw differs('the work', begun.kind, kind)
+  const before = begun.kind === 'multiply' ? [begun.a, begun.b] : [begun.a]
+  for (const [index, input] of inputs.entries()) {
+    const { path, shape, dtype, fingerprint } = before[index]!
+    if (input.path !== path) throw differs('an input', path, input.path)
+    if (input.fingerprint !== fingerprint || input.dtype !== dtype || `${input.shape}` !== `${shape}`) {
+      throw new ChangedError(
+        `${path} has changed since the work was begun: results of both would be mixed. Begin again with overwrite`,
+      )
+    }
+  }
+  if (begun.output.path !== asked.output) throw differs('the output', begun.output.path, asked.output)
+  if (begun.semiring !== asked.semiring) throw differs('semiring', begun.semiring, asked.semiring)
+  if ((asked.overflow ?? 'throw') !== (begun.overflow ?? 'throw')) {
+    throw differs('overflow', begun.overflow ?? 'throw', asked.overflow ?? 'throw')
+  }
+  const { layout } = begun.output
+  for (const name of ['chunks', 'shards', 'codec'] as const) {
+    const is = asked.layout[name]
+    if (is !== undefined && `${is}` !== `${layout?.[name]}`) throw differs(name, layout?.[name], is)
+  }
+  const block: Record<string, number> =
+    begun.kind === 'multiply'
+      ? { ...begun.block }
+      : { rows: begun.block.size, cols: begun.block.size, depth: begun.block.size }
+  for (const [name, size] of Object.entries(asked.layout.block)) {
+    if (size !== undefined && size !== block[name]) throw differs(`block.${name}`, block[name], size)
+  }
+}
+
+const isIntegers = (dtype: ArrayType) => dtype === 'int16' || dtype === 'int32'
+
+/** The type of results of elements of this type. */
+const resultType = (dtype: ArrayType): ArrayType => (dtype === 'int16' ? 'int32' : dtype)
+
+function readPolicy(dtype: ArrayType, overflow: Overflow | undefined): Overflow | null {
+  if (isIntegers(dtype)) return overflow ?? 'throw'
+  if (overflow === undefined) return null
+  throw new OptionError(
+    `option overflow is for integers, but the arrays are of ${dtype}, which has infinities for what is too large: leave it out`,
+  )
+}
+
+function requireType(semiring: Semiring, dtype: ArrayType): void {
+  const index = addon.semirings.findIndex(({ name }) => name === semiring)
+  requireSemiringType(index, addon.dataTypes.indexOf(resultType(dtype) as 'int32'))
+}
+
+function planOutput(
+  path: string,
+  shape: readonly [number, number],
+  dtype: ArrayType,
+  layout: ReadLayout,
+  types: BlockTypes,
+): PlannedOutput {
+  if (isNpy(path)) {
+    for (const name of ['chunks', 'shards', 'codec'] as const) {
+      if (layout[name] === undefined) continue
+      throw new OptionError(`option ${name} is for Zarr outputs, but the output is ${path}: leave it out`)
+    }
+    return { path, shape, dtype, layout: null }
+  }
+  const usual = usualChunk(layout, types)
+  const chunks = layout.chunks ?? [
+    chunkOf(usual, shape[0], layout.block.rows),
+    chunkOf(usual, shape[1], layout.block.cols),
+  ]
+  const { shards, codec = 'none' } = layout
+  if (shards && (shards[0] % chunks[0] || shards[1] % chunks[1])) {
+    throw new OptionError(`option shards must be multiples of the chunks, [${chunks}], but it is [${shards}]`)
+  }
+  const made: ZarrLayout = shards ? { chunks, shards, codec } : { chunks, codec }
+  return { path, shape, dtype, layout: made }
+}
+
+/** The usual size of a chunk, or a smaller one if there is little memory: a block has whole chunks. */
+function usualChunk({ memory }: ReadLayout, types: BlockTypes): number {
+  let size = USUAL_CHUNK
+  // A half is left for the buffers of chunks.
+  while (size > LEAST_CHUNK && hostBytes(size, types) > memory / 2) size /= 2
+  return size
+}
+
+/** A size of chunks of which there are whole ones in a block, if that was asked for. */
+function chunkOf(usual: number, length: number, block: number | undefined): number {
+  const size = block === undefined || block % usual === 0 ? usual : block
+  return Math.max(1, Math.min(size, length))
+}
+
+/** The rows and columns that only one block may write. */
+const unitOf = ({ layout }: PlannedOutput): readonly [number, number] =>
+  layout?.shards ?? layout?.chunks ?? [1, 1]
+
+function commonMultiple(x: number, y: number): number {
+  let [a, b] = [x, y]
+  while (b > 0) [a, b] = [b, a % b]
+  return (x / a) * y
+}
+
+/** The most of `size` that is a multiple of `unit`, and of `wish` too if there is room. */
+function aligned(size: number, unit: number, wish: number): number {
+  const both = commonMultiple(unit, wish)
+  const step = both <= size ? both : unit
+  return Math.max(step, Math.floor(size / step) * step)
+}
+
+/** Refuses block sizes that were asked for and that would have two blocks write one file. */
+function requireUnit(size: number | undefined, unit: number, length: number, name: string): void {
+  if (size === undefined || size % unit === 0 || size >= length) return
+  throw new OptionError(
+    `option block: ${name} must be a multiple of ${unit}, what one file of the output has, but it is ${size}`,
+  )
+}
+
+function planMultiply(
+  sources: readonly ArraySource[],
+  [a, b]: readonly PlannedInput[],
+  asked: Asked,
+): MultiplyPlan {
+  const { layout, semiring } = asked
+  if (!a || !b) throw new Error('a product has two operands')
+  if (a.shape[1] !== b.shape[0]) {
+    throw new ShapeError(
+      `${a.path} has ${a.shape[1]} columns and ${b.path} has ${b.shape[0]} rows: the inner dimensions of a product must be equal`,
+    )
+  }
+  if (resultType(a.dtype) !== resultType(b.dtype)) {
+    throw new DTypeError(
+      `${a.path} is of ${a.dtype} and ${b.path} of ${b.dtype}: both must be of one type; int16 goes with int32`,
+    )
+  }
+  requireType(semiring, a.dtype)
+  const result = resultType(a.dtype)
+  const types: BlockTypes = { operand: a.dtype === b.dtype ? a.dtype : 'int32', result }
+  const output = planOutput(asked.output, [a.shape[0], b.shape[1]], result, layout, types)
+  const unit = unitOf(output)
+  const [inA, inB] = sources.map((source) => source.unit) as [
+    readonly [number, number],
+    readonly [number, number],
+  ]
+  const extra = extraBytes(output) + sources.reduce((sum, source) => sum + source.extraBytes, 0)
+  const lengths = [output.shape[0], output.shape[1], a.shape[1]] as const
+  const size = blockSize(layout.memory, Math.max(...lengths, 1), Math.max(...unit), extra, types)
+  const { block } = layout
+  requireUnit(block.rows, unit[0], lengths[0], 'rows')
+  requireUnit(block.cols, unit[1], lengths[1], 'cols')
+  const blocks = {
+    rows: block.rows ?? aligned(size, unit[0], inA[0]),
+    cols: block.cols ?? aligned(size, unit[1], inB[1]),
+    depth: block.depth ?? aligned(size, 1, commonMultiple(inA[1], inB[0])),
+  }
+  const plan = {
+    kind: 'multiply' as const,
+    semiring,
+    overflow: readPolicy(a.dtype, asked.overflow),
+    a,
+    b,
+    output,
+    block: blocks,
+    stages: [blocksIn(lengths[0], blocks.rows) * blocksIn(lengths[1], blocks.cols)],
+  }
+  return { ...plan, id: identity(plan) }
+}
+
+async function planPaths(
+  source: ArraySource,
+  a: PlannedInput,
+  asked: Asked,
+  signal: AbortSignal | undefined,
+): Promise<PathsPlan> {
+  const { layout, semiring } = asked
+  const [n, cols] = a.shape
+  if (n !== cols) {
+    throw new ShapeError(
+      `${a.path} has the shape [${a.shape}], but weights must be square: row i has the edges that leave node i`,
+    )
+  }
+  if (semiring === 'plus-times') {
+    throw new OptionError(
+      "option semiring must not be 'plus-times', whose sums of paths have no best one: choose another semiring",
+    )
+  }
+  requireType(semiring, a.dtype)
+  const policy = readPolicy(a.dtype, asked.overflow)
+  if (policy === 'wrap') {
+    throw new OptionError("option overflow must be 'throw' or 'saturate' for paths, but it is 'wrap'")
+  }
+  const between = await typeBetween(source, a, asked, signal)
+  const types: BlockTypes = { operand: between, result: between }
+  const output = planOutput(asked.output, [n, n], resultType(a.dtype), layout, types)
+  const unit = commonMultiple(...(unitOf(output) as [number, number]))
+  const size =
+    layout.block.rows ??
+    aligned(
+      blockSize(layout.memory, Math.max(n, 1), unit, extraBytes(output) + source.extraBytes, types),
+      unit,
+      commonMultiple(...(source.unit as [number, number])),
+    )
+  requireUnit(size, unit, n, 'size')
+  const count = blocksIn(n, size)
+  const plan = {
+    kind: 'shortest-paths' as const,
+    semiring,
+    overflow: policy,
+    a,
+    output,
+    block: { size },
+    between,
+    stages: Array.from({ length: count }, () => [1, 2 * (count - 1), (count - 1) ** 2]).flat(),
+  }
+  return { ...plan, id: identity(plan) }
+}
+
+/** The type of distances until the last step. */
+async function typeBetween(
+  source: ArraySource,
+  { shape, dtype, changedMs }: PlannedInput,
+  { semiring, layout }: Asked,
+  signal: AbortSignal | undefined,
+): Promise<PathsPlan['between']> {
+  if (dtype === 'float32' || dtype === 'float64') return dtype
+  if (semiring !== 'min-plus' && semiring !== 'max-plus') return 'int32'
+  // A path has fewer edges than there are nodes, and a cycle as many at most.
+  const greatest = await greatestWeight(source, semiring, changedMs, Math.min(layout.memory, 2 ** 26), signal)
+  return greatest * shape[0] < 2 ** 31 - 1 ? 'int32' : 'float64'
+}
+
+/** Throws ResumeError for a plan that isn't as it was made. It may have come through other hands. */
+export function requirePlan(plan: BlockPlan): void {
+  const { id, ...rest } = plan
+  if (identity(rest) === id) return
+  throw new ResumeError(
+    'the plan is not as it was made: pass on what planBlocks() gave, as JSON, without changes',
+  )
+}
+
+const identity = (plan: object) =>
+  createHash('sha256').update(JSON.stringify(plan)).digest('hex').slice(0, 32)
+
+/** What an array's attributes say of it. */
+function madeFrom(plan: BlockPlan): Record<string, unknown> {
+  const { id, kind, semiring, overflow } = plan
+  const inputs = plan.kind === 'multiply' ? [plan.a, plan.b] : [plan.a]
+  return {
+    plan: id,
+    kind,
+    semiring,
+    overflow,
+    inputs: inputs.map(({ path, fingerprint }) => ({ path: basename(path), fingerprint })),
+  }
+}

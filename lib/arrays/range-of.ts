@@ -1,0 +1,35 @@
+/** How large the weights of an array are. */
+import { throwIfAborted } from '../files/files.js'
+import type { Semiring } from '../variant-names.js'
+import { zeroOn } from './convert.js'
+import { type ArraySource, elementsIn } from './source.js'
+import { bytesOfType } from './zarr-metadata.js'
+
+/** The greatest absolute value of elements that aren't the semiring's zero; reads all of it once, in at most so many bytes. */
+export async function greatestWeight(
+  source: ArraySource,
+  semiring: Semiring,
+  changedMs: number,
+  bytes: number,
+  signal: AbortSignal | undefined,
+): Promise<number> {
+  const { shape, dtype, unit } = source
+  const cols = Math.min(shape[1], Math.max(unit[1], 4096))
+  const rows = Math.max(1, Math.min(shape[0], Math.floor(bytes / (cols * bytesOfType[dtype]))))
+  const memory = new Uint8Array(rows * cols * bytesOfType[dtype])
+  const zero = zeroOn(semiring, dtype)
+  let greatest = 0
+  for (let top = 0; top < shape[0]; top += rows) {
+    for (let left = 0; left < shape[1]; left += cols) {
+      throwIfAborted(signal, 'reading the weights')
+      const [bottom, right] = [Math.min(top + rows, shape[0]), Math.min(left + cols, shape[1])]
+      await source.read([top, bottom], [left, right], memory, changedMs)
+      const elements = elementsIn(memory, dtype, (bottom - top) * (right - left))
+      for (let index = 0; index < elements.length; index++) {
+        const value = elements[index]!
+        if (value !== zero) greatest = Math.max(greatest, Math.abs(value))
+      }
+    }
+  }
+  return greatest
+}

@@ -1,0 +1,165 @@
+/**
+ * The blocks of operands on the device: read ahead of the products that need them, and kept for those that need them again. All
+ * uses are known beforehand, so the block goes whose next use is the farthest (L. A. Belady, A study of replacement
+ * algorithms for a virtual-storage computer, IBM Systems Journal 5 (1966)): a row of blocks of A stays while those of B pass.
+ */
+import type { Device, DeviceMatrix } from '../device/device.js'
+import type { MatrixLike } from '../matrix.js'
+import type { OperandArray } from '../storage.js'
+import type { Budget } from './budget.js'
+
+/** A block that a product needs. */
+export interface Operand {
+  /** The same for the same block. */
+  readonly key: string
+  /** Bytes of its elements. */
+  readonly bytes: number
+  /** Reads it into memory of so many bytes. */
+  read(memory: Uint8Array): Promise<{ matrix: MatrixLike<OperandArray>; bytesRead: number }>
+}
+
+export type AnyMatrix = DeviceMatrix<OperandArray>
+
+interface Entry {
+  readonly matrix: Promise<AnyMatrix>
+  readonly bytes: number
+  /** Uses that were read ahead for and haven't ended. */
+  uses: number
+  /** The next use after those. */
+  next: number
+}
+
+export class ReadAhead {
+  readonly #device: Device
+  readonly #operands: readonly Operand[]
+  readonly #next: Int32Array
+  readonly #buffers: Uint8Array[]
+  readonly #room: number
+  readonly #budget: Budget
+  readonly #entries = new Map<string, Entry>()
+  readonly #loads = new Set<Promise<unknown>>()
+  /** The entries of uses that have been read ahead for, by the use's index. */
+  readonly #ahead = new Map<number, Entry>()
+  readonly #waiting = new Map<number, () => void>()
+  #cursor = 0
+  #held = 0
+  #stopped = false
+  bytesRead = 0
+
+  /**
+   * @param operands - in the order of their uses.
+   * @param buffers - as many blocks are read at once.
+   * @param room - the bytes that all blocks on the device may take; at least two blocks.
+   */
+  constructor(
+    device: Device,
+    operands: readonly Operand[],
+    buffers: Uint8Array[],
+    room: number,
+    budget: Budget,
+  ) {
+    this.#device = device
+    this.#operands = operands
+    this.#buffers = [...buffers]
+    this.#room = room
+    this.#budget = budget
+    this.#next = nextUses(operands)
+    this.#readAhead()
+  }
+
+  /** The block of a use; they are taken in order. */
+  async take(index: number): Promise<AnyMatrix> {
+    if (!this.#ahead.has(index)) await new Promise<void>((resolve) => this.#waiting.set(index, resolve))
+    return this.#ahead.get(index)!.matrix
+  }
+
+  /** The use has ended. */
+  done(index: number): void {
+    const entry = this.#ahead.get(index)!
+    this.#ahead.delete(index)
+    entry.uses--
+    this.#readAhead()
+  }
+
+  /** Lets go of all blocks, once what is being read has been. */
+  async end(): Promise<void> {
+    this.#stopped = true
+    await Promise.allSettled(this.#loads)
+    for (const { matrix } of this.#entries.values()) {
+      await matrix.then((there) => there.dispose()).catch(() => {})
+    }
+    this.#budget.give(this.#held)
+    this.#held = 0
+  }
+
+  #readAhead(): void {
+    while (!this.#stopped && this.#cursor < this.#operands.length) {
+      const index = this.#cursor
+      const operand = this.#operands[index]!
+      let entry = this.#entries.get(operand.key)
+      if (!entry) {
+        if (this.#buffers.length === 0 || !this.#makeRoom(operand.bytes)) return
+        entry = { matrix: this.#load(operand), bytes: operand.bytes, uses: 0, next: 0 }
+        // Whoever takes it sees the error.
+        entry.matrix.catch(() => {})
+        this.#entries.set(operand.key, entry)
+      }
+      entry.uses++
+      entry.next = this.#next[index]!
+      this.#ahead.set(index, entry)
+      this.#cursor++
+      this.#waiting.get(index)?.()
+      this.#waiting.delete(index)
+    }
+  }
+
+  #makeRoom(bytes: number): boolean {
+    while (this.#held + bytes > this.#room) {
+      let victim: [string, Entry] | undefined
+      for (const candidate of this.#entries) {
+        if (candidate[1].uses === 0 && (!victim || candidate[1].next > victim[1].next)) victim = candidate
+      }
+      if (!victim) return false
+      const [key, { matrix, bytes: freed }] = victim
+      this.#entries.delete(key)
+      matrix.then((there) => there.dispose()).catch(() => {})
+      this.#held -= freed
+      this.#budget.give(freed)
+    }
+    this.#held += bytes
+    this.#budget.take(bytes)
+    return true
+  }
+
+  #load(operand: Operand): Promise<AnyMatrix> {
+    const buffer = this.#buffers.pop()!
+    const load = (async () => {
+      try {
+        const { matrix, bytesRead } = await operand.read(buffer)
+        this.bytesRead += bytesRead
+        return (await this.#device.upload(matrix)) as AnyMatrix
+      } finally {
+        this.#buffers.push(buffer)
+      }
+    })()
+    this.#loads.add(load)
+    const settled = () => {
+      this.#loads.delete(load)
+      this.#readAhead()
+    }
+    load.then(settled, settled)
+    return load
+  }
+}
+
+/** For each use the index of the next one of the same block; the greatest number if there is none. */
+function nextUses(operands: readonly Operand[]): Int32Array {
+  const next = new Int32Array(operands.length)
+  const seen = new Map<string, number>()
+  for (let index = operands.length - 1; index >= 0; index--) {
+    const { key } = operands[index]!
+    next[index] = seen.get(key) ?? 2 ** 31 - 1
+    seen.set(key, index)
+  }
+  return next
+}

@@ -1,0 +1,38 @@
+/** The folders that work may touch. */
+import { realpath } from 'node:fs/promises'
+import { basename, dirname, isAbsolute, join, relative, sep } from 'node:path'
+import { OptionError, RootsError } from '../errors.js'
+import type { BlockPlan } from './job.js'
+import { WorkFolder } from './work-folder.js'
+
+/** Throws RootsError if a plan reads or writes outside of the folders, links followed. All paths are allowed if there are none given. */
+export async function requireInside(plan: BlockPlan, roots: readonly string[] | undefined): Promise<void> {
+  if (roots === undefined) return
+  if (!Array.isArray(roots) || !roots.every((root) => typeof root === 'string')) {
+    throw new OptionError('option roots must be a list of folders')
+  }
+  const folders = await Promise.all(roots.map((root) => realpath(root)))
+  const inputs = plan.kind === 'multiply' ? [plan.a.path, plan.b.path] : [plan.a.path]
+  for (const path of [...inputs, plan.output.path, new WorkFolder(plan.output.path, plan.id).own]) {
+    const real = await resolved(path)
+    if (folders.some((folder) => isInside(folder, real))) continue
+    throw new RootsError(
+      `${path} is outside of the folders that this process may touch: move it into one of them, or allow its folder`,
+    )
+  }
+}
+
+/** Where a path leads, also if nothing is there yet. */
+async function resolved(path: string): Promise<string> {
+  try {
+    return await realpath(path)
+  } catch {
+    if (path === dirname(path)) return path
+    return join(await resolved(dirname(path)), basename(path))
+  }
+}
+
+function isInside(folder: string, path: string): boolean {
+  const way = relative(folder, path)
+  return way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way)
+}

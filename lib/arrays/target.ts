@@ -1,0 +1,229 @@
+/** The array that is written, as blocks of it are. */
+import { mkdir, open } from 'node:fs/promises'
+import { join } from 'node:path'
+import { formatHeader } from '../files/npy-header.js'
+import { zeroOf } from '../semirings.js'
+import type { ElementArray } from '../storage.js'
+import { CODEC_THREADS, encodeAside } from './codec-pool.js'
+import type { CodecEntry } from './codecs.js'
+import { checksumOf } from './crc32c.js'
+import { atOnce, writeError, writeRectangle, writeWhole } from './disk.js'
+import type { BlockPlan, PlannedOutput, ZarrLayout } from './job.js'
+import type { Range } from './source.js'
+import type { WorkFolder } from './work-folder.js'
+import { bytesOfType } from './zarr-metadata.js'
+
+/** Files that are written at once. */
+const FILES_AT_ONCE = 4
+
+const codecs: Record<ZarrLayout['codec'], CodecEntry[]> = {
+  none: [],
+  zstd: [{ name: 'zstd', configuration: { level: 1, checksum: true } }],
+  gzip: [{ name: 'gzip', configuration: { level: 1 } }],
+  blosc: [
+    {
+      name: 'blosc',
+      configuration: { cname: 'lz4', clevel: 5, shuffle: 'shuffle', typesize: 4, blocksize: 0 },
+    },
+  ],
+}
+
+function codecsOf({ dtype, layout }: PlannedOutput): CodecEntry[] {
+  const list = codecs[layout!.codec]
+  return list.map(({ name, configuration }) =>
+    name === 'blosc'
+      ? { name, configuration: { ...configuration, typesize: bytesOfType[dtype] } }
+      : { name, configuration },
+  )
+}
+
+const bytesCodec: CodecEntry = { name: 'bytes', configuration: { endian: 'little' } }
+
+/** A number as Zarr's metadata has it. */
+const scalar = (value: number) => (Number.isFinite(value) ? value : value < 0 ? '-Infinity' : 'Infinity')
+
+const fillOf = ({ semiring, output }: Pick<BlockPlan, 'semiring' | 'output'>) =>
+  zeroOf(semiring, output.dtype === 'int16' ? 'int32' : output.dtype)
+
+/** Makes the array without its elements. `made` goes into the metadata: what it is made from. */
+export async function createTarget(
+  plan: Pick<BlockPlan, 'output' | 'semiring'>,
+  work: WorkFolder,
+  made: Record<string, unknown>,
+): Promise<void> {
+  const { shape, dtype, layout } = plan.output
+  if (!layout) {
+    const header = formatHeader(shape, dtype as 'int32')
+    await writeWhole(work.array, work.temporary, async (file) => {
+      await file.truncate(header.length + shape[0] * shape[1] * bytesOfType[dtype])
+      await file.write(header, 0, header.length, 0)
+    })
+    return
+  }
+  const inner = [bytesCodec, ...codecsOf(plan.output)]
+  const index = [bytesCodec, { name: 'crc32c' }]
+  const metadata = {
+    zarr_format: 3,
+    node_type: 'array',
+    shape,
+    data_type: dtype,
+    chunk_grid: { name: 'regular', configuration: { chunk_shape: layout.shards ?? layout.chunks } },
+    chunk_key_encoding: { name: 'default', configuration: { separator: '/' } },
+    fill_value: scalar(fillOf(plan)),
+    codecs: layout.shards
+      ? [
+          {
+            name: 'sharding_indexed',
+            configuration: {
+              chunk_shape: layout.chunks,
+              codecs: inner,
+              index_codecs: index,
+              index_location: 'end',
+            },
+          },
+        ]
+      : inner,
+    attributes: { mpmml: made },
+  }
+  await mkdir(work.array, { recursive: true })
+  await writeWhole(join(work.array, 'zarr.json'), work.temporary, async (file) => {
+    await file.writeFile(`${JSON.stringify(metadata, null, 2)}\n`)
+  })
+}
+
+/** Elements in rows. */
+export interface Block {
+  readonly rows: Range
+  readonly cols: Range
+  readonly data: ElementArray
+}
+
+/** Writes a block: whole files of a Zarr array, each under another name first, or its place in a .npy file. Returns how many bytes. */
+export async function writeBlock(plan: BlockPlan, work: WorkFolder, block: Block): Promise<number> {
+  const { rows, cols, data } = block
+  const { shape, dtype, layout } = plan.output
+  const size = bytesOfType[dtype]
+  const memory = new Uint8Array(data.buffer as ArrayBuffer, data.byteOffset, data.byteLength)
+  const memoryPitch = (cols[1] - cols[0]) * size
+  if (!layout) {
+    try {
+      const file = await open(work.array, 'r+')
+      try {
+        await writeRectangle(file, {
+          position: formatHeader(shape, dtype as 'int32').length + (rows[0] * shape[1] + cols[0]) * size,
+          pitch: shape[1] * size,
+          width: memoryPitch,
+          rows: rows[1] - rows[0],
+          memory,
+          memoryPitch,
+        })
+      } finally {
+        await file.close()
+      }
+    } catch (error) {
+      throw writeError(work.array, error)
+    }
+    return memory.length
+  }
+  const unit = layout.shards ?? layout.chunks
+  const across = Math.ceil((cols[1] - cols[0]) / unit[1])
+  const down = Math.ceil((rows[1] - rows[0]) / unit[0])
+  let written = 0
+  await atOnce(FILES_AT_ONCE, across * down, async (index) => {
+    const top = Math.floor(index / across) * unit[0]
+    const left = (index % across) * unit[1]
+    const path = join(work.array, 'c', `${(rows[0] + top) / unit[0]}`, `${(cols[0] + left) / unit[1]}`)
+    const cut = new Cut(plan, block, memory, memoryPitch, size)
+    const pieces = await cut.file(top, left)
+    await writeWhole(path, work.temporary, async (file) => {
+      let position = 0
+      for (const piece of pieces) {
+        await writeRectangle(file, { ...piece, position, pitch: piece.width })
+        position += piece.rows * piece.width
+      }
+      written += position
+    })
+  })
+  return written
+}
+
+/** Bytes of buffers that writing a block takes besides the block. */
+export function extraBytes({ dtype, layout }: PlannedOutput): number {
+  if (!layout) return 0
+  const bytes = layout.chunks[0] * layout.chunks[1] * bytesOfType[dtype]
+  if (!layout.shards) return (layout.codec === 'none' ? 1 : 2) * FILES_AT_ONCE * bytes
+  const perShard = (layout.shards[0] * layout.shards[1]) / (layout.chunks[0] * layout.chunks[1])
+  return FILES_AT_ONCE * (perShard + CODEC_THREADS) * bytes
+}
+
+/** Rows of bytes in memory. */
+interface Rows {
+  readonly memory: Uint8Array
+  readonly memoryPitch: number
+  readonly width: number
+  readonly rows: number
+}
+
+/** Cuts a block into the files of a Zarr array. */
+class Cut {
+  constructor(
+    readonly plan: BlockPlan,
+    readonly block: Block,
+    readonly memory: Uint8Array,
+    readonly memoryPitch: number,
+    readonly size: number,
+  ) {}
+
+  /** What the file holds whose first element is this one of the block. */
+  async file(top: number, left: number): Promise<Rows[]> {
+    const { chunks, shards } = this.plan.output.layout!
+    if (!shards) return [await this.chunk(top, left)]
+    const across = shards[1] / chunks[1]
+    const count = (shards[0] / chunks[0]) * across
+    const pieces = new Array<Rows>(count)
+    await atOnce(CODEC_THREADS, count, async (index) => {
+      pieces[index] = await this.chunk(
+        top + Math.floor(index / across) * chunks[0],
+        left + (index % across) * chunks[1],
+      )
+    })
+    const entries = new BigUint64Array(2 * count)
+    let position = 0
+    for (const [index, { rows, width }] of pieces.entries()) {
+      entries[2 * index] = BigInt(position)
+      entries[2 * index + 1] = BigInt(rows * width)
+      position += rows * width
+    }
+    const index = Buffer.from(entries.buffer)
+    return [...pieces, asRow(Buffer.concat([index, checksumOf(index)]))]
+  }
+
+  /** A chunk as it is stored: a part of the block itself if that is possible. */
+  private async chunk(top: number, left: number): Promise<Rows> {
+    const { plan, size, memoryPitch } = this
+    const { chunks, codec } = plan.output.layout!
+    const { rows, cols } = this.block
+    const down = Math.max(0, Math.min(chunks[0], rows[1] - rows[0] - top))
+    const across = Math.max(0, Math.min(chunks[1], cols[1] - cols[0] - left))
+    const whole = down === chunks[0] && across === chunks[1]
+    const from = this.memory.subarray(top * memoryPitch + left * size)
+    if (whole && codec === 'none') return { memory: from, memoryPitch, width: across * size, rows: down }
+    const width = chunks[1] * size
+    const bytes = new Uint8Array(chunks[0] * width)
+    if (!whole) {
+      const elements = new (this.block.data.constructor as Float64ArrayConstructor)(bytes.buffer)
+      elements.fill(fillOf(plan))
+    }
+    for (let row = 0; row < down; row++) {
+      bytes.set(from.subarray(row * memoryPitch, row * memoryPitch + across * size), row * width)
+    }
+    return asRow(codec === 'none' ? bytes : await encodeAside({ bytes, codecs: codecsOf(plan.output) }))
+  }
+}
+
+const asRow = (bytes: Uint8Array): Rows => ({
+  memory: bytes,
+  memoryPitch: bytes.length,
+  width: bytes.length,
+  rows: 1,
+})

@@ -1,0 +1,294 @@
+/** What a job computes: of which blocks, by which products, and what is written of it. */
+import { star } from '../algebra/closure.js'
+import type { Device, DeviceMatrix } from '../device/device.js'
+import { CycleError } from '../errors.js'
+import type { MatrixLike } from '../matrix.js'
+import { mpmm } from '../product/multiply.js'
+import { zeroOf } from '../semirings.js'
+import type { ElementArray } from '../storage.js'
+import { narrow, widen, zeroOn } from './convert.js'
+import type { ArrayType, BlockJob, MultiplyPlan, PathsPlan, PlannedInput } from './job.js'
+import { blocksIn } from './job.js'
+import type { AnyMatrix, Operand } from './read-ahead.js'
+import { type ArraySource, blockBytes, elementsIn, type Range } from './source.js'
+import { readStep, writeStep } from './step-file.js'
+import { type Block, writeBlock } from './target.js'
+import type { WorkFolder } from './work-folder.js'
+import { bytesOfType } from './zarr-metadata.js'
+
+export type Result = DeviceMatrix<ElementArray>
+
+/** What products of a task are asked for with. */
+export interface Computing {
+  readonly device: Device
+  readonly signal: AbortSignal
+  /** Kernel time is added here. */
+  spent(kernelMs: number): void
+}
+
+/** A job, made of steps. */
+export interface Task {
+  readonly job: BlockJob
+  readonly rows: Range
+  readonly cols: Range
+  /** The blocks that each step needs. */
+  readonly steps: readonly (readonly Operand[])[]
+  /** Does a step: the first writes all of `out`, the others add to it. */
+  step(index: number, operands: readonly AnyMatrix[], out: Result, with_: Computing): Promise<void>
+  /** Computes the block again, exactly, into memory of its size, after a step had no room for a sum that may not decide the result; null if it can't be. */
+  exactly: ((with_: Computing, into: Int32Array) => Promise<void>) | null
+  /** Writes the block; returns how many bytes. */
+  write(data: ElementArray): Promise<number>
+}
+
+export const cut = (index: number, size: number, length: number): Range => [
+  index * size,
+  Math.min((index + 1) * size, length),
+]
+
+export const lengthOf = ([from, to]: Range) => to - from
+
+/** A block of an input, in its own type. */
+export function inputBlock(
+  name: string,
+  source: ArraySource,
+  { changedMs, dtype }: PlannedInput,
+  rows: Range,
+  cols: Range,
+): Operand {
+  const shape: [number, number] = [lengthOf(rows), lengthOf(cols)]
+  const bytes = blockBytes(dtype, ...shape)
+  return {
+    key: `${name} ${rows[0]} ${cols[0]}`,
+    bytes,
+    async read(memory) {
+      const { strides, bytesRead } = await source.read(rows, cols, memory.subarray(0, bytes), changedMs)
+      return { matrix: { data: elementsIn(memory, dtype, shape[0] * shape[1]), shape, strides }, bytesRead }
+    },
+  }
+}
+
+/** The same, made wider. */
+export function widerBlock(
+  name: string,
+  source: ArraySource,
+  { changedMs, dtype }: PlannedInput,
+  rows: Range,
+  cols: Range,
+  wide: 'int32' | 'float32' | 'float64',
+  plan: MultiplyPlan | PathsPlan,
+): Operand {
+  const shape: [number, number] = [lengthOf(rows), lengthOf(cols)]
+  const count = shape[0] * shape[1]
+  const bytes = blockBytes(wide, ...shape)
+  return {
+    key: `${name} ${wide} ${rows[0]} ${cols[0]}`,
+    bytes,
+    async read(memory) {
+      // At the end of the memory that the wider elements take.
+      const narrower = memory.subarray(bytes - count * bytesOfType[dtype], bytes)
+      const { strides, bytesRead } = await source.read(rows, cols, narrower, changedMs)
+      const data = elementsIn(memory, wide, count) as ElementArray
+      if (wide !== dtype) {
+        const zero = zeroOf(plan.semiring, wide)
+        widen(elementsIn(narrower, dtype, count), data, zeroOn(plan.semiring, dtype), zero)
+      }
+      return { matrix: { data, shape, strides }, bytesRead }
+    },
+  }
+}
+
+interface Sources {
+  readonly a: ArraySource
+  readonly b?: ArraySource | undefined
+}
+
+/** The place of a block from the end of its job's name. */
+const placeOf = ({ name }: BlockJob) => name.split('-').slice(-2).map(Number) as [number, number]
+
+export function multiplyTask(plan: MultiplyPlan, work: WorkFolder, { a, b }: Sources, job: BlockJob): Task {
+  const [i, j] = placeOf(job)
+  const { block, semiring, output } = plan
+  const rows = cut(i, block.rows, output.shape[0])
+  const cols = cut(j, block.cols, output.shape[1])
+  const deep = plan.a.shape[1]
+  const count = blocksIn(deep, block.depth)
+  const overflow = plan.overflow ?? undefined
+  const steps = Array.from({ length: count }, (_, at) => {
+    // There and back, so that the next block begins with what this one ended with.
+    const inner = cut((i + j) % 2 ? count - 1 - at : at, block.depth, deep)
+    return [inputBlock('a', a, plan.a, rows, inner), inputBlock('b', b!, plan.b, inner, cols)]
+  })
+  return {
+    job,
+    rows,
+    cols,
+    steps,
+    async step(index, [x, y], out, { signal, spent }) {
+      const accumulate = index > 0
+      const { timing } = await mpmm(x!, y!, { semiring, overflow, signal, out, accumulate })
+      spent(timing.kernelMs)
+    },
+    exactly:
+      overflow === 'throw' && count > 1
+        ? (computing, into) => multiplyExactly(plan, { a, b }, rows, cols, computing, into)
+        : null,
+    write: (data) => writeBlock(plan, work, { rows, cols, data }),
+  }
+}
+
+/**
+ * A block in float64, where sums of int32 are exact. A step may throw for a sum below the range that a later step
+ * would have beaten. Quarters of the block, and of the depth: so the wider elements take no more memory.
+ */
+async function multiplyExactly(
+  plan: MultiplyPlan,
+  { a, b }: Sources,
+  rows: Range,
+  cols: Range,
+  { device, signal, spent }: Computing,
+  c: Int32Array,
+): Promise<void> {
+  const { semiring, block } = plan
+  const deep = plan.a.shape[1]
+  const depth = Math.max(1, Math.floor(block.depth / 4))
+  for (const top of halves(rows)) {
+    for (const left of halves(cols)) {
+      const shape: [number, number] = [lengthOf(top), lengthOf(left)]
+      const sum = await device.full(shape, zeroOf(semiring, 'float64'), 'float64')
+      for (let at = 0; at < deep; at += depth) {
+        const inner: Range = [at, Math.min(at + depth, deep)]
+        const x = await uploadWide(device, widerBlock('a', a, plan.a, top, inner, 'float64', plan))
+        const y = await uploadWide(device, widerBlock('b', b!, plan.b, inner, left, 'float64', plan))
+        const { timing } = await mpmm(x, y, { semiring, out: sum, accumulate: true, signal })
+        spent(timing.kernelMs)
+        x.dispose()
+        y.dispose()
+      }
+      const { data } = await sum.download()
+      sum.dispose()
+      const part = new Int32Array(data.buffer as ArrayBuffer, 0, data.length)
+      narrow(data, part, semiring, false, (index) => {
+        return `C[${top[0] + Math.floor(index / shape[1])}, ${left[0] + (index % shape[1])}]`
+      })
+      for (let row = 0; row < shape[0]; row++) {
+        c.set(
+          part.subarray(row * shape[1], (row + 1) * shape[1]),
+          (top[0] - rows[0] + row) * lengthOf(cols) + left[0] - cols[0],
+        )
+      }
+    }
+  }
+}
+
+function halves([from, to]: Range): Range[] {
+  const middle = from + Math.ceil((to - from) / 2)
+  return middle < to
+    ? [
+        [from, middle],
+        [middle, to],
+      ]
+    : [[from, to]]
+}
+
+async function uploadWide(device: Device, operand: Operand): Promise<DeviceMatrix<Float64Array>> {
+  const { matrix } = await operand.read(new Uint8Array(operand.bytes))
+  return device.upload(matrix as MatrixLike<Float64Array>)
+}
+
+export function pathsTask(plan: PathsPlan, work: WorkFolder, { a }: Sources, job: BlockJob): Task {
+  const [i, j] = placeOf(job)
+  const k = Math.floor(job.stage / 3)
+  const phase = job.stage % 3
+  const { semiring, between, output } = plan
+  const { size } = plan.block
+  const n = output.shape[0]
+  const last = k === blocksIn(n, size) - 1
+  const range = (index: number) => cut(index, size, n)
+  const [rows, cols] = [range(i), range(j)]
+
+  /** A block after so many steps. */
+  const block = (step: number, row: number, col: number): Operand => {
+    if (step === 0) return widerBlock('d 0', a, plan.a, range(row), range(col), between, plan)
+    const shape: [number, number] = [lengthOf(range(row)), lengthOf(range(col))]
+    const bytes = blockBytes(between, ...shape)
+    return {
+      key: `d ${step} ${row} ${col}`,
+      bytes,
+      async read(memory) {
+        const bytesRead = await readStep(plan, work, step, row, col, memory.subarray(0, bytes))
+        return { matrix: { data: elementsIn(memory, between, shape[0] * shape[1]), shape }, bytesRead }
+      },
+    }
+  }
+  const own = block(k, i, j)
+  const diagonal = block(k + 1, k, k)
+  const operands =
+    phase === 0
+      ? [own]
+      : phase === 1
+        ? i === k
+          ? [diagonal, own]
+          : [own, diagonal]
+        : [block(k + 1, i, k), block(k + 1, k, j), own]
+  const overflow = between === 'int32' ? ('throw' as const) : undefined
+  return {
+    job,
+    rows,
+    cols,
+    steps: [operands],
+    async step(_index, [x, y, before], out, { signal, spent }) {
+      const options = { semiring, overflow, signal, out }
+      if (phase === 0) {
+        const closed = await star(x as Result, options).catch((error) => {
+          throw error instanceof CycleError ? cycleOf(error, rows[0], semiring) : error
+        })
+        spent(closed.timing.kernelMs)
+      } else {
+        const accumulate = before ? (before as Result) : false
+        const { timing } = await mpmm(x!, y!, { ...options, accumulate })
+        spent(timing.kernelMs)
+      }
+    },
+    exactly: null,
+    async write(data) {
+      const bytes = new Uint8Array(data.buffer as ArrayBuffer, data.byteOffset, data.byteLength)
+      let written = 0
+      // The row and column are read by the rest, at the last step too.
+      if (!last || phase < 2) written += await writeStep(plan, work, k + 1, i, j, bytes)
+      // All jobs that read the blocks before this step's are done, or this one wouldn't run.
+      if (phase === 0) await work.removeStep(k - 1)
+      if (last) written += await writeBlock(plan, work, finalBlock(plan, rows, cols, data))
+      return written
+    },
+  }
+}
+
+/** Distances as the output has them. */
+function finalBlock(plan: PathsPlan, rows: Range, cols: Range, data: ElementArray): Block {
+  const { output, between, semiring, overflow } = plan
+  if (output.dtype === between) return { rows, cols, data }
+  // In place: each element is read before it is overwritten, and nobody reads the wider ones after this.
+  const narrowed = new Int32Array(data.buffer as ArrayBuffer, data.byteOffset, data.length)
+  const width = lengthOf(cols)
+  narrow(data as Float64Array, narrowed, semiring, overflow === 'saturate', (index) => {
+    return `the distance from ${rows[0] + Math.floor(index / width)} to ${cols[0] + (index % width)}`
+  })
+  return { rows, cols, data: narrowed }
+}
+
+/** The error of a block as one of the whole: its nodes are on such a cycle, with ways through other blocks between them. */
+function cycleOf({ cycle, weight, cause }: CycleError, first: number, semiring: string): CycleError {
+  const nodes = cycle.map((node) => node + first)
+  return new CycleError(
+    `a cycle through the ${nodes.length > 1 ? 'nodes' : 'node'} ${nodes.slice(0, 12).join(', ')}${nodes.length > 12 ? ', …' : ''} gains in ${semiring}: ` +
+      `its weight is ${weight}, so each round makes paths better, and there is no best one: change the weight of one of its edges`,
+    { cycle: nodes, weight, cause },
+  )
+}
+
+/** The types of elements that are read and written of a plan. */
+export const typesOf = (plan: MultiplyPlan | PathsPlan): { operand: ArrayType; result: ArrayType } =>
+  plan.kind === 'multiply'
+    ? { operand: plan.a.dtype === plan.b.dtype ? plan.a.dtype : 'int32', result: plan.output.dtype }
+    : { operand: plan.between, result: plan.between }

@@ -1,0 +1,201 @@
+/**
+ * Which addon is loaded, and from where. There are three, each complete in itself: for the CPU alone, with CUDA, and with the
+ * laboratory's kernels too. Exactly one is loaded: one with CUDA only if this machine has an NVIDIA driver.
+ *
+ * Places, in order: a build of one's own in the package's folder (a clone has that), a build by the package @mpmml/source,
+ * and the packages with compiled addons. They are dependencies of mpmml in package.json, and nowhere else is a list of them.
+ */
+import { existsSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
+import { AddonError, OptionError } from './errors.js'
+import { type Manifest, manifest, readManifest, root, version } from './package.js'
+
+/** What an addon has: 'cpu' computes on the CPU, 'cuda' on GPUs too, 'lab' has the laboratory's kernels besides. */
+export type AddonKind = 'cpu' | 'cuda' | 'lab'
+
+/** The addon that was loaded. */
+export interface AddonOrigin {
+  readonly kind: AddonKind
+  /** The package that it comes from, or 'a build of its own'. */
+  readonly from: string
+  /** Its path. */
+  readonly file: string
+}
+
+const ownBuild = 'a build of its own'
+const sourcePackage = '@mpmml/source'
+const fileNames: Record<AddonKind, string> = {
+  cpu: 'mpmml.node',
+  cuda: 'mpmml_cuda.node',
+  lab: 'mpmml_lab.node',
+}
+const platform = `${process.platform}-${process.arch}`
+
+/** Files that exist if there is an NVIDIA driver, on Linux and in the Windows Subsystem for Linux. */
+export const driverTraces = ['/proc/driver/nvidia/version', '/dev/nvidiactl', '/usr/lib/wsl/lib/libcuda.so.1']
+
+/**
+ * Whether there is a driver: the file that tells, '' if there is none. Deno may forbid to look; then it is undefined, and an
+ * addon with CUDA, if there is one, finds out itself.
+ */
+function driverTrace(): string | undefined {
+  try {
+    return driverTraces.find((file) => existsSync(file)) ?? ''
+  } catch {
+    return undefined
+  }
+}
+
+/** The packages of this platform with an addon of this kind. */
+function packagesOf(kind: AddonKind): string[] {
+  if (kind !== 'cpu') {
+    const name = `@mpmml/${kind}-${platform}`
+    return name in (manifest.peerDependencies ?? {}) ? [name] : []
+  }
+  return Object.keys(manifest.optionalDependencies ?? {}).filter((name) =>
+    [`@mpmml/${platform}`, `@mpmml/${platform}-gnu`, `@mpmml/${platform}-musl`].includes(name),
+  )
+}
+
+const require = createRequire(import.meta.url)
+
+function folderOf(name: string): string | undefined {
+  try {
+    return dirname(require.resolve(`${name}/package.json`))
+  } catch {
+    return undefined
+  }
+}
+
+/** Why an addon can't be loaded, in one line that says what can be done about it, if anything is known. */
+export function explainFailure(message: string, glibc: string | undefined): string {
+  const line = message.split('\n')[0]!
+  const needed = /version [`'"]?GLIBC_([\d.]+)/.exec(message)?.[1]
+  if (needed === undefined) return line
+  return `it needs glibc ${needed} or newer, and this system has ${glibc ?? 'an older one'}`
+}
+
+/** The version of the system's glibc; undefined if it has another C library, such as musl. Takes milliseconds. */
+function glibcVersion(): string | undefined {
+  const { header } = (process.report?.getReport() ?? {}) as { header?: { glibcVersionRuntime?: string } }
+  return header?.glibcVersionRuntime
+}
+
+/** The kinds to look for, best first. */
+function wantedKinds(asked: string | undefined, driver: boolean): AddonKind[] {
+  if (asked === 'cpu' || asked === 'cuda' || asked === 'lab') return [asked]
+  if (asked) {
+    throw new OptionError(
+      `the environment variable MPMML_ADDON must be 'cpu', 'cuda' or 'lab', but it is '${asked}'`,
+    )
+  }
+  return driver ? ['lab', 'cuda', 'cpu'] : ['cpu']
+}
+
+/** Where an addon may be. */
+interface Candidate extends AddonOrigin {
+  /** What is wrong with it, though it is there; '' if nothing is. */
+  readonly problem: string
+}
+
+function candidates(kinds: AddonKind[]): Candidate[] {
+  for (const from of [ownBuild, sourcePackage]) {
+    const folder = from === ownBuild ? root : folderOf(from)
+    if (folder === undefined) continue
+    const built = kinds
+      .map((kind) => ({ kind, from, file: join(folder, 'build', 'Release', fileNames[kind]), problem: '' }))
+      .filter(({ file }) => existsSync(file))
+    if (built.length > 0) return built
+  }
+  return kinds.flatMap((kind) =>
+    packagesOf(kind).flatMap((from) => {
+      const folder = folderOf(from)
+      if (folder === undefined) return []
+      return [
+        { kind, from, file: join(folder, fileNames[kind]), problem: wrongVersion(readManifest(folder)) },
+      ]
+    }),
+  )
+}
+
+function wrongVersion(found: Manifest | undefined): string {
+  if (found?.version === version) return ''
+  return (
+    `it has version ${found?.version}, but mpmml has ${version}; install the same version: ` +
+    `npm install mpmml@${version} ${found?.name}@${version}`
+  )
+}
+
+/** Why no addon could be loaded, and the ways out. */
+function failure(kinds: AddonKind[], failed: string[]): string {
+  const names = kinds.flatMap(packagesOf)
+  const here = `${platform}${process.platform === 'linux' && glibcVersion() === undefined ? ' with musl' : ''}`
+  const missing = names.filter((name) => !failed.some((text) => text.startsWith(`${name} `)))
+  const found = [
+    ...failed,
+    ...(missing.length > 0 ? [`not installed: ${missing.join(', ')}`] : []),
+    ...(names.length > 0 || failed.length > 0 ? [] : [`there is no prebuilt package for ${here}`]),
+  ]
+  const ways = [
+    ...(missing.length > 0
+      ? [
+          `install the package for this machine, ${here}: npm install ${missing.map((name) => `${name}@${version}`).join(' or ')} ` +
+            '(optional dependencies must not be left out)',
+        ]
+      : []),
+    existsSync(join(root, 'CMakeLists.txt'))
+      ? 'build it: npm rebuild mpmml, or in a clone npm run build'
+      : `build it from source: npm install ${sourcePackage}@${version}, which needs CMake and a C++ compiler`,
+  ]
+  return `the native addon can't be loaded: ${found.join('; ')}. Ways out: ${ways.join('; or ')}`
+}
+
+/** Why the addon that was loaded has no CUDA, if that wasn't decided when it was built; undefined otherwise. */
+function withoutCuda(
+  asked: string | undefined,
+  origin: AddonOrigin,
+  trace: string | undefined,
+  failed: string[],
+) {
+  if (origin.kind !== 'cpu') return undefined
+  if (asked === 'cpu') return 'MPMML_ADDON=cpu asks for the addon without CUDA'
+  if (failed.length > 0) return failed.join('; ')
+  const isPackage = origin.from !== ownBuild && origin.from !== sourcePackage
+  if (trace === '' && (isPackage || existsSync(join(dirname(origin.file), fileNames.lab)))) {
+    return 'no NVIDIA driver was found on this machine'
+  }
+  const [name] = packagesOf('cuda')
+  if (!isPackage || name === undefined) return undefined
+  const machine = trace ? `. This machine has an NVIDIA driver (${trace})` : ''
+  return `${name} isn't installed${machine}. To use a GPU, run: npm install ${name}@${version}`
+}
+
+/** What the loader needs of an addon. */
+interface Loadable {
+  explainWithoutCuda(reason: string): void
+}
+
+/** Loads the addon. Throws AddonError, or OptionError if MPMML_ADDON is wrong. */
+export function load<Addon extends Loadable>(): { addon: Addon; origin: AddonOrigin } {
+  // lib/environment.ts, which reads all other variables, needs the addon itself.
+  const asked = process.env.MPMML_ADDON || undefined
+  const trace = driverTrace()
+  const kinds = wantedKinds(asked, trace !== '')
+  const failed: string[] = []
+  for (const { problem, ...origin } of candidates(kinds)) {
+    let why = problem
+    if (why === '') {
+      try {
+        const addon: Addon = require(origin.file)
+        const reason = withoutCuda(asked, origin, trace, failed)
+        if (reason !== undefined) addon.explainWithoutCuda(reason)
+        return { addon, origin: Object.freeze(origin) }
+      } catch (error) {
+        why = explainFailure((error as Error).message, glibcVersion())
+      }
+    }
+    failed.push(`${origin.from} can't be loaded (${origin.file}): ${why}`)
+  }
+  throw new AddonError(failure(kinds, failed))
+}

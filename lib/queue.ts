@@ -1,0 +1,12 @@
+/**
+ * Matrices on disk multiplied by several machines: block jobs on a queue of BullMQ, over Redis or Valkey. Needs the optional packages
+ * bullmq and ioredis.
+ *
+ * @packageDocumentation
+ */
+export type { Patience, QueuePlace } from './queue/options.js'
+export type { ProducerOptions, QueueProgress, QueueResult } from './queue/producer.js'
+export type { Failure, PlanState, WorkerRecord } from './queue/records.js'
+export { type PlanStatus, type QueueStatus, queueStatus } from './queue/status.js'
+export { multiplyOnQueue, type QueueWorkOptions, shortestPathsOnQueue } from './queue/work.js'
+export { type QueueWorker, type QueueWorkerOptions, startWorker, type WorkerEvent } from './queue/worker.js'

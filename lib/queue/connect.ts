@@ -1,0 +1,171 @@
+/** The way to Redis or Valkey: packages that are loaded when a queue is asked for, addresses, connections. */
+import { show } from '../describe.js'
+import { queuePassword } from '../environment.js'
+import { OptionError, PackageError, QueueError } from '../errors.js'
+
+export type Bull = typeof import('bullmq')
+export type Redis = import('ioredis').Redis
+
+export interface Packages {
+  readonly bull: Bull
+  readonly Redis: typeof import('ioredis').Redis
+}
+
+let loaded: Promise<Packages> | undefined
+
+/** @throws PackageError with the command that installs them. */
+export function loadPackages(): Promise<Packages> {
+  loaded ??= Promise.all([import('bullmq'), import('ioredis')]).then(
+    ([bull, { Redis }]) => ({ bull, Redis }),
+    (error: Error) => {
+      loaded = undefined
+      const missing = (error as NodeJS.ErrnoException).code === 'ERR_MODULE_NOT_FOUND'
+      throw new PackageError(
+        'a queue needs the packages bullmq and ioredis, ' +
+          `${missing ? 'which are not installed' : `which can't be loaded (${error.message})`}: ` +
+          'run npm install bullmq ioredis',
+        { cause: error },
+      )
+    },
+  )
+  return loaded
+}
+
+/** How long the first connection may take. */
+const CONNECT_MS = 10_000
+
+/** @throws OptionError; never shows the address, which may hold a password. */
+function readAddress(url: string): URL {
+  const address = typeof url === 'string' && URL.canParse(url) ? new URL(url) : undefined
+  if (!address || !/^rediss?:$/.test(address.protocol) || address.hostname === '') {
+    throw new OptionError(
+      'option queue must be an address such as redis://host:6379 or, with TLS and a password, ' +
+        `rediss://user:password@host:6379, but ${address ? `its beginning is ${show(address.protocol)}` : "it isn't one"}`,
+    )
+  }
+  if (!/^\/?\d*$/.test(address.pathname)) {
+    throw new OptionError(
+      `after the host of a queue comes nothing or the number of a database, such as /0, but it is ${show(address.pathname)}`,
+    )
+  }
+  return address
+}
+
+/** The address without user and password, for messages. */
+export function shownAddress(url: string): string {
+  const { protocol, host, pathname } = readAddress(url)
+  return `${protocol}//${host}${pathname === '/' ? '' : pathname}`
+}
+
+/** What Redis said, without what was sent to it: the arguments of a refused command may hold a password. */
+export const reasonOf = (error: unknown): string => {
+  const { message, code, errors } = error as NodeJS.ErrnoException & { errors?: Error[] }
+  return (message || errors?.map((one) => one.message).join('; ') || code || String(error)).trim()
+}
+
+export interface Connection {
+  readonly packages: Packages
+  readonly redis: Redis
+  readonly address: string
+  /** How long it has been lost, in ms; 0 if it is there. */
+  lostMs(): number
+  close(): void
+}
+
+/** What happens to a connection after it was made. */
+export interface ConnectionEvents {
+  /** It is lost, and is tried again from now on. */
+  onLost?: ((reason: string) => void) | undefined
+  onBack?: (() => void) | undefined
+}
+
+/**
+ * Connects, and goes on to do so whenever the connection is lost.
+ *
+ * @throws OptionError for an address that is none, PackageError, QueueError if there is no connection within ten seconds.
+ */
+export async function connect(
+  url: string,
+  { onLost, onBack }: ConnectionEvents = {},
+  connectMs = CONNECT_MS,
+): Promise<Connection> {
+  const parsed = readAddress(url)
+  const address = shownAddress(url)
+  const packages = await loadPackages()
+  let isUp = false
+  const secret = parsed.password === '' ? queuePassword() : undefined
+  const redis = new packages.Redis(url, {
+    lazyConnect: true,
+    connectTimeout: connectMs,
+    disconnectTimeout: 200,
+    // BullMQ asks for this: its commands wait until the connection is back.
+    maxRetriesPerRequest: null,
+    retryStrategy: (times) => (isUp ? Math.min(100 * times, 2000) : null),
+    ...(secret && { password: secret }),
+  })
+  let last: unknown
+  redis.on('error', (error) => {
+    last = error
+  })
+  let lostAt = 0
+  let timer: NodeJS.Timeout | undefined
+  const failed = new Promise<never>((_, reject) => {
+    // No cause: a refused command has its arguments, and one of them is the password.
+    const fail = (error: unknown) =>
+      reject(new QueueError(`the queue ${address} can't be used: ${reasonOf(error)}; ${advice(error)}`))
+    redis.once('error', fail)
+    redis.once('end', () => fail(last ?? new Error('the connection was closed')))
+    timer = setTimeout(() => fail(new Error(`there was no answer within ${connectMs / 1000} s`)), connectMs)
+  })
+  failed.catch(() => {})
+  const answered = redis.connect().then(() => redis.ping())
+  try {
+    // What connect() and ping() throw is what the events said, or less.
+    await Promise.race([answered.catch(() => failed), failed])
+  } catch (error) {
+    redis.disconnect()
+    throw error
+  } finally {
+    clearTimeout(timer)
+  }
+  isUp = true
+  redis.on('close', () => {
+    if (lostAt !== 0) return
+    lostAt = Date.now()
+    onLost?.('the connection was closed')
+  })
+  redis.on('error', (error) => {
+    if (lostAt !== 0) onLost?.(reasonOf(error))
+  })
+  redis.on('ready', () => {
+    lostAt = 0
+    last = undefined
+    onBack?.()
+  })
+  return {
+    packages,
+    redis,
+    address,
+    lostMs: () => (lostAt === 0 ? 0 : Date.now() - lostAt),
+    close() {
+      isUp = false
+      redis.removeAllListeners('close')
+      redis.disconnect()
+    },
+  }
+}
+
+function advice(error: unknown): string {
+  const reason = reasonOf(error)
+  if (/WRONGPASS|NOAUTH|invalid password/i.test(reason)) {
+    return 'check user and password, in the address or in MPMML_QUEUE_PASSWORD'
+  }
+  if (/NOPERM/.test(reason)) return 'give this user the right to all commands on the keys mpmml*'
+  if (/ECONNREFUSED|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|no answer/.test(reason)) {
+    return 'check host and port, and that Redis or Valkey runs there'
+  }
+  if (/certificate|SSL|TLS/i.test(reason)) {
+    return 'check the certificate; NODE_EXTRA_CA_CERTS names a file with your own authority'
+  }
+  return 'check the address, and whether it needs rediss:// (TLS)'
+}

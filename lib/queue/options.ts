@@ -1,0 +1,40 @@
+/** Options that producers, workers and those who look on have in common. */
+import { show } from '../describe.js'
+import { OptionError } from '../errors.js'
+
+/** Where a queue is. */
+export interface QueuePlace {
+  /**
+   * The address of Redis or Valkey: `redis://host:6379`, `redis://host:6379/1` for another database, or with TLS, user and
+   * password `rediss://user:password@host:6379`. The environment variable MPMML_QUEUE_PASSWORD has the password for an
+   * address without one.
+   */
+  queue: string
+  /** The name of the queue, for several on one Redis: "blocks" by default. Letters, digits, hyphens and underscores. */
+  name?: string
+}
+
+/** How those who work on a queue treat each other. */
+export interface Patience {
+  /**
+   * After how long a worker or a producer that is silent is taken for dead, in ms: 30 000 by default, and from 500. Its
+   * blocks go to others after up to twice that time.
+   */
+  lockMs?: number
+}
+
+export function readName(name: unknown = 'blocks'): string {
+  if (typeof name === 'string' && /^[\w-]{1,64}$/.test(name)) return name
+  throw new OptionError(
+    `option name must be the name of a queue, of letters, digits, hyphens and underscores, but it is ${show(name)}`,
+  )
+}
+
+/** A whole number from `least`. */
+export function readWhole(value: unknown, name: string, least: number, usual: number): number {
+  if (value === undefined) return usual
+  if (Number.isSafeInteger(value) && (value as number) >= least) return value as number
+  throw new OptionError(`option ${name} must be a whole number from ${least}, but it is ${show(value)}`)
+}
+
+export const readLock = (value: unknown): number => readWhole(value, 'lockMs', 500, 30_000)

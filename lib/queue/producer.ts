@@ -1,0 +1,469 @@
+/**
+ * The producer: puts the jobs of a plan into the queue, some at a time, and follows them. What is done is decided by the
+ * storage, and the queue only says when to look: jobs that Redis has lost are put there again, unless their block is there.
+ */
+import { randomUUID } from 'node:crypto'
+import { aborted, readSignal } from '../abort.js'
+import { type BlockJob, type BlockPlan, jobsOf } from '../arrays/job.js'
+import { QueueError } from '../errors.js'
+import { readListener, requireNames } from '../options.js'
+import { type Connection, connect } from './connect.js'
+import { type Patience, type QueuePlace, readLock, readName, readWhole } from './options.js'
+import { errorOf, reasonText } from './reasons.js'
+import {
+  type Failure,
+  HOUR_S,
+  type JobData,
+  jobId,
+  keysOf,
+  type PlanState,
+  PREFIX,
+  type Report,
+  WEEK_S,
+  workersOf,
+} from './records.js'
+import type { Runner } from './runner.js'
+
+/** How far work on a queue is. */
+export interface QueueProgress {
+  /** Blocks that are done. */
+  readonly done: number
+  /** Blocks of the whole work. */
+  readonly total: number
+  /** Workers that are alive; null until it is known. */
+  readonly workers: number | null
+  /** Attempts that failed and are made again. */
+  readonly retries: number
+  /** Why the latest of them failed. */
+  readonly reason: string | null
+  /** Why there is no connection at the moment; null if there is one. */
+  readonly lost: string | null
+}
+
+/** Options of work on a queue. */
+export interface ProducerOptions extends QueuePlace, Patience {
+  /** How often a block is tried before the work fails: 3 by default. */
+  attempts?: number
+  /** How long to wait before the second attempt, in ms; twice as long before each further one. 1000 by default. */
+  retryMs?: number
+  /** The most jobs that are in Redis at a time: 1024 by default. Take four times the blocks that all workers compute at once, or more. */
+  window?: number
+  /** After how long without a connection the work is given up, in ms: 300 000 by default. It can be resumed then. */
+  patienceMs?: number
+  /** Gives up: blocks that wait are taken from the queue, those that are being computed are left to their workers. The work can be resumed. */
+  signal?: AbortSignal
+  /** Is called when blocks are done, an attempt has failed, workers come or go, and the connection is lost or back. */
+  onProgress?: (progress: QueueProgress) => void
+}
+
+/** What work on a queue did. */
+export interface QueueResult {
+  /** The id of the plan. */
+  readonly id: string
+  /** How many blocks there are. */
+  readonly blocks: number
+  /** How many of them were computed now; the others had been done before. */
+  readonly computed: number
+  /** Attempts that failed and were made again. */
+  readonly retries: number
+  /** How many workers did blocks. */
+  readonly workers: number
+  /** The time from the connection to the finished output, in ms. */
+  readonly totalMs: number
+}
+
+export const producerOptionNames = [
+  'queue',
+  'name',
+  'lockMs',
+  'attempts',
+  'retryMs',
+  'window',
+  'patienceMs',
+  'signal',
+  'onProgress',
+] as const
+
+export interface ProducerSettings {
+  readonly queue: string
+  readonly name: string
+  readonly lockMs: number
+  readonly attempts: number
+  readonly retryMs: number
+  readonly window: number
+  readonly patienceMs: number
+  readonly signal: AbortSignal | undefined
+  readonly onProgress: ((progress: QueueProgress) => void) | undefined
+}
+
+/** @throws OptionError */
+export function readProducerOptions(options: ProducerOptions): ProducerSettings {
+  requireNames(options, producerOptionNames)
+  return {
+    queue: options.queue,
+    name: readName(options.name),
+    lockMs: readLock(options.lockMs),
+    attempts: readWhole(options.attempts, 'attempts', 1, 3),
+    retryMs: readWhole(options.retryMs, 'retryMs', 0, 1000),
+    window: readWhole(options.window, 'window', 1, 1024),
+    patienceMs: readWhole(options.patienceMs, 'patienceMs', 1, 300_000),
+    signal: readSignal(options.signal),
+    onProgress: readListener<QueueProgress>(options.onProgress),
+  }
+}
+
+/** How many questions are put to the queue at a time. */
+const AT_ONCE = 64
+const LEAST_PAUSE_MS = 5
+const MOST_PAUSE_MS = 100
+/** How long the last words to a queue may take. */
+const FAREWELL_MS = 2000
+
+/**
+ * Does the jobs of `plan` by the workers of a queue.
+ *
+ * @param resume - whether blocks may be done already.
+ */
+export async function runPlan(
+  plan: BlockPlan,
+  settings: ProducerSettings,
+  runner: Runner,
+  resume: boolean,
+): Promise<QueueResult> {
+  const { signal } = settings
+  if (signal?.aborted) throw aborted(signal, 'the work')
+  const producer = new Producer(plan, settings, runner, resume)
+  let state: PlanState = 'failed'
+  let reason = ''
+  try {
+    await producer.begin()
+    for (let stage = 0; stage < plan.stages.length; stage++) await producer.runStage(stage)
+    await runner.finish(plan, signal ? { signal } : {})
+    state = 'done'
+    return producer.result()
+  } catch (error) {
+    if (signal?.aborted) state = 'interrupted'
+    else reason = reasonText(error)
+    throw signal?.aborted ? aborted(signal, 'the work') : error
+  } finally {
+    await producer.end(state, reason)
+  }
+}
+
+class Producer {
+  readonly #began = performance.now()
+  readonly #token = randomUUID()
+  readonly #keys
+  readonly #total: number
+  /** The jobs that are in Redis, by their names. */
+  readonly #inFlight = new Map<string, BlockJob>()
+  readonly #workers = new Set<string>()
+  #connection!: Connection
+  #queue!: import('bullmq').Queue<JobData>
+  #done = 0
+  #computed = 0
+  #retries = 0
+  #alive: number | null = null
+  #reason: string | null = null
+  #lost: string | null = null
+  #beatAt = 0
+  #checkAt = 0
+  /** Rejects when the work has to stop, whatever is being waited for. */
+  #stopped: Promise<never> = new Promise(() => {})
+  #stopWatching = () => {}
+
+  constructor(
+    readonly plan: BlockPlan,
+    readonly settings: ProducerSettings,
+    readonly runner: Runner,
+    readonly resume: boolean,
+  ) {
+    this.#keys = keysOf(settings.name)
+    this.#total = plan.stages.reduce((sum, count) => sum + count, 0)
+  }
+
+  /** Connects, and takes the plan over from a producer that died. */
+  async begin(): Promise<void> {
+    const { queue, name, lockMs, attempts, retryMs } = this.settings
+    let stop: (error: Error) => void = () => {}
+    this.#connection = await connect(queue, {
+      onLost: (reason) => {
+        this.#lost = reason
+        this.#tell()
+      },
+      onBack: () => {
+        this.#lost = null
+        // Blocks that were being computed are given time to be there before lost jobs are put again.
+        this.#checkAt = performance.now() + lockMs
+        this.#tell()
+      },
+    })
+    this.#stopped = new Promise<never>((_, reject) => {
+      stop = reject
+    })
+    this.#stopped.catch(() => {})
+    this.#watch(stop)
+    const { redis, packages } = this.#connection
+    this.#queue = new packages.bull.Queue<JobData>(name, {
+      connection: redis,
+      prefix: PREFIX,
+      skipMetasUpdate: true,
+      defaultJobOptions: {
+        attempts,
+        backoff: { type: 'exponential', delay: retryMs },
+        removeOnComplete: true,
+        removeOnFail: { age: WEEK_S, count: 1000 },
+        stackTraceLimit: 1,
+      },
+    })
+    this.#queue.on('error', () => {})
+    await this.#within(this.#take())
+    await this.#within(this.#put())
+    // What an earlier run left: its failed jobs would keep theirs from being added.
+    await this.#within(redis.del(this.#keys.reports(this.plan.id), this.#keys.failures(this.plan.id)))
+    for (const job of await this.#within(this.#queue.getFailed(0, 1000))) {
+      if (job?.data.plan === this.plan.id) await this.#within(job.remove())
+    }
+    this.#checkAt = performance.now() + lockMs
+  }
+
+  #watch(stop: (error: Error) => void): void {
+    const { signal, patienceMs } = this.settings
+    const onAbort = () => stop(aborted(signal!, 'the work'))
+    signal?.addEventListener('abort', onAbort, { once: true })
+    const timer = setInterval(
+      () => {
+        if (this.#connection.lostMs() < patienceMs) return
+        stop(
+          new QueueError(
+            `the queue ${this.#connection.address} was lost for ${Math.round(patienceMs / 1000)} s (${this.#lost}): ` +
+              'resume the work when it is back',
+          ),
+        )
+      },
+      Math.min(1000, patienceMs),
+    )
+    this.#stopWatching = () => {
+      signal?.removeEventListener('abort', onAbort)
+      clearInterval(timer)
+    }
+  }
+
+  /** Commands wait while there is no connection: nothing waits longer than the work goes on. */
+  #within<T>(work: Promise<T>): Promise<T> {
+    return Promise.race([work, this.#stopped])
+  }
+
+  /** Becomes the one producer of the plan. */
+  async #take(): Promise<void> {
+    const { lockMs } = this.settings
+    const { redis } = this.#connection
+    const until = performance.now() + lockMs + 1000
+    for (;;) {
+      const key = this.#keys.producer(this.plan.id)
+      if ((await this.#within(redis.set(key, this.#token, 'PX', lockMs, 'NX'))) === 'OK') return
+      if (performance.now() > until) {
+        throw new QueueError(
+          `another process is producing ${this.plan.output.path} on this queue: let it finish, or end it and wait ${lockMs / 1000} s`,
+        )
+      }
+      await this.#within(new Promise((resolve) => setTimeout(resolve, 100)))
+    }
+  }
+
+  /** Puts the plan where workers find it. */
+  async #put(): Promise<void> {
+    const { plan } = this
+    await this.#connection.redis
+      .multi()
+      .hset(this.#keys.plan(plan.id), {
+        plan: JSON.stringify(plan),
+        state: 'running',
+        done: this.#done,
+        total: this.#total,
+        retries: this.#retries,
+        reason: '',
+      })
+      .expire(this.#keys.plan(plan.id), WEEK_S)
+      .sadd(this.#keys.plans, plan.id)
+      .exec()
+  }
+
+  async runStage(stage: number): Promise<void> {
+    const { window } = this.settings
+    const jobs = this.#undone(stage)
+    let isAllIn = false
+    let pauseMs = LEAST_PAUSE_MS
+    while (!isAllIn || this.#inFlight.size > 0) {
+      if (!isAllIn && this.#inFlight.size <= window / 2) {
+        const next: BlockJob[] = []
+        while (next.length < window - this.#inFlight.size) {
+          const { value, done } = await this.#within(jobs.next())
+          if (done) {
+            isAllIn = true
+            break
+          }
+          next.push(value)
+        }
+        await this.#add(next)
+        continue
+      }
+      const count = await this.#within(this.#readReports())
+      if (count > 0) {
+        pauseMs = LEAST_PAUSE_MS
+        this.#tell()
+      } else {
+        await this.#within(new Promise((resolve) => setTimeout(resolve, pauseMs)))
+        pauseMs = Math.min(MOST_PAUSE_MS, pauseMs * 1.5)
+      }
+      if (performance.now() > this.#beatAt) await this.#within(this.#beat())
+      if (performance.now() > this.#checkAt) await this.#within(this.#check())
+    }
+  }
+
+  /** The jobs of a stage that aren't done. */
+  async *#undone(stage: number): AsyncGenerator<BlockJob, void> {
+    const done = this.resume ? await this.runner.doneJobs(this.plan, stage) : new Set<string>()
+    this.#done += done.size
+    for (const job of jobsOf(this.plan, stage)) if (!done.has(job.name)) yield job
+  }
+
+  async #add(jobs: readonly BlockJob[]): Promise<void> {
+    if (jobs.length === 0) return
+    const { id } = this.plan
+    for (const job of jobs) this.#inFlight.set(job.name, job)
+    await this.#within(
+      this.#queue.addBulk(
+        jobs.map(({ name, stage }) => ({
+          name,
+          data: { plan: id, name, stage },
+          opts: { jobId: jobId(id, name) },
+        })),
+      ),
+    )
+  }
+
+  /** @throws the error of a block that has failed for good. */
+  async #readReports(): Promise<number> {
+    const texts = await this.#connection.redis.lpop(this.#keys.reports(this.plan.id), 1000)
+    for (const text of texts ?? []) {
+      const report = JSON.parse(text) as Report
+      if ('failure' in report) this.#fail(report.failure)
+      // One that was counted already: a block that was computed by two workers, or found by a check.
+      else if (this.#inFlight.delete(report.done.job)) {
+        this.#done++
+        if (!report.done.already) this.#computed++
+        this.#workers.add(report.done.worker)
+      }
+    }
+    return texts?.length ?? 0
+  }
+
+  #fail({ job, reason, final }: Failure): void {
+    // Late news of a block that another worker has done.
+    if (!this.#inFlight.has(job)) return
+    if (final) throw errorOf(job, reason)
+    this.#retries++
+    this.#reason = reason
+  }
+
+  /** Says that the producer is there, and how far it is. */
+  async #beat(): Promise<void> {
+    const { lockMs } = this.settings
+    const { redis } = this.#connection
+    this.#beatAt = performance.now() + Math.min(1000, lockMs / 3)
+    const key = this.#keys.producer(this.plan.id)
+    const holder = await redis.get(key)
+    if (holder !== null && holder !== this.#token) {
+      throw new QueueError(`another process has taken over the work on ${this.plan.output.path}`)
+    }
+    await redis
+      .multi()
+      .set(key, this.#token, 'PX', lockMs)
+      .hset(this.#keys.plan(this.plan.id), { done: this.#done, retries: this.#retries })
+      .exec()
+    const alive = (await workersOf(redis, this.#keys)).length
+    if (alive !== this.#alive) {
+      this.#alive = alive
+      this.#tell()
+    }
+  }
+
+  /** Looks for jobs that failed without a report, and for those that Redis has lost. */
+  async #check(): Promise<void> {
+    this.#checkAt = performance.now() + this.settings.lockMs
+    await this.#put()
+    const { id } = this.plan
+    const jobs = [...this.#inFlight.values()]
+    const lost: BlockJob[] = []
+    for (let at = 0; at < jobs.length; at += AT_ONCE) {
+      await Promise.all(
+        jobs.slice(at, at + AT_ONCE).map(async (job) => {
+          const state = await this.#queue.getJobState(jobId(id, job.name))
+          if (state === 'failed') {
+            const { failedReason } = (await this.#queue.getJob(jobId(id, job.name))) ?? {}
+            throw errorOf(job.name, failedReason ?? 'for a reason that is not known')
+          }
+          if (state === 'unknown') lost.push(job)
+        }),
+      )
+    }
+    if (lost.length === 0) return
+    const done = await this.runner.doneJobs(this.plan, lost[0]!.stage)
+    for (const { name } of lost) {
+      if (done.has(name) && this.#inFlight.delete(name)) this.#done++
+    }
+    await this.#add(lost.filter(({ name }) => !done.has(name)))
+  }
+
+  #tell(): void {
+    this.settings.onProgress?.({
+      done: this.#done,
+      total: this.#total,
+      workers: this.#alive,
+      retries: this.#retries,
+      reason: this.#reason,
+      lost: this.#lost,
+    })
+  }
+
+  result(): QueueResult {
+    return {
+      id: this.plan.id,
+      blocks: this.#total,
+      computed: this.#computed,
+      retries: this.#retries,
+      workers: this.#workers.size,
+      totalMs: performance.now() - this.#began,
+    }
+  }
+
+  /** Takes what waits from the queue and says how the work ended, if that is possible soon. */
+  async end(state: PlanState, reason: string): Promise<void> {
+    this.#stopWatching()
+    if (!this.#connection) return
+    let timer: NodeJS.Timeout | undefined
+    const enough = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, FAREWELL_MS)
+    })
+    await Promise.race([this.#farewell(state, reason).catch(() => {}), enough])
+    clearTimeout(timer)
+    this.#connection.close()
+  }
+
+  async #farewell(state: PlanState, reason: string): Promise<void> {
+    const { redis } = this.#connection
+    const { id } = this.plan
+    // Not if the plan is another producer's now.
+    if ((await redis.get(this.#keys.producer(id))) !== this.#token) return
+    // Those that are being computed stay: BullMQ doesn't remove them.
+    await Promise.all([...this.#inFlight.keys()].map((name) => this.#queue.remove(jobId(id, name))))
+    await redis
+      .multi()
+      .hset(this.#keys.plan(id), { state, reason, done: this.#done, retries: this.#retries })
+      .expire(this.#keys.plan(id), HOUR_S)
+      .expire(this.#keys.failures(id), HOUR_S)
+      .del(this.#keys.producer(id), this.#keys.reports(id))
+      .exec()
+  }
+}

@@ -1,0 +1,39 @@
+/** Errors as the text that goes through Redis, and back. */
+import { AbortedError, errorClasses, MpmmlError, QueueError } from '../errors.js'
+
+/** What another attempt can't change. */
+const final: ReadonlySet<string> = new Set([
+  'ERR_MPMML_SHAPE',
+  'ERR_MPMML_DTYPE',
+  'ERR_MPMML_VALUE',
+  'ERR_MPMML_OVERFLOW',
+  'ERR_MPMML_VARIANT',
+  'ERR_MPMML_OPTION',
+  'ERR_MPMML_CYCLE',
+  'ERR_MPMML_LIMIT',
+  'ERR_MPMML_PACKAGE',
+  'ERR_MPMML_EXISTS',
+  'ERR_MPMML_RESUME',
+  'ERR_MPMML_CHANGED',
+  'ERR_MPMML_ROOTS',
+])
+
+export const isFinal = (error: unknown): boolean => error instanceof MpmmlError && final.has(error.code)
+
+/** The message with its code in brackets, on one line. */
+export function reasonText(error: unknown): string {
+  const message = error instanceof Error ? error.message : String(error)
+  return message.replace(/\s*\n\s*/g, ' ') + (error instanceof MpmmlError ? ` [${error.code}]` : '')
+}
+
+/** An error of the class that the reason names: what a block failed of, as the producer throws it. */
+export function errorOf(job: string, reason: string): Error {
+  const [, message = reason, code] = /^(.*) \[(ERR_MPMML_[A-Z_]+)\]$/s.exec(reason) ?? []
+  const ErrorClass =
+    code !== undefined && Object.hasOwn(errorClasses, code)
+      ? errorClasses[code as keyof typeof errorClasses]
+      : QueueError
+  // Only who asked may give up.
+  const Class = ErrorClass === AbortedError ? QueueError : ErrorClass
+  return new Class(`block ${job} failed: ${message}`)
+}

@@ -1,0 +1,116 @@
+/** What a queue holds, for those who look on. */
+import type { BlockPlan } from '../arrays/job.js'
+import { requireNames } from '../options.js'
+import { connect } from './connect.js'
+import { type QueuePlace, readName } from './options.js'
+import {
+  type Failure,
+  keysOf,
+  type PlanRecord,
+  type PlanState,
+  PREFIX,
+  type WorkerRecord,
+  workersOf,
+} from './records.js'
+
+/** Work on a queue. */
+export interface PlanStatus {
+  /** What it and its inputs are, as 32 hexadecimal digits. */
+  readonly id: string
+  /** What is computed. */
+  readonly kind: BlockPlan['kind']
+  /** The array that is written. */
+  readonly output: string
+  /** How it stands. */
+  readonly state: PlanState
+  /** Whether its producer is alive. Without one, blocks that are in the queue are done, and no more come. */
+  readonly producer: boolean
+  /** Blocks that are done. */
+  readonly done: number
+  /** Blocks of the whole work. */
+  readonly total: number
+  /** Attempts that failed and were made again. */
+  readonly retries: number
+  /** Why it failed; '' if it didn't. */
+  readonly reason: string
+  /** The latest failures, at most 100, newest first. */
+  readonly failures: readonly Failure[]
+}
+
+/** What a queue holds. */
+export interface QueueStatus {
+  /** Its address, without user and password. */
+  readonly queue: string
+  /** The name of the queue. */
+  readonly name: string
+  /** Blocks that wait for a worker. */
+  readonly waiting: number
+  /** Blocks that are being computed. */
+  readonly active: number
+  /** Blocks that wait for their next attempt. */
+  readonly delayed: number
+  /** Blocks that failed for good, of the last week. */
+  readonly failed: number
+  /** The work on it, also what ended within the last hour. */
+  readonly plans: readonly PlanStatus[]
+  /** The workers that are alive. */
+  readonly workers: readonly WorkerRecord[]
+}
+
+/**
+ * What a queue holds: plans and how far they are, workers and what they do, failures.
+ *
+ * @throws OptionError for options that are wrong, PackageError if bullmq or ioredis is missing, QueueError if the queue
+ * can't be used.
+ *
+ * @example
+ * ```ts
+ * const { queue, waiting, workers } = await queueStatus({ queue: 'redis://127.0.0.1:6379' })
+ * console.log(queue, waiting, workers.length) // redis://127.0.0.1:6379 0 0
+ * ```
+ */
+export async function queueStatus(options: QueuePlace): Promise<QueueStatus> {
+  requireNames(options, ['queue', 'name'])
+  const name = readName(options.name)
+  const keys = keysOf(name)
+  const { redis, packages, address, close } = await connect(options.queue)
+  try {
+    const queue = new packages.bull.Queue(name, { connection: redis, prefix: PREFIX, skipMetasUpdate: true })
+    queue.on('error', () => {})
+    const counts = await queue.getJobCounts('waiting', 'active', 'delayed', 'failed')
+    const plans: PlanStatus[] = []
+    for (const id of (await redis.smembers(keys.plans)).sort()) {
+      const record = (await redis.hgetall(keys.plan(id))) as unknown as PlanRecord
+      if (!record.plan) {
+        await redis.srem(keys.plans, id)
+        continue
+      }
+      const { kind, output } = JSON.parse(record.plan) as BlockPlan
+      const failures = await redis.lrange(keys.failures(id), 0, -1)
+      plans.push({
+        id,
+        kind,
+        output: output.path,
+        state: record.state,
+        producer: (await redis.exists(keys.producer(id))) === 1,
+        done: Number(record.done),
+        total: Number(record.total),
+        retries: Number(record.retries),
+        reason: record.reason,
+        failures: failures.map((text) => JSON.parse(text) as Failure),
+      })
+    }
+    return {
+      queue: address,
+      name,
+      waiting: counts.waiting ?? 0,
+      active: counts.active ?? 0,
+      delayed: counts.delayed ?? 0,
+      failed: counts.failed ?? 0,
+      plans,
+      workers: (await workersOf(redis, keys)).sort((a, b) => (a.id < b.id ? -1 : 1)),
+    }
+  } finally {
+    close()
+  }
+}

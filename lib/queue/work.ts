@@ -1,0 +1,108 @@
+/** Work on matrices on disk by the workers of a queue. */
+import type { BlockPlan } from '../arrays/job.js'
+import { type BeginOptions, beginNames, type LayoutOptions, layoutNames } from '../arrays/options.js'
+import { planBlocks } from '../arrays/plan.js'
+import { requireNames } from '../options.js'
+import type { Overflow } from '../product/options.js'
+import type { Semiring } from '../variant-names.js'
+import { connect } from './connect.js'
+import {
+  type ProducerOptions,
+  producerOptionNames,
+  type QueueResult,
+  readProducerOptions,
+  runPlan,
+} from './producer.js'
+import { blockRunner } from './runner.js'
+
+/** The options of {@link multiplyOnQueue} and {@link shortestPathsOnQueue}. */
+export interface QueueWorkOptions extends ProducerOptions, LayoutOptions, BeginOptions {
+  /** 'max-plus' for products and 'min-plus' for paths, if left out. */
+  semiring?: Semiring | undefined
+  /** What to do with int32 results that are outside of the finite range, as in `mpmm`. */
+  overflow?: Overflow | undefined
+}
+
+const planNames = ['semiring', 'overflow', ...layoutNames, ...beginNames] as const
+
+type PlanOptions = Pick<QueueWorkOptions, (typeof planNames)[number]> & { signal?: AbortSignal }
+
+/**
+ * C = A ⊗ B of matrices on storage that all workers share, by the workers of a queue: see {@link startWorker}. As
+ * `multiplyArrays` of mpmml/arrays does it, block by block; jobs carry names only. The paths must be the same on all machines.
+ *
+ * It is resolved when C is complete. Workers may come and go meanwhile, die and be taken over; if there are none, it waits for
+ * one. After any end of this process the same call with `resume: true` goes on.
+ *
+ * @param a - M × K
+ * @param b - K × N
+ * @param c - the output, M × N
+ * @throws Rejects with an {@link MpmmlError}: what planning rejects with, as `multiplyArrays`; ERR_MPMML_PACKAGE if bullmq or ioredis
+ *   is missing; ERR_MPMML_QUEUE if the queue can't be reached, refuses user or password, or is lost for longer than
+ *   `patienceMs`; the error of the first block that failed for good, with its reason, such as ERR_MPMML_OVERFLOW or
+ *   ERR_MPMML_ROOTS; ERR_MPMML_ABORTED.
+ * @example
+ * ```ts
+ * const queue = 'redis://127.0.0.1:6379'
+ * await writeNpy('a.npy', matrix(2, 3, [1, 6, 2, 8, 3, 4]))
+ * await writeNpy('b.npy', matrix(3, 2, [2, 5, 3, 3, 1, 6]))
+ * // Usually on other machines.
+ * const worker = await startWorker({ queue, roots: ['.'] })
+ * const { blocks } = await multiplyOnQueue('a.npy', 'b.npy', 'c.npy', { queue })
+ * await worker.stop()
+ * console.log(blocks, (await readNpy('c.npy')).data.join()) // 1 9,9,10,13
+ * ```
+ */
+export function multiplyOnQueue(
+  a: string | URL,
+  b: string | URL,
+  c: string | URL,
+  options: QueueWorkOptions,
+): Promise<QueueResult> {
+  return work(options, (rest) => planBlocks({ kind: 'multiply', a, b, c, ...rest }))
+}
+
+/**
+ * The shortest distances between all nodes, by the workers of a queue: `shortestPathsArrays` of mpmml/arrays, in stages, each of
+ * which begins when the one before it is done. Otherwise like {@link multiplyOnQueue}.
+ *
+ * @param weights - a square matrix
+ * @param distances - the output
+ * @throws Rejects as {@link multiplyOnQueue} does, and with ERR_MPMML_CYCLE if a cycle gains.
+ * @example
+ * ```ts
+ * const queue = 'redis://127.0.0.1:6379'
+ * await writeNpy('roads.npy', matrix(3, 3, [0, 5, 9, 1, 0, 2, 4, 8, 0]))
+ * const worker = await startWorker({ queue, roots: ['.'] })
+ * await shortestPathsOnQueue('roads.npy', 'distances.npy', { queue })
+ * await worker.stop()
+ * console.log((await readNpy('distances.npy')).data.join()) // 0,5,7,1,0,2,4,8,0
+ * ```
+ */
+export function shortestPathsOnQueue(
+  weights: string | URL,
+  distances: string | URL,
+  options: QueueWorkOptions,
+): Promise<QueueResult> {
+  return work(options, (rest) => planBlocks({ kind: 'shortest-paths', a: weights, c: distances, ...rest }))
+}
+
+async function work(
+  options: QueueWorkOptions,
+  plan: (options: PlanOptions) => Promise<BlockPlan>,
+): Promise<QueueResult> {
+  requireNames(options, [...producerOptionNames, ...planNames])
+  const settings = readProducerOptions(pick(options, producerOptionNames))
+  // A queue that isn't there is known before anything is made on the storage.
+  const { close } = await connect(settings.queue)
+  close()
+  const { signal } = settings
+  const planned = await plan({ ...pick(options, planNames), ...(signal && { signal }) })
+  return runPlan(planned, settings, blockRunner, options.resume === true)
+}
+
+function pick<T extends object, Name extends keyof T>(options: T, names: readonly Name[]): Pick<T, Name> {
+  const picked = {} as Pick<T, Name>
+  for (const name of names) if (options[name] !== undefined) picked[name] = options[name]
+  return picked
+}

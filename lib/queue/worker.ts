@@ -1,0 +1,417 @@
+/**
+ * A worker: takes jobs from the queue and computes their blocks. A job may come twice, to two workers: blocks are made so
+ * that it does no harm.
+ */
+import { randomBytes } from 'node:crypto'
+import { hostname } from 'node:os'
+import { readSignal } from '../abort.js'
+import type { BlockPlan, BlockResult } from '../arrays/job.js'
+import { readBytes } from '../arrays/options.js'
+import { show, showList } from '../describe.js'
+import { NoCudaError, OptionError, QueueError } from '../errors.js'
+import { info } from '../info.js'
+import { readChoice, requireNames } from '../options.js'
+import { type Connection, connect, reasonOf } from './connect.js'
+import { type Patience, type QueuePlace, readLock, readName, readWhole } from './options.js'
+import { isFinal, reasonText } from './reasons.js'
+import {
+  FAILURES,
+  type Failure,
+  type JobData,
+  keysOf,
+  PREFIX,
+  type Report,
+  readPlan,
+  WEEK_S,
+  type WorkerRecord,
+} from './records.js'
+import { blockRunner, type Runner } from './runner.js'
+
+/** What a worker does, as it does it. */
+export type WorkerEvent =
+  | { readonly type: 'begun'; readonly plan: string; readonly job: string }
+  | ({ readonly type: 'done'; readonly plan: string } & BlockResult)
+  /** An attempt failed. */
+  | ({ readonly type: 'failed'; readonly plan: string } & Failure)
+  /** The block was given to another worker, because this one had been silent, or back to the queue, because it stops. */
+  | { readonly type: 'given-up'; readonly plan: string; readonly job: string }
+  | { readonly type: 'lost'; readonly reason: string }
+  | { readonly type: 'back' }
+
+/** Options of a worker. */
+export interface QueueWorkerOptions extends QueuePlace, Patience {
+  /**
+   * The folders that blocks may be read from and written to, with all below them. A plan with a path outside is refused
+   * (ERR_MPMML_ROOTS), also if symbolic links or ".." lead there.
+   */
+  roots: readonly string[]
+  /** Where to compute: 'auto' by default. */
+  backend?: 'auto' | 'cuda' | 'cpu'
+  /** The GPUs to use, by their indices, or 'all', which is the default. */
+  devices?: 'all' | readonly number[]
+  /** How many blocks to work on at once on each GPU, or on the CPU: 2 by default, so that one is computed while another is read. */
+  concurrency?: number
+  /** The most bytes of host memory that a block may take: a number, or a text such as '8GiB'. As much as it needs, if left out. */
+  memory?: number | string
+  /** How often a block may have lost its worker before it fails: 5 by default. A block that ends each process that computes it must not end them all. */
+  takeovers?: number
+  /** Stops the worker, as {@link QueueWorker.stop} does. */
+  signal?: AbortSignal
+  /** Is called with what the worker does. */
+  onEvent?: (event: WorkerEvent) => void
+}
+
+/** A worker that runs. */
+export interface QueueWorker {
+  /** Its name in the queue: host, process and some letters. */
+  readonly id: string
+  /** Where it computes. */
+  readonly backend: 'cuda' | 'cpu'
+  /** The GPUs that it uses; empty on the CPU. */
+  readonly devices: readonly number[]
+  /** How many blocks it computes at once. */
+  readonly concurrency: number
+  /** Blocks that it has done. */
+  readonly done: number
+  /** Gives its blocks back to the queue, takes no more, and disconnects. */
+  stop(): Promise<void>
+  /** Is resolved when it has stopped. */
+  readonly stopped: Promise<void>
+}
+
+const optionNames = [
+  'queue',
+  'name',
+  'lockMs',
+  'roots',
+  'backend',
+  'devices',
+  'concurrency',
+  'memory',
+  'takeovers',
+  'signal',
+  'onEvent',
+] as const
+
+/** How long a block may take to give up, and Redis to hear of it. */
+const FAREWELL_MS = 5000
+
+/** The GPUs that are asked for; none for the CPU. */
+function readDevices(backend: 'auto' | 'cuda' | 'cpu', devices: unknown): number[] {
+  const isList =
+    Array.isArray(devices) &&
+    devices.length > 0 &&
+    devices.every((index) => Number.isInteger(index) && index >= 0)
+  if (devices !== undefined && devices !== 'all' && !isList) {
+    throw new OptionError(
+      `option devices must be 'all' or the indices of GPUs, from 0, but it is ${Array.isArray(devices) ? showList(devices) : show(devices)}`,
+    )
+  }
+  if (backend === 'cpu') {
+    if (isList) throw new OptionError("option devices names GPUs, but option backend is 'cpu'")
+    return []
+  }
+  const { cuda, auto } = info()
+  if (cuda.reason !== '') {
+    if (backend === 'cuda' || isList) throw new NoCudaError(cuda.reason)
+    return []
+  }
+  if (backend === 'auto' && auto.backend === 'cpu' && !isList) return []
+  if (!isList) return cuda.devices.map((_, index) => index)
+  const missing = (devices as number[]).find((index) => index >= cuda.devices.length)
+  if (missing === undefined) return [...new Set(devices as number[])]
+  throw new NoCudaError(`there is no GPU ${missing}: this machine has ${cuda.devices.length}, from 0`)
+}
+
+function readRoots(roots: unknown): string[] {
+  if (
+    Array.isArray(roots) &&
+    roots.length > 0 &&
+    roots.every((root) => typeof root === 'string' && root !== '')
+  ) {
+    return [...roots]
+  }
+  throw new OptionError(
+    `option roots must be the folders that this worker may read and write, such as ['/data'], but it is ${show(roots)}`,
+  )
+}
+
+/**
+ * Starts a worker: it takes block jobs from a queue and computes them, until it is stopped. Any number of workers, on any number
+ * of machines, may share a queue. While the connection is lost it waits for it.
+ *
+ * A worker reads and writes what whoever may write to the queue tells it to, below its `roots`, and nothing else.
+ *
+ * @throws Rejects with an {@link MpmmlError}: ERR_MPMML_OPTION; ERR_MPMML_PACKAGE if bullmq or ioredis is missing; ERR_MPMML_QUEUE if
+ *   the queue can't be reached, or refuses user or password; ERR_MPMML_NO_CUDA if a GPU is asked for that isn't there. What goes wrong
+ *   later are events: `onEvent`.
+ * @example
+ * ```ts
+ * const worker = await startWorker({ queue: 'redis://127.0.0.1:6379', roots: ['.'], backend: 'cpu' })
+ * process.once('SIGTERM', () => worker.stop())
+ * console.log(worker.backend, worker.concurrency) // cpu 2
+ * await worker.stop()
+ * ```
+ */
+export function startWorker(options: QueueWorkerOptions): Promise<QueueWorker> {
+  return startWorkerWith(options, blockRunner)
+}
+
+export async function startWorkerWith(options: QueueWorkerOptions, runner: Runner): Promise<QueueWorker> {
+  requireNames(options, optionNames)
+  const backend = options.backend ?? 'auto'
+  readChoice(['auto', 'cuda', 'cpu'], backend, 'backend')
+  const roots = readRoots(options.roots)
+  const name = readName(options.name)
+  const lockMs = readLock(options.lockMs)
+  const takeovers = readWhole(options.takeovers, 'takeovers', 0, 5)
+  const memory = options.memory === undefined ? undefined : readBytes(options.memory, 'memory')
+  const signal = readSignal(options.signal)
+  const devices = readDevices(backend, options.devices)
+  const each = readWhole(options.concurrency, 'concurrency', 1, 2)
+  const { onEvent = () => {} } = options
+  const connection = await connect(options.queue, {
+    onLost: (reason) => onEvent({ type: 'lost', reason }),
+    onBack: () => onEvent({ type: 'back' }),
+  })
+  const worker = new Worker(connection, runner, {
+    roots,
+    name,
+    lockMs,
+    takeovers,
+    memory,
+    devices,
+    each,
+    onEvent,
+  })
+  try {
+    await worker.start()
+  } catch (error) {
+    connection.close()
+    throw new QueueError(`the queue ${connection.address} can't be used: ${reasonOf(error)}`)
+  }
+  const stop = () => void worker.stop()
+  if (signal?.aborted) stop()
+  signal?.addEventListener('abort', stop, { once: true })
+  void worker.stopped.then(() => signal?.removeEventListener('abort', stop))
+  return worker
+}
+
+interface Settings {
+  readonly roots: readonly string[]
+  readonly name: string
+  readonly lockMs: number
+  readonly takeovers: number
+  readonly memory: number | undefined
+  readonly devices: readonly number[]
+  readonly each: number
+  readonly onEvent: (event: WorkerEvent) => void
+}
+
+class Worker implements QueueWorker {
+  readonly id = `${hostname()}-${process.pid}-${randomBytes(2).toString('hex')}`
+  readonly backend: 'cuda' | 'cpu'
+  readonly devices: readonly number[]
+  readonly concurrency: number
+  readonly stopped: Promise<void>
+  readonly #keys
+  /** The GPUs, or the CPU (null), each as often as it computes blocks at once: those that are free. */
+  readonly #free: (number | null)[]
+  readonly #plans = new Map<string, Promise<BlockPlan>>()
+  readonly #now = new Set<string>()
+  #done = 0
+  #failed = 0
+  #bull!: import('bullmq').Worker<JobData, null>
+  #beats: NodeJS.Timeout | undefined
+  #isStopping = false
+  #resolveStopped!: () => void
+
+  constructor(
+    readonly connection: Connection,
+    readonly runner: Runner,
+    readonly settings: Settings,
+  ) {
+    const { devices, each, name } = settings
+    this.backend = devices.length > 0 ? 'cuda' : 'cpu'
+    this.devices = devices
+    const places = devices.length > 0 ? devices : [null]
+    // One of each GPU first.
+    this.#free = Array.from({ length: each }, () => places).flat()
+    this.concurrency = this.#free.length
+    this.#keys = keysOf(name)
+    this.stopped = new Promise((resolve) => {
+      this.#resolveStopped = resolve
+    })
+  }
+
+  get done(): number {
+    return this.#done
+  }
+
+  async start(): Promise<void> {
+    const { bull } = this.connection.packages
+    const { name, lockMs, takeovers } = this.settings
+    this.#bull = new bull.Worker<JobData, null>(
+      name,
+      (job, token, signal) => this.#work(job, token, signal ?? new AbortController().signal),
+      {
+        connection: this.connection.redis,
+        prefix: PREFIX,
+        name: this.id,
+        concurrency: this.concurrency,
+        lockDuration: lockMs,
+        stalledInterval: lockMs / 2,
+        maxStalledCount: takeovers,
+        runRetryDelay: 1000,
+      },
+    )
+    // What has failed is reported below; that a lock was lost, by what its block does.
+    this.#bull.on('error', () => {})
+    this.#bull.on('lockRenewalFailed', (ids) => {
+      for (const id of ids) this.#bull.cancelJob(id, 'taken over')
+    })
+    this.#bull.on('failed', (job, error) => {
+      if (job) void this.#reportFailure(job, error)
+    })
+    await this.#bull.waitUntilReady()
+    await this.#beat()
+    this.#beats = setInterval(() => void this.#beat().catch(() => {}), Math.min(2000, lockMs / 3))
+  }
+
+  /** Says that this worker is there, and what it does. */
+  async #beat(): Promise<void> {
+    const record: WorkerRecord = {
+      id: this.id,
+      host: hostname(),
+      pid: process.pid,
+      backend: this.backend,
+      devices: this.devices,
+      concurrency: this.concurrency,
+      done: this.#done,
+      failed: this.#failed,
+      now: [...this.#now],
+    }
+    await this.connection.redis
+      .multi()
+      .set(this.#keys.worker(this.id), JSON.stringify(record), 'PX', this.settings.lockMs)
+      .sadd(this.#keys.workers, this.id)
+      .exec()
+  }
+
+  /** A plan is read once for all of its blocks. */
+  #plan(id: string): Promise<BlockPlan> {
+    let plan = this.#plans.get(id)
+    if (!plan) {
+      plan = readPlan(this.connection, this.#keys, id)
+      plan.catch(() => this.#plans.delete(id))
+      this.#plans.set(id, plan)
+      const [oldest] = this.#plans.keys()
+      if (this.#plans.size > 16) this.#plans.delete(oldest!)
+    }
+    return plan
+  }
+
+  async #work(
+    job: import('bullmq').Job<JobData, null>,
+    token: string | undefined,
+    signal: AbortSignal,
+  ): Promise<null> {
+    const { UnrecoverableError, WaitingError } = this.connection.packages.bull
+    const { roots, memory, onEvent } = this.settings
+    const { plan: id, name, stage } = job.data
+    const device = this.#free.shift() ?? null
+    this.#now.add(name)
+    onEvent({ type: 'begun', plan: id, job: name })
+    try {
+      const result = await this.runner.runBlock(
+        await this.#plan(id),
+        { name, stage },
+        {
+          signal,
+          roots,
+          ...(device === null ? { backend: 'cpu' } : { backend: 'cuda', device }),
+          ...(memory !== undefined && { memory }),
+        },
+      )
+      this.#done++
+      const { already, totalMs, kernelMs } = result
+      // Not awaited: it goes before what BullMQ says of the job, on the same connection.
+      this.#report(id, { done: { job: name, worker: this.id, already, totalMs, kernelMs } }).catch(() => {})
+      onEvent({ type: 'done', plan: id, ...result })
+      return null
+    } catch (error) {
+      if (signal.aborted) {
+        onEvent({ type: 'given-up', plan: id, job: name })
+        if (this.#isStopping) {
+          await job.moveToWait(token)
+          throw new WaitingError()
+        }
+        throw error
+      }
+      throw isFinal(error) ? new UnrecoverableError(reasonText(error)) : new Error(reasonText(error))
+    } finally {
+      this.#free.push(device)
+      this.#now.delete(name)
+    }
+  }
+
+  async #report(plan: string, report: Report): Promise<void> {
+    await this.connection.redis
+      .multi()
+      .rpush(this.#keys.reports(plan), JSON.stringify(report))
+      .expire(this.#keys.reports(plan), WEEK_S)
+      .exec()
+  }
+
+  async #reportFailure(job: import('bullmq').Job<JobData, null>, error: Error): Promise<void> {
+    this.#failed++
+    const { plan, name } = job.data
+    const failure: Failure = {
+      job: name,
+      worker: this.id,
+      attempt: job.attemptsMade,
+      final: job.finishedOn !== undefined,
+      reason: error.message,
+    }
+    this.settings.onEvent({ type: 'failed', plan, ...failure })
+    await this.connection.redis
+      .multi()
+      .lpush(this.#keys.failures(plan), JSON.stringify(failure))
+      .ltrim(this.#keys.failures(plan), 0, FAILURES - 1)
+      .expire(this.#keys.failures(plan), WEEK_S)
+      .exec()
+      .catch(() => {})
+    await this.#report(plan, { failure }).catch(() => {})
+  }
+
+  async stop(): Promise<void> {
+    if (this.#isStopping) return this.stopped
+    this.#isStopping = true
+    clearInterval(this.#beats)
+    let timer: NodeJS.Timeout | undefined
+    const enough = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, FAREWELL_MS)
+    })
+    await Promise.race([this.#farewell().catch(() => {}), enough])
+    clearTimeout(timer)
+    this.connection.close()
+    this.#resolveStopped()
+  }
+
+  async #farewell(): Promise<void> {
+    if (this.connection.lostMs() > 0) {
+      // Nobody can be told. Without "force" BullMQ would wait for answers.
+      const force = true
+      await this.#bull.pause(force)
+      this.#bull.cancelAllJobs('the worker stops')
+      await this.#bull.close(force)
+      return
+    }
+    // It takes no more jobs from here on.
+    const closing = this.#bull.close()
+    this.#bull.cancelAllJobs('the worker stops')
+    await closing
+    const { redis } = this.connection
+    await redis.multi().del(this.#keys.worker(this.id)).srem(this.#keys.workers, this.id).exec()
+  }
+}

@@ -1,0 +1,389 @@
+// The warp-exponent family: the exponent family's products on GPUs whose tensor cores take instructions from single warps
+// (Ampere, Ada, Blackwell; Hopper too, at a lower rate than its own). Operands, proofs and results are the same: see
+// exponent.cuh and docs/tensor-cores.md.
+//
+// A block computes BM × BN of C, each of its warps WM × WN of it with instructions of 16 × 8 × 16. Tiles of operands stream
+// through shared memory in several stages of asynchronous copies, as packing has written them: the lines that a warp reads
+// at once are in different banks. A warp keeps the fragments of A of 32 steps, and goes through B by 8 columns at a time.
+//
+// Fragments: PTX ISA, "Warp Level Matrix Multiply-Accumulate Instructions", mma.m16n8k16 with .bf16, and ldmatrix.
+#pragma once
+#include "core/arithmetic.h"
+#include "cuda/kernels/epilogue.cuh"
+#include "cuda/kernels/exponent_packing.cuh"
+#include "cuda/kernels/kernel.h"
+#include "cuda/kernels/packed.cuh"
+#include "cuda/runtime/error.h"
+#include "cuda/runtime/exponent_check.h"
+#include "cuda/runtime/function.h"
+
+namespace mpmml::cuda {
+
+/// The operands as packing has written them, in tiles of kExponentLines × kExponentDepth.
+struct WarpExponentProblem {
+  ExponentTarget a, b;
+  int64_t a_instance, b_instance;  ///< lines from one instance to the next: 0 if all have the same
+};
+
+template <class Config, class Arithmetic>
+__global__ void warp_exponent_kernel(Launch problem, WarpExponentProblem operands, Arithmetic arithmetic);
+
+template <int BM_, int BN_, int BK_, int WM_, int WN_, int kStages_>
+struct WarpExponentTiles {
+  static constexpr int BM = BM_, BN = BN_, BK = BK_, WM = WM_, WN = WN_, kStages = kStages_;
+  static constexpr int kWarpsN = BN / WN, kThreads = 32 * (BM / WM) * kWarpsN;
+  static constexpr int kTileBytes = 2 * kExponentTileBytes;
+  static constexpr int kOperandOffsetBytes = kExponentChunks * kExponentLines * int{sizeof(int32_t)};
+  /// The offsets of the chunks of a tile, if distances are within chunks.
+  template <class Arithmetic>
+  static constexpr int kOffsetBytes = Arithmetic::kByChunks ? 2 * kOperandOffsetBytes : 0;
+  template <class Arithmetic>
+  static constexpr int kSharedBytes = kStages * (kTileBytes + kOffsetBytes<Arithmetic>);
+
+  /// Eight warps per multiprocessor, with 255 registers per thread: a warp keeps 64 × 64 results.
+  static constexpr int kBlocks = 256 / kThreads;
+
+  static_assert(BM == kExponentLines && BN == kExponentLines && BK == kExponentDepth,
+                "tiles are as packing writes them");
+  static_assert(BM % WM == 0 && BN % WN == 0 && WM % 16 == 0 && WN % 8 == 0, "warps tile the block by instructions");
+
+  template <class Arithmetic>
+  static constexpr Kernel kernel() {
+    Kernel kernel{};
+    kernel.paths = paths_of<Arithmetic>();
+    kernel.takes_int16 = true;
+    kernel.runs_on = &computes_warp_exponents;
+    kernel.launch = &launch<Arithmetic>;
+    kernel.function = &function<Arithmetic>;
+    kernel.packed_bytes = &packed_bytes<Arithmetic>;
+    kernel.pack = &pack_operand<Arithmetic>;
+    kernel.shape = {BM, BN, BK, kThreads, kSharedBytes<Arithmetic>, steps_per_clock<Arithmetic>(), 80};
+    return kernel;
+  }
+
+ private:
+  /// As if there were 16 warps, from what was measured on an H200.
+  template <class Arithmetic>
+  static constexpr double steps_per_clock() {
+    if (Arithmetic::kByChunks) return 620.0;
+    return Arithmetic::kScale.steps == 32 ? 900.0 : 840.0;
+  }
+
+  static int64_t padded_lines(const Launch& launch, Side side) {
+    return round_up(side == Side::kA ? launch.m : launch.n, int64_t{kExponentLines});
+  }
+  static int64_t items(const Launch& launch, Side side) {
+    return items_of(side == Side::kA ? launch.a : launch.b, launch.batch);
+  }
+  static int64_t tiles_of_k(const Launch& launch) { return ceil_div(launch.k, int64_t{BK}); }
+
+  static ExponentTarget target(const Launch& launch, Side side) {
+    const int64_t lines = padded_lines(launch, side), all = lines * items(launch, side);
+    ExponentTarget target{};
+    target.tiles = static_cast<unsigned char*>(side == Side::kA ? launch.packed_a : launch.packed_b);
+    target.best = reinterpret_cast<int32_t*>(target.tiles + all * tiles_of_k(launch) * kTileLineBytes);
+    target.offsets = target.best + all;
+    target.padded_lines = lines;
+    target.tiles_k = static_cast<int>(tiles_of_k(launch));
+    return target;
+  }
+
+  template <class Arithmetic>
+  static int64_t packed_bytes(const Launch& launch, Side side) {
+    constexpr int64_t kOffsets = Arithmetic::kByChunks ? kExponentChunks * int64_t{sizeof(int32_t)} : 0;
+    const int64_t of_line = tiles_of_k(launch) * (kTileLineBytes + kOffsets) + int64_t{sizeof(int32_t)};
+    return padded_lines(launch, side) * items(launch, side) * of_line;
+  }
+
+  template <class Arithmetic>
+  static void pack_operand(const Launch& launch, Side side) {
+    const bool is_a = side == Side::kA;
+    const MatrixView& view = is_a ? launch.a : launch.b;
+    const PackSource source = pack_source(launch, side);
+    for_arithmetic<Arithmetic>(launch, [&](const Arithmetic& arithmetic) {
+      using Element = typename Arithmetic::Element;
+      const auto encode = EncodeExponents<Arithmetic>::of(arithmetic, side);
+      if constexpr (std::is_same_v<Element, int32_t>) {
+        if (view.storage == Storage::kInt16) {
+          return pack_exponents<Arithmetic, int16_t>(source, target(launch, side), items(launch, side), encode,
+                                                     launch.stream);
+        }
+      }
+      pack_exponents<Arithmetic, Element>(source, target(launch, side), items(launch, side), encode, launch.stream);
+    });
+  }
+
+  template <class Arithmetic>
+  static void launch(const Launch& launch) {
+    auto* const entry = &warp_exponent_kernel<WarpExponentTiles, Arithmetic>;
+    allow_shared_bytes(function<Arithmetic>(launch.path), kSharedBytes<Arithmetic>);
+    const auto instance = [&](Side side) { return items(launch, side) == 1 ? 0 : padded_lines(launch, side); };
+    const WarpExponentProblem operands{target(launch, Side::kA), target(launch, Side::kB), instance(Side::kA),
+                                       instance(Side::kB)};
+    const int64_t tiles = ceil_div(launch.m, int64_t{BM}) * ceil_div(launch.n, int64_t{BN});
+    for_arithmetic<Arithmetic>(launch, [&](const Arithmetic& arithmetic) {
+      for_instances(launch, [&](const Launch& part) {
+        const dim3 grid(static_cast<unsigned>(tiles), 1, static_cast<unsigned>(part.batch));
+        entry<<<grid, kThreads, kSharedBytes<Arithmetic>, part.stream>>>(part, operands, arithmetic);
+      });
+    });
+    MPMML_CUDA(cudaGetLastError());
+  }
+
+  template <class Arithmetic>
+  static const void* function(RangePath) {
+    return reinterpret_cast<const void*>(&warp_exponent_kernel<WarpExponentTiles, Arithmetic>);
+  }
+};
+
+#if __CUDA_ARCH__ >= 800
+
+/// Four matrices of 8 lines × 16 bytes. Lane l gives the address of line l mod 8 of matrix l / 8.
+__device__ __forceinline__ void load_matrices(uint32_t (&fragments)[4], unsigned address) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(fragments[0]), "=r"(fragments[1]), "=r"(fragments[2]), "=r"(fragments[3])
+               : "r"(address));
+}
+
+/// sums + a · b for 16 × 8 results over 16 steps. Lane 4g + t has columns 2t and 2t + 1 of the rows g, and then g + 8.
+__device__ __forceinline__ void multiply_add(float (&sums)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1,
+                                             const float (&before)[4]) {
+  asm volatile(
+      "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
+      "{%10, %11, %12, %13};"
+      : "=f"(sums[0]), "=f"(sums[1]), "=f"(sums[2]), "=f"(sums[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1), "f"(before[0]), "f"(before[1]), "f"(before[2]),
+        "f"(before[3]));
+}
+
+/// The upper halves of two sums, which hold their exponents: bfloat16 without rounding.
+__device__ __forceinline__ uint32_t upper_halves(const float* sums) {
+  return __byte_perm(__float_as_uint(sums[0]), __float_as_uint(sums[1]), 0x7632);
+}
+/// The maxima of halves that aren't negative: their order as bfloat16 is that of their bits.
+__device__ __forceinline__ uint32_t combine_halves(uint32_t x, uint32_t y) {
+#if __CUDA_ARCH__ >= 900
+  return __vmaxu2(x, y);
+#else
+  asm("max.bf16x2 %0, %0, %1;" : "+r"(x) : "r"(y));
+  return x;
+#endif
+}
+__device__ __forceinline__ uint32_t combine_halves(uint32_t x, uint32_t y, uint32_t z) {
+#if __CUDA_ARCH__ >= 900
+  return __vimax3_u16x2(x, y, z);
+#else
+  return combine_halves(combine_halves(x, y), z);
+#endif
+}
+
+__device__ __forceinline__ void copy_chunk(unsigned target, const void* from) {
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(target), "l"(from) : "memory");
+}
+
+#endif
+
+template <class Config, class Arithmetic>
+__global__ void __launch_bounds__(Config::kThreads, Config::kBlocks)
+    warp_exponent_kernel(Launch problem, WarpExponentProblem operands, Arithmetic arithmetic) {
+#if __CUDA_ARCH__ >= 800
+  constexpr int kStages = Config::kStages, kThreads = Config::kThreads;
+  constexpr int kOffsetBytes = Config::template kOffsetBytes<Arithmetic>;
+  constexpr int kInstructionsM = Config::WM / 16, kInstructionsN = Config::WN / 8;
+  constexpr int kSteps = 32;  // whose fragments of A are kept
+  extern __shared__ __align__(1024) unsigned char memory[];
+  // The tiles of all stages, then their offsets.
+  const unsigned shared = static_cast<unsigned>(__cvta_generic_to_shared(memory));
+  const int thread = threadIdx.x, lane = thread % 32, warp = thread / 32;
+  const int warp_m = warp / Config::kWarpsN * Config::WM, warp_n = warp % Config::kWarpsN * Config::WN;
+  const int own_row = warp_m + lane / 4, own_col = warp_n + lane % 4 * 2;
+
+  const TilePlace place =
+      locate_tile(blockIdx.x, ceil_div(problem.m, int64_t{Config::BM}), ceil_div(problem.n, int64_t{Config::BN}));
+  const Span rows = span_of_tile(place.m, Config::BM), cols = span_of_tile(place.n, Config::BN);
+  bool has_results;
+  const DepthTiles depth = depth_of_tile(problem, rows, cols, kExponentDepth, {0, operands.a.tiles_k}, has_results);
+  if (!has_results) return;
+  const int64_t instance = problem.first_instance + blockIdx.z;
+  const int tiles_k = depth.count;
+  const int64_t line_a = instance * operands.a_instance, line_b = instance * operands.b_instance;
+
+  // This thread's share of the next tiles along K.
+  const int64_t first_a = (line_a / kExponentLines + place.m) * operands.a.tiles_k + depth.first;
+  const int64_t first_b = (line_b / kExponentLines + place.n) * operands.a.tiles_k + depth.first;
+  const unsigned char* tile_a = operands.a.tiles + first_a * kExponentTileBytes + thread * 16;
+  const unsigned char* tile_b = operands.b.tiles + first_b * kExponentTileBytes + thread * 16;
+  const auto offsets_of = [&](const ExponentTarget& operand, int64_t first) {
+    return reinterpret_cast<const unsigned char*>(operand.offsets) + first * kOffsetBytes / 2 + thread * 16;
+  };
+  const unsigned char *offset_a = offsets_of(operands.a, first_a), *offset_b = offsets_of(operands.b, first_b);
+  const auto start = [&](int stage) {
+    const unsigned target = shared + stage * Config::kTileBytes + thread * 16;
+#pragma unroll
+    for (int at = 0; at < kExponentTileBytes; at += 16 * kThreads) {
+      copy_chunk(target + at, tile_a + at);
+      copy_chunk(target + kExponentTileBytes + at, tile_b + at);
+    }
+    tile_a += kExponentTileBytes;
+    tile_b += kExponentTileBytes;
+    if constexpr (kOffsetBytes > 0) {
+      static_assert(kOffsetBytes / 2 <= 16 * kThreads, "a copy for each thread");
+      const unsigned offsets = shared + kStages * Config::kTileBytes + stage * kOffsetBytes + thread * 16;
+      if (thread < kOffsetBytes / 2 / 16) {
+        copy_chunk(offsets, offset_a);
+        copy_chunk(offsets + kOffsetBytes / 2, offset_b);
+      }
+      offset_a += kOffsetBytes / 2;
+      offset_b += kOffsetBytes / 2;
+    }
+  };
+  const auto commit = [] { asm volatile("cp.async.commit_group;" ::: "memory"); };
+
+  // Within a tile, place_in_tile() permutes the chunks of a line by an exclusive or with its number.
+  const unsigned from_a = (warp_m + lane % 16) * kTileLineBytes + (((lane / 16) ^ (lane % 8)) << 4);
+  const unsigned from_b = kExponentTileBytes + (warp_n + lane % 8) * kTileLineBytes + (((lane / 8) ^ (lane % 8)) << 4);
+
+  // The sums of a chunk as they are, with the offsets of its lines, or only their upper halves, two in a word.
+  constexpr int kWords = Arithmetic::kByChunks ? 4 : 2;
+  int best[kInstructionsM][kInstructionsN][kWords];
+#pragma unroll
+  for (int i = 0; i < kInstructionsM; ++i) {
+#pragma unroll
+    for (int j = 0; j < kInstructionsN; ++j) {
+#pragma unroll
+      for (int v = 0; v < kWords; ++v) best[i][j][v] = Arithmetic::kByChunks ? kLowest<int32_t> : 0;
+    }
+  }
+#pragma unroll
+  for (int stage = 0; stage < kStages - 1; ++stage) {
+    if (stage < tiles_k) start(stage);
+    commit();
+  }
+  int reading = 0, writing = kStages - 1;
+  for (int tile = 0; tile < tiles_k; ++tile) {
+    asm volatile("cp.async.wait_group %0;" ::"n"(kStages - 2) : "memory");
+    __syncthreads();
+    if (tile + kStages - 1 < tiles_k) start(writing);
+    commit();
+    const unsigned stage = shared + reading * Config::kTileBytes;
+    // Unrolled, it needs more registers than there are.
+#pragma unroll 1
+    for (int first = 0; first < kExponentDepth; first += kSteps) {
+      uint32_t a[kInstructionsM][2][4];
+#pragma unroll
+      for (int i = 0; i < kInstructionsM; ++i) {
+#pragma unroll
+        for (int half = 0; half < 2; ++half) {
+          load_matrices(a[i][half], stage + (from_a ^ (first / 8 + 2 * half) << 4) + i * 16 * kTileLineBytes);
+        }
+      }
+      [[maybe_unused]] int rows[kInstructionsM][2];
+      [[maybe_unused]] const int32_t* offsets_b = nullptr;
+      if constexpr (kOffsetBytes > 0) {
+        const auto* const offsets_a =
+            reinterpret_cast<const int32_t*>(memory + kStages * Config::kTileBytes + reading * kOffsetBytes) +
+            first / kChunkSteps * kExponentLines;
+        offsets_b = offsets_a + kExponentChunks * kExponentLines + own_col;
+#pragma unroll
+        for (int i = 0; i < kInstructionsM; ++i) {
+#pragma unroll
+          for (int half = 0; half < 2; ++half) rows[i][half] = offsets_a[own_row + 16 * i + 8 * half];
+        }
+      }
+      // An item is 8 columns of the warp's rows, or of half of them. Its instructions are under way while the item before
+      // is combined.
+      constexpr int kChunks = kSteps / Arithmetic::kScale.steps;
+      constexpr int kParts = kChunks, kRows = kInstructionsM / kParts, kItems = kInstructionsN * kParts;
+      float sums[2][kChunks][kRows][4];
+      uint32_t b[2][4];
+      [[maybe_unused]] int2 cols[2];
+      const auto load_columns = [&](int j) {
+        load_matrices(b[j % 2], stage + (from_b ^ (first / 8) << 4) + j * 8 * kTileLineBytes);
+      };
+      const auto multiply = [&](int item) {
+        const int j = item / kParts, first_row = item % kParts * kRows;
+        if constexpr (Arithmetic::kByChunks) cols[j % 2] = *reinterpret_cast<const int2*>(offsets_b + 8 * j);
+        if (item % kParts == 0 && j + 1 < kInstructionsN) load_columns(j + 1);
+#pragma unroll
+        for (int half = 0; half < 2; ++half) {
+#pragma unroll
+          for (int i = 0; i < kRows; ++i) {
+            float (&sum)[4] = sums[item % 2][half * kChunks / 2][i];
+            const float (&so_far)[4] = sum;
+            const float nothing[4] = {};
+            const bool adds = half > 0 && kChunks == 1;
+            multiply_add(sum, a[first_row + i][half], b[j % 2][2 * half], b[j % 2][2 * half + 1],
+                         adds ? so_far : nothing);
+          }
+        }
+      };
+      const auto combine = [&](int item) {
+        const int j = item / kParts, first_row = item % kParts * kRows;
+        const auto& own = sums[item % 2];
+#pragma unroll
+        for (int i = 0; i < kRows; ++i) {
+#pragma unroll
+          for (int v = 0; v < kWords; ++v) {
+            int& result = best[first_row + i][j][v];
+            if constexpr (Arithmetic::kByChunks) {
+              constexpr int kExponentUp = 1 << 9;  // as in exponent.cuh
+              const int exponent = __mulhi(__float_as_int(own[0][i][v]), kExponentUp) + rows[first_row + i][v / 2];
+              result = __viaddmax_s32(exponent, v % 2 ? cols[j % 2].y : cols[j % 2].x, result);
+            } else if constexpr (kChunks == 2) {
+              result = combine_halves(result, upper_halves(own[0][i] + 2 * v), upper_halves(own[1][i] + 2 * v));
+            } else {
+              result = combine_halves(result, upper_halves(own[0][i] + 2 * v));
+            }
+          }
+        }
+      };
+      load_columns(0);
+      multiply(0);
+#pragma unroll
+      for (int item = 1; item < kItems; ++item) {
+        multiply(item);
+        combine(item - 1);
+      }
+      combine(kItems - 1);
+    }
+    reading = reading + 1 == kStages ? 0 : reading + 1;
+    writing = writing + 1 == kStages ? 0 : writing + 1;
+  }
+
+  const auto decoded = [&](const int* words, int at, int32_t best_of_lines) {
+    const int exponent = Arithmetic::kByChunks ? words[at] : (words[at / 2] >> (at % 2 ? 23 : 7)) & 0xff;
+    return arithmetic.decode(exponent, best_of_lines);
+  };
+  const int64_t first_row = rows.first + own_row, first_col = cols.first + own_col;
+  const int32_t* const best_a = operands.a.best + line_a;
+  const int32_t* const best_b = operands.b.best + line_b;
+  const Epilogue<Arithmetic> epilogue(problem, arithmetic, blockIdx.z);
+  const bool by_pairs = epilogue.stores_pairs(rows, cols);
+#pragma unroll
+  for (int i = 0; i < kInstructionsM; ++i) {
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      const int64_t row = first_row + 16 * i + 8 * half;
+      if (row >= problem.m) continue;
+      const int32_t best_of_row = best_a[row];
+#pragma unroll
+      for (int j = 0; j < kInstructionsN; ++j) {
+        const int64_t col = first_col + 8 * j;
+        if (col >= problem.n) continue;
+        // Lines are padded to whole tiles, so the next column has one.
+        const int2 best_of_cols = *reinterpret_cast<const int2*>(best_b + col);
+        const int32_t sums[2] = {decoded(best[i][j], 2 * half, wrapping_add(best_of_row, best_of_cols.x)),
+                                 decoded(best[i][j], 2 * half + 1, wrapping_add(best_of_row, best_of_cols.y))};
+        if (by_pairs) {
+          epilogue.store_pair(epilogue.target(row) + col, sums[0], sums[1]);
+        } else {
+          epilogue.store(row, col, sums[0]);
+          epilogue.store(row, col + 1, sums[1]);
+        }
+      }
+    }
+  }
+#endif
+}
+
+}  // namespace mpmml::cuda

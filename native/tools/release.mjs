@@ -1,0 +1,201 @@
+// Makes the packages that are published, into dist-packages/, and checks each:
+//
+//   npm run release                          all that this machine can make; the others it names, and why
+//   npm run release -- main linux-x64-gnu    these
+//
+//   --archs "80;90"   the GPU architectures; by default 75, 80, 90, 100 and 120, which takes about an hour
+//   --build DIR       takes this machine's addons from a build folder, and compiles nothing for it. It was built with
+//                     MPMML_RELEASE=ON
+//   --repository URL  for package.json: publishing with provenance needs it
+//   --to DIR          another folder
+//
+// docs/releasing.md tells the rest.
+import { spawnSync } from 'node:child_process'
+import { cpSync, existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { parseArgs } from 'node:util'
+import { newestGlibc, problemsOf } from './release/check.mjs'
+import {
+  addonManifest,
+  addonPackages,
+  isInMain,
+  isInSource,
+  isNative,
+  mainManifest,
+  mostBytesOfMain,
+  readme,
+  root,
+  sourceManifest,
+  version,
+} from './release/packages.mjs'
+
+const { values, positionals: asked } = parseArgs({
+  options: {
+    archs: { type: 'string', default: '75;80;90;100;120' },
+    build: { type: 'string' },
+    repository: { type: 'string' },
+    to: { type: 'string', default: join(root, 'dist-packages') },
+  },
+  allowPositionals: true,
+})
+const target = resolve(values.to)
+
+function fail(message) {
+  console.error(`mpmml: ${message}`)
+  process.exit(1)
+}
+
+const runs = (command, ...args) => spawnSync(command, args, { stdio: 'ignore' }).status === 0
+
+function run(command, args, env = {}) {
+  const { status, error } = spawnSync(command, args, {
+    cwd: root,
+    stdio: 'inherit',
+    env: { ...process.env, ...env },
+  })
+  if (status !== 0) fail(`${command} ${args.join(' ')} failed${error ? `: ${error.message}` : ''}`)
+}
+
+const isCross = (row) => row.cross !== undefined && !isNative(row)
+
+/** Why this machine can't make a package with an addon; undefined if it can. */
+function obstacle(row) {
+  if (row.cross)
+    return runs(row.cross.compiler, '--version') ? undefined : `${row.cross.compiler} was not found`
+  if (!isNative(row)) return 'it has to be made on a machine of its platform'
+  const nvcc = process.env.CUDACXX ?? 'nvcc'
+  if (row.kind !== 'cpu' && !values.build && !runs(nvcc, '--version')) return 'nvcc was not found'
+  return undefined
+}
+
+/** The addon of a package, built if it isn't there. */
+function addonOf(row) {
+  if (values.build && !isCross(row)) {
+    const file = join(resolve(values.build), 'Release', row.file)
+    if (!existsSync(file)) fail(`${file} was not found: build it with MPMML_RELEASE=ON`)
+    return file
+  }
+  const folder = join(root, 'build', `release-${isCross(row) ? row.short : 'here'}`)
+  const withCuda = !isCross(row) && rows.some(({ kind }) => kind !== 'cpu')
+  run(process.execPath, ['native/build.mjs', '--incremental'], {
+    MPMML_BUILD_DIR: folder,
+    MPMML_RELEASE: 'ON',
+    MPMML_CUDA: withCuda ? 'ON' : 'OFF',
+    MPMML_CUDA_ARCHS: withCuda ? values.archs : '',
+    // There are ten times as many kernels in the laboratory. Drivers compile them for other GPUs when they are first used.
+    MPMML_CUDA_LAB_ARCHS: withCuda ? '75-virtual;90' : '',
+    MPMML_CUDA_COMPRESS: withCuda ? 'size' : '',
+    ...(isCross(row) ? { CMAKE_TOOLCHAIN_FILE: join(root, row.cross.toolchain) } : {}),
+  })
+  return join(folder, 'Release', row.file)
+}
+
+/** A fresh folder of a package. */
+function folderOf(name) {
+  const folder = join(target, 'folders', name.replace('@mpmml/', ''))
+  rmSync(folder, { recursive: true, force: true })
+  mkdirSync(folder, { recursive: true })
+  return folder
+}
+
+const filesUnder = (place) =>
+  readdirSync(join(root, place), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) =>
+      join(entry.parentPath, entry.name)
+        .slice(root.length + 1)
+        .replaceAll('\\', '/'),
+    )
+
+function copyFiles(folder, files) {
+  for (const file of files) cpSync(join(root, file), join(folder, file))
+}
+
+const failures = []
+
+/** Packs a folder, checks it and says what it is. */
+function pack(folder, manifest, rules) {
+  writeFileSync(join(folder, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`)
+  const npm = spawnSync('npm', ['pack', '--json', '--ignore-scripts', '--pack-destination', target], {
+    cwd: folder,
+    encoding: 'utf8',
+    shell: process.platform === 'win32',
+  })
+  if (npm.status !== 0) fail(`npm pack failed for ${manifest.name}:\n${npm.stderr}`)
+  // By name in newer versions of npm, a list in others.
+  const [packed] = Object.values(JSON.parse(npm.stdout))
+  const problems = problemsOf(folder, manifest, packed, rules)
+  const megabytes = (bytes) => `${(bytes / 2 ** 20).toFixed(2)} MiB`
+  const glibc = rules.addon?.libc === 'glibc' ? `, ${newestGlibc(join(folder, rules.addon.file))}` : ''
+  console.log(
+    `${manifest.name} ${version}: ${megabytes(packed.size)} packed, ${megabytes(packed.unpackedSize)} unpacked, ` +
+      `${packed.files.length} files${glibc}`,
+  )
+  for (const problem of problems) console.error(`  ${problem}`)
+  failures.push(...problems)
+}
+
+const shorts = ['main', 'source', ...addonPackages.map(({ short }) => short)]
+for (const name of asked) {
+  if (!shorts.includes(name)) fail(`there is no package ${name}: expected some of ${shorts.join(', ')}`)
+}
+const isAsked = (short) => asked.length === 0 || asked.includes(short)
+const rows = addonPackages.filter((row) => {
+  if (!isAsked(row.short)) return false
+  const why = obstacle(row)
+  if (why === undefined) return true
+  if (asked.length > 0) fail(`${row.name} can't be made here: ${why}`)
+  console.log(`${row.name}: not made, because ${why}`)
+  return false
+})
+
+mkdirSync(target, { recursive: true })
+for (const row of rows) {
+  const folder = folderOf(row.name)
+  cpSync(addonOf(row), join(folder, row.file))
+  cpSync(join(root, 'LICENSE'), join(folder, 'LICENSE'))
+  writeFileSync(join(folder, 'README.md'), readme(row))
+  pack(folder, addonManifest(row, values.repository), {
+    wanted: [row.file, 'LICENSE', 'README.md', 'package.json'],
+    mostBytes: row.mostBytes,
+    addon: row,
+  })
+}
+
+if (isAsked('source')) {
+  const folder = folderOf('@mpmml/source')
+  const files = [...filesUnder('native'), 'CMakeLists.txt', 'binding.gyp.md', 'LICENSE'].filter(isInSource)
+  copyFiles(folder, files)
+  writeFileSync(join(folder, 'README.md'), readme({ name: '@mpmml/source' }))
+  pack(folder, sourceManifest(values.repository), { wanted: files, mostBytes: mostBytesOfMain })
+}
+
+if (isAsked('main')) {
+  if (!values.build) run('npm', ['run', '--silent', 'build:ts'])
+  const folder = folderOf('mpmml')
+  const files = [
+    ...['dist', 'docs', 'bench/data', 'native/variants'].flatMap(filesUnder),
+    'CHANGELOG.md',
+    'README.md',
+    'LICENSE',
+  ].filter(isInMain)
+  copyFiles(folder, files)
+  // Made by this call or before, here or on machines of other platforms: what isn't there isn't named.
+  const there = addonPackages.filter(({ short }) => existsSync(join(target, `mpmml-${short}-${version}.tgz`)))
+  const manifest = mainManifest(there, values.repository)
+  const wanted = [
+    ...files,
+    ...Object.values(manifest.exports).flatMap((entry) =>
+      Object.values(typeof entry === 'string' ? [entry] : entry),
+    ),
+    ...Object.values(manifest.bin),
+  ].map((file) => file.replace('./', ''))
+  pack(folder, manifest, { wanted, mostBytes: mostBytesOfMain })
+  const names = there.map(({ short }) => short).join(', ')
+  console.log(`mpmml takes its addons from: ${names || 'no package, because none is in the folder'}`)
+}
+const total = readdirSync(target).filter((file) => file.endsWith('.tgz'))
+console.log(
+  `${total.length} packages in ${target}, ${total.reduce((sum, file) => sum + statSync(join(target, file)).size, 0)} bytes`,
+)
+if (failures.length > 0) fail(`${failures.length} things are wrong with these packages; they are above`)

@@ -1,0 +1,55 @@
+// A dry check of a package: its files, what its package.json says, what its addon needs of a system, its size.
+import { statSync } from 'node:fs'
+import { join } from 'node:path'
+import { glibcSymbols, isNewer, needs, oldestGlibc, undefinedWithoutVersion } from '../../release/glibc.mjs'
+
+/** The libraries of a system that an addon may need. An addon with CUDA loads the driver itself. */
+const allowed =
+  /^(lib(c|m|pthread|dl|rt)\.so\.\d|libgcc_s\.so\.1|ld-linux-[\w-]+\.so\.\d|libc\.musl-\w+\.so\.1)$/
+
+/** What is wrong with the addon of a package. */
+function addonProblems(file, { libc }) {
+  if (libc === undefined) return []
+  const { libraries, paths } = needs(file)
+  const tooNew = glibcSymbols(file).filter(
+    ({ isUndefined, version }) => isUndefined && isNewer(version, oldestGlibc),
+  )
+  return [
+    ...libraries.filter((library) => !allowed.test(library)).map((library) => `needs ${library}`),
+    ...paths.map((path) => `looks for libraries in ${path}`),
+    ...(libc === 'glibc' ? undefinedWithoutVersion(file) : []).map(
+      (name) => `doesn't say which ${name} it needs`,
+    ),
+    ...tooNew.map(({ name, version }) => `needs ${name} of ${version}, newer than ${oldestGlibc}`),
+  ]
+}
+
+/** The newest version of glibc that an addon needs. */
+export function newestGlibc(file) {
+  const versions = glibcSymbols(file)
+    .filter(({ isUndefined }) => isUndefined)
+    .map(({ version }) => version)
+  return versions.reduce((newest, version) => (isNewer(version, newest) ? version : newest), 'GLIBC_2.0')
+}
+
+/**
+ * What is wrong with a package: `packed` is what npm told of it, `wanted` what has to be in it, `mostBytes` how large it may
+ * be, and `addon` its row if it has an addon.
+ */
+export function problemsOf(folder, manifest, packed, { wanted, mostBytes, addon }) {
+  const files = packed.files.map(({ path }) => path)
+  const script = ['preinstall', 'install', 'postinstall'].find((name) => manifest.scripts?.[name])
+  return [
+    ...wanted.filter((file) => !files.includes(file)).map((file) => `lacks ${file}`),
+    ...files.filter((file) => /(^|\/)(node_modules|test|build)\//.test(file)).map((file) => `has ${file}`),
+    ...files.filter((file) => statSync(join(folder, file)).size === 0).map((file) => `${file} is empty`),
+    ...(packed.size > mostBytes ? [`is ${packed.size} bytes packed; the limit is ${mostBytes}`] : []),
+    ...(script && manifest.name !== '@mpmml/source' ? [`has a script ${script}`] : []),
+    ...(addon
+      ? ['os', 'cpu', 'libc']
+          .filter((field) => addon[field] && manifest[field]?.join() !== addon[field])
+          .map((field) => `has a wrong ${field}`)
+      : []),
+    ...(addon ? addonProblems(join(folder, addon.file), addon) : []),
+  ]
+}

@@ -1,0 +1,159 @@
+// What is published: the packages, what is in each, and what its package.json says.
+import { existsSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+export const root = dirname(dirname(dirname(dirname(fileURLToPath(import.meta.url)))))
+
+const own = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+export const { version } = own
+
+const MiB = 2 ** 20
+
+/**
+ * The packages with addons. An addon is built by the machine's own compiler, or, if the machine is of another platform, by the
+ * compiler in `cross`. `mostBytes` is for the packed package.
+ */
+export const addonPackages = [
+  { short: 'linux-x64-gnu', os: 'linux', cpu: 'x64', libc: 'glibc', kind: 'cpu', mostBytes: 5 * MiB },
+  { short: 'linux-x64-musl', os: 'linux', cpu: 'x64', libc: 'musl', kind: 'cpu', mostBytes: 5 * MiB },
+  {
+    short: 'linux-arm64-gnu',
+    os: 'linux',
+    cpu: 'arm64',
+    libc: 'glibc',
+    kind: 'cpu',
+    mostBytes: 5 * MiB,
+    cross: { compiler: 'aarch64-linux-gnu-g++', toolchain: 'native/release/aarch64.cmake' },
+  },
+  { short: 'darwin-arm64', os: 'darwin', cpu: 'arm64', kind: 'cpu', mostBytes: 5 * MiB },
+  { short: 'win32-x64', os: 'win32', cpu: 'x64', kind: 'cpu', mostBytes: 5 * MiB },
+  { short: 'cuda-linux-x64', os: 'linux', cpu: 'x64', libc: 'glibc', kind: 'cuda', mostBytes: 40 * MiB },
+  { short: 'lab-linux-x64', os: 'linux', cpu: 'x64', libc: 'glibc', kind: 'lab', mostBytes: 60 * MiB },
+].map((row) => ({
+  ...row,
+  name: `@mpmml/${row.short}`,
+  file: row.kind === 'cpu' ? 'mpmml.node' : `mpmml_${row.kind}.node`,
+}))
+
+export const mostBytesOfMain = 1 * MiB
+
+/** What only a build from source needs. */
+const buildDependencies = ['cmake-js', 'node-addon-api', 'node-api-headers']
+
+const pick = (object, keys) =>
+  Object.fromEntries(keys.map((key) => [key, object[key]]).filter(([, value]) => value))
+
+const common = (repository) => ({
+  version,
+  license: own.license,
+  ...(repository ? { repository: { type: 'git', url: repository } } : {}),
+  publishConfig: { access: 'public' },
+})
+
+const split = (dependencies, wanted) =>
+  Object.fromEntries(
+    Object.entries(dependencies).filter(([name]) => buildDependencies.includes(name) === wanted),
+  )
+
+/** The library, with the addons that there are as dependencies. It has no install script. */
+export function mainManifest(addons, repository) {
+  const peers = addons.filter(({ kind }) => kind !== 'cpu').map(({ name }) => name)
+  return {
+    name: own.name,
+    ...pick(own, ['description', 'keywords']),
+    ...common(repository),
+    ...pick(own, ['type', 'engines', 'exports', 'bin']),
+    dependencies: split(own.dependencies, false),
+    optionalDependencies: {
+      ...own.optionalDependencies,
+      ...Object.fromEntries(addons.filter(({ kind }) => kind === 'cpu').map(({ name }) => [name, version])),
+    },
+    peerDependencies: {
+      ...own.peerDependencies,
+      ...Object.fromEntries(peers.map((name) => [name, version])),
+    },
+    peerDependenciesMeta: {
+      ...own.peerDependenciesMeta,
+      ...Object.fromEntries(peers.map((name) => [name, { optional: true }])),
+    },
+  }
+}
+
+/** Whether a file of the clone is in the library's package. Of dist/lib that is what is bundled, and the types. */
+export function isInMain(file) {
+  const entries = Object.values(own.exports).map((entry) => (entry.default ?? '').replace('./', ''))
+  if (file.startsWith('dist/lib/')) {
+    return file.endsWith('.d.ts') || file.startsWith('dist/lib/parts/') || entries.includes(file)
+  }
+  if (file.startsWith('dist/bench/')) return !file.endsWith('.d.ts')
+  return (
+    /^docs\/[^/]+\.md$/.test(file) ||
+    ['bench/data/a.npy', 'bench/data/b.npy', 'bench/data/README.md'].includes(file) ||
+    // The library reads the measured choices when the first product runs.
+    ['native/variants/tuning.json', 'CHANGELOG.md', 'README.md', 'LICENSE'].includes(file)
+  )
+}
+
+const kinds = {
+  cpu: 'for the CPU',
+  cuda: 'with CUDA, for GPUs and the CPU',
+  lab: "with CUDA and the laboratory's kernels",
+}
+
+export function addonManifest({ name, os, cpu, libc, kind, file }, repository) {
+  return {
+    name,
+    description: `The compiled part of mpmml ${kinds[kind]} on ${os} ${cpu}${libc ? ` with ${libc}` : ''}`,
+    ...common(repository),
+    main: file,
+    os: [os],
+    cpu: [cpu],
+    ...(libc ? { libc: [libc] } : {}),
+    engines: own.engines,
+    // Programs that read packages out of archives can't load an addon from one.
+    preferUnplugged: true,
+  }
+}
+
+/** What is compiled when the package with the sources is installed. */
+export function sourceManifest(repository) {
+  return {
+    name: '@mpmml/source',
+    description: 'Compiles mpmml on the machine that it is installed on',
+    ...common(repository),
+    type: 'module',
+    engines: own.engines,
+    binary: own.binary,
+    scripts: { install: 'node native/build.mjs' },
+    dependencies: split(own.dependencies, true),
+    preferUnplugged: true,
+  }
+}
+
+/** Whether a file of the clone is in the package with the sources. */
+export function isInSource(file) {
+  if (/^native\/(tools\/|cpu\/stress\/|addon\/stress\/|setup\.mjs$)/.test(file)) return false
+  return file.startsWith('native/') || ['CMakeLists.txt', 'binding.gyp.md', 'LICENSE'].includes(file)
+}
+
+export function readme({ name, kind }) {
+  const what =
+    name === '@mpmml/source'
+      ? `The native sources of [mpmml](https://www.npmjs.com/package/mpmml), compiled when this package is installed. It needs CMake
+3.18 or newer, a C++17 compiler, and make or ninja; with the CUDA toolkit's nvcc it compiles for GPUs too. mpmml takes
+this build before any other.`
+      : `The compiled part of [mpmml](https://www.npmjs.com/package/mpmml) ${kinds[kind]}. ${
+          kind === 'cpu'
+            ? 'It is installed with mpmml; there is nothing to call here.'
+            : `Install it beside mpmml, in the same version: \`npm install mpmml ${name}\`. CUDA's runtime is inside, under
+NVIDIA's licence; of the machine it needs only the NVIDIA driver.`
+        }`
+  return `# ${name}\n\n${what}\n`
+}
+
+/** Whether this machine's own compiler builds for a package. */
+export function isNative({ os, cpu, libc }) {
+  const here = existsSync('/etc/alpine-release') ? 'musl' : 'glibc'
+  return os === process.platform && cpu === process.arch && (!libc || libc === here)
+}

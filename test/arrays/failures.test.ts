@@ -1,0 +1,338 @@
+/** What goes wrong with arrays on disk: each has a code, says what to do, and can be resumed where that makes sense. */
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
+import { type FileHandle, open } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { type ArraysOptions, multiplyArrays } from '../../lib/arrays.js'
+import { readNpy, writeNpy } from '../../lib/index.js'
+import { root, runProgram } from '../cli/support.js'
+import { type HandMade, type Plain, readZarr, spoil, writeByHand, writeZarr } from '../support/arrays.js'
+import { coded } from '../support/coded.js'
+import { randomMatrix } from '../support/generators.js'
+import { oracle, type Strided } from '../support/oracle.js'
+
+let folder: string
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'mpmml-array-failures-'))
+  pathB = join(folder, 'b.npy')
+  await writeNpy(pathB, b as never)
+  pathS = join(folder, 's.npy')
+  await writeNpy(pathS, randomMatrix(80, 80, 3) as never)
+})
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+afterEach(() => vi.restoreAllMocks())
+
+let pathB: string
+let pathS: string
+const a = randomMatrix(100, 90, 1) as Plain & Strided
+const b = randomMatrix(90, 80, 2) as Plain & Strided
+const product = oracle(a, b)
+const c = product.overflow ? new Int32Array() : product.data
+
+let names = 0
+const fresh = (ending: string) => join(folder, `${names++}${ending}`)
+const on: ArraysOptions = { backend: 'cpu', block: 32 }
+
+describe('a damaged chunk', () => {
+  const damages: [string, HandMade, (path: string) => void, RegExp][] = [
+    [
+      'is too short',
+      { chunks: [30, 30] },
+      (path) => truncateSync(join(path, 'c/1/1'), 100),
+      /it has 100 bytes and not 3600/,
+    ],
+    [
+      'is too long',
+      { chunks: [30, 30] },
+      (path) => writeFileSync(join(path, 'c/1/1'), new Uint8Array(3604)),
+      /3604 bytes and not 3600/,
+    ],
+    [
+      'is empty',
+      { chunks: [30, 30], gzip: true },
+      (path) => truncateSync(join(path, 'c/1/1'), 0),
+      /c.1.1 is damaged/,
+    ],
+    [
+      'is not gzip',
+      { chunks: [30, 30], gzip: true },
+      (path) => spoil(join(path, 'c/1/1'), 1),
+      /incorrect header/,
+    ],
+    [
+      'has another gzip checksum',
+      { chunks: [30, 30], gzip: true },
+      (path) => spoil(join(path, 'c/1/1'), -6),
+      /incorrect data check/,
+    ],
+    [
+      'has another crc32c',
+      { chunks: [30, 30], crc: true },
+      (path) => spoil(join(path, 'c/1/1'), 9),
+      /checksum \(crc32c\) is wrong/,
+    ],
+    [
+      'is of a shard whose index is damaged',
+      { chunks: [10, 10], shards: [30, 30] },
+      (path) => spoil(join(path, 'c/1/1'), -20),
+      /checksum \(crc32c\) of its shard's index is wrong/,
+    ],
+    [
+      'is of a shard whose index leads out of the file',
+      { chunks: [10, 10], shards: [30, 30], indexCrc: false },
+      (path) => spoil(join(path, 'c/1/1'), -15),
+      /chunk 8 is damaged/,
+    ],
+    [
+      'is of a shard that is cut off',
+      { chunks: [10, 10], shards: [30, 30] },
+      (path) => truncateSync(join(path, 'c/1/1'), 50),
+      /shorter than/,
+    ],
+  ]
+
+  it.each(damages)('%s', async (_, made, damage, message) => {
+    const [path, out] = [fresh('.zarr'), fresh('.zarr')]
+    writeByHand(path, a, made)
+    damage(path)
+    const work = multiplyArrays(path, pathB, out, on)
+    await expect(work).rejects.toEqual(coded('CHUNK', message))
+    await expect(work).rejects.toEqual(coded('CHUNK', /c.1.1.* is damaged.*Write it again/))
+    expect(existsSync(out)).toBe(false)
+  })
+
+  const blosc = { clevel: 5, typesize: 4, blocksize: 0 }
+  const codecs: [string, object][] = [
+    ['zstd', { level: 1, checksum: true }],
+    ['blosc', { ...blosc, cname: 'zstd', shuffle: 'noshuffle' }],
+    ['blosc', { ...blosc, cname: 'lz4', shuffle: 'shuffle' }],
+    ['blosc', { ...blosc, cname: 'zlib', shuffle: 'bitshuffle' }],
+  ]
+
+  it.each(codecs)('of %s %j: cut off anywhere', async (name, configuration) => {
+    const whole = fresh('.zarr')
+    await writeZarr(
+      whole,
+      { ...a, data: a.data.map((value) => value >> 5) },
+      [30, 30],
+      [{ name, configuration: configuration as never }],
+    )
+    // It is read while it is whole.
+    await multiplyArrays(whole, pathB, fresh('.npy'), on)
+    const file = join(whole, 'c/1/1')
+    const bytes = readFileSync(file)
+    for (const length of [0, 10, 16, 40, bytes.length >> 1, bytes.length - 1]) {
+      writeFileSync(file, bytes.subarray(0, length))
+      await expect(multiplyArrays(whole, pathB, fresh('.npy'), on)).rejects.toEqual(
+        coded('CHUNK', /c.1.1 is damaged/),
+      )
+    }
+  })
+
+  it.each(codecs.slice(1))('of %s %j: cut off, and its header says so', async (name, configuration) => {
+    const path = fresh('.zarr')
+    await writeZarr(
+      path,
+      { ...a, data: a.data.map((value) => value >> 5) },
+      [30, 30],
+      [{ name, configuration: configuration as never }],
+    )
+    const file = join(path, 'c/1/1')
+    const bytes = readFileSync(file).subarray(0, -20)
+    bytes.writeUInt32LE(bytes.length, 12)
+    writeFileSync(file, bytes)
+    await expect(multiplyArrays(path, pathB, fresh('.npy'), on)).rejects.toEqual(
+      coded('CHUNK', /c.1.1 is damaged/),
+    )
+  })
+})
+
+describe('what is no array', () => {
+  const edit = (path: string, change: (metadata: Record<string, unknown>) => void) => {
+    const file = join(path, 'zarr.json')
+    const metadata = JSON.parse(readFileSync(file, 'utf8'))
+    change(metadata)
+    writeFileSync(file, JSON.stringify(metadata))
+  }
+  const bytes = { name: 'bytes', configuration: { endian: 'little' } }
+
+  it.each<[string, (metadata: Record<string, unknown>) => void, RegExp]>([
+    [
+      'another type',
+      (m) => Object.assign(m, { data_type: 'int8' }),
+      /expected elements of type 'int16'.*'int8'/,
+    ],
+    ['three dimensions', (m) => Object.assign(m, { shape: [1, 2, 3] }), /expected a matrix/],
+    [
+      'another codec',
+      (m) => Object.assign(m, { codecs: [bytes, { name: 'lz4' }] }),
+      /codec 'lz4' is not one of/,
+    ],
+    ['another kind of keys', (m) => Object.assign(m, { chunk_key_encoding: { name: 'v3' } }), /key/],
+    ['no codecs', (m) => Object.assign(m, { codecs: 5 }), /codecs/],
+    ['a group', (m) => Object.assign(m, { node_type: 'group' }), /expected a Zarr array/],
+  ])('%s', async (_, change, message) => {
+    const path = fresh('.zarr')
+    writeByHand(path, a, { chunks: [30, 30] })
+    edit(path, change)
+    await expect(multiplyArrays(path, pathB, fresh('.npy'), on)).rejects.toEqual(coded('FILE', message))
+  })
+
+  it('a folder, a file, nothing, and other names', async () => {
+    const empty = fresh('.zarr')
+    mkdirSync(empty)
+    await expect(multiplyArrays(empty, pathB, fresh('.npy'), on)).rejects.toEqual(coded('FILE', /zarr\.json/))
+    const file = fresh('.zarr')
+    writeFileSync(file, 'x')
+    await expect(multiplyArrays(file, pathB, fresh('.npy'), on)).rejects.toEqual(coded('FILE'))
+    await expect(multiplyArrays(fresh('.npy'), pathB, fresh('.npy'), on)).rejects.toEqual(
+      coded('FILE', /ENOENT/),
+    )
+    await expect(multiplyArrays('a.csv', pathB, fresh('.npy'), on)).rejects.toEqual(
+      coded('FILE', /\.zarr or a file \.npy/),
+    )
+    await expect(multiplyArrays(pathB, pathB, fresh('.csv'), on)).rejects.toEqual(
+      coded('FILE', /ends with \.zarr or \.npy/),
+    )
+  })
+})
+
+describe('outputs', () => {
+  it('that are inputs, or in no folder, or something else, are refused', async () => {
+    const square = fresh('.npy')
+    await writeNpy(square, randomMatrix(10, 10, 1) as never)
+    await expect(multiplyArrays(square, square, square, { ...on, overwrite: true })).rejects.toEqual(
+      coded('OPTION', /also an input/),
+    )
+    await expect(multiplyArrays(square, square, join(folder, 'none', 'c.npy'), on)).rejects.toEqual(
+      coded('FILE', /there is no folder/),
+    )
+    const precious = fresh('.zarr')
+    mkdirSync(precious)
+    writeFileSync(join(precious, 'thesis.txt'), 'x')
+    await expect(multiplyArrays(square, square, precious, { ...on, overwrite: true })).rejects.toEqual(
+      coded('EXISTS', /is no Zarr array/),
+    )
+    expect(existsSync(join(precious, 'thesis.txt'))).toBe(true)
+  })
+
+  it.each<[string, unknown, RegExp]>([
+    ['an unknown option', { memoty: 1 }, /memoty/],
+    ['memory that is no size', { memory: 'much' }, /'8GiB'/],
+    ['a codec', { codec: 'lzma' }, /'zstd'/],
+    ['chunks of one size', { chunks: [3] }, /\[rows, cols\]/],
+    ['shards that are no chunks', { chunks: [10, 10], shards: [15, 20] }, /multiples of the chunks/],
+    ['blocks that are no chunks', { chunks: [10, 10], block: { rows: 15 } }, /multiple of 10/],
+    ['no size of a block', { block: { depth: 0 } }, /depth is 0/],
+    ['both resume and overwrite', { resume: true, overwrite: true }, /contradict/],
+  ])('%s is refused', async (_, options, message) => {
+    await expect(multiplyArrays(pathS, pathS, fresh('.zarr'), options as ArraysOptions)).rejects.toEqual(
+      coded('OPTION', message),
+    )
+  })
+
+  it('shapes that do not fit, and types', async () => {
+    await expect(multiplyArrays(pathB, pathB, fresh('.npy'), on)).rejects.toEqual(
+      coded('SHAPE', /80 columns and .* 90 rows/),
+    )
+    const floats = fresh('.npy')
+    await writeNpy(floats, { shape: [80, 3], data: new Float32Array(240) })
+    await expect(multiplyArrays(pathB, floats, fresh('.npy'), on)).rejects.toEqual(coded('DTYPE', /one type/))
+    await expect(
+      multiplyArrays(floats, pathB, fresh('.npy'), { ...on, semiring: 'plus-times' }),
+    ).rejects.toEqual(coded('SHAPE'))
+    await expect(
+      multiplyArrays(pathB, fresh('.npy'), fresh('.npy'), { ...on, semiring: 'or-and' }),
+    ).rejects.toEqual(coded('FILE'))
+  })
+})
+
+describe('a full disk', () => {
+  /** Files refuse to be written from the `count`-th time on, as a full disk does. */
+  async function fill(count: number): Promise<void> {
+    const probe = await open(pathB, 'r')
+    const handle = Object.getPrototypeOf(probe) as FileHandle
+    await probe.close()
+    let written = 0
+    const full = () =>
+      Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC', errno: -28 })
+    for (const name of ['write', 'writev'] as const) {
+      const original = handle[name] as (...args: unknown[]) => Promise<unknown>
+      vi.spyOn(handle, name).mockImplementation(async function (this: FileHandle, ...args: unknown[]) {
+        if (++written > count) throw full()
+        return original.apply(this, args)
+      } as never)
+    }
+  }
+
+  it.each([
+    ['.npy', 20],
+    ['.zarr', 8],
+    ['.zarr', 1],
+  ])('into %s after %i writes is a code, and what is done stays', async (ending, count) => {
+    const out = fresh(ending)
+    const path = fresh('.npy')
+    await writeNpy(path, a as never)
+    await fill(count)
+    await expect(multiplyArrays(path, pathB, out, on)).rejects.toEqual(
+      coded('DISK_FULL', /no space left on device \(ENOSPC\).*resume/),
+    )
+    expect(existsSync(out)).toBe(false)
+    vi.restoreAllMocks()
+    await multiplyArrays(path, pathB, out, { ...on, resume: true })
+    expect((ending === '.npy' ? await readNpy(out) : await readZarr(out)).data).toEqual(c)
+  })
+})
+
+it('an input that changes while it is read is found', async () => {
+  const [path, out] = [fresh('.zarr'), fresh('.npy')]
+  await writeZarr(path, a, [30, 30])
+  let changed = false
+  const work = multiplyArrays(path, pathB, out, {
+    ...on,
+    onProgress: () => {
+      if (changed) return
+      changed = true
+      spoil(join(path, 'c/0/0'), 3)
+    },
+  })
+  await expect(work).rejects.toEqual(coded('CHANGED', /overwrite/))
+  expect(existsSync(out)).toBe(false)
+  await expect(multiplyArrays(path, pathB, out, { ...on, resume: true })).rejects.toEqual(coded('CHANGED'))
+})
+
+it('without zarrita an array says how to install it, and .npy needs nothing', async () => {
+  // A loader that knows no zarrita.
+  const loader = `export function resolve(name, context, next) {
+    if (name === 'zarrita') throw Object.assign(new Error('Cannot find package zarrita'), { code: 'ERR_MODULE_NOT_FOUND' })
+    return next(name, context)
+  }`
+  const program = `
+    import { register } from 'node:module'
+    register(${JSON.stringify(`data:text/javascript,${encodeURIComponent(loader)}`)})
+    const { multiplyArrays } = await import('mpmml/arrays')
+    const { writeNpy, matrix } = await import('mpmml')
+    const folder = process.argv[1]
+    await writeNpy(folder + '/one.npy', matrix(1, 1, [4]))
+    await multiplyArrays(folder + '/one.npy', folder + '/one.npy', folder + '/two.npy')
+    for (const call of [['x.zarr', 'one.npy', 'y.npy'], ['one.npy', 'one.npy', 'z.zarr']]) {
+      await multiplyArrays(...call.map((name) => folder + '/' + name)).catch((error) => console.log(error.code, error.message))
+    }`
+  const { stdout, stderr } = await runProgram(
+    process.execPath,
+    ['--input-type=module', '-e', program, folder],
+    { cwd: root },
+  )
+  expect(stderr).toBe('')
+  expect(existsSync(join(folder, 'two.npy'))).toBe(true)
+  expect(stdout.match(/ERR_MPMML_PACKAGE .*npm install zarrita/g)).toHaveLength(2)
+})

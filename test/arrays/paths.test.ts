@@ -1,0 +1,174 @@
+/** Best paths of arrays on disk against Floyd–Warshall as it is in books. */
+import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type ArraysOptions, shortestPathsArrays } from '../../lib/arrays.js'
+import { readNpy, writeNpy } from '../../lib/index.js'
+import { type Plain, readZarr, writeZarr } from '../support/arrays.js'
+import { coded } from '../support/coded.js'
+import { Random } from '../support/generators.js'
+
+let folder: string
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'mpmml-array-paths-'))
+})
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+let names = 0
+const fresh = (ending: string) => join(folder, `${names++}${ending}`)
+
+const NONE = 2 ** 31 - 1
+
+/** Distances over numbers and infinities. */
+function floydWarshall(
+  weights: ArrayLike<number>,
+  n: number,
+  better: (x: number, y: number) => number,
+): Float64Array {
+  const d = Float64Array.from(weights)
+  for (let i = 0; i < n; i++) d[i * n + i] = better(d[i * n + i]!, 0)
+  for (let k = 0; k < n; k++) {
+    for (let i = 0; i < n; i++) {
+      for (let j = 0; j < n; j++) d[i * n + j] = better(d[i * n + j]!, d[i * n + k]! + d[k * n + j]!)
+    }
+  }
+  return d
+}
+
+const toReal = (data: ArrayLike<number>) =>
+  Float64Array.from(data, (value) => (value === NONE ? Number.POSITIVE_INFINITY : value))
+const toInt32 = (data: ArrayLike<number>) =>
+  Int32Array.from(data, (value) => (value === Number.POSITIVE_INFINITY ? NONE : value))
+
+/** A graph without cycles of negative weight: potentials make some weights negative. */
+function graph(n: number, density: number, seed: number, range = 1000): Plain & { data: Int32Array } {
+  const random = new Random(seed)
+  const potential = Array.from({ length: n }, () => random.integer(0, range))
+  const data = Int32Array.from({ length: n * n }, (_, at) =>
+    random.chance(density)
+      ? random.integer(0, range) + potential[Math.floor(at / n)]! - potential[at % n]!
+      : NONE,
+  )
+  for (let i = 0; i < n; i++) data[i * n + i] = random.chance(0.5) ? NONE : random.integer(0, 5)
+  return { shape: [n, n], data }
+}
+
+async function distances(weights: Plain, out: string, options: ArraysOptions) {
+  const path = fresh('.npy')
+  await writeNpy(path, weights as Parameters<typeof writeNpy>[1])
+  const result = await shortestPathsArrays(path, out, { backend: 'cpu', ...options })
+  expect(existsSync(`${out}.partial`)).toBe(false)
+  return { result, data: (out.endsWith('.npy') ? await readNpy(out) : await readZarr(out)).data }
+}
+
+describe('shortest paths', () => {
+  it.each([
+    [1, 1],
+    [5, 2],
+    [50, 50],
+    [50, 64],
+    [64, 32],
+    [77, 20],
+    [77, 76],
+  ])('of %i nodes in blocks of %i', async (n, block) => {
+    const weights = graph(n, 0.1, n)
+    const { data } = await distances(weights, fresh('.npy'), { block })
+    expect(data).toEqual(toInt32(floydWarshall(toReal(weights.data), n, Math.min)))
+  })
+
+  it('into a compressed Zarr array, from one of int16', async () => {
+    const n = 60
+    const weights = graph(n, 0.15, 3, 100)
+    const [path, out] = [fresh('.zarr'), fresh('.zarr')]
+    await writeZarr(
+      path,
+      { shape: [n, n], data: Int16Array.from(weights.data, (value) => (value === NONE ? 32767 : value)) },
+      [16, 16],
+    )
+    await shortestPathsArrays(path, out, { backend: 'cpu', block: 16, chunks: [8, 16], codec: 'zstd' })
+    expect((await readZarr(out)).data).toEqual(toInt32(floydWarshall(toReal(weights.data), n, Math.min)))
+  })
+
+  it('are exact if sums leave int32 on the way, and say so if distances do', async () => {
+    const n = 40
+    const large = 2 ** 30
+    // From 0 along a line up and down again: the sums on the way are far outside.
+    const data = new Int32Array(n * n).fill(NONE)
+    for (let i = 0; i + 1 < n; i++) data[i * n + i + 1] = i < n / 2 ? large : -large
+    const weights = { shape: [n, n] as [number, number], data }
+    const exact = floydWarshall(toReal(data), n, Math.min)
+    await expect(distances(weights, fresh('.npy'), { block: 16 })).rejects.toEqual(
+      coded('OVERFLOW', /the distance from \d+ to \d+ is -?\d{10,}, outside the finite range/),
+    )
+    const { data: saturated } = await distances(weights, fresh('.npy'), { block: 16, overflow: 'saturate' })
+    expect(saturated).toEqual(
+      toInt32(
+        exact.map((value) =>
+          Number.isFinite(value) ? Math.min(Math.max(value, -(2 ** 31)), NONE - 1) : value,
+        ),
+      ),
+    )
+    // The last node brings all near to each other, but only at the last step.
+    const few = data.map((value) => (value === NONE ? NONE : Math.abs(value)))
+    for (let i = 0; i < n; i++) few[i * n + n - 1] = few[(n - 1) * n + i] = 7
+    const { data: near } = await distances({ shape: [n, n], data: few }, fresh('.npy'), { block: 16 })
+    expect(near).toEqual(toInt32(floydWarshall(toReal(few), n, Math.min)))
+  })
+
+  it.each(['float32', 'float64'] as const)('over %s', async (dtype) => {
+    const weights = graph(50, 0.2, 9)
+    const data = (dtype === 'float32' ? Float32Array : Float64Array).from(toReal(weights.data))
+    const { data: found } = await distances({ shape: [50, 50], data }, fresh('.npy'), { block: 20 })
+    expect(Array.from(found)).toEqual(Array.from(floydWarshall(data, 50, Math.min)))
+  })
+
+  it('longest ones with max-plus, widest with max-min', async () => {
+    const n = 48
+    const weights = graph(n, 0.2, 4)
+    const mirrored = { ...weights, data: weights.data.map((value) => (value === NONE ? -(2 ** 31) : -value)) }
+    const { data } = await distances(mirrored, fresh('.npy'), { block: 20, semiring: 'max-plus' })
+    const shortest = floydWarshall(toReal(weights.data), n, Math.min)
+    expect(data).toEqual(
+      Int32Array.from(shortest, (value) => (value === Number.POSITIVE_INFINITY ? -(2 ** 31) : -value)),
+    )
+    const widths = mirrored.data.slice()
+    for (let i = 0; i < n; i++) widths[i * n + i] = 2 ** 31 - 1
+    for (let k = 0; k < n; k++)
+      for (let i = 0; i < n; i++)
+        for (let j = 0; j < n; j++)
+          widths[i * n + j] = Math.max(widths[i * n + j]!, Math.min(widths[i * n + k]!, widths[k * n + j]!))
+    const { data: widest } = await distances(mirrored, fresh('.npy'), { block: 20, semiring: 'max-min' })
+    expect(widest).toEqual(widths)
+  })
+
+  it('refuse a cycle that gains, and name its nodes', async () => {
+    const weights = graph(50, 0.1, 5)
+    weights.data[41 * 50 + 45] = -2000
+    weights.data[45 * 50 + 41] = 3
+    const out = fresh('.npy')
+    const error = await distances(weights, out, { block: 20 }).catch((error) => error)
+    expect(error).toEqual(coded('CYCLE', /gains in min-plus/))
+    for (const node of error.cycle) expect(node).toBeGreaterThanOrEqual(0)
+    expect(error.weight).toBeLessThan(0)
+    expect(existsSync(out)).toBe(false)
+  })
+
+  it('refuse what is not square, plus-times and wrap', async () => {
+    const oblong = { shape: [3, 4] as [number, number], data: new Int32Array(12) }
+    await expect(distances(oblong, fresh('.npy'), {})).rejects.toEqual(coded('SHAPE', /must be square/))
+    const weights = graph(5, 0.5, 1)
+    await expect(distances(weights, fresh('.npy'), { semiring: 'plus-times' })).rejects.toEqual(
+      coded('OPTION', /plus-times/),
+    )
+    await expect(distances(weights, fresh('.npy'), { overflow: 'wrap' })).rejects.toEqual(
+      coded('OPTION', /wrap/),
+    )
+  })
+})
+
+it('no intermediate blocks are left', async () => {
+  const before = readdirSync(folder).length
+  await distances(graph(30, 0.2, 8), fresh('.npy'), { block: 10 })
+  expect(readdirSync(folder)).toHaveLength(before + 2)
+})

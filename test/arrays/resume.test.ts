@@ -1,0 +1,322 @@
+/** Work that is cut off and goes on: by signals, by kill −9, by several processes at once. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { existsSync, mkdtempSync, readdirSync, rmSync, symlinkSync, utimesSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import {
+  type ArraysOptions,
+  allJobs,
+  type BlockPlan,
+  doneJobs,
+  finish,
+  isDone,
+  jobsOf,
+  multiplyArrays,
+  planBlocks,
+  runBlock,
+  shortestPathsArrays,
+} from '../../lib/arrays.js'
+import { readNpy, writeNpy } from '../../lib/index.js'
+import { cli } from '../cli/support.js'
+import { type Plain, readZarr, writeZarr } from '../support/arrays.js'
+import { coded } from '../support/coded.js'
+import { Random, randomMatrix } from '../support/generators.js'
+import { oracle, type Strided } from '../support/oracle.js'
+
+let folder: string
+let pathA: string
+let pathB: string
+let pathW: string
+const [M, K, N] = [260, 200, 240]
+const a = randomMatrix(M, K, 1) as Plain & Strided
+const b = randomMatrix(K, N, 2) as Plain & Strided
+const product = oracle(a, b)
+const c = product.overflow ? new Int32Array() : product.data
+
+const NODES = 120
+const weights = Int32Array.from({ length: NODES ** 2 }, (_, at) =>
+  (at * 7919) % 97 < 5 ? 1 + (at % 50) : 2 ** 31 - 1,
+)
+const distances = (() => {
+  const d = Float64Array.from(weights, (value) => (value === 2 ** 31 - 1 ? Number.POSITIVE_INFINITY : value))
+  for (let i = 0; i < NODES; i++) d[i * NODES + i] = 0
+  for (let k = 0; k < NODES; k++)
+    for (let i = 0; i < NODES; i++)
+      for (let j = 0; j < NODES; j++)
+        d[i * NODES + j] = Math.min(d[i * NODES + j]!, d[i * NODES + k]! + d[k * NODES + j]!)
+  return Int32Array.from(d, (value) => (value === Number.POSITIVE_INFINITY ? 2 ** 31 - 1 : value))
+})()
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'mpmml-resume-'))
+  pathA = join(folder, 'a.zarr')
+  pathB = join(folder, 'b.npy')
+  pathW = join(folder, 'w.npy')
+  await writeZarr(pathA, a, [64, 64])
+  await writeNpy(pathB, b as never)
+  await writeNpy(pathW, { shape: [NODES, NODES], data: weights })
+})
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+let names = 0
+const fresh = (ending: string) => join(folder, `out-${names++}${ending}`)
+const read = async (path: string) =>
+  path.endsWith('.npy') ? (await readNpy(path)).data : (await readZarr(path)).data
+const on: ArraysOptions = { backend: 'cpu', block: 32 }
+
+/** Starts the work and gives it up after so many blocks. */
+async function cutOff(work: (options: ArraysOptions) => Promise<unknown>, blocks: number): Promise<void> {
+  const controller = new AbortController()
+  const reason = new Error('enough')
+  const cut = work({
+    ...on,
+    signal: controller.signal,
+    onProgress: ({ blocks: done }) => done >= blocks && controller.abort(reason),
+  })
+  await expect(cut).rejects.toEqual(coded('ABORTED'))
+  await expect(cut).rejects.toMatchObject({ cause: reason })
+}
+
+describe.each(['.npy', '.zarr'])('a product into %s', (ending) => {
+  it('goes on if it was given up', async () => {
+    const out = fresh(ending)
+    const work = (options: ArraysOptions) => multiplyArrays(pathA, pathB, out, options)
+    await cutOff(work, 7)
+    expect(existsSync(out)).toBe(false)
+    await expect(work(on)).rejects.toEqual(coded('EXISTS', /begun and not finished.*resume.*overwrite/))
+    const { resumed, blocks } = await work({ ...on, resume: true })
+    expect(resumed).toBeGreaterThanOrEqual(7)
+    expect(resumed).toBeLessThan(blocks)
+    expect(await read(out)).toEqual(c)
+    expect(existsSync(`${out}.partial`)).toBe(false)
+  })
+
+  it('begins again with overwrite', async () => {
+    const out = fresh(ending)
+    const work = (options: ArraysOptions) => multiplyArrays(pathA, pathB, out, options)
+    await cutOff(work, 3)
+    expect((await work({ ...on, overwrite: true })).resumed).toBe(0)
+    expect(await read(out)).toEqual(c)
+    await expect(work(on)).rejects.toEqual(coded('EXISTS', /exists already/))
+    await expect(work({ ...on, resume: true })).rejects.toEqual(coded('EXISTS', /nothing is left to resume/))
+    await work({ ...on, overwrite: true, semiring: 'min-plus' })
+    expect(await read(out)).not.toEqual(c)
+  })
+})
+
+it('paths go on at the step where they were given up', async () => {
+  const out = fresh('.npy')
+  const work = (options: ArraysOptions) => shortestPathsArrays(pathW, out, options)
+  await cutOff(work, 21)
+  const { resumed } = await work({ ...on, resume: true })
+  expect(resumed).toBeGreaterThanOrEqual(21)
+  expect(await read(out)).toEqual(distances)
+})
+
+it('resume begins if nothing was begun', async () => {
+  const out = fresh('.npy')
+  expect((await multiplyArrays(pathA, pathB, out, { ...on, resume: true })).resumed).toBe(0)
+  expect(await read(out)).toEqual(c)
+})
+
+describe('what can not be resumed', () => {
+  it.each<[string, ArraysOptions, string]>([
+    ['another semiring', { semiring: 'min-plus' }, 'semiring'],
+    ['another policy', { overflow: 'wrap' }, 'overflow'],
+    ['other blocks', { block: 64 }, 'block'],
+    ['another codec', { codec: 'zstd' }, 'codec'],
+    ['other chunks', { chunks: [16, 16] }, 'chunks'],
+  ])('%s', async (_, other, what) => {
+    const out = fresh('.zarr')
+    await cutOff((options) => multiplyArrays(pathA, pathB, out, options), 2)
+    const { block: _block, ...rest } = on
+    const work = multiplyArrays(pathA, pathB, out, { ...rest, ...other, resume: true })
+    await expect(work).rejects.toEqual(coded('RESUME', new RegExp(`${what}.* was .* is now`)))
+    // What was begun is still there, and goes on without saying the blocks again.
+    await multiplyArrays(pathA, pathB, out, { ...rest, resume: true })
+    expect(await read(out)).toEqual(c)
+  })
+
+  it('another input, or another kind of work', async () => {
+    const out = fresh('.npy')
+    await cutOff((options) => multiplyArrays(pathA, pathB, out, options), 2)
+    const other = join(folder, 'other.npy')
+    await writeNpy(other, b as never)
+    await expect(multiplyArrays(pathA, other, out, { ...on, resume: true })).rejects.toEqual(
+      coded('RESUME', /an input/),
+    )
+    await expect(shortestPathsArrays(pathW, out, { ...on, resume: true })).rejects.toEqual(
+      coded('RESUME', /the work/),
+    )
+  })
+
+  it.each(['.npy', '.zarr'])('a changed %s', async (ending) => {
+    const input = fresh(ending)
+    if (ending === '.npy') await writeNpy(input, a as never)
+    else await writeZarr(input, a, [64, 64])
+    const out = fresh('.npy')
+    await cutOff((options) => multiplyArrays(input, pathB, out, options), 2)
+    const later = new Date(Date.now() + 5000)
+    utimesSync(ending === '.npy' ? input : join(input, 'c', '1', '1'), later, later)
+    const work = (options: ArraysOptions) => multiplyArrays(input, pathB, out, { ...on, ...options })
+    await expect(work({ resume: true })).rejects.toEqual(
+      coded('CHANGED', /has changed since the work was begun/),
+    )
+    await work({ overwrite: true })
+    expect(await read(out)).toEqual(c)
+  })
+})
+
+describe('kill −9', () => {
+  /** Runs the command until it has done something, and kills it after so long. */
+  async function killed(args: string[], afterMs: number): Promise<boolean> {
+    const child: ChildProcess = spawn(process.execPath, [cli, ...args], { stdio: 'ignore' })
+    const ended = new Promise<NodeJS.Signals | null>((resolve) =>
+      child.on('exit', (_, signal) => resolve(signal)),
+    )
+    const timer = setTimeout(() => child.kill('SIGKILL'), afterMs)
+    const signal = await ended
+    clearTimeout(timer)
+    return signal === 'SIGKILL'
+  }
+
+  it.each([
+    [
+      'a product',
+      '.zarr',
+      () => ['multiply', pathA, pathB, '--chunks', '8x8', '--memory', '300kB', '--codec', 'gzip'],
+      () => c,
+    ],
+    ['paths', '.npy', () => ['paths', pathW, '--memory', '20kB'], () => distances],
+  ] as const)(
+    '%s is right whenever the process ended',
+    async (_, ending, args, expected) => {
+      const out = fresh(ending)
+      const random = new Random(Date.now())
+      let kills = 0
+      const command = [...args(), '--backend', 'cpu', '-o', out]
+      for (; kills < 30; kills++) {
+        if (!(await killed([...command, '--resume'], 150 + random.integer(0, 500) + 40 * kills))) break
+        expect(existsSync(out)).toBe(false)
+      }
+      expect(kills).toBeGreaterThan(0)
+      expect(await read(out)).toEqual(expected())
+      expect(existsSync(`${out}.partial`)).toBe(false)
+    },
+    120_000,
+  )
+
+  it('while the work folder was made leaves nothing in the way', async () => {
+    const out = fresh('.zarr')
+    const { mkdirSync } = await import('node:fs')
+    mkdirSync(`${out}.partial`)
+    await multiplyArrays(pathA, pathB, out, on)
+    expect(await read(out)).toEqual(c)
+  })
+
+  it('between the last block and the name is made good', async () => {
+    const out = fresh('.npy')
+    const plan = await planBlocks({ kind: 'multiply', a: pathA, b: pathB, c: out, block: 64 })
+    for (const job of allJobs(plan)) await runBlock(plan, job, { backend: 'cpu' })
+    // It had its name, but the rest was still there.
+    const { renameSync } = await import('node:fs')
+    renameSync(join(`${out}.partial`, plan.id, 'array'), out)
+    const { resumed } = await multiplyArrays(pathA, pathB, out, { backend: 'cpu', resume: true })
+    expect(resumed).toBe(plan.stages[0])
+    expect(await read(out)).toEqual(c)
+    expect(existsSync(`${out}.partial`)).toBe(false)
+  })
+})
+
+describe('jobs', () => {
+  const request = () => ({ kind: 'multiply', a: pathA, b: pathB, c: fresh('.zarr'), block: 64 }) as const
+
+  it('are done by any process that has the plan as JSON, in any order, some twice at once', async () => {
+    const plan = JSON.parse(JSON.stringify(await planBlocks(request()))) as BlockPlan
+    const jobs = [...allJobs(plan)].reverse()
+    expect(jobs).toHaveLength(plan.stages[0]!)
+    expect(await isDone(plan, jobs[0]!)).toBe(false)
+    await expect(finish(plan)).rejects.toEqual(coded('RESUME', /20 of the blocks/))
+    const results = await Promise.all(
+      jobs.flatMap((job) => [
+        runBlock(plan, job, { backend: 'cpu' }),
+        runBlock(plan, job, { backend: 'cpu' }),
+      ]),
+    )
+    for (const { job, totalMs } of results) {
+      expect(job).toMatch(/^c-\d+-\d+$/)
+      expect(totalMs).toBeGreaterThan(0)
+    }
+    expect((await runBlock(plan, jobs[0]!)).already).toBe(true)
+    expect(await doneJobs(plan, 0)).toEqual(new Set(jobs.map(({ name }) => name)))
+    await Promise.all([finish(plan), finish(plan)].map((end) => end.catch((error) => error)))
+    await finish(plan)
+    expect(await read(plan.output.path)).toEqual(c)
+    expect(await isDone(plan, jobs[0]!)).toBe(true)
+    expect((await runBlock(plan, jobs[0]!)).already).toBe(true)
+  })
+
+  it('of paths are done stage by stage', async () => {
+    const plan = await planBlocks({ kind: 'shortest-paths', a: pathW, c: fresh('.npy'), block: 50 })
+    expect(plan.stages).toEqual([1, 4, 4, 1, 4, 4, 1, 4, 4])
+    for (let stage = 0; stage < plan.stages.length; stage++) {
+      const jobs = [...jobsOf(plan, stage)]
+      expect(jobs).toHaveLength(plan.stages[stage]!)
+      await Promise.all(jobs.map((job) => runBlock(plan, job, { backend: 'cpu' })))
+      // A step before the last one isn't needed any more.
+      const steps = join(`${plan.output.path}.partial`, plan.id, 'steps')
+      expect(readdirSync(steps).length).toBeLessThanOrEqual(2)
+    }
+    await finish(plan)
+    expect(await read(plan.output.path)).toEqual(distances)
+  })
+
+  it('of other names are refused, and plans that were changed', async () => {
+    const plan = await planBlocks(request())
+    for (const job of [
+      { name: 'c-0-9', stage: 0 },
+      { name: 'c-5-0', stage: 0 },
+      { name: 'c-0-0', stage: 1 },
+      { name: '../c-0-0', stage: 0 },
+      { name: 'k-0-0-0', stage: 0 },
+      { name: 'c-0-0', stage: 'x' as never },
+    ]) {
+      await expect(runBlock(plan, job)).rejects.toEqual(coded('OPTION', /there is no job/))
+    }
+    const job = { name: 'c-0-0', stage: 0 }
+    const changed = { ...plan, output: { ...plan.output, path: join(folder, 'elsewhere.zarr') } } as BlockPlan
+    for (const call of [
+      runBlock(changed, job),
+      isDone(changed, job),
+      finish(changed),
+      doneJobs(changed, 0),
+    ]) {
+      await expect(call).rejects.toEqual(coded('RESUME', /not as it was made/))
+    }
+  })
+
+  it('stay within roots', async () => {
+    const plan = await planBlocks(request())
+    const job = { name: 'c-0-0', stage: 0 }
+    const outside = mkdtempSync(join(tmpdir(), 'mpmml-outside-'))
+    try {
+      for (const call of [
+        runBlock(plan, job, { roots: [outside] }),
+        isDone(plan, job, { roots: [outside] }),
+        finish(plan, { roots: [outside] }),
+      ]) {
+        await expect(call).rejects.toEqual(coded('ROOTS', /outside of the folders/))
+      }
+      expect((await runBlock(plan, job, { roots: [outside, folder], backend: 'cpu' })).already).toBe(false)
+      // A link that leads out.
+      const link = join(folder, 'link.npy')
+      await writeNpy(join(outside, 'x.npy'), b as never)
+      symlinkSync(join(outside, 'x.npy'), link)
+      const other = await planBlocks({ kind: 'multiply', a: pathA, b: link, c: fresh('.npy') })
+      await expect(runBlock(other, job, { roots: [folder] })).rejects.toEqual(coded('ROOTS', /link\.npy/))
+    } finally {
+      rmSync(outside, { recursive: true })
+    }
+  })
+})

@@ -1,0 +1,129 @@
+/** multiply and paths of arrays on disk. */
+import { existsSync, readFileSync } from 'node:fs'
+import { expect, it } from 'vitest'
+import { type Plain, readZarr, writeByHand } from '../support/arrays.js'
+import { randomMatrix } from '../support/generators.js'
+import { oracle, type Strided } from '../support/oracle.js'
+import { fails, mpmml, root, runProgram, succeeds, useFolder, writeNumbers } from './support.js'
+
+const path = useFolder()
+
+const a = randomMatrix(90, 70, 1) as Strided & Plain
+const b = randomMatrix(70, 80, 2) as Strided & Plain
+const product = oracle(a, b)
+
+function inputs(): string[] {
+  const [zarr, npy] = [path('a.zarr'), path('b.npy')]
+  if (!existsSync(zarr)) {
+    writeByHand(zarr, a, { chunks: [16, 16], shards: [48, 32], gzip: true })
+    writeNumbers(npy, [70, 80], Array.from(b.data))
+  }
+  return [zarr, npy]
+}
+
+const cpu = ['--backend', 'cpu']
+
+it('multiplies, and says what it did', async () => {
+  const out = path('c.zarr')
+  const args = [
+    'multiply',
+    ...inputs(),
+    '-o',
+    out,
+    '--memory',
+    '4MiB',
+    '--chunks',
+    '8x16',
+    '--shards',
+    '16x32',
+    '--codec',
+    'zstd',
+    ...cpu,
+  ]
+  const record = JSON.parse(await succeeds([...args, '--json']))
+  expect(record).toMatchObject({
+    path: out,
+    shape: [90, 80],
+    dtype: 'int32',
+    semiring: 'max-plus',
+    backend: 'cpu',
+    resumed: 0,
+  })
+  expect(record.peakBytes).toBeLessThanOrEqual(4 * 2 ** 20)
+  expect((await readZarr(out)).data).toEqual(product.overflow ? null : product.data)
+  expect(await fails(args, 1)).toContain('[ERR_MPMML_EXISTS]')
+  expect(await fails([...args, '--resume'], 1)).toContain('nothing is left to resume')
+  const text = await succeeds([...args, '--overwrite'])
+  for (const part of [out, '90 × 80', 'max-plus on int32', 'waited', 'memory']) expect(text).toContain(part)
+})
+
+it('finds paths', async () => {
+  const none = 2 ** 31 - 1
+  writeNumbers(path('w.npy'), [3, 3], [none, 4, 9, none, none, -1, none, none, none])
+  await succeeds(['paths', path('w.npy'), '-o', path('d.zarr'), ...cpu])
+  expect(Array.from((await readZarr(path('d.zarr'))).data)).toEqual([0, 4, 3, none, 0, -1, none, none, 0])
+})
+
+it('is wrong usage without an output, and with what is not for arrays', async () => {
+  const files = inputs()
+  expect(await fails(['multiply', ...files], 2)).toContain('-o')
+  const out = ['-o', path('x.zarr')]
+  for (const option of [
+    ['--verify'],
+    ['--accumulate', files[1]!],
+    ['--dtype', 'int32'],
+    ['--variant', 'x'],
+  ]) {
+    expect(await fails(['multiply', ...files, ...out, ...option], 2)).toContain(`${option[0]} is not for`)
+  }
+  expect(await fails(['paths', files[0]!, ...out, '--from', '1'], 2)).toContain('--from is not for')
+  for (const option of [
+    ['--memory', 'much'],
+    ['--chunks', '3'],
+    ['--codec', 'lzma'],
+  ]) {
+    expect(await fails(['multiply', ...files, ...out, ...option], 2)).toContain(option[0])
+  }
+  expect(await fails(['multiply', ...files, ...out, '--resume', '--overwrite'], 1)).toContain('contradict')
+})
+
+it('ends with 130 when it is interrupted, and goes on', async () => {
+  const out = path('i.npy')
+  const args = ['multiply', ...inputs(), '-o', out, '--memory', '40kB', ...cpu]
+  let status: number | null = null
+  for (let wait = 300; status !== 130 && wait < 5000; wait += 150) {
+    const { status: ended, stderr } = await mpmml([...args, '--resume'], {
+      started: (child) => setTimeout(() => child.kill('SIGINT'), wait),
+    })
+    status = ended
+    if (ended === 130) expect(stderr).toBe('mpmml: interrupted\n')
+    // A machine that is busy has not begun yet, or one that is not has ended: once more, from the start if need be.
+    if (ended === 0) break
+  }
+  if (status === 130) await succeeds([...args, '--resume'])
+  const data = readFileSync(out)
+  const elements = product.overflow ? [] : product.data
+  expect(
+    Buffer.compare(data.subarray(-4 * elements.length), Buffer.from((elements as Int32Array).buffer)),
+  ).toBe(0)
+}, 60_000)
+
+it('works in a program that has no file', async () => {
+  const program = `
+    import { multiplyArrays } from 'mpmml/arrays'
+    const [a, b, c] = process.argv.slice(1)
+    const { shape } = await multiplyArrays(a, b, c, { backend: 'cpu', codec: 'zstd' })
+    console.log(shape.join())`
+  const args = ['--input-type=module', '-e', program, ...inputs(), path('p.zarr')]
+  const { stdout, stderr } = await runProgram(process.execPath, args, { cwd: root })
+  expect({ stdout, stderr }).toEqual({ stdout: '90,80\n', stderr: '' })
+})
+
+it('an installation brings none of what it needs', () => {
+  const { dependencies, peerDependencies, peerDependenciesMeta } = JSON.parse(
+    readFileSync(`${root}/package.json`, 'utf8'),
+  )
+  expect(dependencies).not.toHaveProperty('zarrita')
+  expect(peerDependencies).toHaveProperty('zarrita')
+  expect(peerDependenciesMeta.zarrita).toEqual({ optional: true })
+})

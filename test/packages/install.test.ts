@@ -1,0 +1,265 @@
+/**
+ * The packages of `npm run release`, from a registry on this machine, as a user installs and uses them: without install
+ * scripts, compilers and CMake. MPMML_TEST_NODES names other Node.js programs to use them with, with colons between.
+ */
+import { spawnSync } from 'node:child_process'
+import { copyFileSync, cpSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+
+interface Registry {
+  environment: Record<string, string>
+  names: string[]
+  folder(name: string): string
+  stop(): void
+}
+
+/** What user.mjs prints. */
+interface Said {
+  c: number[]
+  backend: string
+  variant: string
+  addon: { kind: string; from: string; file: string }
+  cuda: { built: boolean; status: string; reason: string }
+  variants: number
+}
+
+const { managers, root, startRegistry } = (await import(new URL('registry.mjs', import.meta.url).href)) as {
+  managers: Record<'npm' | 'npx' | 'pnpm' | 'yarn' | 'berry', string>
+  root: string
+  startRegistry(): Promise<Registry>
+}
+const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string }
+const platformPackage = `@mpmml/${process.platform}-${process.arch}-gnu`
+const cudaPackage = `@mpmml/cuda-${process.platform}-${process.arch}`
+const labPackage = `@mpmml/lab-${process.platform}-${process.arch}`
+
+let registry: Registry
+beforeAll(async () => {
+  registry = await startRegistry()
+})
+afterAll(() => registry?.stop())
+
+interface Run {
+  cwd: string
+  env?: Record<string, string>
+  program?: string
+}
+
+function run(args: string[], { cwd, env, program = process.execPath }: Run) {
+  return spawnSync(program, args, { cwd, encoding: 'utf8', env: { ...registry.environment, ...env } })
+}
+
+function succeed(args: string[], options: Run): string {
+  const { status, stdout, stderr } = run(args, options)
+  expect(status, `${args.join(' ')}\n${stdout}${stderr}`).toBe(0)
+  return stdout
+}
+
+/** A folder in which npm has installed packages. */
+function installed(name: string, ...args: string[]): string {
+  const cwd = registry.folder(name)
+  succeed([managers.npm, 'install', '--ignore-scripts', ...args], { cwd })
+  copyFileSync(new URL('user.mjs', import.meta.url), join(cwd, 'user.mjs'))
+  return cwd
+}
+
+function use(options: Run, args: string[] = []): Said {
+  const said = JSON.parse(succeed([...args, 'user.mjs'], options)) as Said
+  expect(said.c).toEqual([9, 9, 10, 13])
+  expect(said.backend).toBe('cpu')
+  return said
+}
+
+/** What the library says if it can't be loaded. */
+function refusal(cwd: string, env: Record<string, string> = {}): string {
+  const body = `await import('mpmml').then(() => console.log('loaded'), ({ code, message }) => console.log(code, message))`
+  return succeed(['--input-type=module', '--eval', body], { cwd, env })
+}
+
+describe('installed without scripts', () => {
+  const nodes = (process.env.MPMML_TEST_NODES ?? '').split(':').filter((path) => path)
+  const system = process.arch === 'arm64' ? 'aarch64' : process.arch
+  const modules = join(root, 'node_modules')
+  const programs: [string, string, string[]][] = [
+    ['this Node.js', process.execPath, []],
+    ...nodes.map((path): [string, string, string[]] => [path, path, []]),
+    ['Bun', join(modules, `@oven/bun-${process.platform}-${system}/bin/bun`), []],
+    ['Deno', join(modules, `@deno/${process.platform}-${process.arch}-glibc/deno`), ['run', '--allow-all']],
+  ]
+
+  it('by npm it computes with the package of this platform', { timeout: 600_000 }, () => {
+    const cwd = installed('npm', 'mpmml')
+    for (const [name, program, args] of programs) {
+      expect(existsSync(program), `${name}: ${program}`).toBe(true)
+      const { addon, cuda, variant } = use({ cwd, program }, args)
+      expect(addon, name).toEqual({ kind: 'cpu', from: platformPackage, file: expect.stringContaining(cwd) })
+      expect(cuda.built).toBe(false)
+      expect(variant).not.toBe('')
+    }
+    const printed = succeed([managers.npx, '--no', 'mpmml', 'info'], { cwd })
+    expect(printed).toContain(`for the CPU, from ${platformPackage}`)
+    expect(succeed([managers.npx, '--no', 'mpmml', 'demo'], { cwd })).toContain('verified')
+  })
+
+  it.each([
+    ['pnpm', managers.pnpm, ['add', '--ignore-scripts', 'mpmml'], []],
+    ['yarn 1', managers.yarn, ['add', '--ignore-scripts', 'mpmml'], []],
+    ['yarn with node_modules', managers.berry, ['add', 'mpmml'], []],
+    [
+      'yarn with Plug’n’Play',
+      managers.berry,
+      ['add', 'mpmml'],
+      ['--require', './.pnp.cjs', '--loader', './.pnp.loader.mjs'],
+    ],
+  ])('by %s', (name, manager, args, loaders) => {
+    const cwd = registry.folder(name.replace(/\W+/g, '-'))
+    if (manager === managers.berry) {
+      // Yarn takes nothing that has just been published.
+      const ageGate = 'npmMinimalAgeGate: 0\n'
+      const linker = loaders.length > 0 ? 'pnp' : 'node-modules'
+      writeFileSync(
+        join(cwd, '.yarnrc.yml'),
+        `nodeLinker: ${linker}\nenableScripts: false\nenableGlobalCache: false\n${ageGate}`,
+      )
+      writeFileSync(join(cwd, 'yarn.lock'), '')
+    }
+    succeed([manager, ...args], { cwd })
+    copyFileSync(new URL('user.mjs', import.meta.url), join(cwd, 'user.mjs'))
+    expect(use({ cwd }, loaders).addon).toMatchObject({ kind: 'cpu', from: platformPackage })
+  })
+})
+
+describe('what is missing or doesn’t fit', () => {
+  it('is said if the package of the platform isn’t there', () => {
+    const cwd = installed('none', 'mpmml', '--omit=optional')
+    const said = refusal(cwd)
+    expect(said).toMatch(/^ERR_MPMML_ADDON /)
+    expect(said).toContain(`not installed: ${platformPackage}`)
+    expect(said).toContain(`npm install ${platformPackage}@${version}`)
+    expect(said).toContain(`npm install @mpmml/source@${version}`)
+    const { status, stderr } = run([managers.npx, '--no', 'mpmml', 'info'], { cwd })
+    expect([status, stderr]).toEqual([1, expect.stringContaining(`npm install ${platformPackage}`)])
+  })
+
+  it('is said if glibc is too old for it, its version differs, or it is no addon', () => {
+    const cwd = installed('broken', 'mpmml')
+    const folder = join(cwd, 'node_modules', platformPackage)
+    const file = join(folder, 'mpmml.node')
+    const addon = readFileSync(file)
+    writeFileSync(file, demandGlibc(addon, 'GLIBC_2.17', 'GLIBC_9.99'))
+    const old = refusal(cwd)
+    expect(old).toMatch(/it needs glibc 9\.99 or newer, and this system has \d+\.\d+/)
+    expect(old).toContain('@mpmml/source')
+    writeFileSync(file, 'no library')
+    expect(refusal(cwd)).toMatch(/^ERR_MPMML_ADDON .*mpmml\.node/)
+    writeFileSync(file, addon)
+    const manifest = join(folder, 'package.json')
+    writeFileSync(
+      manifest,
+      readFileSync(manifest, 'utf8').replace(`"version": "${version}"`, '"version": "0.0.1"'),
+    )
+    expect(refusal(cwd)).toContain(
+      `it has version 0.0.1, but mpmml has ${version}; install the same version: npm install mpmml@${version}`,
+    )
+  })
+
+  it('is said of values of MPMML_ADDON', () => {
+    const cwd = installed('asked', 'mpmml')
+    expect(refusal(cwd, { MPMML_ADDON: 'gpu' })).toContain("must be 'cpu', 'cuda' or 'lab', but it is 'gpu'")
+    const named = registry.names.includes(cudaPackage)
+    expect(refusal(cwd, { MPMML_ADDON: 'cuda' })).toContain(
+      named ? `npm install ${cudaPackage}@${version}` : 'no prebuilt package',
+    )
+    expect(use({ cwd, env: { MPMML_ADDON: 'cpu' } }).cuda.reason).toContain('MPMML_ADDON=cpu')
+  })
+})
+
+/** The addon, as if it had been linked with another glibc: names of versions are found by their hash. */
+function demandGlibc(addon: Buffer, from: string, to: string): Buffer {
+  const hash = (name: string) => {
+    let value = 0
+    for (const byte of Buffer.from(name)) {
+      value = ((value << 4) + byte) >>> 0
+      value = (value ^ ((value & 0xf0000000) >>> 24)) & 0x0fffffff
+    }
+    const bytes = Buffer.alloc(4)
+    bytes.writeUInt32LE(value)
+    return bytes
+  }
+  const changed = Buffer.from(addon)
+  const name = changed.indexOf(`${from}\0`)
+  expect(name).toBeGreaterThan(0)
+  changed.write(`${to}\0`, name)
+  const at = changed.indexOf(hash(from))
+  expect(at).toBeGreaterThan(0)
+  hash(to).copy(changed, at)
+  return changed
+}
+
+describe('the package with the sources', () => {
+  it('is compiled when it is installed, and is taken before the others', { timeout: 1_200_000 }, () => {
+    const cwd = installed('source', 'mpmml', '@mpmml/source')
+    // Not compiled: it isn't there.
+    expect(use({ cwd }).addon.from).toBe(platformPackage)
+    succeed([managers.npm, 'rebuild', '@mpmml/source', '--foreground-scripts'], {
+      cwd,
+      env: { PATH: process.env.PATH ?? '', MPMML_CUDA: 'OFF' },
+    })
+    const { addon, cuda } = use({ cwd })
+    expect(addon).toMatchObject({ kind: 'cpu', from: '@mpmml/source' })
+    expect(cuda.status).toBe('built without CUDA, as MPMML_CUDA=OFF asked')
+  })
+})
+
+describe('the packages with CUDA', () => {
+  const driver = existsSync('/dev/nvidiactl')
+  const skipped = driver ? ' (skipped: this machine has an NVIDIA driver)' : ''
+
+  it.skipIf(driver)(`aren’t loaded without a driver, and the CPU computes${skipped}`, ({ skip }) => {
+    if (!registry.names.includes(cudaPackage)) skip('the packages were made without CUDA')
+    const cwd = installed('cuda', 'mpmml', cudaPackage)
+    const without = use({ cwd })
+    expect(without.addon).toMatchObject({ kind: 'cpu', from: platformPackage })
+    expect(without.cuda.reason).toBe('no NVIDIA driver was found on this machine')
+    const asked = use({ cwd, env: { MPMML_ADDON: 'cuda' } })
+    expect(asked.addon).toMatchObject({ kind: 'cuda', from: cudaPackage })
+    expect(asked.cuda).toMatchObject({ built: true, reason: 'no NVIDIA driver was found on this machine' })
+    expect(asked.variants).toBeGreaterThan(without.variants)
+    const laboratory = succeed(
+      [
+        '--input-type=module',
+        '--eval',
+        `import { microbench } from 'mpmml/lab'
+        await microbench('reg-reg').catch(({ code, message }) => console.log(code, message))`,
+      ],
+      { cwd, env: { MPMML_ADDON: 'cuda' } },
+    )
+    expect(laboratory).toMatch(/^ERR_MPMML_ADDON /)
+    expect(laboratory).toContain(`npm install ${labPackage}@${version}`)
+
+    succeed([managers.npm, 'install', '--ignore-scripts', labPackage], { cwd })
+    const lab = use({ cwd, env: { MPMML_ADDON: 'lab' } })
+    expect(lab.addon).toMatchObject({ kind: 'lab', from: labPackage })
+    expect(lab.variants).toBeGreaterThan(asked.variants)
+  })
+})
+
+describe('the library’s package', () => {
+  it('has no install script, and none of its dependencies has', () => {
+    const cwd = installed('scripts', 'mpmml')
+    const { packages } = JSON.parse(readFileSync(join(cwd, 'package-lock.json'), 'utf8')) as {
+      packages: Record<string, { hasInstallScript?: boolean }>
+    }
+    expect(Object.keys(packages)).toContain('node_modules/mpmml')
+    expect(Object.entries(packages).filter(([, row]) => row.hasInstallScript)).toEqual([])
+  })
+
+  it('works wherever its folder is copied to', () => {
+    const cwd = installed('moved', 'mpmml')
+    const copy = registry.folder('copy')
+    cpSync(cwd, copy, { recursive: true })
+    rmSync(cwd, { recursive: true })
+    expect(use({ cwd: copy }).addon.file).toContain(copy)
+  })
+})

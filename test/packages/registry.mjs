@@ -1,0 +1,229 @@
+// A package registry on this machine, with the packages of dist-packages/ and what they depend on. Nothing else is reached.
+import { spawn, spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+export const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))))
+export const packages = process.env.MPMML_PACKAGES ?? join(root, 'dist-packages')
+
+const modules = join(root, 'node_modules')
+
+/** The programs of package managers, as arguments of Node.js. */
+const npm = join(dirname(realpathSync(which('npm'))), 'npm-cli.js')
+export const managers = {
+  npm,
+  npx: join(dirname(npm), 'npx-cli.js'),
+  pnpm: join(modules, 'pnpm', 'bin', 'pnpm.cjs'),
+  yarn: join(modules, 'yarn', 'bin', 'yarn.js'),
+  berry: join(modules, '@yarnpkg', 'cli-dist', 'bin', 'yarn.js'),
+}
+
+function which(name) {
+  const found = process.env.PATH.split(':')
+    .map((folder) => join(folder, name))
+    .find(existsSync)
+  if (!found) throw new Error(`${name} was not found on the PATH`)
+  return found
+}
+
+function freePort() {
+  return new Promise((resolve, reject) => {
+    const server = createServer().on('error', reject)
+    server.listen(0, '127.0.0.1', () => {
+      const { port } = server.address()
+      server.close(() => resolve(port))
+    })
+  })
+}
+
+/** The folder of a package as another one finds it. */
+function find(name, from) {
+  for (let folder = from; ; folder = dirname(folder)) {
+    const place = join(folder, 'node_modules', name)
+    if (existsSync(join(place, 'package.json'))) return place
+    if (folder === root) return undefined
+  }
+}
+
+const manifestOf = (folder) => JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
+
+/** The folders of all packages that those with these names depend on, and of these. */
+function closure(names, from, found = new Map()) {
+  for (const name of names) {
+    const folder = find(name, from)
+    if (!folder) continue
+    const manifest = manifestOf(folder)
+    const id = `${name}@${manifest.version}`
+    if (found.has(id)) continue
+    found.set(id, folder)
+    closure(Object.keys({ ...manifest.dependencies, ...manifest.optionalDependencies }), folder, found)
+  }
+  return found
+}
+
+/** What npm publish sends. */
+async function publish(registry, tarball, manifest) {
+  const data = readFileSync(tarball)
+  const file = `${manifest.name}-${manifest.version}.tgz`
+  const body = {
+    _id: manifest.name,
+    name: manifest.name,
+    'dist-tags': { latest: manifest.version },
+    versions: {
+      [manifest.version]: {
+        ...manifest,
+        _id: `${manifest.name}@${manifest.version}`,
+        dist: {
+          tarball: `${registry}/${manifest.name}/-/${file}`,
+          shasum: createHash('sha1').update(data).digest('hex'),
+          integrity: `sha512-${createHash('sha512').update(data).digest('base64')}`,
+        },
+      },
+    },
+    _attachments: {
+      [file]: {
+        content_type: 'application/octet-stream',
+        data: data.toString('base64'),
+        length: data.length,
+      },
+    },
+  }
+  const response = await fetch(`${registry}/${manifest.name.replace('/', '%2f')}`, {
+    method: 'PUT',
+    // A connection that is kept may be closed by the other side meanwhile.
+    headers: { 'content-type': 'application/json', connection: 'close' },
+    body: JSON.stringify(body),
+  })
+  if (!response.ok)
+    throw new Error(`${manifest.name} was not published: ${response.status} ${await response.text()}`)
+}
+
+/** Starts a registry with everything; { url, environment, folder(name), stop() }. */
+export async function startRegistry() {
+  if (!existsSync(packages)) throw new Error(`${packages} was not found; make it with: npm run release`)
+  const home = mkdtempSync(join(tmpdir(), 'mpmml-registry-'))
+  const url = `http://127.0.0.1:${await freePort()}`
+  writeFileSync(
+    join(home, 'config.yaml'),
+    `storage: ${join(home, 'storage')}
+auth:
+  htpasswd:
+    file: ${join(home, 'htpasswd')}
+uplinks: {}
+packages:
+  '**':
+    access: $all
+    publish: $all
+max_body_size: 200mb
+web:
+  enable: false
+log: { type: stdout, format: pretty, level: error }
+`,
+  )
+  const child = spawn(
+    process.execPath,
+    [join(modules, 'verdaccio', 'bin', 'verdaccio'), '--config', join(home, 'config.yaml'), '--listen', url],
+    { stdio: ['ignore', 'pipe', 'pipe'], cwd: home },
+  )
+  let said = ''
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (said += chunk))
+  const answers = () =>
+    fetch(`${url}/-/ping`).then(
+      ({ ok }) => ok,
+      () => false,
+    )
+  for (let tries = 0; !(await answers()); ++tries) {
+    if (child.exitCode !== null || tries > 300) throw new Error(`the registry doesn't answer: ${said}`)
+    await new Promise((resolve) => setTimeout(resolve, 100))
+  }
+  const bin = join(home, 'bin')
+  mkdirSync(bin)
+  // What package managers call besides Node.js. There is no compiler and no CMake.
+  for (const name of ['sh', 'env', 'uname'])
+    writeFileSync(join(bin, name), `#!/bin/sh\nexec ${which(name)} "$@"\n`, { mode: 0o755 })
+  rmSync(join(bin, 'sh'))
+  spawnSync('ln', ['-s', which('sh'), join(bin, 'sh')])
+  spawnSync('ln', ['-s', process.execPath, join(bin, 'node')])
+  const environment = {
+    PATH: bin,
+    HOME: join(home, 'home'),
+    npm_config_registry: url,
+    npm_config_update_notifier: 'false',
+    npm_config_audit: 'false',
+    npm_config_fund: 'false',
+    YARN_NPM_REGISTRY_SERVER: url,
+    YARN_UNSAFE_HTTP_WHITELIST: '127.0.0.1',
+    YARN_ENABLE_TELEMETRY: '0',
+    YARN_ENABLE_IMMUTABLE_INSTALLS: 'false',
+    YARN_IGNORE_PATH: '1',
+  }
+  mkdirSync(environment.HOME)
+  // Publishing asks for a token, whatever it is.
+  writeFileSync(join(environment.HOME, '.npmrc'), `${url.replace('http:', '')}/:_authToken=anybody\n`)
+
+  const own = readdirSync(packages).filter((file) => file.endsWith('.tgz'))
+  const manifests = own.map((file) => {
+    const { stdout } = spawnSync('tar', ['-xOf', join(packages, file), 'package/package.json'], {
+      encoding: 'utf8',
+    })
+    return JSON.parse(stdout)
+  })
+  const needed = manifests.flatMap(({ dependencies }) => Object.keys(dependencies ?? {}))
+  const others = closure(needed, root)
+  for (const [id, folder] of others) {
+    const tarball = join(home, `${id.replaceAll('/', '-')}.tgz`)
+    const args = [
+      '--create',
+      '--gzip',
+      '--file',
+      tarball,
+      '--exclude=./node_modules',
+      '--transform=s,^[.],package,',
+      '.',
+    ]
+    const { status, stderr } = spawnSync('tar', args, { encoding: 'utf8', cwd: folder })
+    if (status !== 0) throw new Error(`${id} was not packed: ${stderr}`)
+    await publish(url, tarball, manifestOf(folder))
+  }
+  for (const file of own) {
+    const args = [npm, 'publish', join(packages, file), '--provenance=false', '--ignore-scripts']
+    const { status, stderr } = spawnSync(process.execPath, args, {
+      encoding: 'utf8',
+      env: environment,
+      cwd: home,
+    })
+    if (status !== 0) throw new Error(`${file} was not published: ${stderr}`)
+  }
+  return {
+    url,
+    environment,
+    names: manifests.map(({ name }) => name),
+    /** An empty folder of a user, with a cache of its own if `cold`. */
+    folder(name) {
+      const folder = join(home, 'users', name)
+      mkdirSync(folder, { recursive: true })
+      writeFileSync(
+        join(folder, 'package.json'),
+        '{ "name": "user", "version": "1.0.0", "private": true, "type": "module" }\n',
+      )
+      return folder
+    },
+    stop() {
+      child.kill()
+      rmSync(home, { recursive: true, force: true })
+    },
+  }
+}

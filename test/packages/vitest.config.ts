@@ -1,0 +1,13 @@
+import { fileURLToPath } from 'node:url'
+import { defineConfig } from 'vitest/config'
+
+/** The tests of the packages that `npm run release` has made: npm run test:packages. */
+export default defineConfig({
+  root: fileURLToPath(new URL('../..', import.meta.url)),
+  test: {
+    include: ['test/packages/*.test.ts'],
+    // Installing takes long on a busy machine.
+    testTimeout: 600_000,
+    hookTimeout: 600_000,
+  },
+})

@@ -1,0 +1,98 @@
+/**
+ * A producer or a worker in a process of its own, with blocks that only wait and leave a file: what happens to the queue is
+ * seen, and each computation is counted. Prints JSON lines.
+ *
+ * node process.mjs producer|worker {"queue": …}
+ */
+import { appendFileSync, existsSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import { AbortedError, errorClasses, FileError } from '../../dist/lib/errors.js'
+import { readProducerOptions, runPlan } from '../../dist/lib/queue/producer.js'
+import { startWorkerWith } from '../../dist/lib/queue/worker.js'
+
+const say = (value) => process.stdout.write(`${JSON.stringify(value)}\n`)
+const [role, text] = process.argv.slice(2)
+const { folder, blocks, resume = false, ...options } = JSON.parse(text)
+
+const folderOf = (plan) => dirname(plan.output.path)
+const fileOf = (plan, job) => join(folderOf(plan), job.name)
+
+const runner = {
+  async runBlock(plan, job, { signal }) {
+    const begin = performance.now()
+    const result = {
+      job: job.name,
+      backend: 'cpu',
+      device: 'none',
+      kernelMs: 0,
+      bytesRead: 0,
+      bytesWritten: 0,
+    }
+    if (existsSync(fileOf(plan, job))) return { ...result, already: true, totalMs: 0 }
+    appendFileSync(join(folderOf(plan), 'log'), `${job.name} ${process.pid}\n`)
+    const orders = JSON.parse(readFileSync(join(folderOf(plan), 'orders.json'), 'utf8'))
+    try {
+      await wait(orders.ms, undefined, { signal })
+    } catch (cause) {
+      throw new AbortedError('the block was given up', { cause })
+    }
+    const { code, times } = orders.fails?.[job.name] ?? { times: 0 }
+    const attempts = readFileSync(join(folderOf(plan), 'log'), 'utf8').split(`${job.name} `).length - 1
+    if (attempts <= times) throw new (errorClasses[code] ?? FileError)(`attempt ${attempts} didn't work`)
+    if (orders.ends === job.name) process.kill(process.pid, 'SIGKILL')
+    const partial = `${fileOf(plan, job)}.${process.pid}`
+    writeFileSync(partial, job.name)
+    renameSync(partial, fileOf(plan, job))
+    return { ...result, already: false, totalMs: performance.now() - begin }
+  },
+  doneJobs: async (plan) => new Set(readdirSync(folderOf(plan)).filter((name) => /^c-\d+-0$/.test(name))),
+  async finish(plan) {
+    writeFileSync(plan.output.path, 'finished')
+  },
+}
+
+const controller = new AbortController()
+for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => controller.abort())
+
+const array = (name) => ({
+  path: join(folder, name),
+  shape: [blocks, 1],
+  dtype: 'int32',
+  fingerprint: '',
+  changedMs: 0,
+  layout: null,
+})
+
+try {
+  if (role === 'worker') {
+    const worker = await startWorkerWith(
+      { concurrency: 1, ...options, roots: ['/'], backend: 'cpu', signal: controller.signal, onEvent: say },
+      runner,
+    )
+    say({ type: 'started', id: worker.id })
+    await worker.stopped
+    say({ type: 'stopped', done: worker.done })
+  } else {
+    const plan = {
+      kind: 'multiply',
+      id: 'cafe',
+      semiring: 'max-plus',
+      overflow: 'throw',
+      a: array('a'),
+      b: array('b'),
+      output: array('c'),
+      block: { rows: 1, cols: 1, depth: 1 },
+      stages: [blocks],
+    }
+    const settings = readProducerOptions({
+      ...options,
+      signal: controller.signal,
+      onProgress: (progress) => say({ type: 'progress', ...progress }),
+    })
+    say({ type: 'result', ...(await runPlan(plan, settings, runner, resume)) })
+  }
+} catch (error) {
+  say({ type: 'error', code: error.code, message: error.message })
+  process.exitCode = 1
+}

@@ -1,0 +1,281 @@
+/** Workers that die, fall asleep and stop, a queue that restarts, and a producer that gives up or comes back. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { queueStatus } from '../../lib/queue/status.js'
+import { RedisServer, redisProgram } from '../support/redis.js'
+
+const script = fileURLToPath(new URL('process.mjs', import.meta.url))
+const lockMs = 1000
+
+// biome-ignore lint/suspicious/noExplicitAny: what a process printed
+type Line = any
+
+/** A process of the queue, and what it has said. */
+class Member {
+  readonly lines: Line[] = []
+  readonly child: ChildProcess
+  readonly ended: Promise<unknown>
+  stderr = ''
+
+  constructor(role: 'worker' | 'producer', options: object) {
+    this.child = spawn(process.execPath, [script, role, JSON.stringify(options)], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    this.ended = once(this.child, 'close')
+    createInterface({ input: this.child.stdout! }).on('line', (line) => this.lines.push(JSON.parse(line)))
+    this.child.stderr!.on('data', (chunk) => {
+      this.stderr += chunk
+    })
+  }
+
+  of(type: string): Line[] {
+    return this.lines.filter((line) => line.type === type)
+  }
+
+  /** Waits until it has said something of this type, `count` times. */
+  async says(type: string, count = 1): Promise<Line> {
+    while (this.of(type).length < count) {
+      if (this.child.exitCode !== null || this.child.signalCode !== null) {
+        throw new Error(`it ended before ${type}: ${JSON.stringify(this.lines.at(-1))} ${this.stderr}`)
+      }
+      await new Promise((resolve) => setTimeout(resolve, 5))
+    }
+    return this.of(type)[count - 1]
+  }
+
+  /** Waits for its end, and returns the last that it said. */
+  async end(): Promise<Line> {
+    await this.ended
+    expect(this.stderr).toBe('')
+    return this.lines.at(-1)
+  }
+}
+
+const why = redisProgram ? '' : ' (skipped: neither redis-server nor valkey-server is installed)'
+
+describe.skipIf(!redisProgram)(`blocks on a queue${why}`, () => {
+  let redis: RedisServer
+  let folder: string
+  let members: Member[] = []
+
+  beforeEach(async () => {
+    redis = await RedisServer.start({ keeps: true })
+    folder = mkdtempSync(join(tmpdir(), 'mpmml-queue-'))
+  })
+
+  afterEach(async () => {
+    for (const { child } of members) child.kill('SIGKILL')
+    await Promise.all(members.map(({ ended }) => ended))
+    members = []
+    await redis.end()
+    rmSync(folder, { recursive: true, force: true })
+  })
+
+  const start = (role: 'worker' | 'producer', options: object = {}) => {
+    const member = new Member(role, { queue: redis.url, lockMs, ...options })
+    members.push(member)
+    return member
+  }
+  const worker = (options: object = {}) => start('worker', options)
+  const producer = (blocks: number, options: object = {}) =>
+    start('producer', { folder, blocks, retryMs: 10, ...options })
+  const orders = (value: object) => writeFileSync(join(folder, 'orders.json'), JSON.stringify(value))
+
+  const names = (count: number) => Array.from({ length: count }, (_, i) => `c-${i}-0`)
+
+  /** Which processes began to compute each block. */
+  function computations(): Map<string, number[]> {
+    const of = new Map<string, number[]>()
+    for (const line of readFileSync(join(folder, 'log'), 'utf8').trim().split('\n')) {
+      const [name, pid] = line.split(' ')
+      of.set(name!, [...(of.get(name!) ?? []), Number(pid)])
+    }
+    return of
+  }
+
+  function expectAllDone(count: number): void {
+    expect([...computations().keys()].sort()).toEqual(names(count).sort())
+    for (const name of names(count)) expect(readFileSync(join(folder, name), 'utf8')).toBe(name)
+    expect(existsSync(join(folder, 'c'))).toBe(true)
+  }
+
+  const repeated = () => [...computations()].filter(([, pids]) => pids.length > 1)
+
+  it('are all done once by three workers', async () => {
+    orders({ ms: 5 })
+    const workers = [worker(), worker(), worker({ concurrency: 2 })]
+    await Promise.all(workers.map((one) => one.says('started')))
+    // Fewer in Redis at a time than there are.
+    const result = await producer(60, { window: 10 }).end()
+    expect(result).toMatchObject({ type: 'result', blocks: 60, computed: 60, retries: 0, workers: 3 })
+    expectAllDone(60)
+    expect(repeated()).toEqual([])
+  })
+
+  it('survive a worker that is killed, one that falls asleep, and a restart of the queue', async () => {
+    orders({ ms: 200 })
+    const [killed, asleep, other] = [worker(), worker(), worker()]
+    await Promise.all([killed, asleep, other].map((one) => one.says('started')))
+    const begun = producer(24)
+    await killed.says('begun', 2)
+    killed.child.kill('SIGKILL')
+    await asleep.says('begun', 3)
+    asleep.child.kill('SIGSTOP')
+    await other.says('done', 4)
+    await redis.kill()
+    await new Promise((resolve) => setTimeout(resolve, 300))
+    await redis.start()
+    await other.says('back')
+    await other.says('done', 8)
+    // Longer than its lock: its block is another's now.
+    await new Promise((resolve) => setTimeout(resolve, 3 * lockMs))
+    asleep.child.kill('SIGCONT')
+    expect(await begun.end()).toMatchObject({ type: 'result', blocks: 24, workers: 3 })
+    expectAllDone(24)
+    // One block of each that was taken for dead, and no other; the one that was killed had computed at most one of them.
+    const twice = repeated()
+    expect(twice.length).toBeLessThanOrEqual(2)
+    expect(twice.length).toBeGreaterThan(0)
+    for (const [, pids] of twice) {
+      expect(pids).toHaveLength(2)
+      expect([killed.child.pid, asleep.child.pid]).toContain(pids[0])
+      expect(pids[1]).not.toBe(pids[0])
+    }
+  })
+
+  it('are put again if the queue has lost them', async () => {
+    redis.options.keeps = false
+    await redis.kill()
+    await redis.start()
+    orders({ ms: 50 })
+    const one = worker()
+    await one.says('started')
+    const begun = producer(12)
+    await one.says('done', 3)
+    await redis.kill()
+    await redis.start()
+    expect(await begun.end()).toMatchObject({ type: 'result', blocks: 12 })
+    expectAllDone(12)
+    // At most the one that was being computed.
+    expect(repeated().length).toBeLessThanOrEqual(1)
+  })
+
+  it('are tried again, and the reason is kept', async () => {
+    orders({ ms: 5, fails: { 'c-1-0': { times: 2 } } })
+    worker()
+    const begun = producer(3)
+    expect(await begun.end()).toMatchObject({ type: 'result', retries: 2 })
+    const { reason } = begun.of('progress').at(-1)
+    expect(reason).toBe("attempt 2 didn't work [ERR_MPMML_FILE]")
+    const { plans } = await queueStatus({ queue: redis.url })
+    expect(plans).toMatchObject([
+      { state: 'done', retries: 2, reason: '', failures: [{ attempt: 2 }, { attempt: 1 }] },
+    ])
+    expect(plans[0]!.failures[0]).toMatchObject({ job: 'c-1-0', final: false, reason })
+    expect(computations().get('c-1-0')).toHaveLength(3)
+    expectAllDone(3)
+  })
+
+  it('that always fail make the producer fail with the reason, and can be resumed', async () => {
+    orders({ ms: 5, fails: { 'c-2-0': { times: 99 } } })
+    const one = worker()
+    const failed = await producer(40, { window: 8 }).end()
+    expect(failed).toEqual({
+      type: 'error',
+      code: 'ERR_MPMML_FILE',
+      message: "block c-2-0 failed: attempt 3 didn't work",
+    })
+    expect(one.of('failed')).toMatchObject([
+      { job: 'c-2-0', attempt: 1, final: false },
+      { job: 'c-2-0', attempt: 2, final: false },
+      { job: 'c-2-0', attempt: 3, final: true },
+    ])
+    expect(existsSync(join(folder, 'c'))).toBe(false)
+    orders({ ms: 5 })
+    expect(await producer(40, { resume: true }).end()).toMatchObject({ type: 'result', blocks: 40 })
+    expectAllDone(40)
+    expect(repeated()).toEqual([['c-2-0', Array(4).fill(one.child.pid)]])
+  })
+
+  it("that can't succeed aren't tried again", async () => {
+    orders({ ms: 5, fails: { 'c-0-0': { times: 99, code: 'ERR_MPMML_OVERFLOW' } } })
+    worker()
+    const failed = await producer(1).end()
+    expect(failed).toMatchObject({ code: 'ERR_MPMML_OVERFLOW' })
+    expect(computations().get('c-0-0')).toHaveLength(1)
+  })
+
+  it('that end each process fail in the end', async () => {
+    orders({ ms: 5, ends: 'c-0-0' })
+    const begun = producer(1)
+    // Each worker may lose it once.
+    for (let count = 0; count < 2; count++) await worker({ takeovers: 1 }).ended
+    worker({ takeovers: 1 })
+    const failed = await begun.end()
+    expect(failed).toMatchObject({ code: 'ERR_MPMML_QUEUE' })
+    expect(failed.message).toMatch(/^block c-0-0 failed: job stalled/)
+  })
+
+  it('go back to the queue when a worker stops', async () => {
+    orders({ ms: 1500 })
+    const first = worker()
+    await first.says('started')
+    const begun = producer(1, { lockMs: 30_000 })
+    await first.says('begun')
+    orders({ ms: 5 })
+    first.child.kill('SIGINT')
+    expect(await first.end()).toEqual({ type: 'stopped', done: 0 })
+    expect(first.child.exitCode).toBe(0)
+    const second = worker({ lockMs: 30_000 })
+    // Long before the lock would have run out.
+    expect(await begun.end()).toMatchObject({ type: 'result', workers: 1 })
+    expect(second.of('done')).toHaveLength(1)
+  })
+
+  it('are taken from the queue when the producer gives up', async () => {
+    orders({ ms: 20 })
+    const one = worker()
+    const begun = producer(500)
+    await one.says('done', 2)
+    begun.child.kill('SIGINT')
+    expect(await begun.end()).toMatchObject({ type: 'error', code: 'ERR_MPMML_ABORTED' })
+    const { length } = one.of('begun')
+    await new Promise((resolve) => setTimeout(resolve, 300))
+    // The one that was being computed, and one that was on its way.
+    expect(one.of('begun').length).toBeLessThanOrEqual(length + 2)
+    expect(one.of('done')).toHaveLength(one.of('begun').length)
+  })
+
+  it('have one producer; when it dies, the next one goes on', async () => {
+    orders({ ms: 30 })
+    const one = worker()
+    const first = producer(300, { lockMs: 2000 })
+    await one.says('done')
+    const second = producer(300, { lockMs: 500 })
+    expect(await second.end()).toMatchObject({ type: 'error', code: 'ERR_MPMML_QUEUE' })
+    first.child.kill('SIGKILL')
+    orders({ ms: 1 })
+    const last = producer(300, { lockMs: 2000, resume: true })
+    expect(await last.end()).toMatchObject({ type: 'result', blocks: 300 })
+    expectAllDone(300)
+    expect(repeated()).toEqual([])
+  })
+
+  it('are given up when the queue is away too long', async () => {
+    orders({ ms: 30 })
+    const one = worker()
+    const begun = producer(100, { patienceMs: 300 })
+    await one.says('done')
+    await redis.kill()
+    expect(await begun.end()).toMatchObject({ type: 'error', code: 'ERR_MPMML_QUEUE' })
+    expect(begun.of('progress').at(-1).lost).toMatch(/ECONNREFUSED|closed/)
+    one.child.kill('SIGTERM')
+    expect(await one.end()).toMatchObject({ type: 'stopped' })
+  })
+})

@@ -1,0 +1,184 @@
+/** Arrays on disk, written and read without the library: Zarr by zarrita, and by hand from its specification what zarrita can't write. */
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { gzipSync } from 'node:zlib'
+import FileSystemStore from '@zarrita/storage/fs'
+import * as zarr from 'zarrita'
+
+export const arrayTypes = {
+  int16: Int16Array,
+  int32: Int32Array,
+  float32: Float32Array,
+  float64: Float64Array,
+} as const
+export type ArrayTypeName = keyof typeof arrayTypes
+export type Elements = InstanceType<(typeof arrayTypes)[ArrayTypeName]>
+
+export interface Plain {
+  shape: [number, number]
+  data: Elements
+}
+
+const typeOf = (data: Elements) =>
+  (Object.keys(arrayTypes) as ArrayTypeName[]).find((name) => data instanceof arrayTypes[name])!
+
+/** Written by zarrita. */
+export async function writeZarr(
+  path: string,
+  { shape, data }: Plain,
+  chunks: [number, number],
+  codecs: zarr.CodecMetadata[] = [],
+): Promise<void> {
+  const array = await zarr.create(new FileSystemStore(path), {
+    shape,
+    chunkShape: chunks,
+    dtype: typeOf(data),
+    codecs: [{ name: 'bytes', configuration: { endian: 'little' } }, ...codecs],
+    fillValue: 0,
+  })
+  await zarr.set(array, null, { data, shape, stride: [shape[1], 1] } as never)
+}
+
+/** Read by zarrita. */
+export async function readZarr(path: string): Promise<Plain> {
+  const array = await zarr.open(new FileSystemStore(path), { kind: 'array' })
+  const { data, shape } = await zarr.get(array as zarr.Array<'int32', FileSystemStore>)
+  return { data: data as Elements, shape: shape as [number, number] }
+}
+
+/** CRC-32C bit by bit. */
+export function checksum(bytes: Uint8Array): Buffer {
+  let rest = 0xffffffff
+  for (const byte of bytes) {
+    rest ^= byte
+    for (let bit = 0; bit < 8; bit++) rest = rest & 1 ? (rest >>> 1) ^ 0x82f63b78 : rest >>> 1
+  }
+  const four = Buffer.alloc(4)
+  four.writeUInt32LE((rest ^ 0xffffffff) >>> 0)
+  return four
+}
+
+export interface HandMade {
+  chunks: [number, number]
+  shards?: [number, number]
+  fill?: number
+  gzip?: boolean
+  crc?: boolean
+  endian?: 'little' | 'big'
+  byColumns?: boolean
+  index?: 'start' | 'end'
+  indexCrc?: boolean
+  /** Chunks, by row and column, that aren't there. */
+  without?: (row: number, col: number) => boolean
+  keys?: { name: 'default' | 'v2'; separator: '/' | '.' }
+}
+
+/** Written from the specification: what isn't in `data` and chunks that are left out hold `fill`. */
+export function writeByHand(path: string, { shape, data }: Plain, made: HandMade): void {
+  const {
+    chunks,
+    shards,
+    fill = 0,
+    gzip,
+    crc,
+    endian = 'little',
+    byColumns,
+    index = 'end',
+    indexCrc = true,
+  } = made
+  const { without = () => false, keys = { name: 'default', separator: '/' } } = made
+  const codecs = [
+    ...(byColumns ? [{ name: 'transpose', configuration: { order: [1, 0] } }] : []),
+    { name: 'bytes', configuration: { endian } },
+    ...(gzip ? [{ name: 'gzip', configuration: { level: 5 } }] : []),
+    ...(crc ? [{ name: 'crc32c' }] : []),
+  ]
+  const file = shards ?? chunks
+  const metadata = {
+    zarr_format: 3,
+    node_type: 'array',
+    shape,
+    data_type: typeOf(data),
+    chunk_grid: { name: 'regular', configuration: { chunk_shape: file } },
+    chunk_key_encoding: { name: keys.name, configuration: { separator: keys.separator } },
+    fill_value: fill,
+    codecs: shards
+      ? [
+          {
+            name: 'sharding_indexed',
+            configuration: {
+              chunk_shape: chunks,
+              codecs,
+              index_codecs: [
+                { name: 'bytes', configuration: { endian: 'little' } },
+                ...(indexCrc ? [{ name: 'crc32c' }] : []),
+              ],
+              index_location: index,
+            },
+          },
+        ]
+      : codecs,
+    attributes: {},
+  }
+  const put = (name: string, bytes: Uint8Array) => {
+    mkdirSync(dirname(join(path, name)), { recursive: true })
+    writeFileSync(join(path, name), bytes)
+  }
+  put('zarr.json', Buffer.from(JSON.stringify(metadata)))
+  const chunkBytes = (row: number, col: number): Buffer => {
+    const values = new (data.constructor as Float64ArrayConstructor)(chunks[0] * chunks[1]).fill(fill)
+    for (let i = 0; i < chunks[0]; i++) {
+      for (let j = 0; j < chunks[1]; j++) {
+        const [y, x] = [row * chunks[0] + i, col * chunks[1] + j]
+        if (y >= shape[0] || x >= shape[1]) continue
+        values[byColumns ? j * chunks[0] + i : i * chunks[1] + j] = data[y * shape[1] + x]!
+      }
+    }
+    let bytes: Buffer = Buffer.from(values.buffer)
+    if (endian === 'big') {
+      const size = data.BYTES_PER_ELEMENT
+      if (size === 2) bytes.swap16()
+      else if (size === 4) bytes.swap32()
+      else bytes.swap64()
+    }
+    if (gzip) bytes = gzipSync(bytes)
+    return crc ? Buffer.concat([bytes, checksum(bytes)]) : bytes
+  }
+  const per = [file[0] / chunks[0], file[1] / chunks[1]] as const
+  for (let row = 0; row * file[0] < shape[0]; row++) {
+    for (let col = 0; col * file[1] < shape[1]; col++) {
+      const name = `${keys.name === 'default' ? `c${keys.separator}` : ''}${row}${keys.separator}${col}`
+      if (!shards) {
+        if (!without(row, col)) put(name, chunkBytes(row, col))
+        continue
+      }
+      const entries: bigint[] = []
+      const pieces: Buffer[] = []
+      let position = index === 'start' ? 16 * per[0] * per[1] + (indexCrc ? 4 : 0) : 0
+      for (let i = 0; i < per[0]; i++) {
+        for (let j = 0; j < per[1]; j++) {
+          const [y, x] = [row * per[0] + i, col * per[1] + j]
+          if (without(y, x)) {
+            entries.push(2n ** 64n - 1n, 2n ** 64n - 1n)
+            continue
+          }
+          const piece = chunkBytes(y, x)
+          entries.push(BigInt(position), BigInt(piece.length))
+          position += piece.length
+          pieces.push(piece)
+        }
+      }
+      const list = Buffer.from(BigUint64Array.from(entries).buffer)
+      const tail = indexCrc ? Buffer.concat([list, checksum(list)]) : list
+      put(name, Buffer.concat(index === 'start' ? [tail, ...pieces] : [...pieces, tail]))
+    }
+  }
+}
+
+/** Changes a byte of a file; from its end if `at` is negative. */
+export function spoil(path: string, at: number): void {
+  const bytes = readFileSync(path)
+  const place = at < 0 ? bytes.length + at : at
+  bytes[place] = bytes[place]! ^ 0x55
+  writeFileSync(path, bytes)
+}

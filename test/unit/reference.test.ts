@@ -1,0 +1,236 @@
+/** The reference: every public symbol has a doc comment with what readers need, and its examples print what they say. */
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { root, runProgram } from '../cli/support.js'
+import { withoutCuda } from '../support/machine.js'
+import { entries, lacks, needsQueue, onQueue, outputOf, runnable } from '../support/programs.js'
+import { RedisServer, redisProgram } from '../support/redis.js'
+
+/** Of typedoc's JSON, what is looked at here. */
+interface Part {
+  kind: string
+  text: string
+}
+interface Comment {
+  summary: Part[]
+  blockTags?: { tag: string; content: Part[] }[]
+}
+interface Reflection {
+  name: string
+  kind: number
+  comment?: Comment
+  children?: Reflection[]
+  signatures?: Reflection[]
+  getSignature?: Reflection
+  parameters?: Reflection[]
+  type?: { type: string; declaration?: Reflection }
+  inheritedFrom?: unknown
+}
+const kinds = { variable: 32, function: 64, class: 128, constructor: 512, method: 2048, reference: 4194304 }
+
+interface Example {
+  place: string
+  code: string
+}
+
+/** A public function, class, type, value, or a member of one, by its whole name. */
+interface Symbol {
+  name: string
+  reflection: Reflection
+  /** Of a symbol that isn't a member of another. */
+  exported: boolean
+  /** The kind of what it is a member of. */
+  owner: number
+}
+
+const folder = mkdtempSync(join(tmpdir(), 'mpmml-reference-'))
+let symbols: Symbol[] = []
+let examples: Example[] = []
+
+const textOf = (parts: Part[] | undefined) => (parts ?? []).map(({ text }) => text).join('')
+const commentsOf = ({ comment, signatures, getSignature }: Reflection): Comment[] =>
+  [comment, getSignature?.comment, ...(signatures ?? []).map((one) => one.comment)].filter((one) => !!one)
+const tagsOf = (reflection: Reflection, tag: string) =>
+  commentsOf(reflection).flatMap(({ blockTags }) => (blockTags ?? []).filter((one) => one.tag === tag))
+const isDescribed = (reflection: Reflection) =>
+  commentsOf(reflection).some(({ summary }) => textOf(summary).trim() !== '')
+const isFunction = ({ kind }: Reflection) => kind === kinds.function || kind === kinds.method
+
+/** The symbols of an entry point or of a type. What others have in common, and what the language calls, is left out. */
+function* symbolsIn(owner: Reflection, path: string, exported: boolean): Generator<Symbol> {
+  for (const reflection of owner.children ?? []) {
+    const { kind, inheritedFrom } = reflection
+    if (kind === kinds.reference || kind === kinds.constructor || inheritedFrom) continue
+    if (reflection.name.startsWith('[')) continue
+    const name = `${path}.${reflection.name}`
+    yield { name, reflection, exported, owner: owner.kind }
+    if (exported) yield* symbolsIn(reflection, name, false)
+    if (exported && reflection.type?.declaration) yield* symbolsIn(reflection.type.declaration, name, false)
+  }
+}
+
+beforeAll(async () => {
+  const file = join(folder, 'reference.json')
+  const outcome = await runProgram(process.execPath, [join(root, 'docs/reference.mjs'), '--json', file])
+  // What typedoc warns of, such as a link that leads nowhere, is wrong in the reference too.
+  expect(outcome.stdout + outcome.stderr).toBe('')
+  const project = JSON.parse(readFileSync(file, 'utf8')) as Reflection
+  symbols = project.children!.flatMap((entry) => [...symbolsIn(entry, entry.name, true)])
+  examples = symbols.flatMap(({ name, reflection }) =>
+    tagsOf(reflection, '@example').map(({ content }) => ({
+      place: name,
+      code: /^```\w+\n(.*)\n```$/s.exec(textOf(content).trim())?.[1] ?? textOf(content),
+    })),
+  )
+}, 600_000)
+
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+/** The names of those that something is wrong with, and what to write. */
+const wrong = (those: Symbol[], advice: string) => those.map(({ name }) => `${name}: ${advice}`)
+
+it('has all that the entry points export', async () => {
+  expect(symbols.length).toBeGreaterThan(500)
+  for (const [entry, url] of entries) {
+    const names = symbols.filter(({ exported }) => exported).map(({ name }) => name)
+    for (const name of Object.keys(await import(url))) {
+      // mpmml/files has some functions of mpmml again.
+      expect(
+        [`${entry}.${name}`, `mpmml.${name}`].some((one) => names.includes(one)),
+        name,
+      ).toBe(true)
+    }
+  }
+})
+
+it('describes every symbol, every member and every option', () => {
+  const undescribed = symbols.filter(({ reflection }) => !isDescribed(reflection))
+  expect(wrong(undescribed, 'say in its doc comment what it is, with its shape or its unit')).toEqual([])
+})
+
+it('describes parameters that have options but no type with a name', () => {
+  const undescribed = symbols.flatMap(({ name, reflection }) => {
+    const signature = reflection.signatures?.find(({ comment }) => comment) ?? reflection.signatures?.[0]
+    return (signature?.parameters ?? [])
+      .filter(({ type, comment }) => type?.type === 'reflection' && !textOf(comment?.summary))
+      .map((parameter) => `${name}: describe the options of ${parameter.name} with @param`)
+  })
+  expect(undescribed).toEqual([])
+})
+
+it('says of every function which errors it throws', () => {
+  const silent = symbols.filter(
+    ({ reflection, owner, exported }) =>
+      isFunction(reflection) &&
+      (exported || owner === kinds.class) &&
+      tagsOf(reflection, '@throws').length === 0,
+  )
+  const advice = 'write @throws with the classes and codes of its errors, or "@throws Nothing."'
+  expect(wrong(silent, advice)).toEqual([])
+})
+
+it('names only errors that exist', async () => {
+  const { errorClasses } = await import('../../lib/errors.js')
+  const codes = Object.keys(errorClasses)
+  const classes = Object.values(errorClasses).map(({ name }) => name)
+  for (const { name, reflection } of symbols) {
+    for (const { content } of tagsOf(reflection, '@throws')) {
+      const text = textOf(content)
+      for (const [code] of text.matchAll(/ERR_MPMML_\w+/g)) expect(codes, name).toContain(code)
+      for (const [one] of text.matchAll(/\b[A-Z]\w+Error\b/g)) {
+        expect([...classes, 'MpmmlError', 'RangeError'], name).toContain(one)
+      }
+    }
+  }
+})
+
+it('has an example of every function, class and value', () => {
+  const without = symbols.filter(
+    ({ reflection, exported, owner }) =>
+      ((exported && [kinds.function, kinds.class, kinds.variable].includes(reflection.kind)) ||
+        (reflection.kind === kinds.method && owner === kinds.class)) &&
+      tagsOf(reflection, '@example').length === 0,
+  )
+  const advice =
+    'write an @example of some lines with console.log(…) // and what it prints; names of the library need no import'
+  expect(wrong(without, advice)).toEqual([])
+})
+
+it('has examples that say what they print', () => {
+  expect(examples.length).toBeGreaterThan(80)
+  // Some errors can't be shown.
+  const silent = examples.filter(({ code }) => outputOf(code).length === 0 && !code.includes('catch'))
+  expect(silent.map(({ place }) => place)).toEqual([])
+})
+
+/** What examples take for granted. */
+async function availableNames(): Promise<Map<string, string>> {
+  const names = new Map<string, string>()
+  for (const name of ['readFile', 'stat', 'writeFile']) names.set(name, 'node:fs/promises')
+  // The first that has a name gives it: 'mpmml' comes first.
+  for (const [entry, url] of entries) {
+    for (const name of Object.keys(await import(url))) if (!names.has(name)) names.set(name, entry)
+  }
+  return names
+}
+
+interface Ran {
+  lines: string[]
+  error?: string
+}
+
+/** Runs examples one after the other in one process, each in a folder of its own. */
+async function runExamples(those: readonly Example[]): Promise<Ran[]> {
+  const names = await availableNames()
+  const at = (index: number) => join(folder, `${index}`)
+  those.forEach(({ code }, index) => {
+    const imports = [...names]
+      .filter(([name]) => lacks(code, name))
+      .map(([name, from]) => `import { ${name} } from '${from}'\n`)
+    mkdirSync(at(index))
+    writeFileSync(join(at(index), 'example.mjs'), `${runnable(imports.join('') + code)}\n`)
+  })
+  const all = those.map((_, index) => [at(index), pathToFileURL(join(at(index), 'example.mjs')).href])
+  const program = `
+    import { format } from 'node:util'
+    const results = []
+    for (const [folder, url] of ${JSON.stringify(all)}) {
+      process.chdir(folder)
+      const lines = []
+      console.log = (...values) => lines.push(...format(...values).trimEnd().split('\\n'))
+      try {
+        await import(url)
+        results.push({ lines })
+      } catch (error) {
+        results.push({ lines, error: String(error) + ' ' + error.code })
+      }
+    }
+    process.stdout.write(JSON.stringify(results))
+  `
+  // tune() writes to the cache.
+  const env = { XDG_CACHE_HOME: join(folder, 'cache') }
+  const outcome = await runProgram(process.execPath, ['--input-type=module', '--eval', program], { env })
+  expect(outcome).toMatchObject({ status: 0, stderr: '' })
+  return JSON.parse(outcome.stdout)
+}
+
+it('has examples that print what they say', async () => {
+  const redis = redisProgram ? await RedisServer.start() : undefined
+  const here = examples
+    .filter(({ code }) => redis || !needsQueue(code))
+    .map(({ place, code }) => ({ place, code: redis ? onQueue(code, redis.url) : code }))
+  const results = await runExamples(here)
+  await redis?.end()
+  const needsGpu = /ERR_MPMML_NO_CUDA|None of them is for CUDA/
+  const outcomes = here.map(({ place, code }, index) => {
+    const { lines, error } = results[index]!
+    const refused =
+      place.startsWith('mpmml/lab.') && withoutCuda() !== undefined && needsGpu.test(error ?? '')
+    return { place, error: refused ? undefined : error, lines: refused ? outputOf(code) : lines }
+  })
+  const said = here.map(({ place, code }) => ({ place, error: undefined, lines: outputOf(code) }))
+  expect(outcomes).toEqual(said)
+}, 300_000)
