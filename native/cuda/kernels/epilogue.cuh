@@ -80,6 +80,7 @@ class Epilogue {
 
   /// The columns of this row's results.
   __device__ __forceinline__ Span results_of(int64_t row) const {
+    if (!launch_.is_structured) return {0, launch_.n};
     const Band& band = launch_.structure.c;
     return {row - band.below, min(launch_.n, row + band.above + 1)};
   }
