@@ -72,11 +72,6 @@ int64_t bytes_of(const Problem& problem) {
   return elements * element_bytes(problem.operation.dtype);
 }
 
-/// What the CUDA backend can't compute yet; empty if it can.
-std::string cuda_lacks(const Problem& problem) {
-  return is_structured(problem) ? "the cuda backend can't compute products with a structure yet" : "";
-}
-
 /// The same as clear_outside(problem) for matrices on a device. They are set as a whole: the product comes after that.
 void clear_outside(Session& session, const Problem& problem) {
   if (problem.structure.c.is_all(problem.m(), problem.n())) return;
@@ -141,10 +136,6 @@ Explanation Engine::choose(const Problem& problem, const Request& request) {
     return automatic;
   }
   if (!has_steps(problem)) return automatic;
-  if (const std::string lacking = cuda_lacks(problem); !lacking.empty()) {
-    if (cuda_asked) throw Error(ErrorCode::kOption, lacking + ": leave out `backend`, or the structure");
-    return {BackendKind::kCpu, lacking};
-  }
   if (!cuda_asked && cpu_->estimate_ms(problem, 0) <= cuda_->estimate_ms(problem, request.where.device)) {
     return {BackendKind::kCpu, "the cpu backend is estimated to take less time"};
   }
@@ -209,8 +200,7 @@ std::vector<Result> Engine::execute(const std::vector<Problem>& problems, const 
   const bool on_cuda = is_group_for_cuda(problems, request);
   for (size_t index = 0; index < problems.size(); ++index) {
     const Problem& problem = problems[index];
-    if (on_cuda && problem.outputs() > 0 && !problem.witness.data && bytes_of(problem) <= kMostBytesTogether / 16 &&
-        cuda_lacks(problem).empty()) {
+    if (on_cuda && problem.outputs() > 0 && !problem.witness.data && bytes_of(problem) <= kMostBytesTogether / 16) {
       clear_outside(problem);
       together.push_back(problem);
       places.push_back(index);

@@ -8,6 +8,7 @@
 #include "core/dispatch.h"
 #include "core/parts.h"
 #include "core/status.h"
+#include "core/structured.h"
 #include "cuda/kernels/kernel.h"
 #include "cuda/plan/blocks.h"
 #include "cuda/plan/choices.h"
@@ -114,7 +115,9 @@ double CudaBackend::estimate_ms(const Problem& problem, int device) {
   const double bytes = double(operand_bytes(problem)) + double(problem.outputs()) * element;
   const double packed = sizeof(int32_t) * cost_of_step(problem.operation) * problem.k() *
                         (m * items_of(problem.a, problem.batch) + n * items_of(problem.b, problem.batch));
-  const double steps = cost_of_step(problem.operation) * problem.batch * m * n * problem.k();
+  // What a structure leaves out saves its share of the steps.
+  const double share = is_structured(problem) ? steps_of(problem) / (double(problem.outputs()) * problem.k()) : 1;
+  const double steps = cost_of_step(problem.operation) * problem.batch * m * n * problem.k() * share;
   const double copied = fits_slots(problem)
                             ? kSmallCallMs + bytes / kBytesPerMsInSlots
                             : kCallMs + std::min(bytes / kBytesPerMs, kThreadsMs + bytes / kBytesPerMsWithThreads);
@@ -157,9 +160,10 @@ Judge CudaBackend::judge_for(const Problem& problem, PathSet exact, bool numbere
       !has_exponents(where.device)) {
     for (const RangePath path : kExponentPaths) exact.remove(path);
   }
-  // Choices are measured without witnesses.
-  const Variant* measured =
-      where.variant || problem.witness.data ? nullptr : measured_choice(device_name(where.device), problem, exact);
+  // Choices are measured without witnesses and structures.
+  const Variant* measured = where.variant || problem.witness.data || is_structured(problem)
+                                ? nullptr
+                                : measured_choice(device_name(where.device), problem, exact);
   return [this, &problem, measured, numbered, &where](const Variant& variant, RangePath path) -> Judgement {
     // Hopper's own instructions are the better ones, so the others needn't be checked.
     const bool is_second = kernel_of(variant).runs_on == &computes_warp_exponents;

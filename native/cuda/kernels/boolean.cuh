@@ -8,10 +8,12 @@
 #include "core/arithmetic.h"
 #include "cuda/kernels/epilogue.cuh"
 #include "cuda/kernels/kernel.h"
+#include "cuda/kernels/packed.cuh"
 #include "cuda/kernels/packing.cuh"
 #include "cuda/kernels/warpgroup.cuh"
 #include "cuda/kernels/words.cuh"
 #include "cuda/runtime/boolean_check.h"
+#include "cuda/runtime/device.h"
 #include "cuda/runtime/error.h"
 #include "cuda/runtime/function.h"
 
@@ -227,13 +229,8 @@ struct BooleanTiles {
     const int64_t items = items_of(view, launch.batch);
     auto* const target = static_cast<unsigned char*>(is_a ? launch.packed_a : launch.packed_b);
     for (int64_t first = 0; first < items; first += kMostBlocks) {
-      const PackSource source{static_cast<const Element*>(view.data) + first * view.batch_stride,
-                              is_a ? launch.m : launch.n,
-                              launch.k,
-                              is_a ? view.row_stride : view.col_stride,
-                              is_a ? view.col_stride : view.row_stride,
-                              view.batch_stride,
-                              view.storage};
+      PackSource source = pack_source(launch, side);
+      source.data = static_cast<const Element*>(source.data) + first * source.batch_stride;
       const auto limited = [](int64_t blocks) { return static_cast<unsigned>(std::min(kMostBlocks, blocks)); };
       const dim3 grid(static_cast<unsigned>(tiles * kBooleanParts), limited(problem.tiles_k), limited(items - first));
       boolean_pack_kernel<Element><<<grid, kBooleanPackThreads, 0, launch.stream>>>(
@@ -245,9 +242,9 @@ struct BooleanTiles {
   template <class Arithmetic>
   static void launch(const Launch& launch) {
     allow_shared_bytes(function<Arithmetic>(launch.path), kSharedBytes);
-    int device = 0, multiprocessors = 0;
+    int device = 0;
     MPMML_CUDA(cudaGetDevice(&device));
-    MPMML_CUDA(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
+    const int multiprocessors = device_limits(device).multiprocessors;
     const BooleanProblem problem = layout(launch);
     const int64_t tiles = problem.tiles_m * problem.tiles_n * launch.batch;
     const auto blocks = static_cast<unsigned>(std::min<int64_t>(tiles, kBlocks * multiprocessors));
@@ -263,18 +260,18 @@ struct BooleanTiles {
 
 /// A tile of C of the launch.
 struct BooleanPlace {
-  int64_t instance, tile_m, tile_n;
+  int64_t instance;
+  TilePlace tile;
 
-  /// Indices go down columns of up to 8 tile rows, so that blocks that run together share operands in the L2 cache.
-  __device__ __forceinline__ BooleanPlace(const BooleanProblem& operands, int64_t index) {
-    constexpr int64_t kGroup = 8;
-    const int64_t tiles = operands.tiles_m * operands.tiles_n, in_instance = index % tiles;
-    instance = index / tiles;
-    const int64_t first_m = in_instance / (kGroup * operands.tiles_n) * kGroup;
-    const int64_t in_group = in_instance % (kGroup * operands.tiles_n);
-    const int64_t rows = min(kGroup, operands.tiles_m - first_m);
-    tile_m = first_m + in_group % rows;
-    tile_n = in_group / rows;
+  __device__ __forceinline__ BooleanPlace(const BooleanProblem& operands, int64_t index)
+      : instance(index / (operands.tiles_m * operands.tiles_n)),
+        tile(locate_tile(index % (operands.tiles_m * operands.tiles_n), operands.tiles_m, operands.tiles_n)) {}
+
+  template <class Config>
+  __device__ __forceinline__ DepthTiles depth(const Launch& problem, const BooleanProblem& operands,
+                                              bool& has_results) const {
+    return depth_of_tile(problem, span_of_tile(tile.m, Config::BM), span_of_tile(tile.n, Config::BN), Config::BK,
+                         {0, operands.tiles_k}, has_results);
   }
 };
 
@@ -287,21 +284,11 @@ __global__ void __launch_bounds__(Config::kThreads, Config::kBlocks)
   constexpr int kMostTiles = (1 << 30) / Config::BK;
   extern __shared__ __align__(1024) unsigned char memory[];
   const auto unaligned = static_cast<unsigned>(__cvta_generic_to_shared(memory));
-  const unsigned base = (unaligned + 1023) & ~1023u;
-  const unsigned barriers = base + kStages * kStageBytes;
-  const auto full = [&](int stage) { return barriers + stage * 16; };
-  const auto empty = [&](int stage) { return barriers + stage * 16 + 8; };
+  const unsigned base = first_tile_place(unaligned);
+  const StageBarriers<kStages> barriers{base + kStages * kStageBytes};
   const int group = threadIdx.x / 128, thread = threadIdx.x % 128;
-  if (threadIdx.x == 0) {
-    for (int stage = 0; stage < kStages; ++stage) {
-      barrier_init(full(stage), 1);
-      barrier_init(empty(stage), kCounters);
-    }
-    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
-  }
-  __syncthreads();
+  barriers.init(kCounters);
 
-  const int tiles_k = operands.tiles_k;
   const int64_t places = operands.tiles_m * operands.tiles_n * problem.batch;
   int stage = 0, phase = 0;
   const auto advance = [&] {
@@ -311,17 +298,22 @@ __global__ void __launch_bounds__(Config::kThreads, Config::kBlocks)
 
   if (group == kCounters) {
     if (thread != 0) return;
-    const int64_t row_bytes = int64_t{tiles_k} * kBooleanTileBytes;
+    const int64_t row_bytes = int64_t{operands.tiles_k} * kBooleanTileBytes;
     for (int64_t index = blockIdx.x; index < places; index += gridDim.x) {
       const BooleanPlace place(operands, index);
-      const unsigned char* a = operands.a.tiles + place.instance * operands.a.instance_bytes + place.tile_m * row_bytes;
-      const unsigned char* b = operands.b.tiles + place.instance * operands.b.instance_bytes + place.tile_n * row_bytes;
-      for (int tile = 0; tile < tiles_k; ++tile) {
-        barrier_wait(empty(stage), phase ^ 1);
-        barrier_expect(full(stage), kStageBytes);
+      bool has_results;
+      const DepthTiles depth = place.depth<Config>(problem, operands, has_results);
+      if (!has_results) continue;
+      const unsigned char* a = operands.a.tiles + place.instance * operands.a.instance_bytes + place.tile.m * row_bytes;
+      const unsigned char* b = operands.b.tiles + place.instance * operands.b.instance_bytes + place.tile.n * row_bytes;
+      a += int64_t{depth.first} * kBooleanTileBytes;
+      b += int64_t{depth.first} * kBooleanTileBytes;
+      for (int tile = 0; tile < depth.count; ++tile) {
+        barrier_wait(barriers.empty(stage), phase ^ 1);
+        barrier_expect(barriers.full(stage), kStageBytes);
         const unsigned target = base + stage * kStageBytes;
-        bulk_copy(target, a, kBooleanTileBytes, full(stage));
-        bulk_copy(target + kBooleanTileBytes, b, kBooleanTileBytes, full(stage));
+        bulk_copy(target, a, kBooleanTileBytes, barriers.full(stage));
+        bulk_copy(target + kBooleanTileBytes, b, kBooleanTileBytes, barriers.full(stage));
         a += kBooleanTileBytes;
         b += kBooleanTileBytes;
         advance();
@@ -334,9 +326,13 @@ __global__ void __launch_bounds__(Config::kThreads, Config::kBlocks)
   // words here. Lane 4g + t counts for columns 8i + 2t and 8i + 2t + 1 of rows g and g + 8. Word t of a row has them as bits
   // 2i and 2i + 1.
   const int lane = threadIdx.x % 32, warp = thread / 32;
-  auto* const results = reinterpret_cast<uint32_t*>(memory + (barriers - unaligned) + kStages * 16) +
+  auto* const results = reinterpret_cast<uint32_t*>(memory + (barriers.first - unaligned) + kStages * 16) +
                         (group * 4 + warp) * (Config::kResultBytes / (kCounters * 4) / int{sizeof(uint32_t)});
   for (int64_t index = blockIdx.x; index < places; index += gridDim.x) {
+    const BooleanPlace place(operands, index);
+    bool has_results;
+    const int tiles_k = place.depth<Config>(problem, operands, has_results).count;
+    if (!has_results) continue;
     uint32_t counts[64];
 #pragma unroll
     for (int i = 0; i < 64; ++i) counts[i] = 0;
@@ -344,7 +340,7 @@ __global__ void __launch_bounds__(Config::kThreads, Config::kBlocks)
       const int end = min(tiles_k, tile + kMostTiles);
       int before = -1;
       for (; tile < end; ++tile) {
-        barrier_wait(full(stage), phase);
+        barrier_wait(barriers.full(stage), phase);
         const unsigned tile_a = base + stage * kStageBytes;
         const uint64_t a = matrix_descriptor(tile_a + group * (kBooleanTileBytes / kCounters));
         const uint64_t b = matrix_descriptor(tile_a + kBooleanTileBytes);
@@ -354,12 +350,12 @@ __global__ void __launch_bounds__(Config::kThreads, Config::kBlocks)
         for (int part = 0; part < kTileLineBytes / 32; ++part) count_pairs(counts, a + 2 * part, b + 2 * part);
         commit_tiles();
         await_tiles<1>();
-        if (before >= 0 && thread == 0) barrier_arrive(empty(before));
+        if (before >= 0 && thread == 0) barrier_arrive(barriers.empty(before));
         before = stage;
         advance();
       }
       await_tiles<0>();
-      if (thread == 0) barrier_arrive(empty(before));
+      if (thread == 0) barrier_arrive(barriers.empty(before));
 #pragma unroll
       for (int i = 0; i < 64; ++i) counts[i] = min(counts[i], 1u);
     }
@@ -375,10 +371,9 @@ __global__ void __launch_bounds__(Config::kThreads, Config::kBlocks)
       results[(lane / 4 + 8 * half) * 4 + lane % 4] = bits;
     }
     __syncwarp();
-    const BooleanPlace place(operands, index);
     const Epilogue<Arithmetic> epilogue(problem, arithmetic, place.instance);
-    const int64_t first_row = place.tile_m * Config::BM + group * 64 + warp * 16;
-    const int64_t col = place.tile_n * Config::BN + 4 * lane;
+    const int64_t first_row = int64_t{place.tile.m} * Config::BM + group * 64 + warp * 16;
+    const int64_t col = int64_t{place.tile.n} * Config::BN + 4 * lane;
     const auto store = [&] {
 #pragma unroll 4
       for (int line = 0; line < 16 && first_row + line < problem.m; ++line) {

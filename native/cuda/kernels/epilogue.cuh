@@ -23,16 +23,18 @@ class Epilogue {
   __device__ __forceinline__ Epilogue(const Launch& launch, const Arithmetic& arithmetic, int64_t instance)
       : launch_(launch), arithmetic_(arithmetic), instance_(instance) {}
 
-  /// Stores the result of this row and column, unless it is outside C.
+  /// Stores the result of this row and column, unless it is outside C or its band.
   __device__ __forceinline__ void store(int64_t row, int64_t col, Accumulator sum) const {
-    if (row >= launch_.m || col >= launch_.n) return;
+    if (row >= launch_.m || !is_result(row, col)) return;
     const Element before = launch_.c0.data ? c0_at(row, col) : Arithmetic::Semiring::zero;
     target(row)[col] = finish(row, col, before, sum);
   }
 
-  /// Whether store_pair() can store a tile that is inside C: nothing is accumulated, and pairs begin where they may.
-  __device__ __forceinline__ bool stores_pairs() const {
-    return !launch_.c0.data && launch_.c.row_stride % chunk_elements(sizeof(Element)) == 0;
+  /// Whether store_pair() can store a tile of these rows and columns: all are results, nothing is accumulated, and pairs
+  /// begin where they may.
+  __device__ __forceinline__ bool stores_pairs(Span rows, Span cols) const {
+    return !launch_.c0.data && launch_.c.row_stride % chunk_elements(sizeof(Element)) == 0 && rows.end <= launch_.m &&
+           cols.end <= launch_.n && (!launch_.is_structured || launch_.structure.is_whole(rows, cols));
   }
   /// Stores two results at the address of the first, which is even in its row.
   __device__ __forceinline__ void store_pair(Element* first, Accumulator sum, Accumulator next_sum) const {
@@ -48,7 +50,8 @@ class Epilogue {
     return static_cast<Element*>(c.data) + instance_ * c.batch_stride + row * c.row_stride;
   }
 
-  /// Stores kColumns neighbours in a row of C from column `col` on, a multiple of kColumns. Leaves out those outside C.
+  /// Stores kColumns neighbours in a row of C from column `col` on, a multiple of kColumns. Leaves out those outside C or
+  /// its band.
   template <int kColumns>
   __device__ __forceinline__ void store(int64_t row, int64_t col, const Accumulator (&sums)[kColumns]) const {
     Element before[kColumns], values[kColumns];
@@ -74,6 +77,23 @@ class Epilogue {
 
  private:
   static constexpr bool kReportsOverflow = Arithmetic::paths.has(RangePath::kWide);
+
+  /// The columns of this row's results.
+  __device__ __forceinline__ Span results_of(int64_t row) const {
+    if (!launch_.is_structured) return {0, launch_.n};
+    const Band& band = launch_.structure.c;
+    return {row - band.below, min(launch_.n, row + band.above + 1)};
+  }
+  __device__ __forceinline__ bool is_result(int64_t row, int64_t col) const {
+    const Span results = results_of(row);
+    return col >= results.first && col < results.end;
+  }
+  /// Whether all of these neighbours are.
+  template <int kColumns>
+  __device__ __forceinline__ bool are_results(int64_t row, int64_t col) const {
+    const Span results = results_of(row);
+    return col >= results.first && col + kColumns <= results.end;
+  }
 
   __device__ __forceinline__ Element c0_at(int64_t row, int64_t col) const {
     const MatrixView& c0 = launch_.c0;
@@ -107,13 +127,13 @@ class Epilogue {
   __device__ __forceinline__ void store_values(int64_t row, int64_t col, const Element (&values)[kColumns]) const {
     constexpr int kCount = chunk_elements(sizeof(Element));
     Element* const first = target(row) + col;
-    if (launch_.c.row_stride % kCount == 0 && col + kColumns <= launch_.n) {
+    if (launch_.c.row_stride % kCount == 0 && are_results<kColumns>(row, col)) {
 #pragma unroll
       for (int v = 0; v < kColumns; v += kCount) store_chunk<kCount>(first + v, values + v);
     } else {
 #pragma unroll
       for (int v = 0; v < kColumns; ++v) {
-        if (col + v < launch_.n) first[v] = values[v];
+        if (is_result(row, col + v)) first[v] = values[v];
       }
     }
   }
@@ -128,7 +148,7 @@ class Epilogue {
     int32_t* const first = witnesses(row, col);
 #pragma unroll
     for (int v = 0; v < kColumns; ++v) {
-      if (col + v >= launch_.n || values[v] == before[v] || values[v] == Arithmetic::Semiring::zero) continue;
+      if (!is_result(row, col + v) || values[v] == before[v] || values[v] == Arithmetic::Semiring::zero) continue;
       first[v * launch_.witness.col_stride] =
           numbers_steps<Arithmetic> ? ways[found[v] * through.col_stride] : found[v];
     }
@@ -147,12 +167,12 @@ class Epilogue {
     }
     int32_t* const first = witnesses(row, col);
     const bool is_chunk = launch_.witness.col_stride == 1 && reinterpret_cast<uintptr_t>(first) % sizeof(decided) == 0;
-    if (is_chunk && col + kColumns <= launch_.n) {
+    if (is_chunk && are_results<kColumns>(row, col)) {
       store_chunk<kColumns>(first, decided);
     } else {
 #pragma unroll
       for (int v = 0; v < kColumns; ++v) {
-        if (col + v < launch_.n) first[v * launch_.witness.col_stride] = decided[v];
+        if (is_result(row, col + v)) first[v * launch_.witness.col_stride] = decided[v];
       }
     }
   }
@@ -167,7 +187,7 @@ class Epilogue {
     bool overflowed = false;
     const Element result = arithmetic_.finish(sum, before, overflowed);
     if constexpr (kReportsOverflow) {
-      if (overflowed && launch_.overflow && col < launch_.n) report_overflow(row, col);
+      if (overflowed && launch_.overflow && is_result(row, col)) report_overflow(row, col);
     }
     return result;
   }

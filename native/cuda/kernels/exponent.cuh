@@ -36,10 +36,6 @@ __global__ void exponent_kernel(Launch problem, ExponentProblem operands, Arithm
 
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
 
-#define MPMML_4(f, i) f(i), f(i + 1), f(i + 2), f(i + 3)
-#define MPMML_16(f, i) MPMML_4(f, i), MPMML_4(f, i + 4), MPMML_4(f, i + 8), MPMML_4(f, i + 12)
-#define MPMML_64(f) MPMML_16(f, 0), MPMML_16(f, 16), MPMML_16(f, 32), MPMML_16(f, 48)
-#define MPMML_ACCUMULATOR(i) "+f"(acc[i])
 /// acc = a · b, or acc + a · b if `adds`: 64 × 128 results over 16 steps.
 template <bool adds>
 __device__ __forceinline__ void multiply_tiles(float (&acc)[64], uint64_t a, uint64_t b) {
@@ -47,20 +43,12 @@ __device__ __forceinline__ void multiply_tiles(float (&acc)[64], uint64_t a, uin
       "{\n"
       ".reg .pred adds;\n"
       "setp.ne.b32 adds, %66, 0;\n"
-      "wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 "
-      "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
-      "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "
-      "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, "
-      "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63}, "
-      "%64, %65, adds, 1, 1, 0, 0;\n"
+      "wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 " MPMML_64_PLACES
+      ", %64, %65, adds, 1, 1, 0, 0;\n"
       "}\n"
-      : MPMML_64(MPMML_ACCUMULATOR)
+      : MPMML_64_ACCUMULATORS("+f", acc)
       : "l"(a), "l"(b), "n"(adds));
 }
-#undef MPMML_ACCUMULATOR
-#undef MPMML_64
-#undef MPMML_16
-#undef MPMML_4
 
 /// acc = the sums of a chunk of kSteps steps of K.
 template <int kSteps>
@@ -168,13 +156,7 @@ struct ExponentTiles {
   static void pack_operand(const Launch& launch, Side side) {
     const bool is_a = side == Side::kA;
     const MatrixView& view = is_a ? launch.a : launch.b;
-    const PackSource source{view.data,
-                            is_a ? launch.m : launch.n,
-                            launch.k,
-                            is_a ? view.row_stride : view.col_stride,
-                            is_a ? view.col_stride : view.row_stride,
-                            view.batch_stride,
-                            view.storage};
+    const PackSource source = pack_source(launch, side);
     const ExponentTarget form = target(launch, side, is_a ? launch.packed_a : launch.packed_b);
     for_arithmetic<Arithmetic>(launch, [&](const Arithmetic& arithmetic) {
       using Element = typename Arithmetic::Element;
@@ -228,12 +210,10 @@ __global__ void __launch_bounds__(Config::kThreads, 1)
   extern __shared__ __align__(1024) unsigned char memory[];
   // The tiles of all stages, their offsets, the best elements, the barriers.
   const unsigned shared = static_cast<unsigned>(__cvta_generic_to_shared(memory));
-  const unsigned base = (shared + 1023) & ~1023u;
+  const unsigned base = first_tile_place(shared);
   const unsigned all_offsets = base + kStages * 2 * kExponentTileBytes;
   const unsigned bests = all_offsets + kStages * 2 * kOffsetBytes;
-  const unsigned barriers = bests + 2 * Config::kBestBytes;
-  const auto full = [&](int stage) { return barriers + stage * 16; };
-  const auto empty = [&](int stage) { return barriers + stage * 16 + 8; };
+  const StageBarriers<kStages> barriers{bests + 2 * Config::kBestBytes};
   const auto tile_at = [&](int stage, Side side) {
     return base + (stage * 2 + (side == Side::kB)) * kExponentTileBytes;
   };
@@ -244,44 +224,42 @@ __global__ void __launch_bounds__(Config::kThreads, 1)
     return reinterpret_cast<const int32_t*>(memory + (address - shared));
   };
   const int group = threadIdx.x / 128, thread = threadIdx.x % 128;
-  if (threadIdx.x == 0) {
-    for (int stage = 0; stage < kStages; ++stage) {
-      barrier_init(full(stage), 1);
-      barrier_init(empty(stage), kConsumers);
-    }
-    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
-  }
-  __syncthreads();
+  barriers.init(kConsumers);
 
-  int64_t tile_m, tile_n;
-  locate_tile(operands.tiles_m, operands.tiles_n, tile_m, tile_n);
+  const TilePlace place = locate_tile(blockIdx.x, operands.tiles_m, operands.tiles_n);
   const int64_t instance = blockIdx.z;
-  const int tiles_k = operands.tiles_k;
+  const Span rows = span_of_tile(place.m, Config::BM), cols = span_of_tile(place.n, Config::BN);
+  bool has_results;
+  const DepthTiles depth = depth_of_tile(problem, rows, cols, Config::BK, {0, operands.tiles_k}, has_results);
+  if (!has_results) return;
+  const int tiles_k = depth.count;
 
   if (group == kConsumers) {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
     if (thread != 0) return;
     const ExponentOperand &a = operands.a, &b = operands.b;
-    const int64_t first_a = instance * a.instance_tiles + tile_m * tiles_k;
-    const int64_t first_b = instance * b.instance_tiles + tile_n * tiles_k;
+    const int64_t first_a = instance * a.instance_tiles + int64_t{place.m} * operands.tiles_k + depth.first;
+    const int64_t first_b = instance * b.instance_tiles + int64_t{place.n} * operands.tiles_k + depth.first;
     const auto copy_best = [&](const ExponentOperand& operand, int64_t tile, unsigned target) {
       const int32_t* best = operand.best + instance * operand.instance_lines + tile * kExponentLines;
-      bulk_copy(target, reinterpret_cast<const unsigned char*>(best), Config::kBestBytes, full(0));
+      bulk_copy(target, reinterpret_cast<const unsigned char*>(best), Config::kBestBytes, barriers.full(0));
     };
     const auto copy_tile = [&](const ExponentOperand& operand, int64_t tile, int stage, Side side) {
-      bulk_copy(tile_at(stage, side), operand.tiles + tile * kExponentTileBytes, kExponentTileBytes, full(stage));
+      bulk_copy(tile_at(stage, side), operand.tiles + tile * kExponentTileBytes, kExponentTileBytes,
+                barriers.full(stage));
       if constexpr (kOffsetBytes > 0) {
         const int32_t* offsets = operand.offsets + tile * kExponentChunks * kExponentLines;
-        bulk_copy(offsets_at(stage, side), reinterpret_cast<const unsigned char*>(offsets), kOffsetBytes, full(stage));
+        bulk_copy(offsets_at(stage, side), reinterpret_cast<const unsigned char*>(offsets), kOffsetBytes,
+                  barriers.full(stage));
       }
     };
     for (int tile = 0; tile < tiles_k; ++tile) {
       const int stage = tile % kStages, phase = tile / kStages & 1;
-      barrier_wait(empty(stage), phase ^ 1);
-      barrier_expect(full(stage), kStageBytes + (tile == 0 ? 2 * Config::kBestBytes : 0));
+      barrier_wait(barriers.empty(stage), phase ^ 1);
+      barrier_expect(barriers.full(stage), kStageBytes + (tile == 0 ? 2 * Config::kBestBytes : 0));
       if (tile == 0) {
-        copy_best(a, tile_m, bests);
-        copy_best(b, tile_n, bests + Config::kBestBytes);
+        copy_best(a, place.m, bests);
+        copy_best(b, place.n, bests + Config::kBestBytes);
       }
       copy_tile(a, first_a + tile, stage, Side::kA);
       copy_tile(b, first_b + tile, stage, Side::kB);
@@ -297,7 +275,7 @@ __global__ void __launch_bounds__(Config::kThreads, 1)
   for (int i = 0; i < 64; ++i) best[i] = Arithmetic::kByChunks ? kLowest<int32_t> : 0;
   for (int tile = 0; tile < tiles_k; ++tile) {
     const int stage = tile % kStages, phase = tile / kStages & 1;
-    barrier_wait(full(stage), phase);
+    barrier_wait(barriers.full(stage), phase);
     const uint64_t a = matrix_descriptor(tile_at(stage, Side::kA) + group * (kExponentTileBytes / 2));
     const uint64_t b = matrix_descriptor(tile_at(stage, Side::kB));
     constexpr int kSteps = Arithmetic::kScale.steps, kChunk = kSteps / 8;  // in units of 16 bytes
@@ -321,22 +299,21 @@ __global__ void __launch_bounds__(Config::kThreads, 1)
         combine_bits(best, first, second);
       }
     }
-    if (thread == 0) barrier_arrive(empty(stage));
+    if (thread == 0) barrier_arrive(barriers.empty(stage));
   }
 
   const auto decoded = [&](int found, int32_t best_of_lines) {
     return arithmetic.decode(Arithmetic::kByChunks ? found : found >> 23, best_of_lines);
   };
-  const int64_t first_row = tile_m * Config::BM, first_col = tile_n * Config::BN;
   const int32_t* const best_a = integers_at(bests);
   const int32_t* const best_b = integers_at(bests + Config::kBestBytes);
   const Epilogue<Arithmetic> epilogue(problem, arithmetic, blockIdx.z);
-  if (epilogue.stores_pairs() && first_row + Config::BM <= problem.m && first_col + Config::BN <= problem.n) {
+  if (epilogue.stores_pairs(rows, cols)) {
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       const int row = own_row + 8 * half;
       const int32_t best_of_row = best_a[row];
-      auto* const target = epilogue.target(first_row + row) + first_col + own_col;
+      auto* const target = epilogue.target(rows.first + row) + cols.first + own_col;
 #pragma unroll
       for (int i = 0; i < 16; ++i) {
         const int2 best_of_cols = *reinterpret_cast<const int2*>(best_b + own_col + 8 * i);
@@ -350,7 +327,7 @@ __global__ void __launch_bounds__(Config::kThreads, 1)
 #pragma unroll
   for (int i = 0; i < 64; ++i) {
     const int row = own_row + i % 4 / 2 * 8, col = own_col + i / 4 * 8 + i % 2;
-    epilogue.store(first_row + row, first_col + col, decoded(best[i], wrapping_add(best_a[row], best_b[col])));
+    epilogue.store(rows.first + row, cols.first + col, decoded(best[i], wrapping_add(best_a[row], best_b[col])));
   }
 #endif
 }

@@ -44,6 +44,11 @@ int64_t hint_bytes(const Kernel& kernel, const Launch& launch) {
          int64_t{sizeof(uint16_t)};
 }
 
+void set_structure(Launch& launch, const Structure& whole, int64_t first_row, int64_t first_col) {
+  launch.structure = whole.from(first_row, first_col);
+  launch.is_structured = !launch.structure.is_general(launch.m, launch.n, launch.k);
+}
+
 Launch launch_of(const Problem& problem, const Plan& plan) {
   Launch launch{};
   launch.batch = problem.batch;
@@ -54,6 +59,7 @@ Launch launch_of(const Problem& problem, const Plan& plan) {
   launch.b = problem.b;
   launch.dtype = problem.operation.dtype;
   launch.path = plan.path;
+  set_structure(launch, problem.structure, 0, 0);
   return launch;
 }
 

@@ -24,6 +24,8 @@ struct Launch {
   int64_t first_instance;  ///< among the operands' instances, if this is a part of a larger launch
   /// The place of the first result in the whole product, and that product's size. They give the index of an overflow.
   int64_t first_item, first_row, first_col, whole_m, whole_n;
+  Structure structure;  ///< of this part
+  bool is_structured;   ///< whether that leaves any element out
   DataType dtype;
   RangePath path;
   ValueRange range_a, range_b;
@@ -102,6 +104,8 @@ struct Kernel {
   int64_t (*packed_bytes)(const Launch&, Side);
   /// Queues the packing of an operand into that form, before launch().
   void (*pack)(const Launch&, Side);
+  /// Whether pack() takes what is outside the operand's band as zero. Other kernels need operands that are zero there.
+  bool packs_bands;
   /// Null if the family has no launches of groups.
   void (*launch_group)(const GroupLaunch&);
   /// The kernels that compute the same and also find witnesses; null if there are none. `in_chunks` notes for each result
@@ -143,6 +147,9 @@ const std::vector<KernelVariant>& kernel_variants();
 
 /// The kernel of a variant of the CUDA backend. Throws Error(kVariant) if the variant belongs to another backend.
 const Kernel& kernel_of(const Variant& variant);
+
+/// Sets the structure of a launch whose sizes are known, and which begins at this place of the product.
+void set_structure(Launch& launch, const Structure& whole, int64_t first_row, int64_t first_col);
 
 /// A launch that has no memory yet: enough for kernels to say how much they need.
 Launch launch_of(const Problem& problem, const Plan& plan);

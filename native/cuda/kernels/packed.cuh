@@ -59,6 +59,7 @@ struct PackedKernel {
     kernel.function = &function<Arithmetic>;
     kernel.packed_bytes = &packed_bytes<Arithmetic>;
     kernel.pack = &pack_operand<Arithmetic>;
+    kernel.packs_bands = steps_per_operand<Arithmetic> == 1;
     kernel.shape = {Config::BM,
                     Config::BN * Words<Arithmetic>::kLanes,
                     Config::BK * Config::kSlices * steps_per_operand<Arithmetic>,
@@ -82,13 +83,7 @@ struct PackedKernel {
     const Packed<Arithmetic> packed = layout<Arithmetic>(launch);
     const bool is_a = side == Side::kA;
     const MatrixView& view = is_a ? launch.a : launch.b;
-    const PackSource source{view.data,
-                            is_a ? launch.m : launch.n,
-                            launch.k,
-                            is_a ? view.row_stride : view.col_stride,
-                            is_a ? view.col_stride : view.row_stride,
-                            view.batch_stride,
-                            view.storage};
+    const PackSource source = pack_source(launch, side);
     const PackTarget target{is_a ? launch.packed_a : launch.packed_b, items_of(view, launch.batch),
                             is_a ? packed.padded_m : packed.padded_n * Words<Arithmetic>::kLanes, packed.padded_k};
     for_arithmetic<Arithmetic>(launch, [&](const Arithmetic& arithmetic) {
@@ -127,15 +122,45 @@ struct PackedKernel {
   }
 };
 
-/// The tile's place. Blocks go down columns of up to 8 tile rows, so that blocks that run together share operands in
-/// the L2 cache.
-__device__ __forceinline__ void locate_tile(int64_t tiles_m, int64_t tiles_n, int64_t& tile_m, int64_t& tile_n) {
+/// Tiles of K, one after the other.
+struct DepthTiles {
+  int first, count;
+};
+
+/// Those of `steps` steps each that a tile of C needs: all of these, or what the structure leaves. The rows and columns may
+/// end outside C. `has_results` says whether C has any there.
+__device__ __forceinline__ DepthTiles depth_of_tile(const Launch& problem, Span rows, Span cols, int steps,
+                                                    DepthTiles all, bool& has_results) {
+  has_results = true;
+  if (!problem.is_structured) return all;
+  rows.end = min(rows.end, problem.m);
+  cols.end = min(cols.end, problem.n);
+  has_results = problem.structure.has_results(rows, cols);
+  const Span needed = problem.structure.steps(rows, cols, problem.k);
+  if (needed.is_empty()) return {0, 0};
+  const auto first = static_cast<int>(needed.first / steps);
+  return {first, static_cast<int>(ceil_div(needed.end, steps)) - first};
+}
+
+/// A tile of C among those of an instance.
+struct TilePlace {
+  int m, n;
+};
+
+/// The place of tile number `index`. Numbers go down columns of up to 8 tile rows, so that blocks that run together share
+/// operands in the L2 cache.
+template <class Index>
+__device__ __forceinline__ TilePlace locate_tile(Index index, int64_t tiles_m, int64_t tiles_n) {
   constexpr int64_t kGroup = 8;
-  const int64_t group = blockIdx.x / (kGroup * tiles_n);
-  const int64_t within = blockIdx.x % (kGroup * tiles_n);
+  const int64_t group = index / (kGroup * tiles_n);
+  const int64_t within = index % (kGroup * tiles_n);
   const int64_t rows = min(kGroup, tiles_m - group * kGroup);
-  tile_m = group * kGroup + within % rows;
-  tile_n = within / rows;
+  return {static_cast<int>(group * kGroup + within % rows), static_cast<int>(within / rows)};
+}
+
+/// The rows or columns of a tile that has `size` of them. They may end outside C.
+__device__ __forceinline__ Span span_of_tile(int tile, int size) {
+  return {int64_t{tile} * size, (int64_t{tile} + 1) * size};
 }
 
 }  // namespace mpmml::cuda

@@ -2,6 +2,8 @@
 // tiles, so that the main loop has no borders, no strides and only 16-byte copies. Along K it is padded with border
 // elements. Lines past the last one don't reach any result; they repeat the last line, so that their sums are like the
 // others.
+//
+// What is outside an operand's band isn't read: it is zero. What is so far outside that no tile reaches it isn't written.
 #pragma once
 #include "core/arithmetic.h"
 #include "cuda/kernels/kernel.h"
@@ -17,7 +19,24 @@ struct PackSource {
   int64_t lines, depth;
   int64_t line_stride, k_stride, batch_stride;
   Storage storage;
+  Band band{};  ///< of the elements (line, k)
+  bool is_banded = false;
 };
+
+/// The operand on this side of the launch.
+inline PackSource pack_source(const Launch& launch, Side side) {
+  const bool is_a = side == Side::kA;
+  const MatrixView& view = is_a ? launch.a : launch.b;
+  return {view.data,
+          is_a ? launch.m : launch.n,
+          launch.k,
+          is_a ? view.row_stride : view.col_stride,
+          is_a ? view.col_stride : view.row_stride,
+          view.batch_stride,
+          view.storage,
+          is_a ? launch.structure.a : launch.structure.b.transposed(),
+          launch.is_structured};
+}
 
 /// Where packing writes: target[item][k][line] for k < padded_depth, line < padded_lines.
 struct PackTarget {
@@ -95,11 +114,32 @@ struct CopyElements {
 
 constexpr int kPackTile = 32;
 constexpr int kPackRows = 8;
+/// Blocks of a multiprocessor that registers must suffice for. With all that an H200 takes, both operands of 8192³ are packed
+/// in 0.41 ms; without this bound in 0.51.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ == 900
+constexpr int kPackBlocks = 8;
+#else
+constexpr int kPackBlocks = 1;
+#endif
+
+/// How much of a part of an operand is in its band.
+enum class InBand { kNothing, kSome, kAll };
+
+/// Of kPackTile lines from `line0` on and as many steps from `k0` on. kNothing means that no tile of C needs them either:
+/// those begin and end within kMostTile lines and steps of what they need.
+__device__ __forceinline__ InBand in_band(const PackSource& source, int64_t line0, int64_t k0) {
+  if (!source.is_banded) return InBand::kAll;
+  constexpr int64_t kMargin = 2 * kMostTile;
+  const int64_t first = min(line0, source.lines - 1), last = min(line0 + kPackTile, source.lines) - 1;
+  const int64_t least = k0 - last, most = k0 + kPackTile - 1 - first;
+  if (most < -source.band.below - kMargin || least > source.band.above + kMargin) return InBand::kNothing;
+  return least >= -source.band.below && most <= source.band.above ? InBand::kAll : InBand::kSome;
+}
 
 /// Writes target[item][k][line] for k < padded_depth, line < padded_lines. Blocks have 32 × 8 threads. If the source is
 /// stored along k, tiles of 32 × 32 pass through shared memory.
 template <class Encode, class Stored>
-__global__ void __launch_bounds__(kPackTile* kPackRows)
+__global__ void __launch_bounds__(kPackTile* kPackRows, kPackBlocks)
     pack_kernel(PackSource source, typename Encode::Target* target, int64_t padded_lines, int64_t padded_depth,
                 Encode encode) {
   using Target = typename Encode::Target;
@@ -117,6 +157,8 @@ __global__ void __launch_bounds__(kPackTile* kPackRows)
                : encode.border();
   };
   for (int64_t k0 = int64_t{blockIdx.y} * kPackTile; k0 < padded_depth; k0 += int64_t{gridDim.y} * kPackTile) {
+    const InBand inside = in_band(source, line0, k0);
+    if (Encode::kRepeatsLastLine && inside == InBand::kNothing) continue;
     if (along_k) {
 #pragma unroll
       for (int row = 0; row < kPackTile; row += kPackRows) {
@@ -129,6 +171,16 @@ __global__ void __launch_bounds__(kPackTile* kPackRows)
       const int64_t line = line0 + threadIdx.x, k = k0 + threadIdx.y + row;
       const Target word = along_k ? tile[threadIdx.y + row][threadIdx.x] : element(line, k);
       if (line < padded_lines && k < padded_depth) target[k * padded_lines + line] = word;
+    }
+    // Afterwards, because few parts have some of both, and all would need more registers.
+    if (inside == InBand::kSome) {
+#pragma unroll 1
+      for (int row = 0; row < kPackTile; row += kPackRows) {
+        const int64_t place = line0 + threadIdx.x, k = k0 + threadIdx.y + row;
+        const int64_t line = Encode::kRepeatsLastLine ? min(place, source.lines - 1) : place;
+        const bool is_zero = line < source.lines && k < source.depth && !source.band.has(line, k);
+        if (is_zero && place < padded_lines) target[k * padded_lines + place] = encode(S::zero, k);
+      }
     }
     __syncthreads();
   }

@@ -107,10 +107,14 @@ __global__ void __launch_bounds__(Config::kThreads, Config::kThreads >= 256 ? 1 
   const int warp = threadIdx.x / 32, group = threadIdx.x % 32 / 4, in_group = threadIdx.x % 4;
   const int warp_m = warp / Config::kWarpsN * Config::WM, warp_n = warp % Config::kWarpsN * Config::WN;
 
-  int64_t tile_m, tile_n;
-  locate_tile(packed.padded_m / BM, packed.padded_n / BN, tile_m, tile_n);
-  const double* from_a = packed.a + blockIdx.z * packed.a_instance + tile_m * BM;
-  const double* from_b = packed.b + blockIdx.z * packed.b_instance + tile_n * BN;
+  const TilePlace place = locate_tile(blockIdx.x, packed.padded_m / BM, packed.padded_n / BN);
+  bool has_results;
+  const DepthTiles depth = depth_of_tile(problem, span_of_tile(place.m, BM), span_of_tile(place.n, BN), BK,
+                                         {0, static_cast<int>(packed.padded_k / BK)}, has_results);
+  if (!has_results) return;
+  const int64_t first_k = int64_t{depth.first} * BK;
+  const double* from_a = packed.a + blockIdx.z * packed.a_instance + first_k * packed.padded_m + int64_t{place.m} * BM;
+  const double* from_b = packed.b + blockIdx.z * packed.b_instance + first_k * packed.padded_n + int64_t{place.n} * BN;
   const auto start = [&](int stage) {
     double* const target = shared + stage * Config::kStageWords;
     copy_lines<Config, BM, Config::kPitchA>(target, from_a, packed.padded_m);
@@ -127,7 +131,7 @@ __global__ void __launch_bounds__(Config::kThreads, Config::kThreads >= 256 ? 1 
 #endif
 
   double acc[kTilesM][kTilesN][4] = {};
-  const int tiles_k = static_cast<int>(packed.padded_k / BK);
+  const int tiles_k = depth.count;
   for (int stage = 0; stage < kStages - 1; ++stage) {
     if (stage < tiles_k) start(stage);
     commit();
@@ -174,14 +178,14 @@ __global__ void __launch_bounds__(Config::kThreads, Config::kThreads >= 256 ? 1 
   for (int i = 0; i < kTilesM; ++i) {
 #pragma unroll
     for (int part = 0; part < 2; ++part) {
-      const int64_t row = tile_m * BM + warp_m + 16 * i + 2 * group + part;
+      const int64_t row = int64_t{place.m} * BM + warp_m + 16 * i + 2 * group + part;
       if (row >= problem.m) continue;
 #pragma unroll
       for (int j = 0; j < kTilesN; j += 2) {
         // Of two neighbouring instructions one has the even columns and the other the odd ones.
         const double sums[4] = {acc[i][j][2 * part], acc[i][j + 1][2 * part], acc[i][j][2 * part + 1],
                                 acc[i][j + 1][2 * part + 1]};
-        epilogue.store(row, tile_n * BN + warp_n + 8 * j + 4 * in_group, sums);
+        epilogue.store(row, int64_t{place.n} * BN + warp_n + 8 * j + 4 * in_group, sums);
       }
     }
   }

@@ -99,13 +99,7 @@ struct WarpExponentTiles {
   static void pack_operand(const Launch& launch, Side side) {
     const bool is_a = side == Side::kA;
     const MatrixView& view = is_a ? launch.a : launch.b;
-    const PackSource source{view.data,
-                            is_a ? launch.m : launch.n,
-                            launch.k,
-                            is_a ? view.row_stride : view.col_stride,
-                            is_a ? view.col_stride : view.row_stride,
-                            view.batch_stride,
-                            view.storage};
+    const PackSource source = pack_source(launch, side);
     for_arithmetic<Arithmetic>(launch, [&](const Arithmetic& arithmetic) {
       using Element = typename Arithmetic::Element;
       const auto encode = EncodeExponents<Arithmetic>::of(arithmetic, side);
@@ -204,15 +198,19 @@ __global__ void __launch_bounds__(Config::kThreads, Config::kBlocks)
   const int warp_m = warp / Config::kWarpsN * Config::WM, warp_n = warp % Config::kWarpsN * Config::WN;
   const int own_row = warp_m + lane / 4, own_col = warp_n + lane % 4 * 2;
 
-  int64_t tile_m, tile_n;
-  locate_tile(ceil_div(problem.m, int64_t{Config::BM}), ceil_div(problem.n, int64_t{Config::BN}), tile_m, tile_n);
+  const TilePlace place =
+      locate_tile(blockIdx.x, ceil_div(problem.m, int64_t{Config::BM}), ceil_div(problem.n, int64_t{Config::BN}));
+  const Span rows = span_of_tile(place.m, Config::BM), cols = span_of_tile(place.n, Config::BN);
+  bool has_results;
+  const DepthTiles depth = depth_of_tile(problem, rows, cols, kExponentDepth, {0, operands.a.tiles_k}, has_results);
+  if (!has_results) return;
   const int64_t instance = problem.first_instance + blockIdx.z;
-  const int tiles_k = operands.a.tiles_k;
+  const int tiles_k = depth.count;
   const int64_t line_a = instance * operands.a_instance, line_b = instance * operands.b_instance;
 
   // This thread's share of the next tiles along K.
-  const int64_t first_a = (line_a / kExponentLines + tile_m) * tiles_k;
-  const int64_t first_b = (line_b / kExponentLines + tile_n) * tiles_k;
+  const int64_t first_a = (line_a / kExponentLines + place.m) * operands.a.tiles_k + depth.first;
+  const int64_t first_b = (line_b / kExponentLines + place.n) * operands.a.tiles_k + depth.first;
   const unsigned char* tile_a = operands.a.tiles + first_a * kExponentTileBytes + thread * 16;
   const unsigned char* tile_b = operands.b.tiles + first_b * kExponentTileBytes + thread * 16;
   const auto offsets_of = [&](const ExponentTarget& operand, int64_t first) {
@@ -356,12 +354,11 @@ __global__ void __launch_bounds__(Config::kThreads, Config::kBlocks)
     const int exponent = Arithmetic::kByChunks ? words[at] : (words[at / 2] >> (at % 2 ? 23 : 7)) & 0xff;
     return arithmetic.decode(exponent, best_of_lines);
   };
-  const int64_t first_row = tile_m * Config::BM + own_row, first_col = tile_n * Config::BN + own_col;
+  const int64_t first_row = rows.first + own_row, first_col = cols.first + own_col;
   const int32_t* const best_a = operands.a.best + line_a;
   const int32_t* const best_b = operands.b.best + line_b;
   const Epilogue<Arithmetic> epilogue(problem, arithmetic, blockIdx.z);
-  const bool by_pairs =
-      epilogue.stores_pairs() && (tile_m + 1) * Config::BM <= problem.m && (tile_n + 1) * Config::BN <= problem.n;
+  const bool by_pairs = epilogue.stores_pairs(rows, cols);
 #pragma unroll
   for (int i = 0; i < kInstructionsM; ++i) {
 #pragma unroll

@@ -19,6 +19,9 @@ __device__ __forceinline__ int place_in_tile(int line, int chunk) {
 
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
 
+/// The first address of dynamic shared memory where a tile may begin.
+__device__ __forceinline__ unsigned first_tile_place(unsigned shared) { return (shared + 1023) & ~1023u; }
+
 __device__ __forceinline__ void barrier_init(unsigned barrier, int count) {
   asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(count));
 }
@@ -47,6 +50,27 @@ __device__ __forceinline__ void bulk_copy(unsigned target, const unsigned char* 
                "l"(from), "r"(bytes), "r"(barrier)
                : "memory");
 }
+/// The barriers of kStages stages, 16 bytes each. A stage is full when its copies have arrived, and empty when its
+/// consumers have all arrived.
+template <int kStages>
+struct StageBarriers {
+  unsigned first;
+
+  __device__ __forceinline__ unsigned full(int stage) const { return first + stage * 16; }
+  __device__ __forceinline__ unsigned empty(int stage) const { return first + stage * 16 + 8; }
+  /// For one producer. The block waits until they are set up.
+  __device__ __forceinline__ void init(int consumers) const {
+    if (threadIdx.x == 0) {
+      for (int stage = 0; stage < kStages; ++stage) {
+        barrier_init(full(stage), 1);
+        barrier_init(empty(stage), consumers);
+      }
+      asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+    }
+    __syncthreads();
+  }
+};
+
 /// The tile, or the part of one that begins here, as an operand whose lines go along K.
 __device__ __forceinline__ uint64_t matrix_descriptor(unsigned address) {
   return uint64_t{(address & 0x3ffff) >> 4} | uint64_t{1} << 16 | uint64_t{64} << 32 | uint64_t{1} << 62;

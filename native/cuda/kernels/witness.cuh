@@ -59,7 +59,7 @@ __global__ void __launch_bounds__(kHintThreads) find_hinted_kernel(WitnessSearch
   for (int64_t first = stripe * kHintStripe + threadIdx.x - lane; first < end; first += kHintThreads) {
     const int64_t col = first + lane;
     const int32_t hint = col < end ? witnesses[col * search.witness.col_stride] : -1;
-    const bool is_hint = hint < -1;
+    const bool is_hint = hint < -1 && search.band.has(row, col);
     const unsigned hints = __ballot_sync(kAll, is_hint);
     if (hints == 0) continue;
     const Element own = is_hint ? c[col * search.c.col_stride] : S::zero;
@@ -153,7 +153,7 @@ __global__ void __launch_bounds__(kSearchThreads, 2) find_all_kernel(WitnessSear
   for (int i = 0; i < kSide; ++i) {
 #pragma unroll
     for (int j = 0; j < kSide; ++j) {
-      const bool is_inside = row_of(i) < search.m && col_of(j) < search.n;
+      const bool is_inside = row_of(i) < search.m && col_of(j) < search.n && search.band.has(row_of(i), col_of(j));
       result[i][j] = is_inside ? element(search.c, row_of(i), col_of(j)) : S::zero;
       Element before = S::zero;
       if (is_inside && search.before.data) before = element(search.before, row_of(i), col_of(j));
@@ -199,7 +199,7 @@ __global__ void __launch_bounds__(kSearchThreads, 2) find_all_kernel(WitnessSear
 #pragma unroll
     for (int j = 0; j < kSide; ++j) {
       const int64_t row = row_of(i), col = col_of(j);
-      if (row >= search.m || col >= search.n) continue;
+      if (row >= search.m || col >= search.n || !search.band.has(row, col)) continue;
       const int32_t step = found[i][j] == kOpen ? -1 : found[i][j];
       if (search.through.data && step < 0) continue;
       instance_of<int32_t>(search.witness,

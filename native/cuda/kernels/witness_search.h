@@ -1,6 +1,6 @@
 // What a search for witnesses reads and writes.
 #pragma once
-#include "core/layout.h"
+#include "core/structure.h"
 
 namespace mpmml::cuda {
 
@@ -12,6 +12,7 @@ struct WitnessSearch {
   MatrixView before;
   MutableMatrixView witness;
   MatrixView through;
+  Band band;            ///< of the results; what is outside isn't written
   int64_t chunk_steps;  ///< of K, if the witnesses are hints
 };
 

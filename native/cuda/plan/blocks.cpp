@@ -24,6 +24,7 @@ Problem cut(const Problem& problem, const Block& block) {
   from(part.b, 0, block.first_col);
   from(part.c0, block.first_row, block.first_col);
   from(part.c, block.first_row, block.first_col);
+  part.structure = problem.structure.from(block.first_row, block.first_col);
   part.a.rows = part.c.rows = part.c0.rows = block.rows;
   part.b.cols = part.c.cols = part.c0.cols = block.cols;
   return part;

@@ -14,17 +14,51 @@ constexpr double kBusyWarps = 16;
 // The least time from the operands of a tile of K to those of the next. The pipelined kernels' tiles take longer anyway.
 constexpr double kTileClocks = 800;
 
+/// Tiles of C that have results, of all instances, and the average depth of one.
+struct Needed {
+  double tiles, depth;
+};
+
+/// A kernel that packs leaves out what the structure does. Of many tiles some are looked at.
+Needed needed_of(const KernelShape& shape, bool packs, const Problem& problem) {
+  constexpr int64_t kMostLooks = 16;  // along each dimension
+  const int64_t m = problem.m(), n = problem.n(), k = problem.k();
+  const int64_t tiles_m = ceil_div(m, shape.tile_m), tiles_n = ceil_div(n, shape.tile_n);
+  const double tiles = double(tiles_m) * double(tiles_n) * double(problem.batch);
+  const auto depth = double(round_up(k, shape.tile_k));
+  if (!packs || problem.structure.is_general(m, n, k)) return {tiles, depth};
+  const int64_t looks_m = std::min(kMostLooks, tiles_m), looks_n = std::min(kMostLooks, tiles_n);
+  const auto tile = [](int64_t look, int64_t looks, int64_t tiles, int64_t size, int64_t end) {
+    const int64_t first = (2 * look + 1) * tiles / (2 * looks) * size;
+    return mpmml::Span{first, std::min(first + size, end)};
+  };
+  double found = 0, steps = 0;
+  for (int64_t i = 0; i < looks_m; ++i) {
+    const mpmml::Span rows = tile(i, looks_m, tiles_m, shape.tile_m, m);
+    for (int64_t j = 0; j < looks_n; ++j) {
+      const mpmml::Span cols = tile(j, looks_n, tiles_n, shape.tile_n, n);
+      if (!problem.structure.has_results(rows, cols)) continue;
+      const mpmml::Span needed = problem.structure.steps(rows, cols, k);
+      ++found;
+      if (!needed.is_empty()) steps += double(round_up(needed.end - needed.first, shape.tile_k));
+    }
+  }
+  if (found == 0) return {0, 0};
+  return {tiles * found / double(looks_m * looks_n), steps / found};
+}
+
 }  // namespace
 
 double estimate_clocks(const KernelShape& shape, bool packs, const Problem& problem, const DeviceLimits& device,
                        int blocks) {
-  const int64_t tiles = ceil_div(problem.m(), shape.tile_m) * ceil_div(problem.n(), shape.tile_n) * problem.batch;
-  const double steps = double(shape.tile_m) * shape.tile_n * ceil_div(problem.k(), shape.tile_k) * shape.tile_k;
+  const Needed needed = needed_of(shape, packs, problem);
+  const auto tiles = static_cast<int64_t>(std::ceil(needed.tiles));
+  const double steps = double(shape.tile_m) * shape.tile_n * needed.depth;
   const double warps = shape.threads / 32.0 / shape.tiles;
   const auto clocks_of = [&](int64_t resident) {
     const double share = std::min(1.0, resident * warps / kBusyWarps);
     const double busy = resident * steps / (shape.steps_per_clock * std::sqrt(share));
-    return std::max(busy, kTileClocks * ceil_div(problem.k(), shape.tile_k)) + kBlockClocks;
+    return std::max(busy, kTileClocks * needed.depth / shape.tile_k) + kBlockClocks;
   };
   const int64_t at_once = int64_t{device.multiprocessors} * blocks * shape.tiles;
   double clocks = kLaunchClocks + tiles / at_once * clocks_of(int64_t{blocks} * shape.tiles);

@@ -2,6 +2,7 @@
 
 #include "core/scan.h"
 #include "core/status.h"
+#include "cuda/runtime/banded.h"
 #include "cuda/runtime/error.h"
 #include "cuda/runtime/function.h"
 #include "cuda/runtime/trace.h"
@@ -36,6 +37,7 @@ LaunchTimes Launcher::launch(Operand& a, Operand& b, const Part& part, cudaStrea
   launch.first_item = part.first_item;
   launch.first_row = part.first_row;
   launch.first_col = part.first_col;
+  set_structure(launch, problem_.structure, part.first_row, part.first_col);
   const TraceRange range(*plan.variant, launch);
   launch.a = a.view_for(kernel, lane_, stream);
   launch.b = b.view_for(kernel, lane_, stream);
@@ -57,6 +59,7 @@ LaunchTimes Launcher::launch(Operand& a, Operand& b, const Part& part, cudaStrea
   if (timed_ == Timed::kPreparation) times.packed = &lane_.event();
   times.packed->record(stream);
   kernel.launch(launch);
+  if (launch.is_structured) repair_nan(problem_.operation, launch);
   times.computed->record(stream);
   return times;
 }

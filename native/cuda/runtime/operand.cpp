@@ -2,13 +2,14 @@
 
 #include "core/arithmetic.h"
 #include "core/dispatch.h"
+#include "cuda/runtime/banded.h"
 #include "cuda/runtime/elementwise.h"
 #include "cuda/runtime/error.h"
 
 namespace mpmml::cuda {
 
-Operand::Operand(const Operation& operation, const MatrixView& source, int64_t items)
-    : operation_(operation), host_(host_layout(source, items, operation.dtype, true)) {
+Operand::Operand(const Operation& operation, const MatrixView& source, int64_t items, const Band& band)
+    : operation_(operation), host_(host_layout(source, items, operation.dtype, true)), band_(band) {
   view_ = Lines(source).copied_to(nullptr, source, host_.items);
   view_.storage = source.storage;
 }
@@ -32,7 +33,10 @@ void Operand::place_at(void* memory, Lane& lane) {
   scanned_ = &lane.event();
 }
 
-void Operand::arrived(cudaStream_t stream) { arrived_->record(stream); }
+void Operand::arrived(cudaStream_t stream) {
+  clear_outside(operation_, host_.items, view_, band_, stream);
+  arrived_->record(stream);
+}
 
 void Operand::scan(Lane& lane, ScanResult* host, ScanResult* device) {
   const cudaStream_t stream = lane.scan();
@@ -92,7 +96,8 @@ const MatrixView& Operand::view_for(const Kernel& kernel, Lane& lane, cudaStream
 }
 
 PackedKey Operand::key_for(const Kernel& kernel, const Launch& launch, Side side) const {
-  PackedKey key{&kernel, launch.path, side == Side::kA, view_, host_.items, double(range_.minimum), 1};
+  PackedKey key{&kernel, launch.path, side == Side::kA, view_, host_.items, double(range_.minimum), 1, {}};
+  if (launch.is_structured) key.band = key.is_a ? launch.structure.a : launch.structure.b;
   if (launch.dtype == DataType::kFloat32) {
     key.offset = range_.levels.offset;
     key.step = common_step(launch.range_a.levels, launch.range_b.levels);

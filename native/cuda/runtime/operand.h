@@ -19,8 +19,8 @@ namespace mpmml::cuda {
 class Operand {
  public:
   /// Describes the copy of the host matrices `source` on the device: `items` of them, dense, by rows or by columns as
-  /// on the host. Allocates nothing.
-  Operand(const Operation& operation, const MatrixView& source, int64_t items);
+  /// on the host. What is outside the band becomes zero there. Allocates nothing.
+  Operand(const Operation& operation, const MatrixView& source, int64_t items, const Band& band = {});
 
   /// The matrices `view` of the device's memory, which are there for all that is queued from now on in the stream that
   /// the operand is used in. `forms` is where their packed forms are kept.
@@ -37,7 +37,7 @@ class Operand {
   void place_at(void* memory, Lane& lane);
   char* data() const { return static_cast<char*>(const_cast<void*>(view_.data)); }
 
-  /// Records that the elements are there once `stream` has passed this point.
+  /// Clears what is outside the band, and records that the elements are there once `stream` has passed this point.
   void arrived(cudaStream_t stream);
   /// Queues a scan of the elements on the lane's scanning stream, if something must be known about them. `host` and
   /// `device` are places for the result in the lane's small results.
@@ -75,6 +75,7 @@ class Operand {
 
   Operation operation_;
   HostLayout host_;
+  Band band_;
   MatrixView view_;
   DeviceBuffer buffer_;
   Event* arrived_ = nullptr;

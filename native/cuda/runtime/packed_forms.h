@@ -9,7 +9,7 @@
 namespace mpmml::cuda {
 
 /// What a packed form depends on: the kernel and its path, the side of the product, the part of the memory that was
-/// packed, and the range that offsets were taken from.
+/// packed, the range that offsets were taken from, and the band outside of which elements are zero.
 struct PackedKey {
   const Kernel* kernel;
   RangePath path;
@@ -17,12 +17,14 @@ struct PackedKey {
   MatrixView view;
   int64_t items;
   double offset, step;
+  Band band;
 
   bool operator==(const PackedKey& other) const {
     const MatrixView &x = view, &y = other.view;
     return kernel == other.kernel && path == other.path && is_a == other.is_a && items == other.items &&
-           offset == other.offset && step == other.step && x.data == y.data && x.rows == y.rows && x.cols == y.cols &&
-           x.row_stride == y.row_stride && x.col_stride == y.col_stride && x.batch_stride == y.batch_stride;
+           offset == other.offset && step == other.step && band == other.band && x.data == y.data && x.rows == y.rows &&
+           x.cols == y.cols && x.row_stride == y.row_stride && x.col_stride == y.col_stride &&
+           x.batch_stride == y.batch_stride;
   }
 };
 

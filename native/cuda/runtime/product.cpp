@@ -4,6 +4,7 @@
 #include <chrono>
 #include <exception>
 
+#include "core/dispatch.h"
 #include "core/parts.h"
 #include "core/scan.h"
 #include "core/status.h"
@@ -35,9 +36,36 @@ void throw_if_cancelled(const Problem& problem) {
 
 int64_t result_bytes(const Problem& problem) { return problem.outputs() * element_bytes(problem.operation.dtype); }
 
-/// Where rows of C go on the host.
-HostLayout host_of_c(const Problem& problem, const MutableMatrixView& rows, int64_t items) {
-  return host_layout(read_only(rows), items, problem.operation.dtype, false);
+/// Where rows of C from this one on go on the host.
+HostLayout host_of_c(const Problem& problem, const MutableMatrixView& rows, int64_t items, int64_t first_row) {
+  HostLayout host = host_layout(read_only(rows), items, problem.operation.dtype, false);
+  host.band = problem.structure.c.from(first_row, 0);
+  return host;
+}
+
+/// Makes what is outside the band zero among gathered elements.
+void clear_gathered(const Operation& operation, const HostLayout& host, Storage storage, const Band& whole,
+                    void* gathered) {
+  const Band band = host.by_columns ? whole.transposed() : whole;
+  if (band.is_all(host.lines, host.length)) return;
+  with_semiring(operation, [&](auto semiring) {
+    using S = decltype(semiring);
+    const auto clear = [&](auto zero) {
+      auto* line_data = static_cast<decltype(zero)*>(gathered);
+      for (int64_t line = 0; line < host.items * host.lines; ++line, line_data += host.length) {
+        const int64_t in_item = line % host.lines;
+        const int64_t first = std::clamp(in_item - band.below, int64_t{0}, host.length);
+        const int64_t end = std::clamp(in_item + band.above + 1, first, host.length);
+        std::fill(line_data, line_data + first, zero);
+        std::fill(line_data + end, line_data + host.length, zero);
+      }
+    };
+    if (storage == Storage::kInt16) {
+      clear(S::maximizes ? kLowest<int16_t> : kHighest<int16_t>);
+    } else {
+      clear(typename S::Element{S::zero});
+    }
+  });
 }
 
 /// After a failure, waits until no queued work uses the caller's memory or a buffer any more. Must be declared after
@@ -65,16 +93,18 @@ Outcome multiply_small(const Problem& problem, Lane& lane, const Planner& planne
   auto* const slot = static_cast<char*>(ring.acquire());
   const DeviceBuffer memory(operand_bytes(problem), lane.device(), stream);
   int64_t used = 0;
-  const auto stage = [&](Operand& operand, Storage storage, auto* levels_of) {
+  const auto stage = [&](Operand& operand, Storage storage, const Band& band, std::optional<Side> side) {
     operand.place_at(static_cast<char*>(memory.get()) + used, lane);
     const HostLayout& host = operand.host();
     host.gather(0, host.elements(), slot + used);
+    clear_gathered(problem.operation, host, storage, band, slot + used);
     MPMML_CUDA(cudaMemcpyAsync(operand.data(), slot + used, host.bytes(), cudaMemcpyHostToDevice, stream));
     ValueRange range = scan_elements(problem.operation, storage, slot + used, host.elements());
-    if (looks_at_lines && levels_of) {
+    if (looks_at_lines && side) {
       MatrixView staged = operand.view();
       staged.data = slot + used;
-      range.levels = levels_of(problem.operation, staged, problem.batch);
+      range.levels = *side == Side::kA ? levels_of_rows(problem.operation, staged, problem.batch)
+                                       : levels_of_columns(problem.operation, staged, problem.batch);
     }
     operand.set_range(range);
     used += round_up(host.bytes(), kMatrixAlignment);
@@ -85,10 +115,9 @@ Outcome multiply_small(const Problem& problem, Lane& lane, const Planner& planne
   throw_if_cancelled(problem);
   Event& begin = lane.event();
   begin.record(stream);
-  using LevelsOf = LineLevels(const Operation&, const MatrixView&, int64_t);
-  stage(a, problem.a.storage, &levels_of_rows);
-  stage(b, problem.b.storage, &levels_of_columns);
-  if (problem.c0.data) stage(c0, problem.c0.storage, static_cast<LevelsOf*>(nullptr));
+  stage(a, problem.a.storage, problem.structure.a, Side::kA);
+  stage(b, problem.b.storage, problem.structure.b, Side::kB);
+  if (problem.c0.data) stage(c0, problem.c0.storage, Band{}, std::nullopt);
   ring.release(stream);
   a.arrived(stream);
   void* const c = ring.acquire();
@@ -102,7 +131,7 @@ Outcome multiply_small(const Problem& problem, Lane& lane, const Planner& planne
   if (outcome.overflow) return outcome;
   ring.finish();
   if (part) part->before_writing(problem);
-  const HostLayout target = host_of_c(problem, problem.c, problem.batch);
+  const HostLayout target = host_of_c(problem, problem.c, problem.batch, 0);
   target.scatter(0, target.elements(), static_cast<const char*>(c));
   problem.count_steps(static_cast<double>(problem.outputs()));
   outcome.timing.h2d = a.arrival(begin);
@@ -152,8 +181,15 @@ class CellProduct {
         part_(part),
         planner_([this, &planner](const ValueRange& a, const ValueRange& b) { return plan_cell(planner(a, b), a, b); }),
         launcher_(problem, lane, planner_, &on_device(lane)->overflow) {
-    for (const Span& span : cut_.a) a_.emplace_back(problem.operation, rows_of(problem.a, span), items_of_span(span));
-    for (const Span& span : cut_.b) b_.emplace_back(problem.operation, cols_of(problem.b, span), items_of_span(span));
+    const Structure& structure = problem.structure;
+    for (const Span& span : cut_.a) {
+      a_.emplace_back(problem.operation, rows_of(problem.a, span), items_of_span(span),
+                      structure.a.from(first_row(span), 0));
+    }
+    for (const Span& span : cut_.b) {
+      b_.emplace_back(problem.operation, cols_of(problem.b, span), items_of_span(span),
+                      structure.b.from(0, first_row(span)));
+    }
     for (const Span& span : cut_.c0) {
       c0_.emplace_back(problem.operation, rows_of(problem.c0, span), items_of_span(span));
     }
@@ -164,7 +200,7 @@ class CellProduct {
     const QuiesceOnFailure quiesce(lane_);
     TransferQueue uploads(TransferQueue::Direction::kUpload, lane_, [this] { return problem_.is_cancelled(); });
     start_uploads(uploads);
-    const HostLayout result = host_of_c(problem_, problem_.c, problem_.batch);
+    const HostLayout result = host_of_c(problem_, problem_.c, problem_.batch, 0);
     const Pages pages(result.data, result.dense() ? result.bytes() : 0);
     compute_cells(uploads);
     sharing.received();
@@ -202,6 +238,8 @@ class CellProduct {
     view.cols = span.count;
     return view;
   }
+  /// Or the first column, of a span of columns.
+  int64_t first_row(const Span& span) const { return cut_.by_instances ? 0 : span.first; }
   int64_t items_of_span(const Span& span) const { return cut_.by_instances ? span.count : 1; }
 
   void start_uploads(TransferQueue& queue) {
@@ -354,7 +392,7 @@ class CellProduct {
     TransferQueue queue(TransferQueue::Direction::kDownload, lane_, [this] { return problem_.is_cancelled(); });
     for (const auto& [part, event] : completed_) {
       const Span& span = cut_.c[part];
-      const HostLayout host = host_of_c(problem_, rows_of(problem_.c, span), items_of_span(span));
+      const HostLayout host = host_of_c(problem_, rows_of(problem_.c, span), items_of_span(span), first_row(span));
       queue.add({host, static_cast<char*>(rows_of(dense_c(), span).data), nullptr, event});
     }
     queue.start();

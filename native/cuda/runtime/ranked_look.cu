@@ -3,6 +3,7 @@
 #include <iterator>
 
 #include "core/dispatch.h"
+#include "core/structured.h"
 #include "cuda/kernels/kernel.h"
 #include "cuda/kernels/ranked_sample.cuh"
 #include "cuda/runtime/error.h"
@@ -43,8 +44,8 @@ std::optional<Plan> plan_to_look_for(const Problem& problem, const Plan& plan, P
   const double steps = double(problem.outputs()) * double(problem.k());
   const bool is_large =
       problem.batch == 1 && steps >= kLeastSteps && std::min({problem.m(), problem.n(), problem.k()}) >= kLeastSide;
-  if (!is_large || problem.witness.data || problem.has_int16() || !is_integer_sum_of(problem.operation) ||
-      problem.operation.overflow == OverflowPolicy::kWrap) {
+  if (!is_large || is_structured(problem) || problem.witness.data || problem.has_int16() ||
+      !is_integer_sum_of(problem.operation) || problem.operation.overflow == OverflowPolicy::kWrap) {
     return std::nullopt;
   }
   if (std::find(std::begin(kExponentPaths), std::end(kExponentPaths), plan.path) != std::end(kExponentPaths)) {

@@ -171,7 +171,8 @@ class Plans {
                   exact_paths(problem.operation, a, b),
                   {problem.batch, problem.m(), problem.n(), problem.k(), items_of(problem.a, problem.batch),
                    items_of(problem.b, problem.batch), problem.has_int16(), problem.witness.data != nullptr,
-                   problem.witness.data && numbers_fit(a, b, problem.k())}};
+                   problem.witness.data && numbers_fit(a, b, problem.k())},
+                  problem.structure};
     for (const auto& [known, plan] : plans_) {
       if (known == key) return plan;
     }
@@ -189,10 +190,11 @@ class Plans {
     const Variant* requested;
     PathSet exact;
     std::array<int64_t, 9> sizes;
+    Structure structure;
 
     bool operator==(const Key& other) const {
       return semiring == other.semiring && dtype == other.dtype && requested == other.requested &&
-             exact == other.exact && sizes == other.sizes;
+             exact == other.exact && sizes == other.sizes && structure == other.structure;
     }
   };
   std::vector<std::pair<Key, Plan>> plans_;

@@ -6,6 +6,7 @@
 #include "core/problem.h"
 #include "core/status.h"
 #include "cuda/runtime/admission.h"
+#include "cuda/runtime/banded.h"
 #include "cuda/runtime/elementwise.h"
 #include "cuda/runtime/error.h"
 
@@ -211,8 +212,18 @@ unsigned* SessionDevice::arrivals() {
 
 Facts SessionDevice::scan(DataType dtype, Storage storage, const void* data, int64_t count) {
   if (dtype == DataType::kUint8 || count == 0) return {};
+  return scan([&](ScanResult* result) { find_facts(dtype, storage, data, count, result, stream()); });
+}
+
+Facts SessionDevice::scan_inside(DataType dtype, int64_t batch, const MatrixView& view, const Band& band) {
+  if (dtype == DataType::kUint8) return {};
+  return scan([&](ScanResult* result) { find_facts_inside(dtype, batch, view, band, result, stream()); });
+}
+
+template <class Queue>
+Facts SessionDevice::scan(Queue&& queue) {
   reset_scans(&on_device()->scan, 1, stream());
-  find_facts(dtype, storage, data, count, &on_device()->scan, stream());
+  queue(&on_device()->scan);
   MPMML_CUDA(
       cudaMemcpyAsync(&on_host()->scan, &on_device()->scan, sizeof(ScanResult), cudaMemcpyDeviceToHost, stream()));
   MPMML_CUDA(cudaStreamSynchronize(stream()));

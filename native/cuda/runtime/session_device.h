@@ -67,6 +67,9 @@ class SessionDevice : public std::enable_shared_from_this<SessionDevice> {
     return scan(dtype, storage, memory.data(), memory.bytes() / stored_bytes(dtype, storage));
   }
 
+  /// The same about what is inside the band of matrices.
+  Facts scan_inside(DataType dtype, int64_t batch, const MatrixView& view, const Band& band);
+
   /// Looks at some elements, or then at all, of lines that it knows of; waits.
   void sample_levels(const Operation& operation, std::initializer_list<KnownLines*> lines);
   void find_levels(const Operation& operation, KnownLines& lines);
@@ -101,6 +104,9 @@ class SessionDevice : public std::enable_shared_from_this<SessionDevice> {
   Results* on_host() const { return static_cast<Results*>(lane_.results()); }
   Results* on_device() const { return static_cast<Results*>(lane_.device_results()); }
 
+  /// The facts that `queue` has put into its argument.
+  template <class Queue>
+  Facts scan(Queue&& queue);
   int64_t bytes_of_forms();
   void forget_without_forms();
   bool fits(int64_t bytes);

@@ -6,6 +6,7 @@
 #include "core/dispatch.h"
 #include "core/scan.h"
 #include "core/status.h"
+#include "core/structured.h"
 #include "core/workspace.h"
 #include "cuda/runtime/error.h"
 
@@ -55,12 +56,12 @@ struct Alike {
   }
 };
 
-double steps_of(const Problem& problem) { return double(problem.outputs()) * double(problem.k()); }
+double all_steps_of(const Problem& problem) { return double(problem.outputs()) * double(problem.k()); }
 
 /// Whether the product is small, and asks for nothing that only launches of their own find.
 bool can_join(const Problem& problem) {
-  return problem.batch == 1 && problem.outputs() > 0 && problem.k() > 0 && steps_of(problem) <= kMostSteps &&
-         !problem.witness.data && takes_stores(problem.c, problem.operation.dtype, 1);
+  return problem.batch == 1 && problem.outputs() > 0 && problem.k() > 0 && all_steps_of(problem) <= kMostSteps &&
+         !is_structured(problem) && !problem.witness.data && takes_stores(problem.c, problem.operation.dtype, 1);
 }
 
 /// The host's operands of small products, which go to the device in one transfer.
@@ -284,14 +285,14 @@ class Group {
   /// Says what the products of a launch have come to, and what is known of their results.
   void settle(const Bucket& bucket, const LaunchTimes& times) {
     double all = 0;
-    for (const Member& it : bucket.members) all += steps_of(problems_[it.product]);
+    for (const Member& it : bucket.members) all += all_steps_of(problems_[it.product]);
     for (const Member& it : bucket.members) {
       const Problem& problem = problems_[it.product];
       QueuedProduct& queued = queued_[it.product];
       queued.problem = &asked_[it.product];
       queued.outcome.plan = bucket.plan;
       queued.shared = times;
-      queued.share = steps_of(problem) / all;
+      queued.share = all_steps_of(problem) / all;
       ResidentMemory& target = resident(problem.c.memory);
       const bool covers = target.is_covered_by(problem.c, problem.operation.dtype, 1);
       Facts facts = it.facts;

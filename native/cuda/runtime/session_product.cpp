@@ -8,7 +8,9 @@
 #include "core/overflow.h"
 #include "core/scan.h"
 #include "core/status.h"
+#include "core/structured.h"
 #include "cuda/plan/blocks.h"
+#include "cuda/runtime/banded.h"
 #include "cuda/runtime/elementwise.h"
 #include "cuda/runtime/error.h"
 #include "cuda/runtime/ranked_look.h"
@@ -28,15 +30,22 @@ constexpr double kSearchCost = 8;
 constexpr double kStepsWorthAScan = 2e11;
 constexpr int64_t kGranule = 512;  ///< rows or columns, so that a part consists of whole tiles
 
-/// An operand, C0 included, and what is known of it.
+/// An operand, C0 included, and what is known of what is inside its band.
 struct Source {
   MatrixView view;
+  Band band;
   ResidentMemory* memory = nullptr;  ///< null if the matrix was copied from the host for this product
   Facts facts;
   LineLevels levels;
   bool is_exact = true;
   DeviceBuffer copied;
   PackedForms forms;
+  /// A copy that is zero outside the band, if somebody has needed one.
+  MatrixView cleared;
+  DeviceBuffer cleared_buffer;
+  PackedForms cleared_forms;
+
+  bool is_banded() const { return !band.is_all(view.rows, view.cols); }
 };
 
 class ResidentProduct {
@@ -59,9 +68,8 @@ class ResidentProduct {
     ResidentMemory& target = resident(problem_.c.memory);
     target.wait_for_readers();
     if (problem_.witness.data) resident(problem_.witness.memory).wait_for_readers();
-    a_ = source(problem_.a);
-    b_ = source(problem_.b);
-    if (problem_.c0.data) c0_ = source(problem_.c0);
+    find_sources();
+    if (problem_.c0.data) c0_ = source(problem_.c0, problem_.structure.c);
     require_elements(c0_, "accumulate");
     if (problem_.k() == 0) {
       store_without_steps();
@@ -70,14 +78,14 @@ class ResidentProduct {
       require_elements(b_, "b");
       multiply();
     }
-    target.written(target.is_covered_by(problem_.c, dtype_, problem_.batch), result_facts(), false);
+    const bool is_all = stores_all() && target.is_covered_by(problem_.c, dtype_, problem_.batch);
+    target.written(is_all, result_facts(), false);
     if (problem_.witness.data) witnesses_are_written();
     return std::move(result_);
   }
 
   Plan plan() {
-    a_ = source(problem_.a);
-    b_ = source(problem_.b);
+    find_sources();
     require_elements(a_, "a");
     require_elements(b_, "b");
     return choose();
@@ -86,20 +94,34 @@ class ResidentProduct {
  private:
   cudaStream_t stream() const { return device_.stream(); }
   ValueRange range(const Source& source) const {
-    if (problem_.known_operands && &source != &c0_) return *problem_.known_operands;
-    if (problem_.known) return *problem_.known;
+    if (problem_.known) {
+      ValueRange known = problem_.known_operands && &source != &c0_ ? *problem_.known_operands : *problem_.known;
+      known.has_zero = known.has_zero || source.is_banded();
+      return known;
+    }
     ValueRange range = range_of(problem_.operation, source.facts, source.view.storage);
     range.levels = source.levels;
     return range;
   }
 
-  Source source(const MatrixView& view) {
+  /// Whether every element of C is a result.
+  bool stores_all() const { return problem_.structure.c.is_all(problem_.m(), problem_.n()); }
+
+  void find_sources() {
+    a_ = source(problem_.a, problem_.structure.a);
+    b_ = source(problem_.b, problem_.structure.b);
+  }
+
+  Source source(const MatrixView& view, const Band& band) {
     Source source;
     source.view = view;
+    source.band = band;
     if (view.memory) {
       source.memory = &resident(view.memory);
+      // If there is a band, these are bounds.
       source.facts = source.memory->facts();
-      source.is_exact = source.memory->is_exact();
+      source.is_exact = source.memory->is_exact() && !source.is_banded();
+      include_outside(source);
       return source;
     }
     const auto start = std::chrono::steady_clock::now();
@@ -108,6 +130,8 @@ class ResidentProduct {
     device_.upload(host, source.copied.get(), problem_.cancelled);
     source.view = Lines(view).copied_to(source.copied.get(), view, host.items);
     source.view.storage = view.storage;
+    clear_outside(problem_.operation, host.items, source.view, band, stream());
+    source.band = {};
     const std::chrono::duration<double, std::milli> taken = std::chrono::steady_clock::now() - start;
     result_.outcome.timing.h2d += taken.count();
     source.facts = no_facts();
@@ -116,10 +140,39 @@ class ResidentProduct {
     return source;
   }
 
+  /// What is outside the band is zero.
+  void include_outside(Source& source) const {
+    if (!source.is_banded()) return;
+    source.facts.merge(
+        with_semiring(problem_.operation, [](auto semiring) { return facts_of_value(decltype(semiring)::zero); }));
+  }
+
+  /// The source as a matrix that is zero outside its band.
+  const MatrixView& cleared(Source& source) {
+    if (!source.is_banded()) return source.view;
+    if (source.cleared.data) return source.cleared;
+    const MatrixView& view = source.view;
+    const int64_t items = items_of(view, problem_.batch);
+    source.cleared_buffer = device_.workspace(items * view.rows * view.cols * stored_bytes(dtype_, view.storage));
+    source.cleared = Lines(view).copied_to(source.cleared_buffer.get(), view, items);
+    source.cleared.storage = view.storage;
+    const MutableMatrixView to{
+        source.cleared_buffer.get(), view.rows, view.cols, source.cleared.row_stride, source.cleared.col_stride,
+        source.cleared.batch_stride};
+    copy_inside(dtype_, items, view, source.band, to, stream());
+    clear_outside(problem_.operation, items, source.cleared, source.band, stream());
+    return source.cleared;
+  }
+
   /// Replaces a bound by what the elements are.
   void look_at(Source& source, int64_t elements) {
     if (source.is_exact) return;
     source.is_exact = true;
+    if (source.is_banded()) {
+      source.facts = device_.scan_inside(dtype_, items_of(source.view, problem_.batch), source.view, source.band);
+      include_outside(source);
+      return;
+    }
     if (!source.memory) {
       source.facts = device_.scan(dtype_, source.view.storage, source.view.data, elements);
       return;
@@ -133,7 +186,7 @@ class ResidentProduct {
     if (!source.view.data || !range(source).has_outsider) return;
     look_at(source);
     if (!range(source).has_outsider) return;
-    const SessionDevice::HostCopy copy = device_.fetch(dtype_, problem_.batch, source.view);
+    const SessionDevice::HostCopy copy = device_.fetch(dtype_, problem_.batch, cleared(source));
     mpmml::require_elements(problem_.operation, copy.view, problem_.batch, name);
     // They are elsewhere in the memory.
     source.facts.has_negative = false;
@@ -143,20 +196,35 @@ class ResidentProduct {
   void store_without_steps() {
     const double zero =
         with_semiring(problem_.operation, [](auto semiring) { return static_cast<double>(decltype(semiring)::zero); });
-    const bool in_place = c0_.view.data == problem_.c.data;
-    if (!in_place) fill_matrices(dtype_, problem_.batch, problem_.c, zero, stream());
-    const bool accumulates =
-        c0_.view.data &&
-        (!in_place || with_semiring(problem_.operation, [](auto semiring) { return decltype(semiring)::idempotent; }));
-    if (accumulates) combine_matrices(problem_.operation, problem_.batch, problem_.c, c0_.view, stream());
+    store_inside(dtype_, problem_.c, [&](const MutableMatrixView& c) {
+      const bool in_place = c0_.view.data == c.data;
+      if (!in_place) fill_matrices(dtype_, problem_.batch, c, zero, stream());
+      const bool accumulates = c0_.view.data && (!in_place || with_semiring(problem_.operation, [](auto semiring) {
+                                 return decltype(semiring)::idempotent;
+                               }));
+      if (accumulates) combine_matrices(problem_.operation, problem_.batch, c, c0_.view, stream());
+    });
     if (problem_.witness.data && !problem_.through.data) {
-      fill_matrices(DataType::kInt32, problem_.batch, problem_.witness, -1, stream());
+      store_inside(DataType::kInt32, problem_.witness, [&](const MutableMatrixView& witness) {
+        fill_matrices(DataType::kInt32, problem_.batch, witness, -1, stream());
+      });
     }
     result_.outcome.plan = planner_({}, {});
   }
 
+  /// Calls `store` with `target`, or with another matrix of which only results go there.
+  template <class Store>
+  void store_inside(DataType dtype, const MutableMatrixView& target, Store&& store) {
+    if (stores_all()) return store(target);
+    const DeviceBuffer apart = device_.workspace(problem_.outputs() * element_bytes(dtype));
+    const MutableMatrixView all = row_major(apart.get(), problem_.m(), problem_.n());
+    store(all);
+    copy_inside(dtype, problem_.batch, read_only(all), problem_.structure.c, target, stream());
+  }
+
   /// Looks at the lines of the operands, if that may lead to exponents.
   void look_at_lines() {
+    if (a_.is_banded() || b_.is_banded()) return;
     const Operation& operation = problem_.operation;
     if (!may_look_at_lines(problem_, where_.variant != nullptr, planner_)) return;
     if (exact_paths(operation, range(a_), range(b_)).has(RangePath::kExponent)) return;
@@ -216,6 +284,10 @@ class ResidentProduct {
     }
     const bool finds_later = problem_.witness.data && !finds_witnesses(plan);
     if (finds_later && problem_.through.data) keep_c0();
+    if (repairs_in_place()) {
+      keep_c0();
+      c0_.view = row_major<const void*>(kept_c0_.get(), problem_.m(), problem_.n());
+    }
     const Planner chosen = [&](const ValueRange&, const ValueRange&) { return plan; };
     Launcher launcher(problem_, lane_, chosen, device_.overflow(), Launcher::Timed::kKernel);
     const Part whole{problem_.batch,   problem_.m(),    problem_.n(), 0, 0, 0, c0_.view, c,
@@ -227,21 +299,31 @@ class ResidentProduct {
     if (finds_later) find_all_witnesses(whole);
     result_.end = result_.launches.back().computed;
     if (!is_apart) return;
-    copy_matrices(dtype_, problem_.batch, read_only(c), problem_.c, stream());
+    copy_inside(dtype_, problem_.batch, read_only(c), problem_.structure.c, problem_.c, stream());
     result_.end = nullptr;
+  }
+
+  double steps_of_part(const Part& part) const {
+    if (!is_structured(problem_)) return double(part.batch) * part.m * part.n * problem_.k();
+    Problem of_part = problem_;
+    of_part.batch = part.batch;
+    of_part.a.rows = part.m;
+    of_part.b.cols = part.n;
+    of_part.structure = problem_.structure.from(part.first_row, part.first_col);
+    return steps_of(of_part);
   }
 
   /// Launches a part of the product. If there is no room to pack its operands, it is divided.
   void launch(Launcher& launcher, const Plan& plan, const Part& part) {
-    const double steps = cost_of_step(problem_.operation) * double(part.batch) * part.m * part.n * problem_.k();
+    const double steps = cost_of_step(problem_.operation) * steps_of_part(part);
     if (steps > kMostSteps && part.batch > 1) return launch_halves(launcher, plan, part, &Part::batch, 1);
     if (steps > kMostSteps && part.m >= part.n && part.m > 2 * kGranule) {
       return launch_halves(launcher, plan, part, &Part::m, kGranule);
     }
     if (steps > kMostSteps && part.n > 2 * kGranule) return launch_halves(launcher, plan, part, &Part::n, kGranule);
     await_turn(steps);
-    Operand a = operand(a_, part, Side::kA), b = operand(b_, part, Side::kB);
     const Kernel& kernel = kernel_for(plan);
+    Operand a = operand(a_, part, Side::kA, kernel), b = operand(b_, part, Side::kB, kernel);
     const ForHints for_hints = bytes_for_hints(kernel, part, a, b);
     if (!device_.make_room(bytes_to_pack(plan, kernel, part, a, b) + for_hints.all(), {a_.memory, b_.memory})) {
       if (part.batch > 1) return launch_halves(launcher, plan, part, &Part::batch, 1);
@@ -291,7 +373,7 @@ class ResidentProduct {
     const DeviceBuffer hints = take(bytes.hints), lines_a = take(bytes.a), lines_b = take(bytes.b);
     part.hints = static_cast<uint16_t*>(hints.get());
     const Operation& operation = problem_.operation;
-    const MatrixView view_a = a.view(), view_b = b.view();
+    const MatrixView view_a = view_of(cleared(a_), part, Side::kA), view_b = view_of(cleared(b_), part, Side::kB);
     LaunchTimes times = launcher.launch(a, b, part, stream());
     WitnessSearch search = search_in(part);
     search.a = copy_along_k(operation, part.batch, view_a, Side::kA, lines_a.get(), stream());
@@ -312,7 +394,15 @@ class ResidentProduct {
     search.c = read_only(part.c);
     search.witness = part.witness;
     search.through = part.through;
+    search.band = problem_.structure.c.from(part.first_row, part.first_col);
     return search;
+  }
+
+  /// Whether repair_nan() may need elements of C0 that the product has replaced.
+  bool repairs_in_place() const {
+    const bool is_idempotent =
+        with_semiring(problem_.operation, [](auto semiring) { return decltype(semiring)::idempotent; });
+    return c0_.view.data && !is_idempotent && is_structured(problem_);
   }
 
   /// Copies C0, because the product's kernel doesn't tell which results it has improved, and C0 may be C.
@@ -334,8 +424,9 @@ class ResidentProduct {
     for (int64_t row = 0; row < problem_.m(); row += rows) {
       WitnessSearch search = search_in(part);
       search.m = std::min(rows, problem_.m() - row);
-      search.a = view_from(a_.view, dtype_, 0, row, 0);
-      search.b = b_.view;
+      search.a = view_from(cleared(a_), dtype_, 0, row, 0);
+      search.b = cleared(b_);
+      search.band = problem_.structure.c.from(row, 0);
       search.c = view_from(search.c, dtype_, 0, row, 0);
       if (kept_c0_.get()) {
         search.before =
@@ -359,8 +450,8 @@ class ResidentProduct {
     facts.has_negative = true;
     facts.include(-1, std::max<int64_t>(problem_.k() - 1, -1));
     if (problem_.through.data) facts = resident(problem_.through.memory).facts();
-    const bool is_all =
-        !problem_.through.data && memory.is_covered_by(problem_.witness, DataType::kInt32, problem_.batch);
+    const bool is_all = stores_all() && !problem_.through.data &&
+                        memory.is_covered_by(problem_.witness, DataType::kInt32, problem_.batch);
     memory.written(is_all, facts, false);
   }
 
@@ -389,13 +480,19 @@ class ResidentProduct {
     launch(launcher, plan, half);
   }
 
-  Operand operand(Source& source, const Part& part, Side side) {
+  MatrixView view_of(const MatrixView& whole, const Part& part, Side side) const {
     const bool is_a = side == Side::kA;
-    MatrixView view =
-        view_from(source.view, dtype_, part.first_item, is_a ? part.first_row : 0, is_a ? 0 : part.first_col);
+    MatrixView view = view_from(whole, dtype_, part.first_item, is_a ? part.first_row : 0, is_a ? 0 : part.first_col);
     (is_a ? view.rows : view.cols) = is_a ? part.m : part.n;
-    PackedForms& forms = source.memory ? device_.forms_of(*source.memory) : source.forms;
-    return Operand(problem_.operation, view, part.batch, range(source), forms);
+    return view;
+  }
+
+  Operand operand(Source& source, const Part& part, Side side, const Kernel& kernel) {
+    const auto from = [&](const MatrixView& whole, PackedForms& forms) {
+      return Operand(problem_.operation, view_of(whole, part, side), part.batch, range(source), forms);
+    };
+    if (source.is_banded() && !kernel.packs_bands) return from(cleared(source), source.cleared_forms);
+    return from(source.view, source.memory ? device_.forms_of(*source.memory) : source.forms);
   }
 
   int64_t bytes_to_pack(const Plan& plan, const Kernel& kernel, const Part& part, const Operand& a, const Operand& b) {
@@ -404,6 +501,7 @@ class ResidentProduct {
     launch.batch = part.batch;
     launch.m = part.m;
     launch.n = part.n;
+    set_structure(launch, problem_.structure, part.first_row, part.first_col);
     launch.a = a.view();
     launch.b = b.view();
     launch.range_a = a.range();
@@ -421,6 +519,7 @@ class ResidentProduct {
     cell.batch = 1;
     cell.a = host_a.view;
     cell.b = host_b.view;
+    cell.structure = problem_.structure.from(row, col);
     return overflow_error(cell, problem_.batch > 1 ? item : -1, row, col);
   }
 

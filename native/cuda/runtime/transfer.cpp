@@ -21,21 +21,23 @@ constexpr int64_t kBytesPerThread = int64_t{1} << 20;
 constexpr unsigned kMostThreads = 12;
 
 /// Calls `body(first element in memory, position in the dense part in bytes, number of elements)` for each run of a
-/// part.
+/// part, or for what is in the band of each.
 template <class Body>
-void for_runs(const HostLayout& host, int64_t first, int64_t count, Body&& body) {
-  if (host.dense()) {
+void for_runs(const HostLayout& host, const Band& band, int64_t first, int64_t count, Body&& body) {
+  if (host.dense() && band.is_all(host.lines, host.length)) {
     body(host.data + first * host.element_bytes, int64_t{0}, count);
     return;
   }
   for (int64_t done = 0; done < count;) {
     const int64_t index = first + done;
-    const int64_t line = index / host.length, position = index % host.length;
-    const int64_t run = std::min(host.length - position, count - done);
-    char* memory = host.data + (line / host.lines * host.item_stride + line % host.lines * host.line_stride +
-                                position * host.element_stride) *
-                                   host.element_bytes;
-    body(memory, done * host.element_bytes, run);
+    const int64_t item = index / host.length / host.lines, line = index / host.length % host.lines;
+    const int64_t position = index % host.length, run = std::min(host.length - position, count - done);
+    const int64_t from = std::max(position, line - band.below), to = std::min(position + run, line + band.above + 1);
+    if (from < to) {
+      char* memory = host.data + (item * host.item_stride + line * host.line_stride + from * host.element_stride) *
+                                     host.element_bytes;
+      body(memory, (done + from - position) * host.element_bytes, to - from);
+    }
     done += run;
   }
 }
@@ -90,13 +92,13 @@ bool is_pinned(const void* memory) {
 }  // namespace
 
 void HostLayout::gather(int64_t first, int64_t count, char* target) const {
-  for_runs(*this, first, count, [&](const char* memory, int64_t position, int64_t run) {
+  for_runs(*this, Band{}, first, count, [&](const char* memory, int64_t position, int64_t run) {
     copy_elements(target + position, 1, memory, element_stride, run, element_bytes);
   });
 }
 
 void HostLayout::scatter(int64_t first, int64_t count, const char* source) const {
-  for_runs(*this, first, count, [&](char* memory, int64_t position, int64_t run) {
+  for_runs(*this, band, first, count, [&](char* memory, int64_t position, int64_t run) {
     copy_elements(memory, element_stride, source + position, 1, run, element_bytes);
   });
 }
@@ -127,7 +129,8 @@ TransferQueue::~TransferQueue() {
 
 void TransferQueue::add(Transfer transfer) {
   const HostLayout& host = transfer.host;
-  const bool pinned = host.pitched() && host.line_stride * host.element_bytes < kMostPitch && is_pinned(host.data);
+  const bool pinned = host.pitched() && host.is_all_written() && host.line_stride * host.element_bytes < kMostPitch &&
+                      is_pinned(host.data);
   int64_t part_elements = (pinned ? kPinnedPartBytes : StagingRing::kSlotBytes) / host.element_bytes;
   if (pinned && !host.dense()) part_elements = std::max<int64_t>(1, part_elements / host.length) * host.length;
   const int64_t parts = ceil_div(host.elements(), part_elements);

@@ -20,7 +20,9 @@ struct HostLayout {
   int64_t item_stride, line_stride, element_stride;
   int element_bytes;
   bool by_columns;  ///< a line is a column
+  Band band{};      ///< of the elements (line, place in it) that scatter() writes
 
+  bool is_all_written() const { return band.is_all(lines, length); }
   int64_t elements() const { return items * lines * length; }
   int64_t bytes() const { return elements() * element_bytes; }
   /// Whether the dense order is the order in memory.
@@ -35,7 +37,8 @@ struct HostLayout {
            (items == 1 || item_stride == lines * line_stride);
   }
 
-  /// Copies elements [first, first + count) of the dense order from the matrices, or into them.
+  /// Copies elements [first, first + count) of the dense order from the matrices, or those of them that are in the band
+  /// into the matrices.
   void gather(int64_t first, int64_t count, char* target) const;
   void scatter(int64_t first, int64_t count, const char* source) const;
 };

@@ -1,0 +1,72 @@
+// What scans of elements on the device share.
+#pragma once
+#include "core/dispatch.h"
+#include "cuda/runtime/range.h"
+
+namespace mpmml::cuda {
+
+// Neutral elements of the minimum and the maximum.
+constexpr int32_t kHighestPlace = kHighest<int32_t>;
+constexpr int32_t kLowestPlace = kLowest<int32_t>;
+
+/// What a thread has found.
+template <class Stored>
+struct FoundFacts {
+  using Element = std::conditional_t<std::is_same_v<Stored, int16_t>, int32_t, Stored>;
+  int32_t minimum = kHighestPlace;
+  int32_t maximum = kLowestPlace;
+  bool has_lowest = false, has_highest = false, has_negative = false;
+
+  __device__ __forceinline__ void include(Stored value) {
+    if constexpr (has_places<Element>) {
+      const int32_t place = place_of(static_cast<Element>(value));
+      const bool lowest = value == kLowest<Stored>, highest = value == kHighest<Stored>;
+      has_lowest |= lowest;
+      has_highest |= highest;
+      minimum = min(minimum, lowest || highest ? minimum : place);
+      maximum = max(maximum, lowest || highest ? maximum : place);
+    }
+    has_negative |= value < 0;
+  }
+
+  /// All threads of a warp call it together.
+  __device__ __forceinline__ void add_to(ScanResult* result) {
+    constexpr unsigned kAll = 0xffffffffu;
+    if constexpr (has_places<Element>) {
+      for (int lanes = 16; lanes > 0; lanes /= 2) {
+        minimum = min(minimum, __shfl_down_sync(kAll, minimum, lanes));
+        maximum = max(maximum, __shfl_down_sync(kAll, maximum, lanes));
+      }
+      has_lowest = __any_sync(kAll, has_lowest);
+      has_highest = __any_sync(kAll, has_highest);
+    }
+    has_negative = __any_sync(kAll, has_negative);
+    if (threadIdx.x % 32 == 0) {
+      if constexpr (has_places<Element>) {
+        atomicMin(&result->minimum, minimum);
+        atomicMax(&result->maximum, maximum);
+        if (has_lowest) atomicOr(&result->has_lowest, 1);
+        if (has_highest) atomicOr(&result->has_highest, 1);
+      }
+      if (has_negative) atomicOr(&result->has_negative, 1);
+    }
+  }
+};
+
+/// Calls `body` with a value of the type that elements are stored as; not for uint8, of which nothing has to be known.
+template <class Body>
+void with_scanned(DataType dtype, Storage storage, Body&& body) {
+  if (storage == Storage::kInt16) return body(int16_t{});
+  switch (dtype) {
+    case DataType::kInt32:
+      return body(int32_t{});
+    case DataType::kFloat32:
+      return body(float{});
+    case DataType::kFloat64:
+      return body(double{});
+    case DataType::kUint8:
+      return;
+  }
+}
+
+}  // namespace mpmml::cuda
