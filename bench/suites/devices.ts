@@ -1,4 +1,6 @@
 /** One product, and many, on several GPUs of a host against one. */
+
+import { star } from '../../lib/algebra.js'
 import {
   type DenseMatrix,
   type MpmmResult,
@@ -7,10 +9,17 @@ import {
   mpmmGrouped,
   openDevice,
   pinnedInt32Array,
+  type VariantName,
 } from '../../lib/index.js'
 import { firstDifference } from '../verify.js'
 import { ANY_INT32, integers } from './draw.js'
 import type { Asked, Findings, Suite } from './protocol.js'
+
+/**
+ * The kernel that limits a product, as the numbers to reach mean it: for random operands that are large enough another
+ * family takes a tenth of the time, and transfers limit.
+ */
+const PLAIN = 'pipelined_maxplus_i32_128x64x16_8x8_st2_sl1'
 
 /** What the issue of several GPUs asks of four against one, as multiples of the speed of one. */
 const asked = {
@@ -18,6 +27,7 @@ const asked = {
   pinned: { must: 3.4, aim: 3.8 },
   pageable: { must: 3, aim: 3.5 },
   small: { must: 2.2, aim: 3 },
+  paths: { must: 3.2, aim: 3.7 },
   group: { must: 3.6, aim: 3.9 },
 } as const
 
@@ -40,7 +50,9 @@ function countsOf(devices: number): number[] {
   return devices > 1 ? [...counts, devices] : counts
 }
 
-type Run = (devices: readonly number[]) => Promise<{ ms: number; kernelMs: number; used: number }>
+type Run = (
+  devices: readonly number[],
+) => Promise<{ ms: number; kernelMs: number; used: number; computed: string }>
 
 class Measured {
   constructor(
@@ -60,7 +72,8 @@ class Measured {
       const times = samples.map(({ ms }) => ms)
       const on = count === 1 ? 'on one' : `on ${count}`
       const kernels = median(samples.map(({ kernelMs }) => kernelMs))
-      this.findings.figure(of, `whole time ${on}`, 'ms', times, { note: `kernels ${kernels.toFixed(1)} ms` })
+      const note = `kernels ${kernels.toFixed(1)} ms, ${samples[0]!.computed}`
+      this.findings.figure(of, `whole time ${on}`, 'ms', times, { note })
       if (count === 1) {
         one = median(times)
         continue
@@ -73,37 +86,72 @@ class Measured {
   }
 }
 
-const told = (begin: number, { timing, devices }: MpmmResult) => ({
+const told = (begin: number, { timing, devices, variant }: MpmmResult) => ({
   ms: performance.now() - begin,
   kernelMs: timing.kernelMs,
   used: devices.length,
+  computed: variant,
 })
 
-async function hostToHost(measured: Measured, size: number, pinned: boolean, limits: Asked): Promise<void> {
+/** Which kernels compute, and what a row is called by that. */
+interface Kernels {
+  variant?: VariantName
+  by: string
+}
+const plain: Kernels = { variant: PLAIN, by: 'plain kernels' }
+const chosen: Kernels = { by: 'kernels as chosen' }
+
+async function hostToHost(
+  measured: Measured,
+  size: number,
+  pinned: boolean,
+  { by, ...options }: Kernels,
+  limits: Asked,
+): Promise<void> {
   const [a, b, out] = [1, 2, 3].map((seed) => filled(size, pinned, seed)) as [
     DenseMatrix,
     DenseMatrix,
     DenseMatrix,
   ]
   await measured.times(
-    `${size}³ host to host, ${pinned ? 'pinned' : 'pageable'}`,
+    `${size}³ host to host, ${pinned ? 'pinned' : 'pageable'}, ${by}`,
     limits,
     async (devices) => {
       const begin = performance.now()
-      return told(begin, (await mpmm(a, b, { devices, out })) as MpmmResult)
+      return told(begin, (await mpmm(a, b, { devices, out, ...options })) as MpmmResult)
     },
   )
 }
 
-async function resident(measured: Measured, size: number): Promise<void> {
+async function resident(
+  measured: Measured,
+  size: number,
+  { by, ...options }: Kernels,
+  limits: Asked,
+): Promise<void> {
   const [a, b] = [filled(size, true, 1), filled(size, true, 2)]
-  await measured.times(`${size}³ resident`, asked.resident, async (devices) => {
+  await measured.times(`${size}³ resident, ${by}`, limits, async (devices) => {
     await using device = await openDevice({ devices })
     const [x, y, out] = await Promise.all([device.upload(a), device.upload(b), device.full([size, size], 0)])
-    await mpmm(x, y, { out })
+    await mpmm(x, y, { out, ...options })
     const begin = performance.now()
-    const { timing } = await mpmm(x, y, { out })
-    return { ms: performance.now() - begin, kernelMs: timing.kernelMs, used: device.devices.length }
+    const { timing, variant } = await mpmm(x, y, { out, ...options })
+    const ms = performance.now() - begin
+    return { ms, kernelMs: timing.kernelMs, used: device.devices.length, computed: variant }
+  })
+}
+
+async function paths(measured: Measured, size: number, limits: Asked): Promise<void> {
+  const lengths = filled(size, true, 1)
+  for (const [index, length] of lengths.data.entries()) lengths.data[index] = Math.abs(length >> 8)
+  await measured.times(`all-pairs shortest paths of ${size} nodes, resident`, limits, async (devices) => {
+    await using device = await openDevice({ devices })
+    const there = await device.upload(lengths)
+    const begin = performance.now()
+    const distances = await star(there, { semiring: 'min-plus' })
+    const ms = performance.now() - begin
+    distances.c.dispose()
+    return { ms, kernelMs: ms, used: device.devices.length, computed: 'passes of pivots, and products' }
   })
 }
 
@@ -118,7 +166,8 @@ async function group(measured: Measured, size: number, count: number): Promise<v
     const begin = performance.now()
     const results = await mpmmGrouped(products, { devices })
     const used = new Set(results.flatMap((result) => result.devices)).size
-    return { ms: performance.now() - begin, kernelMs: results[0]!.timing.kernelMs, used }
+    const { timing, variant } = results[0]!
+    return { ms: performance.now() - begin, kernelMs: timing.kernelMs, used, computed: variant }
   })
 }
 
@@ -141,14 +190,18 @@ export const devices: Suite = {
     const measured = new Measured(all, repetitions ?? (quick ? 2 : 5), findings)
     const steps: [string, () => Promise<void>][] = quick
       ? [
-          ['2048³', () => hostToHost(measured, 2048, true, {})],
-          ['resident', () => resident(measured, 2048)],
+          ['2048³', () => hostToHost(measured, 2048, true, plain, {})],
+          ['resident', () => resident(measured, 2048, plain, {})],
         ]
       : [
-          ['8192³', () => hostToHost(measured, 8192, true, asked.small)],
-          ['32768³, pinned', () => hostToHost(measured, 32768, true, asked.pinned)],
-          ['32768³, pageable', () => hostToHost(measured, 32768, false, asked.pageable)],
-          ['32768³, resident', () => resident(measured, 32768)],
+          ['8192³', () => hostToHost(measured, 8192, true, plain, asked.small)],
+          ['8192³ as chosen', () => hostToHost(measured, 8192, true, chosen, {})],
+          ['32768³, pinned', () => hostToHost(measured, 32768, true, plain, asked.pinned)],
+          ['32768³, pageable', () => hostToHost(measured, 32768, false, plain, asked.pageable)],
+          ['32768³, pinned, as chosen', () => hostToHost(measured, 32768, true, chosen, {})],
+          ['32768³, resident', () => resident(measured, 32768, plain, asked.resident)],
+          ['32768³, resident, as chosen', () => resident(measured, 32768, chosen, {})],
+          ['shortest paths', () => paths(measured, 32768, asked.paths)],
           ['64 products', () => group(measured, 4096, 64)],
         ]
     for (const [index, [what, step]] of steps.entries()) {

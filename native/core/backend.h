@@ -50,6 +50,8 @@ struct Placement {
   const Variant* variant = nullptr;  ///< null: the backend chooses
   int64_t device_memory = 0;         ///< most bytes of device memory for a product; 0: all that is free
   PartOfProduct* part = nullptr;     ///< null unless other devices compute the rest of the product (parts.h)
+  /// The rows and columns of the product of which other devices compute the rest; 0 if there is no rest.
+  int64_t whole_m = 0, whole_n = 0;
 };
 
 class Session;

@@ -88,6 +88,12 @@ struct Pivots {
 };
 constexpr int32_t kNoGain = 0x7fffffff;
 
+/// A place in the order of a session's work.
+class Moment {
+ public:
+  virtual ~Moment() = default;
+};
+
 /// A device that has been opened. What is started takes effect in the order of the calls, as if each were complete
 /// before the next. Only one thread at a time may call it, except for what says otherwise. It must outlive what it has
 /// allocated and started.
@@ -102,6 +108,9 @@ class Session {
 
   /// Memory with undefined content. Throws Error(kOutOfMemory).
   virtual std::shared_ptr<Memory> allocate(int64_t bytes) = 0;
+
+  /// The same for memory that other sessions receive from.
+  virtual std::shared_ptr<Memory> allocate_for_peers(int64_t bytes) { return allocate(bytes); }
 
   /// The same for `units` pieces of equal sizes (rows, or matrices of a batch), none of which a device that is several
   /// divides.
@@ -131,9 +140,14 @@ class Session {
   virtual std::unique_ptr<Pending> copy(DataType dtype, int64_t batch, const MatrixView& from,
                                         const MutableMatrixView& to) = 0;
 
-  /// Starts to copy bytes from memory of another session of the same backend, in the order of what both have been asked
-  /// for. What is known of all elements of a memory goes with them, if all are copied. Nobody else may call the other
-  /// session meanwhile.
+  /// What it has been asked for until now, for other sessions of the same backend to wait for; null if all of it is done.
+  virtual std::shared_ptr<Moment> moment() { return nullptr; }
+  /// What it is asked for from now on begins after a moment of another session; null: at once.
+  virtual void follow(const Moment* /*moment*/) {}
+
+  /// Starts to copy bytes from memory of another session of the same backend, which must be for peers. Nothing of the
+  /// other session waits for it, nor it for that: see moment(). What is known of all elements of a memory goes with them, if
+  /// all are copied. The other session may receive meanwhile, on another thread.
   virtual void receive(Session& from, const Memory& source, int64_t source_at, Memory& target, int64_t target_at,
                        int64_t bytes) = 0;
 

@@ -160,6 +160,10 @@ Outcome Engine::compute_parts(const Problem& problem, const Placement& where, co
       Placement place = where;
       place.device = devices[index];
       place.part = &self;
+      if (division.slices[index].axis != Axis::kInstances) {
+        place.whole_m = problem.m();
+        place.whole_n = problem.n();
+      }
       Outcome& outcome = outcomes[index];
       try {
         outcome = run(backend, part, place);

@@ -288,12 +288,16 @@ class SpreadSession final : public Session {
     const int64_t bytes = units * unit_bytes;
     const std::vector<Lot> lots = lots_of_memory(units, unit_bytes);
     std::vector<SpreadMemory::Piece> pieces;
-    for (size_t device = 0; device < sessions_.size(); ++device) {
-      const Extent extent{lots[device].first * unit_bytes, lots[device].end * unit_bytes};
-      const bool is_needed = extent.size() > 0 || (device == 0 && bytes == 0);
-      pieces.push_back({extent, is_needed
-                                    ? of_device(device, [&] { return sessions_[device]->allocate(extent.size()); })
-                                    : nullptr});
+    for (const Lot& lot : lots) pieces.push_back({{lot.first * unit_bytes, lot.end * unit_bytes}, nullptr});
+    const auto take = [&](size_t device) {
+      const int64_t size = pieces[device].extent.size();
+      if (size == 0 && (device > 0 || bytes > 0)) return;
+      of_device(device, [&] { pieces[device].memory = sessions_[device]->allocate_for_peers(size); });
+    };
+    if (bytes >= kWorthThreads || least_bytes_ == 0) {
+      threads_.run(take);
+    } else {
+      for (size_t device = 0; device < sessions_.size(); ++device) take(device);
     }
     // Addresses of nothing, far from those of anything.
     constexpr int64_t kFirstAddress = int64_t{1} << 60, kPage = 4096;
@@ -330,11 +334,19 @@ class SpreadSession final : public Session {
       const MatrixView whole = on(0, from, dtype, batch, kept);
       return alone(of_device(0, [&] { return sessions_[0]->download(dtype, batch, whole, to, cancelled); }), kept);
     }
-    return each(*lots, [&](size_t device, const Lot& lot, Kept&) {
-      return sessions_[device]->download(dtype, lots->batch(batch, lot),
-                                         on_piece(device, lot_of(from, dtype, lots->by_instances, lot)),
-                                         lot_of(to, dtype, lots->by_instances, lot), cancelled);
+    // At the same time: each makes streams and pinned memory, if there are none from earlier copies.
+    std::vector<Joined::Share> shares(sessions_.size());
+    threads_.run([&](size_t device) {
+      const Lot& lot = lots->of[device];
+      if (lot.size() == 0) return;
+      of_device(device, [&] {
+        shares[device].works.push_back(sessions_[device]->download(
+            dtype, lots->batch(batch, lot), on_piece(device, lot_of(from, dtype, lots->by_instances, lot)),
+            lot_of(to, dtype, lots->by_instances, lot), cancelled));
+      });
+      shares[device].products.push_back({});
     });
+    return std::make_unique<Joined>(std::move(shares), Kept(), 0);
   }
 
   std::unique_ptr<Pending> fill(DataType dtype, int64_t batch, const MutableMatrixView& to, double value) override {
@@ -491,6 +503,66 @@ class SpreadSession final : public Session {
     Extent extent;
   };
 
+  /// So many bytes take longer to allocate on one device after the other than threads take to wake (estimated).
+  static constexpr int64_t kWorthThreads = int64_t{64} << 20;
+
+  /// Copies between devices that happen at the same time: all begin after what the devices have been asked for before, and
+  /// what they are asked for afterwards begins after all of them.
+  class Exchange {
+   public:
+    explicit Exchange(SpreadSession& session) : session_(session), takes_(session.sessions_.size()) {
+      for (const auto& each : session.sessions_) before_.push_back(each->moment());
+      session.exchange_ = this;
+    }
+    ~Exchange() { session_.exchange_ = nullptr; }
+    Exchange(const Exchange&) = delete;
+
+    /// To be called on the thread of `device` before it takes something from `source`.
+    void before(size_t device, size_t source) {
+      takes_[device] = 1;
+      session_.sessions_[device]->follow(before_[source].get());
+    }
+    void end() {
+      for (size_t device = 0; device < takes_.size(); ++device) {
+        if (!takes_[device]) continue;
+        const std::shared_ptr<Moment> taken = session_.sessions_[device]->moment();
+        for (size_t other = 0; other < takes_.size(); ++other) {
+          if (other != device) session_.sessions_[other]->follow(taken.get());
+        }
+      }
+    }
+
+   private:
+    SpreadSession& session_;
+    std::vector<std::shared_ptr<Moment>> before_;
+    std::vector<char> takes_;
+  };
+
+  /// Calls `body(device)` for all devices at the same time, while what they copy from each other is an exchange.
+  void exchange(const std::function<void(size_t)>& body) {
+    Exchange exchange(*this);
+    try {
+      threads_.run(body);
+    } catch (...) {
+      exchange.end();
+      throw;
+    }
+    exchange.end();
+  }
+
+  /// Copies bytes from one device to another, in the order of what both have been asked for.
+  void transfer(size_t device, size_t source, const Memory& from, int64_t from_at, Memory& to, int64_t to_at,
+                int64_t bytes) {
+    if (source == device) return sessions_[device]->receive(*sessions_[device], from, from_at, to, to_at, bytes);
+    if (exchange_) {
+      exchange_->before(device, source);
+      return sessions_[device]->receive(*sessions_[source], from, from_at, to, to_at, bytes);
+    }
+    sessions_[device]->follow(sessions_[source]->moment().get());
+    sessions_[device]->receive(*sessions_[source], from, from_at, to, to_at, bytes);
+    sessions_[source]->follow(sessions_[device]->moment().get());
+  }
+
   Placement place(size_t device, const Placement& where) const {
     Placement place = where;
     place.device = sessions_[device]->device();
@@ -568,27 +640,9 @@ class SpreadSession final : public Session {
       const int64_t first = std::max(extent.first, piece.extent.first), end = std::min(extent.end, piece.extent.end);
       if (first >= end) continue;
       of_device(device, [&] {
-        if (source == device) {
-          MatrixView own = row_major<const void*>(
-              static_cast<const char*>(piece.memory->data()) + (first - piece.extent.first), 1, end - first);
-          own.memory = piece.memory.get();
-          MutableMatrixView there =
-              row_major<void*>(static_cast<char*>(to.data()) + (first - extent.first), 1, end - first);
-          there.memory = &to;
-          copy_within(device, own, there);
-        } else {
-          sessions_[device]->receive(*sessions_[source], *piece.memory, first - piece.extent.first, to,
-                                     first - extent.first, end - first);
-        }
+        transfer(device, source, *piece.memory, first - piece.extent.first, to, first - extent.first, end - first);
       });
     }
-  }
-
-  void copy_within(size_t device, const MatrixView& from, const MutableMatrixView& to) {
-    sessions_[device]->receive(*sessions_[device], *from.memory,
-                               static_cast<const char*>(from.data) - static_cast<const char*>(from.memory->data()),
-                               *to.memory, static_cast<char*>(to.data) - static_cast<char*>(to.memory->data()),
-                               from.cols);
   }
 
   /// Matrices where a device can read them: its own piece, or a copy. `kept` must be kept until they have been read.
@@ -620,7 +674,7 @@ class SpreadSession final : public Session {
   /// Matrices that aren't divided by rows, on the first device. `put_back` follows.
   Whole fetch_whole(const MutableMatrixView& view, DataType dtype, int64_t batch) {
     const Extent extent = extent_of(view, dtype, batch);
-    Whole whole{view, of_device(0, [&] { return sessions_[0]->allocate(extent.size()); }), extent};
+    Whole whole{view, of_device(0, [&] { return sessions_[0]->allocate_for_peers(extent.size()); }), extent};
     gather(0, spread(view.memory), extent, *whole.memory);
     whole.view = moved(view, *whole.memory, extent.first);
     return whole;
@@ -634,8 +688,8 @@ class SpreadSession final : public Session {
                     end = std::min(whole.extent.end, piece.extent.end);
       if (first >= end) continue;
       of_device(device, [&] {
-        sessions_[device]->receive(*sessions_[0], *whole.memory, first - whole.extent.first, *piece.memory,
-                                   first - piece.extent.first, end - first);
+        transfer(device, 0, *whole.memory, first - whole.extent.first, *piece.memory, first - piece.extent.first,
+                 end - first);
       });
     }
   }
@@ -721,6 +775,7 @@ class SpreadSession final : public Session {
   const int64_t least_bytes_;
   const Multiply multiply_;
   int64_t next_address_ = 0;
+  Exchange* exchange_ = nullptr;  ///< that is under way
   DeviceThreads threads_;
 };
 
@@ -794,11 +849,22 @@ std::unique_ptr<Pending> SpreadSession::multiply(const std::vector<Problem>& pro
         return lots->of[device].size() > 0 || (device == 0 && problem.outputs() == 0);
       };
       std::vector<Problem> parts(sessions_.size());
+      std::vector<Kept> copies(sessions_.size());
       size_t busy = 0;
-      for (size_t device = 0; device < sessions_.size(); ++device) {
-        if (!has_work(device)) continue;
-        parts[device] = part_on(device, problem, *lots, kept);
-        ++busy;
+      for (size_t device = 0; device < sessions_.size(); ++device) busy += has_work(device);
+      const auto prepare = [&](size_t device) {
+        if (has_work(device)) parts[device] = part_on(device, problem, *lots, copies[device]);
+      };
+      if (busy > 1) {
+        exchange(prepare);
+      } else {
+        for (size_t device = 0; device < sessions_.size(); ++device) prepare(device);
+      }
+      for (const Kept& copy : copies) kept.insert(kept.end(), copy.begin(), copy.end());
+      Placement place_of_part = where;
+      if (busy > 1 && !lots->by_instances) {
+        place_of_part.whole_m = problem.m();
+        place_of_part.whole_n = problem.n();
       }
       // C changes only if all parts have been started.
       const bool is_apart = busy > 1 && problem.keeps_c;
@@ -831,7 +897,7 @@ std::unique_ptr<Pending> SpreadSession::multiply(const std::vector<Problem>& pro
           }
         }
         try {
-          mine.work = multiply_on(device, part, where, mine.kept);
+          mine.work = multiply_on(device, part, place_of_part, mine.kept);
         } catch (const OverflowError& error) {
           const OverflowError::Place& at = error.place();
           const int64_t item = std::max<int64_t>(at.item, 0) + (lots->by_instances ? lot.first : 0);

@@ -195,7 +195,7 @@ int64_t CudaBackend::workspace(const Problem& part, const Problem& problem, cons
                                   judge_for(problem, exact, false, where));
       if (!plan) continue;
       body(*plan);
-      const auto ranked = where.variant ? std::nullopt : plan_to_look_for(part, *plan, exact);
+      const auto ranked = where.variant ? std::nullopt : plan_to_look_for(part, *plan, exact, where);
       if (ranked) body(*ranked);
     }
   });

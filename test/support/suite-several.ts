@@ -9,6 +9,7 @@ import {
   mpmm,
   mpmmGrouped,
   mpmmSync,
+  type ProductStructure,
   type Semiring,
 } from '../../lib/index.js'
 import { addon } from '../../lib/native.js'
@@ -104,6 +105,47 @@ export function severalSuite(backend: 'cpu' | 'cuda'): void {
       const transposed = { data, shape: [180, 60] as const, strides: [1, 200] as const, offset: 3 }
       const other = integers(60, 70)
       await compare((more) => mpmm(transposed as never, other, more as never))
+    })
+
+    it('leaves out what a structure leaves out, and nothing else', async () => {
+      const structures: ProductStructure[] = [
+        { a: 'upper', b: 'upper', c: 'upper' },
+        { a: 'lower', b: 'upper' },
+        { a: 'strictly-lower', b: 'strictly-lower', c: 'strictly-lower' },
+        { a: { band: [9, 30] }, b: { band: [150, 2] }, c: { band: [40, 60] } },
+        { c: { band: [-4, 2] } },
+      ]
+      // By rows, by columns and by instances.
+      const shapes = [
+        [290, 140, 133, undefined],
+        [7, 190, 420, undefined],
+        [70, 60, 50, 7],
+      ] as const
+      for (const structure of structures) {
+        for (const [m, k, n, batch] of shapes) {
+          const [a, b, c0] = [
+            integers(m, k, 1000, batch),
+            integers(k, n, 1000, batch),
+            integers(m, n, 1000, batch),
+          ]
+          const compute = (more: MpmmOptions) => {
+            const out = { ...c0, data: c0.data.slice() } as typeof c0
+            return mpmm(a, b, {
+              ...more,
+              structure,
+              out,
+              accumulate: true,
+              witness: true,
+            } as never) as unknown as Promise<MpmmResult & { witness: DenseMatrix }>
+          }
+          const one = await compute(options)
+          for (const devices of sets) {
+            const several = await compute({ ...options, devices })
+            expect(bytes(several.c)).toBe(bytes(one.c))
+            expect(bytes(several.witness)).toBe(bytes(one.witness))
+          }
+        }
+      }
     })
 
     it('says which devices computed it, as few as it needs', async () => {

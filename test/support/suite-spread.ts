@@ -1,6 +1,6 @@
 /** Matrices that are spread among several devices, which are pretended: all are the same GPU, or the CPU. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Device, matrix, mpmm, openDevice } from '../../lib/index.js'
+import { type DenseMatrix, type Device, matrix, mpmm, openDevice } from '../../lib/index.js'
 import { addon } from '../../lib/native.js'
 import { Random } from './generators.js'
 import { caught, expectError } from './resident.js'
@@ -68,6 +68,75 @@ export function spreadSuite(backend: 'cpu' | 'cuda'): void {
       const once = await mpmm(a, b)
       expect((await turned.c.transpose().download()).data).toEqual(once.c.data)
     }
+  })
+
+  it('has the results of one device of batches, structures and products that follow each other', async () => {
+    const random = new Random(6)
+    const host = (...shape: [number, number] | [number, number, number]) => {
+      const data = Int32Array.from({ length: shape.reduce((x, y) => x * y) }, () => random.integer(-999, 999))
+      return { data, shape } as DenseMatrix
+    }
+    const structures = [
+      undefined,
+      { a: 'upper', b: 'upper', c: 'upper' },
+      { a: 'lower', b: 'upper' },
+      { a: { band: [9, 30] }, b: { band: [150, 2] }, c: { band: [40, 60] } },
+      { c: { band: [-4, 2] } },
+    ] as const
+    for (const structure of structures) {
+      for (const [a, b, c0] of [
+        [host(7, 50, 60), host(7, 60, 40), host(7, 50, 40)],
+        [host(5, 50, 60), host(60, 40), host(5, 50, 40)],
+        [host(2, 50, 60), host(60, 40), host(2, 50, 40)],
+        [host(290, 140), host(140, 133), host(290, 133)],
+        [host(7, 190), host(190, 420), host(7, 420)],
+      ] as const) {
+        const out = { ...c0, data: c0.data.slice() } as DenseMatrix
+        const expected = await mpmm(a, b, { structure, out, accumulate: true, witness: true })
+        const [x, y, z] = await Promise.all([a, b, c0].map((each) => device.upload(each)))
+        const { c, witness } = await mpmm(x!, y!, { structure, out: z!, accumulate: true, witness: true })
+        expect((await c.download()).data).toEqual(expected.c.data)
+        expect((await witness.download()).data).toEqual(expected.witness.data)
+      }
+    }
+    // All devices read B while what was asked for before and after writes it.
+    const size = 260
+    const step = host(size, size)
+    const fixed = await device.upload(step)
+    const first = host(size, size)
+    const there = await device.upload(first)
+    let here = first
+    const works: Promise<unknown>[] = []
+    for (let round = 0; round < 8; round++) {
+      works.push(
+        mpmm(fixed, there, { out: await device.full([size, size], 0) }).then(({ c }) => there.combine(c)),
+      )
+      await works.at(-1)
+      const { c } = await mpmm(step, here, { accumulate: here })
+      here = c
+    }
+    await Promise.all(works)
+    expect((await there.download()).data).toEqual(here.data)
+    const powers = []
+    let power = fixed
+    for (let round = 0; round < 6; round++) {
+      const out = await device.full([size, size], -(2 ** 31))
+      powers.push(mpmm(fixed, power, { out }))
+      power = out
+    }
+    let expected = step
+    for (const _ of powers) expected = (await mpmm(step, expected)).c
+    await Promise.all(powers)
+    expect((await power.download()).data).toEqual(expected.data)
+  })
+
+  it('is given up by its signal, and goes on', async () => {
+    const a = await device.full([1500, 1500], 1)
+    const controller = new AbortController()
+    const running = caught(mpmm(a, a, { signal: controller.signal }))
+    controller.abort(new Error('enough'))
+    expectError(await running, 'ABORTED')
+    expect(new Set((await (await mpmm(a, a)).c.download()).data)).toEqual(new Set([2]))
   })
 
   it('names the least result that overflows, and leaves out as it was', async () => {

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <utility>
 
 #include "core/fault.h"
 #include "cuda/runtime/error.h"
@@ -13,12 +14,20 @@ namespace {
 // What the pool keeps for the next call when nothing is in use. The rest goes back to the driver.
 constexpr uint64_t kKeptBytes = uint64_t{2} << 30;
 
-/// The library's own pool on `device`; null if the device has none (before Pascal).
-cudaMemPool_t pool_of(int device) {
-  static std::mutex mutex;
-  static std::map<int, cudaMemPool_t> pools;
-  const std::lock_guard<std::mutex> lock(mutex);
-  const auto known = pools.find(device);
+std::mutex pools_mutex;
+
+/// By the device, and whether they are for peers.
+std::map<std::pair<int, bool>, cudaMemPool_t>& known_pools() {
+  static std::map<std::pair<int, bool>, cudaMemPool_t> pools;
+  return pools;
+}
+
+/// The library's own pool on `device`; null if the device has none (before Pascal). What other devices can read is in a
+/// pool of its own, because all that is in it has to be mapped on all of them.
+cudaMemPool_t pool_of(int device, bool is_for_peers) {
+  const std::lock_guard<std::mutex> lock(pools_mutex);
+  auto& pools = known_pools();
+  const auto known = pools.find({device, is_for_peers});
   if (known != pools.end()) return known->second;
   int supported = 0;
   MPMML_CUDA(cudaDeviceGetAttribute(&supported, cudaDevAttrMemoryPoolsSupported, device));
@@ -32,13 +41,13 @@ cudaMemPool_t pool_of(int device) {
     uint64_t kept = kKeptBytes;
     MPMML_CUDA(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &kept));
   }
-  return pools[device] = pool;
+  return pools[{device, is_for_peers}] = pool;
 }
 
 }  // namespace
 
-DeviceBuffer::DeviceBuffer(int64_t bytes, int device, cudaStream_t stream) : stream_(stream) {
-  const cudaMemPool_t pool = pool_of(device);
+DeviceBuffer::DeviceBuffer(int64_t bytes, int device, cudaStream_t stream, bool is_for_peers) : stream_(stream) {
+  const cudaMemPool_t pool = pool_of(device, is_for_peers);
   pooled_ = pool != nullptr;
   const auto size = static_cast<size_t>(bytes > 0 ? bytes : 1);
   before_allocation();
@@ -59,7 +68,7 @@ DeviceBuffer::~DeviceBuffer() {
 }
 
 bool open_pool_to(int owner, int reader) {
-  const cudaMemPool_t pool = pool_of(owner);
+  const cudaMemPool_t pool = pool_of(owner, true);
   if (!pool) return false;
   cudaMemAccessDesc access = {};
   access.location.type = cudaMemLocationTypeDevice;
@@ -84,8 +93,13 @@ DeviceMemory device_memory(int device) {
   size_t free = 0, total = 0;
   MPMML_CUDA(cudaMemGetInfo(&free, &total));
   uint64_t reserved = 0;
-  if (const cudaMemPool_t pool = pool_of(device)) {
-    MPMML_CUDA(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrReservedMemCurrent, &reserved));
+  const std::lock_guard<std::mutex> lock(pools_mutex);
+  for (const bool is_for_peers : {false, true}) {
+    const auto pool = known_pools().find({device, is_for_peers});
+    if (pool == known_pools().end() || !pool->second) continue;
+    uint64_t of_pool = 0;
+    MPMML_CUDA(cudaMemPoolGetAttribute(pool->second, cudaMemPoolAttrReservedMemCurrent, &of_pool));
+    reserved += of_pool;
   }
   return {static_cast<int64_t>(free), static_cast<int64_t>(reserved), static_cast<int64_t>(total)};
 }

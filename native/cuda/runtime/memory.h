@@ -11,7 +11,8 @@ namespace mpmml::cuda {
 class DeviceBuffer {
  public:
   DeviceBuffer() = default;
-  DeviceBuffer(int64_t bytes, int device, cudaStream_t stream);
+  /// Other devices can read it directly only if it `is_for_peers`. That makes each allocation take longer.
+  DeviceBuffer(int64_t bytes, int device, cudaStream_t stream, bool is_for_peers = false);
   ~DeviceBuffer();
   DeviceBuffer(DeviceBuffer&& other) noexcept { swap(other); }
   DeviceBuffer& operator=(DeviceBuffer&& other) noexcept {
@@ -33,7 +34,7 @@ class DeviceBuffer {
   bool pooled_ = false;
 };
 
-/// Lets the device `reader` access what is taken from the library's pool on `owner`. Returns whether there is such a pool.
+/// Lets the device `reader` access what is taken for peers on `owner`. Returns whether there is a pool for that.
 bool open_pool_to(int owner, int reader);
 
 /// Pinned memory, filled with zeros, that every device can copy.

@@ -22,8 +22,8 @@ Operand::Operand(const Operation& operation, const MatrixView& view, int64_t ite
       range_(range),
       resident_forms_(&forms) {}
 
-void Operand::allocate(Lane& lane, cudaStream_t stream) {
-  buffer_ = DeviceBuffer(bytes(), lane.device(), stream);
+void Operand::allocate(Lane& lane, cudaStream_t stream, bool is_for_peers) {
+  buffer_ = DeviceBuffer(bytes(), lane.device(), stream, is_for_peers);
   place_at(buffer_.get(), lane);
 }
 

@@ -33,7 +33,7 @@ class Operand {
 
   /// Sets the memory for the elements: allocate() takes its own, in the order of `stream`, and place_at() uses the
   /// caller's. The lane's own thread calls these. Another thread may call arrived() and scan().
-  void allocate(Lane& lane, cudaStream_t stream);
+  void allocate(Lane& lane, cudaStream_t stream, bool is_for_peers = false);
   void place_at(void* memory, Lane& lane);
   char* data() const { return static_cast<char*>(const_cast<void*>(view_.data)); }
 

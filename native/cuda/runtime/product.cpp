@@ -169,16 +169,15 @@ SharedB* shared_of(const PartOfProduct* part) { return part ? static_cast<Shared
 /// A product in cells: see plan/cells.h.
 class CellProduct {
  public:
-  CellProduct(const Problem& problem, Lane& lane, const Planner& planner, bool looks_at_lines, bool may_look,
-              PartOfProduct* part)
+  CellProduct(const Problem& problem, Lane& lane, const Planner& planner, bool looks_at_lines, const Placement& where)
       : problem_(problem),
         dtype_(problem.operation.dtype),
         lane_(lane),
         looks_at_lines_(looks_at_lines),
-        shared_(shared_of(part)),
+        shared_(shared_of(where.part)),
         cut_(cut_into_cells(problem, shared_ ? shared_->strips() : 0)),
-        may_look_(may_look),
-        part_(part),
+        where_(where),
+        part_(where.part),
         planner_([this, &planner](const ValueRange& a, const ValueRange& b) { return plan_cell(planner(a, b), a, b); }),
         launcher_(problem, lane, planner_, &on_device(lane)->overflow) {
     const Structure& structure = problem.structure;
@@ -198,7 +197,8 @@ class CellProduct {
   Outcome run() {
     Sharing sharing(shared_, part_ ? part_->index() : 0);
     const QuiesceOnFailure quiesce(lane_);
-    TransferQueue uploads(TransferQueue::Direction::kUpload, lane_, [this] { return problem_.is_cancelled(); });
+    TransferQueue uploads(
+        TransferQueue::Direction::kUpload, lane_, [this] { return problem_.is_cancelled(); }, parts());
     start_uploads(uploads);
     const HostLayout result = host_of_c(problem_, problem_.c, problem_.batch, 0);
     const Pages pages(result.data, result.dense() ? result.bytes() : 0);
@@ -216,6 +216,9 @@ class CellProduct {
   }
 
  private:
+  /// Of the product, which are computed at the same time.
+  int64_t parts() const { return part_ ? static_cast<int64_t>(part_->parts()) : 1; }
+
   /// A part of C, and the event after which it is computed.
   struct Completed {
     int part;
@@ -246,7 +249,8 @@ class CellProduct {
     const cudaStream_t first = lane_.compute(0);
     c_ = DeviceBuffer(result_bytes(problem_), lane_.device(), first);
     for (std::vector<Operand>* operands : {&a_, &b_, &c0_}) {
-      for (Operand& operand : *operands) operand.allocate(lane_, first);
+      const bool is_for_peers = shared_ && operands == &b_;
+      for (Operand& operand : *operands) operand.allocate(lane_, first, is_for_peers);
     }
     for (const Upload& upload : cut_.uploads) add_upload(queue, upload);
     reset_scans(on_device(lane_)->a, 2 * kMostParts, first);
@@ -318,7 +322,7 @@ class CellProduct {
   /// The plan, or a better one that the values tell. The first cell for which there may be one decides for all.
   Plan plan_cell(const Plan& plan, const ValueRange& a, const ValueRange& b) {
     const std::optional<Plan> ranked =
-        may_look_ ? plan_to_look_for(problem_, plan, exact_paths(problem_.operation, a, b)) : std::nullopt;
+        where_.variant ? std::nullopt : plan_to_look_for(problem_, plan, exact_paths(problem_.operation, a, b), where_);
     if (!ranked) return plan;
     if (!favours_ranked_) {
       const Cell& cell = cut_.cells[times_.size()];
@@ -389,7 +393,8 @@ class CellProduct {
   /// Returns the milliseconds from now until all results are on the host.
   double download() {
     const auto start = std::chrono::steady_clock::now();
-    TransferQueue queue(TransferQueue::Direction::kDownload, lane_, [this] { return problem_.is_cancelled(); });
+    TransferQueue queue(
+        TransferQueue::Direction::kDownload, lane_, [this] { return problem_.is_cancelled(); }, parts());
     for (const auto& [part, event] : completed_) {
       const Span& span = cut_.c[part];
       const HostLayout host = host_of_c(problem_, rows_of(problem_.c, span), items_of_span(span), first_row(span));
@@ -429,7 +434,7 @@ class CellProduct {
   const bool looks_at_lines_;
   SharedB* const shared_;
   const Cut cut_;
-  const bool may_look_;
+  const Placement& where_;
   PartOfProduct* const part_;
   std::optional<bool> favours_ranked_;
   const Planner planner_;
@@ -464,7 +469,7 @@ Outcome multiply_on_device(const Problem& problem, const Placement& where, const
   const LaneHandle lane = take_lane(where.device);
   if (shared && fits_slots(problem)) shared->refuse();
   if (fits_slots(problem)) return multiply_small(problem, *lane, planner, looks_at_lines, where.part);
-  return CellProduct(problem, *lane, planner, looks_at_lines, !where.variant, where.part).run();
+  return CellProduct(problem, *lane, planner, looks_at_lines, where).run();
 }
 
 }  // namespace mpmml::cuda

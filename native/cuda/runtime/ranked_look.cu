@@ -40,10 +40,11 @@ const Variant* ranked_variant(const Operation& operation) {
 
 }  // namespace
 
-std::optional<Plan> plan_to_look_for(const Problem& problem, const Plan& plan, PathSet exact) {
-  const double steps = double(problem.outputs()) * double(problem.k());
-  const bool is_large =
-      problem.batch == 1 && steps >= kLeastSteps && std::min({problem.m(), problem.n(), problem.k()}) >= kLeastSide;
+std::optional<Plan> plan_to_look_for(const Problem& problem, const Plan& plan, PathSet exact, const Placement& where) {
+  // Many times sooner for the whole product is many times sooner for a part of it.
+  const int64_t m = std::max(problem.m(), where.whole_m), n = std::max(problem.n(), where.whole_n);
+  const double steps = double(problem.batch) * double(m) * double(n) * double(problem.k());
+  const bool is_large = problem.batch == 1 && steps >= kLeastSteps && std::min({m, n, problem.k()}) >= kLeastSide;
   if (!is_large || is_structured(problem) || problem.witness.data || problem.has_int16() ||
       !is_integer_sum_of(problem.operation) || problem.operation.overflow == OverflowPolicy::kWrap) {
     return std::nullopt;

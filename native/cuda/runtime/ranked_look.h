@@ -3,13 +3,13 @@
 #pragma once
 #include <cuda_runtime_api.h>
 
-#include "core/plan.h"
+#include "core/backend.h"
 
 namespace mpmml::cuda {
 
 /// The ranked family's plan for the product, if its size, its operation and the best other plan's path make a look
 /// worthwhile. Nothing otherwise.
-std::optional<Plan> plan_to_look_for(const Problem& problem, const Plan& plan, PathSet exact);
+std::optional<Plan> plan_to_look_for(const Problem& problem, const Plan& plan, PathSet exact, const Placement& where);
 
 /// Whether the ranked family takes less time than `plan`. Computes a sample of the product of `a` and `b` on `device` in
 /// `stream`, for which it waits.

@@ -201,6 +201,15 @@ class Plans {
   size_t next_ = 0;
 };
 
+class Reached final : public Moment {
+ public:
+  explicit Reached(cudaStream_t stream) { event_.record(stream); }
+  void hold(cudaStream_t stream) const { event_.hold(stream); }
+
+ private:
+  Event event_;
+};
+
 class CudaSession final : public Session {
  public:
   CudaSession(int device, int64_t limit, SessionPlanner planner)
@@ -239,6 +248,11 @@ class CudaSession final : public Session {
   std::shared_ptr<Memory> allocate(int64_t bytes) override {
     device_->enter();
     return device_->allocate(bytes);
+  }
+
+  std::shared_ptr<Memory> allocate_for_peers(int64_t bytes) override {
+    device_->enter();
+    return device_->allocate(bytes, true);
   }
 
   void upload(DataType dtype, int64_t batch, const MatrixView& from, const MutableMatrixView& to,
@@ -316,6 +330,15 @@ class CudaSession final : public Session {
     return queued();
   }
 
+  std::shared_ptr<Moment> moment() override {
+    device_->enter();
+    return std::make_shared<Reached>(stream());
+  }
+
+  void follow(const Moment* moment) override {
+    if (moment) static_cast<const Reached*>(moment)->hold(stream());
+  }
+
   void receive(Session& from, const Memory& source, int64_t source_at, Memory& target, int64_t target_at,
                int64_t bytes) override {
     auto& other = static_cast<CudaSession&>(from);
@@ -323,18 +346,11 @@ class CudaSession final : public Session {
     auto& written = static_cast<ResidentMemory&>(target);
     // Without that the copy takes the way through the host.
     let_peer_read(other.device(), device());
-    other.device_->enter();
-    Event there;
-    there.record(other.stream());
     device_->enter();
     written.wait_for_readers();
-    there.hold(stream());
     MPMML_CUDA(cudaMemcpyPeerAsync(static_cast<char*>(target.data()) + target_at, device(),
                                    static_cast<const char*>(source.data()) + source_at, other.device(),
                                    static_cast<size_t>(bytes), stream()));
-    Event copied;
-    copied.record(stream());
-    copied.hold(other.stream());
     const bool is_all = bytes == target.bytes();
     written.written(is_all, read.facts(), is_all && bytes == source.bytes() && read.is_exact());
   }

@@ -43,8 +43,8 @@ void SessionDevice::release(int64_t bytes, std::shared_ptr<ResidentMemory::Held>
   released_.push_back(std::move(held));
 }
 
-std::shared_ptr<ResidentMemory> SessionDevice::allocate(int64_t bytes) {
-  DeviceBuffer buffer = workspace(bytes);
+std::shared_ptr<ResidentMemory> SessionDevice::allocate(int64_t bytes, bool is_for_peers) {
+  DeviceBuffer buffer = workspace(bytes, is_for_peers);
   auto memory = std::make_shared<ResidentMemory>(
       std::move(buffer), bytes, [self = shared_from_this()](int64_t size, std::shared_ptr<ResidentMemory::Held> held) {
         self->release(size, std::move(held));
@@ -117,11 +117,11 @@ bool SessionDevice::make_room(int64_t bytes, Kept kept) {
   return true;
 }
 
-DeviceBuffer SessionDevice::workspace(int64_t bytes) {
+DeviceBuffer SessionDevice::workspace(int64_t bytes, bool is_for_peers) {
   const bool has_room = make_room(bytes, {});
   for (bool has_waited = false; has_room;) {
     try {
-      return DeviceBuffer(bytes, device(), stream());
+      return DeviceBuffer(bytes, device(), stream(), is_for_peers);
     } catch (const Error& error) {
       if (error.code() != ErrorCode::kOutOfMemory) throw;
     }

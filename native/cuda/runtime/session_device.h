@@ -32,10 +32,10 @@ class SessionDevice : public std::enable_shared_from_this<SessionDevice> {
   /// Says that the calling thread is the session's, makes the device current, and gives back what others have released.
   void enter();
 
-  /// For a matrix. Throws Error(kOutOfMemory).
-  std::shared_ptr<ResidentMemory> allocate(int64_t bytes);
+  /// For a matrix, which other devices may read if it `is_for_peers`. Throws Error(kOutOfMemory).
+  std::shared_ptr<ResidentMemory> allocate(int64_t bytes, bool is_for_peers = false);
   /// For work in the session's stream. Throws Error(kOutOfMemory).
-  DeviceBuffer workspace(int64_t bytes);
+  DeviceBuffer workspace(int64_t bytes, bool is_for_peers = false);
 
   /// The packed forms of a memory, to which some may be added.
   PackedForms& forms_of(ResidentMemory& memory);

@@ -266,7 +266,7 @@ class ResidentProduct {
     // Who knows the values queues many products, which are not to wait.
     if (where_.variant || problem_.known) return plan;
     const PathSet exact = exact_paths(problem_.operation, range(a_), range(b_));
-    const std::optional<Plan> ranked = plan_to_look_for(problem_, plan, exact);
+    const std::optional<Plan> ranked = plan_to_look_for(problem_, plan, exact, where_);
     if (!ranked) return plan;
     return look_favours_ranked(problem_, plan, a_.view, b_.view, device_.device(), stream()) ? *ranked : plan;
   }
