@@ -36,9 +36,7 @@ int64_t index_in_whole(const Problem& problem, const Slice& slice, int64_t index
 /// C changes only if the whole product succeeds: so no part writes to C before all of them know that they will succeed.
 class Agreement {
  public:
-  explicit Agreement(size_t parts) : parts_(parts), missing_(parts) {}
-
-  size_t parts() const { return parts_; }
+  explicit Agreement(size_t parts) : missing_(parts) {}
 
   /// Says that one more part will succeed, and waits until all have said so. Throws given_up() if one has failed, or if
   /// `is_cancelled`.
@@ -47,7 +45,6 @@ class Agreement {
   void fail();
 
  private:
-  const size_t parts_;
   std::mutex mutex_;
   std::condition_variable changed_;
   size_t missing_;
@@ -61,7 +58,6 @@ class PartOfProduct {
       : index_(index), agreement_(agreement), shared_(shared) {}
 
   size_t index() const { return index_; }
-  size_t parts() const { return agreement_.parts(); }
   /// Null if B isn't shared.
   SharedOperand* shared() const { return shared_; }
   /// To be called before the first result is written to the problem's C.

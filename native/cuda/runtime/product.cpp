@@ -197,8 +197,7 @@ class CellProduct {
   Outcome run() {
     Sharing sharing(shared_, part_ ? part_->index() : 0);
     const QuiesceOnFailure quiesce(lane_);
-    TransferQueue uploads(
-        TransferQueue::Direction::kUpload, lane_, [this] { return problem_.is_cancelled(); }, parts());
+    TransferQueue uploads(TransferQueue::Direction::kUpload, lane_, [this] { return problem_.is_cancelled(); });
     start_uploads(uploads);
     const HostLayout result = host_of_c(problem_, problem_.c, problem_.batch, 0);
     const Pages pages(result.data, result.dense() ? result.bytes() : 0);
@@ -216,9 +215,6 @@ class CellProduct {
   }
 
  private:
-  /// Of the product, which are computed at the same time.
-  int64_t parts() const { return part_ ? static_cast<int64_t>(part_->parts()) : 1; }
-
   /// A part of C, and the event after which it is computed.
   struct Completed {
     int part;
@@ -393,8 +389,7 @@ class CellProduct {
   /// Returns the milliseconds from now until all results are on the host.
   double download() {
     const auto start = std::chrono::steady_clock::now();
-    TransferQueue queue(
-        TransferQueue::Direction::kDownload, lane_, [this] { return problem_.is_cancelled(); }, parts());
+    TransferQueue queue(TransferQueue::Direction::kDownload, lane_, [this] { return problem_.is_cancelled(); });
     for (const auto& [part, event] : completed_) {
       const Span& span = cut_.c[part];
       const HostLayout host = host_of_c(problem_, rows_of(problem_.c, span), items_of_span(span), first_row(span));

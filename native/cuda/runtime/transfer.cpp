@@ -1,7 +1,6 @@
 #include "cuda/runtime/transfer.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <thread>
 
@@ -19,9 +18,7 @@ constexpr int64_t kMostPitch = int64_t{1} << 31;
 // The bytes from which on another thread is worth waking, and the threads that saturate the bus (55 GB/s on an H200's
 // host).
 constexpr int64_t kBytesPerThread = int64_t{1} << 20;
-constexpr int64_t kMostThreads = 12;
-/// Those of several devices: beyond that the memory of the host limits.
-constexpr int64_t kMostThreadsOfAll = 32;
+constexpr unsigned kMostThreads = 12;
 
 /// Calls `body(first element in memory, position in the dense part in bytes, number of elements)` for each run of a
 /// part, or for what is in the band of each.
@@ -121,8 +118,8 @@ HostLayout host_layout(const MatrixView& view, int64_t batch, DataType dtype, bo
   return host;
 }
 
-TransferQueue::TransferQueue(Direction direction, Lane& lane, std::function<bool()> cancelled, int64_t sharers)
-    : direction_(direction), lane_(lane), cancelled_(std::move(cancelled)), sharers_(sharers) {}
+TransferQueue::TransferQueue(Direction direction, Lane& lane, std::function<bool()> cancelled)
+    : direction_(direction), lane_(lane), cancelled_(std::move(cancelled)) {}
 
 TransferQueue::~TransferQueue() {
   std::unique_lock<std::mutex> lock(mutex_);
@@ -146,10 +143,7 @@ void TransferQueue::start() {
   for (const Entry& entry : entries_) {
     if (!entry.pinned) staged += entry.transfer.host.bytes();
   }
-  static const char* const asked = std::getenv("MPMML_TRY_THREADS");
-  const int64_t for_all = asked ? std::atoi(asked) : kMostThreadsOfAll;
-  const int64_t cores = std::max(1u, std::thread::hardware_concurrency());
-  const int64_t most = std::min({kMostThreads, cores, std::max<int64_t>(1, for_all / sharers_)});
+  const int64_t most = std::min(kMostThreads, std::max(1u, std::thread::hardware_concurrency()));
   const int threads = static_cast<int>(std::clamp<int64_t>(staged / kBytesPerThread, 1, most));
   for (int thread = 0; thread < threads; ++thread) lane_.ring(thread);
   if (threads == 1) return work(0);

@@ -62,8 +62,7 @@ class TransferQueue {
   enum class Direction { kUpload, kDownload };
 
   /// `cancelled` is called before each part. If it returns true, the rest is left out.
-  /// `sharers`: so many devices copy at the same time, and share the cores.
-  TransferQueue(Direction direction, Lane& lane, std::function<bool()> cancelled, int64_t sharers = 1);
+  TransferQueue(Direction direction, Lane& lane, std::function<bool()> cancelled);
   /// Waits for the threads; transfers that aren't complete are given up.
   ~TransferQueue();
   TransferQueue(const TransferQueue&) = delete;
@@ -91,7 +90,6 @@ class TransferQueue {
   const Direction direction_;
   Lane& lane_;
   const std::function<bool()> cancelled_;
-  const int64_t sharers_;
   std::vector<Entry> entries_;
   int64_t parts_ = 0;
 
