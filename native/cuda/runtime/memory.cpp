@@ -76,7 +76,7 @@ DeviceBuffer::DeviceBuffer(int64_t bytes, int device, cudaStream_t stream, bool 
       cudaGetLastError();
       error = cudaMallocFromPoolAsync(&data_, size, pool, stream);
     }
-    MPMML_CUDA(error);
+    check(error, "cudaMallocFromPoolAsync", __FILE__, __LINE__);
   } else {
     MPMML_CUDA(cudaMalloc(&data_, size));
   }
