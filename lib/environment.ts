@@ -1,7 +1,6 @@
 /**
- * The environment variables of the library: the one place that reads and checks them, but for
- * MPMML_ADDON (lib/load.ts). Native code never does, because
- * JavaScript may write them while other threads run. An empty variable is an unset one.
+ * The environment variables of the library: the one place that reads and checks them, but for MPMML_ADDON (lib/load.ts).
+ * Native code never does, because JavaScript may write them while other threads run. An empty variable is an unset one.
  */
 import { show } from './describe.js'
 import { OptionError } from './errors.js'

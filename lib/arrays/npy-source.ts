@@ -6,9 +6,9 @@ import { readHeader } from '../files/npy.js'
 import { checkedContent } from '../files/npy-content.js'
 import { NpyProblem } from '../files/npy-header.js'
 import { type FileType, swapBytes } from '../files/npy-types.js'
+import { type ArraySource, elementsIn, type Range, type ReadBlock } from './array-source.js'
 import { readRectangle, requireUnchanged } from './disk.js'
 import type { ArrayType } from './job.js'
-import { type ArraySource, elementsIn, type Range, type ReadBlock } from './source.js'
 
 /** Bytes of the file that are converted at once. */
 const CONVERTED_BYTES = 1 << 22

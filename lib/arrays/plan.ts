@@ -17,6 +17,7 @@ import { requireNames } from '../options.js'
 import type { Overflow } from '../product/options.js'
 import { requireSemiringType } from '../semirings.js'
 import type { Semiring } from '../variant-names.js'
+import type { ArraySource } from './array-source.js'
 import { type BlockTypes, blockSize, hostBytes } from './block-size.js'
 import type {
   ArrayType,
@@ -42,7 +43,7 @@ import {
   readSemiringName,
 } from './options.js'
 import { greatestWeight } from './range-of.js'
-import { type ArraySource, isNpy, isZarr, openSource, planInput } from './source.js'
+import { isNpy, isZarr, openSource, planInput } from './source.js'
 import { createTarget, extraBytes } from './target.js'
 import { begunPlan, isBegun, removeBegun, WorkFolder } from './work-folder.js'
 import { readMetadata } from './zarr-metadata.js'

@@ -1,8 +1,8 @@
 /** How large the weights of an array are. */
 import { throwIfAborted } from '../files/files.js'
 import type { Semiring } from '../variant-names.js'
+import { type ArraySource, elementsIn } from './array-source.js'
 import { zeroOn } from './convert.js'
-import { type ArraySource, elementsIn } from './source.js'
 import { bytesOfType } from './zarr-metadata.js'
 
 /** The greatest absolute value of elements that aren't the semiring's zero; reads all of it once, in at most so many bytes. */

@@ -2,11 +2,11 @@
 import { type FileHandle, open } from 'node:fs/promises'
 import { ChunkError, FileError, MpmmlError } from '../errors.js'
 import { systemReason } from '../files/files.js'
+import { type ArraySource, elementsIn, filesIn, type Range, type ReadBlock } from './array-source.js'
 import { CODEC_THREADS, readEncoded } from './codec-pool.js'
 import { checksumOf } from './crc32c.js'
 import { atOnce, type Rectangle, readRectangle, requireUnchanged } from './disk.js'
 import type { ArrayType } from './job.js'
-import { type ArraySource, elementsIn, filesIn, type Range, type ReadBlock } from './source.js'
 import { bytesOfType, readZarrMatrix, type ZarrMatrix } from './zarr-metadata.js'
 
 /** Chunks that are read at once without decoding: as many as Node.js's pool has threads. */

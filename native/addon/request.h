@@ -45,7 +45,8 @@ namespace mpmml::addon {
 /// steps are those that count, of all results of the product. gain is of a closure: −1, or the first item · n + node with which a cycle gains.
 #define MPMML_REPORT_FIELDS(X) \
   X(backend)                   \
-  X(device) X(devices) X(variant) X(path) X(totalMs) X(kernelMs) X(analysisMs) X(h2dMs) X(d2hMs) X(stepsDone) X(gain) X(steps)
+  X(device)                    \
+  X(devices) X(variant) X(path) X(totalMs) X(kernelMs) X(analysisMs) X(h2dMs) X(d2hMs) X(stepsDone) X(gain) X(steps)
 
 #define MPMML_FIELD(name) name,
 struct RequestField {

@@ -91,7 +91,7 @@ describe('native', () => {
 
 /** What a folder of native/cuda may include of the others, beside native/core. */
 const allowedInCuda: Record<string, RegExp> = {
-  kernels: /^cuda\/(kernels\/|runtime\/(error|function|memory|exponent_check|boolean_check)\.h$)/,
+  kernels: /^cuda\/(kernels\/|runtime\/(device|error|function|memory|exponent_check|boolean_check)\.h$)/,
   plan: /^cuda\/(plan|kernels)\//,
   runtime: /^cuda\/(runtime|plan|kernels)\//,
   lab: /^cuda\/(lab|runtime|plan|kernels)\//,

@@ -1,0 +1,52 @@
+/** What all matrices on disk have in common when blocks of them are read. */
+import { readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { OperandArray } from '../storage.js'
+import type { ArrayType } from './job.js'
+import { bytesOfType } from './zarr-metadata.js'
+
+/** From the first up to but without the second. */
+export type Range = readonly [from: number, to: number]
+
+/** A block in memory. */
+export interface ReadBlock {
+  readonly strides: [number, number]
+  /** What was read of files. */
+  readonly bytesRead: number
+}
+
+export interface ArraySource {
+  readonly path: string
+  readonly shape: readonly [number, number]
+  readonly dtype: ArrayType
+  /** Rows and columns that are read together: blocks that are multiples of them read nothing twice. */
+  readonly unit: readonly [number, number]
+  /** Bytes of buffers that reading a block takes besides the block. */
+  readonly extraBytes: number
+  /**
+   * Reads a block into memory, by rows or by columns.
+   *
+   * @param changedMs - a file that has changed since is a ChangedError.
+   */
+  read(rows: Range, cols: Range, memory: Uint8Array, changedMs: number): Promise<ReadBlock>
+  /** The names of all files. */
+  files(): Promise<string[]>
+}
+
+/** All files in a folder and those in it. */
+export async function filesIn(folder: string): Promise<string[]> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true })
+  return entries
+    .filter((entry) => !entry.isDirectory())
+    .map((entry) => join(entry.parentPath ?? entry.path, entry.name))
+}
+
+const arrays = { int16: Int16Array, int32: Int32Array, float32: Float32Array, float64: Float64Array } as const
+
+/** Elements in memory: `count` of them from its first byte on. */
+export function elementsIn(memory: Uint8Array, dtype: ArrayType, count: number): OperandArray {
+  return new arrays[dtype](memory.buffer as ArrayBuffer, memory.byteOffset, count)
+}
+
+/** Bytes of a block. */
+export const blockBytes = (dtype: ArrayType, rows: number, cols: number) => rows * cols * bytesOfType[dtype]
