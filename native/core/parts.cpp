@@ -130,15 +130,29 @@ std::vector<double> Speeds::of(const Operation& operation, const std::vector<int
   return speeds;
 }
 
-void Speeds::measured(const Operation& operation, int device, double speed) {
+void Speeds::measured(const Operation& operation, const std::vector<int>& devices, const std::vector<double>& speeds) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  for (Known& known : known_) {
-    if (known.semiring == operation.semiring && known.dtype == operation.dtype && known.device == device) {
-      known.speed += (speed - known.speed) / 4;
-      return;
+  std::vector<Known*> known(devices.size(), nullptr);
+  double before = 0, now = 0;
+  for (size_t index = 0; index < devices.size(); ++index) {
+    for (Known& each : known_) {
+      if (each.semiring == operation.semiring && each.dtype == operation.dtype && each.device == devices[index]) {
+        known[index] = &each;
+      }
+    }
+    before += known[index] ? known[index]->speed : 1;
+    now += speeds[index];
+  }
+  std::vector<Known> added;
+  for (size_t index = 0; index < devices.size(); ++index) {
+    const double speed = speeds[index] * before / now;
+    if (known[index]) {
+      known[index]->speed += (speed - known[index]->speed) / 4;
+    } else {
+      added.push_back({operation.semiring, operation.dtype, devices[index], speed});
     }
   }
-  known_.push_back({operation.semiring, operation.dtype, device, speed});
+  known_.insert(known_.end(), added.begin(), added.end());
 }
 
 void on_threads(size_t count, const std::function<void(size_t)>& body, const std::function<void()>& look,

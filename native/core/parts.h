@@ -80,7 +80,8 @@ class Speeds {
   /// `fallback[i]` is what is assumed of devices[i] if one of them hasn't been measured.
   std::vector<double> of(const Operation& operation, const std::vector<int>& devices,
                          const std::vector<double>& fallback);
-  void measured(const Operation& operation, int device, double speed);
+  /// Speeds in one product. Only what they are relative to each other is kept: other products are faster or slower on all.
+  void measured(const Operation& operation, const std::vector<int>& devices, const std::vector<double>& speeds);
 
  private:
   struct Known {

@@ -232,13 +232,14 @@ Outcome Engine::compute_parts(const Problem& problem, const Placement& where, co
   if (all.overflow) return all;
   if (given_up_by_others) std::rethrow_exception(given_up_by_others);
   destination.commit();
+  std::vector<double> speeds;
   for (size_t index = 0; index < count; ++index) {
     const double kernel = outcomes[index].timing.kernel;
     constexpr double kLongEnoughMs = 2;
-    if (kernel < kLongEnoughMs) continue;
-    speeds_.measured(problem.operation, division.devices[index],
-                     steps_of(cut(problem, division.slices[index])) / kernel);
+    if (kernel < kLongEnoughMs) return all;
+    speeds.push_back(steps_of(cut(problem, division.slices[index])) / kernel);
   }
+  speeds_.measured(problem.operation, division.devices, speeds);
   return all;
 }
 
