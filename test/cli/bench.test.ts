@@ -232,6 +232,7 @@ describe('bench', () => {
       'abort',
       'mixed',
       'memory',
+      'queue',
       'devices',
     ])
     expect(printed).toMatch(/^16³ +await mpmm, backend 'cpu' .* ≤ 15 µs +≤ 8 µs/m)

@@ -210,6 +210,7 @@ describe('what is printed', () => {
       overflow: 'throw',
       backend: 'cpu',
       device: expect.any(String),
+      devices: [],
       variant: expect.stringMatching(/maxplus_i32/),
       path: 'direct',
       timing: {
