@@ -6,5 +6,5 @@ import { runningSuite } from '../support/running-suite.js'
 const reason = withoutCuda()
 
 describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (skipped: ${reason})`, () => {
-  runningSuite({ size: 6000, options: { variant: 'naive_maxplus_i32_acc64' } })
+  runningSuite({ size: 6000, options: { variant: 'ladder_maxplus_i32_naive_32x32_coalesced' } })
 })
