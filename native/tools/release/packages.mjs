@@ -140,10 +140,10 @@ export function isInSource(file) {
 export function readme({ name, kind }) {
   const what =
     name === '@mpmml/source'
-      ? `The native sources of [mpmml](https://www.npmjs.com/package/mpmml), compiled when this package is installed. It needs CMake
+      ? `The native sources of mpmml, compiled when this package is installed. It needs CMake
 3.18 or newer, a C++17 compiler, and make or ninja; with the CUDA toolkit's nvcc it compiles for GPUs too. mpmml takes
 this build before any other.`
-      : `The compiled part of [mpmml](https://www.npmjs.com/package/mpmml) ${kinds[kind]}. ${
+      : `The compiled part of mpmml ${kinds[kind]}. ${
           kind === 'cpu'
             ? 'It is installed with mpmml; there is nothing to call here.'
             : `Install it beside mpmml, in the same version: \`npm install mpmml ${name}\`. CUDA's runtime is inside, under
