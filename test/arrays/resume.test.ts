@@ -320,11 +320,11 @@ describe('jobs', () => {
     const outside = mkdtempSync(join(tmpdir(), 'mpmml-outside-'))
     try {
       for (const call of [
-        runBlock(plan, job, { roots: [outside] }),
-        isDone(plan, job, { roots: [outside] }),
-        finish(plan, { roots: [outside] }),
+        () => runBlock(plan, job, { roots: [outside] }),
+        () => isDone(plan, job, { roots: [outside] }),
+        () => finish(plan, { roots: [outside] }),
       ]) {
-        await expect(call).rejects.toEqual(coded('ROOTS', /outside of the folders/))
+        await expect(call()).rejects.toEqual(coded('ROOTS', /outside of the folders/))
       }
       expect((await runBlock(plan, job, { roots: [outside, folder], backend: 'cpu' })).already).toBe(false)
       // A link that leads out.
