@@ -305,12 +305,12 @@ describe('jobs', () => {
     const job = { name: 'c-0-0', stage: 0 }
     const changed = { ...plan, output: { ...plan.output, path: join(folder, 'elsewhere.zarr') } } as BlockPlan
     for (const call of [
-      runBlock(changed, job),
-      isDone(changed, job),
-      finish(changed),
-      doneJobs(changed, 0),
+      () => runBlock(changed, job),
+      () => isDone(changed, job),
+      () => finish(changed),
+      () => doneJobs(changed, 0),
     ]) {
-      await expect(call).rejects.toEqual(coded('RESUME', /not as it was made/))
+      await expect(call()).rejects.toEqual(coded('RESUME', /not as it was made/))
     }
   })
 
