@@ -139,7 +139,7 @@ class Engine {
   std::map<std::pair<int, size_t>, std::unique_ptr<GroupSession>> group_sessions_;
   std::atomic<int> pretended_{0};
   /// One product on several devices at a time: two that wait for each other's memory would wait for ever.
-  std::timed_mutex several_mutex_;
+  std::mutex several_mutex_;
   Speeds speeds_;
   std::unique_ptr<Backend> cpu_;
   std::unique_ptr<Backend> cuda_;

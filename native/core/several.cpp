@@ -5,6 +5,7 @@
 #include <exception>
 #include <limits>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "core/destination.h"
@@ -258,10 +259,12 @@ Result Engine::execute_on_several(const Problem& problem, const Request& request
   if (division.devices.size() < 2) return execute(problem, for_one(request, division.devices));
   require_elements_of_c0(problem);
   clear_outside(problem);
-  std::unique_lock<std::timed_mutex> lock(several_mutex_, std::defer_lock);
-  constexpr std::chrono::milliseconds kPatience{2};
-  while (!lock.try_lock_for(kPatience)) {
+  // Not a timed mutex: it needs a newer glibc than the published addons may.
+  std::unique_lock<std::mutex> lock(several_mutex_, std::defer_lock);
+  constexpr std::chrono::milliseconds kPatience{1};
+  while (!lock.try_lock()) {
     if (problem.is_cancelled()) throw given_up();
+    std::this_thread::sleep_for(kPatience);
   }
   Result result{several_backend().kind(), {}, division.devices.front(), set_of(division.devices)};
   Placement same = where;
