@@ -3,15 +3,12 @@ import { describe, expect, it } from 'vitest'
 import {
   type DenseMatrix,
   type DeviceMatrix,
-  type GroupedOptions,
   type GroupedProduct,
   type MatrixLike,
   type MatrixStructure,
-  type MpmmOptions,
   type MpmmResult,
   matrix,
   mpmm,
-  mpmmGrouped,
   mpmmSync,
   type OperandArray,
   openDevice,
@@ -19,24 +16,16 @@ import {
   plan,
   type Variant,
   variants,
-  type WitnessedResult,
 } from '../../lib/index.js'
 import { policies, type Size } from './cases.js'
 import { expectError, thrown } from './expect.js'
 import { belongs, type Given, type Structured, structuredOracle, zeroOf } from './expected-structure.js'
 import { Random } from './generators.js'
 import { type Algebra, algebras, caught, elements, type Made, made } from './resident.js'
+import { type Options, untyped } from './untyped.js'
 
 type Any = MatrixLike<OperandArray>
-type Options = MpmmOptions<DenseMatrix<OperandArray> & DeviceMatrix>
-type Result = WitnessedResult<DenseMatrix, boolean>
-/** The functions with matrices whose types are only known at run time. */
-const product = mpmm as unknown as (a: unknown, b: unknown, options?: Options) => Promise<Result>
-const productNow = mpmmSync as unknown as (a: unknown, b: unknown, options?: Options) => Result
-const group = mpmmGrouped as unknown as (
-  products: GroupedProduct[],
-  options?: GroupedOptions,
-) => Promise<Result[]>
+const { product, productNow, group } = untyped<boolean>()
 
 const arrays = { int32: Int32Array, float32: Float32Array, float64: Float64Array, uint8: Uint8Array } as const
 const maxPlus: Algebra = { semiring: 'max-plus', type: 'int32' }

@@ -4,10 +4,8 @@ import {
   type DenseMatrix,
   type Device,
   type DeviceMatrix,
-  type GroupedOptions,
   type GroupedProduct,
   type MatrixLike,
-  type MpmmOptions,
   matrix,
   mpmm,
   mpmmGrouped,
@@ -25,17 +23,11 @@ import { type Witnessed, witnessOracle, zeroIn } from './expected-witness.js'
 import { Random } from './generators.js'
 import type { Strided } from './oracle.js'
 import { type Algebra, algebras, caught, elements, type Made, made } from './resident.js'
+import { type Options, untyped } from './untyped.js'
 
 type Any = MatrixLike<OperandArray>
-type Options = MpmmOptions<DenseMatrix<OperandArray> & DeviceMatrix>
 type Result = WitnessedResult<DenseMatrix, true>
-/** The functions with matrices whose types are only known at run time. */
-const product = mpmm as unknown as (a: unknown, b: unknown, options?: Options) => Promise<Result>
-const productNow = mpmmSync as unknown as (a: unknown, b: unknown, options?: Options) => Result
-const group = mpmmGrouped as unknown as (
-  products: GroupedProduct[],
-  options?: GroupedOptions,
-) => Promise<Result[]>
+const { product, productNow, group } = untyped<true>()
 
 const idempotent = algebras.filter(({ semiring }) => semiring !== 'plus-times')
 const int32Sums = idempotent.filter(

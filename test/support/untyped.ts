@@ -1,0 +1,28 @@
+/** The functions of products with matrices whose types are only known at run time. */
+import {
+  type DenseMatrix,
+  type DeviceMatrix,
+  type GroupedOptions,
+  type GroupedProduct,
+  type MpmmOptions,
+  mpmm,
+  mpmmGrouped,
+  mpmmSync,
+  type OperandArray,
+  type WitnessedResult,
+} from '../../lib/index.js'
+
+export type Options = MpmmOptions<DenseMatrix<OperandArray> & DeviceMatrix>
+
+/** `Witness` is what `options.witness` is. */
+export function untyped<Witness extends boolean>() {
+  type Result = WitnessedResult<DenseMatrix, Witness>
+  return {
+    product: mpmm as unknown as (a: unknown, b: unknown, options?: Options) => Promise<Result>,
+    productNow: mpmmSync as unknown as (a: unknown, b: unknown, options?: Options) => Result,
+    group: mpmmGrouped as unknown as (
+      products: GroupedProduct[],
+      options?: GroupedOptions,
+    ) => Promise<Result[]>,
+  }
+}
