@@ -18,6 +18,8 @@ const QUOTATION = '"'.charCodeAt(0)
 /** What stands for the semiring's zero, whatever that is. */
 const zeros = [Buffer.from('.'), Buffer.from('ε')]
 
+const cellsText = (count: number) => (count === 1 ? '1 cell' : `${count} cells`)
+
 const newFloats = (length: number, name: string) =>
   allocate(length, name, addon.dataTypes.indexOf('float64'), newArray) as Float64Array
 
@@ -45,7 +47,8 @@ export function csvParser(name: string, wanted: Wanted): LineParser<Matrix<Eleme
     const next = reader.bytes[reader.position]
     if (next === QUOTATION || next === reader.separator || reader.atLineEnd()) {
       const reason = next === QUOTATION ? `is a text, ${show(reader.word())}` : 'is empty'
-      reader.fail(`cell ${col + 1} ${reason}: write a number, or . for the semiring's zero`)
+      const names = rows === 0 && col === 0 ? ', and leave out names of rows (in pandas by index=False)' : ''
+      reader.fail(`cell ${col + 1} ${reason}: write a number, or . for the semiring's zero${names}`)
     }
     const special = reader.floating(`cell ${col + 1}`)
     if (special !== zero) integral = false
@@ -74,7 +77,7 @@ export function csvParser(name: string, wanted: Wanted): LineParser<Matrix<Eleme
     }
     if (rows++ === 0) cols = count
     if (count - start !== cols) {
-      reader.fail(`this row has ${count - start} cells, but the first row has ${cols}`)
+      reader.fail(`this row has ${cellsText(count - start)}, but the first row has ${cols}`)
     }
     if (cols > MAX_DIMENSION || rows > MAX_DIMENSION) {
       reader.fail(`a matrix has at most ${MAX_DIMENSION} rows and columns`)

@@ -15,10 +15,10 @@ export function separatorOf(reader: TextReader): number {
 /** Whether no cell of the line can be meant as a number: each begins with a letter or a quotation mark, but is no number in quotes. */
 export function headings(reader: TextReader): boolean {
   const separator = reader.separator < 0 ? /\s+/ : String.fromCharCode(reader.separator)
-  return reader
-    .restOfLine()
-    .split(separator)
-    .every((cell) => /^\s*(["'](?!\s*[-+]?[\d.])|_|(?!(ε|nan|inf(inity)?)\s*$)\p{L})/iu.test(cell))
+  const cells = reader.restOfLine().split(separator)
+  // Where a long line is shortened a cell may have lost its letters.
+  if (cells.length > 1 && reader.isLong) cells.pop()
+  return cells.every((cell) => /^\s*(["'](?!\s*[-+]?[\d.])|_|(?!(ε|nan|inf(inity)?)\s*$)\p{L})/iu.test(cell))
 }
 
 /** Goes behind the separator that must come next. */

@@ -22,6 +22,9 @@ const tens = Array.from({ length: 23 }, (_, digits) => Number(`1e${digits}`))
 /** More characters than the exact decimal digits of any float64. */
 const LONGEST_NUMBER = 2000
 
+/** So many bytes of a line tell what it is. */
+const SHORTENED = 1000
+
 /** What stands for numbers that have no digits. */
 const infinities = /^([+-]?)(inf|infinity|∞)$/i
 /** These are so many in some files that to make strings of them would take most of the time. */
@@ -91,7 +94,17 @@ export class TextReader {
   atLineEnd(): boolean {
     this.skipBlanks()
     const byte = this.bytes[this.position]
+    if (byte === RETURN) this.#requireBreak()
     return byte === NEWLINE || byte === RETURN
+  }
+
+  /** What follows a carriage return would be lost if it weren't the end of the line. */
+  #requireBreak(): void {
+    const { bytes } = this
+    let at = this.position
+    while (bytes[at] === RETURN || bytes[at] === SPACE || bytes[at] === TAB) at++
+    if (bytes[at] === NEWLINE) return
+    this.fail('a carriage return without a line break is in it: end lines by \\n or \\r\\n')
   }
 
   nextLine(): void {
@@ -111,7 +124,12 @@ export class TextReader {
   /** The rest of the line, shortened. */
   restOfLine(): string {
     const end = this.bytes.indexOf(NEWLINE, this.position)
-    return this.bytes.toString('utf8', this.position, Math.min(end, this.position + 1000)).trim()
+    return this.bytes.toString('utf8', this.position, Math.min(end, this.position + SHORTENED)).trim()
+  }
+
+  /** Whether {@link restOfLine} shortens the line. */
+  get isLong(): boolean {
+    return this.bytes.indexOf(NEWLINE, this.position) > this.position + SHORTENED
   }
 
   /** The bytes up to the next blank, separator or line end, shortened. */

@@ -321,11 +321,12 @@ describe('CSV and TSV', () => {
   it.each<[string, string]>([
     ['', 'it has no row'],
     ['a,b\n', 'it has no row'],
-    ['1,2\n3\n', 'line 2: this row has 1 cells, but the first row has 2'],
+    ['1,2\n3\n', 'line 2: this row has 1 cell, but the first row has 2'],
     ['1,2\n3,4,5\n', 'line 2: this row has 3 cells'],
     ['1,,2\n', 'line 1: cell 2 is empty'],
     ['1,2,\n', 'line 1: cell 3 is empty'],
     [',1\n', 'line 1: cell 1 is empty'],
+    [',a,b\n0,1,2\n', 'leave out names of rows (in pandas by index=False)'],
     ['1,"2"\n', 'line 1: cell 2 is a text'],
     ['"1","2"\n3,4\n', 'line 1: cell 1 is a text'],
     ['1,2\n3,x\n', "line 2: cell 2 must be a number, but it is 'x'"],
@@ -333,8 +334,21 @@ describe('CSV and TSV', () => {
     ['1,1e999\n', 'beyond the range of numbers'],
     [`1,${'9'.repeat(3000)}\n`, 'beyond the range of numbers'],
     ['1,--inf\n', 'must be a number'],
+    ['1,2\r3,4\r', 'line 1: a carriage return without a line break'],
+    ['1,2\n\r3,4\n', 'line 2: a carriage return without a line break'],
   ])('refuses %j', async (text, message) => {
     await expect(readMatrix(file('.csv', text))).rejects.toEqual(refusal('FILE', message))
+  })
+
+  it('headings of any length are skipped', async () => {
+    // 1000 characters end behind the last comma.
+    const names = `${'name,'.repeat(200)}name`
+    const row = `${'7,'.repeat(200)}7`
+    expect((await readMatrix(file('.csv', `${names}\n${row}\n`))).shape).toEqual([1, 201])
+  })
+
+  it('lines may end as on Windows, with more than one carriage return too', async () => {
+    expect((await readMatrix(file('.csv', '1,2\r\n\r\n3,4 \r\r\n'))).data).toEqual(Int32Array.of(1, 2, 3, 4))
   })
 
   it('refuses bytes without a line break that are no text', async () => {
