@@ -1,7 +1,9 @@
 /** Matrices in files, as the commands name and read them. */
+import { existsSync } from 'node:fs'
 import {
   type DataType,
   type ElementArray,
+  FileError,
   type Matrix,
   type MatrixLike,
   readMatrix,
@@ -9,6 +11,7 @@ import {
   writeMatrix,
 } from '../lib/index.js'
 import { dtypeOf } from './dtype.js'
+import { checkOutput } from './output-file.js'
 import { withProgress } from './progress.js'
 
 /** For the help of commands. */
@@ -62,6 +65,30 @@ export async function readOperands(
     matrices[index] = await readMatrixFile(name, { ...flags, dtype: other }, signal)
   }
   return matrices
+}
+
+/**
+ * What is checked of the file of a matrix before any work, besides what {@link checkOutput} checks.
+ *
+ * @throws FileError.
+ */
+export async function checkMatrixOutput(named: string, inputs: readonly string[]): Promise<void> {
+  const { path, array } = fileOf(named)
+  if (!/\.(np[yz]|(mtx|csv|tsv|gr)(\.gz)?)$/i.test(path)) {
+    throw new FileError(`${path} can't be written: expected ${MATRIX_FILE}, text perhaps with .gz behind it`)
+  }
+  await checkOutput(
+    path,
+    inputs.map((input) => fileOf(input).path),
+  )
+  if (array === undefined || !existsSync(path)) return
+  const { npzNames } = await import('../lib/files.js')
+  const others = (await npzNames(path).catch(() => [])).filter((name) => name !== array)
+  if (others.length === 0) return
+  throw new FileError(
+    `${path} can't be written: it is replaced as a whole, and holds '${others[0]}'${others.length > 1 ? ' and others' : ''} ` +
+      'too: name another output, or remove it first',
+  )
 }
 
 /** Writes a matrix, and shows how far that is. */

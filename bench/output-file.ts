@@ -18,15 +18,13 @@ export async function checkOutput(output: string, inputs: string[]): Promise<voi
   for (const input of target ? inputs : []) {
     const source = await entry(input)
     if (source?.dev === target!.dev && source.ino === target!.ino) {
-      throw new FileError(
-        `the output ${output} is the same file as the input ${input}; name another one with -o`,
-      )
+      throw new FileError(`the output ${output} is the same file as the input ${input}: name another output`)
     }
   }
   // writeNpy reports anything else that is wrong; these two it would report late.
   if (target && !target.isFile()) {
     throw new FileError(
-      `${output} can't be written: it isn't a regular file, and is never replaced; name another one with -o`,
+      `${output} can't be written: it isn't a regular file, and is never replaced: name another output`,
     )
   }
   try {

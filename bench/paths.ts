@@ -26,9 +26,14 @@ import {
   readGraphFile,
   requireShape,
 } from './graph.js'
-import { isUntyped, type ReadFlags, readMatrixFile, writeMatrixFile } from './matrix-file.js'
+import {
+  checkMatrixOutput,
+  isUntyped,
+  type ReadFlags,
+  readMatrixFile,
+  writeMatrixFile,
+} from './matrix-file.js'
 import { duration, labelled, shapeText, table, withStatus } from './output.js'
-import { checkOutput } from './output-file.js'
 import { why } from './place.js'
 import { withProgress } from './progress.js'
 import { describeValues, summarize, type ValueSummary } from './summary.js'
@@ -102,7 +107,7 @@ export interface CheckRecord {
 /** @throws anything that goes wrong; output files appear under their names only if everything went right. */
 export async function findPaths(request: PathsRequest, signal: AbortSignal): Promise<PathsRecord> {
   const { semiring, overflow, backend, device, output, next } = request
-  for (const file of [output, next]) if (file !== undefined) await checkOutput(file, [request.graph])
+  for (const file of [output, next]) if (file !== undefined) await checkMatrixOutput(file, [request.graph])
   const graph = await read(request, signal)
   const sources = request.from && nodesOf(request.from, graph)
   const targets = request.to && nodesOf(request.to, graph)

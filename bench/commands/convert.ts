@@ -4,9 +4,15 @@ import { isSparseFile, readEntries, writeEntries } from '../../lib/files.js'
 import { type DataType, type Semiring, variants } from '../../lib/index.js'
 import { newCommand } from '../commands.js'
 import { dataTypes, dtypeOf } from '../dtype.js'
-import { fileOf, MATRIX_FILE, MATRIX_HELP, readMatrixFile, writeMatrixFile } from '../matrix-file.js'
+import {
+  checkMatrixOutput,
+  fileOf,
+  MATRIX_FILE,
+  MATRIX_HELP,
+  readMatrixFile,
+  writeMatrixFile,
+} from '../matrix-file.js'
 import { labelled, print, printJson, shapeText } from '../output.js'
-import { checkOutput } from '../output-file.js'
 import { withProgress } from '../progress.js'
 
 interface Flags {
@@ -49,7 +55,7 @@ async function convert(
   { semiring, dtype }: Flags,
   signal: AbortSignal,
 ): Promise<ConvertRecord> {
-  await checkOutput(fileOf(to).path, [fileOf(from).path])
+  await checkMatrixOutput(to, [from])
   // Sparse matrices may be far too large to be dense.
   const stays = dtype === undefined && semiring === undefined && /\.(mtx|gr)(\.gz)?$/i.test(to)
   if (stays && (await isSparseFile(fileOf(from).path))) {

@@ -12,6 +12,7 @@ import {
 } from '../../lib/index.js'
 import { newCommand } from '../commands.js'
 import { dtypeOf, typesOf } from '../dtype.js'
+import { joinEntries } from '../joined.js'
 import { fileOf, MATRIX_FILE, MATRIX_HELP, readMatrixFile } from '../matrix-file.js'
 import { bytes, labelled, print, printJson, shapeText, table } from '../output.js'
 import { Pattern } from '../picture.js'
@@ -30,7 +31,7 @@ interface ShownMatrix {
   array: string | null
   shape: readonly number[]
   dtype: DataType
-  /** Entries of a sparse file; null for a dense one. */
+  /** Entries that a sparse file has; null for a dense one. */
   entries: number | null
   semiring: Semiring
   /** The smallest and the largest finite element that isn't the zero; null if there is none. */
@@ -61,7 +62,7 @@ export function showCommand(signal: AbortSignal): Command {
     .addOption(
       new Option(
         '--semiring <name>',
-        'whose zero is told apart (max-plus by default, or-and for bytes)',
+        'whose zero counts as no element (max-plus by default, or-and for bytes)',
       ).choices([...new Set(variants().map(({ semiring }) => semiring))]),
     )
     .option('--no-picture', 'leave out the picture of where elements are')
@@ -175,29 +176,37 @@ function lookAtDense(
 }
 
 async function lookAtSparse(path: string, asked: Semiring | undefined, signal: AbortSignal): Promise<Shown> {
-  const { shape, row, col, value } = await withProgress(`reading ${path}`, (onProgress) =>
+  const entries = await withProgress(`reading ${path}`, (onProgress) =>
     readEntries(path, { signal, onProgress }),
   )
-  const [rows, cols] = shape
+  const [rows, cols] = entries.shape
+  const dtype = dtypeOf(entries.value)
+  const semiring = usual(dtype, asked)
+  const { row, col, value } = joinEntries(entries, semiring)
+  const types = typesOf(semiring)
+  const zero = zeroOf(semiring, types.includes(dtype) ? dtype : types[0]!)
   const counts = new Counts()
   const pattern = new Pattern(rows, cols)
   const corner: (JsonNumber | null)[][] = Array.from({ length: Math.min(rows, CORNER) }, () =>
     Array(Math.min(cols, CORNER)).fill(null),
   )
+  const count = rows * cols
+  let zeros = count - row.length
   for (let e = 0; e < row.length; e++) {
+    if (value[e] === zero) {
+      zeros++
+      continue
+    }
     counts.add(value[e]!)
     pattern.add(row[e]!, col[e]!)
     if (row[e]! < CORNER && col[e]! < CORNER) corner[row[e]!]![col[e]!] = jsonNumber(value[e]!)
   }
-  const count = rows * cols
-  const zeros = Math.max(0, count - row.length)
-  const dtype = dtypeOf(value)
   const record = {
     array: null,
-    shape,
+    shape: entries.shape,
     dtype,
-    entries: row.length,
-    semiring: usual(dtype, asked),
+    entries: entries.value.length,
+    semiring,
     zeros,
     shareOfZeros: count > 0 ? zeros / count : 0,
     corner,

@@ -6,9 +6,8 @@ import { closureOptions } from '../arguments.js'
 import { newCommand } from '../commands.js'
 import { dtypeOf, hasSums } from '../dtype.js'
 import { namingCycles } from '../graph.js'
-import { MATRIX_HELP, readMatrixFile, writeMatrixFile } from '../matrix-file.js'
+import { checkMatrixOutput, MATRIX_HELP, readMatrixFile, writeMatrixFile } from '../matrix-file.js'
 import { duration, labelled, print, printJson, shapeText } from '../output.js'
-import { checkOutput } from '../output-file.js'
 import { why } from '../place.js'
 import { withProgress } from '../progress.js'
 import { describeValues, summarize, type ValueSummary } from '../summary.js'
@@ -61,7 +60,7 @@ export function starCommand(signal: AbortSignal): Command {
 
 async function compute(path: string, flags: Flags, signal: AbortSignal): Promise<StarRecord> {
   const { output, semiring, overflow, backend, device } = flags
-  if (output !== undefined) await checkOutput(output, [path])
+  if (output !== undefined) await checkMatrixOutput(output, [path])
   const a = await readMatrixFile(path, { semiring }, signal)
   const dtype = dtypeOf(a.data)
   const operation = flags.plus ? 'plus' : 'star'

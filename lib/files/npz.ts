@@ -70,7 +70,7 @@ export async function readNpzArray(
     if (there.length === 1) return there
     const advice = there.includes('indptr')
       ? "it is a sparse matrix of SciPy's: write it with scipy.io.mmwrite"
-      : `choose one with the option array: ${showChoices(there.slice(0, 20))}`
+      : `choose one by the option array, on the command line by FILE.npz:NAME: ${showChoices(there.slice(0, 20))}`
     throw new FileError(`${pathOf(path)}: expected one array, but the file has ${there.length}; ${advice}`)
   }
   return Object.values(await readArrays(path, choose, dtype, options))[0]!

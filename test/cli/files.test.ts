@@ -3,6 +3,8 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
+import { readNpz, writeNpz } from '../../lib/files.js'
+import { matrix } from '../../lib/index.js'
 import { EPSILON, fails, json, readNumbers, succeeds, useFolder, writeNumbers } from './support.js'
 
 const path = useFolder()
@@ -75,13 +77,72 @@ describe('convert', () => {
     const from = file('same.csv', '1\n')
     expect(await fails(['convert', from, from])).toContain('the same file')
     expect(await fails(['convert', file('half.csv', '0.5\n'), path('half.gr')])).toContain('int32 integers')
-    expect(await fails(['convert', from, path('x.xls')])).toContain("must end with '.npy'")
+    expect(await fails(['convert', from, path('x.xls')])).toContain('expected a .npy')
     const left = readdirSync(dirname(from)).filter((name) => /tmp$|^half\.gr|^x\./.test(name))
     expect(left).toEqual([])
   })
 })
 
+describe('an output', () => {
+  it('of another name than that of a matrix is refused before anything is read', async () => {
+    const none = path('no such file.npy')
+    for (const command of [
+      ['multiply', none, none, '-o'],
+      ['star', none, '-o'],
+      ['paths', none, '--next'],
+    ]) {
+      expect(await fails([...command, path('x.xls')])).toContain("x.xls can't be written: expected a .npy")
+    }
+  })
+
+  it('that is an archive with other arrays is not replaced by one of them', async () => {
+    const archive = path('several.npz')
+    await writeNpz(archive, { a: matrix(1, 1, [1]), b: matrix(1, 1, [2]) })
+    const before = readFileSync(archive)
+    const said = await fails(['convert', file('one.csv', '7\n'), `${archive}:a`])
+    expect(said).toContain("holds 'b' too: name another output")
+    expect(await fails(['multiply', `${archive}:a`, `${archive}:b`, '-o', `${archive}:c`])).toContain(
+      'is the same file as the input',
+    )
+    expect(readFileSync(archive)).toEqual(before)
+    await writeNpz(archive, { a: matrix(1, 1, [1]) })
+    await succeeds(['convert', path('one.csv'), `${archive}:a`])
+    expect((await readNpz(archive)).a!.data).toEqual(Int32Array.of(7))
+  })
+})
+
 describe('show', () => {
+  it('a sparse matrix as products read it: entries of one place are joined, and the zero is no element', async () => {
+    const entries = '3 3 5\n1 2 5\n1 2 3\n2 3 -400\n2 3 -inf\n3 1 -inf\n'
+    const name = file('joined.mtx', `%%MatrixMarket matrix coordinate real general\n${entries}`)
+    const shown = async (...args: string[]) => (await json(['show', name, ...args])).matrices[0]
+    const dot = null
+    expect(await shown()).toMatchObject({
+      entries: 5,
+      zeros: 7,
+      infinite: 0,
+      min: -400,
+      max: 5,
+      corner: [
+        [dot, 5, dot],
+        [dot, dot, -400],
+        [dot, dot, dot],
+      ],
+    })
+    expect(await shown('--semiring', 'min-plus')).toMatchObject({
+      zeros: 6,
+      infinite: 2,
+      min: 3,
+      max: 3,
+      corner: [
+        [dot, 3, dot],
+        [dot, dot, '-Infinity'],
+        ['-Infinity', dot, dot],
+      ],
+    })
+    expect((await shown('--semiring', 'plus-times')).corner[0]).toEqual([dot, 8, dot])
+  })
+
   it('a dense matrix', async () => {
     const values = Array.from({ length: 12 * 10 }, (_, at) => (at % 11 === 0 ? at : EPSILON))
     const shown = await succeeds(['show', writeNumbers(path('s.npy'), [12, 10], values)])

@@ -512,7 +512,7 @@ describe('.npz', () => {
     expect(shown(await readMatrix(path, { array: 'bits' })).rows).toEqual([[1, 0]])
     expect(Object.keys(await readNpz(path, { arrays: ['f'] }))).toEqual(['f'])
     expect((await readMatrix(path, { array: 'a', dtype: 'uint8' })).data).toEqual(Uint8Array.of(1, 2, 3, 4))
-    await expect(readMatrix(path)).rejects.toEqual(refusal('FILE', "option array: 'a', 'f' or 'bits'"))
+    await expect(readMatrix(path)).rejects.toEqual(refusal('FILE', "FILE.npz:NAME: 'a', 'f' or 'bits'"))
     await expect(readMatrix(path, { array: 'x' })).rejects.toEqual(
       refusal('FILE', "there is no array 'x': it has 'a', 'f' or 'bits'"),
     )
