@@ -1,8 +1,9 @@
 /** NumPy's .npz files: named arrays, each a .npy file in a zip archive. */
+import { read } from 'node:fs'
 import type { FileHandle } from 'node:fs/promises'
 import { Readable } from 'node:stream'
 import * as zlib from 'node:zlib'
-import type { Entry, ZipFile } from 'yauzl'
+import type { Entry, RandomAccessReader, ZipFile } from 'yauzl'
 import { show, showChoices, typeName } from '../describe.js'
 import { FileError, MpmmlError, OptionError } from '../errors.js'
 import type { Matrix, MatrixLike } from '../matrix.js'
@@ -20,6 +21,9 @@ import { type FileOptions, FileWork, fileOptions } from './progress.js'
 
 const STORED = 0
 const DEFLATED = 8
+
+/** Bytes that are read at once. */
+const PIECE = 1 << 18
 
 /** An archive of more files is no archive of matrices. */
 const MOST_ENTRIES = 65536
@@ -135,8 +139,12 @@ async function withArchive<Result>(
 ): Promise<Result> {
   const { file, size } = await openForReading(name, 'a NumPy .npz file')
   try {
-    const { fromFdPromise } = await import('yauzl')
-    const zip = await fromFdPromise(file.fd, { autoClose: false, lazyEntries: true })
+    const yauzl = await import('yauzl')
+    const reader = archiveReader(yauzl, file, size)
+    const zip = await yauzl.fromRandomAccessReaderPromise(reader, size, {
+      autoClose: false,
+      lazyEntries: true,
+    })
     return await read(zip, size, work)
   } catch (error) {
     if (error instanceof MpmmlError) throw error
@@ -145,6 +153,47 @@ async function withArchive<Result>(
     throw new FileError(`${name} can't be read: ${reason ?? systemReason(error)}`, { cause: error })
   } finally {
     await file.close()
+  }
+}
+
+/**
+ * Reads a file for yauzl, which takes places from the file as they are. Those that Node.js refuses are errors thrown in a
+ * callback, where nobody can catch them, and would end the process.
+ */
+function archiveReader(
+  { RandomAccessReader }: typeof import('yauzl'),
+  file: FileHandle,
+  size: number,
+): RandomAccessReader {
+  class ArchiveReader extends RandomAccessReader {
+    override read(
+      buffer: Buffer,
+      offset: number,
+      length: number,
+      position: number,
+      callback: (error: Error | null, bytesRead?: number) => void,
+    ): void {
+      if (position + length > size) {
+        setImmediate(callback, new Error(`it names a place beyond its ${size} bytes`))
+        return
+      }
+      read(file.fd, buffer, offset, length, position, callback)
+    }
+
+    override createReadStream({ start, end }: { start: number; end: number }): Readable {
+      return Readable.from(pieces(file, start, end), { objectMode: false, highWaterMark: PIECE })
+    }
+  }
+  return new ArchiveReader()
+}
+
+async function* pieces(file: FileHandle, start: number, end: number): AsyncGenerator<Buffer, void> {
+  for (let at = start; at < end; ) {
+    const length = Math.min(PIECE, end - at)
+    const { buffer, bytesRead } = await file.read(Buffer.allocUnsafe(length), 0, length, at)
+    if (bytesRead === 0) throw new Error('it became shorter while it was read')
+    yield buffer.subarray(0, bytesRead)
+    at += bytesRead
   }
 }
 

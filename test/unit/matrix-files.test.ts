@@ -639,6 +639,26 @@ describe('.npz', () => {
     await expect(readMatrix(file('.npz', bytes))).rejects.toEqual(refusal('FILE', message))
   })
 
+  it.each([
+    ['the directory, which no number holds', 0x0fffffff_ffffff00n],
+    ['the directory, which a number holds', 1n << 52n],
+  ])('refuses a place of %s beyond the end of the file', async (_, place) => {
+    const whole = archive('a.npy', npy)
+    const [front, end] = [whole.subarray(0, -22), whole.subarray(-22)]
+    const locator = Buffer.alloc(20)
+    locator.writeUInt32LE(0x07064b50, 0)
+    locator.writeBigUInt64LE(place, 8)
+    const far = file('.npz', Buffer.concat([front, locator, end]))
+    await expect(readMatrix(far)).rejects.toEqual(refusal('FILE', 'it is no .npz file, or a damaged one'))
+    const directory = Buffer.alloc(56)
+    directory.writeUInt32LE(0x06064b50, 0)
+    directory.writeBigUInt64LE(1n, 32)
+    directory.writeBigUInt64LE(place, 48)
+    locator.writeBigUInt64LE(BigInt(front.length), 8)
+    const lying = file('.npz', Buffer.concat([front, directory, locator, end]))
+    await expect(npzNames(lying)).rejects.toEqual(refusal('FILE', 'it is no .npz file, or a damaged one'))
+  })
+
   it('refuses entries that lie on each other: a small file would be many large arrays', async () => {
     const content = Buffer.from(formatNpy(matrix(100, 100)))
     const path = file('.npz', archive('a.npy', content, { method: 0, twice: true }))
