@@ -27,6 +27,7 @@ export interface Check {
 }
 
 type Library = typeof import('../../lib/index.js')
+type About = ReturnType<Library['info']>
 
 const check = (name: string, status: Status, found: string, advice: string | null = null): Check => ({
   name,
@@ -51,24 +52,53 @@ export function doctorCommand(): Command {
 }
 
 async function examine(): Promise<Check[]> {
-  const checks = [nodeCheck(), settingsCheck(), memoryCheck()]
+  const signal = await crashOfLoading()
+  if (signal !== undefined) {
+    const advice =
+      'the file of the addon is damaged, or not made for this machine: remove node_modules and install it again'
+    const crash = check('addon', 'problem', `loading it ends the process (${signal})`, advice)
+    return [nodeCheck(), settingsCheck(), memoryCheck(), crash, await toolkitCheck()]
+  }
   let library: Library
   try {
     library = await import('../../lib/index.js')
   } catch (error) {
+    const wrongSetting = (error as { code?: string }).code === 'ERR_MPMML_OPTION'
     return [
-      ...checks,
-      check('addon', 'problem', messageOf(error), 'do what the message says'),
+      nodeCheck(),
+      settingsCheck(wrongSetting ? error : undefined),
+      memoryCheck(),
+      ...(wrongSetting ? [] : [check('addon', 'problem', messageOf(error), 'do what the message says')]),
       await toolkitCheck(),
     ]
   }
+  let about: About
+  try {
+    about = library.info()
+  } catch (error) {
+    return [nodeCheck(), settingsCheck(error), memoryCheck(), await toolkitCheck()]
+  }
   return [
-    ...checks,
-    ...libraryChecks(library),
+    nodeCheck(),
+    settingsCheck(),
+    memoryCheck(),
+    ...libraryChecks(about),
     productCheck(library, 'cpu'),
-    ...(await cudaChecks(library)),
+    ...(await cudaChecks(library, about)),
     await toolkitCheck(),
   ]
+}
+
+/** The signal that ends a process which loads the library; undefined if none does. */
+async function crashOfLoading(): Promise<string | undefined> {
+  const library = JSON.stringify(new URL('../../lib/index.js', import.meta.url).href)
+  const args = ['--input-type=module', '--eval', `await import(${library})`]
+  try {
+    await promisify(execFile)(process.execPath, args, { timeout: 60_000 })
+    return undefined
+  } catch (error) {
+    return (error as { signal?: string | null }).signal ?? undefined
+  }
 }
 
 function nodeCheck(): Check {
@@ -82,11 +112,28 @@ function nodeCheck(): Check {
   )
 }
 
-/** Variables of the environment that the library reads. Whether their values are right the library says itself. */
-function settingsCheck(): Check {
+/** What is read when mpmml runs, and when it is built. A test compares them with the documentation. */
+const variables =
+  /^MPMML_(BACKEND|NUM_THREADS|CPU_ISA|ADDON|DEVICE_MEMORY_MIB|QUEUE_PASSWORD|CUDA|CUDA_ARCHS|BUILD_DIR|WARNINGS_AS_ERRORS|RELEASE|SANITIZE|BUILD_VERBOSE)$/
+
+/**
+ * The variables of the environment.
+ *
+ * @param wrong - what the library says of them, if it refuses one.
+ */
+function settingsCheck(wrong?: unknown): Check {
   const names = Object.keys(process.env).filter((name) => /^(MPMML_|CUDA_VISIBLE_DEVICES$)/.test(name))
-  const settings = names.sort().map((name) => `${name}=${process.env[name]}`)
-  return check('settings', 'ok', settings.join(', ') || 'none of MPMML_… is set')
+  // What doctor prints is shown to others.
+  const valueOf = (name: string) => (name === 'MPMML_QUEUE_PASSWORD' ? '…' : process.env[name])
+  const settings = names.sort().map((name) => `${name}=${valueOf(name)}`)
+  const found = settings.join(', ') || 'none of MPMML_… is set'
+  if (wrong !== undefined) {
+    return check('settings', 'problem', `${found}: ${messageOf(wrong)}`, 'correct the variable, or unset it')
+  }
+  const unknown = names.filter((name) => name.startsWith('MPMML_') && !variables.test(name))
+  if (unknown.length === 0) return check('settings', 'ok', found)
+  const advice = `${unknown.join(', ')} is none of mpmml's variables, which docs/products.md and docs/building.md list`
+  return check('settings', 'note', found, advice)
 }
 
 function memoryCheck(): Check {
@@ -102,17 +149,15 @@ function memoryCheck(): Check {
   )
 }
 
-function libraryChecks({ info }: Library): Check[] {
-  try {
-    const { version, compiler, cpu, auto } = info()
-    return [
-      check('addon', 'ok', `mpmml ${version}, built by ${compiler}`),
-      check('CPU', 'ok', `${cpu.model}: ${cpu.simd}, ${cpu.threads} threads`),
-      check('backend', 'ok', `${auto.backend}: ${auto.reason}`),
-    ]
-  } catch (error) {
-    return [check('settings', 'problem', messageOf(error), 'correct the variable, or unset it')]
-  }
+function libraryChecks({ version, compiler, cpu, auto, cuda }: About): Check[] {
+  const unusable = auto.backend === 'cuda' && cuda.reason !== ''
+  return [
+    check('addon', 'ok', `mpmml ${version}, built by ${compiler}`),
+    check('CPU', 'ok', `${cpu.model}: ${cpu.simd}, ${cpu.threads} threads`),
+    unusable
+      ? check('backend', 'problem', auto.reason, 'unset MPMML_BACKEND: then the CPU computes')
+      : check('backend', 'ok', `${auto.backend}: ${auto.reason}`),
+  ]
 }
 
 /** K. Stanczyk, Max-Plus Algebra Toolbox for MATLAB, user guide, example 2.12c. */
@@ -129,13 +174,7 @@ function productCheck({ matrix, mpmmSync }: Library, backend: 'cpu' | 'cuda'): C
   }
 }
 
-async function cudaChecks(library: Library): Promise<Check[]> {
-  let cuda: ReturnType<Library['info']>['cuda']
-  try {
-    cuda = library.info().cuda
-  } catch {
-    return []
-  }
+async function cudaChecks(library: Library, { cuda }: About): Promise<Check[]> {
   const permission = await permissionCheck()
   if (cuda.reason === '') {
     const names = cuda.devices.map((device) => String(Object.values(device)[0])).join(', ')

@@ -1,6 +1,6 @@
 /** mpmml doctor, and the completion of shells. */
 import { execFileSync, spawnSync } from 'node:child_process'
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { json, mpmml, succeeds, useFolder } from './support.js'
 
@@ -45,7 +45,48 @@ describe('doctor', () => {
     expect(stdout).toMatch(/^✗ .*MPMML_NUM_THREADS must be/m)
     expect(stdout).toContain('MPMML_NUM_THREADS=many')
     expect(stdout).toMatch(/→ correct the variable/)
+    expect(stdout.match(/ settings /g)).toHaveLength(1)
     expect(stderr).toMatch(/^mpmml: [^\n]*MPMML_NUM_THREADS[^\n]*\n$/)
+  })
+
+  it('names variables that nobody reads, and keeps a password to itself', async () => {
+    const env = { MPMML_THREADS: '4', MPMML_QUEUE_PASSWORD: 'opensesame', MPMML_CUDA: 'OFF' }
+    const { ok, checks } = (await json(['doctor'], { env })) as { ok: boolean; checks: Check[] }
+    expect(ok).toBe(true)
+    expect(checks.find(({ name }) => name === 'settings')).toEqual({
+      name: 'settings',
+      status: 'note',
+      found: 'MPMML_CUDA=OFF, MPMML_QUEUE_PASSWORD=…, MPMML_THREADS=4',
+      advice: expect.stringMatching(/^MPMML_THREADS is none of mpmml's variables, .*products\.md/),
+    })
+  })
+
+  it('knows the variables that the documentation has', async () => {
+    const listed = ['products', 'building'].flatMap((page) =>
+      [...readFileSync(`docs/${page}.md`, 'utf8').matchAll(/^\| `(MPMML_\w+)`/gm)].map(([, name]) => name!),
+    )
+    expect(listed.length).toBeGreaterThan(10)
+    // Their values are wrong, so the exit status is 1.
+    const env = Object.fromEntries(listed.map((name) => [name, '']))
+    const { stdout } = await mpmml(['doctor'], { env })
+    expect(stdout).not.toContain("none of mpmml's variables")
+  })
+
+  it('a backend that is asked for and can’t be used is a problem: the usual products fail', async () => {
+    const env = { MPMML_BACKEND: 'cuda', CUDA_VISIBLE_DEVICES: '' }
+    const { status, stdout } = await mpmml(['doctor'], { env })
+    expect(stdout).toMatch(/^✗ backend +MPMML_BACKEND=cuda asks for it, but it can't be used/m)
+    expect(stdout).toMatch(/→ unset MPMML_BACKEND/)
+    expect(status).toBe(1)
+  })
+
+  it('says so if loading the addon ends the process', async () => {
+    const preload = path('crash.mjs')
+    writeFileSync(preload, "process.dlopen = () => process.kill(process.pid, 'SIGBUS')\n")
+    const { status, stdout } = await mpmml(['doctor'], { env: { NODE_OPTIONS: `--import=${preload}` } })
+    expect(status).toBe(1)
+    expect(stdout).toMatch(/^✗ addon +loading it ends the process \(SIGBUS\)/m)
+    expect(stdout).toMatch(/→ .*install it again/)
   })
 
   it('says what is missing if the addon is', async () => {
