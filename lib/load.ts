@@ -69,13 +69,28 @@ function folderOf(name: string): string | undefined {
   }
 }
 
-/** Why an addon can't be loaded, in one line that says what can be done about it, if anything is known. */
-function explainFailure(message: string): string {
-  const line = message.split('\n')[0]!
-  const needed = /version [`'"]?GLIBC_([\d.]+)/.exec(message)?.[1]
-  if (needed === undefined) return line
-  return `it needs glibc ${needed} or newer, and this system has ${glibcVersion() ?? 'an older one'}`
+/** Why an addon can't be loaded. */
+interface Failure {
+  readonly origin: AddonOrigin
+  readonly why: string
+  /** Whether the package, installed again, may have a file that can be loaded. */
+  readonly again: boolean
 }
+
+/** In one line that says what can be done about it, if anything is known. */
+function explainFailure(origin: AddonOrigin, { message, code }: NodeJS.ErrnoException): Failure {
+  const needed = /version [`'"]?GLIBC_([\d.]+)/.exec(message)?.[1]
+  if (needed !== undefined) {
+    const why = `it needs glibc ${needed} or newer, and this system has ${glibcVersion() ?? 'an older one'}`
+    return { origin, why, again: false }
+  }
+  const line = message.split('\n')[0]!.replace(`${origin.file}: `, '')
+  const why = code === 'MODULE_NOT_FOUND' ? 'the file is missing' : line
+  return { origin, why, again: true }
+}
+
+const describeFailure = ({ origin, why }: Failure) =>
+  `${origin.from} can't be loaded (${origin.file}): ${why}`
 
 /** The version of the system's glibc; undefined if it has another C library, such as musl. Takes milliseconds. */
 function glibcVersion(): string | undefined {
@@ -129,16 +144,21 @@ function wrongVersion(found: Manifest | undefined): string {
 }
 
 /** Why no addon could be loaded, and the ways out. */
-function failure(kinds: AddonKind[], failed: string[]): string {
+function failure(kinds: AddonKind[], failed: Failure[]): string {
   const names = kinds.flatMap(packagesOf)
   const here = `${platform}${process.platform === 'linux' && glibcVersion() === undefined ? ' with musl' : ''}`
-  const missing = names.filter((name) => !failed.some((text) => text.startsWith(`${name} `)))
+  const missing = names.filter((name) => !failed.some(({ origin }) => origin.from === name))
+  const content = kinds.includes('cpu') ? '' : kinds.includes('cuda') ? ' with CUDA' : ' with the laboratory'
   const found = [
-    ...failed,
+    ...failed.map(describeFailure),
     ...(missing.length > 0 ? [`not installed: ${missing.join(', ')}`] : []),
-    ...(names.length > 0 || failed.length > 0 ? [] : [`there is no prebuilt package for ${here}`]),
+    ...(names.length > 0 || failed.length > 0 ? [] : [`there is no prebuilt package${content} for ${here}`]),
   ]
+  const damaged = failed.filter(({ origin, again }) => again && names.includes(origin.from))
   const ways = [
+    ...damaged.map(
+      ({ origin }) => `install it again: remove the folder ${dirname(origin.file)} and run npm install`,
+    ),
     ...(missing.length > 0
       ? [
           `install the package for this machine, ${here}: npm install ${missing.map((name) => `${name}@${version}`).join(' or ')} ` +
@@ -157,11 +177,11 @@ function withoutCuda(
   asked: string | undefined,
   origin: AddonOrigin,
   trace: string | undefined,
-  failed: string[],
+  failed: Failure[],
 ) {
   if (origin.kind !== 'cpu') return undefined
   if (asked === 'cpu') return 'MPMML_ADDON=cpu asks for the addon without CUDA'
-  if (failed.length > 0) return failed.join('; ')
+  if (failed.length > 0) return failed.map(describeFailure).join('; ')
   const isPackage = origin.from !== ownBuild && origin.from !== sourcePackage
   if (trace === '' && (isPackage || existsSync(join(dirname(origin.file), fileNames.lab)))) {
     return 'no NVIDIA driver was found on this machine'
@@ -183,20 +203,20 @@ export function load<Addon extends Loadable>(): { addon: Addon; origin: AddonOri
   const asked = process.env.MPMML_ADDON || undefined
   const trace = driverTrace()
   const kinds = wantedKinds(asked, trace !== '')
-  const failed: string[] = []
+  const failed: Failure[] = []
   for (const { problem, ...origin } of candidates(kinds)) {
-    let why = problem
-    if (why === '') {
-      try {
-        const addon: Addon = require(origin.file)
-        const reason = withoutCuda(asked, origin, trace, failed)
-        if (reason !== undefined) addon.explainWithoutCuda(reason)
-        return { addon, origin: Object.freeze(origin) }
-      } catch (error) {
-        why = explainFailure((error as Error).message)
-      }
+    if (problem !== '') {
+      failed.push({ origin, why: problem, again: false })
+      continue
     }
-    failed.push(`${origin.from} can't be loaded (${origin.file}): ${why}`)
+    try {
+      const addon: Addon = require(origin.file)
+      const reason = withoutCuda(asked, origin, trace, failed)
+      if (reason !== undefined) addon.explainWithoutCuda(reason)
+      return { addon, origin: Object.freeze(origin) }
+    } catch (error) {
+      failed.push(explainFailure(origin, error as NodeJS.ErrnoException))
+    }
   }
   throw new AddonError(failure(kinds, failed))
 }
