@@ -11,7 +11,7 @@ import { closures } from './closures.mjs'
 import { listOf, sourceFiles } from './files.mjs'
 import { bandwidths, microbenchmarks } from './microbenchmarks.mjs'
 import { allRows, identifier, refusedRows, semiringTypes } from './rows.mjs'
-import { dataTypes, instructionSets, semirings } from './table.mjs'
+import { dataTypes, instructionSets, optionsBehindOthers, semirings } from './table.mjs'
 
 const notice = 'Written by native/variants/generate.mjs from native/variants/table.mjs. Do not edit.'
 
@@ -392,17 +392,20 @@ function writeNative(directory, processor, withCuda) {
     for (const semiring of closureSemirings) add('cuda', closureFile(semiring), closureInstances(semiring))
     add('cuda', 'closure_registry.cpp', closureRegistry())
   }
-  const forInstructionSets = [
-    ...compiled.filter(({ isa }) => isa),
-    ...isas.flatMap((isa) =>
-      [yardstickName, pivotsName, rnaName].map((name) => ({ file: `${name(isa)}.cpp`, isa })),
-    ),
+  const ofKernels = (isa) =>
+    isa.processor === 'any' && isas.length > 1 ? [...isa.options, ...optionsBehindOthers] : isa.options
+  const options = [
+    ...compiled.filter(({ isa }) => isa).map(({ file, isa }) => [file, ofKernels(isa)]),
+    ...isas.flatMap((isa) => [
+      [`${pivotsName(isa)}.cpp`, ofKernels(isa)],
+      [`${yardstickName(isa)}.cpp`, isa.options],
+      [`${rnaName(isa)}.cpp`, isa.options],
+    ]),
   ]
-  const options = forInstructionSets
-    .filter(({ isa }) => isa.options.length > 0)
+    .filter(([, flags]) => flags.length > 0)
     .map(
-      ({ file, isa }) =>
-        `set_source_files_properties("\${CMAKE_CURRENT_LIST_DIR}/${file}" PROPERTIES COMPILE_OPTIONS "${isa.options.join(';')}")`,
+      ([file, flags]) =>
+        `set_source_files_properties("\${CMAKE_CURRENT_LIST_DIR}/${file}" PROPERTIES COMPILE_OPTIONS "${flags.join(';')}")`,
     )
   const lists = Object.entries(sources).map(
     ([backend, names]) =>
