@@ -11,6 +11,8 @@ interface Words {
   name: string
   summary: string
   options: { flags: string[]; summary: string; choices: readonly string[]; takesValue: boolean }[]
+  /** What its first argument may be; none if that is a file. */
+  argument: readonly string[]
 }
 
 export function completionCommand(): Command {
@@ -41,6 +43,7 @@ function wordsOf(command: Command): Words {
     name: command.name(),
     summary: command.description(),
     options: [...options, { flags: ['--help'], summary: 'show help', choices: [], takesValue: false }],
+    argument: command.registeredArguments[0]?.argChoices ?? [],
   }
 }
 
@@ -49,25 +52,36 @@ const quoted = (text: string) => `'${text.replaceAll("'", "'\\''")}'`
 
 function bash(commands: Words[]): string {
   const names = commands.map(({ name }) => name).join(' ')
-  const cases = commands.map(({ name, options }) => {
+  const cases = commands.map(({ name, options, argument }) => {
     const values = options
       .filter(({ takesValue }) => takesValue)
       .map(({ flags, choices }) =>
         choices.length > 0
           ? `        ${flags.join('|')}) COMPREPLY=($(compgen -W ${quoted(choices.join(' '))} -- "$word")); return ;;`
-          : `        ${flags.join('|')}) COMPREPLY=($(compgen -f -- "$word")); return ;;`,
+          : `        ${flags.join('|')}) _mpmml_files; return ;;`,
       )
     const flags = options.flatMap((option) => option.flags).join(' ')
     return [
       `    ${name})`,
       ...(values.length > 0 ? ['      case "$before" in', ...values, '      esac'] : []),
+      ...(argument.length > 0 ? [`      values=${quoted(argument.join(' '))}`] : []),
       `      words=${quoted(flags)} ;;`,
     ].join('\n')
   })
   return `# Completes mpmml in bash.
+_mpmml_files() {
+  local IFS=$'\\n'
+  COMPREPLY=($(compgen -f -- "$word"))
+}
 _mpmml() {
-  local word="\${COMP_WORDS[COMP_CWORD]}" before="\${COMP_WORDS[COMP_CWORD-1]}" words=''
+  local word="\${COMP_WORDS[COMP_CWORD]}" before="\${COMP_WORDS[COMP_CWORD-1]}" words='' values=''
   COMPREPLY=()
+  # --backend=c is three words.
+  if [ "$word" = = ]; then
+    word=''
+  elif [ "$before" = = ]; then
+    before="\${COMP_WORDS[COMP_CWORD-2]}"
+  fi
   if [ "$COMP_CWORD" -eq 1 ]; then
     COMPREPLY=($(compgen -W ${quoted(`${names} help --help --version`)} -- "$word"))
     return
@@ -78,8 +92,10 @@ ${cases.join('\n')}
   esac
   if [ "\${word:0:1}" = - ]; then
     COMPREPLY=($(compgen -W "$words" -- "$word"))
+  elif [ -n "$values" ]; then
+    COMPREPLY=($(compgen -W "$values" -- "$word"))
   else
-    COMPREPLY=($(compgen -f -- "$word"))
+    _mpmml_files
   fi
 }
 complete -o filenames -F _mpmml mpmml
@@ -89,14 +105,16 @@ complete -o filenames -F _mpmml mpmml
 function zsh(commands: Words[]): string {
   const described = (text: string) => text.replace(/[[\]:\\]/g, '\\$&')
   const list = commands.map(({ name, summary }) => `    ${quoted(`${name}:${described(summary)}`)}`)
-  const cases = commands.map(({ name, options }) => {
+  const cases = commands.map(({ name, options, argument }) => {
+    const first =
+      argument.length > 0 ? `        '1:value:(${argument.join(' ')})'` : "        '*:file:_files'"
     const specs = options.flatMap(({ flags, summary, choices, takesValue }) =>
       flags.map((flag) => {
         const action = choices.length > 0 ? `(${choices.join(' ')})` : '_files'
         return `        ${quoted(`${flag}[${described(summary)}]${takesValue ? `:value:${action}` : ''}`)}`
       }),
     )
-    return `    ${name}) _arguments \\\n${[...specs, "        '*:file:_files'"].join(' \\\n')} ;;`
+    return `    ${name}) _arguments \\\n${[...specs, first].join(' \\\n')} ;;`
   })
   return `#compdef mpmml
 # Completes mpmml in zsh.
@@ -123,8 +141,11 @@ if [ "\${funcstack[1]}" = _mpmml ]; then _mpmml "$@"; else compdef _mpmml mpmml;
 
 function fish(commands: Words[]): string {
   const text = (words: string) => `'${words.replace(/['\\]/g, '\\$&')}'`
-  const lines = commands.flatMap(({ name, summary, options }) => [
+  const lines = commands.flatMap(({ name, summary, options, argument }) => [
     `complete -c mpmml -n __fish_use_subcommand -f -a ${name} -d ${text(summary)}`,
+    ...(argument.length > 0
+      ? [`complete -c mpmml -n '__fish_seen_subcommand_from ${name}' -f -a ${text(argument.join(' '))}`]
+      : []),
     ...options.map(({ flags, summary, choices, takesValue }) => {
       const names = flags.map((flag) =>
         flag.startsWith('--') ? `-l ${flag.slice(2)}` : `-s ${flag.slice(1)}`,

@@ -140,11 +140,17 @@ describe('completion', () => {
     expect(completed(['mpmml', 'multiply', 'ma'])).toEqual(['matrix.npy'])
     expect(completed(['mpmml', 'multiply', '-o', 'ma'])).toEqual(['matrix.npy'])
     expect(completed(['mpmml', 'help', 'sho'])).toEqual(['show'])
+    expect(completed(['mpmml', 'completion', ''])).toEqual(['bash', 'zsh', 'fish'])
+    expect(completed(['mpmml', 'multiply', '--backend', '=', 'c'])).toEqual(['cuda', 'cpu'])
+    expect(completed(['mpmml', 'multiply', '--backend', '='])).toEqual(['auto', 'cuda', 'cpu'])
+    writeFileSync(path('files/with blanks.npy'), '')
+    expect(completed(['mpmml', 'show', 'wi'])).toEqual(['with blanks.npy'])
+    expect(completed(['mpmml', 'multiply', '-o', 'wi'])).toEqual(['with blanks.npy'])
   })
 
   it.each(['zsh', 'fish'])('of %s names every command and option', async (shell) => {
     const script = await succeeds(['completion', shell])
-    for (const word of ['multiply', 'cycle-mean', 'completion', 'max-plus', 'accumulate']) {
+    for (const word of ['multiply', 'cycle-mean', 'completion', 'max-plus', 'accumulate', 'bash zsh fish']) {
       expect(script).toContain(word)
     }
     if (!has(shell)) return
