@@ -7,7 +7,7 @@ import { oneLine } from './output.js'
 const { version } = createRequire(import.meta.url)('mpmml/package.json') as { version: string }
 
 const names = Object.keys(commands) as CommandName[]
-const isName = (name: string): name is CommandName => name in commands
+const isName = (name: string): name is CommandName => Object.hasOwn(commands, name)
 
 /**
  * @param args - decide which command is loaded; of the others only what help says of them is there.
@@ -16,7 +16,7 @@ const isName = (name: string): name is CommandName => name in commands
 export async function createProgram(args: readonly string[], signal: AbortSignal): Promise<Command> {
   const words = args.filter((arg) => !arg.startsWith('-'))
   const asked = words[0] === 'help' ? words[1] : words[0]
-  const program = newProgram()
+  const program = newProgram(asked)
   for (const name of names) {
     const command = name === asked ? await commands[name].load(signal) : standIn(name)
     program.addCommand(command.copyInheritedSettings(program))
@@ -31,7 +31,9 @@ export async function createWholeProgram(signal: AbortSignal): Promise<Command> 
   return program
 }
 
-function newProgram(): Command {
+/** @param asked - the command that was asked for, if any. */
+function newProgram(asked = ''): Command {
+  const help = isName(asked) ? `mpmml ${asked} --help` : 'mpmml --help'
   return new Command('mpmml')
     .description(
       'Max-plus, min-plus and ordinary products of int32, float32 and float64 matrices in files, and the paths and cycles of graphs',
@@ -42,7 +44,7 @@ function newProgram(): Command {
     })
     .configureOutput({
       outputError: (text, write) =>
-        write(`mpmml: ${oneLine(text.trim().replace(/^error: /, ''))}; see mpmml --help\n`),
+        write(`mpmml: ${oneLine(text.trim().replace(/^error: /, ''))}; see ${help}\n`),
     })
     .exitOverride()
 }

@@ -273,11 +273,10 @@ export class TextReader {
     const start = this.position
     const value = this.number(what)
     if (this.integral && value >= least && value <= most) return value + 0
-    if (!this.integral) {
-      this.position = start
-      this.fail(`${what} must be an integer, but it is ${this.word()}`)
-    }
-    return this.fail(`${what} must be from ${least} to ${most}, but it is ${value}`)
+    // As it was written: a number so large may have been rounded.
+    this.position = start
+    const expected = this.integral ? `from ${least} to ${most}` : 'an integer'
+    return this.fail(`${what} must be ${expected}, but it is ${this.word()}`)
   }
 
   /** The same for integers from 1 on, which are most of a large file. */

@@ -29,6 +29,11 @@ describe('wrong usage', () => {
     expect(line).toContain(expected)
     expect(line).toContain('--help')
   })
+
+  it('names the help of the command, if there is one', async () => {
+    expect(await fails(['convert', 'a.npy'], 2)).toContain('; see mpmml convert --help')
+    expect(await fails(['toString'], 2)).toContain('; see mpmml --help')
+  })
 })
 
 it('alone says what one can do', async () => {

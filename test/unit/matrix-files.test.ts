@@ -183,6 +183,16 @@ describe('Matrix Market', () => {
     ])
   })
 
+  it('an integer that is too large is named as it is written', async () => {
+    const large = file(
+      '.mtx',
+      '%%MatrixMarket matrix coordinate integer general\n1 1 1\n1 1 9223372036854775813\n',
+    )
+    await expect(readMatrix(large, { dtype: 'float64' })).rejects.toEqual(
+      refusal('FILE', 'but it is 9223372036854775813'),
+    )
+  })
+
   it('a NaN stays, whatever it is joined with', async () => {
     const text = '%%MatrixMarket matrix coordinate real general\n1 2 4\n1 1 nan\n1 1 3\n1 2 3\n1 2 nan\n'
     expect(shown(await readMatrix(file('.mtx', text))).rows).toEqual([[Number.NaN, Number.NaN]])
