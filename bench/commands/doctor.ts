@@ -124,15 +124,15 @@ const variables =
 function settingsCheck(wrong?: unknown): Check {
   const names = Object.keys(process.env).filter((name) => /^(MPMML_|CUDA_VISIBLE_DEVICES$)/.test(name))
   // What doctor prints is shown to others.
-  const valueOf = (name: string) => (name === 'MPMML_QUEUE_PASSWORD' ? '…' : process.env[name])
-  const settings = names.sort().map((name) => `${name}=${valueOf(name)}`)
+  const shownValue = (name: string) => (name === 'MPMML_QUEUE_PASSWORD' ? '…' : process.env[name])
+  const settings = names.sort().map((name) => `${name}=${shownValue(name)}`)
   const found = settings.join(', ') || 'none of MPMML_… is set'
   if (wrong !== undefined) {
     return check('settings', 'problem', `${found}: ${messageOf(wrong)}`, 'correct the variable, or unset it')
   }
-  const unknown = names.filter((name) => name.startsWith('MPMML_') && !variables.test(name))
-  if (unknown.length === 0) return check('settings', 'ok', found)
-  const advice = `${unknown.join(', ')} is none of mpmml's variables, which docs/products.md and docs/building.md list`
+  const strangers = names.filter((name) => name.startsWith('MPMML_') && !variables.test(name))
+  if (strangers.length === 0) return check('settings', 'ok', found)
+  const advice = `${strangers.join(', ')} is none of mpmml's variables, which docs/products.md and docs/building.md list`
   return check('settings', 'note', found, advice)
 }
 
