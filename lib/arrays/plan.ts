@@ -44,7 +44,7 @@ import {
 } from './options.js'
 import { greatestWeight } from './range-of.js'
 import { isNpy, isZarr, openSource, planInput } from './source.js'
-import { createTarget, extraBytes } from './target.js'
+import { createTarget, extraBytes, npyBytes } from './target.js'
 import { begunPlan, isBegun, removeBegun, WorkFolder } from './work-folder.js'
 import { readMetadata } from './zarr-metadata.js'
 import { loadZarrita } from './zarrita.js'
@@ -149,7 +149,7 @@ export async function planBlocks(request: BlockRequest): Promise<BlockPlan> {
     ? planMultiply(inputs, planned, asked)
     : planPaths(inputs[0]!, planned[0]!, asked, request.signal))
   // Complete, and the process was ended before it could say so.
-  if (asked.begin.resume && (await isMadeBy(plan))) return plan
+  if (asked.begin.resume && plan.output.layout && (await isMadeBy(plan))) return plan
   await clear(asked.output, asked.begin)
   const work = new WorkFolder(plan.output.path, plan.id)
   await work.create()
@@ -206,15 +206,23 @@ async function clear(output: string, { resume, overwrite }: ReadBegin): Promise<
   if (await isBegun(output)) await removeBegun(output)
 }
 
-/** Whether the output is there and says that it was made by this work, whatever the blocks were. */
-async function isMadeBy(plan: BlockPlan): Promise<boolean> {
-  const { path } = plan.output
-  if (!isZarr(path) || !(await stat(path).catch(() => null))) return false
-  const { attributes } = JSON.parse((await readMetadata(path)).toString()) as {
-    attributes?: { mpmml?: object }
+/**
+ * Whether the output is there and, as far as it can say so, was made by this work, whatever the blocks were. A .npy file says only
+ * its shape and type.
+ */
+export async function isMadeBy(plan: BlockPlan): Promise<boolean> {
+  const { path, layout } = plan.output
+  const there = await stat(path).catch(() => null)
+  if (!layout) return there?.isFile() === true && there.size === npyBytes(plan.output)
+  if (!there) return false
+  let made: object | undefined
+  try {
+    made = JSON.parse((await readMetadata(path)).toString()).attributes?.mpmml
+  } catch {
+    return false
   }
-  const stable = (made: object | undefined) => JSON.stringify({ ...made, plan: '' })
-  return stable(attributes?.mpmml) === stable(madeFrom(plan))
+  const stable = (what: object | undefined) => JSON.stringify({ ...what, plan: '' })
+  return stable(made) === stable(madeFrom(plan))
 }
 
 async function requireReplaceable(output: string, isFolder: boolean): Promise<void> {
