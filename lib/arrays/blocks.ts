@@ -5,11 +5,12 @@ import { ChangedError, FileError, ResumeError } from '../errors.js'
 import { throwIfAborted } from '../files/files.js'
 import { requireNames } from '../options.js'
 import { Engine } from './engine.js'
+import { planInput } from './fingerprint.js'
 import { allJobs, type BlockJob, type BlockPlan, type BlockResult, requireJob } from './job.js'
 import { type RunOptions, readBytes, runNames } from './options.js'
 import { isMadeBy, removeOutput, requirePlan } from './plan.js'
 import { requireInside } from './roots.js'
-import { openSource, planInput } from './source.js'
+import { openSource } from './source.js'
 import { begunPlan, removeBegun, WorkFolder } from './work-folder.js'
 
 /** What a job may touch. */

@@ -19,6 +19,7 @@ import { requireSemiringType } from '../semirings.js'
 import type { Semiring } from '../variant-names.js'
 import type { ArraySource } from './array-source.js'
 import { type BlockTypes, blockSize, hostBytes } from './block-size.js'
+import { planInput } from './fingerprint.js'
 import type {
   ArrayType,
   BlockPlan,
@@ -43,7 +44,7 @@ import {
   readSemiringName,
 } from './options.js'
 import { greatestWeight } from './range-of.js'
-import { isNpy, isZarr, openSource, planInput } from './source.js'
+import { isNpy, isZarr, openSource } from './source.js'
 import { createTarget, extraBytes, npyBytes } from './target.js'
 import { begunPlan, isBegun, removeBegun, WorkFolder } from './work-folder.js'
 import { readMetadata } from './zarr-metadata.js'
@@ -468,14 +469,15 @@ async function planPaths(
 /** The type of distances until the last step. */
 async function typeBetween(
   source: ArraySource,
-  { shape, dtype, changedMs }: PlannedInput,
+  planned: PlannedInput,
   { semiring, layout }: Asked,
   signal: AbortSignal | undefined,
 ): Promise<PathsPlan['between']> {
+  const { shape, dtype } = planned
   if (dtype === 'float32' || dtype === 'float64') return dtype
   if (semiring !== 'min-plus' && semiring !== 'max-plus') return 'int32'
   // A path has fewer edges than there are nodes, and a cycle as many at most.
-  const greatest = await greatestWeight(source, semiring, changedMs, Math.min(layout.memory, 2 ** 26), signal)
+  const greatest = await greatestWeight(source, semiring, planned, Math.min(layout.memory, 2 ** 26), signal)
   return greatest * shape[0] < 2 ** 31 - 1 ? 'int32' : 'float64'
 }
 

@@ -4,6 +4,7 @@ import {
   mkdirSync,
   mkdtempSync,
   readFileSync,
+  renameSync,
   rmSync,
   truncateSync,
   writeFileSync,
@@ -308,6 +309,30 @@ it('an input that changes while it is read is found', async () => {
   await expect(work).rejects.toEqual(coded('CHANGED', /overwrite/))
   expect(existsSync(out)).toBe(false)
   await expect(multiplyArrays(path, pathB, out, { ...on, resume: true })).rejects.toEqual(coded('CHANGED'))
+})
+
+it.each([
+  ['chunks', undefined],
+  ['shards', [60, 60] as [number, number]],
+])('%s that are away for a while are not taken for empty ones', async (_, shards) => {
+  const [path, out] = [fresh('.zarr'), fresh('.npy')]
+  // Some aren't there from the beginning.
+  const without = (row: number) => row === 0
+  writeByHand(path, a, { chunks: [30, 30], fill: 7, without, ...(shards && { shards }) })
+  const filled = { ...a, data: a.data.slice() }
+  filled.data.fill(7, 0, 30 * a.shape[1])
+  const work = multiplyArrays(path, pathB, out, {
+    ...on,
+    memory: '64kB',
+    onProgress: ({ blocks }) => {
+      if (blocks === 1) renameSync(path, `${path}.away`)
+    },
+  })
+  await expect(work).rejects.toEqual(coded('FILE'))
+  renameSync(`${path}.away`, path)
+  await multiplyArrays(path, pathB, out, { ...on, resume: true })
+  const expected = oracle(filled, b)
+  expect(expected.overflow || [...(await readNpy(out)).data]).toEqual(expected.overflow || [...expected.data])
 })
 
 it('without zarrita an array says how to install it, and .npy needs nothing', async () => {
