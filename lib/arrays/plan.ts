@@ -1,7 +1,6 @@
 /** Plans: what is read, how it is cut into blocks, and where the result grows. */
-import { createHash } from 'node:crypto'
 import { realpath, rm, stat } from 'node:fs/promises'
-import { basename, dirname, join } from 'node:path'
+import { basename, dirname, join, sep } from 'node:path'
 import { show } from '../describe.js'
 import {
   ChangedError,
@@ -29,7 +28,7 @@ import type {
   PlannedOutput,
   ZarrLayout,
 } from './job.js'
-import { blocksIn } from './job.js'
+import { blocksIn, identity } from './job.js'
 import {
   type BeginOptions,
   beginNames,
@@ -117,7 +116,19 @@ const LEAST_CHUNK = 64
  * const plan = await planBlocks({ kind: 'multiply', a: 'a.npy', b: 'a.npy', c: 'c.npy', block: 1 })
  * console.log(plan.output.shape.join(), plan.block.rows, plan.stages.join()) // 2,2 1 4
  */
-export async function planBlocks(request: BlockRequest): Promise<BlockPlan> {
+export function planBlocks(request: BlockRequest): Promise<BlockPlan> {
+  return begin(request, async () => {})
+}
+
+/**
+ * The same, if all is `ready` for the plan: otherwise nothing is made on the disk.
+ *
+ * @param ready - throws if it isn't.
+ */
+export async function begin(
+  request: BlockRequest,
+  ready: (plan: BlockPlan) => Promise<void>,
+): Promise<BlockPlan> {
   requireNames(request, requestNames, 'request')
   const { kind } = request
   if (kind !== 'multiply' && kind !== 'shortest-paths') {
@@ -136,19 +147,17 @@ export async function planBlocks(request: BlockRequest): Promise<BlockPlan> {
   if (kind === 'multiply') inputs.push(await openSource(readPath(request.b)))
   const planned: PlannedInput[] = []
   for (const input of inputs) planned.push(await planInput(input))
-  for (const { path } of planned) {
-    if ((await realpath(path)) === asked.output) {
-      throw new OptionError(`the output ${asked.output} is also an input: name another one`)
-    }
-  }
+  for (const { path } of planned) await requireApart(asked.output, path)
   const begun = await lookAround(asked.output, asked.begin)
   if (begun) {
     requireSameWork(begun, kind, planned, asked)
+    await ready(begun)
     return begun
   }
   const plan = await (kind === 'multiply'
     ? planMultiply(inputs, planned, asked)
     : planPaths(inputs[0]!, planned[0]!, asked, request.signal))
+  await ready(plan)
   // Complete, and the process was ended before it could say so.
   if (asked.begin.resume && plan.output.layout && (await isMadeBy(plan))) return plan
   await clear(asked.output, asked.begin)
@@ -179,11 +188,18 @@ async function outputPath(path: string): Promise<string> {
   }
 }
 
+async function requireApart(output: string, input: string): Promise<void> {
+  const real = await realpath(input)
+  if (output === real) throw new OptionError(`the output ${output} is also an input: name another one`)
+  if (!output.startsWith(`${real}${sep}`)) return
+  throw new OptionError(`the output ${output} is in the folder of an input, ${real}: name another one`)
+}
+
 /** The plan that is to be resumed; null if the work begins. */
 async function lookAround(output: string, { resume, overwrite }: ReadBegin): Promise<BlockPlan | null> {
-  const plan = await begunPlan(output)
-  if (plan && resume) return plan
-  if (plan && !overwrite) {
+  const plan = overwrite ? null : await begunPlan(output)
+  if (plan) {
+    if (resume) return plan
     throw new ExistsError(
       `work on ${output} was begun and not finished (${output}.partial): go on with resume, or begin again with overwrite`,
     )
@@ -480,18 +496,6 @@ async function typeBetween(
   const greatest = await greatestWeight(source, semiring, planned, Math.min(layout.memory, 2 ** 26), signal)
   return greatest * shape[0] < 2 ** 31 - 1 ? 'int32' : 'float64'
 }
-
-/** Throws ResumeError for a plan that isn't as it was made. It may have come through other hands. */
-export function requirePlan(plan: BlockPlan): void {
-  const { id, ...rest } = plan
-  if (identity(rest) === id) return
-  throw new ResumeError(
-    'the plan is not as it was made: pass on what planBlocks() gave, as JSON, without changes',
-  )
-}
-
-const identity = (plan: object) =>
-  createHash('sha256').update(JSON.stringify(plan)).digest('hex').slice(0, 32)
 
 /** What an array's attributes say of it. */
 function madeFrom(plan: BlockPlan): Record<string, unknown> {

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { ExistsError, FileError, ResumeError } from '../errors.js'
 import { systemReason } from '../files/files.js'
 import { removeAll, writeError, writeWhole } from './disk.js'
-import type { BlockJob, BlockPlan } from './job.js'
+import { type BlockJob, type BlockPlan, requirePlan } from './job.js'
 
 /** The folder of unfinished work on an array. */
 const folderOf = (output: string) => `${output}.partial`
@@ -17,7 +17,9 @@ const planOf = (output: string) => join(folderOf(output), 'plan.json')
 export async function begunPlan(output: string): Promise<BlockPlan | null> {
   const path = planOf(output)
   try {
-    return JSON.parse(await readFile(path, 'utf8')) as BlockPlan
+    const plan = JSON.parse(await readFile(path, 'utf8')) as BlockPlan
+    requirePlan(plan)
+    return plan
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null
     throw new ResumeError(`${path} can't be read: ${(error as Error).message}. Begin again with overwrite`, {
