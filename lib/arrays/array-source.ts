@@ -2,7 +2,7 @@
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { OperandArray } from '../storage.js'
-import type { ArrayType } from './job.js'
+import type { ArrayType, PlannedInput } from './job.js'
 import { bytesOfType } from './zarr-metadata.js'
 
 /** From the first up to but without the second. */
@@ -26,9 +26,9 @@ export interface ArraySource {
   /**
    * Reads a block into memory, by rows or by columns.
    *
-   * @param changedMs - a file that has changed since is a ChangedError.
+   * @param planned - what it was: a file that has changed since is a ChangedError, and one that isn't there any more a FileError.
    */
-  read(rows: Range, cols: Range, memory: Uint8Array, changedMs: number): Promise<ReadBlock>
+  read(rows: Range, cols: Range, memory: Uint8Array, planned: PlannedInput): Promise<ReadBlock>
   /** The names of all files. */
   files(): Promise<string[]>
 }

@@ -46,6 +46,9 @@ const EXACT_BYTES = 8
 /** What a product on the CPU packs, for each element of a square block. */
 export const packedBytes = (element: number) => 4 * Math.max(4, element)
 
+/** Bytes in a message, rounded up: that many are enough. */
+export const kib = (bytes: number) => `${Math.ceil(bytes / 1024)} KiB`
+
 /** The largest size that memory allows: a multiple of `unit`, or what covers `length`. */
 export function blockSize(
   memory: number,
@@ -60,7 +63,7 @@ export function blockSize(
   }
   const needed = hostBytes(unit, types) + other
   throw new OptionError(
-    `option memory must be at least ${Math.ceil(needed / 2 ** 20)} MiB for blocks of ${unit} × ${unit}, which the chunks of these arrays need, ` +
-      `but it is ${Math.floor(memory / 2 ** 20)} MiB: give more memory, or smaller chunks`,
+    `option memory must be at least ${kib(needed)} for blocks of ${unit} × ${unit}, which the chunks of the output need, ` +
+      `but it is ${kib(memory)}: give more memory, or smaller chunks`,
   )
 }

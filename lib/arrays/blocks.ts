@@ -1,16 +1,16 @@
 /** Doing block jobs, one by one, in any process. */
-import { stat } from 'node:fs/promises'
 import { readSignal } from '../abort.js'
 import { openDevice } from '../device/device.js'
 import { ChangedError, FileError, ResumeError } from '../errors.js'
 import { throwIfAborted } from '../files/files.js'
 import { requireNames } from '../options.js'
 import { Engine } from './engine.js'
-import { allJobs, type BlockJob, type BlockPlan, type BlockResult, requireJob } from './job.js'
+import { planInput } from './fingerprint.js'
+import { allJobs, type BlockJob, type BlockPlan, type BlockResult, requireJob, requirePlan } from './job.js'
 import { type RunOptions, readBytes, runNames } from './options.js'
-import { removeOutput, requirePlan } from './plan.js'
+import { isMadeBy, removeOutput } from './plan.js'
 import { requireInside } from './roots.js'
-import { openSource, planInput } from './source.js'
+import { openSource } from './source.js'
 import { begunPlan, removeBegun, WorkFolder } from './work-folder.js'
 
 /** What a job may touch. */
@@ -130,10 +130,10 @@ export async function doneJobs(
   return new WorkFolder(plan.output.path, plan.id).marked(stage)
 }
 
-/** Whether the output has its name, and nothing of the work is left. */
+/** Whether the output has its name. */
 export async function isFinished(plan: BlockPlan): Promise<boolean> {
-  if (await stat(new WorkFolder(plan.output.path, plan.id).own).catch(() => null)) return false
-  return (await stat(plan.output.path).catch(() => null)) !== null
+  if (await new WorkFolder(plan.output.path, plan.id).isGrown()) return false
+  return isMadeBy(plan)
 }
 
 /** The options of {@link finish}. */
@@ -163,24 +163,36 @@ export async function finish(plan: BlockPlan, { roots, signal }: FinishOptions =
     if ((await begunPlan(plan.output.path))?.id === plan.id) await removeBegun(plan.output.path)
     return
   }
-  if (await work.isGrown()) {
-    for (let stage = 0; stage < plan.stages.length; stage++) {
-      const done = await work.marked(stage)
-      if (done.size === plan.stages[stage]) continue
-      const missing = [...allJobs(plan)].filter((job) => job.stage === stage && !done.has(job.name))
-      throw new ResumeError(
-        `${missing.length} of the blocks of ${plan.output.path} are not done yet, such as ${missing[0]?.name}: do them first`,
-      )
-    }
-    for (const input of plan.kind === 'multiply' ? [plan.a, plan.b] : [plan.a]) {
-      throwIfAborted(signal, 'the work on arrays')
-      const { fingerprint } = await planInput(await openSource(input.path))
-      if (fingerprint === input.fingerprint) continue
-      throw new ChangedError(
-        `${input.path} has changed while it was read: blocks of both are mixed in the result. Begin again with overwrite`,
-      )
-    }
-    await removeOutput(plan.output.path)
-  }
+  await requireDone(plan, work, signal)
+  await removeOutput(plan.output.path)
   await work.complete(plan.output.path)
+}
+
+/** Throws unless all jobs are done, and of the inputs that the plan was made for. */
+async function requireDone(
+  plan: BlockPlan,
+  work: WorkFolder,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  if (!(await work.isGrown())) {
+    throw new ResumeError(
+      `the work on ${plan.output.path} is gone: others have begun it anew, or removed it. Begin again`,
+    )
+  }
+  for (let stage = 0; stage < plan.stages.length; stage++) {
+    const done = await work.marked(stage)
+    if (done.size === plan.stages[stage]) continue
+    const missing = [...allJobs(plan)].filter((job) => job.stage === stage && !done.has(job.name))
+    throw new ResumeError(
+      `${missing.length} of the blocks of ${plan.output.path} are not done yet, such as ${missing[0]?.name}: do them first`,
+    )
+  }
+  for (const input of plan.kind === 'multiply' ? [plan.a, plan.b] : [plan.a]) {
+    throwIfAborted(signal, 'the work on arrays')
+    const { fingerprint } = await planInput(await openSource(input.path))
+    if (fingerprint === input.fingerprint) continue
+    throw new ChangedError(
+      `${input.path} has changed while it was read: blocks of both are mixed in the result. Begin again with overwrite`,
+    )
+  }
 }

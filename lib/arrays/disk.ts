@@ -136,9 +136,19 @@ export function requireUnchanged(path: string, mtimeMs: number, changedMs: numbe
   )
 }
 
+/** Removes a file or a folder with all that is in it, also if others still write there. */
+export async function removeAll(path: string): Promise<void> {
+  try {
+    await rm(path, { recursive: true, force: true, maxRetries: 5 })
+  } catch (error) {
+    throw new FileError(`${path} can't be removed: ${systemReason(error)}`, { cause: error })
+  }
+}
+
 /**
  * Writes a file under another name, in the folder `temporary` of the same file system, and then gives it its own. So it is there
- * and complete, or not there, whenever the process ends.
+ * and complete, or not there, whenever the process ends. Its folder is made if there is none, but not those above: if they are
+ * gone, so is the work.
  */
 export async function writeWhole(
   path: string,
@@ -154,7 +164,9 @@ export async function writeWhole(
     file = undefined
     await rename(written, path).catch(async (error) => {
       if (error.code !== 'ENOENT') throw error
-      await mkdir(dirname(path), { recursive: true })
+      await mkdir(dirname(path)).catch((made) => {
+        if (made.code !== 'EEXIST') throw made
+      })
       await rename(written, path)
     })
   } catch (error) {

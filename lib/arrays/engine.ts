@@ -6,7 +6,15 @@ import { AbortedError, OptionError, OverflowError } from '../errors.js'
 import { zeroOf } from '../semirings.js'
 import type { ElementArray } from '../storage.js'
 import { type ArraySource, elementsIn } from './array-source.js'
-import { fixedBytes, LEAST_CACHED, packedBytes, READ_BUFFERS, RESULTS, WRITE_BUFFERS } from './block-size.js'
+import {
+  fixedBytes,
+  kib,
+  LEAST_CACHED,
+  packedBytes,
+  READ_BUFFERS,
+  RESULTS,
+  WRITE_BUFFERS,
+} from './block-size.js'
 import { Budget, Pool } from './budget.js'
 import type { BlockJob, BlockPlan } from './job.js'
 import { blocksIn } from './job.js'
@@ -110,7 +118,7 @@ export class Engine {
     if (this.room < least) {
       const needed = onGpu ? 2 * (least + operand) + RESULTS * result : extra + sizes.fixed + least
       throw new OptionError(
-        `option ${onGpu ? 'deviceMemory' : 'memory'} must be at least ${Math.ceil(needed / 2 ** 20)} MiB for blocks of this size: ` +
+        `option ${onGpu ? 'deviceMemory' : 'memory'} must be at least ${kib(needed)} for blocks of this size: ` +
           'give more, or begin again with less memory in the plan, so that blocks are smaller',
       )
     }

@@ -5,8 +5,9 @@
  * begins when the one before it is done. A job reads blocks that nobody changes any more and writes one block, under another
  * name first: so it may be done twice, by two workers at once, or be begun again after a worker died.
  */
+import { createHash } from 'node:crypto'
 import { show } from '../describe.js'
-import { OptionError } from '../errors.js'
+import { OptionError, ResumeError } from '../errors.js'
 import type { Overflow } from '../product/options.js'
 import type { Semiring } from '../variant-names.js'
 
@@ -115,6 +116,19 @@ export interface BlockResult {
   readonly bytesRead: number
   /** To files. */
   readonly bytesWritten: number
+}
+
+/** What the id of a plan is made from: all the rest of it. */
+export const identity = (plan: object) =>
+  createHash('sha256').update(JSON.stringify(plan)).digest('hex').slice(0, 32)
+
+/** Throws ResumeError for a plan that isn't as it was made. It may have come through other hands. */
+export function requirePlan(plan: BlockPlan): void {
+  const { id, ...rest } = plan ?? {}
+  if (identity(rest) === id) return
+  throw new ResumeError(
+    'the plan is not as it was made: pass on what planBlocks() gave, as JSON, without changes',
+  )
 }
 
 /** How many blocks of `size` cover `length`. */

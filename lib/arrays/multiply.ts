@@ -18,7 +18,7 @@ import {
   readLayout,
   runNames,
 } from './options.js'
-import { planBlocks } from './plan.js'
+import { begin } from './plan.js'
 
 /** The options of {@link multiplyArrays} and {@link shortestPathsArrays}. */
 export interface ArraysOptions extends LayoutOptions, BeginOptions, RunOptions {
@@ -93,7 +93,7 @@ export function multiplyArrays(
   c: string | URL,
   options: ArraysOptions = {},
 ): Promise<ArraysResult> {
-  return run(options, (rest) => planBlocks({ kind: 'multiply', a, b, c, ...rest }))
+  return run(options, (rest, ready) => begin({ kind: 'multiply', a, b, c, ...rest }, ready))
 }
 
 /**
@@ -116,14 +116,16 @@ export function shortestPathsArrays(
   distances: string | URL,
   options: ArraysOptions = {},
 ): Promise<ArraysResult> {
-  return run(options, (rest) => planBlocks({ kind: 'shortest-paths', a: weights, c: distances, ...rest }))
+  return run(options, (rest, ready) =>
+    begin({ kind: 'shortest-paths', a: weights, c: distances, ...rest }, ready),
+  )
 }
 
 type PlanOptions = Omit<ArraysOptions, 'onProgress' | 'backend' | 'device' | 'deviceMemory'>
 
 async function run(
   options: ArraysOptions,
-  plan: (options: PlanOptions) => Promise<BlockPlan>,
+  plan: (options: PlanOptions, ready: (plan: BlockPlan) => Promise<void>) => Promise<BlockPlan>,
 ): Promise<ArraysResult> {
   const started = performance.now()
   requireNames(options, names)
@@ -137,15 +139,17 @@ async function run(
   const opened = openDevice({ backend, device })
   // Its error is seen when the plan is there.
   opened.catch(() => {})
+  let engine!: Engine
   let planned: BlockPlan
   try {
-    planned = await plan({ ...rest, memory })
+    planned = await plan({ ...rest, memory }, async (made) => {
+      engine = await Engine.open(made, opened, { memory, deviceMemory: onDevice })
+    })
   } catch (error) {
     await opened.then((unused) => unused.close()).catch(() => {})
     throw error
   }
   const finished = await isFinished(planned)
-  const engine = await Engine.open(planned, opened, { memory, deviceMemory: onDevice })
   const total = planned.stages.reduce((sum, count) => sum + count, 0)
   const progress = new Pace(total, listener)
   let kernelMs = 0

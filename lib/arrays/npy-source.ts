@@ -8,7 +8,7 @@ import { NpyProblem } from '../files/npy-header.js'
 import { type FileType, swapBytes } from '../files/npy-types.js'
 import { type ArraySource, elementsIn, type Range, type ReadBlock } from './array-source.js'
 import { readRectangle, requireUnchanged } from './disk.js'
-import type { ArrayType } from './job.js'
+import type { ArrayType, PlannedInput } from './job.js'
 
 /** Bytes of the file that are converted at once. */
 const CONVERTED_BYTES = 1 << 22
@@ -57,7 +57,7 @@ export class NpySource implements ArraySource {
     return [this.path]
   }
 
-  read(rows: Range, cols: Range, memory: Uint8Array, changedMs: number): Promise<ReadBlock> {
+  read(rows: Range, cols: Range, memory: Uint8Array, { changedMs }: PlannedInput): Promise<ReadBlock> {
     // Both orders are rows of memory here: in Fortran order the matrix's columns.
     const [outer, inner] = this.#byColumns ? [cols, rows] : [rows, cols]
     const count = outer[1] - outer[0]

@@ -2,7 +2,7 @@
 import { freemem } from 'node:os'
 import { resolve } from 'node:path'
 import { show } from '../describe.js'
-import { OptionError } from '../errors.js'
+import { FileError, OptionError } from '../errors.js'
 import { pathOf } from '../files/files.js'
 import { addon } from '../native.js'
 import { readBoolean, readChoice } from '../options.js'
@@ -165,4 +165,10 @@ export function readSemiringName(value: unknown, usual: Semiring): Semiring {
 }
 
 /** A path as it is in every process of this machine. */
-export const readPath = (path: string | URL) => resolve(pathOf(path))
+export function readPath(path: string | URL): string {
+  const text = pathOf(path)
+  if (!/^[a-z][a-z0-9+.-]+:\/\//i.test(text)) return resolve(text)
+  throw new FileError(
+    `${text} is an address, but arrays are folders and files: copy it to a disk, or mount it as a file system, and name its path`,
+  )
+}

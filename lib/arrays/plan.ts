@@ -1,7 +1,6 @@
 /** Plans: what is read, how it is cut into blocks, and where the result grows. */
-import { createHash } from 'node:crypto'
 import { realpath, rm, stat } from 'node:fs/promises'
-import { basename, dirname, join } from 'node:path'
+import { basename, dirname, join, sep } from 'node:path'
 import { show } from '../describe.js'
 import {
   ChangedError,
@@ -19,6 +18,7 @@ import { requireSemiringType } from '../semirings.js'
 import type { Semiring } from '../variant-names.js'
 import type { ArraySource } from './array-source.js'
 import { type BlockTypes, blockSize, hostBytes } from './block-size.js'
+import { planInput } from './fingerprint.js'
 import type {
   ArrayType,
   BlockPlan,
@@ -28,7 +28,7 @@ import type {
   PlannedOutput,
   ZarrLayout,
 } from './job.js'
-import { blocksIn } from './job.js'
+import { blocksIn, identity } from './job.js'
 import {
   type BeginOptions,
   beginNames,
@@ -43,8 +43,8 @@ import {
   readSemiringName,
 } from './options.js'
 import { greatestWeight } from './range-of.js'
-import { isNpy, isZarr, openSource, planInput } from './source.js'
-import { createTarget, extraBytes } from './target.js'
+import { isNpy, isZarr, openSource } from './source.js'
+import { createTarget, extraBytes, npyBytes } from './target.js'
 import { begunPlan, isBegun, removeBegun, WorkFolder } from './work-folder.js'
 import { readMetadata } from './zarr-metadata.js'
 import { loadZarrita } from './zarrita.js'
@@ -116,7 +116,19 @@ const LEAST_CHUNK = 64
  * const plan = await planBlocks({ kind: 'multiply', a: 'a.npy', b: 'a.npy', c: 'c.npy', block: 1 })
  * console.log(plan.output.shape.join(), plan.block.rows, plan.stages.join()) // 2,2 1 4
  */
-export async function planBlocks(request: BlockRequest): Promise<BlockPlan> {
+export function planBlocks(request: BlockRequest): Promise<BlockPlan> {
+  return begin(request, async () => {})
+}
+
+/**
+ * The same, if all is `ready` for the plan: otherwise nothing is made on the disk.
+ *
+ * @param ready - throws if it isn't.
+ */
+export async function begin(
+  request: BlockRequest,
+  ready: (plan: BlockPlan) => Promise<void>,
+): Promise<BlockPlan> {
   requireNames(request, requestNames, 'request')
   const { kind } = request
   if (kind !== 'multiply' && kind !== 'shortest-paths') {
@@ -135,21 +147,19 @@ export async function planBlocks(request: BlockRequest): Promise<BlockPlan> {
   if (kind === 'multiply') inputs.push(await openSource(readPath(request.b)))
   const planned: PlannedInput[] = []
   for (const input of inputs) planned.push(await planInput(input))
-  for (const { path } of planned) {
-    if ((await realpath(path)) === asked.output) {
-      throw new OptionError(`the output ${asked.output} is also an input: name another one`)
-    }
-  }
+  for (const { path } of planned) await requireApart(asked.output, path)
   const begun = await lookAround(asked.output, asked.begin)
   if (begun) {
     requireSameWork(begun, kind, planned, asked)
+    await ready(begun)
     return begun
   }
   const plan = await (kind === 'multiply'
     ? planMultiply(inputs, planned, asked)
     : planPaths(inputs[0]!, planned[0]!, asked, request.signal))
+  await ready(plan)
   // Complete, and the process was ended before it could say so.
-  if (asked.begin.resume && (await isMadeBy(plan))) return plan
+  if (asked.begin.resume && plan.output.layout && (await isMadeBy(plan))) return plan
   await clear(asked.output, asked.begin)
   const work = new WorkFolder(plan.output.path, plan.id)
   await work.create()
@@ -178,11 +188,18 @@ async function outputPath(path: string): Promise<string> {
   }
 }
 
+async function requireApart(output: string, input: string): Promise<void> {
+  const real = await realpath(input)
+  if (output === real) throw new OptionError(`the output ${output} is also an input: name another one`)
+  if (!output.startsWith(`${real}${sep}`)) return
+  throw new OptionError(`the output ${output} is in the folder of an input, ${real}: name another one`)
+}
+
 /** The plan that is to be resumed; null if the work begins. */
 async function lookAround(output: string, { resume, overwrite }: ReadBegin): Promise<BlockPlan | null> {
-  const plan = await begunPlan(output)
-  if (plan && resume) return plan
-  if (plan && !overwrite) {
+  const plan = overwrite ? null : await begunPlan(output)
+  if (plan) {
+    if (resume) return plan
     throw new ExistsError(
       `work on ${output} was begun and not finished (${output}.partial): go on with resume, or begin again with overwrite`,
     )
@@ -206,15 +223,23 @@ async function clear(output: string, { resume, overwrite }: ReadBegin): Promise<
   if (await isBegun(output)) await removeBegun(output)
 }
 
-/** Whether the output is there and says that it was made by this work, whatever the blocks were. */
-async function isMadeBy(plan: BlockPlan): Promise<boolean> {
-  const { path } = plan.output
-  if (!isZarr(path) || !(await stat(path).catch(() => null))) return false
-  const { attributes } = JSON.parse((await readMetadata(path)).toString()) as {
-    attributes?: { mpmml?: object }
+/**
+ * Whether the output is there and, as far as it can say so, was made by this work, whatever the blocks were. A .npy file says only
+ * its shape and type.
+ */
+export async function isMadeBy(plan: BlockPlan): Promise<boolean> {
+  const { path, layout } = plan.output
+  const there = await stat(path).catch(() => null)
+  if (!layout) return there?.isFile() === true && there.size === npyBytes(plan.output)
+  if (!there) return false
+  let made: object | undefined
+  try {
+    made = JSON.parse((await readMetadata(path)).toString()).attributes?.mpmml
+  } catch {
+    return false
   }
-  const stable = (made: object | undefined) => JSON.stringify({ ...made, plan: '' })
-  return stable(attributes?.mpmml) === stable(madeFrom(plan))
+  const stable = (what: object | undefined) => JSON.stringify({ ...what, plan: '' })
+  return stable(made) === stable(madeFrom(plan))
 }
 
 async function requireReplaceable(output: string, isFolder: boolean): Promise<void> {
@@ -460,28 +485,17 @@ async function planPaths(
 /** The type of distances until the last step. */
 async function typeBetween(
   source: ArraySource,
-  { shape, dtype, changedMs }: PlannedInput,
+  planned: PlannedInput,
   { semiring, layout }: Asked,
   signal: AbortSignal | undefined,
 ): Promise<PathsPlan['between']> {
+  const { shape, dtype } = planned
   if (dtype === 'float32' || dtype === 'float64') return dtype
   if (semiring !== 'min-plus' && semiring !== 'max-plus') return 'int32'
   // A path has fewer edges than there are nodes, and a cycle as many at most.
-  const greatest = await greatestWeight(source, semiring, changedMs, Math.min(layout.memory, 2 ** 26), signal)
+  const greatest = await greatestWeight(source, semiring, planned, Math.min(layout.memory, 2 ** 26), signal)
   return greatest * shape[0] < 2 ** 31 - 1 ? 'int32' : 'float64'
 }
-
-/** Throws ResumeError for a plan that isn't as it was made. It may have come through other hands. */
-export function requirePlan(plan: BlockPlan): void {
-  const { id, ...rest } = plan
-  if (identity(rest) === id) return
-  throw new ResumeError(
-    'the plan is not as it was made: pass on what planBlocks() gave, as JSON, without changes',
-  )
-}
-
-const identity = (plan: object) =>
-  createHash('sha256').update(JSON.stringify(plan)).digest('hex').slice(0, 32)
 
 /** What an array's attributes say of it. */
 function madeFrom(plan: BlockPlan): Record<string, unknown> {

@@ -3,13 +3,14 @@ import { throwIfAborted } from '../files/files.js'
 import type { Semiring } from '../variant-names.js'
 import { type ArraySource, elementsIn } from './array-source.js'
 import { zeroOn } from './convert.js'
+import type { PlannedInput } from './job.js'
 import { bytesOfType } from './zarr-metadata.js'
 
 /** The greatest absolute value of elements that aren't the semiring's zero; reads all of it once, in at most so many bytes. */
 export async function greatestWeight(
   source: ArraySource,
   semiring: Semiring,
-  changedMs: number,
+  planned: PlannedInput,
   bytes: number,
   signal: AbortSignal | undefined,
 ): Promise<number> {
@@ -23,7 +24,7 @@ export async function greatestWeight(
     for (let left = 0; left < shape[1]; left += cols) {
       throwIfAborted(signal, 'reading the weights')
       const [bottom, right] = [Math.min(top + rows, shape[0]), Math.min(left + cols, shape[1])]
-      await source.read([top, bottom], [left, right], memory, changedMs)
+      await source.read([top, bottom], [left, right], memory, planned)
       const elements = elementsIn(memory, dtype, (bottom - top) * (right - left))
       for (let index = 0; index < elements.length; index++) {
         const value = elements[index]!

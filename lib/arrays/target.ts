@@ -45,6 +45,10 @@ const scalar = (value: number) => (Number.isFinite(value) ? value : value < 0 ? 
 const fillOf = ({ semiring, output }: Pick<BlockPlan, 'semiring' | 'output'>) =>
   zeroOf(semiring, output.dtype === 'int16' ? 'int32' : output.dtype)
 
+/** Of the whole file. */
+export const npyBytes = ({ shape, dtype }: PlannedOutput) =>
+  formatHeader(shape, dtype as 'int32').length + shape[0] * shape[1] * bytesOfType[dtype]
+
 /** Makes the array without its elements. `made` goes into the metadata: what it is made from. */
 export async function createTarget(
   plan: Pick<BlockPlan, 'output' | 'semiring'>,
@@ -55,7 +59,7 @@ export async function createTarget(
   if (!layout) {
     const header = formatHeader(shape, dtype as 'int32')
     await writeWhole(work.array, work.temporary, async (file) => {
-      await file.truncate(header.length + shape[0] * shape[1] * bytesOfType[dtype])
+      await file.truncate(npyBytes(plan.output))
       await file.write(header, 0, header.length, 0)
     })
     return
@@ -85,7 +89,12 @@ export async function createTarget(
       : inner,
     attributes: { mpmml: made },
   }
-  await mkdir(work.array, { recursive: true })
+  try {
+    await mkdir(work.array)
+    await mkdir(join(work.array, 'c'))
+  } catch (error) {
+    throw writeError(work.array, error)
+  }
   await writeWhole(join(work.array, 'zarr.json'), work.temporary, async (file) => {
     await file.writeFile(`${JSON.stringify(metadata, null, 2)}\n`)
   })

@@ -52,17 +52,18 @@ export const lengthOf = ([from, to]: Range) => to - from
 export function inputBlock(
   name: string,
   source: ArraySource,
-  { changedMs, dtype }: PlannedInput,
+  planned: PlannedInput,
   rows: Range,
   cols: Range,
 ): Operand {
+  const { dtype } = planned
   const shape: [number, number] = [lengthOf(rows), lengthOf(cols)]
   const bytes = blockBytes(dtype, ...shape)
   return {
     key: `${name} ${rows[0]} ${cols[0]}`,
     bytes,
     async read(memory) {
-      const { strides, bytesRead } = await source.read(rows, cols, memory.subarray(0, bytes), changedMs)
+      const { strides, bytesRead } = await source.read(rows, cols, memory.subarray(0, bytes), planned)
       return { matrix: { data: elementsIn(memory, dtype, shape[0] * shape[1]), shape, strides }, bytesRead }
     },
   }
@@ -72,12 +73,13 @@ export function inputBlock(
 export function widerBlock(
   name: string,
   source: ArraySource,
-  { changedMs, dtype }: PlannedInput,
+  planned: PlannedInput,
   rows: Range,
   cols: Range,
   wide: 'int32' | 'float32' | 'float64',
   plan: MultiplyPlan | PathsPlan,
 ): Operand {
+  const { dtype } = planned
   const shape: [number, number] = [lengthOf(rows), lengthOf(cols)]
   const count = shape[0] * shape[1]
   const bytes = blockBytes(wide, ...shape)
@@ -87,7 +89,7 @@ export function widerBlock(
     async read(memory) {
       // At the end of the memory that the wider elements take.
       const narrower = memory.subarray(bytes - count * bytesOfType[dtype], bytes)
-      const { strides, bytesRead } = await source.read(rows, cols, narrower, changedMs)
+      const { strides, bytesRead } = await source.read(rows, cols, narrower, planned)
       const data = elementsIn(memory, wide, count) as ElementArray
       if (wide !== dtype) {
         const zero = zeroOf(plan.semiring, wide)

@@ -2,26 +2,24 @@
  * The folder in which an array grows until it is complete, beside the place where it will be: its plan, the array, intermediate
  * blocks, and a small file for each block that is done.
  */
-import { mkdir, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rename, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { ResumeError } from '../errors.js'
-import { writeError, writeWhole } from './disk.js'
-import type { BlockJob, BlockPlan } from './job.js'
-
-/** What a file in `done` says: of which plan the block is. */
-interface Mark {
-  readonly plan: string
-  readonly job: string
-}
+import { ExistsError, FileError, ResumeError } from '../errors.js'
+import { systemReason } from '../files/files.js'
+import { removeAll, writeError, writeWhole } from './disk.js'
+import { type BlockJob, type BlockPlan, requirePlan } from './job.js'
 
 /** The folder of unfinished work on an array. */
 const folderOf = (output: string) => `${output}.partial`
+const planOf = (output: string) => join(folderOf(output), 'plan.json')
 
 /** The plan that was begun for an output; null if there is none. */
 export async function begunPlan(output: string): Promise<BlockPlan | null> {
-  const path = join(folderOf(output), 'plan.json')
+  const path = planOf(output)
   try {
-    return JSON.parse(await readFile(path, 'utf8')) as BlockPlan
+    const plan = JSON.parse(await readFile(path, 'utf8')) as BlockPlan
+    requirePlan(plan)
+    return plan
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null
     throw new ResumeError(`${path} can't be read: ${(error as Error).message}. Begin again with overwrite`, {
@@ -35,7 +33,11 @@ export async function isBegun(output: string): Promise<boolean> {
   return (await stat(folderOf(output)).catch(() => null)) !== null
 }
 
-export const removeBegun = (output: string) => rm(folderOf(output), { recursive: true, force: true })
+/** The plan goes first: what is left without it if the process ends here is never resumed, for it isn't whole. */
+export async function removeBegun(output: string): Promise<void> {
+  await removeAll(planOf(output))
+  await removeAll(folderOf(output))
+}
 
 export class WorkFolder {
   readonly path: string
@@ -46,6 +48,7 @@ export class WorkFolder {
   /** What belongs to this plan. */
   readonly own: string
   readonly #done: string
+  readonly #steps: string
 
   /**
    * @param id - the plan's. What is written is in a folder of that name, so that a worker that still does jobs of another plan
@@ -57,6 +60,7 @@ export class WorkFolder {
     this.temporary = join(this.own, 'temporary')
     this.array = join(this.own, 'array')
     this.#done = join(this.own, 'done')
+    this.#steps = join(this.own, 'steps')
   }
 
   async create(): Promise<void> {
@@ -66,7 +70,14 @@ export class WorkFolder {
       await mkdir(this.own)
       await mkdir(this.temporary)
       await mkdir(this.#done)
+      await mkdir(this.#steps)
     } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'EEXIST') {
+        throw new ExistsError(
+          `${this.path} was made by another process at the same moment: let one of them do the work, or name another output`,
+          { cause: error },
+        )
+      }
       throw writeError(this.path, error)
     }
   }
@@ -78,12 +89,6 @@ export class WorkFolder {
     )
   }
 
-  /** The plan goes last: as long as it is there, the work is known. */
-  async remove(): Promise<void> {
-    await rm(this.own, { recursive: true, force: true })
-    await rm(this.path, { recursive: true, force: true })
-  }
-
   /** The folder of the marks of a stage, so that no folder has too many files. */
   #marks(stage: number): string {
     return join(this.#done, String(stage))
@@ -91,46 +96,45 @@ export class WorkFolder {
 
   /** Says that a block is done, and of what it was made. Its files must have their names by now. */
   async mark(plan: BlockPlan, job: BlockJob): Promise<void> {
-    const mark: Mark = { plan: plan.id, job: job.name }
     const path = join(this.#marks(job.stage), job.name)
-    await writeWhole(path, this.temporary, (file) => file.writeFile(JSON.stringify(mark)))
+    await writeWhole(path, this.temporary, (file) => file.writeFile(markOf(plan, job)))
   }
 
   async isMarked(plan: BlockPlan, job: BlockJob): Promise<boolean> {
     let text: string
     try {
       text = await readFile(join(this.#marks(job.stage), job.name), 'utf8')
-    } catch {
-      return false
+    } catch (error) {
+      return isMissing(error, false)
     }
-    return (JSON.parse(text) as Mark).plan === plan.id
+    return text === markOf(plan, job)
   }
 
   /** The names of the jobs of a stage that are done. */
   async marked(stage: number): Promise<Set<string>> {
     try {
       return new Set(await readdir(this.#marks(stage)))
-    } catch {
-      return new Set()
+    } catch (error) {
+      return isMissing(error, new Set())
     }
   }
 
   /** Where an intermediate block is: that of a matrix after so many steps. */
   step(step: number, row: number, col: number): string {
-    return join(this.own, 'steps', String(step), `${row}-${col}`)
+    return join(this.#steps, String(step), `${row}-${col}`)
   }
 
   /** Intermediate blocks that nobody reads any more. */
   async removeStep(step: number): Promise<void> {
-    await rm(join(this.own, 'steps', String(step)), { recursive: true, force: true })
+    await removeAll(join(this.#steps, String(step)))
   }
 
-  /** Whether the array is still here. Without it another process has given it its name, and was ended before it removed the rest. */
+  /** Whether the array is still here. Without it, it has got its name, whatever else is left here. */
   async isGrown(): Promise<boolean> {
     return (await stat(this.array).catch(() => null)) !== null
   }
 
-  /** Gives the array its name, and removes the rest. */
+  /** Gives the array its name, and removes the rest: the plan goes last, so that whoever resumes finds what is to be removed. */
   async complete(output: string): Promise<void> {
     if (await this.isGrown()) {
       try {
@@ -139,6 +143,17 @@ export class WorkFolder {
         throw writeError(output, error)
       }
     }
-    await this.remove()
+    await removeAll(this.own)
+    await removeAll(this.path)
   }
+}
+
+/** What the file of a block that is done says: of which plan it is. */
+const markOf = (plan: BlockPlan, job: BlockJob) => JSON.stringify({ plan: plan.id, job: job.name })
+
+/** `answer` if an error says that a file isn't there; any other is thrown. */
+function isMissing<T>(error: unknown, answer: T): T {
+  const { code, path } = error as NodeJS.ErrnoException
+  if (code === 'ENOENT') return answer
+  throw new FileError(`${path} can't be read: ${systemReason(error)}`, { cause: error })
 }

@@ -6,7 +6,8 @@ import { type ArraySource, elementsIn, filesIn, type Range, type ReadBlock } fro
 import { CODEC_THREADS, readEncoded } from './codec-pool.js'
 import { checksumOf } from './crc32c.js'
 import { atOnce, type Rectangle, readRectangle, requireUnchanged } from './disk.js'
-import type { ArrayType } from './job.js'
+import { requireAbsent } from './fingerprint.js'
+import type { ArrayType, PlannedInput } from './job.js'
 import { bytesOfType, readZarrMatrix, type ZarrMatrix } from './zarr-metadata.js'
 
 /** Chunks that are read at once without decoding: as many as Node.js's pool has threads. */
@@ -59,7 +60,7 @@ export class ZarrSource implements ArraySource {
     return filesIn(this.path)
   }
 
-  async read(rows: Range, cols: Range, memory: Uint8Array, changedMs: number): Promise<ReadBlock> {
+  async read(rows: Range, cols: Range, memory: Uint8Array, planned: PlannedInput): Promise<ReadBlock> {
     const { chunk, byColumns } = this.#matrix
     const first = [Math.floor(rows[0] / chunk[0]), Math.floor(cols[0] / chunk[1])] as const
     const across = Math.ceil(cols[1] / chunk[1]) - first[1]
@@ -78,7 +79,7 @@ export class ZarrSource implements ArraySource {
         : [inRows, inCols, top * width + left]
       const part = { outer, inner, at: at * this.#bytes }
       // Not in one statement: others add to it while this one waits.
-      const read = await this.#readChunk(row, col, part, memory, width * this.#bytes, changedMs)
+      const read = await this.#readChunk(row, col, part, memory, width * this.#bytes, planned)
       bytesRead += read
     })
     return { strides: byColumns ? [1, width] : [width, 1], bytesRead }
@@ -90,7 +91,7 @@ export class ZarrSource implements ArraySource {
     part: Part,
     memory: Uint8Array,
     memoryPitch: number,
-    changedMs: number,
+    planned: PlannedInput,
   ): Promise<number> {
     const { file, chunk } = this.#matrix
     const perFile = [file[0] / chunk[0], file[1] / chunk[1]] as const
@@ -99,7 +100,7 @@ export class ZarrSource implements ArraySource {
     const inFile = (row - place[0] * perFile[0]) * perFile[1] + (col - place[1] * perFile[1])
     const what = this.#matrix.index ? `${path}, chunk ${inFile}` : path
     try {
-      const piece = await this.#piece(path, inFile, perFile[0] * perFile[1], changedMs)
+      const piece = await this.#piece(path, inFile, perFile[0] * perFile[1], planned)
       const read =
         piece === undefined
           ? null
@@ -110,9 +111,10 @@ export class ZarrSource implements ArraySource {
               part,
               memory,
               memoryPitch,
-              changedMs,
+              planned,
             )
       if (read !== null) return read
+      if (piece !== undefined) await requireAbsent(path, planned)
       this.#fill(part, memory, memoryPitch)
       return 0
     } catch (error) {
@@ -133,13 +135,13 @@ export class ZarrSource implements ArraySource {
     part: Part,
     memory: Uint8Array,
     memoryPitch: number,
-    changedMs: number,
+    planned: PlannedInput,
   ): Promise<number | null> {
     const file = await openChunk(path)
     if (!file) return null
     try {
       const { size, mtimeMs } = await file.stat()
-      requireUnchanged(path, mtimeMs, changedMs)
+      requireUnchanged(path, mtimeMs, planned.changedMs)
       const expected = this.#chunkBytes()
       const { position, length } = piece ?? { position: 0, length: size }
       if (length !== expected) throw new ChunkError(`it has ${length} bytes and not ${expected}`)
@@ -158,7 +160,7 @@ export class ZarrSource implements ArraySource {
     part: Part,
     memory: Uint8Array,
     memoryPitch: number,
-    changedMs: number,
+    planned: PlannedInput,
   ): Promise<number | null> {
     const { codecs, swapped } = this.#matrix
     const answer = await readEncoded({
@@ -170,7 +172,7 @@ export class ZarrSource implements ArraySource {
       swap: swapped ? this.#bytes : 1,
     })
     if (answer.missing) return null
-    requireUnchanged(path, answer.mtimeMs!, changedMs)
+    requireUnchanged(path, answer.mtimeMs!, planned.changedMs)
     if (answer.damage !== undefined) throw new ChunkError(answer.damage)
     const { position, pitch, width, rows } = this.#rectangle(part, memory, memoryPitch)
     const target = memory.subarray(part.at)
@@ -206,12 +208,12 @@ export class ZarrSource implements ArraySource {
     }
   }
 
-  async #piece(path: string, inFile: number, count: number, changedMs: number): Promise<Piece> {
+  async #piece(path: string, inFile: number, count: number, planned: PlannedInput): Promise<Piece> {
     const { index } = this.#matrix
     if (!index) return null
     let entries = this.#indices.get(path)
     if (!entries) {
-      entries = readIndex(path, count, index, changedMs)
+      entries = readIndex(path, count, index, planned)
       this.#indices.set(path, entries)
       entries.catch(() => this.#indices.delete(path))
       // A few rows of blocks use the same shards; an index has 16 bytes for each chunk.
@@ -247,13 +249,16 @@ async function readIndex(
   path: string,
   count: number,
   { first, checked }: { first: boolean; checked: boolean },
-  changedMs: number,
+  planned: PlannedInput,
 ): Promise<BigUint64Array | null> {
   const file = await openChunk(path)
-  if (!file) return null
+  if (!file) {
+    await requireAbsent(path, planned)
+    return null
+  }
   try {
     const { size, mtimeMs } = await file.stat()
-    requireUnchanged(path, mtimeMs, changedMs)
+    requireUnchanged(path, mtimeMs, planned.changedMs)
     const bytes = Buffer.from(new ArrayBuffer(16 * count + (checked ? 4 : 0)))
     if (size < bytes.length) throw new ChunkError("it is shorter than its shard's index")
     await readRectangle(file, {

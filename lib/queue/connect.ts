@@ -34,6 +34,15 @@ export function loadPackages(): Promise<Packages> {
 /** How long the first connection may take. */
 const CONNECT_MS = 10_000
 
+/**
+ * How long an answer may take until the connection is taken for lost: one whose other end has gone without a word would else be waited
+ * on for as long as the system sends its packets again, a quarter of an hour. BullMQ asks questions whose answer takes up to 10 s.
+ */
+const SILENCE_MS = 20_000
+
+/** The least that has all commands that are used here. */
+const LEAST_VERSION = [6, 2] as const
+
 /** @throws OptionError; never shows the address, which may hold a password. */
 function readAddress(url: string): URL {
   const address = typeof url === 'string' && URL.canParse(url) ? new URL(url) : undefined
@@ -79,6 +88,12 @@ export interface ConnectionEvents {
   onBack?: (() => void) | undefined
 }
 
+/** For tests, which wait less. */
+interface Waits {
+  readonly connectMs?: number
+  readonly silenceMs?: number
+}
+
 /**
  * Connects, and goes on to do so whenever the connection is lost.
  *
@@ -87,7 +102,7 @@ export interface ConnectionEvents {
 export async function connect(
   url: string,
   { onLost, onBack }: ConnectionEvents = {},
-  connectMs = CONNECT_MS,
+  { connectMs = CONNECT_MS, silenceMs = SILENCE_MS }: Waits = {},
 ): Promise<Connection> {
   const parsed = readAddress(url)
   const address = shownAddress(url)
@@ -98,6 +113,7 @@ export async function connect(
     lazyConnect: true,
     connectTimeout: connectMs,
     disconnectTimeout: 200,
+    socketTimeout: silenceMs,
     // BullMQ asks for this: its commands wait until the connection is back.
     maxRetriesPerRequest: null,
     retryStrategy: (times) => (isUp ? Math.min(100 * times, 2000) : null),
@@ -109,19 +125,25 @@ export async function connect(
   })
   let lostAt = 0
   let timer: NodeJS.Timeout | undefined
+  // No cause: a refused command has its arguments, and one of them is the password.
+  const refused = (error: unknown) =>
+    new QueueError(`the queue ${address} can't be used: ${reasonOf(error)}; ${advice(error)}`)
   const failed = new Promise<never>((_, reject) => {
-    // No cause: a refused command has its arguments, and one of them is the password.
-    const fail = (error: unknown) =>
-      reject(new QueueError(`the queue ${address} can't be used: ${reasonOf(error)}; ${advice(error)}`))
+    const fail = (error: unknown) => reject(refused(error))
     redis.once('error', fail)
     redis.once('end', () => fail(last ?? new Error('the connection was closed')))
     timer = setTimeout(() => fail(new Error(`there was no answer within ${connectMs / 1000} s`)), connectMs)
   })
   failed.catch(() => {})
-  const answered = redis.connect().then(() => redis.ping())
+  // What connect() throws is what the events said, or less.
+  const connected = redis.connect().catch(() => failed)
+  const answered = connected
+    .then(() => redis.info('server'))
+    .catch(async (error) => {
+      throw error instanceof QueueError ? error : refused(error)
+    })
   try {
-    // What connect() and ping() throw is what the events said, or less.
-    await Promise.race([answered.catch(() => failed), failed])
+    requireVersion(await Promise.race([answered, failed]), address)
   } catch (error) {
     redis.disconnect()
     throw error
@@ -153,6 +175,17 @@ export async function connect(
       redis.disconnect()
     },
   }
+}
+
+function requireVersion(server: string, address: string): void {
+  const [, major, minor] = /^redis_version:(\d+)\.(\d+)/m.exec(server) ?? []
+  const [leastMajor, leastMinor] = LEAST_VERSION
+  const isOld = Number(major) < leastMajor || (Number(major) === leastMajor && Number(minor) < leastMinor)
+  if (!isOld) return
+  throw new QueueError(
+    `the queue ${address} can't be used: expected Redis ${LEAST_VERSION.join('.')} or later, or Valkey, but it is Redis ${major}.${minor}; ` +
+      'update it, or name another',
+  )
 }
 
 function advice(error: unknown): string {

@@ -137,7 +137,8 @@ export async function runPlan(
   let reason = ''
   try {
     await producer.begin()
-    for (let stage = 0; stage < plan.stages.length; stage++) await producer.runStage(stage)
+    if (resume && (await runner.isFinished(plan))) producer.skip()
+    else for (let stage = 0; stage < plan.stages.length; stage++) await producer.runStage(stage)
     await runner.finish(plan, signal ? { signal } : {})
     state = 'done'
     return producer.result()
@@ -168,6 +169,8 @@ class Producer {
   #lost: string | null = null
   #beatAt = 0
   #checkAt = 0
+  /** Whether Redis may have lost the plan, which workers must find before any more of its jobs. */
+  #mustPut = false
   /** Rejects when the work has to stop, whatever is being waited for. */
   #stopped: Promise<never> = new Promise(() => {})
   #stopWatching = () => {}
@@ -193,6 +196,7 @@ class Producer {
       },
       onBack: () => {
         this.#lost = null
+        this.#mustPut = true
         // Blocks that were being computed are given time to be there before lost jobs are put again.
         this.#checkAt = performance.now() + lockMs
         this.#tell()
@@ -274,6 +278,7 @@ class Producer {
   /** Puts the plan where workers find it. */
   async #put(): Promise<void> {
     const { plan } = this
+    this.#mustPut = false
     await this.#connection.redis
       .multi()
       .hset(this.#keys.plan(plan.id), {
@@ -289,12 +294,19 @@ class Producer {
       .exec()
   }
 
+  /** All was done before. */
+  skip(): void {
+    this.#done = this.#total
+    this.#tell()
+  }
+
   async runStage(stage: number): Promise<void> {
     const { window } = this.settings
     const jobs = this.#undone(stage)
     let isAllIn = false
     let pauseMs = LEAST_PAUSE_MS
     while (!isAllIn || this.#inFlight.size > 0) {
+      if (this.#mustPut) await this.#within(this.#put())
       if (!isAllIn && this.#inFlight.size <= window / 2) {
         const next: BlockJob[] = []
         while (next.length < window - this.#inFlight.size) {
@@ -409,11 +421,16 @@ class Producer {
       )
     }
     if (lost.length === 0) return
+    // Most have been done since the reports were read: a worker reports a block before it takes its job from the queue.
+    while ((await this.#readReports()) > 0) {}
     const done = await this.runner.doneJobs(this.plan, lost[0]!.stage)
-    for (const { name } of lost) {
-      if (done.has(name) && this.#inFlight.delete(name)) this.#done++
+    const again: BlockJob[] = []
+    for (const job of lost) {
+      if (!this.#inFlight.has(job.name)) continue
+      if (!done.has(job.name)) again.push(job)
+      else if (this.#inFlight.delete(job.name)) this.#done++
     }
-    await this.#add(lost.filter(({ name }) => !done.has(name)))
+    await this.#add(again)
   }
 
   #tell(): void {

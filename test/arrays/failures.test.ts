@@ -4,6 +4,7 @@ import {
   mkdirSync,
   mkdtempSync,
   readFileSync,
+  renameSync,
   rmSync,
   truncateSync,
   writeFileSync,
@@ -225,6 +226,47 @@ describe('outputs', () => {
     expect(existsSync(join(precious, 'thesis.txt'))).toBe(true)
   })
 
+  it('in the folder of an input, and addresses, are refused', async () => {
+    const input = fresh('.zarr')
+    await writeZarr(input, a, [30, 30])
+    await expect(multiplyArrays(input, pathB, join(input, 'c', 'c.npy'), on)).rejects.toEqual(
+      coded('OPTION', /in the folder of an input/),
+    )
+    for (const [first, output] of [
+      ['s3://bucket/a.zarr', fresh('.npy')],
+      [input, 'https://example.org/c.zarr'],
+    ] as const) {
+      await expect(multiplyArrays(first, pathB, output, on)).rejects.toEqual(coded('FILE', /is an address/))
+    }
+  })
+
+  it('are not begun if there is no device for them, or too little memory', async () => {
+    const out = fresh('.npy')
+    await expect(multiplyArrays(pathS, pathS, out, { backend: 'cuda', device: 1000 })).rejects.toThrow()
+    const work = (memory: number) => multiplyArrays(pathS, pathS, out, { ...on, memory })
+    const refused: Error = await work(40_000).then(
+      () => new Error('it was not refused'),
+      (error) => error,
+    )
+    expect(existsSync(`${out}.partial`)).toBe(false)
+    // What it says is enough, and less isn't.
+    const least = 1024 * Number(/at least (\d+) KiB/.exec(refused.message)?.[1])
+    await expect(work(least - 1024)).rejects.toEqual(coded('OPTION', /memory must be at least/))
+    await work(least)
+  })
+
+  it('whose plan is damaged can be begun again', async () => {
+    const out = fresh('.npy')
+    mkdirSync(`${out}.partial`)
+    for (const text of ['', 'null', '{"kind":"multiply"}', '[1]']) {
+      writeFileSync(join(`${out}.partial`, 'plan.json'), text)
+      for (const options of [on, { ...on, resume: true }]) {
+        await expect(multiplyArrays(pathS, pathS, out, options)).rejects.toEqual(coded('RESUME', /overwrite/))
+      }
+    }
+    await multiplyArrays(pathS, pathS, out, { ...on, overwrite: true })
+  })
+
   it.each<[string, unknown, RegExp]>([
     ['an unknown option', { memoty: 1 }, /memoty/],
     ['memory that is no size', { memory: 'much' }, /'8GiB'/],
@@ -308,6 +350,30 @@ it('an input that changes while it is read is found', async () => {
   await expect(work).rejects.toEqual(coded('CHANGED', /overwrite/))
   expect(existsSync(out)).toBe(false)
   await expect(multiplyArrays(path, pathB, out, { ...on, resume: true })).rejects.toEqual(coded('CHANGED'))
+})
+
+it.each([
+  ['chunks', undefined],
+  ['shards', [60, 60] as [number, number]],
+])('%s that are away for a while are not taken for empty ones', async (_, shards) => {
+  const [path, out] = [fresh('.zarr'), fresh('.npy')]
+  // Some aren't there from the beginning.
+  const without = (row: number) => row === 0
+  writeByHand(path, a, { chunks: [30, 30], fill: 7, without, ...(shards && { shards }) })
+  const filled = { ...a, data: a.data.slice() }
+  filled.data.fill(7, 0, 30 * a.shape[1])
+  const work = multiplyArrays(path, pathB, out, {
+    ...on,
+    memory: '64kB',
+    onProgress: ({ blocks }) => {
+      if (blocks === 1) renameSync(path, `${path}.away`)
+    },
+  })
+  await expect(work).rejects.toEqual(coded('FILE'))
+  renameSync(`${path}.away`, path)
+  await multiplyArrays(path, pathB, out, { ...on, resume: true })
+  const expected = oracle(filled, b)
+  expect(expected.overflow || [...(await readNpy(out)).data]).toEqual(expected.overflow || [...expected.data])
 })
 
 it('without zarrita an array says how to install it, and .npy needs nothing', async () => {

@@ -321,7 +321,7 @@ describe('memory', () => {
       memory: '100kB',
       chunks: [64, 64],
     })
-    await expect(work).rejects.toEqual(coded('OPTION', /memory must be at least \d+ MiB/))
+    await expect(work).rejects.toEqual(coded('OPTION', /memory must be at least \d+ KiB/))
   })
 })
 

@@ -4,6 +4,7 @@ import {
   existsSync,
   mkdirSync,
   mkdtempSync,
+  promises,
   readdirSync,
   renameSync,
   rmSync,
@@ -11,9 +12,10 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import {
   type ArraysOptions,
   allJobs,
@@ -245,6 +247,79 @@ describe('kill −9', () => {
       writeFileSync(join(`${out}.partial`, 'plan.json'), JSON.stringify(plan))
     }
   })
+})
+
+describe('an end in the middle of removing', () => {
+  it.each(['.npy', '.zarr'])('what is left of a complete %s', async (ending) => {
+    const out = fresh(ending)
+    const request = { kind: 'multiply', a: pathA, b: pathB, c: out, block: 64 } as const
+    const plan = await planBlocks(request)
+    for (const job of allJobs(plan)) await runBlock(plan, job, { backend: 'cpu' })
+    const own = join(`${out}.partial`, plan.id)
+    renameSync(join(own, 'array'), out)
+    rmSync(join(own, 'done'), { recursive: true })
+    rmSync(join(own, 'temporary'), { recursive: true })
+    expect(await isDone(plan, { name: 'c-0-0', stage: 0 })).toBe(true)
+    const { resumed } = await multiplyArrays(pathA, pathB, out, { backend: 'cpu', resume: true })
+    expect(resumed).toBe(plan.stages[0])
+    expect(await read(out)).toEqual(c)
+    expect(existsSync(`${out}.partial`)).toBe(false)
+  })
+
+  it('what is overwritten', async () => {
+    const out = fresh('.zarr')
+    await cutOff((options) => multiplyArrays(pathA, pathB, out, options), 20)
+    const { rm } = promises
+    promises.rm = (async (path, options) => {
+      if (!String(path).endsWith('.partial')) return rm(path, options)
+      for (const name of readdirSync(String(path), { recursive: true }) as string[]) {
+        if (/array.c.\d+$/.test(name)) await rm(join(String(path), name), { recursive: true })
+      }
+      throw new Error('the end')
+    }) as typeof rm
+    syncBuiltinESMExports()
+    try {
+      await expect(multiplyArrays(pathA, pathB, out, { ...on, overwrite: true })).rejects.toThrow('the end')
+    } finally {
+      promises.rm = rm
+      syncBuiltinESMExports()
+    }
+    await multiplyArrays(pathA, pathB, out, { ...on, resume: true })
+    expect(await read(out)).toEqual(c)
+  })
+})
+
+it('a worker that sleeps until all is done by others leaves nothing behind', async () => {
+  const out = fresh('.zarr')
+  const plan = await planBlocks({ kind: 'multiply', a: pathA, b: pathB, c: out, block: 64 })
+  const [late, ...others] = allJobs(plan)
+  const { rename } = promises
+  let wake = () => {}
+  const sleep = new Promise<void>((resolve) => {
+    wake = resolve
+  })
+  let isAsleep = false
+  promises.rename = async (...paths) => {
+    if (!isAsleep) {
+      isAsleep = true
+      await sleep
+    }
+    return rename(...paths)
+  }
+  syncBuiltinESMExports()
+  try {
+    const slow = runBlock(plan, late!, { backend: 'cpu' })
+    await vi.waitUntil(() => isAsleep)
+    for (const job of [late!, ...others]) await runBlock(plan, job, { backend: 'cpu' })
+    await finish(plan)
+    wake()
+    expect((await slow).already).toBe(true)
+  } finally {
+    promises.rename = rename
+    syncBuiltinESMExports()
+  }
+  expect(existsSync(`${out}.partial`)).toBe(false)
+  expect(await read(out)).toEqual(c)
 })
 
 describe('jobs', () => {

@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
+import { connect as connectTo, createServer, type Server, type Socket } from 'node:net'
 import { createInterface } from 'node:readline'
 import { Redis } from 'ioredis'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
@@ -28,6 +28,22 @@ function product(a: Int32Array, b: Int32Array, n: number): number[] {
     }
   }
   return [...c]
+}
+
+/** Passes on what comes, until `hole` is called: what is connected then hears nothing any more, and isn't told. */
+async function proxyTo(port: number): Promise<{ proxy: Server; hole: () => void }> {
+  const pairs: Socket[][] = []
+  const proxy = createServer((socket) => {
+    const other = connectTo(port, '127.0.0.1')
+    pairs.push([socket, other])
+    for (const one of [socket, other]) one.on('error', () => {})
+    socket.pipe(other).pipe(socket)
+  }).listen(0, '127.0.0.1')
+  await once(proxy, 'listening')
+  const hole = () => {
+    for (const one of pairs.flat()) one.unpipe().resume()
+  }
+  return { proxy, hole }
 }
 
 describe.skipIf(!redisProgram)(`a queue${why}`, () => {
@@ -266,8 +282,45 @@ describe.skipIf(!redisProgram)(`a queue${why}`, () => {
     const silent = createServer().listen(0, '127.0.0.1')
     await once(silent, 'listening')
     const { port } = silent.address() as { port: number }
-    await expect(connect(`redis://127.0.0.1:${port}`, {}, 200)).rejects.toEqual(coded('QUEUE', /no answer/))
+    await expect(connect(`redis://127.0.0.1:${port}`, {}, { connectMs: 200 })).rejects.toEqual(
+      coded('QUEUE', /no answer/),
+    )
     silent.close()
+  })
+
+  it('that falls silent without a word is lost, and found again', async () => {
+    const { proxy, hole } = await proxyTo(redis.port)
+    let lost = 0
+    let back = 0
+    const events = { onLost: () => lost++, onBack: () => back++ }
+    const { port } = proxy.address() as { port: number }
+    const url = redis.url.replace(`:${redis.port}`, `:${port}`)
+    const connection = await connect(url, events, { silenceMs: 300 })
+    hole()
+    expect(await connection.redis.ping()).toBe('PONG')
+    expect([lost > 0, back]).toEqual([true, 1])
+    connection.close()
+    proxy.close()
+  })
+
+  it('that is too old, or forbids what is needed, is an error', async () => {
+    const answer = 'redis_version:6.0.20'
+    const old = createServer((socket) => {
+      socket.on('data', (data) => {
+        for (const _ of `${data}`.matchAll(/^\*\d+\r$/gm)) socket.write(`$${answer.length}\r\n${answer}\r\n`)
+      })
+    }).listen(0, '127.0.0.1')
+    await once(old, 'listening')
+    const { port } = old.address() as { port: number }
+    await expect(connect(`redis://127.0.0.1:${port}`)).rejects.toEqual(
+      coded('QUEUE', /expected Redis 6\.2 or later, or Valkey, but it is Redis 6\.0/),
+    )
+    old.close()
+    const client = new Redis(redis.url)
+    await client.call('ACL', 'SETUSER', 'limited', 'on', '>word', '~mpmml*', '+@all', '-info')
+    const limited = redis.url.replace(`:${password}@`, 'limited:word@')
+    await expect(connect(limited)).rejects.toEqual(coded('QUEUE', /NOPERM.*all commands/))
+    client.disconnect()
   })
 
   const openssl = spawnSync('openssl', ['version']).status === 0

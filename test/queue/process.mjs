@@ -46,7 +46,14 @@ const runner = {
     renameSync(partial, fileOf(plan, job))
     return { ...result, already: false, totalMs: performance.now() - begin }
   },
-  doneJobs: async (plan) => new Set(readdirSync(folderOf(plan)).filter((name) => /^c-\d+-0$/.test(name))),
+  // As with arrays, marks go when all is finished.
+  doneJobs: async (plan) =>
+    new Set(
+      existsSync(plan.output.path)
+        ? []
+        : readdirSync(folderOf(plan)).filter((name) => /^c-\d+-0$/.test(name)),
+    ),
+  isFinished: async (plan) => existsSync(plan.output.path),
   async finish(plan) {
     writeFileSync(plan.output.path, 'finished')
   },

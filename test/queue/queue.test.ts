@@ -108,11 +108,11 @@ describe.skipIf(!redisProgram)(`blocks on a queue${why}`, () => {
   const repeated = () => [...computations()].filter(([, pids]) => pids.length > 1)
 
   it('are all done once by three workers', async () => {
-    orders({ ms: 5 })
+    orders({ ms: 50 })
     const workers = [worker(), worker(), worker({ concurrency: 2 })]
     await Promise.all(workers.map((one) => one.says('started')))
-    // Fewer in Redis at a time than there are.
-    const result = await producer(60, { window: 10 }).end()
+    // Fewer in Redis at a time than there are; and the producer looks for lost ones meanwhile.
+    const result = await producer(60, { window: 10, lockMs: 500 }).end()
     expect(result).toMatchObject({ type: 'result', blocks: 60, computed: 60, retries: 0, workers: 3 })
     expectAllDone(60)
     expect(repeated()).toEqual([])
@@ -164,6 +164,32 @@ describe.skipIf(!redisProgram)(`blocks on a queue${why}`, () => {
     expectAllDone(12)
     // At most the one that was being computed.
     expect(repeated().length).toBeLessThanOrEqual(1)
+  })
+
+  it('are listed again as soon as the queue has lost all and is back', async () => {
+    redis.options.keeps = false
+    orders({ ms: 30_000 })
+    const one = worker()
+    const begun = producer(1, { lockMs: 30_000 })
+    await one.says('begun')
+    await redis.kill()
+    await redis.start()
+    const { length } = begun.of('progress')
+    await begun.says('progress', length + 1)
+    while ((await queueStatus({ queue: redis.url })).plans.length === 0) {}
+  })
+
+  it('that are all done need no worker', async () => {
+    orders({ ms: 1 })
+    const one = worker()
+    expect(await producer(3).end()).toMatchObject({ type: 'result', computed: 3 })
+    one.child.kill('SIGKILL')
+    expect(await producer(3, { resume: true }).end()).toMatchObject({
+      type: 'result',
+      blocks: 3,
+      computed: 0,
+      workers: 0,
+    })
   })
 
   it('are tried again, and the reason is kept', async () => {
