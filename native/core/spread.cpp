@@ -1,6 +1,7 @@
 #include "core/spread.h"
 
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <utility>
 
@@ -20,6 +21,7 @@ class SpreadSession final : public Session {
   BackendKind backend() const override { return peers_.backend(); }
   int device() const override { return peers_.session(0).device(); }
   std::vector<int> devices() const override { return peers_.numbers(); }
+  Peers* peers() override { return &peers_; }
   std::string name() const override {
     std::string names;
     for (size_t device = 0; device < peers_.count(); ++device) {
@@ -166,32 +168,29 @@ class SpreadSession final : public Session {
     return all.value_or(ValueRange{});
   }
 
+  std::optional<int64_t> find_nan(DataType dtype, int64_t batch, const MatrixView& matrix) override {
+    const std::optional<Lots> lots = peers_.lots_of(matrix, dtype, batch);
+    if (!lots) return Session::find_nan(dtype, batch, matrix);
+    std::vector<std::optional<int64_t>> found(peers_.count());
+    peers_.run([&](size_t device) {
+      const Lot& lot = lots->of[device];
+      if (lot.size() == 0) return;
+      peers_.of_device(device, [&] {
+        found[device] = peers_.session(device).find_nan(
+            dtype, lots->batch(batch, lot), peers_.on_piece(device, lot_of(matrix, dtype, lots->by_instances, lot)));
+      });
+    });
+    const int64_t unit = (lots->by_instances ? matrix.rows : 1) * matrix.cols;
+    for (size_t device = 0; device < peers_.count(); ++device) {
+      if (found[device]) return lots->of[device].first * unit + *found[device];
+    }
+    return std::nullopt;
+  }
+
   int64_t most_pivots(const Operation& operation) const override { return peers_.session(0).most_pivots(operation); }
 
-  /// The first device passes them, on a copy of what it doesn't have.
-  std::unique_ptr<Pending> pass(const Pivots& pivots) override {
-    const DataType dtype = pivots.operation.dtype;
-    Pivots there = pivots;
-    std::vector<std::pair<MutableMatrixView, Whole>> written;
-    const auto take = [&](MutableMatrixView& view, DataType type) {
-      if (!view.data) return;
-      Whole whole = peers_.fetch_whole(view, type, pivots.batch);
-      const MutableMatrixView before = view;
-      view = whole.view;
-      written.emplace_back(before, std::move(whole));
-    };
-    take(there.d, dtype);
-    take(there.columns, dtype);
-    take(there.rows, dtype);
-    for (MutableMatrixView* const view : {&there.next, &there.next_columns, &there.gain}) take(*view, DataType::kInt32);
-    Kept kept;
-    std::unique_ptr<Pending> work = peers_.of_device(0, [&] { return peers_.session(0).pass(there); });
-    for (auto& [to, whole] : written) {
-      spread(to.memory).written();
-      peers_.put_back(to, whole);
-      kept.push_back(whole.memory);
-    }
-    return alone(std::move(work), kept);
+  std::unique_ptr<Pending> pass(const Pivots&) override {
+    throw std::logic_error("each of several devices passes pivots by itself");
   }
 
   std::unique_ptr<Pending> point(const Operation& operation, int64_t batch, const MatrixView& d,
