@@ -228,12 +228,12 @@ class ClosureBlock {
   }
 
  private:
-  __device__ __forceinline__ const MutableMatrixView& d() const { return kHasRows ? launch_.down : launch_.along; }
-  __device__ __forceinline__ const MutableMatrixView& next() const {
+  __device__ __forceinline__ const MutableMatrixView& matrix() const { return kHasRows ? launch_.down : launch_.along; }
+  __device__ __forceinline__ const MutableMatrixView& next_matrix() const {
     return kHasRows ? launch_.next_down : launch_.next_along;
   }
 
-  /// Where line `local` of this block's rows or columns is in d(), and whether there is one. Neighbours are neighbours.
+  /// Where line `local` of this block's rows or columns is in matrix(), and whether there is one. Neighbours are neighbours.
   struct Line {
     int index;
     bool exists;
@@ -295,14 +295,14 @@ class ClosureBlock {
     for_rows([&](int i, int row) {
       if (has_chunk()) {
         alignas(16) Element elements[kSide];
-        copy_chunks<kSide>(elements, element_of<Element>(d(), row, first_column));
+        copy_chunks<kSide>(elements, element_of<Element>(matrix(), row, first_column));
 #pragma unroll
         for (int j = 0; j < kSide; ++j) d_[i][j] = W::word_of(elements[j]);
-        if constexpr (kNext) copy_chunks<kSide>(next_[i], element_of<int32_t>(next(), row, first_column));
+        if constexpr (kNext) copy_chunks<kSide>(next_[i], element_of<int32_t>(next_matrix(), row, first_column));
       } else {
         for_columns([&](int j, int column) {
-          d_[i][j] = W::word_of(*element_of<Element>(d(), row, column));
-          if constexpr (kNext) next_[i][j] = *element_of<int32_t>(next(), row, column);
+          d_[i][j] = W::word_of(*element_of<Element>(matrix(), row, column));
+          if constexpr (kNext) next_[i][j] = *element_of<int32_t>(next_matrix(), row, column);
         });
       }
     });
@@ -399,7 +399,7 @@ class ClosureBlock {
   __device__ __forceinline__ void store() const {
     const bool has_other = kOthers > 0 && (kHasRows ? thread_m_ : thread_n_) >= kPivots / kSide;
     if (!kRecords || has_other || signs_.is_last) {
-      store_elements(d(), d_);
+      store_elements(matrix(), d_);
       if constexpr (kNext) store_next();
     }
     if constexpr (kRecords) {
@@ -413,7 +413,7 @@ class ClosureBlock {
     }
   }
 
-  /// Stores what this thread has of the elements into a matrix of the sizes of d().
+  /// Stores what this thread has of the elements into a matrix of the sizes of matrix().
   __device__ __forceinline__ void store_elements(const MutableMatrixView& view,
                                                  const Word (&words)[kSide][kSide]) const {
     alignas(16) Element elements[kSide][kSide];
@@ -448,7 +448,7 @@ class ClosureBlock {
         next[i][j] = is_zero ? -1 : next_[i][j];
       }
     }
-    store_chunks(next(), next);
+    store_chunks(next_matrix(), next);
   }
 
   const ClosureLaunch& launch_;
