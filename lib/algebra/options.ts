@@ -12,6 +12,11 @@ import {
 export interface AlgebraOptions<Out extends AnyResult = MatrixLike>
   extends Pick<MpmmOptions<Out>, 'semiring' | 'backend' | 'device' | 'signal' | 'onProgress'> {
   /**
+   * CUDA devices that compute together: 'all' that there are, or their indices. Each has some rows of the matrix (of a batch,
+   * instances). The values don't depend on them. If there is no GPU, 'all' is as if it weren't given. Not together with `device`.
+   */
+  devices?: 'all' | readonly number[] | undefined
+  /**
    * A matrix of a's shape to write into, which is then the result's `c`. It may be `a` itself: it changes only if all has
    * succeeded. Its elements may not overlap each other. If a is a {@link DeviceMatrix}, so must `out` be, on the same device.
    */
@@ -47,6 +52,7 @@ const names: readonly (keyof AlgebraOptions)[] = [
   'out',
   'backend',
   'device',
+  'devices',
   'overflow',
   'signal',
   'onProgress',

@@ -37,6 +37,12 @@ export interface PathOptions {
   backend?: BackendChoice | undefined
   /** The index of the CUDA device; 0 by default. */
   device?: number | undefined
+  /**
+   * CUDA devices that compute all pairs together: 'all' that there are, or their indices. Each has some rows of the matrix (of
+   * a batch, instances). The values don't depend on them. If there is no GPU, 'all' is as if it weren't given. Not together
+   * with `device`.
+   */
+  devices?: 'all' | readonly number[] | undefined
   /** Gives up, with ERR_MPMML_ABORTED and the signal's reason as `cause`. */
   signal?: AbortSignal | undefined
   /** As {@link MpmmOptions.onProgress}: `done` is the share of the steps of a closure, or of the searches. */
@@ -50,6 +56,7 @@ const names: readonly (keyof PathOptions)[] = [
   'overflow',
   'backend',
   'device',
+  'devices',
   'signal',
   'onProgress',
 ]

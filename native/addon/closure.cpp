@@ -90,7 +90,8 @@ class ClosureWork : public DeviceWork {
     if (closing_.batch == 1) closure_.d.batch_stride = 0;
     std::shared_ptr<Memory> apart;
     if (!closing_.in_place && closing_.out.memory) {
-      apart = session.allocate(bytes_of_matrices(closing_.batch, n, n, element_bytes(closing_.operation.dtype)));
+      const int64_t bytes = bytes_of_matrices(closing_.batch, n, n, element_bytes(closing_.operation.dtype));
+      apart = units() > 0 ? session.allocate_units(units(), bytes / units()) : session.allocate(bytes);
       place(closure_.d, *apart);
     } else if (!closing_.in_place) {
       make_matrix(closure_.d, closing_.operation.dtype);
@@ -102,13 +103,16 @@ class ClosureWork : public DeviceWork {
     return apart;
   }
 
+  int64_t units() const { return closing_.batch > 1 ? closing_.batch : closing_.n; }
+
   static void place(MutableMatrixView& matrix, Memory& memory) {
     matrix.data = memory.data();
     matrix.memory = &memory;
   }
 
   void make_matrix(MutableMatrixView& matrix, DataType dtype) {
-    place(matrix, make(bytes_of_matrices(closing_.batch, matrix.rows, matrix.cols, element_bytes(dtype)), dtype));
+    const int64_t bytes = bytes_of_matrices(closing_.batch, matrix.rows, matrix.cols, element_bytes(dtype));
+    place(matrix, make(bytes, dtype, Storage::kElement, units()));
   }
 
   void require_numbers(Session& session) const {

@@ -3,12 +3,13 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <deque>
 #include <utility>
 #include <vector>
 
 #include "core/dispatch.h"
+#include "core/spread_closure.h"
 #include "core/status.h"
+#include "core/train.h"
 #include "core/wide_closure.h"
 
 namespace mpmml {
@@ -22,114 +23,12 @@ struct Span {
   int64_t size() const { return end - first; }
 };
 
-/// How pivots are grouped. With more of them at a time a product reads and writes d less often, but more of the work is
-/// done by products with fewer steps.
-constexpr int64_t kMostPivotsOfGroup = 256;
-
 /// A large batch is closed some matrices at a time, so that it can be given up, and needs less memory.
 constexpr double kStepsAtOnce = 6e10;
 constexpr double kRecordedBytesAtOnce = 3e8;
 
-/// Steps that may be under way: about 20 ms of a GPU of the year 2023.
-constexpr double kStepsUnderWay = 3e11;
-
 /// From so many steps on, what needn't be computed is left out though that takes a product more.
 constexpr double kStepsWorthProduct[] = {1e6, 2e8};  // by BackendKind
-
-/// From so many steps on, a GPU looks at the values of a group before it multiplies them: fewer levels than the bound of
-/// all ways has are cheaper. The look takes as long as some 5e8 steps.
-constexpr double kStepsWorthLook = 2e9;
-
-/// `bound` for elements that begin in `range`, which has no zero: they only become better, so none is worse than its worst.
-template <class S>
-ValueRange without_worse(ValueRange bound, const ValueRange& range) {
-  bound.has_zero = false;
-  (S::maximizes ? bound.minimum : bound.maximum) = S::maximizes ? range.minimum : range.maximum;
-  return bound;
-}
-
-/// A bound of sums of up to `count` elements of a range, as ValueRange has it.
-template <class S>
-std::optional<ValueRange> bound_of_sums(const ValueRange& range, int64_t count) {
-  using Element = typename S::Element;
-  ValueRange bound = range;
-  if (!range.has_finite()) return bound;
-  if constexpr (S::can_overflow) {
-    const auto reach = [&](int64_t end, bool outwards) { return outwards ? end * count : end; };
-    bound.minimum = reach(range.minimum, range.minimum < 0);
-    bound.maximum = reach(range.maximum, range.maximum > 0);
-  } else {
-    // With room for what each sum is rounded by.
-    const double factor = 1.1 * static_cast<double>(count);
-    const auto reach = [&](int64_t place, bool outwards) {
-      const double end = static_cast<double>(at_place<Element>(place));
-      return int64_t{place_of(static_cast<Element>(outwards ? end * factor : end))};
-    };
-    bound.minimum = reach(range.minimum, at_place<Element>(range.minimum) < 0);
-    bound.maximum = reach(range.maximum, at_place<Element>(range.maximum) > 0);
-  }
-  if (!range.has_zero) bound = without_worse<S>(bound, range);
-  if constexpr (S::can_overflow) {
-    constexpr int64_t kLimit = EncodedZero<S>::limit;
-    if (bound.minimum < -kLimit || bound.maximum > kLimit) return std::nullopt;
-  }
-  return bound;
-}
-
-/// The same of ways by way of one group of pivots.
-template <class S>
-std::optional<ValueRange> bound_of_group(const ValueRange& range) {
-  return bound_of_sums<S>(range, kMostPivotsOfGroup + 1);
-}
-
-/// Work that has been started and not finished, oldest first.
-class Train {
- public:
-  explicit Train(std::atomic<double>* steps_done) : steps_done_(steps_done) {}
-
-  /// What is started next are these products. They must stay until they are finished.
-  std::vector<Problem>& products() {
-    cars_.emplace_back();
-    return cars_.back().products;
-  }
-
-  /// `steps` are counted when it is done.
-  void add(std::unique_ptr<Pending> pending, double steps) {
-    if (cars_.empty() || cars_.back().pending) cars_.emplace_back();
-    cars_.back().pending = std::move(pending);
-    cars_.back().steps = steps;
-    under_way_ += steps;
-    while (!cars_.empty() && (cars_.front().pending->is_done() || under_way_ > kStepsUnderWay)) finish_first();
-  }
-
-  bool is_done() {
-    while (!cars_.empty() && cars_.front().pending->is_done()) finish_first();
-    return cars_.empty();
-  }
-
-  void finish() {
-    while (!cars_.empty()) finish_first();
-  }
-
- private:
-  struct Car {
-    std::vector<Problem> products;
-    std::unique_ptr<Pending> pending;
-    double steps = 0;
-  };
-
-  void finish_first() {
-    const Car car = std::move(cars_.front());
-    cars_.pop_front();
-    under_way_ -= car.steps;
-    car.pending->finish();
-    if (steps_done_) steps_done_->store(steps_done_->load(std::memory_order_relaxed) + car.steps);
-  }
-
-  std::atomic<double>* const steps_done_;
-  std::deque<Car> cars_;
-  double under_way_ = 0;
-};
 
 class ClosureWork final : public Pending {
  public:
@@ -139,6 +38,10 @@ class ClosureWork final : public Pending {
   void start() {
     const int64_t most = items_at_once();
     make_memory(most);
+    // If some matrices go too far, nobody points those that come after them.
+    if (closure_.next.data && !closure_.continues) {
+      train_.add(session_.point(closure_.operation, closure_.batch, read_only(closure_.d), closure_.next), 0);
+    }
     for (first_item_ = 0; first_item_ < closure_.batch; first_item_ += most) {
       items_ = std::min(most, closure_.batch - first_item_);
       close_items();
@@ -161,8 +64,6 @@ class ClosureWork final : public Pending {
     return {outcome};
   }
 
-  /// Whether finite sums might leave the type, and so not all pivots were taken. Then d and next are those of the pivots
-  /// that were, unless a cycle gains.
   bool goes_too_far() const { return goes_too_far_; }
 
  private:
@@ -221,10 +122,7 @@ class ClosureWork final : public Pending {
 
   void close_items() {
     const Operation& operation = closure_.operation;
-    known_ = closure_.known.range;
-    if (closure_.next.data && !closure_.continues) {
-      train_.add(session_.point(operation, items_, read_only(d(all(), all())), next(all(), all())), 0);
-    }
+    known_ = KnownOfWays(operation, closure_.known);
     for (int64_t first = 0; first < n_; first = group_.end) {
       group_ = {first, std::min(first + kMostPivotsOfGroup, n_)};
       pass(group_);
@@ -259,10 +157,12 @@ class ClosureWork final : public Pending {
     Pivots request;
     request.operation = closure_.operation;
     request.batch = items_;
-    request.d = d(all(), all());
-    request.next = next(all(), all());
-    request.first = pivots.first;
     request.count = pivots.size();
+    request.down = d(all(), pivots);
+    request.along = d(pivots, all());
+    request.next_down = next(all(), pivots);
+    request.next_along = next(pivots, all());
+    request.first_row = request.first_col = request.first_node = pivots.first;
     request.columns = columns(all(), pivots);
     request.rows = rows(pivots, all());
     request.next_columns = next_columns(all(), pivots);
@@ -303,28 +203,10 @@ class ClosureWork final : public Pending {
     tighten();
   }
 
-  /// Once all nodes have ways to each other, the bound is tighter. Looks after 1, 2, 4, 8, … groups, or after each, if the
-  /// bound is only of one group.
   void tighten() {
-    if (!known_.has_zero) return;
-    const int64_t groups = group_.end / kMostPivotsOfGroup;
-    const bool by_groups = closure_.known.of_group;
-    if (!by_groups && ((groups & (groups - 1)) != 0 || !is_worth_a_look())) return;
-    const ValueRange range = session_.range(closure_.operation, items_, read_only(d(all(), all())));
-    // If a cycle gains, elements have no meaning, and it doesn't matter how the rest is computed.
-    if (!is_within_bound(range)) return;
-    with_semiring(closure_.operation, [&](auto semiring) {
-      using S = decltype(semiring);
-      if constexpr (has_range<S>) {
-        if (!by_groups) {
-          if (!range.has_zero) known_ = without_worse<S>(known_, range);
-        } else if (const std::optional<ValueRange> next = bound_of_group<S>(range)) {
-          known_ = *next;
-        } else {
-          goes_too_far_ = group_.end < n_;
-        }
-      }
-    });
+    if (!known_.wants_look(group_.end / kMostPivotsOfGroup, is_worth_a_look())) return;
+    goes_too_far_ =
+        !known_.look(session_.range(closure_.operation, items_, read_only(d(all(), all())))) && group_.end < n_;
   }
 
   /// Finds the range of what was recorded of this group.
@@ -332,17 +214,11 @@ class ClosureWork final : public Pending {
     if (!is_worth_a_look()) return;
     ValueRange range = session_.range(closure_.operation, items_, read_only(columns(all(), group_)));
     range.merge(session_.range(closure_.operation, items_, read_only(rows(group_, all()))));
-    if (is_within_bound(range)) operands_ = range;
+    if (known_.is_within(range)) operands_ = range;
   }
 
   bool is_worth_a_look() const {
-    return session_.backend() != BackendKind::kCpu && can_overflow(closure_.operation) &&
-           steps_of_others(group_.size()) >= kStepsWorthLook;
-  }
-
-  /// If a cycle gains, elements have no meaning, and may be anything.
-  bool is_within_bound(const ValueRange& range) const {
-    return range.has_finite() && range.minimum >= known_.minimum && range.maximum <= known_.maximum;
+    return mpmml::is_worth_a_look(session_.backend(), closure_.operation, steps_of_others(group_.size()));
   }
 
   /// All nodes without `hole`, in one piece or two. All nodes if leaving these steps out isn't worth it: what is computed
@@ -367,7 +243,7 @@ class ClosureWork final : public Pending {
     if (problem.witness.data) problem.through = read_only(next_columns(to_rows, pivots));
     // The CPU sees the range of integers when it packs the operands, for nothing, and it may be narrower.
     const bool is_seen = session_.backend() == BackendKind::kCpu && can_overflow(closure_.operation);
-    if (!is_seen) problem.known = &known_;
+    if (!is_seen) problem.known = &known_.range();
     if (operands_) problem.known_operands = &*operands_;
     problem.keeps_c = false;
     problem.cancelled = closure_.cancelled;
@@ -394,35 +270,35 @@ class ClosureWork final : public Pending {
   int64_t first_item_ = 0, items_ = 0;
   Span group_{0, 0};
   bool goes_too_far_ = false;
-  ValueRange known_ = closure_.known.range;  ///< a bound of the elements of d
-  std::optional<ValueRange> operands_;       ///< of what was recorded of the group, once it has been looked at
-  std::vector<int32_t> found_;               ///< the gains of all items
-  Train train_;                              ///< last: what is under way uses the others
+  KnownOfWays known_{closure_.operation, closure_.known};
+  std::optional<ValueRange> operands_;  ///< of what was recorded of the group, once it has been looked at
+  std::vector<int32_t> found_;          ///< the gains of all items
+  Train train_;                         ///< last: what is under way uses the others
 };
 
 }  // namespace
 
 std::optional<BoundOfWays> bound_of_ways(Session& session, const Closure& closure) {
-  return with_semiring(closure.operation, [&](auto semiring) -> std::optional<BoundOfWays> {
-    using S = decltype(semiring);
-    if constexpr (has_range<S>) {
-      const ValueRange range = session.range(closure.operation, closure.batch, read_only(closure.d));
-      if (const std::optional<ValueRange> all = bound_of_sums<S>(range, closure.d.rows))
-        return BoundOfWays{*all, false};
-      if (const std::optional<ValueRange> first = bound_of_group<S>(range)) return BoundOfWays{*first, true};
-      return std::nullopt;
-    } else {
-      return BoundOfWays{};
-    }
-  });
+  const bool has_range =
+      with_semiring(closure.operation, [](auto semiring) { return mpmml::has_range<decltype(semiring)>; });
+  if (!has_range) return BoundOfWays{};
+  return bound_of_ways(closure.operation, session.range(closure.operation, closure.batch, read_only(closure.d)),
+                       closure.d.rows);
+}
+
+StartedClosure start_closure(Session& session, const Closure& closure, const Placement& where) {
+  if (Peers* const peers = session.peers()) return start_closure(*peers, closure, where);
+  auto work = std::make_unique<ClosureWork>(session, closure, where);
+  work->start();
+  const bool goes_too_far = work->goes_too_far();
+  return {std::move(work), goes_too_far};
 }
 
 std::unique_ptr<Pending> close(Session& session, const Closure& closure, const Placement& where) {
   if (closure.batch == 0 || closure.d.rows == 0) return std::make_unique<Done>(std::vector<Outcome>{Outcome{}});
-  auto work = std::make_unique<ClosureWork>(session, closure, where);
-  work->start();
-  if (!work->goes_too_far()) return work;
-  std::vector<Outcome> outcomes = work->finish();
+  StartedClosure started = start_closure(session, closure, where);
+  if (!started.goes_too_far) return std::move(started.work);
+  std::vector<Outcome> outcomes = started.work->finish();
   if (outcomes.front().gain) return std::make_unique<Done>(std::move(outcomes));
   Closure rest = closure;
   rest.continues = true;

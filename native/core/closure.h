@@ -3,17 +3,10 @@
 #include <memory>
 #include <optional>
 
-#include "core/range.h"
+#include "core/bound_of_ways.h"
 #include "core/session.h"
 
 namespace mpmml {
-
-/// A range that the elements of d keep in while they are closed, if no cycle gains: from the beginning to the end, or for
-/// one group of pivots.
-struct BoundOfWays {
-  ValueRange range;
-  bool of_group = false;
-};
 
 /// d becomes d ⊕ d⊗d ⊕ d⊗d⊗d ⊕ …, or if `reflexive` also ⊕ one on the diagonal. All matrices are in memory of a session,
 /// and have contiguous rows.
@@ -37,6 +30,17 @@ struct Closure {
 /// As far as the range of d tells. Nothing if finite sums might leave the type even by way of one group: so close() must not
 /// be called. May wait.
 std::optional<BoundOfWays> bound_of_ways(Session& session, const Closure& closure);
+
+/// A closure by way of all pivots, or of the first ones.
+struct StartedClosure {
+  std::unique_ptr<Pending> work;
+  /// Whether finite sums might leave the type, and so not all pivots were taken. Then d and next are those of the pivots
+  /// that were, unless a cycle gains.
+  bool goes_too_far;
+};
+
+/// Starts what close() starts first. There are elements.
+StartedClosure start_closure(Session& session, const Closure& closure, const Placement& where);
 
 /// Starts a closure. The outcome says whether a cycle gains (Outcome::gain); then d and next are unspecified. Throws
 /// Error, as finish() of the result does; d and next are unspecified then too.

@@ -10,6 +10,8 @@
 
 namespace mpmml {
 
+class Peers;  // core/spread_memory.h
+
 /// Memory of a device that holds elements. Matrices are views of it: their `memory` points to it. It is given back when
 /// its last owner lets go of it, which may be on any thread.
 class Memory {
@@ -58,10 +60,11 @@ class Done final : public Pending {
 };
 
 /// Some pivots of a closure (Floyd and Warshall): nodes by way of which better ways are looked for, one after the other.
-/// Here only ways that begin or end at one of them become better. Those between other nodes follow from one product:
+/// Here only ways that begin or end at one of them become better: in the columns of the pivots (`down`), and in their rows
+/// (`along`). Those between other nodes follow from one product. With i and j for any nodes that have rows and columns here:
 ///
 ///   for k = 0 … count − 1:
-///     columns[:, k] = d[:, first + k] and rows[k, :] = d[first + k, :], as they are at this moment
+///     columns[i, k] = d[i, pivot k] and rows[k, j] = d[pivot k, j], as they are at this moment
 ///     d[i, j] = d[i, j] ⊕ columns[i, k] ⊗ rows[k, j], if i or j is a pivot
 ///
 ///   d[i, j] = d[i, j] ⊕ (columns ⊗ rows)[i, j] for all other i and j
@@ -72,17 +75,21 @@ class Done final : public Pending {
 struct Pivots {
   Operation operation;  ///< ⊕ is idempotent
   int64_t batch = 1;
-  MutableMatrixView d;  ///< n × n
-  /// n × n, int32: if an element of d becomes strictly better by pivot k, its element of `next` becomes what
+  int64_t count = 0;  ///< 1 … most_pivots()
+  /// m × count and count × n. The pivots are rows first_row … of `down` and columns first_col … of `along`. If these two are
+  /// parts of one matrix, they overlap in what pivots have among each other. Otherwise both must have it, and it is
+  /// unspecified afterwards.
+  MutableMatrixView down, along;
+  int64_t first_row = 0, first_col = 0;
+  /// int32, of the same sizes: if an element becomes strictly better by pivot k, its element of these becomes what
   /// next_columns[i, k] is. Data is null if nobody asks.
-  MutableMatrixView next;
-  int64_t first = 0;
-  int64_t count = 0;               ///< 1 … most_pivots()
-  MutableMatrixView columns;       ///< n × count. Data is null, and that of `rows`, if nobody asks and count is n.
+  MutableMatrixView next_down, next_along;
+  MutableMatrixView columns;       ///< m × count. Data is null, and that of `rows`, if nobody asks and all are pivots.
   MutableMatrixView rows;          ///< count × n
-  MutableMatrixView next_columns;  ///< n × count, int32: of `next`, as `columns` is of d
+  MutableMatrixView next_columns;  ///< m × count, int32: of next_down, as `columns` is of `down`
+  int64_t first_node = 0;          ///< what `gain` calls the first pivot
   /// batch × 1 × 1, int32: the smallest pivot with which a cycle gains, so that its element of the diagonal is strictly
-  /// better than one when its turn comes. At first kNoGain. Once it is set, d and the others are unspecified, and needn't be
+  /// better than one when its turn comes. At first kNoGain. Once it is set, all others are unspecified, and needn't be
   /// computed.
   MutableMatrixView gain;
 };
@@ -118,6 +125,7 @@ class Session {
 
   /// The devices that it consists of, if they are several.
   virtual std::vector<int> devices() const { return {}; }
+  virtual Peers* peers() { return nullptr; }
 
   /// Copies `batch` host matrices into the matrices `to` of the same sizes and storage. Returns when the host's memory
   /// isn't read any more. `cancelled` as in Problem.
@@ -159,7 +167,7 @@ class Session {
 
   /// The most pivots at a time.
   virtual int64_t most_pivots(const Operation& operation) const = 0;
-  /// All matrices are of this session; d, next, columns, rows and next_columns have contiguous rows (column stride 1).
+  /// All matrices are of this session, and have contiguous rows (column stride 1).
   virtual std::unique_ptr<Pending> pass(const Pivots& pivots) = 0;
   /// Starts to set next[i, j] = j if d[i, j] isn't zero, and −1 if it is. Both are of this session.
   virtual std::unique_ptr<Pending> point(const Operation& operation, int64_t batch, const MatrixView& d,

@@ -49,7 +49,9 @@ Outcome close_by_float64(Session& session, const Closure& closure, const Placeme
   auto* const sums = static_cast<double*>(wide.data());
   const MutableMatrixView host_elements = row_major<void*>(elements, n, n), host_sums = row_major<void*>(sums, n, n);
 
-  const std::shared_ptr<Memory> memory = session.allocate(closure.batch * count * static_cast<int64_t>(sizeof(double)));
+  const int64_t bytes = closure.batch * count * static_cast<int64_t>(sizeof(double));
+  const int64_t units = closure.batch > 1 ? closure.batch : n;
+  const std::shared_ptr<Memory> memory = session.allocate_units(units, bytes / units);
   Closure by_float64 = closure;
   by_float64.operation.dtype = DataType::kFloat64;
   by_float64.d = row_major(memory->data(), n, n);

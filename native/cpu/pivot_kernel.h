@@ -134,9 +134,9 @@ struct PivotLoops {
     alignas(64) Work tile[kMost][kWidth];
     alignas(64) Node next[kWithNext ? kMost : 1][kWithNext ? kWidth : 1];
     auto& room = *static_cast<Room*>(block.room);
-    const auto d = [&](int64_t row) { return element(block.d, block.d_stride, block.first + row, block.first); };
+    const auto d = [&](int64_t row) { return element(block.down, block.down_stride, block.first_row + row, 0); };
     const auto next_row = [&](int64_t row) {
-      return block.next + (block.first + row) * block.next_stride + block.first;
+      return block.next_down + (block.first_row + row) * block.next_down_stride;
     };
     for (int64_t i = 0; i < count; ++i) {
       load_row(tile[i], d(i), count);
@@ -153,11 +153,11 @@ struct PivotLoops {
         if constexpr (kWithNext) room.next_columns[i][k] = static_cast<int32_t>(next[i][k]);
       }
       if (block.columns) {
-        store_row(element(block.rows, block.rows_stride, k, block.first), tile[k], count);
+        store_row(element(block.rows, block.rows_stride, k, block.first_col), tile[k], count);
         for (int64_t i = 0; i < count; ++i) {
-          *element(block.columns, block.columns_stride, block.first + i, k) = to_element(tile[i][k]);
+          *element(block.columns, block.columns_stride, block.first_row + i, k) = to_element(tile[i][k]);
           if constexpr (kWithNext) {
-            block.next_columns[(block.first + i) * block.next_columns_stride + k] = room.next_columns[i][k];
+            block.next_columns[(block.first_row + i) * block.next_columns_stride + k] = room.next_columns[i][k];
           }
         }
       }
@@ -195,8 +195,8 @@ struct PivotLoops {
     const auto& room = *static_cast<const Room*>(block.room);
     alignas(64) Work tile[kWidth], passed[kWidth];
     alignas(64) Node next[kWithNext ? kWidth : 1]{};
-    Element* const d = element(block.d, block.d_stride, row, block.first);
-    int32_t* const next_row = kWithNext ? block.next + row * block.next_stride + block.first : nullptr;
+    Element* const d = element(block.down, block.down_stride, row, 0);
+    int32_t* const next_row = kWithNext ? block.next_down + row * block.next_down_stride : nullptr;
     load_row(tile, d, count);
     if constexpr (kWithNext) load_nodes(next, next_row, count);
     for (int64_t k = 0; k < count; ++k) {
@@ -221,8 +221,8 @@ struct PivotLoops {
     alignas(64) Work tile[rows][kWidth];
     alignas(64) Node next[rows][kWithNext ? kWidth : 1];
     alignas(64) Work passed[rows][kWidth];  // as recorded
-    const auto d = [&](int row) { return element(block.d, block.d_stride, first_row + row, block.first); };
-    const auto next_row = [&](int row) { return block.next + (first_row + row) * block.next_stride + block.first; };
+    const auto d = [&](int row) { return element(block.down, block.down_stride, first_row + row, 0); };
+    const auto next_row = [&](int row) { return block.next_down + (first_row + row) * block.next_down_stride; };
     V q[rows][kVectors];
     N next_q[rows][kVectors];
     for (int r = 0; r < rows; ++r) {
@@ -343,8 +343,8 @@ struct PivotLoops {
     const int64_t count = block.count;
     const auto& room = *static_cast<const Room*>(block.room);
     Tile tile;
-    const auto d = [&](int64_t row) { return element(block.d, block.d_stride, block.first + row, col); };
-    const auto next_row = [&](int64_t row) { return block.next + (block.first + row) * block.next_stride + col; };
+    const auto d = [&](int64_t row) { return element(block.along, block.along_stride, row, col); };
+    const auto next_row = [&](int64_t row) { return block.next_along + row * block.next_along_stride + col; };
     for (int64_t i = 0; i < count; ++i) {
       load_row(tile.d[i], d(i), width);
       if constexpr (kWithNext) {

@@ -42,12 +42,17 @@ auto* item_of(const BasicMatrixView<Pointer>& view, DataType dtype, int64_t item
 
 PivotBlock block_of(const Pivots& pivots, int64_t item, void* room) {
   const DataType dtype = pivots.operation.dtype;
-  return {item_of(pivots.d, dtype, item),
-          pivots.d.row_stride,
-          static_cast<int32_t*>(item_of(pivots.next, DataType::kInt32, item)),
-          pivots.next.row_stride,
-          pivots.first,
-          pivots.count,
+  return {pivots.count,
+          item_of(pivots.down, dtype, item),
+          pivots.down.row_stride,
+          item_of(pivots.along, dtype, item),
+          pivots.along.row_stride,
+          static_cast<int32_t*>(item_of(pivots.next_down, DataType::kInt32, item)),
+          pivots.next_down.row_stride,
+          static_cast<int32_t*>(item_of(pivots.next_along, DataType::kInt32, item)),
+          pivots.next_along.row_stride,
+          pivots.first_row,
+          pivots.first_col,
           item_of(pivots.columns, dtype, item),
           pivots.columns.row_stride,
           item_of(pivots.rows, dtype, item),
@@ -72,13 +77,15 @@ struct Pieces {
 }  // namespace
 
 void pass_pivots(const Pivots& pivots) {
-  const PivotKernel& kernel = kernel_for(pivots.operation, pivots.next.data != nullptr);
-  const int64_t n = pivots.d.rows, count = pivots.count;
-  const Pieces pieces{pivots.first, pivots.first + count, n};
+  const PivotKernel& kernel = kernel_for(pivots.operation, pivots.next_down.data != nullptr);
+  const int64_t count = pivots.count;
+  const Pieces rows{pivots.first_row, pivots.first_row + count, pivots.down.rows},
+      cols{pivots.first_col, pivots.first_col + count, pivots.along.cols};
+  const int64_t tasks = rows.count() + cols.count();
   const int64_t room = round_up(kernel.room, kMatrixAlignment);
   auto* const gain = static_cast<int32_t*>(pivots.gain.data);
   // Rooms for matrices that are passed together: a matrix with other rows needs its room twice.
-  const bool is_alone = pieces.count() == 0;
+  const bool is_alone = tasks == 0;
   const int64_t at_once = is_alone ? pivots.batch : std::min<int64_t>(pivots.batch, 64);
   std::optional<Workspace> rooms;
   if (!is_alone) rooms.emplace(checked_size(room, at_once));
@@ -95,19 +102,23 @@ void pass_pivots(const Pivots& pivots) {
                      if (gain[item * pivots.gain.batch_stride] != kNoGain) continue;
                      const int64_t found = kernel.among(block_of(pivots, item, own ? own->data() : room_of(item)));
                      if (found >= 0) {
-                       gain[item * pivots.gain.batch_stride] = static_cast<int32_t>(pivots.first + found);
+                       gain[item * pivots.gain.batch_stride] = static_cast<int32_t>(pivots.first_node + found);
                      }
                    }
                  });
     if (is_alone) continue;
-    const int64_t tasks = 2 * pieces.count();
-    const int64_t work = saturating_product(items, 2 * (n - count) * count * count);
+    const int64_t others = pivots.down.rows + pivots.along.cols - 2 * count;
+    const int64_t work = saturating_product(items, others * count * count);
     for_each_run(nobody_cancels, items * tasks, work, 1 << 20, [&](int64_t from, int64_t to) {
       for (int64_t task = from; task < to; ++task) {
-        const int64_t item = first_item + task / tasks, piece = task % tasks / 2;
+        const int64_t item = first_item + task / tasks, piece = task % tasks;
         if (gain[item * pivots.gain.batch_stride] != kNoGain) continue;
         const PivotBlock block = block_of(pivots, item, room_of(item));
-        (task % 2 ? kernel.down : kernel.along)(block, pieces.start(piece), pieces.end(piece));
+        if (piece < rows.count()) {
+          kernel.down(block, rows.start(piece), rows.end(piece));
+        } else {
+          kernel.along(block, cols.start(piece - rows.count()), cols.end(piece - rows.count()));
+        }
       }
     });
   }

@@ -12,11 +12,16 @@ constexpr int64_t kMostPivots = 64;
 
 /// Pivots of one matrix. Strides are those of rows, in elements.
 struct PivotBlock {
-  void* d;
-  int64_t d_stride;
-  int32_t* next;  ///< null if nobody asks
-  int64_t next_stride;
-  int64_t first, count;
+  int64_t count;
+  void* down;
+  int64_t down_stride;
+  void* along;
+  int64_t along_stride;
+  int32_t* next_down;  ///< null if nobody asks, with next_along
+  int64_t next_down_stride;
+  int32_t* next_along;
+  int64_t next_along_stride;
+  int64_t first_row, first_col;
   void* columns;  ///< may be null, with rows
   int64_t columns_stride;
   void* rows;
@@ -31,7 +36,7 @@ struct PivotBlock {
 struct PivotKernel {
   int64_t room;  ///< bytes
   /// The rows and columns of the pivots among themselves. Returns the first pivot with which a cycle gains, counted from
-  /// `first`, or −1. If there is one, nothing else is to be called.
+  /// the first one, or −1. If there is one, nothing else is to be called.
   int64_t (*among)(const PivotBlock& block);
   /// Afterwards: the pivots' columns, in these rows, which are not those of pivots.
   void (*down)(const PivotBlock& block, int64_t first_row, int64_t end_row);

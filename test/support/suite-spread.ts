@@ -9,6 +9,7 @@ import { combining } from './suite-devices-combine.js'
 import { copies } from './suite-devices-copies.js'
 import { products } from './suite-devices-products.js'
 import { views } from './suite-devices-views.js'
+import { spreadClosures } from './suite-spread-closures.js'
 
 const largest = 2 ** 31 - 1
 
@@ -29,6 +30,7 @@ export function spreadSuite(backend: 'cpu' | 'cuda'): void {
   describe('products', () => products(backend, open))
   describe('chains', () => chains(open))
   describe('combine', () => combining(open))
+  describe('closures', () => spreadClosures(open))
 
   it('says which devices it consists of', async () => {
     expect([device.backend, device.devices]).toEqual([backend, [0, 1, 2]])

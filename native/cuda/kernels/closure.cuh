@@ -125,31 +125,38 @@ struct ClosureConfig {
  private:
   template <class S>
   static void launch(const ClosureLaunch& whole) {
-    const int64_t others = whole.d.rows - whole.count;
     ClosureGrid grid{1, false};
-    if constexpr (kOthers > 0) grid.row_blocks = static_cast<unsigned>(std::max<int64_t>(1, ceil_div(others, kOthers)));
-    const unsigned blocks = kOthers > 0 ? 2 * grid.row_blocks : 1;
+    unsigned blocks = 1;
+    if constexpr (kOthers > 0) {
+      const auto blocks_for = [&](int64_t nodes) {
+        return static_cast<unsigned>(std::max<int64_t>(1, ceil_div(nodes - whole.count, kOthers)));
+      };
+      grid.row_blocks = blocks_for(whole.down.rows);
+      blocks = grid.row_blocks + blocks_for(whole.along.cols);
+    }
     const int64_t most = blocks > 1 ? kArrivals : kMostBlocks;
     for (int64_t first = 0; first < whole.batch; first += most) {
       ClosureLaunch part = whole;
       part.batch = std::min(most, whole.batch - first);
       part.gain += first * part.gain_stride;
-      grid.takes_chunks =
-          whole.first % kSide == 0 && (whole.count % kSide == 0 || whole.first + whole.count == whole.d.rows);
+      grid.takes_chunks = whole.first_col % kSide == 0 &&
+                          (whole.count % kSide == 0 || whole.first_col + whole.count == whole.along.cols);
       const auto move = [&](MutableMatrixView& view, int64_t bytes) {
         if (!view.data) return;
         view.data = static_cast<char*>(view.data) + first * view.batch_stride * bytes;
         grid.takes_chunks &= takes_chunks(view, bytes, part.batch);
       };
       constexpr int64_t kBytes = sizeof(typename S::Element);
-      move(part.d, kBytes);
+      move(part.down, kBytes);
+      move(part.along, kBytes);
       move(part.columns, kBytes);
       move(part.rows, kBytes);
-      move(part.next, sizeof(int32_t));
+      move(part.next_down, sizeof(int32_t));
+      move(part.next_along, sizeof(int32_t));
       move(part.next_columns, sizeof(int32_t));
       const dim3 size(blocks, static_cast<unsigned>(part.batch));
       const auto kernel =
-          part.next.data ? &closure_kernel<ClosureConfig, S, true> : &closure_kernel<ClosureConfig, S, false>;
+          part.next_down.data ? &closure_kernel<ClosureConfig, S, true> : &closure_kernel<ClosureConfig, S, false>;
       kernel<<<size, kThreads, 0, part.stream>>>(part, grid);
       MPMML_CUDA(cudaGetLastError());
     }
@@ -214,23 +221,35 @@ class ClosureBlock {
     if (is_over) return;
     if (can_gain<S> && signs_.gain != kNoGain) {
       // All blocks of threads have found the same.
-      if (threadIdx.x == 0 && blockIdx.x == 0) *gain = launch_.first + signs_.gain;
+      if (threadIdx.x == 0 && blockIdx.x == 0) *gain = launch_.first_node + signs_.gain;
       return;
     }
     store();
   }
 
  private:
-  /// The node of line `local` of this block's rows or columns, and whether there is one. Neighbours are neighbours.
-  struct Node {
+  __device__ __forceinline__ const MutableMatrixView& matrix() const { return kHasRows ? launch_.down : launch_.along; }
+  __device__ __forceinline__ const MutableMatrixView& next_matrix() const {
+    return kHasRows ? launch_.next_down : launch_.next_along;
+  }
+
+  /// Where line `local` of this block's rows or columns is in matrix(), and whether there is one. Neighbours are neighbours.
+  struct Line {
     int index;
     bool exists;
   };
-  __device__ __forceinline__ Node node(int local) const {
-    if (kOthers == 0 || local < kPivots) return {launch_.first + local, local < launch_.count};
+  __device__ __forceinline__ Line row_at(int local) const {
+    if constexpr (!kHasRows) return {local, local < launch_.count};
+    return line(local, launch_.first_row, static_cast<int>(launch_.down.rows));
+  }
+  __device__ __forceinline__ Line column_at(int local) const {
+    if constexpr (kHasRows) return {local, local < launch_.count};
+    return line(local, launch_.first_col, static_cast<int>(launch_.along.cols));
+  }
+  __device__ __forceinline__ Line line(int local, int first, int lines) const {
+    if (kOthers == 0 || local < kPivots) return {first + local, local < launch_.count};
     const int other = index_ * kOthers + local - kPivots;
-    const int nodes = static_cast<int>(launch_.d.rows);
-    return {other < launch_.first ? other : other + launch_.count, other < nodes - launch_.count};
+    return {other < first ? other : other + launch_.count, other < lines - launch_.count};
   }
 
   template <class T>
@@ -238,29 +257,29 @@ class ClosureBlock {
     return static_cast<T*>(view.data) + blockIdx.y * view.batch_stride + row * view.row_stride + column;
   }
 
-  /// Calls body(row's register, its node, the first column's node, how many columns exist) for the rows that exist.
+  /// Calls body(row's register, its index) for the rows that exist.
   template <class Body>
   __device__ __forceinline__ void for_rows(Body&& body) const {
 #pragma unroll
     for (int i = 0; i < kSide; ++i) {
-      const Node row = node(thread_m_ * kSide + i);
+      const Line row = row_at(thread_m_ * kSide + i);
       if (row.exists) body(i, row.index);
     }
   }
 
-  /// Calls body(column's register, its node) for the columns that exist.
+  /// Calls body(column's register, its index) for the columns that exist.
   template <class Body>
   __device__ __forceinline__ void for_columns(Body&& body) const {
 #pragma unroll
     for (int j = 0; j < kSide; ++j) {
-      const Node column = node(thread_n_ * kSide + j);
+      const Line column = column_at(thread_n_ * kSide + j);
       if (column.exists) body(j, column.index);
     }
   }
 
   /// Whether the columns of this thread are a chunk.
   __device__ __forceinline__ bool has_chunk() const {
-    return takes_chunks_ && node(thread_n_ * kSide + kSide - 1).exists;
+    return takes_chunks_ && column_at(thread_n_ * kSide + kSide - 1).exists;
   }
 
   __device__ __forceinline__ void load() {
@@ -272,18 +291,18 @@ class ClosureBlock {
         if constexpr (kNext) next_[i][j] = -1;
       }
     }
-    const int first_column = node(thread_n_ * kSide).index;
+    const int first_column = column_at(thread_n_ * kSide).index;
     for_rows([&](int i, int row) {
       if (has_chunk()) {
         alignas(16) Element elements[kSide];
-        copy_chunks<kSide>(elements, element_of<Element>(launch_.d, row, first_column));
+        copy_chunks<kSide>(elements, element_of<Element>(matrix(), row, first_column));
 #pragma unroll
         for (int j = 0; j < kSide; ++j) d_[i][j] = W::word_of(elements[j]);
-        if constexpr (kNext) copy_chunks<kSide>(next_[i], element_of<int32_t>(launch_.next, row, first_column));
+        if constexpr (kNext) copy_chunks<kSide>(next_[i], element_of<int32_t>(next_matrix(), row, first_column));
       } else {
         for_columns([&](int j, int column) {
-          d_[i][j] = W::word_of(*element_of<Element>(launch_.d, row, column));
-          if constexpr (kNext) next_[i][j] = *element_of<int32_t>(launch_.next, row, column);
+          d_[i][j] = W::word_of(*element_of<Element>(matrix(), row, column));
+          if constexpr (kNext) next_[i][j] = *element_of<int32_t>(next_matrix(), row, column);
         });
       }
     });
@@ -380,22 +399,22 @@ class ClosureBlock {
   __device__ __forceinline__ void store() const {
     const bool has_other = kOthers > 0 && (kHasRows ? thread_m_ : thread_n_) >= kPivots / kSide;
     if (!kRecords || has_other || signs_.is_last) {
-      store_elements(launch_.d, 0, 0, d_);
+      store_elements(matrix(), d_);
       if constexpr (kNext) store_next();
     }
     if constexpr (kRecords) {
       if (!has_other && index_ > 0) return;
       if constexpr (kHasRows) {
-        store_elements(launch_.columns, 0, launch_.first, recorded_);
-        if constexpr (kNext) store_chunks(launch_.next_columns, 0, launch_.first, recorded_next_);
+        store_elements(launch_.columns, recorded_);
+        if constexpr (kNext) store_chunks(launch_.next_columns, recorded_next_);
       } else {
-        store_elements(launch_.rows, launch_.first, 0, recorded_);
+        store_elements(launch_.rows, recorded_);
       }
     }
   }
 
-  /// Stores what this thread has of the elements into a matrix whose first element is that of these nodes.
-  __device__ __forceinline__ void store_elements(const MutableMatrixView& view, int first_row, int first_column,
+  /// Stores what this thread has of the elements into a matrix of the sizes of matrix().
+  __device__ __forceinline__ void store_elements(const MutableMatrixView& view,
                                                  const Word (&words)[kSide][kSide]) const {
     alignas(16) Element elements[kSide][kSide];
 #pragma unroll
@@ -403,19 +422,17 @@ class ClosureBlock {
 #pragma unroll
       for (int j = 0; j < kSide; ++j) elements[i][j] = W::element_of(words[i][j]);
     }
-    store_chunks(view, first_row, first_column, elements);
+    store_chunks(view, elements);
   }
 
   template <class T>
-  __device__ __forceinline__ void store_chunks(const MutableMatrixView& view, int first_row, int first_column,
-                                               const T (&values)[kSide][kSide]) const {
-    const int chunk = node(thread_n_ * kSide).index - first_column;
+  __device__ __forceinline__ void store_chunks(const MutableMatrixView& view, const T (&values)[kSide][kSide]) const {
+    const int chunk = column_at(thread_n_ * kSide).index;
     for_rows([&](int i, int row) {
       if (has_chunk()) {
-        copy_chunks<kSide>(element_of<T>(view, row - first_row, chunk), values[i]);
+        copy_chunks<kSide>(element_of<T>(view, row, chunk), values[i]);
       } else {
-        for_columns(
-            [&](int j, int column) { *element_of<T>(view, row - first_row, column - first_column) = values[i][j]; });
+        for_columns([&](int j, int column) { *element_of<T>(view, row, column) = values[i][j]; });
       }
     });
   }
@@ -431,7 +448,7 @@ class ClosureBlock {
         next[i][j] = is_zero ? -1 : next_[i][j];
       }
     }
-    store_chunks(launch_.next, 0, 0, next);
+    store_chunks(next_matrix(), next);
   }
 
   const ClosureLaunch& launch_;

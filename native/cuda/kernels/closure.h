@@ -12,9 +12,12 @@ namespace mpmml::cuda {
 /// Pivots in device memory.
 struct ClosureLaunch {
   int64_t batch;
-  MutableMatrixView d, next;  ///< next.data is null if nobody asks
-  int first, count;
+  int count;
+  MutableMatrixView down, along;
+  int first_row, first_col;
+  MutableMatrixView next_down, next_along;        ///< data is null if nobody asks
   MutableMatrixView columns, rows, next_columns;  ///< columns.data is null if all nodes are pivots and nobody asks
+  int first_node;                                 ///< what `gain` calls the first pivot
   int32_t* gain;
   int64_t gain_stride;
   /// A counter for each matrix: 0, which is also what the kernel leaves there.

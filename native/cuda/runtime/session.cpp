@@ -386,19 +386,23 @@ class CudaSession final : public Session {
     };
     // Elements that aren't negative have no negative products.
     const bool may_be_negative =
-        !restricts_elements(pivots.operation) || resident(pivots.d.memory).facts().has_negative;
-    for (const auto* view : {&pivots.d, &pivots.columns, &pivots.rows}) {
+        !restricts_elements(pivots.operation) || resident(pivots.down.memory).facts().has_negative;
+    for (const auto* view : {&pivots.down, &pivots.along, &pivots.columns, &pivots.rows}) {
       if (view->data) write(*view, pivots.operation.dtype, may_be_negative);
     }
-    for (const auto* view : {&pivots.next, &pivots.next_columns, &pivots.gain}) {
+    for (const auto* view : {&pivots.next_down, &pivots.next_along, &pivots.next_columns, &pivots.gain}) {
       if (view->data) write(*view, DataType::kInt32, true);
     }
     ClosureLaunch launch{};
     launch.batch = pivots.batch;
-    launch.d = pivots.d;
-    launch.next = pivots.next;
-    launch.first = static_cast<int>(pivots.first);
     launch.count = static_cast<int>(pivots.count);
+    launch.down = pivots.down;
+    launch.along = pivots.along;
+    launch.first_row = static_cast<int>(pivots.first_row);
+    launch.first_col = static_cast<int>(pivots.first_col);
+    launch.next_down = pivots.next_down;
+    launch.next_along = pivots.next_along;
+    launch.first_node = static_cast<int>(pivots.first_node);
     launch.columns = pivots.columns;
     launch.rows = pivots.rows;
     launch.next_columns = pivots.next_columns;

@@ -1,0 +1,508 @@
+// One matrix is closed by groups of pivots, whose rows one device has, their owner. For each group:
+//
+//   the owner sends each device what the pivots' rows have in some columns: those of the pivots, and a share of the others;
+//   each device passes the pivots on there, and in its own rows' columns of the pivots;
+//   all send each other what they have recorded of the pivots' rows;
+//   each device multiplies what it has recorded of its rows' columns by all of that, and accumulates it to its rows.
+//
+// So everything but the pivots among each other is computed once, and divided among the devices. No element of d changes
+// but by the product, which has the candidates of all pivots of the group. It is the same as on one device therefore.
+#include "core/spread_closure.h"
+
+#include <algorithm>
+#include <chrono>
+#include <deque>
+#include <exception>
+#include <optional>
+#include <utility>
+
+#include "core/dispatch.h"
+#include "core/status.h"
+#include "core/train.h"
+
+namespace mpmml {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// Rows of the buffers begin where kernels load whole chunks.
+constexpr int64_t kRowGranule = 32;
+
+/// Rows or columns [first, end) of a matrix.
+MutableMatrixView part(MutableMatrixView view, DataType dtype, Lot rows, Lot cols) {
+  view = view_from(view, dtype, 0, rows.first, cols.first);
+  view.rows = rows.size();
+  view.cols = cols.size();
+  return view;
+}
+
+MutableMatrixView place(const MutableMatrixView& view, Memory& memory) {
+  MutableMatrixView placed = view;
+  placed.data = memory.data();
+  placed.memory = &memory;
+  return placed;
+}
+
+/// A group of pivots, and the device that has their rows.
+struct Group {
+  Lot pivots;
+  size_t owner;
+  int64_t index;
+};
+
+class ClosureByRows final : public Pending {
+ public:
+  ClosureByRows(Peers& peers, const Closure& closure, const Lots& lots, const Placement& where)
+      : peers_(peers), closure_(closure), where_(where), n_(closure.d.rows), known_(closure.operation, closure.known) {
+    for (size_t device = 0; device < peers.count(); ++device) {
+      const Lot& lot = lots.of[device];
+      if (lot.size() == 0) continue;
+      sharers_.emplace_back(sharers_.size(), device, lot, closure.steps_done);
+      sharers_.back().known = known_.range();
+      most_pivots_of_group_ = std::max(most_pivots_of_group_, std::min(lot.size(), kMostPivotsOfGroup));
+    }
+  }
+
+  ~ClosureByRows() override {
+    if (is_finished_) return;
+    // What has been queued on one device may read what others have.
+    for (const Sharer& each : sharers_) session(each).collect();
+  }
+
+  void start() {
+    most_pivots_ = session(sharers_.front()).most_pivots(closure_.operation);
+    each([&](Sharer& me) { make_memory(me); });
+    int64_t index = 0;
+    for (size_t owner = 0; owner < sharers_.size(); ++owner) {
+      const Lot& lot = sharers_[owner].rows;
+      for (int64_t first = lot.first; first < lot.end; first += kMostPivotsOfGroup) {
+        close_group({{first, std::min(first + kMostPivotsOfGroup, lot.end)}, owner, index++});
+        if (goes_too_far_) break;
+      }
+      if (goes_too_far_) break;
+    }
+    each([&](Sharer& me) { end(me); });
+  }
+
+  bool goes_too_far() const { return goes_too_far_; }
+
+  bool is_done() override {
+    bool all = true;
+    for (Sharer& each : sharers_) all &= each.train.is_done();
+    return all;
+  }
+
+  std::vector<Outcome> finish() override {
+    std::exception_ptr failure;
+    for (Sharer& each : sharers_) {
+      try {
+        peers_.of_device(each.device, [&] { each.train.finish(); });
+      } catch (...) {
+        if (!failure) failure = std::current_exception();
+      }
+    }
+    if (failure) std::rethrow_exception(failure);
+    is_finished_ = true;
+    Outcome outcome;
+    // All have found the same.
+    if (found_ != kNoGain) outcome.gain = found_;
+    outcome.timing.kernel = std::chrono::duration<double, std::milli>(Clock::now() - start_).count();
+    return {outcome};
+  }
+
+ private:
+  /// A device that has rows, and what it needs to close them.
+  struct Sharer {
+    Sharer(size_t its_index, size_t its_device, const Lot& its_rows, std::atomic<double>* steps_done)
+        : index(its_index), device(its_device), rows(its_rows), train(steps_done) {}
+
+    const size_t index, device;
+    const Lot rows;                                 ///< of d; the same columns are its share of the pivots' rows
+    MutableMatrixView d, next;                      ///< its rows
+    std::vector<std::shared_ptr<Memory>> memories;  ///< of all that follows
+    /// The pivots' rows in the columns of the pivots and in its share, and what has been recorded of them. Others read
+    /// that while the next group is passed: so there are two.
+    MutableMatrixView along, next_along, shares[2];
+    MutableMatrixView down, next_down;  ///< the pivots' columns in the pivots' rows and in its own
+    MutableMatrixView next_columns;  ///< recorded of `down`, as `columns` and `all_rows`, which are parts of `recorded`
+    MutableMatrixView recorded, columns, all_rows;
+    std::vector<MutableMatrixView> outbox;  ///< for each sharer what it needs of the pivots' rows, if this is the owner
+    std::vector<MutableMatrixView> inbox;   ///< what each sharer has recorded of the pivots' rows
+    MutableMatrixView gain;
+    std::shared_ptr<Moment> sent, passed;  ///< when the outbox, and the share, were written
+    ValueRange known;                      ///< of d
+    std::optional<ValueRange> operands;    ///< of what was recorded of the group, once it has been looked at
+    ValueRange found;                      ///< of its rows of d
+    Train train;                           ///< last: what is under way uses the others
+  };
+
+  DataType dtype() const { return closure_.operation.dtype; }
+  Session& session(const Sharer& sharer) const { return peers_.session(sharer.device); }
+
+  /// Calls `body(sharer)` for all at the same time.
+  template <class Body>
+  void each(Body&& body) {
+    require_wanted();
+    std::vector<Sharer*> on(peers_.count());
+    for (Sharer& sharer : sharers_) on[sharer.device] = &sharer;
+    peers_.run([&](size_t device) {
+      if (on[device]) peers_.of_device(device, [&] { body(*on[device]); });
+    });
+  }
+
+  void require_wanted() const {
+    if (is_set(closure_.cancelled)) throw given_up();
+  }
+
+  MutableMatrixView make(Sharer& me, DataType type, int64_t rows, int64_t cols, bool is_for_peers = false) {
+    const int64_t stride = round_up(cols, kRowGranule), bytes = rows * stride * element_bytes(type);
+    me.memories.push_back(is_for_peers ? session(me).allocate_for_peers(bytes) : session(me).allocate(bytes));
+    MutableMatrixView view = row_major<void*>(nullptr, rows, cols);
+    view.row_stride = stride;
+    return place(view, *me.memories.back());
+  }
+
+  void make_memory(Sharer& me) {
+    const Operation& operation = closure_.operation;
+    const int64_t m = me.rows.size(), pivots = most_pivots_of_group_;
+    me.d = peers_.on_piece(me.device, part(closure_.d, dtype(), me.rows, {0, n_}));
+    me.down = make(me, dtype(), pivots + m, pivots);
+    me.along = make(me, dtype(), pivots, pivots + m);
+    for (MutableMatrixView& share : me.shares) share = make(me, dtype(), pivots, pivots + m, true);
+    for (const Sharer& other : sharers_) {
+      const bool is_me = &other == &me;
+      const int64_t cols = pivots + other.rows.size();
+      me.outbox.push_back(is_me ? me.along : make(me, dtype(), pivots, cols, true));
+      me.inbox.push_back(is_me ? MutableMatrixView() : make(me, dtype(), pivots, cols));
+    }
+    for (const MutableMatrixView* view : {&me.down, &me.along, &me.shares[0], &me.shares[1]}) {
+      // Once a cycle gains, nobody writes there, but products go on: what they read must have sums.
+      me.train.add(session(me).fill(dtype(), 1, *view, zero()), 0);
+    }
+    // Together, so that one look finds the range of both.
+    const int64_t of_columns = (pivots + m) * round_up(pivots, kRowGranule),
+                  of_rows = pivots * round_up(n_, kRowGranule);
+    me.recorded = make(me, dtype(), 1, of_columns + of_rows);
+    me.recorded.cols = me.recorded.row_stride;
+    me.columns = {me.recorded.data, pivots + m, pivots, round_up(pivots, kRowGranule), 1, 0, {}, me.recorded.memory};
+    me.all_rows = view_from(me.recorded, dtype(), 0, 0, of_columns);
+    me.all_rows.rows = pivots;
+    me.all_rows.cols = n_;
+    me.all_rows.row_stride = round_up(n_, kRowGranule);
+    me.train.add(session(me).fill(dtype(), 1, me.recorded, zero()), 0);
+    me.gain = make(me, DataType::kInt32, 1, 1);
+    me.train.add(session(me).fill(DataType::kInt32, 1, me.gain, kNoGain), 0);
+    if (!closure_.next.data) return;
+    me.next = peers_.on_piece(me.device, part(closure_.next, DataType::kInt32, me.rows, {0, n_}));
+    me.next_down = make(me, DataType::kInt32, pivots + m, pivots);
+    me.next_along = make(me, DataType::kInt32, pivots, pivots + m);
+    me.next_columns = make(me, DataType::kInt32, pivots + m, pivots);
+    // Those of the pivots' rows are computed, but nobody needs them.
+    me.train.add(session(me).fill(DataType::kInt32, 1, me.next_down, -1), 0);
+    me.train.add(session(me).fill(DataType::kInt32, 1, me.next_along, -1), 0);
+    if (closure_.continues) return;
+    me.train.add(session(me).point(operation, 1, read_only(me.d), me.next), 0);
+  }
+
+  double zero() const {
+    return with_semiring(closure_.operation, [](auto semiring) { return double(decltype(semiring)::zero); });
+  }
+
+  void close_group(const Group& group) {
+    require_wanted();
+    Sharer& owner = sharers_[group.owner];
+    peers_.of_device(owner.device, [&] { send(owner, group); });
+    each([&](Sharer& me) { pass(me, group); });
+    each([&](Sharer& me) { improve(me, group); });
+    tighten(group);
+  }
+
+  void copy(Sharer& me, const MutableMatrixView& from, const MutableMatrixView& to, DataType type) {
+    me.train.add(session(me).copy(type, 1, read_only(from), to), 0);
+  }
+
+  void receive(Sharer& me, const Sharer& from, const MutableMatrixView& source, const Moment* written,
+               const MutableMatrixView& target) {
+    session(me).follow(written);
+    session(me).receive(session(from), *source.memory, 0, *target.memory, 0, target.memory->bytes());
+  }
+
+  void send(Sharer& me, const Group& group) {
+    const int64_t pivots = group.pivots.size();
+    const Lot rows{group.pivots.first - me.rows.first, group.pivots.end - me.rows.first};
+    for (size_t index = 0; index < sharers_.size(); ++index) {
+      const Sharer& other = sharers_[index];
+      const MutableMatrixView& to = me.outbox[index];
+      copy(me, part(me.d, dtype(), rows, group.pivots), part(to, dtype(), {0, pivots}, {0, pivots}), dtype());
+      copy(me, part(me.d, dtype(), rows, other.rows),
+           part(to, dtype(), {0, pivots}, {pivots, pivots + other.rows.size()}), dtype());
+    }
+    me.sent = session(me).moment();
+  }
+
+  void pass(Sharer& me, const Group& group) {
+    const Sharer& owner = sharers_[group.owner];
+    const int64_t pivots = group.pivots.size(), m = me.rows.size();
+    if (&me != &owner) receive(me, owner, owner.outbox[me.index], owner.sent.get(), me.along);
+    const Lot of_pivots{0, pivots}, own{pivots, pivots + m};
+    copy(me, part(me.along, dtype(), of_pivots, of_pivots), part(me.down, dtype(), of_pivots, of_pivots), dtype());
+    copy(me, part(me.d, dtype(), {0, m}, group.pivots), part(me.down, dtype(), own, of_pivots), dtype());
+    if (me.next.data) {
+      copy(me, part(me.next, DataType::kInt32, {0, m}, group.pivots),
+           part(me.next_down, DataType::kInt32, own, of_pivots), DataType::kInt32);
+    }
+    for (int64_t first = 0; first < pivots; first += most_pivots_) {
+      const Lot block{first, std::min(first + most_pivots_, pivots)};
+      pass_block(me, group, block);
+      if (block.end < pivots) improve_later(me, group, block);
+    }
+    me.passed = session(me).moment();
+  }
+
+  /// Passes pivots of the group that can be passed at a time.
+  void pass_block(Sharer& me, const Group& group, const Lot& block) {
+    const Lot down_rows{0, group.pivots.size() + me.rows.size()}, along_cols = down_rows;
+    const MutableMatrixView& share = me.shares[group.index % 2];
+    Pivots request;
+    request.operation = closure_.operation;
+    request.count = block.size();
+    request.down = part(me.down, dtype(), down_rows, block);
+    request.along = part(me.along, dtype(), block, along_cols);
+    request.first_row = request.first_col = block.first;
+    request.columns = part(me.columns, dtype(), down_rows, block);
+    request.rows = part(share, dtype(), block, along_cols);
+    if (me.next.data) {
+      request.next_down = part(me.next_down, DataType::kInt32, down_rows, block);
+      request.next_along = part(me.next_along, DataType::kInt32, block, along_cols);
+      request.next_columns = part(me.next_columns, DataType::kInt32, down_rows, block);
+    }
+    request.first_node = group.pivots.first + block.first;
+    request.gain = me.gain;
+    me.train.add(session(me).pass(request), 0);
+  }
+
+  /// Improves the rows and the columns of the pivots of the group that come after the block by way of it. Those of earlier
+  /// pivots needn't become better, because they have been recorded.
+  void improve_later(Sharer& me, const Group& group, const Lot& block) {
+    const int64_t pivots = group.pivots.size(), m = me.rows.size();
+    const Lot later{block.end, pivots}, lines{0, pivots + m};
+    const MutableMatrixView& share = me.shares[group.index % 2];
+    std::vector<Problem>& products = me.train.products();
+    products.push_back(product(me, part(me.columns, dtype(), lines, block), part(share, dtype(), block, later),
+                               part(me.down, dtype(), lines, later)));
+    if (me.next.data) {
+      products.back().witness = part(me.next_down, DataType::kInt32, lines, later);
+      products.back().through = read_only(part(me.next_columns, DataType::kInt32, lines, block));
+    }
+    products.push_back(product(me, part(me.columns, dtype(), later, block), part(share, dtype(), block, lines),
+                               part(me.along, dtype(), later, lines)));
+    multiply(me, products, 0);
+  }
+
+  /// d = d ⊕ a ⊗ b
+  Problem product(const Sharer& me, const MutableMatrixView& a, const MutableMatrixView& b,
+                  const MutableMatrixView& d) const {
+    Problem problem;
+    problem.operation = closure_.operation;
+    problem.a = read_only(a);
+    problem.b = read_only(b);
+    problem.c = d;
+    problem.c0 = read_only(d);
+    // The CPU sees the range of integers when it packs the operands, for nothing, and it may be narrower.
+    const bool is_seen = peers_.backend() == BackendKind::kCpu && can_overflow(closure_.operation);
+    if (!is_seen) problem.known = &me.known;
+    problem.keeps_c = false;
+    problem.cancelled = closure_.cancelled;
+    return problem;
+  }
+
+  void multiply(Sharer& me, const std::vector<Problem>& products, double steps) {
+    require_wanted();
+    me.train.add(session(me).multiply(products, peers_.place(me.device, where_)), steps);
+  }
+
+  /// Improves all rows of a sharer by way of the group.
+  void improve(Sharer& me, const Group& group) {
+    const int64_t pivots = group.pivots.size(), m = me.rows.size();
+    for (size_t index = 0; index < sharers_.size(); ++index) {
+      const Sharer& other = sharers_[index];
+      const MutableMatrixView& share = other.shares[group.index % 2];
+      if (&other != &me) receive(me, other, share, other.passed.get(), me.inbox[index]);
+      copy(me,
+           part(&other == &me ? share : me.inbox[index], dtype(), {0, pivots}, {pivots, pivots + other.rows.size()}),
+           part(me.all_rows, dtype(), {0, pivots}, other.rows), dtype());
+    }
+    const double steps = static_cast<double>(m) * static_cast<double>(n_) * static_cast<double>(pivots);
+    me.operands.reset();
+    if (is_worth_a_look(peers_.backend(), closure_.operation, steps)) {
+      const ValueRange range = session(me).range(closure_.operation, 1, read_only(me.recorded));
+      if (known_.is_within(range)) me.operands = range;
+    }
+    std::vector<Problem>& products = me.train.products();
+    products.push_back(product(me, part(me.columns, dtype(), {pivots, pivots + m}, {0, pivots}),
+                               part(me.all_rows, dtype(), {0, pivots}, {0, n_}), me.d));
+    if (me.operands) products.back().known_operands = &*me.operands;
+    if (me.next.data) {
+      products.back().witness = me.next;
+      products.back().through = read_only(part(me.next_columns, DataType::kInt32, {pivots, pivots + m}, {0, pivots}));
+    }
+    multiply(me, products, steps);
+  }
+
+  void tighten(const Group& group) {
+    const double pivots = static_cast<double>(group.pivots.size()), n = static_cast<double>(n_);
+    const bool is_cheap =
+        is_worth_a_look(peers_.backend(), closure_.operation, n * n * pivots / static_cast<double>(sharers_.size()));
+    if (!known_.wants_look(group.index + 1, is_cheap)) return;
+    each([&](Sharer& me) { me.found = session(me).range(closure_.operation, 1, read_only(me.d)); });
+    ValueRange range = sharers_.front().found;
+    for (const Sharer& sharer : sharers_) range.merge(sharer.found);
+    goes_too_far_ = !known_.look(range) && group.pivots.end < n_;
+    for (Sharer& sharer : sharers_) sharer.known = known_.range();
+  }
+
+  void end(Sharer& me) {
+    if (closure_.reflexive && !goes_too_far_) {
+      MutableMatrixView diagonal = part(me.d, dtype(), {0, me.rows.size()}, {me.rows.first, me.rows.first + 1});
+      ++diagonal.row_stride;
+      const double one =
+          with_semiring(closure_.operation, [](auto semiring) { return double(decltype(semiring)::one); });
+      me.train.add(session(me).fill(dtype(), 1, diagonal, one), 0);
+      if (me.next.data) {
+        diagonal = part(me.next, DataType::kInt32, {0, me.rows.size()}, {me.rows.first, me.rows.first + 1});
+        ++diagonal.row_stride;
+        me.train.add(session(me).fill(DataType::kInt32, 1, diagonal, -1), 0);
+      }
+    }
+    if (&me != &sharers_.front()) return;
+    const MutableMatrixView to = row_major<void*>(&found_, 1, 1);
+    me.train.add(session(me).download(DataType::kInt32, 1, read_only(me.gain), to, nullptr), 0);
+  }
+
+  const Clock::time_point start_ = Clock::now();
+  Peers& peers_;
+  const Closure closure_;
+  const Placement where_;
+  const int64_t n_;
+  KnownOfWays known_;
+  int64_t most_pivots_ = 0, most_pivots_of_group_ = 0;
+  bool goes_too_far_ = false, is_finished_ = false;
+  int32_t found_ = kNoGain;
+  std::deque<Sharer> sharers_;  ///< last: what is under way uses the others
+};
+
+/// Closures that devices compute each by itself, of the matrices of a batch that they have.
+class ClosuresByInstances final : public Pending {
+ public:
+  struct Share {
+    size_t device;
+    int64_t first_item;
+    StartedClosure started;
+  };
+
+  ClosuresByInstances(Peers& peers, std::vector<Share> shares, Kept kept, int64_t n)
+      : peers_(peers), kept_(std::move(kept)), shares_(std::move(shares)), n_(n) {}
+
+  bool is_done() override {
+    bool all = true;
+    for (Share& share : shares_) all &= share.started.work->is_done();
+    return all;
+  }
+
+  std::vector<Outcome> finish() override {
+    Outcome all;
+    std::exception_ptr failure;
+    for (Share& share : shares_) {
+      try {
+        peers_.of_device(share.device, [&] {
+          const Outcome outcome = share.started.work->finish().front();
+          if (outcome.gain && !all.gain) all.gain = share.first_item * n_ + *outcome.gain;
+          all.timing.kernel = std::max(all.timing.kernel, outcome.timing.kernel);
+        });
+      } catch (...) {
+        if (!failure) failure = std::current_exception();
+      }
+    }
+    if (failure) std::rethrow_exception(failure);
+    return {all};
+  }
+
+ private:
+  Peers& peers_;
+  const Kept kept_;
+  std::vector<Share> shares_;  ///< last: work uses what is kept
+  const int64_t n_;
+};
+
+StartedClosure start_by_instances(Peers& peers, const Closure& closure, const Lots& lots, const Placement& where) {
+  std::vector<std::optional<StartedClosure>> started(peers.count());
+  peers.run([&](size_t device) {
+    const Lot& lot = lots.of[device];
+    if (lot.size() == 0) return;
+    peers.of_device(device, [&] {
+      const Part part{closure.batch > 1, lot};
+      Closure mine = closure;
+      mine.batch = lots.batch(closure.batch, lot);
+      mine.d = peers.on_piece(device, part.of(closure.d, closure.operation.dtype));
+      if (closure.next.data) mine.next = peers.on_piece(device, part.of(closure.next, DataType::kInt32));
+      started[device] = start_closure(peers.session(device), mine, peers.place(device, where));
+    });
+  });
+  std::vector<ClosuresByInstances::Share> shares;
+  bool goes_too_far = false;
+  for (size_t device = 0; device < peers.count(); ++device) {
+    if (!started[device]) continue;
+    goes_too_far |= started[device]->goes_too_far;
+    shares.push_back({device, closure.batch > 1 ? lots.of[device].first : 0, std::move(*started[device])});
+  }
+  return {std::make_unique<ClosuresByInstances>(peers, std::move(shares), Kept(), closure.d.rows), goes_too_far};
+}
+
+/// On the first device, which gets a copy of all.
+StartedClosure start_on_first(Peers& peers, const Closure& closure, const Placement& where) {
+  Closure there = closure;
+  const Whole d = peers.fetch_whole(closure.d, closure.operation.dtype, closure.batch);
+  Kept kept{d.memory};
+  there.d = d.view;
+  std::optional<Whole> next;
+  if (closure.next.data) {
+    next = peers.fetch_whole(closure.next, DataType::kInt32, closure.batch);
+    there.next = next->view;
+    kept.push_back(next->memory);
+  }
+  std::vector<ClosuresByInstances::Share> shares;
+  peers.of_device(0, [&] { shares.push_back({0, 0, start_closure(peers.session(0), there, peers.place(0, where))}); });
+  const bool goes_too_far = shares.front().started.goes_too_far;
+  peers.put_back(closure.d, d);
+  if (next) peers.put_back(closure.next, *next);
+  return {std::make_unique<ClosuresByInstances>(peers, std::move(shares), std::move(kept), closure.d.rows),
+          goes_too_far};
+}
+
+bool are_same(const Lots& lots, const Lots& others) {
+  return std::equal(lots.of.begin(), lots.of.end(), others.of.begin(), others.of.end(),
+                    [](const Lot& lot, const Lot& other) {
+                      return lot.size() == other.size() && (lot.size() == 0 || lot.first == other.first);
+                    });
+}
+
+}  // namespace
+
+StartedClosure start_closure(Peers& peers, const Closure& closure, const Placement& where) {
+  spread(closure.d.memory).written();
+  std::optional<Lots> lots = peers.lots_of(closure.d, closure.operation.dtype, closure.batch);
+  if (closure.next.data) {
+    spread(closure.next.memory).written();
+    const std::optional<Lots> others = peers.lots_of(closure.next, DataType::kInt32, closure.batch);
+    if (!others || !lots || !are_same(*lots, *others)) lots.reset();
+  }
+  if (!lots) return start_on_first(peers, closure, where);
+  const auto have_some = std::count_if(lots->of.begin(), lots->of.end(), [](const Lot& lot) { return lot.size() > 0; });
+  if (closure.batch > 1 || have_some == 1) return start_by_instances(peers, closure, *lots, where);
+  auto work = std::make_unique<ClosureByRows>(peers, closure, *lots, where);
+  work->start();
+  const bool goes_too_far = work->goes_too_far();
+  return {std::move(work), goes_too_far};
+}
+
+}  // namespace mpmml

@@ -1,0 +1,194 @@
+#include "core/spread_memory.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace mpmml {
+namespace {
+
+/// So many bytes take longer to allocate on one device after the other than threads take to wake (estimated).
+constexpr int64_t kWorthThreads = int64_t{64} << 20;
+
+}  // namespace
+
+/// Copies between devices that happen at the same time.
+class Peers::Exchange {
+ public:
+  explicit Exchange(Peers& peers) : peers_(peers), takes_(peers.sessions_.size()) {
+    for (const auto& each : peers.sessions_) before_.push_back(each->moment());
+    peers.exchange_ = this;
+  }
+  ~Exchange() { peers_.exchange_ = nullptr; }
+  Exchange(const Exchange&) = delete;
+
+  /// To be called on the thread of `device` before it takes something from `source`.
+  void before(size_t device, size_t source) {
+    takes_[device] = 1;
+    peers_.sessions_[device]->follow(before_[source].get());
+  }
+  void end() {
+    for (size_t device = 0; device < takes_.size(); ++device) {
+      if (!takes_[device]) continue;
+      const std::shared_ptr<Moment> taken = peers_.sessions_[device]->moment();
+      for (size_t other = 0; other < takes_.size(); ++other) {
+        if (other != device) peers_.sessions_[other]->follow(taken.get());
+      }
+    }
+  }
+
+ private:
+  Peers& peers_;
+  std::vector<std::shared_ptr<Moment>> before_;
+  std::vector<char> takes_;
+};
+
+Peers::Peers(SpreadDevices devices)
+    : sessions_(std::move(devices.sessions)),
+      numbers_(std::move(devices.numbers)),
+      speeds_(std::move(devices.speeds)),
+      least_bytes_(devices.least_bytes),
+      multiply_(std::move(devices.multiply)),
+      threads_(sessions_.size()) {}
+
+void Peers::exchange(const std::function<void(size_t)>& body) {
+  Exchange exchange(*this);
+  try {
+    threads_.run(body);
+  } catch (...) {
+    exchange.end();
+    throw;
+  }
+  exchange.end();
+}
+
+Placement Peers::place(size_t device, const Placement& where) const {
+  Placement place = where;
+  place.device = sessions_[device]->device();
+  return place;
+}
+
+std::vector<Lot> Peers::lots_of_memory(int64_t units, int64_t unit_bytes) const {
+  constexpr int64_t kTile = 128;
+  const auto count = static_cast<int64_t>(sessions_.size());
+  const int64_t bytes = units * unit_bytes;
+  const bool is_spread = bytes >= least_bytes_ && units >= count;
+  const int64_t granule = units >= count * kTile ? kTile : 1;
+  const double all = std::accumulate(speeds_.begin(), speeds_.end(), 0.0);
+  std::vector<Lot> lots;
+  double before = 0;
+  int64_t first = 0;
+  for (size_t device = 0; device < sessions_.size(); ++device) {
+    before += speeds_[device];
+    const double share = before / all * static_cast<double>(units) / static_cast<double>(granule);
+    int64_t end = std::clamp(static_cast<int64_t>(share + 0.5) * granule, first, units);
+    if (device + 1 == sessions_.size() || !is_spread) end = units;
+    lots.push_back({first, end});
+    first = end;
+  }
+  return lots;
+}
+
+std::shared_ptr<SpreadMemory> Peers::allocate(int64_t units, int64_t unit_bytes) {
+  const int64_t bytes = units * unit_bytes;
+  const std::vector<Lot> lots = lots_of_memory(units, unit_bytes);
+  std::vector<SpreadMemory::Piece> pieces;
+  for (const Lot& lot : lots) pieces.push_back({{lot.first * unit_bytes, lot.end * unit_bytes}, nullptr});
+  const auto take = [&](size_t device) {
+    const int64_t size = pieces[device].extent.size();
+    if (size == 0 && (device > 0 || bytes > 0)) return;
+    of_device(device, [&] { pieces[device].memory = sessions_[device]->allocate_for_peers(size); });
+  };
+  if (bytes >= kWorthThreads || least_bytes_ == 0) {
+    threads_.run(take);
+  } else {
+    for (size_t device = 0; device < sessions_.size(); ++device) take(device);
+  }
+  // Addresses of nothing, far from those of anything.
+  constexpr int64_t kFirstAddress = int64_t{1} << 60, kPage = 4096;
+  if (next_address_ == 0) next_address_ = kFirstAddress;
+  void* const address = reinterpret_cast<void*>(next_address_);
+  next_address_ += round_up(bytes + 1, kPage);
+  return std::make_shared<SpreadMemory>(address, bytes, std::move(pieces));
+}
+
+/// Copies bytes from one device to another, in the order of what both have been asked for.
+void Peers::transfer(size_t device, size_t source, const Memory& from, int64_t from_at, Memory& to, int64_t to_at,
+                     int64_t bytes) {
+  if (source == device) return sessions_[device]->receive(*sessions_[device], from, from_at, to, to_at, bytes);
+  if (exchange_) {
+    exchange_->before(device, source);
+    return sessions_[device]->receive(*sessions_[source], from, from_at, to, to_at, bytes);
+  }
+  sessions_[device]->follow(sessions_[source]->moment().get());
+  sessions_[device]->receive(*sessions_[source], from, from_at, to, to_at, bytes);
+  sessions_[source]->follow(sessions_[device]->moment().get());
+}
+
+/// Copies the bytes of a memory to memory of a device.
+void Peers::gather(size_t device, SpreadMemory& from, const Extent& extent, Memory& to) {
+  for (size_t step = 0; step < sessions_.size(); ++step) {
+    // Each device begins with another one, so that they don't all read from the same.
+    const size_t source = (device + step) % sessions_.size();
+    const SpreadMemory::Piece& piece = from.pieces[source];
+    const int64_t first = std::max(extent.first, piece.extent.first), end = std::min(extent.end, piece.extent.end);
+    if (first >= end) continue;
+    of_device(device, [&] {
+      transfer(device, source, *piece.memory, first - piece.extent.first, to, first - extent.first, end - first);
+    });
+  }
+}
+
+MatrixView Peers::on(size_t device, const MatrixView& view, DataType dtype, int64_t batch, Kept& kept) {
+  if (!view.data || !view.memory) return view;
+  SpreadMemory& memory = spread(view.memory);
+  const Extent extent = extent_of(view, dtype, batch);
+  const SpreadMemory::Piece& piece = memory.pieces[device];
+  if (piece.memory && piece.extent.holds(extent)) return moved(view, *piece.memory, piece.extent.first);
+  if (extent.size() == 0) return on_piece(device, view);
+  if (2 * extent.size() < memory.bytes()) {
+    std::shared_ptr<Memory> part = of_device(device, [&] { return sessions_[device]->allocate(extent.size()); });
+    gather(device, memory, extent, *part);
+    kept.push_back(part);
+    return moved(view, *part, extent.first);
+  }
+  SpreadMemory::Replica& replica = memory.replicas[device];
+  if (!replica.is_fresh) {
+    // New memory, because nothing must remain known of what was there.
+    replica.memory.reset();
+    replica.memory = of_device(device, [&] { return sessions_[device]->allocate(memory.bytes()); });
+    gather(device, memory, {0, memory.bytes()}, *replica.memory);
+    replica.is_fresh = true;
+  }
+  kept.push_back(replica.memory);
+  return moved(view, *replica.memory, 0);
+}
+
+Whole Peers::fetch_whole(const MutableMatrixView& view, DataType dtype, int64_t batch) {
+  const Extent extent = extent_of(view, dtype, batch);
+  Whole whole{view, of_device(0, [&] { return sessions_[0]->allocate_for_peers(extent.size()); }), extent};
+  gather(0, spread(view.memory), extent, *whole.memory);
+  whole.view = moved(view, *whole.memory, extent.first);
+  return whole;
+}
+
+void Peers::put_back(const MutableMatrixView& to, const Whole& whole) {
+  SpreadMemory& memory = spread(to.memory);
+  for (size_t device = 0; device < sessions_.size(); ++device) {
+    const SpreadMemory::Piece& piece = memory.pieces[device];
+    const int64_t first = std::max(whole.extent.first, piece.extent.first),
+                  end = std::min(whole.extent.end, piece.extent.end);
+    if (first >= end) continue;
+    of_device(device, [&] {
+      transfer(device, 0, *whole.memory, first - whole.extent.first, *piece.memory, first - piece.extent.first,
+               end - first);
+    });
+  }
+}
+
+std::unique_ptr<Pending> Peers::multiply(size_t device, const Problem& problem, const Placement& where, Kept& kept) {
+  auto problems = std::make_shared<std::vector<Problem>>(1, problem);
+  kept.push_back(problems);
+  return of_device(device, [&] { return multiply_(*sessions_[device], *problems, place(device, where)); });
+}
+
+}  // namespace mpmml

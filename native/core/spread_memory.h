@@ -1,0 +1,235 @@
+// Memory in pieces on several devices, and how its parts get to the device that needs them.
+#pragma once
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "core/device_threads.h"
+#include "core/session.h"
+#include "core/spread.h"
+#include "core/status.h"
+
+namespace mpmml {
+
+/// Bytes of a memory: [first, end).
+struct Extent {
+  int64_t first, end;
+  int64_t size() const { return end - first; }
+  bool holds(const Extent& other) const { return first <= other.first && other.end <= end; }
+};
+
+/// Memory in pieces on several devices. It has addresses, by which views name its elements, but nothing is there.
+class SpreadMemory final : public Memory {
+ public:
+  struct Piece {
+    Extent extent;                   ///< empty if the device has none
+    std::shared_ptr<Memory> memory;  ///< null then
+  };
+  /// A copy of the whole on a device.
+  struct Replica {
+    std::shared_ptr<Memory> memory;
+    bool is_fresh = false;
+  };
+
+  SpreadMemory(void* address, int64_t bytes, std::vector<Piece> made)
+      : Memory(address, bytes), pieces(std::move(made)), replicas(pieces.size()) {}
+
+  /// Says that elements have changed.
+  void written() {
+    for (Replica& replica : replicas) replica.is_fresh = false;
+  }
+
+  const std::vector<Piece> pieces;
+  std::vector<Replica> replicas;
+};
+
+inline SpreadMemory& spread(Memory* memory) { return static_cast<SpreadMemory&>(*memory); }
+
+/// Where the elements of matrices are in their memory.
+template <class Pointer>
+Extent extent_of(const BasicMatrixView<Pointer>& view, DataType dtype, int64_t batch) {
+  const int64_t bytes = stored_bytes(dtype, view.storage);
+  const int64_t first =
+      static_cast<const char*>(view.data) - static_cast<const char*>(static_cast<const void*>(view.memory->data()));
+  if (batch == 0 || view.rows == 0 || view.cols == 0) return {first, first};
+  const int64_t last =
+      (batch - 1) * view.batch_stride + (view.rows - 1) * view.row_stride + (view.cols - 1) * view.col_stride;
+  return {first, first + (last + 1) * bytes};
+}
+
+/// The same matrices where `memory` has a copy of the bytes from `copied_from` on.
+template <class Pointer>
+BasicMatrixView<Pointer> moved(BasicMatrixView<Pointer> view, Memory& memory, int64_t copied_from) {
+  using Byte = std::conditional_t<std::is_const_v<std::remove_pointer_t<Pointer>>, const char, char>;
+  const int64_t first =
+      static_cast<const char*>(view.data) - static_cast<const char*>(static_cast<const void*>(view.memory->data()));
+  view.data = static_cast<Byte*>(memory.data()) + (first - copied_from);
+  view.memory = &memory;
+  return view;
+}
+
+/// Instances of a batch, or rows of a matrix: [first, end).
+struct Lot {
+  int64_t first, end;
+  int64_t size() const { return end - first; }
+};
+
+template <class View>
+View lot_of(View view, DataType dtype, bool by_instances, const Lot& lot) {
+  if (!view.data) {
+    if (!by_instances) view.rows = lot.size();
+    return view;
+  }
+  view = view_from(view, dtype, by_instances ? lot.first : 0, by_instances ? 0 : lot.first, 0);
+  if (!by_instances) view.rows = lot.size();
+  return view;
+}
+
+/// What each device has of a matrix, or of a batch.
+struct Lots {
+  bool by_instances;
+  std::vector<Lot> of;
+  int64_t batch(int64_t all, const Lot& lot) const { return by_instances ? lot.size() : all; }
+};
+
+/// A part of a matrix that is written, and of others of the same rows.
+struct Part {
+  bool by_instances;
+  Lot lot;
+  template <class View>
+  View of(const View& view, DataType dtype) const {
+    return lot_of(view, dtype, by_instances, lot);
+  }
+};
+
+/// A copy on the first device of the bytes that matrices lie among.
+struct Whole {
+  MutableMatrixView view;
+  std::shared_ptr<Memory> memory;
+  Extent extent;
+};
+
+/// What must be kept until work is done.
+using Kept = std::vector<std::shared_ptr<void>>;
+
+/// Devices that have pieces of the same matrices, and copy from each other. Functions that are given a device may be called
+/// for several of them at the same time, each on one thread.
+class Peers {
+ public:
+  explicit Peers(SpreadDevices devices);
+
+  size_t count() const { return sessions_.size(); }
+  Session& session(size_t device) const { return *sessions_[device]; }
+  const std::vector<int>& numbers() const { return numbers_; }
+  BackendKind backend() const { return sessions_.front()->backend(); }
+
+  /// Calls `body(device)` for all devices at the same time. Throws what that of the first device threw which did.
+  void run(const std::function<void(size_t)>& body) { threads_.run(body); }
+  /// The same, while what they copy from each other happens at the same time: all copies begin after what the devices have
+  /// been asked for before, and what they are asked for afterwards begins after all of them.
+  void exchange(const std::function<void(size_t)>& body);
+
+  /// What `body` returns. An error of the device names it.
+  template <class Body>
+  auto of_device(size_t device, Body&& body) const -> decltype(body()) {
+    try {
+      return body();
+    } catch (const Error& error) {
+      const bool is_of_device = error.code() == ErrorCode::kCuda || error.code() == ErrorCode::kOutOfMemory;
+      if (!is_of_device) throw;
+      throw Error(error.code(),
+                  (backend() == BackendKind::kCuda ? "CUDA device " : "device ") + std::to_string(numbers_[device]) +
+                      " failed: " + error.what(),
+                  error.product());
+    }
+  }
+
+  /// `where`, on this device.
+  Placement place(size_t device, const Placement& where) const;
+
+  /// Which pieces of memory each device gets.
+  std::vector<Lot> lots_of_memory(int64_t units, int64_t unit_bytes) const;
+  /// Memory of so many pieces of equal sizes, none of which is divided.
+  std::shared_ptr<SpreadMemory> allocate(int64_t units, int64_t unit_bytes);
+
+  /// The rows, or the instances, that each device has as a whole; nothing if they aren't divided so.
+  template <class Pointer>
+  std::optional<Lots> lots_of(const BasicMatrixView<Pointer>& view, DataType dtype, int64_t batch) const {
+    const int64_t bytes = stored_bytes(dtype, view.storage);
+    const SpreadMemory& memory = spread(view.memory);
+    const Extent whole = extent_of(view, dtype, batch);
+    Lots lots{batch > 1, {}};
+    const int64_t count = lots.by_instances ? batch : view.rows;
+    const int64_t stride = (lots.by_instances ? view.batch_stride : view.row_stride) * bytes;
+    int64_t covered = 0;
+    for (const SpreadMemory::Piece& piece : memory.pieces) {
+      Lot lot{covered, covered};
+      if (piece.extent.size() > 0 && covered < count) {
+        if (count == 1 || stride == 0) {
+          if (piece.extent.holds(whole)) lot.end = count;
+        } else {
+          const int64_t one = whole.size() - (count - 1) * stride;
+          // Those that end within the piece, if the first of them begins there.
+          const int64_t last = (piece.extent.end - whole.first - one) / stride + 1;
+          const bool begins = whole.first + covered * stride >= piece.extent.first;
+          if (begins && piece.extent.end - whole.first >= one) lot.end = std::clamp(last, covered, count);
+        }
+      }
+      covered = lot.end;
+      lots.of.push_back(lot);
+    }
+    if (whole.size() == 0) {
+      for (Lot& lot : lots.of) lot = {0, 0};
+      lots.of[0].end = count;
+      return lots;
+    }
+    if (covered < count) return std::nullopt;
+    return lots;
+  }
+
+  /// Matrices that a device has as a whole, as its session names them.
+  template <class Pointer>
+  BasicMatrixView<Pointer> on_piece(size_t device, const BasicMatrixView<Pointer>& view) const {
+    if (!view.data) return view;
+    const SpreadMemory::Piece& piece = spread(view.memory).pieces[device];
+    if (!piece.memory) {  // It has no elements.
+      BasicMatrixView<Pointer> nothing = view;
+      nothing.memory = spread(view.memory).pieces[0].memory.get();
+      return nothing;
+    }
+    return moved(view, *piece.memory, piece.extent.first);
+  }
+
+  /// Matrices where a device can read them: its own piece, or a copy. `kept` must be kept until they have been read.
+  MatrixView on(size_t device, const MatrixView& view, DataType dtype, int64_t batch, Kept& kept);
+
+  /// Matrices that aren't divided by rows, on the first device. put_back() follows.
+  Whole fetch_whole(const MutableMatrixView& view, DataType dtype, int64_t batch);
+  void put_back(const MutableMatrixView& to, const Whole& whole);
+
+  /// Starts a product on a device, of which all matrices are there.
+  std::unique_ptr<Pending> multiply(size_t device, const Problem& problem, const Placement& where, Kept& kept);
+
+ private:
+  class Exchange;
+
+  void transfer(size_t device, size_t source, const Memory& from, int64_t from_at, Memory& to, int64_t to_at,
+                int64_t bytes);
+  void gather(size_t device, SpreadMemory& from, const Extent& extent, Memory& to);
+
+  std::vector<std::unique_ptr<Session>> sessions_;
+  const std::vector<int> numbers_;
+  const std::vector<double> speeds_;
+  const int64_t least_bytes_;
+  const Multiply multiply_;
+  int64_t next_address_ = 0;
+  Exchange* exchange_ = nullptr;  ///< that is under way
+  DeviceThreads threads_;
+};
+
+}  // namespace mpmml

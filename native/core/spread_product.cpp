@@ -1,0 +1,230 @@
+#include "core/spread_product.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "core/dispatch.h"
+#include "core/joined.h"
+#include "core/overflow.h"
+#include "core/range.h"
+#include "core/scan.h"
+#include "core/status.h"
+
+namespace mpmml {
+namespace {
+
+/// A part has other indices than the message must name.
+void require_elements_of_operands(Session& whole, const Problem& problem) {
+  if (!restricts_elements(problem.operation) || problem.known) return;
+  const std::pair<const MatrixView*, const char*> operands[] = {
+      {&problem.c0, "accumulate"}, {&problem.a, "a"}, {&problem.b, "b"}};
+  for (const auto& [view, name] : operands) {
+    if (view->data && view->memory) require_elements_of(whole, problem.operation, problem.batch, *view, name);
+  }
+}
+
+/// The lots of C, if the witness is divided in the same way.
+std::optional<Lots> lots_of_product(const Peers& peers, const Problem& problem) {
+  const std::optional<Lots> lots = peers.lots_of(problem.c, problem.operation.dtype, problem.batch);
+  if (!lots || !problem.witness.data) return lots;
+  const std::optional<Lots> others = peers.lots_of(problem.witness, DataType::kInt32, problem.batch);
+  if (!others) return std::nullopt;
+  for (size_t device = 0; device < peers.count(); ++device) {
+    const Lot &lot = lots->of[device], &other = others->of[device];
+    if (lot.size() != other.size() || (lot.size() > 0 && lot.first != other.first)) return std::nullopt;
+  }
+  return lots;
+}
+
+/// The part of a product that a device computes, where it has its rows.
+Problem part_on(Peers& peers, size_t device, const Problem& problem, const Lots& lots, Kept& kept) {
+  const DataType dtype = problem.operation.dtype;
+  const Part part{lots.by_instances, lots.of[device]};
+  const int64_t batch = lots.batch(problem.batch, part.lot);
+  Problem there = problem;
+  there.batch = batch;
+  there.a = peers.on(device, part.of(problem.a, dtype), dtype, batch, kept);
+  MatrixView b = problem.b;
+  if (lots.by_instances) b = part.of(b, dtype);
+  there.b = peers.on(device, b, dtype, batch, kept);
+  there.c = peers.on_piece(device, part.of(problem.c, dtype));
+  there.c0 = peers.on(device, part.of(problem.c0, dtype), dtype, batch, kept);
+  if (problem.witness.data) there.witness = peers.on_piece(device, part.of(problem.witness, DataType::kInt32));
+  there.through = peers.on(device, part.of(problem.through, DataType::kInt32), DataType::kInt32, batch, kept);
+  if (!lots.by_instances) there.structure = problem.structure.from(lots.of[device].first, 0);
+  return there;
+}
+
+}  // namespace
+
+void require_elements_of(Session& whole, const Operation& operation, int64_t batch, const MatrixView& view,
+                         const char* name) {
+  if (!whole.range(operation, batch, view).has_outsider) return;
+  const int64_t rows = view.rows, cols = view.cols, bytes = stored_bytes(operation.dtype, view.storage);
+  const int64_t items = items_of(view, batch);
+  std::vector<char> copy(static_cast<size_t>(items * rows * cols * bytes));
+  MutableMatrixView to = row_major<void*>(copy.data(), rows, cols);
+  to.storage = view.storage;
+  whole.download(operation.dtype, items, view, to, nullptr)->finish();
+  if (items == 1) to.batch_stride = 0;
+  require_elements(operation, read_only(to), batch, name);
+}
+
+std::unique_ptr<Pending> multiply(Peers& peers, Session& whole, const std::vector<Problem>& problems,
+                                  const Placement& where) {
+  std::vector<Joined::Share> shares(peers.count());
+  Kept kept;
+  for (size_t index = 0; index < problems.size(); ++index) {
+    const Problem& problem = problems[index];
+    const DataType dtype = problem.operation.dtype;
+    try {
+      require_elements_of_operands(whole, problem);
+      const std::optional<Lots> lots = lots_of_product(peers, problem);
+      if (!lots) {
+        Problem there = problem;
+        const Whole c = peers.fetch_whole(problem.c, dtype, problem.batch);
+        kept.push_back(c.memory);
+        there.c = c.view;
+        const bool in_place = problem.c0.data == problem.c.data && problem.c0.memory == problem.c.memory;
+        there.c0 = in_place ? moved(problem.c0, *c.memory, c.extent.first)
+                            : peers.on(0, problem.c0, dtype, problem.batch, kept);
+        there.a = peers.on(0, problem.a, dtype, problem.batch, kept);
+        there.b = peers.on(0, problem.b, dtype, problem.batch, kept);
+        there.through = peers.on(0, problem.through, DataType::kInt32, problem.batch, kept);
+        std::optional<Whole> witness;
+        if (problem.witness.data) {
+          witness = peers.fetch_whole(problem.witness, DataType::kInt32, problem.batch);
+          kept.push_back(witness->memory);
+          there.witness = witness->view;
+        }
+        shares[0].works.push_back(peers.multiply(0, there, where, kept));
+        shares[0].products.push_back({index});
+        spread(problem.c.memory).written();
+        peers.put_back(problem.c, c);
+        if (!witness) continue;
+        spread(problem.witness.memory).written();
+        peers.put_back(problem.witness, *witness);
+        continue;
+      }
+      // Somebody must say what computes a product without results.
+      const auto has_work = [&](size_t device) {
+        return lots->of[device].size() > 0 || (device == 0 && problem.outputs() == 0);
+      };
+      std::vector<Problem> parts(peers.count());
+      std::vector<Kept> copies(peers.count());
+      size_t busy = 0;
+      for (size_t device = 0; device < peers.count(); ++device) busy += has_work(device);
+      const auto prepare = [&](size_t device) {
+        if (has_work(device)) parts[device] = part_on(peers, device, problem, *lots, copies[device]);
+      };
+      if (busy > 1) {
+        peers.exchange(prepare);
+      } else {
+        for (size_t device = 0; device < peers.count(); ++device) prepare(device);
+      }
+      for (const Kept& copy : copies) kept.insert(kept.end(), copy.begin(), copy.end());
+      Placement place_of_part = where;
+      if (busy > 1 && !lots->by_instances) {
+        place_of_part.whole_m = problem.m();
+        place_of_part.whole_n = problem.n();
+      }
+      // C changes only if all parts have been started.
+      const bool is_apart = busy > 1 && problem.keeps_c;
+      struct OnDevice {
+        MutableMatrixView target;
+        std::shared_ptr<Memory> apart;
+        std::unique_ptr<Pending> work;
+        Kept kept;
+        std::optional<int64_t> overflow;
+        int64_t sum = 0;
+      };
+      std::vector<OnDevice> there(peers.count());
+      peers.run([&](size_t device) {
+        const Lot& lot = lots->of[device];
+        if (!has_work(device)) return;
+        OnDevice& mine = there[device];
+        Problem& part = parts[device];
+        mine.target = part.c;
+        if (is_apart) {
+          mine.apart = peers.of_device(
+              device, [&] { return peers.session(device).allocate(part.outputs() * element_bytes(dtype)); });
+          mine.kept.push_back(mine.apart);
+          part.c = row_major(mine.apart->data(), part.m(), part.n());
+          part.c.memory = mine.apart.get();
+          part.keeps_c = false;
+          if (!part.structure.c.is_all(part.m(), part.n())) {
+            // What is outside stays as it is, though the whole is copied back.
+            peers.of_device(device, [&] {
+              peers.session(device).copy(dtype, part.batch, read_only(mine.target), part.c)->finish();
+            });
+          }
+        }
+        try {
+          mine.work = peers.multiply(device, part, place_of_part, mine.kept);
+        } catch (const OverflowError& error) {
+          const OverflowError::Place& at = error.place();
+          const int64_t item = std::max<int64_t>(at.item, 0) + (lots->by_instances ? lot.first : 0);
+          const int64_t row = at.row + (lots->by_instances ? 0 : lot.first);
+          mine.overflow = (item * problem.m() + row) * problem.n() + at.col;
+          mine.sum = error.sum();
+        }
+      });
+      spread(problem.c.memory).written();
+      if (problem.witness.data) spread(problem.witness.memory).written();
+      const OnDevice* first = nullptr;
+      for (const OnDevice& it : there) {
+        if (it.overflow && (!first || *it.overflow < *first->overflow)) first = &it;
+      }
+      if (first) {
+        const int64_t at = *first->overflow, m = problem.m(), n = problem.n();
+        throw OverflowError(problem.operation, {problem.batch > 1 ? at / n / m : -1, at / n % m, at % n}, first->sum);
+      }
+      for (size_t device = 0; device < peers.count(); ++device) {
+        OnDevice& it = there[device];
+        if (!it.work) continue;
+        kept.insert(kept.end(), it.kept.begin(), it.kept.end());
+        shares[device].works.push_back(std::move(it.work));
+        shares[device].products.push_back({index});
+        if (!is_apart) continue;
+        const Problem& part = parts[device];
+        peers.of_device(device, [&] {
+          shares[device].works.push_back(peers.session(device).copy(dtype, part.batch, read_only(part.c), it.target));
+        });
+        shares[device].products.push_back({});
+      }
+    } catch (const Error& error) {
+      if (problems.size() == 1) throw;
+      throw Error(error.code(), error.what(), index);
+    }
+  }
+  return std::make_unique<Joined>(std::move(shares), std::move(kept), problems.size());
+}
+
+Plan plan(Peers& peers, const Problem& problem, const Placement& where) {
+  Kept kept;
+  const DataType dtype = problem.operation.dtype;
+  const bool by_instances = problem.batch > 1;
+  const int64_t units = by_instances ? problem.batch : problem.m();
+  const int64_t bytes = units == 0 ? 0 : problem.outputs() / units * element_bytes(dtype);
+  const std::vector<Lot> lots = peers.lots_of_memory(units, bytes);
+  std::optional<Plan> worst;
+  for (size_t device = 0; device < peers.count(); ++device) {
+    if (lots[device].size() == 0) continue;
+    const Part part{by_instances, lots[device]};
+    Problem there = problem;
+    if (by_instances) there.batch = part.lot.size();
+    there.a = part.of(there.a, dtype);
+    there.c0 = part.of(there.c0, dtype);
+    if (by_instances) there.b = part.of(there.b, dtype);
+    for (MatrixView* const view : {&there.a, &there.b, &there.c0}) {
+      if (view->data && view->memory) *view = peers.on(device, *view, dtype, there.batch, kept);
+    }
+    const Plan plan =
+        peers.of_device(device, [&] { return peers.session(device).plan(there, peers.place(device, where)); });
+    if (!worst || plan.path > worst->path) worst = plan;
+  }
+  return *worst;
+}
+
+}  // namespace mpmml

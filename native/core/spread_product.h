@@ -1,0 +1,21 @@
+// Products of matrices that are spread among several devices: each computes the rows of C, or the instances, that it has.
+#pragma once
+#include <memory>
+#include <vector>
+
+#include "core/spread_memory.h"
+
+namespace mpmml {
+
+/// Session::multiply() of `whole`, the session that consists of these devices.
+std::unique_ptr<Pending> multiply(Peers& peers, Session& whole, const std::vector<Problem>& problems,
+                                  const Placement& where);
+
+/// The plan of the part whose path is told in the outcome.
+Plan plan(Peers& peers, const Problem& problem, const Placement& where);
+
+/// Throws Error(kValue) as a session does for the whole matrix.
+void require_elements_of(Session& whole, const Operation& operation, int64_t batch, const MatrixView& view,
+                         const char* name);
+
+}  // namespace mpmml
