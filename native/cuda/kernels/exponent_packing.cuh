@@ -1,4 +1,4 @@
-// Packing for the exponent family: the best element of each line (row of A, column of B) and, if the arithmetic counts
+// Packing for the exponent families: the best element of each line (row of A, column of B) and, if the arithmetic counts
 // distances within chunks of K, of each chunk; then tiles of powers of two exactly as shared memory holds them.
 #pragma once
 #include "core/arithmetic.h"
@@ -20,6 +20,21 @@ struct ExponentTarget {
   int32_t* offsets;  ///< [instance][tile of lines][tile of K][chunk][line]: of the chunk's exponents from the line's
   int64_t padded_lines;
   int tiles_k;
+};
+
+/// What a kernel reads of it.
+struct ExponentOperand {
+  const unsigned char* tiles;
+  const int32_t *best, *offsets;
+  int64_t instance_tiles, instance_lines;  ///< from one instance to the next: 0 if all have the same
+
+  ExponentOperand from(int64_t instance) const {
+    ExponentOperand part = *this;
+    part.tiles += instance * instance_tiles * kExponentTileBytes;
+    part.best += instance * instance_lines;
+    part.offsets += instance * instance_tiles * kExponentChunks * kExponentLines;
+    return part;
+  }
 };
 
 /// How elements of one operand become exponents.
@@ -244,6 +259,57 @@ void pack_exponents(const PackSource& whole, const ExponentTarget& target, int64
     }
   }
   MPMML_CUDA(cudaGetLastError());
+}
+
+inline int64_t exponent_items(const Launch& launch, Side side) {
+  return items_of(side == Side::kA ? launch.a : launch.b, launch.batch);
+}
+
+/// The place for the forms of an operand: device memory of exponent_bytes().
+inline ExponentTarget exponent_target(const Launch& launch, Side side) {
+  const int64_t lines = round_up(side == Side::kA ? launch.m : launch.n, int64_t{kExponentLines});
+  const int64_t all = lines * exponent_items(launch, side);
+  ExponentTarget target{};
+  target.padded_lines = lines;
+  target.tiles_k = static_cast<int>(ceil_div(launch.k, int64_t{kExponentDepth}));
+  target.tiles = static_cast<unsigned char*>(side == Side::kA ? launch.packed_a : launch.packed_b);
+  target.best = reinterpret_cast<int32_t*>(target.tiles + all * target.tiles_k * kTileLineBytes);
+  target.offsets = target.best + all;
+  return target;
+}
+
+template <class Arithmetic>
+int64_t exponent_bytes(const Launch& launch, Side side) {
+  constexpr int64_t kOffsets = Arithmetic::kByChunks ? kExponentChunks * int64_t{sizeof(int32_t)} : 0;
+  const ExponentTarget target = exponent_target(launch, side);
+  const int64_t of_line = target.tiles_k * (kTileLineBytes + kOffsets) + int64_t{sizeof(int32_t)};
+  return exponent_items(launch, side) * target.padded_lines * of_line;
+}
+
+/// Queues the packing of a launch's operand.
+template <class Arithmetic>
+void pack_exponent_operand(const Launch& launch, Side side) {
+  const PackSource source = pack_source(launch, side);
+  const ExponentTarget target = exponent_target(launch, side);
+  const int64_t items = exponent_items(launch, side);
+  for_arithmetic<Arithmetic>(launch, [&](const Arithmetic& arithmetic) {
+    using Element = typename Arithmetic::Element;
+    const auto encode = EncodeExponents<Arithmetic>::of(arithmetic, side);
+    if constexpr (std::is_same_v<Element, int32_t>) {
+      if ((side == Side::kA ? launch.a : launch.b).storage == Storage::kInt16) {
+        return pack_exponents<Arithmetic, int16_t>(source, target, items, encode, launch.stream);
+      }
+    }
+    pack_exponents<Arithmetic, Element>(source, target, items, encode, launch.stream);
+  });
+}
+
+/// The operand when it is packed.
+inline ExponentOperand exponent_operand(const Launch& launch, Side side) {
+  const ExponentTarget target = exponent_target(launch, side);
+  const bool repeats = (side == Side::kA ? launch.a : launch.b).batch_stride == 0;
+  const int64_t lines = repeats ? 0 : target.padded_lines;
+  return {target.tiles, target.best, target.offsets, lines / kExponentLines * target.tiles_k, lines};
 }
 
 }  // namespace mpmml::cuda
