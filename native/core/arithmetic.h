@@ -174,6 +174,8 @@ struct Exponents {
   /// What stands for the exponents of a chunk of A and of B without an element, less those of their line. Sums with one of
   /// them are at most the lesser, others are more.
   int32_t far_a = 0, far_b = 0;
+  /// Whether rough chunks of A, or of B, are left out.
+  bool is_a_rough = false, is_b_rough = false;
 
   static constexpr PathSet paths{kPath};
   static constexpr ExponentScale kScale = exponent_scale_of(kPath);
@@ -183,9 +185,13 @@ struct Exponents {
     const double step = common_step(a.levels, b.levels);
     Exponents exponents{{a.levels, step}, {b.levels, step}, a.levels.offset + b.levels.offset, step};
     if constexpr (kByChunks) {
-      const bool narrow_b = fits_chunks(b, a);
-      (narrow_b ? exponents.far_a : exponents.far_b) =
-          static_cast<int32_t>(-far_distance((narrow_b ? b : a).spread_of_lines()));
+      const bool narrow_b = is_b_narrow(a, b);
+      const ValueRange& narrow = narrow_b ? b : a;
+      (narrow_b ? exponents.far_a : exponents.far_b) = static_cast<int32_t>(-far_distance(narrow));
+      if (rough_share(narrow) > 0) {
+        exponents.far_a = exponents.far_b = static_cast<int32_t>(-far_distance(narrow));
+        (narrow_b ? exponents.is_b_rough : exponents.is_a_rough) = true;
+      }
     }
     return exponents;
   }

@@ -11,6 +11,7 @@
 #include "cuda/kernels/exponent_packing.cuh"
 #include "cuda/kernels/kernel.h"
 #include "cuda/kernels/packed.cuh"
+#include "cuda/kernels/rough_chunks.cuh"
 #include "cuda/kernels/warpgroup.cuh"
 #include "cuda/runtime/error.h"
 #include "cuda/runtime/exponent_check.h"
@@ -100,7 +101,7 @@ struct ExponentTiles {
     kernel.launch = &launch<Arithmetic>;
     kernel.function = &function<Arithmetic>;
     kernel.packed_bytes = &exponent_bytes<Arithmetic>;
-    kernel.pack = &pack_exponent_operand<Arithmetic>;
+    kernel.pack = &pack_without_rough<Arithmetic>;
     kernel.shape = {BM, BN, BK, kThreads, kSharedBytes<Arithmetic>, steps_per_clock<Arithmetic>(), 90};
     return kernel;
   }
@@ -128,6 +129,7 @@ struct ExponentTiles {
         problem.b = problem.b.from(part.first_instance);
         const dim3 grid(static_cast<unsigned>(tiles), 1, static_cast<unsigned>(part.batch));
         entry<<<grid, kThreads, kSharedBytes<Arithmetic>, part.stream>>>(part, problem, arithmetic);
+        if constexpr (Arithmetic::kByChunks) add_rough_chunks(part, problem.a, problem.b, arithmetic);
       });
     });
     MPMML_CUDA(cudaGetLastError());

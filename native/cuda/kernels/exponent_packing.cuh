@@ -18,14 +18,26 @@ struct ExponentTarget {
   unsigned char* tiles;  ///< [instance][tile of lines][tile of K] of 128 lines × 64 elements
   int32_t* best;         ///< [instance][line]: the level of its best element
   int32_t* offsets;  ///< [instance][tile of lines][tile of K][chunk][line]: of the chunk's exponents from the line's
+  unsigned char* rough;  ///< [instance][tile of lines][tile of K]: a bit for each chunk, if rough ones are left out
   int64_t padded_lines;
   int tiles_k;
+
+  ExponentTarget from(int64_t instance) const {
+    const int64_t tiles = instance * padded_lines / kExponentLines * tiles_k;
+    ExponentTarget part = *this;
+    part.tiles += tiles * kExponentTileBytes;
+    part.best += instance * padded_lines;
+    part.offsets += tiles * kExponentChunks * kExponentLines;
+    part.rough += tiles;
+    return part;
+  }
 };
 
 /// What a kernel reads of it.
 struct ExponentOperand {
   const unsigned char* tiles;
   const int32_t *best, *offsets;
+  const unsigned char* rough;
   int64_t instance_tiles, instance_lines;  ///< from one instance to the next: 0 if all have the same
 
   ExponentOperand from(int64_t instance) const {
@@ -33,6 +45,7 @@ struct ExponentOperand {
     part.tiles += instance * instance_tiles * kExponentTileBytes;
     part.best += instance * instance_lines;
     part.offsets += instance * instance_tiles * kExponentChunks * kExponentLines;
+    part.rough += instance * instance_tiles;
     return part;
   }
 };
@@ -238,11 +251,7 @@ void pack_exponents(const PackSource& whole, const ExponentTarget& target, int64
     const auto count = static_cast<unsigned>(std::min(kMostBlocks, items - first));
     PackSource source = whole;
     source.data = static_cast<const Stored*>(whole.data) + first * whole.batch_stride;
-    ExponentTarget part = target;
-    const int64_t tiles = first * target.padded_lines / kExponentLines * target.tiles_k;
-    part.tiles += tiles * kExponentTileBytes;
-    part.best += first * target.padded_lines;
-    if (part.offsets) part.offsets += tiles * kExponentChunks * kExponentLines;
+    const ExponentTarget part = target.from(first);
     const dim3 grid(lines, depths, count);
     if (along_k) {
       constexpr int kLines = kBestThreadsAlong / 32;
@@ -275,15 +284,19 @@ inline ExponentTarget exponent_target(const Launch& launch, Side side) {
   target.tiles = static_cast<unsigned char*>(side == Side::kA ? launch.packed_a : launch.packed_b);
   target.best = reinterpret_cast<int32_t*>(target.tiles + all * target.tiles_k * kTileLineBytes);
   target.offsets = target.best + all;
+  target.rough = reinterpret_cast<unsigned char*>(target.offsets + all * target.tiles_k * kExponentChunks);
   return target;
 }
 
 template <class Arithmetic>
 int64_t exponent_bytes(const Launch& launch, Side side) {
-  constexpr int64_t kOffsets = Arithmetic::kByChunks ? kExponentChunks * int64_t{sizeof(int32_t)} : 0;
+  // A tile's offsets, and a byte for its rough chunks.
+  constexpr int64_t kOfTile =
+      Arithmetic::kByChunks ? kExponentLines * kExponentChunks * int64_t{sizeof(int32_t)} + 1 : 0;
   const ExponentTarget target = exponent_target(launch, side);
-  const int64_t of_line = target.tiles_k * (kTileLineBytes + kOffsets) + int64_t{sizeof(int32_t)};
-  return exponent_items(launch, side) * target.padded_lines * of_line;
+  const int64_t items = exponent_items(launch, side);
+  const int64_t tiles = items * target.padded_lines / kExponentLines * target.tiles_k;
+  return tiles * (kExponentTileBytes + kOfTile) + items * target.padded_lines * int64_t{sizeof(int32_t)};
 }
 
 /// Queues the packing of a launch's operand.
@@ -309,7 +322,7 @@ inline ExponentOperand exponent_operand(const Launch& launch, Side side) {
   const ExponentTarget target = exponent_target(launch, side);
   const bool repeats = (side == Side::kA ? launch.a : launch.b).batch_stride == 0;
   const int64_t lines = repeats ? 0 : target.padded_lines;
-  return {target.tiles, target.best, target.offsets, lines / kExponentLines * target.tiles_k, lines};
+  return {target.tiles, target.best, target.offsets, target.rough, lines / kExponentLines * target.tiles_k, lines};
 }
 
 }  // namespace mpmml::cuda

@@ -13,6 +13,7 @@
 #include "cuda/kernels/exponent_packing.cuh"
 #include "cuda/kernels/kernel.h"
 #include "cuda/kernels/packed.cuh"
+#include "cuda/kernels/rough_chunks.cuh"
 #include "cuda/runtime/error.h"
 #include "cuda/runtime/exponent_check.h"
 #include "cuda/runtime/function.h"
@@ -55,7 +56,7 @@ struct WarpExponentTiles {
     kernel.launch = &launch<Arithmetic>;
     kernel.function = &function<Arithmetic>;
     kernel.packed_bytes = &exponent_bytes<Arithmetic>;
-    kernel.pack = &pack_exponent_operand<Arithmetic>;
+    kernel.pack = &pack_without_rough<Arithmetic>;
     kernel.shape = {BM, BN, BK, kThreads, kSharedBytes<Arithmetic>, steps_per_clock<Arithmetic>(), 80};
     return kernel;
   }
@@ -81,6 +82,7 @@ struct WarpExponentTiles {
                                            whole.tiles_k};
         const dim3 grid(static_cast<unsigned>(tiles), 1, static_cast<unsigned>(part.batch));
         entry<<<grid, kThreads, kSharedBytes<Arithmetic>, part.stream>>>(part, operands, arithmetic);
+        if constexpr (Arithmetic::kByChunks) add_rough_chunks(part, operands.a, operands.b, arithmetic);
       });
     });
     MPMML_CUDA(cudaGetLastError());
