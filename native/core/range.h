@@ -177,26 +177,18 @@ inline double rough_share(const ValueRange& range) {
 /// More of them would take longer than the rest of the product: they are computed in integers.
 constexpr double kMostRoughShare = 0.125;
 
-/// The distance of a chunk that has no finite element, or that is left out because it is rough, from its line's best, in
-/// steps of an exponent. Sums of distances must stay below it: see fits_chunks().
-inline int64_t far_distance(const ValueRange& narrow) {
-  // Both distances of a sum may be that far if there are rough chunks, and some are kFarther.
-  if (rough_share(narrow) > 0) return (int64_t{1} << 30) - 128;
-  return (int64_t{1} << 31) - exponent_scale_of(RangePath::kExponentBounded).scale * narrow.spread_of_lines();
-}
-/// What a chunk that is left out is farther, so that no exponent of a sum makes up for it.
-constexpr int32_t kFarther = 255;
+/// RangePath::kExponentBounded counts exponents up to kFarDistance, which is that of the best sum that there could be; what is
+/// 0 or less is zero. A chunk without a finite element is kFarDistance away from its line's best, and one that is left out
+/// because it is rough kFarther more, so that no exponent of a sum makes up for it. Both together fit int32.
+constexpr int32_t kFarDistance = kHighest<int32_t> - 255, kFarther = 255;
+static_assert(int64_t{kFarDistance} - kFarDistance - (int64_t{kFarDistance} + kFarther) >= kLowest<int32_t>);
 
-/// Whether `narrow` has few levels within nearly all chunks, so that the other operand may hold anything, and distances fit
-/// int32.
+/// Whether `narrow` has few levels within nearly all chunks, so that the other operand may hold anything, and distances
+/// aren't too far.
 inline bool fits_chunks(const ValueRange& narrow, const ValueRange& other) {
   constexpr ExponentScale kScale = exponent_scale_of(RangePath::kExponentBounded);
   return rough_share(narrow) <= kMostRoughShare &&
-         kScale.scale * (narrow.spread_of_lines() + other.spread_of_lines()) + (1 << 8) < far_distance(narrow);
-}
-/// Whether B is the narrow one, if one of them is.
-inline bool is_b_narrow(const ValueRange& a, const ValueRange& b) {
-  return fits_chunks(b, a) && !(fits_chunks(a, b) && rough_share(a) < rough_share(b));
+         kScale.scale * (narrow.spread_of_lines() + other.spread_of_lines()) + (1 << 8) < kFarDistance;
 }
 
 /// The exponents that suffice for operands of integers, or of floats that are integers of steps, if their sums are exact.

@@ -157,8 +157,8 @@ export function boundedSuite(backend: 'cpu' | 'cuda'): void {
     })
 
     it('distances that are just short enough, and one more', async () => {
-      // 6 · (2 · 1_000_030 + x) + 256 < 2^31: the distances of B and of A, and room for a chunk without elements.
-      const most = Math.floor((2 ** 31 - 257 - 6 * 2 * 1_000_031) / 6)
+      // 6 · (1_000_031 + x) + 512 < 2^31: the distances of B and of A.
+      const most = Math.floor((2 ** 31 - 513) / 6) - 1_000_031
       for (const [spread, fits] of [
         [most, true],
         [most + 1, false],

@@ -57,13 +57,13 @@ struct EncodeExponents {
   using OnLevels = typename Arithmetic::OnLevels;
 
   Levels<typename S::Element> levels;
-  int top;  ///< of ExponentScale
-  int32_t far;
+  int top;       ///< of ExponentScale
+  int32_t bias;  ///< of offsets: those of A have all of it
 
   static EncodeExponents of(const Arithmetic& arithmetic, Side side) {
     const bool is_a = side == Side::kA;
     return {is_a ? arithmetic.levels_a : arithmetic.levels_b,
-            is_a ? Arithmetic::kScale.top_a : Arithmetic::kScale.top_b, is_a ? arithmetic.far_a : arithmetic.far_b};
+            is_a ? Arithmetic::kScale.top_a : Arithmetic::kScale.top_b, is_a ? Arithmetic::kBias : 0};
   }
   template <class Stored>
   __device__ __forceinline__ int32_t level(Stored x) const {
@@ -74,8 +74,8 @@ struct EncodeExponents {
   }
   /// Of a chunk whose best element this is.
   __device__ __forceinline__ int32_t offset(int32_t best_of_chunk, int32_t best_of_line) const {
-    if (best_of_chunk == OnLevels::zero) return far;
-    return -Arithmetic::kScale.scale * static_cast<int32_t>(Arithmetic::distance(best_of_line, best_of_chunk));
+    if (best_of_chunk == OnLevels::zero) return bias - kFarDistance;
+    return bias - Arithmetic::kScale.scale * static_cast<int32_t>(Arithmetic::distance(best_of_line, best_of_chunk));
   }
 };
 

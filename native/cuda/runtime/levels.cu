@@ -15,7 +15,8 @@ constexpr int kWarps = 16, kThreads = kWarps * 32;
 constexpr int kLines = 32;    ///< that a block looks at
 constexpr int kSampled = 16;  ///< elements that a thread looks at for the sample, all of one line
 static_assert(kChunkSteps == 32, "the lanes of a warp look at a chunk");
-constexpr int kMostNumber = 1 << 24;  ///< floats have 24 bits
+constexpr int64_t kMostOfChunk = exponent_scale_of(RangePath::kExponentBounded).most;  ///< spread of a smooth one
+constexpr int kMostNumber = 1 << 24;                                                   ///< floats have 24 bits
 
 /// How the elements of an operand become integers whose differences count steps.
 template <class Stored>
@@ -63,9 +64,7 @@ struct Extent {
     return is_empty() ? 0 : static_cast<uint32_t>(most) - static_cast<uint32_t>(least);
   }
   /// Of integers in a chunk.
-  __device__ bool is_rough() const {
-    return has_zero || spread() > static_cast<uint32_t>(exponent_scale_of(RangePath::kExponentBounded).most);
-  }
+  __device__ bool is_rough() const { return has_zero || spread() > static_cast<uint32_t>(kMostOfChunk); }
   __device__ void include(const Extent& other) {
     least = min(least, other.least);
     most = max(most, other.most);
@@ -280,8 +279,7 @@ __global__ void __launch_bounds__(kThreads) look(OperandLines lines, Numbers<Sto
 
 /// A look by chunks takes twice as long, and only decides if lines have too many levels: more than in the sample.
 bool worth_a_look_by_chunks(const LevelsFound& sample) {
-  const int64_t most = exponent_scale_of(RangePath::kExponentBounded).most;
-  return sample.rough_share() <= kMostRoughShare && (sample.spread > most / 2 || sample.has_zero);
+  return sample.rough_share() <= kMostRoughShare && (sample.spread > kMostOfChunk / 2 || sample.has_zero);
 }
 
 /// Calls `body` with the zero as it is stored, if the operation has levels.
