@@ -171,21 +171,21 @@ struct Exponents {
 
   Levels<Element> levels_a, levels_b;
   double offset = 0, step = 1;  ///< the sum of level x is offset + x · step
-  /// What stands for the exponents of a chunk of A and of B without an element, less those of their line. Sums with one of
-  /// them are at most the lesser, others are more.
-  int32_t far_a = 0, far_b = 0;
+  /// Whether rough chunks of A, or of B, are left out.
+  bool is_a_rough = false, is_b_rough = false;
 
   static constexpr PathSet paths{kPath};
   static constexpr ExponentScale kScale = exponent_scale_of(kPath);
   static constexpr bool kByChunks = kPath == RangePath::kExponentBounded;
+  /// What the exponents of sums are more than they would be without offsets.
+  static constexpr int32_t kBias = kByChunks ? kFarDistance : 0;
 
   static Exponents for_operands(RangePath, const ValueRange& a, const ValueRange& b) {
     const double step = common_step(a.levels, b.levels);
     Exponents exponents{{a.levels, step}, {b.levels, step}, a.levels.offset + b.levels.offset, step};
     if constexpr (kByChunks) {
-      const bool narrow_b = fits_chunks(b, a);
-      (narrow_b ? exponents.far_a : exponents.far_b) =
-          static_cast<int32_t>(-far_distance((narrow_b ? b : a).spread_of_lines()));
+      const bool is_b_narrow = fits_chunks(b, a) && rough_share(b) <= rough_share(a);
+      (is_b_narrow ? exponents.is_b_rough : exponents.is_a_rough) = rough_share(is_b_narrow ? b : a) > 0;
     }
     return exponents;
   }
@@ -205,8 +205,8 @@ struct Exponents {
   /// The level that the exponent of a sum (with float's bias) stands for, if `best` is the best of the row ⊗ the best of
   /// the column.
   MPMML_HOST_DEVICE Accumulator decode(int32_t exponent, int32_t best) const {
-    if (exponent <= (far_a < far_b ? far_a : far_b)) return OnLevels::zero;
-    constexpr uint32_t kTop = kScale.top_a + kScale.top_b + kMostExponent, kScaleBits = kScale.scale;
+    if (exponent <= 0) return OnLevels::zero;
+    constexpr uint32_t kTop = kScale.top_a + kScale.top_b + kMostExponent + uint32_t{kBias}, kScaleBits = kScale.scale;
     const uint32_t away = (kTop - static_cast<uint32_t>(exponent) + kScaleBits - 1) / kScaleBits;
     return wrapping_add(best, static_cast<int32_t>(S::maximizes ? 0 - away : away));
   }

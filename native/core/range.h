@@ -105,8 +105,9 @@ struct LineLevels {
   static constexpr int64_t kUnknown = std::numeric_limits<int64_t>::max();
   int64_t spread = kUnknown;  ///< the greatest difference of two finite elements of a line, in steps
   bool has_zero = true;       ///< whether a line has the semiring's zero beside finite elements
-  /// The same spread within chunks of kChunkSteps elements along K, the first from the first element on.
-  int64_t chunk_spread = kUnknown;
+  /// K is divided into chunks of kChunkSteps elements, the first from the first element on. This is the share of them that
+  /// are rough: in some line they have zero, or spread by more than RangePath::kExponentBounded takes.
+  double rough_share = 1;
   /// Of float: each finite element is offset + an integer · step, and an integer · granule, which is a power of two. The
   /// step is 0 if all elements are equal. Integers have steps of 1.
   double step = 1, offset = 0, granule = 1;
@@ -132,7 +133,6 @@ struct ValueRange {
 
   /// The same of integers within lines, and whether zero occurs there beside finite elements, as far as is known.
   int64_t spread_of_lines() const { return std::min(spread(), levels.spread); }
-  int64_t spread_of_chunks() const { return std::min(spread_of_lines(), levels.chunk_spread); }
   bool lines_have_zero() const { return has_zero && levels.has_zero; }
 
   /// Nothing is known then of the lines of both.
@@ -168,18 +168,27 @@ inline bool sums_are_exact(const ValueRange& a, const ValueRange& b) {
   return most(a) + most(b) <= granule * (1 << 24) && !(a.levels.has_negative_zero && b.levels.has_negative_zero);
 }
 
-/// The distance of a chunk that has no finite element, from its line's best, in steps of an exponent.
-/// Sums of distances must stay above it: see fits_chunks().
-constexpr int64_t far_distance(int64_t narrow_spread) {
-  return (int64_t{1} << 31) - exponent_scale_of(RangePath::kExponentBounded).scale * narrow_spread;
+/// The share of chunks that are rough, as far as is known.
+inline double rough_share(const ValueRange& range) {
+  const bool is_smooth =
+      !range.has_zero && range.spread_of_lines() <= exponent_scale_of(RangePath::kExponentBounded).most;
+  return is_smooth ? 0 : range.levels.rough_share;
 }
+/// More of them would take longer than the rest of the product: they are computed in integers.
+constexpr double kMostRoughShare = 0.125;
 
-/// Whether `narrow` has few levels within chunks, so that the other operand may hold anything, and distances fit int32.
+/// RangePath::kExponentBounded counts exponents up to kFarDistance, which is that of the best sum that there could be; what is
+/// 0 or less is zero. A chunk without a finite element is kFarDistance away from its line's best, and one that is left out
+/// because it is rough kFarther more, so that no exponent of a sum makes up for it. Both together fit int32.
+constexpr int32_t kFarDistance = kHighest<int32_t> - 255, kFarther = 255;
+static_assert(int64_t{kFarDistance} - kFarDistance - (int64_t{kFarDistance} + kFarther) >= kLowest<int32_t>);
+
+/// Whether `narrow` has few levels within nearly all chunks, so that the other operand may hold anything, and distances
+/// aren't too far.
 inline bool fits_chunks(const ValueRange& narrow, const ValueRange& other) {
   constexpr ExponentScale kScale = exponent_scale_of(RangePath::kExponentBounded);
-  const int64_t spread = narrow.spread_of_lines();
-  return !narrow.has_zero && narrow.spread_of_chunks() <= kScale.most &&
-         kScale.scale * (spread + other.spread_of_lines()) + (1 << 8) < far_distance(spread);
+  return rough_share(narrow) <= kMostRoughShare &&
+         kScale.scale * (narrow.spread_of_lines() + other.spread_of_lines()) + (1 << 8) < kFarDistance;
 }
 
 /// The exponents that suffice for operands of integers, or of floats that are integers of steps, if their sums are exact.
@@ -253,7 +262,7 @@ std::vector<PathSet> possible_paths(OverflowPolicy overflow) {
     consider(range, other);
     for (const RangePath path : kExponentPaths) {
       const int64_t most = exponent_scale_of(path).most;
-      range.levels.chunk_spread = most;
+      range.levels.rough_share = 0;
       range.levels.spread = path == RangePath::kExponentBounded ? 100 * most : most;
       range.levels.has_zero = false;
       consider(range, S::can_overflow ? other : range);

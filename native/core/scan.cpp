@@ -159,33 +159,42 @@ LineLevels levels_of_lines(const MatrixView& view, int64_t items, const Band& ba
     });
     if (!fits) return {};
   }
-  levels.spread = levels.chunk_spread = 0;
+  levels.spread = 0;
+  std::vector<bool> is_rough(static_cast<size_t>(ceil_div(view.cols, kChunkSteps)));
   levels.has_zero = false;
   struct Extent {
     double least = std::numeric_limits<double>::infinity(), most = -least;
   };
-  const auto widen = [&](int64_t& spread, const Extent& extent) {
-    if (extent.least > extent.most || levels.step == 0) return;
-    spread = std::max(spread, static_cast<int64_t>((extent.most - extent.least) / levels.step));
+  const auto spread = [&](const Extent& extent) -> int64_t {
+    if (extent.least > extent.most || levels.step == 0) return 0;
+    return static_cast<int64_t>((extent.most - extent.least) / levels.step);
   };
   for (int64_t line = 0; line < items * view.rows; ++line) {
     Extent whole;
     bool has_zero = false;
     for (int64_t first = 0; first < view.cols; first += kChunkSteps) {
       Extent chunk;
+      bool chunk_has_zero = false;
       for (int64_t col = first; col < std::min(first + kChunkSteps, view.cols); ++col) {
         const auto x = element(line / view.rows, line % view.rows, col);
-        has_zero |= x == S::zero;
+        chunk_has_zero |= x == S::zero;
         if (x == S::zero) continue;
         chunk.least = std::min(chunk.least, static_cast<double>(x));
         chunk.most = std::max(chunk.most, static_cast<double>(x));
       }
-      widen(levels.chunk_spread, chunk);
+      has_zero |= chunk_has_zero;
+      if (chunk_has_zero || spread(chunk) > exponent_scale_of(RangePath::kExponentBounded).most) {
+        is_rough[static_cast<size_t>(first / kChunkSteps)] = true;
+      }
       whole.least = std::min(whole.least, chunk.least);
       whole.most = std::max(whole.most, chunk.most);
     }
-    widen(levels.spread, whole);
+    levels.spread = std::max(levels.spread, spread(whole));
     levels.has_zero |= has_zero && whole.least <= whole.most;
+  }
+  if (S::can_overflow && !is_rough.empty()) {
+    const auto rough = static_cast<double>(std::count(is_rough.begin(), is_rough.end(), true));
+    levels.rough_share = rough / static_cast<double>(is_rough.size());
   }
   return levels;
 }

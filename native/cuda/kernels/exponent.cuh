@@ -11,19 +11,13 @@
 #include "cuda/kernels/exponent_packing.cuh"
 #include "cuda/kernels/kernel.h"
 #include "cuda/kernels/packed.cuh"
+#include "cuda/kernels/rough_chunks.cuh"
 #include "cuda/kernels/warpgroup.cuh"
 #include "cuda/runtime/error.h"
 #include "cuda/runtime/exponent_check.h"
 #include "cuda/runtime/function.h"
 
 namespace mpmml::cuda {
-
-/// An operand as packing writes it (ExponentTarget).
-struct ExponentOperand {
-  const unsigned char* tiles;
-  const int32_t *best, *offsets;
-  int64_t instance_tiles, instance_lines;  ///< from one instance to the next: 0 if all have the same
-};
 
 /// Sizes in tiles.
 struct ExponentProblem {
@@ -106,8 +100,8 @@ struct ExponentTiles {
     kernel.runs_on = &computes_exponents;
     kernel.launch = &launch<Arithmetic>;
     kernel.function = &function<Arithmetic>;
-    kernel.packed_bytes = &packed_bytes<Arithmetic>;
-    kernel.pack = &pack_operand<Arithmetic>;
+    kernel.packed_bytes = &exponent_bytes<Arithmetic>;
+    kernel.pack = &pack_without_rough<Arithmetic>;
     kernel.shape = {BM, BN, BK, kThreads, kSharedBytes<Arithmetic>, steps_per_clock<Arithmetic>(), 90};
     return kernel;
   }
@@ -120,75 +114,22 @@ struct ExponentTiles {
     return Arithmetic::kScale.steps == 32 ? 1360.0 : 910.0;
   }
 
-  static int64_t tiles_of(const Launch& launch, Side side) {
-    return ceil_div(side == Side::kA ? launch.m : launch.n, int64_t{kExponentLines});
-  }
-  static int64_t tiles_of_k(const Launch& launch) { return ceil_div(launch.k, int64_t{BK}); }
-
-  /// The forms of an operand in memory that begins here.
-  static ExponentTarget target(const Launch& launch, Side side, void* memory) {
-    const int64_t lines = tiles_of(launch, side) * kExponentLines;
-    const int64_t items = items_of(side == Side::kA ? launch.a : launch.b, launch.batch);
-    ExponentTarget target{};
-    target.tiles = static_cast<unsigned char*>(memory);
-    target.best = reinterpret_cast<int32_t*>(target.tiles + items * lines * tiles_of_k(launch) * kTileLineBytes);
-    target.offsets = target.best + items * lines;
-    target.padded_lines = lines;
-    target.tiles_k = static_cast<int>(tiles_of_k(launch));
-    return target;
-  }
-
-  template <class Arithmetic>
-  static int64_t packed_bytes(const Launch& launch, Side side) {
-    const int64_t tiles = tiles_of(launch, side) * items_of(side == Side::kA ? launch.a : launch.b, launch.batch);
-    return tiles * (tiles_of_k(launch) * (kExponentTileBytes + kOffsetBytes<Arithmetic>)+kBestBytes);
-  }
-
-  static ExponentOperand operand(const Launch& launch, Side side) {
-    const bool is_a = side == Side::kA;
-    const ExponentTarget form = target(launch, side, is_a ? launch.packed_a : launch.packed_b);
-    const bool repeats = (is_a ? launch.a : launch.b).batch_stride == 0;
-    const int64_t tiles = tiles_of(launch, side);
-    return {form.tiles, form.best, form.offsets, repeats ? 0 : tiles * form.tiles_k, repeats ? 0 : form.padded_lines};
-  }
-
-  template <class Arithmetic>
-  static void pack_operand(const Launch& launch, Side side) {
-    const bool is_a = side == Side::kA;
-    const MatrixView& view = is_a ? launch.a : launch.b;
-    const PackSource source = pack_source(launch, side);
-    const ExponentTarget form = target(launch, side, is_a ? launch.packed_a : launch.packed_b);
-    for_arithmetic<Arithmetic>(launch, [&](const Arithmetic& arithmetic) {
-      using Element = typename Arithmetic::Element;
-      const auto encode = EncodeExponents<Arithmetic>::of(arithmetic, side);
-      const int64_t items = items_of(view, launch.batch);
-      if constexpr (std::is_same_v<Element, int32_t>) {
-        if (view.storage == Storage::kInt16) {
-          return pack_exponents<Arithmetic, int16_t>(source, form, items, encode, launch.stream);
-        }
-      }
-      pack_exponents<Arithmetic, Element>(source, form, items, encode, launch.stream);
-    });
-  }
-
   template <class Arithmetic>
   static void launch(const Launch& launch) {
     auto* const entry = &exponent_kernel<ExponentTiles, Arithmetic>;
     allow_shared_bytes(function<Arithmetic>(launch.path), kSharedBytes<Arithmetic>);
-    const ExponentProblem whole{operand(launch, Side::kA), operand(launch, Side::kB),
-                                static_cast<int>(tiles_of(launch, Side::kA)),
-                                static_cast<int>(tiles_of(launch, Side::kB)), static_cast<int>(tiles_of_k(launch))};
+    const auto tiles_of = [](int64_t size, int of_tile) { return static_cast<int>(ceil_div(size, int64_t{of_tile})); };
+    const ExponentProblem whole{exponent_operand(launch, Side::kA), exponent_operand(launch, Side::kB),
+                                tiles_of(launch.m, BM), tiles_of(launch.n, BN), tiles_of(launch.k, BK)};
     const int64_t tiles = int64_t{whole.tiles_m} * whole.tiles_n;
     for_arithmetic<Arithmetic>(launch, [&](const Arithmetic& arithmetic) {
       for_instances(launch, [&](const Launch& part) {
         ExponentProblem problem = whole;
-        for (ExponentOperand* operand : {&problem.a, &problem.b}) {
-          operand->tiles += part.first_instance * operand->instance_tiles * kExponentTileBytes;
-          operand->best += part.first_instance * operand->instance_lines;
-          operand->offsets += part.first_instance * operand->instance_tiles * kExponentChunks * kExponentLines;
-        }
+        problem.a = problem.a.from(part.first_instance);
+        problem.b = problem.b.from(part.first_instance);
         const dim3 grid(static_cast<unsigned>(tiles), 1, static_cast<unsigned>(part.batch));
         entry<<<grid, kThreads, kSharedBytes<Arithmetic>, part.stream>>>(part, problem, arithmetic);
+        if constexpr (Arithmetic::kByChunks) add_rough_chunks(part, problem.a, problem.b, arithmetic);
       });
     });
     MPMML_CUDA(cudaGetLastError());

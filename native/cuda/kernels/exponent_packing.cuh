@@ -1,4 +1,4 @@
-// Packing for the exponent family: the best element of each line (row of A, column of B) and, if the arithmetic counts
+// Packing for the exponent families: the best element of each line (row of A, column of B) and, if the arithmetic counts
 // distances within chunks of K, of each chunk; then tiles of powers of two exactly as shared memory holds them.
 #pragma once
 #include "core/arithmetic.h"
@@ -18,8 +18,36 @@ struct ExponentTarget {
   unsigned char* tiles;  ///< [instance][tile of lines][tile of K] of 128 lines × 64 elements
   int32_t* best;         ///< [instance][line]: the level of its best element
   int32_t* offsets;  ///< [instance][tile of lines][tile of K][chunk][line]: of the chunk's exponents from the line's
+  unsigned char* rough;  ///< [instance][tile of lines][tile of K]: a bit for each chunk, if rough ones are left out
   int64_t padded_lines;
   int tiles_k;
+
+  ExponentTarget from(int64_t instance) const {
+    const int64_t tiles = instance * padded_lines / kExponentLines * tiles_k;
+    ExponentTarget part = *this;
+    part.tiles += tiles * kExponentTileBytes;
+    part.best += instance * padded_lines;
+    part.offsets += tiles * kExponentChunks * kExponentLines;
+    part.rough += tiles;
+    return part;
+  }
+};
+
+/// What a kernel reads of it.
+struct ExponentOperand {
+  const unsigned char* tiles;
+  const int32_t *best, *offsets;
+  const unsigned char* rough;
+  int64_t instance_tiles, instance_lines;  ///< from one instance to the next: 0 if all have the same
+
+  ExponentOperand from(int64_t instance) const {
+    ExponentOperand part = *this;
+    part.tiles += instance * instance_tiles * kExponentTileBytes;
+    part.best += instance * instance_lines;
+    part.offsets += instance * instance_tiles * kExponentChunks * kExponentLines;
+    part.rough += instance * instance_tiles;
+    return part;
+  }
 };
 
 /// How elements of one operand become exponents.
@@ -29,13 +57,13 @@ struct EncodeExponents {
   using OnLevels = typename Arithmetic::OnLevels;
 
   Levels<typename S::Element> levels;
-  int top;  ///< of ExponentScale
-  int32_t far;
+  int top;       ///< of ExponentScale
+  int32_t bias;  ///< of offsets: those of A have all of it
 
   static EncodeExponents of(const Arithmetic& arithmetic, Side side) {
     const bool is_a = side == Side::kA;
     return {is_a ? arithmetic.levels_a : arithmetic.levels_b,
-            is_a ? Arithmetic::kScale.top_a : Arithmetic::kScale.top_b, is_a ? arithmetic.far_a : arithmetic.far_b};
+            is_a ? Arithmetic::kScale.top_a : Arithmetic::kScale.top_b, is_a ? Arithmetic::kBias : 0};
   }
   template <class Stored>
   __device__ __forceinline__ int32_t level(Stored x) const {
@@ -46,8 +74,8 @@ struct EncodeExponents {
   }
   /// Of a chunk whose best element this is.
   __device__ __forceinline__ int32_t offset(int32_t best_of_chunk, int32_t best_of_line) const {
-    if (best_of_chunk == OnLevels::zero) return far;
-    return -Arithmetic::kScale.scale * static_cast<int32_t>(Arithmetic::distance(best_of_line, best_of_chunk));
+    if (best_of_chunk == OnLevels::zero) return bias - kFarDistance;
+    return bias - Arithmetic::kScale.scale * static_cast<int32_t>(Arithmetic::distance(best_of_line, best_of_chunk));
   }
 };
 
@@ -223,11 +251,7 @@ void pack_exponents(const PackSource& whole, const ExponentTarget& target, int64
     const auto count = static_cast<unsigned>(std::min(kMostBlocks, items - first));
     PackSource source = whole;
     source.data = static_cast<const Stored*>(whole.data) + first * whole.batch_stride;
-    ExponentTarget part = target;
-    const int64_t tiles = first * target.padded_lines / kExponentLines * target.tiles_k;
-    part.tiles += tiles * kExponentTileBytes;
-    part.best += first * target.padded_lines;
-    if (part.offsets) part.offsets += tiles * kExponentChunks * kExponentLines;
+    const ExponentTarget part = target.from(first);
     const dim3 grid(lines, depths, count);
     if (along_k) {
       constexpr int kLines = kBestThreadsAlong / 32;
@@ -244,6 +268,61 @@ void pack_exponents(const PackSource& whole, const ExponentTarget& target, int64
     }
   }
   MPMML_CUDA(cudaGetLastError());
+}
+
+inline int64_t exponent_items(const Launch& launch, Side side) {
+  return items_of(side == Side::kA ? launch.a : launch.b, launch.batch);
+}
+
+/// The place for the forms of an operand: device memory of exponent_bytes().
+inline ExponentTarget exponent_target(const Launch& launch, Side side) {
+  const int64_t lines = round_up(side == Side::kA ? launch.m : launch.n, int64_t{kExponentLines});
+  const int64_t all = lines * exponent_items(launch, side);
+  ExponentTarget target{};
+  target.padded_lines = lines;
+  target.tiles_k = static_cast<int>(ceil_div(launch.k, int64_t{kExponentDepth}));
+  target.tiles = static_cast<unsigned char*>(side == Side::kA ? launch.packed_a : launch.packed_b);
+  target.best = reinterpret_cast<int32_t*>(target.tiles + all * target.tiles_k * kTileLineBytes);
+  target.offsets = target.best + all;
+  target.rough = reinterpret_cast<unsigned char*>(target.offsets + all * target.tiles_k * kExponentChunks);
+  return target;
+}
+
+template <class Arithmetic>
+int64_t exponent_bytes(const Launch& launch, Side side) {
+  // A tile's offsets, and a byte for its rough chunks.
+  constexpr int64_t kOfTile =
+      Arithmetic::kByChunks ? kExponentLines * kExponentChunks * int64_t{sizeof(int32_t)} + 1 : 0;
+  const ExponentTarget target = exponent_target(launch, side);
+  const int64_t items = exponent_items(launch, side);
+  const int64_t tiles = items * target.padded_lines / kExponentLines * target.tiles_k;
+  return tiles * (kExponentTileBytes + kOfTile) + items * target.padded_lines * int64_t{sizeof(int32_t)};
+}
+
+/// Queues the packing of a launch's operand.
+template <class Arithmetic>
+void pack_exponent_operand(const Launch& launch, Side side) {
+  const PackSource source = pack_source(launch, side);
+  const ExponentTarget target = exponent_target(launch, side);
+  const int64_t items = exponent_items(launch, side);
+  for_arithmetic<Arithmetic>(launch, [&](const Arithmetic& arithmetic) {
+    using Element = typename Arithmetic::Element;
+    const auto encode = EncodeExponents<Arithmetic>::of(arithmetic, side);
+    if constexpr (std::is_same_v<Element, int32_t>) {
+      if ((side == Side::kA ? launch.a : launch.b).storage == Storage::kInt16) {
+        return pack_exponents<Arithmetic, int16_t>(source, target, items, encode, launch.stream);
+      }
+    }
+    pack_exponents<Arithmetic, Element>(source, target, items, encode, launch.stream);
+  });
+}
+
+/// The operand when it is packed.
+inline ExponentOperand exponent_operand(const Launch& launch, Side side) {
+  const ExponentTarget target = exponent_target(launch, side);
+  const bool repeats = (side == Side::kA ? launch.a : launch.b).batch_stride == 0;
+  const int64_t lines = repeats ? 0 : target.padded_lines;
+  return {target.tiles, target.best, target.offsets, target.rough, lines / kExponentLines * target.tiles_k, lines};
 }
 
 }  // namespace mpmml::cuda

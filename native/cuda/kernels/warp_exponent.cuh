@@ -13,16 +13,16 @@
 #include "cuda/kernels/exponent_packing.cuh"
 #include "cuda/kernels/kernel.h"
 #include "cuda/kernels/packed.cuh"
+#include "cuda/kernels/rough_chunks.cuh"
 #include "cuda/runtime/error.h"
 #include "cuda/runtime/exponent_check.h"
 #include "cuda/runtime/function.h"
 
 namespace mpmml::cuda {
 
-/// The operands as packing has written them, in tiles of kExponentLines × kExponentDepth.
 struct WarpExponentProblem {
-  ExponentTarget a, b;
-  int64_t a_instance, b_instance;  ///< lines from one instance to the next: 0 if all have the same
+  ExponentOperand a, b;
+  int tiles_k;
 };
 
 template <class Config, class Arithmetic>
@@ -55,8 +55,8 @@ struct WarpExponentTiles {
     kernel.runs_on = &computes_warp_exponents;
     kernel.launch = &launch<Arithmetic>;
     kernel.function = &function<Arithmetic>;
-    kernel.packed_bytes = &packed_bytes<Arithmetic>;
-    kernel.pack = &pack_operand<Arithmetic>;
+    kernel.packed_bytes = &exponent_bytes<Arithmetic>;
+    kernel.pack = &pack_without_rough<Arithmetic>;
     kernel.shape = {BM, BN, BK, kThreads, kSharedBytes<Arithmetic>, steps_per_clock<Arithmetic>(), 80};
     return kernel;
   }
@@ -69,62 +69,20 @@ struct WarpExponentTiles {
     return Arithmetic::kScale.steps == 32 ? 900.0 : 840.0;
   }
 
-  static int64_t padded_lines(const Launch& launch, Side side) {
-    return round_up(side == Side::kA ? launch.m : launch.n, int64_t{kExponentLines});
-  }
-  static int64_t items(const Launch& launch, Side side) {
-    return items_of(side == Side::kA ? launch.a : launch.b, launch.batch);
-  }
-  static int64_t tiles_of_k(const Launch& launch) { return ceil_div(launch.k, int64_t{BK}); }
-
-  static ExponentTarget target(const Launch& launch, Side side) {
-    const int64_t lines = padded_lines(launch, side), all = lines * items(launch, side);
-    ExponentTarget target{};
-    target.tiles = static_cast<unsigned char*>(side == Side::kA ? launch.packed_a : launch.packed_b);
-    target.best = reinterpret_cast<int32_t*>(target.tiles + all * tiles_of_k(launch) * kTileLineBytes);
-    target.offsets = target.best + all;
-    target.padded_lines = lines;
-    target.tiles_k = static_cast<int>(tiles_of_k(launch));
-    return target;
-  }
-
-  template <class Arithmetic>
-  static int64_t packed_bytes(const Launch& launch, Side side) {
-    constexpr int64_t kOffsets = Arithmetic::kByChunks ? kExponentChunks * int64_t{sizeof(int32_t)} : 0;
-    const int64_t of_line = tiles_of_k(launch) * (kTileLineBytes + kOffsets) + int64_t{sizeof(int32_t)};
-    return padded_lines(launch, side) * items(launch, side) * of_line;
-  }
-
-  template <class Arithmetic>
-  static void pack_operand(const Launch& launch, Side side) {
-    const bool is_a = side == Side::kA;
-    const MatrixView& view = is_a ? launch.a : launch.b;
-    const PackSource source = pack_source(launch, side);
-    for_arithmetic<Arithmetic>(launch, [&](const Arithmetic& arithmetic) {
-      using Element = typename Arithmetic::Element;
-      const auto encode = EncodeExponents<Arithmetic>::of(arithmetic, side);
-      if constexpr (std::is_same_v<Element, int32_t>) {
-        if (view.storage == Storage::kInt16) {
-          return pack_exponents<Arithmetic, int16_t>(source, target(launch, side), items(launch, side), encode,
-                                                     launch.stream);
-        }
-      }
-      pack_exponents<Arithmetic, Element>(source, target(launch, side), items(launch, side), encode, launch.stream);
-    });
-  }
-
   template <class Arithmetic>
   static void launch(const Launch& launch) {
     auto* const entry = &warpexponent_kernel<WarpExponentTiles, Arithmetic>;
     allow_shared_bytes(function<Arithmetic>(launch.path), kSharedBytes<Arithmetic>);
-    const auto instance = [&](Side side) { return items(launch, side) == 1 ? 0 : padded_lines(launch, side); };
-    const WarpExponentProblem operands{target(launch, Side::kA), target(launch, Side::kB), instance(Side::kA),
-                                       instance(Side::kB)};
+    const WarpExponentProblem whole{exponent_operand(launch, Side::kA), exponent_operand(launch, Side::kB),
+                                    static_cast<int>(ceil_div(launch.k, int64_t{BK}))};
     const int64_t tiles = ceil_div(launch.m, int64_t{BM}) * ceil_div(launch.n, int64_t{BN});
     for_arithmetic<Arithmetic>(launch, [&](const Arithmetic& arithmetic) {
       for_instances(launch, [&](const Launch& part) {
+        const WarpExponentProblem operands{whole.a.from(part.first_instance), whole.b.from(part.first_instance),
+                                           whole.tiles_k};
         const dim3 grid(static_cast<unsigned>(tiles), 1, static_cast<unsigned>(part.batch));
         entry<<<grid, kThreads, kSharedBytes<Arithmetic>, part.stream>>>(part, operands, arithmetic);
+        if constexpr (Arithmetic::kByChunks) add_rough_chunks(part, operands.a, operands.b, arithmetic);
       });
     });
     MPMML_CUDA(cudaGetLastError());
@@ -202,21 +160,21 @@ __global__ void __launch_bounds__(Config::kThreads, Config::kBlocks)
       locate_tile(blockIdx.x, ceil_div(problem.m, int64_t{Config::BM}), ceil_div(problem.n, int64_t{Config::BN}));
   const Span rows = span_of_tile(place.m, Config::BM), cols = span_of_tile(place.n, Config::BN);
   bool has_results;
-  const DepthTiles depth = depth_of_tile(problem, rows, cols, kExponentDepth, {0, operands.a.tiles_k}, has_results);
+  const DepthTiles depth = depth_of_tile(problem, rows, cols, kExponentDepth, {0, operands.tiles_k}, has_results);
   if (!has_results) return;
-  const int64_t instance = problem.first_instance + blockIdx.z;
+  const ExponentOperand &packed_a = operands.a, &packed_b = operands.b;
+  const int64_t instance = blockIdx.z;
   const int tiles_k = depth.count;
-  const int64_t line_a = instance * operands.a_instance, line_b = instance * operands.b_instance;
 
   // This thread's share of the next tiles along K.
-  const int64_t first_a = (line_a / kExponentLines + place.m) * operands.a.tiles_k + depth.first;
-  const int64_t first_b = (line_b / kExponentLines + place.n) * operands.a.tiles_k + depth.first;
-  const unsigned char* tile_a = operands.a.tiles + first_a * kExponentTileBytes + thread * 16;
-  const unsigned char* tile_b = operands.b.tiles + first_b * kExponentTileBytes + thread * 16;
-  const auto offsets_of = [&](const ExponentTarget& operand, int64_t first) {
+  const int64_t first_a = instance * packed_a.instance_tiles + int64_t{place.m} * operands.tiles_k + depth.first;
+  const int64_t first_b = instance * packed_b.instance_tiles + int64_t{place.n} * operands.tiles_k + depth.first;
+  const unsigned char* tile_a = packed_a.tiles + first_a * kExponentTileBytes + thread * 16;
+  const unsigned char* tile_b = packed_b.tiles + first_b * kExponentTileBytes + thread * 16;
+  const auto offsets_of = [&](const ExponentOperand& operand, int64_t first) {
     return reinterpret_cast<const unsigned char*>(operand.offsets) + first * kOffsetBytes / 2 + thread * 16;
   };
-  const unsigned char *offset_a = offsets_of(operands.a, first_a), *offset_b = offsets_of(operands.b, first_b);
+  const unsigned char *offset_a = offsets_of(packed_a, first_a), *offset_b = offsets_of(packed_b, first_b);
   const auto start = [&](int stage) {
     const unsigned target = shared + stage * Config::kTileBytes + thread * 16;
 #pragma unroll
@@ -355,8 +313,8 @@ __global__ void __launch_bounds__(Config::kThreads, Config::kBlocks)
     return arithmetic.decode(exponent, best_of_lines);
   };
   const int64_t first_row = rows.first + own_row, first_col = cols.first + own_col;
-  const int32_t* const best_a = operands.a.best + line_a;
-  const int32_t* const best_b = operands.b.best + line_b;
+  const int32_t* const best_a = packed_a.best + instance * packed_a.instance_lines;
+  const int32_t* const best_b = packed_b.best + instance * packed_b.instance_lines;
   const Epilogue<Arithmetic> epilogue(problem, arithmetic, blockIdx.z);
   const bool by_pairs = epilogue.stores_pairs(rows, cols);
 #pragma unroll

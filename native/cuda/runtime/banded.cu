@@ -5,6 +5,7 @@
 #include "cuda/runtime/banded.h"
 #include "cuda/runtime/error.h"
 #include "cuda/runtime/range.cuh"
+#include "cuda/runtime/with_size.h"
 
 namespace mpmml::cuda {
 namespace {
@@ -109,14 +110,6 @@ __global__ void __launch_bounds__(kThreads) repair_kernel(Launch launch) {
       result = launch.c0.data ? S::combine(sum, c0[row * launch.c0.row_stride + col * launch.c0.col_stride]) : sum;
     }
   }
-}
-
-template <class Body>
-void with_size(int64_t bytes, Body&& body) {
-  if (bytes == 1) return body(int8_t{});
-  if (bytes == 2) return body(int16_t{});
-  if (bytes == 4) return body(int32_t{});
-  body(int64_t{});
 }
 
 }  // namespace

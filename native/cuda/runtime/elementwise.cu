@@ -4,6 +4,7 @@
 #include "core/dispatch.h"
 #include "cuda/runtime/elementwise.h"
 #include "cuda/runtime/error.h"
+#include "cuda/runtime/with_size.h"
 
 namespace mpmml::cuda {
 namespace {
@@ -147,14 +148,6 @@ struct FindNan {
     if (element != element) atomicMin(index, static_cast<unsigned long long>((item * rows + row) * cols + col));
   }
 };
-
-template <class Body>
-void with_size(int64_t bytes, Body&& body) {
-  if (bytes == 1) return body(int8_t{});
-  if (bytes == 2) return body(int16_t{});
-  if (bytes == 4) return body(int32_t{});
-  body(int64_t{});
-}
 
 }  // namespace
 

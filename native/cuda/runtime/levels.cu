@@ -15,7 +15,8 @@ constexpr int kWarps = 16, kThreads = kWarps * 32;
 constexpr int kLines = 32;    ///< that a block looks at
 constexpr int kSampled = 16;  ///< elements that a thread looks at for the sample, all of one line
 static_assert(kChunkSteps == 32, "the lanes of a warp look at a chunk");
-constexpr int kMostNumber = 1 << 24;  ///< floats have 24 bits
+constexpr int64_t kMostOfChunk = exponent_scale_of(RangePath::kExponentBounded).most;  ///< spread of a smooth one
+constexpr int kMostNumber = 1 << 24;                                                   ///< floats have 24 bits
 
 /// How the elements of an operand become integers whose differences count steps.
 template <class Stored>
@@ -62,6 +63,8 @@ struct Extent {
   __device__ uint32_t spread() const {
     return is_empty() ? 0 : static_cast<uint32_t>(most) - static_cast<uint32_t>(least);
   }
+  /// Of integers in a chunk.
+  __device__ bool is_rough() const { return has_zero || spread() > static_cast<uint32_t>(kMostOfChunk); }
   __device__ void include(const Extent& other) {
     least = min(least, other.least);
     most = max(most, other.most);
@@ -117,10 +120,22 @@ __host__ __device__ float power_of_two(int exponent) {
 #endif
 }
 
+/// Marks a chunk as rough in a block's memory. Most are marked already if many are.
+__device__ __forceinline__ void mark_rough(uint32_t (&rough)[LevelsFound::kRoughWords], int64_t chunk) {
+  const auto bit = static_cast<unsigned>(chunk % LevelsFound::kRoughBits);
+  if (!(rough[bit / 32] >> bit % 32 & 1)) atomicOr(&rough[bit / 32], 1u << bit % 32);
+}
+__device__ __forceinline__ void clear_rough(uint32_t (&rough)[LevelsFound::kRoughWords]) {
+  if (threadIdx.x < LevelsFound::kRoughWords) rough[threadIdx.x] = 0;
+  __syncthreads();
+}
+
 /// One block; each warp takes a line.
 template <class Stored>
 __global__ void __launch_bounds__(kThreads) sample(OperandLines lines, Stored zero, LevelsFound* found) {
   __shared__ int32_t of_warps[kWarps];
+  __shared__ uint32_t rough[LevelsFound::kRoughWords];
+  clear_rough(rough);
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   const auto* const data = static_cast<const Stored*>(lines.data);
   const int64_t line = lines.items * lines.lines * warp / kWarps;
@@ -162,31 +177,36 @@ __global__ void __launch_bounds__(kThreads) sample(OperandLines lines, Stored ze
     result.offset = numbers.offset;
   }
   Extent extent;
-  uint32_t chunk_spread = 0;
-  for (const Stored x : elements) {
+#pragma unroll
+  for (int index = 0; index < kSampled; ++index) {
+    const Stored x = elements[index];
     Extent chunk;
     chunk.has_zero = numbers.is_zero(x);
     if (!numbers.is_zero(x)) chunk.include(numbers.of(x, misfits, negative_zero));
     chunk.join_lanes();
-    chunk_spread = max(chunk_spread, chunk.spread());
+    if (lane == 0 && chunk.is_rough()) mark_rough(rough, index);
     extent.include(chunk);
   }
+  result.chunks = kSampled;
   const auto maximum = [](uint32_t x, uint32_t y) { return max(x, y); };
-  result.chunk_spread = join_block(static_cast<int32_t>(chunk_spread), of_warps, maximum);
   result.spread = join_block(static_cast<int32_t>(extent.spread()), of_warps, maximum);
   const auto any = [](int32_t x, int32_t y) { return x | y; };
   result.has_zero = join_block(extent.has_zero && !extent.is_empty(), of_warps, any);
   result.misfits = join_block(misfits, of_warps, any);
   result.has_negative_zero = join_block(negative_zero, of_warps, any);
+  // The last join was a barrier after all marks.
+  for (int word = 0; word < LevelsFound::kRoughWords; ++word) result.rough[word] = rough[word];
   if (threadIdx.x == 0) *found = result;
 }
 
 __global__ void begin(LevelsFound nothing, LevelsFound* found) { *found = nothing; }
 
-/// `by_chunks` says whether it looks for the spread within chunks, too.
+/// `by_chunks` says whether it looks for rough chunks, too.
 template <class Stored, bool by_chunks>
 __global__ void __launch_bounds__(kThreads) look(OperandLines lines, Numbers<Stored> numbers, LevelsFound* found) {
   __shared__ Extent extents[kWarps][kLines];
+  __shared__ uint32_t rough[LevelsFound::kRoughWords];
+  if constexpr (by_chunks) clear_rough(rough);
   const int64_t groups = ceil_div(lines.lines, kLines);
   const int64_t first = blockIdx.x % groups * kLines;
   const auto* const data = static_cast<const Stored*>(lines.data) + blockIdx.x / groups * lines.item_stride;
@@ -197,7 +217,6 @@ __global__ void __launch_bounds__(kThreads) look(OperandLines lines, Numbers<Sto
     if (!numbers.is_zero(x)) extent.include(numbers.of(x, misfits, negative_zero));
   };
   Extent extent;
-  uint32_t chunk_spread = 0;
   if (lines.step_stride < lines.line_stride) {
     // Warps take lines, and lanes the elements of a line.
     for (int index = warp; index < kLines; index += kWarps) {
@@ -210,7 +229,7 @@ __global__ void __launch_bounds__(kThreads) look(OperandLines lines, Numbers<Sto
           if (k + lane < lines.depth) include(chunk, line[(k + lane) * lines.step_stride]);
           if constexpr (by_chunks) {
             chunk.join_lanes();
-            chunk_spread = max(chunk_spread, chunk.spread());
+            if (lane == 0 && chunk.is_rough()) mark_rough(rough, k / kChunkSteps);
           }
           extent.include(chunk);
         }
@@ -229,7 +248,9 @@ __global__ void __launch_bounds__(kThreads) look(OperandLines lines, Numbers<Sto
         Extent chunk;
 #pragma unroll 8
         for (int64_t k = k0; k < end; ++k) include(chunk, line[k * lines.step_stride]);
-        if constexpr (by_chunks) chunk_spread = max(chunk_spread, chunk.spread());
+        if constexpr (by_chunks) {
+          if (chunk.is_rough()) mark_rough(rough, k0 / kChunkSteps);
+        }
         extent.include(chunk);
       }
     }
@@ -242,10 +263,10 @@ __global__ void __launch_bounds__(kThreads) look(OperandLines lines, Numbers<Sto
   if (lane == 0 && misfits) atomicOr(&found->misfits, 1);
   if (lane == 0 && negative_zero) atomicOr(&found->has_negative_zero, 1);
   if constexpr (by_chunks) {
-    for (int lanes = 16; lanes > 0; lanes /= 2) {
-      chunk_spread = max(chunk_spread, __shfl_xor_sync(kAll, chunk_spread, lanes));
+    __syncthreads();
+    if (threadIdx.x < LevelsFound::kRoughWords && rough[threadIdx.x] != 0) {
+      atomicOr(&found->rough[threadIdx.x], rough[threadIdx.x]);
     }
-    if (lane == 0 && chunk_spread > 0) atomicMax(&found->chunk_spread, chunk_spread);
   }
   if (warp > 0) return;
   uint32_t spread = extent.spread();
@@ -256,12 +277,9 @@ __global__ void __launch_bounds__(kThreads) look(OperandLines lines, Numbers<Sto
   if (has_zero) atomicOr(&found->has_zero, 1);
 }
 
-constexpr uint32_t kUnknownSpread = ~0u;
-
 /// A look by chunks takes twice as long, and only decides if lines have too many levels: more than in the sample.
 bool worth_a_look_by_chunks(const LevelsFound& sample) {
-  const int64_t most = exponent_scale_of(RangePath::kExponentBounded).most;
-  return sample.chunk_spread <= most && sample.spread > most / 2;
+  return sample.rough_share() <= kMostRoughShare && (sample.spread > kMostOfChunk / 2 || sample.has_zero);
 }
 
 /// Calls `body` with the zero as it is stored, if the operation has levels.
@@ -276,7 +294,7 @@ void with_stored_zero(const Operation& operation, Storage storage, Body&& body) 
   });
 }
 
-/// The operand that has few levels within chunks, and the other if it could be too far apart as far as is known.
+/// The operand that has few rough chunks, and the other if it could be too far apart as far as is known.
 WorthALook worth_a_look_at_chunks(const ValueRange& a, const ValueRange& guess_a, const ValueRange& b,
                                   const ValueRange& guess_b) {
   if (fits_chunks(guess_b, guess_a)) return {!fits_chunks(guess_b, a), true};
@@ -297,11 +315,18 @@ OperandLines lines_of(const MatrixView& view, Side side, int64_t items) {
           is_a ? view.col_stride : view.row_stride};
 }
 
+double LevelsFound::rough_share() const {
+  if (chunks == 0) return 1;
+  int marked = 0;
+  for (const uint32_t word : rough) marked += __builtin_popcount(word);
+  return double(marked) / std::min(chunks, kRoughBits);
+}
+
 LineLevels LevelsFound::levels(DataType dtype) const {
   LineLevels levels;
   if (misfits) return levels;
   levels.spread = spread;
-  if (dtype != DataType::kFloat32 && chunk_spread != kUnknownSpread) levels.chunk_spread = chunk_spread;
+  if (dtype != DataType::kFloat32) levels.rough_share = rough_share();
   levels.has_zero = has_zero != 0;
   if (dtype != DataType::kFloat32) return levels;
   levels.granule = std::ldexp(1.0, granule);
@@ -321,8 +346,12 @@ void sample_levels(const Operation& operation, const OperandLines& lines, Levels
 void find_levels(const Operation& operation, const OperandLines& lines, const LevelsFound& sample, LevelsFound* found,
                  cudaStream_t stream) {
   const bool by_chunks = worth_a_look_by_chunks(sample);
-  begin<<<1, 1, 0, stream>>>({0, by_chunks ? 0 : kUnknownSpread, 0, 0, 0, sample.granule, sample.step, sample.offset},
-                             found);
+  LevelsFound nothing{};
+  nothing.granule = sample.granule;
+  nothing.step = sample.step;
+  nothing.offset = sample.offset;
+  if (by_chunks) nothing.chunks = static_cast<int32_t>(ceil_div(lines.depth, kChunkSteps));
+  begin<<<1, 1, 0, stream>>>(nothing, found);
   with_stored_zero(operation, lines.storage, [&](auto zero) {
     using Stored = decltype(zero);
     Numbers<Stored> numbers{};

@@ -27,11 +27,17 @@ OperandLines lines_of(const MatrixView& view, Side side, int64_t items);
 
 /// What a look has found. Of float the numbers are integers of 2^granule.
 struct LevelsFound {
-  uint32_t spread, chunk_spread;
+  /// A bit stands for every 512th chunk of K.
+  static constexpr int kRoughWords = 16, kRoughBits = 32 * kRoughWords;
+
+  uint32_t spread;
   int32_t has_zero, has_negative_zero;
   int32_t misfits;  ///< whether a float isn't offset + an integer · step
   int32_t granule, step, offset;
+  int32_t chunks;  ///< that were looked at; 0 if none
+  uint32_t rough[kRoughWords];
 
+  double rough_share() const;
   /// Unknown if there are misfits.
   LineLevels levels(DataType dtype) const;
 };

@@ -96,7 +96,7 @@ const MatrixView& Operand::view_for(const Kernel& kernel, Lane& lane, cudaStream
 }
 
 PackedKey Operand::key_for(const Kernel& kernel, const Launch& launch, Side side) const {
-  PackedKey key{&kernel, launch.path, side == Side::kA, view_, host_.items, double(range_.minimum), 1, {}};
+  PackedKey key{&kernel, launch.path, side == Side::kA, view_, host_.items, double(range_.minimum), 1, {}, false};
   if (launch.is_structured) key.band = key.is_a ? launch.structure.a : launch.structure.b;
   if (launch.dtype == DataType::kFloat32) {
     key.offset = range_.levels.offset;
@@ -104,7 +104,8 @@ PackedKey Operand::key_for(const Kernel& kernel, const Launch& launch, Side side
   }
   if (launch.path == RangePath::kExponentBounded) {
     const auto exponents = ExponentBounded<MaxPlus<int32_t>>::for_operands(launch.path, launch.range_a, launch.range_b);
-    key.offset = key.is_a ? exponents.far_a : exponents.far_b;
+    key.offset = 0;
+    key.leaves_out_rough = key.is_a ? exponents.is_a_rough : exponents.is_b_rough;
   }
   return key;
 }

@@ -9,7 +9,8 @@
 namespace mpmml::cuda {
 
 /// What a packed form depends on: the kernel and its path, the side of the product, the part of the memory that was
-/// packed, the range that offsets were taken from, and the band outside of which elements are zero.
+/// packed, the range that offsets were taken from, the band outside of which elements are zero, and whether rough chunks are
+/// left out.
 struct PackedKey {
   const Kernel* kernel;
   RangePath path;
@@ -18,13 +19,14 @@ struct PackedKey {
   int64_t items;
   double offset, step;
   Band band;
+  bool leaves_out_rough;
 
   bool operator==(const PackedKey& other) const {
     const MatrixView &x = view, &y = other.view;
     return kernel == other.kernel && path == other.path && is_a == other.is_a && items == other.items &&
-           offset == other.offset && step == other.step && band == other.band && x.data == y.data && x.rows == y.rows &&
-           x.cols == y.cols && x.row_stride == y.row_stride && x.col_stride == y.col_stride &&
-           x.batch_stride == y.batch_stride;
+           offset == other.offset && step == other.step && band == other.band &&
+           leaves_out_rough == other.leaves_out_rough && x.data == y.data && x.rows == y.rows && x.cols == y.cols &&
+           x.row_stride == y.row_stride && x.col_stride == y.col_stride && x.batch_stride == y.batch_stride;
   }
 };
 
