@@ -136,6 +136,7 @@ export const families = [
       { BM: 128, BN: 64, BK: 16, TM: 8, TN: 8, stages: 4, slices: 4, accumulator: 'uint16' },
       { BM: 64, BN: 64, BK: 16, TM: 8, TN: 8, stages: 3, slices: 8, accumulator: 'uint16' },
       { BM: 128, BN: 64, BK: 16, TM: 8, TN: 8, stages: 2, slices: 1, accumulator: 'float32' },
+      { BM: 64, BN: 128, BK: 16, TM: 8, TN: 8, stages: 3, slices: 4, accumulator: 'float32' },
       { BM: 128, BN: 64, BK: 16, TM: 8, TN: 8, stages: 4, slices: 4, accumulator: 'float32' },
       { BM: 64, BN: 64, BK: 16, TM: 8, TN: 8, stages: 3, slices: 8, accumulator: 'float32' },
       { BM: 64, BN: 32, BK: 8, TM: 8, TN: 4, stages: 3, slices: 8, accumulator: 'float32' },

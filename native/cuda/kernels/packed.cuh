@@ -148,13 +148,14 @@ struct TilePlace {
 };
 
 /// The place of tile number `index`. Numbers go down columns of up to 8 tile rows, so that blocks that run together share
-/// operands in the L2 cache.
-template <class Index>
-__device__ __forceinline__ TilePlace locate_tile(Index index, int64_t tiles_m, int64_t tiles_n) {
-  constexpr int64_t kGroup = 8;
-  const int64_t group = index / (kGroup * tiles_n);
-  const int64_t within = index % (kGroup * tiles_n);
-  const int64_t rows = min(kGroup, tiles_m - group * kGroup);
+/// operands in the L2 cache. The divisions are those of `Number`.
+template <class Number = int64_t, class Index>
+__device__ __forceinline__ TilePlace locate_tile(Index index, std::common_type_t<Number> tiles_m,
+                                                 std::common_type_t<Number> tiles_n) {
+  constexpr Number kGroup = 8;
+  const Number group = index / (kGroup * tiles_n);
+  const Number within = index % (kGroup * tiles_n);
+  const Number rows = min(kGroup, tiles_m - group * kGroup);
   return {static_cast<int>(group * kGroup + within % rows), static_cast<int>(within / rows)};
 }
 

@@ -31,20 +31,26 @@ __global__ void __launch_bounds__(kThreads)
 
 __global__ void copy_word(const uint32_t* from, uint32_t* to) { *to = *from; }
 
-__global__ void probe(uint64_t* ticks) {
-  constexpr uint64_t kNanoseconds = 200000;
+/// Returns the nanoseconds that it took, at least as many as asked for.
+__device__ uint64_t spin(uint64_t nanoseconds) {
   const auto now = [] {
     uint64_t time;
     asm volatile("mov.u64 %0, %globaltimer;" : "=l"(time));
     return time;
   };
   const uint64_t start = now();
-  const int64_t clocks = clock64();
-  while (now() - start < kNanoseconds) {
-  }
-  ticks[0] = clock64() - clocks;
-  ticks[1] = now() - start;
+  uint64_t passed = 0;
+  while (passed < nanoseconds) passed = now() - start;
+  return passed;
 }
+
+__global__ void probe(uint64_t* ticks) {
+  const int64_t clocks = clock64();
+  ticks[1] = spin(200000);
+  ticks[0] = clock64() - clocks;
+}
+
+__global__ void wait_for_host() { spin(40000); }
 
 }  // namespace
 
@@ -55,6 +61,11 @@ void fill_random(const Operation& operation, void* data, int64_t count, const Ra
     using S = decltype(value);
     fill<S><<<kBlocks, kThreads, 0, stream>>>(static_cast<typename S::Element*>(data), count, values, zero_below);
   });
+  MPMML_CUDA(cudaGetLastError());
+}
+
+void give_lead(cudaStream_t stream) {
+  wait_for_host<<<1, 1, 0, stream>>>();
   MPMML_CUDA(cudaGetLastError());
 }
 
