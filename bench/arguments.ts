@@ -22,8 +22,7 @@ export function wholeNumbers(least = 1, most = 2 ** 31 - 1): (text: string) => n
 export const device = wholeNumber(0, 65535)
 
 /** 'all', or indices of devices, separated by commas. */
-export const devices = (text: string): 'all' | number[] =>
-  text === 'all' ? 'all' : wholeNumbers(0, 51)(text)
+const devices = (text: string): 'all' | number[] => (text === 'all' ? 'all' : wholeNumbers(0, 51)(text))
 
 /** Some of `choices`, separated by commas. */
 export function someOf<Choice extends string>(choices: readonly Choice[]): (text: string) => Choice[] {
@@ -85,10 +84,16 @@ export function productOptions(): Option[] {
 }
 
 /** The options of what is computed of powers of a matrix. */
+export const devicesOption = (): Option =>
+  new Option('--devices <list>', "CUDA devices that compute it together: 'all', or 0,1,…")
+    .argParser(devices)
+    .conflicts('device')
+
 export function closureOptions(semirings: readonly Semiring[], usual: Semiring): Option[] {
   return [
     new Option('--semiring <name>', 'the semiring').choices(semirings).default(usual),
     ...placeOptions(),
+    devicesOption(),
     overflowOption(),
   ]
 }

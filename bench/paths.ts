@@ -60,6 +60,7 @@ export interface PathsRequest {
   overflow: MpmmOptions['overflow']
   backend: MpmmOptions['backend']
   device: MpmmOptions['device']
+  devices?: MpmmOptions['devices']
   /** The file that the distances are written to. */
   output: string | undefined
   /** The file of the next nodes: written, or read if there is something to check. */
@@ -106,13 +107,13 @@ export interface CheckRecord {
 
 /** @throws anything that goes wrong; output files appear under their names only if everything went right. */
 export async function findPaths(request: PathsRequest, signal: AbortSignal): Promise<PathsRecord> {
-  const { semiring, overflow, backend, device, output, next } = request
+  const { semiring, overflow, backend, device, devices, output, next } = request
   for (const file of [output, next]) if (file !== undefined) await checkMatrixOutput(file, [request.graph])
   const graph = await read(request, signal)
   const sources = request.from && nodesOf(request.from, graph)
   const targets = request.to && nodesOf(request.to, graph)
   const paths = request.verify || next !== undefined || targets !== undefined
-  const options = { paths, sources, targets, overflow, backend, device, signal }
+  const options = { paths, sources, targets, overflow, backend, device, devices, signal }
   const found = await withProgress(`finding paths between ${graph.nodes} nodes`, (onProgress) =>
     namingCycles(graph, () => kinds[semiring].find(graph.weights, { ...options, onProgress })),
   )

@@ -1,6 +1,6 @@
 /** mpmml multiply A B -o C */
 import { type Command, Option } from 'commander'
-import { devices, productOptions } from '../arguments.js'
+import { devicesOption, productOptions } from '../arguments.js'
 import {
   ARRAYS_HELP,
   type ArraysFlags,
@@ -33,12 +33,8 @@ export function multiplyCommand(signal: AbortSignal): Command {
     .argument('<A>', 'M × K, or batch × M × K')
     .argument('<B>', 'K × N, or batch × K × N')
     .option('-o, --output <C>', 'write the product to this file (without it only a summary is printed)')
-  for (const option of [...productOptions(), ...arraysOptions(), ...queueOptions()]) command.addOption(option)
-  command.addOption(
-    new Option('--devices <list>', "CUDA devices that compute it together: 'all', or 0,1,…")
-      .argParser(devices)
-      .conflicts('device'),
-  )
+  const options = [...productOptions(), devicesOption(), ...arraysOptions(), ...queueOptions()]
+  for (const option of options) command.addOption(option)
   return command
     .option('--accumulate <C0>', 'compute C0 ⊕ A⊗B')
     .addOption(new Option('--dtype <type>', 'read the files as this element type').choices(dataTypes))
@@ -48,14 +44,14 @@ export function multiplyCommand(signal: AbortSignal): Command {
     .action(async (a: string, b: string, { json, ...flags }: Flags) => {
       if (flags.queue !== undefined) {
         const { queue, output } = flags
-        requireOnDisk(command, flags, ['variant', 'accumulate', 'dtype', 'verify'], output)
+        requireOnDisk(command, flags, ['devices', 'variant', 'accumulate', 'dtype', 'verify'], output)
         requireForWorkers(command, flags)
         const record = await runOnQueue('multiply', { ...flags, queue, inputs: [a, b], output }, signal)
         return json ? printJson(record) : print(describeQueueWork(record))
       }
       if (isOnDisk(flags, [a, b], flags.output)) {
         const { output } = flags
-        requireOnDisk(command, flags, ['variant', 'accumulate', 'dtype', 'verify'], output)
+        requireOnDisk(command, flags, ['devices', 'variant', 'accumulate', 'dtype', 'verify'], output)
         const record = await runArrays('multiply', { ...flags, inputs: [a, b], output }, signal)
         return json ? printJson(record) : print(describeArrays(record))
       }

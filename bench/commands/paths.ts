@@ -54,14 +54,24 @@ min-plus finds shortest paths, max-plus longest, max-min widest, max-times most 
     .action(async (graph: string, { json, check, ...flags }: Flags) => {
       if (flags.queue !== undefined) {
         const { queue, output } = flags
-        requireOnDisk(command, { ...flags, check }, ['from', 'to', 'next', 'verify', 'check'], output)
+        requireOnDisk(
+          command,
+          { ...flags, check },
+          ['devices', 'from', 'to', 'next', 'verify', 'check'],
+          output,
+        )
         requireForWorkers(command, flags)
         const record = await runOnQueue('paths', { ...flags, queue, inputs: [graph], output }, signal)
         return json ? printJson(record) : print(describeQueueWork(record))
       }
       if (isOnDisk(flags, [graph], flags.output)) {
         const { output } = flags
-        requireOnDisk(command, { ...flags, check }, ['from', 'to', 'next', 'verify', 'check'], output)
+        requireOnDisk(
+          command,
+          { ...flags, check },
+          ['devices', 'from', 'to', 'next', 'verify', 'check'],
+          output,
+        )
         const record = await runArrays('paths', { ...flags, inputs: [graph], output }, signal)
         return json ? printJson(record) : print(describeArrays(record))
       }

@@ -21,6 +21,7 @@ interface Flags {
   overflow: MpmmOptions['overflow']
   backend: MpmmOptions['backend']
   device: MpmmOptions['device']
+  devices?: MpmmOptions['devices']
   json?: true
 }
 
@@ -59,12 +60,12 @@ export function starCommand(signal: AbortSignal): Command {
 }
 
 async function compute(path: string, flags: Flags, signal: AbortSignal): Promise<StarRecord> {
-  const { output, semiring, overflow, backend, device } = flags
+  const { output, semiring, overflow, backend, device, devices } = flags
   if (output !== undefined) await checkMatrixOutput(output, [path])
   const a = await readMatrixFile(path, { semiring }, signal)
   const dtype = dtypeOf(a.data)
   const operation = flags.plus ? 'plus' : 'star'
-  const options = { semiring, overflow, backend, device, signal }
+  const options = { semiring, overflow, backend, device, devices, signal }
   const { c, ...how } = await withProgress(
     `computing the ${operation} of ${shapeText(a.shape)}`,
     (onProgress) =>

@@ -105,6 +105,27 @@ export function limits(backend: Backend, open: () => Device): void {
     },
   )
 
+  it('heavy weights in a batch that is closed some matrices at a time', async () => {
+    // So many that the first ones go too far before the last have begun.
+    const [n, batch] = [258, 390]
+    const zero = END - 1
+    const item = new Int32Array(n * n).map((_, index) => {
+      const [from, to] = [Math.floor(index / n), index % n]
+      return to === from + 1 || from === to + 7 ? heavy - (from % 3) : zero
+    })
+    const data = new Int32Array(batch * n * n)
+    for (let at = 0; at < batch; at++) data.set(item, at * n * n)
+    const { distances, next } = await withNext(
+      { data, shape: [batch, n, n] },
+      { semiring: 'min-plus', backend },
+    )
+    const expected = closureOf({ semiring: 'min-plus', type: 'int32' }, n, item, true)
+    for (const at of [0, batch - 1]) {
+      expectValues(distances.subarray(at * n * n, (at + 1) * n * n), expected, `matrix ${at}`)
+      expectNext(next.subarray(at * n * n, (at + 1) * n * n), expected, `matrix ${at}`)
+    }
+  }, 120_000)
+
   it('heavy weights that leave int32 in the end', async () => {
     // The first column whose sum leaves int32 is among the last.
     const column = Math.ceil((END - 1) / heavy)
