@@ -30,9 +30,12 @@ export function requireWithin(bytes: number, maxBytes: number, name: string): vo
   )
 }
 
+const advice =
+  'readEntries reads a sparse file as its entries, and multiplyArrays of mpmml/arrays multiplies .npy files block by block'
+
 /** Memory for a matrix of a file. */
 export function newMatrixData(count: number, name: string, dtype: DataType, maxBytes: number): ElementArray {
   const type = addon.dataTypes.indexOf(dtype)
   requireWithin(count * bytesOf(type), maxBytes, name)
-  return allocate(count, name, type, newArray)
+  return allocate(count, name, type, newArray, advice)
 }

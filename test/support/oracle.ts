@@ -149,7 +149,8 @@ function combineWrapped(row: Float64Array, x: number, right: Float64Array, from:
   for (let j = 0; j < row.length; j++) {
     const y = right[from + j]!
     if (y === rule.infinity) continue
-    const sum = Number(BigInt.asIntN(32, BigInt(x) + BigInt(y)))
+    // | is modulo 2^32, and x + y exact.
+    const sum = (x + y) | 0
     if (sum === rule.zero) continue
     if (rule.infinity < 0 ? sum > row[j]! : sum < row[j]!) row[j] = sum
   }
