@@ -8,10 +8,10 @@ import { Engine } from './engine.js'
 import { planInput } from './fingerprint.js'
 import { allJobs, type BlockJob, type BlockPlan, type BlockResult, requireJob, requirePlan } from './job.js'
 import { type RunOptions, readBytes, runNames } from './options.js'
-import { isMadeBy, removeOutput } from './plan.js'
+import { isMadeBy, requireReplaceable } from './plan.js'
 import { requireInside } from './roots.js'
 import { openSource } from './source.js'
-import { begunPlan, removeBegun, WorkFolder } from './work-folder.js'
+import { begunPlan, WorkFolder } from './work-folder.js'
 
 /** What a job may touch. */
 export interface RootOptions {
@@ -158,14 +158,35 @@ export async function finish(plan: BlockPlan, { roots, signal }: FinishOptions =
   requirePlan(plan)
   await requireInside(plan, roots)
   const work = new WorkFolder(plan.output.path, plan.id)
+  const { path } = plan.output
   if (await isFinished(plan)) {
     // A process may have been ended before it removed all of the rest.
-    if ((await begunPlan(plan.output.path))?.id === plan.id) await removeBegun(plan.output.path)
+    if ((await begunPlan(path))?.id === plan.id) await work.remove(path)
     return
   }
   await requireDone(plan, work, signal)
-  await removeOutput(plan.output.path)
-  await work.complete(plan.output.path)
+  await requireReplaceable(path)
+  await work.place(path)
+  await work.remove(path)
+}
+
+/**
+ * Does what is to be done for a plan. If that fails because another process has completed the same work and removed what is needed
+ * for it, all is well, as far as the output can say so.
+ */
+export async function unlessFinished(plan: BlockPlan, work: () => Promise<void>): Promise<void> {
+  try {
+    await work()
+  } catch (error) {
+    const { path, layout } = plan.output
+    const mayBeGone = error instanceof FileError || error instanceof ResumeError
+    if (!mayBeGone || (await new WorkFolder(path, plan.id).isGrown())) throw error
+    if (layout && (await isFinished(plan))) return
+    throw new ResumeError(
+      `the work on ${path} is gone: another process has completed it, or begun it anew, or removed it`,
+      { cause: error },
+    )
+  }
 }
 
 /** Throws unless all jobs are done, and of the inputs that the plan was made for. */
@@ -174,11 +195,7 @@ async function requireDone(
   work: WorkFolder,
   signal: AbortSignal | undefined,
 ): Promise<void> {
-  if (!(await work.isGrown())) {
-    throw new ResumeError(
-      `the work on ${plan.output.path} is gone: others have begun it anew, or removed it. Begin again`,
-    )
-  }
+  if (!(await work.isGrown())) throw new ResumeError(`there is no work on ${plan.output.path} of this plan`)
   for (let stage = 0; stage < plan.stages.length; stage++) {
     const done = await work.marked(stage)
     if (done.size === plan.stages[stage]) continue

@@ -53,6 +53,8 @@ export interface PlannedOutput {
 interface AnyPlan {
   /** What the plan and its inputs are, as 32 hexadecimal digits: blocks carry it. */
   readonly id: string
+  /** Another one each time that work is begun, also with the same inputs and options. */
+  readonly begun: string
   /** The semiring of its products. */
   readonly semiring: Semiring
   /** What becomes of int32 results outside of the finite range; null for floats. */

@@ -4,7 +4,7 @@ import { openDevice } from '../device/device.js'
 import { readListener, requireNames } from '../options.js'
 import type { Overflow } from '../product/options.js'
 import type { Semiring } from '../variant-names.js'
-import { finish, isFinished } from './blocks.js'
+import { finish, isFinished, unlessFinished } from './blocks.js'
 import { Engine } from './engine.js'
 import { type ArrayType, type BlockJob, type BlockPlan, jobsOf } from './job.js'
 import {
@@ -156,21 +156,23 @@ async function run(
   let bytesWritten = 0
   try {
     if (finished) progress.skip(total)
-    for (let stage = 0; stage < planned.stages.length && !finished; stage++) {
-      const done = await engine.work.marked(stage)
-      progress.skip(done.size)
-      await engine.run(
-        without(jobsOf(planned, stage, engine.rowsTogether()), done),
-        signal,
-        (block) => {
-          kernelMs += block.kernelMs
-          bytesWritten += block.bytesWritten
-          progress.block()
-        },
-        (share) => progress.began(share),
-      )
-    }
-    await finish(planned, { signal })
+    await unlessFinished(planned, async () => {
+      for (let stage = 0; stage < planned.stages.length && !finished; stage++) {
+        const done = await engine.work.marked(stage)
+        progress.skip(done.size)
+        await engine.run(
+          without(jobsOf(planned, stage, engine.rowsTogether()), done),
+          signal,
+          (block) => {
+            kernelMs += block.kernelMs
+            bytesWritten += block.bytesWritten
+            progress.block()
+          },
+          (share) => progress.began(share),
+        )
+      }
+      await finish(planned, { signal })
+    })
     progress.end()
   } finally {
     await engine.close()

@@ -1,5 +1,6 @@
 /** Plans: what is read, how it is cut into blocks, and where the result grows. */
-import { realpath, rm, stat } from 'node:fs/promises'
+import { randomBytes } from 'node:crypto'
+import { realpath, stat } from 'node:fs/promises'
 import { basename, dirname, join, sep } from 'node:path'
 import { show } from '../describe.js'
 import {
@@ -206,7 +207,7 @@ async function lookAround(output: string, { resume, overwrite }: ReadBegin): Pro
   }
   const there = await stat(output).catch(() => null)
   if (there && !overwrite && !(resume && isZarr(output))) throw exists(output, resume)
-  if (there) await requireReplaceable(output, there.isDirectory())
+  await requireReplaceable(output)
   return null
 }
 
@@ -242,20 +243,16 @@ export async function isMadeBy(plan: BlockPlan): Promise<boolean> {
   return stable(made) === stable(madeFrom(plan))
 }
 
-async function requireReplaceable(output: string, isFolder: boolean): Promise<void> {
+/** Throws unless nothing is in the way of an output but one of its kind. */
+export async function requireReplaceable(output: string): Promise<void> {
+  const there = await stat(output).catch(() => null)
+  if (!there) return
+  const isFolder = there.isDirectory()
   const isArray = isFolder && (await stat(join(output, 'zarr.json')).catch(() => null)) !== null
   if (isZarr(output) ? isArray : !isFolder) return
   throw new ExistsError(
     `${output} exists and is no ${isZarr(output) ? 'Zarr array' : 'file'}, so it is not replaced: name another output`,
   )
-}
-
-/** Removes an output that another takes the place of. */
-export async function removeOutput(output: string): Promise<void> {
-  const there = await stat(output).catch(() => null)
-  if (!there) return
-  await requireReplaceable(output, there.isDirectory())
-  await rm(output, { recursive: true })
 }
 
 function requireSameWork(
@@ -422,6 +419,7 @@ function planMultiply(
   }
   const plan = {
     kind: 'multiply' as const,
+    begun: beginning(),
     semiring,
     overflow: readPolicy(a.dtype, asked.overflow),
     a,
@@ -471,6 +469,7 @@ async function planPaths(
   const count = blocksIn(n, size)
   const plan = {
     kind: 'shortest-paths' as const,
+    begun: beginning(),
     semiring,
     overflow: policy,
     a,
@@ -496,6 +495,9 @@ async function typeBetween(
   const greatest = await greatestWeight(source, semiring, planned, Math.min(layout.memory, 2 ** 26), signal)
   return greatest * shape[0] < 2 ** 31 - 1 ? 'int32' : 'float64'
 }
+
+/** So that a process that still does what was begun before can't write into what is begun now, be it the same work. */
+const beginning = () => randomBytes(8).toString('hex')
 
 /** What an array's attributes say of it. */
 function madeFrom(plan: BlockPlan): Record<string, unknown> {

@@ -11,6 +11,8 @@ import { type BlockJob, type BlockPlan, requirePlan } from './job.js'
 
 /** The folder of unfinished work on an array. */
 const folderOf = (output: string) => `${output}.partial`
+/** What an output replaces, until it is removed. */
+const asideOf = (output: string) => `${folderOf(output)}.replaced`
 const planOf = (output: string) => join(folderOf(output), 'plan.json')
 
 /** The plan that was begun for an output; null if there is none. */
@@ -134,15 +136,35 @@ export class WorkFolder {
     return (await stat(this.array).catch(() => null)) !== null
   }
 
-  /** Gives the array its name, and removes the rest: the plan goes last, so that whoever resumes finds what is to be removed. */
-  async complete(output: string): Promise<void> {
-    if (await this.isGrown()) {
-      try {
-        await rename(this.array, output)
-      } catch (error) {
-        throw writeError(output, error)
+  /**
+   * Gives the array its name. An array that is in the way goes aside first, and is removed at the end; a file is replaced.
+   * Other processes may do the same at the same moment: what one of them put there stays.
+   */
+  async place(output: string): Promise<void> {
+    const aside = asideOf(output)
+    try {
+      const { ino } = await stat(this.array)
+      const isPlaced = await rename(this.array, output).then(
+        () => true,
+        (error) => {
+          if (error.code === 'ENOTEMPTY' || error.code === 'EEXIST') return false
+          throw error
+        },
+      )
+      if (!isPlaced) {
+        await removeAll(aside)
+        await rename(output, aside)
+        const isOurs = (await stat(aside)).ino === ino
+        await rename(isOurs ? aside : this.array, output)
       }
+    } catch (error) {
+      throw writeError(output, error)
     }
+  }
+
+  /** Removes the rest once the array has its name: the plan goes last, so that whoever resumes finds what is to be removed. */
+  async remove(output: string): Promise<void> {
+    await removeAll(asideOf(output))
     await removeAll(this.own)
     await removeAll(this.path)
   }

@@ -130,6 +130,22 @@ it('paths go on at the step where they were given up', async () => {
   expect(await read(out)).toEqual(distances)
 })
 
+it.each(['.npy', '.zarr'])('two processes that resume the same %s at once do no harm', async (ending) => {
+  const out = fresh(ending)
+  const work = (options: ArraysOptions) => multiplyArrays(pathA, pathB, out, options)
+  await cutOff(work, 7)
+  const ends = await Promise.allSettled([work({ ...on, resume: true }), work({ ...on, resume: true })])
+  expect(ends.some(({ status }) => status === 'fulfilled')).toBe(true)
+  // A Zarr array says that it is the result of this work; of a .npy file the slower one can't know.
+  for (const end of ends) {
+    if (end.status === 'fulfilled') continue
+    expect(ending).toBe('.npy')
+    expect(end.reason).toEqual(coded('RESUME', /is gone: another process has completed it/))
+  }
+  expect(await read(out)).toEqual(c)
+  expect(existsSync(`${out}.partial`)).toBe(false)
+})
+
 it('resume begins if nothing was begun', async () => {
   const out = fresh('.npy')
   expect((await multiplyArrays(pathA, pathB, out, { ...on, resume: true })).resumed).toBe(0)
@@ -320,6 +336,15 @@ it('a worker that sleeps until all is done by others leaves nothing behind', asy
   }
   expect(existsSync(`${out}.partial`)).toBe(false)
   expect(await read(out)).toEqual(c)
+})
+
+it('a process that does what others have begun anew meanwhile writes nothing there', async () => {
+  const request = { kind: 'multiply', a: pathA, b: pathB, c: fresh('.zarr'), block: 64 } as const
+  const job = { name: 'c-0-0', stage: 0 }
+  const old = await planBlocks(request)
+  const anew = await planBlocks({ ...request, overwrite: true })
+  await expect(runBlock(old, job, { backend: 'cpu' })).rejects.toEqual(coded('FILE'))
+  expect(await isDone(anew, job)).toBe(false)
 })
 
 describe('jobs', () => {
