@@ -148,8 +148,10 @@ Judgement CudaBackend::judge(const Variant& variant, RangePath path, const Probl
   }
   double clocks = estimate_clocks(kernel.shape, kernel.pack != nullptr, problem, limits, blocks);
   if (limits.capability < kernel.shape.full_speed_from) clocks *= kSlowedDown;
-  const bool searches = problem.witness.data && (kernel.notes_chunks || &kernel == &kernel_of(variant));
-  if (searches) clocks += estimate_search_clocks(kernel.notes_chunks, problem, limits);
+  const Kernel& plain = kernel_of(variant);
+  const bool in_chunks = &kernel == plain.in_chunks,
+             searches = problem.witness.data && (in_chunks || &kernel == &plain);
+  if (searches) clocks += estimate_search_clocks(in_chunks, problem, limits);
   return {{}, clocks};
 }
 

@@ -106,7 +106,7 @@ function filled(algebra: Algebra, kind: Kind, shape: number[], seed: number): Ma
 }
 
 /** Some equal to results, some better, some worse, some zero. */
-function startsFor({ values, shape }: Witnessed, algebra: Algebra, seed: number): Made {
+export function startsFor({ values, shape }: Witnessed, algebra: Algebra, seed: number): Made {
   const random = new Random(seed)
   const zero = zeroIn(algebra)
   const starts = values.map((result) => {
@@ -117,7 +117,7 @@ function startsFor({ values, shape }: Witnessed, algebra: Algebra, seed: number)
 }
 
 /** Fails unless the witness, and the result, are as the definition says. */
-function expectWitness(result: { c: Any; witness: Any }, expected: Witnessed, what: string): void {
+export function expectWitness(result: { c: Any; witness: Any }, expected: Witnessed, what: string): void {
   expect(Array.from(result.witness.shape), what).toEqual(expected.shape)
   expect(result.witness.data, what).toBeInstanceOf(Int32Array)
   const [values, came] = [elements(result.c), elements(result.witness)]

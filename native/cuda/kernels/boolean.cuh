@@ -10,6 +10,7 @@
 #include "cuda/kernels/kernel.h"
 #include "cuda/kernels/packed.cuh"
 #include "cuda/kernels/packing.cuh"
+#include "cuda/kernels/tile_witness.cuh"
 #include "cuda/kernels/warpgroup.cuh"
 #include "cuda/kernels/words.cuh"
 #include "cuda/runtime/boolean_check.h"
@@ -38,6 +39,31 @@ struct BooleanProblem {
 
 template <class Config, class Arithmetic>
 __global__ void boolean_kernel(Launch problem, BooleanProblem operands, Arithmetic arithmetic);
+
+/// For the search for witnesses: what is noted is the number of the tile.
+struct BooleanNote {
+  static constexpr int kStepsOfTile = kBooleanSteps, kOfFirstTile = 0;
+
+  static __device__ __forceinline__ int tile(int note) { return note; }
+  /// The order of the bits is that of pack_truths().
+  static __device__ __forceinline__ int step(const PartOfLine& a, const PartOfLine& b, int /*note*/, int lane) {
+    int first = kStepsOfTile;
+#pragma unroll
+    for (int part = 0; part < 2; ++part) {
+      const uint4 &x = a.chunks[part], &y = b.chunks[part];
+      const uint32_t words[4] = {x.x & y.x, x.y & y.y, x.z & y.z, x.w & y.w};
+#pragma unroll
+      for (int w = 0; w < 4; ++w) {
+        const uint32_t bytes = words[w] | words[w] >> 16, any = (bytes | bytes >> 8) & 0xff;
+        const int bit = __ffs(static_cast<int>(any)) - 1;
+        const int byte = (__ffs(static_cast<int>(words[w] >> bit & 0x01010101)) - 1) / 8;
+        const int step = 128 * bit + 16 * (lane + part * kTileSearchLanes) + 4 * w + byte;
+        if (any != 0) first = min(first, step);
+      }
+    }
+    return first;
+  }
+};
 
 constexpr int kBooleanPackThreads = 256;
 
@@ -174,6 +200,7 @@ __device__ __forceinline__ void count_pairs(uint32_t (&counts)[64], uint64_t a, 
 
 template <int BM_, int BN_, int BK_, int kStages_>
 struct BooleanTiles {
+  static constexpr bool kFindsWitnesses = false;
   static constexpr int BM = BM_, BN = BN_, BK = BK_, kStages = kStages_;
   static constexpr int kCounters = 2;  ///< groups of four warps
   static constexpr int kThreads = kCounters * 128 + 32;
@@ -187,19 +214,29 @@ struct BooleanTiles {
 
   template <class Arithmetic>
   static constexpr Kernel kernel() {
-    Kernel kernel{};
-    kernel.paths = paths_of<Arithmetic>();
-    kernel.runs_on = &counts_pairs;
-    kernel.launch = &launch<Arithmetic>;
-    kernel.function = &function<Arithmetic>;
-    kernel.packed_bytes = &packed_bytes;
-    kernel.pack = &pack_operand<typename Arithmetic::Element>;
     // Steps per clock measured on an H200.
-    kernel.shape = {BM, BN, BK, kThreads, kSharedBytes, 20000, 90};
+    Kernel kernel = kernel_of<BooleanTiles, Arithmetic>(20000);
+    kernel.in_chunks = &kFinder<Arithmetic>;
     return kernel;
   }
 
  private:
+  template <class Config, class Arithmetic>
+  static constexpr Kernel kernel_of(double steps_per_clock) {
+    Kernel kernel{};
+    kernel.paths = paths_of<Arithmetic>();
+    kernel.runs_on = &counts_pairs;
+    kernel.launch = &launch<Config, Arithmetic>;
+    kernel.function = &function<Config, Arithmetic>;
+    kernel.packed_bytes = &packed_bytes;
+    kernel.pack = &pack_operand<typename Arithmetic::Element>;
+    kernel.shape = {BM, BN, BK, kThreads, kSharedBytes, steps_per_clock, 90};
+    return kernel;
+  }
+
+  template <class Arithmetic>
+  static constexpr Kernel kFinder = kernel_of<FindsWitnesses<BooleanTiles>, Arithmetic>(12000);
+
   static BooleanProblem layout(const Launch& launch) {
     BooleanProblem problem{};
     problem.tiles_m = ceil_div(launch.m, BM);
@@ -239,22 +276,31 @@ struct BooleanTiles {
     MPMML_CUDA(cudaGetLastError());
   }
 
-  template <class Arithmetic>
+  template <class Config, class Arithmetic>
   static void launch(const Launch& launch) {
-    allow_shared_bytes(function<Arithmetic>(launch.path), kSharedBytes);
+    allow_shared_bytes(function<Config, Arithmetic>(launch.path), kSharedBytes);
     int device = 0;
     MPMML_CUDA(cudaGetDevice(&device));
     const int multiprocessors = device_limits(device).multiprocessors;
     const BooleanProblem problem = layout(launch);
     const int64_t tiles = problem.tiles_m * problem.tiles_n * launch.batch;
     const auto blocks = static_cast<unsigned>(std::min<int64_t>(tiles, kBlocks * multiprocessors));
-    boolean_kernel<BooleanTiles><<<blocks, kThreads, kSharedBytes, launch.stream>>>(launch, problem, Arithmetic{});
+    boolean_kernel<Config><<<blocks, kThreads, kSharedBytes, launch.stream>>>(launch, problem, Arithmetic{});
+    if constexpr (Config::kFindsWitnesses) {
+      for_instances(launch, [&](const Launch& part) {
+        const auto operand = [&](const BooleanOperand& whole) {
+          return TiledOperand{whole.tiles + (part.first_instance - launch.first_instance) * whole.instance_bytes,
+                              whole.instance_bytes / kBooleanTileBytes};
+        };
+        search_in_tiles<BooleanNote>(part, {operand(problem.a), operand(problem.b), problem.tiles_k});
+      });
+    }
     MPMML_CUDA(cudaGetLastError());
   }
 
-  template <class Arithmetic>
+  template <class Config, class Arithmetic>
   static const void* function(RangePath) {
-    return reinterpret_cast<const void*>(&boolean_kernel<BooleanTiles, Arithmetic>);
+    return reinterpret_cast<const void*>(&boolean_kernel<Config, Arithmetic>);
   }
 };
 
@@ -276,7 +322,7 @@ struct BooleanPlace {
 };
 
 template <class Config, class Arithmetic>
-__global__ void __launch_bounds__(Config::kThreads, Config::kBlocks)
+__global__ void __launch_bounds__(Config::kThreads, Config::kFindsWitnesses ? 1 : Config::kBlocks)
     boolean_kernel(Launch problem, BooleanProblem operands, Arithmetic arithmetic) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
   constexpr int kStages = Config::kStages, kStageBytes = Config::kStageBytes, kCounters = Config::kCounters;
@@ -331,64 +377,102 @@ __global__ void __launch_bounds__(Config::kThreads, Config::kBlocks)
   for (int64_t index = blockIdx.x; index < places; index += gridDim.x) {
     const BooleanPlace place(operands, index);
     bool has_results;
-    const int tiles_k = place.depth<Config>(problem, operands, has_results).count;
+    const DepthTiles depth = place.depth<Config>(problem, operands, has_results);
+    const int tiles_k = depth.count;
     if (!has_results) continue;
     uint32_t counts[64];
 #pragma unroll
     for (int i = 0; i < 64; ++i) counts[i] = 0;
-    for (int tile = 0; tile < tiles_k;) {
-      const int end = min(tiles_k, tile + kMostTiles);
-      int before = -1;
-      for (; tile < end; ++tile) {
-        barrier_wait(barriers.full(stage), phase);
-        const unsigned tile_a = base + stage * kStageBytes;
-        const uint64_t a = matrix_descriptor(tile_a + group * (kBooleanTileBytes / kCounters));
-        const uint64_t b = matrix_descriptor(tile_a + kBooleanTileBytes);
-        fence_tiles();
-        // 256 steps are 32 bytes; addresses are in units of 16.
+    const auto count_tile = [&] {
+      barrier_wait(barriers.full(stage), phase);
+      const unsigned tile_a = base + stage * kStageBytes;
+      const uint64_t a = matrix_descriptor(tile_a + group * (kBooleanTileBytes / kCounters));
+      const uint64_t b = matrix_descriptor(tile_a + kBooleanTileBytes);
+      fence_tiles();
+      // 256 steps are 32 bytes; addresses are in units of 16.
 #pragma unroll
-        for (int part = 0; part < kTileLineBytes / 32; ++part) count_pairs(counts, a + 2 * part, b + 2 * part);
-        commit_tiles();
-        await_tiles<1>();
-        if (before >= 0 && thread == 0) barrier_arrive(barriers.empty(before));
-        before = stage;
+      for (int part = 0; part < kTileLineBytes / 32; ++part) count_pairs(counts, a + 2 * part, b + 2 * part);
+      commit_tiles();
+    };
+    if constexpr (Config::kFindsWitnesses) {
+      // The tiles from the first on that has made a result true.
+      int reached[64];
+#pragma unroll
+      for (int i = 0; i < 64; ++i) reached[i] = 0;
+      for (int tile = 0; tile < tiles_k; ++tile) {
+        count_tile();
+        await_tiles<0>();
+        if (thread == 0) barrier_arrive(barriers.empty(stage));
         advance();
+#pragma unroll
+        for (int i = 0; i < 64; ++i) {
+          counts[i] = min(counts[i], 1u);
+          reached[i] += static_cast<int>(counts[i]);
+        }
       }
-      await_tiles<0>();
-      if (thread == 0) barrier_arrive(barriers.empty(before));
-#pragma unroll
-      for (int i = 0; i < 64; ++i) counts[i] = min(counts[i], 1u);
-    }
-
-    __syncwarp();
-#pragma unroll
-    for (int half = 0; half < 2; ++half) {
-      uint32_t bits = 0;
+      const Epilogue<Arithmetic> epilogue(problem, arithmetic, place.instance);
+      const QuadOfRow quad;
+      const int64_t row = quad.row(int64_t{place.tile.m} * Config::BM + group * 64 + warp * 16 + lane / 4);
+      const int64_t first_col = quad.col(int64_t{place.tile.n} * Config::BN + lane % 4 * 2);
 #pragma unroll
       for (int i = 0; i < 16; ++i) {
-        bits |= counts[4 * i + 2 * half] << (2 * i) | counts[4 * i + 2 * half + 1] << (2 * i + 1);
+        uint32_t sums[4];
+        int found[4];
+        quad.exchange(reached + 4 * i, found);
+#pragma unroll
+        for (int v = 0; v < 4; ++v) {
+          sums[v] = found[v] > 0;
+          found[v] = hint_of_chunk(depth.first + tiles_k - found[v]);
+        }
+        if (row < problem.m) epilogue.store(row, first_col + 8 * i, sums, found);
       }
-      results[(lane / 4 + 8 * half) * 4 + lane % 4] = bits;
-    }
-    __syncwarp();
-    const Epilogue<Arithmetic> epilogue(problem, arithmetic, place.instance);
-    const int64_t first_row = int64_t{place.tile.m} * Config::BM + group * 64 + warp * 16;
-    const int64_t col = int64_t{place.tile.n} * Config::BN + 4 * lane;
-    const auto store = [&] {
-#pragma unroll 4
-      for (int line = 0; line < 16 && first_row + line < problem.m; ++line) {
-        const uint2 words = *reinterpret_cast<const uint2*>(results + 4 * line + lane % 2 * 2);
-        const uint32_t first = words.x >> (lane / 2 * 2), second = words.y >> (lane / 2 * 2);
-        const uint32_t sums[4] = {first & 1, (first >> 1) & 1, second & 1, (second >> 1) & 1};
-        epilogue.store(first_row + line, col, sums);
-      }
-    };
-    // In a branch of its own the compiler leaves out what C0 needs. The kernel takes 0.13 ms for 8192³, otherwise 0.18
-    // (H200).
-    if (problem.c0.data) {
-      store();
     } else {
-      store();
+      for (int tile = 0; tile < tiles_k;) {
+        const int end = min(tiles_k, tile + kMostTiles);
+        int before = -1;
+        for (; tile < end; ++tile) {
+          count_tile();
+          await_tiles<1>();
+          if (before >= 0 && thread == 0) barrier_arrive(barriers.empty(before));
+          before = stage;
+          advance();
+        }
+        await_tiles<0>();
+        if (thread == 0) barrier_arrive(barriers.empty(before));
+#pragma unroll
+        for (int i = 0; i < 64; ++i) counts[i] = min(counts[i], 1u);
+      }
+
+      __syncwarp();
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        uint32_t bits = 0;
+#pragma unroll
+        for (int i = 0; i < 16; ++i) {
+          bits |= counts[4 * i + 2 * half] << (2 * i) | counts[4 * i + 2 * half + 1] << (2 * i + 1);
+        }
+        results[(lane / 4 + 8 * half) * 4 + lane % 4] = bits;
+      }
+      __syncwarp();
+      const Epilogue<Arithmetic> epilogue(problem, arithmetic, place.instance);
+      const int64_t first_row = int64_t{place.tile.m} * Config::BM + group * 64 + warp * 16;
+      const int64_t col = int64_t{place.tile.n} * Config::BN + 4 * lane;
+      const auto store = [&] {
+#pragma unroll 4
+        for (int line = 0; line < 16 && first_row + line < problem.m; ++line) {
+          const uint2 words = *reinterpret_cast<const uint2*>(results + 4 * line + lane % 2 * 2);
+          const uint32_t first = words.x >> (lane / 2 * 2), second = words.y >> (lane / 2 * 2);
+          const uint32_t sums[4] = {first & 1, (first >> 1) & 1, second & 1, (second >> 1) & 1};
+          epilogue.store(first_row + line, col, sums);
+        }
+      };
+      // In a branch of its own the compiler leaves out what C0 needs. The kernel takes 0.13 ms for 8192³, otherwise 0.18
+      // (H200).
+      if (problem.c0.data) {
+        store();
+      } else {
+        store();
+      }
     }
   }
 #endif

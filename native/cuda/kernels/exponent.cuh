@@ -9,6 +9,7 @@
 #include "core/arithmetic.h"
 #include "cuda/kernels/epilogue.cuh"
 #include "cuda/kernels/exponent_packing.cuh"
+#include "cuda/kernels/exponent_witness.cuh"
 #include "cuda/kernels/kernel.h"
 #include "cuda/kernels/packed.cuh"
 #include "cuda/kernels/rough_chunks.cuh"
@@ -58,6 +59,17 @@ __device__ __forceinline__ void combine_bits(int (&best)[64], const float (&firs
   for (int i = 0; i < 64; ++i) best[i] = __vimax3_s32(best[i], __float_as_int(first[i]), __float_as_int(second[i]));
 }
 
+/// Combines the notes of the results with the sums of two chunks of a tile.
+template <class Arithmetic>
+__device__ __forceinline__ void combine_notes(int (&best)[64], const float (&first)[64], const float (&second)[64],
+                                              uint32_t mirrored) {
+#pragma unroll
+  for (int i = 0; i < 64; ++i) {
+    const int sum = max(__float_as_int(first[i]), __float_as_int(second[i]));
+    best[i] = max(best[i], ExponentNote<Arithmetic>::of(sum, mirrored));
+  }
+}
+
 /// Combines the results with the sums of one chunk: their exponents with the offsets of the chunk's lines, from `offsets_a`
 /// for the thread's rows and from `offsets_b` for its columns.
 __device__ __forceinline__ void combine_exponents(int (&best)[64], const float (&sums)[64], const int32_t* offsets_a,
@@ -79,6 +91,7 @@ __device__ __forceinline__ void combine_exponents(int (&best)[64], const float (
 
 template <int BM_, int BN_, int BK_, int kStages_>
 struct ExponentTiles {
+  static constexpr bool kFindsWitnesses = false;
   static constexpr int BM = BM_, BN = BN_, BK = BK_, kStages = kStages_;
   static constexpr int kThreads = 384;
   /// The best elements of a tile's lines, and the offsets of its chunks, if distances are within chunks.
@@ -94,30 +107,40 @@ struct ExponentTiles {
 
   template <class Arithmetic>
   static constexpr Kernel kernel() {
-    Kernel kernel{};
-    kernel.paths = paths_of<Arithmetic>();
-    kernel.takes_int16 = true;
-    kernel.runs_on = &computes_exponents;
-    kernel.launch = &launch<Arithmetic>;
-    kernel.function = &function<Arithmetic>;
-    kernel.packed_bytes = &exponent_bytes<Arithmetic>;
-    kernel.pack = &pack_without_rough<Arithmetic>;
-    kernel.shape = {BM, BN, BK, kThreads, kSharedBytes<Arithmetic>, steps_per_clock<Arithmetic>(), 90};
+    Kernel kernel = kernel_of<ExponentTiles, Arithmetic>();
+    if constexpr (!Arithmetic::kByChunks) kernel.in_chunks = &kFinder<Arithmetic>;
     return kernel;
   }
 
  private:
-  /// As if there were 16 warps, from what was measured on an H200: a kernel has 12.
+  template <class Config, class Arithmetic>
+  static constexpr Kernel kernel_of() {
+    Kernel kernel{};
+    kernel.paths = paths_of<Arithmetic>();
+    kernel.takes_int16 = true;
+    kernel.runs_on = &computes_exponents;
+    kernel.launch = &launch<Config, Arithmetic>;
+    kernel.function = &function<Config, Arithmetic>;
+    kernel.packed_bytes = &exponent_bytes<Arithmetic>;
+    kernel.pack = &pack_without_rough<Arithmetic>;
+    kernel.shape = {BM, BN, BK, kThreads, kSharedBytes<Arithmetic>, steps_per_clock<Config, Arithmetic>(), 90};
+    return kernel;
+  }
+
   template <class Arithmetic>
+  static constexpr Kernel kFinder = kernel_of<FindsWitnesses<ExponentTiles>, Arithmetic>();
+
+  /// As if there were 16 warps, from what was measured on an H200: a kernel has 12.
+  template <class Config, class Arithmetic>
   static constexpr double steps_per_clock() {
     if (Arithmetic::kByChunks) return 1000.0;
     return Arithmetic::kScale.steps == 32 ? 1360.0 : 910.0;
   }
 
-  template <class Arithmetic>
+  template <class Config, class Arithmetic>
   static void launch(const Launch& launch) {
-    auto* const entry = &exponent_kernel<ExponentTiles, Arithmetic>;
-    allow_shared_bytes(function<Arithmetic>(launch.path), kSharedBytes<Arithmetic>);
+    auto* const entry = &exponent_kernel<Config, Arithmetic>;
+    allow_shared_bytes(function<Config, Arithmetic>(launch.path), kSharedBytes<Arithmetic>);
     const auto tiles_of = [](int64_t size, int of_tile) { return static_cast<int>(ceil_div(size, int64_t{of_tile})); };
     const ExponentProblem whole{exponent_operand(launch, Side::kA), exponent_operand(launch, Side::kB),
                                 tiles_of(launch.m, BM), tiles_of(launch.n, BN), tiles_of(launch.k, BK)};
@@ -130,14 +153,17 @@ struct ExponentTiles {
         const dim3 grid(static_cast<unsigned>(tiles), 1, static_cast<unsigned>(part.batch));
         entry<<<grid, kThreads, kSharedBytes<Arithmetic>, part.stream>>>(part, problem, arithmetic);
         if constexpr (Arithmetic::kByChunks) add_rough_chunks(part, problem.a, problem.b, arithmetic);
+        if constexpr (Config::kFindsWitnesses) {
+          find_exponent_witnesses<Arithmetic>(part, problem.a, problem.b, problem.tiles_k);
+        }
       });
     });
     MPMML_CUDA(cudaGetLastError());
   }
 
-  template <class Arithmetic>
+  template <class Config, class Arithmetic>
   static const void* function(RangePath) {
-    return reinterpret_cast<const void*>(&exponent_kernel<ExponentTiles, Arithmetic>);
+    return reinterpret_cast<const void*>(&exponent_kernel<Config, Arithmetic>);
   }
 };
 
@@ -237,17 +263,31 @@ __global__ void __launch_bounds__(Config::kThreads, 1)
         combine_exponents(best, second, offsets_a + kExponentLines, offsets_b + kExponentLines);
       } else {
         await_tiles<0>();
-        combine_bits(best, first, second);
+        if constexpr (Config::kFindsWitnesses) {
+          combine_notes<Arithmetic>(best, first, second, ExponentNote<Arithmetic>::kNumbers - (depth.first + tile));
+        } else {
+          combine_bits(best, first, second);
+        }
       }
     }
     if (thread == 0) barrier_arrive(barriers.empty(stage));
   }
 
+  const int32_t* const best_a = integers_at(bests);
+  const int32_t* const best_b = integers_at(bests + Config::kBestBytes);
+  if constexpr (Config::kFindsWitnesses) {
+    const StoreNotes<Arithmetic> store(problem, arithmetic);
+    const int row = store.quad.row(own_row);
+#pragma unroll
+    for (int i = 0; i < 16; ++i) {
+      const int col = store.quad.col(own_col) + 8 * i;
+      store(rows.first + row, cols.first + col, best + 4 * i, best_a[row], best_b + col);
+    }
+    return;
+  }
   const auto decoded = [&](int found, int32_t best_of_lines) {
     return arithmetic.decode(Arithmetic::kByChunks ? found : found >> 23, best_of_lines);
   };
-  const int32_t* const best_a = integers_at(bests);
-  const int32_t* const best_b = integers_at(bests + Config::kBestBytes);
   const Epilogue<Arithmetic> epilogue(problem, arithmetic, blockIdx.z);
   if (epilogue.stores_pairs(rows, cols)) {
 #pragma unroll

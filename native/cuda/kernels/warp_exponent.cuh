@@ -11,6 +11,7 @@
 #include "core/arithmetic.h"
 #include "cuda/kernels/epilogue.cuh"
 #include "cuda/kernels/exponent_packing.cuh"
+#include "cuda/kernels/exponent_witness.cuh"
 #include "cuda/kernels/kernel.h"
 #include "cuda/kernels/packed.cuh"
 #include "cuda/kernels/rough_chunks.cuh"
@@ -30,6 +31,7 @@ __global__ void warpexponent_kernel(Launch problem, WarpExponentProblem operands
 
 template <int BM_, int BN_, int BK_, int WM_, int WN_, int kStages_>
 struct WarpExponentTiles {
+  static constexpr bool kFindsWitnesses = false;
   static constexpr int BM = BM_, BN = BN_, BK = BK_, WM = WM_, WN = WN_, kStages = kStages_;
   static constexpr int kWarpsN = BN / WN, kThreads = 32 * (BM / WM) * kWarpsN;
   static constexpr int kTileBytes = 2 * kExponentTileBytes;
@@ -49,30 +51,40 @@ struct WarpExponentTiles {
 
   template <class Arithmetic>
   static constexpr Kernel kernel() {
-    Kernel kernel{};
-    kernel.paths = paths_of<Arithmetic>();
-    kernel.takes_int16 = true;
-    kernel.runs_on = &computes_warp_exponents;
-    kernel.launch = &launch<Arithmetic>;
-    kernel.function = &function<Arithmetic>;
-    kernel.packed_bytes = &exponent_bytes<Arithmetic>;
-    kernel.pack = &pack_without_rough<Arithmetic>;
-    kernel.shape = {BM, BN, BK, kThreads, kSharedBytes<Arithmetic>, steps_per_clock<Arithmetic>(), 80};
+    Kernel kernel = kernel_of<WarpExponentTiles, Arithmetic>();
+    if constexpr (!Arithmetic::kByChunks) kernel.in_chunks = &kFinder<Arithmetic>;
     return kernel;
   }
 
  private:
-  /// As if there were 16 warps, from what was measured on an H200.
+  template <class Config, class Arithmetic>
+  static constexpr Kernel kernel_of() {
+    Kernel kernel{};
+    kernel.paths = paths_of<Arithmetic>();
+    kernel.takes_int16 = true;
+    kernel.runs_on = &computes_warp_exponents;
+    kernel.launch = &launch<Config, Arithmetic>;
+    kernel.function = &function<Config, Arithmetic>;
+    kernel.packed_bytes = &exponent_bytes<Arithmetic>;
+    kernel.pack = &pack_without_rough<Arithmetic>;
+    kernel.shape = {BM, BN, BK, kThreads, kSharedBytes<Arithmetic>, steps_per_clock<Config, Arithmetic>(), 80};
+    return kernel;
+  }
+
   template <class Arithmetic>
+  static constexpr Kernel kFinder = kernel_of<FindsWitnesses<WarpExponentTiles>, Arithmetic>();
+
+  /// As if there were 16 warps, from what was measured on an H200.
+  template <class Config, class Arithmetic>
   static constexpr double steps_per_clock() {
     if (Arithmetic::kByChunks) return 620.0;
     return Arithmetic::kScale.steps == 32 ? 900.0 : 840.0;
   }
 
-  template <class Arithmetic>
+  template <class Config, class Arithmetic>
   static void launch(const Launch& launch) {
-    auto* const entry = &warpexponent_kernel<WarpExponentTiles, Arithmetic>;
-    allow_shared_bytes(function<Arithmetic>(launch.path), kSharedBytes<Arithmetic>);
+    auto* const entry = &warpexponent_kernel<Config, Arithmetic>;
+    allow_shared_bytes(function<Config, Arithmetic>(launch.path), kSharedBytes<Arithmetic>);
     const WarpExponentProblem whole{exponent_operand(launch, Side::kA), exponent_operand(launch, Side::kB),
                                     static_cast<int>(ceil_div(launch.k, int64_t{BK}))};
     const int64_t tiles = ceil_div(launch.m, int64_t{BM}) * ceil_div(launch.n, int64_t{BN});
@@ -83,14 +95,17 @@ struct WarpExponentTiles {
         const dim3 grid(static_cast<unsigned>(tiles), 1, static_cast<unsigned>(part.batch));
         entry<<<grid, kThreads, kSharedBytes<Arithmetic>, part.stream>>>(part, operands, arithmetic);
         if constexpr (Arithmetic::kByChunks) add_rough_chunks(part, operands.a, operands.b, arithmetic);
+        if constexpr (Config::kFindsWitnesses) {
+          find_exponent_witnesses<Arithmetic>(part, operands.a, operands.b, operands.tiles_k);
+        }
       });
     });
     MPMML_CUDA(cudaGetLastError());
   }
 
-  template <class Arithmetic>
+  template <class Config, class Arithmetic>
   static const void* function(RangePath) {
-    return reinterpret_cast<const void*>(&warpexponent_kernel<WarpExponentTiles, Arithmetic>);
+    return reinterpret_cast<const void*>(&warpexponent_kernel<Config, Arithmetic>);
   }
 };
 
@@ -201,8 +216,8 @@ __global__ void __launch_bounds__(Config::kThreads, Config::kBlocks)
   const unsigned from_a = (warp_m + lane % 16) * kTileLineBytes + (((lane / 16) ^ (lane % 8)) << 4);
   const unsigned from_b = kExponentTileBytes + (warp_n + lane % 8) * kTileLineBytes + (((lane / 8) ^ (lane % 8)) << 4);
 
-  // The sums of a chunk as they are, with the offsets of its lines, or only their upper halves, two in a word.
-  constexpr int kWords = Arithmetic::kByChunks ? 4 : 2;
+  // The sums of a chunk as they are, with the offsets of its lines, or notes; or only their upper halves, two in a word.
+  constexpr int kWords = Arithmetic::kByChunks || Config::kFindsWitnesses ? 4 : 2;
   int best[kInstructionsM][kInstructionsN][kWords];
 #pragma unroll
   for (int i = 0; i < kInstructionsM; ++i) {
@@ -224,6 +239,7 @@ __global__ void __launch_bounds__(Config::kThreads, Config::kBlocks)
     if (tile + kStages - 1 < tiles_k) start(writing);
     commit();
     const unsigned stage = shared + reading * Config::kTileBytes;
+    [[maybe_unused]] const uint32_t mirrored = ExponentNote<Arithmetic>::kNumbers - (depth.first + tile);
     // Unrolled, it needs more registers than there are.
 #pragma unroll 1
     for (int first = 0; first < kExponentDepth; first += kSteps) {
@@ -287,6 +303,9 @@ __global__ void __launch_bounds__(Config::kThreads, Config::kBlocks)
               constexpr int kExponentUp = 1 << 9;  // as in exponent.cuh
               const int exponent = __mulhi(__float_as_int(own[0][i][v]), kExponentUp) + rows[first_row + i][v / 2];
               result = __viaddmax_s32(exponent, v % 2 ? cols[j % 2].y : cols[j % 2].x, result);
+            } else if constexpr (Config::kFindsWitnesses) {
+              const int first = __float_as_int(own[0][i][v]), last = __float_as_int(own[kChunks - 1][i][v]);
+              result = max(result, ExponentNote<Arithmetic>::of(max(first, last), mirrored));
             } else if constexpr (kChunks == 2) {
               result = combine_halves(result, upper_halves(own[0][i] + 2 * v), upper_halves(own[1][i] + 2 * v));
             } else {
@@ -308,13 +327,26 @@ __global__ void __launch_bounds__(Config::kThreads, Config::kBlocks)
     writing = writing + 1 == kStages ? 0 : writing + 1;
   }
 
+  const int64_t first_row = rows.first + own_row, first_col = cols.first + own_col;
+  const int32_t* const best_a = packed_a.best + instance * packed_a.instance_lines;
+  const int32_t* const best_b = packed_b.best + instance * packed_b.instance_lines;
+  if constexpr (Config::kFindsWitnesses) {
+    const StoreNotes<Arithmetic> store(problem, arithmetic);
+#pragma unroll
+    for (int i = 0; i < kInstructionsM; ++i) {
+      const int64_t row = store.quad.row(first_row + 16 * i);
+#pragma unroll
+      for (int j = 0; j < kInstructionsN; ++j) {
+        const int64_t col = store.quad.col(first_col + 8 * j);
+        store(row, col, best[i][j], best_a[row], best_b + col);
+      }
+    }
+    return;
+  }
   const auto decoded = [&](const int* words, int at, int32_t best_of_lines) {
     const int exponent = Arithmetic::kByChunks ? words[at] : (words[at / 2] >> (at % 2 ? 23 : 7)) & 0xff;
     return arithmetic.decode(exponent, best_of_lines);
   };
-  const int64_t first_row = rows.first + own_row, first_col = cols.first + own_col;
-  const int32_t* const best_a = packed_a.best + instance * packed_a.instance_lines;
-  const int32_t* const best_b = packed_b.best + instance * packed_b.instance_lines;
   const Epilogue<Arithmetic> epilogue(problem, arithmetic, blockIdx.z);
   const bool by_pairs = epilogue.stores_pairs(rows, cols);
 #pragma unroll
