@@ -83,8 +83,8 @@ export interface ClusterEstimate {
   limit: 'kernels' | 'storage' | 'network'
 }
 
-/** Rows and columns of the blocks of C that jobs may compute: the largest takes 64 GiB of a host. */
-const BLOCKS = [8192, 16384, 32768, 65536, 131072]
+/** Rows and columns of the blocks of C that jobs may compute, on one GPU each: two results of the largest take 32 GiB of it. */
+const BLOCKS = [8192, 16384, 32768, 65536]
 
 /** The time of one product on hosts with so many GPUs each; jobs have the blocks that take the least. */
 export function estimateHosts(
@@ -106,21 +106,23 @@ function estimateBlocks(
 ): ClusterEstimate {
   const bytes = 4
   const kernelS = (2 * batch * m * n * k) / on.operations / (hosts * gpus)
-  // Of few jobs some hosts get none, and the last ones are alone.
+  // Of few jobs some GPUs get none, and the last ones are alone.
+  const places = hosts * gpus
   const [rows, cols] = [Math.ceil(m / block), Math.ceil(n / block)]
   const jobs = batch * rows * cols
   const read = batch * bytes * (m * k * cols + k * n * rows)
   const written = 4 * batch * m * n
   const storageS = (read + written) / on.disk
   const networkS = (read + written) / hosts / on.network
-  const rounds = (Math.ceil(jobs / hosts) * hosts) / jobs
-  const jobsS = Math.max(kernelS * rounds, storageS, networkS) + on.job * Math.ceil(jobs / hosts)
+  const turns = Math.ceil(jobs / places)
+  const computeS = (kernelS * turns * places) / jobs
+  const jobsS = Math.max(computeS, storageS, networkS) + on.job * turns
   // Each host gets the panels of its row and of its column of a square of hosts.
   const side = Math.sqrt(hosts)
   const received = (batch * bytes * (m * k + k * n)) / side
   const loadS = (batch * bytes * (m * k + k * n) + written) / on.disk
   const panelsS = Math.max(kernelS, hosts > 1 ? received / on.network : 0) + loadS
   const limit =
-    kernelS >= Math.max(storageS, networkS) ? 'kernels' : storageS >= networkS ? 'storage' : 'network'
+    computeS >= Math.max(storageS, networkS) ? 'kernels' : storageS >= networkS ? 'storage' : 'network'
   return { hosts, gpus, jobsS, panelsS, limit }
 }

@@ -2,7 +2,7 @@
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
-import { type ErrorCode, errorClasses, FileError } from '../errors.js'
+import { type ErrorCode, errorClasses, FileError, OutOfMemoryError } from '../errors.js'
 import { root } from '../native.js'
 import type { Answer, EncodeRequest, ReadRequest } from './codec-worker.js'
 
@@ -36,7 +36,7 @@ function start(): Thread {
   })
   const fail = (error: Error) => {
     threads.splice(threads.indexOf(thread), 1)
-    for (const { reject } of waiting.values()) reject(error)
+    for (const { reject } of waiting.values()) reject(endOf(error))
     waiting.clear()
   }
   worker.once('error', fail)
@@ -44,6 +44,14 @@ function start(): Thread {
   threads.push(thread)
   return thread
 }
+
+/** What those who wait for a thread see of its end. */
+const endOf = (error: NodeJS.ErrnoException) =>
+  error.code === 'ERR_WORKER_OUT_OF_MEMORY'
+    ? new OutOfMemoryError('a thread that decodes chunks had too little memory: choose smaller chunks', {
+        cause: error,
+      })
+    : new FileError(`a thread that decodes chunks ended: ${error.message}`, { cause: error })
 
 function fromThread({ message, code }: NonNullable<Answer['error']>): Error {
   if (code !== undefined && code in errorClasses) return new errorClasses[code as ErrorCode](message)

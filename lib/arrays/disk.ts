@@ -3,7 +3,8 @@
  * offsets take their place: the system keeps what was read in its cache in the same way.
  */
 import { randomBytes } from 'node:crypto'
-import { type FileHandle, mkdir, open, rename, rm } from 'node:fs/promises'
+import { type FileHandle, mkdir, open, readdir, rename, rm } from 'node:fs/promises'
+import { hostname } from 'node:os'
 import { dirname, join } from 'node:path'
 import { ChangedError, ChunkError, DiskFullError, FileError, MpmmlError } from '../errors.js'
 import { systemReason } from '../files/files.js'
@@ -136,6 +137,28 @@ export function requireUnchanged(path: string, mtimeMs: number, changedMs: numbe
   )
 }
 
+/** In the names of files that are being written: who does. */
+const writer = `${hostname()}-${process.pid}`
+
+/** Removes files that processes of this machine were writing when they were killed. */
+export async function sweep(temporary: string): Promise<void> {
+  const names = await readdir(temporary).catch(() => [])
+  for (const name of names) {
+    const [, host, pid] = /^(.*)-(\d+)-[0-9a-f]{16}$/.exec(name) ?? []
+    if (host === hostname() && !isAlive(Number(pid))) await removeAll(join(temporary, name))
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    // It may be another user's.
+    return (error as NodeJS.ErrnoException).code !== 'ESRCH'
+  }
+}
+
 /** Removes a file or a folder with all that is in it, also if others still write there. */
 export async function removeAll(path: string): Promise<void> {
   try {
@@ -155,7 +178,7 @@ export async function writeWhole(
   temporary: string,
   write: (file: FileHandle) => Promise<void>,
 ): Promise<void> {
-  const written = join(temporary, randomBytes(8).toString('hex'))
+  const written = join(temporary, `${writer}-${randomBytes(8).toString('hex')}`)
   let file: FileHandle | undefined
   try {
     file = await open(written, 'wx')

@@ -115,12 +115,12 @@ export class Engine {
     if (onGpu) this.room = roomOnGpu(device, options.deviceMemory, sizes)
     else this.room = memory === undefined ? LEAST_CACHED * operand : memory - extra - sizes.fixed
     const least = (plan.kind === 'multiply' ? 2 : 3) * operand
+    const buffers = extra + READ_BUFFERS * operand + WRITE_BUFFERS * result
+    if (onGpu && memory !== undefined && memory < buffers) throw tooLittle('memory', buffers)
     if (this.room < least) {
-      const needed = onGpu ? 2 * (least + operand) + RESULTS * result : extra + sizes.fixed + least
-      throw new OptionError(
-        `option ${onGpu ? 'deviceMemory' : 'memory'} must be at least ${kib(needed)} for blocks of this size: ` +
-          'give more, or begin again with less memory in the plan, so that blocks are smaller',
-      )
+      throw onGpu
+        ? tooLittle('deviceMemory', 2 * (least + operand) + RESULTS * result)
+        : tooLittle('memory', extra + sizes.fixed + least)
     }
     // What codecs and the CPU's products take is their most, and not measured.
     this.budget.take(extra + (onGpu ? 0 : RESULTS * result + sizes.packed))
@@ -324,6 +324,12 @@ export class Engine {
     return Math.max(1, Math.floor(rest / Math.max(1, deep * blockOfA)))
   }
 }
+
+const tooLittle = (option: string, least: number) =>
+  new OptionError(
+    `option ${option} must be at least ${kib(least)} for blocks of this size: ` +
+      'give more, or begin again with less memory in the plan, so that blocks are smaller',
+  )
 
 interface Sizes {
   /** Of the largest block of a result. */

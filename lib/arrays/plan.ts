@@ -19,6 +19,7 @@ import { requireSemiringType } from '../semirings.js'
 import type { Semiring } from '../variant-names.js'
 import type { ArraySource } from './array-source.js'
 import { type BlockTypes, blockSize, hostBytes } from './block-size.js'
+import { sweep } from './disk.js'
 import { planInput } from './fingerprint.js'
 import type {
   ArrayType,
@@ -153,6 +154,7 @@ export async function begin(
   if (begun) {
     requireSameWork(begun, kind, planned, asked)
     await ready(begun)
+    await sweep(new WorkFolder(begun.output.path, begun.id).temporary)
     return begun
   }
   const plan = await (kind === 'multiply'

@@ -2,6 +2,7 @@
 import { realpath } from 'node:fs/promises'
 import { basename, dirname, isAbsolute, join, relative, sep } from 'node:path'
 import { OptionError, RootsError } from '../errors.js'
+import { systemReason } from '../files/files.js'
 import type { BlockPlan } from './job.js'
 import { WorkFolder } from './work-folder.js'
 
@@ -11,13 +12,25 @@ export async function requireInside(plan: BlockPlan, roots: readonly string[] | 
   if (!Array.isArray(roots) || !roots.every((root) => typeof root === 'string')) {
     throw new OptionError('option roots must be a list of folders')
   }
-  const folders = await Promise.all(roots.map((root) => realpath(root)))
+  const folders = await Promise.all(roots.map(readRoot))
   const inputs = plan.kind === 'multiply' ? [plan.a.path, plan.b.path] : [plan.a.path]
   for (const path of [...inputs, plan.output.path, new WorkFolder(plan.output.path, plan.id).own]) {
     const real = await resolved(path)
     if (folders.some((folder) => isInside(folder, real))) continue
     throw new RootsError(
       `${path} is outside of the folders that this process may touch: move it into one of them, or allow its folder`,
+    )
+  }
+}
+
+/** A folder with links followed. */
+export async function readRoot(root: string): Promise<string> {
+  try {
+    return await realpath(root)
+  } catch (error) {
+    throw new OptionError(
+      `option roots: the folder ${root} can't be used: ${systemReason(error)}: make it, or name another`,
+      { cause: error },
     )
   }
 }

@@ -154,14 +154,16 @@ async function multiplyExactly(
   const { semiring, block } = plan
   const deep = plan.a.shape[1]
   const depth = Math.max(1, Math.floor(block.depth / 4))
+  const longest = Math.max(lengthOf(halves(rows)[0]!), lengthOf(halves(cols)[0]!))
+  const memory = new Uint8Array(blockBytes('float64', longest, Math.min(depth, deep)))
   for (const top of halves(rows)) {
     for (const left of halves(cols)) {
       const shape: [number, number] = [lengthOf(top), lengthOf(left)]
       const sum = await device.full(shape, zeroOf(semiring, 'float64'), 'float64')
       for (let at = 0; at < deep; at += depth) {
         const inner: Range = [at, Math.min(at + depth, deep)]
-        const x = await uploadWide(device, widerBlock('a', a, plan.a, top, inner, 'float64', plan))
-        const y = await uploadWide(device, widerBlock('b', b!, plan.b, inner, left, 'float64', plan))
+        const x = await uploadWide(device, widerBlock('a', a, plan.a, top, inner, 'float64', plan), memory)
+        const y = await uploadWide(device, widerBlock('b', b!, plan.b, inner, left, 'float64', plan), memory)
         const { timing } = await mpmm(x, y, { semiring, out: sum, accumulate: true, signal })
         spent(timing.kernelMs)
         x.dispose()
@@ -193,8 +195,12 @@ function halves([from, to]: Range): Range[] {
     : [[from, to]]
 }
 
-async function uploadWide(device: Device, operand: Operand): Promise<DeviceMatrix<Float64Array>> {
-  const { matrix } = await operand.read(new Uint8Array(operand.bytes))
+async function uploadWide(
+  device: Device,
+  operand: Operand,
+  memory: Uint8Array,
+): Promise<DeviceMatrix<Float64Array>> {
+  const { matrix } = await operand.read(memory.subarray(0, operand.bytes))
   return device.upload(matrix as MatrixLike<Float64Array>)
 }
 

@@ -189,17 +189,25 @@ class Producer {
   async begin(): Promise<void> {
     const { queue, name, lockMs, attempts, retryMs } = this.settings
     let stop: (error: Error) => void = () => {}
+    // What a listener throws ends the work, also where nobody waits for it.
+    const tell = () => {
+      try {
+        this.#tell()
+      } catch (error) {
+        stop(error as Error)
+      }
+    }
     this.#connection = await connect(queue, {
       onLost: (reason) => {
         this.#lost = reason
-        this.#tell()
+        tell()
       },
       onBack: () => {
         this.#lost = null
         this.#mustPut = true
         // Blocks that were being computed are given time to be there before lost jobs are put again.
         this.#checkAt = performance.now() + lockMs
-        this.#tell()
+        tell()
       },
     })
     this.#stopped = new Promise<never>((_, reject) => {

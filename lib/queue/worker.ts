@@ -7,6 +7,7 @@ import { hostname } from 'node:os'
 import { readSignal } from '../abort.js'
 import type { BlockPlan, BlockResult } from '../arrays/job.js'
 import { readBytes } from '../arrays/options.js'
+import { readRoot } from '../arrays/roots.js'
 import { show, showList } from '../describe.js'
 import { NoCudaError, OptionError, QueueError } from '../errors.js'
 import { info } from '../info.js'
@@ -57,7 +58,7 @@ export interface QueueWorkerOptions extends QueuePlace, Patience {
   takeovers?: number
   /** Stops the worker, as {@link QueueWorker.stop} does. */
   signal?: AbortSignal
-  /** Is called with what the worker does. */
+  /** Is called with what the worker does. If it throws, the worker stops, and {@link QueueWorker.stopped} rejects with that. */
   onEvent?: (event: WorkerEvent) => void
 }
 
@@ -75,7 +76,7 @@ export interface QueueWorker {
   readonly done: number
   /** Gives its blocks back to the queue, takes no more, and disconnects. */
   stop(): Promise<void>
-  /** Is resolved when it has stopped. */
+  /** Is resolved when it has stopped, and rejects with what `onEvent` threw, which stops it too. */
   readonly stopped: Promise<void>
 }
 
@@ -162,6 +163,8 @@ export async function startWorkerWith(options: QueueWorkerOptions, runner: Runne
   const backend = options.backend ?? 'auto'
   readChoice(['auto', 'cuda', 'cpu'], backend, 'backend')
   const roots = readRoots(options.roots)
+  // A folder that isn't there would be found by each block.
+  await Promise.all(roots.map(readRoot))
   const name = readName(options.name)
   const lockMs = readLock(options.lockMs)
   const takeovers = readWhole(options.takeovers, 'takeovers', 0, 5)
@@ -170,9 +173,10 @@ export async function startWorkerWith(options: QueueWorkerOptions, runner: Runne
   const devices = readDevices(backend, options.devices)
   const each = readWhole(options.concurrency, 'concurrency', 1, 2)
   const { onEvent = () => {} } = options
+  let tell: (event: WorkerEvent) => void = onEvent
   const connection = await connect(options.queue, {
-    onLost: (reason) => onEvent({ type: 'lost', reason }),
-    onBack: () => onEvent({ type: 'back' }),
+    onLost: (reason) => tell({ type: 'lost', reason }),
+    onBack: () => tell({ type: 'back' }),
   })
   const worker = new Worker(connection, runner, {
     roots,
@@ -184,16 +188,18 @@ export async function startWorkerWith(options: QueueWorkerOptions, runner: Runne
     each,
     onEvent,
   })
+  tell = (event) => worker.tell(event)
   try {
     await worker.start()
   } catch (error) {
     connection.close()
     throw new QueueError(`the queue ${connection.address} can't be used: ${reasonOf(error)}`)
   }
-  const stop = () => void worker.stop()
+  const stop = () => void worker.stop().catch(() => {})
   if (signal?.aborted) stop()
   signal?.addEventListener('abort', stop, { once: true })
-  void worker.stopped.then(() => signal?.removeEventListener('abort', stop))
+  const forget = () => signal?.removeEventListener('abort', stop)
+  worker.stopped.then(forget, forget)
   return worker
 }
 
@@ -224,7 +230,9 @@ class Worker implements QueueWorker {
   #bull!: import('bullmq').Worker<JobData, null>
   #beats: NodeJS.Timeout | undefined
   #isStopping = false
-  #resolveStopped!: () => void
+  #hasStopped!: { resolve: () => void; reject: (error: unknown) => void }
+  /** What the listener threw. */
+  #thrown: { error: unknown } | undefined
 
   constructor(
     readonly connection: Connection,
@@ -239,8 +247,8 @@ class Worker implements QueueWorker {
     this.#free = Array.from({ length: each }, () => places).flat()
     this.concurrency = this.#free.length
     this.#keys = keysOf(name)
-    this.stopped = new Promise((resolve) => {
-      this.#resolveStopped = resolve
+    this.stopped = new Promise((resolve, reject) => {
+      this.#hasStopped = { resolve, reject }
     })
   }
 
@@ -317,11 +325,11 @@ class Worker implements QueueWorker {
     signal: AbortSignal,
   ): Promise<null> {
     const { UnrecoverableError, WaitingError } = this.connection.packages.bull
-    const { roots, memory, onEvent } = this.settings
+    const { roots, memory } = this.settings
     const { plan: id, name, stage } = job.data
     const device = this.#free.shift() ?? null
     this.#now.add(name)
-    onEvent({ type: 'begun', plan: id, job: name })
+    this.tell({ type: 'begun', plan: id, job: name })
     try {
       const result = await this.runner.runBlock(
         await this.#plan(id),
@@ -337,11 +345,11 @@ class Worker implements QueueWorker {
       const { already, totalMs, kernelMs } = result
       // Not awaited: it goes before what BullMQ says of the job, on the same connection.
       this.#report(id, { done: { job: name, worker: this.id, already, totalMs, kernelMs } }).catch(() => {})
-      onEvent({ type: 'done', plan: id, ...result })
+      this.tell({ type: 'done', plan: id, ...result })
       return null
     } catch (error) {
       if (signal.aborted) {
-        onEvent({ type: 'given-up', plan: id, job: name })
+        this.tell({ type: 'given-up', plan: id, job: name })
         if (this.#isStopping) {
           await job.moveToWait(token)
           throw new WaitingError()
@@ -373,7 +381,7 @@ class Worker implements QueueWorker {
       final: job.finishedOn !== undefined,
       reason: error.message,
     }
-    this.settings.onEvent({ type: 'failed', plan, ...failure })
+    this.tell({ type: 'failed', plan, ...failure })
     await this.connection.redis
       .multi()
       .lpush(this.#keys.failures(plan), JSON.stringify(failure))
@@ -395,7 +403,18 @@ class Worker implements QueueWorker {
     await Promise.race([this.#farewell().catch(() => {}), enough])
     clearTimeout(timer)
     this.connection.close()
-    this.#resolveStopped()
+    if (this.#thrown) this.#hasStopped.reject(this.#thrown.error)
+    else this.#hasStopped.resolve()
+    return this.stopped
+  }
+
+  tell(event: WorkerEvent): void {
+    try {
+      this.settings.onEvent(event)
+    } catch (error) {
+      this.#thrown ??= { error }
+      this.stop().catch(() => {})
+    }
   }
 
   async #farewell(): Promise<void> {

@@ -1,5 +1,5 @@
 /** Work that is cut off and goes on: by signals, by kill −9, by several processes at once. */
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import {
   existsSync,
   mkdirSync,
@@ -13,7 +13,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
-import { tmpdir } from 'node:os'
+import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import {
@@ -336,6 +336,18 @@ it('a worker that sleeps until all is done by others leaves nothing behind', asy
   }
   expect(existsSync(`${out}.partial`)).toBe(false)
   expect(await read(out)).toEqual(c)
+})
+
+it('files that a killed process was writing are removed, and no others', async () => {
+  const request = { kind: 'multiply', a: pathA, b: pathB, c: fresh('.zarr') } as const
+  const { id } = await planBlocks(request)
+  const { pid: dead } = spawnSync(process.execPath, ['--version'])
+  const temporary = join(`${request.c}.partial`, id, 'temporary')
+  const letters = '0123456789abcdef'
+  const others = [`${hostname()}-${process.pid}-${letters}`, `elsewhere-${dead}-${letters}`, 'x']
+  for (const name of [...others, `${hostname()}-${dead}-${letters}`]) writeFileSync(join(temporary, name), '')
+  await planBlocks({ ...request, resume: true })
+  expect(readdirSync(temporary).sort()).toEqual(others.sort())
 })
 
 it('a process that does what others have begun anew meanwhile writes nothing there', async () => {

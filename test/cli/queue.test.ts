@@ -303,6 +303,38 @@ describe.skipIf(!redisProgram)(`a queue${why}`, () => {
     proxy.close()
   })
 
+  it('ends work whose listener throws', async () => {
+    mkdirSync(path('listener'))
+    writeNumbers(path('listener/a.npy'), [2, 2], [1, 2, 3, 4])
+    const input = path('listener/a.npy')
+    const enough = new Error('enough')
+    const work = (output: string) =>
+      multiplyOnQueue(input, input, path(output), {
+        queue: redis.url,
+        onProgress: ({ lost }) => {
+          if (lost !== null) throw enough
+        },
+      })
+    const client = new Redis(redis.url)
+    const lost = work('listener/b.npy')
+    lost.catch(() => {})
+    while ((await queueStatus({ queue: redis.url })).waiting === 0) {}
+    await client.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes')
+    await expect(lost).rejects.toBe(enough)
+    await client.flushall()
+    client.disconnect()
+    const onEvent = () => {
+      throw enough
+    }
+    const roots = [path('listener')]
+    const thrower = await startWorker({ queue: redis.url, roots, backend: 'cpu', onEvent })
+    const done = work('listener/c.npy')
+    await expect(thrower.stopped).rejects.toBe(enough)
+    const other = await startWorker({ queue: redis.url, roots, backend: 'cpu' })
+    expect(await done).toMatchObject({ blocks: 1 })
+    await other.stop()
+  })
+
   it('that is too old, or forbids what is needed, is an error', async () => {
     const answer = 'redis_version:6.0.20'
     const old = createServer((socket) => {
@@ -350,6 +382,7 @@ describe.skipIf(!redisProgram)(`a queue${why}`, () => {
     const roots = ['.']
     const given: [object, RegExp][] = [
       [{ queue, roots: [] }, /roots/],
+      [{ queue, roots: [path('none')] }, /roots: the folder .*none can't be used/],
       [{ queue, roots, devices: [] }, /devices/],
       [{ queue, roots, backend: 'cpu', devices: [0] }, /devices/],
       [{ queue, roots, backend: 'gpu' }, /backend/],
