@@ -127,6 +127,10 @@ class Session {
   virtual std::vector<int> devices() const { return {}; }
   virtual Peers* peers() { return nullptr; }
 
+  /// Another session of the same device, whose work runs before that of this one if both are ready; null if there is none,
+  /// because work is done when it has been started.
+  virtual std::unique_ptr<Session> open_ahead() { return nullptr; }
+
   /// Copies `batch` host matrices into the matrices `to` of the same sizes and storage. Returns when the host's memory
   /// isn't read any more. `cancelled` as in Problem.
   virtual void upload(DataType dtype, int64_t batch, const MatrixView& from, const MutableMatrixView& to,

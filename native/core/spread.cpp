@@ -34,15 +34,14 @@ class SpreadSession final : public Session {
   MemoryUse memory_use() override {
     MemoryUse all{};
     for (size_t index = 0; index < peers_.count(); ++index) {
-      Session& session = peers_.session(index);
-      const MemoryUse use = session.memory_use();
+      const MemoryUse use = peers_.memory_use(index);
       all.used += use.used;
       all.reserved += use.reserved;
       all.peak += use.peak;
       all.free += use.free;
       all.total += use.total;
       // Pretended devices have the same memory.
-      if (session.device() == device() && index > 0) {
+      if (peers_.session(index).device() == device() && index > 0) {
         all.free -= use.free;
         all.total -= use.total;
       }
@@ -51,7 +50,7 @@ class SpreadSession final : public Session {
   }
 
   void collect() override {
-    for (size_t device = 0; device < peers_.count(); ++device) peers_.session(device).collect();
+    for (size_t device = 0; device < peers_.count(); ++device) peers_.collect(device);
   }
 
   std::shared_ptr<Memory> allocate(int64_t bytes) override { return allocate_units(1, bytes); }

@@ -1,12 +1,16 @@
 // One matrix is closed by groups of pivots, whose rows one device has, their owner. For each group:
 //
-//   the owner sends each device what the pivots' rows have in some columns: those of the pivots, and a share of the others;
+//   the owner hands each device what the pivots' rows have in some columns: those of the pivots, and a share of the others;
 //   each device passes the pivots on there, and in its own rows' columns of the pivots;
-//   all send each other what they have recorded of the pivots' rows;
+//   all give each other what they have recorded of the pivots' rows;
 //   each device multiplies what it has recorded of its rows' columns by all of that, and accumulates it to its rows.
 //
 // So everything but the pivots among each other is computed once, and divided among the devices. No element of d changes
 // but by the product, which has the candidates of all pivots of the group. It is the same as on one device therefore.
+//
+// If the products are large, each improves the rows and the columns of the next pivots first, and hands them out. A session
+// ahead of the one that multiplies passes them on while the product goes on with the rest, so that these small steps cost
+// little time.
 #include "core/spread_closure.h"
 
 #include <algorithm>
@@ -46,8 +50,7 @@ MutableMatrixView place(const MutableMatrixView& view, Memory& memory) {
 /// A group of pivots, and the device that has their rows.
 struct Group {
   Lot pivots;
-  size_t owner;
-  int64_t index;
+  size_t owner, index;
 };
 
 class ClosureByRows final : public Pending {
@@ -64,21 +67,38 @@ class ClosureByRows final : public Pending {
   }
 
   ~ClosureByRows() override {
-    if (is_finished_) return;
     // What has been queued on one device may read what others have.
-    for (const Sharer& each : sharers_) session(each).collect();
+    if (!is_finished_) {
+      for (const Sharer& each : sharers_) peers_.collect(each.device);
+    }
+    for (Sharer& each : sharers_) {
+      each.memories.clear();
+      if (looks_ahead_) ahead(each).collect();
+    }
   }
 
   void start() {
     most_pivots_ = session(sharers_.front()).most_pivots(closure_.operation);
-    each([&](Sharer& me) { make_memory(me); });
-    int64_t index = 0;
-    for (size_t owner = 0; owner < sharers_.size(); ++owner) {
-      const Lot& lot = sharers_[owner].rows;
-      for (int64_t first = lot.first; first < lot.end; first += kMostPivotsOfGroup) {
-        close_group({{first, std::min(first + kMostPivotsOfGroup, lot.end)}, owner, index++});
-        if (goes_too_far_) break;
+    for (const Sharer& owner : sharers_) {
+      for (int64_t first = owner.rows.first; first < owner.rows.end; first += kMostPivotsOfGroup) {
+        const Lot pivots{first, std::min(first + kMostPivotsOfGroup, owner.rows.end)};
+        groups_.push_back({pivots, owner.index, groups_.size()});
       }
+    }
+    for (const Sharer& sharer : sharers_) {
+      looks_ahead_ |= steps_of(sharer, groups_.front()) >= peers_.steps_worth_ahead();
+    }
+    each([&](Sharer& me) {
+      make_memory(me);
+      hand_out(me, groups_.front());
+    });
+    for (const Group& group : groups_) {
+      each([&](Sharer& me) { pass(me, group); });
+      each([&](Sharer& me) {
+        assemble(me, group);
+        improve(me, group);
+      });
+      tighten(group);
       if (goes_too_far_) break;
     }
     each([&](Sharer& me) { end(me); });
@@ -120,24 +140,35 @@ class ClosureByRows final : public Pending {
     const Lot rows;                                 ///< of d; the same columns are its share of the pivots' rows
     MutableMatrixView d, next;                      ///< its rows
     std::vector<std::shared_ptr<Memory>> memories;  ///< of all that follows
-    /// The pivots' rows in the columns of the pivots and in its share, and what has been recorded of them. Others read
-    /// that while the next group is passed: so there are two.
-    MutableMatrixView along, next_along, shares[2];
-    MutableMatrixView down, next_down;  ///< the pivots' columns in the pivots' rows and in its own
-    MutableMatrixView next_columns;  ///< recorded of `down`, as `columns` and `all_rows`, which are parts of `recorded`
-    MutableMatrixView recorded, columns, all_rows;
+    /// The pivots' rows in the columns of the pivots and in its share, and the pivots' columns in the pivots' rows and in its
+    /// own.
+    MutableMatrixView along, next_along, down, next_down;
+    /// What has been recorded of the group, and is read while the next one is passed: so there are two of each.
+    struct Record {
+      MutableMatrixView share;    ///< of `along`
+      MutableMatrixView columns;  ///< of `down`
+      MutableMatrixView next_columns;
+      MutableMatrixView all_rows;  ///< of the pivots' rows, by all sharers
+      MutableMatrixView both;      ///< `columns` and `all_rows`, which are parts of it
+    } records[2];
     std::vector<MutableMatrixView> outbox;  ///< for each sharer what it needs of the pivots' rows, if this is the owner
     std::vector<MutableMatrixView> inbox;   ///< what each sharer has recorded of the pivots' rows
     MutableMatrixView gain;
-    std::shared_ptr<Moment> sent, passed;  ///< when the outbox, and the share, were written
-    ValueRange known;                      ///< of d
-    std::optional<ValueRange> operands;    ///< of what was recorded of the group, once it has been looked at
-    ValueRange found;                      ///< of its rows of d
-    Train train;                           ///< last: what is under way uses the others
+    /// When the next group had been handed out; when its share, and when all rows had been recorded.
+    std::shared_ptr<Moment> handed_out, passed, assembled;
+    ValueRange known;                    ///< of d
+    std::optional<ValueRange> operands;  ///< of what was recorded of the group, once it has been looked at
+    ValueRange found;                    ///< of its rows of d
+    Train train;                         ///< last: what is under way uses the others
   };
 
   DataType dtype() const { return closure_.operation.dtype; }
   Session& session(const Sharer& sharer) const { return peers_.session(sharer.device); }
+  Session& ahead(const Sharer& sharer) const { return looks_ahead_ ? peers_.ahead(sharer.device) : session(sharer); }
+  static Sharer::Record& record(Sharer& sharer, const Group& group) { return sharer.records[group.index % 2]; }
+  static const Sharer::Record& record(const Sharer& sharer, const Group& group) {
+    return sharer.records[group.index % 2];
+  }
 
   /// Calls `body(sharer)` for all at the same time.
   template <class Body>
@@ -154,131 +185,137 @@ class ClosureByRows final : public Pending {
     if (is_set(closure_.cancelled)) throw given_up();
   }
 
+  /// Memory of the session ahead.
   MutableMatrixView make(Sharer& me, DataType type, int64_t rows, int64_t cols, bool is_for_peers = false) {
     const int64_t stride = round_up(cols, kRowGranule), bytes = rows * stride * element_bytes(type);
-    me.memories.push_back(is_for_peers ? session(me).allocate_for_peers(bytes) : session(me).allocate(bytes));
+    me.memories.push_back(is_for_peers ? ahead(me).allocate_for_peers(bytes) : ahead(me).allocate(bytes));
     MutableMatrixView view = row_major<void*>(nullptr, rows, cols);
     view.row_stride = stride;
     return place(view, *me.memories.back());
   }
 
+  /// Once a cycle gains, nobody writes there, but products go on: what they read must have sums.
+  void clear(Sharer& me, const MutableMatrixView& view) {
+    const double zero =
+        with_semiring(closure_.operation, [](auto semiring) { return double(decltype(semiring)::zero); });
+    me.train.add(ahead(me).fill(dtype(), 1, view, zero), 0);
+  }
+
   void make_memory(Sharer& me) {
-    const Operation& operation = closure_.operation;
     const int64_t m = me.rows.size(), pivots = most_pivots_of_group_;
     me.d = peers_.on_piece(me.device, part(closure_.d, dtype(), me.rows, {0, n_}));
+    me.next = peers_.on_piece(me.device, part(closure_.next, DataType::kInt32, me.rows, {0, n_}));
     me.down = make(me, dtype(), pivots + m, pivots);
     me.along = make(me, dtype(), pivots, pivots + m);
-    for (MutableMatrixView& share : me.shares) share = make(me, dtype(), pivots, pivots + m, true);
+    clear(me, me.down);
+    clear(me, me.along);
+    for (Sharer::Record& record : me.records) {
+      record.share = make(me, dtype(), pivots, pivots + m, true);
+      // Together, so that one look finds the range of both.
+      const int64_t of_columns = (pivots + m) * round_up(pivots, kRowGranule), stride = round_up(n_, kRowGranule);
+      record.both = make(me, dtype(), 1, of_columns + pivots * stride);
+      record.both.cols = record.both.row_stride;
+      record.columns = {record.both.data,  pivots + m, pivots, round_up(pivots, kRowGranule), 1, 0, {},
+                        record.both.memory};
+      record.all_rows = view_from(record.both, dtype(), 0, 0, of_columns);
+      record.all_rows.rows = pivots;
+      record.all_rows.cols = n_;
+      record.all_rows.row_stride = stride;
+      clear(me, record.share);
+      clear(me, record.both);
+      if (me.next.data) record.next_columns = make(me, DataType::kInt32, pivots + m, pivots);
+    }
     for (const Sharer& other : sharers_) {
       const bool is_me = &other == &me;
       const int64_t cols = pivots + other.rows.size();
       me.outbox.push_back(is_me ? me.along : make(me, dtype(), pivots, cols, true));
       me.inbox.push_back(is_me ? MutableMatrixView() : make(me, dtype(), pivots, cols));
     }
-    for (const MutableMatrixView* view : {&me.down, &me.along, &me.shares[0], &me.shares[1]}) {
-      // Once a cycle gains, nobody writes there, but products go on: what they read must have sums.
-      me.train.add(session(me).fill(dtype(), 1, *view, zero()), 0);
-    }
-    // Together, so that one look finds the range of both.
-    const int64_t of_columns = (pivots + m) * round_up(pivots, kRowGranule),
-                  of_rows = pivots * round_up(n_, kRowGranule);
-    me.recorded = make(me, dtype(), 1, of_columns + of_rows);
-    me.recorded.cols = me.recorded.row_stride;
-    me.columns = {me.recorded.data, pivots + m, pivots, round_up(pivots, kRowGranule), 1, 0, {}, me.recorded.memory};
-    me.all_rows = view_from(me.recorded, dtype(), 0, 0, of_columns);
-    me.all_rows.rows = pivots;
-    me.all_rows.cols = n_;
-    me.all_rows.row_stride = round_up(n_, kRowGranule);
-    me.train.add(session(me).fill(dtype(), 1, me.recorded, zero()), 0);
     me.gain = make(me, DataType::kInt32, 1, 1);
-    me.train.add(session(me).fill(DataType::kInt32, 1, me.gain, kNoGain), 0);
-    if (!closure_.next.data) return;
-    me.next = peers_.on_piece(me.device, part(closure_.next, DataType::kInt32, me.rows, {0, n_}));
-    me.next_down = make(me, DataType::kInt32, pivots + m, pivots);
-    me.next_along = make(me, DataType::kInt32, pivots, pivots + m);
-    me.next_columns = make(me, DataType::kInt32, pivots + m, pivots);
-    // Those of the pivots' rows are computed, but nobody needs them.
-    me.train.add(session(me).fill(DataType::kInt32, 1, me.next_down, -1), 0);
-    me.train.add(session(me).fill(DataType::kInt32, 1, me.next_along, -1), 0);
-    if (closure_.continues) return;
-    me.train.add(session(me).point(operation, 1, read_only(me.d), me.next), 0);
+    me.train.add(ahead(me).fill(DataType::kInt32, 1, me.gain, kNoGain), 0);
+    if (me.next.data) {
+      me.next_down = make(me, DataType::kInt32, pivots + m, pivots);
+      me.next_along = make(me, DataType::kInt32, pivots, pivots + m);
+      // Those of the pivots' rows are computed, but nobody needs them.
+      me.train.add(ahead(me).fill(DataType::kInt32, 1, me.next_down, -1), 0);
+      me.train.add(ahead(me).fill(DataType::kInt32, 1, me.next_along, -1), 0);
+    }
+    session(me).follow(ahead(me).moment().get());
+    if (!me.next.data || closure_.continues) return;
+    me.train.add(session(me).point(closure_.operation, 1, read_only(me.d), me.next), 0);
   }
 
-  double zero() const {
-    return with_semiring(closure_.operation, [](auto semiring) { return double(decltype(semiring)::zero); });
-  }
-
-  void close_group(const Group& group) {
-    require_wanted();
-    Sharer& owner = sharers_[group.owner];
-    peers_.of_device(owner.device, [&] { send(owner, group); });
-    each([&](Sharer& me) { pass(me, group); });
-    each([&](Sharer& me) { improve(me, group); });
-    tighten(group);
-  }
-
-  void copy(Sharer& me, const MutableMatrixView& from, const MutableMatrixView& to, DataType type) {
-    me.train.add(session(me).copy(type, 1, read_only(from), to), 0);
+  void copy(Sharer& me, Session& by, const MutableMatrixView& from, const MutableMatrixView& to, DataType type) {
+    me.train.add(by.copy(type, 1, read_only(from), to), 0);
   }
 
   void receive(Sharer& me, const Sharer& from, const MutableMatrixView& source, const Moment* written,
                const MutableMatrixView& target) {
-    session(me).follow(written);
-    session(me).receive(session(from), *source.memory, 0, *target.memory, 0, target.memory->bytes());
+    ahead(me).follow(written);
+    ahead(me).receive(ahead(from), *source.memory, 0, *target.memory, 0, target.memory->bytes());
   }
 
-  void send(Sharer& me, const Group& group) {
-    const int64_t pivots = group.pivots.size();
-    const Lot rows{group.pivots.first - me.rows.first, group.pivots.end - me.rows.first};
-    for (size_t index = 0; index < sharers_.size(); ++index) {
-      const Sharer& other = sharers_[index];
-      const MutableMatrixView& to = me.outbox[index];
-      copy(me, part(me.d, dtype(), rows, group.pivots), part(to, dtype(), {0, pivots}, {0, pivots}), dtype());
-      copy(me, part(me.d, dtype(), rows, other.rows),
-           part(to, dtype(), {0, pivots}, {pivots, pivots + other.rows.size()}), dtype());
+  /// Copies what is needed to pass the group out of d.
+  void hand_out(Sharer& me, const Group& group) {
+    const int64_t pivots = group.pivots.size(), m = me.rows.size();
+    const Lot own{pivots, pivots + m}, of_pivots{0, pivots};
+    copy(me, session(me), part(me.d, dtype(), {0, m}, group.pivots), part(me.down, dtype(), own, of_pivots), dtype());
+    if (me.next.data) {
+      copy(me, session(me), part(me.next, DataType::kInt32, {0, m}, group.pivots),
+           part(me.next_down, DataType::kInt32, own, of_pivots), DataType::kInt32);
     }
-    me.sent = session(me).moment();
+    if (me.index == group.owner) {
+      const MutableMatrixView rows = part(me.d, dtype(), in_rows_of(me, group.pivots), {0, n_});
+      for (const Sharer& other : sharers_) {
+        const MutableMatrixView& to = me.outbox[other.index];
+        const Lot share{pivots, pivots + other.rows.size()};
+        copy(me, session(me), part(rows, dtype(), of_pivots, group.pivots), part(to, dtype(), of_pivots, of_pivots),
+             dtype());
+        copy(me, session(me), part(rows, dtype(), of_pivots, other.rows), part(to, dtype(), of_pivots, share), dtype());
+      }
+    }
+    me.handed_out = session(me).moment();
+  }
+
+  static Lot in_rows_of(const Sharer& me, const Lot& rows) {
+    return {rows.first - me.rows.first, rows.end - me.rows.first};
   }
 
   void pass(Sharer& me, const Group& group) {
     const Sharer& owner = sharers_[group.owner];
-    const int64_t pivots = group.pivots.size(), m = me.rows.size();
-    if (&me != &owner) receive(me, owner, owner.outbox[me.index], owner.sent.get(), me.along);
-    const Lot of_pivots{0, pivots}, own{pivots, pivots + m};
-    copy(me, part(me.along, dtype(), of_pivots, of_pivots), part(me.down, dtype(), of_pivots, of_pivots), dtype());
-    copy(me, part(me.d, dtype(), {0, m}, group.pivots), part(me.down, dtype(), own, of_pivots), dtype());
-    if (me.next.data) {
-      copy(me, part(me.next, DataType::kInt32, {0, m}, group.pivots),
-           part(me.next_down, DataType::kInt32, own, of_pivots), DataType::kInt32);
-    }
-    for (int64_t first = 0; first < pivots; first += most_pivots_) {
-      const Lot block{first, std::min(first + most_pivots_, pivots)};
+    const Lot of_pivots{0, group.pivots.size()};
+    ahead(me).follow(me.handed_out.get());
+    if (&me != &owner) receive(me, owner, owner.outbox[me.index], owner.handed_out.get(), me.along);
+    copy(me, ahead(me), part(me.along, dtype(), of_pivots, of_pivots), part(me.down, dtype(), of_pivots, of_pivots),
+         dtype());
+    for (int64_t first = 0; first < of_pivots.end; first += most_pivots_) {
+      const Lot block{first, std::min(first + most_pivots_, of_pivots.end)};
       pass_block(me, group, block);
-      if (block.end < pivots) improve_later(me, group, block);
+      if (block.end < of_pivots.end) improve_later(me, group, block);
     }
-    me.passed = session(me).moment();
+    me.passed = ahead(me).moment();
   }
 
   /// Passes pivots of the group that can be passed at a time.
   void pass_block(Sharer& me, const Group& group, const Lot& block) {
     const Lot down_rows{0, group.pivots.size() + me.rows.size()}, along_cols = down_rows;
-    const MutableMatrixView& share = me.shares[group.index % 2];
+    const Sharer::Record& to = record(me, group);
     Pivots request;
     request.operation = closure_.operation;
     request.count = block.size();
     request.down = part(me.down, dtype(), down_rows, block);
     request.along = part(me.along, dtype(), block, along_cols);
     request.first_row = request.first_col = block.first;
-    request.columns = part(me.columns, dtype(), down_rows, block);
-    request.rows = part(share, dtype(), block, along_cols);
+    request.columns = part(to.columns, dtype(), down_rows, block);
+    request.rows = part(to.share, dtype(), block, along_cols);
     if (me.next.data) {
       request.next_down = part(me.next_down, DataType::kInt32, down_rows, block);
       request.next_along = part(me.next_along, DataType::kInt32, block, along_cols);
-      request.next_columns = part(me.next_columns, DataType::kInt32, down_rows, block);
+      request.next_columns = part(to.next_columns, DataType::kInt32, down_rows, block);
     }
     request.first_node = group.pivots.first + block.first;
     request.gain = me.gain;
-    me.train.add(session(me).pass(request), 0);
+    me.train.add(ahead(me).pass(request), 0);
   }
 
   /// Improves the rows and the columns of the pivots of the group that come after the block by way of it. Those of earlier
@@ -286,17 +323,17 @@ class ClosureByRows final : public Pending {
   void improve_later(Sharer& me, const Group& group, const Lot& block) {
     const int64_t pivots = group.pivots.size(), m = me.rows.size();
     const Lot later{block.end, pivots}, lines{0, pivots + m};
-    const MutableMatrixView& share = me.shares[group.index % 2];
+    const Sharer::Record& known = record(me, group);
     std::vector<Problem>& products = me.train.products();
-    products.push_back(product(me, part(me.columns, dtype(), lines, block), part(share, dtype(), block, later),
+    products.push_back(product(me, part(known.columns, dtype(), lines, block), part(known.share, dtype(), block, later),
                                part(me.down, dtype(), lines, later)));
     if (me.next.data) {
       products.back().witness = part(me.next_down, DataType::kInt32, lines, later);
-      products.back().through = read_only(part(me.next_columns, DataType::kInt32, lines, block));
+      products.back().through = read_only(part(known.next_columns, DataType::kInt32, lines, block));
     }
-    products.push_back(product(me, part(me.columns, dtype(), later, block), part(share, dtype(), block, lines),
+    products.push_back(product(me, part(known.columns, dtype(), later, block), part(known.share, dtype(), block, lines),
                                part(me.along, dtype(), later, lines)));
-    multiply(me, products, 0);
+    multiply(me, ahead(me), products, 0);
   }
 
   /// d = d ⊕ a ⊗ b
@@ -316,44 +353,70 @@ class ClosureByRows final : public Pending {
     return problem;
   }
 
-  void multiply(Sharer& me, const std::vector<Problem>& products, double steps) {
+  void multiply(Sharer& me, Session& by, const std::vector<Problem>& products, double steps) {
     require_wanted();
-    me.train.add(session(me).multiply(products, peers_.place(me.device, where_)), steps);
+    me.train.add(by.multiply(products, peers_.place(me.device, where_)), steps);
   }
 
-  /// Improves all rows of a sharer by way of the group.
-  void improve(Sharer& me, const Group& group) {
-    const int64_t pivots = group.pivots.size(), m = me.rows.size();
-    for (size_t index = 0; index < sharers_.size(); ++index) {
-      const Sharer& other = sharers_[index];
-      const MutableMatrixView& share = other.shares[group.index % 2];
-      if (&other != &me) receive(me, other, share, other.passed.get(), me.inbox[index]);
-      copy(me,
-           part(&other == &me ? share : me.inbox[index], dtype(), {0, pivots}, {pivots, pivots + other.rows.size()}),
-           part(me.all_rows, dtype(), {0, pivots}, other.rows), dtype());
+  /// Gets all that has been recorded of the pivots' rows.
+  void assemble(Sharer& me, const Group& group) {
+    const Lot of_pivots{0, group.pivots.size()};
+    const Sharer::Record& mine = record(me, group);
+    for (const Sharer& other : sharers_) {
+      const MutableMatrixView& share = record(other, group).share;
+      const bool is_mine = &other == &me;
+      if (!is_mine) receive(me, other, share, other.passed.get(), me.inbox[other.index]);
+      const Lot cols{of_pivots.end, of_pivots.end + other.rows.size()};
+      copy(me, ahead(me), part(is_mine ? share : me.inbox[other.index], dtype(), of_pivots, cols),
+           part(mine.all_rows, dtype(), of_pivots, other.rows), dtype());
     }
-    const double steps = static_cast<double>(m) * static_cast<double>(n_) * static_cast<double>(pivots);
     me.operands.reset();
-    if (is_worth_a_look(peers_.backend(), closure_.operation, steps)) {
-      const ValueRange range = session(me).range(closure_.operation, 1, read_only(me.recorded));
+    if (is_worth_a_look(peers_.backend(), closure_.operation, steps_of(me, group))) {
+      const ValueRange range = ahead(me).range(closure_.operation, 1, read_only(mine.both));
       if (known_.is_within(range)) me.operands = range;
     }
+    me.assembled = ahead(me).moment();
+  }
+
+  double steps_of(const Sharer& me, const Group& group) const {
+    return static_cast<double>(me.rows.size()) * static_cast<double>(n_) * static_cast<double>(group.pivots.size());
+  }
+
+  /// Improves all rows of a sharer by way of the group, and hands out the next one.
+  void improve(Sharer& me, const Group& group) {
+    session(me).follow(me.assembled.get());
+    const Lot all{0, me.rows.size()};
+    const Group* const next = group.index + 1 < groups_.size() ? &groups_[group.index + 1] : nullptr;
+    if (next && looks_ahead_) {
+      improve_part(me, group, all, next->pivots, 0);
+      if (me.index == next->owner) improve_part(me, group, in_rows_of(me, next->pivots), {0, n_}, 0);
+      hand_out(me, *next);
+    }
+    // What is computed again doesn't change.
+    improve_part(me, group, all, {0, n_}, steps_of(me, group));
+    if (next && !looks_ahead_) hand_out(me, *next);
+  }
+
+  void improve_part(Sharer& me, const Group& group, const Lot& rows, const Lot& cols, double steps) {
+    const Lot of_pivots{0, group.pivots.size()};
+    const Lot recorded{of_pivots.end + rows.first, of_pivots.end + rows.end};
+    const Sharer::Record& mine = record(me, group);
     std::vector<Problem>& products = me.train.products();
-    products.push_back(product(me, part(me.columns, dtype(), {pivots, pivots + m}, {0, pivots}),
-                               part(me.all_rows, dtype(), {0, pivots}, {0, n_}), me.d));
+    products.push_back(product(me, part(mine.columns, dtype(), recorded, of_pivots),
+                               part(mine.all_rows, dtype(), of_pivots, cols), part(me.d, dtype(), rows, cols)));
     if (me.operands) products.back().known_operands = &*me.operands;
     if (me.next.data) {
-      products.back().witness = me.next;
-      products.back().through = read_only(part(me.next_columns, DataType::kInt32, {pivots, pivots + m}, {0, pivots}));
+      products.back().witness = part(me.next, DataType::kInt32, rows, cols);
+      products.back().through = read_only(part(mine.next_columns, DataType::kInt32, recorded, of_pivots));
     }
-    multiply(me, products, steps);
+    multiply(me, session(me), products, steps);
   }
 
   void tighten(const Group& group) {
     const double pivots = static_cast<double>(group.pivots.size()), n = static_cast<double>(n_);
     const bool is_cheap =
         is_worth_a_look(peers_.backend(), closure_.operation, n * n * pivots / static_cast<double>(sharers_.size()));
-    if (!known_.wants_look(group.index + 1, is_cheap)) return;
+    if (!known_.wants_look(static_cast<int64_t>(group.index) + 1, is_cheap)) return;
     each([&](Sharer& me) { me.found = session(me).range(closure_.operation, 1, read_only(me.d)); });
     ValueRange range = sharers_.front().found;
     for (const Sharer& sharer : sharers_) range.merge(sharer.found);
@@ -376,7 +439,7 @@ class ClosureByRows final : public Pending {
     }
     if (&me != &sharers_.front()) return;
     const MutableMatrixView to = row_major<void*>(&found_, 1, 1);
-    me.train.add(session(me).download(DataType::kInt32, 1, read_only(me.gain), to, nullptr), 0);
+    me.train.add(ahead(me).download(DataType::kInt32, 1, read_only(me.gain), to, nullptr), 0);
   }
 
   const Clock::time_point start_ = Clock::now();
@@ -385,8 +448,9 @@ class ClosureByRows final : public Pending {
   const Placement where_;
   const int64_t n_;
   KnownOfWays known_;
+  std::vector<Group> groups_;
   int64_t most_pivots_ = 0, most_pivots_of_group_ = 0;
-  bool goes_too_far_ = false, is_finished_ = false;
+  bool looks_ahead_ = false, goes_too_far_ = false, is_finished_ = false;
   int32_t found_ = kNoGain;
   std::deque<Sharer> sharers_;  ///< last: what is under way uses the others
 };
@@ -499,6 +563,7 @@ StartedClosure start_closure(Peers& peers, const Closure& closure, const Placeme
   if (!lots) return start_on_first(peers, closure, where);
   const auto have_some = std::count_if(lots->of.begin(), lots->of.end(), [](const Lot& lot) { return lot.size() > 0; });
   if (closure.batch > 1 || have_some == 1) return start_by_instances(peers, closure, *lots, where);
+  if (closure.d.rows < peers.least_nodes()) return start_on_first(peers, closure, where);
   auto work = std::make_unique<ClosureByRows>(peers, closure, *lots, where);
   work->start();
   const bool goes_too_far = work->goes_too_far();

@@ -47,8 +47,31 @@ Peers::Peers(SpreadDevices devices)
       numbers_(std::move(devices.numbers)),
       speeds_(std::move(devices.speeds)),
       least_bytes_(devices.least_bytes),
+      least_nodes_(devices.least_nodes),
+      steps_worth_ahead_(devices.steps_worth_ahead),
       multiply_(std::move(devices.multiply)),
-      threads_(sessions_.size()) {}
+      threads_(sessions_.size()) {
+  ahead_.resize(sessions_.size());
+}
+
+Session& Peers::ahead(size_t device) {
+  if (!ahead_[device]) ahead_[device] = sessions_[device]->open_ahead();
+  return ahead_[device] ? *ahead_[device] : *sessions_[device];
+}
+
+void Peers::collect(size_t device) {
+  sessions_[device]->collect();
+  if (ahead_[device]) ahead_[device]->collect();
+}
+
+MemoryUse Peers::memory_use(size_t device) {
+  MemoryUse use = sessions_[device]->memory_use();
+  if (!ahead_[device]) return use;
+  const MemoryUse other = ahead_[device]->memory_use();
+  use.used += other.used;
+  use.peak += other.peak;
+  return use;
+}
 
 void Peers::exchange(const std::function<void(size_t)>& body) {
   Exchange exchange(*this);

@@ -125,8 +125,15 @@ class Peers {
 
   size_t count() const { return sessions_.size(); }
   Session& session(size_t device) const { return *sessions_[device]; }
+  /// A session of the same device, whose work runs before that of session(device) if both are ready.
+  Session& ahead(size_t device);
+  /// Session::collect() of both.
+  void collect(size_t device);
+  MemoryUse memory_use(size_t device);
   const std::vector<int>& numbers() const { return numbers_; }
   BackendKind backend() const { return sessions_.front()->backend(); }
+  int64_t least_nodes() const { return least_nodes_; }
+  double steps_worth_ahead() const { return steps_worth_ahead_; }
 
   /// Calls `body(device)` for all devices at the same time. Throws what that of the first device threw which did.
   void run(const std::function<void(size_t)>& body) { threads_.run(body); }
@@ -222,10 +229,11 @@ class Peers {
                 int64_t bytes);
   void gather(size_t device, SpreadMemory& from, const Extent& extent, Memory& to);
 
-  std::vector<std::unique_ptr<Session>> sessions_;
+  std::vector<std::unique_ptr<Session>> sessions_, ahead_;  ///< those ahead are null until somebody asks
   const std::vector<int> numbers_;
   const std::vector<double> speeds_;
-  const int64_t least_bytes_;
+  const int64_t least_bytes_, least_nodes_;
+  const double steps_worth_ahead_;
   const Multiply multiply_;
   int64_t next_address_ = 0;
   Exchange* exchange_ = nullptr;  ///< that is under way

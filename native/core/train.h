@@ -28,7 +28,7 @@ class Train {
     cars_.back().pending = std::move(pending);
     cars_.back().steps = steps;
     under_way_ += steps;
-    while (!cars_.empty() && (cars_.front().pending->is_done() || under_way_ > kStepsUnderWay)) finish_first();
+    while (!cars_.empty() && (cars_.front().pending->is_done() || under_way_ - steps > kStepsUnderWay)) finish_first();
   }
 
   bool is_done() {
@@ -47,7 +47,7 @@ class Train {
     double steps = 0;
   };
 
-  /// Steps that may be under way: about 20 ms of a GPU of the year 2023.
+  /// Steps that may be under way before the last: about 20 ms of a GPU of the year 2023.
   static constexpr double kStepsUnderWay = 3e11;
 
   void finish_first() {

@@ -192,7 +192,7 @@ export function spreadClosures(open: () => Device): void {
     const there = await open().upload(host)
     const before = open().memory().used
     for (const nth of [2, 8, 20]) {
-      addon.failAllocation(nth, 1)
+      addon.failAllocation(nth, 1000)
       try {
         expectError(await caught(anyStar(there, {})), 'OUT_OF_MEMORY', 'device [0-2] failed')
       } finally {

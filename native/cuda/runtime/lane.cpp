@@ -61,11 +61,11 @@ void* StagingRing::acquire() {
 
 void StagingRing::release(cudaStream_t stream) { used_[slot_].record(stream); }
 
-Lane::Lane(int device) : Lane(device, Nothing{}) {
+Lane::Lane(int device, bool is_ahead) : Lane(device, Nothing{}) {
   int least = 0, greatest = 0;
   MPMML_CUDA(cudaDeviceGetStreamPriorityRange(&least, &greatest));
   for (cudaStream_t& stream : streams_) {
-    const bool ahead = &stream == &streams_[0] || &stream == &streams_[1];
+    const bool ahead = is_ahead || &stream == &streams_[0] || &stream == &streams_[1];
     MPMML_CUDA(cudaStreamCreateWithPriority(&stream, cudaStreamNonBlocking, ahead ? greatest : least));
   }
   before_allocation();

@@ -63,7 +63,8 @@ class Lane {
   /// H200).
   static constexpr int kComputeStreams = 3;
 
-  explicit Lane(int device);
+  /// If it `is_ahead`, all that is ready runs before what is in the streams of others.
+  explicit Lane(int device, bool is_ahead = false);
   /// A lane for work that is queued in `owner`'s streams, all computing in the first. It must not outlive `owner`.
   explicit Lane(const Lane& owner);
   ~Lane();

@@ -212,12 +212,12 @@ class Reached final : public Moment {
 
 class CudaSession final : public Session {
  public:
-  CudaSession(int device, int64_t limit, SessionPlanner planner)
-      : device_(std::make_shared<SessionDevice>(device, limit)),
+  CudaSession(int device, int64_t limit, const SessionPlanner& planner, bool is_ahead)
+      : device_(std::make_shared<SessionDevice>(device, limit, is_ahead)),
         lanes_(device_->lane()),
-        planner_([this, make = std::move(planner)](const Problem& problem, const ValueRange& a, const ValueRange& b,
-                                                   const Placement& where) {
-          return plans_.find(problem, a, b, where.variant, [&] { return make(problem, a, b, where); });
+        make_plan_(planner),
+        planner_([this](const Problem& problem, const ValueRange& a, const ValueRange& b, const Placement& where) {
+          return plans_.find(problem, a, b, where.variant, [&] { return make_plan_(problem, a, b, where); });
         }),
         name_(device_name(device)) {}
 
@@ -234,6 +234,10 @@ class CudaSession final : public Session {
   int device() const override { return device_->device(); }
   std::string name() const override { return name_; }
   MemoryUse memory_use() override { return device_->use(); }
+
+  std::unique_ptr<Session> open_ahead() override {
+    return std::make_unique<CudaSession>(device(), device_->limit(), make_plan_, true);
+  }
 
   void collect() override {
     try {
@@ -477,14 +481,15 @@ class CudaSession final : public Session {
   JobLanes lanes_;
   std::deque<std::weak_ptr<Copy>> copies_;  ///< latest last
   Plans plans_;
+  const SessionPlanner make_plan_;
   const SessionPlanner planner_;
   const std::string name_;
 };
 
 }  // namespace
 
-std::unique_ptr<Session> open_session(int device, int64_t device_memory, SessionPlanner planner) {
-  return std::make_unique<CudaSession>(device, device_memory, std::move(planner));
+std::unique_ptr<Session> open_session(int device, int64_t device_memory, const SessionPlanner& planner) {
+  return std::make_unique<CudaSession>(device, device_memory, planner, false);
 }
 
 }  // namespace mpmml::cuda

@@ -14,6 +14,6 @@ using SessionPlanner =
     std::function<Plan(const Problem&, const ValueRange& a, const ValueRange& b, const Placement& where)>;
 
 /// `device_memory`: the most bytes of device memory that matrices and products may take; 0: all that is free.
-std::unique_ptr<Session> open_session(int device, int64_t device_memory, SessionPlanner planner);
+std::unique_ptr<Session> open_session(int device, int64_t device_memory, const SessionPlanner& planner);
 
 }  // namespace mpmml::cuda

@@ -24,7 +24,8 @@ int made_current(int device) {
 
 }  // namespace
 
-SessionDevice::SessionDevice(int device, int64_t limit) : lane_(made_current(device)), limit_(limit) {}
+SessionDevice::SessionDevice(int device, int64_t limit, bool is_ahead)
+    : lane_(made_current(device), is_ahead), limit_(limit) {}
 
 void SessionDevice::enter() {
   MPMML_CUDA(cudaSetDevice(device()));

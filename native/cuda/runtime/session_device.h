@@ -22,11 +22,12 @@ namespace mpmml::cuda {
 /// The memories may outlive the session, and keep this.
 class SessionDevice : public std::enable_shared_from_this<SessionDevice> {
  public:
-  SessionDevice(int device, int64_t limit);
+  SessionDevice(int device, int64_t limit, bool is_ahead);
 
   int device() const { return lane_.device(); }
   /// The session's streams. What it computes is queued in the first for computing.
   Lane& lane() { return lane_; }
+  int64_t limit() const { return limit_; }
   cudaStream_t stream() const { return lane_.compute(0); }
 
   /// Says that the calling thread is the session's, makes the device current, and gives back what others have released.
