@@ -109,11 +109,11 @@ struct Kernel {
   /// Null if the family has no launches of groups.
   void (*launch_group)(const GroupLaunch&);
   /// The kernels that compute the same and also find witnesses; null if there are none. `in_chunks` notes for each result
-  /// in which chunk of K it was reached. If it `notes_chunks`, it stores hint_of_chunk(), and find_hinted() is to follow;
-  /// otherwise it searches itself. `numbered` stores the number of the step with each sum, if numbers_fit().
+  /// in which chunk of K it was reached, and stores hint_of_chunk(). `numbered` stores the witnesses themselves, if
+  /// numbers_fit().
   const Kernel* in_chunks;
   const Kernel* numbered;
-  /// Of a kernel whose hints find_hinted() replaces: chunks have at least 2^least_chunk_shift tiles.
+  /// Of a kernel that notes chunks: they have at least 2^least_chunk_shift tiles.
   bool notes_chunks;
   int least_chunk_shift;
 };
