@@ -44,7 +44,14 @@ function newProgram(asked = ''): Command {
     })
     .configureOutput({
       outputError: (text, write) =>
-        write(`mpmml: ${oneLine(text.trim().replace(/^error: /, ''))}; see ${help}\n`),
+        write(
+          `mpmml: ${oneLine(
+            text
+              .trim()
+              .replace(/^error: /, '')
+              .replace(/\.$/, ''),
+          )}; see ${help}\n`,
+        ),
     })
     .exitOverride()
 }

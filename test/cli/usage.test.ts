@@ -23,11 +23,12 @@ describe('wrong usage', () => {
     ['a device that is no number', ['multiply', 'a.npy', 'b.npy', '--device', 'first'], 'first'],
     ['a negative device', ['multiply', 'a.npy', 'b.npy', '--device', '-1'], '-1'],
     ['a device with a fraction', ['multiply', 'a.npy', 'b.npy', '--device', '0.5'], '0.5'],
+    ['memory that is no number', ['multiply', 'a.npy', 'b.npy', '--memory', 'much'], 'such as 8GiB'],
     ['an unknown family', ['variants', '--family', 'x'], 'naive'],
   ])('is %s', async (_, args, expected) => {
     const line = await fails(args, 2)
     expect(line).toContain(expected)
-    expect(line).toContain('--help')
+    expect(line).toMatch(/[^.]; see mpmml .*--help$/m)
   })
 
   it('names the help of the command, if there is one', async () => {
