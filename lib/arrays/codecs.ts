@@ -1,11 +1,12 @@
 /**
- * The codecs of Zarr that turn bytes into bytes: gzip by Node.js, zstd and blosc by what zarrita brings, and crc32c, whose
- * checksums zarrita leaves out.
+ * The codecs of Zarr that turn bytes into bytes: gzip by Node.js, zstd and blosc by what zarrita brings, and crc32c. The
+ * checksums of zstd and crc32c are looked at here, which zarrita leaves out.
  */
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { checkBlosc } from './blosc.js'
 import { checksumOf } from './crc32c.js'
 import { loadZarrita } from './zarrita.js'
+import { checkZstd, withChecksum } from './zstd.js'
 
 /** A codec as zarr.json names it. */
 export interface CodecEntry {
@@ -28,7 +29,19 @@ async function coderOf({ name, configuration }: CodecEntry): Promise<Coder> {
     return { encode: (bytes) => gzipSync(bytes, { level }), decode: (bytes) => gunzipSync(bytes) }
   }
   const coder = await registered(name, configuration)
-  if (name !== 'blosc') return coder
+  if (name === 'zstd') {
+    return {
+      async encode(bytes) {
+        const frame = await coder.encode(bytes)
+        return configuration?.checksum === true ? withChecksum(frame, bytes) : frame
+      },
+      async decode(bytes) {
+        const decoded = await coder.decode(bytes)
+        checkZstd(bytes, decoded)
+        return decoded
+      },
+    }
+  }
   return {
     encode: (bytes) => coder.encode(bytes),
     async decode(bytes) {

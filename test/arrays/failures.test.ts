@@ -13,6 +13,8 @@ import { type FileHandle, open } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { decodeBytes, encodeBytes } from '../../lib/arrays/codecs.js'
+import { xxh64Low } from '../../lib/arrays/zstd.js'
 import { type ArraysOptions, multiplyArrays } from '../../lib/arrays.js'
 import { readNpy, writeNpy } from '../../lib/index.js'
 import { root, runProgram } from '../cli/support.js'
@@ -332,6 +334,29 @@ describe('a full disk', () => {
     vi.restoreAllMocks()
     await multiplyArrays(path, pathB, out, { ...on, resume: true })
     expect((ending === '.npy' ? await readNpy(out) : await readZarr(out)).data).toEqual(c)
+  })
+})
+
+describe('the checksum of zstd', () => {
+  it.each<[string, number]>([
+    ['', 0x51d8e999],
+    ['a', 0xa98c6e5b],
+    ['abc', 0xad770999],
+  ])('of %o is as published', (text, expected) => {
+    expect(xxh64Low(new TextEncoder().encode(text))).toBe(expected)
+  })
+
+  it('is right for all lengths, and finds each change', async () => {
+    const codecs = [{ name: 'zstd', configuration: { level: 1, checksum: true } }]
+    for (let length = 0; length < 140; length++) {
+      // What isn't random is compressed; each bit counts.
+      const bytes = Uint8Array.from({ length }, (_, at) => (at * at * 37 + length * 91) & (at % 3 ? 255 : 0))
+      const encoded = await encodeBytes(bytes.slice(), codecs)
+      expect(Buffer.from(await decodeBytes(encoded, codecs)).equals(bytes)).toBe(true)
+      const at = encoded.length - 1 - ((length * 7) % (length + 5))
+      encoded[at] = encoded[at]! ^ (1 << (length % 8))
+      await expect(decodeBytes(encoded, codecs)).rejects.toThrow()
+    }
   })
 })
 

@@ -134,6 +134,7 @@ struct ExponentTiles {
   template <class Config, class Arithmetic>
   static constexpr double steps_per_clock() {
     if (Arithmetic::kByChunks) return 1000.0;
+    if (Config::kFindsWitnesses) return Arithmetic::kScale.steps == 32 ? 550.0 : 350.0;
     return Arithmetic::kScale.steps == 32 ? 1360.0 : 910.0;
   }
 
