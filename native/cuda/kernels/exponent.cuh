@@ -192,7 +192,9 @@ __global__ void __launch_bounds__(Config::kThreads, 1)
     return reinterpret_cast<const int32_t*>(memory + (address - shared));
   };
   const int group = threadIdx.x / 128, thread = threadIdx.x % 128;
-  barriers.init(kConsumers);
+  // Who waits for its own sums knows that those of its group are done. Offsets are read by each warp when it comes to it.
+  constexpr int kReaders = Arithmetic::kByChunks ? 4 : 1;  // of a group that say when they have read a stage
+  barriers.init(kConsumers * kReaders);
 
   const TilePlace place = locate_tile(blockIdx.x, operands.tiles_m, operands.tiles_n);
   const int64_t instance = blockIdx.z;
@@ -271,7 +273,8 @@ __global__ void __launch_bounds__(Config::kThreads, 1)
         }
       }
     }
-    if (thread == 0) barrier_arrive(barriers.empty(stage));
+    if constexpr (Arithmetic::kByChunks) __syncwarp();
+    if (thread % (128 / kReaders) == 0) barrier_arrive(barriers.empty(stage));
   }
 
   const int32_t* const best_a = integers_at(bests);

@@ -277,9 +277,9 @@ __global__ void __launch_bounds__(kThreads) look(OperandLines lines, Numbers<Sto
   if (has_zero) atomicOr(&found->has_zero, 1);
 }
 
-/// A look by chunks takes twice as long, and only decides if lines have too many levels: more than in the sample.
-bool worth_a_look_by_chunks(const LevelsFound& sample) {
-  return sample.rough_share() <= kMostRoughShare && (sample.spread > kMostOfChunk / 2 || sample.has_zero);
+/// A look by chunks takes twice as long, and only decides if lines have too many levels (more than in the sample) or zero.
+bool worth_a_look_by_chunks(const LevelsFound& sample, bool has_zero) {
+  return sample.rough_share() <= kMostRoughShare && (sample.spread > kMostOfChunk / 2 || has_zero);
 }
 
 /// Calls `body` with the zero as it is stored, if the operation has levels.
@@ -343,9 +343,9 @@ void sample_levels(const Operation& operation, const OperandLines& lines, Levels
   });
 }
 
-void find_levels(const Operation& operation, const OperandLines& lines, const LevelsFound& sample, LevelsFound* found,
-                 cudaStream_t stream) {
-  const bool by_chunks = worth_a_look_by_chunks(sample);
+void find_levels(const Operation& operation, const OperandLines& lines, const LevelsFound& sample, bool has_zero,
+                 LevelsFound* found, cudaStream_t stream) {
+  const bool by_chunks = worth_a_look_by_chunks(sample, has_zero);
   LevelsFound nothing{};
   nothing.granule = sample.granule;
   nothing.step = sample.step;

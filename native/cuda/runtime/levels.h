@@ -45,9 +45,10 @@ struct LevelsFound {
 /// Queues a look at some elements of a few lines: what is found is a guess. `found` is device memory.
 void sample_levels(const Operation& operation, const OperandLines& lines, LevelsFound* found, cudaStream_t stream);
 
-/// Queues a look at all lines. `sample` is what the sample's levels are, which must be known.
-void find_levels(const Operation& operation, const OperandLines& lines, const LevelsFound& sample, LevelsFound* found,
-                 cudaStream_t stream);
+/// Queues a look at all lines. `sample` is what the sample's levels are, which must be known; `has_zero` says whether some
+/// line may have zero.
+void find_levels(const Operation& operation, const OperandLines& lines, const LevelsFound& sample, bool has_zero,
+                 LevelsFound* found, cudaStream_t stream);
 
 /// Chooses the plan of a launch from the values in its operands.
 using Planner = std::function<Plan(const ValueRange& a, const ValueRange& b)>;

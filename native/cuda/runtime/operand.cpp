@@ -75,7 +75,7 @@ void Operand::look_at_lines(Lane& lane) {
   if (range_.levels.is_known() || !guess_.is_known()) return;
   // The scanning stream may already wait for later uploads.
   const cudaStream_t stream = lane.download();
-  find_levels(operation_, lines_, *sampled_, on_device_, stream);
+  find_levels(operation_, lines_, *sampled_, range_.has_zero, on_device_, stream);
   MPMML_CUDA(cudaMemcpyAsync(sampled_, on_device_, sizeof(LevelsFound), cudaMemcpyDeviceToHost, stream));
   Event& looked = lane.event();
   looked.record(stream);

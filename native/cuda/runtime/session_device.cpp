@@ -248,9 +248,9 @@ void SessionDevice::sample_levels(const Operation& operation, std::initializer_l
   }
 }
 
-void SessionDevice::find_levels(const Operation& operation, KnownLines& lines) {
+void SessionDevice::find_levels(const Operation& operation, KnownLines& lines, bool has_zero) {
   if (lines.is_all) return;
-  cuda::find_levels(operation, lines.lines, lines.found, on_device()->levels, stream());
+  cuda::find_levels(operation, lines.lines, lines.found, has_zero, on_device()->levels, stream());
   MPMML_CUDA(
       cudaMemcpyAsync(on_host()->levels, on_device()->levels, sizeof(LevelsFound), cudaMemcpyDeviceToHost, stream()));
   MPMML_CUDA(cudaStreamSynchronize(stream()));

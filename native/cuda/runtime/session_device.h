@@ -73,7 +73,7 @@ class SessionDevice : public std::enable_shared_from_this<SessionDevice> {
 
   /// Looks at some elements, or then at all, of lines that it knows of; waits.
   void sample_levels(const Operation& operation, std::initializer_list<KnownLines*> lines);
-  void find_levels(const Operation& operation, KnownLines& lines);
+  void find_levels(const Operation& operation, KnownLines& lines, bool has_zero);
 
   /// Copies a matrix to the host, for a message.
   struct HostCopy {

@@ -242,7 +242,7 @@ class ResidentProduct {
     const WorthALook worth = worth_a_look(operation, range(a_), known_a.found.levels(operation.dtype), range(b_),
                                           known_b.found.levels(operation.dtype));
     const auto find = [&](Source& source, KnownLines& known) {
-      device_.find_levels(operation, known);
+      device_.find_levels(operation, known, range(source).has_zero);
       source.levels = known.found.levels(operation.dtype);
     };
     if (worth.a) find(a_, known_a);
