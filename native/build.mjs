@@ -1,4 +1,4 @@
-// Builds the addon (the package's install script): checks what the build needs, says what will be built and runs
+// Builds the addon of a clone, or of the package with the sources: checks what the build needs, says what will be built and runs
 // cmake-js. With --incremental a folder that is already configured isn't configured again. Options are environment
 // variables: MPMML_CUDA=AUTO|ON|OFF, MPMML_CUDA_ARCHS="61;90" or all, MPMML_BUILD_DIR, MPMML_WARNINGS_AS_ERRORS=ON,
 // MPMML_SANITIZE=address,undefined, MPMML_RELEASE=ON; native/tools/release.mjs also sets MPMML_CUDA_LAB_ARCHS and

@@ -53,12 +53,14 @@ describe('doctor', () => {
     const env = { MPMML_THREADS: '4', MPMML_QUEUE_PASSWORD: 'opensesame', MPMML_CUDA: 'OFF' }
     const { ok, checks } = (await json(['doctor'], { env })) as { ok: boolean; checks: Check[] }
     expect(ok).toBe(true)
-    expect(checks.find(({ name }) => name === 'settings')).toEqual({
-      name: 'settings',
-      status: 'note',
-      found: 'MPMML_CUDA=OFF, MPMML_QUEUE_PASSWORD=…, MPMML_THREADS=4',
-      advice: expect.stringMatching(/^MPMML_THREADS is none of mpmml's variables, .*products\.md/),
-    })
+    // Who runs the tests may have set others.
+    const { status, found, advice } = checks.find(({ name }) => name === 'settings')!
+    expect(status).toBe('note')
+    expect(found.split(', ')).toEqual(
+      expect.arrayContaining(['MPMML_CUDA=OFF', 'MPMML_QUEUE_PASSWORD=…', 'MPMML_THREADS=4']),
+    )
+    expect(JSON.stringify(checks)).not.toContain('opensesame')
+    expect(advice).toMatch(/^MPMML_THREADS is none of mpmml's variables, .*products\.md/)
   })
 
   it('knows the variables that the documentation has', async () => {
