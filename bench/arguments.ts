@@ -83,12 +83,12 @@ export function productOptions(): Option[] {
   ]
 }
 
-/** The options of what is computed of powers of a matrix. */
 export const devicesOption = (): Option =>
   new Option('--devices <list>', "CUDA devices that compute it together: 'all', or 0,1,…")
     .argParser(devices)
     .conflicts('device')
 
+/** The options of what is computed of powers of a matrix. */
 export function closureOptions(semirings: readonly Semiring[], usual: Semiring): Option[] {
   return [
     new Option('--semiring <name>', 'the semiring').choices(semirings).default(usual),

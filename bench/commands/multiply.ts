@@ -42,16 +42,14 @@ export function multiplyCommand(signal: AbortSignal): Command {
     .option('--json', 'print one JSON value')
     .addHelpText('after', MATRIX_HELP + ARRAYS_HELP + QUEUE_HELP)
     .action(async (a: string, b: string, { json, ...flags }: Flags) => {
-      if (flags.queue !== undefined) {
-        const { queue, output } = flags
+      const { queue, output } = flags
+      if (queue !== undefined || isOnDisk(flags, [a, b], output)) {
         requireOnDisk(command, flags, ['devices', 'variant', 'accumulate', 'dtype', 'verify'], output)
-        requireForWorkers(command, flags)
-        const record = await runOnQueue('multiply', { ...flags, queue, inputs: [a, b], output }, signal)
-        return json ? printJson(record) : print(describeQueueWork(record))
-      }
-      if (isOnDisk(flags, [a, b], flags.output)) {
-        const { output } = flags
-        requireOnDisk(command, flags, ['devices', 'variant', 'accumulate', 'dtype', 'verify'], output)
+        if (queue !== undefined) {
+          requireForWorkers(command, flags)
+          const record = await runOnQueue('multiply', { ...flags, queue, inputs: [a, b], output }, signal)
+          return json ? printJson(record) : print(describeQueueWork(record))
+        }
         const record = await runArrays('multiply', { ...flags, inputs: [a, b], output }, signal)
         return json ? printJson(record) : print(describeArrays(record))
       }

@@ -52,26 +52,15 @@ ${ARRAYS_HELP}
 min-plus finds shortest paths, max-plus longest, max-min widest, max-times most reliable ones, or-and reachable nodes.`,
     )
     .action(async (graph: string, { json, check, ...flags }: Flags) => {
-      if (flags.queue !== undefined) {
-        const { queue, output } = flags
-        requireOnDisk(
-          command,
-          { ...flags, check },
-          ['devices', 'from', 'to', 'next', 'verify', 'check'],
-          output,
-        )
-        requireForWorkers(command, flags)
-        const record = await runOnQueue('paths', { ...flags, queue, inputs: [graph], output }, signal)
-        return json ? printJson(record) : print(describeQueueWork(record))
-      }
-      if (isOnDisk(flags, [graph], flags.output)) {
-        const { output } = flags
-        requireOnDisk(
-          command,
-          { ...flags, check },
-          ['devices', 'from', 'to', 'next', 'verify', 'check'],
-          output,
-        )
+      const { queue, output } = flags
+      if (queue !== undefined || isOnDisk(flags, [graph], output)) {
+        const refused = ['devices', 'from', 'to', 'next', 'verify', 'check']
+        requireOnDisk(command, { ...flags, check }, refused, output)
+        if (queue !== undefined) {
+          requireForWorkers(command, flags)
+          const record = await runOnQueue('paths', { ...flags, queue, inputs: [graph], output }, signal)
+          return json ? printJson(record) : print(describeQueueWork(record))
+        }
         const record = await runArrays('paths', { ...flags, inputs: [graph], output }, signal)
         return json ? printJson(record) : print(describeArrays(record))
       }
