@@ -15,7 +15,7 @@ import { begunPlan, openWork, type Work } from './work.js'
 
 /** What a job may touch. */
 export interface RootOptions {
-  /** Folders: a plan that reads or writes outside of them is refused with ERR_MPMML_ROOTS. All may be touched if left out. */
+  /** Folders, and addresses s3://bucket/prefix: a plan that reads or writes outside of them is refused with ERR_MPMML_ROOTS. All may be touched if left out. */
   roots?: readonly string[] | undefined
 }
 

@@ -3,6 +3,7 @@ import { realpath } from 'node:fs/promises'
 import { basename, dirname, isAbsolute, join, relative, sep } from 'node:path'
 import { OptionError, RootsError } from '../errors.js'
 import { systemReason } from '../files/files.js'
+import { hasObjects } from './bucket-storage.js'
 import type { BlockPlan } from './job.js'
 import { formatAddress, isS3, parseAddress } from './s3.js'
 import { openWork } from './work.js'
@@ -35,6 +36,12 @@ export async function readRoot(root: string): Promise<string> {
       { cause: error },
     )
   }
+}
+
+/** Throws unless a folder is there, or the storage answers for an address. */
+export async function requireRoot(root: string): Promise<void> {
+  const real = await readRoot(root)
+  if (isS3(real)) await hasObjects(real)
 }
 
 /** Where a path leads, also if nothing is there yet. */
