@@ -308,6 +308,18 @@ describe('a server that fails', () => {
     await expectDone()
   })
 
+  it('may lose the answers to what is written only if nothing is there', async () => {
+    const lost = new Set<string>()
+    server.fails = ({ method, key }) => {
+      const isFirst = method === 'PUT' && /(plan|c\.zarr\/zarr)\.json$/.test(key) && !lost.has(key)
+      if (isFirst) lost.add(key)
+      return isFirst ? 'late' : undefined
+    }
+    await work()
+    expect([...lost].sort()).toEqual(['out/c.zarr.partial/plan.json', 'out/c.zarr/zarr.json'])
+    await expectDone()
+  })
+
   it('for good is an error, and the work goes on later', async () => {
     server.fails = ({ key }) => (key === 'in/b.zarr/c/1/1' ? 503 : undefined)
     await expect(work()).rejects.toEqual(coded('FILE', /in\/b.zarr\/c\/1\/1 can't be read: SlowDown.*resume/))
