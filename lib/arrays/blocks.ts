@@ -11,11 +11,11 @@ import { type RunOptions, readBytes, runNames } from './options.js'
 import { isMadeBy, requireReplaceable } from './plan.js'
 import { requireInside } from './roots.js'
 import { openSource } from './source.js'
-import { begunPlan, WorkFolder } from './work-folder.js'
+import { begunPlan, openWork, type Work } from './work.js'
 
 /** What a job may touch. */
 export interface RootOptions {
-  /** Folders: a plan that reads or writes outside of them is refused with ERR_MPMML_ROOTS. All may be touched if left out. */
+  /** Folders, and addresses s3://bucket/prefix: a plan that reads or writes outside of them is refused with ERR_MPMML_ROOTS. All may be touched if left out. */
   roots?: readonly string[] | undefined
 }
 
@@ -105,7 +105,7 @@ export async function isDone(plan: BlockPlan, job: BlockJob, { roots }: RootOpti
   requirePlan(plan)
   requireJob(plan, job)
   await requireInside(plan, roots)
-  const work = new WorkFolder(plan.output.path, plan.id)
+  const work = openWork(plan.output.path, plan.id)
   if (await work.isMarked(plan, job)) return true
   return isFinished(plan)
 }
@@ -127,12 +127,12 @@ export async function doneJobs(
 ): Promise<Set<string>> {
   requirePlan(plan)
   await requireInside(plan, roots)
-  return new WorkFolder(plan.output.path, plan.id).marked(stage)
+  return openWork(plan.output.path, plan.id).marked(stage)
 }
 
 /** Whether the output has its name. */
 export async function isFinished(plan: BlockPlan): Promise<boolean> {
-  if (await new WorkFolder(plan.output.path, plan.id).isGrown()) return false
+  if (await openWork(plan.output.path, plan.id).isGrown()) return false
   return isMadeBy(plan)
 }
 
@@ -157,7 +157,7 @@ export interface FinishOptions extends RootOptions {
 export async function finish(plan: BlockPlan, { roots, signal }: FinishOptions = {}): Promise<void> {
   requirePlan(plan)
   await requireInside(plan, roots)
-  const work = new WorkFolder(plan.output.path, plan.id)
+  const work = openWork(plan.output.path, plan.id)
   const { path } = plan.output
   if (await isFinished(plan)) {
     // A process may have been ended before it removed all of the rest.
@@ -180,7 +180,7 @@ export async function unlessFinished(plan: BlockPlan, work: () => Promise<void>)
   } catch (error) {
     const { path, layout } = plan.output
     const mayBeGone = error instanceof FileError || error instanceof ResumeError
-    if (!mayBeGone || (await new WorkFolder(path, plan.id).isGrown())) throw error
+    if (!mayBeGone || (await openWork(path, plan.id).isGrown())) throw error
     if (layout && (await isFinished(plan))) return
     throw new ResumeError(
       `the work on ${path} is gone: another process has completed it, or begun it anew, or removed it`,
@@ -190,11 +190,7 @@ export async function unlessFinished(plan: BlockPlan, work: () => Promise<void>)
 }
 
 /** Throws unless all jobs are done, and of the inputs that the plan was made for. */
-async function requireDone(
-  plan: BlockPlan,
-  work: WorkFolder,
-  signal: AbortSignal | undefined,
-): Promise<void> {
+async function requireDone(plan: BlockPlan, work: Work, signal: AbortSignal | undefined): Promise<void> {
   if (!(await work.isGrown())) throw new ResumeError(`there is no work on ${plan.output.path} of this plan`)
   for (let stage = 0; stage < plan.stages.length; stage++) {
     const done = await work.marked(stage)

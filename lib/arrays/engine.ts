@@ -30,7 +30,7 @@ import {
   type Task,
   typesOf,
 } from './tasks.js'
-import { WorkFolder } from './work-folder.js'
+import { openWork, type Work } from './work.js'
 import { bytesOfType } from './zarr-metadata.js'
 
 /** In how much memory blocks are computed. */
@@ -79,7 +79,7 @@ const MOST_USES = 2 ** 20
 /** Computes jobs of one plan on one device. */
 export class Engine {
   readonly plan: BlockPlan
-  readonly work: WorkFolder
+  readonly work: Work
   readonly budget = new Budget()
   readonly #device: Device
   readonly #sources: { a: ArraySource; b: ArraySource | undefined }
@@ -102,7 +102,7 @@ export class Engine {
     options: EngineOptions,
   ) {
     this.plan = plan
-    this.work = new WorkFolder(plan.output.path, plan.id)
+    this.work = openWork(plan.output.path, plan.id)
     this.#device = device
     this.#sources = sources
     const sizes = sizesOf(plan)

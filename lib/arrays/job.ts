@@ -16,13 +16,13 @@ export type ArrayType = 'int16' | 'int32' | 'float32' | 'float64'
 
 /** An array that is read: what it was when the plan was made. */
 export interface PlannedInput {
-  /** Absolute. */
+  /** Absolute, or an address s3://bucket/name.zarr. */
   readonly path: string
   /** Rows and columns. */
   readonly shape: readonly [rows: number, cols: number]
   /** The type of its elements. */
   readonly dtype: ArrayType
-  /** Of its files' names, sizes and times: it is another one once any of them has changed. */
+  /** Of its files' names, sizes and times, or ETags: it is another one once any of them has changed. */
   readonly fingerprint: string
   /** The time of its latest change, in ms: a file that has changed since is another one. */
   readonly changedMs: number
@@ -40,7 +40,7 @@ export interface ZarrLayout {
 
 /** The array that is written. */
 export interface PlannedOutput {
-  /** Absolute. It appears there when all jobs are done and {@link finish} was called. */
+  /** Absolute, or an address. It appears there when all jobs are done and {@link finish} was called. */
   readonly path: string
   /** Rows and columns. */
   readonly shape: readonly [rows: number, cols: number]

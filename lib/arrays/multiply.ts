@@ -70,10 +70,10 @@ export interface ArraysResult {
 const names = ['semiring', 'overflow', 'onProgress', ...layoutNames, ...beginNames, ...runNames] as const
 
 /**
- * C = A ⊗ B of matrices on disk that needn't fit in memory: Zarr arrays of version 3 (`.zarr`, which need the package zarrita) and
- * NumPy files (`.npy`). Blocks are read ahead, multiplied, and written behind, in no more memory than the option `memory` says.
+ * C = A ⊗ B of matrices on disk that needn't fit in memory: Zarr arrays of version 3 (`.zarr`, which need the package zarrita, and
+ * `s3://bucket/name.zarr`, which need aws4fetch too) and NumPy files (`.npy`). Blocks are read ahead, multiplied, and written behind, in no more memory than the option `memory` says.
  *
- * C appears under its name when it is complete. Until then it grows in a folder beside it, `C.partial`: after any end of the
+ * C appears under its name when it is complete. Until then it grows in a folder or a prefix beside it, `C.partial`: after any end of the
  * process `resume: true` goes on there.
  *
  * @param a - M × K

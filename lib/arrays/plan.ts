@@ -19,6 +19,7 @@ import { requireSemiringType } from '../semirings.js'
 import type { Semiring } from '../variant-names.js'
 import type { ArraySource } from './array-source.js'
 import { type BlockTypes, blockSize, hostBytes } from './block-size.js'
+import { hasObjects } from './bucket-storage.js'
 import { sweep } from './disk.js'
 import { planInput } from './fingerprint.js'
 import type {
@@ -45,9 +46,11 @@ import {
   readSemiringName,
 } from './options.js'
 import { greatestWeight } from './range-of.js'
+import { isS3 } from './s3.js'
 import { isNpy, isZarr, openSource } from './source.js'
 import { createTarget, extraBytes, npyBytes } from './target.js'
-import { begunPlan, isBegun, removeBegun, WorkFolder } from './work-folder.js'
+import { begunPlan, isBegun, openWork, removeBegun } from './work.js'
+import { isReplaceable, removeArray } from './work-prefix.js'
 import { readMetadata } from './zarr-metadata.js'
 import { loadZarrita } from './zarrita.js'
 
@@ -154,7 +157,7 @@ export async function begin(
   if (begun) {
     requireSameWork(begun, kind, planned, asked)
     await ready(begun)
-    await sweep(new WorkFolder(begun.output.path, begun.id).temporary)
+    if (!isS3(begun.output.path)) await sweep(openWork(begun.output.path, begun.id).temporary)
     return begun
   }
   const plan = await (kind === 'multiply'
@@ -164,7 +167,7 @@ export async function begin(
   // Complete, and the process was ended before it could say so.
   if (asked.begin.resume && plan.output.layout && (await isMadeBy(plan))) return plan
   await clear(asked.output, asked.begin)
-  const work = new WorkFolder(plan.output.path, plan.id)
+  const work = openWork(plan.output.path, plan.id)
   await work.create()
   await createTarget(plan, work, madeFrom(plan))
   await work.writePlan(plan)
@@ -181,6 +184,10 @@ interface Asked {
 
 /** The output's path, with links to its folder followed, so that it is the same from everywhere. */
 async function outputPath(path: string): Promise<string> {
+  if (isS3(path)) {
+    if (isZarr(path)) return path
+    throw new FileError(`${path} can't be written: the name of an array on S3 ends with .zarr`)
+  }
   if (!isZarr(path) && !isNpy(path)) {
     throw new FileError(`${path} can't be written: the name of an array on disk ends with .zarr or .npy`)
   }
@@ -192,9 +199,9 @@ async function outputPath(path: string): Promise<string> {
 }
 
 async function requireApart(output: string, input: string): Promise<void> {
-  const real = await realpath(input)
+  const real = isS3(input) ? input : await realpath(input)
   if (output === real) throw new OptionError(`the output ${output} is also an input: name another one`)
-  if (!output.startsWith(`${real}${sep}`)) return
+  if (!output.startsWith(`${real}${isS3(input) ? '/' : sep}`)) return
   throw new OptionError(`the output ${output} is in the folder of an input, ${real}: name another one`)
 }
 
@@ -207,7 +214,7 @@ async function lookAround(output: string, { resume, overwrite }: ReadBegin): Pro
       `work on ${output} was begun and not finished (${output}.partial): go on with resume, or begin again with overwrite`,
     )
   }
-  const there = await stat(output).catch(() => null)
+  const there = await isThere(output)
   if (there && !overwrite && !(resume && isZarr(output))) throw exists(output, resume)
   await requireReplaceable(output)
   return null
@@ -219,11 +226,21 @@ const exists = (output: string, resume: boolean) =>
       'overwrite',
   )
 
-/** Removes what is to be overwritten of unfinished work. The output itself stays until another can take its place. */
+/** Whether something has the output's name. */
+const isThere = async (output: string): Promise<boolean> =>
+  isS3(output) ? hasObjects(output) : (await stat(output).catch(() => null)) !== null
+
+/**
+ * Removes what is to be overwritten of unfinished work. The output itself stays until another can take its place; on S3 it goes
+ * now.
+ */
 async function clear(output: string, { resume, overwrite }: ReadBegin): Promise<void> {
-  if (!overwrite && (await stat(output).catch(() => null))) throw exists(output, resume)
+  const there = await isThere(output)
+  if (!overwrite && there) throw exists(output, resume)
   // A folder without a plan is of a process that was ended while it made it.
   if (await isBegun(output)) await removeBegun(output)
+  // What is completed later can't take the place of another at once, and of both at the same time neither would be whole.
+  if (there && isS3(output)) await removeArray(output)
 }
 
 /**
@@ -232,9 +249,9 @@ async function clear(output: string, { resume, overwrite }: ReadBegin): Promise<
  */
 export async function isMadeBy(plan: BlockPlan): Promise<boolean> {
   const { path, layout } = plan.output
-  const there = await stat(path).catch(() => null)
+  const there = isS3(path) ? null : await stat(path).catch(() => null)
   if (!layout) return there?.isFile() === true && there.size === npyBytes(plan.output)
-  if (!there) return false
+  if (!there && !isS3(path)) return false
   let made: object | undefined
   try {
     made = JSON.parse((await readMetadata(path)).toString()).attributes?.mpmml
@@ -247,6 +264,10 @@ export async function isMadeBy(plan: BlockPlan): Promise<boolean> {
 
 /** Throws unless nothing is in the way of an output but one of its kind. */
 export async function requireReplaceable(output: string): Promise<void> {
+  if (isS3(output)) {
+    if (await isReplaceable(output)) return
+    throw new ExistsError(`${output} exists and is no Zarr array, so it is not replaced: name another output`)
+  }
   const there = await stat(output).catch(() => null)
   if (!there) return
   const isFolder = there.isDirectory()

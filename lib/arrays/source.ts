@@ -2,6 +2,7 @@
 import { FileError } from '../errors.js'
 import type { ArraySource } from './array-source.js'
 import { NpySource } from './npy-source.js'
+import { isS3 } from './s3.js'
 import { ZarrSource } from './zarr-source.js'
 
 export const isZarr = (path: string) => /\.zarr[/\\]?$/i.test(path)
@@ -10,7 +11,11 @@ export const isNpy = (path: string) => /\.npy$/i.test(path)
 /** @throws FileError; PackageError for Zarr without zarrita. */
 export async function openSource(path: string): Promise<ArraySource> {
   if (isZarr(path)) return ZarrSource.open(path)
-  if (isNpy(path)) return NpySource.open(path)
+  if (isNpy(path) && !isS3(path)) return NpySource.open(path)
+  if (isS3(path))
+    throw new FileError(
+      `${path}: expected a Zarr array, s3://bucket/name.zarr: other files are not read from S3`,
+    )
   throw new FileError(
     `${path}: expected an array on disk, a folder .zarr or a file .npy, by the end of its name`,
   )

@@ -8,6 +8,7 @@ import { ExistsError, FileError, ResumeError } from '../errors.js'
 import { systemReason } from '../files/files.js'
 import { removeAll, writeError, writeWhole } from './disk.js'
 import { type BlockJob, type BlockPlan, requirePlan } from './job.js'
+import type { Work } from './work.js'
 
 /** The folder of unfinished work on an array. */
 const folderOf = (output: string) => `${output}.partial`
@@ -41,7 +42,7 @@ export async function removeBegun(output: string): Promise<void> {
   await removeAll(folderOf(output))
 }
 
-export class WorkFolder {
+export class WorkFolder implements Work {
   readonly path: string
   /** Files that are being written. */
   readonly temporary: string
@@ -171,7 +172,7 @@ export class WorkFolder {
 }
 
 /** What the file of a block that is done says: of which plan it is. */
-const markOf = (plan: BlockPlan, job: BlockJob) => JSON.stringify({ plan: plan.id, job: job.name })
+export const markOf = (plan: BlockPlan, job: BlockJob) => JSON.stringify({ plan: plan.id, job: job.name })
 
 /** `answer` if an error says that a file isn't there; any other is thrown. */
 function isMissing<T>(error: unknown, answer: T): T {
