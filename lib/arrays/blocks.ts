@@ -11,7 +11,8 @@ import { type RunOptions, readBytes, runNames } from './options.js'
 import { isMadeBy, requireReplaceable } from './plan.js'
 import { requireInside } from './roots.js'
 import { openSource } from './source.js'
-import { begunPlan, openWork, type Work } from './work.js'
+import type { Work } from './work.js'
+import { openWork, worksOf } from './works.js'
 
 /** What a job may touch. */
 export interface RootOptions {
@@ -105,7 +106,7 @@ export async function isDone(plan: BlockPlan, job: BlockJob, { roots }: RootOpti
   requirePlan(plan)
   requireJob(plan, job)
   await requireInside(plan, roots)
-  const work = openWork(plan.output.path, plan.id)
+  const work = openWork(plan)
   if (await work.isMarked(plan, job)) return true
   return isFinished(plan)
 }
@@ -127,12 +128,12 @@ export async function doneJobs(
 ): Promise<Set<string>> {
   requirePlan(plan)
   await requireInside(plan, roots)
-  return openWork(plan.output.path, plan.id).marked(stage)
+  return openWork(plan).marked(stage)
 }
 
 /** Whether the output has its name. */
 export async function isFinished(plan: BlockPlan): Promise<boolean> {
-  if (await openWork(plan.output.path, plan.id).isGrown()) return false
+  if (await openWork(plan).isGrown()) return false
   return isMadeBy(plan)
 }
 
@@ -157,11 +158,11 @@ export interface FinishOptions extends RootOptions {
 export async function finish(plan: BlockPlan, { roots, signal }: FinishOptions = {}): Promise<void> {
   requirePlan(plan)
   await requireInside(plan, roots)
-  const work = openWork(plan.output.path, plan.id)
+  const work = openWork(plan)
   const { path } = plan.output
   if (await isFinished(plan)) {
     // A process may have been ended before it removed all of the rest.
-    if ((await begunPlan(path))?.id === plan.id) await work.remove(path)
+    if ((await worksOf(path).begunPlan(path))?.id === plan.id) await work.remove(path)
     return
   }
   await requireDone(plan, work, signal)
@@ -180,7 +181,7 @@ export async function unlessFinished(plan: BlockPlan, work: () => Promise<void>)
   } catch (error) {
     const { path, layout } = plan.output
     const mayBeGone = error instanceof FileError || error instanceof ResumeError
-    if (!mayBeGone || (await openWork(path, plan.id).isGrown())) throw error
+    if (!mayBeGone || (await openWork(plan).isGrown())) throw error
     if (layout && (await isFinished(plan))) return
     throw new ResumeError(
       `the work on ${path} is gone: another process has completed it, or begun it anew, or removed it`,

@@ -1,7 +1,8 @@
 /** Arrays in buckets of S3. An object appears as a whole by nature; nothing can be renamed. */
 import { ChangedError, ChunkError, FileError } from '../errors.js'
 import { atOnce } from './disk.js'
-import { formatAddress, parseAddress, REQUESTS_AT_ONCE, requestS3, unescaped } from './s3.js'
+import { formatAddress, parseAddress } from './names.js'
+import { encodeKey, REQUESTS_AT_ONCE, requestS3, textOf } from './s3.js'
 import type { Storage, Stored } from './storage.js'
 
 /** The most keys of one answer; the least of all servers. */
@@ -15,7 +16,7 @@ async function* pagesUnder(path: string, most = KEYS): AsyncGenerator<Stored[]> 
   const { bucket, key } = parseAddress(path)
   const prefix = key === '' ? '' : `${key}/`
   let token: string | undefined
-  do {
+  while (true) {
     const query = {
       'list-type': '2',
       'max-keys': most,
@@ -29,17 +30,24 @@ async function* pagesUnder(path: string, most = KEYS): AsyncGenerator<Stored[]> 
       purpose: 'read',
     })
     const xml = body.toString()
-    yield [...xml.matchAll(/<Contents>(.*?)<\/Contents>/gs)].map(([, entry]) => {
-      const field = (name: string) => unescaped(new RegExp(`<${name}>([^<]*)<`).exec(entry!)?.[1] ?? '')
-      return {
-        name: formatAddress({ bucket, key: field('Key') }),
-        size: Number(field('Size')),
-        version: field('ETag'),
-        changedMs: Date.parse(field('LastModified')),
-      }
-    })
-    token = unescaped(/<NextContinuationToken>([^<]*)</.exec(xml)?.[1] ?? '') || undefined
-  } while (token !== undefined)
+    yield [...xml.matchAll(/<Contents>(.*?)<\/Contents>/gs)]
+      .map(([, entry]) => ({
+        name: formatAddress({ bucket, key: textOf(entry!, 'Key') }),
+        size: Number(textOf(entry!, 'Size')),
+        version: textOf(entry!, 'ETag'),
+        changedMs: Date.parse(textOf(entry!, 'LastModified')),
+      }))
+      // Some programs write empty objects that stand for folders.
+      .filter(({ name }) => !name.endsWith('/'))
+    if (textOf(xml, 'IsTruncated') !== 'true') return
+    const next = textOf(xml, 'NextContinuationToken')
+    if (next === '' || next === token) {
+      throw new FileError(
+        `${path} can't be read: the storage gives only a part of the list of its objects: use one that knows ListObjectsV2`,
+      )
+    }
+    token = next
+  }
 }
 
 /** Whether any object is under a prefix. */
@@ -71,6 +79,11 @@ export async function removeObjects(names: readonly string[]): Promise<void> {
   await atOnce(REQUESTS_AT_ONCE, names.length, (index) => removeObject(names[index]!))
 }
 
+/** Removes all objects under a prefix. */
+export async function removeUnder(path: string): Promise<void> {
+  for await (const page of pagesUnder(path)) await removeObjects(page.map(({ name }) => name))
+}
+
 /** Writes an object if there is none of its name yet: false if there is. A server that doesn't know such requests writes it. */
 export async function createObject(path: string, bytes: Uint8Array): Promise<boolean> {
   const { status } = await requestS3({
@@ -87,7 +100,7 @@ export async function createObject(path: string, bytes: Uint8Array): Promise<boo
 /** Copies an object within the storage: none of its bytes come here. Throws FileError if it isn't there. */
 export async function copyObject(from: string, to: string): Promise<void> {
   const { bucket, key } = parseAddress(from)
-  const source = `/${bucket}/${key.split('/').map(encodeURIComponent).join('/')}`
+  const source = `/${bucket}/${encodeKey(key)}`
   const { status } = await requestS3({
     method: 'PUT',
     address: parseAddress(to),
@@ -114,7 +127,7 @@ async function bytesOf(
     accept: [404, 412, 416],
   })
   if (status === 404) {
-    if (/<Code>NoSuchBucket</.test(body.toString())) {
+    if (textOf(body.toString(), 'Code') === 'NoSuchBucket') {
       throw new FileError(
         `${path} can't be read: there is no bucket ${parseAddress(path).bucket}: check its name`,
       )
@@ -189,8 +202,6 @@ export const buckets: Storage = {
     }
     await requestS3({ method: 'PUT', address: parseAddress(path), body, purpose: 'written' })
   },
-  async remove(path) {
-    for await (const page of pagesUnder(path)) await removeObjects(page.map(({ name }) => name))
-    await removeObject(path)
-  },
+  makeFolder: async () => {},
+  isInThreads: false,
 }

@@ -30,7 +30,8 @@ import {
   type Task,
   typesOf,
 } from './tasks.js'
-import { openWork, type Work } from './work.js'
+import type { Work } from './work.js'
+import { openWork } from './works.js'
 import { bytesOfType } from './zarr-metadata.js'
 
 /** In how much memory blocks are computed. */
@@ -102,7 +103,7 @@ export class Engine {
     options: EngineOptions,
   ) {
     this.plan = plan
-    this.work = openWork(plan.output.path, plan.id)
+    this.work = openWork(plan)
     this.#device = device
     this.#sources = sources
     const sizes = sizesOf(plan)

@@ -1,11 +1,9 @@
 /** What an array on disk is made of: its files' names, sizes and times. */
 import { createHash } from 'node:crypto'
-import { relative } from 'node:path'
 import { ChangedError, FileError, MpmmlError } from '../errors.js'
 import { systemReason } from '../files/files.js'
 import type { ArraySource } from './array-source.js'
 import type { PlannedInput } from './job.js'
-import { isS3 } from './s3.js'
 import type { Expected, Stored } from './storage.js'
 import { storageOf } from './storages.js'
 
@@ -20,8 +18,7 @@ interface Files {
 async function look(path: string, list: () => Promise<readonly Stored[]>): Promise<Files> {
   try {
     const all = await list()
-    const below = (name: string) => (isS3(path) ? name.slice(path.length + 1) : relative(path, name))
-    const lines = all.map(({ name, size, version }) => `${below(name)} ${size} ${version}`)
+    const lines = all.map(({ name, size, version }) => `${name.slice(path.length + 1)} ${size} ${version}`)
     const changedMs = all.reduce((latest, file) => Math.max(latest, file.changedMs), 0)
     const fingerprint = createHash('sha256').update(lines.join('\n')).digest('hex').slice(0, 32)
     return { all, fingerprint, changedMs }

@@ -1,7 +1,7 @@
 /** Arrays in folders. */
-import { open, readdir, readFile, stat } from 'node:fs/promises'
+import { mkdir, open, readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { atOnce, readRectangle, removeAll, requireUnchanged, writeRectangle, writeWhole } from './disk.js'
+import { atOnce, readRectangle, requireUnchanged, writeError, writeRectangle, writeWhole } from './disk.js'
 import type { Storage, Stored } from './storage.js'
 
 const FILES_AT_ONCE = 16
@@ -55,5 +55,9 @@ export const folders: Storage = {
         position += piece.rows * piece.width
       }
     }),
-  remove: removeAll,
+  makeFolder: (path) =>
+    mkdir(path).catch((error) => {
+      throw writeError(path, error)
+    }),
+  isInThreads: true,
 }

@@ -10,7 +10,7 @@ import type { BackendChoice, Overflow } from '../product/options.js'
 import { readSemiring } from '../semirings.js'
 import type { Semiring } from '../variant-names.js'
 import type { ZarrLayout } from './job.js'
-import { formatAddress, isS3, parseAddress } from './s3.js'
+import { formatAddress, isS3, parseAddress } from './names.js'
 
 /** How far work on arrays is. */
 export interface ArraysProgress {

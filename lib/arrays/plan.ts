@@ -8,6 +8,7 @@ import {
   DTypeError,
   ExistsError,
   FileError,
+  MpmmlError,
   OptionError,
   ResumeError,
   ShapeError,
@@ -19,8 +20,6 @@ import { requireSemiringType } from '../semirings.js'
 import type { Semiring } from '../variant-names.js'
 import type { ArraySource } from './array-source.js'
 import { type BlockTypes, blockSize, hostBytes } from './block-size.js'
-import { hasObjects } from './bucket-storage.js'
-import { sweep } from './disk.js'
 import { planInput } from './fingerprint.js'
 import type {
   ArrayType,
@@ -32,6 +31,7 @@ import type {
   ZarrLayout,
 } from './job.js'
 import { blocksIn, identity } from './job.js'
+import { isNpy, isS3, isZarr } from './names.js'
 import {
   type BeginOptions,
   beginNames,
@@ -46,12 +46,10 @@ import {
   readSemiringName,
 } from './options.js'
 import { greatestWeight } from './range-of.js'
-import { isS3 } from './s3.js'
-import { isNpy, isZarr, openSource } from './source.js'
+import { openSource } from './source.js'
+import { storageOf } from './storages.js'
 import { createTarget, extraBytes, npyBytes } from './target.js'
-import { begunPlan, isBegun, openWork, removeBegun } from './work.js'
-import { isReplaceable, removeArray } from './work-prefix.js'
-import { readMetadata } from './zarr-metadata.js'
+import { openWork, worksOf } from './works.js'
 import { loadZarrita } from './zarrita.js'
 
 interface AnyRequest extends LayoutOptions, BeginOptions {
@@ -157,7 +155,7 @@ export async function begin(
   if (begun) {
     requireSameWork(begun, kind, planned, asked)
     await ready(begun)
-    if (!isS3(begun.output.path)) await sweep(openWork(begun.output.path, begun.id).temporary)
+    await openWork(begun).sweep()
     return begun
   }
   const plan = await (kind === 'multiply'
@@ -167,7 +165,7 @@ export async function begin(
   // Complete, and the process was ended before it could say so.
   if (asked.begin.resume && plan.output.layout && (await isMadeBy(plan))) return plan
   await clear(asked.output, asked.begin)
-  const work = openWork(plan.output.path, plan.id)
+  const work = openWork(plan)
   await work.create()
   await createTarget(plan, work, madeFrom(plan))
   await work.writePlan(plan)
@@ -207,15 +205,15 @@ async function requireApart(output: string, input: string): Promise<void> {
 
 /** The plan that is to be resumed; null if the work begins. */
 async function lookAround(output: string, { resume, overwrite }: ReadBegin): Promise<BlockPlan | null> {
-  const plan = overwrite ? null : await begunPlan(output)
+  const plan = overwrite ? null : await worksOf(output).begunPlan(output)
   if (plan) {
     if (resume) return plan
     throw new ExistsError(
       `work on ${output} was begun and not finished (${output}.partial): go on with resume, or begin again with overwrite`,
     )
   }
-  const there = await isThere(output)
-  if (there && !overwrite && !(resume && isZarr(output))) throw exists(output, resume)
+  const isTaken = await worksOf(output).isTaken(output)
+  if (isTaken && !overwrite && !(resume && isZarr(output))) throw exists(output, resume)
   await requireReplaceable(output)
   return null
 }
@@ -226,21 +224,14 @@ const exists = (output: string, resume: boolean) =>
       'overwrite',
   )
 
-/** Whether something has the output's name. */
-const isThere = async (output: string): Promise<boolean> =>
-  isS3(output) ? hasObjects(output) : (await stat(output).catch(() => null)) !== null
-
-/**
- * Removes what is to be overwritten of unfinished work. The output itself stays until another can take its place; on S3 it goes
- * now.
- */
+/** Removes what is to be overwritten of unfinished work, and the output itself if another can't take its place later. */
 async function clear(output: string, { resume, overwrite }: ReadBegin): Promise<void> {
-  const there = await isThere(output)
-  if (!overwrite && there) throw exists(output, resume)
-  // A folder without a plan is of a process that was ended while it made it.
-  if (await isBegun(output)) await removeBegun(output)
-  // What is completed later can't take the place of another at once, and of both at the same time neither would be whole.
-  if (there && isS3(output)) await removeArray(output)
+  const works = worksOf(output)
+  const isTaken = await works.isTaken(output)
+  if (!overwrite && isTaken) throw exists(output, resume)
+  // Without a plan it is of a process that was ended while it made it.
+  if (await works.isBegun(output)) await works.removeBegun(output)
+  if (isTaken) await works.clear(output)
 }
 
 /**
@@ -249,12 +240,19 @@ async function clear(output: string, { resume, overwrite }: ReadBegin): Promise<
  */
 export async function isMadeBy(plan: BlockPlan): Promise<boolean> {
   const { path, layout } = plan.output
-  const there = isS3(path) ? null : await stat(path).catch(() => null)
-  if (!layout) return there?.isFile() === true && there.size === npyBytes(plan.output)
-  if (!there && !isS3(path)) return false
+  if (!layout) {
+    const there = await stat(path).catch(() => null)
+    return there?.isFile() === true && there.size === npyBytes(plan.output)
+  }
+  const storage = storageOf(path)
+  const bytes = await storage.readWhole(storage.join(path, 'zarr.json')).catch((error) => {
+    // A bucket that can't be asked may have it.
+    if (error instanceof MpmmlError) throw error
+    return null
+  })
   let made: object | undefined
   try {
-    made = JSON.parse((await readMetadata(path)).toString()).attributes?.mpmml
+    made = JSON.parse(`${bytes}`)?.attributes?.mpmml
   } catch {
     return false
   }
@@ -264,15 +262,7 @@ export async function isMadeBy(plan: BlockPlan): Promise<boolean> {
 
 /** Throws unless nothing is in the way of an output but one of its kind. */
 export async function requireReplaceable(output: string): Promise<void> {
-  if (isS3(output)) {
-    if (await isReplaceable(output)) return
-    throw new ExistsError(`${output} exists and is no Zarr array, so it is not replaced: name another output`)
-  }
-  const there = await stat(output).catch(() => null)
-  if (!there) return
-  const isFolder = there.isDirectory()
-  const isArray = isFolder && (await stat(join(output, 'zarr.json')).catch(() => null)) !== null
-  if (isZarr(output) ? isArray : !isFolder) return
+  if (await worksOf(output).isReplaceable(output)) return
   throw new ExistsError(
     `${output} exists and is no ${isZarr(output) ? 'Zarr array' : 'file'}, so it is not replaced: name another output`,
   )

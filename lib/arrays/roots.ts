@@ -5,8 +5,8 @@ import { OptionError, RootsError } from '../errors.js'
 import { systemReason } from '../files/files.js'
 import { hasObjects } from './bucket-storage.js'
 import type { BlockPlan } from './job.js'
-import { formatAddress, isS3, parseAddress } from './s3.js'
-import { openWork } from './work.js'
+import { formatAddress, isS3, parseAddress } from './names.js'
+import { openWork } from './works.js'
 
 /** Throws RootsError if a plan reads or writes outside of the folders, links followed. All paths are allowed if there are none given. */
 export async function requireInside(plan: BlockPlan, roots: readonly string[] | undefined): Promise<void> {
@@ -16,7 +16,7 @@ export async function requireInside(plan: BlockPlan, roots: readonly string[] | 
   }
   const folders = await Promise.all(roots.map(readRoot))
   const inputs = plan.kind === 'multiply' ? [plan.a.path, plan.b.path] : [plan.a.path]
-  for (const path of [...inputs, plan.output.path, openWork(plan.output.path, plan.id).own]) {
+  for (const path of [...inputs, plan.output.path, openWork(plan).own]) {
     const real = isS3(path) ? formatAddress(parseAddress(path)) : await resolved(path)
     if (folders.some((folder) => isInside(folder, real))) continue
     throw new RootsError(

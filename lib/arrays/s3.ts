@@ -3,8 +3,10 @@ import { createHash } from 'node:crypto'
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http'
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
 import { setTimeout as wait } from 'node:timers/promises'
-import { FileError, OptionError, PackageError } from '../errors.js'
+import { type S3Settings, s3Settings } from '../environment.js'
+import { FileError, PackageError } from '../errors.js'
 import { systemReason } from '../files/files.js'
+import { type Address, formatAddress } from './names.js'
 
 /** How often a request is tried. The pauses between are 0.1 s, 0.2 s, … with some chance. */
 const ATTEMPTS = 6
@@ -18,32 +20,6 @@ const HASHED_BYTES = 1 << 22
 
 /** Requests at once in lists of keys: copies and removals. */
 export const REQUESTS_AT_ONCE = 16
-
-/** The place of an object, or of all whose keys begin like that. */
-export interface Address {
-  readonly bucket: string
-  readonly key: string
-}
-
-export const isS3 = (path: string) => /^s3:\/\//i.test(path)
-
-/** @throws FileError */
-export function parseAddress(path: string): Address {
-  const [, bucket, key = ''] =
-    /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:\/+(.*?))?\/*$/is.exec(path) ?? []
-  // The text isn't shown: it may be an address with a password.
-  if (bucket === undefined) {
-    throw new FileError(
-      'an address begins with s3: but is not s3://bucket/name.zarr: name a bucket and a key',
-    )
-  }
-  if (key.split('/').some((part) => part === '.' || part === '..' || (part === '' && key !== ''))) {
-    throw new FileError(`${path}: a key must have no empty parts, "." or ".." between its slashes`)
-  }
-  return { bucket, key }
-}
-
-export const formatAddress = ({ bucket, key }: Address) => `s3://${bucket}${key === '' ? '' : `/${key}`}`
 
 export interface S3Request {
   readonly method: 'GET' | 'HEAD' | 'PUT' | 'DELETE'
@@ -82,58 +58,13 @@ export function loadAws(): Promise<Aws> {
   return loaded
 }
 
-interface Settings {
-  readonly accessKeyId: string
-  readonly secretAccessKey: string
-  readonly sessionToken: string | undefined
-  readonly region: string
-  readonly endpoint: URL | null
-}
-
-/** From the variables that all programs for S3 read; anew for each request, because sessions are renewed. */
-function readSettings(): Settings {
-  const {
-    AWS_ACCESS_KEY_ID: accessKeyId,
-    AWS_SECRET_ACCESS_KEY: secretAccessKey,
-    AWS_SESSION_TOKEN: sessionToken,
-    AWS_REGION,
-    AWS_DEFAULT_REGION,
-    AWS_ENDPOINT_URL_S3,
-    AWS_ENDPOINT_URL,
-  } = process.env
-  if (!accessKeyId || !secretAccessKey) {
-    throw new FileError(
-      'addresses s3:// need credentials: set the variables AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, and AWS_SESSION_TOKEN for ' +
-        'those of a session',
-    )
-  }
-  const region = AWS_REGION || AWS_DEFAULT_REGION || 'us-east-1'
-  const text = AWS_ENDPOINT_URL_S3 || AWS_ENDPOINT_URL
-  return {
-    accessKeyId,
-    secretAccessKey,
-    sessionToken: sessionToken || undefined,
-    region,
-    endpoint: text ? readEndpoint(text) : null,
-  }
-}
-
-function readEndpoint(text: string): URL {
-  const url = URL.canParse(text) ? new URL(text) : null
-  if (url && /^https?:$/.test(url.protocol) && url.username === '' && url.password === '' && !url.search) {
-    return url
-  }
-  throw new OptionError(
-    'the variable AWS_ENDPOINT_URL_S3 or AWS_ENDPOINT_URL must be an address such as https://storage.example:9000, without user and ' +
-      'password, but it is not',
-  )
-}
-
 const encoded = (text: string) =>
   encodeURIComponent(text).replace(/[!'()*]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`)
 
-function urlOf({ bucket, key }: Address, query: S3Request['query'], { endpoint, region }: Settings): URL {
-  const path = key.split('/').map(encoded).join('/')
+export const encodeKey = (key: string) => key.split('/').map(encoded).join('/')
+
+function urlOf({ bucket, key }: Address, query: S3Request['query'], { endpoint, region }: S3Settings): URL {
+  const path = encodeKey(key)
   const search = Object.entries(query ?? {})
     .map(([name, value]) => `${name}=${encoded(value)}`)
     .join('&')
@@ -171,7 +102,7 @@ async function hashOf(body: readonly Uint8Array[]): Promise<string> {
 }
 
 /** Sends a request once. */
-async function send(request: S3Request, hash: string, settings: Settings): Promise<S3Answer> {
+async function send(request: S3Request, hash: string, settings: S3Settings): Promise<S3Answer> {
   const { method, address, query, headers, body = [] } = request
   const { AwsV4Signer } = await loadAws()
   const { accessKeyId, secretAccessKey, sessionToken, region } = settings
@@ -220,12 +151,13 @@ async function send(request: S3Request, hash: string, settings: Settings): Promi
   })
 }
 
-const textOf = (xml: string, name: string) =>
+/** The text of an element that has no others. */
+export const textOf = (xml: string, name: string) =>
   unescaped(new RegExp(`<${name}>([^<]*)</${name}>`).exec(xml)?.[1] ?? '')
 
 const entities: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" }
 
-export const unescaped = (text: string) =>
+const unescaped = (text: string) =>
   text.replace(/&(?:#(\d+)|#x([0-9a-f]+)|(\w+));/gi, (whole, decimal, hex, name) =>
     decimal || hex
       ? String.fromCodePoint(decimal ? Number(decimal) : Number.parseInt(hex, 16))
@@ -259,7 +191,7 @@ export async function requestS3(request: S3Request): Promise<S3Answer> {
   await loadAws()
   const hash = await hashOf(body)
   for (let attempt = 1; ; attempt++) {
-    const settings = readSettings()
+    const settings = s3Settings()
     let answer: S3Answer | undefined
     let failure: unknown
     try {
@@ -285,7 +217,7 @@ export async function requestS3(request: S3Request): Promise<S3Answer> {
   }
 }
 
-function refused(what: string, { status, body }: S3Answer, settings: Settings): FileError {
+function refused(what: string, { status, body }: S3Answer, settings: S3Settings): FileError {
   const xml = body.toString()
   // Answers to HEAD have no words.
   const code = textOf(xml, 'Code') || (status === 403 ? 'AccessDenied' : `status ${status}`)
@@ -295,7 +227,7 @@ function refused(what: string, { status, body }: S3Answer, settings: Settings): 
 }
 
 /** Servers may repeat what they were sent. */
-function redacted(text: string, { accessKeyId, secretAccessKey, sessionToken }: Settings): string {
+function redacted(text: string, { accessKeyId, secretAccessKey, sessionToken }: S3Settings): string {
   let safe = text
   for (const secret of [secretAccessKey, sessionToken, accessKeyId]) {
     if (secret) safe = safe.replaceAll(secret, '…')

@@ -1,12 +1,9 @@
 /** Matrices on disk, as blocks of them are read. */
 import { FileError } from '../errors.js'
 import type { ArraySource } from './array-source.js'
+import { isNpy, isS3, isZarr } from './names.js'
 import { NpySource } from './npy-source.js'
-import { isS3 } from './s3.js'
 import { ZarrSource } from './zarr-source.js'
-
-export const isZarr = (path: string) => /\.zarr[/\\]?$/i.test(path)
-export const isNpy = (path: string) => /\.npy$/i.test(path)
 
 /** @throws FileError; PackageError for Zarr without zarrita. */
 export async function openSource(path: string): Promise<ArraySource> {

@@ -47,8 +47,10 @@ export interface Storage {
   open(path: string, expected: Expected | null): Promise<OpenFile | null>
   /** Writes pieces, one after the other, as one file. `temporary` is a folder for files without their name, if there is need of one. */
   write(path: string, temporary: string, pieces: readonly Rows[]): Promise<void>
-  /** Removes what has this name, and all below. */
-  remove(path: string): Promise<void>
+  /** Makes a folder, if there are any in the storage. */
+  makeFolder(path: string): Promise<void>
+  /** Whether the threads of codecs can read from it. */
+  readonly isInThreads: boolean
   /** Buffers that reading a part of a chunk takes, in chunks. */
   readonly buffered: number
   /** Chunks that are read at once if they need no decoding. */

@@ -1,6 +1,5 @@
 /** The array that is written, as blocks of it are. */
-import { mkdir, open } from 'node:fs/promises'
-import { join } from 'node:path'
+import { open } from 'node:fs/promises'
 import { formatHeader } from '../files/npy-header.js'
 import { zeroOf } from '../semirings.js'
 import type { ElementArray } from '../storage.js'
@@ -10,7 +9,6 @@ import type { CodecEntry } from './codecs.js'
 import { checksumOf } from './crc32c.js'
 import { atOnce, writeError, writeRectangle, writeWhole } from './disk.js'
 import type { BlockPlan, PlannedOutput, ZarrLayout } from './job.js'
-import { isS3 } from './s3.js'
 import { asRow, type Rows } from './storage.js'
 import { storageOf } from './storages.js'
 import type { Work } from './work.js'
@@ -92,16 +90,9 @@ export async function createTarget(
       : inner,
     attributes: { mpmml: made },
   }
-  try {
-    // A bucket has no folders.
-    if (!isS3(work.array)) {
-      await mkdir(work.array)
-      await mkdir(join(work.array, 'c'))
-    }
-  } catch (error) {
-    throw writeError(work.array, error)
-  }
   const storage = storageOf(work.array)
+  await storage.makeFolder(work.array)
+  await storage.makeFolder(storage.join(work.array, 'c'))
   const text = Buffer.from(`${JSON.stringify(metadata, null, 2)}\n`)
   await storage.write(storage.join(work.array, 'zarr.json'), work.temporary, [asRow(text)])
 }

@@ -14,13 +14,13 @@ import {
   hasObjects,
   removeObject,
   removeObjects,
+  removeUnder,
 } from './bucket-storage.js'
 import { atOnce } from './disk.js'
 import { type BlockJob, type BlockPlan, requirePlan } from './job.js'
 import { REQUESTS_AT_ONCE } from './s3.js'
 import { asRow } from './storage.js'
-import type { Work } from './work.js'
-import { markOf } from './work-folder.js'
+import { markOf, type Work, type Works } from './work.js'
 
 const prefixOf = (output: string) => `${output}.partial`
 const planOf = (output: string) => `${prefixOf(output)}/plan.json`
@@ -30,52 +30,7 @@ const droppedOf = (output: string, id: string) => `${prefixOf(output)}/${id}.dro
 /** The objects of arrays of this library. */
 const isChunk = (name: string) => /^c\/\d+\/\d+$/.test(name)
 
-export async function begunPlan(output: string): Promise<BlockPlan | null> {
-  const bytes = await buckets.readWhole(planOf(output))
-  if (!bytes) return null
-  try {
-    const plan = JSON.parse(bytes.toString()) as BlockPlan
-    requirePlan(plan)
-    return plan
-  } catch (error) {
-    throw new ResumeError(
-      `${planOf(output)} can't be read: ${(error as Error).message}. Begin again with overwrite`,
-      { cause: error },
-    )
-  }
-}
-
-export const isBegun = (output: string) => hasObjects(prefixOf(output))
-
-/** The plan goes first: what is left without it if the process ends here is never resumed, for it isn't whole. */
-export async function removeBegun(output: string): Promise<void> {
-  const id = await idOf(planOf(output))
-  if (id !== null) await createObject(droppedOf(output, id), Buffer.from('\n'))
-  await removeObject(planOf(output))
-  const rest = await buckets.list(prefixOf(output))
-  await removeObjects(rest.map(({ name }) => name).filter((name) => !name.endsWith('.dropped')))
-}
-
-/** The id in a plan that may not be whole. */
-async function idOf(path: string): Promise<string | null> {
-  const text = (await buckets.readWhole(path))?.toString() ?? ''
-  return /"id":"([0-9a-f]{32})"/.exec(text)?.[1] ?? null
-}
-
-/** Removes an array: zarr.json first, so that no array with holes is seen. */
-export async function removeArray(output: string): Promise<void> {
-  await removeObject(buckets.join(output, 'zarr.json'))
-  await removeObjects((await buckets.list(output)).map(({ name }) => name))
-}
-
-/** Whether there is nothing under a name but an array, or what is left of one. */
-export async function isReplaceable(output: string): Promise<boolean> {
-  const all = await buckets.list(output)
-  const names = all.map(({ name }) => name.slice(output.length + 1))
-  return names.includes('zarr.json') || names.every(isChunk)
-}
-
-export class WorkPrefix implements Work {
+class WorkPrefix implements Work {
   readonly own: string
   readonly array: string
   /** Objects have their names from the start. */
@@ -92,12 +47,14 @@ export class WorkPrefix implements Work {
 
   async create(): Promise<void> {}
 
+  async sweep(): Promise<void> {}
+
   async writePlan(plan: BlockPlan): Promise<void> {
     const bytes = Buffer.from(JSON.stringify(plan))
     if (await createObject(planOf(this.#output), bytes)) return
     // It may have been written by a request whose answer was lost.
     if ((await buckets.readWhole(planOf(this.#output)))?.equals(bytes)) return
-    await buckets.remove(this.own)
+    await removeUnder(this.own)
     throw new ExistsError(
       `${prefixOf(this.#output)} was made by another process at the same moment: let one of them do the work, or name another output`,
     )
@@ -112,7 +69,7 @@ export class WorkPrefix implements Work {
     await buckets.write(this.#mark(job.stage, job.name), '', [asRow(bytes)])
     // What was written after the work had been removed must not stay. Whoever removes it after this finds it.
     if (await this.isGrown()) return
-    await buckets.remove(this.own)
+    await removeUnder(this.own)
     throw new FileError(`${this.own} can't be written: the work was completed or removed meanwhile`)
   }
 
@@ -131,7 +88,7 @@ export class WorkPrefix implements Work {
   }
 
   async removeStep(step: number): Promise<void> {
-    await buckets.remove(buckets.join(this.own, 'steps', String(step)))
+    await removeUnder(buckets.join(this.own, 'steps', String(step)))
   }
 
   isGrown(): Promise<boolean> {
@@ -174,7 +131,51 @@ export class WorkPrefix implements Work {
   /** The array's zarr.json goes first: without it, the work is complete. The plan goes last. */
   async remove(output: string): Promise<void> {
     await removeObject(buckets.join(this.array, 'zarr.json'))
-    await buckets.remove(this.own)
-    await buckets.remove(prefixOf(output))
+    await removeUnder(this.own)
+    await removeUnder(prefixOf(output))
   }
+}
+
+export const prefixWorks: Works = {
+  open: (output, id) => new WorkPrefix(output, id),
+  async begunPlan(output) {
+    const bytes = await buckets.readWhole(planOf(output))
+    if (!bytes) return null
+    try {
+      const plan = JSON.parse(bytes.toString()) as BlockPlan
+      requirePlan(plan)
+      return plan
+    } catch (error) {
+      throw new ResumeError(
+        `${planOf(output)} can't be read: ${(error as Error).message}. Begin again with overwrite`,
+        { cause: error },
+      )
+    }
+  },
+  isBegun: (output) => hasObjects(prefixOf(output)),
+  // The plan goes first: what is left without it if the process ends here is never resumed, for it isn't whole.
+  async removeBegun(output) {
+    const id = await idOf(planOf(output))
+    if (id !== null) await createObject(droppedOf(output, id), Buffer.from('\n'))
+    await removeObject(planOf(output))
+    const rest = await buckets.list(prefixOf(output))
+    await removeObjects(rest.map(({ name }) => name).filter((name) => !name.endsWith('.dropped')))
+  },
+  isTaken: hasObjects,
+  async isReplaceable(output) {
+    if (await hasObject(buckets.join(output, 'zarr.json'))) return true
+    // What is left of an array that was removed in part.
+    return (await buckets.list(output)).every(({ name }) => isChunk(name.slice(output.length + 1)))
+  },
+  // Nothing takes the place of another at once. zarr.json goes first, so that no array with holes is seen.
+  async clear(output) {
+    await removeObject(buckets.join(output, 'zarr.json'))
+    await removeUnder(output)
+  },
+}
+
+/** The id in a plan that may not be whole. */
+async function idOf(path: string): Promise<string | null> {
+  const text = (await buckets.readWhole(path))?.toString() ?? ''
+  return /"id":"([0-9a-f]{32})"/.exec(text)?.[1] ?? null
 }

@@ -1,8 +1,5 @@
 /** Unfinished work on an array, wherever the array will be. */
 import type { BlockJob, BlockPlan } from './job.js'
-import { isS3 } from './s3.js'
-import * as folder from './work-folder.js'
-import * as prefix from './work-prefix.js'
 
 /** What there is of work, until the array has its name: its plan, the array, intermediate blocks, and a mark for each block that is done. */
 export interface Work {
@@ -15,6 +12,8 @@ export interface Work {
   create(): Promise<void>
   /** From now on the work can be resumed. */
   writePlan(plan: BlockPlan): Promise<void>
+  /** Removes what processes of this machine were writing when they were killed. */
+  sweep(): Promise<void>
   /** Says that a block is done, and of what it was made. Its files must have their names by now. */
   mark(plan: BlockPlan, job: BlockJob): Promise<void>
   isMarked(plan: BlockPlan, job: BlockJob): Promise<boolean>
@@ -32,17 +31,22 @@ export interface Work {
   remove(output: string): Promise<void>
 }
 
-/** @param id - the plan's */
-export const openWork = (output: string, id: string): Work =>
-  isS3(output) ? new prefix.WorkPrefix(output, id) : new folder.WorkFolder(output, id)
+/** The work on outputs of one storage, and what may be in its way. */
+export interface Works {
+  /** @param id - the plan's */
+  open(output: string, id: string): Work
+  /** The plan that was begun for an output; null if there is none. */
+  begunPlan(output: string): Promise<BlockPlan | null>
+  /** Whether there is unfinished work, with a plan or without. */
+  isBegun(output: string): Promise<boolean>
+  removeBegun(output: string): Promise<void>
+  /** Whether something has the output's name. */
+  isTaken(output: string): Promise<boolean>
+  /** Whether nothing has the output's name but one of its kind. */
+  isReplaceable(output: string): Promise<boolean>
+  /** Removes an output that another is to replace, if that can't be done at once when the other is complete. */
+  clear(output: string): Promise<void>
+}
 
-/** The plan that was begun for an output; null if there is none. */
-export const begunPlan = (output: string): Promise<BlockPlan | null> =>
-  isS3(output) ? prefix.begunPlan(output) : folder.begunPlan(output)
-
-/** Whether there is unfinished work, with a plan or without. */
-export const isBegun = (output: string): Promise<boolean> =>
-  isS3(output) ? prefix.isBegun(output) : folder.isBegun(output)
-
-export const removeBegun = (output: string): Promise<void> =>
-  isS3(output) ? prefix.removeBegun(output) : folder.removeBegun(output)
+/** What the mark of a block that is done says: of which plan it is. */
+export const markOf = (plan: BlockPlan, job: BlockJob) => JSON.stringify({ plan: plan.id, job: job.name })

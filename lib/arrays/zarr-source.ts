@@ -8,7 +8,6 @@ import { checksumOf } from './crc32c.js'
 import { atOnce, type Rectangle, requireUnchanged } from './disk.js'
 import { expectedOf, requireAbsent } from './fingerprint.js'
 import type { ArrayType, PlannedInput } from './job.js'
-import { isS3 } from './s3.js'
 import { asRow, type Storage, type Stored } from './storage.js'
 import { storageOf } from './storages.js'
 import { bytesOfType, readZarrMatrix, type ZarrMatrix } from './zarr-metadata.js'
@@ -51,7 +50,9 @@ export class ZarrSource implements ArraySource {
     this.#bytes = bytesOfType[dtype]
     this.#isPlain = codecs.length === 0 && !swapped
     // Encoded and decoded.
-    const chunks = this.#isPlain ? this.#storage.buffered : (isS3(path) ? 3 : 2) * CODEC_THREADS
+    const chunks = this.#isPlain
+      ? this.#storage.buffered
+      : (this.#storage.isInThreads ? 2 : 3) * CODEC_THREADS
     this.extraBytes = chunks * chunk[0] * chunk[1] * this.#bytes
   }
 
@@ -167,17 +168,16 @@ export class ZarrSource implements ArraySource {
     const form = { codecs, size: this.#chunkBytes(), swap: swapped ? this.#bytes : 1 }
     const place = { position: piece?.position ?? 0, length: piece?.length ?? null }
     let answer: Answer
-    if (isS3(path)) {
-      // The threads know only files.
-      const file = await this.#storage.open(path, expectedOf(planned))
-      if (!file) return null
-      const bytes = new Uint8Array(place.length ?? file.size)
-      await file.read(asRectangle(bytes, place.position))
-      answer = await decodeAside({ encoded: bytes, ...form })
-    } else {
+    if (this.#storage.isInThreads) {
       answer = await readEncoded({ path, ...place, ...form })
       if (answer.missing) return null
       requireUnchanged(path, answer.mtimeMs!, planned.changedMs)
+    } else {
+      const file = await this.#storage.open(path, expectedOf(planned))
+      if (!file) return null
+      const encoded = new Uint8Array(place.length ?? file.size)
+      await file.read(asRectangle(encoded, place.position))
+      answer = await decodeAside({ encoded, ...form })
     }
     if (answer.damage !== undefined) throw new ChunkError(answer.damage)
     const { position, pitch, width, rows } = this.#rectangle(part, memory, memoryPitch)

@@ -1,7 +1,7 @@
 /** Reading what is in Redis. Apart from the records, whose types are public and name no package that may be missing. */
 import { isAbsolute } from 'node:path'
 import type { BlockPlan } from '../arrays/job.js'
-import { isS3 } from '../arrays/s3.js'
+import { isS3 } from '../arrays/names.js'
 import { QueueError } from '../errors.js'
 import type { Connection, Redis } from './connect.js'
 import type { Keys, WorkerRecord } from './records.js'

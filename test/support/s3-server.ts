@@ -174,11 +174,11 @@ export class S3Server {
       const { bytes, etag, modified } = objects.get(key)!
       return `<Contents><Key>${escaped(key)}</Key><LastModified>${modified.toISOString()}</LastModified><ETag>${escaped(etag)}</ETag><Size>${bytes.length}</Size></Contents>`
     })
-    const next =
-      page.length < keys.length
-        ? `<NextContinuationToken>${escaped(page.at(-1)!)}</NextContinuationToken>`
-        : ''
-    response.end(`<?xml version="1.0"?><ListBucketResult>${entries.join('')}${next}</ListBucketResult>`)
+    const isTruncated = page.length < keys.length
+    const next = isTruncated ? `<NextContinuationToken>${escaped(page.at(-1)!)}</NextContinuationToken>` : ''
+    response.end(
+      `<?xml version="1.0"?><ListBucketResult><IsTruncated>${isTruncated}</IsTruncated>${entries.join('')}${next}</ListBucketResult>`,
+    )
   }
 
   #object(
