@@ -156,7 +156,7 @@ describe('a bucket', () => {
   it('is an error without its package, or without keys', async () => {
     const env = { AWS_ACCESS_KEY_ID: '', AWS_SECRET_ACCESS_KEY: '' }
     expect(await fails(named(), 1, { env })).toMatch(
-      /set the variables AWS_ACCESS_KEY_ID .*\[ERR_MPMML_FILE\]/,
+      /set the environment variables AWS_ACCESS_KEY_ID .*\[ERR_MPMML_FILE\]/,
     )
     const hook = `export const resolve = (name, context, next) => name === 'aws4fetch' ? Promise.reject(Object.assign(new Error('no'), { code: 'ERR_MODULE_NOT_FOUND' })) : next(name, context)`
     const script = path('hook.mjs')
