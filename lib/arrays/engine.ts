@@ -40,6 +40,8 @@ export interface EngineOptions {
   readonly memory: number | undefined
   /** Bytes; undefined for most of what is free. */
   readonly deviceMemory?: number | undefined
+  /** Ends what waits for the answer of a storage. */
+  readonly signal: AbortSignal | undefined
 }
 
 /** What became of a block. */
@@ -103,7 +105,7 @@ export class Engine {
     options: EngineOptions,
   ) {
     this.plan = plan
-    this.work = openWork(plan)
+    this.work = openWork(plan, options.signal)
     this.#device = device
     this.#sources = sources
     const sizes = sizesOf(plan)
@@ -140,8 +142,8 @@ export class Engine {
   static async open(plan: BlockPlan, device: Promise<Device>, options: EngineOptions): Promise<Engine> {
     const opened = await device
     try {
-      const a = await openSource(plan.a.path)
-      const b = plan.kind === 'multiply' ? await openSource(plan.b.path) : undefined
+      const a = await openSource(plan.a.path, options.signal)
+      const b = plan.kind === 'multiply' ? await openSource(plan.b.path, options.signal) : undefined
       return new Engine(plan, opened, { a, b }, options)
     } catch (error) {
       await opened.close()

@@ -10,6 +10,7 @@ import { show } from '../describe.js'
 import { OptionError, ResumeError } from '../errors.js'
 import type { Overflow } from '../product/options.js'
 import type { Semiring } from '../variant-names.js'
+import { isAddress, isS3, isZarr } from './names.js'
 
 /** The types of the elements of arrays on disk. */
 export type ArrayType = 'int16' | 'int32' | 'float32' | 'float64'
@@ -127,10 +128,22 @@ export const identity = (plan: object) =>
 /** Throws ResumeError for a plan that isn't as it was made. It may have come through other hands. */
 export function requirePlan(plan: BlockPlan): void {
   const { id, ...rest } = plan ?? {}
-  if (identity(rest) === id) return
+  if (identity(rest) === id && arePlaces(plan)) return
   throw new ResumeError(
     'the plan is not as it was made: pass on what planBlocks() gave, as JSON, without changes',
   )
+}
+
+/**
+ * Whether only Zarr arrays are in buckets. What `roots` allow is decided by names: one that is taken for an address there must not be
+ * taken for a path when it is opened.
+ */
+function arePlaces({ output, ...plan }: BlockPlan): boolean {
+  const inputs = plan.kind === 'multiply' ? [plan.a, plan.b] : [plan.a]
+  const isPlace = (path: unknown) =>
+    typeof path === 'string' && (!isS3(path) || (isAddress(path) && isZarr(path)))
+  if (![...inputs, output].every((array) => isPlace(array?.path))) return false
+  return !isS3(output.path) || Boolean(output.layout)
 }
 
 /** How many blocks of `size` cover `length`. */

@@ -143,20 +143,20 @@ async function run(
   let planned: BlockPlan
   try {
     planned = await plan({ ...rest, memory }, async (made) => {
-      engine = await Engine.open(made, opened, { memory, deviceMemory: onDevice })
+      engine = await Engine.open(made, opened, { memory, deviceMemory: onDevice, signal })
     })
   } catch (error) {
     await opened.then((unused) => unused.close()).catch(() => {})
     throw error
   }
-  const finished = await isFinished(planned)
+  const finished = await isFinished(planned, signal)
   const total = planned.stages.reduce((sum, count) => sum + count, 0)
   const progress = new Pace(total, listener)
   let kernelMs = 0
   let bytesWritten = 0
   try {
     if (finished) progress.skip(total)
-    await unlessFinished(planned, async () => {
+    await unlessFinished(planned, signal, async () => {
       for (let stage = 0; stage < planned.stages.length && !finished; stage++) {
         const done = await engine.work.marked(stage)
         progress.skip(done.size)

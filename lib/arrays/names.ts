@@ -29,3 +29,12 @@ export function parseAddress(path: string): Address {
 }
 
 export const formatAddress = ({ bucket, key }: Address) => `s3://${bucket}${key === '' ? '' : `/${key}`}`
+
+/** Whether a text is an address in the one way that it can be written, so that equal places have equal names. */
+export function isAddress(text: string): boolean {
+  try {
+    return formatAddress(parseAddress(text)) === text
+  } catch {
+    return false
+  }
+}

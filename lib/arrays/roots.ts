@@ -3,7 +3,7 @@ import { realpath } from 'node:fs/promises'
 import { basename, dirname, isAbsolute, join, relative, sep } from 'node:path'
 import { OptionError, RootsError } from '../errors.js'
 import { systemReason } from '../files/files.js'
-import { hasObjects } from './bucket-storage.js'
+import { BucketStorage } from './bucket-storage.js'
 import type { BlockPlan } from './job.js'
 import { formatAddress, isS3, parseAddress } from './names.js'
 import { openWork } from './works.js'
@@ -39,9 +39,9 @@ export async function readRoot(root: string): Promise<string> {
 }
 
 /** Throws unless a folder is there, or the storage answers for an address. */
-export async function requireRoot(root: string): Promise<void> {
+export async function requireRoot(root: string, signal: AbortSignal | undefined): Promise<void> {
   const real = await readRoot(root)
-  if (isS3(real)) await hasObjects(real)
+  if (isS3(real)) await new BucketStorage(signal).hasObjects(real)
 }
 
 /** Where a path leads, also if nothing is there yet. */

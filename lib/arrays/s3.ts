@@ -2,13 +2,13 @@
 import { createHash } from 'node:crypto'
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http'
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
-import { setTimeout as wait } from 'node:timers/promises'
+import { onAbort } from '../abort.js'
 import { type S3Settings, s3Settings } from '../environment.js'
 import { FileError, PackageError } from '../errors.js'
-import { systemReason } from '../files/files.js'
+import { systemReason, throwIfAborted } from '../files/files.js'
 import { type Address, formatAddress } from './names.js'
 
-/** How often a request is tried. The pauses between are 0.1 s, 0.2 s, … with some chance. */
+/** How often a request is tried. The pauses between are 0.1 s, 0.2 s, … up to 1.6 s, each by chance from half to one and a half. */
 const ATTEMPTS = 6
 const FIRST_PAUSE_MS = 100
 
@@ -28,7 +28,7 @@ export interface S3Request {
   readonly headers?: Readonly<Record<string, string>>
   /** What is sent, one after the other. */
   readonly body?: readonly Uint8Array[]
-  /** What can't be done if the request fails, for messages: "read" or "written". */
+  /** What can't be done if the request fails, for messages. */
   readonly purpose: 'read' | 'written' | 'removed'
   /** Other answers than 200 … 299 that the caller understands. */
   readonly accept?: readonly number[]
@@ -102,7 +102,13 @@ async function hashOf(body: readonly Uint8Array[]): Promise<string> {
 }
 
 /** Sends a request once. */
-async function send(request: S3Request, hash: string, settings: S3Settings): Promise<S3Answer> {
+async function send(
+  request: S3Request,
+  hash: string,
+  settings: S3Settings,
+  silenceMs: number,
+  signal: AbortSignal | undefined,
+): Promise<S3Answer> {
   const { method, address, query, headers, body = [] } = request
   const { AwsV4Signer } = await loadAws()
   const { accessKeyId, secretAccessKey, sessionToken, region } = settings
@@ -129,7 +135,7 @@ async function send(request: S3Request, hash: string, settings: S3Settings): Pro
           ...Object.fromEntries(signed.headers),
           ...(method === 'PUT' && { 'content-length': length }),
         },
-        timeout: SILENCE_MS,
+        timeout: silenceMs,
       },
       (answer) => {
         const chunks: Buffer[] = []
@@ -144,8 +150,12 @@ async function send(request: S3Request, hash: string, settings: S3Settings): Pro
         })
       },
     )
-    sent.on('timeout', () => sent.destroy(new Error(`nothing came for ${SILENCE_MS / 1000} s`)))
+    sent.on('timeout', () => sent.destroy(new Error(`nothing came for ${silenceMs / 1000} s`)))
     sent.on('error', reject)
+    const forget = signal && onAbort(signal, () => sent.destroy(new Error('it was given up')))
+    sent.on('close', () => forget?.())
+    // It may have been aborted while the request was signed.
+    if (signal?.aborted) sent.destroy(new Error('it was given up'))
     for (const piece of body) sent.write(piece)
     sent.end()
   })
@@ -158,7 +168,7 @@ export const textOf = (xml: string, name: string) =>
 const entities: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" }
 
 const unescaped = (text: string) =>
-  text.replace(/&(?:#(\d+)|#x([0-9a-f]+)|(\w+));/gi, (whole, decimal, hex, name) =>
+  text.replace(/&(?:#(\d{1,6})|#x([0-9a-f]{1,5})|(\w+));/gi, (whole, decimal, hex, name) =>
     decimal || hex
       ? String.fromCodePoint(decimal ? Number(decimal) : Number.parseInt(hex, 16))
       : (entities[name] ?? whole),
@@ -172,6 +182,7 @@ const advice: Record<string, string> = {
   ExpiredToken: 'renew the session, and resume',
   AccessDenied: 'ask for the rights to do this, and resume',
   NoSuchBucket: 'check the name of the bucket, and AWS_ENDPOINT_URL_S3 or AWS_REGION',
+  TemporaryRedirect: 'set AWS_REGION to that of the bucket',
   PermanentRedirect: 'set AWS_REGION to that of the bucket',
   AuthorizationHeaderMalformed: 'set AWS_REGION to that of the bucket',
   RequestTimeTooSkewed: "set this machine's clock",
@@ -180,23 +191,49 @@ const advice: Record<string, string> = {
 const mayPass = ({ status, body }: S3Answer) =>
   status >= 500 || status === 429 || (status === 400 && textOf(body.toString(), 'Code') === 'RequestTimeout')
 
+/** Resolves after so long, or when the signal is aborted. */
+async function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  if (signal?.aborted) return
+  await new Promise<void>((resolve) => {
+    const end = () => {
+      clearTimeout(timer)
+      forget?.()
+      resolve()
+    }
+    const timer = setTimeout(end, ms)
+    const forget = signal && onAbort(signal, end)
+  })
+}
+
+/** For tests, which wait less. */
+interface Waits {
+  readonly silenceMs?: number
+  readonly firstPauseMs?: number
+}
+
 /**
  * Sends a request, again if the network or the server failed.
  *
- * @throws FileError, without any secret.
+ * @throws FileError, without any secret; AbortedError.
  */
-export async function requestS3(request: S3Request): Promise<S3Answer> {
+export async function requestS3(
+  request: S3Request,
+  signal: AbortSignal | undefined,
+  { silenceMs = SILENCE_MS, firstPauseMs = FIRST_PAUSE_MS }: Waits = {},
+): Promise<S3Answer> {
   const { address, purpose, accept = [], body = [] } = request
   const what = `${formatAddress(address)} can't be ${purpose}`
   await loadAws()
   const hash = await hashOf(body)
   for (let attempt = 1; ; attempt++) {
+    throwIfAborted(signal, 'the work on arrays')
     const settings = s3Settings()
     let answer: S3Answer | undefined
     let failure: unknown
     try {
-      answer = await send(request, hash, settings)
+      answer = await send(request, hash, settings, silenceMs, signal)
     } catch (error) {
+      throwIfAborted(signal, 'the work on arrays')
       failure = error
     }
     if (answer) {
@@ -213,7 +250,7 @@ export async function requestS3(request: S3Request): Promise<S3Answer> {
         `${what}: ${redacted(systemReason(failure), settings)}, ${ATTEMPTS} times: look after the storage, and resume`,
       )
     }
-    await wait(FIRST_PAUSE_MS * 2 ** (attempt - 1) * (0.5 + Math.random()))
+    await pause(firstPauseMs * 2 ** (attempt - 1) * (0.5 + Math.random()), signal)
   }
 }
 

@@ -3,7 +3,6 @@ import { ChunkError, FileError, MpmmlError } from '../errors.js'
 import { systemReason } from '../files/files.js'
 import type { PathsPlan } from './job.js'
 import { asRow } from './storage.js'
-import { storageOf } from './storages.js'
 import type { Work } from './work.js'
 
 const HEADER_BYTES = 128
@@ -27,7 +26,7 @@ export async function writeStep(
   memory: Uint8Array,
 ): Promise<number> {
   const path = work.step(step, row, col)
-  await storageOf(path).write(path, work.temporary, [asRow(header(plan, step, row, col)), asRow(memory)])
+  await work.storage.write(path, work.temporary, [asRow(header(plan, step, row, col)), asRow(memory)])
   return HEADER_BYTES + memory.length
 }
 
@@ -42,7 +41,7 @@ export async function readStep(
 ): Promise<number> {
   const path = work.step(step, row, col)
   try {
-    const file = await storageOf(path).open(path, null)
+    const file = await work.storage.open(path, null)
     if (!file)
       throw new FileError(`${path} can't be read: it is not there: look after the storage, and resume`)
     try {

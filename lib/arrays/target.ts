@@ -10,7 +10,6 @@ import { checksumOf } from './crc32c.js'
 import { atOnce, writeError, writeRectangle, writeWhole } from './disk.js'
 import type { BlockPlan, PlannedOutput, ZarrLayout } from './job.js'
 import { asRow, type Rows } from './storage.js'
-import { storageOf } from './storages.js'
 import type { Work } from './work.js'
 import { bytesOfType } from './zarr-metadata.js'
 
@@ -90,7 +89,7 @@ export async function createTarget(
       : inner,
     attributes: { mpmml: made },
   }
-  const storage = storageOf(work.array)
+  const { storage } = work
   await storage.makeFolder(work.array)
   await storage.makeFolder(storage.join(work.array, 'c'))
   const text = Buffer.from(`${JSON.stringify(metadata, null, 2)}\n`)
@@ -131,7 +130,7 @@ export async function writeBlock(plan: BlockPlan, work: Work, block: Block): Pro
     }
     return memory.length
   }
-  const storage = storageOf(work.array)
+  const { storage } = work
   const unit = layout.shards ?? layout.chunks
   const across = Math.ceil((cols[1] - cols[0]) / unit[1])
   const down = Math.ceil((rows[1] - rows[0]) / unit[0])

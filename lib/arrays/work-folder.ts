@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { ExistsError, FileError, ResumeError } from '../errors.js'
 import { systemReason } from '../files/files.js'
 import { removeAll, sweep, writeError, writeWhole } from './disk.js'
+import { folders } from './folder-storage.js'
 import { type BlockJob, type BlockPlan, requirePlan } from './job.js'
 import { isZarr } from './names.js'
 import { markOf, type Work, type Works } from './work.js'
@@ -18,6 +19,7 @@ const asideOf = (output: string) => `${folderOf(output)}.replaced`
 const planOf = (output: string) => join(folderOf(output), 'plan.json')
 
 class WorkFolder implements Work {
+  readonly storage = folders
   readonly path: string
   /** Files that are being written. */
   readonly temporary: string

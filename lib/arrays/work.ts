@@ -1,8 +1,11 @@
 /** Unfinished work on an array, wherever the array will be. */
 import type { BlockJob, BlockPlan } from './job.js'
+import type { Storage } from './storage.js'
 
 /** What there is of work, until the array has its name: its plan, the array, intermediate blocks, and a mark for each block that is done. */
 export interface Work {
+  /** Where all this is. */
+  readonly storage: Storage
   /** Files that are being written. */
   readonly temporary: string
   /** The array, under another name. */

@@ -3,8 +3,11 @@ import type { BlockPlan } from './job.js'
 import { isS3 } from './names.js'
 import type { Work, Works } from './work.js'
 import { folderWorks } from './work-folder.js'
-import { prefixWorks } from './work-prefix.js'
+import { PrefixWorks } from './work-prefix.js'
 
-export const worksOf = (output: string): Works => (isS3(output) ? prefixWorks : folderWorks)
+/** @param signal - ends the requests to a bucket */
+export const worksOf = (output: string, signal?: AbortSignal): Works =>
+  isS3(output) ? new PrefixWorks(signal) : folderWorks
 
-export const openWork = ({ output, id }: BlockPlan): Work => worksOf(output.path).open(output.path, id)
+export const openWork = ({ output, id }: BlockPlan, signal?: AbortSignal): Work =>
+  worksOf(output.path, signal).open(output.path, id)

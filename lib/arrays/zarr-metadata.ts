@@ -6,7 +6,7 @@ import { systemReason } from '../files/files.js'
 import { MAX_DIMENSION } from '../matrix.js'
 import { byteCodecs, type CodecEntry } from './codecs.js'
 import type { ArrayType } from './job.js'
-import { storageOf } from './storages.js'
+import type { Storage } from './storage.js'
 import { loadZarrita } from './zarrita.js'
 
 export const bytesOfType = { int16: 2, int32: 4, float32: 4, float64: 8 } as const satisfies Record<
@@ -38,8 +38,7 @@ export interface ZarrMatrix {
 type Json = Record<string, unknown>
 
 /** The bytes of zarr.json. */
-export async function readMetadata(path: string): Promise<Buffer> {
-  const storage = storageOf(path)
+async function readMetadata(path: string, storage: Storage): Promise<Buffer> {
   const name = storage.join(path, 'zarr.json')
   const expected =
     'expected a Zarr array of version 3, a folder with a zarr.json (a .zarray is version 2: write it with zarr_format=3)'
@@ -55,9 +54,9 @@ export async function readMetadata(path: string): Promise<Buffer> {
 }
 
 /** @throws FileError for what isn't a matrix that can be read; PackageError without zarrita. */
-export async function readZarrMatrix(path: string): Promise<ZarrMatrix> {
+export async function readZarrMatrix(path: string, storage: Storage): Promise<ZarrMatrix> {
   const zarr = await loadZarrita()
-  const bytes = await readMetadata(path)
+  const bytes = await readMetadata(path, storage)
   const refuse = (problem: string): never => {
     throw new FileError(`${path}: ${problem}`)
   }
@@ -103,7 +102,7 @@ export async function readZarrMatrix(path: string): Promise<ZarrMatrix> {
     index: shards?.index ?? null,
     ...pipeline,
     fill: typeof fill === 'number' ? fill : 0,
-    name: (row, col) => storageOf(path).join(path, `${prefix}${row}${separator}${col}`),
+    name: (row, col) => storage.join(path, `${prefix}${row}${separator}${col}`),
   }
 }
 

@@ -9,7 +9,6 @@ import { atOnce, type Rectangle, requireUnchanged } from './disk.js'
 import { expectedOf, requireAbsent } from './fingerprint.js'
 import type { ArrayType, PlannedInput } from './job.js'
 import { asRow, type Storage, type Stored } from './storage.js'
-import { storageOf } from './storages.js'
 import { bytesOfType, readZarrMatrix, type ZarrMatrix } from './zarr-metadata.js'
 
 /** A chunk is not there. */
@@ -39,14 +38,14 @@ export class ZarrSource implements ArraySource {
   /** The indices of the shards that were read last. */
   readonly #indices = new Map<string, Promise<BigUint64Array | null>>()
 
-  private constructor(matrix: ZarrMatrix) {
+  private constructor(matrix: ZarrMatrix, storage: Storage) {
     const { path, shape, dtype, chunk, codecs, swapped } = matrix
     this.path = path
     this.shape = shape
     this.dtype = dtype
     this.unit = chunk
     this.#matrix = matrix
-    this.#storage = storageOf(path)
+    this.#storage = storage
     this.#bytes = bytesOfType[dtype]
     this.#isPlain = codecs.length === 0 && !swapped
     // Encoded and decoded.
@@ -56,8 +55,8 @@ export class ZarrSource implements ArraySource {
     this.extraBytes = chunks * chunk[0] * chunk[1] * this.#bytes
   }
 
-  static async open(path: string): Promise<ZarrSource> {
-    return new ZarrSource(await readZarrMatrix(path))
+  static async open(path: string, storage: Storage): Promise<ZarrSource> {
+    return new ZarrSource(await readZarrMatrix(path, storage), storage)
   }
 
   files(): Promise<Stored[]> {

@@ -163,13 +163,13 @@ export async function startWorkerWith(options: QueueWorkerOptions, runner: Runne
   const backend = options.backend ?? 'auto'
   readChoice(['auto', 'cuda', 'cpu'], backend, 'backend')
   const roots = readRoots(options.roots)
+  const signal = readSignal(options.signal)
   // A folder that isn't there, and a wrong key, would be found by each block.
-  await Promise.all(roots.map(requireRoot))
+  await Promise.all(roots.map((root) => requireRoot(root, signal)))
   const name = readName(options.name)
   const lockMs = readLock(options.lockMs)
   const takeovers = readWhole(options.takeovers, 'takeovers', 0, 5)
   const memory = options.memory === undefined ? undefined : readBytes(options.memory, 'memory')
-  const signal = readSignal(options.signal)
   const devices = readDevices(backend, options.devices)
   const each = readWhole(options.concurrency, 'concurrency', 1, 2)
   const { onEvent = () => {} } = options

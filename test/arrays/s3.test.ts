@@ -1,10 +1,12 @@
 /** Arrays in buckets of S3. */
 import { type ChildProcess, spawn } from 'node:child_process'
+import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { requestS3 } from '../../lib/arrays/s3.js'
 import {
   type ArraysOptions,
   allJobs,
@@ -22,7 +24,7 @@ import { coded } from '../support/coded.js'
 import { Random, randomMatrix } from '../support/generators.js'
 import { oracle, type Strided } from '../support/oracle.js'
 import { download, upload } from '../support/s3-arrays.js'
-import { credentials, S3Server } from '../support/s3-server.js'
+import { credentials, S3Server, type Seen } from '../support/s3-server.js'
 
 const [M, K, N] = [70, 60, 50]
 const a = randomMatrix(M, K, 1) as Plain & Strided
@@ -300,12 +302,96 @@ describe('work that was cut off', () => {
   })
 })
 
+describe('a signal', () => {
+  const cases: [string, (seen: Seen) => boolean][] = [
+    ['a look at an input', ({ key }) => key === 'in/b.zarr/zarr.json'],
+    ['a list', ({ isList }) => isList],
+    ['the beginning', ({ method, key }) => method === 'PUT' && key.endsWith('plan.json')],
+    ['a chunk that is read', ({ key }) => key === 'in/b.zarr/c/1/1'],
+    ['a chunk that is written', ({ method, key }) => method === 'PUT' && key.includes('/array/c/')],
+    ['a mark', ({ method, key }) => method === 'PUT' && key.includes('/done/')],
+    ['a copy', ({ isCopy }) => isCopy],
+    ['a removal', ({ method }) => method === 'DELETE'],
+  ]
+  it.each(cases)('ends what waits for the answer to %s', async (_, isSuch) => {
+    const controller = new AbortController()
+    const sockets: Promise<unknown>[] = []
+    server.fails = (seen) => {
+      if (!isSuch(seen)) return undefined
+      // The request has come, and no answer goes.
+      sockets.push(seen.ended)
+      setTimeout(() => controller.abort('enough'), 20)
+      return 'never'
+    }
+    const given = expect.objectContaining({ code: 'ERR_MPMML_ABORTED', cause: 'enough' })
+    await expect(work({ ...on, signal: controller.signal })).rejects.toEqual(given)
+    // Nobody listens any more.
+    expect(sockets.length).toBeGreaterThan(0)
+    await Promise.all(sockets)
+    server.fails = () => undefined
+    await work({ ...on, resume: true })
+    await expectDone()
+  })
+
+  it('ends the pauses between attempts', async () => {
+    const controller = new AbortController()
+    server.fails = ({ key }) => (key === 'in/b.zarr/c/1/1' ? 503 : undefined)
+    let attempts = 0
+    server.before = ({ key }) => {
+      if (key === 'in/b.zarr/c/1/1' && ++attempts === 2) setTimeout(() => controller.abort(), 20)
+    }
+    await expect(work({ ...on, signal: controller.signal })).rejects.toEqual(coded('ABORTED'))
+    const made = attempts
+    await new Promise((resolve) => setTimeout(resolve, 1000))
+    expect(attempts).toBe(made)
+  })
+
+  it('has one listener for all requests', async () => {
+    const { signal } = new AbortController()
+    const spy = vi.spyOn(signal, 'addEventListener')
+    const off = vi.spyOn(signal, 'removeEventListener')
+    await work({ ...on, signal })
+    expect(spy.mock.calls.length).toBeGreaterThan(0)
+    expect(off.mock.calls.length).toBe(spy.mock.calls.length)
+  })
+})
+
+it('keys may have any characters', async () => {
+  const [from, to] = [
+    's3://bucket/in put/ä+b%20&<c>\'"(1)!*,=@:$~;?#[]^`{}|\\ 日本 x.zarr',
+    's3://bucket/%2e%2e/ö (2)+%2F&amp;.zarr',
+  ]
+  await putArray(from.slice('s3://bucket/'.length), a, [32, 32])
+  await multiplyArrays(from, B, to, on)
+  expect((await download(server, to.slice('s3://bucket/'.length))).data).toEqual(c)
+  server.fails = ({ key, method }) => (method === 'PUT' && /done\/0\/c-1-1$/.test(key) ? 403 : undefined)
+  await expect(multiplyArrays(from, B, to, { ...on, overwrite: true })).rejects.toEqual(coded('FILE'))
+  server.fails = () => undefined
+  await multiplyArrays(from, B, to, { ...on, resume: true })
+  expect((await download(server, to.slice('s3://bucket/'.length))).data).toEqual(c)
+  expect(server.keys('%').every((key) => key.startsWith(`${to.slice('s3://bucket/'.length)}/`))).toBe(true)
+})
+
 describe('a server that fails', () => {
   it.each([503, 'reset', 'late'] as const)('now and then (%s) is asked again', async (failure) => {
     let requests = 0
     server.fails = () => (++requests % 10 === 0 ? failure : undefined)
     await work()
     await expectDone()
+  })
+
+  it('falls silent, and is asked again', async () => {
+    const address = { bucket: 'bucket', key: 'in/a.zarr/zarr.json' }
+    const ask = () =>
+      requestS3({ method: 'GET', address, purpose: 'read' }, undefined, { silenceMs: 100, firstPauseMs: 1 })
+    let requests = 0
+    server.fails = () => (++requests < 3 ? 'never' : undefined)
+    expect((await ask()).body.toString()).toContain('"zarr_format": 3')
+    expect(requests).toBe(3)
+    server.fails = () => 'never'
+    await expect(ask()).rejects.toEqual(
+      coded('FILE', /a.zarr\/zarr.json can't be read: nothing came for 0.1 s, 6 times/),
+    )
   })
 
   it('may lose the answers to what is written only if nothing is there', async () => {
@@ -380,6 +466,32 @@ describe('a server that fails', () => {
       coded('FILE', /ends with .zarr/),
     )
   })
+})
+
+it('plans that were not made by planBlocks() name no file of this machine as an address', async () => {
+  const plan = await planBlocks({ kind: 'multiply', a: A, b: B, c: C, block: 20 })
+  const forged = (output: object, a: object = {}) => {
+    const { id, ...rest } = { ...plan, a: { ...plan.a, ...a }, output: { ...plan.output, ...output } }
+    return { ...rest, id: createHash('sha256').update(JSON.stringify(rest)).digest('hex').slice(0, 32) }
+  }
+  const [job] = allJobs(plan)
+  const run = (forgery: object) =>
+    runBlock(forgery as BlockPlan, job!, { backend: 'cpu', roots: ['s3://bucket'] })
+  // As it was it is taken: the identity is made right.
+  await run(forged({}))
+  for (const forgery of [
+    forged({ path: 's3://bucket/out/c.npy', layout: null }),
+    forged({ layout: null }),
+    forged({ layout: undefined }),
+    forged({ path: 's3://bucket/out/c.npy' }),
+    forged({ path: 's3://bucket//out/c.zarr' }),
+    forged({ path: 'S3://bucket/out/c.zarr' }),
+    forged({ path: 's3://bucket/../c.zarr' }),
+    forged({ path: undefined }),
+    forged({}, { path: 's3://bucket//in/a.zarr' }),
+  ]) {
+    await expect(run(forgery)).rejects.toEqual(coded('RESUME', /not as it was made/))
+  }
 })
 
 it('plans have no secrets, and stay below their roots', async () => {

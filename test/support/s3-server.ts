@@ -20,6 +20,8 @@ export interface Seen {
   readonly key: string
   readonly isCopy: boolean
   readonly isList: boolean
+  /** Is resolved when its connection has ended. */
+  readonly ended: Promise<unknown>
 }
 
 const hmac = (key: string | Buffer, text: string) => createHmac('sha256', key).update(text).digest()
@@ -41,8 +43,11 @@ const escaped = (text: string) =>
 export class S3Server {
   readonly buckets = new Map<string, Map<string, Stored>>([['bucket', new Map()]])
   readonly seen: Seen[] = []
-  /** What goes wrong: a status, or 'reset' for a connection that ends, or 'late' for one that ends once the request was done. */
-  fails: (seen: Seen) => number | 'reset' | 'late' | undefined = () => undefined
+  /**
+   * What goes wrong: a status, or 'reset' for a connection that ends, 'late' for one that ends once the request was done, and 'never' for
+   * one on which nothing comes.
+   */
+  fails: (seen: Seen) => number | 'reset' | 'late' | 'never' | undefined = () => undefined
   /** Is called before a request is answered. */
   before: (seen: Seen) => void | Promise<void> = () => {}
   readonly #server: Server
@@ -108,11 +113,13 @@ export class S3Server {
       key: rest.join('/'),
       isCopy: request.headers['x-amz-copy-source'] !== undefined,
       isList: query.has('list-type'),
+      ended: new Promise((resolve) => request.socket.once('close', resolve)),
     }
     this.seen.push(seen)
     await this.before(seen)
     const failure = this.fails(seen)
     if (failure === 'reset') return void request.socket.destroy()
+    if (failure === 'never') return
     try {
       if (typeof failure === 'number')
         throw new Refusal(failure, 'SlowDown', 'Please reduce your request rate.')
