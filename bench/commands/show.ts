@@ -81,7 +81,8 @@ export function showCommand(signal: AbortSignal): Command {
 
 async function look(named: string, semiring: Semiring | undefined, signal: AbortSignal): Promise<Shown[]> {
   const { path, array } = fileOf(named)
-  if (/\.npz$/i.test(path) && array === undefined) {
+  const sparse = array === undefined && (await isSparseFile(path))
+  if (/\.npz$/i.test(path) && array === undefined && !sparse) {
     const shown: Shown[] = []
     for (const name of await npzNames(path, { signal })) {
       const matrix = await readMatrixFile(`${path}:${name}`, {}, signal)
@@ -89,7 +90,7 @@ async function look(named: string, semiring: Semiring | undefined, signal: Abort
     }
     return shown
   }
-  if (await isSparseFile(path)) return [await lookAtSparse(path, semiring, signal)]
+  if (sparse) return [await lookAtSparse(path, semiring, signal)]
   return [lookAtDense(await readMatrixFile(named, { semiring }, signal), semiring, array ?? null)]
 }
 
