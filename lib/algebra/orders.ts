@@ -31,6 +31,13 @@ export function orderOf(semiring: number): Order | undefined {
   return byIndex.get(semiring)
 }
 
+/** x ⊕ y as numbers, by the index of a semiring; NaN if one of them is. */
+export function joinOf(semiring: number): (x: number, y: number) => number {
+  const order = orderOf(semiring)
+  if (!order) return sum
+  return (x, y) => (Number.isNaN(y) || order.isBetter(y, x) ? y : x)
+}
+
 /** The neutral element of ⊗, as a type holds it. */
 export function oneOf(semiring: number, dtype: DataType): number {
   const one = orderOf(semiring)?.one ?? 1

@@ -8,7 +8,7 @@ import { EntryList } from './entries.js'
 import { pathOf } from './files.js'
 import { readLines } from './lines.js'
 import { matrixMarketParser } from './matrix-market.js'
-import { formatOf } from './names.js'
+import { formatInName, formatOf } from './names.js'
 import { type FileOptions, FileWork, fileOptions } from './progress.js'
 import type { LineParser } from './text.js'
 import { numberText, writeLines } from './write-text.js'
@@ -41,7 +41,8 @@ export type WriteEntriesOptions = ReadEntriesOptions
 
 /**
  * Reads the entries of a Matrix Market coordinate file (.mtx) or a DIMACS file (.gr), in the order of the file. A symmetric or
- * skew-symmetric file has those of its other half too. Integers and patterns become int32, real numbers float64.
+ * skew-symmetric file has those of its other half too. Integers and patterns become int32, real numbers float64. Several entries
+ * of one place stay several: {@link joinEntries} joins them.
  *
  * @throws FileError (ERR_MPMML_FILE) for a file that can't be read or isn't what it should be; OptionError; OutOfMemoryError;
  *   AbortedError.
@@ -74,8 +75,8 @@ export async function readEntries(
  */
 export async function isSparseFile(path: string | URL): Promise<boolean> {
   const name = pathOf(path)
-  if (/\.gr(\.gz)?$/i.test(name)) return true
-  if (!/\.mtx(\.gz)?$/i.test(name)) return false
+  const format = formatInName(name, formats)
+  if (format !== 'matrix-market') return format === 'dimacs'
   const found = new FirstLine()
   const look: LineParser<void> = {
     lines(reader) {
@@ -119,7 +120,8 @@ export async function writeEntries(
   await writeLines(name, format === 'dimacs' ? arcs(entries, name, work) : coordinates(entries, work), work)
 }
 
-function requireEntries({ shape, row, col, value }: SparseEntries): void {
+/** @throws ShapeError, DTypeError, ValueError. */
+export function requireEntries({ shape, row, col, value }: SparseEntries): void {
   if (!(row instanceof Int32Array && col instanceof Int32Array)) {
     throw new DTypeError(
       `row and col must be Int32Arrays, but they are ${typeName(row)} and ${typeName(col)}`,
