@@ -1,5 +1,5 @@
 /** Doing block jobs, one by one, in any process. */
-import { readSignal } from '../abort.js'
+import { onAbort, readSignal } from '../abort.js'
 import { openDevice } from '../device/device.js'
 import { ChangedError, FileError, ResumeError } from '../errors.js'
 import { throwIfAborted } from '../files/files.js'
@@ -45,50 +45,109 @@ export async function runBlock(
   job: BlockJob,
   options: RunBlockOptions = {},
 ): Promise<BlockResult> {
-  requireNames(options, [...runNames, 'memory', 'roots'])
-  const started = performance.now()
-  const { backend, device, deviceMemory, memory, roots } = options
-  const signal = readSignal(options.signal)
-  throwIfAborted(signal, `the job ${job.name}`)
-  const result = {
-    job: job.name,
-    already: true,
-    backend: null,
-    device: null,
-    kernelMs: 0,
-    bytesRead: 0,
-    bytesWritten: 0,
-  }
-  const already = () => ({ ...result, totalMs: performance.now() - started })
-  if (await isDone(plan, job, { roots, signal })) return already()
-  const engine = await Engine.open(plan, openDevice({ backend, device }), {
-    memory: memory === undefined ? undefined : readBytes(memory, 'memory'),
-    deviceMemory: deviceMemory === undefined ? undefined : readBytes(deviceMemory, 'deviceMemory'),
-    signal,
-  })
+  const computer = new BlockComputer()
   try {
-    let kernelMs = 0
-    let bytesWritten = 0
-    await engine.run([job], signal, (block) => {
-      kernelMs = block.kernelMs
-      bytesWritten = block.bytesWritten
-    })
-    return {
-      job: job.name,
-      already: false,
-      backend: engine.backend,
-      device: engine.deviceName,
-      totalMs: performance.now() - started,
-      kernelMs,
-      bytesRead: engine.bytesRead,
-      bytesWritten,
-    }
-  } catch (error) {
-    // Another worker may have done it, and what it needs may have been removed since.
-    if (error instanceof FileError && (await isDone(plan, job, { roots, signal }))) return already()
-    throw error
+    return await computer.runBlock(plan, job, options)
   } finally {
-    await engine.close()
+    await computer.close()
+  }
+}
+
+/** How long a device and memory are kept for the next block: others may need them. */
+const KEPT_MS = 10_000
+
+/** What jobs of a plan are computed with. */
+interface Kept {
+  /** For which plan and options. */
+  readonly key: string
+  readonly engine: Promise<Engine>
+  /** Ends what it does. */
+  readonly stop: AbortController
+}
+
+/** Does jobs one after the other, and keeps the device and the memory for the next one: to get them takes longer than most blocks. */
+export class BlockComputer {
+  #kept: Kept | undefined
+  #timer: NodeJS.Timeout | undefined
+
+  /** As {@link runBlock}; one at a time. */
+  async runBlock(plan: BlockPlan, job: BlockJob, options: RunBlockOptions): Promise<BlockResult> {
+    requireNames(options, [...runNames, 'memory', 'roots'])
+    clearTimeout(this.#timer)
+    const started = performance.now()
+    const { roots } = options
+    const signal = readSignal(options.signal)
+    throwIfAborted(signal, `the job ${job.name}`)
+    const already = () => ({
+      job: job.name,
+      already: true,
+      backend: null,
+      device: null,
+      totalMs: performance.now() - started,
+      kernelMs: 0,
+      bytesRead: 0,
+      bytesWritten: 0,
+    })
+    if (await isDone(plan, job, { roots, signal })) return already()
+    const { engine: opening, stop } = await this.#engineFor(plan, options)
+    const giveUp = () => stop.abort(signal?.reason)
+    const forget = signal && onAbort(signal, giveUp)
+    if (signal?.aborted) giveUp()
+    try {
+      const engine = await opening
+      const { bytesRead } = engine
+      let kernelMs = 0
+      let bytesWritten = 0
+      await engine.run([job], stop.signal, (block) => {
+        kernelMs = block.kernelMs
+        bytesWritten = block.bytesWritten
+      })
+      this.#timer = setTimeout(() => void this.close().catch(() => {}), KEPT_MS).unref()
+      return {
+        job: job.name,
+        already: false,
+        backend: engine.backend,
+        device: engine.deviceName,
+        totalMs: performance.now() - started,
+        kernelMs,
+        bytesRead: engine.bytesRead - bytesRead,
+        bytesWritten,
+      }
+    } catch (error) {
+      // A device on which something failed is not used again.
+      await this.close()
+      // Another worker may have done it, and what it needs may have been removed since.
+      if (error instanceof FileError && (await isDone(plan, job, { roots, signal }))) return already()
+      throw error
+    } finally {
+      forget?.()
+    }
+  }
+
+  async #engineFor(plan: BlockPlan, options: RunBlockOptions): Promise<Kept> {
+    const { backend, device, deviceMemory, memory } = options
+    const key = JSON.stringify([plan.id, backend, device, deviceMemory, memory])
+    if (this.#kept?.key === key) return this.#kept
+    await this.close()
+    const limits = {
+      memory: memory === undefined ? undefined : readBytes(memory, 'memory'),
+      deviceMemory: deviceMemory === undefined ? undefined : readBytes(deviceMemory, 'deviceMemory'),
+    }
+    const stop = new AbortController()
+    const engine = Engine.open(plan, openDevice({ backend, device }), { ...limits, signal: stop.signal })
+    // Whoever waits for it sees its error.
+    engine.catch(() => {})
+    this.#kept = { key, engine, stop }
+    return this.#kept
+  }
+
+  /** Lets go of the device and the memory; not while a job is done. */
+  async close(): Promise<void> {
+    clearTimeout(this.#timer)
+    const kept = this.#kept
+    this.#kept = undefined
+    const engine = await kept?.engine.catch(() => undefined)
+    await engine?.close()
   }
 }
 

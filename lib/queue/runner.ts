@@ -1,5 +1,5 @@
 /** What computes blocks: the library, or what a test or a benchmark puts in its place. */
-import { doneJobs, finish, isFinished, type RunBlockOptions, runBlock } from '../arrays/blocks.js'
+import { BlockComputer, doneJobs, finish, isFinished, type RunBlockOptions } from '../arrays/blocks.js'
 import type { BlockJob, BlockPlan, BlockResult } from '../arrays/job.js'
 
 interface Asking {
@@ -7,8 +7,15 @@ interface Asking {
   readonly signal?: AbortSignal | undefined
 }
 
-export interface Runner {
+/** Does jobs one after the other. */
+export interface Computer {
   runBlock(plan: BlockPlan, job: BlockJob, options: RunBlockOptions): Promise<BlockResult>
+  /** Lets go of what it keeps between jobs. */
+  close(): Promise<void>
+}
+
+export interface Runner {
+  computer(): Computer
   /** The names of the jobs of a stage that are done. */
   doneJobs(plan: BlockPlan, stage: number, options: Asking): Promise<Set<string>>
   /** Whether the output is there, and complete. */
@@ -17,7 +24,7 @@ export interface Runner {
 }
 
 export const blockRunner: Runner = {
-  runBlock,
+  computer: () => new BlockComputer(),
   doneJobs,
   isFinished: (plan, { signal }) => isFinished(plan, signal),
   finish,

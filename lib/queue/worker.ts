@@ -26,7 +26,7 @@ import {
   WEEK_S,
   type WorkerRecord,
 } from './records.js'
-import { blockRunner, type Runner } from './runner.js'
+import { blockRunner, type Computer, type Runner } from './runner.js'
 
 /** What a worker does, as it does it. */
 export type WorkerEvent =
@@ -214,6 +214,13 @@ interface Settings {
   readonly onEvent: (event: WorkerEvent) => void
 }
 
+/** Where blocks are computed, one after the other. */
+interface Place {
+  /** The index of a GPU; null for the CPU. */
+  readonly device: number | null
+  readonly computer: Computer
+}
+
 class Worker implements QueueWorker {
   readonly id = `${hostname()}-${process.pid}-${randomBytes(2).toString('hex')}`
   readonly backend: 'cuda' | 'cpu'
@@ -221,8 +228,8 @@ class Worker implements QueueWorker {
   readonly concurrency: number
   readonly stopped: Promise<void>
   readonly #keys
-  /** The GPUs, or the CPU (null), each as often as it computes blocks at once: those that are free. */
-  readonly #free: (number | null)[]
+  /** On the GPUs, or the CPU, each as often as it computes blocks at once: those that are free. */
+  readonly #free: Place[]
   readonly #plans = new Map<string, Promise<BlockPlan>>()
   readonly #now = new Set<string>()
   #done = 0
@@ -244,7 +251,9 @@ class Worker implements QueueWorker {
     this.devices = devices
     const places = devices.length > 0 ? devices : [null]
     // One of each GPU first.
-    this.#free = Array.from({ length: each }, () => places).flat()
+    this.#free = Array.from({ length: each }, () =>
+      places.map((device) => ({ device, computer: runner.computer() })),
+    ).flat()
     this.concurrency = this.#free.length
     this.#keys = keysOf(name)
     this.stopped = new Promise((resolve, reject) => {
@@ -327,11 +336,13 @@ class Worker implements QueueWorker {
     const { UnrecoverableError, WaitingError } = this.connection.packages.bull
     const { roots, memory } = this.settings
     const { plan: id, name, stage } = job.data
-    const device = this.#free.shift() ?? null
+    // BullMQ gives no more jobs at once than there are places.
+    const place = this.#free.shift()!
+    const { device, computer } = place
     this.#now.add(name)
     this.tell({ type: 'begun', plan: id, job: name })
     try {
-      const result = await this.runner.runBlock(
+      const result = await computer.runBlock(
         await this.#plan(id),
         { name, stage },
         {
@@ -358,8 +369,9 @@ class Worker implements QueueWorker {
       }
       throw isFinal(error) ? new UnrecoverableError(reasonText(error)) : new Error(reasonText(error))
     } finally {
-      this.#free.push(device)
+      this.#free.push(place)
       this.#now.delete(name)
+      if (this.#isStopping) await computer.close()
     }
   }
 
@@ -402,6 +414,8 @@ class Worker implements QueueWorker {
     })
     await Promise.race([this.#farewell().catch(() => {}), enough])
     clearTimeout(timer)
+    // Those at work close themselves.
+    await Promise.allSettled(this.#free.map(({ computer }) => computer.close()))
     this.connection.close()
     if (this.#thrown) this.#hasStopped.reject(this.#thrown.error)
     else this.#hasStopped.resolve()

@@ -18,7 +18,7 @@ const { folder, blocks, resume = false, ...options } = JSON.parse(text)
 const folderOf = (plan) => dirname(plan.output.path)
 const fileOf = (plan, job) => join(folderOf(plan), job.name)
 
-const runner = {
+const computer = {
   async runBlock(plan, job, { signal }) {
     const begin = performance.now()
     const result = {
@@ -46,6 +46,11 @@ const runner = {
     renameSync(partial, fileOf(plan, job))
     return { ...result, already: false, totalMs: performance.now() - begin }
   },
+  async close() {},
+}
+
+const runner = {
+  computer: () => computer,
   // As with arrays, marks go when all is finished.
   doneJobs: async (plan) =>
     new Set(

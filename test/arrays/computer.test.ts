@@ -1,0 +1,132 @@
+/** What computes block jobs one after the other, and keeps its device between them. */
+import { existsSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { BlockComputer } from '../../lib/arrays/blocks.js'
+import { allJobs, type BlockPlan, finish, planBlocks, runBlock } from '../../lib/arrays.js'
+import { openDevice } from '../../lib/device/device.js'
+import { readNpy } from '../../lib/index.js'
+import { type Plain, writeZarr } from '../support/arrays.js'
+import { coded } from '../support/coded.js'
+import { randomMatrix } from '../support/generators.js'
+import { oracle, type Strided } from '../support/oracle.js'
+
+vi.mock('../../lib/device/device.js', { spy: true })
+
+const n = 40
+const a = randomMatrix(n, n, 5) as Plain & Strided
+const b = randomMatrix(n, n, 6) as Plain & Strided
+const on = { backend: 'cpu' } as const
+
+let folder: string
+let computer: BlockComputer
+const path = (name: string) => join(folder, name)
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'mpmml-computer-'))
+  await writeZarr(path('a.zarr'), a, [20, 20])
+  await writeZarr(path('b.zarr'), b, [20, 20])
+  computer = new BlockComputer()
+  vi.mocked(openDevice).mockClear()
+})
+afterEach(async () => {
+  vi.useRealTimers()
+  await computer.close()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+const planned = (x: string, y: string, c: string) =>
+  planBlocks({ kind: 'multiply', a: path(x), b: path(y), c: path(c), block: 20 })
+const opened = () => vi.mocked(openDevice).mock.calls.length
+
+async function expectProduct(plan: BlockPlan, x: Strided, y: Strided): Promise<void> {
+  await finish(plan)
+  const product = oracle(x, y)
+  expect(product.overflow).toBeFalsy()
+  expect((await readNpy(plan.output.path)).data).toEqual(product.overflow || product.data)
+}
+
+it('opens a device once for all jobs of a plan, and says of each what it read', async () => {
+  const plan = await planned('a.zarr', 'b.zarr', 'c.npy')
+  const [first, ...jobs] = allJobs(plan)
+  const alone = await runBlock(plan, first!, on)
+  expect(opened()).toBe(1)
+  for (const job of jobs) {
+    const { already, bytesRead, bytesWritten } = await computer.runBlock(plan, job, on)
+    expect({ already, bytesRead, bytesWritten }).toEqual({
+      already: false,
+      bytesRead: alone.bytesRead,
+      bytesWritten: alone.bytesWritten,
+    })
+  }
+  expect(opened()).toBe(2)
+  expect((await computer.runBlock(plan, first!, on)).already).toBe(true)
+  await expectProduct(plan, a, b)
+})
+
+it('takes jobs of other plans in between', async () => {
+  const [one, two] = [await planned('a.zarr', 'b.zarr', 'c.npy'), await planned('b.zarr', 'a.zarr', 'd.npy')]
+  const others = [...allJobs(two)]
+  for (const [index, job] of [...allJobs(one)].entries()) {
+    await computer.runBlock(one, job, on)
+    await computer.runBlock(two, others[index]!, on)
+  }
+  expect(opened()).toBe(8)
+  await expectProduct(one, a, b)
+  await expectProduct(two, b, a)
+})
+
+it('goes on after a job was given up, and after one has failed', async () => {
+  const plan = await planned('a.zarr', 'b.zarr', 'c.npy')
+  const jobs = [...allJobs(plan)]
+  await computer.runBlock(plan, jobs[0]!, on)
+  const controller = new AbortController()
+  vi.mocked(openDevice).mockClear()
+  const given = computer.runBlock(plan, jobs[1]!, { ...on, signal: controller.signal })
+  controller.abort('enough')
+  await expect(given).rejects.toEqual(expect.objectContaining({ code: 'ERR_MPMML_ABORTED', cause: 'enough' }))
+  // The signal of a job that is done does nothing to those that come after.
+  const later = new AbortController()
+  await computer.runBlock(plan, jobs[1]!, { ...on, signal: later.signal })
+  later.abort()
+  const chunk = path('a.zarr/c/1/0')
+  expect(existsSync(chunk)).toBe(true)
+  await computer.runBlock(plan, jobs[2]!, on)
+  await whileDamaged(chunk, () =>
+    expect(computer.runBlock(plan, jobs[3]!, on)).rejects.toEqual(coded('CHANGED')),
+  )
+  const again = await planned('a.zarr', 'b.zarr', 'again.npy')
+  for (const job of allJobs(again)) await computer.runBlock(again, job, on)
+  await expectProduct(again, a, b)
+})
+
+/** While a chunk is shorter than it was. */
+async function whileDamaged(chunk: string, check: () => Promise<void>): Promise<void> {
+  const bytes = readFileSync(chunk)
+  truncateSync(chunk, 8)
+  await check()
+  writeFileSync(chunk, bytes)
+}
+
+it('lets go of its device when no job comes', async () => {
+  const plan = await planned('a.zarr', 'b.zarr', 'c.npy')
+  const [first, second] = allJobs(plan)
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  await computer.runBlock(plan, first!, on)
+  const device = await vi.mocked(openDevice).mock.results[0]!.value
+  expect(device.memory().free).toBeGreaterThan(0)
+  await vi.advanceTimersByTimeAsync(20_000)
+  await expect.poll(() => isClosed(device)).toBe(true)
+  await computer.runBlock(plan, second!, on)
+  expect(opened()).toBe(2)
+})
+
+function isClosed(device: { memory(): object }): boolean {
+  try {
+    device.memory()
+    return false
+  } catch {
+    return true
+  }
+}
