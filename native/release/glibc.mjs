@@ -46,7 +46,9 @@ export function undefinedWithoutVersion(file, program = 'readelf') {
 
 /** The names that others can take from a file. */
 export function exportsOf(file, program = 'readelf') {
-  const rows = readelf(program, '--dyn-syms', '--wide', file).matchAll(/ (?:GLOBAL|WEAK|UNIQUE) +DEFAULT +(?:\d+|ABS) (\S+)/gm)
+  const rows = readelf(program, '--dyn-syms', '--wide', file).matchAll(
+    / (?:GLOBAL|WEAK|UNIQUE) +DEFAULT +(?:\d+|ABS) (\S+)/gm,
+  )
   return [...rows].map(([, name]) => name)
 }
 
