@@ -499,33 +499,6 @@ describe('reading', () => {
   })
 })
 
-describe('large matrices', () => {
-  const sizes = '/sys/kernel/mm/transparent_hugepage/enabled'
-  const skipped = existsSync(sizes) ? '' : ' (skipped: this system has none)'
-
-  // In a process of its own, where nothing else comes and goes.
-  const program = (path: string) => `
-    import { readFileSync } from 'node:fs'
-    import { readMatrix } from ${JSON.stringify(new URL('../../dist/lib/index.js', import.meta.url).href)}
-    const { data } = await readMatrix(${JSON.stringify(path)})
-    const areas = readFileSync('/proc/self/smaps', 'utf8').split(/^(?=[0-9a-f]+-[0-9a-f]+ )/m)
-    const huge = areas.filter((area) => /^VmFlags:.* hg\\b/m.test(area))
-    const kibibytes = huge.reduce((sum, area) => sum + Number(/^Size: +(\\d+)/m.exec(area)[1]), 0)
-    console.log(kibibytes, data.every((value) => value === 0))`
-
-  it.skipIf(skipped)(`are read into huge pages${skipped}`, () => {
-    const path = npy({ header: header('<i4', '(4096, 4096)') })
-    truncateSync(path, statSync(path).size + 4 * 4096 ** 2)
-    const said = execFileSync(process.execPath, ['--input-type=module', '--eval', program(path)], {
-      encoding: 'utf8',
-    })
-    const [kibibytes, isRight] = said.trim().split(' ')
-    // All but the parts of pages at both ends.
-    expect(Number(kibibytes)).toBeGreaterThanOrEqual(65536 - 4096)
-    expect(isRight).toBe('true')
-  })
-})
-
 describe('writing', () => {
   const m = (shape: Matrix['shape'], values: number[], more: Partial<Matrix> = {}): Matrix => ({
     data: Int32Array.from(values),
