@@ -397,12 +397,23 @@ export interface CpuNaiveLoopSamples {
   ms: number[]
 }
 
+/** A semiring of the build. */
+export interface NativeSemiring {
+  name: Semiring
+  /** ⊕. */
+  combine: 'maximum' | 'minimum' | 'sum' | 'or'
+  /** ⊗. */
+  extend: 'maximum' | 'minimum' | 'sum' | 'product' | 'and'
+  /** The neutral element of ⊕ in each element type that it has. */
+  zeros: Partial<Record<DataType, number>>
+  /** That of ⊗. */
+  ones: Partial<Record<DataType, number>>
+  /** Whether x ⊕ x = x, so that one k decides a result. */
+  idempotent: boolean
+}
+
 export interface Addon {
-  /**
-   * The semirings of the build, with the value of its zero in each element type that it has, and whether x ⊕ x = x, so that
-   * one k decides a result.
-   */
-  semirings: { name: Semiring; zeros: Partial<Record<DataType, number>>; idempotent: boolean }[]
+  semirings: NativeSemiring[]
   variants: NativeVariant[]
   refusedVariants: NativeRefusedVariant[]
   /** The names of native code's enumerators, in their order: requests and reports have the indices. */

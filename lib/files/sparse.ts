@@ -8,7 +8,7 @@ import { type EntryArrays, EntryList } from './entries.js'
 import { pathOf } from './files.js'
 import { readLines } from './lines.js'
 import { matrixMarketParser } from './matrix-market.js'
-import { formatOf } from './names.js'
+import { formatInName, formatOf } from './names.js'
 import { type FileOptions, FileWork, fileOptions } from './progress.js'
 import type { LineParser } from './text.js'
 import { numberText, writeLines } from './write-text.js'
@@ -46,7 +46,8 @@ export interface WriteEntriesOptions extends FileOptions {
 /**
  * Reads the entries of a Matrix Market coordinate file (.mtx), of a DIMACS file (.gr) or of a sparse matrix that
  * scipy.sparse.save_npz wrote (.npz: csr, csc or coo), in the order of the file. A symmetric or skew-symmetric file has those of
- * its other half too. Integers and patterns become int32, real numbers float64.
+ * its other half too. Integers and patterns become int32, real numbers float64. Several entries of one place stay several:
+ * {@link joinEntries} joins them.
  *
  * @throws FileError (ERR_MPMML_FILE) for a file that can't be read or isn't what it should be; OptionError; OutOfMemoryError;
  *   AbortedError.
@@ -101,12 +102,12 @@ async function read(
  */
 export async function isSparseFile(path: string | URL): Promise<boolean> {
   const name = pathOf(path)
-  if (/\.gr(\.gz)?$/i.test(name)) return true
-  if (/\.npz$/i.test(name)) {
+  const format = formatInName(name, readable)
+  if (format === 'npz') {
     const [{ npzNames }, { isSparseArchive }] = await Promise.all([import('./npz.js'), import('./scipy.js')])
     return isSparseArchive(await npzNames(name))
   }
-  if (!/\.mtx(\.gz)?$/i.test(name)) return false
+  if (format !== 'matrix-market') return format === 'dimacs'
   const found = new FirstLine()
   const look: LineParser<void> = {
     lines(reader) {
@@ -150,7 +151,8 @@ export async function writeEntries(
   await writeLines(name, format === 'dimacs' ? arcs(entries, name, work) : coordinates(entries, work), work)
 }
 
-function requireEntries({ shape, row, col, value }: SparseEntries): void {
+/** @throws ShapeError, DTypeError, ValueError. */
+export function requireEntries({ shape, row, col, value }: SparseEntries): void {
   if (!(row instanceof Int32Array && col instanceof Int32Array)) {
     throw new DTypeError(
       `row and col must be Int32Arrays, but they are ${typeName(row)} and ${typeName(col)}`,

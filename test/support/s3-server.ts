@@ -20,7 +20,7 @@ export interface Seen {
   readonly key: string
   readonly isCopy: boolean
   readonly isList: boolean
-  /** Is resolved when its connection has ended. */
+  /** Is resolved when its answer has ended, or its connection before that. */
   readonly ended: Promise<unknown>
 }
 
@@ -113,7 +113,7 @@ export class S3Server {
       key: rest.join('/'),
       isCopy: request.headers['x-amz-copy-source'] !== undefined,
       isList: query.has('list-type'),
-      ended: new Promise((resolve) => request.socket.once('close', resolve)),
+      ended: new Promise((resolve) => response.once('close', resolve)),
     }
     this.seen.push(seen)
     await this.before(seen)
