@@ -553,6 +553,8 @@ export interface Addon {
   pretendDevices(count: number): void
   /** For tests: work on devices that are opened from now on shows as done only so many milliseconds later. */
   delayWork(milliseconds: number): void
+  /** Asks the system for huge pages for an array that nobody has written yet: they cost fewer page faults. */
+  preferHugePages(array: ElementArray): void
   /** An array of zeros in pinned memory; null if CUDA can't be used. */
   pinnedInt32Array(length: number): Int32Array | null
   /** Replaces what the planner knows of a GPU model, by its name; `variant` and `path` are indices. Makes no CUDA call. */
