@@ -6,9 +6,9 @@ import { addon } from './native.js'
 /** The flag of work that nobody can give up. */
 export const notCancelled = new Int32Array(1)
 
-/** The products that a signal can give up, and the one listener that does it. */
+/** What happens when a signal is aborted, and the one listener that does it. */
 interface Watch {
-  readonly cancels: Set<Int32Array>
+  readonly actions: Set<() => void>
   readonly listener: () => void
 }
 
@@ -34,29 +34,34 @@ export function readSignal(value: unknown): AbortSignal | undefined {
 const watches = new WeakMap<AbortSignal, Watch>()
 
 /**
- * From now on the work that was started with `cancel` is given up when `signal` is aborted. Returns what ends that; it
- * must be called once.
+ * From now on `action` is called when `signal` is aborted. Returns what ends that; it must be called once.
  *
  * The signal may be another realm's or a polyfill, whose methods may run anything.
+ *
+ * @param action - a function of its own for each call; throws nothing.
  */
-export function cancelOnAbort(signal: AbortSignal, cancel: Int32Array): () => void {
+export function onAbort(signal: AbortSignal, action: () => void): () => void {
   const watch = watches.get(signal) ?? startWatch(signal)
-  watch.cancels.add(cancel)
+  watch.actions.add(action)
   return () => {
-    watch.cancels.delete(cancel)
-    if (watch.cancels.size > 0) return
+    watch.actions.delete(action)
+    if (watch.actions.size > 0) return
     if (watches.get(signal) === watch) watches.delete(signal)
     signal.removeEventListener('abort', watch.listener)
   }
 }
 
+/** The same for work that was started with `cancel`, which is given up. */
+export const cancelOnAbort = (signal: AbortSignal, cancel: Int32Array): (() => void) =>
+  onAbort(signal, () => addon.giveUp(cancel))
+
 function startWatch(signal: AbortSignal): Watch {
-  const cancels = new Set<Int32Array>()
+  const actions = new Set<() => void>()
   const listener = () => {
-    for (const cancel of cancels) addon.giveUp(cancel)
+    for (const action of actions) action()
   }
   signal.addEventListener('abort', listener)
-  const watch = { cancels, listener }
+  const watch = { actions, listener }
   watches.set(signal, watch)
   return watch
 }
@@ -69,4 +74,15 @@ export function aborted(signal: AbortSignal, what = 'the product'): AbortedError
       cause: signal.reason,
     },
   )
+}
+
+/** What is promised, or AbortedError as soon as the signal is aborted. What was begun goes on: others may wait for it too. */
+export function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (!signal) return promise
+  return new Promise((resolve, reject) => {
+    const giveUp = () => reject(aborted(signal, 'the work'))
+    const forget = onAbort(signal, giveUp)
+    promise.then(resolve, reject).finally(forget)
+    if (signal.aborted) giveUp()
+  })
 }

@@ -3,7 +3,7 @@
  * Native code never does, because JavaScript may write them while other threads run. An empty variable is an unset one.
  */
 import { show } from './describe.js'
-import { OptionError } from './errors.js'
+import { FileError, OptionError } from './errors.js'
 import { addon } from './native.js'
 
 function read(name: string): string | undefined {
@@ -63,4 +63,46 @@ export function configureCpu(): void {
 /** MPMML_QUEUE_PASSWORD, the password of a queue whose address has none: other users can read the arguments of a command. */
 export function queuePassword(): string | undefined {
   return read('MPMML_QUEUE_PASSWORD')
+}
+
+/** Where S3 is, and who asks. */
+export interface S3Settings {
+  readonly accessKeyId: string
+  readonly secretAccessKey: string
+  readonly sessionToken: string | undefined
+  readonly region: string
+  /** Null for AWS. */
+  readonly endpoint: URL | null
+}
+
+/** From the variables that all programs for S3 read: as they are now, because a program may renew those of a session. */
+export function s3Settings(): S3Settings {
+  const accessKeyId = read('AWS_ACCESS_KEY_ID')
+  const secretAccessKey = read('AWS_SECRET_ACCESS_KEY')
+  if (!accessKeyId || !secretAccessKey) {
+    throw new FileError(
+      'addresses s3:// need credentials: set the environment variables AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, and ' +
+        'AWS_SESSION_TOKEN for those of a session',
+    )
+  }
+  return {
+    accessKeyId,
+    secretAccessKey,
+    sessionToken: read('AWS_SESSION_TOKEN'),
+    region: read('AWS_REGION') ?? read('AWS_DEFAULT_REGION') ?? 'us-east-1',
+    endpoint: readEndpoint('AWS_ENDPOINT_URL_S3') ?? readEndpoint('AWS_ENDPOINT_URL'),
+  }
+}
+
+function readEndpoint(name: string): URL | null {
+  const text = read(name)
+  if (text === undefined) return null
+  const url = URL.canParse(text) ? new URL(text) : null
+  if (url && /^https?:$/.test(url.protocol) && url.username === '' && url.password === '' && !url.search) {
+    return url
+  }
+  // The value isn't shown: it may have a password.
+  throw new OptionError(
+    `the environment variable ${name} must be an address such as https://storage.example:9000, without user and password, but it is not`,
+  )
 }

@@ -58,7 +58,8 @@ async function convert(
   await checkMatrixOutput(to, [from])
   // Sparse matrices may be far too large to be dense.
   const stays = dtype === undefined && semiring === undefined && isSparseFormat(fileFormatOf(fileOf(to).path))
-  if (stays && (await isSparseFile(fileOf(from).path))) {
+  const { path, array } = fileOf(from)
+  if (stays && array === undefined && (await isSparseFile(path))) {
     const entries = await withProgress(`reading ${from}`, (onProgress) =>
       readEntries(from, { signal, onProgress }),
     )

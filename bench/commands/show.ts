@@ -80,6 +80,7 @@ export function showCommand(signal: AbortSignal): Command {
 
 async function look(named: string, semiring: Semiring | undefined, signal: AbortSignal): Promise<Shown[]> {
   const { path, array } = fileOf(named)
+  if (array === undefined && (await isSparseFile(path))) return [await lookAtSparse(path, semiring, signal)]
   if (array === undefined && fileFormatOf(path) === 'npz') {
     const shown: Shown[] = []
     for (const name of await npzNames(path, { signal })) {
@@ -88,7 +89,6 @@ async function look(named: string, semiring: Semiring | undefined, signal: Abort
     }
     return shown
   }
-  if (await isSparseFile(path)) return [await lookAtSparse(path, semiring, signal)]
   return [lookAtDense(await readMatrixFile(named, { semiring }, signal), semiring, array ?? null)]
 }
 

@@ -33,7 +33,7 @@ export function workerCommand(signal: AbortSignal): Command {
     .addOption(queueName())
     .option(
       '--root <folder...>',
-      'folders that blocks may be read from and written to; all else is refused',
+      'folders, or s3://bucket/prefix, that blocks may be read from and written to; all else is refused',
       ['.'],
     )
     .addOption(

@@ -33,14 +33,31 @@ const asked = {
 
 const median = (values: readonly number[]) => [...values].sort((x, y) => x - y)[values.length >> 1]!
 
-/** A matrix of random numbers that repeat: to draw each of a billion would take longer than all products. */
-function filled(size: number, pinned: boolean, seed: number): DenseMatrix {
+/** Of random numbers that repeat: to draw each of a billion would take longer than all products. */
+function filled(size: number, pinned: boolean, seed: number, ofNumber = (x: number) => x): DenseMatrix {
   const data = pinned ? pinnedInt32Array(size * size) : new Int32Array(size * size)
-  const block = integers([1021, Math.min(1031, size)], seed, { limit: ANY_INT32 }).data
+  const block = integers([1021, Math.min(1031, size)], seed, { limit: ANY_INT32 }).data.map(ofNumber)
   for (let at = 0; at < data.length; at += block.length) {
     data.set(block.subarray(0, Math.min(block.length, data.length - at)), at)
   }
   return matrix(size, size, data)
+}
+
+/** What a product reads and writes in host memory. It takes seconds to make large ones, so rows share them. */
+interface Host {
+  readonly kind: string
+  readonly a: DenseMatrix
+  readonly b: DenseMatrix
+  readonly out: DenseMatrix
+}
+
+function host(size: number, pinned: boolean): Host {
+  return {
+    kind: `${size}³ host to host, ${pinned ? 'pinned' : 'pageable'}`,
+    a: filled(size, pinned, 1),
+    b: filled(size, pinned, 2),
+    out: matrix(size, size, pinned ? pinnedInt32Array(size * size) : new Int32Array(size * size)),
+  }
 }
 
 /** 1, 2, 4, … and all. */
@@ -50,30 +67,50 @@ function countsOf(devices: number): number[] {
   return devices > 1 ? [...counts, devices] : counts
 }
 
-type Run = (
-  devices: readonly number[],
-) => Promise<{ ms: number; kernelMs: number; used: number; computed: string }>
+interface Sample {
+  readonly ms: number
+  readonly kernelMs: number
+  /** How many devices took part. */
+  readonly used: number
+  readonly computed: string
+}
+
+/** What is measured on some devices, once they are ready for it. */
+interface Ready {
+  run(): Promise<Sample>
+  close?(): Promise<void>
+}
+
+/** How long a row is repeated: the largest products of one GPU take two seconds each. */
+const ROW_MS = 3000
+const LEAST_REPETITIONS = 2
+const MOST_REPETITIONS = 5
 
 class Measured {
   constructor(
     readonly all: readonly number[],
-    readonly repetitions: number,
+    /** Null: as many as fit in {@link ROW_MS}. */
+    readonly repetitions: number | null,
     readonly findings: Findings,
   ) {}
 
-  /** Times `run` on one device, on two and so on. */
-  async times(of: string, asked: Pick<Asked, 'must' | 'aim'>, run: Run): Promise<void> {
+  /** Times something on one device, on two and so on. */
+  async times(
+    of: string,
+    asked: Pick<Asked, 'must' | 'aim'>,
+    open: (devices: readonly number[]) => Promise<Ready>,
+  ): Promise<void> {
     let one = 0
     for (const count of countsOf(this.all.length)) {
-      const devices = this.all.slice(0, count)
-      await run(devices)
-      const samples = []
-      for (let repetition = 0; repetition < this.repetitions; repetition++) samples.push(await run(devices))
+      const ready = await open(this.all.slice(0, count))
+      const samples = await this.#samples(ready)
+      await ready.close?.()
       const times = samples.map(({ ms }) => ms)
       const on = count === 1 ? 'on one' : `on ${count}`
       const kernels = median(samples.map(({ kernelMs }) => kernelMs))
       const note = `kernels ${kernels.toFixed(1)} ms, ${samples[0]!.computed}`
       this.findings.figure(of, `whole time ${on}`, 'ms', times, { note })
+      if (samples[0]!.used !== count) this.findings.wrong(`${of} ${on}: ${samples[0]!.used} took part`)
       if (count === 1) {
         one = median(times)
         continue
@@ -81,8 +118,18 @@ class Measured {
       const speeds = times.map((ms) => one / ms)
       const limits = count === 4 ? asked : {}
       this.findings.figure(of, `speed ${on} / on one`, 'x', speeds, { ...limits, moreIsBetter: true })
-      if (samples[0]!.used !== count) this.findings.wrong(`${of} ${on}: ${samples[0]!.used} took part`)
     }
+  }
+
+  async #samples(ready: Ready): Promise<Sample[]> {
+    await ready.run()
+    const began = performance.now()
+    const samples: Sample[] = []
+    const isEnough = () =>
+      samples.length >= (this.repetitions ?? MOST_REPETITIONS) ||
+      (this.repetitions === null && samples.length >= LEAST_REPETITIONS && performance.now() - began > ROW_MS)
+    while (!isEnough()) samples.push(await ready.run())
+    return samples
   }
 }
 
@@ -103,72 +150,76 @@ const chosen: Kernels = { by: 'kernels as chosen' }
 
 async function hostToHost(
   measured: Measured,
-  size: number,
-  pinned: boolean,
+  { kind, a, b, out }: Host,
   { by, ...options }: Kernels,
   limits: Asked,
 ): Promise<void> {
-  const [a, b, out] = [1, 2, 3].map((seed) => filled(size, pinned, seed)) as [
-    DenseMatrix,
-    DenseMatrix,
-    DenseMatrix,
-  ]
-  await measured.times(
-    `${size}³ host to host, ${pinned ? 'pinned' : 'pageable'}, ${by}`,
-    limits,
-    async (devices) => {
+  await measured.times(`${kind}, ${by}`, limits, async (devices) => ({
+    async run() {
       const begin = performance.now()
       return told(begin, (await mpmm(a, b, { devices, out, ...options })) as MpmmResult)
     },
-  )
+  }))
 }
 
 async function resident(
   measured: Measured,
-  size: number,
+  { a, b }: Host,
   { by, ...options }: Kernels,
   limits: Asked,
 ): Promise<void> {
-  const [a, b] = [filled(size, true, 1), filled(size, true, 2)]
-  await measured.times(`${size}³ resident, ${by}`, limits, async (devices) => {
-    await using device = await openDevice({ devices })
-    const [x, y, out] = await Promise.all([device.upload(a), device.upload(b), device.full([size, size], 0)])
-    await mpmm(x, y, { out, ...options })
-    const begin = performance.now()
-    const { timing, variant } = await mpmm(x, y, { out, ...options })
-    const ms = performance.now() - begin
-    return { ms, kernelMs: timing.kernelMs, used: device.devices.length, computed: variant }
+  const { shape } = a
+  await measured.times(`${shape[0]}³ resident, ${by}`, limits, async (devices) => {
+    const device = await openDevice({ devices })
+    const [x, y, out] = await Promise.all([device.upload(a), device.upload(b), device.full(shape, 0)])
+    return {
+      async run() {
+        const begin = performance.now()
+        const { timing, variant } = await mpmm(x, y, { out, ...options })
+        const ms = performance.now() - begin
+        return { ms, kernelMs: timing.kernelMs, used: device.devices.length, computed: variant }
+      },
+      close: () => device.close(),
+    }
   })
 }
 
 async function paths(measured: Measured, size: number, limits: Asked): Promise<void> {
-  const lengths = filled(size, true, 1)
-  for (const [index, length] of lengths.data.entries()) lengths.data[index] = Math.abs(length >> 8)
+  const lengths = filled(size, true, 1, (number) => Math.abs(number >> 8))
   await measured.times(`all-pairs shortest paths of ${size} nodes, resident`, limits, async (devices) => {
-    await using device = await openDevice({ devices })
+    const device = await openDevice({ devices })
     const there = await device.upload(lengths)
-    const begin = performance.now()
-    const distances = await star(there, { semiring: 'min-plus' })
-    const ms = performance.now() - begin
-    distances.c.dispose()
-    return { ms, kernelMs: ms, used: device.devices.length, computed: 'passes of pivots, and products' }
+    return {
+      async run() {
+        const begin = performance.now()
+        const distances = await star(there, { semiring: 'min-plus' })
+        const ms = performance.now() - begin
+        distances.c.dispose()
+        return { ms, kernelMs: ms, used: device.devices.length, computed: 'passes of pivots, and products' }
+      },
+      close: () => device.close(),
+    }
   })
 }
 
-async function group(measured: Measured, size: number, count: number): Promise<void> {
+/** As many products of this size as the matrix that they are written to has room for. */
+async function group(measured: Measured, size: number, { out: { data } }: Host): Promise<void> {
   const [a, b] = [filled(size, true, 1), filled(size, true, 2)]
-  const products = Array.from({ length: count }, () => ({
+  const products = Array.from({ length: data.length / size ** 2 }, (_, index) => ({
     a,
     b,
-    out: matrix(size, size, pinnedInt32Array(size * size)),
+    out: matrix(size, size, data.subarray(index * size ** 2, (index + 1) * size ** 2)),
   }))
-  await measured.times(`${count} products of ${size}³`, asked.group, async (devices) => {
-    const begin = performance.now()
-    const results = await mpmmGrouped(products, { devices })
-    const used = new Set(results.flatMap((result) => result.devices)).size
-    const { timing, variant } = results[0]!
-    return { ms: performance.now() - begin, kernelMs: timing.kernelMs, used, computed: variant }
-  })
+  await measured.times(`${products.length} products of ${size}³`, asked.group, async (devices) => ({
+    async run() {
+      const begin = performance.now()
+      const results = await mpmmGrouped(products, { devices })
+      const ms = performance.now() - begin
+      const used = new Set(results.flatMap((result) => result.devices)).size
+      const { timing, variant } = results[0]!
+      return { ms, kernelMs: timing.kernelMs, used, computed: variant }
+    },
+  }))
 }
 
 async function same(all: readonly number[], findings: Findings): Promise<void> {
@@ -187,22 +238,28 @@ export const devices: Suite = {
     const all = probe.devices
     await probe.close()
     await same(all, findings)
-    const measured = new Measured(all, repetitions ?? (quick ? 2 : 5), findings)
-    const steps: [string, () => Promise<void>][] = quick
+    const measured = new Measured(all, repetitions ?? (quick ? 2 : null), findings)
+    let pinned!: Host
+    let pageable!: Host
+    const steps: [string, () => unknown][] = quick
       ? [
-          ['2048³', () => hostToHost(measured, 2048, true, plain, {})],
-          ['resident', () => resident(measured, 2048, plain, {})],
+          ['matrices of 2048²', () => (pinned = host(2048, true))],
+          ['2048³', () => hostToHost(measured, pinned, plain, {})],
+          ['resident', () => resident(measured, pinned, plain, {})],
         ]
       : [
-          ['8192³', () => hostToHost(measured, 8192, true, plain, asked.small)],
-          ['8192³ as chosen', () => hostToHost(measured, 8192, true, chosen, {})],
-          ['32768³, pinned', () => hostToHost(measured, 32768, true, plain, asked.pinned)],
-          ['32768³, pageable', () => hostToHost(measured, 32768, false, plain, asked.pageable)],
-          ['32768³, pinned, as chosen', () => hostToHost(measured, 32768, true, chosen, {})],
-          ['32768³, resident', () => resident(measured, 32768, plain, asked.resident)],
-          ['32768³, resident, as chosen', () => resident(measured, 32768, chosen, {})],
+          ['matrices of 8192²', () => (pinned = host(8192, true))],
+          ['8192³', () => hostToHost(measured, pinned, plain, asked.small)],
+          ['8192³ as chosen', () => hostToHost(measured, pinned, chosen, {})],
+          ['matrices of 32768²', () => (pinned = host(32768, true))],
+          ['32768³, pinned', () => hostToHost(measured, pinned, plain, asked.pinned)],
+          ['32768³, pinned, as chosen', () => hostToHost(measured, pinned, chosen, {})],
+          ['32768³, resident', () => resident(measured, pinned, plain, asked.resident)],
+          ['32768³, resident, as chosen', () => resident(measured, pinned, chosen, {})],
+          ['64 products', () => group(measured, 4096, pinned)],
+          ['matrices in pageable memory', () => (pageable = host(32768, false))],
+          ['32768³, pageable', () => hostToHost(measured, pageable, plain, asked.pageable)],
           ['shortest paths', () => paths(measured, 32768, asked.paths)],
-          ['64 products', () => group(measured, 4096, 64)],
         ]
     for (const [index, [what, step]] of steps.entries()) {
       findings.progress(what, index / steps.length)

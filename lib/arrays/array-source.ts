@@ -1,8 +1,7 @@
 /** What all matrices on disk have in common when blocks of them are read. */
-import { readdir } from 'node:fs/promises'
-import { join } from 'node:path'
 import type { OperandArray } from '../storage.js'
 import type { ArrayType, PlannedInput } from './job.js'
+import type { Stored } from './storage.js'
 import { bytesOfType } from './zarr-metadata.js'
 
 /** From the first up to but without the second. */
@@ -29,16 +28,8 @@ export interface ArraySource {
    * @param planned - what it was: a file that has changed since is a ChangedError, and one that isn't there any more a FileError.
    */
   read(rows: Range, cols: Range, memory: Uint8Array, planned: PlannedInput): Promise<ReadBlock>
-  /** The names of all files. */
-  files(): Promise<string[]>
-}
-
-/** All files in a folder and those in it. */
-export async function filesIn(folder: string): Promise<string[]> {
-  const entries = await readdir(folder, { recursive: true, withFileTypes: true })
-  return entries
-    .filter((entry) => !entry.isDirectory())
-    .map((entry) => join(entry.parentPath ?? entry.path, entry.name))
+  /** All files. */
+  files(): Promise<readonly Stored[]>
 }
 
 const arrays = { int16: Int16Array, int32: Int32Array, float32: Float32Array, float64: Float64Array } as const

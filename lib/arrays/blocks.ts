@@ -11,11 +11,12 @@ import { type RunOptions, readBytes, runNames } from './options.js'
 import { isMadeBy, requireReplaceable } from './plan.js'
 import { requireInside } from './roots.js'
 import { openSource } from './source.js'
-import { begunPlan, WorkFolder } from './work-folder.js'
+import type { Work } from './work.js'
+import { openWork, worksOf } from './works.js'
 
 /** What a job may touch. */
 export interface RootOptions {
-  /** Folders: a plan that reads or writes outside of them is refused with ERR_MPMML_ROOTS. All may be touched if left out. */
+  /** Folders, and addresses s3://bucket/prefix: a plan that reads or writes outside of them is refused with ERR_MPMML_ROOTS. All may be touched if left out. */
   roots?: readonly string[] | undefined
 }
 
@@ -59,10 +60,11 @@ export async function runBlock(
     bytesWritten: 0,
   }
   const already = () => ({ ...result, totalMs: performance.now() - started })
-  if (await isDone(plan, job, { roots })) return already()
+  if (await isDone(plan, job, { roots, signal })) return already()
   const engine = await Engine.open(plan, openDevice({ backend, device }), {
     memory: memory === undefined ? undefined : readBytes(memory, 'memory'),
     deviceMemory: deviceMemory === undefined ? undefined : readBytes(deviceMemory, 'deviceMemory'),
+    signal,
   })
   try {
     let kernelMs = 0
@@ -83,7 +85,7 @@ export async function runBlock(
     }
   } catch (error) {
     // Another worker may have done it, and what it needs may have been removed since.
-    if (error instanceof FileError && (await isDone(plan, job, { roots }))) return already()
+    if (error instanceof FileError && (await isDone(plan, job, { roots, signal }))) return already()
     throw error
   } finally {
     await engine.close()
@@ -101,13 +103,17 @@ export async function runBlock(
  * const [job] = jobsOf(plan, 0)
  * console.log(await isDone(plan, job)) // false
  */
-export async function isDone(plan: BlockPlan, job: BlockJob, { roots }: RootOptions = {}): Promise<boolean> {
+export async function isDone(
+  plan: BlockPlan,
+  job: BlockJob,
+  { roots, signal }: FinishOptions = {},
+): Promise<boolean> {
   requirePlan(plan)
   requireJob(plan, job)
   await requireInside(plan, roots)
-  const work = new WorkFolder(plan.output.path, plan.id)
+  const work = openWork(plan, signal)
   if (await work.isMarked(plan, job)) return true
-  return isFinished(plan)
+  return isFinished(plan, signal)
 }
 
 /**
@@ -123,20 +129,20 @@ export async function isDone(plan: BlockPlan, job: BlockJob, { roots }: RootOpti
 export async function doneJobs(
   plan: BlockPlan,
   stage: number,
-  { roots }: RootOptions = {},
+  { roots, signal }: FinishOptions = {},
 ): Promise<Set<string>> {
   requirePlan(plan)
   await requireInside(plan, roots)
-  return new WorkFolder(plan.output.path, plan.id).marked(stage)
+  return openWork(plan, signal).marked(stage)
 }
 
 /** Whether the output has its name. */
-export async function isFinished(plan: BlockPlan): Promise<boolean> {
-  if (await new WorkFolder(plan.output.path, plan.id).isGrown()) return false
-  return isMadeBy(plan)
+export async function isFinished(plan: BlockPlan, signal: AbortSignal | undefined): Promise<boolean> {
+  if (await openWork(plan, signal).isGrown()) return false
+  return isMadeBy(plan, signal)
 }
 
-/** The options of {@link finish}. */
+/** The options of {@link isDone}, {@link doneJobs} and {@link finish}. */
 export interface FinishOptions extends RootOptions {
   /** Gives up, with ERR_MPMML_ABORTED. */
   signal?: AbortSignal | undefined
@@ -157,15 +163,15 @@ export interface FinishOptions extends RootOptions {
 export async function finish(plan: BlockPlan, { roots, signal }: FinishOptions = {}): Promise<void> {
   requirePlan(plan)
   await requireInside(plan, roots)
-  const work = new WorkFolder(plan.output.path, plan.id)
+  const work = openWork(plan, signal)
   const { path } = plan.output
-  if (await isFinished(plan)) {
+  if (await isFinished(plan, signal)) {
     // A process may have been ended before it removed all of the rest.
-    if ((await begunPlan(path))?.id === plan.id) await work.remove(path)
+    if ((await worksOf(path, signal).begunPlan(path))?.id === plan.id) await work.remove(path)
     return
   }
   await requireDone(plan, work, signal)
-  await requireReplaceable(path)
+  await requireReplaceable(path, signal)
   await work.place(path)
   await work.remove(path)
 }
@@ -174,14 +180,18 @@ export async function finish(plan: BlockPlan, { roots, signal }: FinishOptions =
  * Does what is to be done for a plan. If that fails because another process has completed the same work and removed what is needed
  * for it, all is well, as far as the output can say so.
  */
-export async function unlessFinished(plan: BlockPlan, work: () => Promise<void>): Promise<void> {
+export async function unlessFinished(
+  plan: BlockPlan,
+  signal: AbortSignal | undefined,
+  work: () => Promise<void>,
+): Promise<void> {
   try {
     await work()
   } catch (error) {
     const { path, layout } = plan.output
     const mayBeGone = error instanceof FileError || error instanceof ResumeError
-    if (!mayBeGone || (await new WorkFolder(path, plan.id).isGrown())) throw error
-    if (layout && (await isFinished(plan))) return
+    if (!mayBeGone || (await openWork(plan, signal).isGrown())) throw error
+    if (layout && (await isFinished(plan, signal))) return
     throw new ResumeError(
       `the work on ${path} is gone: another process has completed it, or begun it anew, or removed it`,
       { cause: error },
@@ -190,11 +200,7 @@ export async function unlessFinished(plan: BlockPlan, work: () => Promise<void>)
 }
 
 /** Throws unless all jobs are done, and of the inputs that the plan was made for. */
-async function requireDone(
-  plan: BlockPlan,
-  work: WorkFolder,
-  signal: AbortSignal | undefined,
-): Promise<void> {
+async function requireDone(plan: BlockPlan, work: Work, signal: AbortSignal | undefined): Promise<void> {
   if (!(await work.isGrown())) throw new ResumeError(`there is no work on ${plan.output.path} of this plan`)
   for (let stage = 0; stage < plan.stages.length; stage++) {
     const done = await work.marked(stage)
@@ -206,7 +212,7 @@ async function requireDone(
   }
   for (const input of plan.kind === 'multiply' ? [plan.a, plan.b] : [plan.a]) {
     throwIfAborted(signal, 'the work on arrays')
-    const { fingerprint } = await planInput(await openSource(input.path))
+    const { fingerprint } = await planInput(await openSource(input.path, signal))
     if (fingerprint === input.fingerprint) continue
     throw new ChangedError(
       `${input.path} has changed while it was read: blocks of both are mixed in the result. Begin again with overwrite`,

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { type ErrorCode, errorClasses, FileError, OutOfMemoryError } from '../errors.js'
 import { root } from '../native.js'
-import type { Answer, EncodeRequest, ReadRequest } from './codec-worker.js'
+import type { Answer, DecodeRequest, EncodeRequest, ReadRequest } from './codec-worker.js'
 
 /** Chunks that are decoded at once: a thread each. More than this, and copying them becomes the limit. */
 export const CODEC_THREADS = Math.max(1, Math.min(8, availableParallelism() - 1))
@@ -58,7 +58,7 @@ function fromThread({ message, code }: NonNullable<Answer['error']>): Error {
   return Object.assign(new FileError(message), { cause: code })
 }
 
-function ask(request: ReadRequest | EncodeRequest, transfer: ArrayBuffer[]): Promise<Answer> {
+function ask(request: ReadRequest | DecodeRequest | EncodeRequest, transfer: ArrayBuffer[]): Promise<Answer> {
   let thread = threads.find(({ waiting }) => waiting.size === 0)
   if (!thread && threads.length < CODEC_THREADS) thread = start()
   thread ??= threads.reduce((least, other) => (other.waiting.size < least.waiting.size ? other : least))
@@ -74,6 +74,10 @@ function ask(request: ReadRequest | EncodeRequest, transfer: ArrayBuffer[]): Pro
 
 /** Reads a piece of a file and decodes it. */
 export const readEncoded = (request: ReadRequest): Promise<Answer> => ask(request, [])
+
+/** Decodes bytes, whose buffer is given away. */
+export const decodeAside = (request: DecodeRequest): Promise<Answer> =>
+  ask(request, [request.encoded.buffer as ArrayBuffer])
 
 /** Encodes bytes, whose buffer is given away. */
 export async function encodeAside(request: EncodeRequest): Promise<Uint8Array> {

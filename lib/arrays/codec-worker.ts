@@ -3,17 +3,26 @@ import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 import { parentPort } from 'node:worker_threads'
 import { type CodecEntry, decodeBytes, encodeBytes } from './codecs.js'
 
-/** A piece of a file to be decoded. */
-export interface ReadRequest {
-  readonly path: string
-  readonly position: number
-  /** Null for the whole file. */
-  readonly length: number | null
+/** What bytes become when they are decoded. */
+interface Form {
   readonly codecs: readonly CodecEntry[]
   /** The bytes that it must be when it is decoded. */
   readonly size: number
   /** The size of elements whose bytes must be reversed; 1 if none. */
   readonly swap: number
+}
+
+/** A piece of a file to be decoded. */
+export interface ReadRequest extends Form {
+  readonly path: string
+  readonly position: number
+  /** Null for the whole file. */
+  readonly length: number | null
+}
+
+/** Bytes to be decoded. */
+export interface DecodeRequest extends Form {
+  readonly encoded: Uint8Array
 }
 
 export interface EncodeRequest {
@@ -34,7 +43,7 @@ export interface Answer {
   readonly error?: { readonly name: string; readonly message: string; readonly code: string | undefined }
 }
 
-async function read({ path, position, length, codecs, size, swap }: ReadRequest) {
+async function read({ path, position, length, ...form }: ReadRequest) {
   let file: number
   try {
     file = openSync(path, 'r')
@@ -60,22 +69,26 @@ async function read({ path, position, length, codecs, size, swap }: ReadRequest)
   } finally {
     closeSync(file)
   }
+  return { mtimeMs, ...(await decode({ encoded, ...form })) }
+}
+
+async function decode({ encoded, codecs, size, swap }: DecodeRequest) {
   let decoded: Uint8Array
   try {
     decoded = await decodeBytes(encoded, codecs)
   } catch (error) {
     if ((error as { code?: string }).code === 'ERR_MPMML_PACKAGE') throw error
-    return { mtimeMs, damage: error instanceof Error ? error.message : String(error) }
+    return { damage: error instanceof Error ? error.message : String(error) }
   }
   if (decoded.length !== size)
-    return { mtimeMs, damage: `it holds ${decoded.length} bytes and not ${size}`, read: encoded.length }
+    return { damage: `it holds ${decoded.length} bytes and not ${size}`, read: encoded.length }
   // Codecs may return a part of a larger buffer, which can't be given away, or one whose start isn't aligned.
   const bytes = decoded.buffer.byteLength === size ? decoded : decoded.slice()
   const buffer = Buffer.from(bytes.buffer)
   if (swap === 2) buffer.swap16()
   if (swap === 4) buffer.swap32()
   if (swap === 8) buffer.swap64()
-  return { bytes, mtimeMs, read: encoded.length }
+  return { bytes, read: encoded.length }
 }
 
 async function encode({ bytes, codecs }: EncodeRequest) {
@@ -83,10 +96,16 @@ async function encode({ bytes, codecs }: EncodeRequest) {
   return { bytes: encoded.byteLength === encoded.buffer.byteLength ? encoded : encoded.slice() }
 }
 
-parentPort?.on('message', async (request: { id: number } & (ReadRequest | EncodeRequest)) => {
+parentPort?.on('message', async (request: { id: number } & (ReadRequest | DecodeRequest | EncodeRequest)) => {
   let answer: Answer
   try {
-    answer = { id: request.id, ...('path' in request ? await read(request) : await encode(request)) }
+    const done =
+      'path' in request
+        ? await read(request)
+        : 'encoded' in request
+          ? await decode(request)
+          : await encode(request)
+    answer = { id: request.id, ...done }
   } catch (error) {
     const { name, message, code } = error as NodeJS.ErrnoException
     answer = { id: request.id, error: { name, message, code } }

@@ -30,7 +30,8 @@ import {
   type Task,
   typesOf,
 } from './tasks.js'
-import { WorkFolder } from './work-folder.js'
+import type { Work } from './work.js'
+import { openWork } from './works.js'
 import { bytesOfType } from './zarr-metadata.js'
 
 /** In how much memory blocks are computed. */
@@ -39,6 +40,8 @@ export interface EngineOptions {
   readonly memory: number | undefined
   /** Bytes; undefined for most of what is free. */
   readonly deviceMemory?: number | undefined
+  /** Ends what waits for the answer of a storage. */
+  readonly signal: AbortSignal | undefined
 }
 
 /** What became of a block. */
@@ -79,7 +82,7 @@ const MOST_USES = 2 ** 20
 /** Computes jobs of one plan on one device. */
 export class Engine {
   readonly plan: BlockPlan
-  readonly work: WorkFolder
+  readonly work: Work
   readonly budget = new Budget()
   readonly #device: Device
   readonly #sources: { a: ArraySource; b: ArraySource | undefined }
@@ -102,7 +105,7 @@ export class Engine {
     options: EngineOptions,
   ) {
     this.plan = plan
-    this.work = new WorkFolder(plan.output.path, plan.id)
+    this.work = openWork(plan, options.signal)
     this.#device = device
     this.#sources = sources
     const sizes = sizesOf(plan)
@@ -139,8 +142,8 @@ export class Engine {
   static async open(plan: BlockPlan, device: Promise<Device>, options: EngineOptions): Promise<Engine> {
     const opened = await device
     try {
-      const a = await openSource(plan.a.path)
-      const b = plan.kind === 'multiply' ? await openSource(plan.b.path) : undefined
+      const a = await openSource(plan.a.path, options.signal)
+      const b = plan.kind === 'multiply' ? await openSource(plan.b.path, options.signal) : undefined
       return new Engine(plan, opened, { a, b }, options)
     } catch (error) {
       await opened.close()

@@ -10,19 +10,20 @@ import { show } from '../describe.js'
 import { OptionError, ResumeError } from '../errors.js'
 import type { Overflow } from '../product/options.js'
 import type { Semiring } from '../variant-names.js'
+import { isAddress, isS3, isZarr } from './names.js'
 
 /** The types of the elements of arrays on disk. */
 export type ArrayType = 'int16' | 'int32' | 'float32' | 'float64'
 
 /** An array that is read: what it was when the plan was made. */
 export interface PlannedInput {
-  /** Absolute. */
+  /** Absolute, or an address s3://bucket/name.zarr. */
   readonly path: string
   /** Rows and columns. */
   readonly shape: readonly [rows: number, cols: number]
   /** The type of its elements. */
   readonly dtype: ArrayType
-  /** Of its files' names, sizes and times: it is another one once any of them has changed. */
+  /** Of its files' names, sizes and times, or ETags: it is another one once any of them has changed. */
   readonly fingerprint: string
   /** The time of its latest change, in ms: a file that has changed since is another one. */
   readonly changedMs: number
@@ -40,7 +41,7 @@ export interface ZarrLayout {
 
 /** The array that is written. */
 export interface PlannedOutput {
-  /** Absolute. It appears there when all jobs are done and {@link finish} was called. */
+  /** Absolute, or an address. It appears there when all jobs are done and {@link finish} was called. */
   readonly path: string
   /** Rows and columns. */
   readonly shape: readonly [rows: number, cols: number]
@@ -127,10 +128,22 @@ export const identity = (plan: object) =>
 /** Throws ResumeError for a plan that isn't as it was made. It may have come through other hands. */
 export function requirePlan(plan: BlockPlan): void {
   const { id, ...rest } = plan ?? {}
-  if (identity(rest) === id) return
+  if (identity(rest) === id && arePlaces(plan)) return
   throw new ResumeError(
     'the plan is not as it was made: pass on what planBlocks() gave, as JSON, without changes',
   )
+}
+
+/**
+ * Whether only Zarr arrays are in buckets. What `roots` allow is decided by names: one that is taken for an address there must not be
+ * taken for a path when it is opened.
+ */
+function arePlaces({ output, ...plan }: BlockPlan): boolean {
+  const inputs = plan.kind === 'multiply' ? [plan.a, plan.b] : [plan.a]
+  const isPlace = (path: unknown) =>
+    typeof path === 'string' && (!isS3(path) || (isAddress(path) && isZarr(path)))
+  if (![...inputs, output].every((array) => isPlace(array?.path))) return false
+  return !isS3(output.path) || Boolean(output.layout)
 }
 
 /** How many blocks of `size` cover `length`. */

@@ -70,10 +70,10 @@ export interface ArraysResult {
 const names = ['semiring', 'overflow', 'onProgress', ...layoutNames, ...beginNames, ...runNames] as const
 
 /**
- * C = A ⊗ B of matrices on disk that needn't fit in memory: Zarr arrays of version 3 (`.zarr`, which need the package zarrita) and
- * NumPy files (`.npy`). Blocks are read ahead, multiplied, and written behind, in no more memory than the option `memory` says.
+ * C = A ⊗ B of matrices on disk that needn't fit in memory: Zarr arrays of version 3 (`.zarr`, which need the package zarrita, and
+ * `s3://bucket/name.zarr`, which need aws4fetch too) and NumPy files (`.npy`). Blocks are read ahead, multiplied, and written behind, in no more memory than the option `memory` says.
  *
- * C appears under its name when it is complete. Until then it grows in a folder beside it, `C.partial`: after any end of the
+ * C appears under its name when it is complete. Until then it grows in a folder or a prefix beside it, `C.partial`: after any end of the
  * process `resume: true` goes on there.
  *
  * @param a - M × K
@@ -143,20 +143,20 @@ async function run(
   let planned: BlockPlan
   try {
     planned = await plan({ ...rest, memory }, async (made) => {
-      engine = await Engine.open(made, opened, { memory, deviceMemory: onDevice })
+      engine = await Engine.open(made, opened, { memory, deviceMemory: onDevice, signal })
     })
   } catch (error) {
     await opened.then((unused) => unused.close()).catch(() => {})
     throw error
   }
-  const finished = await isFinished(planned)
+  const finished = await isFinished(planned, signal)
   const total = planned.stages.reduce((sum, count) => sum + count, 0)
   const progress = new Pace(total, listener)
   let kernelMs = 0
   let bytesWritten = 0
   try {
     if (finished) progress.skip(total)
-    await unlessFinished(planned, async () => {
+    await unlessFinished(planned, signal, async () => {
       for (let stage = 0; stage < planned.stages.length && !finished; stage++) {
         const done = await engine.work.marked(stage)
         progress.skip(done.size)

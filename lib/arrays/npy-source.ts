@@ -8,7 +8,9 @@ import { NpyProblem } from '../files/npy-header.js'
 import { type FileType, swapBytes } from '../files/npy-types.js'
 import { type ArraySource, elementsIn, type Range, type ReadBlock } from './array-source.js'
 import { readRectangle, requireUnchanged } from './disk.js'
+import { describeFiles } from './folder-storage.js'
 import type { ArrayType, PlannedInput } from './job.js'
+import type { Stored } from './storage.js'
 
 /** Bytes of the file that are converted at once. */
 const CONVERTED_BYTES = 1 << 22
@@ -53,8 +55,8 @@ export class NpySource implements ArraySource {
     })
   }
 
-  async files(): Promise<string[]> {
-    return [this.path]
+  files(): Promise<Stored[]> {
+    return describeFiles([this.path])
   }
 
   read(rows: Range, cols: Range, memory: Uint8Array, { changedMs }: PlannedInput): Promise<ReadBlock> {

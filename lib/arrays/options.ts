@@ -10,6 +10,7 @@ import type { BackendChoice, Overflow } from '../product/options.js'
 import { readSemiring } from '../semirings.js'
 import type { Semiring } from '../variant-names.js'
 import type { ZarrLayout } from './job.js'
+import { formatAddress, isS3, parseAddress } from './names.js'
 
 /** How far work on arrays is. */
 export interface ArraysProgress {
@@ -167,8 +168,9 @@ export function readSemiringName(value: unknown, usual: Semiring): Semiring {
 /** A path as it is in every process of this machine. */
 export function readPath(path: string | URL): string {
   const text = pathOf(path)
+  if (isS3(text)) return formatAddress(parseAddress(text))
   if (!/^[a-z][a-z0-9+.-]+:\/\//i.test(text)) return resolve(text)
   throw new FileError(
-    `${text} is an address, but arrays are folders and files: copy it to a disk, or mount it as a file system, and name its path`,
+    `${text} is an address, but arrays are folders, files and s3://bucket/name.zarr: copy it to a disk, or mount it as a file system, and name its path`,
   )
 }

@@ -2,12 +2,14 @@
 import { randomBytes } from 'node:crypto'
 import { realpath, stat } from 'node:fs/promises'
 import { basename, dirname, join, sep } from 'node:path'
+import { readSignal } from '../abort.js'
 import { show } from '../describe.js'
 import {
   ChangedError,
   DTypeError,
   ExistsError,
   FileError,
+  MpmmlError,
   OptionError,
   ResumeError,
   ShapeError,
@@ -19,7 +21,6 @@ import { requireSemiringType } from '../semirings.js'
 import type { Semiring } from '../variant-names.js'
 import type { ArraySource } from './array-source.js'
 import { type BlockTypes, blockSize, hostBytes } from './block-size.js'
-import { sweep } from './disk.js'
 import { planInput } from './fingerprint.js'
 import type {
   ArrayType,
@@ -31,6 +32,7 @@ import type {
   ZarrLayout,
 } from './job.js'
 import { blocksIn, identity } from './job.js'
+import { isNpy, isS3, isZarr } from './names.js'
 import {
   type BeginOptions,
   beginNames,
@@ -45,10 +47,10 @@ import {
   readSemiringName,
 } from './options.js'
 import { greatestWeight } from './range-of.js'
-import { isNpy, isZarr, openSource } from './source.js'
+import { openSource } from './source.js'
+import { storageOf } from './storages.js'
 import { createTarget, extraBytes, npyBytes } from './target.js'
-import { begunPlan, isBegun, removeBegun, WorkFolder } from './work-folder.js'
-import { readMetadata } from './zarr-metadata.js'
+import { openWork, worksOf } from './works.js'
 import { loadZarrita } from './zarrita.js'
 
 interface AnyRequest extends LayoutOptions, BeginOptions {
@@ -142,29 +144,30 @@ export async function begin(
     overflow: readOverflow(request.overflow),
     semiring: readSemiringName(request.semiring, kind === 'multiply' ? 'max-plus' : 'min-plus'),
     output: await outputPath(readPath(request.c)),
+    signal: readSignal(request.signal),
   }
   // A missing package is said before any work.
   if (isZarr(asked.output)) await loadZarrita()
-  const inputs: ArraySource[] = [await openSource(readPath(request.a))]
-  if (kind === 'multiply') inputs.push(await openSource(readPath(request.b)))
+  const inputs: ArraySource[] = [await openSource(readPath(request.a), asked.signal)]
+  if (kind === 'multiply') inputs.push(await openSource(readPath(request.b), asked.signal))
   const planned: PlannedInput[] = []
   for (const input of inputs) planned.push(await planInput(input))
   for (const { path } of planned) await requireApart(asked.output, path)
-  const begun = await lookAround(asked.output, asked.begin)
+  const begun = await lookAround(asked)
   if (begun) {
     requireSameWork(begun, kind, planned, asked)
     await ready(begun)
-    await sweep(new WorkFolder(begun.output.path, begun.id).temporary)
+    await openWork(begun).sweep()
     return begun
   }
   const plan = await (kind === 'multiply'
     ? planMultiply(inputs, planned, asked)
-    : planPaths(inputs[0]!, planned[0]!, asked, request.signal))
+    : planPaths(inputs[0]!, planned[0]!, asked))
   await ready(plan)
   // Complete, and the process was ended before it could say so.
-  if (asked.begin.resume && plan.output.layout && (await isMadeBy(plan))) return plan
-  await clear(asked.output, asked.begin)
-  const work = new WorkFolder(plan.output.path, plan.id)
+  if (asked.begin.resume && plan.output.layout && (await isMadeBy(plan, asked.signal))) return plan
+  await clear(asked)
+  const work = openWork(plan, asked.signal)
   await work.create()
   await createTarget(plan, work, madeFrom(plan))
   await work.writePlan(plan)
@@ -177,10 +180,15 @@ interface Asked {
   readonly overflow: Overflow | undefined
   readonly semiring: Semiring
   readonly output: string
+  readonly signal: AbortSignal | undefined
 }
 
 /** The output's path, with links to its folder followed, so that it is the same from everywhere. */
 async function outputPath(path: string): Promise<string> {
+  if (isS3(path)) {
+    if (isZarr(path)) return path
+    throw new FileError(`${path} can't be written: the name of an array on S3 ends with .zarr`)
+  }
   if (!isZarr(path) && !isNpy(path)) {
     throw new FileError(`${path} can't be written: the name of an array on disk ends with .zarr or .npy`)
   }
@@ -192,24 +200,26 @@ async function outputPath(path: string): Promise<string> {
 }
 
 async function requireApart(output: string, input: string): Promise<void> {
-  const real = await realpath(input)
+  const real = isS3(input) ? input : await realpath(input)
   if (output === real) throw new OptionError(`the output ${output} is also an input: name another one`)
-  if (!output.startsWith(`${real}${sep}`)) return
+  if (!output.startsWith(`${real}${isS3(input) ? '/' : sep}`)) return
   throw new OptionError(`the output ${output} is in the folder of an input, ${real}: name another one`)
 }
 
 /** The plan that is to be resumed; null if the work begins. */
-async function lookAround(output: string, { resume, overwrite }: ReadBegin): Promise<BlockPlan | null> {
-  const plan = overwrite ? null : await begunPlan(output)
+async function lookAround({ output, begin, signal }: Asked): Promise<BlockPlan | null> {
+  const { resume, overwrite } = begin
+  const works = worksOf(output, signal)
+  const plan = overwrite ? null : await works.begunPlan(output)
   if (plan) {
     if (resume) return plan
     throw new ExistsError(
       `work on ${output} was begun and not finished (${output}.partial): go on with resume, or begin again with overwrite`,
     )
   }
-  const there = await stat(output).catch(() => null)
-  if (there && !overwrite && !(resume && isZarr(output))) throw exists(output, resume)
-  await requireReplaceable(output)
+  const isTaken = await works.isTaken(output)
+  if (isTaken && !overwrite && !(resume && isZarr(output))) throw exists(output, resume)
+  await requireReplaceable(output, signal)
   return null
 }
 
@@ -219,25 +229,36 @@ const exists = (output: string, resume: boolean) =>
       'overwrite',
   )
 
-/** Removes what is to be overwritten of unfinished work. The output itself stays until another can take its place. */
-async function clear(output: string, { resume, overwrite }: ReadBegin): Promise<void> {
-  if (!overwrite && (await stat(output).catch(() => null))) throw exists(output, resume)
-  // A folder without a plan is of a process that was ended while it made it.
-  if (await isBegun(output)) await removeBegun(output)
+/** Removes what is to be overwritten of unfinished work, and the output itself if another can't take its place later. */
+async function clear({ output, begin, signal }: Asked): Promise<void> {
+  const { resume, overwrite } = begin
+  const works = worksOf(output, signal)
+  const isTaken = await works.isTaken(output)
+  if (!overwrite && isTaken) throw exists(output, resume)
+  // Without a plan it is of a process that was ended while it made it.
+  if (await works.isBegun(output)) await works.removeBegun(output)
+  if (isTaken) await works.clear(output)
 }
 
 /**
  * Whether the output is there and, as far as it can say so, was made by this work, whatever the blocks were. A .npy file says only
  * its shape and type.
  */
-export async function isMadeBy(plan: BlockPlan): Promise<boolean> {
+export async function isMadeBy(plan: BlockPlan, signal: AbortSignal | undefined): Promise<boolean> {
   const { path, layout } = plan.output
-  const there = await stat(path).catch(() => null)
-  if (!layout) return there?.isFile() === true && there.size === npyBytes(plan.output)
-  if (!there) return false
+  if (!layout) {
+    const there = await stat(path).catch(() => null)
+    return there?.isFile() === true && there.size === npyBytes(plan.output)
+  }
+  const storage = storageOf(path, signal)
+  const bytes = await storage.readWhole(storage.join(path, 'zarr.json')).catch((error) => {
+    // A bucket that can't be asked may have it.
+    if (error instanceof MpmmlError) throw error
+    return null
+  })
   let made: object | undefined
   try {
-    made = JSON.parse((await readMetadata(path)).toString()).attributes?.mpmml
+    made = JSON.parse(`${bytes}`)?.attributes?.mpmml
   } catch {
     return false
   }
@@ -246,12 +267,8 @@ export async function isMadeBy(plan: BlockPlan): Promise<boolean> {
 }
 
 /** Throws unless nothing is in the way of an output but one of its kind. */
-export async function requireReplaceable(output: string): Promise<void> {
-  const there = await stat(output).catch(() => null)
-  if (!there) return
-  const isFolder = there.isDirectory()
-  const isArray = isFolder && (await stat(join(output, 'zarr.json')).catch(() => null)) !== null
-  if (isZarr(output) ? isArray : !isFolder) return
+export async function requireReplaceable(output: string, signal: AbortSignal | undefined): Promise<void> {
+  if (await worksOf(output, signal).isReplaceable(output)) return
   throw new ExistsError(
     `${output} exists and is no ${isZarr(output) ? 'Zarr array' : 'file'}, so it is not replaced: name another output`,
   )
@@ -433,12 +450,7 @@ function planMultiply(
   return { ...plan, id: identity(plan) }
 }
 
-async function planPaths(
-  source: ArraySource,
-  a: PlannedInput,
-  asked: Asked,
-  signal: AbortSignal | undefined,
-): Promise<PathsPlan> {
+async function planPaths(source: ArraySource, a: PlannedInput, asked: Asked): Promise<PathsPlan> {
   const { layout, semiring } = asked
   const [n, cols] = a.shape
   if (n !== cols) {
@@ -456,7 +468,7 @@ async function planPaths(
   if (policy === 'wrap') {
     throw new OptionError("option overflow must be 'throw' or 'saturate' for paths, but it is 'wrap'")
   }
-  const between = await typeBetween(source, a, asked, signal)
+  const between = await typeBetween(source, a, asked)
   const types: BlockTypes = { operand: between, result: between }
   const output = planOutput(asked.output, [n, n], resultType(a.dtype), layout, types)
   const unit = commonMultiple(...(unitOf(output) as [number, number]))
@@ -487,8 +499,7 @@ async function planPaths(
 async function typeBetween(
   source: ArraySource,
   planned: PlannedInput,
-  { semiring, layout }: Asked,
-  signal: AbortSignal | undefined,
+  { semiring, layout, signal }: Asked,
 ): Promise<PathsPlan['between']> {
   const { shape, dtype } = planned
   if (dtype === 'float32' || dtype === 'float64') return dtype

@@ -3,8 +3,10 @@ import { realpath } from 'node:fs/promises'
 import { basename, dirname, isAbsolute, join, relative, sep } from 'node:path'
 import { OptionError, RootsError } from '../errors.js'
 import { systemReason } from '../files/files.js'
+import { BucketStorage } from './bucket-storage.js'
 import type { BlockPlan } from './job.js'
-import { WorkFolder } from './work-folder.js'
+import { formatAddress, isS3, parseAddress } from './names.js'
+import { openWork } from './works.js'
 
 /** Throws RootsError if a plan reads or writes outside of the folders, links followed. All paths are allowed if there are none given. */
 export async function requireInside(plan: BlockPlan, roots: readonly string[] | undefined): Promise<void> {
@@ -14,8 +16,8 @@ export async function requireInside(plan: BlockPlan, roots: readonly string[] | 
   }
   const folders = await Promise.all(roots.map(readRoot))
   const inputs = plan.kind === 'multiply' ? [plan.a.path, plan.b.path] : [plan.a.path]
-  for (const path of [...inputs, plan.output.path, new WorkFolder(plan.output.path, plan.id).own]) {
-    const real = await resolved(path)
+  for (const path of [...inputs, plan.output.path, openWork(plan).own]) {
+    const real = isS3(path) ? formatAddress(parseAddress(path)) : await resolved(path)
     if (folders.some((folder) => isInside(folder, real))) continue
     throw new RootsError(
       `${path} is outside of the folders that this process may touch: move it into one of them, or allow its folder`,
@@ -23,8 +25,9 @@ export async function requireInside(plan: BlockPlan, roots: readonly string[] | 
   }
 }
 
-/** A folder with links followed. */
+/** A folder with links followed, or an address. */
 export async function readRoot(root: string): Promise<string> {
+  if (isS3(root)) return formatAddress(parseAddress(root))
   try {
     return await realpath(root)
   } catch (error) {
@@ -33,6 +36,12 @@ export async function readRoot(root: string): Promise<string> {
       { cause: error },
     )
   }
+}
+
+/** Throws unless a folder is there, or the storage answers for an address. */
+export async function requireRoot(root: string, signal: AbortSignal | undefined): Promise<void> {
+  const real = await readRoot(root)
+  if (isS3(real)) await new BucketStorage(signal).hasObjects(real)
 }
 
 /** Where a path leads, also if nothing is there yet. */
@@ -46,6 +55,7 @@ async function resolved(path: string): Promise<string> {
 }
 
 function isInside(folder: string, path: string): boolean {
+  if (isS3(folder) || isS3(path)) return path === folder || path.startsWith(`${folder}/`)
   const way = relative(folder, path)
   return way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way)
 }

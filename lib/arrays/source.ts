@@ -1,16 +1,19 @@
 /** Matrices on disk, as blocks of them are read. */
 import { FileError } from '../errors.js'
 import type { ArraySource } from './array-source.js'
+import { isNpy, isS3, isZarr } from './names.js'
 import { NpySource } from './npy-source.js'
+import { storageOf } from './storages.js'
 import { ZarrSource } from './zarr-source.js'
 
-export const isZarr = (path: string) => /\.zarr[/\\]?$/i.test(path)
-export const isNpy = (path: string) => /\.npy$/i.test(path)
-
 /** @throws FileError; PackageError for Zarr without zarrita. */
-export async function openSource(path: string): Promise<ArraySource> {
-  if (isZarr(path)) return ZarrSource.open(path)
-  if (isNpy(path)) return NpySource.open(path)
+export async function openSource(path: string, signal?: AbortSignal): Promise<ArraySource> {
+  if (isZarr(path)) return ZarrSource.open(path, storageOf(path, signal))
+  if (isNpy(path) && !isS3(path)) return NpySource.open(path)
+  if (isS3(path))
+    throw new FileError(
+      `${path}: expected a Zarr array, s3://bucket/name.zarr: other files are not read from S3`,
+    )
   throw new FileError(
     `${path}: expected an array on disk, a folder .zarr or a file .npy, by the end of its name`,
   )

@@ -1,46 +1,39 @@
 /** Intermediate blocks: a line that says what the block was made from, then its elements. */
-import { open } from 'node:fs/promises'
 import { ChunkError, FileError, MpmmlError } from '../errors.js'
 import { systemReason } from '../files/files.js'
-import { readRectangle, writeRectangle, writeWhole } from './disk.js'
 import type { PathsPlan } from './job.js'
-import type { WorkFolder } from './work-folder.js'
+import { asRow } from './storage.js'
+import type { Work } from './work.js'
 
 const HEADER_BYTES = 128
 
 const header = ({ id }: PathsPlan, step: number, row: number, col: number) =>
   Buffer.from(`mpmml block ${id} ${step} ${row} ${col}`.padEnd(HEADER_BYTES - 1).concat('\n'))
 
-/** Where the bytes of a block are, in a row. */
-const body = (memory: Uint8Array) => ({
-  position: HEADER_BYTES,
+/** Bytes in a row. */
+const rowAt = (position: number, memory: Uint8Array) => ({
+  ...asRow(memory),
+  position,
   pitch: memory.length,
-  width: memory.length,
-  rows: 1,
-  memory,
-  memoryPitch: memory.length,
 })
 
 export async function writeStep(
   plan: PathsPlan,
-  work: WorkFolder,
+  work: Work,
   step: number,
   row: number,
   col: number,
   memory: Uint8Array,
 ): Promise<number> {
-  await writeWhole(work.step(step, row, col), work.temporary, async (file) => {
-    await file.write(header(plan, step, row, col), 0, HEADER_BYTES, 0)
-    // Pieces, because one call takes at most 2 GiB.
-    await writeRectangle(file, body(memory))
-  })
+  const path = work.step(step, row, col)
+  await work.storage.write(path, work.temporary, [asRow(header(plan, step, row, col)), asRow(memory)])
   return HEADER_BYTES + memory.length
 }
 
 /** Fills `memory`, which must be as long as the block. */
 export async function readStep(
   plan: PathsPlan,
-  work: WorkFolder,
+  work: Work,
   step: number,
   row: number,
   col: number,
@@ -48,18 +41,20 @@ export async function readStep(
 ): Promise<number> {
   const path = work.step(step, row, col)
   try {
-    const file = await open(path, 'r')
+    const file = await work.storage.open(path, null)
+    if (!file)
+      throw new FileError(`${path} can't be read: it is not there: look after the storage, and resume`)
     try {
       const found = Buffer.alloc(HEADER_BYTES)
-      const { bytesRead } = await file.read(found, 0, HEADER_BYTES, 0)
-      const { size } = await file.stat()
-      if (bytesRead < HEADER_BYTES || !found.equals(header(plan, step, row, col))) {
+      const { size } = file
+      if (size >= HEADER_BYTES) await file.read(rowAt(0, found))
+      if (!found.equals(header(plan, step, row, col))) {
         throw new ChunkError('it is a block of something else')
       }
       if (size !== HEADER_BYTES + memory.length) {
         throw new ChunkError(`it has ${size} bytes and not ${HEADER_BYTES + memory.length}`)
       }
-      await readRectangle(file, body(memory))
+      await file.read(rowAt(HEADER_BYTES, memory))
       return HEADER_BYTES + memory.length
     } finally {
       await file.close()

@@ -1,6 +1,5 @@
 /** The array that is written, as blocks of it are. */
-import { mkdir, open } from 'node:fs/promises'
-import { join } from 'node:path'
+import { open } from 'node:fs/promises'
 import { formatHeader } from '../files/npy-header.js'
 import { zeroOf } from '../semirings.js'
 import type { ElementArray } from '../storage.js'
@@ -10,7 +9,8 @@ import type { CodecEntry } from './codecs.js'
 import { checksumOf } from './crc32c.js'
 import { atOnce, writeError, writeRectangle, writeWhole } from './disk.js'
 import type { BlockPlan, PlannedOutput, ZarrLayout } from './job.js'
-import type { WorkFolder } from './work-folder.js'
+import { asRow, type Rows } from './storage.js'
+import type { Work } from './work.js'
 import { bytesOfType } from './zarr-metadata.js'
 
 /** Files that are written at once. */
@@ -52,7 +52,7 @@ export const npyBytes = ({ shape, dtype }: PlannedOutput) =>
 /** Makes the array without its elements. `made` goes into the metadata: what it is made from. */
 export async function createTarget(
   plan: Pick<BlockPlan, 'output' | 'semiring'>,
-  work: WorkFolder,
+  work: Work,
   made: Record<string, unknown>,
 ): Promise<void> {
   const { shape, dtype, layout } = plan.output
@@ -89,15 +89,11 @@ export async function createTarget(
       : inner,
     attributes: { mpmml: made },
   }
-  try {
-    await mkdir(work.array)
-    await mkdir(join(work.array, 'c'))
-  } catch (error) {
-    throw writeError(work.array, error)
-  }
-  await writeWhole(join(work.array, 'zarr.json'), work.temporary, async (file) => {
-    await file.writeFile(`${JSON.stringify(metadata, null, 2)}\n`)
-  })
+  const { storage } = work
+  await storage.makeFolder(work.array)
+  await storage.makeFolder(storage.join(work.array, 'c'))
+  const text = Buffer.from(`${JSON.stringify(metadata, null, 2)}\n`)
+  await storage.write(storage.join(work.array, 'zarr.json'), work.temporary, [asRow(text)])
 }
 
 /** Elements in rows. */
@@ -108,7 +104,7 @@ export interface Block {
 }
 
 /** Writes a block: whole files of a Zarr array, each under another name first, or its place in a .npy file. Returns how many bytes. */
-export async function writeBlock(plan: BlockPlan, work: WorkFolder, block: Block): Promise<number> {
+export async function writeBlock(plan: BlockPlan, work: Work, block: Block): Promise<number> {
   const { rows, cols, data } = block
   const { shape, dtype, layout } = plan.output
   const size = bytesOfType[dtype]
@@ -134,6 +130,7 @@ export async function writeBlock(plan: BlockPlan, work: WorkFolder, block: Block
     }
     return memory.length
   }
+  const { storage } = work
   const unit = layout.shards ?? layout.chunks
   const across = Math.ceil((cols[1] - cols[0]) / unit[1])
   const down = Math.ceil((rows[1] - rows[0]) / unit[0])
@@ -141,17 +138,11 @@ export async function writeBlock(plan: BlockPlan, work: WorkFolder, block: Block
   await atOnce(FILES_AT_ONCE, across * down, async (index) => {
     const top = Math.floor(index / across) * unit[0]
     const left = (index % across) * unit[1]
-    const path = join(work.array, 'c', `${(rows[0] + top) / unit[0]}`, `${(cols[0] + left) / unit[1]}`)
+    const place = [`${(rows[0] + top) / unit[0]}`, `${(cols[0] + left) / unit[1]}`]
     const cut = new Cut(plan, block, memory, memoryPitch, size)
     const pieces = await cut.file(top, left)
-    await writeWhole(path, work.temporary, async (file) => {
-      let position = 0
-      for (const piece of pieces) {
-        await writeRectangle(file, { ...piece, position, pitch: piece.width })
-        position += piece.rows * piece.width
-      }
-      written += position
-    })
+    await storage.write(storage.join(work.array, 'c', ...place), work.temporary, pieces)
+    for (const piece of pieces) written += piece.rows * piece.width
   })
   return written
 }
@@ -163,14 +154,6 @@ export function extraBytes({ dtype, layout }: PlannedOutput): number {
   if (!layout.shards) return (layout.codec === 'none' ? 1 : 2) * FILES_AT_ONCE * bytes
   const perShard = (layout.shards[0] * layout.shards[1]) / (layout.chunks[0] * layout.chunks[1])
   return FILES_AT_ONCE * (perShard + CODEC_THREADS) * bytes
-}
-
-/** Rows of bytes in memory. */
-interface Rows {
-  readonly memory: Uint8Array
-  readonly memoryPitch: number
-  readonly width: number
-  readonly rows: number
 }
 
 /** Cuts a block into the files of a Zarr array. */
@@ -229,10 +212,3 @@ class Cut {
     return asRow(codec === 'none' ? bytes : await encodeAside({ bytes, codecs: codecsOf(plan.output) }))
   }
 }
-
-const asRow = (bytes: Uint8Array): Rows => ({
-  memory: bytes,
-  memoryPitch: bytes.length,
-  width: bytes.length,
-  rows: 1,
-})

@@ -13,7 +13,7 @@ import { blocksIn } from './job.js'
 import type { AnyMatrix, Operand } from './read-ahead.js'
 import { readStep, writeStep } from './step-file.js'
 import { type Block, writeBlock } from './target.js'
-import type { WorkFolder } from './work-folder.js'
+import type { Work } from './work.js'
 import { bytesOfType } from './zarr-metadata.js'
 
 export type Result = DeviceMatrix<ElementArray>
@@ -108,7 +108,7 @@ interface Sources {
 /** The place of a block from the end of its job's name. */
 const placeOf = ({ name }: BlockJob) => name.split('-').slice(-2).map(Number) as [number, number]
 
-export function multiplyTask(plan: MultiplyPlan, work: WorkFolder, { a, b }: Sources, job: BlockJob): Task {
+export function multiplyTask(plan: MultiplyPlan, work: Work, { a, b }: Sources, job: BlockJob): Task {
   const [i, j] = placeOf(job)
   const { block, semiring, output } = plan
   const rows = cut(i, block.rows, output.shape[0])
@@ -204,7 +204,7 @@ async function uploadWide(
   return device.upload(matrix as MatrixLike<Float64Array>)
 }
 
-export function pathsTask(plan: PathsPlan, work: WorkFolder, { a }: Sources, job: BlockJob): Task {
+export function pathsTask(plan: PathsPlan, work: Work, { a }: Sources, job: BlockJob): Task {
   const [i, j] = placeOf(job)
   const k = Math.floor(job.stage / 3)
   const phase = job.stage % 3

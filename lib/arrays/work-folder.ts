@@ -6,8 +6,11 @@ import { mkdir, readdir, readFile, rename, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ExistsError, FileError, ResumeError } from '../errors.js'
 import { systemReason } from '../files/files.js'
-import { removeAll, writeError, writeWhole } from './disk.js'
+import { removeAll, sweep, writeError, writeWhole } from './disk.js'
+import { folders } from './folder-storage.js'
 import { type BlockJob, type BlockPlan, requirePlan } from './job.js'
+import { isZarr } from './names.js'
+import { markOf, type Work, type Works } from './work.js'
 
 /** The folder of unfinished work on an array. */
 const folderOf = (output: string) => `${output}.partial`
@@ -15,33 +18,8 @@ const folderOf = (output: string) => `${output}.partial`
 const asideOf = (output: string) => `${folderOf(output)}.replaced`
 const planOf = (output: string) => join(folderOf(output), 'plan.json')
 
-/** The plan that was begun for an output; null if there is none. */
-export async function begunPlan(output: string): Promise<BlockPlan | null> {
-  const path = planOf(output)
-  try {
-    const plan = JSON.parse(await readFile(path, 'utf8')) as BlockPlan
-    requirePlan(plan)
-    return plan
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null
-    throw new ResumeError(`${path} can't be read: ${(error as Error).message}. Begin again with overwrite`, {
-      cause: error,
-    })
-  }
-}
-
-/** Whether there is a folder of unfinished work, with a plan or without. */
-export async function isBegun(output: string): Promise<boolean> {
-  return (await stat(folderOf(output)).catch(() => null)) !== null
-}
-
-/** The plan goes first: what is left without it if the process ends here is never resumed, for it isn't whole. */
-export async function removeBegun(output: string): Promise<void> {
-  await removeAll(planOf(output))
-  await removeAll(folderOf(output))
-}
-
-export class WorkFolder {
+class WorkFolder implements Work {
+  readonly storage = folders
   readonly path: string
   /** Files that are being written. */
   readonly temporary: string
@@ -89,6 +67,10 @@ export class WorkFolder {
     await writeWhole(join(this.path, 'plan.json'), this.temporary, (file) =>
       file.writeFile(JSON.stringify(plan)),
     )
+  }
+
+  sweep(): Promise<void> {
+    return sweep(this.temporary)
   }
 
   /** The folder of the marks of a stage, so that no folder has too many files. */
@@ -170,8 +152,43 @@ export class WorkFolder {
   }
 }
 
-/** What the file of a block that is done says: of which plan it is. */
-const markOf = (plan: BlockPlan, job: BlockJob) => JSON.stringify({ plan: plan.id, job: job.name })
+export const folderWorks: Works = {
+  open: (output, id) => new WorkFolder(output, id),
+  async begunPlan(output) {
+    const path = planOf(output)
+    try {
+      const plan = JSON.parse(await readFile(path, 'utf8')) as BlockPlan
+      requirePlan(plan)
+      return plan
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null
+      throw new ResumeError(
+        `${path} can't be read: ${(error as Error).message}. Begin again with overwrite`,
+        {
+          cause: error,
+        },
+      )
+    }
+  },
+  isBegun: (output) => isThere(folderOf(output)),
+  // The plan goes first: what is left without it if the process ends here is never resumed, for it isn't whole.
+  async removeBegun(output) {
+    await removeAll(planOf(output))
+    await removeAll(folderOf(output))
+  },
+  isTaken: isThere,
+  async isReplaceable(output) {
+    const there = await stat(output).catch(() => null)
+    if (!there) return true
+    return isZarr(output) ? isThere(join(output, 'zarr.json')) : !there.isDirectory()
+  },
+  // It stays until the other takes its place.
+  clear: async () => {},
+}
+
+async function isThere(path: string): Promise<boolean> {
+  return (await stat(path).catch(() => null)) !== null
+}
 
 /** `answer` if an error says that a file isn't there; any other is thrown. */
 function isMissing<T>(error: unknown, answer: T): T {

@@ -1,13 +1,12 @@
 /** What zarr.json says of a matrix. Source: Zarr core specification, version 3.1; sharding codec, version 1.0. */
-import { readFile } from 'node:fs/promises'
 import { endianness } from 'node:os'
-import { join } from 'node:path'
 import { show, showChoices, showList } from '../describe.js'
-import { FileError } from '../errors.js'
+import { FileError, MpmmlError } from '../errors.js'
 import { systemReason } from '../files/files.js'
 import { MAX_DIMENSION } from '../matrix.js'
 import { byteCodecs, type CodecEntry } from './codecs.js'
 import type { ArrayType } from './job.js'
+import type { Storage } from './storage.js'
 import { loadZarrita } from './zarrita.js'
 
 export const bytesOfType = { int16: 2, int32: 4, float32: 4, float64: 8 } as const satisfies Record<
@@ -39,23 +38,25 @@ export interface ZarrMatrix {
 type Json = Record<string, unknown>
 
 /** The bytes of zarr.json. */
-export async function readMetadata(path: string): Promise<Buffer> {
+async function readMetadata(path: string, storage: Storage): Promise<Buffer> {
+  const name = storage.join(path, 'zarr.json')
+  const expected =
+    'expected a Zarr array of version 3, a folder with a zarr.json (a .zarray is version 2: write it with zarr_format=3)'
   try {
-    return await readFile(join(path, 'zarr.json'))
+    const bytes = await storage.readWhole(name)
+    if (bytes) return bytes
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
-    const advice =
-      code === 'ENOENT' || code === 'ENOTDIR'
-        ? 'expected a Zarr array of version 3, a folder with a zarr.json (a .zarray is version 2: write it with zarr_format=3)'
-        : 'zarr.json'
+    if (error instanceof MpmmlError) throw error
+    const advice = (error as NodeJS.ErrnoException).code === 'ENOTDIR' ? expected : 'zarr.json'
     throw new FileError(`${path} can't be read: ${advice}: ${systemReason(error)}`, { cause: error })
   }
+  throw new FileError(`${path} can't be read: ${expected}: there is no ${name}`)
 }
 
 /** @throws FileError for what isn't a matrix that can be read; PackageError without zarrita. */
-export async function readZarrMatrix(path: string): Promise<ZarrMatrix> {
+export async function readZarrMatrix(path: string, storage: Storage): Promise<ZarrMatrix> {
   const zarr = await loadZarrita()
-  const bytes = await readMetadata(path)
+  const bytes = await readMetadata(path, storage)
   const refuse = (problem: string): never => {
     throw new FileError(`${path}: ${problem}`)
   }
@@ -101,7 +102,7 @@ export async function readZarrMatrix(path: string): Promise<ZarrMatrix> {
     index: shards?.index ?? null,
     ...pipeline,
     fill: typeof fill === 'number' ? fill : 0,
-    name: (row, col) => join(path, `${prefix}${row}${separator}${col}`),
+    name: (row, col) => storage.join(path, `${prefix}${row}${separator}${col}`),
   }
 }
 

@@ -1,17 +1,15 @@
 /** A matrix in a Zarr array, of which blocks are read. */
-import { type FileHandle, open } from 'node:fs/promises'
 import { ChunkError, FileError, MpmmlError } from '../errors.js'
 import { systemReason } from '../files/files.js'
-import { type ArraySource, elementsIn, filesIn, type Range, type ReadBlock } from './array-source.js'
-import { CODEC_THREADS, readEncoded } from './codec-pool.js'
+import { type ArraySource, elementsIn, type Range, type ReadBlock } from './array-source.js'
+import { CODEC_THREADS, decodeAside, readEncoded } from './codec-pool.js'
+import type { Answer } from './codec-worker.js'
 import { checksumOf } from './crc32c.js'
-import { atOnce, type Rectangle, readRectangle, requireUnchanged } from './disk.js'
-import { requireAbsent } from './fingerprint.js'
+import { atOnce, type Rectangle, requireUnchanged } from './disk.js'
+import { expectedOf, requireAbsent } from './fingerprint.js'
 import type { ArrayType, PlannedInput } from './job.js'
+import { asRow, type Storage, type Stored } from './storage.js'
 import { bytesOfType, readZarrMatrix, type ZarrMatrix } from './zarr-metadata.js'
-
-/** Chunks that are read at once without decoding: as many as Node.js's pool has threads. */
-const CHUNKS_AT_ONCE = 4
 
 /** A chunk is not there. */
 const ABSENT = 2n ** 64n - 1n
@@ -34,30 +32,35 @@ export class ZarrSource implements ArraySource {
   readonly unit: readonly [number, number]
   readonly extraBytes: number
   readonly #matrix: ZarrMatrix
+  readonly #storage: Storage
   readonly #bytes: number
   readonly #isPlain: boolean
   /** The indices of the shards that were read last. */
   readonly #indices = new Map<string, Promise<BigUint64Array | null>>()
 
-  private constructor(matrix: ZarrMatrix) {
+  private constructor(matrix: ZarrMatrix, storage: Storage) {
     const { path, shape, dtype, chunk, codecs, swapped } = matrix
     this.path = path
     this.shape = shape
     this.dtype = dtype
     this.unit = chunk
     this.#matrix = matrix
+    this.#storage = storage
     this.#bytes = bytesOfType[dtype]
     this.#isPlain = codecs.length === 0 && !swapped
     // Encoded and decoded.
-    this.extraBytes = this.#isPlain ? 0 : 2 * CODEC_THREADS * chunk[0] * chunk[1] * this.#bytes
+    const chunks = this.#isPlain
+      ? this.#storage.buffered
+      : (this.#storage.isInThreads ? 2 : 3) * CODEC_THREADS
+    this.extraBytes = chunks * chunk[0] * chunk[1] * this.#bytes
   }
 
-  static async open(path: string): Promise<ZarrSource> {
-    return new ZarrSource(await readZarrMatrix(path))
+  static async open(path: string, storage: Storage): Promise<ZarrSource> {
+    return new ZarrSource(await readZarrMatrix(path, storage), storage)
   }
 
-  files(): Promise<string[]> {
-    return filesIn(this.path)
+  files(): Promise<Stored[]> {
+    return this.#storage.list(this.path)
   }
 
   async read(rows: Range, cols: Range, memory: Uint8Array, planned: PlannedInput): Promise<ReadBlock> {
@@ -67,7 +70,7 @@ export class ZarrSource implements ArraySource {
     const down = Math.ceil(rows[1] / chunk[0]) - first[0]
     const width = byColumns ? rows[1] - rows[0] : cols[1] - cols[0]
     let bytesRead = 0
-    await atOnce(this.#isPlain ? CHUNKS_AT_ONCE : CODEC_THREADS, across * down, async (index) => {
+    await atOnce(this.#isPlain ? this.#storage.chunksAtOnce : CODEC_THREADS, across * down, async (index) => {
       const row = first[0] + Math.floor(index / across)
       const col = first[1] + (index % across)
       const inRows = overlap(rows, row * chunk[0], chunk[0])
@@ -137,16 +140,14 @@ export class ZarrSource implements ArraySource {
     memoryPitch: number,
     planned: PlannedInput,
   ): Promise<number | null> {
-    const file = await openChunk(path)
+    const file = await this.#storage.open(path, expectedOf(planned))
     if (!file) return null
     try {
-      const { size, mtimeMs } = await file.stat()
-      requireUnchanged(path, mtimeMs, planned.changedMs)
       const expected = this.#chunkBytes()
-      const { position, length } = piece ?? { position: 0, length: size }
+      const { position, length } = piece ?? { position: 0, length: file.size }
       if (length !== expected) throw new ChunkError(`it has ${length} bytes and not ${expected}`)
       const rectangle = this.#rectangle(part, memory, memoryPitch)
-      await readRectangle(file, { ...rectangle, position: position + rectangle.position })
+      await file.read({ ...rectangle, position: position + rectangle.position })
       return rectangle.rows * rectangle.width
     } finally {
       await file.close()
@@ -163,16 +164,20 @@ export class ZarrSource implements ArraySource {
     planned: PlannedInput,
   ): Promise<number | null> {
     const { codecs, swapped } = this.#matrix
-    const answer = await readEncoded({
-      path,
-      position: piece?.position ?? 0,
-      length: piece?.length ?? null,
-      codecs,
-      size: this.#chunkBytes(),
-      swap: swapped ? this.#bytes : 1,
-    })
-    if (answer.missing) return null
-    requireUnchanged(path, answer.mtimeMs!, planned.changedMs)
+    const form = { codecs, size: this.#chunkBytes(), swap: swapped ? this.#bytes : 1 }
+    const place = { position: piece?.position ?? 0, length: piece?.length ?? null }
+    let answer: Answer
+    if (this.#storage.isInThreads) {
+      answer = await readEncoded({ path, ...place, ...form })
+      if (answer.missing) return null
+      requireUnchanged(path, answer.mtimeMs!, planned.changedMs)
+    } else {
+      const file = await this.#storage.open(path, expectedOf(planned))
+      if (!file) return null
+      const encoded = new Uint8Array(place.length ?? file.size)
+      await file.read(asRectangle(encoded, place.position))
+      answer = await decodeAside({ encoded, ...form })
+    }
     if (answer.damage !== undefined) throw new ChunkError(answer.damage)
     const { position, pitch, width, rows } = this.#rectangle(part, memory, memoryPitch)
     const target = memory.subarray(part.at)
@@ -213,7 +218,7 @@ export class ZarrSource implements ArraySource {
     if (!index) return null
     let entries = this.#indices.get(path)
     if (!entries) {
-      entries = readIndex(path, count, index, planned)
+      entries = readIndex(this.#storage, path, count, index, planned)
       this.#indices.set(path, entries)
       entries.catch(() => this.#indices.delete(path))
       // A few rows of blocks use the same shards; an index has 16 bytes for each chunk.
@@ -235,40 +240,31 @@ function overlap(range: Range, start: number, length: number): Range {
   return [Math.max(range[0] - start, 0), Math.min(range[1] - start, length)]
 }
 
-async function openChunk(path: string): Promise<FileHandle | null> {
-  try {
-    return await open(path, 'r')
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null
-    throw error
-  }
-}
+/** Bytes in a row. */
+const asRectangle = (memory: Uint8Array, position: number): Rectangle => ({
+  ...asRow(memory),
+  position,
+  pitch: memory.length,
+})
 
 /** The offset and length of each chunk of a shard; null if there is no such file. */
 async function readIndex(
+  storage: Storage,
   path: string,
   count: number,
   { first, checked }: { first: boolean; checked: boolean },
   planned: PlannedInput,
 ): Promise<BigUint64Array | null> {
-  const file = await openChunk(path)
+  const file = await storage.open(path, expectedOf(planned))
   if (!file) {
     await requireAbsent(path, planned)
     return null
   }
   try {
-    const { size, mtimeMs } = await file.stat()
-    requireUnchanged(path, mtimeMs, planned.changedMs)
+    const { size } = file
     const bytes = Buffer.from(new ArrayBuffer(16 * count + (checked ? 4 : 0)))
     if (size < bytes.length) throw new ChunkError("it is shorter than its shard's index")
-    await readRectangle(file, {
-      position: first ? 0 : size - bytes.length,
-      pitch: bytes.length,
-      width: bytes.length,
-      rows: 1,
-      memory: bytes,
-      memoryPitch: bytes.length,
-    })
+    await file.read(asRectangle(bytes, first ? 0 : size - bytes.length))
     const content = bytes.subarray(0, 16 * count)
     if (checked && !checksumOf(content).equals(bytes.subarray(16 * count))) {
       throw new ChunkError("the checksum (crc32c) of its shard's index is wrong")

@@ -40,7 +40,7 @@ export interface Accepted {
 /** What takes the entries of a file. */
 export interface EntrySink<Result> {
   /** Called once, before any entry. May refuse what the file says, in its line. */
-  begin(head: EntriesHead, reader: TextReader): Accepted
+  begin(head: EntriesHead, reader: Pick<TextReader, 'fail'>): Accepted
   take(block: EntryBlock): void
   /** The sizes, and whether all values were written as integers. */
   end(rows: number, cols: number, integral: boolean): Result
@@ -115,7 +115,7 @@ export class EntryList implements EntrySink<EntryArrays> {
     this.#graph = graph
   }
 
-  begin({ rows, cols, most, values }: EntriesHead, reader: TextReader): Accepted {
+  begin({ rows, cols, most, values }: EntriesHead, reader: Pick<TextReader, 'fail'>): Accepted {
     if (this.#graph && rows !== cols) {
       reader.fail(`a graph has a square matrix, but this one is ${rows} × ${cols}`)
     }

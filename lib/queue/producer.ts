@@ -137,9 +137,9 @@ export async function runPlan(
   let reason = ''
   try {
     await producer.begin()
-    if (resume && (await runner.isFinished(plan))) producer.skip()
+    if (resume && (await runner.isFinished(plan, { signal }))) producer.skip()
     else for (let stage = 0; stage < plan.stages.length; stage++) await producer.runStage(stage)
-    await runner.finish(plan, signal ? { signal } : {})
+    await runner.finish(plan, { signal })
     state = 'done'
     return producer.result()
   } catch (error) {
@@ -343,7 +343,9 @@ class Producer {
 
   /** The jobs of a stage that aren't done. */
   async *#undone(stage: number): AsyncGenerator<BlockJob, void> {
-    const done = this.resume ? await this.runner.doneJobs(this.plan, stage) : new Set<string>()
+    const done = this.resume
+      ? await this.runner.doneJobs(this.plan, stage, { signal: this.settings.signal })
+      : new Set<string>()
     this.#done += done.size
     for (const job of jobsOf(this.plan, stage)) if (!done.has(job.name)) yield job
   }
@@ -431,7 +433,7 @@ class Producer {
     if (lost.length === 0) return
     // Most have been done since the reports were read: a worker reports a block before it takes its job from the queue.
     while ((await this.#readReports()) > 0) {}
-    const done = await this.runner.doneJobs(this.plan, lost[0]!.stage)
+    const done = await this.runner.doneJobs(this.plan, lost[0]!.stage, { signal: this.settings.signal })
     const again: BlockJob[] = []
     for (const job of lost) {
       if (!this.#inFlight.has(job.name)) continue

@@ -1,9 +1,13 @@
 /** Reading what is in Redis. Apart from the records, whose types are public and name no package that may be missing. */
 import { isAbsolute } from 'node:path'
 import type { BlockPlan } from '../arrays/job.js'
+import { isS3 } from '../arrays/names.js'
 import { QueueError } from '../errors.js'
 import type { Connection, Redis } from './connect.js'
 import type { Keys, WorkerRecord } from './records.js'
+
+/** Whether a name is the same in all processes. */
+const isPlace = (path: string) => isAbsolute(path) || isS3(path)
 
 /** The records of the workers that are alive. */
 export async function workersOf(redis: Redis, keys: Keys): Promise<WorkerRecord[]> {
@@ -36,7 +40,7 @@ export async function readPlan({ redis }: Connection, keys: Keys, id: string): P
     plan?.id === id &&
     (plan.kind === 'multiply' || plan.kind === 'shortest-paths') &&
     Array.isArray(plan.stages) &&
-    [...inputs, plan.output].every((array) => typeof array?.path === 'string' && isAbsolute(array.path))
+    [...inputs, plan.output].every((array) => typeof array?.path === 'string' && isPlace(array.path))
   if (!isPlan) throw new QueueError(`what the queue has as plan ${id} isn't one`)
   return plan!
 }

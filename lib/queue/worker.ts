@@ -7,7 +7,7 @@ import { hostname } from 'node:os'
 import { readSignal } from '../abort.js'
 import type { BlockPlan, BlockResult } from '../arrays/job.js'
 import { readBytes } from '../arrays/options.js'
-import { readRoot } from '../arrays/roots.js'
+import { requireRoot } from '../arrays/roots.js'
 import { show, showList } from '../describe.js'
 import { NoCudaError, OptionError, QueueError } from '../errors.js'
 import { info } from '../info.js'
@@ -42,7 +42,7 @@ export type WorkerEvent =
 /** Options of a worker. */
 export interface QueueWorkerOptions extends QueuePlace, Patience {
   /**
-   * The folders that blocks may be read from and written to, with all below them. A plan with a path outside is refused
+   * The folders that blocks may be read from and written to, with all below them, and addresses s3://bucket/prefix. A plan with a path outside is refused
    * (ERR_MPMML_ROOTS), also if symbolic links or ".." lead there.
    */
   roots: readonly string[]
@@ -163,13 +163,13 @@ export async function startWorkerWith(options: QueueWorkerOptions, runner: Runne
   const backend = options.backend ?? 'auto'
   readChoice(['auto', 'cuda', 'cpu'], backend, 'backend')
   const roots = readRoots(options.roots)
-  // A folder that isn't there would be found by each block.
-  await Promise.all(roots.map(readRoot))
+  const signal = readSignal(options.signal)
+  // A folder that isn't there, and a wrong key, would be found by each block.
+  await Promise.all(roots.map((root) => requireRoot(root, signal)))
   const name = readName(options.name)
   const lockMs = readLock(options.lockMs)
   const takeovers = readWhole(options.takeovers, 'takeovers', 0, 5)
   const memory = options.memory === undefined ? undefined : readBytes(options.memory, 'memory')
-  const signal = readSignal(options.signal)
   const devices = readDevices(backend, options.devices)
   const each = readWhole(options.concurrency, 'concurrency', 1, 2)
   const { onEvent = () => {} } = options

@@ -235,7 +235,7 @@ describe('outputs', () => {
       coded('OPTION', /in the folder of an input/),
     )
     for (const [first, output] of [
-      ['s3://bucket/a.zarr', fresh('.npy')],
+      ['gs://bucket/a.zarr', fresh('.npy')],
       [input, 'https://example.org/c.zarr'],
     ] as const) {
       await expect(multiplyArrays(first, pathB, output, on)).rejects.toEqual(coded('FILE', /is an address/))

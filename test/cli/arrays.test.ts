@@ -1,9 +1,11 @@
 /** multiply and paths of arrays on disk. */
-import { existsSync, readFileSync } from 'node:fs'
-import { expect, it } from 'vitest'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { describe, expect, it } from 'vitest'
 import { type Plain, readZarr, writeByHand } from '../support/arrays.js'
 import { randomMatrix } from '../support/generators.js'
 import { oracle, type Strided } from '../support/oracle.js'
+import { download } from '../support/s3-arrays.js'
+import { S3Server } from '../support/s3-server.js'
 import { fails, mpmml, root, runProgram, succeeds, useFolder, writeNumbers } from './support.js'
 
 const path = useFolder()
@@ -126,7 +128,42 @@ it('an installation brings none of what it needs', () => {
   const { dependencies, peerDependencies, peerDependenciesMeta } = JSON.parse(
     readFileSync(`${root}/package.json`, 'utf8'),
   )
-  expect(dependencies).not.toHaveProperty('zarrita')
-  expect(peerDependencies).toHaveProperty('zarrita')
-  expect(peerDependenciesMeta.zarrita).toEqual({ optional: true })
+  for (const name of ['zarrita', 'aws4fetch']) {
+    expect(dependencies).not.toHaveProperty(name)
+    expect(peerDependencies).toHaveProperty(name)
+    expect(peerDependenciesMeta[name]).toEqual({ optional: true })
+  }
+})
+
+describe('a bucket', () => {
+  const output = 's3://bucket/c.zarr'
+  const named = (...more: string[]) => ['multiply', ...inputs(), '-o', output, '--backend', 'cpu', ...more]
+
+  it('takes and gives arrays', async () => {
+    const server = await S3Server.start()
+    try {
+      const env = server.environment
+      const made = JSON.parse(await succeeds(named('--chunks', '40x40', '--json'), { env }))
+      expect(made).toMatchObject({ path: output, shape: [90, 80] })
+      expect(server.keys().filter((key) => !key.startsWith('c.zarr/'))).toEqual([])
+      expect(product.overflow).toBeFalsy()
+      expect((await download(server, 'c.zarr')).data).toEqual(product.overflow || product.data)
+    } finally {
+      await server.end()
+    }
+  })
+
+  it('is an error without its package, or without keys', async () => {
+    const env = { AWS_ACCESS_KEY_ID: '', AWS_SECRET_ACCESS_KEY: '' }
+    expect(await fails(named(), 1, { env })).toMatch(
+      /set the environment variables AWS_ACCESS_KEY_ID .*\[ERR_MPMML_FILE\]/,
+    )
+    const hook = `export const resolve = (name, context, next) => name === 'aws4fetch' ? Promise.reject(Object.assign(new Error('no'), { code: 'ERR_MODULE_NOT_FOUND' })) : next(name, context)`
+    const script = path('hook.mjs')
+    const url = `data:text/javascript,${encodeURIComponent(hook)}`
+    writeFileSync(script, `import { register } from 'node:module'\nregister(${JSON.stringify(url)})\n`)
+    expect(await fails(named(), 1, { env: { ...env, NODE_OPTIONS: `--import ${script}` } })).toMatch(
+      /package aws4fetch, which is not installed: run npm install aws4fetch.*\[ERR_MPMML_PACKAGE\]/,
+    )
+  })
 })

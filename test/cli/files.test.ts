@@ -5,6 +5,7 @@ import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 import { readNpz, writeNpz } from '../../lib/files.js'
 import { matrix } from '../../lib/index.js'
+import { format, int32, int64, npzOf } from '../support/scipy.js'
 import { EPSILON, fails, json, readNumbers, succeeds, useFolder, writeNumbers } from './support.js'
 
 const path = useFolder()
@@ -59,6 +60,16 @@ describe('convert', () => {
     })
     expect(await fails(['convert', from, path('huge.npy')])).toContain('ERR_MPMML_OUT_OF_MEMORY')
     expect(existsSync(path('huge.npy'))).toBe(false)
+  })
+
+  it('keeps those of SciPy sparse too', async () => {
+    const parts = { format: format('csr'), shape: int64(2, 2), indptr: int32(0, 1, 2), indices: int32(1, 1) }
+    const from = file('scipy.npz', await npzOf({ ...parts, data: int32(7, -9) }))
+    expect(await json(['convert', from, path('scipy.mtx')])).toMatchObject({ shape: [2, 2], entries: 2 })
+    expect(text('scipy.mtx')).toBe(sparse)
+    expect(await json(['show', from])).toMatchObject({ matrices: [{ entries: 2, min: -9 }] })
+    await succeeds(['convert', from, path('scipy.csv')])
+    expect(text('scipy.csv')).toBe('-inf,7\n-inf,-9\n')
   })
 
   it('takes an array of an archive, and converts types exactly', async () => {

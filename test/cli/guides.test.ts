@@ -3,9 +3,12 @@ import { spawn, spawnSync } from 'node:child_process'
 import { copyFileSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { writeByHand } from '../support/arrays.js'
 import { withoutCuda } from '../support/machine.js'
 import { declaredIn, lacks, needsQueue, onQueue, outputOf, runnable } from '../support/programs.js'
 import { RedisServer, redisProgram } from '../support/redis.js'
+import { upload } from '../support/s3-arrays.js'
+import { S3Server } from '../support/s3-server.js'
 import { mpmml, root, runProgram, succeeds, useFolder, writeNumbers } from './support.js'
 
 const path = useFolder()
@@ -135,6 +138,14 @@ function helpOf(command: string): Promise<string> {
   return help
 }
 
+/** The bucket that the guides name. */
+async function bucketWithA(): Promise<S3Server> {
+  const server = await S3Server.start()
+  writeByHand(path('in-bucket'), { shape: [2, 2], data: Int32Array.of(0, -3, -1, -2) }, { chunks: [2, 2] })
+  upload(server, path('in-bucket'), 'A.zarr')
+  return server
+}
+
 async function mpmmlLine(words: string[], comment: string): Promise<void> {
   const [command] = words
   if (command !== undefined) {
@@ -149,7 +160,9 @@ async function mpmmlLine(words: string[], comment: string): Promise<void> {
   if (args.includes('A.npz:a')) {
     await succeeds(['convert', 'A.npy', 'A.npz:a'], { cwd: path('.') })
   }
-  const { status, stderr } = await mpmml(args, { cwd: path('.') })
+  const server = args.some((word) => word.startsWith('s3://')) ? await bucketWithA() : undefined
+  const { status, stderr } = await mpmml(args, { cwd: path('.'), env: server?.environment ?? {} })
+  await server?.end()
   expect({ status, stderr }, args.join(' ')).toEqual({ status: 0, stderr: '' })
 }
 

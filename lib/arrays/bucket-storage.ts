@@ -1,0 +1,237 @@
+/** Arrays in buckets of S3. An object appears as a whole by nature; nothing can be renamed. */
+import { unlessAborted } from '../abort.js'
+import { ChangedError, ChunkError, FileError } from '../errors.js'
+import { atOnce } from './disk.js'
+import { formatAddress, parseAddress } from './names.js'
+import { encodeKey, REQUESTS_AT_ONCE, requestS3, type S3Answer, type S3Request, textOf } from './s3.js'
+import type { Expected, OpenFile, Rows, Storage, Stored } from './storage.js'
+
+/** The most keys of one answer; the least of all servers. */
+const KEYS = '1000'
+
+/** Bytes that are asked for at once. */
+const RANGE_BYTES = 1 << 24
+
+const AT_ONCE = 8
+
+export class BucketStorage implements Storage {
+  // A request waits longer than a disk.
+  readonly chunksAtOnce = AT_ONCE
+  // What is received in pieces, and then as a whole.
+  readonly buffered = 2 * AT_ONCE
+  readonly isInThreads = false
+  readonly #signal: AbortSignal | undefined
+
+  /** @param signal - ends all requests. */
+  constructor(signal: AbortSignal | undefined) {
+    this.#signal = signal
+  }
+
+  #request(request: S3Request): Promise<S3Answer> {
+    return requestS3(request, this.#signal)
+  }
+
+  /** Objects under a prefix, page by page: what begins like an address and goes on with a slash. */
+  async *#pagesUnder(path: string, most = KEYS): AsyncGenerator<Stored[]> {
+    const { bucket, key } = parseAddress(path)
+    const prefix = key === '' ? '' : `${key}/`
+    let token: string | undefined
+    while (true) {
+      const query = {
+        'list-type': '2',
+        'max-keys': most,
+        prefix,
+        ...(token !== undefined && { 'continuation-token': token }),
+      }
+      const { body } = await this.#request({
+        method: 'GET',
+        address: { bucket, key: '' },
+        query,
+        purpose: 'read',
+      })
+      const xml = body.toString()
+      yield [...xml.matchAll(/<Contents>(.*?)<\/Contents>/gs)]
+        .map(([, entry]) => ({
+          name: formatAddress({ bucket, key: textOf(entry!, 'Key') }),
+          size: Number(textOf(entry!, 'Size')),
+          version: textOf(entry!, 'ETag'),
+          changedMs: Date.parse(textOf(entry!, 'LastModified')),
+        }))
+        // Some programs write empty objects that stand for folders.
+        .filter(({ name }) => !name.endsWith('/'))
+      if (textOf(xml, 'IsTruncated') !== 'true') return
+      const next = textOf(xml, 'NextContinuationToken')
+      if (next === '' || next === token) {
+        throw new FileError(
+          `${path} can't be read: the storage gives only a part of the list of its objects: use one that knows ListObjectsV2`,
+        )
+      }
+      token = next
+    }
+  }
+
+  /** Whether any object is under a prefix. */
+  async hasObjects(path: string): Promise<boolean> {
+    for await (const page of this.#pagesUnder(path, '1')) if (page.length > 0) return true
+    return false
+  }
+
+  /** What an object is; undefined if it isn't there. */
+  async #described(path: string): Promise<Stored | undefined> {
+    const address = parseAddress(path)
+    const { status, headers } = await this.#request({
+      method: 'HEAD',
+      address,
+      purpose: 'read',
+      accept: [404],
+    })
+    if (status === 404) return undefined
+    return {
+      name: path,
+      size: Number(headers['content-length']),
+      version: headers.etag!,
+      changedMs: Date.parse(headers['last-modified']!),
+    }
+  }
+
+  async hasObject(path: string): Promise<boolean> {
+    return (await this.#described(path)) !== undefined
+  }
+
+  async removeObject(path: string): Promise<void> {
+    await this.#request({ method: 'DELETE', address: parseAddress(path), purpose: 'removed', accept: [404] })
+  }
+
+  async removeObjects(names: readonly string[]): Promise<void> {
+    await atOnce(REQUESTS_AT_ONCE, names.length, (index) => this.removeObject(names[index]!))
+  }
+
+  /** Removes all objects under a prefix. */
+  async removeUnder(path: string): Promise<void> {
+    for await (const page of this.#pagesUnder(path)) await this.removeObjects(page.map(({ name }) => name))
+  }
+
+  /** Writes an object if there is none of its name yet: false if there is. A server that doesn't know such requests writes it. */
+  async createObject(path: string, bytes: Uint8Array): Promise<boolean> {
+    const { status } = await this.#request({
+      method: 'PUT',
+      address: parseAddress(path),
+      headers: { 'if-none-match': '*' },
+      body: [bytes],
+      purpose: 'written',
+      accept: [409, 412],
+    })
+    return status < 300
+  }
+
+  /** Copies an object within the storage: none of its bytes come here. Throws FileError if it isn't there. */
+  async copyObject(from: string, to: string): Promise<void> {
+    const { bucket, key } = parseAddress(from)
+    const source = `/${bucket}/${encodeKey(key)}`
+    const { status } = await this.#request({
+      method: 'PUT',
+      address: parseAddress(to),
+      headers: { 'x-amz-copy-source': source },
+      purpose: 'written',
+      accept: [404],
+    })
+    if (status === 404) throw new FileError(`${to} can't be written: ${from} is gone`)
+  }
+
+  /** The bytes of an object from one position up to another; null if it isn't there. */
+  async #bytesOf(
+    path: string,
+    { from, to, version }: { from?: number; to?: number; version?: string } = {},
+  ): Promise<Buffer | null> {
+    const { status, body, headers } = await this.#request({
+      method: 'GET',
+      address: parseAddress(path),
+      headers: {
+        ...(to !== undefined && { range: `bytes=${from}-${to - 1}` }),
+        ...(version !== undefined && { 'if-match': version }),
+      },
+      purpose: 'read',
+      accept: [404, 412, 416],
+    })
+    if (status === 404) {
+      if (textOf(body.toString(), 'Code') === 'NoSuchBucket') {
+        throw new FileError(
+          `${path} can't be read: there is no bucket ${parseAddress(path).bucket}: check its name`,
+        )
+      }
+      return null
+    }
+    if (status === 412 || (version !== undefined && headers.etag !== version)) {
+      throw new ChangedError(
+        `${path} has changed since the work was begun: results of both would be mixed. Begin again with overwrite`,
+      )
+    }
+    if (status === 416 || (to !== undefined && body.length !== to - from!)) {
+      throw new ChunkError('it ends too early')
+    }
+    return body
+  }
+
+  join(path: string, ...names: string[]): string {
+    return [path.replace(/\/+$/, ''), ...names].join('/')
+  }
+
+  async list(path: string): Promise<Stored[]> {
+    const all: Stored[] = []
+    for await (const page of this.#pagesUnder(path)) for (const stored of page) all.push(stored)
+    return all.sort((x, y) => (x.name < y.name ? -1 : 1))
+  }
+
+  readWhole(path: string): Promise<Buffer | null> {
+    return this.#bytesOf(path)
+  }
+
+  async open(path: string, expected: Expected | null): Promise<OpenFile | null> {
+    // What an array was when it was planned is known from one list: so each object is asked for by its version.
+    const stored = expected
+      ? (await unlessAborted(expected.files(), this.#signal)).get(path)
+      : await this.#described(path)
+    if (!stored) return null
+    const { size, version } = stored
+    const piece = async (from: number, to: number) => {
+      if (to > size) throw new ChunkError('it ends too early')
+      const bytes = await this.#bytesOf(path, { from, to, version })
+      if (bytes) return bytes
+      throw new FileError(`${path} is gone, or was for a moment: look after the storage, and resume`)
+    }
+    return {
+      size,
+      async read({ position, pitch, width, rows, memory, memoryPitch }) {
+        if (rows === 0 || width === 0) return
+        if (pitch === width && memoryPitch === width) {
+          const bytes = rows * width
+          for (let at = 0; at < bytes; at += RANGE_BYTES) {
+            memory.set(await piece(position + at, position + Math.min(at + RANGE_BYTES, bytes)), at)
+          }
+          return
+        }
+        // What is between rows comes too: a request takes longer than it.
+        const bytes = await piece(position, position + (rows - 1) * pitch + width)
+        for (let row = 0; row < rows; row++) {
+          memory.set(bytes.subarray(row * pitch, row * pitch + width), row * memoryPitch)
+        }
+      },
+      close: async () => {},
+    }
+  }
+
+  async write(path: string, _temporary: string, pieces: readonly Rows[]): Promise<void> {
+    const body: Uint8Array[] = []
+    for (const { memory, memoryPitch, width, rows } of pieces) {
+      if (memoryPitch === width) body.push(memory.subarray(0, rows * width))
+      else {
+        for (let row = 0; row < rows; row++) {
+          body.push(memory.subarray(row * memoryPitch, row * memoryPitch + width))
+        }
+      }
+    }
+    await this.#request({ method: 'PUT', address: parseAddress(path), body, purpose: 'written' })
+  }
+
+  async makeFolder(): Promise<void> {}
+}

@@ -1,0 +1,40 @@
+/** What names of arrays say: paths of files and folders, and addresses of S3. */
+import { FileError } from '../errors.js'
+
+export const isZarr = (path: string) => /\.zarr[/\\]?$/i.test(path)
+export const isNpy = (path: string) => /\.npy$/i.test(path)
+
+/** The place of an object, or of all whose keys begin like that. */
+export interface Address {
+  readonly bucket: string
+  readonly key: string
+}
+
+export const isS3 = (path: string) => /^s3:\/\//i.test(path)
+
+/** @throws FileError */
+export function parseAddress(path: string): Address {
+  const [, bucket, key = ''] =
+    /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:\/+(.*?))?\/*$/is.exec(path) ?? []
+  // The text isn't shown: it may be an address with a password.
+  if (bucket === undefined) {
+    throw new FileError(
+      'an address begins with s3: but is not s3://bucket/name.zarr: name a bucket and a key',
+    )
+  }
+  if (key.split('/').some((part) => part === '.' || part === '..' || (part === '' && key !== ''))) {
+    throw new FileError(`${path}: a key must have no empty parts, "." or ".." between its slashes`)
+  }
+  return { bucket, key }
+}
+
+export const formatAddress = ({ bucket, key }: Address) => `s3://${bucket}${key === '' ? '' : `/${key}`}`
+
+/** Whether a text is an address in the one way that it can be written, so that equal places have equal names. */
+export function isAddress(text: string): boolean {
+  try {
+    return formatAddress(parseAddress(text)) === text
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,273 @@
+/** Requests to S3, signed by the package aws4fetch, which is loaded when an address is named. */
+import { createHash } from 'node:crypto'
+import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http'
+import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
+import { onAbort } from '../abort.js'
+import { type S3Settings, s3Settings } from '../environment.js'
+import { FileError, PackageError } from '../errors.js'
+import { systemReason, throwIfAborted } from '../files/files.js'
+import { type Address, formatAddress } from './names.js'
+
+/** How often a request is tried. The pauses between are 0.1 s, 0.2 s, … up to 1.6 s, each by chance from half to one and a half. */
+const ATTEMPTS = 6
+const FIRST_PAUSE_MS = 100
+
+/** A connection on which nothing moves for so long is given up. */
+const SILENCE_MS = 60_000
+
+/** Bytes that are hashed at once: a few ms of JavaScript's thread. */
+const HASHED_BYTES = 1 << 22
+
+/** Requests at once in lists of keys: copies and removals. */
+export const REQUESTS_AT_ONCE = 16
+
+export interface S3Request {
+  readonly method: 'GET' | 'HEAD' | 'PUT' | 'DELETE'
+  readonly address: Address
+  readonly query?: Readonly<Record<string, string>>
+  readonly headers?: Readonly<Record<string, string>>
+  /** What is sent, one after the other. */
+  readonly body?: readonly Uint8Array[]
+  /** What can't be done if the request fails, for messages. */
+  readonly purpose: 'read' | 'written' | 'removed'
+  /** Other answers than 200 … 299 that the caller understands. */
+  readonly accept?: readonly number[]
+}
+
+export interface S3Answer {
+  readonly status: number
+  readonly headers: IncomingMessage['headers']
+  readonly body: Buffer
+}
+
+type Aws = typeof import('aws4fetch')
+
+let loaded: Promise<Aws> | undefined
+
+/** @throws PackageError with the command that installs it. */
+export function loadAws(): Promise<Aws> {
+  loaded ??= import('aws4fetch').catch((error: Error) => {
+    loaded = undefined
+    const missing = (error as NodeJS.ErrnoException).code === 'ERR_MODULE_NOT_FOUND'
+    throw new PackageError(
+      `addresses s3:// need the package aws4fetch, ${missing ? 'which is not installed' : `which can't be loaded (${error.message})`}: ` +
+        'run npm install aws4fetch',
+      { cause: error },
+    )
+  })
+  return loaded
+}
+
+const encoded = (text: string) =>
+  encodeURIComponent(text).replace(/[!'()*]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`)
+
+export const encodeKey = (key: string) => key.split('/').map(encoded).join('/')
+
+function urlOf({ bucket, key }: Address, query: S3Request['query'], { endpoint, region }: S3Settings): URL {
+  const path = encodeKey(key)
+  const search = Object.entries(query ?? {})
+    .map(([name, value]) => `${name}=${encoded(value)}`)
+    .join('&')
+  const tail = search === '' ? '' : `?${search}`
+  if (endpoint) {
+    const base = `${endpoint.origin}${endpoint.pathname.replace(/\/+$/, '')}`
+    return new URL(`${base}/${bucket}/${path}${tail}`)
+  }
+  const host = `s3.${region}.amazonaws.com${region.startsWith('cn-') ? '.cn' : ''}`
+  // A certificate for *.s3… has no names with more dots.
+  return bucket.includes('.')
+    ? new URL(`https://${host}/${bucket}/${path}${tail}`)
+    : new URL(`https://${bucket}.${host}/${path}${tail}`)
+}
+
+const agents = {
+  'http:': new HttpAgent({ keepAlive: true, maxSockets: 64 }),
+  'https:': new HttpsAgent({ keepAlive: true, maxSockets: 64 }),
+}
+
+async function hashOf(body: readonly Uint8Array[]): Promise<string> {
+  const hash = createHash('sha256')
+  let since = 0
+  for (const piece of body) {
+    for (let at = 0; at < piece.length; at += HASHED_BYTES) {
+      const part = piece.subarray(at, at + HASHED_BYTES)
+      hash.update(part)
+      since += part.length
+      if (since < HASHED_BYTES) continue
+      since = 0
+      await new Promise(setImmediate)
+    }
+  }
+  return hash.digest('hex')
+}
+
+/** Sends a request once. */
+async function send(
+  request: S3Request,
+  hash: string,
+  settings: S3Settings,
+  silenceMs: number,
+  signal: AbortSignal | undefined,
+): Promise<S3Answer> {
+  const { method, address, query, headers, body = [] } = request
+  const { AwsV4Signer } = await loadAws()
+  const { accessKeyId, secretAccessKey, sessionToken, region } = settings
+  const signed = await new AwsV4Signer({
+    method,
+    url: urlOf(address, query, settings).href,
+    headers: { ...headers, 'x-amz-content-sha256': hash },
+    accessKeyId,
+    secretAccessKey,
+    ...(sessionToken !== undefined && { sessionToken }),
+    region,
+    service: 's3',
+  }).sign()
+  const { url } = signed
+  const length = body.reduce((sum, piece) => sum + piece.length, 0)
+  return new Promise((resolve, reject) => {
+    const isTls = url.protocol === 'https:'
+    const sent = (isTls ? httpsRequest : httpRequest)(
+      url,
+      {
+        method,
+        agent: agents[url.protocol as keyof typeof agents],
+        headers: {
+          ...Object.fromEntries(signed.headers),
+          ...(method === 'PUT' && { 'content-length': length }),
+        },
+        timeout: silenceMs,
+      },
+      (answer) => {
+        const chunks: Buffer[] = []
+        answer.on('data', (chunk: Buffer) => chunks.push(chunk))
+        answer.on('error', reject)
+        answer.on('end', () => {
+          const received = Buffer.concat(chunks)
+          const expected = answer.headers['content-length']
+          if (method !== 'HEAD' && expected !== undefined && Number(expected) !== received.length) {
+            reject(new Error(`the answer has ${received.length} bytes and not ${expected}`))
+          } else resolve({ status: answer.statusCode!, headers: answer.headers, body: received })
+        })
+      },
+    )
+    sent.on('timeout', () => sent.destroy(new Error(`nothing came for ${silenceMs / 1000} s`)))
+    sent.on('error', reject)
+    const forget = signal && onAbort(signal, () => sent.destroy(new Error('it was given up')))
+    sent.on('close', () => forget?.())
+    // It may have been aborted while the request was signed.
+    if (signal?.aborted) sent.destroy(new Error('it was given up'))
+    for (const piece of body) sent.write(piece)
+    sent.end()
+  })
+}
+
+/** The text of an element that has no others. */
+export const textOf = (xml: string, name: string) =>
+  unescaped(new RegExp(`<${name}>([^<]*)</${name}>`).exec(xml)?.[1] ?? '')
+
+const entities: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" }
+
+const unescaped = (text: string) =>
+  text.replace(/&(?:#(\d{1,6})|#x([0-9a-f]{1,5})|(\w+));/gi, (whole, decimal, hex, name) =>
+    decimal || hex
+      ? String.fromCodePoint(decimal ? Number(decimal) : Number.parseInt(hex, 16))
+      : (entities[name] ?? whole),
+  )
+
+/** What to do about the errors that are met most. */
+const advice: Record<string, string> = {
+  SignatureDoesNotMatch: 'check AWS_SECRET_ACCESS_KEY',
+  InvalidAccessKeyId: 'check AWS_ACCESS_KEY_ID',
+  InvalidToken: 'check AWS_SESSION_TOKEN',
+  ExpiredToken: 'renew the session, and resume',
+  AccessDenied: 'ask for the rights to do this, and resume',
+  NoSuchBucket: 'check the name of the bucket, and AWS_ENDPOINT_URL_S3 or AWS_REGION',
+  TemporaryRedirect: 'set AWS_REGION to that of the bucket',
+  PermanentRedirect: 'set AWS_REGION to that of the bucket',
+  AuthorizationHeaderMalformed: 'set AWS_REGION to that of the bucket',
+  RequestTimeTooSkewed: "set this machine's clock",
+}
+
+const mayPass = ({ status, body }: S3Answer) =>
+  status >= 500 || status === 429 || (status === 400 && textOf(body.toString(), 'Code') === 'RequestTimeout')
+
+/** Resolves after so long, or when the signal is aborted. */
+async function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  if (signal?.aborted) return
+  await new Promise<void>((resolve) => {
+    const end = () => {
+      clearTimeout(timer)
+      forget?.()
+      resolve()
+    }
+    const timer = setTimeout(end, ms)
+    const forget = signal && onAbort(signal, end)
+  })
+}
+
+/** For tests, which wait less. */
+interface Waits {
+  readonly silenceMs?: number
+  readonly firstPauseMs?: number
+}
+
+/**
+ * Sends a request, again if the network or the server failed.
+ *
+ * @throws FileError, without any secret; AbortedError.
+ */
+export async function requestS3(
+  request: S3Request,
+  signal: AbortSignal | undefined,
+  { silenceMs = SILENCE_MS, firstPauseMs = FIRST_PAUSE_MS }: Waits = {},
+): Promise<S3Answer> {
+  const { address, purpose, accept = [], body = [] } = request
+  const what = `${formatAddress(address)} can't be ${purpose}`
+  await loadAws()
+  const hash = await hashOf(body)
+  for (let attempt = 1; ; attempt++) {
+    throwIfAborted(signal, 'the work on arrays')
+    const settings = s3Settings()
+    let answer: S3Answer | undefined
+    let failure: unknown
+    try {
+      answer = await send(request, hash, settings, silenceMs, signal)
+    } catch (error) {
+      throwIfAborted(signal, 'the work on arrays')
+      failure = error
+    }
+    if (answer) {
+      const { status } = answer
+      // A copy may fail after its answer has begun with 200.
+      const failsLate =
+        status === 200 && request.headers?.['x-amz-copy-source'] && /<Error>/.test(`${answer.body}`)
+      if (((status >= 200 && status < 300) || accept.includes(status)) && !failsLate) return answer
+      if (!failsLate && !mayPass(answer)) throw refused(what, answer, settings)
+    }
+    if (attempt === ATTEMPTS) {
+      if (answer) throw refused(what, answer, settings)
+      throw new FileError(
+        `${what}: ${redacted(systemReason(failure), settings)}, ${ATTEMPTS} times: look after the storage, and resume`,
+      )
+    }
+    await pause(firstPauseMs * 2 ** (attempt - 1) * (0.5 + Math.random()), signal)
+  }
+}
+
+function refused(what: string, { status, body }: S3Answer, settings: S3Settings): FileError {
+  const xml = body.toString()
+  // Answers to HEAD have no words.
+  const code = textOf(xml, 'Code') || (status === 403 ? 'AccessDenied' : `status ${status}`)
+  const message = textOf(xml, 'Message').replace(/[.\s]+$/, '')
+  const todo = advice[code] ?? 'look after the storage, and resume'
+  return new FileError(redacted(`${what}: ${code}${message && ` (${message})`}: ${todo}`, settings))
+}
+
+/** Servers may repeat what they were sent. */
+function redacted(text: string, { accessKeyId, secretAccessKey, sessionToken }: S3Settings): string {
+  let safe = text
+  for (const secret of [secretAccessKey, sessionToken, accessKeyId]) {
+    if (secret) safe = safe.replaceAll(secret, '…')
+  }
+  return safe
+}

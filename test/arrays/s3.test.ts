@@ -1,0 +1,516 @@
+/** Arrays in buckets of S3. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { requestS3 } from '../../lib/arrays/s3.js'
+import {
+  type ArraysOptions,
+  allJobs,
+  type BlockPlan,
+  finish,
+  multiplyArrays,
+  planBlocks,
+  runBlock,
+  shortestPathsArrays,
+} from '../../lib/arrays.js'
+import { readNpy, writeNpy } from '../../lib/index.js'
+import { root } from '../cli/support.js'
+import { type HandMade, type Plain, readZarr, writeByHand, writeZarr } from '../support/arrays.js'
+import { coded } from '../support/coded.js'
+import { Random, randomMatrix } from '../support/generators.js'
+import { oracle, type Strided } from '../support/oracle.js'
+import { download, upload } from '../support/s3-arrays.js'
+import { credentials, S3Server, type Seen } from '../support/s3-server.js'
+
+const [M, K, N] = [70, 60, 50]
+const a = randomMatrix(M, K, 1) as Plain & Strided
+const b = randomMatrix(K, N, 2) as Plain & Strided
+const product = oracle(a, b)
+const c = product.overflow ? new Int32Array() : product.data
+const on: ArraysOptions = { backend: 'cpu', block: 20, chunks: [20, 20] }
+const [A, B, C] = ['s3://bucket/in/a.zarr', 's3://bucket/in/b.zarr', 's3://bucket/out/c.zarr']
+/** 4 × 3 blocks, and zarr.json. */
+const BLOCKS = 12
+
+let server: S3Server
+let folder: string
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'mpmml-s3-'))
+  server = await S3Server.start()
+  for (const [name, value] of Object.entries(server.environment)) vi.stubEnv(name, value)
+  await putArray('in/a.zarr', a, [32, 32])
+  await putArray('in/b.zarr', b, [25, 16])
+})
+afterEach(async () => {
+  vi.unstubAllEnvs()
+  await server.end()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+async function putArray(key: string, array: Plain, chunks: [number, number]): Promise<void> {
+  const path = join(folder, 'put.zarr')
+  await writeZarr(path, array, chunks)
+  upload(server, path, key)
+  rmSync(path, { recursive: true })
+}
+
+function putByHand(key: string, array: Plain, made: HandMade): void {
+  const path = join(folder, 'put.zarr')
+  writeByHand(path, array, made)
+  upload(server, path, key)
+  rmSync(path, { recursive: true })
+}
+
+const work = (options: ArraysOptions = on) => multiplyArrays(A, B, C, options)
+const result = async () => (await download(server, 'out/c.zarr')).data
+const left = () => server.keys('out/').filter((key) => key.includes('.partial'))
+
+async function expectDone(): Promise<void> {
+  expect(await result()).toEqual(c)
+  expect(server.keys('out/')).toHaveLength(BLOCKS + 1)
+}
+
+/** Gives the work up after so many blocks. */
+async function cutOff(blocks: number, more: ArraysOptions = {}): Promise<void> {
+  const controller = new AbortController()
+  const cut = work({
+    ...on,
+    ...more,
+    signal: controller.signal,
+    onProgress: ({ blocks: done }) => done >= blocks && controller.abort(),
+  })
+  await expect(cut).rejects.toEqual(coded('ABORTED'))
+}
+
+describe('products', () => {
+  it('go from S3 to S3', async () => {
+    expect(await work()).toMatchObject({ path: C, shape: [M, N], blocks: BLOCKS, resumed: 0 })
+    await expectDone()
+    expect(await work({ ...on, resume: true })).toMatchObject({ resumed: BLOCKS, bytesRead: 0 })
+    await expect(work()).rejects.toEqual(coded('EXISTS', /s3:\/\/bucket\/out\/c.zarr exists already/))
+  })
+
+  it('go from S3 to a folder and back', async () => {
+    const between = join(folder, 'c.zarr')
+    await multiplyArrays(A, B, between, on)
+    expect((await readZarr(between)).data).toEqual(c)
+    await writeNpy(join(folder, 'b.npy'), b as never)
+    await multiplyArrays(A, join(folder, 'b.npy'), 's3://bucket/out/c.zarr/', on)
+    await expectDone()
+    await multiplyArrays(A, B, join(folder, 'c.npy'), { backend: 'cpu' })
+    expect((await readNpy(join(folder, 'c.npy'))).data).toEqual(c)
+  })
+
+  it.each([
+    ['shards and a codec', { chunks: [5, 6], shards: [35, 30], gzip: true, crc: true }],
+    ['columns in the other byte order', { chunks: [9, 7], endian: 'big', byColumns: true }],
+  ] as [string, HandMade][])('take inputs with %s', async (_, made) => {
+    putByHand('in/made.zarr', a, made)
+    const options = { ...on, block: 40, chunks: [10, 10], shards: [20, 20], codec: 'zstd' } as const
+    await multiplyArrays('s3://bucket/in/made.zarr', B, C, options)
+    expect(await result()).toEqual(c)
+  })
+
+  it('take chunks that were not there as the fill value, and miss those that were', async () => {
+    putByHand('in/holes.zarr', a, { chunks: [10, 10], fill: 7, without: (row, col) => row === col })
+    const values = a.data.map((value, at) =>
+      Math.floor(at / K / 10) === Math.floor((at % K) / 10) ? 7 : value,
+    )
+    const expected = oracle({ ...a, data: values } as Strided, b)
+    await multiplyArrays('s3://bucket/in/holes.zarr', B, C, on)
+    expect(await result()).toEqual(expected.overflow ? null : expected.data)
+    const plan = await planBlocks({ kind: 'multiply', a: 's3://bucket/in/holes.zarr', b: B, c: `${C}2.zarr` })
+    server.before = ({ key, method }) => {
+      if (method === 'GET' && key === 'in/holes.zarr/c/0/1') server.objects.delete(key)
+    }
+    await expect(runBlock(plan, [...allJobs(plan)][0]!, { backend: 'cpu' })).rejects.toEqual(
+      coded('FILE', /holes.zarr\/c\/0\/1.* gone, or was for a moment/),
+    )
+  })
+
+  it('find damaged chunks and changed inputs', async () => {
+    const { bytes } = server.objects.get('in/a.zarr/c/0/0')!
+    server.put('in/a.zarr/c/0/0', bytes.subarray(1))
+    await expect(work()).rejects.toEqual(coded('CHUNK', /c\/0\/0 is damaged/))
+    await expect(work({ ...on, overwrite: true })).rejects.toEqual(coded('CHUNK'))
+    server.put('in/a.zarr/c/0/0', bytes)
+    await expect(work({ ...on, resume: true })).rejects.toEqual(coded('CHANGED', /in\/a.zarr has changed/))
+    // While it is read, too: even if it has the same length and was written in the same second.
+    server.before = ({ key, method }) => {
+      if (method === 'GET' && key === 'in/a.zarr/c/1/1') server.put(key, Buffer.alloc(bytes.length))
+    }
+    await expect(work({ ...on, overwrite: true })).rejects.toEqual(coded('CHANGED', /c\/1\/1 has changed/))
+    expect(server.keys('out/c.zarr/')).toEqual([])
+  })
+
+  it('replace outputs only if they are asked to, and only arrays', async () => {
+    await work()
+    await work({ ...on, overwrite: true, semiring: 'min-plus' })
+    expect(await result()).not.toEqual(c)
+    server.put('out/precious.zarr/thesis.txt', Buffer.from('text'))
+    await expect(
+      multiplyArrays(A, B, 's3://bucket/out/precious.zarr', { ...on, overwrite: true }),
+    ).rejects.toEqual(coded('EXISTS', /is no Zarr array/))
+    expect(server.keys('out/precious')).toEqual(['out/precious.zarr/thesis.txt'])
+    await expect(multiplyArrays(A, B, A, { ...on, overwrite: true })).rejects.toEqual(
+      coded('OPTION', /is also an input/),
+    )
+    const inside = multiplyArrays(A, B, `${A}/c.zarr`, on)
+    await expect(inside).rejects.toEqual(coded('OPTION', /in the folder of an input/))
+  })
+})
+
+it('shortest paths go from S3 to S3, and on where they were given up', async () => {
+  const n = 45
+  const none = 2 ** 31 - 1
+  const weights = Int32Array.from({ length: n * n }, (_, at) => ((at * 7919) % 97 < 9 ? 1 + (at % 50) : none))
+  await writeNpy(join(folder, 'w.npy'), { shape: [n, n], data: weights })
+  await shortestPathsArrays(join(folder, 'w.npy'), join(folder, 'd.npy'), { backend: 'cpu' })
+  const { data } = await readNpy(join(folder, 'd.npy'))
+  await putArray('in/w.zarr', { shape: [n, n], data: weights }, [16, 16])
+  const controller = new AbortController()
+  const options: ArraysOptions = { backend: 'cpu', block: 10, chunks: [10, 10] }
+  const paths = (more: ArraysOptions) =>
+    shortestPathsArrays('s3://bucket/in/w.zarr', C, { ...options, ...more })
+  const cut = paths({
+    signal: controller.signal,
+    onProgress: ({ blocks }) => blocks > 30 && controller.abort(),
+  })
+  await expect(cut).rejects.toEqual(coded('ABORTED'))
+  expect((await paths({ resume: true })).resumed).toBeGreaterThan(30)
+  expect(await result()).toEqual(data)
+  expect(left()).toEqual([])
+})
+
+describe('work that was cut off', () => {
+  it('goes on, and is not seen before it is complete', async () => {
+    await cutOff(5)
+    expect(server.keys('out/c.zarr/')).toEqual([])
+    await expect(work()).rejects.toEqual(coded('EXISTS', /begun and not finished.*resume.*overwrite/))
+    const { resumed } = await work({ ...on, resume: true })
+    expect(resumed).toBeGreaterThanOrEqual(5)
+    await expectDone()
+  })
+
+  it('goes on after kill −9 at any moment', async () => {
+    const random = new Random(17)
+    let kills = 0
+    for (let round = 0; round < 6; round++) {
+      // Requests from the plan on: reading, writing, copying, removing. The last round is without a kill.
+      const last = round < 5 ? random.integer(20 + 30 * round, 60 + 30 * round) : Number.POSITIVE_INFINITY
+      let count = 0
+      let child: ChildProcess | undefined
+      server.before = () => {
+        if (++count > last) child?.kill('SIGKILL')
+      }
+      const program = `import { multiplyArrays } from ${JSON.stringify(join(root, 'dist/lib/arrays.js'))}
+        await multiplyArrays(...${JSON.stringify([A, B, C, { ...on, resume: true }])})`
+      child = spawn(process.execPath, ['--input-type=module', '-e', program], {
+        stdio: ['ignore', 'ignore', 'pipe'],
+      })
+      let stderr = ''
+      child.stderr!.on('data', (text) => {
+        stderr += text
+      })
+      const [status] = await once(child, 'close')
+      kills += Number(status === null)
+      if (round === 5) expect([status, stderr]).toEqual([0, ''])
+      else expect(status === null || status === 0, stderr).toBe(true)
+      // What can be seen is complete.
+      if (server.objects.has('out/c.zarr/zarr.json')) expect(await result()).toEqual(c)
+    }
+    expect(kills).toBeGreaterThan(1)
+    await expectDone()
+  })
+
+  it('goes on after the array was copied in part, or what was left was removed in part', async () => {
+    const count = async (options: ArraysOptions) => {
+      const before = server.seen.length
+      await work(options)
+      return server.seen.slice(before)
+    }
+    const all = await count(on)
+    const copying = all.findIndex(({ isCopy }) => isCopy)
+    for (const at of [copying + 3, copying + BLOCKS + 1, all.length - 25, all.length - 5, all.length - 1]) {
+      let requests = 0
+      server.fails = () => (requests++ >= at ? 403 : undefined)
+      await expect(work({ ...on, overwrite: true })).rejects.toEqual(coded('FILE'))
+      server.fails = () => undefined
+      const { resumed } = await work({ ...on, resume: true })
+      expect(resumed).toBe(BLOCKS)
+      await expectDone()
+    }
+  })
+
+  it('may be resumed by two processes at once', async () => {
+    for (let round = 0; round < 3; round++) {
+      await cutOff(2, { overwrite: true })
+      await Promise.all([work({ ...on, resume: true }), work({ ...on, resume: true })])
+      await expectDone()
+    }
+  })
+
+  it('can not write into work that was begun anew', async () => {
+    const old = await planBlocks({
+      kind: 'multiply',
+      a: A,
+      b: B,
+      c: C,
+      block: 20,
+      chunks: [20, 20],
+      semiring: 'min-plus',
+    })
+    const jobs = [...allJobs(old)]
+    for (const job of jobs.slice(1)) await runBlock(old, job, { backend: 'cpu' })
+    const plan = await planBlocks({
+      kind: 'multiply',
+      a: A,
+      b: B,
+      c: C,
+      block: 20,
+      chunks: [20, 20],
+      overwrite: true,
+    })
+    await expect(runBlock(old, jobs[0]!, { backend: 'cpu' })).rejects.toEqual(
+      coded('FILE', /completed or removed/),
+    )
+    await expect(finish(old)).rejects.toEqual(coded('RESUME'))
+    for (const job of allJobs(plan)) await runBlock(plan, job, { backend: 'cpu' })
+    await finish(plan)
+    await expectDone()
+  })
+
+  it('is not completed if it is begun anew while it is', async () => {
+    const plan = await planBlocks({ kind: 'multiply', a: A, b: B, c: C, block: 20, chunks: [20, 20] })
+    for (const job of allJobs(plan)) await runBlock(plan, job, { backend: 'cpu' })
+    let other: Promise<BlockPlan> | undefined
+    server.before = async ({ method, key }) => {
+      if (method !== 'PUT' || key !== 'out/c.zarr/zarr.json' || other) return
+      other = planBlocks({ kind: 'multiply', a: A, b: B, c: C, block: 20, chunks: [20, 20], overwrite: true })
+      await other
+    }
+    await expect(finish(plan)).rejects.toEqual(coded('RESUME', /begun anew/))
+    expect(server.keys('out/c.zarr/')).not.toContain('out/c.zarr/zarr.json')
+    const anew = (await other)!
+    for (const job of allJobs(anew)) await runBlock(anew, job, { backend: 'cpu' })
+    await finish(anew)
+    await expectDone()
+  })
+})
+
+describe('a signal', () => {
+  const cases: [string, (seen: Seen) => boolean][] = [
+    ['a look at an input', ({ key }) => key === 'in/b.zarr/zarr.json'],
+    ['a list', ({ isList }) => isList],
+    ['the beginning', ({ method, key }) => method === 'PUT' && key.endsWith('plan.json')],
+    ['a chunk that is read', ({ key }) => key === 'in/b.zarr/c/1/1'],
+    ['a chunk that is written', ({ method, key }) => method === 'PUT' && key.includes('/array/c/')],
+    ['a mark', ({ method, key }) => method === 'PUT' && key.includes('/done/')],
+    ['a copy', ({ isCopy }) => isCopy],
+    ['a removal', ({ method }) => method === 'DELETE'],
+  ]
+  it.each(cases)('ends what waits for the answer to %s', async (_, isSuch) => {
+    const controller = new AbortController()
+    const sockets: Promise<unknown>[] = []
+    server.fails = (seen) => {
+      if (!isSuch(seen)) return undefined
+      // The request has come, and no answer goes.
+      sockets.push(seen.ended)
+      setTimeout(() => controller.abort('enough'), 20)
+      return 'never'
+    }
+    const given = expect.objectContaining({ code: 'ERR_MPMML_ABORTED', cause: 'enough' })
+    await expect(work({ ...on, signal: controller.signal })).rejects.toEqual(given)
+    // Nobody listens any more.
+    expect(sockets.length).toBeGreaterThan(0)
+    await Promise.all(sockets)
+    server.fails = () => undefined
+    await work({ ...on, resume: true })
+    await expectDone()
+  })
+
+  it('ends the pauses between attempts', async () => {
+    const controller = new AbortController()
+    server.fails = ({ key }) => (key === 'in/b.zarr/c/1/1' ? 503 : undefined)
+    let attempts = 0
+    server.before = ({ key }) => {
+      if (key === 'in/b.zarr/c/1/1' && ++attempts === 2) setTimeout(() => controller.abort(), 20)
+    }
+    await expect(work({ ...on, signal: controller.signal })).rejects.toEqual(coded('ABORTED'))
+    const made = attempts
+    await new Promise((resolve) => setTimeout(resolve, 1000))
+    expect(attempts).toBe(made)
+  })
+
+  it('has one listener for all requests', async () => {
+    const { signal } = new AbortController()
+    const spy = vi.spyOn(signal, 'addEventListener')
+    const off = vi.spyOn(signal, 'removeEventListener')
+    await work({ ...on, signal })
+    expect(spy.mock.calls.length).toBeGreaterThan(0)
+    expect(off.mock.calls.length).toBe(spy.mock.calls.length)
+  })
+})
+
+it('keys may have any characters', async () => {
+  const [from, to] = [
+    's3://bucket/in put/ä+b%20&<c>\'"(1)!*,=@:$~;?#[]^`{}|\\ 日本 x.zarr',
+    's3://bucket/%2e%2e/ö (2)+%2F&amp;.zarr',
+  ]
+  await putArray(from.slice('s3://bucket/'.length), a, [32, 32])
+  await multiplyArrays(from, B, to, on)
+  expect((await download(server, to.slice('s3://bucket/'.length))).data).toEqual(c)
+  server.fails = ({ key, method }) => (method === 'PUT' && /done\/0\/c-1-1$/.test(key) ? 403 : undefined)
+  await expect(multiplyArrays(from, B, to, { ...on, overwrite: true })).rejects.toEqual(coded('FILE'))
+  server.fails = () => undefined
+  await multiplyArrays(from, B, to, { ...on, resume: true })
+  expect((await download(server, to.slice('s3://bucket/'.length))).data).toEqual(c)
+  expect(server.keys('%').every((key) => key.startsWith(`${to.slice('s3://bucket/'.length)}/`))).toBe(true)
+})
+
+describe('a server that fails', () => {
+  it.each([503, 'reset', 'late'] as const)('now and then (%s) is asked again', async (failure) => {
+    let requests = 0
+    server.fails = () => (++requests % 10 === 0 ? failure : undefined)
+    await work()
+    await expectDone()
+  })
+
+  it('falls silent, and is asked again', async () => {
+    const address = { bucket: 'bucket', key: 'in/a.zarr/zarr.json' }
+    const ask = () =>
+      requestS3({ method: 'GET', address, purpose: 'read' }, undefined, { silenceMs: 100, firstPauseMs: 1 })
+    let requests = 0
+    server.fails = () => (++requests < 3 ? 'never' : undefined)
+    expect((await ask()).body.toString()).toContain('"zarr_format": 3')
+    expect(requests).toBe(3)
+    server.fails = () => 'never'
+    await expect(ask()).rejects.toEqual(
+      coded('FILE', /a.zarr\/zarr.json can't be read: nothing came for 0.1 s, 6 times/),
+    )
+  })
+
+  it('may lose the answers to what is written only if nothing is there', async () => {
+    const lost = new Set<string>()
+    server.fails = ({ method, key }) => {
+      const isFirst = method === 'PUT' && /(plan|c\.zarr\/zarr)\.json$/.test(key) && !lost.has(key)
+      if (isFirst) lost.add(key)
+      return isFirst ? 'late' : undefined
+    }
+    await work()
+    expect([...lost].sort()).toEqual(['out/c.zarr.partial/plan.json', 'out/c.zarr/zarr.json'])
+    await expectDone()
+  })
+
+  it('for good is an error, and the work goes on later', async () => {
+    server.fails = ({ key }) => (key === 'in/b.zarr/c/1/1' ? 503 : undefined)
+    await expect(work()).rejects.toEqual(coded('FILE', /in\/b.zarr\/c\/1\/1 can't be read: SlowDown.*resume/))
+    server.fails = () => undefined
+    await work({ ...on, resume: true })
+    await expectDone()
+  })
+
+  it('is told from what is not there', async () => {
+    const without = (names: Record<string, string>) => {
+      for (const [name, value] of Object.entries(names)) vi.stubEnv(name, value)
+      return work().then(
+        () => expect.fail('it was not refused'),
+        (error: Error) => error,
+      )
+    }
+    const secret = 'not/the+secret'
+    const wrong = await without({ AWS_SECRET_ACCESS_KEY: secret })
+    expect(wrong).toEqual(
+      coded('FILE', /in\/a.zarr\/zarr.json can't be read: SignatureDoesNotMatch.*AWS_SECRET_ACCESS_KEY/),
+    )
+    const unknown = await without({ AWS_ACCESS_KEY_ID: 'AKNOBODY' })
+    expect(unknown).toEqual(coded('FILE', /InvalidAccessKeyId/))
+    const token = await without({ ...server.environment, AWS_SESSION_TOKEN: 'not.the.token' })
+    expect(token).toEqual(coded('FILE', /InvalidToken/))
+    const none = await without({ ...server.environment, AWS_SECRET_ACCESS_KEY: '' })
+    expect(none).toEqual(coded('FILE', /need credentials/))
+    const endpoint = await without({
+      ...server.environment,
+      AWS_ENDPOINT_URL_S3: 'http://me:password@127.0.0.1:1',
+    })
+    expect(endpoint).toEqual(coded('OPTION', /AWS_ENDPOINT_URL_S3/))
+    for (const { message } of [wrong, unknown, token, none, endpoint]) {
+      for (const word of [
+        secret,
+        credentials.secret,
+        credentials.id,
+        'AKNOBODY',
+        'not.the.token',
+        'password@',
+      ]) {
+        expect(message).not.toContain(word)
+      }
+    }
+    for (const [name, value] of Object.entries(server.environment)) vi.stubEnv(name, value)
+    const from = (path: string) => multiplyArrays(path, B, C, on)
+    await expect(from('s3://nowhere/a.zarr')).rejects.toEqual(coded('FILE', /nowhere/))
+    await expect(from('s3://bucket/no.zarr')).rejects.toEqual(
+      coded('FILE', /there is no s3:\/\/bucket\/no.zarr\/zarr.json/),
+    )
+    await expect(from('s3://bucket/in/../a.zarr')).rejects.toEqual(coded('FILE', /"\.\."/))
+    await expect(from('s3://key:secret@bucket/a.zarr')).rejects.toEqual(coded('FILE', /^(?!.*secret)/))
+    await expect(from('s3://bucket/a.npy')).rejects.toEqual(coded('FILE', /expected a Zarr array/))
+    await expect(multiplyArrays(A, B, 's3://nowhere/c.zarr', on)).rejects.toEqual(
+      coded('FILE', /there is no bucket nowhere/),
+    )
+    await expect(multiplyArrays(A, B, 's3://bucket/c.npy', on)).rejects.toEqual(
+      coded('FILE', /ends with .zarr/),
+    )
+  })
+})
+
+it('plans that were not made by planBlocks() name no file of this machine as an address', async () => {
+  const plan = await planBlocks({ kind: 'multiply', a: A, b: B, c: C, block: 20 })
+  const forged = (output: object, a: object = {}) => {
+    const { id, ...rest } = { ...plan, a: { ...plan.a, ...a }, output: { ...plan.output, ...output } }
+    return { ...rest, id: createHash('sha256').update(JSON.stringify(rest)).digest('hex').slice(0, 32) }
+  }
+  const [job] = allJobs(plan)
+  const run = (forgery: object) =>
+    runBlock(forgery as BlockPlan, job!, { backend: 'cpu', roots: ['s3://bucket'] })
+  // As it was it is taken: the identity is made right.
+  await run(forged({}))
+  for (const forgery of [
+    forged({ path: 's3://bucket/out/c.npy', layout: null }),
+    forged({ layout: null }),
+    forged({ layout: undefined }),
+    forged({ path: 's3://bucket/out/c.npy' }),
+    forged({ path: 's3://bucket//out/c.zarr' }),
+    forged({ path: 'S3://bucket/out/c.zarr' }),
+    forged({ path: 's3://bucket/../c.zarr' }),
+    forged({ path: undefined }),
+    forged({}, { path: 's3://bucket//in/a.zarr' }),
+  ]) {
+    await expect(run(forgery)).rejects.toEqual(coded('RESUME', /not as it was made/))
+  }
+})
+
+it('plans have no secrets, and stay below their roots', async () => {
+  const plan = await planBlocks({ kind: 'multiply', a: A, b: B, c: C })
+  const text =
+    JSON.stringify(plan) + server.keys().map((key) => server.objects.get(key)!.bytes.toString('latin1'))
+  for (const secret of [credentials.id, credentials.secret, credentials.token])
+    expect(text).not.toContain(secret)
+  const [job] = allJobs(plan)
+  const run = (roots: string[]) => runBlock(plan, job!, { backend: 'cpu', roots })
+  for (const roots of [
+    [folder],
+    ['s3://bucket/in'],
+    ['s3://bucket/in', 's3://bucket/ou'],
+    ['s3://other', '/'],
+  ]) {
+    await expect(run(roots)).rejects.toEqual(coded('ROOTS'))
+  }
+  await run(['s3://bucket/in', 's3://bucket/out/'])
+  expect((await run(['s3://bucket'])).already).toBe(true)
+})
