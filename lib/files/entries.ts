@@ -1,6 +1,6 @@
 /** The entries of sparse files: what the readers of formats hand over, and what edge lists are made of. */
 import { FileError, OutOfMemoryError } from '../errors.js'
-import type { LineParser, TextReader } from './text.js'
+import type { TextReader } from './text.js'
 
 /** Entries that are handed over at once. */
 const BLOCK = 4096
@@ -74,9 +74,6 @@ export class EntryCollector {
     this.#block.count = 0
   }
 }
-
-/** What reads a format whose lines are entries. */
-export type EntriesParser = <Result>(sink: EntrySink<Result>) => LineParser<Result>
 
 /** A file can't hold more entries than it has bytes for: then its count lies, and needs no memory. */
 export function requireRoom(reader: TextReader, count: number, bytesPerEntry: number, what: string): void {

@@ -2,10 +2,10 @@
 import { typeNameOf } from '../elements.js'
 import { addon, type NativeSemiring } from '../native.js'
 import { oneOf, readSemiring, zeroOf } from '../semirings.js'
-import type { DataType, Semiring } from '../variant-names.js'
+import type { DataType } from '../variant-names.js'
 
 /** The semirings that paths are compared in. */
-export type PathSemiring = Exclude<Semiring, 'plus-times' | 'min-max'>
+export type PathSemiring = 'min-plus' | 'max-plus' | 'max-min' | 'max-times' | 'or-and'
 
 export const pathSemirings: readonly PathSemiring[] = [
   'min-plus',

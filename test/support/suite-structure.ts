@@ -1,4 +1,5 @@
 /** The option `structure`: the same for both backends, for arrays and matrices on a device, by itself and in groups. */
+
 import { describe, expect, it } from 'vitest'
 import {
   type DenseMatrix,
@@ -17,17 +18,17 @@ import {
   type Variant,
   variants,
 } from '../../lib/index.js'
+import { type Algebra, algebras, arrayOf, zeroOf } from './algebras.js'
 import { policies, type Size } from './cases.js'
 import { expectError, thrown } from './expect.js'
-import { belongs, type Given, type Structured, structuredOracle, zeroOf } from './expected-structure.js'
-import { Random } from './generators.js'
-import { type Algebra, algebras, caught, elements, type Made, made } from './resident.js'
+import { belongs, type Given, type Structured, structuredOracle } from './expected-structure.js'
+import { listOf, Random } from './generators.js'
+import { caught, elements, type Made, made } from './resident.js'
 import { type Options, untyped } from './untyped.js'
 
 type Any = MatrixLike<OperandArray>
 const { product, productNow, group } = untyped<boolean>()
 
-const arrays = { int32: Int32Array, float32: Float32Array, float64: Float64Array, uint8: Uint8Array } as const
 const maxPlus: Algebra = { semiring: 'max-plus', type: 'int32' }
 const upper: ProductStructure = { a: 'upper', b: 'upper', c: 'upper' }
 
@@ -58,9 +59,6 @@ const sizes: Size[] = [
   [5, 211, 130],
   [130, 300, 3],
 ]
-
-const listOf = (length: number, next: (index: number) => number): number[] =>
-  Array.from({ length }, (_, index) => next(index))
 
 /** What may stand outside of a structure: nothing that the semiring could compute with. */
 function garbage({ semiring, type }: Algebra, random: Random): number {
@@ -97,7 +95,7 @@ function filled(
     if (algebra.type === 'uint8') return random.pick([0, 0, 0, 1, 255])
     return center + random.integer(least, spread >> 1)
   })
-  const array = arrays[algebra.type] as { from(values: number[]): OperandArray }
+  const array = arrayOf[algebra.type] as { from(values: number[]): OperandArray }
   return made(array.from(values), shape)
 }
 
@@ -256,7 +254,7 @@ function everyVariant(backend: 'cpu' | 'cuda'): void {
 
 /** Why a variant can't run on this machine at all. */
 function runnable({ name, semiring, dtype }: Variant): string | undefined {
-  const array = arrays[dtype]
+  const array = arrayOf[dtype]
   const one = matrix(1, 1, new array(1) as Int32Array)
   try {
     mpmmSync(one, one, { variant: name, semiring })
@@ -575,7 +573,7 @@ function resident(backend: 'cpu' | 'cuda'): void {
     const load = (source: Made): Promise<DeviceMatrix> => device.upload(source as DenseMatrix)
     /** The same as a part of a transposed matrix. */
     const inPart = async (source: Made): Promise<DeviceMatrix> => {
-      const data = new arrays[algebra.type](2 * m * n).fill(1)
+      const data = new arrayOf[algebra.type](2 * m * n).fill(1)
       source.data.forEach((value: number, at: number) => {
         data[(at % n) * 2 * m + Math.floor(at / n)] = value
       })
