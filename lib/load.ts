@@ -1,5 +1,5 @@
 /**
- * Which addon is loaded, and from where. There are three, each complete in itself: for the CPU alone, with CUDA, and with the
+ * Which addon is loaded, and from where. There are three, each complete in itself: for the CPU only, with CUDA, and with the
  * laboratory's kernels too. Exactly one is loaded: one with CUDA only if this machine has an NVIDIA driver.
  *
  * Places, in order: a build of one's own in the package's folder (a clone has that), a build by the package @mpmml/source,

@@ -14,6 +14,13 @@ import {
 import { arrays, dtypeOf } from '../dtype.js'
 import type { Draw } from '../suites/draw.js'
 
+/** Where calls are made. */
+export interface Places {
+  device: Device
+  /** Another device that is open: matrices of both can't meet. */
+  elsewhere: Device
+}
+
 export type Dense = DenseMatrix<ElementArray>
 export type Anywhere = DenseMatrix<OperandArray> | DeviceMatrix<OperandArray>
 

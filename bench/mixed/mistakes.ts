@@ -9,7 +9,7 @@ import {
   mpmm,
   mpmmGrouped,
 } from '../../lib/index.js'
-import type { Places } from './perform.js'
+import type { Places } from './matrices.js'
 
 export interface Mistake {
   name: string

@@ -22,14 +22,16 @@ import {
   type Product,
   type ProductCall,
 } from './calls.js'
-import { type Anywhere, type Dense, narrowed, type Placed, place, type Resident, upload } from './matrices.js'
-
-/** Where calls are made. */
-export interface Places {
-  device: Device
-  /** Another device that is open: matrices of both can't meet. */
-  elsewhere: Device
-}
+import {
+  type Anywhere,
+  type Dense,
+  narrowed,
+  type Placed,
+  type Places,
+  place,
+  type Resident,
+  upload,
+} from './matrices.js'
 
 /** What came of a call: its results as row-major arrays, or the error. */
 export type Outcome = { results: Dense[] } | { error: unknown }

@@ -1,9 +1,9 @@
 /** Calls of all kinds at once, every result compared with the naive product, every error with its code. */
 import { mpmm, openDevice } from '../../lib/index.js'
 import { type Call, describeCall, drawCalls, matricesOf, type Problem } from '../mixed/calls.js'
-import type { Dense } from '../mixed/matrices.js'
+import type { Dense, Places } from '../mixed/matrices.js'
 import { mistakes } from '../mixed/mistakes.js'
-import { judge, type Outcome, type Places, perform, untilIdle } from '../mixed/perform.js'
+import { judge, type Outcome, perform, untilIdle } from '../mixed/perform.js'
 import { firstDifference, naiveVariant } from '../verify.js'
 import { Draw } from './draw.js'
 import { processState } from './process-state.js'

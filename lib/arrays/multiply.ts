@@ -149,31 +149,13 @@ async function run(
     await opened.then((unused) => unused.close()).catch(() => {})
     throw error
   }
-  const finished = await isFinished(planned, signal)
-  const total = planned.stages.reduce((sum, count) => sum + count, 0)
-  const progress = new Pace(total, listener)
-  let kernelMs = 0
-  let bytesWritten = 0
+  const progress = new Pace(
+    planned.stages.reduce((sum, count) => sum + count, 0),
+    listener,
+  )
+  let spent: Spent
   try {
-    if (finished) progress.skip(total)
-    await unlessFinished(planned, signal, async () => {
-      for (let stage = 0; stage < planned.stages.length && !finished; stage++) {
-        const done = await engine.work.marked(stage)
-        progress.skip(done.size)
-        await engine.run(
-          without(jobsOf(planned, stage, engine.rowsTogether()), done),
-          signal,
-          (block) => {
-            kernelMs += block.kernelMs
-            bytesWritten += block.bytesWritten
-            progress.block()
-          },
-          (share) => progress.began(share),
-        )
-      }
-      await finish(planned, { signal })
-    })
-    progress.end()
+    spent = await compute(engine, planned, progress, signal)
   } finally {
     await engine.close()
   }
@@ -184,22 +166,59 @@ async function run(
     dtype: output.dtype,
     backend: engine.backend,
     device: engine.deviceName,
-    blocks: total,
+    blocks: progress.total,
     resumed: progress.skipped,
     block:
       planned.kind === 'multiply'
         ? planned.block
         : { rows: planned.block.size, cols: planned.block.size, depth: planned.block.size },
     bytesRead: engine.bytesRead,
-    bytesWritten,
+    bytesWritten: spent.bytesWritten,
     peakBytes: engine.budget.peak,
     timing: {
       totalMs: performance.now() - started,
-      kernelMs,
+      kernelMs: spent.kernelMs,
       readMs: engine.readMs,
       writeMs: engine.writeMs,
     },
   }
+}
+
+/** What blocks have taken. */
+interface Spent {
+  kernelMs: number
+  bytesWritten: number
+}
+
+/** Computes what isn't done of a plan, stage by stage, and completes the output. */
+async function compute(
+  engine: Engine,
+  plan: BlockPlan,
+  progress: Pace,
+  signal: AbortSignal | undefined,
+): Promise<Spent> {
+  const spent = { kernelMs: 0, bytesWritten: 0 }
+  const finished = await isFinished(plan, signal)
+  if (finished) progress.skip(progress.total)
+  await unlessFinished(plan, signal, async () => {
+    for (let stage = 0; stage < plan.stages.length && !finished; stage++) {
+      const done = await engine.work.marked(stage)
+      progress.skip(done.size)
+      await engine.run(
+        without(jobsOf(plan, stage, engine.rowsTogether()), done),
+        signal,
+        (block) => {
+          spent.kernelMs += block.kernelMs
+          spent.bytesWritten += block.bytesWritten
+          progress.block()
+        },
+        (share) => progress.began(share),
+      )
+    }
+    await finish(plan, { signal })
+  })
+  progress.end()
+  return spent
 }
 
 /** The jobs that aren't done. */
@@ -212,7 +231,8 @@ const INTERVAL_MS = 250
 
 /** How far the work is, and how long the rest takes. */
 class Pace {
-  readonly #total: number
+  /** All blocks. */
+  readonly total: number
   readonly #listener: ((progress: ArraysProgress) => void) | undefined
   readonly #started = performance.now()
   #told = 0
@@ -221,7 +241,7 @@ class Pace {
   skipped = 0
 
   constructor(total: number, listener: ((progress: ArraysProgress) => void) | undefined) {
-    this.#total = total
+    this.total = total
     this.#listener = listener
   }
 
@@ -249,8 +269,8 @@ class Pace {
   #tell(): void {
     const now = performance.now()
     this.#told = now
-    const done = Math.min(this.#total, this.#blocks + this.#share)
-    const total = this.#total
+    const done = Math.min(this.total, this.#blocks + this.#share)
+    const { total } = this
     // What was done before says nothing of the pace.
     const left = total - this.skipped - done
     this.#listener?.({

@@ -45,7 +45,10 @@ class PlainSource implements ByteSource {
     const length = Math.min(buffer.length - start, this.later)
     if (length === 0) return 0
     const { bytesRead } = await this.#file.read(buffer, start, length, this.#position)
-    if (bytesRead === 0) throw new FileError(`${this.#name} became shorter while it was read`)
+    if (bytesRead === 0)
+      throw new FileError(
+        `${this.#name} became shorter while it was read: read it again when nobody writes it`,
+      )
     this.#position += bytesRead
     return bytesRead
   }

@@ -173,7 +173,7 @@ export function requireEntries({ shape, row, col, value }: SparseEntries): void 
   for (let e = 0; e < row.length; e++) {
     if (row[e]! >= 0 && row[e]! < rows && col[e]! >= 0 && col[e]! < cols) continue
     throw new ValueError(
-      `entry ${e} stands at [${row[e]}, ${col[e]}], outside of a matrix of ${rows} × ${cols}`,
+      `entry ${e} stands at [${row[e]}, ${col[e]}], outside of the matrix of ${rows} × ${cols}: rows and columns count from 0`,
     )
   }
 }

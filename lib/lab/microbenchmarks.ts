@@ -179,7 +179,7 @@ export function ceilingName(dtype: DataType, semiring: Semiring): string | undef
 }
 
 /**
- * The measured ceiling of a GPU: steps on registers, without memory. Over int32 additions and maxima, as `__viaddmax_s32` where the
+ * The measured ceiling of a GPU: steps on registers, without memory. Over int32 additions and maxima, as `__viaddmax_s32` if the
  * architecture has it as one instruction; over float32 the same as two instructions, or multiply-adds.
  *
  * @throws Rejects as {@link microbench} does, and with ERR_MPMML_DTYPE for float64 and for other semirings, which there are
@@ -192,7 +192,10 @@ export async function ceiling(options: CeilingOptions = {}): Promise<Ceiling> {
   const { dtype = 'int32', semiring = 'max-plus', ...rest } = options
   const name = ceilingName(dtype, semiring)
   if (name === undefined) {
-    throw new DTypeError(`no microbenchmark measures the ceiling of ${semiring} on ${dtype}`)
+    throw new DTypeError(
+      `no microbenchmark measures the ceiling of ${semiring} on ${dtype}: there are those of max-plus and min-plus on int32 ` +
+        'and float32, and of plus-times on float32',
+    )
   }
   const { gops, clockMHz } = await microbench(name, { ...rest, n: 20000, repetitions: 9, warmup: 3 })
   return { name, gops, clockMHz }

@@ -48,7 +48,8 @@ export function withNumbers<Name extends string, Needed extends Name>(
   names: readonly Needed[],
 ): Partial<Record<Name, number>> & Record<Needed, number> {
   for (const name of names) {
-    if (read[name] === undefined) throw new OptionError(`option ${name} is needed, and is missing`)
+    if (read[name] === undefined)
+      throw new OptionError(`option ${name} is missing: this has no default for it`)
   }
   return read as Partial<Record<Name, number>> & Record<Needed, number>
 }

@@ -83,7 +83,7 @@ describe.skipIf(reason !== undefined)(
       async ({ name, x, y }, { skip }) => {
         const { instructionsPerIteration: reported } = await addon.labMicrobench({ name, x, y, n: 100 })
         const [code] = functionsOf(dump(name, x, y).stdout)
-        if (!code) return skip('the build has PTX alone for this GPU')
+        if (!code) return skip('the build has only PTX for this GPU')
         const loop = loopOf(code)
         const total = (counts: Iterable<number>) => [...counts].reduce((sum, count) => sum + count, 0)
         // The loop's body is some iterations; on top come its counter, and a few moves.

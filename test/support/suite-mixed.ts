@@ -1,9 +1,9 @@
 /** Calls of all kinds at once: every result by the definition, every mistake by its code. The same for both backends. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { describeCall, drawCalls, matricesOf, type Product } from '../../bench/mixed/calls.js'
-import type { Dense } from '../../bench/mixed/matrices.js'
+import type { Dense, Places } from '../../bench/mixed/matrices.js'
 import { type Mistake, mistakes } from '../../bench/mixed/mistakes.js'
-import { judge, type Places, perform, untilIdle } from '../../bench/mixed/perform.js'
+import { judge, perform, untilIdle } from '../../bench/mixed/perform.js'
 import { openDevice } from '../../lib/index.js'
 import { expectError } from './expect.js'
 import { type FloatMatrix, type FloatSemiring, floatMismatch, floatOracle } from './float-oracle.js'

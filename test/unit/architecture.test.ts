@@ -72,7 +72,7 @@ describe('native', () => {
     expect(includes('native').filter(([, target]) => target.includes('..'))).toEqual([])
   })
 
-  it('includes N-API in the addon alone', () => {
+  it('includes N-API in the addon only', () => {
     expect(includes('native/addon').some(([, target]) => target === 'napi.h')).toBe(true)
     const wrong = includes('native').filter(
       ([file, target]) => isNodeHeader(target) && !file.startsWith(join('native', 'addon')),
@@ -80,7 +80,7 @@ describe('native', () => {
     expect(wrong).toEqual([])
   })
 
-  it("includes CUDA's headers in cuda and microbench alone", () => {
+  it("includes CUDA's headers in cuda and microbench only", () => {
     expect(includes('native/cuda').some(([, target]) => isCudaHeader(target))).toBe(true)
     const wrong = includes('native').filter(
       ([file, target]) => isCudaHeader(target) && !/^native.(cuda|microbench)/.test(file),
@@ -161,7 +161,7 @@ describe('each decision has one place', () => {
 })
 
 describe('TypeScript', () => {
-  it('lib imports lib, packages and Node alone', () => {
+  it('lib imports lib, packages and Node only', () => {
     const wrong = imports('lib').filter(
       ([, target]) => !target.startsWith('lib') && /^(bench|test|native|dist|\.)/.test(target),
     )
@@ -169,7 +169,7 @@ describe('TypeScript', () => {
     expect(wrong).toEqual([])
   })
 
-  it('lib looks for the addon in load.ts alone', () => {
+  it('lib looks for the addon in load.ts only', () => {
     const wrong = imports('lib').filter(
       ([file, target]) => target === 'node:module' && relative('lib', file) !== 'load.ts',
     )

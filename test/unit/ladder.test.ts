@@ -315,7 +315,7 @@ describe('rooflines', () => {
   ])('%j is bound on the tutorial’s GPU at %d', (variant, gops, name) => {
     expect(lab.roofsOver(m2090, lab.intensityOf(variant)!, true)[0]).toEqual({ name, gops })
   })
-  it('have the ceiling of strided access over uncoalesced kernels alone', () => {
+  it('have the ceiling of strided access only over uncoalesced kernels', () => {
     const ceilings = { ...m2090, strided: 177 / 8, l2: 500, sharedMemory: 1000 }
     const names = (coalesced: boolean) =>
       lab.roofsOver(ceilings, { global: 1, shared: 1 }, coalesced).map((roof) => roof.name)

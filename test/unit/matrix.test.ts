@@ -123,7 +123,7 @@ describe('the zeros of the semirings', () => {
       'or-and has the element type uint8, but not int32',
     )
   })
-  it('exist for semirings alone', () => {
+  it('exist for semirings only', () => {
     expectError(
       thrown(() => zeroOf('times-plus' as 'max-plus')),
       'ERR_MPMML_OPTION',

@@ -359,7 +359,7 @@ describe.skipIf(!built)(
           run('console.log(JSON.stringify(explainBackend()))', { MPMML_BACKEND: 'cuda' }).stdout,
         ).toMatch(/^\{"backend":"cuda","reason":"MPMML_BACKEND=cuda /)
       })
-      it('overrides auto alone', () => {
+      it('overrides auto only', () => {
         expect(run(code("{ backend: 'auto' }"), { MPMML_BACKEND: 'wrong' }).stdout).toMatch(
           /^ERR_MPMML_OPTION/,
         )

@@ -73,7 +73,7 @@ describe('variants', () => {
     expect(addon.semirings.map(({ name, idempotent }) => [name, idempotent])).toEqual([...ofTable])
   })
 
-  it('of tensor cores are of plus-times on float64 alone', () => {
+  it('of tensor cores are of plus-times on float64 only', () => {
     const rows = allRows().filter(({ family }) => family.name === 'tensor')
     const algebras = rows.map(({ semiring, dataType }) => `${semiring.name} ${dataType.name}`)
     expect([...new Set(algebras)]).toEqual(['plus-times float64'])
