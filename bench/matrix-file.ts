@@ -1,5 +1,6 @@
 /** Matrices in files, as the commands name and read them. */
 import { existsSync } from 'node:fs'
+import { fileFormatOf, npzNames } from '../lib/files.js'
 import {
   type DataType,
   type ElementArray,
@@ -39,13 +40,18 @@ export async function readMatrixFile(
   signal: AbortSignal,
 ): Promise<Matrix<ElementArray>> {
   const { path, array } = fileOf(named)
+  // Its message names no option, which commands don't have.
+  fileFormatOf(path)
   return withProgress(`reading ${named}`, (onProgress) =>
     readMatrix(path, { semiring, dtype, array, signal, onProgress }),
   )
 }
 
 /** Files that don't state a type: theirs follows from the numbers in them. */
-export const isUntyped = (named: string) => /\.(csv|tsv|mtx|gr)(\.gz)?$/i.test(named)
+export function isUntyped(named: string): boolean {
+  const format = fileFormatOf(fileOf(named).path)
+  return format !== 'npy' && format !== 'npz'
+}
 
 /**
  * Reads the operands of a product. If some are float64, text files with only integers are read as float64 too: whether they have
@@ -74,15 +80,12 @@ export async function readOperands(
  */
 export async function checkMatrixOutput(named: string, inputs: readonly string[]): Promise<void> {
   const { path, array } = fileOf(named)
-  if (!/\.(np[yz]|(mtx|csv|tsv|gr)(\.gz)?)$/i.test(path)) {
-    throw new FileError(`${path} can't be written: expected ${MATRIX_FILE}, text perhaps with .gz behind it`)
-  }
+  fileFormatOf(path)
   await checkOutput(
     path,
     inputs.map((input) => fileOf(input).path),
   )
   if (array === undefined || !existsSync(path)) return
-  const { npzNames } = await import('../lib/files.js')
   const others = (await npzNames(path).catch(() => [])).filter((name) => name !== array)
   if (others.length === 0) return
   throw new FileError(

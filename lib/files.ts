@@ -4,8 +4,9 @@
  * @packageDocumentation
  */
 
+export { joinEntries } from './files/join.js'
 export type { MemoryOptions } from './files/memory.js'
-export type { FileFormat } from './files/names.js'
+export { type FileFormat, fileFormatOf } from './files/names.js'
 export { type ReadNpyOptions, readNpy, writeNpy } from './files/npy.js'
 export { formatNpy, parseNpy } from './files/npy-bytes.js'
 export { npzNames, type ReadNpzOptions, readNpz, type WriteNpzOptions, writeNpz } from './files/npz.js'

@@ -48,7 +48,7 @@ function driverTrace(): string | undefined {
   }
 }
 
-/** The packages of this platform with an addon of this kind. */
+/** The packages of this platform with an addon of this kind, for any C library. */
 function packagesOf(kind: AddonKind): string[] {
   if (kind !== 'cpu') {
     const name = `@mpmml/${kind}-${platform}`
@@ -98,6 +98,11 @@ function glibcVersion(): string | undefined {
   return header?.glibcVersionRuntime
 }
 
+/** Whether a package is for this system's C library; all are for glibc that don't name musl. Takes milliseconds. */
+function fitsLibrary(name: string): boolean {
+  return process.platform !== 'linux' || name.endsWith('-musl') === (glibcVersion() === undefined)
+}
+
 /** The kinds to look for, best first. */
 function wantedKinds(asked: string | undefined, driver: boolean): AddonKind[] {
   if (asked === 'cpu' || asked === 'cuda' || asked === 'lab') return [asked]
@@ -124,15 +129,15 @@ function candidates(kinds: AddonKind[]): Candidate[] {
       .filter(({ file }) => existsSync(file))
     if (built.length > 0) return built
   }
-  return kinds.flatMap((kind) =>
-    packagesOf(kind).flatMap((from) => {
-      const folder = folderOf(from)
-      if (folder === undefined) return []
-      return [
-        { kind, from, file: join(folder, fileNames[kind]), problem: wrongVersion(readManifest(folder)) },
-      ]
-    }),
-  )
+  return kinds.flatMap((kind) => {
+    const installed = packagesOf(kind).filter((from) => folderOf(from) !== undefined)
+    // Some package managers install those for all C libraries.
+    const fitting = installed.length > 1 ? installed.filter(fitsLibrary) : installed
+    return fitting.map((from) => {
+      const folder = folderOf(from)!
+      return { kind, from, file: join(folder, fileNames[kind]), problem: wrongVersion(readManifest(folder)) }
+    })
+  })
 }
 
 function wrongVersion(found: Manifest | undefined): string {
@@ -145,7 +150,7 @@ function wrongVersion(found: Manifest | undefined): string {
 
 /** Why no addon could be loaded, and the ways out. */
 function failure(kinds: AddonKind[], failed: Failure[]): string {
-  const names = kinds.flatMap(packagesOf)
+  const names = kinds.flatMap(packagesOf).filter(fitsLibrary)
   const here = `${platform}${process.platform === 'linux' && glibcVersion() === undefined ? ' with musl' : ''}`
   const missing = names.filter((name) => !failed.some(({ origin }) => origin.from === name))
   const content = kinds.includes('cpu') ? '' : kinds.includes('cuda') ? ' with CUDA' : ' with the laboratory'
@@ -186,7 +191,7 @@ function withoutCuda(
   if (trace === '' && (isPackage || existsSync(join(dirname(origin.file), fileNames.lab)))) {
     return 'no NVIDIA driver was found on this machine'
   }
-  const [name] = packagesOf('cuda')
+  const [name] = packagesOf('cuda').filter(fitsLibrary)
   if (!isPackage || name === undefined) return undefined
   const machine = trace ? `. This machine has an NVIDIA driver (${trace})` : ''
   return `${name} isn't installed${machine}. To use a GPU, run: npm install ${name}@${version}`

@@ -397,12 +397,23 @@ export interface CpuNaiveLoopSamples {
   ms: number[]
 }
 
+/** A semiring of the build. */
+export interface NativeSemiring {
+  name: Semiring
+  /** ⊕. */
+  combine: 'maximum' | 'minimum' | 'sum' | 'or'
+  /** ⊗. */
+  extend: 'maximum' | 'minimum' | 'sum' | 'product' | 'and'
+  /** The neutral element of ⊕ in each element type that it has. */
+  zeros: Partial<Record<DataType, number>>
+  /** That of ⊗. */
+  ones: Partial<Record<DataType, number>>
+  /** Whether x ⊕ x = x, so that one k decides a result. */
+  idempotent: boolean
+}
+
 export interface Addon {
-  /**
-   * The semirings of the build, with the value of its zero in each element type that it has, and whether x ⊕ x = x, so that
-   * one k decides a result.
-   */
-  semirings: { name: Semiring; zeros: Partial<Record<DataType, number>>; idempotent: boolean }[]
+  semirings: NativeSemiring[]
   variants: NativeVariant[]
   refusedVariants: NativeRefusedVariant[]
   /** The names of native code's enumerators, in their order: requests and reports have the indices. */
@@ -542,6 +553,8 @@ export interface Addon {
   pretendDevices(count: number): void
   /** For tests: work on devices that are opened from now on shows as done only so many milliseconds later. */
   delayWork(milliseconds: number): void
+  /** Asks the system for huge pages for an array that nobody has written yet: they cost fewer page faults. */
+  preferHugePages(array: ElementArray): void
   /** An array of zeros in pinned memory; null if CUDA can't be used. */
   pinnedInt32Array(length: number): Int32Array | null
   /** Replaces what the planner knows of a GPU model, by its name; `variant` and `path` are indices. Makes no CUDA call. */

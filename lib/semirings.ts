@@ -86,6 +86,9 @@ export function zeroOf(semiring: Semiring, dtype: DataType = 'int32'): number {
   return zero
 }
 
+/** The neutral element of ⊗ in a type that the semiring has, by its index. */
+export const oneOf = (semiring: number, dtype: DataType): number => addon.semirings[semiring]!.ones[dtype]!
+
 /** What stands for the zero among elements as they are stored: int16 has zeros of its own. */
 export function storedZeroOf(
   semiring: Semiring,

@@ -88,61 +88,70 @@ export function benchCommand(signal: AbortSignal): Command {
     )
     .option('--quick', 'few sizes, and no ε; suites with smaller and fewer products')
     .option('--json', 'print one JSON value')
-    .action(async ({ sizes, shapes: asked, choice, suite, plot, svg, json, ...flags }: Flags) => {
+    .action(async (flags: Flags) => {
+      const { choice, suite, svg } = flags
       if (svg !== undefined && suite && !suite.some((name) => name === 'levels' || name === 'all')) {
         command.error("error: option '--svg' draws what --suite levels finds: ask for that suite too", {
           exitCode: 2,
         })
       }
-      if (suite) return benchSuites(suite, flags, svg, json, signal)
       if (svg !== undefined) await checkOutput(svg, [])
-      const wanted = sizes || asked ? [...squares(sizes ?? []), ...(asked ?? [])] : null
-      if (choice) {
-        const record = await runChoice(
-          wanted ?? choiceShapes,
-          flags.values ?? [elementType(flags)],
-          flags.semiring,
-          flags.device,
-          signal,
-        )
-        return json ? printJson(record) : print(describeChoice(record))
-      }
-      const record = await runBench(
-        {
-          backend: flags.backend,
-          device: flags.device,
-          dtype: elementType(flags),
-          semiring: flags.semiring,
-          shapes: wanted,
-          values: flags.values ?? null,
-          repetitions: flags.repetitions ?? null,
-          quick: flags.quick === true,
-        },
-        signal,
-      )
-      if (svg !== undefined) {
-        // The plotting library takes a while to load.
-        const { benchSvg } = await import('../report/bench-figure.js')
-        await writeText(svg, benchSvg(record))
-      }
-      const bars = plot ?? process.stdout.isTTY === true
-      await (json ? printJson(record) : print(describe(record, bars)))
-      const failed = record.trials.flatMap(({ failures }) => failures)
-      if (failed.length > 0) {
-        const more = failed.length > 1 ? `, and ${failed.length - 1} more` : ''
-        throw new Error(`${shapeName(failed[0]!)} ${failed[0]!.values}: ${failed[0]!.reason}${more}`)
-      }
+      if (suite) return benchSuites(suite, flags, signal)
+      return choice ? benchChoice(flags, signal) : benchProducts(flags, signal)
     })
+}
+
+/** The shapes that were asked for; null: the usual ones. */
+const wantedShapes = ({ sizes, shapes }: Flags): ProductShape[] | null =>
+  sizes || shapes ? [...squares(sizes ?? []), ...(shapes ?? [])] : null
+
+async function benchChoice(flags: Flags, signal: AbortSignal): Promise<void> {
+  const record = await runChoice(
+    wantedShapes(flags) ?? choiceShapes,
+    flags.values ?? [elementType(flags)],
+    flags.semiring,
+    flags.device,
+    signal,
+  )
+  await (flags.json ? printJson(record) : print(describeChoice(record)))
+}
+
+async function benchProducts(flags: Flags, signal: AbortSignal): Promise<void> {
+  const { backend, device, semiring, values, repetitions, quick, plot, svg, json } = flags
+  const record = await runBench(
+    {
+      backend,
+      device,
+      dtype: elementType(flags),
+      semiring,
+      shapes: wantedShapes(flags),
+      values: values ?? null,
+      repetitions: repetitions ?? null,
+      quick: quick === true,
+    },
+    signal,
+  )
+  if (svg !== undefined) {
+    // The plotting library takes a while to load.
+    const { benchSvg } = await import('../report/bench-figure.js')
+    await writeText(svg, benchSvg(record))
+  }
+  const bars = plot ?? process.stdout.isTTY === true
+  await (json ? printJson(record) : print(describe(record, bars)))
+  const failed = record.trials.flatMap(({ failures }) => failures)
+  requireNone(failed.map((failure) => `${shapeName(failure)} ${failure.values}: ${failure.reason}`))
+}
+
+/** What went wrong decides the exit status, after all that was found has been printed. */
+function requireNone(wrong: readonly string[]): void {
+  if (wrong.length > 0) throw new Error(wrong[0] + (wrong.length > 1 ? `, and ${wrong.length - 1} more` : ''))
 }
 
 async function benchSuites(
   names: (SuiteName | 'all')[],
-  { backend, device, quick, repetitions }: Flags,
-  output: string | undefined,
-  json: true | undefined,
+  { backend, device, quick, repetitions, svg, json }: Flags,
   signal: AbortSignal,
 ): Promise<void> {
-  if (output !== undefined) await checkOutput(output, [])
   const record = await runSuites(
     {
       suites: suiteNames.filter((name) => names.includes(name) || names.includes('all')),
@@ -153,12 +162,9 @@ async function benchSuites(
     },
     signal,
   )
-  if (output !== undefined) await draw(record, output)
+  if (svg !== undefined) await draw(record, svg)
   await (json ? printJson(record) : print(describeSuites(record)))
-  const wrong = record.suites.flatMap((suite) => suite.wrong.map((message) => `${suite.name}: ${message}`))
-  if (wrong.length > 0) {
-    throw new Error(wrong[0] + (wrong.length > 1 ? `, and ${wrong.length - 1} more` : ''))
-  }
+  requireNone(record.suites.flatMap((suite) => suite.wrong.map((message) => `${suite.name}: ${message}`)))
 }
 
 async function draw({ suites, gpu, cpu }: SuitesRecord, output: string): Promise<void> {

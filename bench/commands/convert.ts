@@ -1,6 +1,6 @@
 /** mpmml convert IN OUT */
 import { type Command, Option } from 'commander'
-import { isSparseFile, readEntries, writeEntries } from '../../lib/files.js'
+import { type FileFormat, fileFormatOf, isSparseFile, readEntries, writeEntries } from '../../lib/files.js'
 import { type DataType, type Semiring, variants } from '../../lib/index.js'
 import { newCommand } from '../commands.js'
 import { dataTypes, dtypeOf } from '../dtype.js'
@@ -57,8 +57,9 @@ async function convert(
 ): Promise<ConvertRecord> {
   await checkMatrixOutput(to, [from])
   // Sparse matrices may be far too large to be dense.
-  const stays = dtype === undefined && semiring === undefined && /\.(mtx|gr)(\.gz)?$/i.test(to)
-  if (stays && (await isSparseFile(fileOf(from).path))) {
+  const stays = dtype === undefined && semiring === undefined && isSparseFormat(fileFormatOf(fileOf(to).path))
+  const { path, array } = fileOf(from)
+  if (stays && array === undefined && (await isSparseFile(path))) {
     const entries = await withProgress(`reading ${from}`, (onProgress) =>
       readEntries(from, { signal, onProgress }),
     )
@@ -70,6 +71,8 @@ async function convert(
   await writeMatrixFile(to, matrix, semiring, signal)
   return { from, to, shape: matrix.shape, dtype: dtypeOf(matrix.data), entries: null }
 }
+
+const isSparseFormat = (format: FileFormat) => format === 'matrix-market' || format === 'dimacs'
 
 function describe({ from, to, shape, dtype, entries }: ConvertRecord): string {
   return labelled([

@@ -1,7 +1,7 @@
 /** mpmml show FILE */
 import { stat } from 'node:fs/promises'
 import { type Command, Option } from 'commander'
-import { isSparseFile, npzNames, readEntries } from '../../lib/files.js'
+import { fileFormatOf, isSparseFile, joinEntries, npzNames, readEntries } from '../../lib/files.js'
 import {
   type DataType,
   type ElementArray,
@@ -12,7 +12,6 @@ import {
 } from '../../lib/index.js'
 import { newCommand } from '../commands.js'
 import { dtypeOf, typesOf } from '../dtype.js'
-import { joinEntries } from '../joined.js'
 import { fileOf, MATRIX_FILE, MATRIX_HELP, readMatrixFile } from '../matrix-file.js'
 import { bytes, labelled, print, printJson, shapeText, table } from '../output.js'
 import { Pattern } from '../picture.js'
@@ -81,7 +80,8 @@ export function showCommand(signal: AbortSignal): Command {
 
 async function look(named: string, semiring: Semiring | undefined, signal: AbortSignal): Promise<Shown[]> {
   const { path, array } = fileOf(named)
-  if (/\.npz$/i.test(path) && array === undefined) {
+  if (array === undefined && (await isSparseFile(path))) return [await lookAtSparse(path, semiring, signal)]
+  if (array === undefined && fileFormatOf(path) === 'npz') {
     const shown: Shown[] = []
     for (const name of await npzNames(path, { signal })) {
       const matrix = await readMatrixFile(`${path}:${name}`, {}, signal)
@@ -89,7 +89,6 @@ async function look(named: string, semiring: Semiring | undefined, signal: Abort
     }
     return shown
   }
-  if (await isSparseFile(path)) return [await lookAtSparse(path, semiring, signal)]
   return [lookAtDense(await readMatrixFile(named, { semiring }, signal), semiring, array ?? null)]
 }
 

@@ -144,7 +144,7 @@ const both = (algebra: Algebra, list: Rung[], d: Dimensions): Job[] =>
   ])
 
 /** The rungs of the report's Tables 1 and 2, and the last one to compare with. */
-export function tableRungs(list: Rung[]): Rung[] {
+function tableRungs(list: Rung[]): Rung[] {
   const isTiled = ({ variant: { parameters: p } }: Rung) =>
     p.technique === 'tiled' && p.tile === 32 && p.order === 'coalesced'
   const isNaive = ({ variant: { parameters: p } }: Rung) => p.technique === 'naive'

@@ -25,7 +25,7 @@ export const strides = [1, 2, 4, 8, 16, 32]
 const WORST_STRIDE = 32
 
 /** The streams of instructions that a step can be made of; the fastest is the ceiling. */
-export function operationCeilings({ semiring, dtype }: Algebra): string[] {
+function operationCeilings({ semiring, dtype }: Algebra): string[] {
   const name = ceilingName(dtype, semiring)
   // The pipelined family's stream passes that of int32.
   return name === undefined ? [] : dtype === 'int32' ? [name, 'mixed'] : [name]

@@ -197,7 +197,7 @@ export function mixes(): string[] {
 }
 
 /** Table 2.1: the thesis' two kernels, the other tiles at the same block, and the kernels of the other sweeps. */
-export function occupancyJobs(): OccupancyJob[] {
+function occupancyJobs(): OccupancyJob[] {
   const job = (name: string, parameters: Parameters): OccupancyJob => ({
     kind: 'occupancy',
     sweep: 'occupancy',

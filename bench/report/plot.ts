@@ -182,6 +182,31 @@ export function barChart(chart: BarChart, width: number): string {
   )
 }
 
+/** The part of the plane that a roofline shows. */
+interface Panel {
+  left: number
+  right: number
+  bottom: number
+  top: number
+}
+
+/** The slopes of the memories as lines within a panel, each with a place for its label. */
+function slopeLines(slopes: RooflineChart['slopes'], { left, right, bottom, top }: Panel) {
+  // A slope ends where it meets the highest level, or at the panel's edges.
+  const lines = slopes
+    .map(({ gbps, ...slope }) => {
+      const [x1, x2] = [Math.max(left, bottom / gbps), Math.min(right, top / gbps)]
+      return { ...slope, x1, y1: x1 * gbps, x2, y2: x2 * gbps }
+    })
+    .filter(({ x1, x2 }) => x1 < x2)
+  // Labels start on their line, each higher than the one before, so that they don't cover each other.
+  return lines.map((line, index) => {
+    const before = lines.slice(0, index).filter(({ facet }) => facet === line.facet).length
+    const lift = Math.min(1.9 ** (before + 1), line.x2 / line.x1)
+    return { ...line, x: line.x1 * lift, y: line.y1 * lift }
+  })
+}
+
 /** Operations per second over operations per byte, both logarithmic. */
 export function rooflineChart(chart: RooflineChart, width: number): string {
   const document = newDocument()
@@ -190,18 +215,7 @@ export function rooflineChart(chart: RooflineChart, width: number): string {
   const [left, right] = [Math.min(...xs) / 2, Math.max(...xs) * 2]
   const top = Math.max(...levels.map(({ gops }) => gops))
   const bottom = Math.min(...data.map(({ y }) => y)) / 2
-  // A slope ends where it meets the highest level, or at the panel's edges.
-  const ends = slopes.map(({ gbps, ...slope }) => {
-    const [x1, x2] = [Math.max(left, bottom / gbps), Math.min(right, top / gbps)]
-    return { ...slope, x1, y1: x1 * gbps, x2, y2: x2 * gbps }
-  })
-  const inside = ends.filter(({ x1, x2 }) => x1 < x2)
-  // Labels start on their line, each higher than the one before, so that they don't cover each other.
-  const named = inside.map((slope, index) => {
-    const before = inside.slice(0, index).filter(({ facet }) => facet === slope.facet).length
-    const lift = Math.min(1.9 ** (before + 1), slope.x2 / slope.x1)
-    return { ...slope, x: slope.x1 * lift, y: slope.y1 * lift }
-  })
+  const lines = slopeLines(slopes, { left, right, bottom, top })
   const flat = facets.flatMap((facet) => levels.map((level) => ({ ...level, facet })))
   const lowest = Math.min(...levels.map(({ gops }) => gops))
   // Those that lie close together share a line of text.
@@ -272,7 +286,7 @@ export function rooflineChart(chart: RooflineChart, width: number): string {
         }),
         ...[false, true].map((dashed) =>
           Plot.link(
-            inside.filter((slope) => slope.dashed === dashed),
+            lines.filter((line) => line.dashed === dashed),
             {
               fy: 'facet',
               x1: 'x1',
@@ -284,7 +298,7 @@ export function rooflineChart(chart: RooflineChart, width: number): string {
             },
           ),
         ),
-        Plot.text(named, {
+        Plot.text(lines, {
           fy: 'facet',
           x: 'x',
           y: 'y',

@@ -65,7 +65,7 @@ export async function onSpectral<Result>(
 }
 
 /** Reads a graph, and does work on it in slices. */
-export async function onGraph<Result>(
+async function onGraph<Result>(
   weights: Weights,
   semiring: SumSemiring,
   signal: AbortSignal | undefined,

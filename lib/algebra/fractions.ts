@@ -1,15 +1,5 @@
 /** Exact arithmetic on fractions, and on floating-point numbers as integers. */
 
-/** The sign of a/b − c/d for integers a and c, safe or not, and positive integers b and d. */
-export function compareFractions(a: number, b: number, c: number, d: number): number {
-  const left = a * d
-  const right = c * b
-  if (Math.abs(left) <= Number.MAX_SAFE_INTEGER && Math.abs(right) <= Number.MAX_SAFE_INTEGER) {
-    return Math.sign(left - right)
-  }
-  return signOf(BigInt(a) * BigInt(d) - BigInt(c) * BigInt(b))
-}
-
 export const signOf = (value: bigint): number => (value > 0n ? 1 : value < 0n ? -1 : 0)
 
 /** The greatest common divisor of two integers that aren't negative. */

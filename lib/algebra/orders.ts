@@ -1,10 +1,9 @@
 /** What JavaScript must know of a semiring to compute with single elements. */
-import { readSemiring } from '../semirings.js'
-import type { DataType, Semiring } from '../variant-names.js'
+import { addon, type NativeSemiring } from '../native.js'
 
 /** A semiring whose ⊕ takes the better of two elements. */
 export interface Order {
-  /** Of ⊗. An infinity is the last value of its direction over integers. */
+  /** Of ⊗, as a number: not the integer that stands for an infinity. */
   readonly one: number
   readonly extend: (x: number, y: number) => number
   readonly isBetter: (x: number, y: number) => boolean
@@ -15,25 +14,23 @@ const product = (x: number, y: number) => x * y
 const greater = (x: number, y: number) => x > y
 const less = (x: number, y: number) => x < y
 
-const orders: Record<Exclude<Semiring, 'plus-times'>, Order> = {
-  'max-plus': { one: 0, extend: sum, isBetter: greater },
-  'min-plus': { one: 0, extend: sum, isBetter: less },
-  'max-min': { one: Number.POSITIVE_INFINITY, extend: Math.min, isBetter: greater },
-  'min-max': { one: Number.NEGATIVE_INFINITY, extend: Math.max, isBetter: less },
-  'max-times': { one: 1, extend: product, isBetter: greater },
-  'or-and': { one: 1, extend: Math.min, isBetter: greater },
-}
+const extensions = { sum, product, maximum: Math.max, minimum: Math.min, and: Math.min }
+const comparisons = { maximum: greater, minimum: less, or: greater }
 
-const byIndex = new Map(Object.entries(orders).map(([name, order]) => [readSemiring(name), order]))
+const orders = addon.semirings.map(({ combine, extend, ones }: NativeSemiring): Order | undefined => {
+  if (combine === 'sum') return undefined
+  const one = (ones.float64 ?? ones.uint8)!
+  return { one, extend: extensions[extend], isBetter: comparisons[combine] }
+})
 
 /** By the index of a semiring; undefined for plus-times. */
 export function orderOf(semiring: number): Order | undefined {
-  return byIndex.get(semiring)
+  return orders[semiring]
 }
 
-/** The neutral element of ⊗, as a type holds it. */
-export function oneOf(semiring: number, dtype: DataType): number {
-  const one = orderOf(semiring)?.one ?? 1
-  if (dtype !== 'int32' || Number.isFinite(one)) return one
-  return one > 0 ? 2 ** 31 - 1 : -(2 ** 31)
+/** x ⊕ y as numbers, by the index of a semiring; NaN if one of them is. */
+export function joinOf(semiring: number): (x: number, y: number) => number {
+  const order = orderOf(semiring)
+  if (!order) return sum
+  return (x, y) => (Number.isNaN(y) || order.isBetter(y, x) ? y : x)
 }

@@ -20,12 +20,11 @@ import {
   type ReadOptions,
 } from '../product/options.js'
 import { requireNoContradiction } from '../product/prepare.js'
-import { requireSemiringType, zeroOf } from '../semirings.js'
+import { oneOf, requireSemiringType, zeroOf } from '../semirings.js'
 import type { ElementArray, OperandArray } from '../storage.js'
 import { readView, requireStillThere, requireThere, showShape, type View } from '../view.js'
 import { deliver, resident, settled, type Wanted, want } from './deliver.js'
 import { type AlgebraOptions, type AlgebraResult, readAlgebraOptions } from './options.js'
-import { oneOf } from './orders.js'
 
 /** A checked call. */
 interface Call extends Wanted {

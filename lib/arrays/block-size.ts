@@ -4,7 +4,7 @@ import type { ArrayType } from './job.js'
 import { bytesOfType } from './zarr-metadata.js'
 
 /** Products of larger blocks are no faster, and take longer until the first begins. */
-export const LARGEST_BLOCK = 8192
+const LARGEST_BLOCK = 8192
 
 /** What a block's bytes are multiplied with: see {@link hostBytes}. */
 export interface BlockTypes {

@@ -1,11 +1,11 @@
 /** Computes blocks: reads ahead, multiplies, and writes behind. */
-import { aborted } from '../abort.js'
-import type { Device, DeviceMatrix } from '../device/device.js'
+import type { Device } from '../device/device.js'
 import { pinnedInt32Array } from '../device/pinned.js'
-import { AbortedError, OptionError, OverflowError } from '../errors.js'
+import { OptionError } from '../errors.js'
 import { zeroOf } from '../semirings.js'
 import type { ElementArray } from '../storage.js'
 import { type ArraySource, elementsIn } from './array-source.js'
+import { Batch, type BlockDone, type Growing, type Listener, type Place, type Results } from './batch.js'
 import {
   fixedBytes,
   kib,
@@ -21,15 +21,7 @@ import { blocksIn } from './job.js'
 import { type Operand, ReadAhead } from './read-ahead.js'
 import { openSource } from './source.js'
 import { extraBytes } from './target.js'
-import {
-  type Computing,
-  lengthOf,
-  multiplyTask,
-  pathsTask,
-  type Result,
-  type Task,
-  typesOf,
-} from './tasks.js'
+import { lengthOf, multiplyTask, pathsTask, type Result, type Task, typesOf } from './tasks.js'
 import type { Work } from './work.js'
 import { openWork } from './works.js'
 import { bytesOfType } from './zarr-metadata.js'
@@ -44,34 +36,10 @@ export interface EngineOptions {
   readonly signal: AbortSignal | undefined
 }
 
-/** What became of a block. */
-export interface BlockDone {
-  readonly job: BlockJob
-  readonly kernelMs: number
-  readonly bytesWritten: number
-}
-
-/** Where a result grows on the device, once it is needed. */
-interface Place {
-  matrix: DeviceMatrix<ElementArray> | null
-}
-
 /** Memory that is made when it is needed: pinned memory takes long to make, and the first products needn't wait for it. */
 interface Lazy {
   memory: Uint8Array | null
 }
-
-/** A block that is being computed. */
-interface Growing {
-  readonly task: Task
-  readonly place: Place
-  out: Result | null
-  kernelMs: number
-  overflow: OverflowError | null
-}
-
-/** Products that the device has been asked for and that haven't ended. */
-const STEPS_AT_ONCE = 2
 
 /** The share of a GPU's free memory that is taken. The rest is for what CUDA and other programs need. */
 const DEVICE_SHARE = 0.85
@@ -88,7 +56,7 @@ export class Engine {
   readonly #sources: { a: ArraySource; b: ArraySource | undefined }
   readonly #readBuffers: Uint8Array[]
   readonly #writeBuffers: Pool<Lazy>
-  readonly #results: Pool<Place>
+  readonly #growth: Results
   readonly #sizes: Sizes
   readonly #onGpu: boolean
   /** Bytes of blocks on the device. */
@@ -129,7 +97,13 @@ export class Engine {
     this.budget.take(extra + (onGpu ? 0 : RESULTS * result + sizes.packed))
     this.#readBuffers = Array.from({ length: READ_BUFFERS }, () => this.#newBuffer(operand))
     this.#writeBuffers = new Pool(Array.from({ length: WRITE_BUFFERS }, (): Lazy => ({ memory: null })))
-    this.#results = new Pool(Array.from({ length: RESULTS }, (): Place => ({ matrix: null })))
+    const places = new Pool(Array.from({ length: RESULTS }, (): Place => ({ matrix: null })))
+    this.#growth = {
+      take: () => places.take(),
+      give: (place) => places.give(place),
+      outOf: (place, task) => this.#outOf(place, task),
+      finish: (block) => this.#finish(block),
+    }
   }
 
   #newBuffer(bytes: number): Uint8Array {
@@ -177,11 +151,11 @@ export class Engine {
       batch.push(task)
       for (const step of task.steps) uses += step.length
       if (uses < MOST_USES) continue
-      await this.#runBatch(batch, signal, done, began)
+      await this.#runBatch(batch, signal, { done, began })
       batch = []
       uses = 0
     }
-    if (batch.length > 0) await this.#runBatch(batch, signal, done, began)
+    if (batch.length > 0) await this.#runBatch(batch, signal, { done, began })
   }
 
   #task(job: BlockJob): Task {
@@ -194,96 +168,20 @@ export class Engine {
   async #runBatch(
     tasks: readonly Task[],
     signal: AbortSignal | undefined,
-    done: (block: BlockDone) => void,
-    began: ((share: number) => void) | undefined,
+    listener: Listener,
   ): Promise<void> {
     const operands: Operand[] = tasks.flatMap(({ steps }) => steps.flat())
-    const reading = new ReadAhead(
-      this.#device,
-      operands,
-      this.#readBuffers,
-      this.room,
-      // A GPU's memory is its own.
-      this.#onGpu ? new Budget() : this.budget,
-    )
-    // What fails while other work goes on ends that too.
-    const stop = new AbortController()
-    const stopped = () => stop.abort(signal?.reason)
-    signal?.addEventListener('abort', stopped, { once: true })
-    if (signal?.aborted) stopped()
-    const flights: Promise<void>[] = []
-    const behind = new Set<Promise<void>>()
-    let failure: { error: unknown } | undefined
-    const failed = (error: unknown) => {
-      failure ??= { error }
-      stop.abort(error)
-    }
-    let use = 0
+    // A GPU's memory is its own.
+    const budget = this.#onGpu ? new Budget() : this.budget
+    const reading = new ReadAhead(this.#device, operands, this.#readBuffers, this.room, budget)
+    const batch = new Batch(this.#device, reading, this.#growth, listener)
     try {
-      for (const task of tasks) {
-        const waited = performance.now()
-        const place = await this.#results.take()
-        this.writeMs += performance.now() - waited
-        const block: Growing = { task, place, out: null, kernelMs: 0, overflow: null }
-        const spent = (ms: number) => {
-          block.kernelMs += ms
-        }
-        const computing = { device: this.#device, signal: stop.signal, spent }
-        const steps: Promise<void>[] = []
-        try {
-          if (task.steps.length > 0 && !stop.signal.aborted) block.out = await this.#outOf(place, task)
-          for (const [index, step] of task.steps.entries()) {
-            const first = use
-            const asked = performance.now()
-            const matrices = await Promise.all(step.map((_, at) => reading.take(first + at)))
-            this.readMs += performance.now() - asked
-            use += step.length
-            if (stop.signal.aborted) break
-            // Two at once, so that a GPU has the next one when it has done one.
-            while (flights.length >= STEPS_AT_ONCE) await flights.shift()
-            const flight = task
-              .step(index, matrices, block.out!, computing)
-              .catch((error) => {
-                if (error instanceof OverflowError && task.exactly) block.overflow ??= error
-                else failed(error)
-              })
-              .then(() => {
-                for (let at = 0; at < step.length; at++) reading.done(first + at)
-                began?.((index + 1) / task.steps.length)
-              })
-              .catch(failed)
-            flights.push(flight)
-            steps.push(flight)
-          }
-        } catch (error) {
-          failed(error)
-        }
-        const settled = Promise.all(steps)
-          .then(async () => {
-            if (stop.signal.aborted) return
-            const bytesWritten = await this.#finish(block, computing)
-            done({ job: task.job, kernelMs: block.kernelMs, bytesWritten })
-          })
-          .catch(failed)
-          .then(() => {
-            block.out?.dispose()
-            this.#results.give(place)
-          })
-        behind.add(settled)
-        settled.then(() => behind.delete(settled))
-        if (stop.signal.aborted) break
-      }
-    } catch (error) {
-      failed(error)
+      await batch.run(tasks, signal)
+    } finally {
+      this.readMs += batch.readMs
+      this.writeMs += batch.writeMs
+      this.bytesRead += reading.bytesRead
     }
-    await Promise.all(behind)
-    signal?.removeEventListener('abort', stopped)
-    await reading.end()
-    this.bytesRead += reading.bytesRead
-    if (signal?.aborted && (!failure || failure.error instanceof AbortedError)) {
-      throw aborted(signal, 'the work on arrays')
-    }
-    if (failure) throw failure.error
   }
 
   /** The part of a result's place that a block takes; none of its memory is its own. */
@@ -294,7 +192,7 @@ export class Engine {
   }
 
   /** Brings a result to the disk. */
-  async #finish({ task, out, overflow }: Growing, computing: Computing): Promise<number> {
+  async #finish({ task, out, overflow, computing }: Growing): Promise<number> {
     const buffer = await this.#writeBuffers.take()
     buffer.memory ??= this.#newBuffer(this.#sizes.result)
     try {

@@ -47,7 +47,10 @@ export function csvParser(name: string, wanted: Wanted): LineParser<Matrix<Eleme
     const next = reader.bytes[reader.position]
     if (next === QUOTATION || next === reader.separator || reader.atLineEnd()) {
       const reason = next === QUOTATION ? `is a text, ${show(reader.word())}` : 'is empty'
-      const names = rows === 0 && col === 0 ? ', and leave out names of rows (in pandas by index=False)' : ''
+      const names =
+        rows === 0 && col === 0
+          ? ', and leave out names of rows and columns (in pandas by index=False, header=False)'
+          : ''
       reader.fail(`cell ${col + 1} ${reason}: write a number, or . for the semiring's zero${names}`)
     }
     const special = reader.floating(`cell ${col + 1}`)

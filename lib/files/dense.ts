@@ -1,5 +1,5 @@
 /** Dense matrices of what files hold: of which type they are, and how their elements are made. */
-import { orderOf } from '../algebra/orders.js'
+import { joinOf } from '../algebra/orders.js'
 import { show } from '../describe.js'
 import { DTypeError, FileError } from '../errors.js'
 import type { Matrix, Shape } from '../matrix.js'
@@ -123,7 +123,7 @@ export class ElementMaker {
 export class DenseEntries implements EntrySink<Matrix<ElementArray>> {
   readonly #name: string
   readonly #wanted: Wanted
-  readonly #isBetter: ((x: number, y: number) => boolean) | undefined
+  readonly #join: (x: number, y: number) => number
   #make!: ElementMaker
   #data!: ElementArray
   #cols = 0
@@ -131,7 +131,7 @@ export class DenseEntries implements EntrySink<Matrix<ElementArray>> {
   constructor(name: string, wanted: Wanted) {
     this.#name = name
     this.#wanted = wanted
-    this.#isBetter = orderOf(readSemiring(wanted.semiring))?.isBetter
+    this.#join = joinOf(readSemiring(wanted.semiring))
   }
 
   begin({ rows, cols, values }: EntriesHead): Accepted {
@@ -154,11 +154,6 @@ export class DenseEntries implements EntrySink<Matrix<ElementArray>> {
       const before = data[at]!
       data[at] = before === zero ? element : this.#join(before, element)
     }
-  }
-
-  #join(x: number, y: number): number {
-    if (!this.#isBetter) return x + y
-    return Number.isNaN(y) || this.#isBetter(y, x) ? y : x
   }
 
   end(rows: number, cols: number): Matrix<ElementArray> {

@@ -1,6 +1,8 @@
 /**
  * The format of the 9th DIMACS implementation challenge (.gr): a line `p sp NODES ARCS`, and a line `a FROM TO WEIGHT` for
  * each arc; lines that begin with c are comments. http://www.diag.uniroma1.it/challenge9/format.shtml
+ * Generators of graphs add a title in a line that begins with t, and the node that paths begin at as `n NODE`. Neither is
+ * part of the matrix.
  */
 import { show } from '../describe.js'
 import { FileError } from '../errors.js'
@@ -9,7 +11,7 @@ import { type Accepted, EntryCollector, type EntrySink, requireCount, requireRoo
 import type { LineParser, TextReader } from './text.js'
 
 const code = (character: string) => character.charCodeAt(0)
-const [COMMENT, ARC, PROBLEM] = [code('c'), code('a'), code('p')]
+const [COMMENT, ARC, PROBLEM, NODE, TITLE] = [code('c'), code('a'), code('p'), code('n'), code('t')]
 
 export function dimacsParser<Result>(sink: EntrySink<Result>): LineParser<Result> {
   const entries = new EntryCollector((block) => sink.take(block))
@@ -46,9 +48,15 @@ export function dimacsParser<Result>(sink: EntrySink<Result>): LineParser<Result
           reader.endLine()
         } else if (kind === PROBLEM) {
           problem(reader)
+        } else if (kind === NODE) {
+          if (nodes < 0) reader.fail('a node comes before the line "p sp NODES ARCS"')
+          reader.index('the node that paths begin at', nodes)
+          reader.endLine()
+        } else if (kind === TITLE) {
+          reader.nextLine()
         } else {
           reader.position--
-          reader.fail(`a line must begin with a, p or c, but it is ${show(reader.restOfLine())}`)
+          reader.fail(`a line must begin with a, p, n, t or c, but it is ${show(reader.restOfLine())}`)
         }
       }
       entries.flush()

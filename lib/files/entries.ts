@@ -1,6 +1,6 @@
 /** The entries of sparse files: what the readers of formats hand over, and what edge lists are made of. */
 import { FileError, OutOfMemoryError } from '../errors.js'
-import type { LineParser, TextReader } from './text.js'
+import type { TextReader } from './text.js'
 
 /** Entries that are handed over at once. */
 const BLOCK = 4096
@@ -40,7 +40,7 @@ export interface Accepted {
 /** What takes the entries of a file. */
 export interface EntrySink<Result> {
   /** Called once, before any entry. May refuse what the file says, in its line. */
-  begin(head: EntriesHead, reader: TextReader): Accepted
+  begin(head: EntriesHead, reader: Pick<TextReader, 'fail'>): Accepted
   take(block: EntryBlock): void
   /** The sizes, and whether all values were written as integers. */
   end(rows: number, cols: number, integral: boolean): Result
@@ -74,9 +74,6 @@ export class EntryCollector {
     this.#block.count = 0
   }
 }
-
-/** What reads a format whose lines are entries. */
-export type EntriesParser = <Result>(sink: EntrySink<Result>) => LineParser<Result>
 
 /** A file can't hold more entries than it has bytes for: then its count lies, and needs no memory. */
 export function requireRoom(reader: TextReader, count: number, bytesPerEntry: number, what: string): void {
@@ -118,7 +115,7 @@ export class EntryList implements EntrySink<EntryArrays> {
     this.#graph = graph
   }
 
-  begin({ rows, cols, most, values }: EntriesHead, reader: TextReader): Accepted {
+  begin({ rows, cols, most, values }: EntriesHead, reader: Pick<TextReader, 'fail'>): Accepted {
     if (this.#graph && rows !== cols) {
       reader.fail(`a graph has a square matrix, but this one is ${rows} × ${cols}`)
     }

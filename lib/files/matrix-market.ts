@@ -46,7 +46,8 @@ function readBanner(reader: TextReader, arrays: boolean): Banner {
   const known = field !== undefined && Object.hasOwn(fields, field) ? fields[field] : undefined
   if (!known || (known === 'pattern' && format === 'array')) {
     const expected = format === 'array' ? 'integer or real' : 'integer, real or pattern'
-    reader.fail(`entries must be ${expected}, but they are ${show(field)}`)
+    const reason = field === 'complex' ? ', which have no order' : ''
+    reader.fail(`entries must be ${expected}, but they are ${show(field)}${reason}`)
   }
   if (symmetry !== 'general' && symmetry !== 'symmetric' && symmetry !== 'skew-symmetric') {
     reader.fail(`the matrix must be general, symmetric or skew-symmetric, but it is ${show(symmetry)}`)

@@ -2,6 +2,7 @@
 import { showChoices } from '../describe.js'
 import { FileError } from '../errors.js'
 import { readChoice } from '../options.js'
+import { pathOf } from './files.js'
 
 /** What a file's bytes mean. */
 export type FileFormat = 'npy' | 'npz' | 'matrix-market' | 'csv' | 'tsv' | 'dimacs'
@@ -24,6 +25,21 @@ const isText = (format: FileFormat) => format !== 'npy' && format !== 'npz'
 export const isGzipName = (name: string) => /\.gz$/i.test(name)
 
 /**
+ * The format that the end of a file's name says, as {@link readMatrix} and {@link writeMatrix} take it if the option `format`
+ * is left out. Looks at the name only: the file need not exist.
+ *
+ * @throws FileError (ERR_MPMML_FILE) if the name says none, or that gzip compressed what is no text.
+ * @example
+ * console.log(fileFormatOf('roads.mtx.gz')) // matrix-market
+ */
+export function fileFormatOf(path: string | URL): FileFormat {
+  const name = pathOf(path)
+  const format = formatInName(name, fileFormats)
+  if (format === undefined) throw new FileError(mustEnd(name, fileFormats))
+  return requireFitting(name, format)
+}
+
+/**
  * The format of a file: what the option says, or how its name ends.
  *
  * @param known - the formats that are possible.
@@ -33,19 +49,29 @@ export function formatOf<Format extends FileFormat>(
   option: unknown,
   known: readonly Format[],
 ): Format {
-  const format = option === undefined ? byName(name, known) : known[readChoice(known, option, 'format')]!
-  if (isText(format) || !isGzipName(name)) return format
+  if (option !== undefined) return requireFitting(name, known[readChoice(known, option, 'format')]!)
+  const format = formatInName(name, known)
+  if (format !== undefined) return requireFitting(name, format)
   throw new FileError(
-    `${name}: only text is compressed by gzip, but this is ${format}; numpy.savez_compressed makes a smaller .npz`,
+    `${mustEnd(name, known)}, or the option format must say what it is: ${showChoices(known)}`,
   )
 }
 
-function byName<Format extends FileFormat>(name: string, known: readonly Format[]): Format {
+/** What a name says; undefined if it says none of the formats. */
+export function formatInName<Format extends FileFormat>(
+  name: string,
+  known: readonly Format[],
+): Format | undefined {
   const ending = /\.[^./\\]*$/.exec(name.replace(/\.gz$/i, ''))?.[0].toLowerCase()
-  const format = known.find((format) => endings[format] === ending)
-  if (format !== undefined) return format
+  return known.find((format) => endings[format] === ending)
+}
+
+const mustEnd = (name: string, known: readonly FileFormat[]) =>
+  `${name}: the name must end with ${showChoices(known.map((format) => endings[format]))}`
+
+function requireFitting<Format extends FileFormat>(name: string, format: Format): Format {
+  if (isText(format) || !isGzipName(name)) return format
   throw new FileError(
-    `${name}: the name must end with ${showChoices(known.map((format) => endings[format]))}, or the option format must say ` +
-      `what it is: ${showChoices(known)}`,
+    `${name}: only text is compressed by gzip, but this is ${format}; numpy.savez_compressed makes a smaller .npz`,
   )
 }

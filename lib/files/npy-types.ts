@@ -21,6 +21,8 @@ export interface FileType {
   convert: Convert | undefined
   /** Element `index`, for a message. */
   value(bytes: Buffer, index: number): number | bigint
+  /** All elements as they are, of bytes that are aligned and in this machine's order. */
+  elements(bytes: Buffer): ArrayLike<number | bigint>
 }
 
 const littleEndian = endianness() === 'LE'
@@ -156,14 +158,16 @@ export function fileType(descr: string | undefined, asked?: 'uint8'): FileType {
     )
   }
   const dtype = asked ?? (Object.keys(type.as)[0] as DataType)
+  const first = (bytes: Buffer, count: number) =>
+    view<number | bigint>(type.View as View<number | bigint>, bytes, count)
   return {
     name: type.name,
     dtype,
     size,
     swapped: size > 1 && (order === '<') !== littleEndian,
     convert: type.as[dtype],
-    value: (bytes, index) =>
-      view<number | bigint>(type.View as View<number | bigint>, bytes, index + 1)[index]!,
+    value: (bytes, index) => first(bytes, index + 1)[index]!,
+    elements: (bytes) => first(bytes, bytes.length / size),
   }
 }
 

@@ -10,9 +10,10 @@ import type { Matrix, MatrixLike } from '../matrix.js'
 import { readBoolean, requireNames } from '../options.js'
 import type { ElementArray } from '../storage.js'
 import { readHostView, requireThere } from '../view.js'
+import type { EntrySink } from './entries.js'
 import { openForReading, pathOf, systemReason, writeComplete, writeFully } from './files.js'
 import { MOST_INFLATED } from './lines.js'
-import { type MemoryOptions, readMaxBytes } from './memory.js'
+import { type MemoryOptions, readMaxBytes, requireWithin } from './memory.js'
 import { npyBytes } from './npy.js'
 import { requireDtype } from './npy-content.js'
 import { NpyProblem } from './npy-header.js'
@@ -24,6 +25,9 @@ const DEFLATED = 8
 
 /** Bytes that are read at once. */
 const PIECE = 1 << 18
+
+/** The header of an array of numbers is shorter. */
+const LONGEST_HEADER = 1 << 16
 
 /** An archive of more files is no archive of matrices. */
 const MOST_ENTRIES = 65536
@@ -62,22 +66,63 @@ export async function readNpz(
   return readArrays(path, () => arrays, dtype, options)
 }
 
-/** Reads the array `wanted`, or the only one if it is undefined. */
+/** Reads the array `wanted`, or the only one if it is undefined, or the sparse matrix that all of them are. */
 export async function readNpzArray(
   path: string | URL,
   wanted: string | undefined,
   dtype: 'uint8' | undefined,
+  sparse: (name: string) => EntrySink<Matrix<ElementArray>>,
   options: FileOptions & MemoryOptions,
 ): Promise<Matrix<ElementArray>> {
+  const name = pathOf(path)
+  if (wanted === undefined) {
+    const matrix = await readSparseNpz(name, sparse(name), options)
+    if (matrix !== undefined) return matrix
+  }
   const choose = (there: readonly string[]) => {
     if (wanted !== undefined) return [wanted]
     if (there.length === 1) return there
-    const advice = there.includes('indptr')
-      ? "it is a sparse matrix of SciPy's: write it with scipy.io.mmwrite"
-      : `choose one by the option array, on the command line by FILE.npz:NAME: ${showChoices(there.slice(0, 20))}`
-    throw new FileError(`${pathOf(path)}: expected one array, but the file has ${there.length}; ${advice}`)
+    throw new FileError(
+      `${name}: expected one array, but the file has ${there.length}; choose one by the option array, on the command line by ` +
+        `FILE.npz:NAME: ${showChoices(there.slice(0, 20))}`,
+    )
   }
   return Object.values(await readArrays(path, choose, dtype, options))[0]!
+}
+
+/** Reads a sparse matrix of SciPy's; undefined if the file has none. */
+export async function readSparseNpz<Result>(
+  name: string,
+  sink: EntrySink<Result>,
+  options: FileOptions & MemoryOptions,
+): Promise<Result | undefined> {
+  const maxBytes = readMaxBytes(options.maxBytes)
+  const work = new FileWork('reading a file', options)
+  return withArchive(name, work, async (zip) => {
+    const there = await listArrays(zip, name)
+    const names = [...there.keys()]
+    const { isSparseArchive, readSparseArchive } = await import('./scipy.js')
+    if (!isSparseArchive(names)) return undefined
+    const total = [...there.values()].reduce((sum, { uncompressedSize }) => sum + uncompressedSize, 0)
+    const progress = { done: 0, total }
+    const result = await readSparseArchive(name, names, sink, async (array) => {
+      const entry = there.get(array)!
+      // An element takes a byte or more of the matrix, and at most 8 here.
+      requireWithin(Math.floor((entry.uncompressedSize - LONGEST_HEADER) / 8), maxBytes, name)
+      const pieces: Buffer[] = []
+      await readEntry(
+        zip,
+        entry,
+        `${name}, array ${show(array)}`,
+        (chunk) => pieces.push(chunk),
+        work,
+        progress,
+      )
+      return Buffer.concat(pieces)
+    })
+    work.end()
+    return result
+  })
 }
 
 /**
@@ -123,7 +168,7 @@ async function readArrays(
     const found: [string, Matrix<ElementArray>][] = []
     for (const [array, entry] of entries) {
       const builder = new NpyBuilder(entry.uncompressedSize, dtype, `${name}, array ${show(array)}`, budget)
-      const matrix = await readEntry(zip, entry, builder, work, progress)
+      const matrix = await readMatrixEntry(zip, entry, builder, work, progress)
       budget -= matrix.data.byteLength
       found.push([array, matrix])
     }
@@ -213,14 +258,37 @@ async function listArrays(zip: ZipFile, name: string): Promise<Map<string, Entry
   return arrays
 }
 
-async function readEntry(
+async function readMatrixEntry(
   zip: ZipFile,
   entry: Entry,
   builder: NpyBuilder,
   work: FileWork,
-  progress: { done: number; total: number },
+  progress: Progress,
 ): Promise<Matrix<ElementArray>> {
-  const { name } = builder
+  try {
+    await readEntry(zip, entry, builder.name, (chunk) => builder.push(chunk), work, progress)
+    return builder.end()
+  } catch (error) {
+    if (error instanceof NpyProblem)
+      throw new FileError(`${builder.name}: ${error.message}`, { cause: error })
+    throw error
+  }
+}
+
+interface Progress {
+  done: number
+  readonly total: number
+}
+
+/** Reads all bytes of a file in an archive. */
+async function readEntry(
+  zip: ZipFile,
+  entry: Entry,
+  name: string,
+  take: (chunk: Buffer) => void,
+  work: FileWork,
+  progress: Progress,
+): Promise<void> {
   const { compressionMethod, compressedSize, uncompressedSize } = entry
   if (entry.isEncrypted()) throw new FileError(`${name} is encrypted: save it without a password`)
   if (compressionMethod !== STORED && compressionMethod !== DEFLATED) {
@@ -236,15 +304,11 @@ async function readEntry(
     let checksum = 0
     for await (const chunk of stream as AsyncIterable<Buffer>) {
       checksum = crc32(chunk, checksum)
-      builder.push(chunk)
+      take(chunk)
       progress.done += chunk.length
       work.reached(progress.done / progress.total)
     }
     if (checksum !== entry.crc32) throw new FileError(`${name} is damaged: its checksum is another one`)
-    return builder.end()
-  } catch (error) {
-    if (error instanceof NpyProblem) throw new FileError(`${name}: ${error.message}`, { cause: error })
-    throw error
   } finally {
     stream.destroy()
   }

@@ -79,7 +79,7 @@ export async function readMatrix(
       `option array must be the name of an array in a .npz file, but it is ${show(array)} for ${format}`,
     )
   }
-  const { readWanted } = await import('./dense.js')
+  const { DenseEntries, readWanted } = await import('./dense.js')
   const wanted = readWanted(semiring, dtype, maxBytes)
   if (format !== 'npy' && format !== 'npz') {
     const { readTextMatrix } = await import('./text-matrices.js')
@@ -90,7 +90,13 @@ export async function readMatrix(
   const matrix =
     format === 'npy'
       ? await (await import('./npy.js')).readNpy(path, { dtype: asked, maxBytes, ...rest })
-      : await (await import('./npz.js')).readNpzArray(path, array, asked, { maxBytes, ...rest })
+      : await (await import('./npz.js')).readNpzArray(
+          path,
+          array,
+          asked,
+          (called) => new DenseEntries(called, wanted),
+          { maxBytes, ...rest },
+        )
   // These files state their type, which stands if nothing else is said.
   return semiring === undefined && dtype === undefined ? matrix : convertMatrix(matrix, wanted, name)
 }

@@ -4,11 +4,11 @@ import { DTypeError, FileError, ShapeError, ValueError } from '../errors.js'
 import { dimension } from '../matrix.js'
 import { requireNames } from '../options.js'
 import { dimacsParser } from './dimacs.js'
-import { EntryList } from './entries.js'
+import { type EntryArrays, EntryList } from './entries.js'
 import { pathOf } from './files.js'
 import { readLines } from './lines.js'
 import { matrixMarketParser } from './matrix-market.js'
-import { formatOf } from './names.js'
+import { formatInName, formatOf } from './names.js'
 import { type FileOptions, FileWork, fileOptions } from './progress.js'
 import type { LineParser } from './text.js'
 import { numberText, writeLines } from './write-text.js'
@@ -17,6 +17,7 @@ import { numberText, writeLines } from './write-text.js'
 export type SparseFormat = 'matrix-market' | 'dimacs'
 
 const formats = ['matrix-market', 'dimacs'] as const
+const readable = [...formats, 'npz'] as const
 
 /** A sparse matrix: entry e has the value `value[e]` and stands in row `row[e]` and column `col[e]`, from 0. */
 export interface SparseEntries {
@@ -33,15 +34,20 @@ export interface SparseEntries {
 /** The options of {@link readEntries}. `undefined` means the default. */
 export interface ReadEntriesOptions extends FileOptions {
   /** By the end of the file's name if left out. */
-  format?: SparseFormat | undefined
+  format?: SparseFormat | 'npz' | undefined
 }
 
 /** The options of {@link writeEntries}. `undefined` means the default. */
-export type WriteEntriesOptions = ReadEntriesOptions
+export interface WriteEntriesOptions extends FileOptions {
+  /** By the end of the file's name if left out. */
+  format?: SparseFormat | undefined
+}
 
 /**
- * Reads the entries of a Matrix Market coordinate file (.mtx) or a DIMACS file (.gr), in the order of the file. A symmetric or
- * skew-symmetric file has those of its other half too. Integers and patterns become int32, real numbers float64.
+ * Reads the entries of a Matrix Market coordinate file (.mtx), of a DIMACS file (.gr) or of a sparse matrix that
+ * scipy.sparse.save_npz wrote (.npz: csr, csc or coo), in the order of the file. A symmetric or skew-symmetric file has those of
+ * its other half too. Integers and patterns become int32, real numbers float64. Several entries of one place stay several:
+ * {@link joinEntries} joins them.
  *
  * @throws FileError (ERR_MPMML_FILE) for a file that can't be read or isn't what it should be; OptionError; OutOfMemoryError;
  *   AbortedError.
@@ -58,14 +64,36 @@ export async function readEntries(
   requireNames(options, ['format', ...fileOptions])
   const name = pathOf(path)
   const list = new EntryList(name, false)
-  const parser =
-    formatOf(name, options.format, formats) === 'dimacs' ? dimacsParser(list) : matrixMarketParser(list)
-  const { rows, cols, row, col, value } = await readLines(name, 'a sparse matrix', parser, options)
+  const { rows, cols, row, col, value } = await read(
+    name,
+    formatOf(name, options.format, readable),
+    list,
+    options,
+  )
   return { shape: [rows, cols], row, col, value }
 }
 
+async function read(
+  name: string,
+  format: SparseFormat | 'npz',
+  list: EntryList,
+  options: FileOptions,
+): Promise<EntryArrays> {
+  if (format !== 'npz') {
+    const parser = format === 'dimacs' ? dimacsParser(list) : matrixMarketParser(list)
+    return readLines(name, 'a sparse matrix', parser, options)
+  }
+  const { readSparseNpz } = await import('./npz.js')
+  const found = await readSparseNpz(name, list, options)
+  if (found) return found
+  throw new FileError(
+    `${name}: expected a sparse matrix of scipy.sparse.save_npz, but it has other arrays: use readNpz`,
+  )
+}
+
 /**
- * Whether a file holds the entries of a sparse matrix, which {@link readEntries} reads: it looks at the name and the first line.
+ * Whether a file holds the entries of a sparse matrix, which {@link readEntries} reads: it looks at the name, and at the first line
+ * or the names of arrays.
  *
  * @throws Rejects with FileError (ERR_MPMML_FILE) if the file can't be read.
  * @example
@@ -74,8 +102,12 @@ export async function readEntries(
  */
 export async function isSparseFile(path: string | URL): Promise<boolean> {
   const name = pathOf(path)
-  if (/\.gr(\.gz)?$/i.test(name)) return true
-  if (!/\.mtx(\.gz)?$/i.test(name)) return false
+  const format = formatInName(name, readable)
+  if (format === 'npz') {
+    const [{ npzNames }, { isSparseArchive }] = await Promise.all([import('./npz.js'), import('./scipy.js')])
+    return isSparseArchive(await npzNames(name))
+  }
+  if (format !== 'matrix-market') return format === 'dimacs'
   const found = new FirstLine()
   const look: LineParser<void> = {
     lines(reader) {
@@ -119,7 +151,8 @@ export async function writeEntries(
   await writeLines(name, format === 'dimacs' ? arcs(entries, name, work) : coordinates(entries, work), work)
 }
 
-function requireEntries({ shape, row, col, value }: SparseEntries): void {
+/** @throws ShapeError, DTypeError, ValueError. */
+export function requireEntries({ shape, row, col, value }: SparseEntries): void {
   if (!(row instanceof Int32Array && col instanceof Int32Array)) {
     throw new DTypeError(
       `row and col must be Int32Arrays, but they are ${typeName(row)} and ${typeName(col)}`,

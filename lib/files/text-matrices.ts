@@ -13,11 +13,7 @@ import type { LineParser } from './text.js'
 export type TextFormat = Exclude<FileFormat, 'npy' | 'npz'>
 
 /** What reads a matrix of a format, which messages call `name`. */
-export function matrixParser(
-  format: TextFormat,
-  name: string,
-  wanted: Wanted,
-): LineParser<Matrix<ElementArray>> {
+function matrixParser(format: TextFormat, name: string, wanted: Wanted): LineParser<Matrix<ElementArray>> {
   switch (format) {
     case 'matrix-market':
       return matrixMarketParser(new DenseEntries(name, wanted), new DenseArray(name, wanted))

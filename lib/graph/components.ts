@@ -1,6 +1,6 @@
 /** Strongly connected components. */
 import type { CompressedRows } from './compressed.js'
-import { atOnce, PER_STEP, type Steps } from './slices.js'
+import { PER_STEP, type Steps } from './slices.js'
 
 /** Nodes that reach each other are in one component. */
 export interface Components {
@@ -15,16 +15,6 @@ export interface Components {
   readonly start: Int32Array
 }
 
-/**
- * The strongly connected components of a graph.
- *
- * @see R. Tarjan, Depth-first search and linear graph algorithms, SIAM Journal on Computing 1 (1972). The recursion is a
- *   list here, because a path may be as long as there are nodes.
- */
-export function strongComponents(rows: Pick<CompressedRows, 'nodes' | 'start' | 'to'>): Components {
-  return atOnce(findingComponents(rows))
-}
-
 /** The part of a graph to look at. */
 export interface GraphPart {
   /** Only the nodes that these reach; all nodes by default. */
@@ -36,7 +26,12 @@ export interface GraphPart {
 /** Not to be looked at, and later than all nodes that are. */
 const MASKED = 2 ** 31 - 1
 
-/** {@link strongComponents} in steps, and of a part of a graph. */
+/**
+ * The strongly connected components of a graph, or of a part of it.
+ *
+ * @see R. Tarjan, Depth-first search and linear graph algorithms, SIAM Journal on Computing 1 (1972). The recursion is a
+ *   list here, because a path may be as long as there are nodes.
+ */
 export function* findingComponents(
   { nodes, start, to }: Pick<CompressedRows, 'nodes' | 'start' | 'to'>,
   { roots = null, within = null }: GraphPart = {},

@@ -65,7 +65,7 @@ export function matrixKeys(
 }
 
 /** A cycle from the least of its nodes on, so that it doesn't depend on where it was met. */
-export function fromLeast(cycle: readonly number[]): number[] {
+function fromLeast(cycle: readonly number[]): number[] {
   const least = cycle.reduce((best, node, at) => (node < cycle[best]! ? at : best), 0)
   return [...cycle.slice(least), ...cycle.slice(0, least)]
 }

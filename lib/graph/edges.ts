@@ -4,7 +4,7 @@ import { elementType, INT32, isElementArray, isInteger, newArray } from '../elem
 import { DTypeError, OutOfMemoryError, ShapeError, ValueError } from '../errors.js'
 import { MAX_DIMENSION } from '../matrix.js'
 import { type ElementArray, isDetached, type OperandArray, lengthOf as typedLength } from '../storage.js'
-import { atOnce, PER_STEP, type Steps } from './slices.js'
+import { PER_STEP, type Steps } from './slices.js'
 
 /** Numbers of nodes: an array, or a typed array of any kind of numbers. */
 export type NodeNumbers = ArrayLike<number>
@@ -116,16 +116,11 @@ function* weights(values: ElementArray | readonly number[]): Steps<ElementArray>
 }
 
 /**
- * Checks an edge list, which messages call `name`, and copies it.
+ * Checks an edge list, which messages call `name`, and copies it. If it may be `weightless`, all weights are 1 if there are none.
  *
  * @throws DTypeError for what isn't an edge list, and for entries that aren't integers; ShapeError for arrays of
  *   unequal lengths and a wrong number of nodes; ValueError for nodes that don't exist, and for NaN.
  */
-export function readEdges(graph: unknown, name = 'the graph'): Edges {
-  return atOnce(readingEdges(graph, name))
-}
-
-/** {@link readEdges} in steps. If it may be `weightless`, all weights are 1 if there are none. */
 export function* readingEdges(graph: unknown, name = 'the graph', weightless = false): Steps<Edges> {
   if (typeof graph !== 'object' || graph === null) {
     throw new DTypeError(

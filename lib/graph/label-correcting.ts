@@ -1,6 +1,8 @@
 /** Searches in which edges may make paths better that have reached a node before. */
 import type { Components } from './components.js'
 import { exactWeight } from './cycles.js'
+import { NodeQueue } from './node-queue.js'
+import { Preorder } from './preorder.js'
 import { edgeGains } from './rules.js'
 import { PER_STEP, type Steps } from './slices.js'
 import { requireExact, type Search } from './tree.js'
@@ -10,9 +12,6 @@ export interface FoundCycle {
   readonly nodes: number[]
   readonly weight: number
 }
-
-/** Not in the tree. */
-const OUT = -1
 
 /**
  * Best paths, one strong component after another: what a component gets from those before it is final. A component of one
@@ -26,24 +25,17 @@ const OUT = -1
 export class LabelCorrecting {
   readonly #search: Search
   readonly #components: Components
-  // The tree within a component as a list in preorder, and the number of children of each node. Below the last node is the
-  // one that all hang on that are reached from outside.
-  readonly #after: Int32Array
-  readonly #previous: Int32Array
-  readonly #children: Int32Array
-  readonly #queue: Int32Array
-  readonly #queued: Uint8Array
+  /** The tree within a component: what is reached from outside hangs on the top. */
+  readonly #hanging: Preorder
+  readonly #queue: NodeQueue
   #looked = 0
 
   constructor(search: Search, components: Components) {
     const { nodes } = search.rows
     this.#search = search
     this.#components = components
-    this.#after = new Int32Array(nodes + 1)
-    this.#previous = new Int32Array(nodes + 1)
-    this.#children = new Int32Array(nodes + 1)
-    this.#queue = new Int32Array(nodes)
-    this.#queued = new Uint8Array(nodes)
+    this.#hanging = new Preorder(nodes)
+    this.#queue = new NodeQueue(nodes)
   }
 
   /** Finds the best paths from `root`, or a cycle that gains and that it reaches. */
@@ -76,10 +68,7 @@ export class LabelCorrecting {
       }
       for (let at = begin; at < end; at++) {
         const i = members[at]!
-        if (this.#looked >= PER_STEP) {
-          this.#looked = 0
-          yield
-        }
+        if (this.#isTurnOver()) yield
         this.#looked++
         if (key[i] === rules.unreached) continue
         this.#looked += rows.start[i + 1]! - rows.start[i]!
@@ -123,46 +112,15 @@ export class LabelCorrecting {
     const { rows, tree, rules } = this.#search
     const { start, to, key: weight } = rows
     const { key, before } = tree
-    const { of, members, start: first } = this.#components
-    const [after, previous, children] = [this.#after, this.#previous, this.#children]
-    const [queue, queued] = [this.#queue, this.#queued]
+    const { of } = this.#components
+    const [hanging, queue] = [this.#hanging, this.#queue]
     const { unreached, single } = rules
     const sum = rules.extension === 'sum'
-    const top = rows.nodes
-    const size = first[component + 1]! - first[component]!
-    let head = 0
-    let length = 0
-    const enqueue = (node: number) => {
-      if (queued[node] === 1) return
-      queued[node] = 1
-      const place = head + length++
-      queue[place < size ? place : place - size] = node
-    }
-    const hang = (node: number, parent: number) => {
-      const next = after[parent]!
-      after[parent] = node
-      previous[node] = parent
-      after[node] = next
-      previous[next] = node
-      children[parent]!++
-      children[node] = 0
-    }
-    after[top] = previous[top] = top
-    children[top] = 0
-    for (let at = first[component]!; at < first[component + 1]!; at++) {
-      const i = members[at]!
-      children[i] = OUT
-      if (key[i] === unreached) continue
-      hang(i, top)
-      enqueue(i)
-    }
-    while (length > 0) {
-      const i = queue[head]!
-      if (++head === size) head = 0
-      length--
-      queued[i] = 0
+    this.#begin(component)
+    while (!queue.isEmpty) {
+      const i = queue.take()
       // It will be reached again, by a better path.
-      if (children[i] === OUT) continue
+      if (!hanging.has(i)) continue
       const own = key[i]!
       requireExact(own, rules)
       const end = start[i + 1]!
@@ -173,44 +131,52 @@ export class LabelCorrecting {
         let candidate = sum ? own + edge : own * edge
         if (single) candidate = Math.fround(candidate)
         if (candidate > key[j]! || candidate >= unreached) continue
-        // A node that was taken out comes back even if rounding made nothing better of what is above it.
-        if (candidate === key[j] && children[j] !== OUT) continue
-        if (children[j] !== OUT) {
-          let next = j
-          let open = 1
-          while (open > 0 && next !== i) {
-            open += children[next]! - 1
-            next = after[next]!
-            this.#looked++
-          }
-          if (open > 0) {
+        if (hanging.has(j)) {
+          // A node that was taken out comes back even if rounding made nothing better of what is above it.
+          if (candidate === key[j]) continue
+          const last = hanging.endOf(j, i)
+          if (last === undefined) {
             const cycle = this.#cycle(i, j)
             if (cycle) return cycle
             continue
           }
-          const last = previous[j]!
           const parent = before[j]!
-          children[parent >= 0 && of[parent] === component ? parent : top]!--
-          for (let below = j; below !== next; below = after[below]!) children[below] = OUT
-          after[last] = next
-          previous[next] = last
-          if (this.#looked >= PER_STEP) {
-            this.#looked = 0
-            yield
-          }
+          hanging.takeOut(j, parent >= 0 && of[parent] === component ? parent : hanging.top, last)
+          if (this.#isTurnOver()) yield
         }
         key[j] = candidate
         before[j] = i
-        hang(j, i)
-        enqueue(j)
+        hanging.hang(j, i)
+        queue.add(j)
       }
       this.#looked += end - start[i]! + 1
-      if (this.#looked >= PER_STEP) {
-        this.#looked = 0
-        yield
-      }
+      if (this.#isTurnOver()) yield
     }
     return null
+  }
+
+  /** Makes the tree and the queue of a component: of its nodes that are reached from outside. */
+  #begin(component: number): void {
+    const { tree, rules } = this.#search
+    const { members, start: first } = this.#components
+    const [hanging, queue] = [this.#hanging, this.#queue]
+    const end = first[component + 1]!
+    hanging.begin()
+    queue.begin(end - first[component]!)
+    for (let at = first[component]!; at < end; at++) {
+      const i = members[at]!
+      hanging.leaveOut(i)
+      if (tree.key[i] === rules.unreached) continue
+      hanging.hang(i, hanging.top)
+      queue.add(i)
+    }
+  }
+
+  /** Whether so much has been looked at that others may have their turn; then it counts anew. */
+  #isTurnOver(): boolean {
+    if (this.#looked + this.#hanging.looked < PER_STEP) return false
+    this.#looked = this.#hanging.looked = 0
+    return true
   }
 
   /**

@@ -1,10 +1,19 @@
 /** What a semiring is to paths. */
 import { typeNameOf } from '../elements.js'
-import { zeroOf } from '../semirings.js'
-import type { DataType, Semiring } from '../variant-names.js'
+import { addon, type NativeSemiring } from '../native.js'
+import { oneOf, readSemiring, zeroOf } from '../semirings.js'
+import type { DataType } from '../variant-names.js'
 
 /** The semirings that paths are compared in. */
-export type PathSemiring = Exclude<Semiring, 'plus-times' | 'min-max'>
+export type PathSemiring = 'min-plus' | 'max-plus' | 'max-min' | 'max-times' | 'or-and'
+
+export const pathSemirings: readonly PathSemiring[] = [
+  'min-plus',
+  'max-plus',
+  'max-min',
+  'max-times',
+  'or-and',
+]
 
 /** ⊗: what a path's value is of its edges'. */
 export type Extension = 'sum' | 'product' | 'bottleneck'
@@ -12,19 +21,16 @@ export type Extension = 'sum' | 'product' | 'bottleneck'
 interface Form {
   readonly extension: Extension
   readonly maximizes: boolean
-  /** What a cycle that gains is called. */
+  /** What a cycle that gains is called: its weight is better than that of the empty path. */
   readonly gains: string
 }
 
-const forms: Record<PathSemiring, Form> = {
-  'min-plus': { extension: 'sum', maximizes: false, gains: 'below 0' },
-  'max-plus': { extension: 'sum', maximizes: true, gains: 'above 0' },
-  'max-min': { extension: 'bottleneck', maximizes: true, gains: '' },
-  'max-times': { extension: 'product', maximizes: true, gains: 'above 1' },
-  'or-and': { extension: 'bottleneck', maximizes: true, gains: '' },
+function formOf({ combine, extend }: NativeSemiring): Form {
+  const extension = extend === 'sum' || extend === 'product' ? extend : 'bottleneck'
+  const maximizes = combine !== 'minimum'
+  if (extension === 'bottleneck') return { extension, maximizes, gains: '' }
+  return { extension, maximizes, gains: `${maximizes ? 'above' : 'below'} ${extension === 'sum' ? 0 : 1}` }
 }
-
-export const pathSemirings = Object.keys(forms) as PathSemiring[]
 
 /**
  * A semiring over an element type. Searches minimise, so they work on keys: a value whose ⊕ is a maximum has its negative for
@@ -50,10 +56,11 @@ export interface PathRules extends Form {
 
 /** The rules of a semiring over an element type, by its number, which the semiring must have. */
 export function rulesOf(semiring: PathSemiring, type: number): PathRules {
-  const form = forms[semiring]
+  const index = readSemiring(semiring)
+  const form = formOf(addon.semirings[index]!)
   const dtype = typeNameOf(type)
   const zero = zeroOf(semiring, dtype)
-  const one = oneOf(form.extension, dtype)
+  const one = oneOf(index, dtype)
   return {
     ...form,
     semiring,
@@ -65,12 +72,6 @@ export function rulesOf(semiring: PathSemiring, type: number): PathRules {
     unreached: form.extension === 'product' ? 0 : Number.POSITIVE_INFINITY,
     startKey: form.maximizes ? 0 - one : one,
   }
-}
-
-function oneOf(extension: Extension, dtype: DataType): number {
-  if (extension === 'sum') return 0
-  if (extension === 'product' || dtype === 'uint8') return 1
-  return dtype === 'int32' ? 2 ** 31 - 1 : Number.POSITIVE_INFINITY
 }
 
 /** The key of an edge. A product keeps the weight, because the keys of its paths have the sign. */

@@ -396,8 +396,35 @@ async function runPart(
 ): Promise<void> {
   const { session } = call
   const asksWitness = call.options.witness
-  const arrays: OperandArray[] = []
+  const { arrays, requests } = writeRequests(products, call)
   const reports = new Float64Array(products.length * REPORT_FIELDS)
+  let made: Made
+  try {
+    made = await addon.multiplyGroup(arrays, requests, reports, cancel, session ? session.native : null)
+  } catch (error) {
+    throw namingProduct(fromNative(error), first, products.length, watched)
+  }
+  if (arrays.length > 0) eachNamed(products, requireAllStillThere, first)
+  const memories = madeMemories(made, session, asksWitness)
+  const offsets = new Offsets()
+  const witnessOffsets = new Offsets()
+  products.forEach((product, index) => {
+    const offset = product.out || product.c ? 0 : offsets.next(product, product.bytes)
+    const witnessOffset = asksWitness && !product.witness ? witnessOffsets.next(product, WITNESS_BYTES) : 0
+    results[first + index] = resultOf(
+      product,
+      memories,
+      reports,
+      index * REPORT_FIELDS,
+      offset,
+      witnessOffset,
+    )
+  })
+}
+
+/** The requests of a part, and the arrays that they number. Results that have no place yet follow each other in memory. */
+function writeRequests(products: readonly Product[], { session, options }: Call) {
+  const arrays: OperandArray[] = []
   const offsets = new Offsets()
   const witnessOffsets = new Offsets()
   const count = products.length * REQUEST_FIELDS
@@ -423,7 +450,7 @@ async function runPart(
     if (witness) {
       writeLayout(requests, start, at.witness, witness)
       requests[start + at.witnessMemory] = -arrays.push(witness.data as Int32Array)
-    } else if (asksWitness) {
+    } else if (options.witness) {
       writeLayout(
         requests,
         start,
@@ -436,28 +463,7 @@ async function runPart(
   if (Math.max(offsets.bytes, witnessOffsets.bytes) > Number.MAX_SAFE_INTEGER) {
     throw new OutOfMemoryError(`the results of the group don't fit on ${session}: compute it in parts`)
   }
-  let made: Made
-  try {
-    made = await addon.multiplyGroup(arrays, requests, reports, cancel, session ? session.native : null)
-  } catch (error) {
-    throw namingProduct(fromNative(error), first, products.length, watched)
-  }
-  if (arrays.length > 0) eachNamed(products, requireAllStillThere, first)
-  const memories = madeMemories(made, session, asksWitness)
-  offsets.bytes = 0
-  witnessOffsets.bytes = 0
-  products.forEach((product, index) => {
-    const offset = product.out || product.c ? 0 : offsets.next(product, product.bytes)
-    const witnessOffset = asksWitness && !product.witness ? witnessOffsets.next(product, WITNESS_BYTES) : 0
-    results[first + index] = resultOf(
-      product,
-      memories,
-      reports,
-      index * REPORT_FIELDS,
-      offset,
-      witnessOffset,
-    )
-  })
+  return { arrays, requests }
 }
 
 // Native code reads requests before the call returns, and no user code runs in between: this serves all calls.

@@ -14,7 +14,7 @@ export interface Packages {
 let loaded: Promise<Packages> | undefined
 
 /** @throws PackageError with the command that installs them. */
-export function loadPackages(): Promise<Packages> {
+function loadPackages(): Promise<Packages> {
   loaded ??= Promise.all([import('bullmq'), import('ioredis')]).then(
     ([bull, { Redis }]) => ({ bull, Redis }),
     (error: Error) => {
@@ -61,7 +61,7 @@ function readAddress(url: string): URL {
 }
 
 /** The address without user and password, for messages. */
-export function shownAddress(url: string): string {
+function shownAddress(url: string): string {
   const { protocol, host, pathname } = readAddress(url)
   return `${protocol}//${host}${pathname === '/' ? '' : pathname}`
 }

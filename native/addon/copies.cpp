@@ -1,7 +1,10 @@
 #include "addon/copies.h"
 
+#include <cstddef>
+
 #include "addon/device.h"
 #include "addon/request.h"
+#include "core/pages.h"
 
 namespace mpmml::addon {
 namespace {
@@ -107,6 +110,14 @@ Napi::Value combine(const Napi::CallbackInfo& info) {
   return DeviceWork::run(info.Env(), std::make_unique<CombineWork>(std::move(uses), problem));
 }
 
+/// preferHugePages(array): before it is written.
+Napi::Value huge_pages(const Napi::CallbackInfo& info) {
+  const auto array = info[0].As<Napi::TypedArray>();
+  auto* const data = static_cast<std::byte*>(array.ArrayBuffer().Data());
+  prefer_huge_pages(data + array.ByteOffset(), array.ByteLength());
+  return info.Env().Undefined();
+}
+
 }  // namespace
 
 void export_copies(Napi::Env env, Napi::Object exports) {
@@ -115,6 +126,7 @@ void export_copies(Napi::Env env, Napi::Object exports) {
   exports.Set("download", Napi::Function::New<guarded<download>>(env, "download"));
   exports.Set("fill", Napi::Function::New<guarded<fill>>(env, "fill"));
   exports.Set("combine", Napi::Function::New<guarded<combine>>(env, "combine"));
+  exports.Set("preferHugePages", Napi::Function::New<guarded<huge_pages>>(env, "preferHugePages"));
 }
 
 }  // namespace mpmml::addon

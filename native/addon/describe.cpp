@@ -85,6 +85,25 @@ Napi::Object row_of(Napi::Env env, const Variant& variant) {
   return row;
 }
 
+/// As lib/native.ts has them.
+const char* name_of(OperatorKind kind) {
+  switch (kind) {
+    case OperatorKind::kMaximum:
+      return "maximum";
+    case OperatorKind::kMinimum:
+      return "minimum";
+    case OperatorKind::kSum:
+      return "sum";
+    case OperatorKind::kProduct:
+      return "product";
+    case OperatorKind::kOr:
+      return "or";
+    case OperatorKind::kAnd:
+      return "and";
+  }
+  return "";
+}
+
 }  // namespace
 
 Napi::Array variants(Napi::Env env) {
@@ -112,21 +131,24 @@ Napi::Array refused_variants(Napi::Env env) {
 Napi::Array semirings(Napi::Env env) {
   Napi::Array rows = Napi::Array::New(env);
   for (size_t id = 0; id < std::size(kSemiringNames); ++id) {
-    Napi::Object zeros = Napi::Object::New(env);
-    bool idempotent = true;
+    Napi::Object zeros = Napi::Object::New(env), ones = Napi::Object::New(env);
+    Napi::Object row = Napi::Object::New(env);
     for (size_t type = 0; type < std::size(kDataTypeNames); ++type) {
       const auto semiring = static_cast<SemiringId>(id);
       const auto dtype = static_cast<DataType>(type);
       if (!has_semiring(semiring, dtype)) continue;
       with_semiring_that<Any>(semiring, dtype, [&](auto value) {
-        zeros.Set(data_type_name(dtype), static_cast<double>(decltype(value)::zero));
-        idempotent = decltype(value)::idempotent;
+        using S = decltype(value);
+        zeros.Set(data_type_name(dtype), static_cast<double>(S::zero));
+        ones.Set(data_type_name(dtype), static_cast<double>(S::one));
+        row.Set("combine", name_of(S::combine_kind));
+        row.Set("extend", name_of(S::extend_kind));
+        row.Set("idempotent", S::idempotent);
       });
     }
-    Napi::Object row = Napi::Object::New(env);
     row.Set("name", kSemiringNames[id]);
     row.Set("zeros", zeros);
-    row.Set("idempotent", idempotent);
+    row.Set("ones", ones);
     rows.Set(rows.Length(), row);
   }
   return rows;

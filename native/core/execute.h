@@ -119,8 +119,12 @@ class Engine {
   Division divide_among(const Problem& problem, const std::vector<int>& devices);
   Result execute_on_several(const Problem& problem, const Request& request);
   std::vector<Result> execute_on_several(const std::vector<Problem>& problems, const Request& request);
+  /// One product after the other, each on several devices.
+  std::vector<Result> execute_each_on_several(const std::vector<Problem>& problems, const Request& request);
   /// `shares`: whether the parts may give each other operands.
   Outcome compute_parts(const Problem& problem, const Placement& where, const Division& division, bool shares = true);
+  /// Remembers how fast devices were, if their parts took long enough to tell. `times`: of each part, in ms.
+  void learn_speeds(const Problem& problem, const Division& division, const std::vector<double>& times);
   /// Computes a product with steps on a backend of the host's matrices.
   Outcome run(Backend& backend, const Problem& problem, const Placement& where);
 

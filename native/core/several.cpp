@@ -17,36 +17,80 @@
 #include "core/spread.h"
 #include "core/status.h"
 #include "core/structured.h"
+#include "core/together.h"
 
 namespace mpmml {
 namespace {
-
-std::string name_of(BackendKind backend, int device) {
-  return (backend == BackendKind::kCuda ? "CUDA device " : "device ") + std::to_string(device);
-}
-
-/// An error of a device of several, which says which.
-Error of_device(BackendKind backend, int device, const Error& error) {
-  return Error(error.code(), name_of(backend, device) + " failed, so the whole product did: " + error.what(),
-               error.product());
-}
-
-/// Whether the product would fail in the same way on any device.
-bool is_of_values(ErrorCode code) { return code == ErrorCode::kValue || code == ErrorCode::kVariant; }
-
-/// What parts that have run at the same time took.
-void join(Timing& all, const Timing& part) {
-  all.kernel = std::max(all.kernel, part.kernel);
-  all.analysis = std::max(all.analysis, part.analysis);
-  all.h2d = std::max(all.h2d, part.h2d);
-  all.d2h = std::max(all.d2h, part.d2h);
-}
 
 DeviceSet set_of(const std::vector<int>& devices) {
   DeviceSet set = 0;
   for (const int device : devices) set |= DeviceSet{1} << device;
   return set;
 }
+
+/// Neighbours in a group, from `first` up to that before `end`.
+struct Run {
+  std::ptrdiff_t first, end;
+};
+
+/// Divides a group into runs, so that small products still go to a GPU together. Each device takes the next run when it
+/// is done with one: so unequal devices get unequal shares.
+std::vector<Run> runs_of(const std::vector<Problem>& problems, size_t devices) {
+  constexpr size_t kRunsPerDevice = 4;
+  constexpr double kStepsOfAny = 1e6;
+  double all = 0;
+  for (const Problem& problem : problems) all += steps_of(problem) + kStepsOfAny;
+  const double enough = all / static_cast<double>(kRunsPerDevice * devices);
+  std::vector<Run> runs;
+  const auto count = static_cast<std::ptrdiff_t>(problems.size());
+  double steps = 0;
+  for (std::ptrdiff_t index = 0, first = 0; index < count; ++index) {
+    steps += steps_of(problems[static_cast<size_t>(index)]) + kStepsOfAny;
+    if (steps < enough && index + 1 < count) continue;
+    runs.push_back({first, index + 1});
+    first = index + 1;
+    steps = 0;
+  }
+  return runs;
+}
+
+/// What threads that compute runs of a group have come to.
+class Results {
+ public:
+  explicit Results(size_t count) : results_(count), failed_product_(count) {}
+
+  bool has_failed() const { return stopped_; }
+  void stop() { stopped_ = true; }
+
+  /// The results of a run, which one device has computed.
+  void keep(const Run& run, std::vector<Result> found, int device) {
+    for (Result& result : found) {
+      if (result.backend == BackendKind::kCuda) result.device = device;
+    }
+    std::move(found.begin(), found.end(), results_.begin() + run.first);
+  }
+
+  void fail(size_t product, std::exception_ptr why) {
+    stop();
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (failure_ && product >= failed_product_) return;
+    failed_product_ = product;
+    failure_ = std::move(why);
+  }
+
+  /// Call it when no thread uses this any more. Throws the failure of the first product that failed.
+  std::vector<Result> take() {
+    if (failure_) std::rethrow_exception(failure_);
+    return std::move(results_);
+  }
+
+ private:
+  std::vector<Result> results_;
+  std::atomic<bool> stopped_{false};
+  std::mutex mutex_;
+  std::exception_ptr failure_;
+  size_t failed_product_;
+};
 
 }  // namespace
 
@@ -132,116 +176,37 @@ Engine::Division Engine::divide_among(const Problem& problem, const std::vector<
 }
 
 Outcome Engine::compute_parts(const Problem& problem, const Placement& where, const Division& division, bool shares) {
-  const size_t count = division.slices.size();
   Backend& backend = several_backend();
   // Without GPUs it is for tests that devices are pretended. The CPU writes to C as it goes.
   const bool is_cpu = backend.kind() == BackendKind::kCpu;
   const Destination destination(problem, is_cpu && can_overflow(problem.operation));
   Problem target = problem;
   target.c = destination.view();
-  std::atomic<int32_t> stopped{0};
-  target.cancelled = &stopped;
-
-  std::vector<int> devices;
-  for (const int device : division.devices) devices.push_back(physical(device));
-  std::vector<Problem> parts;
-  for (const Slice& slice : division.slices) parts.push_back(cut(target, slice));
-  const bool may_share = shares && division.slices.front().axis == Axis::kRows && problem.batch == 1;
-  const std::unique_ptr<SharedOperand> shared = may_share ? backend.share_b(parts, devices) : nullptr;
-  Agreement agreement(count);
-  std::vector<Outcome> outcomes(count);
-  std::vector<std::exception_ptr> failures(count);
-  std::vector<size_t> order;  // of failures
-  std::mutex order_mutex;
-  const auto compute_part = [&](size_t index) {
-    const Problem& part = parts[index];
-    bool failed = true;
-    try {
-      PartOfProduct self(index, agreement, shared.get());
-      Placement place = where;
-      place.device = devices[index];
-      place.part = &self;
-      if (division.slices[index].axis != Axis::kInstances) {
-        place.whole_m = problem.m();
-        place.whole_n = problem.n();
-      }
-      Outcome& outcome = outcomes[index];
-      try {
-        outcome = run(backend, part, place);
-        failed = outcome.overflow.has_value();
-        if (!failed) self.before_writing(part);
-      } catch (const OverflowError& error) {
-        const OverflowError::Place& at = error.place();
-        outcome.overflow = (std::max<int64_t>(at.item, 0) * part.m() + at.row) * part.n() + at.col;
-      }
-    } catch (const Error& error) {
-      failures[index] = std::current_exception();
-      // Others may still find a result that overflows and comes before.
-      if (!is_of_values(error.code()) && error.code() != ErrorCode::kAborted) stopped = 1;
-    } catch (...) {
-      failures[index] = std::current_exception();
-      stopped = 1;
-    }
-    if (failures[index]) {
-      const std::lock_guard<std::mutex> lock(order_mutex);
-      order.push_back(index);
-    }
-    if (failed) agreement.fail();
-    if (shared) shared->leave(index);
+  std::vector<Together::Part> parts;
+  for (size_t index = 0; index < division.slices.size(); ++index) {
+    parts.push_back({division.slices[index], division.devices[index], physical(division.devices[index])});
+  }
+  const Together::RunPart run_part = [&](const Problem& part, const Placement& place) {
+    return run(backend, part, place);
   };
-  on_threads(
-      count, compute_part,
-      [&] {
-        if (problem.is_cancelled()) stopped = 1;
-      },
-      [&] {
-        stopped = 1;
-        agreement.fail();
-      });
-
-  if (problem.is_cancelled()) throw given_up();
-  if (shared && shared->is_refused()) return compute_parts(problem, where, division, false);
-  std::exception_ptr given_up_by_others;
-  // What failed first may be why the others did.
-  for (const size_t index : order) {
-    try {
-      std::rethrow_exception(failures[index]);
-    } catch (const Error& error) {
-      if (error.code() == ErrorCode::kAborted) {
-        given_up_by_others = failures[index];
-        continue;
-      }
-      if (error.code() == ErrorCode::kValue) {
-        // The part has other indices.
-        require_elements(problem.operation, problem.a, problem.batch, "a");
-        require_elements(problem.operation, problem.b, problem.batch, "b");
-      }
-      if (is_of_values(error.code())) throw;
-      throw of_device(backend.kind(), division.devices[index], error);
-    }
-  }
-  Outcome all;
-  for (size_t index = 0; index < count; ++index) {
-    const Outcome& part = outcomes[index];
-    if (part.overflow) {
-      const int64_t place = index_in_whole(problem, division.slices[index], *part.overflow);
-      all.overflow = std::min(all.overflow.value_or(place), place);
-    }
-    if (!all.plan.variant || part.plan.path > all.plan.path) all.plan = part.plan;
-    join(all.timing, part.timing);
-  }
-  if (all.overflow) return all;
-  if (given_up_by_others) std::rethrow_exception(given_up_by_others);
+  Together together(target, std::move(parts), backend, run_part, shares);
+  together.compute(where);
+  if (together.is_sharing_refused()) return compute_parts(problem, where, division, false);
+  const Outcome outcome = together.outcome();
+  if (outcome.overflow) return outcome;
   destination.commit();
+  learn_speeds(problem, division, together.kernel_times());
+  return outcome;
+}
+
+void Engine::learn_speeds(const Problem& problem, const Division& division, const std::vector<double>& times) {
   std::vector<double> speeds;
-  for (size_t index = 0; index < count; ++index) {
-    const double kernel = outcomes[index].timing.kernel;
+  for (size_t index = 0; index < times.size(); ++index) {
     constexpr double kLongEnoughMs = 2;
-    if (kernel < kLongEnoughMs) return all;
-    speeds.push_back(steps_of(cut(problem, division.slices[index])) / kernel);
+    if (times[index] < kLongEnoughMs) return;
+    speeds.push_back(steps_of(cut(problem, division.slices[index])) / times[index]);
   }
   speeds_.measured(problem.operation, division.devices, speeds);
-  return all;
 }
 
 Result Engine::execute_on_several(const Problem& problem, const Request& request) {
@@ -281,85 +246,46 @@ Result Engine::execute_on_several(const Problem& problem, const Request& request
 std::vector<Result> Engine::execute_on_several(const std::vector<Problem>& problems, const Request& request) {
   const std::vector<int> devices = devices_of(request.devices, request.backend);
   const Request one = for_one(request, devices);
-  if (devices.size() < 2 || problems.size() < 2) {
-    if (devices.size() < 2) return execute(problems, one);
-    return {execute_on_several(problems.front(), request)};
-  }
-  if (problems.size() < devices.size()) {
-    std::vector<Result> results;
-    for (size_t index = 0; index < problems.size(); ++index) {
-      try {
-        results.push_back(execute_on_several(problems[index], request));
-      } catch (const Error& error) {
-        throw Error(error.code(), error.what(), index);
-      }
-    }
-    return results;
-  }
-
-  // Runs of neighbours, so that small products still go to a GPU together. Each device takes the next run when it is done
-  // with one: so unequal devices get unequal shares.
-  struct Run {
-    size_t first, end;
-  };
-  constexpr size_t kRunsPerDevice = 4;
-  constexpr double kStepsOfAny = 1e6;
-  double all = 0;
-  for (const Problem& problem : problems) all += steps_of(problem) + kStepsOfAny;
-  const double enough = all / static_cast<double>(kRunsPerDevice * devices.size());
-  std::vector<Run> runs;
-  double steps = 0;
-  for (size_t index = 0, first = 0; index < problems.size(); ++index) {
-    steps += steps_of(problems[index]) + kStepsOfAny;
-    if (steps < enough && index + 1 < problems.size()) continue;
-    runs.push_back({first, index + 1});
-    first = index + 1;
-    steps = 0;
-  }
-  const size_t count = std::min(devices.size(), runs.size());
-  std::atomic<int32_t> stopped{0};
+  if (devices.size() < 2) return execute(problems, one);
+  if (problems.size() < devices.size()) return execute_each_on_several(problems, request);
+  const std::vector<Run> runs = runs_of(problems, devices.size());
+  Results results(problems.size());
   std::atomic<size_t> next{0};
-  std::mutex mutex;
-  std::exception_ptr failure;
-  size_t failed_product = problems.size();
-  std::vector<Result> results(problems.size());
   const auto compute_runs = [&](size_t place) {
     Request request_of_device = one;
     request_of_device.where.device = physical(devices[place]);
-    for (;;) {
+    while (!results.has_failed()) {
       // All runs before one that fails have been taken by then, and end: so the first failure is the one that counts.
       const size_t index = next++;
-      if (index >= runs.size() || stopped) return;
+      if (index >= runs.size()) return;
       const Run& run = runs[index];
-      std::vector<Problem> products(problems.begin() + static_cast<std::ptrdiff_t>(run.first),
-                                    problems.begin() + static_cast<std::ptrdiff_t>(run.end));
-      size_t failed = run.first;
-      std::exception_ptr why;
       try {
-        std::vector<Result> found = execute(products, request_of_device);
-        for (size_t at = 0; at < found.size(); ++at) {
-          if (found[at].backend == BackendKind::kCuda) found[at].device = devices[place];
-          results[run.first + at] = std::move(found[at]);
-        }
+        const std::vector<Problem> products(problems.begin() + run.first, problems.begin() + run.end);
+        results.keep(run, execute(products, request_of_device), devices[place]);
       } catch (const Error& error) {
-        failed += error.product().value_or(0);
         const bool is_of_device = error.code() == ErrorCode::kCuda || error.code() == ErrorCode::kOutOfMemory;
         const Error named = is_of_device ? of_device(several_backend().kind(), devices[place], error) : error;
-        why = std::make_exception_ptr(Error(named.code(), named.what(), failed));
+        const size_t product = static_cast<size_t>(run.first) + error.product().value_or(0);
+        results.fail(product, std::make_exception_ptr(Error(named.code(), named.what(), product)));
       } catch (...) {
-        why = std::current_exception();
-      }
-      if (!why) continue;
-      stopped = 1;
-      const std::lock_guard<std::mutex> lock(mutex);
-      if (failed < failed_product) {
-        failed_product = failed;
-        failure = why;
+        results.fail(static_cast<size_t>(run.first), std::current_exception());
       }
     }
   };
-  on_threads(count, compute_runs, [] {}, [&] { stopped = 1; });
-  if (failure) std::rethrow_exception(failure);
+  on_threads(std::min(devices.size(), runs.size()), compute_runs, [] {}, [&] { results.stop(); });
+  return results.take();
+}
+
+std::vector<Result> Engine::execute_each_on_several(const std::vector<Problem>& problems, const Request& request) {
+  std::vector<Result> results;
+  for (const Problem& problem : problems) {
+    try {
+      results.push_back(execute_on_several(problem, request));
+    } catch (const Error& error) {
+      if (problems.size() == 1) throw;
+      throw Error(error.code(), error.what(), results.size());
+    }
+  }
   return results;
 }
 

@@ -47,11 +47,8 @@ class Triangle {
 };
 
 /// Stands for no score at all: smaller than any, also after a score has been added. Two of them don't leave the type.
+/// lib/rna/options.ts refuses scores that are so large.
 template <class Score>
 constexpr Score kNoInterval = static_cast<Score>(-(Score{1} << (8 * sizeof(Score) - 2)));
-
-/// Scores must not be larger.
-template <class Score>
-constexpr int64_t kMostScore = -(int64_t{kNoInterval<Score>} + 1);
 
 }  // namespace mpmml

@@ -8,11 +8,8 @@
 #include <vector>
 
 #include "core/fault.h"
+#include "core/pages.h"
 #include "core/status.h"
-
-#if defined(__linux__)
-#include <sys/mman.h>
-#endif
 
 namespace mpmml {
 namespace {
@@ -21,15 +18,11 @@ constexpr size_t kMostKept = size_t{64} << 20;  ///< bytes that stay allocated b
 
 /// From this size on memory is requested in huge pages. Panels would otherwise be spread over many small pages, and
 /// each costs an entry of the translation buffer and a page fault.
-constexpr size_t kHuge = size_t{2} << 20;
-
-std::align_val_t alignment_of(size_t capacity) { return std::align_val_t{capacity >= kHuge ? kHuge : 64}; }
+std::align_val_t alignment_of(size_t capacity) { return std::align_val_t{capacity >= kHugePage ? kHugePage : 64}; }
 
 void* allocate(size_t capacity) {
   void* data = ::operator new(capacity, alignment_of(capacity), std::nothrow);
-#if defined(MADV_HUGEPAGE)
-  if (data && capacity >= kHuge) madvise(data, capacity, MADV_HUGEPAGE);
-#endif
+  if (data) prefer_huge_pages(data, capacity);
   return data;
 }
 

@@ -53,7 +53,7 @@ double choose3(double n) { return n * (n - 1) * (n - 2) / 6; }
 class PaddedStrand {
  public:
   PaddedStrand(const Triangle& shape, const Strand& strand, const PairScores& scores, bool wide)
-      : bases_(shape.positions()), wide_(wide) {
+      : bases_(shape.positions()) {
     std::copy(strand.begin(), strand.end(), bases_.begin() + shape.padding());
     for (int base = 0; base < 4; ++base) {
       pairs_[base].assign(shape.positions() * (wide ? 2 : 1), 0);
@@ -78,7 +78,6 @@ class PaddedStrand {
 
   std::vector<uint8_t> bases_;
   std::vector<int16_t> pairs_[4];
-  const bool wide_;
 };
 
 /// A table over the intervals of a strand.

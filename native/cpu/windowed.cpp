@@ -18,7 +18,6 @@ constexpr int64_t kWorkAtOnce = kWorkPerElement << 17;
 
 WindowedOperand::WindowedOperand(const Problem& problem, const PackedKernel& kernel, bool is_b, int32_t offset)
     : problem_(problem),
-      kernel_(kernel),
       is_b_(is_b),
       view_(is_b ? problem.b : problem.a),
       lanes_(is_b ? view_.cols : view_.rows),

@@ -19,7 +19,6 @@ class WindowedOperand {
   PackRequest request(int64_t item, int64_t panel) const;
 
   const Problem& problem_;
-  const PackedKernel& kernel_;
   const bool is_b_;
   const MatrixView& view_;
   const int64_t lanes_;

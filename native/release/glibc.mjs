@@ -44,6 +44,14 @@ export function undefinedWithoutVersion(file, program = 'readelf') {
   return [...rows].map(([, name]) => name).filter((name) => !/@|^(napi|node_api)_/.test(name))
 }
 
+/** The names that others can take from a file. */
+export function exportsOf(file, program = 'readelf') {
+  const rows = readelf(program, '--dyn-syms', '--wide', file).matchAll(
+    / (?:GLOBAL|WEAK|UNIQUE) +DEFAULT +(?:\d+|ABS) (\S+)/gm,
+  )
+  return [...rows].map(([, name]) => name)
+}
+
 /** The libraries that a file needs, and where it looks for them besides the system's folders. */
 export function needs(file, program = 'readelf') {
   const rows = readelf(program, '--dynamic', '--wide', file)

@@ -60,8 +60,10 @@ const isCross = (row) => row.cross !== undefined && !isNative(row)
 
 /** Why this machine can't make a package with an addon; undefined if it can. */
 function obstacle(row) {
-  if (row.cross)
-    return runs(row.cross.compiler, '--version') ? undefined : `${row.cross.compiler} was not found`
+  if (isCross(row)) {
+    const [program] = row.cross.compiler
+    return runs(...row.cross.compiler, '--version') ? undefined : `${program} was not found`
+  }
   if (!isNative(row)) return 'it has to be made on a machine of its platform'
   const nvcc = process.env.CUDACXX ?? 'nvcc'
   if (row.kind !== 'cpu' && !values.build && !runs(nvcc, '--version')) return 'nvcc was not found'

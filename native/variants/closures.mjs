@@ -4,9 +4,6 @@
 
 import { semiringTypes } from './rows.mjs'
 
-/** The semirings whose ⊕ is idempotent: only they have closures. */
-const semirings = ['max-plus', 'min-plus', 'max-min', 'min-max', 'max-times', 'or-and']
-
 /**
  * The most pivots, and how many other nodes a block of threads improves. With 0 all nodes must be pivots. Elements of 64
  * bits have fewer others, because otherwise the kernel spills.
@@ -20,7 +17,7 @@ const rows = [
 
 /** All kernels: each row for each semiring and type. */
 export const closures = semiringTypes()
-  .filter(({ semiring }) => semirings.includes(semiring.name))
+  .filter(({ semiring }) => semiring.idempotent !== false)
   .flatMap(({ semiring, dataType }) =>
     rows
       .filter(({ dataTypes }) => dataTypes?.includes(dataType.name) ?? true)

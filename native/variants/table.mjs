@@ -6,14 +6,14 @@
 //
 //  - To add a combination of parameters, add it to its family's `rows`.
 //  - To add a kernel family, write its header and add it to `families`.
-//  - To add a semiring, write its struct in core/semiring.h and add it to `semirings` (and to the tests' oracle).
+//  - To add a semiring, write its struct in core/semiring.h and add it to `semirings` (and to the tests' oracles).
 
 import { ladder } from './ladder.mjs'
 import { mpmml } from './mpmml.mjs'
 
 /**
  * Semirings: the public name, the struct template in core/semiring.h, the element types of the semiring, and those of
- * them in which a ⊗ b can overflow.
+ * them in which a ⊗ b can overflow. `idempotent` is false if x ⊕ x isn't always x: then there are no closures.
  */
 export const semirings = [
   {
@@ -28,7 +28,7 @@ export const semirings = [
     dataTypes: ['int32', 'float32', 'float64'],
     overflows: ['int32'],
   },
-  { name: 'plus-times', struct: 'PlusTimes', dataTypes: ['float32', 'float64'] },
+  { name: 'plus-times', struct: 'PlusTimes', dataTypes: ['float32', 'float64'], idempotent: false },
   { name: 'max-min', struct: 'MaxMin', dataTypes: ['int32', 'float32', 'float64'] },
   { name: 'min-max', struct: 'MinMax', dataTypes: ['int32', 'float32', 'float64'] },
   { name: 'max-times', struct: 'MaxTimes', dataTypes: ['float32', 'float64'] },

@@ -5,6 +5,7 @@ import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 import { readNpz, writeNpz } from '../../lib/files.js'
 import { matrix } from '../../lib/index.js'
+import { format, int32, int64, npzOf } from '../support/scipy.js'
 import { EPSILON, fails, json, readNumbers, succeeds, useFolder, writeNumbers } from './support.js'
 
 const path = useFolder()
@@ -61,6 +62,16 @@ describe('convert', () => {
     expect(existsSync(path('huge.npy'))).toBe(false)
   })
 
+  it('keeps those of SciPy sparse too', async () => {
+    const parts = { format: format('csr'), shape: int64(2, 2), indptr: int32(0, 1, 2), indices: int32(1, 1) }
+    const from = file('scipy.npz', await npzOf({ ...parts, data: int32(7, -9) }))
+    expect(await json(['convert', from, path('scipy.mtx')])).toMatchObject({ shape: [2, 2], entries: 2 })
+    expect(text('scipy.mtx')).toBe(sparse)
+    expect(await json(['show', from])).toMatchObject({ matrices: [{ entries: 2, min: -9 }] })
+    await succeeds(['convert', from, path('scipy.csv')])
+    expect(text('scipy.csv')).toBe('-inf,7\n-inf,-9\n')
+  })
+
   it('takes an array of an archive, and converts types exactly', async () => {
     await succeeds(['convert', file('n.csv', '1,2\n'), path('n.npz:numbers')])
     await succeeds(['convert', path('n.npz:numbers'), path('n2.csv'), '--dtype', 'float64'])
@@ -77,7 +88,7 @@ describe('convert', () => {
     const from = file('same.csv', '1\n')
     expect(await fails(['convert', from, from])).toContain('the same file')
     expect(await fails(['convert', file('half.csv', '0.5\n'), path('half.gr')])).toContain('int32 integers')
-    expect(await fails(['convert', from, path('x.xls')])).toContain('expected a .npy')
+    expect(await fails(['convert', from, path('x.xls')])).toContain("x.xls: the name must end with '.npy'")
     const left = readdirSync(dirname(from)).filter((name) => /tmp$|^half\.gr|^x\./.test(name))
     expect(left).toEqual([])
   })
@@ -91,7 +102,7 @@ describe('an output', () => {
       ['star', none, '-o'],
       ['paths', none, '--next'],
     ]) {
-      expect(await fails([...command, path('x.xls')])).toContain("x.xls can't be written: expected a .npy")
+      expect(await fails([...command, path('x.xls')])).toContain("x.xls: the name must end with '.npy'")
     }
   })
 

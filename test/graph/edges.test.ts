@@ -1,8 +1,8 @@
 /** Edge lists: checking, compressed rows, strongly connected components. */
 import { describe, expect, it } from 'vitest'
-import { strongComponents } from '../../lib/graph/components.js'
+import { findingComponents } from '../../lib/graph/components.js'
 import { compressingRows } from '../../lib/graph/compressed.js'
-import { type Edges, readEdges } from '../../lib/graph/edges.js'
+import { type Edges, readingEdges } from '../../lib/graph/edges.js'
 import { atOnce } from '../../lib/graph/slices.js'
 import { EPSILON } from '../../lib/index.js'
 import { Random } from '../support/generators.js'
@@ -70,6 +70,8 @@ describe('reading', () => {
   })
 })
 
+const readEdges = (graph: unknown) => atOnce(readingEdges(graph))
+const componentsOf = (rows: Parameters<typeof findingComponents>[0]) => atOnce(findingComponents(rows))
 const compressRows = (edges: Edges, zero = EPSILON) => atOnce(compressingRows(edges, zero))
 
 describe('compressed rows', () => {
@@ -107,7 +109,7 @@ describe('strongly connected components', () => {
       const pick = () => Array.from({ length: count }, () => random.integer(0, nodes - 1))
       const graph = { nodes, from: pick(), to: pick(), weight: new Array(count).fill(1) }
       const reach = reachability(graph)
-      const parts = strongComponents(compressRows(readEdges(graph)))
+      const parts = componentsOf(compressRows(readEdges(graph)))
       for (let i = 0; i < nodes; i++) {
         for (let j = 0; j < nodes; j++) {
           const together = i === j || (reach[i]![j]! && reach[j]![i]!)
@@ -130,13 +132,13 @@ describe('strongly connected components', () => {
     const from = Int32Array.from({ length: nodes }, (_, i) => i)
     const weight = new Int32Array(nodes)
     const cycle = { nodes, from, to: from.map((i) => (i + 1) % nodes), weight }
-    expect(strongComponents(compressRows(readEdges(cycle))).count).toBe(1)
+    expect(componentsOf(compressRows(readEdges(cycle))).count).toBe(1)
     const path = {
       nodes,
       from: from.subarray(1),
       to: from.subarray(0, nodes - 1),
       weight: weight.subarray(1),
     }
-    expect(strongComponents(compressRows(readEdges(path))).count).toBe(nodes)
+    expect(componentsOf(compressRows(readEdges(path))).count).toBe(nodes)
   })
 })

@@ -67,7 +67,7 @@ describe('DIMACS', () => {
     ['p max 2 1\na 1 2 3\n', 'line 1: expected "p sp NODES ARCS"'],
     ['p sp -2 1\na 1 2 3\n', 'the number of nodes must be from 0'],
     ['p sp 4294967296 0\n', 'the number of nodes must be from 0'],
-    ['n 1 s\n', 'line 1: a line must begin with a, p or c'],
+    ['e 1 2\n', 'line 1: a line must begin with a, p, n, t or c'],
     ['p sp 2 1\na 1 2 --3\n', 'must be a number'],
     ['p sp 2 1\na 1 2 1e400\n', 'beyond the range of numbers'],
   ])('refuses %j', (content, message) => {

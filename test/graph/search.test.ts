@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { findingComponents } from '../../lib/graph/components.js'
 import { NodeHeap } from '../../lib/graph/dijkstra.js'
-import { readEdges } from '../../lib/graph/edges.js'
+import { readingEdges } from '../../lib/graph/edges.js'
 import { keyedRows } from '../../lib/graph/keyed.js'
 import { potentialsPay } from '../../lib/graph/potentials.js'
 import { rulesOf } from '../../lib/graph/rules.js'
@@ -44,7 +44,7 @@ function find(
   options: Partial<Query> = {},
   Type: Int32ArrayConstructor | Float64ArrayConstructor = Float64Array,
 ) {
-  const edges = readEdges({ ...graph, weight: Type.from(graph.weight) })
+  const edges = atOnce(readingEdges({ ...graph, weight: Type.from(graph.weight) }))
   const rules = rulesOf(semiring, edges.type)
   const query = {
     nodes: graph.nodes,
@@ -206,7 +206,7 @@ describe.each(['min-plus', 'max-plus'] as const)(
     it('are chosen for three searches or more of graphs with cycles, if no sum can leave 2^53', () => {
       const rules = rulesOf(semiring, addon.dataTypes.indexOf('int32'))
       const pay = (graph: WeightedEdges, searches: number, its = rules) => {
-        const rows = atOnce(keyedRows({ edges: readEdges(graph) }, 'forward', its))
+        const rows = atOnce(keyedRows({ edges: atOnce(readingEdges(graph)) }, 'forward', its))
         return potentialsPay(
           { rows, rules: its, tree: new Tree(graph.nodes) },
           atOnce(findingComponents(rows)),
@@ -272,7 +272,7 @@ describe('parts', () => {
         to: kept.map((e) => graph.to[e]!),
       })
       const roots = Int32Array.of(random.integer(0, nodes - 1), random.integer(0, nodes - 1))
-      const edges = readEdges(graph)
+      const edges = atOnce(readingEdges(graph))
       const rows = atOnce(keyedRows({ edges }, 'forward', rulesOf('min-plus', edges.type)))
       const { of, members, start, count } = atOnce(findingComponents(rows, { roots, within }))
       const looked = [...of.keys()].filter(

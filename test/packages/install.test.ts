@@ -1,9 +1,10 @@
 /**
  * The packages of `npm run release`, from a registry on this machine, as a user installs and uses them: without install
- * scripts, compilers and CMake. MPMML_TEST_NODES names other Node.js programs to use them with, with colons between.
+ * scripts, compilers and CMake. MPMML_TEST_NODES names other Node.js programs to use them with, with colons between, and
+ * MPMML_TEST_MUSL one that was built for musl, such as Bun's.
  */
 import { spawnSync } from 'node:child_process'
-import { copyFileSync, cpSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { copyFileSync, cpSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
@@ -31,6 +32,7 @@ const { managers, root, startRegistry } = (await import(new URL('registry.mjs', 
 }
 const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string }
 const platformPackage = `@mpmml/${process.platform}-${process.arch}-gnu`
+const muslPackage = `@mpmml/${process.platform}-${process.arch}-musl`
 const cudaPackage = `@mpmml/cuda-${process.platform}-${process.arch}`
 const labPackage = `@mpmml/lab-${process.platform}-${process.arch}`
 
@@ -72,10 +74,13 @@ function use(options: Run, args: string[] = []): Said {
 }
 
 /** What the library says if it can't be loaded. */
-function refusal(cwd: string, env: Record<string, string> = {}): string {
+function refusal(cwd: string, env: Record<string, string> = {}, args: string[] = []): string {
   const body = `await import('mpmml').then(() => console.log('loaded'), ({ code, message }) => console.log(code, message))`
-  return succeed(['--input-type=module', '--eval', body], { cwd, env })
+  return succeed([...args, '--input-type=module', '--eval', body], { cwd, env })
 }
+
+/** Arguments with which Node.js doesn't know of glibc, as on a system with musl. */
+const asWithMusl = ['--import', 'data:text/javascript,process.report.getReport = () => ({ header: {} })']
 
 describe('installed without scripts', () => {
   const nodes = (process.env.MPMML_TEST_NODES ?? '').split(':').filter((path) => path)
@@ -130,6 +135,20 @@ describe('installed without scripts', () => {
   })
 })
 
+describe('installed for musl', () => {
+  const program = process.env.MPMML_TEST_MUSL
+  const skipped = program ? '' : ' (skipped: MPMML_TEST_MUSL names no program that was built for musl)'
+
+  it.skipIf(!program)(`it computes with the package for musl${skipped}`, ({ skip }) => {
+    if (!registry.names.includes(muslPackage)) skip('the packages were made without that for musl')
+    const cwd = installed('musl', 'mpmml', '--libc=musl')
+    expect(existsSync(join(cwd, 'node_modules', platformPackage))).toBe(false)
+    const { addon, cuda } = use({ cwd, program: program as string })
+    expect(addon).toEqual({ kind: 'cpu', from: muslPackage, file: expect.stringContaining(cwd) })
+    expect(cuda.built).toBe(false)
+  })
+})
+
 describe('what is missing or doesn’t fit', () => {
   it('is said if the package of the platform isn’t there', () => {
     const cwd = installed('none', 'mpmml', '--omit=optional')
@@ -140,6 +159,41 @@ describe('what is missing or doesn’t fit', () => {
     expect(said).toContain(`npm install @mpmml/source@${version}`)
     const { status, stderr } = run([managers.npx, '--no', 'mpmml', 'info'], { cwd })
     expect([status, stderr]).toEqual([1, expect.stringContaining(`npm install ${platformPackage}`)])
+  })
+
+  it('is said for the C library of this system', () => {
+    const cwd = installed('libc', 'mpmml')
+    const file = join(cwd, 'node_modules', 'mpmml', 'package.json')
+    const manifest = JSON.parse(readFileSync(file, 'utf8')) as {
+      optionalDependencies: Record<string, string>
+    }
+    const name = (names: string[]) => {
+      manifest.optionalDependencies = Object.fromEntries(names.map((it) => [it, version]))
+      writeFileSync(file, JSON.stringify(manifest))
+    }
+    const folder = join(cwd, 'node_modules', platformPackage)
+    const aside = join(cwd, 'aside')
+    renameSync(folder, aside)
+    name([platformPackage, muslPackage])
+    const here = refusal(cwd)
+    expect(here).toContain(`not installed: ${platformPackage}. `)
+    expect(here).not.toContain('musl')
+    const there = refusal(cwd, {}, asWithMusl)
+    expect(there).toContain(`not installed: ${muslPackage}. `)
+    expect(there).toContain(`npm install ${muslPackage}@${version} (`)
+    name([platformPackage])
+    const none = refusal(cwd, {}, asWithMusl)
+    expect(none).toMatch(/there is no prebuilt package for linux-\w+ with musl\. /)
+    expect(none).not.toContain(platformPackage)
+
+    // Some package managers install the packages for every C library.
+    renameSync(aside, folder)
+    name([muslPackage, platformPackage])
+    const other = join(cwd, 'node_modules', muslPackage)
+    cpSync(folder, other, { recursive: true })
+    writeFileSync(join(other, 'mpmml.node'), 'no library')
+    expect(use({ cwd }).addon.from).toBe(platformPackage)
+    expect(refusal(cwd, {}, asWithMusl)).toContain(`${muslPackage} can't be loaded`)
   })
 
   it('is said if glibc is too old for it, its version differs, or it is no addon', () => {

@@ -3,6 +3,7 @@
  * the library.
  */
 import type { DataType, OperandArray, Semiring } from '../../lib/index.js'
+import { algebras, arrayOf } from './algebras.js'
 import { Random } from './generators.js'
 
 export type ClosureSemiring = Exclude<Semiring, 'plus-times'>
@@ -12,23 +13,9 @@ export interface ClosureAlgebra {
   type: DataType
 }
 
-export const closureAlgebras: ClosureAlgebra[] = (
-  [
-    ['max-plus', ['int32', 'float32', 'float64']],
-    ['min-plus', ['int32', 'float32', 'float64']],
-    ['max-min', ['int32', 'float32', 'float64']],
-    ['min-max', ['int32', 'float32', 'float64']],
-    ['max-times', ['float32', 'float64']],
-    ['or-and', ['uint8']],
-  ] as [ClosureSemiring, DataType[]][]
-).flatMap(([semiring, types]) => types.map((type) => ({ semiring, type })))
-
-export const arrayOf = {
-  int32: Int32Array,
-  float32: Float32Array,
-  float64: Float64Array,
-  uint8: Uint8Array,
-} as const
+export const closureAlgebras = algebras.filter(
+  (algebra): algebra is ClosureAlgebra => algebra.semiring !== 'plus-times',
+)
 
 interface Rules {
   zero: number

@@ -9,7 +9,8 @@ import type {
   Overflow,
   ProductStructure,
 } from '../../lib/index.js'
-import { type Algebra, elements } from './resident.js'
+import { type Algebra, zeroOf } from './algebras.js'
+import { elements } from './resident.js'
 
 /** Whether element (i, j) belongs to a matrix of this structure. */
 export function belongs(structure: MatrixStructure | undefined, i: number, j: number): boolean {
@@ -28,13 +29,6 @@ export function belongs(structure: MatrixStructure | undefined, i: number, j: nu
     default:
       return j - i >= -structure.band[0] && j - i <= structure.band[1]
   }
-}
-
-export const zeroOf = ({ semiring, type }: Algebra): number => {
-  if (semiring === 'or-and' || semiring === 'max-times' || semiring === 'plus-times') return 0
-  const isLow = semiring === 'max-plus' || semiring === 'max-min'
-  if (type === 'int32') return isLow ? -(2 ** 31) : 2 ** 31 - 1
-  return isLow ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY
 }
 
 export interface Structured {

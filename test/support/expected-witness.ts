@@ -3,7 +3,8 @@
  * candidate by itself, in float64, as the overflow policy stores it. Nothing here is shared with what it checks.
  */
 import type { MatrixLike, OperandArray, Overflow } from '../../lib/index.js'
-import { type Algebra, elements } from './resident.js'
+import { type Algebra, zeroOf } from './algebras.js'
+import { elements } from './resident.js'
 
 const LEAST = -(2 ** 31)
 const MOST = 2 ** 31 - 1
@@ -21,14 +22,6 @@ function times(semiring: Algebra['semiring'], a: number, b: number): number {
     default:
       return a * b
   }
-}
-
-/** What is stored in a result without candidates. */
-export function zeroIn({ semiring, type }: Algebra): number {
-  if (semiring === 'or-and' || semiring === 'max-times') return 0
-  const isLow = semiring === 'max-plus' || semiring === 'max-min'
-  if (type === 'int32') return isLow ? LEAST : MOST
-  return isLow ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY
 }
 
 /** Row-major results of all products of a batch. */
@@ -49,7 +42,7 @@ export function witnessOracle(
   c0?: MatrixLike<OperandArray>,
 ): Witnessed {
   const { semiring, type } = algebra
-  const zero = zeroIn(algebra)
+  const zero = zeroOf(algebra)
   const isGreatest = semiring.startsWith('max') || semiring === 'or-and'
   const isSum = type === 'int32' && (semiring === 'max-plus' || semiring === 'min-plus')
   const infinity = isGreatest ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY

@@ -321,3 +321,6 @@ export function exactPaths(
   const narrow = [...(byte ? ['byte'] : []), ...(half ? ['half'] : [])]
   return [...exponents, ...narrow, ...(fits || wraps ? ['direct'] : []), always]
 }
+
+export const listOf = (length: number, next: (index: number) => number): number[] =>
+  Array.from({ length }, (_, index) => next(index))

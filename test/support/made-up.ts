@@ -72,7 +72,7 @@ export const bandwidthPoint = (name: string, gbps: number, stride?: number): Ban
   },
 })
 
-export const workPoint = (
+const workPoint = (
   sweep: string,
   name: string,
   parameters: WorkPoint['parameters'],

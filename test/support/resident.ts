@@ -1,52 +1,14 @@
 /** Matrices for the tests of devices: every semiring on every element type, and what its products must be. */
 import { expect } from 'vitest'
-import type { DataType, DenseMatrix, MatrixLike, OperandArray, Semiring } from '../../lib/index.js'
+import type { DenseMatrix, MatrixLike, OperandArray } from '../../lib/index.js'
+import { type Algebra, arrayOf, oneOf, zeroOf } from './algebras.js'
 import { expectError as expectCoded } from './expect.js'
 import { type FloatMatrix, type FloatSemiring, floatMismatch, floatOracle } from './float-oracle.js'
 import { Random } from './generators.js'
 import { dense, oracle, type SemiringName, type Strided } from './oracle.js'
 import { type OtherMatrix, type OtherSemiring, otherMismatch, otherOracle } from './semirings-oracle.js'
 
-export interface Algebra {
-  semiring: Semiring
-  type: DataType
-}
-
-export const algebras: Algebra[] = (
-  [
-    ['max-plus', ['int32', 'float32', 'float64']],
-    ['min-plus', ['int32', 'float32', 'float64']],
-    ['max-min', ['int32', 'float32', 'float64']],
-    ['min-max', ['int32', 'float32', 'float64']],
-    ['max-times', ['float32', 'float64']],
-    ['or-and', ['uint8']],
-    ['plus-times', ['float32', 'float64']],
-  ] as [Semiring, DataType[]][]
-).flatMap(([semiring, types]) => types.map((type) => ({ semiring, type })))
-
-const arrays = {
-  int32: Int32Array,
-  float32: Float32Array,
-  float64: Float64Array,
-  uint8: Uint8Array,
-} as const
-
 export type Made = DenseMatrix<OperandArray>
-
-function zeroOf({ semiring, type }: Algebra): number {
-  if (semiring === 'or-and' || semiring === 'plus-times' || semiring === 'max-times') return 0
-  const low = semiring === 'max-plus' || semiring === 'max-min'
-  if (type === 'int32') return low ? -(2 ** 31) : 2 ** 31 - 1
-  return low ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY
-}
-
-function oneOf({ semiring, type }: Algebra): number {
-  if (semiring === 'or-and' || semiring === 'plus-times' || semiring === 'max-times') return 1
-  if (semiring === 'max-plus' || semiring === 'min-plus') return 0
-  const high = semiring === 'max-min'
-  if (type === 'int32') return high ? 2 ** 31 - 1 : -(2 ** 31)
-  return high ? Number.POSITIVE_INFINITY : Number.NEGATIVE_INFINITY
-}
 
 const rowMajor = (shape: number[]) =>
   shape.length === 2 ? [shape[1]!, 1] : [shape[1]! * shape[2]!, shape[2]!, 1]
@@ -60,7 +22,7 @@ export function random(algebra: Algebra, shape: number[], seed: number): Made {
   const source = new Random(seed)
   const length = shape.reduce((product, size) => product * size, 1)
   const least = algebra.semiring === 'max-times' || algebra.type === 'uint8' ? 0 : -60
-  const data = new arrays[algebra.type](length)
+  const data = new arrayOf[algebra.type](length)
   const zero = zeroOf(algebra)
   for (let index = 0; index < length; index++) {
     data[index] = source.chance(0.2) ? zero : source.integer(least, algebra.type === 'uint8' ? 1 : 90)
@@ -87,7 +49,7 @@ export const widened = ({ data, shape }: Made): Made =>
 
 /** One on the diagonal, zero elsewhere: the product with it changes nothing. */
 export function identity(algebra: Algebra, size: number): Made {
-  const data = new arrays[algebra.type](size * size).fill(zeroOf(algebra))
+  const data = new arrayOf[algebra.type](size * size).fill(zeroOf(algebra))
   for (let i = 0; i < size; i++) data[i * size + i] = oneOf(algebra)
   return made(data, [size, size])
 }

@@ -87,7 +87,7 @@ function meaning(semiring: OtherSemiring, data: OtherMatrix['data']): (stored: n
 }
 
 /** The elements of any layout in row-major order. */
-export function otherDense(
+function otherDense(
   { data, shape, strides, offset = 0 }: OtherMatrix,
   of: (stored: number) => number = (stored) => stored,
 ): OtherProduct {

@@ -1,7 +1,9 @@
 /** Cycles that gain. */
+
 import { describe, expect, it } from 'vitest'
 import { star } from '../../lib/algebra.js'
 import { CycleError, type Device, DeviceMatrix } from '../../lib/index.js'
+import { arrayOf } from './algebras.js'
 import {
   type AnyMatrix,
   anyPlus,
@@ -13,7 +15,6 @@ import {
   square,
 } from './closures.js'
 import {
-  arrayOf,
   better,
   type ClosureAlgebra,
   closureAlgebras,

@@ -1,7 +1,9 @@
 /** Stars and pluses: their elements, and the next nodes. */
+
 import { describe, expect, it } from 'vitest'
 import { plus, star } from '../../lib/algebra.js'
 import type { Device, MatrixLike } from '../../lib/index.js'
+import { arrayOf } from './algebras.js'
 import {
   anyPlus,
   anyStar,
@@ -14,7 +16,6 @@ import {
   withNext,
 } from './closures.js'
 import {
-  arrayOf,
   closureAlgebras,
   closureOf,
   densities,

@@ -1,9 +1,10 @@
 /** combine(). */
+
 import { expect, it } from 'vitest'
 import { type Device, type DeviceMatrix, matrix, type OperandArray } from '../../lib/index.js'
+import { algebras } from './algebras.js'
 import { randomMatrix } from './generators.js'
 import {
-  algebras,
   caught,
   expectError,
   expectIs,

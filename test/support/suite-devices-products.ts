@@ -1,4 +1,5 @@
 /** Products of matrices on a device. */
+
 import { expect, it } from 'vitest'
 import {
   type Device,
@@ -11,20 +12,12 @@ import {
   plan,
   variants,
 } from '../../lib/index.js'
+import { algebras } from './algebras.js'
 import { policies, ragged, semirings, sizes } from './cases.js'
 import { expectElements, thrown } from './expect.js'
 import { kindNames, operands, randomMatrix } from './generators.js'
 import { type Dense, oracle } from './oracle.js'
-import {
-  algebras,
-  caught,
-  expectError,
-  expectIs,
-  expectSame,
-  random,
-  randomInt16,
-  widened,
-} from './resident.js'
+import { caught, expectError, expectIs, expectSame, random, randomInt16, widened } from './resident.js'
 
 type Operand = MatrixLike<OperandArray> | DeviceMatrix<OperandArray>
 /** mpmm with matrices whose types are only known at run time. */

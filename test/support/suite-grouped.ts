@@ -1,4 +1,5 @@
 /** mpmmGrouped: the same for both backends, and for arrays and matrices on a device. */
+
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import {
   type Device,
@@ -14,12 +15,12 @@ import {
   openDevice,
   variants,
 } from '../../lib/index.js'
+import { algebras } from './algebras.js'
 import { policies, ragged, semirings } from './cases.js'
 import { expectElements } from './expect.js'
 import { kindNames, operands, Random, randomMatrix } from './generators.js'
 import { type Dense, oracle } from './oracle.js'
 import {
-  algebras,
   caught,
   expectError,
   expectIs,

@@ -1,10 +1,12 @@
 /** Powers. */
+
 import { expect, it } from 'vitest'
 import { power } from '../../lib/algebra.js'
 import { type Device, DeviceMatrix, type MatrixLike, openDevice } from '../../lib/index.js'
+import { algebras } from './algebras.js'
 import { anyPower, type Backend, elementsOf, expectError } from './closures.js'
 import { expectElements } from './expect.js'
-import { algebras, caught, expectIs, identity, random as randomElements } from './resident.js'
+import { caught, expectIs, identity, random as randomElements } from './resident.js'
 
 export function powers(backend: Backend, open: () => Device): void {
   it.each(algebras)('$semiring, $type: is the product of its factors', async (algebra) => {

@@ -1,4 +1,5 @@
 /** The option `structure`: the same for both backends, for arrays and matrices on a device, by itself and in groups. */
+
 import { describe, expect, it } from 'vitest'
 import {
   type DenseMatrix,
@@ -17,17 +18,17 @@ import {
   type Variant,
   variants,
 } from '../../lib/index.js'
+import { type Algebra, algebras, arrayOf, zeroOf } from './algebras.js'
 import { policies, type Size } from './cases.js'
 import { expectError, thrown } from './expect.js'
-import { belongs, type Given, type Structured, structuredOracle, zeroOf } from './expected-structure.js'
-import { Random } from './generators.js'
-import { type Algebra, algebras, caught, elements, type Made, made } from './resident.js'
+import { belongs, type Given, type Structured, structuredOracle } from './expected-structure.js'
+import { listOf, Random } from './generators.js'
+import { caught, elements, type Made, made } from './resident.js'
 import { type Options, untyped } from './untyped.js'
 
 type Any = MatrixLike<OperandArray>
 const { product, productNow, group } = untyped<boolean>()
 
-const arrays = { int32: Int32Array, float32: Float32Array, float64: Float64Array, uint8: Uint8Array } as const
 const maxPlus: Algebra = { semiring: 'max-plus', type: 'int32' }
 const upper: ProductStructure = { a: 'upper', b: 'upper', c: 'upper' }
 
@@ -59,9 +60,6 @@ const sizes: Size[] = [
   [130, 300, 3],
 ]
 
-const listOf = (length: number, next: (index: number) => number): number[] =>
-  Array.from({ length }, (_, index) => next(index))
-
 /** What may stand outside of a structure: nothing that the semiring could compute with. */
 function garbage({ semiring, type }: Algebra, random: Random): number {
   if (type === 'uint8') return random.pick([1, 255])
@@ -74,6 +72,8 @@ interface Filling {
   spread?: number
   center?: number
   zeros?: number
+  /** What stands outside; garbage if left out. */
+  outside?: number
 }
 
 /** A matrix with values inside the structure, and garbage outside. */
@@ -82,7 +82,7 @@ function filled(
   shape: number[],
   structure: MatrixStructure | undefined,
   seed: number,
-  { spread = 60, center = 0, zeros = 0.1 }: Filling = {},
+  { spread = 60, center = 0, zeros = 0.1, outside }: Filling = {},
 ): Made {
   const random = new Random(seed)
   const [rows, cols] = shape.slice(-2) as [number, number]
@@ -90,12 +90,12 @@ function filled(
   const least = algebra.semiring === 'max-times' ? 0 : -spread >> 1
   const values = listOf(length, (index) => {
     const [i, j] = [Math.floor(index / cols) % rows, index % cols]
-    if (!belongs(structure, i, j)) return garbage(algebra, random)
+    if (!belongs(structure, i, j)) return outside ?? garbage(algebra, random)
     if (random.chance(zeros)) return zeroOf(algebra)
     if (algebra.type === 'uint8') return random.pick([0, 0, 0, 1, 255])
     return center + random.integer(least, spread >> 1)
   })
-  const array = arrays[algebra.type] as { from(values: number[]): OperandArray }
+  const array = arrayOf[algebra.type] as { from(values: number[]): OperandArray }
   return made(array.from(values), shape)
 }
 
@@ -254,7 +254,7 @@ function everyVariant(backend: 'cpu' | 'cuda'): void {
 
 /** Why a variant can't run on this machine at all. */
 function runnable({ name, semiring, dtype }: Variant): string | undefined {
-  const array = arrays[dtype]
+  const array = arrayOf[dtype]
   const one = matrix(1, 1, new array(1) as Int32Array)
   try {
     mpmmSync(one, one, { variant: name, semiring })
@@ -565,6 +565,58 @@ function resident(backend: 'cpu' | 'cuda'): void {
       const c = await (results[index]!.c as unknown as DeviceMatrix).download()
       expectValues(c, structuredOracle(maxPlus, a, b, given).values, `product ${index}`)
     }
+  })
+
+  it.each(algebras)('computes groups of $semiring on $type whose products are alike', async (algebra) => {
+    await using device = await openDevice({ backend })
+    const [m, k, n] = [41, 50, 37] as const
+    const load = (source: Made): Promise<DeviceMatrix> => device.upload(source as DenseMatrix)
+    /** The same as a part of a transposed matrix. */
+    const inPart = async (source: Made): Promise<DeviceMatrix> => {
+      const data = new arrayOf[algebra.type](2 * m * n).fill(1)
+      source.data.forEach((value: number, at: number) => {
+        data[(at % n) * 2 * m + Math.floor(at / n)] = value
+      })
+      return (await load(made(data, [n, 2 * m]))).view({ cols: [0, m] }).transpose()
+    }
+    for (const structure of [upper, structures['narrow bands']!, { c: 'lower' } as const]) {
+      const tasks = await Promise.all(
+        listOf(14, (index) => index).map(async (index) => {
+          // As far as bounds tell, no sum overflows: so a GPU needn't look at them one by one.
+          const { a, b } = operands(algebra, [m, k, n], structure, 300 + 2 * index, { outside: 50 })
+          const c0 =
+            index % 2 ? filled(algebra, [m, n], structure.c, 500 + index, { outside: 50 }) : undefined
+          const before = filled(algebra, [m, n], undefined, 400 + index)
+          const out =
+            index % 3 === 0 ? await load(before) : index % 3 === 1 ? await inPart(before) : undefined
+          return { a, b, c0, before, out, A: await load(a), B: await load(b), C0: c0 && (await load(c0)) }
+        }),
+      )
+      const results = await group(
+        tasks.map(({ A, B, out, C0 }) => ({ a: A, b: B, out, accumulate: C0 }) as unknown as GroupedProduct),
+        optionsOf(algebra, { structure }) as never,
+      )
+      for (const [index, { a, b, before, c0, out }] of tasks.entries()) {
+        const c = await (results[index]!.c as unknown as DeviceMatrix).download()
+        const given = { structure, c0, before: out && before }
+        expectValues(c, structuredOracle(algebra, a, b, given).values, `product ${index}`)
+      }
+    }
+  })
+
+  it('names the product whose sum overflows among others that are alike', async () => {
+    await using device = await openDevice({ backend })
+    const [one, huge] = [await device.full([9, 9], 1), await device.full([9, 9], 2 ** 30)]
+    const products: GroupedProduct[] = listOf(20, (index) => index).map((index) => {
+      const a = index < 17 ? one : huge
+      return { a, b: a }
+    })
+    const error = await caught(group(products, { structure: upper }))
+    expectError(error, 'ERR_MPMML_OVERFLOW', 'products[17]: C[0, 0]')
+    const results = await group(products, { structure: upper, overflow: 'saturate' })
+    const first = async (index: number) =>
+      (await (results[index]!.c as unknown as DeviceMatrix).download()).data[0]
+    expect([await first(16), await first(17)]).toEqual([2, 2 ** 31 - 1])
   })
 }
 

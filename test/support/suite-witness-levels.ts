@@ -1,4 +1,5 @@
 /** Witnesses of products that a GPU's tensor cores compute: of few levels, and of truth values. */
+
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import {
   type DenseMatrix,
@@ -12,13 +13,14 @@ import {
   type VariantName,
   variants,
 } from '../../lib/index.js'
+import { type Algebra, zeroOf } from './algebras.js'
 import { layoutsOf, type Size } from './cases.js'
 import { belongs, structuredOracle } from './expected-structure.js'
-import { witnessOracle, zeroIn } from './expected-witness.js'
+import { witnessOracle } from './expected-witness.js'
 import { Random } from './generators.js'
 import { tensorCores } from './machine.js'
 import type { Strided } from './oracle.js'
-import { type Algebra, elements, type Made, made } from './resident.js'
+import { elements, type Made, made } from './resident.js'
 import { expectWitness, startsFor } from './suite-witness.js'
 import { exponentVariants } from './table.js'
 import { untyped } from './untyped.js'
@@ -109,7 +111,7 @@ function filled(side: 'A' | 'B', algebra: Algebra, level: Level, shape: number[]
     const [row, col] = [Math.floor(index / cols) % rows, index % cols]
     const below = side === 'A' ? level(random, row, col) : level(random, col, row)
     // No −0, which both operands may not have.
-    return below === null ? zeroIn(algebra) : sign * step * (7 - below) + 0
+    return below === null ? zeroOf(algebra) : sign * step * (7 - below) + 0
   })
   return made(algebra.type === 'float32' ? Float32Array.from(values) : Int32Array.from(values), shape)
 }
@@ -253,7 +255,7 @@ export function witnessLevelsSuite(backend: 'cpu' | 'cuda'): void {
     const narrow = ({ data, shape }: Made) =>
       made(
         Int16Array.from(data, (x) =>
-          x === zeroIn(algebra) ? (semiring === 'max-plus' ? -32768 : 32767) : x,
+          x === zeroOf(algebra) ? (semiring === 'max-plus' ? -32768 : 32767) : x,
         ),
         [...shape],
       )

@@ -1,4 +1,5 @@
 /** The option `witness`: the same for both backends, for arrays and matrices on a device, by itself and in groups. */
+
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import {
   type DenseMatrix,
@@ -17,12 +18,13 @@ import {
   variants,
   type WitnessedResult,
 } from '../../lib/index.js'
+import { type Algebra, algebras, arrayOf, zeroOf } from './algebras.js'
 import { layoutsOf, policies, type Size } from './cases.js'
 import { expectError, thrown } from './expect.js'
-import { type Witnessed, witnessOracle, zeroIn } from './expected-witness.js'
-import { Random } from './generators.js'
+import { type Witnessed, witnessOracle } from './expected-witness.js'
+import { listOf, Random } from './generators.js'
 import type { Strided } from './oracle.js'
-import { type Algebra, algebras, caught, elements, type Made, made } from './resident.js'
+import { caught, elements, type Made, made } from './resident.js'
 import { type Options, untyped } from './untyped.js'
 
 type Any = MatrixLike<OperandArray>
@@ -33,11 +35,8 @@ const idempotent = algebras.filter(({ semiring }) => semiring !== 'plus-times')
 const int32Sums = idempotent.filter(
   ({ semiring, type }) => type === 'int32' && (semiring === 'max-plus' || semiring === 'min-plus'),
 )
-const arrays = { int32: Int32Array, float32: Float32Array, float64: Float64Array, uint8: Uint8Array } as const
 const typed = ({ type }: Algebra, values: number[]): OperandArray =>
-  (arrays[type] as { from(values: number[]): OperandArray }).from(values)
-const listOf = (length: number, next: (index: number) => number): number[] =>
-  Array.from({ length }, (_, index) => next(index))
+  (arrayOf[type] as { from(values: number[]): OperandArray }).from(values)
 
 /** Around tiles, slabs of K and windows in them; primes; thin. */
 const sizes: Size[] = [
@@ -94,7 +93,7 @@ function value(
 
 function filled(algebra: Algebra, kind: Kind, shape: number[], seed: number): Made {
   const random = new Random(seed)
-  const zero = zeroIn(algebra)
+  const zero = zeroOf(algebra)
   const length = shape.reduce((count, size) => count * size, 1)
   return made(
     typed(
@@ -108,7 +107,7 @@ function filled(algebra: Algebra, kind: Kind, shape: number[], seed: number): Ma
 /** Some equal to results, some better, some worse, some zero. */
 export function startsFor({ values, shape }: Witnessed, algebra: Algebra, seed: number): Made {
   const random = new Random(seed)
-  const zero = zeroIn(algebra)
+  const zero = zeroOf(algebra)
   const starts = values.map((result) => {
     const other = algebra.type === 'uint8' ? random.integer(0, 1) : Math.max(0, result) + random.integer(0, 2)
     return random.pick([result, result, zero, other, values[random.integer(0, values.length - 1)]!])
@@ -212,8 +211,8 @@ function values(backend: 'cpu' | 'cuda', algebra: Algebra): void {
     for (const c0 of [undefined, filled(algebra, kinds.ties!, [3, 4], 1)]) {
       expectWitnessed(
         algebra,
-        made(new arrays[algebra.type](0) as OperandArray, [3, 0]),
-        made(new arrays[algebra.type](0) as OperandArray, [0, 4]),
+        made(new arrayOf[algebra.type](0) as OperandArray, [3, 0]),
+        made(new arrayOf[algebra.type](0) as OperandArray, [0, 4]),
         { backend },
         'K = 0',
         c0,
@@ -222,7 +221,7 @@ function values(backend: 'cpu' | 'cuda', algebra: Algebra): void {
   })
 
   it('the winner is alone, anywhere in K', () => {
-    const zero = zeroIn(algebra)
+    const zero = zeroOf(algebra)
     const isLow = algebra.semiring.startsWith('max') || algebra.semiring === 'or-and'
     for (const k of [7, 130, 1500]) {
       const a = made(
@@ -275,7 +274,7 @@ function special(backend: 'cpu' | 'cuda', algebra: Algebra): void {
         'NaN and infinities': [Number.NaN, infinity, isTimes ? 0 : -infinity, 1, 2],
         'only NaN': [Number.NaN],
         'sums that round to the same': isTimes ? [1, 1 + 2 ** -23, 3] : [2 ** 24, 1, -1, 2 ** -30],
-        'results that become infinite': isTimes ? [1e30, 1e200, 0] : [3.4e38, 1.7e308, 0, zeroIn(algebra)],
+        'results that become infinite': isTimes ? [1e30, 1e200, 0] : [3.4e38, 1.7e308, 0, zeroOf(algebra)],
         'very small numbers': [1e-45, 5e-324, 1e-40, 0, 1],
       }
     : { 'the ends': isSum ? [] : [-(2 ** 31), 2 ** 31 - 1, 0, 2 ** 31 - 2, 1 - 2 ** 31] }
@@ -466,7 +465,7 @@ function overflowing(backend: 'cpu' | 'cuda', algebra: Algebra): void {
   }
   describe.each(policies)('%s', (overflow) => {
     it.each(Object.entries(kindsOfSums))('%s', (name, next) => {
-      const zero = zeroIn(algebra)
+      const zero = zeroOf(algebra)
       for (const [m, k, n] of sizes) {
         for (const zeros of [0, 0.3, 0.97]) {
           const random = new Random(m + k)
@@ -494,7 +493,7 @@ function overflowing(backend: 'cpu' | 'cuda', algebra: Algebra): void {
     expect(Array.from(productNow(a, b, options).witness.data)).toEqual([2])
     expect(Array.from(productNow(a, b, { ...options, overflow: 'saturate' }).witness.data)).toEqual([0])
     const c0 = made(Int32Array.of(end), [1, 1])
-    const lost = made(Int32Array.of(2 * beyond, beyond, zeroIn(algebra)), [3, 1])
+    const lost = made(Int32Array.of(2 * beyond, beyond, zeroOf(algebra)), [3, 1])
     expect(Array.from(productNow(a, lost, { ...options, accumulate: c0 } as never).witness.data)).toEqual([
       -1,
     ])

@@ -131,6 +131,19 @@ it('lib reads the library’s variables in one file, but for the one that says w
   expect(readers.sort()).toEqual(['environment.ts', 'load.ts'])
 })
 
+it('the instruction sets are those of the processor that the system saves the registers of', ({ skip }) => {
+  if (process.platform !== 'linux' || process.arch !== 'x64') skip('only Linux on x64 lists what it can use')
+  const flags = / *flags\s*: (.*)/.exec(readFileSync('/proc/cpuinfo', 'utf8'))![1]!.split(' ')
+  const needed = {
+    avx512: ['avx512f', 'avx512bw', 'avx512vl', 'avx512dq'],
+    avx2: ['avx2', 'fma'],
+    sse41: ['sse4_1'],
+    portable: [],
+  }
+  const expected = Object.entries(needed).filter(([, all]) => all.every((flag) => flags.includes(flag)))
+  expect(info().cpu.instructionSets).toEqual(expected.map(([name]) => name))
+})
+
 it('the instruction sets that may be named are those of the variants', () => {
   const names = new Set(variants().flatMap(({ parameters }) => parameters.isa ?? []))
   for (const name of [info().cpu.simd, ...info().cpu.instructionSets]) expect(names).toContain(name)

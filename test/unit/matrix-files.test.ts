@@ -235,7 +235,7 @@ describe('Matrix Market', () => {
   it.each<[string, string | RegExp]>([
     ['', 'line 1: expected "%%MatrixMarket'],
     ['%%MatrixMarket matrix array pattern general\n', 'entries must be integer or real'],
-    ['%%MatrixMarket matrix array complex general\n', "they are 'complex'"],
+    ['%%MatrixMarket matrix array complex general\n', "they are 'complex', which have no order"],
     ['%%MatrixMarket matrix elemental real general\n', 'must be coordinate or array'],
     [array, 'the line "ROWS COLUMNS" is missing'],
     [`${coordinate}1000000000000 1000000000000 1\n1 1 1\n`, 'the number of rows must be from 0'],
@@ -338,7 +338,7 @@ describe('CSV and TSV', () => {
     ['1,,2\n', 'line 1: cell 2 is empty'],
     ['1,2,\n', 'line 1: cell 3 is empty'],
     [',1\n', 'line 1: cell 1 is empty'],
-    [',a,b\n0,1,2\n', 'leave out names of rows (in pandas by index=False)'],
+    [',a,b\n0,1,2\n', 'leave out names of rows and columns (in pandas by index=False, header=False)'],
     ['1,"2"\n', 'line 1: cell 2 is a text'],
     ['"1","2"\n3,4\n', 'line 1: cell 1 is a text'],
     ['1,2\n3,x\n', "line 2: cell 2 must be a number, but it is 'x'"],
@@ -421,6 +421,25 @@ describe('DIMACS', () => {
       [E, 5],
       [E, -1],
     ])
+  })
+
+  it('takes what generators write: a title, and the node that paths begin at', async () => {
+    // As those of the library SPLIB write them, sprand for one.
+    const path = file('.gr', 'c random\nt rd_4_3_1\np  sp    3    2\n\nn      2\na   1 2   5\na   2 3  -7\n')
+    expect(shown(await readMatrix(path)).rows).toEqual([
+      [E, 5, E],
+      [E, E, -7],
+      [E, E, E],
+    ])
+  })
+
+  it.each<[string, string]>([
+    ['p sp 2 0\nn 3\n', 'line 2: the node that paths begin at must be from 1 to 2'],
+    ['n 1\np sp 2 0\n', 'line 1: a node comes before the line "p sp NODES ARCS"'],
+    ['p max 2 0\n', 'a shortest-path problem'],
+    ['p sp 2 1\ne 1 2\n', 'a line must begin with a, p, n, t or c'],
+  ])('refuses %j', async (text, message) => {
+    await expect(readMatrix(file('.gr', text))).rejects.toEqual(refusal('FILE', message))
   })
 
   it('refuses weights that no file can hold', async () => {

@@ -9,7 +9,7 @@ interface TableRow {
   name: string
   family: { name: string; backend: 'cpu' | 'cuda' }
   automatic: boolean
-  semiring: { name: string }
+  semiring: { name: string; idempotent?: boolean }
   dataType: { name: string }
   parameters: Record<string, number | string>
   isa?: { processor: string }
@@ -64,6 +64,13 @@ describe('variants', () => {
         expect(own.length, `${what} ${isa}`).toBeGreaterThan(0)
       }
     }
+  })
+
+  it('are of semirings that the native code has, idempotent or not', () => {
+    const ofTable = new Map(
+      semiringTypes().map(({ semiring }) => [semiring.name, semiring.idempotent ?? true]),
+    )
+    expect(addon.semirings.map(({ name, idempotent }) => [name, idempotent])).toEqual([...ofTable])
   })
 
   it('of tensor cores are of plus-times on float64 alone', () => {

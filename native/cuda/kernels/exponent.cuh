@@ -105,30 +105,15 @@ struct ExponentTiles {
   static_assert(BM == kExponentLines && BN == kExponentLines && BK == kExponentDepth,
                 "tiles are as packing writes them");
 
+  static constexpr auto kRunsOn = &computes_exponents;
+  static constexpr int kFullSpeedFrom = 90;
+
   template <class Arithmetic>
   static constexpr Kernel kernel() {
-    Kernel kernel = kernel_of<ExponentTiles, Arithmetic>();
+    Kernel kernel = exponent_family_kernel<ExponentTiles, Arithmetic>();
     if constexpr (!Arithmetic::kByChunks) kernel.in_chunks = &kFinder<Arithmetic>;
     return kernel;
   }
-
- private:
-  template <class Config, class Arithmetic>
-  static constexpr Kernel kernel_of() {
-    Kernel kernel{};
-    kernel.paths = paths_of<Arithmetic>();
-    kernel.takes_int16 = true;
-    kernel.runs_on = &computes_exponents;
-    kernel.launch = &launch<Config, Arithmetic>;
-    kernel.function = &function<Config, Arithmetic>;
-    kernel.packed_bytes = &exponent_bytes<Arithmetic>;
-    kernel.pack = &pack_without_rough<Arithmetic>;
-    kernel.shape = {BM, BN, BK, kThreads, kSharedBytes<Arithmetic>, steps_per_clock<Config, Arithmetic>(), 90};
-    return kernel;
-  }
-
-  template <class Arithmetic>
-  static constexpr Kernel kFinder = kernel_of<FindsWitnesses<ExponentTiles>, Arithmetic>();
 
   /// As if there were 16 warps, from what was measured on an H200: a kernel has 12.
   template <class Config, class Arithmetic>
@@ -166,6 +151,10 @@ struct ExponentTiles {
   static const void* function(RangePath) {
     return reinterpret_cast<const void*>(&exponent_kernel<Config, Arithmetic>);
   }
+
+ private:
+  template <class Arithmetic>
+  static constexpr Kernel kFinder = exponent_family_kernel<FindsWitnesses<ExponentTiles>, Arithmetic>();
 };
 
 template <class Config, class Arithmetic>

@@ -62,6 +62,27 @@ void pack_without_rough(const Launch& launch, Side side) {
   }
 }
 
+/// The kernel of an exponent family's tiles, with or without witnesses.
+template <class Config, class Arithmetic>
+constexpr Kernel exponent_family_kernel() {
+  Kernel kernel{};
+  kernel.paths = paths_of<Arithmetic>();
+  kernel.takes_int16 = true;
+  kernel.runs_on = Config::kRunsOn;
+  kernel.launch = &Config::template launch<Config, Arithmetic>;
+  kernel.function = &Config::template function<Config, Arithmetic>;
+  kernel.packed_bytes = &exponent_bytes<Arithmetic>;
+  kernel.pack = &pack_without_rough<Arithmetic>;
+  kernel.shape = {Config::BM,
+                  Config::BN,
+                  Config::BK,
+                  Config::kThreads,
+                  Config::template kSharedBytes<Arithmetic>,
+                  Config::template steps_per_clock<Config, Arithmetic>(),
+                  Config::kFullSpeedFrom};
+  return kernel;
+}
+
 /// A distance that stands for zero: farther than any sum of two, and two of it fit int32.
 constexpr int32_t kNowhere = (1 << 30) - 1;
 

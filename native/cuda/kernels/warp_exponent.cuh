@@ -49,30 +49,15 @@ struct WarpExponentTiles {
                 "tiles are as packing writes them");
   static_assert(BM % WM == 0 && BN % WN == 0 && WM % 16 == 0 && WN % 8 == 0, "warps tile the block by instructions");
 
+  static constexpr auto kRunsOn = &computes_warp_exponents;
+  static constexpr int kFullSpeedFrom = 80;
+
   template <class Arithmetic>
   static constexpr Kernel kernel() {
-    Kernel kernel = kernel_of<WarpExponentTiles, Arithmetic>();
+    Kernel kernel = exponent_family_kernel<WarpExponentTiles, Arithmetic>();
     if constexpr (!Arithmetic::kByChunks) kernel.in_chunks = &kFinder<Arithmetic>;
     return kernel;
   }
-
- private:
-  template <class Config, class Arithmetic>
-  static constexpr Kernel kernel_of() {
-    Kernel kernel{};
-    kernel.paths = paths_of<Arithmetic>();
-    kernel.takes_int16 = true;
-    kernel.runs_on = &computes_warp_exponents;
-    kernel.launch = &launch<Config, Arithmetic>;
-    kernel.function = &function<Config, Arithmetic>;
-    kernel.packed_bytes = &exponent_bytes<Arithmetic>;
-    kernel.pack = &pack_without_rough<Arithmetic>;
-    kernel.shape = {BM, BN, BK, kThreads, kSharedBytes<Arithmetic>, steps_per_clock<Config, Arithmetic>(), 80};
-    return kernel;
-  }
-
-  template <class Arithmetic>
-  static constexpr Kernel kFinder = kernel_of<FindsWitnesses<WarpExponentTiles>, Arithmetic>();
 
   /// As if there were 16 warps, from what was measured on an H200.
   template <class Config, class Arithmetic>
@@ -107,6 +92,10 @@ struct WarpExponentTiles {
   static const void* function(RangePath) {
     return reinterpret_cast<const void*>(&warpexponent_kernel<Config, Arithmetic>);
   }
+
+ private:
+  template <class Arithmetic>
+  static constexpr Kernel kFinder = exponent_family_kernel<FindsWitnesses<WarpExponentTiles>, Arithmetic>();
 };
 
 #if __CUDA_ARCH__ >= 800

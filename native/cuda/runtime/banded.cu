@@ -72,6 +72,38 @@ __global__ void __launch_bounds__(kThreads) copy_kernel(BandedLines lines, const
   });
 }
 
+/// Elements of a line that a thread moves at once, so that it waits for memory only once.
+constexpr int kMoved = 4;
+
+template <Move kMove, class T>
+__global__ void __launch_bounds__(kThreads) move_kernel(BandedLines lines, T* batch, const Placed* places) {
+  const int64_t all = lines.items * lines.lines, step = int64_t{gridDim.x} * kThreads;
+  for (int64_t index = blockIdx.y; index < all; index += gridDim.y) {
+    const int64_t item = index / lines.lines, line = index - item * lines.lines;
+    const Placed& placed = places[item];
+    T* const single = static_cast<T*>(placed.data) + line * placed.line_stride;
+    T* const gathered = batch + item * lines.item_stride + line * lines.line_stride;
+    const int64_t single_stride = placed.element_stride, gathered_stride = lines.element_stride;
+    const Span inside = lines.inside(line);
+    for (int64_t first = inside.first + int64_t{blockIdx.x} * kThreads + threadIdx.x; first < inside.end;
+         first += kMoved * step) {
+      T values[kMoved];
+#pragma unroll
+      for (int i = 0; i < kMoved; ++i) {
+        const int64_t place = first + i * step;
+        if (place >= inside.end) continue;
+        values[i] = kMove == Move::kGather ? single[place * single_stride] : gathered[place * gathered_stride];
+      }
+#pragma unroll
+      for (int i = 0; i < kMoved; ++i) {
+        const int64_t place = first + i * step;
+        if (place >= inside.end) continue;
+        (kMove == Move::kGather ? gathered[place * gathered_stride] : single[place * single_stride]) = values[i];
+      }
+    }
+  }
+}
+
 template <class T>
 __global__ void __launch_bounds__(kThreads) clear_kernel(BandedLines lines, T* data, T zero) {
   for_banded<false>(lines, [&](int64_t item, int64_t line, int64_t place) {
@@ -125,6 +157,23 @@ void copy_inside(DataType dtype, int64_t batch, const MatrixView& from, const Ba
     using T = decltype(element);
     copy_kernel<<<grid_of(lines), kThreads, 0, stream>>>(lines, static_cast<const T*>(from.data), strides,
                                                          static_cast<T*>(to.data));
+  });
+  MPMML_CUDA(cudaGetLastError());
+}
+
+void move_inside(Move move, DataType dtype, int64_t batch, const MatrixView& gathered, const Band& band,
+                 const Placed* places, cudaStream_t stream) {
+  const BandedLines lines(batch, gathered, band);
+  with_size(stored_bytes(dtype, gathered.storage), [&](auto element) {
+    using T = decltype(element);
+    auto* const data = static_cast<T*>(const_cast<void*>(gathered.data));
+    dim3 grid = grid_of(lines);
+    grid.x = static_cast<unsigned>(ceil_div(grid.x, kMoved));
+    if (move == Move::kGather) {
+      move_kernel<Move::kGather><<<grid, kThreads, 0, stream>>>(lines, data, places);
+    } else {
+      move_kernel<Move::kScatter><<<grid, kThreads, 0, stream>>>(lines, data, places);
+    }
   });
   MPMML_CUDA(cudaGetLastError());
 }

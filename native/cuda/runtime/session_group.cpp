@@ -9,6 +9,7 @@
 #include "core/structured.h"
 #include "core/workspace.h"
 #include "cuda/runtime/error.h"
+#include "cuda/runtime/session_batch.h"
 
 namespace mpmml::cuda {
 namespace {
@@ -59,26 +60,30 @@ struct Alike {
 double all_steps_of(const Problem& problem) { return double(problem.outputs()) * double(problem.k()); }
 
 /// Whether the product is small, and asks for nothing that only launches of their own find.
-bool can_join(const Problem& problem) {
+bool is_small(const Problem& problem) {
   return problem.batch == 1 && problem.outputs() > 0 && problem.k() > 0 && all_steps_of(problem) <= kMostSteps &&
-         !is_structured(problem) && !problem.witness.data && takes_stores(problem.c, problem.operation.dtype, 1);
+         !problem.witness.data;
+}
+
+bool can_join(const Problem& problem) {
+  return is_small(problem) && !is_structured(problem) && takes_stores(problem.c, problem.operation.dtype, 1);
 }
 
 /// The host's operands of small products, which go to the device in one transfer.
 class HostOperands {
  public:
   HostOperands(std::vector<Problem>& problems, SessionDevice& device) : device_(device) {
-    for_each(problems, [&](const Problem& problem, const MatrixView& view) {
+    for_each(problems, [&](const Problem& problem, const MatrixView& view, const Band&) {
       bytes_ += round_up(host_layout(view, 1, problem.operation.dtype, true).bytes(), kMatrixAlignment);
     });
     if (bytes_ == 0) return;
     const Workspace gathered(static_cast<size_t>(bytes_));
     memory_ = device_.workspace(bytes_);
     int64_t used = 0;
-    for_each(problems, [&](const Problem& problem, MatrixView& view) {
+    for_each(problems, [&](const Problem& problem, MatrixView& view, const Band& band) {
       const HostLayout host = host_layout(view, 1, problem.operation.dtype, true);
       host.gather(0, host.elements(), static_cast<char*>(gathered.data()) + used);
-      place(problem.operation, view, host, static_cast<char*>(memory_.get()) + used);
+      place(problem.operation, view, band, host, static_cast<char*>(memory_.get()) + used);
       used += round_up(host.bytes(), kMatrixAlignment);
     });
     HostLayout all{};
@@ -90,19 +95,22 @@ class HostOperands {
   }
 
  private:
-  /// Calls `body` for each operand on the host of a product that may join others.
+  /// Calls `body` for each operand on the host of a small product.
   template <class Body>
   static void for_each(std::vector<Problem>& problems, Body&& body) {
     for (Problem& problem : problems) {
-      if (!can_join(problem)) continue;
-      for (MatrixView* view : {&problem.a, &problem.b, &problem.c0}) {
-        if (view->data && !view->memory) body(problem, *view);
-      }
+      if (!is_small(problem)) continue;
+      const auto consider = [&](MatrixView& view, const Band& band) {
+        if (view.data && !view.memory) body(problem, view, band);
+      };
+      consider(problem.a, problem.structure.a);
+      consider(problem.b, problem.structure.b);
+      consider(problem.c0, problem.structure.c);
     }
   }
 
-  void place(const Operation& operation, MatrixView& view, const HostLayout& host, char* data) {
-    const Facts facts = facts_in(operation, scan_matrices(operation, view, 1), view.storage);
+  void place(const Operation& operation, MatrixView& view, const Band& band, const HostLayout& host, char* data) {
+    const Facts facts = facts_in(operation, scan_matrices(operation, view, 1, band), view.storage);
     memories_.push_back(std::make_unique<ResidentMemory>(data, host.bytes(), facts));
     const Storage storage = view.storage;
     view = Lines(view).copied_to(data, view, 1);
@@ -134,9 +142,10 @@ class Group {
     for (size_t index = 0; index < problems_.size(); ++index) {
       if (problems_[index].is_cancelled()) throw given_up();
       prefetch_after(index);
-      if (!join(index)) queue_alone(index);
+      if (!join(index) && !set_aside(index)) queue_alone(index);
     }
     for (Bucket& bucket : buckets_) launch(bucket);
+    queue_set_aside();
     return std::move(queued_);
   }
 
@@ -226,6 +235,41 @@ class Group {
       }
     }
     return variants_;
+  }
+
+  /// Keeps a product for a batch with others that are alike, if it may be in one.
+  bool set_aside(size_t index) {
+    if (problems_.size() == 1 || where_.variant || !can_be_gathered(problems_[index])) return false;
+    set_aside_.push_back(index);
+    return true;
+  }
+
+  /// Queues what has been set aside: as batches if products are alike.
+  void queue_set_aside() {
+    std::stable_sort(set_aside_.begin(), set_aside_.end(),
+                     [&](size_t x, size_t y) { return comes_before(problems_[x], problems_[y]); });
+    for (size_t first = 0, end; first < set_aside_.size(); first = end) {
+      const Problem& like = problems_[set_aside_[first]];
+      const size_t most = std::min(set_aside_.size(), first + most_in_batch(like));
+      end = first + 1;
+      while (end < most && are_alike(like, problems_[set_aside_[end]])) ++end;
+      queue_alike(first, end);
+    }
+  }
+
+  void queue_alike(size_t first, size_t end) {
+    std::vector<const Problem*> problems;
+    for (size_t at = first; at < end; ++at) problems.push_back(&problems_[set_aside_[at]]);
+    auto batch = end - first > 1 ? queue_batch(problems, where_, planner_, device_, lane_) : std::nullopt;
+    for (size_t at = first; at < end; ++at) {
+      const size_t index = set_aside_[at];
+      if (!batch) {
+        queue_alone(index);
+        continue;
+      }
+      queued_[index] = std::move((*batch)[at - first]);
+      queued_[index].problem = &asked_[index];
+    }
   }
 
   void queue_alone(size_t index) {
@@ -329,6 +373,7 @@ class Group {
   Lane& lane_;
   std::vector<QueuedProduct> queued_;
   std::vector<Bucket> buckets_;
+  std::vector<size_t> set_aside_;  ///< the products that may run in batches
   std::vector<const Variant*> variants_;
   std::vector<std::pair<PathSet, std::optional<size_t>>> decided_;  ///< the buckets of products by their exact paths
   Alike latest_;

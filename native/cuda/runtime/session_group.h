@@ -1,5 +1,5 @@
-// The products of one call to a session. Many small ones share a launch: at 30 µs for each of thousands of launches the
-// GPU would be idle most of the time.
+// The products of one call to a session. Many small ones share a launch, and structured ones are batched: at 30 µs for each
+// of thousands of launches the GPU would be idle most of the time.
 #pragma once
 #include <vector>
 

@@ -1,22 +1,40 @@
 // A dry check of a package: its files, what its package.json says, what its addon needs of a system, its size.
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
-import { glibcSymbols, isNewer, needs, oldestGlibc, undefinedWithoutVersion } from '../../release/glibc.mjs'
+import {
+  exportsOf,
+  glibcSymbols,
+  isNewer,
+  needs,
+  oldestGlibc,
+  undefinedWithoutVersion,
+} from '../../release/glibc.mjs'
 
-/** The libraries of a system that an addon may need. An addon with CUDA loads the driver itself. */
-const allowed =
-  /^(lib(c|m|pthread|dl|rt)\.so\.\d|libgcc_s\.so\.1|ld-linux-[\w-]+\.so\.\d|libc\.musl-\w+\.so\.1)$/
+/**
+ * The libraries of a system that an addon may need. An addon with CUDA loads the driver itself. Linkers know musl by one of
+ * two names, and its loader knows both.
+ */
+const allowed = {
+  glibc: /^(lib(c|m|pthread|dl|rt)\.so\.\d|libgcc_s\.so\.1|ld-linux-[\w-]+\.so\.\d)$/,
+  musl: /^(libc\.so|libc\.musl-\w+\.so\.1|libgcc_s\.so\.1)$/,
+}
+
+/** What Node.js looks for in an addon (native/release/exports.map). */
+const entries = ['napi_register_module_v1', 'node_api_module_get_api_version_v1']
 
 /** What is wrong with the addon of a package. */
 function addonProblems(file, { libc }) {
   if (libc === undefined) return []
   const { libraries, paths } = needs(file)
+  const exported = exportsOf(file)
   const tooNew = glibcSymbols(file).filter(
     ({ isUndefined, version }) => isUndefined && isNewer(version, oldestGlibc),
   )
   return [
-    ...libraries.filter((library) => !allowed.test(library)).map((library) => `needs ${library}`),
+    ...libraries.filter((library) => !allowed[libc].test(library)).map((library) => `needs ${library}`),
     ...paths.map((path) => `looks for libraries in ${path}`),
+    ...entries.filter((name) => !exported.includes(name)).map((name) => `lacks ${name}`),
+    ...exported.filter((name) => !entries.includes(name)).map((name) => `exports ${name}`),
     ...(libc === 'glibc' ? undefinedWithoutVersion(file) : []).map(
       (name) => `doesn't say which ${name} it needs`,
     ),

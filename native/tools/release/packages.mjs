@@ -16,7 +16,15 @@ const MiB = 2 ** 20
  */
 export const addonPackages = [
   { short: 'linux-x64-gnu', os: 'linux', cpu: 'x64', libc: 'glibc', kind: 'cpu', mostBytes: 5 * MiB },
-  { short: 'linux-x64-musl', os: 'linux', cpu: 'x64', libc: 'musl', kind: 'cpu', mostBytes: 5 * MiB },
+  {
+    short: 'linux-x64-musl',
+    os: 'linux',
+    cpu: 'x64',
+    libc: 'musl',
+    kind: 'cpu',
+    mostBytes: 5 * MiB,
+    cross: { compiler: ['zig', 'c++'], toolchain: 'native/release/musl.cmake' },
+  },
   {
     short: 'linux-arm64-gnu',
     os: 'linux',
@@ -24,7 +32,7 @@ export const addonPackages = [
     libc: 'glibc',
     kind: 'cpu',
     mostBytes: 5 * MiB,
-    cross: { compiler: 'aarch64-linux-gnu-g++', toolchain: 'native/release/aarch64.cmake' },
+    cross: { compiler: ['aarch64-linux-gnu-g++'], toolchain: 'native/release/aarch64.cmake' },
   },
   { short: 'darwin-arm64', os: 'darwin', cpu: 'arm64', kind: 'cpu', mostBytes: 5 * MiB },
   { short: 'win32-x64', os: 'win32', cpu: 'x64', kind: 'cpu', mostBytes: 5 * MiB },

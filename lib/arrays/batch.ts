@@ -1,0 +1,170 @@
+/** Computes blocks one after the other: what they need is read ahead, and results are written behind. */
+import { aborted } from '../abort.js'
+import type { Device, DeviceMatrix } from '../device/device.js'
+import { AbortedError, OverflowError } from '../errors.js'
+import type { ElementArray } from '../storage.js'
+import type { BlockJob } from './job.js'
+import type { ReadAhead } from './read-ahead.js'
+import type { Computing, Result, Task } from './tasks.js'
+
+/** What became of a block. */
+export interface BlockDone {
+  readonly job: BlockJob
+  readonly kernelMs: number
+  readonly bytesWritten: number
+}
+
+/** Where a result grows on the device, once it is needed. */
+export interface Place {
+  matrix: DeviceMatrix<ElementArray> | null
+}
+
+/** A block that is being computed. */
+export interface Growing {
+  readonly task: Task
+  readonly place: Place
+  /** The steps that have been started. */
+  readonly steps: Promise<void>[]
+  readonly computing: Computing
+  out: Result | null
+  kernelMs: number
+  overflow: OverflowError | null
+}
+
+/** Where results grow, and where they go. */
+export interface Results {
+  take(): Promise<Place>
+  give(place: Place): void
+  /** The part of a place that a block takes. */
+  outOf(place: Place, task: Task): Promise<Result>
+  /** Brings a result to the disk. Returns how many bytes that are. */
+  finish(block: Growing): Promise<number>
+}
+
+/** Who is told how far the work is. */
+export interface Listener {
+  /** A block is on the disk. */
+  done(block: BlockDone): void
+  /** A step of a block has ended: so much of the block is computed. */
+  began?: ((share: number) => void) | undefined
+}
+
+/** Products that the device has been asked for and that haven't ended: two, so that a GPU has the next one when it has done one. */
+const STEPS_AT_ONCE = 2
+
+export class Batch {
+  readonly #device: Device
+  readonly #reading: ReadAhead
+  readonly #results: Results
+  readonly #listener: Listener
+  /** What fails while other work goes on ends that too. */
+  readonly #stop = new AbortController()
+  readonly #flights: Promise<void>[] = []
+  readonly #behind = new Set<Promise<void>>()
+  #failure: { error: unknown } | undefined
+  /** The next one that a step takes, of all that are read. */
+  #operand = 0
+  /** How long products waited for blocks to be read, and for results to be written. */
+  readMs = 0
+  writeMs = 0
+
+  constructor(device: Device, reading: ReadAhead, results: Results, listener: Listener) {
+    this.#device = device
+    this.#reading = reading
+    this.#results = results
+    this.#listener = listener
+  }
+
+  /** Call it once, with the tasks whose blocks are read ahead. Throws what failed first. */
+  async run(tasks: readonly Task[], signal: AbortSignal | undefined): Promise<void> {
+    const stop = () => this.#stop.abort(signal?.reason)
+    signal?.addEventListener('abort', stop, { once: true })
+    if (signal?.aborted) stop()
+    for (const task of tasks) {
+      if (this.#isStopped) break
+      await this.#compute(task).catch(this.#failed)
+    }
+    await Promise.all(this.#behind)
+    signal?.removeEventListener('abort', stop)
+    await this.#reading.end()
+    const failure = this.#failure
+    if (signal?.aborted && (!failure || failure.error instanceof AbortedError)) {
+      throw aborted(signal, 'the work on arrays')
+    }
+    if (failure) throw failure.error
+  }
+
+  get #isStopped(): boolean {
+    return this.#stop.signal.aborted
+  }
+
+  readonly #failed = (error: unknown) => {
+    this.#failure ??= { error }
+    this.#stop.abort(error)
+  }
+
+  /** Starts the steps of a task. When they have ended, its result is written, while the next task goes on. */
+  async #compute(task: Task): Promise<void> {
+    const waited = performance.now()
+    const place = await this.#results.take()
+    this.writeMs += performance.now() - waited
+    const block = this.#growing(task, place)
+    try {
+      if (task.steps.length > 0) block.out = await this.#results.outOf(place, task)
+      for (let index = 0; index < task.steps.length && !this.#isStopped; index++) {
+        await this.#start(block, index)
+      }
+    } catch (error) {
+      this.#failed(error)
+    }
+    const settled = Promise.all(block.steps)
+      .then(() => this.#write(block))
+      .catch(this.#failed)
+      .then(() => {
+        block.out?.dispose()
+        this.#results.give(place)
+      })
+    this.#behind.add(settled)
+    settled.then(() => this.#behind.delete(settled))
+  }
+
+  #growing(task: Task, place: Place): Growing {
+    const spent = (ms: number) => {
+      block.kernelMs += ms
+    }
+    const computing = { device: this.#device, signal: this.#stop.signal, spent }
+    const block: Growing = { task, place, steps: [], computing, out: null, kernelMs: 0, overflow: null }
+    return block
+  }
+
+  /** Starts a step when its operands are there and the device has room for it. */
+  async #start(block: Growing, index: number): Promise<void> {
+    const { task, computing } = block
+    const operands = task.steps[index]!.map((_, at) => this.#operand + at)
+    this.#operand += operands.length
+    const asked = performance.now()
+    const matrices = await Promise.all(operands.map((operand) => this.#reading.take(operand)))
+    this.readMs += performance.now() - asked
+    while (this.#flights.length >= STEPS_AT_ONCE) await this.#flights.shift()
+    if (this.#isStopped) return
+    const flight = task
+      .step(index, matrices, block.out!, computing)
+      .catch((error) => {
+        if (error instanceof OverflowError && task.exactly) block.overflow ??= error
+        else this.#failed(error)
+      })
+      .then(() => {
+        for (const operand of operands) this.#reading.done(operand)
+        this.#listener.began?.((index + 1) / task.steps.length)
+      })
+      .catch(this.#failed)
+    this.#flights.push(flight)
+    block.steps.push(flight)
+  }
+
+  async #write(block: Growing): Promise<void> {
+    if (this.#isStopped) return
+    const bytesWritten = await this.#results.finish(block)
+    this.#listener.done({ job: block.task.job, kernelMs: block.kernelMs, bytesWritten })
+  }
+}

@@ -1,0 +1,170 @@
+#include "cuda/runtime/session_batch.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "core/dispatch.h"
+#include "core/status.h"
+#include "core/structured.h"
+#include "cuda/runtime/banded.h"
+
+namespace mpmml::cuda {
+namespace {
+
+/// A larger product, counted as if it had no structure, runs by itself: to gather 1400³ takes as long as a batch of them
+/// saves (H200).
+constexpr double kMostSteps = 1024.0 * 1024 * 1024;
+
+/// What the gathered matrices of a batch may take. Its packed operands take as much again.
+constexpr int64_t kMostBytes = int64_t{512} << 20;
+
+/// What the products of a batch have in common. Those of a group have the same semiring, type and overflow anyway.
+auto key_of(const Problem& problem) {
+  const auto& [a, b, c] = problem.structure;
+  return std::tuple(problem.m(), problem.n(), problem.k(), a.below, a.above, b.below, b.above, c.below, c.above,
+                    problem.a.storage, problem.b.storage, problem.c0.data != nullptr, problem.c0.storage);
+}
+
+int64_t bytes_of(const Problem& problem, const MatrixView& view) {
+  return view.data ? view.rows * view.cols * stored_bytes(problem.operation.dtype, view.storage) : 0;
+}
+
+/// The same matrix of all products, one after the other.
+struct Gathered {
+  std::shared_ptr<ResidentMemory> memory;
+  MatrixView view;
+};
+
+class Batch {
+ public:
+  Batch(const std::vector<const Problem*>& problems, SessionDevice& device)
+      : problems_(problems), count_(static_cast<int64_t>(problems.size())), device_(device) {}
+
+  /// Whether all values are the semiring's, and no sum may overflow as far as the bounds tell: an error names a product.
+  bool needs_no_look() const {
+    const Problem& first = *problems_.front();
+    const Operation& operation = first.operation;
+    const auto range = [&](MatrixView Problem::* which, const Band& band) {
+      const MatrixView& view = first.*which;
+      ValueRange range = range_of(operation, facts_of(which), view.storage);
+      range.has_zero = range.has_zero || !band.is_all(view.rows, view.cols);
+      return range;
+    };
+    const ValueRange a = range(&Problem::a, first.structure.a), b = range(&Problem::b, first.structure.b);
+    if (a.has_outsider || b.has_outsider) return false;
+    if (first.c0.data && restricts_elements(operation) && facts_of(&Problem::c0).has_negative) return false;
+    return exact_paths(operation, a, b).cheapest() < RangePath::kWide || operation.overflow != OverflowPolicy::kThrow;
+  }
+
+  std::vector<QueuedProduct> queue(const Placement& where, const SessionPlanner& planner, Lane& lane) {
+    Problem batch = *problems_.front();
+    batch.batch = count_;
+    const Gathered a = gather(&Problem::a, batch.structure.a), b = gather(&Problem::b, batch.structure.b),
+                   c0 = gather(&Problem::c0, batch.structure.c), c = place_for(read_only(batch.c), {});
+    batch.a = a.view;
+    batch.b = b.view;
+    batch.c0 = c0.view;
+    batch.c = row_major(c.memory->data(), batch.m(), batch.n());
+    batch.c.memory = c.memory.get();
+    // Nobody sees the results before they are scattered.
+    batch.keeps_c = false;
+    QueuedProduct queued = queue_product(batch, where, planner, device_, lane);
+    scatter(c);
+    queued.share = 1.0 / static_cast<double>(count_);
+    queued.end = nullptr;
+    return std::vector<QueuedProduct>(problems_.size(), queued);
+  }
+
+ private:
+  Facts facts_of(MatrixView Problem::* which) const {
+    Facts facts;
+    for (const Problem* problem : problems_) facts.merge(resident((problem->*which).memory).facts());
+    return facts;
+  }
+
+  Gathered place_for(const MatrixView& one, const Facts& facts) {
+    const int64_t bytes = count_ * bytes_of(*problems_.front(), one);
+    buffers_.push_back(device_.workspace(bytes));
+    Gathered gathered{std::make_shared<ResidentMemory>(buffers_.back().get(), bytes, facts),
+                      Lines(one).copied_to(buffers_.back().get(), one, count_)};
+    gathered.view.storage = one.storage;
+    gathered.view.memory = gathered.memory.get();
+    return gathered;
+  }
+
+  Gathered gather(MatrixView Problem::* which, const Band& band) {
+    const MatrixView& first = problems_.front()->*which;
+    if (!first.data) return {};
+    const Gathered gathered = place_for(first, facts_of(which));
+    move_inside(Move::kGather, dtype(), count_, gathered.view, band,
+                places([&](const Problem& problem) { return problem.*which; }, gathered.view), device_.stream());
+    return gathered;
+  }
+
+  /// Puts the results where the products want them.
+  void scatter(const Gathered& c) {
+    const Band& band = problems_.front()->structure.c;
+    for (const Problem* problem : problems_) resident(problem->c.memory).wait_for_readers();
+    const MatrixView from = row_major<const void*>(c.memory->data(), c.view.rows, c.view.cols);
+    move_inside(Move::kScatter, dtype(), count_, from, band,
+                places([](const Problem& problem) { return read_only(problem.c); }, from), device_.stream());
+    for (const Problem* problem : problems_) {
+      ResidentMemory& target = resident(problem->c.memory);
+      const bool is_all =
+          band.is_all(problem->m(), problem->n()) && target.is_covered_by(problem->c, problem->operation.dtype, 1);
+      target.written(is_all, c.memory->facts(), false);
+    }
+  }
+
+  /// Where the matrices of the products are, in device memory.
+  template <class View>
+  const Placed* places(View&& view_of, const MatrixView& gathered) {
+    std::vector<Placed> places;
+    places.reserve(problems_.size());
+    for (const Problem* problem : problems_) places.emplace_back(view_of(*problem), Lines(gathered).are_columns);
+    const auto bytes = static_cast<int64_t>(places.size() * sizeof(Placed));
+    buffers_.push_back(device_.workspace(bytes));
+    device_.send(places.data(), bytes, buffers_.back().get());
+    return static_cast<const Placed*>(buffers_.back().get());
+  }
+
+  DataType dtype() const { return problems_.front()->operation.dtype; }
+
+  const std::vector<const Problem*>& problems_;
+  const int64_t count_;
+  SessionDevice& device_;
+  std::vector<DeviceBuffer> buffers_;
+};
+
+}  // namespace
+
+bool can_be_gathered(const Problem& problem) {
+  const double steps = double(problem.outputs()) * double(problem.k());
+  return problem.batch == 1 && steps > 0 && steps <= kMostSteps && is_structured(problem) && !problem.witness.data &&
+         !problem.known && problem.a.memory && problem.b.memory && (!problem.c0.data || problem.c0.memory);
+}
+
+bool comes_before(const Problem& x, const Problem& y) { return key_of(x) < key_of(y); }
+
+bool are_alike(const Problem& x, const Problem& y) { return key_of(x) == key_of(y); }
+
+size_t most_in_batch(const Problem& problem) {
+  const int64_t bytes = bytes_of(problem, problem.a) + bytes_of(problem, problem.b) + bytes_of(problem, problem.c0) +
+                        bytes_of(problem, read_only(problem.c));
+  return static_cast<size_t>(std::max<int64_t>(kMostBytes / bytes, 1));
+}
+
+std::optional<std::vector<QueuedProduct>> queue_batch(const std::vector<const Problem*>& problems,
+                                                      const Placement& where, const SessionPlanner& planner,
+                                                      SessionDevice& device, Lane& lane) {
+  Batch batch(problems, device);
+  if (!batch.needs_no_look()) return std::nullopt;
+  try {
+    return batch.queue(where, planner, lane);
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::kOutOfMemory) return std::nullopt;
+    throw;
+  }
+}
+
+}  // namespace mpmml::cuda

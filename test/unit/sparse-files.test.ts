@@ -1,0 +1,81 @@
+/** Sparse matrices as lists of entries: what joining entries of one place makes of them, and what the name of a file says. */
+import { describe, expect, it } from 'vitest'
+import { fileFormatOf, joinEntries, type SparseEntries } from '../../lib/files.js'
+import type { Semiring } from '../../lib/index.js'
+
+const list = (value: Int32Array | Float64Array): SparseEntries => ({
+  shape: [3, 2 ** 31 - 1],
+  row: Int32Array.of(2, 0, 2, 1, 2),
+  col: Int32Array.of(7, 1, 7, 2 ** 31 - 2, 7),
+  value,
+})
+
+describe('joinEntries', () => {
+  const joined = (semiring: Semiring, ...values: number[]) => [
+    ...joinEntries(list(Float64Array.from(values)), semiring).value,
+  ]
+
+  it('joins entries of one place by ⊕; the others stay in their order', () => {
+    expect(joinEntries(list(Int32Array.of(5, 4, -9, 3, 6)), 'max-plus')).toEqual({
+      shape: [3, 2 ** 31 - 1],
+      row: Int32Array.of(2, 0, 1),
+      col: Int32Array.of(7, 1, 2 ** 31 - 2),
+      value: Int32Array.of(6, 4, 3),
+    })
+    expect(joined('min-plus', 5, 4, -9, 3, 6)).toEqual([-9, 4, 3])
+    expect(joined('min-max', 5, 4, -9, 3, 6)).toEqual([-9, 4, 3])
+    expect(joined('max-min', 5, 4, -9, 3, 6)).toEqual([6, 4, 3])
+    expect(joined('max-times', 5, 4, 1, 3, 6)).toEqual([6, 4, 3])
+    expect(joined('or-and', 0, 1, 1, 0, 0)).toEqual([1, 1, 0])
+    expect(joined('plus-times', 5, 4, -9, 3, 6)).toEqual([2, 4, 3])
+  })
+
+  it('a NaN stays, whatever it is joined with', () => {
+    for (const semiring of ['max-plus', 'min-plus', 'plus-times'] as const) {
+      expect(joined(semiring, Number.NaN, 4, 1, 3, 2)).toEqual([Number.NaN, 4, 3])
+      expect(joined(semiring, 1, 4, Number.NaN, 3, 2)).toEqual([Number.NaN, 4, 3])
+    }
+  })
+
+  it('sums of int32 entries may leave int32', () => {
+    const { value } = joinEntries(list(Int32Array.of(2 ** 31 - 1, 4, 2 ** 31 - 1, 3, 1)), 'plus-times')
+    expect(value).toEqual(Float64Array.of(2 ** 32 - 1, 4, 3))
+  })
+
+  it('leaves its argument as it is', () => {
+    const entries = list(Int32Array.of(1, 2, 3, 4, 5))
+    joinEntries(entries, 'max-plus')
+    expect(entries).toEqual(list(Int32Array.of(1, 2, 3, 4, 5)))
+  })
+
+  it('refuses what is no list of entries, and a semiring that there is not', () => {
+    const wrong = { ...list(Int32Array.of(1, 2, 3, 4, 5)), col: Int32Array.of(0) }
+    expect(() => joinEntries(wrong, 'max-plus')).toThrow('must have one entry each')
+    expect(() => joinEntries(list(Int32Array.of(1, 2, 3, 4, 5)), 'max' as never)).toThrow('option semiring')
+  })
+})
+
+describe('fileFormatOf', () => {
+  it('is what the end of the name says', () => {
+    const formats = ['a.npy', 'b/c.NPZ', 'x.mtx', 'x.mtx.gz', 'x.csv', 'x.tsv.GZ', new URL('file:///x.gr')]
+    expect(formats.map(fileFormatOf)).toEqual([
+      'npy',
+      'npz',
+      'matrix-market',
+      'matrix-market',
+      'csv',
+      'tsv',
+      'dimacs',
+    ])
+  })
+
+  it('refuses a name that says none', () => {
+    for (const name of ['x.xls', 'x', 'folder.csv/x', 'x.gz']) {
+      expect(() => fileFormatOf(name)).toThrow(
+        `${name}: the name must end with '.npy', '.npz', '.mtx', '.csv', '.tsv' or '.gr'`,
+      )
+    }
+    expect(() => fileFormatOf('x.npy.gz')).toThrow('only text is compressed by gzip')
+    expect(() => fileFormatOf(5 as never)).toThrow('expected a path')
+  })
+})
