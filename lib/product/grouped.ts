@@ -76,6 +76,12 @@ const optionNames: readonly (keyof GroupedOptions)[] = [
 ]
 const productNames: readonly (keyof GroupedProduct)[] = ['a', 'b', 'out', 'accumulate', 'structure']
 
+/**
+ * On several GPUs as one device, results of so many bytes or more have memory of their own, which is spread. Smaller ones share
+ * memory, which is on the first GPU.
+ */
+const ALONE_BYTES = 2 ** 20
+
 /** On a device, results of a group begin at multiples of so many bytes of its memory. */
 const ALIGNMENT = 256
 
@@ -225,10 +231,24 @@ class Group {
 
   /** Starts the products up to that before `end`, which have been checked. */
   start(end: number, cancel: Int32Array): void {
-    const { products, call, watched, started } = this
-    this.#parts.push(runPart(products.slice(started, end), started, call, cancel, watched, this.#results))
-    this.started = end
+    const { products, call, watched } = this
+    while (this.started < end) {
+      const first = this.started
+      this.started = this.#endTogether(end)
+      this.#parts.push(
+        runPart(products.slice(first, this.started), first, call, cancel, watched, this.#results),
+      )
+    }
     this.#partSize = Math.min(GROWTH * this.#partSize, MOST_IN_PART)
+  }
+
+  /** The end of the next products whose results share memory. */
+  #endTogether(end: number): number {
+    const { products, call, started } = this
+    if (!call.session?.devices) return end
+    let next = started
+    while (next < end && !isAlone(products[next]!)) next++
+    return Math.max(next, started + 1)
   }
 
   /** Says that no more can be started. */
@@ -250,6 +270,9 @@ class Group {
     throw failed.reason
   }
 }
+
+/** Whether a result is made, and has memory of its own on several devices. */
+const isAlone = ({ out, batch, m, n, bytes }: Product) => !out && batch * m * n * bytes >= ALONE_BYTES
 
 /**
  * Starts parts before the next ones are read, as long as a device computes them and none writes what another one uses. If a
@@ -379,7 +402,7 @@ async function runPart(
   try {
     made = await addon.multiplyGroup(arrays, requests, reports, cancel, session ? session.native : null)
   } catch (error) {
-    throw namingProduct(fromNative(error), first, watched)
+    throw namingProduct(fromNative(error), first, products.length, watched)
   }
   if (arrays.length > 0) eachNamed(products, requireAllStillThere, first)
   const memories = madeMemories(made, session, asksWitness)
@@ -463,14 +486,13 @@ function whereIs({ memory, data }: View, arrays: OperandArray[]): number {
   return memory ? memory.number : -arrays.push(data as OperandArray)
 }
 
-/** An error of native code, with the product called what users call it; native code counts from `first` on. */
-function namingProduct(error: unknown, first: number, watched: Watched | null): unknown {
-  if (error instanceof Error) {
-    error.message = error.message.replace(/^product (\d+): /, (_, place: string) => {
-      const index = first + Number(place)
-      watched?.failing(index)
-      return `products[${index}]: `
-    })
-  }
+/** An error of native code, with the product called what users call it; native code counts from `first` on, if there are several. */
+function namingProduct(error: unknown, first: number, count: number, watched: Watched | null): unknown {
+  if (!(error instanceof Error) || error instanceof AbortedError) return error
+  const [prefix = '', place] = /^product (\d+): /.exec(error.message) ?? []
+  if (place === undefined && count > 1) return error
+  const index = first + Number(place ?? 0)
+  watched?.failing(index)
+  error.message = `products[${index}]: ${error.message.slice(prefix.length)}`
   return error
 }

@@ -171,10 +171,10 @@ class DeviceProducts : public DeviceWork {
   }
 
  private:
-  /// Results of a group share memory.
+  /// Results of several products share memory.
   int64_t units_of_result() const {
     const Problem& problem = products_.problems[0];
-    return products_.is_group ? 1 : problem.batch > 1 ? problem.batch : problem.m();
+    return products_.problems.size() > 1 ? 1 : problem.batch > 1 ? problem.batch : problem.m();
   }
 
   void place_results() {

@@ -1,6 +1,14 @@
 /** Matrices that are spread among several devices, which are pretended: all are the same GPU, or the CPU. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type DenseMatrix, type Device, matrix, mpmm, openDevice } from '../../lib/index.js'
+import {
+  type DenseMatrix,
+  type Device,
+  type DeviceMatrix,
+  matrix,
+  mpmm,
+  mpmmGrouped,
+  openDevice,
+} from '../../lib/index.js'
 import { addon } from '../../lib/native.js'
 import { Random } from './generators.js'
 import { caught, expectError } from './resident.js'
@@ -12,6 +20,23 @@ import { views } from './suite-devices-views.js'
 import { spreadClosures } from './suite-spread-closures.js'
 
 const largest = 2 ** 31 - 1
+
+/** `toEqual` takes a second for a million elements. */
+async function isSame(there: DeviceMatrix, { data }: DenseMatrix): Promise<boolean> {
+  const here = (await there.download()).data
+  return here.length === data.length && here.every((element, index) => element === data[index])
+}
+
+/** The transpose of each matrix. */
+function turned({ data, shape }: DenseMatrix): DenseMatrix {
+  const [rows, cols] = shape.slice(-2) as [number, number]
+  const batch = shape.length > 2 ? [shape[0]] : []
+  return {
+    data,
+    shape: [...batch, cols, rows],
+    strides: [...batch.map(() => rows * cols), 1, cols],
+  } as DenseMatrix
+}
 
 export function spreadSuite(backend: 'cpu' | 'cuda'): void {
   let device: Device
@@ -70,6 +95,54 @@ export function spreadSuite(backend: 'cpu' | 'cuda'): void {
       const once = await mpmm(a, b)
       expect((await turned.c.transpose().download()).data).toEqual(once.c.data)
     }
+  })
+
+  it('has the results of one device of groups, whose large ones have memory of their own', async () => {
+    const random = new Random(7)
+    const host = (...shape: [number, number] | [number, number, number]) => {
+      const data = Int32Array.from({ length: shape.reduce((x, y) => x * y) }, () => random.integer(-999, 999))
+      return { data, shape } as DenseMatrix
+    }
+    const pairs = [
+      [host(9, 8), host(8, 7)],
+      [host(530, 40), host(40, 510)],
+      [host(3, 300, 20), host(3, 20, 310)],
+      [host(20, 5), host(5, 600)],
+      [host(520, 30), host(30, 530)],
+      [host(2, 2), host(2, 2)],
+    ] as const
+    const expected = await Promise.all(pairs.map(([a, b]) => mpmm(a, b, { witness: true })))
+    const there = await Promise.all(
+      pairs.map(async ([a, b]) => ({ a: await device.upload(a), b: await device.upload(b) })),
+    )
+    const results = await mpmmGrouped(there, { witness: true })
+    for (const [index, { c, witness }] of results.entries()) {
+      expect(await isSame(c, expected[index]!.c)).toBe(true)
+      expect(await isSame(witness, expected[index]!.witness)).toBe(true)
+      // It is an operand like any other.
+      const across = c.transpose()
+      const next = await mpmm(across, c)
+      across.dispose()
+      const alone = await mpmm(turned(expected[index]!.c), expected[index]!.c)
+      expect(await isSame(next.c, alone.c)).toBe(true)
+      next.c.dispose()
+    }
+    // Of results that share memory it is given back when the last of them is.
+    const [, large] = results
+    const before = device.memory().used
+    large!.c.dispose()
+    large!.witness.dispose()
+    await expect.poll(() => before - device.memory().used).toBeGreaterThanOrEqual(2 * 4 * 530 * 510)
+    for (const { c, witness } of results) {
+      c.dispose()
+      witness.dispose()
+    }
+    const most = await device.full([600, 600], 2 ** 30)
+    expectError(
+      await caught(mpmmGrouped([...there, { a: most, b: most }])),
+      'OVERFLOW',
+      'products\\[6\\]: C\\[0, 0\\]',
+    )
   })
 
   it('has the results of one device of batches, structures and products that follow each other', async () => {
