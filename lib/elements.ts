@@ -77,7 +77,10 @@ export function newArray(type: number, length: number): ElementArray {
 /** In bytes. From here on an array of zeros takes longer to make than an unwritten one. */
 const LEAST_UNWRITTEN = 4096
 
-/** In bytes. Such memory always comes from the system, which gives it out page by page when it is first written. */
+/**
+ * In bytes. Such memory always comes from the system, which gives it out page by page when it is first written. In huge pages a
+ * product of 8192 × 16 × 8192 took 90 ms on two cores instead of 110; of a GPU's results it makes no difference.
+ */
 const LEAST_FRESH = 2 ** 25
 
 /**
