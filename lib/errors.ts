@@ -280,7 +280,7 @@ export class ResumeError extends MpmmlError {
  * await writeNpy('a.npy', matrix(1, 1, [3]))
  * const request = { kind: 'multiply', a: 'a.npy', b: 'a.npy', c: 'c.npy' }
  * await planBlocks(request)
- * await writeNpy('a.npy', matrix(1, 1, [4]))
+ * await writeNpy('a.npy', matrix(1, 1, Float64Array.of(4)))
  * await planBlocks({ ...request, resume: true }).catch(({ code }) => console.log(code)) // ERR_MPMML_CHANGED
  */
 export class ChangedError extends MpmmlError {
