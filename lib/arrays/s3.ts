@@ -4,8 +4,9 @@ import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
 import { onAbort } from '../abort.js'
 import { type S3Settings, s3Settings } from '../environment.js'
-import { FileError, PackageError } from '../errors.js'
+import { FileError } from '../errors.js'
 import { systemReason, throwIfAborted } from '../files/files.js'
+import { optionalPackages } from '../optional-packages.js'
 import { type Address, formatAddress } from './names.js'
 
 /** How often a request is tried. The pauses between are 0.1 s, 0.2 s, … up to 1.6 s, each by chance from half to one and a half. */
@@ -40,23 +41,7 @@ export interface S3Answer {
   readonly body: Buffer
 }
 
-type Aws = typeof import('aws4fetch')
-
-let loaded: Promise<Aws> | undefined
-
-/** @throws PackageError with the command that installs it. */
-export function loadAws(): Promise<Aws> {
-  loaded ??= import('aws4fetch').catch((error: Error) => {
-    loaded = undefined
-    const missing = (error as NodeJS.ErrnoException).code === 'ERR_MODULE_NOT_FOUND'
-    throw new PackageError(
-      `addresses s3:// need the package aws4fetch, ${missing ? 'which is not installed' : `which can't be loaded (${error.message})`}: ` +
-        'run npm install aws4fetch',
-      { cause: error },
-    )
-  })
-  return loaded
-}
+export const loadAws = optionalPackages('addresses s3:// need', ['aws4fetch'], () => import('aws4fetch'))
 
 const encoded = (text: string) =>
   encodeURIComponent(text).replace(/[!'()*]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`)

@@ -1,7 +1,8 @@
 /** The way to Redis or Valkey: packages that are loaded when a queue is asked for, addresses, connections. */
 import { show } from '../describe.js'
 import { queuePassword } from '../environment.js'
-import { OptionError, PackageError, QueueError } from '../errors.js'
+import { OptionError, QueueError } from '../errors.js'
+import { optionalPackages } from '../optional-packages.js'
 
 export type Bull = typeof import('bullmq')
 export type Redis = import('ioredis').Redis
@@ -11,25 +12,10 @@ export interface Packages {
   readonly Redis: typeof import('ioredis').Redis
 }
 
-let loaded: Promise<Packages> | undefined
-
-/** @throws PackageError with the command that installs them. */
-function loadPackages(): Promise<Packages> {
-  loaded ??= Promise.all([import('bullmq'), import('ioredis')]).then(
-    ([bull, { Redis }]) => ({ bull, Redis }),
-    (error: Error) => {
-      loaded = undefined
-      const missing = (error as NodeJS.ErrnoException).code === 'ERR_MODULE_NOT_FOUND'
-      throw new PackageError(
-        'a queue needs the packages bullmq and ioredis, ' +
-          `${missing ? 'which are not installed' : `which can't be loaded (${error.message})`}: ` +
-          'run npm install bullmq ioredis',
-        { cause: error },
-      )
-    },
-  )
-  return loaded
-}
+const loadPackages = optionalPackages('a queue needs', ['bullmq', 'ioredis'], async (): Promise<Packages> => {
+  const [bull, { Redis }] = await Promise.all([import('bullmq'), import('ioredis')])
+  return { bull, Redis }
+})
 
 /** How long the first connection may take. */
 const CONNECT_MS = 10_000

@@ -1,0 +1,31 @@
+/** Packages that few users need: they are loaded if what needs them is asked for. */
+import { PackageError } from './errors.js'
+
+/**
+ * A function that loads packages once; if that fails, it tries again the next time.
+ *
+ * @param need - what needs them, and the verb, for the message: 'Zarr arrays need'.
+ * @param load - imports them, by names that bundlers can read.
+ * @returns a function that rejects with PackageError, with the command that installs them.
+ */
+export function optionalPackages<Loaded>(
+  need: string,
+  names: readonly string[],
+  load: () => Promise<Loaded>,
+): () => Promise<Loaded> {
+  let loaded: Promise<Loaded> | undefined
+  const failed = (error: NodeJS.ErrnoException): never => {
+    loaded = undefined
+    const [packages, are] = names.length === 1 ? ['package', 'is'] : ['packages', 'are']
+    const missing = error.code === 'ERR_MODULE_NOT_FOUND'
+    const reason = missing ? `which ${are} not installed` : `which can't be loaded (${error.message})`
+    throw new PackageError(
+      `${need} the ${packages} ${names.join(' and ')}, ${reason}: run npm install ${names.join(' ')}`,
+      { cause: error },
+    )
+  }
+  return () => {
+    loaded ??= load().catch(failed)
+    return loaded
+  }
+}
