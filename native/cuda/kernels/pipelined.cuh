@@ -414,28 +414,28 @@ __global__ void __launch_bounds__(Config::kThreads,
       sums_of(words, sums);
       if (row_of(i) < problem.m) epilogue.store(row_of(i), col_of(j), sums);
     }
-    return;
-  }
+  } else {
 #pragma unroll
-  for (int i = 0; i < TM; ++i) {
-    if (row_of(i) >= problem.m) continue;
+    for (int i = 0; i < TM; ++i) {
+      if (row_of(i) >= problem.m) continue;
 #pragma unroll
-    for (int j = 0; j < TN; j += kChunk) {
-      typename Arithmetic::Accumulator sums[kColumns];
-      sums_of(&acc[i][j], sums);
-      if constexpr (notes_chunks<Config> || numbers_steps<Arithmetic>) {
-        int32_t found[kColumns];
+      for (int j = 0; j < TN; j += kChunk) {
+        typename Arithmetic::Accumulator sums[kColumns];
+        sums_of(&acc[i][j], sums);
+        if constexpr (notes_chunks<Config> || numbers_steps<Arithmetic>) {
+          int32_t found[kColumns];
 #pragma unroll
-        for (int v = 0; v < kColumns; ++v) {
-          if constexpr (notes_chunks<Config>) {
-            found[v] = hint_of_chunk(notes.latest(i * TN + j + v));
-          } else {
-            found[v] = arithmetic.step_of(sums[v]);
+          for (int v = 0; v < kColumns; ++v) {
+            if constexpr (notes_chunks<Config>) {
+              found[v] = hint_of_chunk(notes.latest(i * TN + j + v));
+            } else {
+              found[v] = arithmetic.step_of(sums[v]);
+            }
           }
+          epilogue.store(row_of(i), col_of(j), sums, found);
+        } else {
+          epilogue.store(row_of(i), col_of(j), sums);
         }
-        epilogue.store(row_of(i), col_of(j), sums, found);
-      } else {
-        epilogue.store(row_of(i), col_of(j), sums);
       }
     }
   }
