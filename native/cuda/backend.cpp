@@ -17,6 +17,7 @@
 #include "cuda/runtime/admission.h"
 #include "cuda/runtime/boolean_check.h"
 #include "cuda/runtime/device.h"
+#include "cuda/runtime/divided.h"
 #include "cuda/runtime/exponent_check.h"
 #include "cuda/runtime/function.h"
 #include "cuda/runtime/launcher.h"
@@ -34,6 +35,11 @@ bool surely_fits(const Problem& problem, const Placement& where) {
   constexpr int64_t kLittle = int64_t{64} << 20;
   const int64_t limit = where.device_memory;
   return roughly_needed_bytes(problem) <= (limit > 0 ? std::min(limit, kLittle) : kLittle);
+}
+
+/// Whether a product's last tiles would be divided.
+bool divides(const Variant& variant, RangePath path, const Problem& problem, int device) {
+  return division_of(kernel_of(variant), launch_of(problem, {&variant, path}), device).shares > 0;
 }
 
 // How much longer the planner assumes that a kernel takes if its instructions are emulated.
@@ -166,13 +172,31 @@ Judge CudaBackend::judge_for(const Problem& problem, PathSet exact, bool numbere
   const Variant* measured = where.variant || problem.witness.data || is_structured(problem)
                                 ? nullptr
                                 : measured_choice(device_name(where.device), problem, exact);
-  return [this, &problem, measured, numbered, &where](const Variant& variant, RangePath path) -> Judgement {
+  double clocks_of_choice = 0;
+  if (measured) {
+    find_plan(problem.operation, exact, {}, measured, [&](const Variant& variant, RangePath path) {
+      const Judgement judgement = judge(variant, path, problem, numbered, where.device);
+      clocks_of_choice = judgement.cost;
+      return judgement;
+    });
+  }
+  return [this, &problem, measured, clocks_of_choice, numbered, &where](const Variant& variant,
+                                                                        RangePath path) -> Judgement {
     // Hopper's own instructions are the better ones, so the others needn't be checked.
     const bool is_second = kernel_of(variant).runs_on == &computes_warp_exponents;
     if (is_second && !where.variant && computes_exponents(where.device))
       return {"the family exponent takes less time", 0};
     Judgement judgement = judge(variant, path, problem, numbered, where.device);
-    if (&variant == measured) judgement.cost = 0;
+    if (!measured || !judgement.refusal.empty()) return judgement;
+    // The choice holds for all products that are like the measured one, but their tiles fill whole waves to different
+    // degrees. A kernel that divides tiles makes up for that, so it is compared with the choice by the estimates, if they
+    // differ by more than they err.
+    constexpr double kEstimatesErr = 0.05;
+    if (&variant == measured) {
+      judgement.cost = 0;
+    } else if (divides(variant, path, problem, where.device)) {
+      judgement.cost = (1 + kEstimatesErr) * judgement.cost - clocks_of_choice;
+    }
     return judgement;
   };
 }
@@ -191,16 +215,21 @@ bool CudaBackend::looks_at_lines(const Problem& problem, const Placement& where)
 }
 
 int64_t CudaBackend::workspace(const Problem& part, const Problem& problem, const Placement& where) {
-  return workspace_bytes(part, [&](const std::function<void(const Plan&)>& body) {
+  int64_t most_parts = 0;
+  const int64_t bytes = workspace_bytes(part, [&](const std::function<void(const Plan&)>& body) {
     for (const PathSet exact : possible_paths(problem.operation)) {
       const auto plan = find_plan(problem.operation, exact, candidates(problem.operation), where.variant,
                                   judge_for(problem, exact, false, where));
       if (!plan) continue;
       body(*plan);
+      const Launch launch = launch_of(part, *plan);
+      const Kernel& kernel = kernel_for(part, *plan, false, where.device);
+      most_parts = std::max(most_parts, part_bytes(kernel, division_of(kernel, launch, where.device)));
       const auto ranked = where.variant ? std::nullopt : plan_to_look_for(part, *plan, exact, where);
       if (ranked) body(*ranked);
     }
   });
+  return bytes + most_parts;
 }
 
 Outcome CudaBackend::run(const Problem& problem, const Placement& where) {

@@ -12,6 +12,7 @@
 #include "core/problem.h"
 #include "core/range.h"
 #include "core/variant.h"
+#include "cuda/kernels/division.h"
 
 namespace mpmml::cuda {
 
@@ -87,8 +88,9 @@ struct KernelShape {
   /// Steps per clock and multiprocessor that the kernel sustains on large products, measured on an H200. On other GPUs
   /// only the ratios count.
   double steps_per_clock;
-  int full_speed_from;  ///< compute capability (90 is 9.0) below which the planner avoids the kernel
-  int tiles = 1;        ///< that the threads of a block compute at the same time, of as many instances
+  int full_speed_from;   ///< compute capability (90 is 9.0) below which the planner avoids the kernel
+  int tiles = 1;         ///< that the threads of a block compute at the same time, of as many instances
+  bool divides = false;  ///< whether there is Kernel::launch_divided
 };
 
 struct Kernel {
@@ -97,6 +99,8 @@ struct Kernel {
   bool (*runs_on)(int device);  ///< null if it runs on every device
   KernelShape shape;
   void (*launch)(const Launch&);
+  /// The same with the last tiles divided; null if the kernel can't. No structure may leave anything out.
+  void (*launch_divided)(const Launch&, const Division&, const PartMemory&);
   /// The __global__ function that runs `path`, for the runtime's queries.
   const void* (*function)(RangePath path);
   /// Device memory for an operand in the kernel's own form. Only sizes, types and strides of the launch are used. This

@@ -99,11 +99,41 @@ struct PackedKernel {
 
   template <class Arithmetic>
   static void launch(const Launch& launch) {
+    const Packed<Arithmetic> packed = layout<Arithmetic>(launch);
+    launch_tiles<Arithmetic>(launch, packed.padded_m / Config::BM * (packed.padded_n / Config::BN));
+  }
+
+  /// The same with the last tiles divided.
+  template <class Arithmetic>
+  static void launch_divided(const Launch& launch, const Division& division, const PartMemory& memory) {
+    if (division.whole > 0) {
+      Launch whole = launch;
+      if (launch.batch > 1) whole.batch = division.whole / division.of_instance;
+      launch_tiles<Arithmetic>(whole, launch.batch > 1 ? division.of_instance : division.whole);
+    }
+    constexpr int kSharedBytes = Config::template shared_bytes<WordOf<Arithmetic>>;
+    auto* const entry = Config::template divided_entry<Arithmetic>();
+    allow_shared_bytes(reinterpret_cast<const void*>(entry), kSharedBytes);
+    for_arithmetic<Arithmetic>(launch, [&](const Arithmetic& arithmetic) {
+      entry<<<division.shares, Config::kThreads, kSharedBytes, launch.stream>>>(launch, layout<Arithmetic>(launch),
+                                                                                arithmetic, division, memory);
+    });
+    MPMML_CUDA(cudaGetLastError());
+  }
+
+  template <class Arithmetic>
+  static const void* function(RangePath) {
+    return reinterpret_cast<const void*>(Config::template entry<Arithmetic>());
+  }
+
+ private:
+  /// The first `tiles` tiles of each instance.
+  template <class Arithmetic>
+  static void launch_tiles(const Launch& launch, int64_t tiles) {
     constexpr int kSharedBytes = Config::template shared_bytes<WordOf<Arithmetic>>;
     auto* const entry = Config::template entry<Arithmetic>();
     allow_shared_bytes(function<Arithmetic>(launch.path), kSharedBytes);
     const Packed<Arithmetic> whole = layout<Arithmetic>(launch);
-    const int64_t tiles = whole.padded_m / Config::BM * (whole.padded_n / Config::BN);
     for_arithmetic<Arithmetic>(launch, [&](const Arithmetic& arithmetic) {
       for_instances(launch, [&](const Launch& part) {
         Packed<Arithmetic> packed = whole;
@@ -114,11 +144,6 @@ struct PackedKernel {
       });
     });
     MPMML_CUDA(cudaGetLastError());
-  }
-
-  template <class Arithmetic>
-  static const void* function(RangePath) {
-    return reinterpret_cast<const void*>(Config::template entry<Arithmetic>());
   }
 };
 

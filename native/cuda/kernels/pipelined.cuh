@@ -4,9 +4,11 @@
 // A block computes a tile of C of BM rows × BN words (a word is one column, or two in 16-bit lanes). Each thread
 // computes TM × TN of it in chunks of 16 bytes, which one load from shared memory brings: 4 rows or words of 32 bits, 2
 // of 64 (block-cyclic). If `slices` > 1, that many groups of threads compute the same tile, each over an equal part of
-// K, and combine at the end. That fills the GPU if there are few tiles, without a second kernel.
+// K, and combine at the end. That fills the GPU if there are few tiles, without a second kernel. If tiles don't come to
+// whole waves, the last ones can be divided among blocks too: see division.h.
 #pragma once
 #include "cuda/kernels/chunks.cuh"
+#include "cuda/kernels/divided.cuh"
 #include "cuda/kernels/packed.cuh"
 
 namespace mpmml::cuda {
@@ -14,6 +16,10 @@ namespace mpmml::cuda {
 template <class Config, class Arithmetic>
 __global__ void pipelined_kernel(Launch problem, PackedProblem<typename Words<Arithmetic>::Word> packed,
                                  Arithmetic arithmetic);
+
+template <class Config, class Arithmetic>
+__global__ void divided_kernel(Launch problem, PackedProblem<typename Words<Arithmetic>::Word> packed,
+                               Arithmetic arithmetic, Division division, PartMemory memory);
 
 template <class Config>
 struct InChunks;
@@ -55,6 +61,10 @@ struct Pipelined {
   static constexpr Kernel kernel() {
     using S = typename Arithmetic::Semiring;
     Kernel kernel = plain_kernel<Pipelined, Arithmetic>();
+    if constexpr (kDivides<Arithmetic>) {
+      kernel.shape.divides = true;
+      kernel.launch_divided = &PackedKernel<Pipelined>::template launch_divided<Arithmetic>;
+    }
     if constexpr (kSlices == 1 && S::idempotent && Words<Arithmetic>::kLanes == 1) {
       kernel.in_chunks = &kInChunks<Arithmetic>;
       if constexpr (is_integer_sum<S>) kernel.numbered = &kNumbered<S>;
@@ -66,8 +76,18 @@ struct Pipelined {
   static constexpr auto entry() {
     return &pipelined_kernel<Pipelined, Arithmetic>;
   }
+  template <class Arithmetic>
+  static constexpr auto divided_entry() {
+    return &divided_kernel<Pipelined, Arithmetic>;
+  }
 
  private:
+  /// Max-plus and min-plus on int32 and float32. One block per multiprocessor keeps the parts of tiles few: blocks without
+  /// slices would move four times as many bytes.
+  template <class Arithmetic>
+  static constexpr bool kDivides =
+      kSlices == 4 && (is_integer_sum<typename Arithmetic::Semiring> || has_sum_signs<typename Arithmetic::Semiring>);
+
   template <class Config, class Arithmetic>
   static constexpr Kernel plain_kernel() {
     using W = Words<Arithmetic>;
@@ -239,10 +259,11 @@ __device__ __forceinline__ void tile_steps(const Word* a, const Word* b, TwoStep
   }
 }
 
-template <class Config, class Arithmetic>
-__global__ void __launch_bounds__(Config::kThreads,
-                                  Config::template blocks_per_multiprocessor<typename Words<Arithmetic>::Word>())
-    pipelined_kernel(Launch problem, PackedProblem<typename Words<Arithmetic>::Word> packed, Arithmetic arithmetic) {
+/// A block's work on a tile of C, or on a part of one.
+template <class Config, class Arithmetic, class Tile>
+__device__ __forceinline__ void compute_tile(const Launch& problem,
+                                             const PackedProblem<typename Words<Arithmetic>::Word>& packed,
+                                             const Arithmetic& arithmetic, const Tile& own_tile) {
   using W = Words<Arithmetic>;
   using Word = typename W::Word;
   constexpr int BM = Config::BM, BN = Config::BN, BK = Config::BK, TM = Config::TM, TN = Config::TN;
@@ -250,20 +271,21 @@ __global__ void __launch_bounds__(Config::kThreads,
   extern __shared__ __align__(kChunkBytes) unsigned char memory[];
   Word* shared = reinterpret_cast<Word*>(memory);
 
-  const int slice = Config::kSlices == 1 ? 0 : threadIdx.x / Config::kSliceThreads;
-  const int thread = Config::kSlices == 1 ? threadIdx.x : threadIdx.x % Config::kSliceThreads;
-  const int warp = thread / 32, lane = thread % 32;
-  const int thread_m = warp / Config::kWarpsN * Config::kLanesM + lane / Config::kLanesN;
-  const int thread_n = warp % Config::kWarpsN * Config::kLanesN + lane % Config::kLanesN;
+  int slice = Config::kSlices == 1 ? 0 : Tile::thread() / Config::kSliceThreads;
+  int thread = Config::kSlices == 1 ? Tile::thread() : Tile::thread() % Config::kSliceThreads;
+  int warp = thread / 32, lane = thread % 32;
+  int thread_m = warp / Config::kWarpsN * Config::kLanesM + lane / Config::kLanesN;
+  int thread_n = warp % Config::kWarpsN * Config::kLanesN + lane % Config::kLanesN;
 
-  const TilePlace place = locate_tile(blockIdx.x, packed.padded_m / BM, packed.padded_n / BN);
-  const int64_t instance = blockIdx.z;
+  const TilePlace place = locate_tile(own_tile.number(), packed.padded_m / BM, packed.padded_n / BN);
+  const int64_t instance = own_tile.instance();
   // Slices take equal parts of the tiles of K, which are as many as a multiple of all slices.
   bool has_results;
-  const DepthTiles depth = depth_of_tile(problem, span_of_tile(place.m, BM), span_of_tile(place.n, BN * W::kLanes),
-                                         BK * Config::kSlices * steps_per_operand<Arithmetic>,
-                                         {0, static_cast<int>(packed.padded_k / (BK * Config::kSlices))}, has_results);
+  DepthTiles depth = depth_of_tile(problem, span_of_tile(place.m, BM), span_of_tile(place.n, BN * W::kLanes),
+                                   BK * Config::kSlices * steps_per_operand<Arithmetic>,
+                                   {0, static_cast<int>(packed.padded_k / (BK * Config::kSlices))}, has_results);
   if (!has_results) return;
+  if constexpr (Tile::kIsPart) depth = own_tile.depth();
   const int tiles_k = depth.count;
   const int64_t first_k = BK * (int64_t{Config::kSlices} * depth.first + int64_t{slice} * tiles_k);
   Word* stages = shared + slice * Config::kStages * Config::kStageWords;
@@ -365,16 +387,25 @@ __global__ void __launch_bounds__(Config::kThreads,
     take_tiles(in_words, never);
   }
 
+  if constexpr (Tile::kIsPart) {
+    slice = Tile::thread() / Config::kSliceThreads;
+    thread = Tile::thread() % Config::kSliceThreads;
+    warp = thread / 32;
+    lane = thread % 32;
+    thread_m = warp / Config::kWarpsN * Config::kLanesM + lane / Config::kLanesN;
+    thread_n = warp % Config::kWarpsN * Config::kLanesN + lane % Config::kLanesN;
+  }
   // The place once more: registers that hold it until here are missing in the main loop (H200: 8192³ in int32 takes 1.6 %
   // longer then). Slices have no use for that.
-  unsigned tile_number = blockIdx.x;
+  unsigned tile_number = own_tile.number();
   asm volatile("" : "+r"(tile_number));
   // 32 bits are enough: packed operands of more tiles fit no GPU. Words decide, because the registers of the main loop
   // change with this: int32 8192³ takes 0.3 % less time (H200).
   using Number = std::conditional_t<std::is_integral_v<Word> || kKeepsApart, unsigned, int64_t>;
-  const TilePlace target =
-      Config::kSlices > 1 ? place : locate_tile<Number>(tile_number, packed.padded_m / BM, packed.padded_n / BN);
-  const Epilogue<Arithmetic> epilogue(problem, arithmetic, blockIdx.z);
+  const TilePlace target = Config::kSlices > 1 && !Tile::kIsPart
+                               ? place
+                               : locate_tile<Number>(tile_number, packed.padded_m / BM, packed.padded_n / BN);
+  const Epilogue<Arithmetic> epilogue(problem, arithmetic, own_tile.instance());
   constexpr int kColumns = kChunk * W::kLanes;
   /// Where the chunk in row i and from column j on of the thread's results is.
   const auto row_of = [&](int i) {
@@ -398,10 +429,7 @@ __global__ void __launch_bounds__(Config::kThreads,
 #pragma unroll
     for (int element = 0; element < TM * TN; ++element) *word_at(slice, element) = acc[element / TN][element % TN];
     __syncthreads();
-#pragma unroll
-    for (int share = 0; share < kShare; ++share) {
-      const int chunk = slice * kShare + share, i = chunk * kChunk / TN, j = chunk * kChunk % TN;
-      Word words[kChunk];
+    const auto combine_chunk = [&](int chunk, Word(&words)[kChunk]) {
 #pragma unroll
       for (int v = 0; v < kChunk; ++v) {
         words[v] = *word_at(0, chunk * kChunk + v);
@@ -410,11 +438,29 @@ __global__ void __launch_bounds__(Config::kThreads,
           words[v] = W::combine(words[v], *word_at(other, chunk * kChunk + v));
         }
       }
+    };
+    [[maybe_unused]] Word combined[kShare][kChunk];
+    if constexpr (Tile::kIsPart) {
+#pragma unroll
+      for (int share = 0; share < kShare; ++share) combine_chunk(slice * kShare + share, combined[share]);
+      if (!own_tile.template combine<W, Config::kThreads>(combined)) return;
+    }
+#pragma unroll
+    for (int share = 0; share < kShare; ++share) {
+      const int chunk = slice * kShare + share, i = chunk * kChunk / TN, j = chunk * kChunk % TN;
+      Word words[kChunk];
+      if constexpr (Tile::kIsPart) {
+#pragma unroll
+        for (int v = 0; v < kChunk; ++v) words[v] = combined[share][v];
+      } else {
+        combine_chunk(chunk, words);
+      }
       typename Arithmetic::Accumulator sums[kColumns];
       sums_of(words, sums);
       if (row_of(i) < problem.m) epilogue.store(row_of(i), col_of(j), sums);
     }
   } else {
+    static_assert(!Tile::kIsPart, "parts are those of slices");
 #pragma unroll
     for (int i = 0; i < TM; ++i) {
       if (row_of(i) >= problem.m) continue;
@@ -439,6 +485,31 @@ __global__ void __launch_bounds__(Config::kThreads,
       }
     }
   }
+}
+
+template <class Config, class Arithmetic>
+__global__ void __launch_bounds__(Config::kThreads,
+                                  Config::template blocks_per_multiprocessor<typename Words<Arithmetic>::Word>())
+    pipelined_kernel(Launch problem, PackedProblem<typename Words<Arithmetic>::Word> packed, Arithmetic arithmetic) {
+  compute_tile<Config>(problem, packed, arithmetic, WholeTile());
+}
+
+/// A share of the divided tiles.
+template <class Config, class Arithmetic>
+__global__ void __launch_bounds__(Config::kThreads,
+                                  Config::template blocks_per_multiprocessor<typename Words<Arithmetic>::Word>())
+    divided_kernel(Launch problem, PackedProblem<typename Words<Arithmetic>::Word> packed, Arithmetic arithmetic,
+                   Division division, PartMemory memory) {
+  __shared__ unsigned step;
+  const TilePart part(division, memory, &step);
+  unsigned next = division.begin(TilePart::share());
+  do {
+    if (threadIdx.x == 0) step = next;
+    __syncthreads();
+    compute_tile<Config>(problem, packed, arithmetic, part);
+    next = part.next();
+    __syncthreads();
+  } while (next < part.end());
 }
 
 }  // namespace mpmml::cuda

@@ -10,6 +10,7 @@
 #include "cuda/lab/lab_kernels.h"
 #include "cuda/runtime/admission.h"
 #include "cuda/runtime/device.h"
+#include "cuda/runtime/divided.h"
 #include "cuda/runtime/error.h"
 #include "cuda/runtime/function.h"
 #include "cuda/runtime/lane.h"
@@ -54,8 +55,9 @@ class Bench {
         pack(launch, Side::kA, packed_a_);
         pack(launch, Side::kB, packed_b_);
       }
+      const Parts parts(kernel_, launch, lane_.device());
       prepared.record(stream_);
-      kernel_.launch(launch);
+      parts.launch(kernel_, launch);
       computed.record(stream_);
       scan_operands(set);
       scanned.record(stream_);

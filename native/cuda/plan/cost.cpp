@@ -13,6 +13,63 @@ constexpr double kBlockClocks = 2500;
 constexpr double kBusyWarps = 16;
 // The least time from the operands of a tile of K to those of the next. The pipelined kernels' tiles take longer anyway.
 constexpr double kTileClocks = 800;
+// Measured on an H200: what a share of divided tiles takes beside a block's other costs, and each part of a tile that the
+// last one is combined with.
+constexpr double kShareClocks = 19000, kPartClocks = 800;
+
+/// How long blocks of a kernel take.
+class BlockClocks {
+ public:
+  BlockClocks(const KernelShape& shape, const DeviceLimits& device, int blocks)
+      : shape_(shape), multiprocessors_(device.multiprocessors), blocks_(blocks) {}
+
+  /// Tiles that are computed at the same time.
+  int64_t at_once() const { return int64_t{multiprocessors_} * blocks_ * shape_.tiles; }
+
+  /// Tiles of this depth in k-steps.
+  double of_tiles(int64_t tiles, double depth) const {
+    double clocks = double(tiles / at_once()) * of_resident(int64_t{blocks_} * shape_.tiles, depth);
+    if (tiles % at_once() > 0) clocks += of_resident(ceil_div(tiles % at_once(), multiprocessors_), depth);
+    return clocks;
+  }
+
+  double of_division(const Division& division) const {
+    const double whole = division.whole > 0 ? of_tiles(division.whole, double(division.depth) * shape_.tile_k) : 0;
+    if (division.shares == 0) return whole;
+    const auto longest = double(division.least + (division.longer > 0 ? 1 : 0));
+    const double parts = double(division.shares) / division.tiles + 1;
+    return whole + (whole > 0 ? kLaunchClocks : 0) +
+           of_resident(ceil_div(division.shares, multiprocessors_), longest * shape_.tile_k) + kShareClocks +
+           kPartClocks * parts;
+  }
+
+ private:
+  /// So many tiles per multiprocessor.
+  double of_resident(int64_t resident, double depth) const {
+    const double warps = shape_.threads / 32.0 / shape_.tiles;
+    const double steps = double(shape_.tile_m) * shape_.tile_n * depth;
+    const double share = std::min(1.0, resident * warps / kBusyWarps);
+    const double busy = resident * steps / (shape_.steps_per_clock * std::sqrt(share));
+    return std::max(busy, kTileClocks * depth / shape_.tile_k) + kBlockClocks;
+  }
+
+  const KernelShape& shape_;
+  const int multiprocessors_, blocks_;
+};
+
+/// Divides all tiles but the first `whole`.
+Division divide(const TileGrid& grid, int64_t whole, int64_t shares) {
+  const int64_t tiles = grid.of_instance * grid.instances - whole, steps = tiles * grid.depth;
+  Division division{};
+  division.whole = whole;
+  division.tiles = static_cast<unsigned>(tiles);
+  division.of_instance = static_cast<unsigned>(grid.of_instance);
+  division.depth = static_cast<unsigned>(grid.depth);
+  division.shares = static_cast<unsigned>(shares);
+  division.least = static_cast<unsigned>(steps / shares);
+  division.longer = static_cast<unsigned>(steps % shares);
+  return division;
+}
 
 /// Tiles of C that have results, of all instances, and the average depth of one.
 struct Needed {
@@ -49,20 +106,46 @@ Needed needed_of(const KernelShape& shape, bool packs, const Problem& problem) {
 
 }  // namespace
 
+TileGrid tile_grid(const KernelShape& shape, int64_t m, int64_t n, int64_t k, int64_t instances) {
+  return {ceil_div(m, shape.tile_m) * ceil_div(n, shape.tile_n), instances, ceil_div(k, shape.tile_k)};
+}
+
+Division best_division(const KernelShape& shape, const TileGrid& grid, const DeviceLimits& device, int blocks) {
+  // What numbers of 32 bits can count, with room for one share more.
+  constexpr int64_t kMostTilesOfK = int64_t{1} << 30;
+  const int64_t tiles = grid.of_instance * grid.instances;
+  Division best{};
+  if (!shape.divides || blocks == 0 || tiles == 0 || tiles > kMostTilesOfK) return best;
+  const BlockClocks clocks(shape, device, blocks);
+  double least = clocks.of_tiles(tiles, double(grid.depth) * shape.tile_k);
+  const int64_t at_once = clocks.at_once(), in_waves = tiles / at_once * at_once;
+  // If there are several instances, those that stay whole have a launch for all of their tiles.
+  const int64_t granule = grid.instances > 1 ? grid.of_instance : at_once;
+  for (const int64_t whole : {in_waves / granule * granule, int64_t{0}}) {
+    const int64_t steps = (tiles - whole) * grid.depth;
+    if (steps > kMostTilesOfK) continue;
+    for (int64_t shares = std::min(at_once, steps); shares > 0; shares /= 2) {
+      const Division division = divide(grid, whole, shares);
+      const double taken = clocks.of_division(division);
+      if (taken >= least) continue;
+      least = taken;
+      best = division;
+    }
+  }
+  return best;
+}
+
 double estimate_clocks(const KernelShape& shape, bool packs, const Problem& problem, const DeviceLimits& device,
                        int blocks) {
   const Needed needed = needed_of(shape, packs, problem);
   const auto tiles = static_cast<int64_t>(std::ceil(needed.tiles));
-  const double steps = double(shape.tile_m) * shape.tile_n * needed.depth;
-  const double warps = shape.threads / 32.0 / shape.tiles;
-  const auto clocks_of = [&](int64_t resident) {
-    const double share = std::min(1.0, resident * warps / kBusyWarps);
-    const double busy = resident * steps / (shape.steps_per_clock * std::sqrt(share));
-    return std::max(busy, kTileClocks * needed.depth / shape.tile_k) + kBlockClocks;
-  };
-  const int64_t at_once = int64_t{device.multiprocessors} * blocks * shape.tiles;
-  double clocks = kLaunchClocks + tiles / at_once * clocks_of(int64_t{blocks} * shape.tiles);
-  if (tiles % at_once > 0) clocks += clocks_of(ceil_div(tiles % at_once, device.multiprocessors));
+  const BlockClocks block_clocks(shape, device, blocks);
+  double clocks = kLaunchClocks + block_clocks.of_tiles(tiles, needed.depth);
+  const int64_t m = problem.m(), n = problem.n(), k = problem.k();
+  if (shape.divides && problem.structure.is_general(m, n, k)) {
+    const Division division = best_division(shape, tile_grid(shape, m, n, k, problem.batch), device, blocks);
+    if (division.shares > 0) clocks = kLaunchClocks + block_clocks.of_division(division);
+  }
   const int64_t items_a = items_of(problem.a, problem.batch), items_b = items_of(problem.b, problem.batch);
   if (packs) {
     const double lines = double(problem.m()) * items_a + double(problem.n()) * items_b;

@@ -3,6 +3,7 @@
 #include "core/scan.h"
 #include "core/status.h"
 #include "cuda/runtime/banded.h"
+#include "cuda/runtime/divided.h"
 #include "cuda/runtime/error.h"
 #include "cuda/runtime/function.h"
 #include "cuda/runtime/trace.h"
@@ -56,9 +57,10 @@ LaunchTimes Launcher::launch(Operand& a, Operand& b, const Part& part, cudaStrea
   }
   launch.packed_a = a.packed_for(kernel, launch, Side::kA, lane_);
   launch.packed_b = b.packed_for(kernel, launch, Side::kB, lane_);
+  const Parts parts = part.overlaps ? Parts() : Parts(kernel, launch, lane_.device());
   if (timed_ == Timed::kPreparation) times.packed = &lane_.event();
   times.packed->record(stream);
-  kernel.launch(launch);
+  parts.launch(kernel, launch);
   if (launch.is_structured) repair_nan(problem_.operation, launch);
   times.computed->record(stream);
   return times;

@@ -20,6 +20,8 @@ struct Part {
   MutableMatrixView witness{};
   MatrixView through{};
   uint16_t* hints = nullptr;
+  /// Whether other parts may be computed at the same time, on what this one leaves of the device.
+  bool overlaps = false;
 };
 
 /// The kernel that a product's launches take: one that finds witnesses, if they are asked for and there is one. `numbered`

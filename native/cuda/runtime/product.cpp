@@ -353,6 +353,7 @@ class CellProduct {
   Part part_of(const Cell& cell) const {
     const Span &rows = cut_.c[cell.c], &cols = cut_.b[cell.b];
     Part part{};
+    part.overlaps = cut_.cells.size() > 1;
     part.c = rows_of(dense_c(), rows);
     if (!c0_.empty()) part.c0 = c0_[cell.c0].view();
     if (cut_.by_instances) {

@@ -11,6 +11,7 @@
 #include "core/structured.h"
 #include "cuda/plan/blocks.h"
 #include "cuda/runtime/banded.h"
+#include "cuda/runtime/divided.h"
 #include "cuda/runtime/elementwise.h"
 #include "cuda/runtime/error.h"
 #include "cuda/runtime/ranked_look.h"
@@ -325,7 +326,9 @@ class ResidentProduct {
     const Kernel& kernel = kernel_for(plan);
     Operand a = operand(a_, part, Side::kA, kernel), b = operand(b_, part, Side::kB, kernel);
     const ForHints for_hints = bytes_for_hints(kernel, part, a, b);
-    if (!device_.make_room(bytes_to_pack(plan, kernel, part, a, b) + for_hints.all(), {a_.memory, b_.memory})) {
+    const int64_t needed =
+        bytes_to_pack(plan, kernel, part, a, b) + for_hints.all() + bytes_for_parts(plan, kernel, part);
+    if (!device_.make_room(needed, {a_.memory, b_.memory})) {
       if (part.batch > 1) return launch_halves(launcher, plan, part, &Part::batch, 1);
       if (part.m >= part.n && part.m > kLeastSide) return launch_halves(launcher, plan, part, &Part::m, kLeastSide);
       if (part.n > kLeastSide) return launch_halves(launcher, plan, part, &Part::n, kLeastSide);
@@ -507,6 +510,15 @@ class ResidentProduct {
     launch.range_a = a.range();
     launch.range_b = b.range();
     return a.bytes_to_pack(kernel, launch, Side::kA) + b.bytes_to_pack(kernel, launch, Side::kB);
+  }
+
+  int64_t bytes_for_parts(const Plan& plan, const Kernel& kernel, const Part& part) const {
+    Launch launch = launch_of(problem_, plan);
+    launch.batch = part.batch;
+    launch.m = part.m;
+    launch.n = part.n;
+    set_structure(launch, problem_.structure, part.first_row, part.first_col);
+    return part_bytes(kernel, division_of(kernel, launch, device_.device()));
   }
 
   OverflowError overflow(int64_t index) {
