@@ -94,14 +94,18 @@ __device__ __forceinline__ void combine_exponents(int (&best)[64], const float (
 }
 
 /// The same in halves of words: pairs of exponents with offset_in_halves(). best[2i] has the columns 8i and 8i + 1 of the
-/// thread's first row. `one` is 1, which the compiler mustn't see: it would add the offsets on the busiest pipe.
+/// thread's first row. `offsets_a` is for its first row, `offsets_b` for its first columns by place_of_half(). `one` is 1,
+/// which the compiler mustn't see: it would add the offsets on the busiest pipe.
 __device__ __forceinline__ void combine_exponents(int (&best)[32], const float (&sums)[64], const uint16_t* offsets_a,
                                                   const uint16_t* offsets_b, uint32_t one) {
   constexpr uint32_t kBoth = 0x10001;
   const uint32_t rows[2] = {offsets_a[0] * kBoth, offsets_a[8] * kBoth};
+  uint4 all_cols[4];
+#pragma unroll
+  for (int part = 0; part < 4; ++part) all_cols[part] = *reinterpret_cast<const uint4*>(offsets_b + 32 * part);
 #pragma unroll
   for (int i = 0; i < 16; ++i) {
-    const uint32_t cols = *reinterpret_cast<const uint32_t*>(offsets_b + 8 * i);
+    const uint32_t cols = reinterpret_cast<const uint32_t*>(all_cols)[i];
 #pragma unroll
     for (int row = 0; row < 2; ++row) {
       // The upper bytes of two sums, which have all of their exponents but the lowest bit, and zeros: their signs.
@@ -222,7 +226,7 @@ __global__ void __launch_bounds__(Config::kThreads, 1)
   constexpr int kReaders = Arithmetic::kByChunks ? 4 : 1;  // of a group that say when they have read a stage
   barriers.init(kConsumers * kReaders);
 
-  const TilePlace place = locate_tile<int>(static_cast<int>(blockIdx.x), operands.tiles_m, operands.tiles_n);
+  const TilePlace place = locate_tile(blockIdx.x, operands.tiles_m, operands.tiles_n);
   const int64_t instance = blockIdx.z;
   const Span rows = span_of_tile(place.m, Config::BM), cols = span_of_tile(place.n, Config::BN);
   bool has_results;
@@ -291,10 +295,11 @@ __global__ void __launch_bounds__(Config::kThreads, 1)
     commit_tiles();
     if constexpr (Arithmetic::kByChunks) {
       const Offset* const offsets_a = read_offsets(stage, Side::kA) + own_row;
-      const Offset* const offsets_b = read_offsets(stage, Side::kB) + own_col;
+      const Offset* const offsets_b = read_offsets(stage, Side::kB) + (Config::kInHalves ? own_col * 4 : own_col);
       const auto combine = [&](const float (&sums)[64], int chunk) {
         const int at = chunk * kExponentLines;
         if constexpr (Config::kInHalves) {
+          static_assert(place_of_half(false, 2) == 4 * 2 && place_of_half(false, 8 * 4) == 32);
           combine_exponents(best, sums, offsets_a + at, offsets_b + at, operands.one);
         } else {
           combine_exponents(best, sums, offsets_a + at, offsets_b + at);

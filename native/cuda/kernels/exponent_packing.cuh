@@ -22,7 +22,7 @@ struct ExponentTarget {
   unsigned char* tiles;  ///< [instance][tile of lines][tile of K] of 128 lines × 64 elements
   int32_t* best;         ///< [instance][line]: the level of its best element
   int32_t* offsets;  ///< [instance][tile of lines][tile of K][chunk][line]: of the chunk's exponents from the line's
-  uint16_t* halves;  ///< the same by offset_in_halves()
+  uint16_t* halves;  ///< the same by offset_in_halves(), in the order of place_of_half()
   unsigned char* rough;  ///< [instance][tile of lines][tile of K]: a bit for each chunk, if rough ones are left out
   int64_t padded_lines;
   int tiles_k;
@@ -58,6 +58,13 @@ struct ExponentOperand {
   }
 };
 
+/// Where the offset of a line is among those of its tile. A thread that combines sums of Hopper's tensor cores has columns
+/// 8i + 2t and 8i + 2t + 1; those of four neighbouring i are together, which one load brings.
+MPMML_HOST_DEVICE constexpr int place_of_half(bool is_a, int line) {
+  const int i = line / 8, t = line % 8 / 2;
+  return is_a ? line : ((i / 4 * 4 + t) * 4 + i % 4) * 2 + line % 2;
+}
+
 /// How elements of one operand become exponents.
 template <class Arithmetic>
 struct EncodeExponents {
@@ -67,11 +74,12 @@ struct EncodeExponents {
   Levels<typename S::Element> levels;
   int top;       ///< of ExponentScale
   int32_t bias;  ///< of offsets: those of A have all of it
+  bool is_a;
 
   static EncodeExponents of(const Arithmetic& arithmetic, Side side) {
     const bool is_a = side == Side::kA;
     return {is_a ? arithmetic.levels_a : arithmetic.levels_b,
-            is_a ? Arithmetic::kScale.top_a : Arithmetic::kScale.top_b, is_a ? Arithmetic::kBias : 0};
+            is_a ? Arithmetic::kScale.top_a : Arithmetic::kScale.top_b, is_a ? Arithmetic::kBias : 0, is_a};
   }
   template <class Stored>
   __device__ __forceinline__ int32_t level(Stored x) const {
@@ -234,10 +242,9 @@ __global__ void __launch_bounds__(kExponentPackThreads)
         }
       }
       if (run % kRunsOfChunk == 0) {
-        const int64_t at =
-            ((row_of_tiles + tile) * kExponentChunks + run / kRunsOfChunk) * kExponentLines + line_in_tile;
-        target.offsets[at] = encode.offset(best, best_of_line);
-        target.halves[at] = encode.half_offset(best, best_of_line);
+        const int64_t first = ((row_of_tiles + tile) * kExponentChunks + run / kRunsOfChunk) * kExponentLines;
+        target.offsets[first + line_in_tile] = encode.offset(best, best_of_line);
+        target.halves[first + place_of_half(encode.is_a, line_in_tile)] = encode.half_offset(best, best_of_line);
       }
     }
     const uint4 packed = make_uint4(encode.pair(levels[0], levels[1], best), encode.pair(levels[2], levels[3], best),
