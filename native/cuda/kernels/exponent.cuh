@@ -226,7 +226,10 @@ __global__ void __launch_bounds__(Config::kThreads, 1)
   constexpr int kReaders = Arithmetic::kByChunks ? 4 : 1;  // of a group that say when they have read a stage
   barriers.init(kConsumers * kReaders);
 
-  const TilePlace place = locate_tile(blockIdx.x, operands.tiles_m, operands.tiles_n);
+  // Divisions of 32 bits take less time. Yet with them the other kernels are 4 % slower at 8192³ on an H200, and this one is
+  // 5 % faster.
+  using Number = std::conditional_t<Config::kInHalves, int, int64_t>;
+  const TilePlace place = locate_tile<Number>(static_cast<Number>(blockIdx.x), operands.tiles_m, operands.tiles_n);
   const int64_t instance = blockIdx.z;
   const Span rows = span_of_tile(place.m, Config::BM), cols = span_of_tile(place.n, Config::BN);
   bool has_results;
