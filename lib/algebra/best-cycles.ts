@@ -6,7 +6,8 @@ import { inSlices, type Steps } from '../graph/slices.js'
 import { type Need, requireSpace } from '../graph/space.js'
 import { requireNames } from '../options.js'
 import { greatestDivisor, signOf, unscaled } from './fractions.js'
-import { type Inner, innerEdges, PolicyIteration } from './howard.js'
+import { PolicyIteration } from './howard.js'
+import { type Inner, innerEdges } from './inner-edges.js'
 import { type Graph, readGraph, readSumSemiring, type SumSemiring, type Weights } from './weights.js'
 
 /** Options of functions that look at cycles. */

@@ -13,7 +13,7 @@ import {
   solve,
 } from './best-cycles.js'
 import { greatestDivisor } from './fractions.js'
-import type { Inner } from './howard.js'
+import type { Inner } from './inner-edges.js'
 import type { Weights } from './weights.js'
 
 /** The nodes and edges of cycles that have the best mean. */

@@ -14,7 +14,8 @@ import {
 } from './best-cycles.js'
 import { type Critical, criticalCycle, findCritical } from './critical.js'
 import { unscaled } from './fractions.js'
-import { innerEdges, PolicyIteration } from './howard.js'
+import { PolicyIteration } from './howard.js'
+import { innerEdges } from './inner-edges.js'
 import { type Before, reaching, reversed } from './reached.js'
 import type { Weights } from './weights.js'
 

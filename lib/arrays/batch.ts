@@ -1,5 +1,5 @@
 /** Computes blocks one after the other: what they need is read ahead, and results are written behind. */
-import { aborted } from '../abort.js'
+import { aborted, onAbort } from '../abort.js'
 import type { Device, DeviceMatrix } from '../device/device.js'
 import { AbortedError, OverflowError } from '../errors.js'
 import type { ElementArray } from '../storage.js'
@@ -78,14 +78,14 @@ export class Batch {
   /** Call it once, with the tasks whose blocks are read ahead. Throws what failed first. */
   async run(tasks: readonly Task[], signal: AbortSignal | undefined): Promise<void> {
     const stop = () => this.#stop.abort(signal?.reason)
-    signal?.addEventListener('abort', stop, { once: true })
+    const forget = signal && onAbort(signal, stop)
     if (signal?.aborted) stop()
     for (const task of tasks) {
       if (this.#isStopped) break
       await this.#compute(task).catch(this.#failed)
     }
     await Promise.all(this.#behind)
-    signal?.removeEventListener('abort', stop)
+    forget?.()
     await this.#reading.end()
     const failure = this.#failure
     if (signal?.aborted && (!failure || failure.error instanceof AbortedError)) {

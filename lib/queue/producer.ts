@@ -3,7 +3,7 @@
  * storage, and the queue only says when to look: jobs that Redis has lost are put there again, unless their block is there.
  */
 import { randomUUID } from 'node:crypto'
-import { aborted, readSignal } from '../abort.js'
+import { aborted, onAbort, readSignal } from '../abort.js'
 import { type BlockJob, type BlockPlan, jobsOf } from '../arrays/job.js'
 import { QueueError } from '../errors.js'
 import { readListener, requireNames } from '../options.js'
@@ -241,8 +241,7 @@ class Producer {
 
   #watch(stop: (error: Error) => void): void {
     const { signal, patienceMs } = this.settings
-    const onAbort = () => stop(aborted(signal!, 'the work'))
-    signal?.addEventListener('abort', onAbort, { once: true })
+    const forget = signal && onAbort(signal, () => stop(aborted(signal, 'the work')))
     const timer = setInterval(
       () => {
         if (this.#connection.lostMs() < patienceMs) return
@@ -256,7 +255,7 @@ class Producer {
       Math.min(1000, patienceMs),
     )
     this.#stopWatching = () => {
-      signal?.removeEventListener('abort', onAbort)
+      forget?.()
       clearInterval(timer)
     }
   }

@@ -4,7 +4,7 @@
  */
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
-import { readSignal } from '../abort.js'
+import { onAbort, readSignal } from '../abort.js'
 import type { BlockPlan, BlockResult } from '../arrays/job.js'
 import { readBytes } from '../arrays/options.js'
 import { requireRoot } from '../arrays/roots.js'
@@ -196,10 +196,11 @@ export async function startWorkerWith(options: QueueWorkerOptions, runner: Runne
     throw new QueueError(`the queue ${connection.address} can't be used: ${reasonOf(error)}`)
   }
   const stop = () => void worker.stop().catch(() => {})
-  if (signal?.aborted) stop()
-  signal?.addEventListener('abort', stop, { once: true })
-  const forget = () => signal?.removeEventListener('abort', stop)
-  worker.stopped.then(forget, forget)
+  if (signal) {
+    if (signal.aborted) stop()
+    const forget = onAbort(signal, stop)
+    worker.stopped.then(forget, forget)
+  }
   return worker
 }
 

@@ -173,6 +173,7 @@ struct Exponents {
   double offset = 0, step = 1;  ///< the sum of level x is offset + x · step
   /// Whether rough chunks of A, or of B, are left out.
   bool is_a_rough = false, is_b_rough = false;
+  bool in_halves = false;  ///< whether offsets and sums fit halves of words
 
   static constexpr PathSet paths{kPath};
   static constexpr ExponentScale kScale = exponent_scale_of(kPath);
@@ -185,7 +186,9 @@ struct Exponents {
     Exponents exponents{{a.levels, step}, {b.levels, step}, a.levels.offset + b.levels.offset, step};
     if constexpr (kByChunks) {
       const bool is_b_narrow = fits_chunks(b, a) && rough_share(b) <= rough_share(a);
-      (is_b_narrow ? exponents.is_b_rough : exponents.is_a_rough) = rough_share(is_b_narrow ? b : a) > 0;
+      const ValueRange& narrow = is_b_narrow ? b : a;
+      (is_b_narrow ? exponents.is_b_rough : exponents.is_a_rough) = rough_share(narrow) > 0;
+      exponents.in_halves = fits_halves(narrow);
     }
     return exponents;
   }
@@ -209,6 +212,10 @@ struct Exponents {
     constexpr uint32_t kTop = kScale.top_a + kScale.top_b + kMostExponent + uint32_t{kBias}, kScaleBits = kScale.scale;
     const uint32_t away = (kTop - static_cast<uint32_t>(exponent) + kScaleBits - 1) / kScaleBits;
     return wrapping_add(best, static_cast<int32_t>(S::maximizes ? 0 - away : away));
+  }
+  /// The same of what is in a half of a word.
+  MPMML_HOST_DEVICE Accumulator decode_half(int32_t half, int32_t best) const {
+    return decode(half > kNothingOfHalves ? 2 * (half - 2 * kMostOffsetOfHalves) + kBias : 0, best);
   }
   MPMML_HOST_DEVICE Element finish(Accumulator acc, Element c0, bool& /*overflowed*/) const {
     if constexpr (std::is_same_v<Element, int32_t>) {

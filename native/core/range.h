@@ -35,8 +35,8 @@ constexpr int64_t kHalfSpread = 65535;
 constexpr int64_t kHalfTranslatedSpread = 16383;
 
 /// How a max-plus product is one of numbers: x is held as 2^(−scale · distance), where distance is how far it is from
-/// its line's best element, and zero as 0. The exponent of a sum of at most 2^(scale − 1) such products, divided by scale,
-/// is the best of their distances (docs/tensor-cores.md has the proofs).
+/// its line's best element, and zero as 0. The exponent of a sum of fewer than 2^scale such products, divided by scale, is
+/// the best of their distances (docs/tensor-cores.md has the proofs).
 struct ExponentScale {
   int scale;
   int steps;             ///< that one sum may have
@@ -48,13 +48,15 @@ struct ExponentScale {
 constexpr int kLeastExponent = -126, kMostExponent = 127;
 constexpr ExponentScale exponent_scale(int scale, int steps, int top_a, int top_b) {
   const int most = (top_a < top_b ? top_a : top_b) - kLeastExponent;
-  const bool fits = steps <= 1 << (scale - 1) && top_a + top_b + scale - 1 <= kMostExponent;
+  const bool fits = steps < 1 << scale && top_a + top_b + scale - 1 <= kMostExponent;
   return fits ? ExponentScale{scale, steps, top_a, top_b, most / scale, (top_a + top_b - kLeastExponent) / scale}
               : throw "a sum could leave the range of float";
 }
 constexpr RangePath kExponentPaths[] = {RangePath::kExponent, RangePath::kExponentWide, RangePath::kExponentBounded};
 constexpr ExponentScale exponent_scale_of(RangePath path) {
-  return path == RangePath::kExponentWide ? exponent_scale(5, 16, 61, 62) : exponent_scale(6, 32, 61, 61);
+  if (path == RangePath::kExponentWide) return exponent_scale(5, 31, 61, 62);
+  // With an even sum of tops and bias, half an exponent tells the distance too: see offset_in_halves().
+  return path == RangePath::kExponentBounded ? exponent_scale(6, 32, 61, 60) : exponent_scale(6, 32, 61, 61);
 }
 
 /// Whether the sums of operands in these ranges can be computed by way of exponents.
@@ -189,6 +191,27 @@ inline bool fits_chunks(const ValueRange& narrow, const ValueRange& other) {
   constexpr ExponentScale kScale = exponent_scale_of(RangePath::kExponentBounded);
   return rough_share(narrow) <= kMostRoughShare &&
          kScale.scale * (narrow.spread_of_lines() + other.spread_of_lines()) + (1 << 8) < kFarDistance;
+}
+
+/// Sums and offsets of RangePath::kExponentBounded also fit halves of words, counted in pairs of exponents, if the narrow
+/// operand is smooth and no line of it spreads by more than kMostSpreadOfHalves. An offset is at most kMostOffsetOfHalves,
+/// and 0 if it is farther. Two of them and a sum's pairs are at most 2^16 − 1. What is not more than kNothingOfHalves is
+/// zero, or less than the result (docs/tensor-cores.md has the proof).
+constexpr int32_t kMostOffsetOfHalves = 32704, kNothingOfHalves = kMostOffsetOfHalves + 127;
+constexpr int32_t kPairsOfLevel = exponent_scale_of(RangePath::kExponentBounded).scale / 2;
+constexpr int32_t kTopOfBounded = exponent_scale_of(RangePath::kExponentBounded).top_a +
+                                  exponent_scale_of(RangePath::kExponentBounded).top_b + kMostExponent;
+static_assert(kTopOfBounded % 2 == 0 && kPairsOfLevel * 2 == exponent_scale_of(RangePath::kExponentBounded).scale);
+static_assert(2 * kMostOffsetOfHalves + 127 < 1 << 16);
+constexpr int64_t kMostSpreadOfHalves =
+    (2 * kMostOffsetOfHalves + kTopOfBounded / 2 - (kNothingOfHalves + 1)) / kPairsOfLevel;
+/// The offset of a chunk that is so far from the best of its line.
+MPMML_HOST_DEVICE constexpr uint16_t offset_in_halves(uint32_t distance) {
+  constexpr uint32_t kMost = kMostOffsetOfHalves / kPairsOfLevel;
+  return static_cast<uint16_t>(distance > kMost ? 0 : kMostOffsetOfHalves - kPairsOfLevel * distance);
+}
+inline bool fits_halves(const ValueRange& narrow) {
+  return rough_share(narrow) == 0 && narrow.spread_of_lines() <= kMostSpreadOfHalves;
 }
 
 /// The exponents that suffice for operands of integers, or of floats that are integers of steps, if their sums are exact.

@@ -256,26 +256,11 @@ describe('work that was cut off', () => {
   })
 
   it('can not write into work that was begun anew', async () => {
-    const old = await planBlocks({
-      kind: 'multiply',
-      a: A,
-      b: B,
-      c: C,
-      block: 20,
-      chunks: [20, 20],
-      semiring: 'min-plus',
-    })
+    const request = { kind: 'multiply', a: A, b: B, c: C, block: 20, chunks: [20, 20] } as const
+    const old = await planBlocks({ ...request, semiring: 'min-plus' })
     const jobs = [...allJobs(old)]
     for (const job of jobs.slice(1)) await runBlock(old, job, { backend: 'cpu' })
-    const plan = await planBlocks({
-      kind: 'multiply',
-      a: A,
-      b: B,
-      c: C,
-      block: 20,
-      chunks: [20, 20],
-      overwrite: true,
-    })
+    const plan = await planBlocks({ ...request, overwrite: true })
     await expect(runBlock(old, jobs[0]!, { backend: 'cpu' })).rejects.toEqual(
       coded('FILE', /completed or removed/),
     )

@@ -47,6 +47,24 @@ const jumps =
     (Math.floor(step / chunk) % 2) * 1_000_000 +
     (step % chunk === 9 ? most : step % 5)
 
+/** Lines spread by `most`: all chunks but the sixth are that far below it. */
+const tall =
+  (most: number): Element =>
+  (line, step) =>
+    line * 1000 + (Math.floor(step / chunk) === 5 ? most - (step % 5) : step % 7)
+
+/** Results at the places where those lines are low, high, and where both are equally good but for 1. */
+const acrossTall =
+  (most: number): Element =>
+  (line, step) => {
+    const at = Math.floor(step / chunk)
+    const kind = line % 6
+    if (kind === 0) return step === 9 * chunk + (line % chunk) ? -line : Number.NaN
+    if (kind === 1) return at === 5 ? -100_000_000 + step : at === 9 ? 100_000_000 : Number.NaN
+    if (kind === 2) return Number.NaN
+    return (at === 5 ? kind - 4 - most : at === 9 ? 0 : -40_000) + (step % 2)
+  }
+
 /** In these chunks of some lines, one step is 32 better and one 32 worse than the others. */
 function rough(line: number, step: number, chunks: readonly number[], other: Element): number {
   if (line % 3 !== 1 || !chunks.includes(Math.floor(step / chunk))) return other(line, step)
@@ -156,6 +174,18 @@ export function boundedSuite(backend: 'cpu' | 'cuda'): void {
       }
     })
 
+    // Offsets of lines that spread by up to 10 900 fit halves of words, others don't.
+    it.each([0, 31, 10_899, 10_900, 10_901, 12_000, 70_000])('lines that spread by %i', async (most) => {
+      for (const isLeft of [false, true]) {
+        const tallOne = operand(tall(most), isLeft, semiring)
+        for (const sign of [1, -1]) {
+          const other = operand((line, step) => sign * acrossTall(most)(line, step), !isLeft, semiring)
+          const [a, b] = isLeft ? [tallOne, other] : [other, tallOne]
+          await expectProduct(a, b, true, `${isLeft ? 'A' : 'B'} spreads by ${most}, ${sign}`)
+        }
+      }
+    })
+
     it('distances that are just short enough, and one more', async () => {
       // 6 · (1_000_031 + x) + 512 < 2^31: the distances of B and of A.
       const most = Math.floor((2 ** 31 - 513) / 6) - 1_000_031
@@ -176,6 +206,7 @@ export function boundedSuite(backend: 'cpu' | 'cuda'): void {
 
     it.each([
       ['smooth', walk(5)],
+      ['smooth, with a great spread', jumps(31)],
       ['with rough chunks', holes],
     ] as const)('batches, C0, strides and int16: %s', (_what, narrow) => {
       const a = anything(true, 0.4, semiring)

@@ -240,6 +240,36 @@ export function levelsSuite(backend: 'cpu' | 'cuda'): void {
       for (const matrix of [c as unknown as DeviceMatrix, ...there]) matrix.dispose()
     })
 
+    // A sum has 31 steps, a tile 62: equal elements reach the greatest sum, which is just below that of the next level.
+    it.each([1, 30, 31, 32, 61, 62, 63, 93, 124, 125])(
+      '%i steps that are all equal, or one but the last',
+      (depth) => {
+        const sign = semiring === 'max-plus' ? 1 : -1
+        const element = (line: number, step: number): number =>
+          sign *
+          (line % 3 === 0
+            ? 5
+            : line % 3 === 1
+              ? step === depth - 1
+                ? 4
+                : 3
+              : step === line % depth
+                ? 41
+                : 4)
+        const a = { data: new Int32Array(40 * depth), shape: [40, depth] }
+        const b = { data: new Int32Array(depth * 50), shape: [depth, 50] }
+        for (let step = 0; step < depth; step++) {
+          for (let row = 0; row < 40; row++) a.data[row * depth + step] = element(row, step)
+          for (let col = 0; col < 50; col++) b.data[step * 50 + col] = element(col, step)
+        }
+        const right = expected(a, b, semiring)
+        for (const [, variant] of [[undefined, undefined], ...wideVariantsOf(semiring)] as const) {
+          const options = { backend, semiring, ...(variant && { variant }) } as const
+          expectElements(mpmmSync(a, b, options).c as Strided, right, variant)
+        }
+      },
+    )
+
     it('a line of a batch decides', async () => {
       const a = lines('A', anything, semiring, 3)
       for (const [spread, fits] of [

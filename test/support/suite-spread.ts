@@ -27,6 +27,15 @@ async function isSame(there: DeviceMatrix, { data }: DenseMatrix): Promise<boole
   return here.length === data.length && here.every((element, index) => element === data[index])
 }
 
+/** Makes dense matrices of small integers. */
+function small(seed: number) {
+  const random = new Random(seed)
+  return (...shape: [number, number] | [number, number, number]) => {
+    const data = Int32Array.from({ length: shape.reduce((x, y) => x * y) }, () => random.integer(-999, 999))
+    return { data, shape } as DenseMatrix
+  }
+}
+
 /** The transpose of each matrix. */
 function turned({ data, shape }: DenseMatrix): DenseMatrix {
   const [rows, cols] = shape.slice(-2) as [number, number]
@@ -67,13 +76,7 @@ export function spreadSuite(backend: 'cpu' | 'cuda'): void {
   })
 
   it('has the results of one device, whatever the rows of the matrices are divided into', async () => {
-    const random = new Random(5)
-    const host = (rows: number, cols: number) =>
-      matrix(
-        rows,
-        cols,
-        Int32Array.from({ length: rows * cols }, () => random.integer(-999, 999)),
-      )
+    const host = small(5)
     for (const [m, k, n] of [
       [7, 500, 40],
       [400, 30, 33],
@@ -98,11 +101,7 @@ export function spreadSuite(backend: 'cpu' | 'cuda'): void {
   })
 
   it('has the results of one device of groups, whose large ones have memory of their own', async () => {
-    const random = new Random(7)
-    const host = (...shape: [number, number] | [number, number, number]) => {
-      const data = Int32Array.from({ length: shape.reduce((x, y) => x * y) }, () => random.integer(-999, 999))
-      return { data, shape } as DenseMatrix
-    }
+    const host = small(7)
     const pairs = [
       [host(9, 8), host(8, 7)],
       [host(530, 40), host(40, 510)],
@@ -146,11 +145,7 @@ export function spreadSuite(backend: 'cpu' | 'cuda'): void {
   })
 
   it('has the results of one device of batches, structures and products that follow each other', async () => {
-    const random = new Random(6)
-    const host = (...shape: [number, number] | [number, number, number]) => {
-      const data = Int32Array.from({ length: shape.reduce((x, y) => x * y) }, () => random.integer(-999, 999))
-      return { data, shape } as DenseMatrix
-    }
+    const host = small(6)
     const structures = [
       undefined,
       { a: 'upper', b: 'upper', c: 'upper' },

@@ -53,6 +53,8 @@ const best: Record<string, Level> = {
   'alone, others far below': (_, line, k) => (k === (line * 7) % 131 ? 0 : 31),
   'alone, others zero': (_, line, k) => (k === (line * 7) % 131 ? 0 : null),
   'last in its tile': (_, line, k) => (k === 64 * (line % 3) + 63 ? 0 : 1),
+  'last in its tile of 62 steps': (_, line, k) => (k === 62 * (line % 3) + 61 ? 0 : 1),
+  'first of 31 steps': (_, line, k) => (k === 31 * (line % 5) ? 0 : 1),
 }
 const emptyLines =
   (level: Level): Level =>
@@ -84,13 +86,15 @@ const cases: [string, Level, Level, Path[]][] = [
   ],
 ]
 
-/** Tiles have 128 lines and 64 steps. */
+/** Tiles have 128 lines, and 64 steps, or 62 of the path `exponent-wide`. */
 const sizes: Size[] = [
   [130, 150, 66],
   [1, 1, 1],
   [3, 64, 131],
   [129, 65, 2],
   [21, 300, 33],
+  [9, 62, 11],
+  [11, 125, 9],
 ]
 
 const algebras = [

@@ -24,6 +24,13 @@ namespace mpmml::cuda {
 struct ExponentProblem {
   ExponentOperand a, b;
   int tiles_m, tiles_n, tiles_k;
+  uint32_t one;  ///< 1; see combine_exponents
+};
+
+/// A configuration's kernel, for Arithmetic::in_halves.
+template <class Config>
+struct InHalves : Config {
+  static constexpr bool kInHalves = true;
 };
 
 template <class Config, class Arithmetic>
@@ -45,12 +52,11 @@ __device__ __forceinline__ void multiply_tiles(float (&acc)[64], uint64_t a, uin
       : "l"(a), "l"(b), "n"(adds));
 }
 
-/// acc = the sums of a chunk of kSteps steps of K.
-template <int kSteps>
+/// acc = the sums of a chunk of K. Places are in units of 16 bytes.
 __device__ __forceinline__ void multiply_chunk(float (&acc)[64], uint64_t a, uint64_t b) {
   multiply_tiles<false>(acc, a, b);
 #pragma unroll
-  for (int at = 2; at < kSteps / 8; at += 2) multiply_tiles<true>(acc, a + at, b + at);  // in units of 16 bytes
+  for (int at = 2; at < kChunkPlaces / 8; at += 2) multiply_tiles<true>(acc, a + at, b + at);
 }
 
 /// Combines the results with the sums of two chunks: floats that aren't negative, as their bits.
@@ -87,11 +93,36 @@ __device__ __forceinline__ void combine_exponents(int (&best)[64], const float (
   }
 }
 
+/// The same in halves of words: pairs of exponents with offset_in_halves(). best[2i] has the columns 8i and 8i + 1 of the
+/// thread's first row. `offsets_a` is for its first row, `offsets_b` for its first columns by place_of_half(). `one` is 1,
+/// which the compiler mustn't see: it would add the offsets on the busiest pipe.
+__device__ __forceinline__ void combine_exponents(int (&best)[32], const float (&sums)[64], const uint16_t* offsets_a,
+                                                  const uint16_t* offsets_b, uint32_t one) {
+  constexpr uint32_t kBoth = 0x10001;
+  const uint32_t rows[2] = {offsets_a[0] * kBoth, offsets_a[8] * kBoth};
+  uint4 all_cols[4];
+#pragma unroll
+  for (int part = 0; part < 4; ++part) all_cols[part] = *reinterpret_cast<const uint4*>(offsets_b + 32 * part);
+#pragma unroll
+  for (int i = 0; i < 16; ++i) {
+    const uint32_t cols = reinterpret_cast<const uint32_t*>(all_cols)[i];
+#pragma unroll
+    for (int row = 0; row < 2; ++row) {
+      // The upper bytes of two sums, which have all of their exponents but the lowest bit, and zeros: their signs.
+      uint32_t exponents;
+      asm("prmt.b32 %0, %1, %2, 0xf7b3;"
+          : "=r"(exponents)
+          : "r"(__float_as_uint(sums[4 * i + 2 * row])), "r"(__float_as_uint(sums[4 * i + 2 * row + 1])));
+      best[2 * i + row] = __viaddmax_u16x2(exponents, rows[row] * one + cols, best[2 * i + row]);
+    }
+  }
+}
+
 #endif
 
 template <int BM_, int BN_, int BK_, int kStages_>
 struct ExponentTiles {
-  static constexpr bool kFindsWitnesses = false;
+  static constexpr bool kFindsWitnesses = false, kInHalves = false;
   static constexpr int BM = BM_, BN = BN_, BK = BK_, kStages = kStages_;
   static constexpr int kThreads = 384;
   /// The best elements of a tile's lines, and the offsets of its chunks, if distances are within chunks.
@@ -119,19 +150,25 @@ struct ExponentTiles {
   template <class Config, class Arithmetic>
   static constexpr double steps_per_clock() {
     if (Arithmetic::kByChunks) return 1000.0;
-    if (Config::kFindsWitnesses) return Arithmetic::kScale.steps == 32 ? 550.0 : 350.0;
-    return Arithmetic::kScale.steps == 32 ? 1360.0 : 910.0;
+    return (Config::kFindsWitnesses ? 550.0 : 1360.0) * Arithmetic::kScale.steps / kChunkPlaces;
   }
 
   template <class Config, class Arithmetic>
   static void launch(const Launch& launch) {
-    auto* const entry = &exponent_kernel<Config, Arithmetic>;
-    allow_shared_bytes(function<Config, Arithmetic>(launch.path), kSharedBytes<Arithmetic>);
     const auto tiles_of = [](int64_t size, int of_tile) { return static_cast<int>(ceil_div(size, int64_t{of_tile})); };
-    const ExponentProblem whole{exponent_operand(launch, Side::kA), exponent_operand(launch, Side::kB),
-                                tiles_of(launch.m, BM), tiles_of(launch.n, BN), tiles_of(launch.k, BK)};
+    const ExponentProblem whole{exponent_operand<Arithmetic>(launch, Side::kA),
+                                exponent_operand<Arithmetic>(launch, Side::kB),
+                                tiles_of(launch.m, BM),
+                                tiles_of(launch.n, BN),
+                                tiles_of(launch.k, kTileSteps<Arithmetic>),
+                                1};
     const int64_t tiles = int64_t{whole.tiles_m} * whole.tiles_n;
     for_arithmetic<Arithmetic>(launch, [&](const Arithmetic& arithmetic) {
+      auto* entry = &exponent_kernel<Config, Arithmetic>;
+      if constexpr (Arithmetic::kByChunks) {
+        if (arithmetic.in_halves) entry = &exponent_kernel<InHalves<Config>, Arithmetic>;
+      }
+      allow_shared_bytes(reinterpret_cast<const void*>(entry), kSharedBytes<Arithmetic>);
       for_instances(launch, [&](const Launch& part) {
         ExponentProblem problem = whole;
         problem.a = problem.a.from(part.first_instance);
@@ -162,7 +199,8 @@ __global__ void __launch_bounds__(Config::kThreads, 1)
     exponent_kernel(Launch problem, ExponentProblem operands, Arithmetic arithmetic) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
   constexpr int kStages = Config::kStages, kConsumers = 2;
-  constexpr int kOffsetBytes = Config::template kOffsetBytes<Arithmetic>;
+  using Offset = std::conditional_t<Config::kInHalves, uint16_t, int32_t>;
+  constexpr int kOffsetBytes = Arithmetic::kByChunks ? kExponentChunks * kExponentLines * int{sizeof(Offset)} : 0;
   constexpr int kStageBytes = 2 * (kExponentTileBytes + kOffsetBytes);
   extern __shared__ __align__(1024) unsigned char memory[];
   // The tiles of all stages, their offsets, the best elements, the barriers.
@@ -180,16 +218,23 @@ __global__ void __launch_bounds__(Config::kThreads, 1)
   const auto integers_at = [&](unsigned address) {
     return reinterpret_cast<const int32_t*>(memory + (address - shared));
   };
+  const auto read_offsets = [&](int stage, Side side) {
+    return reinterpret_cast<const Offset*>(memory + (offsets_at(stage, side) - shared));
+  };
   const int group = threadIdx.x / 128, thread = threadIdx.x % 128;
   // Who waits for its own sums knows that those of its group are done. Offsets are read by each warp when it comes to it.
   constexpr int kReaders = Arithmetic::kByChunks ? 4 : 1;  // of a group that say when they have read a stage
   barriers.init(kConsumers * kReaders);
 
-  const TilePlace place = locate_tile(blockIdx.x, operands.tiles_m, operands.tiles_n);
+  // Divisions of 32 bits take less time. Yet with them the other kernels are 4 % slower at 8192³ on an H200, and this one is
+  // 5 % faster.
+  using Number = std::conditional_t<Config::kInHalves, int, int64_t>;
+  const TilePlace place = locate_tile<Number>(static_cast<Number>(blockIdx.x), operands.tiles_m, operands.tiles_n);
   const int64_t instance = blockIdx.z;
   const Span rows = span_of_tile(place.m, Config::BM), cols = span_of_tile(place.n, Config::BN);
   bool has_results;
-  const DepthTiles depth = depth_of_tile(problem, rows, cols, Config::BK, {0, operands.tiles_k}, has_results);
+  const DepthTiles depth =
+      depth_of_tile(problem, rows, cols, kTileSteps<Arithmetic>, {0, operands.tiles_k}, has_results);
   if (!has_results) return;
   const int tiles_k = depth.count;
 
@@ -207,7 +252,13 @@ __global__ void __launch_bounds__(Config::kThreads, 1)
       bulk_copy(tile_at(stage, side), operand.tiles + tile * kExponentTileBytes, kExponentTileBytes,
                 barriers.full(stage));
       if constexpr (kOffsetBytes > 0) {
-        const int32_t* offsets = operand.offsets + tile * kExponentChunks * kExponentLines;
+        const Offset* offsets;
+        if constexpr (Config::kInHalves) {
+          offsets = operand.halves;
+        } else {
+          offsets = operand.offsets;
+        }
+        offsets += tile * kExponentChunks * kExponentLines;
         bulk_copy(offsets_at(stage, side), reinterpret_cast<const unsigned char*>(offsets), kOffsetBytes,
                   barriers.full(stage));
       }
@@ -229,37 +280,44 @@ __global__ void __launch_bounds__(Config::kThreads, 1)
   // Lane 4g + t of a warp has columns 8i + 2t and 8i + 2t + 1 of rows g and g + 8.
   asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
   const int lane = threadIdx.x % 32, own_row = group * 64 + thread / 32 * 16 + lane / 4, own_col = lane % 4 * 2;
-  int best[64];
+  int best[Config::kInHalves ? 32 : 64];
 #pragma unroll
-  for (int i = 0; i < 64; ++i) best[i] = Arithmetic::kByChunks ? kLowest<int32_t> : 0;
+  for (int& result : best) result = Arithmetic::kByChunks && !Config::kInHalves ? kLowest<int32_t> : 0;
   for (int tile = 0; tile < tiles_k; ++tile) {
     const int stage = tile % kStages, phase = tile / kStages & 1;
     barrier_wait(barriers.full(stage), phase);
     const uint64_t a = matrix_descriptor(tile_at(stage, Side::kA) + group * (kExponentTileBytes / 2));
     const uint64_t b = matrix_descriptor(tile_at(stage, Side::kB));
-    constexpr int kSteps = Arithmetic::kScale.steps, kChunk = kSteps / 8;  // in units of 16 bytes
-#pragma unroll
-    for (int at = 0; at < kExponentDepth / 8; at += 2 * kChunk) {
-      float first[64], second[64];
-      fence_tiles();
-      multiply_chunk<kSteps>(first, a + at, b + at);
-      if constexpr (Arithmetic::kByChunks) commit_tiles();
-      multiply_chunk<kSteps>(second, a + at + kChunk, b + at + kChunk);
-      commit_tiles();
-      if constexpr (Arithmetic::kByChunks) {
-        const int32_t* const offsets_a = integers_at(offsets_at(stage, Side::kA)) + own_row;
-        const int32_t* const offsets_b = integers_at(offsets_at(stage, Side::kB)) + own_col;
-        await_tiles<1>();
-        combine_exponents(best, first, offsets_a, offsets_b);
-        await_tiles<0>();
-        combine_exponents(best, second, offsets_a + kExponentLines, offsets_b + kExponentLines);
-      } else {
-        await_tiles<0>();
-        if constexpr (Config::kFindsWitnesses) {
-          combine_notes<Arithmetic>(best, first, second, ExponentNote<Arithmetic>::kNumbers - (depth.first + tile));
+    constexpr int kChunk = kChunkPlaces / 8;  // in units of 16 bytes
+    static_assert(kExponentChunks == 2);
+    float first[64], second[64];
+    fence_tiles();
+    multiply_chunk(first, a, b);
+    if constexpr (Arithmetic::kByChunks) commit_tiles();
+    multiply_chunk(second, a + kChunk, b + kChunk);
+    commit_tiles();
+    if constexpr (Arithmetic::kByChunks) {
+      const Offset* const offsets_a = read_offsets(stage, Side::kA) + own_row;
+      const Offset* const offsets_b = read_offsets(stage, Side::kB) + (Config::kInHalves ? own_col * 4 : own_col);
+      const auto combine = [&](const float (&sums)[64], int chunk) {
+        const int at = chunk * kExponentLines;
+        if constexpr (Config::kInHalves) {
+          static_assert(place_of_half(false, 2) == 4 * 2 && place_of_half(false, 8 * 4) == 32);
+          combine_exponents(best, sums, offsets_a + at, offsets_b + at, operands.one);
         } else {
-          combine_bits(best, first, second);
+          combine_exponents(best, sums, offsets_a + at, offsets_b + at);
         }
+      };
+      await_tiles<1>();
+      combine(first, 0);
+      await_tiles<0>();
+      combine(second, 1);
+    } else {
+      await_tiles<0>();
+      if constexpr (Config::kFindsWitnesses) {
+        combine_notes<Arithmetic>(best, first, second, ExponentNote<Arithmetic>::kNumbers - (depth.first + tile));
+      } else {
+        combine_bits(best, first, second);
       }
     }
     if constexpr (Arithmetic::kByChunks) __syncwarp();
@@ -278,8 +336,14 @@ __global__ void __launch_bounds__(Config::kThreads, 1)
     }
     return;
   }
-  const auto decoded = [&](int found, int32_t best_of_lines) {
-    return arithmetic.decode(Arithmetic::kByChunks ? found : found >> 23, best_of_lines);
+  // Of the thread's columns 8i and 8i + 1 of both rows.
+  const auto decoded = [&](int i, int row, int col, int32_t best_of_lines) {
+    if constexpr (Config::kInHalves) {
+      return arithmetic.decode_half(best[2 * i + row] >> 16 * col & 0xffff, best_of_lines);
+    } else {
+      const int found = best[4 * i + 2 * row + col];
+      return arithmetic.decode(Arithmetic::kByChunks ? found : found >> 23, best_of_lines);
+    }
   };
   const Epilogue<Arithmetic> epilogue(problem, arithmetic, blockIdx.z);
   if (epilogue.stores_pairs(rows, cols)) {
@@ -291,9 +355,8 @@ __global__ void __launch_bounds__(Config::kThreads, 1)
 #pragma unroll
       for (int i = 0; i < 16; ++i) {
         const int2 best_of_cols = *reinterpret_cast<const int2*>(best_b + own_col + 8 * i);
-        const int* const found = best + 4 * i + 2 * half;
-        epilogue.store_pair(target + 8 * i, decoded(found[0], wrapping_add(best_of_row, best_of_cols.x)),
-                            decoded(found[1], wrapping_add(best_of_row, best_of_cols.y)));
+        epilogue.store_pair(target + 8 * i, decoded(i, half, 0, wrapping_add(best_of_row, best_of_cols.x)),
+                            decoded(i, half, 1, wrapping_add(best_of_row, best_of_cols.y)));
       }
     }
     return;
@@ -301,7 +364,8 @@ __global__ void __launch_bounds__(Config::kThreads, 1)
 #pragma unroll
   for (int i = 0; i < 64; ++i) {
     const int row = own_row + i % 4 / 2 * 8, col = own_col + i / 4 * 8 + i % 2;
-    epilogue.store(rows.first + row, cols.first + col, decoded(best[i], wrapping_add(best_a[row], best_b[col])));
+    const int32_t best_of_lines = wrapping_add(best_a[row], best_b[col]);
+    epilogue.store(rows.first + row, cols.first + col, decoded(i / 4, i % 4 / 2, i % 2, best_of_lines));
   }
 #endif
 }

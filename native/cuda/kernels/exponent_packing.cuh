@@ -9,15 +9,20 @@
 namespace mpmml::cuda {
 
 constexpr int kExponentLines = 128;  ///< of a tile
-constexpr int kExponentDepth = 64;   ///< of a tile: lines of 128 bytes
+constexpr int kExponentDepth = 64;   ///< places of a tile along K: lines of 128 bytes
 constexpr int kExponentTileBytes = kExponentLines * kTileLineBytes;
-constexpr int kExponentChunks = kExponentDepth / kChunkSteps;  ///< of a tile, if distances are within chunks
+constexpr int kChunkPlaces = 32;  ///< of the steps that one sum has
+constexpr int kExponentChunks = kExponentDepth / kChunkPlaces;
+/// The steps of a tile. If a sum may not have as many as it has places, the last place of each chunk is zero.
+template <class Arithmetic>
+constexpr int kTileSteps = kExponentChunks * Arithmetic::kScale.steps;
 
 /// What packing an operand writes. Lines are padded to whole tiles.
 struct ExponentTarget {
   unsigned char* tiles;  ///< [instance][tile of lines][tile of K] of 128 lines × 64 elements
   int32_t* best;         ///< [instance][line]: the level of its best element
   int32_t* offsets;  ///< [instance][tile of lines][tile of K][chunk][line]: of the chunk's exponents from the line's
+  uint16_t* halves;  ///< the same by offset_in_halves(), in the order of place_of_half()
   unsigned char* rough;  ///< [instance][tile of lines][tile of K]: a bit for each chunk, if rough ones are left out
   int64_t padded_lines;
   int tiles_k;
@@ -28,6 +33,7 @@ struct ExponentTarget {
     part.tiles += tiles * kExponentTileBytes;
     part.best += instance * padded_lines;
     part.offsets += tiles * kExponentChunks * kExponentLines;
+    part.halves += tiles * kExponentChunks * kExponentLines;
     part.rough += tiles;
     return part;
   }
@@ -37,6 +43,7 @@ struct ExponentTarget {
 struct ExponentOperand {
   const unsigned char* tiles;
   const int32_t *best, *offsets;
+  const uint16_t* halves;
   const unsigned char* rough;
   int64_t instance_tiles, instance_lines;  ///< from one instance to the next: 0 if all have the same
 
@@ -45,10 +52,18 @@ struct ExponentOperand {
     part.tiles += instance * instance_tiles * kExponentTileBytes;
     part.best += instance * instance_lines;
     part.offsets += instance * instance_tiles * kExponentChunks * kExponentLines;
+    part.halves += instance * instance_tiles * kExponentChunks * kExponentLines;
     part.rough += instance * instance_tiles;
     return part;
   }
 };
+
+/// Where the offset of a line is among those of its tile. A thread that combines sums of Hopper's tensor cores has columns
+/// 8i + 2t and 8i + 2t + 1; those of four neighbouring i are together, which one load brings.
+MPMML_HOST_DEVICE constexpr int place_of_half(bool is_a, int line) {
+  const int i = line / 8, t = line % 8 / 2;
+  return is_a ? line : ((i / 4 * 4 + t) * 4 + i % 4) * 2 + line % 2;
+}
 
 /// How elements of one operand become exponents.
 template <class Arithmetic>
@@ -59,11 +74,12 @@ struct EncodeExponents {
   Levels<typename S::Element> levels;
   int top;       ///< of ExponentScale
   int32_t bias;  ///< of offsets: those of A have all of it
+  bool is_a;
 
   static EncodeExponents of(const Arithmetic& arithmetic, Side side) {
     const bool is_a = side == Side::kA;
     return {is_a ? arithmetic.levels_a : arithmetic.levels_b,
-            is_a ? Arithmetic::kScale.top_a : Arithmetic::kScale.top_b, is_a ? Arithmetic::kBias : 0};
+            is_a ? Arithmetic::kScale.top_a : Arithmetic::kScale.top_b, is_a ? Arithmetic::kBias : 0, is_a};
   }
   template <class Stored>
   __device__ __forceinline__ int32_t level(Stored x) const {
@@ -77,15 +93,18 @@ struct EncodeExponents {
     if (best_of_chunk == OnLevels::zero) return bias - kFarDistance;
     return bias - Arithmetic::kScale.scale * static_cast<int32_t>(Arithmetic::distance(best_of_line, best_of_chunk));
   }
+  __device__ __forceinline__ uint16_t half_offset(int32_t best_of_chunk, int32_t best_of_line) const {
+    return best_of_chunk == OnLevels::zero ? 0 : offset_in_halves(Arithmetic::distance(best_of_line, best_of_chunk));
+  }
 };
 
 constexpr int kExponentRun = 8;  ///< elements that a thread packs at once: 16 bytes
 
-/// The levels of elements k to k + 7 of a line; zero past the end of K. If `is_dense`, they are contiguous, and runs begin
-/// at multiples of 16 bytes.
+/// The levels of elements k to k + 7 of a line; zero past the end of K, and from `count` on. If `is_dense`, they are
+/// contiguous, and runs begin at multiples of 16 bytes.
 template <class Encode, class Stored>
 __device__ __forceinline__ void load_run(const Encode& encode, const Stored* line, int64_t k, const PackSource& source,
-                                         bool is_dense, int32_t (&levels)[kExponentRun]) {
+                                         bool is_dense, int32_t (&levels)[kExponentRun], int count = kExponentRun) {
   if (is_dense && k + kExponentRun <= source.depth) {
     alignas(16) Stored run[kExponentRun];
     constexpr int kWords = kExponentRun * sizeof(Stored) / sizeof(uint4);
@@ -98,7 +117,8 @@ __device__ __forceinline__ void load_run(const Encode& encode, const Stored* lin
   } else {
 #pragma unroll
     for (int i = 0; i < kExponentRun; ++i) {
-      levels[i] = k + i < source.depth ? encode.level(line[(k + i) * source.k_stride]) : Encode::OnLevels::zero;
+      const bool is_there = i < count && k + i < source.depth;
+      levels[i] = is_there ? encode.level(line[(k + i) * source.k_stride]) : Encode::OnLevels::zero;
     }
   }
 }
@@ -182,7 +202,8 @@ __global__ void __launch_bounds__(kExponentPackThreads)
     exponent_pack_kernel(PackSource source, ExponentTarget target, EncodeExponents<Arithmetic> encode, bool is_dense) {
   using OnLevels = typename Arithmetic::OnLevels;
   constexpr int kRuns = kExponentDepth / kExponentRun;  // of a line of a tile
-  constexpr int kRunsOfChunk = kChunkSteps / kExponentRun;
+  constexpr int kRunsOfChunk = kChunkPlaces / kExponentRun, kSteps = Arithmetic::kScale.steps;
+  static_assert(kChunkPlaces - kExponentRun < kSteps && kSteps <= kChunkPlaces, "every run has a step");
   __shared__ uint4 image[along_k ? 1 : kExponentPackLines * kRuns];
   __shared__ int32_t bests[along_k ? 1 : kRuns][kExponentPackLines];
   const int own_line = along_k ? threadIdx.x / kRuns : threadIdx.x % kExponentPackLines;
@@ -193,11 +214,13 @@ __global__ void __launch_bounds__(kExponentPackThreads)
   const int32_t best_of_line = target.best[blockIdx.z * target.padded_lines + line];
   const int64_t row_of_tiles = (blockIdx.z * target.padded_lines + first_line) / kExponentLines * target.tiles_k;
   const int line_in_tile = static_cast<int>(first_line % kExponentLines) + own_line;
+  const int first_step = run / kRunsOfChunk * kSteps + run % kRunsOfChunk * kExponentRun;
+  const int count = min(kExponentRun, kSteps - run % kRunsOfChunk * kExponentRun);
   for (int tile = blockIdx.y; tile < target.tiles_k; tile += gridDim.y) {
-    const int64_t k = int64_t{tile} * kExponentDepth + run * kExponentRun;
+    const int64_t k = int64_t{tile} * kTileSteps<Arithmetic> + first_step;
     int32_t levels[kExponentRun];
     if (line < source.lines) {
-      load_run(encode, from, k, source, is_dense, levels);
+      load_run(encode, from, k, source, is_dense && kSteps == kChunkPlaces, levels, count);
     } else {
 #pragma unroll
       for (int i = 0; i < kExponentRun; ++i) levels[i] = OnLevels::zero;
@@ -219,8 +242,9 @@ __global__ void __launch_bounds__(kExponentPackThreads)
         }
       }
       if (run % kRunsOfChunk == 0) {
-        target.offsets[((row_of_tiles + tile) * kExponentChunks + run / kRunsOfChunk) * kExponentLines + line_in_tile] =
-            encode.offset(best, best_of_line);
+        const int64_t first = ((row_of_tiles + tile) * kExponentChunks + run / kRunsOfChunk) * kExponentLines;
+        target.offsets[first + line_in_tile] = encode.offset(best, best_of_line);
+        target.halves[first + place_of_half(encode.is_a, line_in_tile)] = encode.half_offset(best, best_of_line);
       }
     }
     const uint4 packed = make_uint4(encode.pair(levels[0], levels[1], best), encode.pair(levels[2], levels[3], best),
@@ -275,16 +299,19 @@ inline int64_t exponent_items(const Launch& launch, Side side) {
 }
 
 /// The place for the forms of an operand: device memory of exponent_bytes().
-inline ExponentTarget exponent_target(const Launch& launch, Side side) {
+template <class Arithmetic>
+ExponentTarget exponent_target(const Launch& launch, Side side) {
   const int64_t lines = round_up(side == Side::kA ? launch.m : launch.n, int64_t{kExponentLines});
   const int64_t all = lines * exponent_items(launch, side);
   ExponentTarget target{};
   target.padded_lines = lines;
-  target.tiles_k = static_cast<int>(ceil_div(launch.k, int64_t{kExponentDepth}));
+  target.tiles_k = static_cast<int>(ceil_div(launch.k, int64_t{kTileSteps<Arithmetic>}));
   target.tiles = static_cast<unsigned char*>(side == Side::kA ? launch.packed_a : launch.packed_b);
   target.best = reinterpret_cast<int32_t*>(target.tiles + all * target.tiles_k * kTileLineBytes);
   target.offsets = target.best + all;
-  target.rough = reinterpret_cast<unsigned char*>(target.offsets + all * target.tiles_k * kExponentChunks);
+  const int64_t offsets = all * target.tiles_k * kExponentChunks;
+  target.halves = reinterpret_cast<uint16_t*>(target.offsets + offsets);
+  target.rough = reinterpret_cast<unsigned char*>(target.halves + offsets);
   return target;
 }
 
@@ -292,8 +319,8 @@ template <class Arithmetic>
 int64_t exponent_bytes(const Launch& launch, Side side) {
   // A tile's offsets, and a byte for its rough chunks.
   constexpr int64_t kOfTile =
-      Arithmetic::kByChunks ? kExponentLines * kExponentChunks * int64_t{sizeof(int32_t)} + 1 : 0;
-  const ExponentTarget target = exponent_target(launch, side);
+      Arithmetic::kByChunks ? kExponentLines * kExponentChunks * int64_t{sizeof(int32_t) + sizeof(uint16_t)} + 1 : 0;
+  const ExponentTarget target = exponent_target<Arithmetic>(launch, side);
   const int64_t items = exponent_items(launch, side);
   const int64_t tiles = items * target.padded_lines / kExponentLines * target.tiles_k;
   return tiles * (kExponentTileBytes + kOfTile) + items * target.padded_lines * int64_t{sizeof(int32_t)};
@@ -303,7 +330,7 @@ int64_t exponent_bytes(const Launch& launch, Side side) {
 template <class Arithmetic>
 void pack_exponent_operand(const Launch& launch, Side side) {
   const PackSource source = pack_source(launch, side);
-  const ExponentTarget target = exponent_target(launch, side);
+  const ExponentTarget target = exponent_target<Arithmetic>(launch, side);
   const int64_t items = exponent_items(launch, side);
   for_arithmetic<Arithmetic>(launch, [&](const Arithmetic& arithmetic) {
     using Element = typename Arithmetic::Element;
@@ -318,11 +345,14 @@ void pack_exponent_operand(const Launch& launch, Side side) {
 }
 
 /// The operand when it is packed.
-inline ExponentOperand exponent_operand(const Launch& launch, Side side) {
-  const ExponentTarget target = exponent_target(launch, side);
+template <class Arithmetic>
+ExponentOperand exponent_operand(const Launch& launch, Side side) {
+  const ExponentTarget target = exponent_target<Arithmetic>(launch, side);
   const bool repeats = (side == Side::kA ? launch.a : launch.b).batch_stride == 0;
   const int64_t lines = repeats ? 0 : target.padded_lines;
-  return {target.tiles, target.best, target.offsets, target.rough, lines / kExponentLines * target.tiles_k, lines};
+  return {target.tiles,  target.best,  target.offsets,
+          target.halves, target.rough, lines / kExponentLines * target.tiles_k,
+          lines};
 }
 
 }  // namespace mpmml::cuda

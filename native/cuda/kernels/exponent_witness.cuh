@@ -53,7 +53,7 @@ struct ExponentNote {
   }
   /// The exponent of the level's greatest terms, with float's bias; not positive if there are none.
   static __device__ __forceinline__ int exponent(int note) { return kScale * (note >> kNumberBits) - kShift; }
-  static constexpr int kStepsOfTile = kExponentDepth, kOfFirstTile = static_cast<int>(kNumbers);
+  static constexpr int kStepsOfTile = kTileSteps<Arithmetic>, kOfFirstTile = static_cast<int>(kNumbers);
   static __device__ __forceinline__ int tile(int note) { return static_cast<int>(kNumbers - (note & kNumbers)); }
   /// The product of the step that reaches a level is the level's power of two.
   static __device__ __forceinline__ int step(const PartOfLine& a, const PartOfLine& b, int note, int lane) {
@@ -61,14 +61,15 @@ struct ExponentNote {
     const auto bits = static_cast<uint16_t>(exponent(note) << 7);
     // 32 if there is none: then the step is beyond the tile.
     const int mark = __clz(static_cast<int>(__brev(marks(a, b, __bfloat162bfloat162(__ushort_as_bfloat16(bits))))));
-    return mark % 8 + 8 * lane + mark / 8 * (kStepsOfTile / 2);
+    const int place = mark % 8 + 8 * lane + mark / 8 * (kExponentDepth / 2);
+    return place - place / kChunkPlaces * (kChunkPlaces - Arithmetic::kScale.steps);
 #else
     return kStepsOfTile;
 #endif
   }
 
   static_assert(((kTop + kScale - 1 + kShift) / kScale + 1) << kNumberBits > 0, "the greatest level fits a word");
-  static_assert(int64_t{kNumbers + 1} * kExponentDepth > kHighest<int32_t>, "all tiles have numbers");
+  static_assert(int64_t{kNumbers + 1} * kExponentTileBytes >= int64_t{1} << 39, "no device holds more tiles of a line");
 };
 
 /// Stores what has been noted for results of the launch's current instance.

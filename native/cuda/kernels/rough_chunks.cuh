@@ -50,7 +50,7 @@ void pack_without_rough(const Launch& launch, Side side) {
     const auto arithmetic = Arithmetic::for_operands(launch.path, launch.range_a, launch.range_b);
     const bool is_a = side == Side::kA;
     if (!(is_a ? arithmetic.is_a_rough : arithmetic.is_b_rough)) return;
-    const ExponentTarget whole = exponent_target(launch, side);
+    const ExponentTarget whole = exponent_target<Arithmetic>(launch, side);
     const int64_t items = exponent_items(launch, side), tiles = whole.padded_lines / kExponentLines * whole.tiles_k;
     for (int64_t first = 0; first < items; first += kMostBlocks) {
       const dim3 grid(static_cast<unsigned>(tiles), 1, static_cast<unsigned>(std::min(kMostBlocks, items - first)));
@@ -75,7 +75,7 @@ constexpr Kernel exponent_family_kernel() {
   kernel.pack = &pack_without_rough<Arithmetic>;
   kernel.shape = {Config::BM,
                   Config::BN,
-                  Config::BK,
+                  kTileSteps<Arithmetic>,
                   Config::kThreads,
                   Config::template kSharedBytes<Arithmetic>,
                   Config::template steps_per_clock<Config, Arithmetic>(),

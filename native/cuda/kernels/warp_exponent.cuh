@@ -63,15 +63,16 @@ struct WarpExponentTiles {
   template <class Config, class Arithmetic>
   static constexpr double steps_per_clock() {
     if (Arithmetic::kByChunks) return 620.0;
-    return Arithmetic::kScale.steps == 32 ? 900.0 : 840.0;
+    return 900.0 * Arithmetic::kScale.steps / kChunkPlaces;
   }
 
   template <class Config, class Arithmetic>
   static void launch(const Launch& launch) {
     auto* const entry = &warpexponent_kernel<Config, Arithmetic>;
     allow_shared_bytes(function<Config, Arithmetic>(launch.path), kSharedBytes<Arithmetic>);
-    const WarpExponentProblem whole{exponent_operand(launch, Side::kA), exponent_operand(launch, Side::kB),
-                                    static_cast<int>(ceil_div(launch.k, int64_t{BK}))};
+    const WarpExponentProblem whole{exponent_operand<Arithmetic>(launch, Side::kA),
+                                    exponent_operand<Arithmetic>(launch, Side::kB),
+                                    static_cast<int>(ceil_div(launch.k, int64_t{kTileSteps<Arithmetic>}))};
     const int64_t tiles = ceil_div(launch.m, int64_t{BM}) * ceil_div(launch.n, int64_t{BN});
     for_arithmetic<Arithmetic>(launch, [&](const Arithmetic& arithmetic) {
       for_instances(launch, [&](const Launch& part) {
@@ -131,13 +132,6 @@ __device__ __forceinline__ uint32_t combine_halves(uint32_t x, uint32_t y) {
   return x;
 #endif
 }
-__device__ __forceinline__ uint32_t combine_halves(uint32_t x, uint32_t y, uint32_t z) {
-#if __CUDA_ARCH__ >= 900
-  return __vimax3_u16x2(x, y, z);
-#else
-  return combine_halves(combine_halves(x, y), z);
-#endif
-}
 
 __device__ __forceinline__ void copy_chunk(unsigned target, const void* from) {
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(target), "l"(from) : "memory");
@@ -152,7 +146,7 @@ __global__ void __launch_bounds__(Config::kThreads, Config::kBlocks)
   constexpr int kStages = Config::kStages, kThreads = Config::kThreads;
   constexpr int kOffsetBytes = Config::template kOffsetBytes<Arithmetic>;
   constexpr int kInstructionsM = Config::WM / 16, kInstructionsN = Config::WN / 8;
-  constexpr int kSteps = 32;  // whose fragments of A are kept
+  constexpr int kSteps = kChunkPlaces;  // whose fragments of A are kept
   extern __shared__ __align__(1024) unsigned char memory[];
   // The tiles of all stages, then their offsets.
   const unsigned shared = static_cast<unsigned>(__cvta_generic_to_shared(memory));
@@ -164,7 +158,8 @@ __global__ void __launch_bounds__(Config::kThreads, Config::kBlocks)
       locate_tile(blockIdx.x, ceil_div(problem.m, int64_t{Config::BM}), ceil_div(problem.n, int64_t{Config::BN}));
   const Span rows = span_of_tile(place.m, Config::BM), cols = span_of_tile(place.n, Config::BN);
   bool has_results;
-  const DepthTiles depth = depth_of_tile(problem, rows, cols, kExponentDepth, {0, operands.tiles_k}, has_results);
+  const DepthTiles depth =
+      depth_of_tile(problem, rows, cols, kTileSteps<Arithmetic>, {0, operands.tiles_k}, has_results);
   if (!has_results) return;
   const ExponentOperand &packed_a = operands.a, &packed_b = operands.b;
   const int64_t instance = blockIdx.z;
@@ -245,7 +240,7 @@ __global__ void __launch_bounds__(Config::kThreads, Config::kBlocks)
       if constexpr (kOffsetBytes > 0) {
         const auto* const offsets_a =
             reinterpret_cast<const int32_t*>(memory + kStages * Config::kTileBytes + reading * kOffsetBytes) +
-            first / kChunkSteps * kExponentLines;
+            first / kSteps * kExponentLines;
         offsets_b = offsets_a + kExponentChunks * kExponentLines + own_col;
 #pragma unroll
         for (int i = 0; i < kInstructionsM; ++i) {
@@ -253,52 +248,42 @@ __global__ void __launch_bounds__(Config::kThreads, Config::kBlocks)
           for (int half = 0; half < 2; ++half) rows[i][half] = offsets_a[own_row + 16 * i + 8 * half];
         }
       }
-      // An item is 8 columns of the warp's rows, or of half of them. Its instructions are under way while the item before
-      // is combined.
-      constexpr int kChunks = kSteps / Arithmetic::kScale.steps;
-      constexpr int kParts = kChunks, kRows = kInstructionsM / kParts, kItems = kInstructionsN * kParts;
-      float sums[2][kChunks][kRows][4];
+      // The instructions of 8 columns are under way while the 8 before are combined.
+      float sums[2][kInstructionsM][4];
       uint32_t b[2][4];
       [[maybe_unused]] int2 cols[2];
       const auto load_columns = [&](int j) {
         load_matrices(b[j % 2], stage + (from_b ^ (first / 8) << 4) + j * 8 * kTileLineBytes);
       };
-      const auto multiply = [&](int item) {
-        const int j = item / kParts, first_row = item % kParts * kRows;
+      const auto multiply = [&](int j) {
         if constexpr (Arithmetic::kByChunks) cols[j % 2] = *reinterpret_cast<const int2*>(offsets_b + 8 * j);
-        if (item % kParts == 0 && j + 1 < kInstructionsN) load_columns(j + 1);
+        if (j + 1 < kInstructionsN) load_columns(j + 1);
 #pragma unroll
         for (int half = 0; half < 2; ++half) {
 #pragma unroll
-          for (int i = 0; i < kRows; ++i) {
-            float (&sum)[4] = sums[item % 2][half * kChunks / 2][i];
+          for (int i = 0; i < kInstructionsM; ++i) {
+            float (&sum)[4] = sums[j % 2][i];
             const float (&so_far)[4] = sum;
             const float nothing[4] = {};
-            const bool adds = half > 0 && kChunks == 1;
-            multiply_add(sum, a[first_row + i][half], b[j % 2][2 * half], b[j % 2][2 * half + 1],
-                         adds ? so_far : nothing);
+            multiply_add(sum, a[i][half], b[j % 2][2 * half], b[j % 2][2 * half + 1], half > 0 ? so_far : nothing);
           }
         }
       };
-      const auto combine = [&](int item) {
-        const int j = item / kParts, first_row = item % kParts * kRows;
-        const auto& own = sums[item % 2];
+      const auto combine = [&](int j) {
 #pragma unroll
-        for (int i = 0; i < kRows; ++i) {
+        for (int i = 0; i < kInstructionsM; ++i) {
+          const float (&own)[4] = sums[j % 2][i];
 #pragma unroll
           for (int v = 0; v < kWords; ++v) {
-            int& result = best[first_row + i][j][v];
+            int& result = best[i][j][v];
             if constexpr (Arithmetic::kByChunks) {
               constexpr int kExponentUp = 1 << 9;  // as in exponent.cuh
-              const int exponent = __mulhi(__float_as_int(own[0][i][v]), kExponentUp) + rows[first_row + i][v / 2];
+              const int exponent = __mulhi(__float_as_int(own[v]), kExponentUp) + rows[i][v / 2];
               result = __viaddmax_s32(exponent, v % 2 ? cols[j % 2].y : cols[j % 2].x, result);
             } else if constexpr (Config::kFindsWitnesses) {
-              const int first = __float_as_int(own[0][i][v]), last = __float_as_int(own[kChunks - 1][i][v]);
-              result = max(result, ExponentNote<Arithmetic>::of(max(first, last), mirrored));
-            } else if constexpr (kChunks == 2) {
-              result = combine_halves(result, upper_halves(own[0][i] + 2 * v), upper_halves(own[1][i] + 2 * v));
+              result = max(result, ExponentNote<Arithmetic>::of(__float_as_int(own[v]), mirrored));
             } else {
-              result = combine_halves(result, upper_halves(own[0][i] + 2 * v));
+              result = combine_halves(result, upper_halves(own + 2 * v));
             }
           }
         }
@@ -306,11 +291,11 @@ __global__ void __launch_bounds__(Config::kThreads, Config::kBlocks)
       load_columns(0);
       multiply(0);
 #pragma unroll
-      for (int item = 1; item < kItems; ++item) {
-        multiply(item);
-        combine(item - 1);
+      for (int j = 1; j < kInstructionsN; ++j) {
+        multiply(j);
+        combine(j - 1);
       }
-      combine(kItems - 1);
+      combine(kInstructionsN - 1);
     }
     reading = reading + 1 == kStages ? 0 : reading + 1;
     writing = writing + 1 == kStages ? 0 : writing + 1;

@@ -1,0 +1,152 @@
+/** CSV and TSV files: what is read, what is written, and what is refused. */
+import { describe, expect, it } from 'vitest'
+import { readMatrix } from '../../lib/files.js'
+import { EPSILON } from '../../lib/index.js'
+import { coded } from '../support/coded.js'
+import { Random } from '../support/generators.js'
+import { shown, temporaryFiles } from '../support/matrix-files.js'
+
+const { file } = temporaryFiles()
+const E = EPSILON
+const inf = Number.POSITIVE_INFINITY
+
+describe('CSV and TSV', () => {
+  it.each<[string, string, unknown[][], string]>([
+    [
+      'what numpy.savetxt writes',
+      '1.500000000000000000e+00,-inf\nnan,4.000000000000000000e+00\n',
+      [
+        [1.5, -inf],
+        [Number.NaN, 4],
+      ],
+      'Float64Array',
+    ],
+    [
+      'integers',
+      '1,-2\n3,4\n',
+      [
+        [1, -2],
+        [3, 4],
+      ],
+      'Int32Array',
+    ],
+    [
+      'the zero of the semiring, in all its names',
+      '-inf,ε,.,-Infinity\n1,-∞,−∞,2',
+      [
+        [E, E, E, E],
+        [1, E, E, 2],
+      ],
+      'Int32Array',
+    ],
+    ['headings and comments', '# made by hand\n"a";b\n1; 2\n\n# end\n', [[1, 2]], 'Int32Array'],
+    [
+      'blanks',
+      '1  2\t3\n4 5 6\n',
+      [
+        [1, 2, 3],
+        [4, 5, 6],
+      ],
+      'Int32Array',
+    ],
+    ['one column', '1\n2\n', [[1], [2]], 'Int32Array'],
+    ['integers beyond int32 are float64', '2147483648,1\n', [[2147483648, 1]], 'Float64Array'],
+    ['whole numbers with a point are float64', '2.0,1\n', [[2, 1]], 'Float64Array'],
+    ['the other infinity is float64', 'inf,-inf\n', [[inf, -inf]], 'Float64Array'],
+  ])('%s', async (_, text, rows, type) => {
+    expect(shown(await readMatrix(file('.csv', text)))).toEqual({ type, rows })
+    expect(shown(await readMatrix(file('.tsv', text)))).toEqual({ type, rows })
+  })
+
+  it('the zero of other semirings', async () => {
+    const text = '1,.\n0,ε\n'
+    const read = async (semiring: 'min-plus' | 'max-times' | 'or-and' | 'min-max') =>
+      (await readMatrix(file('.csv', text), { semiring })).data
+    expect(await read('min-plus')).toEqual(Int32Array.of(1, 2147483647, 0, 2147483647))
+    expect(await read('min-max')).toEqual(Int32Array.of(1, 2147483647, 0, 2147483647))
+    expect(await read('max-times')).toEqual(Float64Array.of(1, 0, 0, 0))
+    expect(await read('or-and')).toEqual(Uint8Array.of(1, 0, 0, 0))
+    expect((await readMatrix(file('.csv', 'inf,1\n'), { semiring: 'min-plus' })).data).toEqual(
+      Int32Array.of(2147483647, 1),
+    )
+  })
+
+  it.each<[string, string]>([
+    ['', 'it has no row'],
+    ['a,b\n', 'it has no row'],
+    ['1,2\n3\n', 'line 2: this row has 1 cell, but the first row has 2'],
+    ['1,2\n3,4,5\n', 'line 2: this row has 3 cells'],
+    ['1,,2\n', 'line 1: cell 2 is empty'],
+    ['1,2,\n', 'line 1: cell 3 is empty'],
+    [',1\n', 'line 1: cell 1 is empty'],
+    [',a,b\n0,1,2\n', 'leave out names of rows and columns (in pandas by index=False, header=False)'],
+    ['1,"2"\n', 'line 1: cell 2 is a text'],
+    ['"1","2"\n3,4\n', 'line 1: cell 1 is a text'],
+    ['1,2\n3,x\n', "line 2: cell 2 must be a number, but it is 'x'"],
+    ['1,5 000\n', "expected ',' or the end of the line"],
+    ['1,1e999\n', 'beyond the range of numbers'],
+    [`1,${'9'.repeat(3000)}\n`, 'beyond the range of numbers'],
+    ['1,--inf\n', 'must be a number'],
+    ['1,2\r3,4\r', 'line 1: a carriage return without a line break'],
+    ['1,2\n\r3,4\n', 'line 2: a carriage return without a line break'],
+  ])('refuses %j', async (text, message) => {
+    await expect(readMatrix(file('.csv', text))).rejects.toEqual(coded('FILE', message))
+  })
+
+  it('headings of any length are skipped', async () => {
+    // 1000 characters end behind the last comma.
+    const names = `${'name,'.repeat(200)}name`
+    const row = `${'7,'.repeat(200)}7`
+    expect((await readMatrix(file('.csv', `${names}\n${row}\n`))).shape).toEqual([1, 201])
+  })
+
+  it('lines may end as on Windows, with more than one carriage return too', async () => {
+    expect((await readMatrix(file('.csv', '1,2\r\n\r\n3,4 \r\r\n'))).data).toEqual(Int32Array.of(1, 2, 3, 4))
+  })
+
+  it('refuses bytes without a line break that are no text', async () => {
+    const path = file('.csv', Buffer.alloc(3 << 20, 0xff))
+    await expect(readMatrix(path)).rejects.toEqual(coded('FILE', 'line 1'))
+  })
+})
+
+describe('decimal numbers', () => {
+  const read = async (words: string[]) =>
+    (await readMatrix(file('.csv', `${words.join('\n')}\n0.5\n`))).data.slice(0, words.length)
+
+  it('of all lengths and exponents are what JavaScript makes of them', async () => {
+    const random = new Random(4)
+    const digits = (most: number) =>
+      Array.from({ length: random.integer(0, most) }, () => random.integer(0, 9)).join('')
+    const words = Array.from({ length: 40_000 }, () => {
+      const mantissa = `${random.integer(0, 9)}${digits(22)}${random.pick(['', '.', `.${digits(22)}`])}`
+      return `${random.pick(['', '-'])}${mantissa}${random.pick(['', `e${random.integer(-345, 280)}`])}`
+    })
+    expect(await read(words)).toEqual(Float64Array.from(words, Number))
+  })
+
+  it('in the middle of two floats, and beside it, are rounded right', async () => {
+    const halfway = '1.00000000000000011102230246251565404236316680908203125'
+    const words = [
+      halfway,
+      `${halfway}1`,
+      halfway.replace(/5$/, '4'),
+      '9007199254740993',
+      '9007199254740995',
+      '90071992547409930e-1',
+      '9007199254740993.00000000000001',
+      '2.2250738585072011e-308',
+      '2.4703282292062327e-324',
+      '2.4703282292062328e-324',
+      '8.5e22',
+      '1e23',
+      '00000000000000000000000000000000000000000.1',
+      '0.0000000000000000000000000000000000000000000000012345678901234567',
+      `${'0'.repeat(1000)}1.5`,
+      `1.${'3'.repeat(1500)}`,
+      '0e999999999',
+      '1e-999999999',
+    ]
+    expect(await read(words)).toEqual(Float64Array.from(words, Number))
+  })
+})
