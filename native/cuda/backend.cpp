@@ -169,19 +169,26 @@ Judge CudaBackend::judge_for(const Problem& problem, PathSet exact, bool numbere
     for (const RangePath path : kExponentPaths) exact.remove(path);
   }
   // Choices are measured without witnesses and structures.
-  const Variant* measured = where.variant || problem.witness.data || is_structured(problem)
-                                ? nullptr
-                                : measured_choice(device_name(where.device), problem, exact);
-  double clocks_of_choice = 0;
+  const std::optional<MeasuredChoice> measured = where.variant || problem.witness.data || is_structured(problem)
+                                                     ? std::nullopt
+                                                     : measured_choice(device_name(where.device), problem, exact);
+  // The product that was measured.
+  Problem like = problem;
+  double clocks_of_choice = 0, clocks_of_measured = 0;
   if (measured) {
-    find_plan(problem.operation, exact, {}, measured, [&](const Variant& variant, RangePath path) {
+    like.batch = measured->batch;
+    like.a.rows = measured->m;
+    like.a.cols = like.b.rows = measured->k;
+    like.b.cols = measured->n;
+    find_plan(problem.operation, exact, {}, measured->variant, [&](const Variant& variant, RangePath path) {
       const Judgement judgement = judge(variant, path, problem, numbered, where.device);
       clocks_of_choice = judgement.cost;
+      clocks_of_measured = judge(variant, path, like, numbered, where.device).cost;
       return judgement;
     });
   }
-  return [this, &problem, measured, clocks_of_choice, numbered, &where](const Variant& variant,
-                                                                        RangePath path) -> Judgement {
+  return [this, &problem, measured, like, clocks_of_choice, clocks_of_measured, numbered, &where](
+             const Variant& variant, RangePath path) -> Judgement {
     // Hopper's own instructions are the better ones, so the others needn't be checked.
     const bool is_second = kernel_of(variant).runs_on == &computes_warp_exponents;
     if (is_second && !where.variant && computes_exponents(where.device))
@@ -189,13 +196,14 @@ Judge CudaBackend::judge_for(const Problem& problem, PathSet exact, bool numbere
     Judgement judgement = judge(variant, path, problem, numbered, where.device);
     if (!measured || !judgement.refusal.empty()) return judgement;
     // The choice holds for all products that are like the measured one, but their tiles fill whole waves to different
-    // degrees. A kernel that divides tiles makes up for that, so it is compared with the choice by the estimates, if they
-    // differ by more than they err.
+    // degrees. A kernel that divides tiles makes up for that, so the estimates compare it with the choice. They err: by so
+    // much in general, and if they prefer it for the measured product too, by that much.
     constexpr double kEstimatesErr = 0.05;
-    if (&variant == measured) {
+    if (&variant == measured->variant) {
       judgement.cost = 0;
     } else if (divides(variant, path, problem, where.device)) {
-      judgement.cost = (1 + kEstimatesErr) * judgement.cost - clocks_of_choice;
+      const double bias = clocks_of_measured / judge(variant, path, like, numbered, where.device).cost;
+      judgement.cost = (1 + kEstimatesErr) * std::max(1.0, bias) * judgement.cost - clocks_of_choice;
     }
     return judgement;
   };

@@ -12,7 +12,7 @@ namespace {
 
 /// What products must have in common to share a choice.
 using Likeness = std::tuple<SemiringId, DataType, RangePath, std::array<int, 4>>;
-using Choices = std::map<Likeness, const Variant*>;
+using Choices = std::map<Likeness, MeasuredChoice>;
 
 std::mutex mutex;
 
@@ -41,23 +41,24 @@ void set_measured_choices(const std::string& gpu, const std::vector<MeasuredChoi
   for (const MeasuredChoice& choice : choices) {
     const Variant& variant = *choice.variant;
     (*table)[likeness(variant.semiring, variant.dtype, choice.path, {choice.m, choice.n, choice.k, choice.batch})] =
-        choice.variant;
+        choice;
   }
   const std::lock_guard<std::mutex> lock(mutex);
   known()[gpu] = std::move(table);
 }
 
-const Variant* measured_choice(const std::string& gpu, const Problem& problem, PathSet exact) {
+std::optional<MeasuredChoice> measured_choice(const std::string& gpu, const Problem& problem, PathSet exact) {
   std::shared_ptr<const Choices> table;
   {
     const std::lock_guard<std::mutex> lock(mutex);
     const auto found = known().find(gpu);
-    if (found == known().end()) return nullptr;
+    if (found == known().end()) return std::nullopt;
     table = found->second;
   }
   const auto choice = table->find(likeness(problem.operation.semiring, problem.operation.dtype, exact.cheapest(),
                                            {problem.m(), problem.n(), problem.k(), problem.batch}));
-  return choice == table->end() ? nullptr : choice->second;
+  if (choice == table->end()) return std::nullopt;
+  return choice->second;
 }
 
 }  // namespace mpmml::cuda

@@ -1,6 +1,7 @@
 // Measured choices: which variant was the fastest on a GPU model for products of about some size. If nothing was
 // measured, the planner estimates (cost.h).
 #pragma once
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,7 +21,7 @@ struct MeasuredChoice {
 void set_measured_choices(const std::string& gpu, const std::vector<MeasuredChoice>& choices);
 
 /// The choice measured on `gpu` for a similar product: each size is nearest to the same power of two, and the cheapest
-/// path is the same, except that a zero in the operands makes no difference. Null if there is none.
-const Variant* measured_choice(const std::string& gpu, const Problem& problem, PathSet exact);
+/// path is the same, except that a zero in the operands makes no difference.
+std::optional<MeasuredChoice> measured_choice(const std::string& gpu, const Problem& problem, PathSet exact);
 
 }  // namespace mpmml::cuda

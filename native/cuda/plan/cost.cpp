@@ -13,9 +13,11 @@ constexpr double kBlockClocks = 2500;
 constexpr double kBusyWarps = 16;
 // The least time from the operands of a tile of K to those of the next. The pipelined kernels' tiles take longer anyway.
 constexpr double kTileClocks = 800;
-// Measured on an H200: what a share of divided tiles takes beside a block's other costs, and each part of a tile that the
-// last one is combined with.
-constexpr double kShareClocks = 19000, kPartClocks = 800;
+// Measured on an H200: what a share of divided tiles takes beside a block's other costs, for each tile of its depth,
+// and each part of a tile that the last one is combined with.
+constexpr double kShareClocks = 21000, kNextTileClocks = 6000, kPartClocks = 800;
+// Tiles are divided only if that is estimated to take less than this share of the time, because estimates err.
+constexpr double kWorthDividing = 0.97;
 
 /// How long blocks of a kernel take.
 class BlockClocks {
@@ -40,7 +42,7 @@ class BlockClocks {
     const double parts = double(division.shares) / division.tiles + 1;
     return whole + (whole > 0 ? kLaunchClocks : 0) +
            of_resident(ceil_div(division.shares, multiprocessors_), longest * shape_.tile_k) + kShareClocks +
-           kPartClocks * parts;
+           kNextTileClocks * longest / division.depth + kPartClocks * parts;
   }
 
  private:
@@ -117,7 +119,7 @@ Division best_division(const KernelShape& shape, const TileGrid& grid, const Dev
   Division best{};
   if (!shape.divides || blocks == 0 || tiles == 0 || tiles > kMostTilesOfK) return best;
   const BlockClocks clocks(shape, device, blocks);
-  double least = clocks.of_tiles(tiles, double(grid.depth) * shape.tile_k);
+  double least = kWorthDividing * clocks.of_tiles(tiles, double(grid.depth) * shape.tile_k);
   const int64_t at_once = clocks.at_once(), in_waves = tiles / at_once * at_once;
   // If there are several instances, those that stay whole have a launch for all of their tiles.
   const int64_t granule = grid.instances > 1 ? grid.of_instance : at_once;
