@@ -113,6 +113,7 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (ski
       [1170, 1100, 1150],
       [768, 768, 768],
       [1536, 640, 1536],
+      [2180, 640, 2170],
       [2000, 200, 1500],
     ])('%i × %i by %i columns, as on the CPU', (m, k, n) => {
       const a = integers([m, k], 11, variant),
@@ -122,10 +123,14 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (ski
     })
   })
 
-  it('batches of many tiles, as on the CPU', () => {
+  it.each([
+    [5, 512, 700, 512],
+    [17, 512, 640, 500],
+    [2, 1290, 1000, 1280],
+  ])('batches of %i, %i × %i by %i columns, as on the CPU', (batch, m, k, n) => {
     const variant = int32[0]
-    const a = integers([5, 512, 700], 13, variant),
-      b = integers([5, 700, 512], 14, variant)
+    const a = integers([batch, m, k], 13, variant)
+    const b = integers([batch, k, n], 14, variant)
     const { c } = mpmmSync(a, b, { backend: 'cuda', variant })
     expectSame(c, mpmmSync(a, b, { backend: 'cpu' }).c)
   })
