@@ -465,6 +465,7 @@ __device__ __forceinline__ void compute_tile(const Launch& problem,
         if (arithmetic.signs == SumSigns::kTrailing) {
           take_tiles(tiles_k, if_trailing, never);
         } else {
+          // The trial and the rest go through the same loop, which is long.
           int end = on_trial ? min(kTrialTiles, tiles_k) : tiles_k;
           while (true) {
             take_tiles(end, if_leading, never);
@@ -486,6 +487,7 @@ __device__ __forceinline__ void compute_tile(const Launch& problem,
     take_tiles(tiles_k, in_words, never);
   }
 
+  // Found again, for the registers of the main loop too.
   if constexpr (Tile::kIsPart) {
     slice = Tile::thread() / Config::kSliceThreads;
     thread = Tile::thread() % Config::kSliceThreads;
