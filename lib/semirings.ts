@@ -77,11 +77,10 @@ export function requireWitness(semiring: number): void {
  */
 export function zeroOf(semiring: Semiring, dtype: DataType = 'int32'): number {
   const found = addon.semirings[semiringIndex(semiring)]
-  if (!found)
-    throw new OptionError(`there is no semiring ${String(semiring)}: expected ${showChoices(names)}`)
+  if (!found) throw new OptionError(`there is no semiring ${show(semiring)}: expected ${showChoices(names)}`)
   const zero = found.zeros[dtype]
   if (zero === undefined) {
-    throw new DTypeError(`${semiring} has ${elementTypes(found.zeros)}, but not ${String(dtype)}`)
+    throw new DTypeError(`${semiring} has ${elementTypes(found.zeros)}, but not ${show(dtype)}`)
   }
   return zero
 }
