@@ -7,6 +7,7 @@ import { type Graph, type KeyedRows, keyedRows } from './keyed.js'
 import { type PathRules, valueOfKey } from './rules.js'
 import type { Query } from './search.js'
 import { PER_STEP, type Steps } from './slices.js'
+import { findingRound } from './walk.js'
 
 /** A matrix of a batch. */
 export interface Table {
@@ -190,7 +191,11 @@ function* relax(
   let now = within[root] === 1 ? [root] : []
   let looked = 0
   for (let round = 0; now.length > 0; round++) {
-    if (round > nodes) throw new ValueError(`a cycle that ${root} reaches gains, so there are no best paths`)
+    if (round > nodes) {
+      if (rules.exact) throw new ValueError(`a cycle that ${root} reaches gains, so there are no best paths`)
+      // Of floats it may gain only what rounding leaves of nothing. If it gains more, the keys are other ones than what is stated.
+      return
+    }
     const better = new Set<number>()
     for (const i of now) {
       for (let k = start[i]!; k < start[i + 1]!; k++) {
@@ -260,30 +265,9 @@ export function* proveNext(subject: Subject, next: Table): Steps<void> {
       }
     }
   }
-  yield* proveTrees(nodes, next, wrong)
-}
-
-/** Proves that whoever follows the next nodes to a node gets there. */
-function* proveTrees(
-  nodes: number,
-  next: Table,
-  wrong: (from: number, to: number, problem: string) => never,
-): Steps<void> {
-  const perStep = Math.ceil(PER_STEP / Math.max(nodes, 1))
-  // By which walk a node was passed.
-  const passed = new Int32Array(nodes)
-  for (let j = 0; j < nodes; j++) {
-    if (j % perStep === perStep - 1) yield
-    passed.fill(-1)
-    passed[j] = nodes
-    for (let i = 0; i < nodes; i++) {
-      for (let node = i; node >= 0 && passed[node] !== nodes; node = entry(next, node, j)) {
-        if (passed[node] === i) wrong(i, j, 'the next nodes go round in a cycle')
-        passed[node] = i
-      }
-      for (let node = i; node >= 0 && passed[node] === i; node = entry(next, node, j)) passed[node] = nodes
-    }
-  }
+  const { data, offset, rowStride, colStride } = next
+  const round = yield* findingRound({ data, offset, rootStride: colStride, nodeStride: rowStride }, nodes)
+  if (round) wrong(...round, 'the next nodes go round in a cycle')
 }
 
 /** Reads the path between two nodes. */
