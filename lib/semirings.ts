@@ -77,13 +77,13 @@ export function requireWitness(semiring: number): void {
  */
 export function zeroOf(semiring: Semiring, dtype: DataType = 'int32'): number {
   const found = addon.semirings[semiringIndex(semiring)]
-  if (!found)
-    throw new OptionError(`there is no semiring ${String(semiring)}: expected ${showChoices(names)}`)
-  const zero = found.zeros[dtype]
-  if (zero === undefined) {
-    throw new DTypeError(`${semiring} has ${elementTypes(found.zeros)}, but not ${String(dtype)}`)
+  if (!found) throw new OptionError(`there is no semiring ${show(semiring)}: expected ${showChoices(names)}`)
+  if (typeof dtype !== 'string' || !Object.hasOwn(found.zeros, dtype)) {
+    throw new DTypeError(
+      `${semiring} has ${elementTypes(found.zeros)}, but not ${typeof dtype === 'string' ? dtype : show(dtype)}`,
+    )
   }
-  return zero
+  return found.zeros[dtype]!
 }
 
 /** The neutral element of ⊗ in a type that the semiring has, by its index. */
