@@ -15,6 +15,7 @@ import {
 import { addon } from '../../lib/native.js'
 import { expectProduct } from './expect.js'
 import { Random } from './generators.js'
+import { givenUp } from './in-time.js'
 import { caught, expectError } from './resident.js'
 
 const DEVICES = 5
@@ -193,11 +194,9 @@ export function severalSuite(backend: 'cpu' | 'cuda'): void {
     })
 
     it('is given up by its signal', async () => {
-      const controller = new AbortController()
       const a = integers(1500, 1500)
-      const running = caught(mpmm(a, a, { ...options, devices: 'all', signal: controller.signal }))
-      controller.abort(new Error('enough'))
-      expectError(await running, 'ABORTED')
+      const [error] = await givenUp((signal) => [mpmm(a, a, { ...options, devices: 'all', signal })])
+      expectError(error, 'ABORTED')
     })
 
     it('is refused with its reason if a value is no element, as on one', async () => {

@@ -11,6 +11,7 @@ import {
 } from '../../lib/index.js'
 import { addon } from '../../lib/native.js'
 import { Random } from './generators.js'
+import { givenUp } from './in-time.js'
 import { caught, expectError } from './resident.js'
 import { chains } from './suite-devices-chains.js'
 import { combining } from './suite-devices-combine.js'
@@ -202,10 +203,8 @@ export function spreadSuite(backend: 'cpu' | 'cuda'): void {
 
   it('is given up by its signal, and goes on', async () => {
     const a = await device.full([1500, 1500], 1)
-    const controller = new AbortController()
-    const running = caught(mpmm(a, a, { signal: controller.signal }))
-    controller.abort(new Error('enough'))
-    expectError(await running, 'ABORTED')
+    const [error] = await givenUp((signal) => [mpmm(a, a, { signal })])
+    expectError(error, 'ABORTED')
     expect(new Set((await (await mpmm(a, a)).c.download()).data)).toEqual(new Set([2]))
   })
 
