@@ -34,6 +34,7 @@ import { cli } from '../cli/support.js'
 import { type Plain, readZarr, writeZarr } from '../support/arrays.js'
 import { coded } from '../support/coded.js'
 import { Random, randomMatrix } from '../support/generators.js'
+import { inTime } from '../support/in-time.js'
 import { oracle, type Strided } from '../support/oracle.js'
 
 let folder: string
@@ -201,15 +202,31 @@ describe('what can not be resumed', () => {
 })
 
 describe('kill −9', () => {
-  /** Runs the command until it has done something, and kills it after so long. */
-  async function killed(args: string[], afterMs: number): Promise<boolean> {
+  /** How many blocks of an output are marked as done; -1 if the work hasn't begun. */
+  function marks(out: string): number {
+    try {
+      const names = readdirSync(`${out}.partial`, { recursive: true }) as string[]
+      return names.filter((name) => /[\\/]done[\\/]\d+[\\/]/.test(name)).length
+    } catch {
+      // It isn't there, or is just being removed.
+      return -1
+    }
+  }
+
+  /** Runs the command, and kills it once it has done so many blocks more, after so many milliseconds; false if it ended before. */
+  async function killed(args: string[], out: string, more: number, afterMs: number): Promise<boolean> {
+    const wanted = Math.max(0, marks(out)) + more
     const child: ChildProcess = spawn(process.execPath, [cli, ...args], { stdio: 'ignore' })
     const ended = new Promise<NodeJS.Signals | null>((resolve) =>
       child.on('exit', (_, signal) => resolve(signal)),
     )
-    const timer = setTimeout(() => child.kill('SIGKILL'), afterMs)
+    const timer = setInterval(() => {
+      if (marks(out) < wanted) return
+      clearInterval(timer)
+      setTimeout(() => child.kill('SIGKILL'), afterMs)
+    }, 1)
     const signal = await ended
-    clearTimeout(timer)
+    clearInterval(timer)
     return signal === 'SIGKILL'
   }
 
@@ -224,18 +241,21 @@ describe('kill −9', () => {
   ] as const)(
     '%s is right whenever the process ended',
     async (_, ending, args, expected) => {
-      const out = fresh(ending)
-      const random = new Random(Date.now())
-      let kills = 0
-      const command = [...args(), '--backend', 'cpu', '-o', out]
-      for (; kills < 30; kills++) {
-        if (!(await killed([...command, '--resume'], 150 + random.integer(0, 500) + 40 * kills))) break
-        // All was done, but the process had not ended yet.
-        if (existsSync(out) && !existsSync(`${out}.partial`)) break
-      }
-      expect(kills).toBeGreaterThan(0)
-      expect(await read(out)).toEqual(expected())
-      expect(existsSync(`${out}.partial`)).toBe(false)
+      const random = new Random(7)
+      await inTime(async () => {
+        const out = fresh(ending)
+        const command = [...args(), '--backend', 'cpu', '-o', out, '--resume']
+        let kills = 0
+        // Most leave something done, so the work comes to its end.
+        while (await killed(command, out, random.integer(0, 16), random.integer(0, 30))) {
+          kills++
+          // All was done, but the process had not ended yet.
+          if (existsSync(out) && !existsSync(`${out}.partial`)) break
+        }
+        expect(await read(out)).toEqual(expected())
+        expect(existsSync(`${out}.partial`)).toBe(false)
+        return kills > 0
+      })
     },
     120_000,
   )

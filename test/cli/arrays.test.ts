@@ -4,10 +4,20 @@ import { basename, dirname } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { type Plain, readZarr, writeByHand } from '../support/arrays.js'
 import { randomMatrix } from '../support/generators.js'
+import { inTime } from '../support/in-time.js'
 import { oracle, type Strided } from '../support/oracle.js'
 import { download } from '../support/s3-arrays.js'
 import { S3Server } from '../support/s3-server.js'
-import { fails, mpmml, readNumbers, root, runProgram, succeeds, useFolder, writeNumbers } from './support.js'
+import {
+  fails,
+  interrupted,
+  readNumbers,
+  root,
+  runProgram,
+  succeeds,
+  useFolder,
+  writeNumbers,
+} from './support.js'
 
 const path = useFolder()
 
@@ -148,17 +158,13 @@ it('files that do not fit in memory are an error that says what to do, however m
 it('ends with 130 when it is interrupted, and goes on', async () => {
   const out = path('i.npy')
   const args = ['multiply', ...inputs(), '-o', out, '--memory', '40kB', ...cpu]
-  let status: number | null = null
-  for (let wait = 300; status !== 130 && wait < 5000; wait += 150) {
-    const { status: ended, stderr } = await mpmml([...args, '--resume'], {
-      started: (child) => setTimeout(() => child.kill('SIGINT'), wait),
-    })
-    status = ended
-    if (ended === 130) expect(stderr).toBe('mpmml: interrupted\n')
-    // A machine that is busy has not begun yet, or one that is not has ended: once more, from the start if need be.
-    if (ended === 0) break
-  }
-  if (status === 130) await succeeds([...args, '--resume'])
+  await inTime(async () => {
+    const { status, said } = await interrupted([...args, '--overwrite'], /multiplying into/)
+    if (status === 0) return false
+    expect({ status, said }).toEqual({ status: 130, said: 'mpmml: interrupted\n' })
+    return true
+  })
+  await succeeds([...args, '--resume'])
   const data = readFileSync(out)
   const elements = product.overflow ? [] : product.data
   expect(
