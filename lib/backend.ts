@@ -9,6 +9,7 @@ import { readChoice } from './options.js'
 const { backendChoices } = addon
 export const AUTO = indexIn(backendChoices, 'auto')
 export const CPU = indexIn(backendChoices, 'cpu')
+export const CUDA = indexIn(backendChoices, 'cuda')
 
 /** The option `backend` as an index into the addon's list. */
 export function readBackend(value: unknown): number {

@@ -227,7 +227,7 @@ export class Device {
     if (typeof shape !== 'object' || shape === null) {
       throw new ShapeError(`shape must be [rows, cols] or [batch, rows, cols], but it is ${show(shape)}`)
     }
-    const sizes = readShape(Array.from(shape))
+    const sizes = readShape(shape)
     const type = readType(dtype)
     requireValue(value, type)
     const session = this.#session

@@ -1,5 +1,7 @@
 /** The bytes of .npy files in memory, such as those that a service gets and sends. */
+
 import { endianness } from 'node:os'
+import { types } from 'node:util'
 import { show } from '../describe.js'
 import { bytesOf, newUnwrittenArray, typeNameOf } from '../elements.js'
 import { DTypeError, FileError } from '../errors.js'
@@ -34,7 +36,7 @@ export function parseNpy(
   { dtype }: { dtype?: 'uint8' | undefined } = {},
 ): Matrix<ElementArray> {
   requireDtype(dtype)
-  if (!(bytes instanceof Uint8Array)) {
+  if (!types.isUint8Array(bytes)) {
     throw new DTypeError(`expected the bytes of a .npy file in a Uint8Array, but got ${show(bytes)}`)
   }
   const file = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)

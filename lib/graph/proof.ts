@@ -310,7 +310,7 @@ export async function* provingWays(
       const stated = keyOf(rules, entry(distances, row, col))
       const after = entry(next, row, col)
       if (after !== (path?.[1] ?? -1)) {
-        throw new ValueError(`${said} begins with ${path?.[1] ?? -1}, but the next node is ${after}`)
+        throw new ValueError(`${said} begins with ${show(path?.[1] ?? -1)}, but the next node is ${after}`)
       }
       if (path === null) {
         if (stated !== rules.unreached)
@@ -318,13 +318,13 @@ export async function* provingWays(
         continue
       }
       if (path[0] !== from || path.at(-1) !== to)
-        throw new ValueError(`${said} leads from ${path[0]} to ${path.at(-1)}`)
+        throw new ValueError(`${said} leads from ${show(path[0])} to ${show(path.at(-1))}`)
       const terms = new Float64Array(path.length)
       let key = rules.startKey
       for (let at = 1; at < path.length; at++) {
         const edge = bestEdge(rows, rules, path[at - 1]!, path[at]!)
         if (Number.isNaN(edge))
-          throw new ValueError(`${said} has no edge from ${path[at - 1]} to ${path[at]}`)
+          throw new ValueError(`${said} has no edge from ${show(path[at - 1])} to ${show(path[at])}`)
         key = extend(rules, key, edge)
         terms[at] = Math.max(Math.abs(edge), Math.abs(key))
       }

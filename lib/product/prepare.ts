@@ -247,7 +247,7 @@ function refuseDevices(one: Located, name: Name, other: Session): never {
 
 /** Throws if options ask for something else than the device that the matrices are on. */
 export function requireNoContradiction(
-  { backend, device, devices, variant }: ReadOptions,
+  { backend, device, devices, variant }: Pick<ReadOptions, 'backend' | 'device' | 'devices' | 'variant'>,
   session: Session,
 ): void {
   const choice = backendChoices[backend]

@@ -88,6 +88,24 @@ describe('nussinov', () => {
     })
   })
 
+  it('takes 16 bits up to a score of 2^14 - 1, and 32 from there on', async () => {
+    // No interval has -2^14 in 16 bits: greater scores would win by what isn't there.
+    for (const [strand, half] of [
+      ['GC', 1],
+      [`${'G'.repeat(8)}${'C'.repeat(8)}`, 8],
+      [`${'G'.repeat(15)}A${'C'.repeat(16)}`, 16],
+    ] as const) {
+      const most = Math.floor((2 ** 14 - 1) / half)
+      for (const GC of [most, most + 1, Math.floor((2 ** 15 - 1) / half)]) {
+        const model = { weights: { GC }, minLoop: 0 }
+        expectFolding(strand, await nussinov(strand, { ...model, table: true }), model)
+        const narrow = nussinov(strand, { ...model, storage: 'int16', table: true })
+        if (GC === most) expectFolding(strand, await narrow, model)
+        else await expect(narrow).rejects.toMatchObject({ code: 'ERR_MPMML_OVERFLOW' })
+      }
+    }
+  })
+
   it.each([
     ['GGN', {}, 'ERR_MPMML_VALUE', /sequence\[2\].*'N'/],
     [['GG', 'A-C'], {}, 'ERR_MPMML_VALUE', /sequences\[1\]\[1\].*'-'/],
