@@ -71,7 +71,7 @@ export function isOnDisk(flags: ArraysFlags, inputs: readonly string[], output: 
   if (files.some(isZarr)) return true
   if (output === undefined || !files.every((path) => /\.npy$/i.test(path))) return false
   const total = inputs.reduce((sum, path) => sum + (statSync(path, { throwIfNoEntry: false })?.size ?? 0), 0)
-  return total > freemem()
+  return total > (process.availableMemory?.() ?? freemem())
 }
 
 /** Ends as wrong usage if an option was given that blocks on disk don't have, or no output. */

@@ -46,7 +46,7 @@ const fillOf = ({ semiring, output }: Pick<BlockPlan, 'semiring' | 'output'>) =>
   zeroOf(semiring, output.dtype === 'int16' ? 'int32' : output.dtype)
 
 /** Of the whole file. */
-export const npyBytes = ({ shape, dtype }: PlannedOutput) =>
+const npyBytes = ({ shape, dtype }: PlannedOutput) =>
   formatHeader(shape, dtype as 'int32').length + shape[0] * shape[1] * bytesOfType[dtype]
 
 /** Makes the array without its elements. `made` goes into the metadata: what it is made from. */
