@@ -202,6 +202,7 @@ class Cut {
     if (whole && codec === 'none') return { memory: from, memoryPitch, width: across * size, rows: down }
     const width = chunks[1] * size
     const bytes = new Uint8Array(chunks[0] * width)
+    // A whole chunk is written all over: filling it first would change nothing.
     if (!whole) {
       const elements = new (this.block.data.constructor as Float64ArrayConstructor)(bytes.buffer)
       elements.fill(fillOf(plan))

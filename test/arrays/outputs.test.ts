@@ -251,6 +251,26 @@ describe('a plan whose work is gone', () => {
   })
 })
 
+it('a chunk at the edge holds the fill value where the array ends', async () => {
+  const out = fresh('.zarr')
+  await multiplyArrays(pathA, pathB, out, { backend: 'cpu', chunks: [48, 40] })
+  const chunk = (row: number, col: number) => {
+    const { buffer, byteOffset, length } = readFileSync(join(out, 'c', `${row}`, `${col}`))
+    return new Int32Array(buffer.slice(byteOffset, byteOffset + length))
+  }
+  for (const [row, col] of [
+    [0, 1],
+    [1, 0],
+    [1, 1],
+  ] as const) {
+    const expected = Int32Array.from({ length: 48 * 40 }, (_, at) => {
+      const [i, j] = [48 * row + Math.floor(at / 40), 40 * col + (at % 40)]
+      return i < n && j < n ? c[i * n + j]! : -(2 ** 31)
+    })
+    expect(chunk(row, col)).toEqual(expected)
+  }
+})
+
 describe('options of jobs', () => {
   const strange: [unknown, RegExp][] = [
     [{ root: ['/nowhere'] }, /there is no option 'root'/],
