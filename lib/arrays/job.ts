@@ -64,6 +64,13 @@ interface AnyPlan {
   readonly output: PlannedOutput
   /** How many jobs there are in each stage. */
   readonly stages: readonly number[]
+  /** The id of the plan that made the output, if it was complete when this one was made. */
+  readonly madeBy?: string
+  /**
+   * The file in which a .npy output grows, as its file system tells it from others: so the output is known once it has its name. Left
+   * out for a Zarr array, which says itself what made it, and if the file system doesn't tell files apart. It isn't in the id.
+   */
+  readonly file?: string
 }
 
 /** C = A ⊗ B: one stage, a job for each block of C. */
@@ -121,13 +128,13 @@ export interface BlockResult {
   readonly bytesWritten: number
 }
 
-/** What the id of a plan is made from: all the rest of it. */
+/** What the id of a plan is made from: all the rest of it, but for the file, which is made in a folder of that name. */
 export const identity = (plan: object) =>
   createHash('sha256').update(JSON.stringify(plan)).digest('hex').slice(0, 32)
 
 /** Throws ResumeError for a plan that isn't as it was made. It may have come through other hands. */
 export function requirePlan(plan: BlockPlan): void {
-  const { id, ...rest } = plan ?? {}
+  const { id, file: _, ...rest } = plan ?? {}
   if (identity(rest) === id && arePlaces(plan)) return
   throw new ResumeError(
     'the plan is not as it was made: pass on what planBlocks() gave, as JSON, without changes',
@@ -189,8 +196,15 @@ export function* jobsOf(plan: BlockPlan, stage: number, together = 1): Generator
   }
 }
 
+/** Throws OptionError unless the plan has such a stage. */
+export function requireStage({ stages }: BlockPlan, stage: number): void {
+  if (Number.isInteger(stage) && stage >= 0 && stage < stages.length) return
+  throw new OptionError(`there is no stage ${show(stage)} in this plan: it has 0 … ${stages.length - 1}`)
+}
+
 /** Throws OptionError unless the plan has such a job: names come from elsewhere, and become names of files. */
-export function requireJob(plan: BlockPlan, { name, stage }: BlockJob): void {
+export function requireJob(plan: BlockPlan, job: BlockJob): void {
+  const { name, stage } = job ?? {}
   const numbers = /^(?:c|k-(\d{1,7}))-(\d{1,7})-(\d{1,7})$/.exec(name)?.slice(1).map(Number)
   const among = Number.isInteger(stage) && stage >= 0 && stage < plan.stages.length
   if (among && numbers && isJob(plan, stage, numbers)) return

@@ -37,6 +37,15 @@ export interface ZarrMatrix {
 
 type Json = Record<string, unknown>
 
+/** Whether the bytes of a zarr.json are those of an array, and not of a group. */
+export function isArrayMetadata(bytes: Buffer | null): boolean {
+  try {
+    return JSON.parse(`${bytes}`)?.node_type === 'array'
+  } catch {
+    return false
+  }
+}
+
 /** The bytes of zarr.json. */
 async function readMetadata(path: string, storage: Storage): Promise<Buffer> {
   const name = storage.join(path, 'zarr.json')

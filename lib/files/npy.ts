@@ -5,6 +5,7 @@ import { bytesOf, newArray, typeNameOf } from '../elements.js'
 import { FileError, MpmmlError } from '../errors.js'
 import { shapeOf } from '../layout.js'
 import type { Matrix, MatrixLike } from '../matrix.js'
+import { requireNames } from '../options.js'
 import { bufferOf, type ElementArray, firstByteOf } from '../storage.js'
 import { type HostView, readHostView, requireStillThere, requireThere } from '../view.js'
 import { openForReading, pathOf, readFully, systemReason, writeComplete, writeFully } from './files.js'
@@ -28,7 +29,7 @@ import {
   truncatedHeader,
 } from './npy-header.js'
 import { type FileType, swapBytes } from './npy-types.js'
-import { type FileOptions, FileWork } from './progress.js'
+import { type FileOptions, FileWork, fileOptions } from './progress.js'
 
 /** Bytes of one read or write: enough for the full speed of a disk, few enough to stop soon after a signal. */
 const chunkBytes = 1 << 22
@@ -72,6 +73,7 @@ export async function readNpy(
   path: string | URL,
   options: ReadNpyOptions = {},
 ): Promise<Matrix<ElementArray>> {
+  requireNames(options, ['dtype', 'maxBytes', ...fileOptions])
   const { dtype } = options
   requireDtype(dtype)
   const maxBytes = readMaxBytes(options.maxBytes)
@@ -190,6 +192,7 @@ export async function writeNpy(
   matrix: MatrixLike<ElementArray>,
   options: FileOptions = {},
 ): Promise<void> {
+  requireNames(options, fileOptions)
   const name = pathOf(path)
   const view = readHostView(matrix, 'matrix', 'result')
   requireThere(view, 'matrix')

@@ -277,6 +277,8 @@ describe('outputs', () => {
     ['shards that are no chunks', { chunks: [10, 10], shards: [15, 20] }, /multiples of the chunks/],
     ['blocks that are no chunks', { chunks: [10, 10], block: { rows: 15 } }, /multiple of 10/],
     ['no size of a block', { block: { depth: 0 } }, /depth is 0/],
+    ['an unknown size of a block', { block: { row: 16 } }, /no option 'row' of block/],
+    ['no block', { block: null }, /block must be an object/],
     ['both resume and overwrite', { resume: true, overwrite: true }, /contradict/],
   ])('%s is refused', async (_, options, message) => {
     await expect(multiplyArrays(pathS, pathS, fresh('.zarr'), options as ArraysOptions)).rejects.toEqual(
