@@ -6,7 +6,15 @@ import { throwIfAborted } from '../files/files.js'
 import { requireNames } from '../options.js'
 import { Engine } from './engine.js'
 import { planInput } from './fingerprint.js'
-import { allJobs, type BlockJob, type BlockPlan, type BlockResult, requireJob, requirePlan } from './job.js'
+import {
+  type BlockJob,
+  type BlockPlan,
+  type BlockResult,
+  jobNames,
+  jobsOf,
+  requireJob,
+  requirePlan,
+} from './job.js'
 import { type RunOptions, readBytes, runNames } from './options.js'
 import { isMadeBy, requireReplaceable } from './plan.js'
 import { requireInside } from './roots.js'
@@ -74,10 +82,19 @@ export class BlockComputer {
   async runBlock(plan: BlockPlan, job: BlockJob, options: RunBlockOptions): Promise<BlockResult> {
     requireNames(options, [...runNames, 'memory', 'roots'])
     clearTimeout(this.#timer)
+    try {
+      return await this.#run(plan, job, options)
+    } finally {
+      // Whatever became of it: the device may be another block's.
+      if (this.#kept) this.#timer = setTimeout(() => void this.close().catch(() => {}), KEPT_MS).unref()
+    }
+  }
+
+  async #run(plan: BlockPlan, job: BlockJob, options: RunBlockOptions): Promise<BlockResult> {
     const started = performance.now()
     const { roots } = options
     const signal = readSignal(options.signal)
-    throwIfAborted(signal, `the job ${job.name}`)
+    throwIfAborted(signal, `the job ${job?.name}`)
     const already = () => ({
       job: job.name,
       already: true,
@@ -102,7 +119,6 @@ export class BlockComputer {
         kernelMs = block.kernelMs
         bytesWritten = block.bytesWritten
       })
-      this.#timer = setTimeout(() => void this.close().catch(() => {}), KEPT_MS).unref()
       return {
         job: job.name,
         already: false,
@@ -192,7 +208,7 @@ export async function doneJobs(
 ): Promise<Set<string>> {
   requirePlan(plan)
   await requireInside(plan, roots)
-  return openWork(plan, signal).marked(stage)
+  return jobNames(plan, stage, await openWork(plan, signal).marked(stage))
 }
 
 /** Whether the output has its name. */
@@ -262,11 +278,17 @@ export async function unlessFinished(
 async function requireDone(plan: BlockPlan, work: Work, signal: AbortSignal | undefined): Promise<void> {
   if (!(await work.isGrown())) throw new ResumeError(`there is no work on ${plan.output.path} of this plan`)
   for (let stage = 0; stage < plan.stages.length; stage++) {
-    const done = await work.marked(stage)
-    if (done.size === plan.stages[stage]) continue
-    const missing = [...allJobs(plan)].filter((job) => job.stage === stage && !done.has(job.name))
+    const done = jobNames(plan, stage, await work.marked(stage))
+    const missing = plan.stages[stage]! - done.size
+    if (missing === 0) continue
+    let example = ''
+    for (const { name } of jobsOf(plan, stage)) {
+      if (done.has(name)) continue
+      example = name
+      break
+    }
     throw new ResumeError(
-      `${missing.length} of the blocks of ${plan.output.path} are not done yet, such as ${missing[0]?.name}: do them first`,
+      `${missing} of the blocks of ${plan.output.path} are not done yet, such as ${example}: do them first`,
     )
   }
   for (const input of plan.kind === 'multiply' ? [plan.a, plan.b] : [plan.a]) {
