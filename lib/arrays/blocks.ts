@@ -10,6 +10,7 @@ import {
   type BlockJob,
   type BlockPlan,
   type BlockResult,
+  jobNames,
   jobsOf,
   requireJob,
   requirePlan,
@@ -82,6 +83,15 @@ export class BlockComputer {
   async runBlock(plan: BlockPlan, job: BlockJob, options: RunBlockOptions): Promise<BlockResult> {
     requireNames(options, [...runNames, 'memory', 'roots'])
     clearTimeout(this.#timer)
+    try {
+      return await this.#run(plan, job, options)
+    } finally {
+      // Whatever became of it: the device may be another block's.
+      if (this.#kept) this.#timer = setTimeout(() => void this.close().catch(() => {}), KEPT_MS).unref()
+    }
+  }
+
+  async #run(plan: BlockPlan, job: BlockJob, options: RunBlockOptions): Promise<BlockResult> {
     const started = performance.now()
     const { roots } = options
     const signal = readSignal(options.signal)
@@ -112,7 +122,6 @@ export class BlockComputer {
         kernelMs = block.kernelMs
         bytesWritten = block.bytesWritten
       })
-      this.#timer = setTimeout(() => void this.close().catch(() => {}), KEPT_MS).unref()
       return {
         job: job.name,
         already: false,
@@ -200,7 +209,7 @@ export async function doneJobs(
   requirePlan(plan)
   requireStage(plan, stage)
   const signal = await readFinish(plan, options)
-  return openWork(plan, signal).marked(stage)
+  return jobNames(plan, stage, await openWork(plan, signal).marked(stage))
 }
 
 /** Whether the output has its name. */
@@ -278,11 +287,17 @@ export async function unlessFinished(
 async function requireDone(plan: BlockPlan, work: Work, signal: AbortSignal | undefined): Promise<void> {
   if (!(await work.isGrown())) throw new ResumeError(`there is no work on ${plan.output.path} of this plan`)
   for (let stage = 0; stage < plan.stages.length; stage++) {
-    const done = await work.marked(stage)
-    const missing = [...jobsOf(plan, stage)].filter((job) => !done.has(job.name))
-    if (missing.length === 0) continue
+    const done = jobNames(plan, stage, await work.marked(stage))
+    const missing = plan.stages[stage]! - done.size
+    if (missing === 0) continue
+    let example = ''
+    for (const { name } of jobsOf(plan, stage)) {
+      if (done.has(name)) continue
+      example = name
+      break
+    }
     throw new ResumeError(
-      `${missing.length} of the blocks of ${plan.output.path} are not done yet, such as ${missing[0]?.name}: do them first`,
+      `${missing} of the blocks of ${plan.output.path} are not done yet, such as ${example}: do them first`,
     )
   }
   for (const input of plan.kind === 'multiply' ? [plan.a, plan.b] : [plan.a]) {

@@ -31,7 +31,7 @@ import type {
   PlannedOutput,
   ZarrLayout,
 } from './job.js'
-import { blocksIn, identity } from './job.js'
+import { blocksIn, identity, MOST_STEPS, pathStages, resultType } from './job.js'
 import { isNpy, isS3, isZarr } from './names.js'
 import {
   type BeginOptions,
@@ -344,9 +344,6 @@ function requireSameWork(
 
 const isIntegers = (dtype: ArrayType) => dtype === 'int16' || dtype === 'int32'
 
-/** The type of results of elements of this type. */
-const resultType = (dtype: ArrayType): ArrayType => (dtype === 'int16' ? 'int32' : dtype)
-
 function readPolicy(dtype: ArrayType, overflow: Overflow | undefined): Overflow | null {
   if (isIntegers(dtype)) return overflow ?? 'throw'
   if (overflow === undefined) return null
@@ -426,6 +423,14 @@ function requireUnit(size: number | undefined, unit: number, length: number, nam
   )
 }
 
+/** Refuses blocks of which there would be too many for a list of them. */
+function requireFew(length: number, size: number, name: string): void {
+  if (blocksIn(length, size) <= MOST_STEPS) return
+  throw new OptionError(
+    `option block: ${name} must be at least ${Math.ceil(length / MOST_STEPS)} for ${length} rows and columns, but it is ${size}`,
+  )
+}
+
 function planMultiply(
   sources: readonly ArraySource[],
   [a, b]: readonly PlannedInput[],
@@ -463,6 +468,7 @@ function planMultiply(
     cols: block.cols ?? aligned(size, unit[1], inB[1]),
     depth: block.depth ?? aligned(size, 1, commonMultiple(inA[1], inB[0])),
   }
+  requireFew(lengths[2], blocks.depth, 'depth')
   const plan = {
     kind: 'multiply' as const,
     begun: beginning(),
@@ -507,6 +513,7 @@ async function planPaths(source: ArraySource, a: PlannedInput, asked: Asked): Pr
       commonMultiple(...(source.unit as [number, number])),
     )
   requireUnit(size, unit, n, 'size')
+  requireFew(n, size, 'size')
   const count = blocksIn(n, size)
   const plan = {
     kind: 'shortest-paths' as const,
@@ -517,7 +524,7 @@ async function planPaths(source: ArraySource, a: PlannedInput, asked: Asked): Pr
     output,
     block: { size },
     between,
-    stages: Array.from({ length: count }, () => [1, 2 * (count - 1), (count - 1) ** 2]).flat(),
+    stages: pathStages(count),
   }
   return identified(plan)
 }

@@ -44,7 +44,7 @@ export interface ReadNpyOptions extends FileOptions, MemoryOptions {
 }
 
 /**
- * Reads a matrix (2-D), or a batch of matrices (3-D), from a NumPy .npy file of format 1.0, 2.0 or 3.0.
+ * Reads a matrix (2-D), a row (1-D), or a batch of matrices (3-D), from a NumPy .npy file of format 1.0, 2.0 or 3.0.
  *
  * int32, float32 and float64 in C order are read straight into the result, whose data is an Int32Array, a Float32Array or a
  * Float64Array. Fortran order is kept and described by strides. The other integer types of 8 to 64 bits are converted
@@ -57,7 +57,7 @@ export interface ReadNpyOptions extends FileOptions, MemoryOptions {
  *
  * @param path - a regular file.
  * @returns a matrix with data of its own.
- * @throws FileError for a file that can't be read, is damaged, or holds something else than these types in 2 or
+ * @throws FileError for a file that can't be read, is damaged, or holds something else than these types in 1 to
  *   3 dimensions; OptionError for another dtype; LimitError; OutOfMemoryError; AbortedError.
  * @example
  * await writeNpy('a.npy', matrix(2, 2, [1, 2, 3, 4]))

@@ -425,6 +425,10 @@ describe('jobs', () => {
       { name: '../c-0-0', stage: 0 },
       { name: 'k-0-0-0', stage: 0 },
       { name: 'c-0-0', stage: 'x' as never },
+      { name: 'c-00-0', stage: 0 },
+      { name: 'c-0-01', stage: 0 },
+      { name: ['c-0-0'] as never, stage: 0 },
+      null as never,
     ]) {
       await expect(runBlock(plan, job)).rejects.toEqual(coded('OPTION', /there is no job/))
     }
