@@ -240,7 +240,8 @@ export function spreadSuite(backend: 'cpu' | 'cuda'): void {
       [small.view({ rows: [0, 6] }), small, undefined],
     ] as const) {
       const options = { structure, overflow: 'saturate' } as const
-      expect((await plan(a, b, options)).variant).toBe((await mpmm(a, b, options)).variant)
+      const { variant, path } = await plan(a, b, options)
+      expect(await mpmm(a, b, options)).toMatchObject({ variant, path })
     }
   })
 
