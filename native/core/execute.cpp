@@ -33,6 +33,11 @@ void store_without_steps(const Problem& problem) {
 
 }  // namespace
 
+bool is_cuda_asked(const Request& request) {
+  return request.backend == BackendChoice::kCuda ||
+         (request.where.variant && request.where.variant->backend == BackendKind::kCuda);
+}
+
 bool has_steps(const Problem& problem) { return problem.outputs() > 0 && problem.k() > 0; }
 
 Error cuda_error(const std::string& reason) {
@@ -120,7 +125,7 @@ Explanation Engine::explain(int device) {
   return {BackendKind::kCpu, unusable};
 }
 
-Explanation Engine::choose(const Problem& problem, const Request& request) {
+Explanation Engine::prefer(const Problem& problem, const Request& request) {
   const Variant* variant = request.where.variant;
   if (variant && request.backend != BackendChoice::kAuto &&
       (variant->backend == BackendKind::kCpu) != (request.backend == BackendChoice::kCpu)) {
@@ -129,7 +134,7 @@ Explanation Engine::choose(const Problem& problem, const Request& request) {
   }
   const bool cpu_asked = request.backend == BackendChoice::kCpu || (variant && variant->backend == BackendKind::kCpu);
   if (cpu_asked) return {BackendKind::kCpu, "it was asked for"};
-  const bool cuda_asked = request.backend == BackendChoice::kCuda || variant;
+  const bool cuda_asked = is_cuda_asked(request);
   Explanation automatic = explain(request.where.device);
   if (automatic.backend == BackendKind::kCpu) {
     if (cuda_asked) throw cuda_error(automatic.reason);
@@ -139,10 +144,30 @@ Explanation Engine::choose(const Problem& problem, const Request& request) {
   if (!cuda_asked && cpu_->estimate_ms(problem, 0) <= cuda_->estimate_ms(problem, request.where.device)) {
     return {BackendKind::kCpu, "the cpu backend is estimated to take less time"};
   }
+  return automatic;
+}
+
+Explanation Engine::choose(const Problem& problem, const Request& request) {
+  const Explanation preferred = prefer(problem, request);
+  if (preferred.backend == BackendKind::kCpu || !has_steps(problem)) return preferred;
   const std::string refused = cuda_->refuses(problem, request.where);
-  if (refused.empty()) return automatic;
-  if (cuda_asked) throw Error(ErrorCode::kOutOfMemory, refused);
+  if (refused.empty()) return preferred;
+  if (is_cuda_asked(request)) throw Error(ErrorCode::kOutOfMemory, refused);
   return {BackendKind::kCpu, refused};
+}
+
+Plan Engine::plan(Backend& backend, const Problem& problem, const Placement& where) {
+  ValueRange a, b;
+  const bool looks_at_lines = backend.looks_at_lines(problem, where);
+  if (looks_at_lines || can_overflow(problem.operation)) {
+    a = scan_matrices(problem.operation, problem.a, problem.batch, problem.structure.a);
+    b = scan_matrices(problem.operation, problem.b, problem.batch, problem.structure.b);
+  }
+  if (looks_at_lines) {
+    a.levels = levels_of_rows(problem.operation, problem.a, problem.batch, problem.structure.a);
+    b.levels = levels_of_columns(problem.operation, problem.b, problem.batch, problem.structure.b);
+  }
+  return backend.plan(problem, a, b, where);
 }
 
 Result Engine::execute(const Problem& problem, const Request& request) {
@@ -158,17 +183,7 @@ Result Engine::execute(const Problem& problem, const Request& request) {
   } else if (!has_steps(problem)) {
     result.outcome.plan = plan_without_steps(problem, backend, where);
   } else {
-    ValueRange a, b;
-    const bool looks_at_lines = backend.looks_at_lines(problem, where);
-    if (looks_at_lines || can_overflow(problem.operation)) {
-      a = scan_matrices(problem.operation, problem.a, problem.batch, problem.structure.a);
-      b = scan_matrices(problem.operation, problem.b, problem.batch, problem.structure.b);
-    }
-    if (looks_at_lines) {
-      a.levels = levels_of_rows(problem.operation, problem.a, problem.batch, problem.structure.a);
-      b.levels = levels_of_columns(problem.operation, problem.b, problem.batch, problem.structure.b);
-    }
-    result.outcome.plan = backend.plan(problem, a, b, where);
+    result.outcome.plan = plan(backend, problem, where);
   }
   return result;
 }

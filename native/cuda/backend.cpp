@@ -81,7 +81,7 @@ class CudaBackend : public Backend {
   int64_t workspace(const Problem& part, const Problem& problem, const Placement& where);
 
   const std::vector<const Variant*>& candidates(const Operation& operation) const {
-    static const std::vector<const Variant*> none;
+    static const auto& none = *new std::vector<const Variant*>;
     const auto found = candidates_.find({operation.semiring, operation.dtype});
     return found == candidates_.end() ? none : found->second;
   }

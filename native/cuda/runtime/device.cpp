@@ -122,10 +122,10 @@ std::string device_name(int device) {
 
 DeviceLimits device_limits(int device) {
   static std::mutex mutex;
-  static std::map<int, DeviceLimits> known;
+  static auto* const known = new std::map<int, DeviceLimits>;  // As names() above.
   const std::lock_guard<std::mutex> lock(mutex);
-  const auto found = known.find(device);
-  if (found != known.end()) return found->second;
+  const auto found = known->find(device);
+  if (found != known->end()) return found->second;
   const auto attribute = [&](cudaDeviceAttr which) {
     int value = 0;
     MPMML_CUDA(cudaDeviceGetAttribute(&value, which, device));
@@ -139,7 +139,7 @@ DeviceLimits device_limits(int device) {
   const double memory_clocks = double(attribute(cudaDevAttrMemoryClockRate)) / attribute(cudaDevAttrClockRate);
   limits.bytes_per_clock = 2 * memory_clocks * attribute(cudaDevAttrGlobalMemoryBusWidth) / 8;
   limits.bytes_per_ms = limits.bytes_per_clock * attribute(cudaDevAttrClockRate);
-  return known[device] = limits;
+  return (*known)[device] = limits;
 }
 
 int device_count() {

@@ -17,10 +17,10 @@ constexpr uint64_t kKeptBytes = uint64_t{2} << 30;
 
 std::mutex pools_mutex;
 
-/// By the device, and whether they are for peers.
+/// By the device, and whether they are for peers. Never destroyed, because worker threads may outlive static objects.
 std::map<std::pair<int, bool>, cudaMemPool_t>& known_pools() {
-  static std::map<std::pair<int, bool>, cudaMemPool_t> pools;
-  return pools;
+  static auto* const pools = new std::map<std::pair<int, bool>, cudaMemPool_t>;
+  return *pools;
 }
 
 /// The library's own pool on `device`; null if the device has none (before Pascal). What other devices can read is in a
