@@ -152,9 +152,6 @@ class Engine {
   std::vector<const Variant*> variants_;
 };
 
-/// Whether there is anything to compute from.
-bool has_steps(const Problem& problem);
-
 /// CUDA was asked for, but can't be used for this reason.
 Error cuda_error(const std::string& reason);
 

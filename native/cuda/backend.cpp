@@ -210,6 +210,7 @@ Judge CudaBackend::judge_for(const Problem& problem, PathSet exact, bool numbere
 }
 
 Plan CudaBackend::plan(const Problem& problem, const ValueRange& a, const ValueRange& b, const Placement& where) {
+  if (!problem.has_steps()) return plan_without_steps(problem.operation, variants(), where.variant);
   const PathSet exact = exact_paths(problem.operation, a, b);
   return make_plan(problem.operation, exact, candidates(problem.operation), where.variant,
                    judge_for(problem, exact, numbers_fit(a, b, problem.k()), where));
