@@ -189,6 +189,10 @@ void for_arithmetic(const Launch& launch, Body&& body) {
   }
 }
 
+/// The part of a launch that begins at this place, of so many instances, rows and columns. Packed operands stay where they
+/// are, because kernels that read them are cut by instances only.
+Launch part_of(const Launch& whole, int64_t item, int64_t row, int64_t col, int64_t batch, int64_t m, int64_t n);
+
 /// The most blocks in the second and third dimension of a grid.
 constexpr int64_t kMostBlocks = 65535;
 
@@ -197,17 +201,7 @@ constexpr int64_t kMostBlocks = 65535;
 template <class Body>
 void for_instances(const Launch& launch, Body&& body, int64_t most = kMostBlocks) {
   for (int64_t first = 0; first < launch.batch; first += most) {
-    Launch part = launch;
-    part.first_instance = launch.first_instance + first;
-    part.first_item = launch.first_item + first;
-    part.batch = std::min(most, launch.batch - first);
-    part.a = view_from(part.a, launch.dtype, first, 0, 0);
-    part.b = view_from(part.b, launch.dtype, first, 0, 0);
-    part.c0 = view_from(part.c0, launch.dtype, first, 0, 0);
-    part.c = view_from(part.c, launch.dtype, first, 0, 0);
-    part.witness = view_from(part.witness, DataType::kInt32, first, 0, 0);
-    part.through = view_from(part.through, DataType::kInt32, first, 0, 0);
-    body(part);
+    body(part_of(launch, first, 0, 0, std::min(most, launch.batch - first), launch.m, launch.n));
   }
 }
 
