@@ -38,8 +38,8 @@ int chunk_shift_for(const Kernel& kernel, int64_t k) {
   return shift;
 }
 
-int64_t hint_bytes(const Kernel& kernel, const Launch& launch) {
-  if (!kernel.notes_chunks) return 0;
+int64_t scratch_bytes(const Kernel& kernel, const Launch& launch) {
+  if (!kernel.notes_chunks) return kernel.scratch_bytes;
   return launch.batch * round_up(launch.m, kernel.shape.tile_m) * round_up(launch.n, kernel.shape.tile_n) *
          int64_t{sizeof(uint16_t)};
 }

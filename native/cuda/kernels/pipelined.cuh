@@ -365,7 +365,7 @@ __device__ __forceinline__ void compute_tile(const Launch& problem,
     if constexpr (notes_chunks<Config>) {
       const int64_t tile = (problem.first_instance + instance) * gridDim.x + blockIdx.x;
       return ChunkNotes<Config, Arithmetic>(shared + Config::kStages * Config::kStageWords,
-                                            problem.hints + tile * BM * BN);
+                                            static_cast<uint16_t*>(problem.scratch) + tile * BM * BN);
     } else {
       return 0;
     }
