@@ -38,25 +38,11 @@ bool is_cuda_asked(const Request& request) {
          (request.where.variant && request.where.variant->backend == BackendKind::kCuda);
 }
 
-bool has_steps(const Problem& problem) { return problem.outputs() > 0 && problem.k() > 0; }
-
 Error cuda_error(const std::string& reason) {
   return Error(ErrorCode::kNoCuda, "the cuda backend can't be used: " + reason);
 }
 
 namespace {
-
-/// If there are no values, every path is exact.
-constexpr PathSet exact_without_values() {
-  PathSet paths;
-  for (int index = 0; index < kRangePaths; ++index) paths.add(static_cast<RangePath>(index));
-  return paths;
-}
-
-Plan plan_without_steps(const Problem& problem, Backend& backend, const Placement& where) {
-  return make_plan(problem.operation, exact_without_values(), backend.variants(), where.variant,
-                   [](const Variant&, RangePath) { return Judgement{}; });
-}
 
 /// Runs `body`; an error says that it is of this product.
 template <class Body>
@@ -140,7 +126,7 @@ Explanation Engine::prefer(const Problem& problem, const Request& request) {
     if (cuda_asked) throw cuda_error(automatic.reason);
     return automatic;
   }
-  if (!has_steps(problem)) return automatic;
+  if (!problem.has_steps()) return automatic;
   if (!cuda_asked && cpu_->estimate_ms(problem, 0) <= cuda_->estimate_ms(problem, request.where.device)) {
     return {BackendKind::kCpu, "the cpu backend is estimated to take less time"};
   }
@@ -180,8 +166,8 @@ Result Engine::execute(const Problem& problem, const Request& request) {
   if (!request.plan_only) {
     clear_outside(problem);
     result.outcome = compute(backend, problem, where, [&] { return run(backend, problem, where); });
-  } else if (!has_steps(problem)) {
-    result.outcome.plan = plan_without_steps(problem, backend, where);
+  } else if (!problem.has_steps()) {
+    result.outcome.plan = plan_without_steps(problem.operation, backend.variants(), where.variant);
   } else {
     result.outcome.plan = plan(backend, problem, where);
   }
@@ -197,9 +183,9 @@ Outcome Engine::compute(Backend& backend, const Problem& problem, const Placemen
                         const std::function<Outcome()>& run) {
   if (!problem.known) require_elements_of_c0(problem);
   Outcome outcome;
-  if (!has_steps(problem)) {
+  if (!problem.has_steps()) {
+    outcome.plan = plan_without_steps(problem.operation, backend.variants(), where.variant);
     store_without_steps(problem);
-    outcome.plan = plan_without_steps(problem, backend, where);
     return outcome;
   }
   outcome = run();
@@ -372,8 +358,9 @@ std::unique_ptr<Session> Engine::open(BackendChoice choice, int device, int64_t 
 
 Plan Engine::plan(Session& session, const Problem& problem, const Placement& where) {
   if (where.variant) check_requested(problem.operation, *where.variant);
-  if (has_steps(problem)) return session.plan(problem, where);
-  return plan_without_steps(problem, session.backend() == BackendKind::kCuda ? *cuda_ : *cpu_, where);
+  if (problem.has_steps()) return session.plan(problem, where);
+  const Backend& backend = session.backend() == BackendKind::kCuda ? *cuda_ : *cpu_;
+  return plan_without_steps(problem.operation, backend.variants(), where.variant);
 }
 
 std::unique_ptr<Pending> Engine::multiply(Session& session, const std::vector<Problem>& problems,

@@ -170,9 +170,6 @@ class Engine {
 /// Whether it is CUDA or nothing.
 bool is_cuda_asked(const Request& request);
 
-/// Whether there is anything to compute from.
-bool has_steps(const Problem& problem);
-
 /// CUDA was asked for, but can't be used for this reason.
 Error cuda_error(const std::string& reason);
 

@@ -252,7 +252,7 @@ Result Engine::execute_on_several(const Problem& problem, const Request& request
   }
   const std::vector<int> devices = devices_of(request.devices, request.backend);
   const Request one = for_one(request, devices);
-  if (devices.empty() || !has_steps(problem)) return execute(problem, one);
+  if (devices.empty() || !problem.has_steps()) return execute(problem, one);
   const Placement& where = request.where;
   if (where.variant) check_requested(problem.operation, *where.variant);
   if (pretended_ == 0 && prefer(problem, one).backend == BackendKind::kCpu) return execute(problem, one);

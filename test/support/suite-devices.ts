@@ -21,7 +21,7 @@ export function deviceSuite(backend: 'cpu' | 'cuda'): void {
   describe('copies', () => copies(open))
   describe('views', () => views(open))
   describe('products', () => products(backend, open))
-  describe('chains', () => chains(open))
+  describe('chains', () => chains(backend, open))
   describe('combine', () => combining(open))
 }
 

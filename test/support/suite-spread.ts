@@ -65,7 +65,7 @@ export function spreadSuite(backend: 'cpu' | 'cuda'): void {
   describe('copies', () => copies(open))
   describe('views', () => views(open))
   describe('products', () => products(backend, open))
-  describe('chains', () => chains(open))
+  describe('chains', () => chains(backend, open))
   describe('combine', () => combining(open))
   describe('closures', () => spreadClosures(open))
   describe('copies of what is written', () => spreadWrites(open))

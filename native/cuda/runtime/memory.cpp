@@ -4,6 +4,7 @@
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <stdexcept>
 #include <utility>
 
 #include "core/fault.h"
@@ -89,6 +90,19 @@ DeviceBuffer::~DeviceBuffer() {
   } else {
     cudaFree(data_);
   }
+}
+
+Room::Room(int64_t bytes, int device, cudaStream_t stream) : bytes_(bytes) {
+  if (bytes > 0) buffer_ = DeviceBuffer(bytes, device, stream);
+}
+
+void* Room::take(int64_t bytes) {
+  if (bytes == 0) return nullptr;
+  if (piece(bytes) > bytes_ - used_)
+    throw std::logic_error("a product needs more device memory than was counted for it");
+  void* const place = static_cast<char*>(buffer_.get()) + used_;
+  used_ += piece(bytes);
+  return place;
 }
 
 bool open_pool_to(int owner, int reader) {
