@@ -1,10 +1,10 @@
 /** Products and paths of arrays on disk that are larger than memory, as the commands ask for them. */
-import { statSync } from 'node:fs'
-import { freemem } from 'node:os'
+import { stat } from 'node:fs/promises'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { ArraysOptions, ArraysResult } from '../lib/arrays.js'
-import type { MpmmOptions, Semiring } from '../lib/index.js'
+import { type MpmmOptions, OutOfMemoryError, type Semiring } from '../lib/index.js'
 import { bytes, duration, labelled, shapeText } from './output.js'
+import { checkOutputs } from './output-file.js'
 import { withProgress } from './progress.js'
 
 /** What the options of {@link arraysOptions} give. */
@@ -53,25 +53,54 @@ export const arraysOptions = () => [
     'blosc',
   ]),
   new Option('--resume', 'of blocks on disk: go on with what was begun'),
-  new Option('--overwrite', 'of blocks on disk: replace the output, or what was begun of it'),
+  new Option('--overwrite', 'of blocks on disk: replace a .zarr output, or what was begun of an output'),
 ]
 
 /** For the help of commands. */
 export const ARRAYS_HELP = `
-Matrices that don't fit in memory are .zarr arrays (version 3; they need the package zarrita) or .npy files: with --memory, or if
-one of them is a .zarr, blocks are read, computed and written one after the other. --resume goes on after an interruption. A .zarr array
+Matrices that don't fit in memory are .zarr arrays (version 3; they need the package zarrita) or .npy files: with --memory or another
+option of blocks on disk, or if one of them is a .zarr, blocks are read, computed and written one after the other. --resume goes on after an interruption. A .zarr array
 may be in a bucket, s3://bucket/name.zarr, with the package aws4fetch and the variables AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and others.`
 
 const isZarr = (path: string) => /\.zarr[/\\]?$/i.test(path)
 
-/** Whether the work is done by blocks on disk: it was asked for, a name says so, or .npy files don't fit in memory. */
+/** Whether the work is done by blocks on disk: an option or a name says so. How much memory is free doesn't. */
 export function isOnDisk(flags: ArraysFlags, inputs: readonly string[], output: string | undefined): boolean {
   if (flagNames.some((name) => flags[name] !== undefined)) return true
-  const files = output === undefined ? inputs : [...inputs, output]
-  if (files.some(isZarr)) return true
-  if (output === undefined || !files.every((path) => /\.npy$/i.test(path))) return false
-  const total = inputs.reduce((sum, path) => sum + (statSync(path, { throwIfNoEntry: false })?.size ?? 0), 0)
-  return total > freemem()
+  return [...inputs, output ?? ''].some(isZarr)
+}
+
+/** What `work` gives in memory; if that doesn't suffice, the error says how it is done on disk. */
+export async function inMemory<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (!(error instanceof OutOfMemoryError)) throw error
+    throw new OutOfMemoryError(
+      `${error.message}; with --memory, such as --memory 8GiB, .npy files are computed block by block on disk`,
+      { cause: error },
+    )
+  }
+}
+
+/**
+ * Whether the output is replaced: a .npy file is, as it is by work in memory; a .zarr, or what was begun, only if that was asked for.
+ *
+ * @throws FileError if a .npy output is one of the inputs, or can't be written.
+ */
+export async function replaces({
+  inputs,
+  output,
+  resume,
+  overwrite,
+}: ArraysFlags & { inputs: readonly string[]; output: string }): Promise<true | undefined> {
+  if (!/\.npy$/i.test(output)) return overwrite
+  await checkOutputs([output], inputs)
+  if (overwrite || resume) return overwrite
+  const [there, begun] = await Promise.all(
+    [output, `${output}.partial`].map((path) => stat(path).catch(() => null)),
+  )
+  return there && !begun ? true : undefined
 }
 
 /** Ends as wrong usage if an option was given that blocks on disk don't have, or no output. */
@@ -115,6 +144,7 @@ export async function runArrays(
   const { multiplyArrays, shortestPathsArrays } = await import('../lib/arrays.js')
   const { inputs, output, semiring, overflow, backend, device } = request
   const given = Object.fromEntries(flagNames.map((name) => [name, request[name]]))
+  given.overwrite = await replaces(request)
   const result = await withProgress(
     kind === 'multiply' ? `multiplying into ${output}` : `finding paths into ${output}`,
     (onProgress) => {

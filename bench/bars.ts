@@ -1,4 +1,5 @@
 /** Bars in the terminal. */
+import { greatest } from './extremes.js'
 
 /** Characters of the longest bar. */
 const LONGEST = 40
@@ -15,8 +16,8 @@ export interface Bar {
 
 /** Bars from 0 on, one below the other. */
 export function barsText(bars: readonly Bar[]): string {
-  const most = Math.max(...bars.map(({ value }) => value), 0)
-  const width = Math.max(...bars.map(({ label }) => label.length))
+  const most = Math.max(greatest(bars.map(({ value }) => value)), 0)
+  const width = greatest(bars.map(({ label }) => label.length))
   return bars
     .map(({ label, value, text }) => {
       const eighths = most > 0 ? Math.round((8 * LONGEST * Math.max(value, 0)) / most) : 0

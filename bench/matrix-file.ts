@@ -12,7 +12,7 @@ import {
   writeMatrix,
 } from '../lib/index.js'
 import { dtypeOf } from './dtype.js'
-import { checkOutput } from './output-file.js'
+import { checkOutputs } from './output-file.js'
 import { withProgress } from './progress.js'
 
 /** For the help of commands. */
@@ -74,18 +74,27 @@ export async function readOperands(
 }
 
 /**
- * What is checked of the file of a matrix before any work, besides what {@link checkOutput} checks.
+ * What is checked of the files of matrices before any work, besides what {@link checkOutputs} checks.
  *
+ * @param outputs - those that weren't asked for are undefined.
  * @throws FileError.
  */
-export async function checkMatrixOutput(named: string, inputs: readonly string[]): Promise<void> {
-  const { path, array } = fileOf(named)
-  fileFormatOf(path)
-  await checkOutput(
-    path,
+export async function checkMatrixOutputs(
+  outputs: readonly (string | undefined)[],
+  inputs: readonly string[],
+): Promise<void> {
+  const files = outputs.filter((named) => named !== undefined).map(fileOf)
+  for (const { path } of files) fileFormatOf(path)
+  await checkOutputs(
+    files.map(({ path }) => path),
     inputs.map((input) => fileOf(input).path),
   )
-  if (array === undefined || !existsSync(path)) return
+  for (const { path, array } of files) if (array !== undefined) await requireOnlyArray(path, array)
+}
+
+/** A .npz file is written as a whole: what else it has would be lost. */
+async function requireOnlyArray(path: string, array: string): Promise<void> {
+  if (!existsSync(path)) return
   const others = (await npzNames(path).catch(() => [])).filter((name) => name !== array)
   if (others.length === 0) return
   throw new FileError(

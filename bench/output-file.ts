@@ -1,6 +1,6 @@
-/** What is checked of an output file before any work: a product of minutes isn't thrown away for a wrong name. */
-import { access, constants, stat } from 'node:fs/promises'
-import { dirname } from 'node:path'
+/** What is checked of output files before any work: a product of minutes isn't thrown away for a wrong name. */
+import { access, constants, realpath, stat } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
 import { FileError } from '../lib/index.js'
 
 /** The entry that a path leads to, through any links; undefined if nothing is there. */
@@ -12,8 +12,14 @@ async function entry(path: string) {
   }
 }
 
-/** Throws FileError if `output` is one of the inputs, by whatever name, or can't be written. */
-export async function checkOutput(output: string, inputs: string[]): Promise<void> {
+/** The place that a path stands for, through any links; the same for all names of a file that isn't there yet. */
+async function placeOf(path: string): Promise<string> {
+  const place = await realpath(path).catch(async () => join(await realpath(dirname(path)), basename(path)))
+  // Elsewhere names that differ in case only may be one file.
+  return process.platform === 'linux' ? place : place.toLowerCase()
+}
+
+async function checkOne(output: string, inputs: readonly string[]): Promise<void> {
   const target = await entry(output)
   for (const input of target ? inputs : []) {
     const source = await entry(input)
@@ -33,5 +39,26 @@ export async function checkOutput(output: string, inputs: string[]): Promise<voi
     throw new FileError(
       `${output} can't be written: the folder ${dirname(output)} doesn't exist or takes no files (${(error as NodeJS.ErrnoException).code})`,
     )
+  }
+}
+
+/**
+ * @param outputs - those that weren't asked for are undefined.
+ * @throws FileError if an output is one of the inputs or another output, by whatever name, or can't be written.
+ */
+export async function checkOutputs(
+  outputs: readonly (string | undefined)[],
+  inputs: readonly string[],
+): Promise<void> {
+  const taken = new Map<string, string>()
+  for (const output of outputs) {
+    if (output === undefined) continue
+    await checkOne(output, inputs)
+    const place = await placeOf(output)
+    const other = taken.get(place)
+    if (other !== undefined) {
+      throw new FileError(`the outputs ${other} and ${output} are the same file: name two`)
+    }
+    taken.set(place, output)
   }
 }

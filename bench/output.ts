@@ -1,4 +1,5 @@
 /** What the commands print: results on stdout, the state of long work on stderr. */
+import { greatest } from './extremes.js'
 
 /** Results that nobody reads any more (`mpmml variants | head`) are no failure, and a full disk isn't a crash. */
 export function watchOutput(): void {
@@ -19,27 +20,34 @@ export function print(text: string): Promise<void> {
 }
 
 export function printJson(value: unknown): Promise<void> {
-  return print(JSON.stringify(value, null, 2))
+  let text: string
+  try {
+    text = JSON.stringify(value, null, 2)
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error
+    throw new Error(`the result is too long for one JSON value: ${error.message}`, { cause: error })
+  }
+  return print(text)
 }
 
 /** Rows of a label and its value, aligned. Rows without a value are left out. */
 export function labelled(rows: [label: string, value: string | undefined][]): string {
   const shown = rows.filter(([, value]) => value !== undefined && value !== '')
-  const width = Math.max(...shown.map(([label]) => label.length))
+  const width = widest(shown.map(([label]) => label))
   return shown.map(([label, value]) => `${label.padEnd(width)}  ${value}`).join('\n')
 }
 
+const widest = (texts: readonly string[]) => greatest(texts.map(({ length }) => length))
+
 /** A table with aligned columns; the first row is its head. */
-export function table(rows: string[][]): string {
-  const widths = rows[0]!.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)))
-  return rows
-    .map((row) =>
-      row
-        .map((cell, column) => cell.padEnd(widths[column]!))
-        .join('  ')
-        .trimEnd(),
-    )
-    .join('\n')
+export function table(rows: string[][], align: 'left' | 'right' = 'left'): string {
+  const widths = rows[0]!.map((_, column) => widest(rows.map((row) => row[column]!)))
+  const padded = (cell: string, column: number) => {
+    if (align === 'right') return cell.padStart(widths[column]!)
+    // Nothing follows the last one, which may be a path of many nodes.
+    return column === widths.length - 1 ? cell : cell.padEnd(widths[column]!)
+  }
+  return rows.map((row) => row.map(padded).join('  ').trimEnd()).join('\n')
 }
 
 /** Shows what is being done while `work` runs, if stderr is a terminal. */

@@ -27,7 +27,7 @@ import {
   requireShape,
 } from './graph.js'
 import {
-  checkMatrixOutput,
+  checkMatrixOutputs,
   isUntyped,
   type ReadFlags,
   readMatrixFile,
@@ -67,6 +67,14 @@ export interface PathsRequest {
   next: string | undefined
   verify: boolean
 }
+
+/** Pairs that are printed, and nodes on their paths: more would fill the memory, and nobody reads them. */
+const MOST_PRINTED = 2 ** 22
+
+const tooMuch = (what: string) =>
+  new Error(
+    `${what}, more than the ${MOST_PRINTED} that are printed: name a file with -o, or fewer nodes with --from and --to`,
+  )
 
 /** A pair of nodes that was asked for, as the file numbers them. */
 interface PairRecord {
@@ -108,10 +116,13 @@ export interface CheckRecord {
 /** @throws anything that goes wrong; output files appear under their names only if everything went right. */
 export async function findPaths(request: PathsRequest, signal: AbortSignal): Promise<PathsRecord> {
   const { semiring, overflow, backend, device, devices, output, next } = request
-  for (const file of [output, next]) if (file !== undefined) await checkMatrixOutput(file, [request.graph])
+  await checkMatrixOutputs([output, next], [request.graph])
   const graph = await read(request, signal)
   const sources = request.from && nodesOf(request.from, graph)
   const targets = request.to && nodesOf(request.to, graph)
+  const asked = sources !== undefined || targets !== undefined
+  const count = (sources?.length ?? graph.nodes) * (targets?.length ?? graph.nodes)
+  if (asked && output === undefined && count > MOST_PRINTED) throw tooMuch(`the result has ${count} pairs`)
   const paths = request.verify || next !== undefined || targets !== undefined
   const options = { paths, sources, targets, overflow, backend, device, devices, signal }
   const found = await withProgress(`finding paths between ${graph.nodes} nodes`, (onProgress) =>
@@ -124,7 +135,6 @@ export async function findPaths(request: PathsRequest, signal: AbortSignal): Pro
   if (output !== undefined) await writeMatrixFile(output, distances, semiring, signal)
   if (next !== undefined) await writeMatrixFile(next, found.next!, undefined, signal)
   const zero = zeroOf(semiring, graph.dtype)
-  const asked = sources !== undefined || targets !== undefined
   return {
     graph: graphRecord(graph),
     semiring,
@@ -153,12 +163,15 @@ function pairsOf(
   const all = () => Array.from({ length: nodes }, (_, node) => node)
   const [rows, columns] = [sources ?? all(), targets ?? all()]
   const { data } = found.distances
+  let printed = 0
   return rows.flatMap((i, row) =>
     columns.map((j, column) => {
       const value = data[row * columns.length + column]!
       const pair: PairRecord = { from: i + firstNode, to: j + firstNode, value: finiteOf(value, zero) }
       if (targets === undefined) return pair
       const path = found.path(i, j)
+      printed += 1 + (path?.length ?? 0)
+      if (printed > MOST_PRINTED) throw tooMuch('the paths have too many nodes')
       return { ...pair, path: path && namesOf(path, firstNode) }
     }),
   )

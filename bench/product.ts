@@ -8,7 +8,7 @@ import {
   zeroOf,
 } from '../lib/index.js'
 import { dtypeOf, hasSums } from './dtype.js'
-import { checkMatrixOutput, readOperands, writeMatrixFile } from './matrix-file.js'
+import { checkMatrixOutputs, readOperands, writeMatrixFile } from './matrix-file.js'
 import { duration, labelled, rate, shapeText, withStatus } from './output.js'
 import { why } from './place.js'
 import { withProgress } from './progress.js'
@@ -58,7 +58,7 @@ export interface ProductRecord extends Omit<MpmmResult, 'c'> {
 export async function multiplyFiles(request: ProductRequest, signal: AbortSignal): Promise<ProductRecord> {
   const { semiring, overflow } = request
   const inputs = [request.a, request.b, request.accumulate].filter((path) => path !== undefined)
-  if (request.output !== undefined) await checkMatrixOutput(request.output, inputs)
+  await checkMatrixOutputs([request.output], inputs)
   const [a, b, accumulate] = await readOperands(inputs, { semiring, dtype: request.dtype }, signal)
   if (!a || !b) throw new Error('a product has two operands')
   const options = { semiring, overflow, accumulate, signal }

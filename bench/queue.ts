@@ -2,7 +2,7 @@
 import { type Command, Option } from 'commander'
 import type { MpmmOptions, Semiring } from '../lib/index.js'
 import type { QueueProgress, QueueResult, QueueWorkOptions } from '../lib/queue.js'
-import type { ArraysFlags } from './arrays.js'
+import { type ArraysFlags, replaces } from './arrays.js'
 import { duration, labelled, oneLine } from './output.js'
 import { type Progress, startProgress } from './progress.js'
 
@@ -68,7 +68,8 @@ export async function runOnQueue(
 ): Promise<QueueRecord> {
   // Not imported above: most calls of these commands have no use for it.
   const { multiplyOnQueue, shortestPathsOnQueue } = await import('../lib/queue.js')
-  const { inputs, output, semiring, overflow, memory, chunks, shards, codec, resume, overwrite } = request
+  const { inputs, output, semiring, overflow, memory, chunks, shards, codec, resume } = request
+  const overwrite = await replaces(request)
   const reporter = new Reporter(output)
   const options: QueueWorkOptions = {
     ...queuePlace(request),

@@ -12,7 +12,7 @@ import {
   readFasta,
 } from '../lib/rna.js'
 import { duration, labelled, rate, withStatus } from './output.js'
-import { checkOutput } from './output-file.js'
+import { checkOutputs } from './output-file.js'
 import { why } from './place.js'
 import { startProgress } from './progress.js'
 
@@ -103,7 +103,7 @@ interface Found {
 /** @throws anything that goes wrong; the drawing appears under its name only if everything went right. */
 export async function interactFiles(request: InteractionRequest, signal: AbortSignal) {
   const { svg, top, query: _, target: __, ...model } = request
-  if (svg !== undefined) await checkOutput(svg, [request.query, request.target])
+  await checkOutputs([svg], [request.query, request.target])
   const queries = await withStatus(`reading ${request.query}`, () => readFasta(request.query))
   const targets = await withStatus(`reading ${request.target}`, () => readFasta(request.target))
   const started = performance.now()
@@ -129,7 +129,8 @@ export async function interactFiles(request: InteractionRequest, signal: AbortSi
       done += work
       steps += result.steps
       place = { backend: result.backend, device: result.device }
-      found.push(...result.windows.map((window) => ({ query, target, window })))
+      // Not spread: there may be more than a call takes.
+      for (const window of result.windows) found.push({ query, target, window })
     }
   } finally {
     progress.end()

@@ -1,6 +1,7 @@
 /** Runs the command line and turns whatever happens into an exit status and at most one line on stderr. */
 import { constants } from 'node:os'
-import { CommanderError } from 'commander'
+import { type Command, CommanderError } from 'commander'
+import { inFlags } from './in-flags.js'
 import { oneLine, print, watchOutput } from './output.js'
 
 const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
@@ -20,6 +21,7 @@ export async function run(args: string[]): Promise<number> {
       controller.abort()
     })
   }
+  let command: Command | undefined
   try {
     if (args.length === 0) {
       const { overview } = await import('./overview.js')
@@ -29,6 +31,9 @@ export async function run(args: string[]): Promise<number> {
     // Not imported above: what can't be loaded is an error like any other.
     const { createProgram } = await import('./program.js')
     const program = await createProgram(args, controller.signal)
+    program.hook('preAction', (_, asked) => {
+      command = asked
+    })
     await program.parseAsync(args, { from: 'user' })
     return 0
   } catch (error) {
@@ -38,13 +43,17 @@ export async function run(args: string[]): Promise<number> {
       process.stderr.write('mpmml: interrupted\n')
       return interruptStatus
     }
-    process.stderr.write(`mpmml: ${describeError(error)}\n`)
+    process.stderr.write(`mpmml: ${describeError(error, command)}\n`)
     return 1
   }
 }
 
-function describeError(error: unknown): string {
+function describeError(error: unknown, command: Command | undefined): string {
   if (!(error instanceof Error)) return oneLine(String(error))
   const { code } = error as NodeJS.ErrnoException
-  return oneLine(error.message) + (code?.startsWith('ERR_MPMML_') ? ` [${code}]` : '')
+  const known = code?.startsWith('ERR_MPMML_')
+  return (
+    oneLine(known ? inFlags(error.message, command?.options ?? []) : error.message) +
+    (known ? ` [${code}]` : '')
+  )
 }

@@ -2,42 +2,80 @@
 import { type DataType, type DenseMatrix, type ElementArray, type Semiring, zeroOf } from '../lib/index.js'
 import { hasSums } from './dtype.js'
 
-export interface ValueSummary {
+/** What is said of some values. */
+export interface Range {
   /** The smallest and the largest finite value; null if there is none. */
   min: number | null
   max: number | null
+  nan: number
+  infinite: number
+}
+
+/** Counts values. */
+export class Counts {
+  #min = Number.POSITIVE_INFINITY
+  #max = Number.NEGATIVE_INFINITY
+  #nan = 0
+  #infinite = 0
+
+  add(value: number): void {
+    if (Number.isNaN(value)) this.#nan++
+    else if (!Number.isFinite(value)) this.#infinite++
+    else {
+      if (value < this.#min) this.#min = value
+      if (value > this.#max) this.#max = value
+    }
+  }
+
+  get range(): Range {
+    const none = this.#min > this.#max
+    return {
+      min: none ? null : this.#min,
+      max: none ? null : this.#max,
+      nan: this.#nan,
+      infinite: this.#infinite,
+    }
+  }
+}
+
+/** A zero that is a number is among the smallest and the largest; one that is infinite isn't among the infinite ones. */
+export interface ValueSummary extends Range {
   /** How many elements are the semiring's zero. */
   zeros: number
 }
 
 /** @param matrix - dense, as the library makes it. */
 export function summarize({ data }: DenseMatrix<ElementArray>, zero: number): ValueSummary {
-  let min = Number.POSITIVE_INFINITY
-  let max = Number.NEGATIVE_INFINITY
+  const counts = new Counts()
   let zeros = 0
   for (const value of data) {
     if (value === zero) zeros++
-    // A zero that is 0 is finite; other infinities and NaN have no range.
-    if (value === zero ? zero === 0 : Number.isFinite(value)) {
-      if (value < min) min = value
-      if (value > max) max = value
-    }
+    if (value !== zero || zero === 0) counts.add(value)
   }
-  return min > max ? { min: null, max: null, zeros } : { min, max, zeros }
+  return { ...counts.range, zeros }
 }
 
-/** "9: 2 … 17; 3 are −∞, held as -2147483648" */
+/** "9: 2 … 17; 3 are −∞, held as -2147483648; 1 is +∞" */
 export function describeValues(
-  { min, max, zeros }: ValueSummary,
+  { min, max, zeros, nan, infinite }: ValueSummary,
   shape: readonly number[],
   semiring: Semiring,
   dtype: DataType,
 ): string {
   const finite = min === null ? 'none finite' : `${min} … ${max}`
   const zero = zeroOf(semiring, dtype)
-  const infinite = dtype === 'int32' ? hasSums(semiring) : zero !== 0
-  const name = infinite ? (zero < 0 ? '−∞' : '+∞') : `${zero}`
-  const held = infinite && dtype === 'int32' ? `, held as ${zero}` : ''
-  const zeroText = zeros > 0 ? `; ${zeros} ${zeros === 1 ? 'is' : 'are'} ${name}${held}` : ''
-  return `${shape.reduce((product, size) => product * size, 1)}: ${finite}${zeroText}`
+  const isInfinite = dtype === 'int32' ? hasSums(semiring) : zero !== 0
+  const name = isInfinite ? (zero < 0 ? '−∞' : '+∞') : `${zero}`
+  const held = isInfinite && dtype === 'int32' ? `, held as ${zero}` : ''
+  const other = semiring === 'plus-times' ? '±∞' : zero > 0 ? '−∞' : '+∞'
+  const parts = [
+    `${shape.reduce((product, size) => product * size, 1)}: ${finite}`,
+    countText(zeros, `${name}${held}`),
+    countText(infinite, other),
+    countText(nan, 'NaN'),
+  ]
+  return parts.filter((part) => part !== '').join('; ')
 }
+
+const countText = (count: number, what: string) =>
+  count === 0 ? '' : `${count} ${count === 1 ? 'is' : 'are'} ${what}`

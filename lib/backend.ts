@@ -4,7 +4,7 @@ import { show } from './describe.js'
 import { environmentBackend } from './environment.js'
 import { OptionError } from './errors.js'
 import { addon, indexIn } from './native.js'
-import { readChoice } from './options.js'
+import { readChoice, requireNames } from './options.js'
 
 const { backendChoices } = addon
 export const AUTO = indexIn(backendChoices, 'auto')
@@ -105,6 +105,7 @@ export interface Explanation {
  * console.log(`${backend}, because ${reason}`.length > 10) // true
  */
 export function explainBackend(options: { device?: number | undefined } = {}): Explanation {
+  requireNames(options, ['device'])
   const asked = environmentBackend()
   const { backend, reason } = addon.explain(readDevice(options.device))
   if (asked === 'cpu') return { backend: 'cpu', reason: 'MPMML_BACKEND=cpu asks for it' }

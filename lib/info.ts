@@ -4,7 +4,7 @@ import { availableParallelism, cpus } from 'node:os'
 import { explainBackend } from './backend.js'
 import { configureCpu } from './environment.js'
 import { fromNative } from './errors.js'
-import { type AddonOrigin, driverTraces } from './load.js'
+import { type AddonKind, type AddonOrigin, driverTraces, largerAddons } from './load.js'
 import { addon, addonOrigin, type NativeDescription, version } from './native.js'
 
 /** A row of a device's table: its name and unit, and what the device has. */
@@ -18,8 +18,11 @@ export interface Info {
   compiler: string
   /** The version of Node.js. */
   node: string
-  /** The addon that was loaded: what it has, the package or build that it comes from, and its path. */
-  addon: AddonOrigin
+  /**
+   * The addon that was loaded: what it has, the package or build that it comes from, and its path. If it is that for the
+   * CPU, `larger` has what others are here, which MPMML_ADDON can ask for.
+   */
+  addon: AddonOrigin & { readonly larger: readonly AddonKind[] }
   /** The CUDA backend and the GPUs. */
   cuda: {
     /** Whether this addon has the CUDA backend. */
@@ -97,7 +100,7 @@ export function info(): Info {
     version,
     compiler,
     node: process.versions.node,
-    addon: addonOrigin,
+    addon: { ...addonOrigin, larger: largerAddons(addonOrigin) },
     cuda: {
       built: cuda.built,
       status: cuda.status,

@@ -197,6 +197,14 @@ function withoutCuda(
   return `${name} isn't installed${machine}. To use a GPU, run: npm install ${name}@${version}`
 }
 
+/** The addons with more than the CPU's that are here beside the one that was loaded: MPMML_ADDON asks for one of them. */
+export function largerAddons({ kind }: AddonOrigin): AddonKind[] {
+  if (kind !== 'cpu') return []
+  return candidates(['lab', 'cuda'])
+    .filter(({ problem }) => problem === '')
+    .map((candidate) => candidate.kind)
+}
+
 /** What the loader needs of an addon. */
 interface Loadable {
   explainWithoutCuda(reason: string): void

@@ -10,6 +10,7 @@ import {
   operandArrayNames,
 } from './elements.js'
 import { DTypeError, OutOfMemoryError, ShapeError } from './errors.js'
+import { availableMemory } from './free-memory.js'
 import type { ElementArray, OperandArray } from './storage.js'
 import { lengthOf, requireOrdinaryBuffer } from './storage.js'
 
@@ -75,7 +76,7 @@ export function allocate<Data extends OperandArray = ElementArray>(
 ): Data {
   const bytes = length * bytesOf(type)
   // The system gives out memory when it is first written. If there is none then, it kills the process.
-  const available = bytes > SMALL_ALLOCATION ? process.availableMemory?.() || Number.POSITIVE_INFINITY : bytes
+  const available = bytes > SMALL_ALLOCATION ? availableMemory() : bytes
   if (bytes <= available) {
     try {
       return make(type, length)

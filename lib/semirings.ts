@@ -78,11 +78,10 @@ export function requireWitness(semiring: number): void {
 export function zeroOf(semiring: Semiring, dtype: DataType = 'int32'): number {
   const found = addon.semirings[semiringIndex(semiring)]
   if (!found) throw new OptionError(`there is no semiring ${show(semiring)}: expected ${showChoices(names)}`)
-  const zero = found.zeros[dtype]
-  if (zero === undefined) {
+  if (typeof dtype !== 'string' || !Object.hasOwn(found.zeros, dtype)) {
     throw new DTypeError(`${semiring} has ${elementTypes(found.zeros)}, but not ${show(dtype)}`)
   }
-  return zero
+  return found.zeros[dtype]!
 }
 
 /** The neutral element of ⊗ in a type that the semiring has, by its index. */

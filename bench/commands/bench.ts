@@ -17,7 +17,7 @@ import { describeCircumstances } from '../circumstances.js'
 import { newCommand } from '../commands.js'
 import { dataTypes, typesOf } from '../dtype.js'
 import { duration, labelled, print, printJson, rate, shapeName, table } from '../output.js'
-import { checkOutput } from '../output-file.js'
+import { checkOutputs } from '../output-file.js'
 import { describeSuites } from '../suites/describe.js'
 import { type SuiteName, suiteNames } from '../suites/names.js'
 import { runSuites, type SuitesRecord } from '../suites/run.js'
@@ -95,7 +95,7 @@ export function benchCommand(signal: AbortSignal): Command {
           exitCode: 2,
         })
       }
-      if (svg !== undefined) await checkOutput(svg, [])
+      await checkOutputs([svg], [])
       if (suite) return benchSuites(suite, flags, signal)
       return choice ? benchChoice(flags, signal) : benchProducts(flags, signal)
     })

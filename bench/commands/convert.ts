@@ -5,7 +5,7 @@ import { type DataType, type Semiring, variants } from '../../lib/index.js'
 import { newCommand } from '../commands.js'
 import { dataTypes, dtypeOf } from '../dtype.js'
 import {
-  checkMatrixOutput,
+  checkMatrixOutputs,
   fileOf,
   MATRIX_FILE,
   MATRIX_HELP,
@@ -55,7 +55,7 @@ async function convert(
   { semiring, dtype }: Flags,
   signal: AbortSignal,
 ): Promise<ConvertRecord> {
-  await checkMatrixOutput(to, [from])
+  await checkMatrixOutputs([to], [from])
   // Sparse matrices may be far too large to be dense.
   const stays = dtype === undefined && semiring === undefined && isSparseFormat(fileFormatOf(fileOf(to).path))
   const { path, array } = fileOf(from)

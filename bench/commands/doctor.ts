@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import type { Command } from 'commander'
 import { newCommand } from '../commands.js'
+import { greatest } from '../extremes.js'
 import { bytes, oneLine, print, printJson } from '../output.js'
 
 /** The oldest Node.js that the package takes. */
@@ -227,7 +228,7 @@ async function toolkitCheck(): Promise<Check> {
 const marks: Record<Status, string> = { ok: '✓', note: '·', problem: '✗' }
 
 function describe(checks: Check[]): string {
-  const width = Math.max(...checks.map(({ name }) => name.length))
+  const width = greatest(checks.map(({ name }) => name.length))
   const lines = checks.flatMap(({ name, status, found, advice }) => [
     `${marks[status]} ${name.padEnd(width)}  ${found}`,
     ...(advice === null ? [] : [`  ${' '.repeat(width)}  → ${advice}`]),

@@ -5,6 +5,7 @@ import { type Machine, machine, type Point, type Results } from '../../lib/lab.j
 import { device, usage, wholeNumber, wholeNumbers } from '../arguments.js'
 import { newCommand } from '../commands.js'
 import { arrays } from '../dtype.js'
+import { greatest } from '../extremes.js'
 import { forgetOperands, laddered } from '../lab/calls.js'
 import {
   cpuTable,
@@ -165,7 +166,7 @@ function tablesOf(
   const points = new LadderPoints(all)
   const list = rungs(algebra, borders)
   const measured = points.calls('cuda').length > 0
-  const largest = Math.max(...sizes)
+  const largest = greatest(sizes)
   const { m, k, n } = product ?? sizeOf(largest)
   const onGpu = [...(product ? [] : reportTables(points, list, sizes)), rungTable(points, list, [m, k, n])]
   const onCpu = cpuTable(points)

@@ -6,6 +6,7 @@ import {
   type ArraysFlags,
   arraysOptions,
   describeArrays,
+  inMemory,
   isOnDisk,
   requireOnDisk,
   runArrays,
@@ -54,7 +55,7 @@ export function multiplyCommand(signal: AbortSignal): Command {
         return json ? printJson(record) : print(describeArrays(record))
       }
       const request = { ...flags, a, b, verify: flags.verify === true }
-      const record = await multiplyFiles(request, signal)
+      const record = await inMemory(() => multiplyFiles(request, signal))
       await (json ? printJson(record) : print(describeProduct(record, request)))
     })
 }

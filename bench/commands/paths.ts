@@ -6,6 +6,7 @@ import {
   type ArraysFlags,
   arraysOptions,
   describeArrays,
+  inMemory,
   isOnDisk,
   requireOnDisk,
   runArrays,
@@ -70,7 +71,7 @@ min-plus finds shortest paths, max-plus longest, max-min widest, max-times most 
         const record = await checkPaths(request, check, signal)
         return json ? printJson(record) : print(describeCheck(record))
       }
-      const record = await findPaths(request, signal)
+      const record = await inMemory(() => findPaths(request, signal))
       await (json ? printJson(record) : print(describePaths(record, request)))
     })
 }

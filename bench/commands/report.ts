@@ -7,7 +7,7 @@ import { newCommand } from '../commands.js'
 import { runJobs } from '../lab/runner.js'
 import { defaultSizes, reportJobs } from '../lab/sweeps.js'
 import { labelled, print, printJson } from '../output.js'
-import { checkOutput } from '../output-file.js'
+import { checkOutputs } from '../output-file.js'
 
 interface Flags {
   from?: string
@@ -39,7 +39,6 @@ export function reportCommand(signal: AbortSignal): Command {
     .option('--device <index>', 'the CUDA device, from 0', device, 0)
     .option('--json', 'print one JSON value')
     .action(async ({ json, ...flags }: Flags) => {
-      await checkOutput(flags.output, flags.from === undefined ? [] : [flags.from])
       const { results, source } = await resultsFor(flags, signal)
       // The plotting library takes a while to load, and only this command needs it.
       const { reportPage } = await import('../report/page.js')
@@ -63,10 +62,14 @@ export function reportCommand(signal: AbortSignal): Command {
 }
 
 async function resultsFor(flags: Flags, signal: AbortSignal): Promise<{ results: Results; source: string }> {
-  if (flags.from !== undefined) return { results: await readResults(flags.from), source: flags.from }
-  const { output } = flags
+  const { from, output } = flags
+  if (from !== undefined) {
+    await checkOutputs([output], [from])
+    return { results: await readResults(from), source: from }
+  }
   const extension = extname(basename(output))
   const source = flags.results ?? `${extension ? output.slice(0, -extension.length) : output}.json`
+  await checkOutputs([output, source], [])
   const { results } = await runJobs(
     {
       jobs: reportJobs(flags.sizes),

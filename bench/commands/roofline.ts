@@ -11,7 +11,7 @@ import { type Algebra, algebraOf, elementTypes } from '../lab/ladder.js'
 import { rooflineJobs, rooflines } from '../lab/roofline.js'
 import { runJobs } from '../lab/runner.js'
 import { print, printJson } from '../output.js'
-import { checkOutput } from '../output-file.js'
+import { checkOutputs } from '../output-file.js'
 
 interface Flags {
   from?: string
@@ -62,8 +62,7 @@ export function rooflineCommand(signal: AbortSignal): Command {
   return command.action(async (flags: Flags) => {
     const algebra = usage(command, () => algebraOf(flags))
     const { semiring, dtype } = algebra
-    if (flags.output !== undefined)
-      await checkOutput(flags.output, flags.from === undefined ? [] : [flags.from])
+    await checkOutputs([flags.output, flags.results], flags.from === undefined ? [] : [flags.from])
     const { results, note } = await resultsFor(flags, algebra, signal)
     const found = rooflines(results.points, tensorPeak(results.machine)).filter(
       (one) =>

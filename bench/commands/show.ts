@@ -16,6 +16,7 @@ import { fileOf, MATRIX_FILE, MATRIX_HELP, readMatrixFile } from '../matrix-file
 import { bytes, labelled, print, printJson, shapeText, table } from '../output.js'
 import { Pattern } from '../picture.js'
 import { withProgress } from '../progress.js'
+import { Counts, type Range } from '../summary.js'
 
 interface Flags {
   semiring?: Semiring
@@ -25,23 +26,17 @@ interface Flags {
 
 type JsonNumber = number | 'NaN' | 'Infinity' | '-Infinity'
 
-/** What `show --json` prints of a matrix. */
-interface ShownMatrix {
+/** What `show --json` prints of a matrix; its range is that of the elements that aren't the zero. */
+interface ShownMatrix extends Range {
   array: string | null
   shape: readonly number[]
   dtype: DataType
   /** Entries that a sparse file has; null for a dense one. */
   entries: number | null
   semiring: Semiring
-  /** The smallest and the largest finite element that isn't the zero; null if there is none. */
-  min: number | null
-  max: number | null
   /** Elements that are the semiring's zero, and their share. */
   zeros: number
   shareOfZeros: number
-  nan: number
-  /** Infinite elements that aren't the zero. */
-  infinite: number
   /** The first rows and columns; null for the zero. */
   corner: (JsonNumber | null)[][]
 }
@@ -92,34 +87,6 @@ async function look(named: string, semiring: Semiring | undefined, signal: Abort
   return [lookAtDense(await readMatrixFile(named, { semiring }, signal), semiring, array ?? null)]
 }
 
-/** What is counted of the elements that aren't the zero. */
-class Counts {
-  min = Number.POSITIVE_INFINITY
-  max = Number.NEGATIVE_INFINITY
-  nan = 0
-  infinite = 0
-
-  add(value: number): void {
-    if (Number.isNaN(value)) this.nan++
-    else if (!Number.isFinite(value)) this.infinite++
-    else {
-      if (value < this.min) this.min = value
-      if (value > this.max) this.max = value
-    }
-  }
-
-  /** As the record has them. */
-  get record(): Pick<ShownMatrix, 'min' | 'max' | 'nan' | 'infinite'> {
-    const none = this.min > this.max
-    return {
-      min: none ? null : this.min,
-      max: none ? null : this.max,
-      nan: this.nan,
-      infinite: this.infinite,
-    }
-  }
-}
-
 const usual = (dtype: DataType, semiring: Semiring | undefined): Semiring =>
   semiring ?? (dtype === 'uint8' ? 'or-and' : 'max-plus')
 
@@ -153,7 +120,8 @@ function lookAtDense(
     }
   }
   const count = batch * rows * cols
-  const corner = Array.from({ length: Math.min(rows, CORNER) }, (_, i) =>
+  // A batch of none has no first rows.
+  const corner = Array.from({ length: batch > 0 ? Math.min(rows, CORNER) : 0 }, (_, i) =>
     Array.from({ length: Math.min(cols, CORNER) }, (_, j) => {
       const value = data[offset + i * down + j * right]!
       return value === zero ? null : jsonNumber(value)
@@ -169,7 +137,7 @@ function lookAtDense(
     zeros,
     shareOfZeros,
     corner,
-    ...counts.record,
+    ...counts.range,
   }
   return { record, pattern }
 }
@@ -209,7 +177,7 @@ async function lookAtSparse(path: string, asked: Semiring | undefined, signal: A
     zeros,
     shareOfZeros: count > 0 ? zeros / count : 0,
     corner,
-    ...counts.record,
+    ...counts.range,
   }
   return { record, pattern }
 }
@@ -233,19 +201,14 @@ function describe({ record, pattern }: Shown, picture: boolean): string {
     ['NaN', nan > 0 ? String(nan) : undefined],
     ['infinite', infinite > 0 ? String(infinite) : undefined],
   ])
-  if (rows === 0 || cols === 0) return head
+  if (corner.length === 0 || cols === 0) return head
   const cells = corner.map((row) => [
     ...row.map((value) => (value === null ? '.' : cellText(value))),
     ...(cols > CORNER ? ['…'] : []),
   ])
-  const shown = [head, table(alignRight(cells)) + (rows > CORNER ? '\n…' : '')]
+  const shown = [head, table(cells, 'right') + (rows > CORNER ? '\n…' : '')]
   return (picture ? [...shown, pattern.text()] : shown).join('\n\n')
 }
 
 const cellText = (value: JsonNumber) =>
   typeof value === 'number' && !Number.isInteger(value) ? String(Number(value.toPrecision(6))) : String(value)
-
-function alignRight(rows: string[][]): string[][] {
-  const widths = rows[0]!.map((_, col) => Math.max(...rows.map((row) => row[col]!.length)))
-  return rows.map((row) => row.map((cell, col) => cell.padStart(widths[col]!)))
-}

@@ -6,7 +6,7 @@ import { closureOptions } from '../arguments.js'
 import { newCommand } from '../commands.js'
 import { dtypeOf, hasSums } from '../dtype.js'
 import { namingCycles } from '../graph.js'
-import { checkMatrixOutput, MATRIX_HELP, readMatrixFile, writeMatrixFile } from '../matrix-file.js'
+import { checkMatrixOutputs, MATRIX_HELP, readMatrixFile, writeMatrixFile } from '../matrix-file.js'
 import { duration, labelled, print, printJson, shapeText } from '../output.js'
 import { why } from '../place.js'
 import { withProgress } from '../progress.js'
@@ -61,7 +61,7 @@ export function starCommand(signal: AbortSignal): Command {
 
 async function compute(path: string, flags: Flags, signal: AbortSignal): Promise<StarRecord> {
   const { output, semiring, overflow, backend, device, devices } = flags
-  if (output !== undefined) await checkMatrixOutput(output, [path])
+  await checkMatrixOutputs([output], [path])
   const a = await readMatrixFile(path, { semiring }, signal)
   const dtype = dtypeOf(a.data)
   const operation = flags.plus ? 'plus' : 'star'

@@ -1,8 +1,8 @@
 /** mpmml variants */
 import { type Command, Option } from 'commander'
-import { type Variant, variants } from '../../lib/index.js'
+import { info, type Variant, variants } from '../../lib/index.js'
 import { newCommand } from '../commands.js'
-import { print, printJson, table } from '../output.js'
+import { oneLine, print, printJson, table } from '../output.js'
 
 type Filters = Partial<Pick<Variant, 'semiring' | 'dtype' | 'backend' | 'family'>>
 
@@ -19,8 +19,22 @@ export function variantsCommand(): Command {
       const rows = variants().filter((row) =>
         wanted.every(([key, value]) => row[key as keyof Variant] === value),
       )
+      const elsewhere = filters.backend === 'cpu' ? undefined : inOtherAddon()
+      if (elsewhere !== undefined) process.stderr.write(`mpmml: ${oneLine(elsewhere)}\n`)
       await (json ? printJson(rows) : print(describe(rows)))
     })
+}
+
+/** Which kernels aren't listed although they are here, and how to list them. */
+function inOtherAddon(): string | undefined {
+  const { addon, cuda } = info()
+  const [larger] = addon.larger
+  if (larger === undefined) return undefined
+  const ofThesis = larger === 'lab' ? ' and those of the thesis' : ''
+  return (
+    `kernels for GPUs${ofThesis} are not listed, because ${cuda.reason || 'the addon that is loaded lacks them'}: ` +
+    `MPMML_ADDON=${larger} lists them`
+  )
 }
 
 function describe(rows: Variant[]): string {

@@ -1,5 +1,6 @@
 /** The ladder as tables: times here, and those of the report's Tesla K20c if it has them. */
 import type { CallPoint, KernelPoint, Point } from '../../lib/lab.js'
+import { greatest } from '../extremes.js'
 import { duration, rate, shapeText, table } from '../output.js'
 import { type BordersExperiment, experiments, paperAverages } from './borders.js'
 import * as k20 from './k20.js'
@@ -120,7 +121,7 @@ export function reportTables(points: LadderPoints, rungs: Rung[], sizes: number[
       k20.sharedMemory,
     ),
   ]
-  return [...tables12, ...overBlocks(points, rungs, Math.max(...sizes))]
+  return [...tables12, ...overBlocks(points, rungs, greatest(sizes))]
 }
 
 /** Every rung on one product. */

@@ -3,6 +3,7 @@ import { InvalidArgumentError } from 'commander'
 import { type DataType, type Semiring, type Variant, type VariantName, variants } from '../../lib/index.js'
 import type { Point } from '../../lib/lab.js'
 import { typesOf } from '../dtype.js'
+import { greatest } from '../extremes.js'
 import type { Dimensions } from './dimensions.js'
 import type { CallJob, Job, KernelJob } from './jobs.js'
 
@@ -158,6 +159,6 @@ export const productJobs = (algebra: Algebra, borders: Borders, d: Dimensions): 
 /** The report's tables: the baseline and shared memory over sizes, and every rung at the largest. */
 export function tableJobs(algebra: Algebra, borders: Borders, sizes: number[]): Job[] {
   const list = rungs(algebra, borders)
-  const largest = Math.max(...sizes)
+  const largest = greatest(sizes)
   return sizes.flatMap((size) => both(algebra, size === largest ? list : tableRungs(list), sizeOf(size)))
 }

@@ -13,6 +13,7 @@ import {
   type Roof,
   roofsOver,
 } from '../../lib/lab.js'
+import { greatest } from '../extremes.js'
 import type { BandwidthJob, Job, MicrobenchJob } from './jobs.js'
 import { type Algebra, isCoalesced, kernelJob, rungs, sizeOf, titleOf } from './ladder.js'
 
@@ -161,7 +162,7 @@ function rooflineOf(
   const deviceMemory = gbps('copy')
   if (deviceMemory === undefined || operations.length === 0) return undefined
   const ceilings: Ceilings = {
-    operations: Math.max(...operations.map(({ gops }) => gops)),
+    operations: greatest(operations.map(({ gops }) => gops)),
     deviceMemory,
     l2: gbps('l2'),
     sharedMemory: gbps('shared'),

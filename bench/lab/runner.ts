@@ -14,7 +14,7 @@ import {
   writeText,
 } from '../../lib/lab.js'
 import { commit } from '../commit.js'
-import { checkOutput } from '../output-file.js'
+import { checkOutputs } from '../output-file.js'
 import { startProgress } from '../progress.js'
 import { costOf, type Job, jobKey, type RunOptions, runJob } from './jobs.js'
 
@@ -40,7 +40,6 @@ const machineName = ({ gpu, driver, toolkit, mpmml }: Machine) =>
 
 async function earlierResults(output: string | null, here: Machine): Promise<Results> {
   if (output === null) return newResults(here)
-  await checkOutput(output, [])
   let earlier: Results
   try {
     earlier = await readResults(output)
@@ -68,6 +67,7 @@ export interface RunOutcome {
  * @throws NoCudaError if no GPU can be used; AbortedError at an interrupt, when what was measured is in the file.
  */
 export async function runJobs(request: RunRequest, signal: AbortSignal): Promise<RunOutcome> {
+  await checkOutputs([request.output ?? undefined, request.csv ?? undefined], [])
   const here = { ...machine(request.device), commit: commit() }
   const results = await earlierResults(request.output, here)
   const known = new Map(results.points.map((point) => [pointKey(point), point]))

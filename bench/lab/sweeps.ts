@@ -1,6 +1,7 @@
 /** The sweeps as jobs: those of the thesis' chapters 2 and 4, and that of borders. */
 import { type Variant, variants } from '../../lib/index.js'
 import { microbenches, refusedVariants } from '../../lib/lab.js'
+import { greatest } from '../extremes.js'
 import { bordersJobs, bordersSizes } from './borders.js'
 import { futureJobs } from './future.js'
 import type { Job, KernelJob, MicrobenchJob, OccupancyJob } from './jobs.js'
@@ -224,7 +225,7 @@ const TRANSPOSE_SIZE = 10240
 
 /** Everything that the report shows. */
 export function reportJobs(sizes: number[] = defaultSizes): Job[] {
-  const largest = Math.max(...sizes)
+  const largest = greatest(sizes)
   const withTenK =
     largest >= TRANSPOSE_SIZE ? [...new Set([...sizes, TRANSPOSE_SIZE])].sort((x, y) => x - y) : sizes
   return [

@@ -8,6 +8,7 @@ import type {
   Spread,
   WorkPoint,
 } from '../../lib/lab.js'
+import { greatest, least } from '../extremes.js'
 
 export type MeasuredKernel = KernelPoint & { result: NonNullable<KernelPoint['result']> }
 export type MeasuredWork = WorkPoint & { result: NonNullable<WorkPoint['result']> }
@@ -99,13 +100,13 @@ export function speeds(values: number[]): string[] {
 
 /** "97 to 99 %", or one of them if they are the same. */
 export function percentRange(shares: number[]): string {
-  const [least, most] = [Math.min(...shares), Math.max(...shares)].map((share) => (100 * share).toFixed(1))
-  return least === most ? `${least}\u00a0%` : `${least} to ${most}\u00a0%`
+  const [from, to] = [least(shares), greatest(shares)].map((share) => (100 * share).toFixed(1))
+  return from === to ? `${from}\u00a0%` : `${from} to ${to}\u00a0%`
 }
 
 /** The unit of a plot's axis, and what GOPS are divided by for it. */
 export function unitFor(values: number[]): { unit: string; divisor: number } {
-  return Math.max(...values, 0) >= 10_000 ? { unit: 'TOPS', divisor: 1000 } : { unit: 'GOPS', divisor: 1 }
+  return greatest(values) >= 10_000 ? { unit: 'TOPS', divisor: 1000 } : { unit: 'GOPS', divisor: 1 }
 }
 
 /** "28.91" in the unit, and half the distance between the quartiles: for tables. */

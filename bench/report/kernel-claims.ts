@@ -1,4 +1,6 @@
 /** The thesis' statements about kernels (chapters 3 to 5), judged. */
+
+import { greatest, least } from '../extremes.js'
 import { type Data, type MeasuredKernel, percent, sizeName, speed, speeds } from './data.js'
 import { type Judged, judge, missing } from './judge.js'
 import { patternOf } from './kernel-figures.js'
@@ -80,7 +82,7 @@ export function patternsClose(data: Data): Judged {
   const gaps = sizes
     .map((size) => ({ size, speeds: data.kernels('patterns', { m: size }).map(median) }))
     .filter(({ speeds }) => speeds.length >= 3)
-    .map(({ size, speeds }) => ({ size, gap: 1 - Math.min(...speeds) / Math.max(...speeds) }))
+    .map(({ size, speeds }) => ({ size, gap: 1 - least(speeds) / greatest(speeds) }))
   if (gaps.length === 0) return missing('the three patterns above 1K')
   return judge(
     gaps.every(({ gap }) => gap <= 0.1),
@@ -97,7 +99,7 @@ export function patternsAt1K(data: Data): Judged {
   const shown = speeds(medians)
   const list = points.map((point, index) => `${patternOf(point)} ${shown[index]}`).join(', ')
   return judge(
-    Math.min(...medians) < 0.98 * Math.max(...medians),
+    least(medians) < 0.98 * greatest(medians),
     list,
     'At 1K a GPU with many multiprocessors has less than one block of C for each of them: tiles of 128 × 128 make 64 blocks.',
   )

@@ -1,4 +1,6 @@
 /** The figures of kernels over sizes. */
+
+import { least } from '../extremes.js'
 import { lines, mhz, ms, times } from './charts.js'
 import { type Data, type MeasuredKernel, percent, sizeName, speed } from './data.js'
 import type { Html } from './html.js'
@@ -53,7 +55,7 @@ export const patternNames = ['block', 'block-cyclic', 'cyclic']
 
 export function instancesFigure(data: Data): Html | undefined {
   const points = data.kernels('instances')
-  const small = Math.min(...points.map(({ parameters }) => Number(parameters.m)))
+  const small = least(points.map(({ parameters }) => Number(parameters.m)))
   const many = points.filter(({ parameters }) => Number(parameters.m) === small)
   const large = points
     .filter(({ parameters }) => Number(parameters.m) > small)

@@ -4,6 +4,7 @@
  */
 import * as Plot from '@observablehq/plot'
 import { parseHTML } from 'linkedom'
+import { greatest, least } from '../extremes.js'
 import type { Colours } from './style.js'
 
 /** A measured value, with the quartiles around it. */
@@ -78,15 +79,15 @@ function finish(element: Element): string {
  * its height above the axis, as a bar does, and the axis says where it starts.
  */
 function lowest(data: Datum[], top: number): number {
-  const least = Math.min(...data.map(({ q1 }) => q1))
-  return least > 0.9 * top ? least - (top - least) : 0
+  const bottom = least(data.map(({ q1 }) => q1))
+  return bottom > 0.9 * top ? bottom - (top - bottom) : 0
 }
 
 export function lineChart(chart: LineChart, width: number): string {
   const document = newDocument()
   const { data, xs, series, facets, references } = chart
   const domain = { domain: series }
-  const top = Math.max(...data.map(({ q3 }) => q3), ...references.map(({ y }) => y), 0)
+  const top = greatest([0, ...data.map(({ q3 }) => q3), ...references.map(({ y }) => y)])
   const bottom = facets ? 0 : lowest(data, top)
   const step = { x: 'x', stroke: 'series', ...(facets ? { fy: 'facet' } : {}) }
   return finish(
@@ -137,8 +138,8 @@ export function lineChart(chart: LineChart, width: number): string {
 export function barChart(chart: BarChart, width: number): string {
   const document = newDocument()
   const { data, labels, series, references } = chart
-  const longest = Math.max(...labels.map((label) => label.length))
-  const most = Math.max(...data.map(({ value }) => value))
+  const longest = greatest(labels.map((label) => label.length))
+  const most = greatest(data.map(({ value }) => value))
   const text = ({ value }: { value: number }) => (most >= 100 ? value.toFixed(0) : value.toFixed(1))
   // Values stand in the bars, clear of the lines to compare with, or beside bars too short for them.
   const long = data.filter(({ value }) => value > 0.2 * most)
@@ -212,12 +213,12 @@ export function rooflineChart(chart: RooflineChart, width: number): string {
   const document = newDocument()
   const { facets, slopes, levels, data, series } = chart
   const xs = data.map(({ x }) => x)
-  const [left, right] = [Math.min(...xs) / 2, Math.max(...xs) * 2]
-  const top = Math.max(...levels.map(({ gops }) => gops))
-  const bottom = Math.min(...data.map(({ y }) => y)) / 2
+  const [left, right] = [least(xs) / 2, greatest(xs) * 2]
+  const top = greatest(levels.map(({ gops }) => gops))
+  const bottom = least(data.map(({ y }) => y)) / 2
   const lines = slopeLines(slopes, { left, right, bottom, top })
   const flat = facets.flatMap((facet) => levels.map((level) => ({ ...level, facet })))
-  const lowest = Math.min(...levels.map(({ gops }) => gops))
+  const lowest = least(levels.map(({ gops }) => gops))
   // Those that lie close together share a line of text.
   const isLow = ({ gops }: { gops: number }) => gops < 3 * lowest
   const levelNames = levels

@@ -9,6 +9,7 @@ import {
   mpmmSync,
   openDevice,
 } from '../../lib/index.js'
+import { greatest } from '../extremes.js'
 import { firstDifference, naiveVariant } from '../verify.js'
 import { integers } from './draw.js'
 import type { Asked, Findings, Suite } from './protocol.js'
@@ -111,7 +112,7 @@ async function giveUp(
     }
     const note = [...codes].map(([code, count]) => `${count} ${code}`).join(', ')
     findings.figure(of, `given up ${when}: until it settles`, 'ms', settling, { ...asked, note })
-    findings.figure(of, 'the longest of them', 'ms', Math.max(...settling), asked)
+    findings.figure(of, 'the longest of them', 'ms', greatest(settling), asked)
     findings.figure(of, `the next ${NEXT}³ after it`, 'ms', after)
   }
 }

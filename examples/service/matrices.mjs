@@ -1,13 +1,15 @@
 /** Matrices as requests have them, .npy files or rows of numbers, and as the library takes them. */
 import { matrix, parseNpy, zeroOf } from 'mpmml'
-import { Refusal } from './refusals.mjs'
+import { badRequest } from './refusals.mjs'
 
 const arrays = { int32: Int32Array, float32: Float32Array, float64: Float64Array, uint8: Uint8Array }
 
 /** The operands and options of a product: the fields of a form, whose files are Buffers, or those of a JSON body. */
-export function readProduct({ a, b, semiring = 'max-plus', overflow, dtype = 'int32' }) {
-  if (!Object.hasOwn(arrays, dtype)) {
-    throw new Refusal(400, 'BAD_REQUEST', `dtype must be one of ${Object.keys(arrays).join(', ')}`)
+export function readProduct(body) {
+  requireFields(body)
+  const { a, b, semiring = 'max-plus', overflow, dtype = 'int32' } = body
+  if (typeof dtype !== 'string' || !Object.hasOwn(arrays, dtype)) {
+    throw badRequest(`dtype must be one of ${Object.keys(arrays).join(', ')}`)
   }
   const read = (value, name) =>
     Buffer.isBuffer(value) ? readFile(value, name, dtype) : readRows(value, name, dtype, semiring)
@@ -16,6 +18,17 @@ export function readProduct({ a, b, semiring = 'max-plus', overflow, dtype = 'in
     b: read(b, 'b'),
     options: overflow === undefined ? { semiring } : { semiring, overflow },
   }
+}
+
+const fields = ['a', 'b', 'semiring', 'overflow', 'dtype']
+
+/** A misspelt option would otherwise be another product than the one that was meant. */
+function requireFields(body) {
+  const other = Object.keys(body).find((name) => !fields.includes(name))
+  if (other === undefined) return
+  throw badRequest(
+    `there is no field ${JSON.stringify(other.slice(0, 50))}: the fields are ${fields.join(', ')}`,
+  )
 }
 
 function readFile(bytes, name, dtype) {
@@ -30,27 +43,27 @@ function readFile(bytes, name, dtype) {
 /** Rows of numbers, in which null is the zero of the semiring: in max-plus minus infinity. */
 function readRows(rows, name, dtype, semiring) {
   if (!Array.isArray(rows) || !rows.every((row) => Array.isArray(row) && row.length === rows[0].length)) {
-    throw new Refusal(
-      400,
-      'BAD_REQUEST',
-      `${name} must be a .npy file or rows of equal length, such as [[1, 2], [3, null]]`,
-    )
+    throw badRequest(`${name} must be a .npy file or rows of equal length, such as [[1, 2], [3, null]]`)
   }
   const zero = zeroOf(semiring, dtype)
-  const values = rows.flat().map((value) => value ?? zero)
-  const data = arrays[dtype].from(values)
-  const wrong = values.findIndex(
-    (value, index) => typeof value !== 'number' || (data[index] !== value && dtype !== 'float32'),
-  )
-  if (wrong >= 0) {
-    throw new Refusal(
-      400,
-      'BAD_REQUEST',
-      `${name} must hold numbers of type ${dtype}, but it has ${values[wrong]}`,
+  const values = rows.flat()
+  const mustHold = `${name} must hold numbers of type ${dtype}, but it has`
+  // Before anything else is done with them: objects and deep arrays can't be converted.
+  const other = values.find((value) => value !== null && typeof value !== 'number')
+  if (other !== undefined) {
+    throw badRequest(
+      `${mustHold} ${typeof other === 'string' ? JSON.stringify(other.slice(0, 50)) : typeof other}`,
     )
   }
+  const data = arrays[dtype].from(values, (value) => value ?? zero)
+  const wrong = values.find((value, index) => value !== null && !isHeld(value, data[index], dtype))
+  if (wrong !== undefined) throw badRequest(`${mustHold} ${wrong}`)
   return matrix(rows.length, rows[0]?.length ?? 0, data)
 }
+
+/** Float32 rounds; numbers that are too large for a type are not of it. */
+const isHeld = (value, element, dtype) =>
+  Number.isFinite(value) && (dtype === 'float32' ? Number.isFinite(element) : element === value)
 
 /** The elements of the product, and the steps that computing it takes. */
 export function costOf(a, b) {

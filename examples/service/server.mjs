@@ -3,48 +3,69 @@ import multipart from '@fastify/multipart'
 import Fastify from 'fastify'
 import { explainBackend, formatNpy, mpmm } from 'mpmml'
 import { costOf, readProduct, writeRows } from './matrices.mjs'
-import { Refusal, refusalFor } from './refusals.mjs'
+import { badRequest, Refusal, refusalFor } from './refusals.mjs'
+import { readSettings } from './settings.mjs'
 import { Turns } from './turns.mjs'
+import { Uploads } from './uploads.mjs'
 
-const setting = (name, otherwise) => Number(process.env[name] ?? otherwise)
-
-const limits = {
-  /** Of a .npy file. */
-  fileBytes: setting('MAX_FILE_BYTES', 64 * 2 ** 20),
-  /** Of a JSON body, and the elements of a product in JSON: reading and writing JSON blocks the event loop. */
-  jsonBytes: setting('MAX_JSON_BYTES', 4 * 2 ** 20),
-  jsonElements: setting('MAX_JSON_ELEMENTS', 2 ** 20),
-  /** Of the product. */
-  elements: setting('MAX_ELEMENTS', 2 ** 24),
-  /** batch · M · N · K, which is what a product costs. */
-  steps: setting('MAX_STEPS', 2 ** 36),
-  /** Products that run at once, and requests that wait for their turn. */
-  running: setting('MAX_RUNNING', 2),
-  waiting: setting('MAX_WAITING', 16),
-  /** From the end of the body to the answer. */
-  seconds: setting('MAX_SECONDS', 30),
+let limits
+try {
+  limits = readSettings()
+} catch (error) {
+  console.error(error.message)
+  process.exit(1)
 }
 
 const turns = new Turns(limits.running)
+const uploads = new Uploads(limits.uploading, limits.bodySeconds)
 const counts = { open: 0, done: 0, refused: 0, givenUp: 0 }
 
+/** Two files, and room for the other fields and the names. */
+const formBytes = 2 * limits.fileBytes + 2 ** 16
+
+/** How long the rest of a body is received that was refused before its end, in milliseconds: so that the answer arrives. */
+const LINGER = 2000
+
 const app = Fastify({
-  logger: { level: process.env.LOG_LEVEL ?? 'warn' },
+  logger: { level: limits.level },
   bodyLimit: limits.jsonBytes,
-  requestTimeout: 60_000,
+  // For the head; bodies have their own limit, which is kept at shutdown too.
+  requestTimeout: 60_000 + 1000 * limits.bodySeconds,
 })
 await app.register(multipart, {
   attachFieldsToBody: 'keyValues',
   limits: { fileSize: limits.fileBytes, files: 2, fields: 3 },
 })
 
-/** Requests are counted, and refused, before their bodies are read: what waits holds memory too. */
-async function admit(_request, reply) {
-  if (counts.open >= limits.running + limits.waiting) {
-    throw new Refusal(503, 'BUSY', `${counts.open} requests are being served already: try again later`)
-  }
+/** Requests are refused before their bodies are read, if that can be known: what waits holds memory too. */
+async function admit(request, reply) {
+  requireFewer(counts.open - uploads.count + 1)
+  requireSmall(request)
+  uploads.begin(request)
   counts.open++
-  reply.raw.once('close', () => counts.open--)
+  reply.raw.once('close', () => {
+    uploads.end(request)
+    counts.open--
+    closeIfDone()
+  })
+}
+
+/** A body that is there takes a place among the products that run and wait. */
+async function take(request) {
+  uploads.end(request)
+  requireFewer(counts.open - uploads.count)
+}
+
+function requireFewer(count) {
+  if (count <= limits.running + limits.waiting) return
+  throw new Refusal(503, 'BUSY', `${count - 1} requests are being served already: try again later`)
+}
+
+/** Of other bodies Fastify looks at the length itself. */
+function requireSmall({ headers }) {
+  const bytes = Number(headers['content-length'] ?? 0)
+  if (bytes <= formBytes || !/^multipart\b/i.test(headers['content-type'] ?? '')) return
+  throw new Refusal(413, 'TOO_LARGE', `the body has ${bytes} bytes, the limit is ${formBytes}`)
 }
 
 /** A signal that is aborted at the time limit, or when the client has gone. */
@@ -73,7 +94,9 @@ function requireAffordable({ steps, elements }, asNpy) {
   }
 }
 
-app.post('/multiply', { onRequest: admit }, async (request, reply) => {
+app.post('/multiply', { onRequest: admit, preHandler: take }, async (request, reply) => {
+  const [parameter] = Object.keys(request.query)
+  if (parameter !== undefined) throw badRequest('the path has a parameter: options are fields of the body')
   const asNpy = wantsNpy(request)
   const { a, b, options } = readProduct(request.body ?? {})
   requireAffordable(costOf(a, b), asNpy)
@@ -94,16 +117,33 @@ function wantsNpy(request) {
 
 app.get('/health', async () => {
   const { running, waiting } = turns
-  return { status: 'ok', ...explainBackend(), ...counts, running, waiting }
+  return { status: 'ok', ...explainBackend(), ...counts, uploading: uploads.count, running, waiting }
 })
 
 app.setErrorHandler((error, request, reply) => {
-  const { status, code, message } = refusalFor(error)
+  const { status, code, message } = refusalFor(
+    error,
+    uploads.has(request) || !request.raw.complete ? 400 : 500,
+  )
   if (status === 499 || code === 'TIME_LIMIT') counts.givenUp++
   else counts.refused++
-  if (status >= 500) request.log.error(error)
+  // A refusal is no fault of the service: at a busy hour the log would have thousands of them.
+  if (status === 500) request.log.error(error)
+  else request.log.info({ code }, message)
   if (code === 'BUSY') reply.header('retry-after', 1)
   return reply.code(status).send({ code, message })
+})
+
+app.addHook('onSend', async (request, reply) => {
+  // Otherwise the connection stays open after its answer, and keeps the process alive.
+  if (stopping) reply.header('connection', 'close')
+  const { socket } = request.raw
+  // Who doesn't read, or sends on after a refusal, is left.
+  const timer = setTimeout(() => socket.destroy(), 1000 * limits.sendSeconds).unref()
+  reply.raw.once('close', () => {
+    clearTimeout(timer)
+    if (!request.raw.complete) setTimeout(() => request.raw.complete || socket.destroy(), LINGER).unref()
+  })
 })
 
 /** The first signal lets the requests that were admitted finish; the second one gives them up. */
@@ -113,13 +153,21 @@ for (const name of ['SIGTERM', 'SIGINT']) {
     if (stopping) process.exit(1)
     stopping = true
     console.log(`${name}: finishing ${counts.open} requests`)
+    uploads.hurry()
     app.close()
+    closeIfDone()
   })
 }
-app.addHook('onSend', async (_request, reply) => {
-  // Otherwise the connection stays open after its answer, and keeps the process alive.
-  if (stopping) reply.header('connection', 'close')
-})
 
-const url = await app.listen({ host: process.env.HOST ?? '127.0.0.1', port: setting('PORT', 3000) })
-console.log(`listening on ${url}`)
+/** What is open besides requests that were admitted, such as half a head, would keep the process alive. */
+function closeIfDone() {
+  if (stopping && counts.open === 0) app.server.closeAllConnections()
+}
+
+try {
+  const url = await app.listen({ host: limits.host, port: limits.port })
+  console.log(`listening on ${url}`)
+} catch (error) {
+  console.error(`can't listen on ${limits.host}, port ${limits.port}: ${error.message}`)
+  process.exit(1)
+}

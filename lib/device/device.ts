@@ -127,7 +127,7 @@ export async function openSession(backend: number, index: number, devices = 0): 
   const native = await settled(addon.openDevice(choice, index, memory, choice === CPU ? 0 : devices))
   const found = addon.describeDevice(native)
   const [place, name] = found.index < 0 ? [0, deviceName(-1)] : [found.index, found.name]
-  return new Session(native, addon.backends[found.backend]!, place, name, found.devices)
+  return new Session(native, addon.backends[found.backend]!, place, name, found.devices, found.all)
 }
 
 /**

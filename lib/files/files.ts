@@ -4,6 +4,7 @@ import { access, type FileHandle, lstat, open, realpath, rename, rm, stat } from
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { getSystemErrorMap } from 'node:util'
+import { show } from '../describe.js'
 import { AbortedError, FileError, MpmmlError } from '../errors.js'
 
 /** What went wrong, in the system's words: "no space left on device (ENOSPC)". */
@@ -25,7 +26,7 @@ export function pathOf(path: string | URL): string {
   try {
     return fileURLToPath(path)
   } catch (error) {
-    throw new FileError(`expected a path, as a string or a file: URL, but got ${String(path)}`, {
+    throw new FileError(`expected a path, as a string or a file: URL, but got ${show(path)}`, {
       cause: error,
     })
   }

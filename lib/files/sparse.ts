@@ -9,6 +9,7 @@ import { type EntryArrays, EntryList } from './entries.js'
 import { pathOf } from './files.js'
 import { readLines } from './lines.js'
 import { matrixMarketParser } from './matrix-market.js'
+import { type MemoryOptions, readMaxBytes } from './memory.js'
 import { formatInName, formatOf } from './names.js'
 import { type FileOptions, FileWork, fileOptions } from './progress.js'
 import type { LineParser } from './text.js'
@@ -33,7 +34,7 @@ export interface SparseEntries {
 }
 
 /** The options of {@link readEntries}. `undefined` means the default. */
-export interface ReadEntriesOptions extends FileOptions {
+export interface ReadEntriesOptions extends FileOptions, MemoryOptions {
   /** By the end of the file's name if left out. */
   format?: SparseFormat | 'npz' | undefined
 }
@@ -50,8 +51,8 @@ export interface WriteEntriesOptions extends FileOptions {
  * its other half too. Integers and patterns become int32, real numbers float64. Several entries of one place stay several:
  * {@link joinEntries} joins them.
  *
- * @throws FileError (ERR_MPMML_FILE) for a file that can't be read or isn't what it should be; OptionError; OutOfMemoryError;
- *   AbortedError.
+ * @throws FileError (ERR_MPMML_FILE) for a file that can't be read or isn't what it should be; OptionError; LimitError;
+ *   OutOfMemoryError; AbortedError.
  * @example
  * const entries = { shape: [1000, 1000], row: Int32Array.of(0, 999), col: Int32Array.of(7, 3), value: Int32Array.of(5, -2) }
  * await writeEntries('sparse.mtx', entries)
@@ -62,9 +63,9 @@ export async function readEntries(
   path: string | URL,
   options: ReadEntriesOptions = {},
 ): Promise<SparseEntries> {
-  requireNames(options, ['format', ...fileOptions])
+  requireNames(options, ['format', 'maxBytes', ...fileOptions])
   const name = pathOf(path)
-  const list = new EntryList(name, false)
+  const list = new EntryList(name, false, readMaxBytes(options.maxBytes))
   const { rows, cols, row, col, value } = await read(
     name,
     formatOf(name, options.format, readable),
@@ -78,7 +79,7 @@ async function read(
   name: string,
   format: SparseFormat | 'npz',
   list: EntryList,
-  options: FileOptions,
+  options: FileOptions & MemoryOptions,
 ): Promise<EntryArrays> {
   if (format !== 'npz') {
     const parser = format === 'dimacs' ? dimacsParser(list) : matrixMarketParser(list)

@@ -2,6 +2,7 @@
 import { mkdir } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { AbortedError, FileError, VariantError } from '../errors.js'
+import { requireNames } from '../options.js'
 import { readTuning, reloadTuning, type TunedChoice, type TuningFile, tuningPath } from '../tuning.js'
 import type { Semiring, VariantName } from '../variant-names.js'
 import { variants } from '../variants.js'
@@ -75,6 +76,7 @@ const kinds = [
  * console.log(shapes[0].times[0].variant === shapes[0].choice.variant) // true
  */
 export async function tune(options: TuneOptions): Promise<{ path: string; shapes: TunedShape[] }> {
+  requireNames(options, ['shapes', 'semiring', 'device', 'repetitions', 'signal', 'onProgress'])
   const { shapes, semiring = 'max-plus', device = 0, repetitions = 5, signal, onProgress } = options
   const { gpu, driver, toolkit, mpmml } = machine(device)
   const file = tuningPath()

@@ -58,9 +58,9 @@ export function drawInteraction(
     ...letters(sequence1, x1, y1),
     ...letters(ordered(sequence2.slice(start, end), antiparallel), x2, y2),
     label(MARGIN - 34, y1, '5′'),
-    label(Math.max(...x1) + 22, y1, '3′'),
+    label((x1.at(-1) ?? MARGIN) + 22, y1, '3′'),
     label(MARGIN - 34, y2, antiparallel ? '3′' : '5′'),
-    label(Math.max(...x2) + 22, y2, antiparallel ? '5′' : '3′'),
+    label((x2.at(-1) ?? MARGIN) + 22, y2, antiparallel ? '5′' : '3′'),
     label(MARGIN - 34, 20, `${name1} · 1–${sequence1.length}`),
     label(MARGIN - 34, y2 + height2 + 40, `${name2} · ${start + 1}–${end}`),
   ]
@@ -116,7 +116,7 @@ const heightOf = (from: number, to: number) => {
 }
 
 function tallest(pairs: readonly BasePair[], place: Place): number {
-  return Math.max(0, ...pairs.map((pair) => heightOf(...ends(pair, place))))
+  return pairs.reduce((height, pair) => Math.max(height, heightOf(...ends(pair, place))), 0)
 }
 
 /** An arc above (−1) or below (1) a strand. */

@@ -1,12 +1,23 @@
 /** multiply and paths of arrays on disk. */
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
+import { basename, dirname } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { type Plain, readZarr, writeByHand } from '../support/arrays.js'
 import { randomMatrix } from '../support/generators.js'
+import { inTime } from '../support/in-time.js'
 import { oracle, type Strided } from '../support/oracle.js'
 import { download } from '../support/s3-arrays.js'
 import { S3Server } from '../support/s3-server.js'
-import { fails, mpmml, root, runProgram, succeeds, useFolder, writeNumbers } from './support.js'
+import {
+  fails,
+  interrupted,
+  readNumbers,
+  root,
+  runProgram,
+  succeeds,
+  useFolder,
+  writeNumbers,
+} from './support.js'
 
 const path = useFolder()
 
@@ -53,7 +64,7 @@ it('multiplies, and says what it did', async () => {
   })
   expect(record.peakBytes).toBeLessThanOrEqual(4 * 2 ** 20)
   expect((await readZarr(out)).data).toEqual(product.overflow ? null : product.data)
-  expect(await fails(args, 1)).toContain('[ERR_MPMML_EXISTS]')
+  expect(await fails(args, 1)).toMatch(/replace it with --overwrite \[ERR_MPMML_EXISTS\]$/m)
   expect(JSON.parse(await succeeds([...args, '--resume', '--json']))).toMatchObject({
     resumed: record.blocks,
     bytesRead: 0,
@@ -89,23 +100,71 @@ it('is wrong usage without an output, and with what is not for arrays', async ()
   ]) {
     expect(await fails(['multiply', ...files, ...out, ...option], 2)).toContain(option[0])
   }
-  expect(await fails(['multiply', ...files, ...out, '--resume', '--overwrite'], 1)).toContain('contradict')
+  expect(await fails(['multiply', ...files, ...out, '--resume', '--overwrite'], 1)).toContain(
+    'options --resume and --overwrite contradict',
+  )
+})
+
+describe('a .npy output that is there', () => {
+  const files = () => [inputs()[1]!, writeNumbers(path('turned.npy'), [80, 70], Array.from(turned.data))]
+  const turned = randomMatrix(80, 70, 3) as Strided & Plain
+  const onDisk = [[], ['--memory', '4MiB'], ['--overwrite']]
+
+  it.each(onDisk)('is replaced, in memory and on disk: %j', async (...flags) => {
+    const out = writeNumbers(path('there.npy'), [1, 1], [7])
+    await succeeds(['multiply', ...files(), '-o', out, ...flags, ...cpu])
+    const expected = oracle(b, turned)
+    expect(readNumbers(out).values).toEqual(expected.overflow ? null : Array.from(expected.data))
+    writeNumbers(path('w.npy'), [1, 1], [0])
+    writeNumbers(out, [2, 1], [7, 7])
+    await succeeds(['paths', path('w.npy'), '-o', out, ...flags, ...cpu])
+    expect(readNumbers(out)).toEqual({ shape: [1, 1], values: [0] })
+  })
+
+  it.each(onDisk)('is left alone if it is an input: %j', async (...flags) => {
+    const [left, right] = files() as [string, string]
+    const before = readFileSync(left)
+    const output = `${dirname(left)}/./${basename(left)}`
+    const line = await fails(['multiply', left, right, '-o', output, ...flags])
+    expect(line).toContain(`the output ${output} is the same file as the input ${left}`)
+    expect(readFileSync(left)).toEqual(before)
+  })
+
+  it('is left alone if what was begun of another is beside it', async () => {
+    const out = writeNumbers(path('begun.npy'), [1, 1], [7])
+    mkdirSync(`${out}.partial`)
+    writeFileSync(path('begun.npy.partial/mine'), 'mine')
+    const args = ['multiply', ...files(), '-o', out, '--memory', '4MiB']
+    expect(await fails(args)).toMatch(/--overwrite \[ERR_MPMML_EXISTS\]$/m)
+    expect(readNumbers(out).values).toEqual([7])
+    expect(readFileSync(path('begun.npy.partial/mine'), 'utf8')).toBe('mine')
+  })
+})
+
+it('files that do not fit in memory are an error that says what to do, however much is free', async () => {
+  const huge = writeNumbers(path('huge.npy'), [2 ** 20, 2 ** 20], [])
+  truncateSync(huge, statSync(huge).size + 2 ** 42)
+  for (const args of [
+    ['multiply', huge, huge],
+    ['paths', huge],
+  ]) {
+    expect(await fails([...args, '-o', path('never.npy')])).toMatch(
+      /with --memory, such as --memory 8GiB, .* \[ERR_MPMML_OUT_OF_MEMORY\]$/m,
+    )
+  }
+  rmSync(huge)
 })
 
 it('ends with 130 when it is interrupted, and goes on', async () => {
   const out = path('i.npy')
   const args = ['multiply', ...inputs(), '-o', out, '--memory', '40kB', ...cpu]
-  let status: number | null = null
-  for (let wait = 300; status !== 130 && wait < 5000; wait += 150) {
-    const { status: ended, stderr } = await mpmml([...args, '--resume'], {
-      started: (child) => setTimeout(() => child.kill('SIGINT'), wait),
-    })
-    status = ended
-    if (ended === 130) expect(stderr).toBe('mpmml: interrupted\n')
-    // A machine that is busy has not begun yet, or one that is not has ended: once more, from the start if need be.
-    if (ended === 0) break
-  }
-  if (status === 130) await succeeds([...args, '--resume'])
+  await inTime(async () => {
+    const { status, said } = await interrupted([...args, '--overwrite'], /multiplying into/)
+    if (status === 0) return false
+    expect({ status, said }).toEqual({ status: 130, said: 'mpmml: interrupted\n' })
+    return true
+  })
+  await succeeds([...args, '--resume'])
   const data = readFileSync(out)
   const elements = product.overflow ? [] : product.data
   expect(

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { withoutCuda } from '../support/machine.js'
-import { fails, json, mpmml, succeeds, useFolder } from './support.js'
+import { fails, interrupted, json, succeeds, useFolder } from './support.js'
 
 const path = useFolder()
 
@@ -290,19 +290,12 @@ describe('bench', () => {
   })
 
   it('ends at an interrupt, and so does the process that measures', async () => {
-    const { status, stderr } = await mpmml(['bench', '--backend', 'cpu', '--sizes', '4096'], {
-      started: (child) => setTimeout(() => child.kill('SIGINT'), 1500),
-    })
-    expect(stderr).toBe('mpmml: interrupted\n')
-    expect(status).toBe(130)
+    const { status, said } = await interrupted(['bench', '--backend', 'cpu', '--sizes', '4096'], /left: \w/)
+    expect({ status, said }).toEqual({ status: 130, said: 'mpmml: interrupted\n' })
   })
 
   it('--suite ends at an interrupt', async () => {
-    const { status, stdout, stderr } = await mpmml(['bench', '--backend', 'cpu', '--suite', 'all'], {
-      started: (child) => setTimeout(() => child.kill('SIGINT'), 1500),
-    })
-    expect(stderr).toBe('mpmml: interrupted\n')
-    expect(stdout).toBe('')
-    expect(status).toBe(130)
+    const outcome = await interrupted(['bench', '--backend', 'cpu', '--suite', 'all'], /left: \w/)
+    expect(outcome).toEqual({ status: 130, stdout: '', said: 'mpmml: interrupted\n' })
   })
 })

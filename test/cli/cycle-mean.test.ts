@@ -50,6 +50,15 @@ describe('cycle-mean', () => {
     expect(printed).toMatch(/^3 +10\/3 ≈ 3\.33333 +1 → 2 → 3 → 1$/m)
   })
 
+  it('--components shows more than a call has arguments', async () => {
+    const nodes = 200_000
+    const loops = Array.from({ length: nodes }, (_, at) => `a ${at + 1} ${at + 1} ${at % 7}\n`)
+    const file = write('loops.gr', `p sp ${nodes} ${nodes}\n${loops.join('')}`)
+    const lines = (await succeeds(['cycle-mean', file, '--components'])).trimEnd().split('\n')
+    expect(lines.slice(-nodes - 1, -nodes + 1)).toEqual(['nodes  maximum  cycle', '1      0        1 → 1'])
+    expect(lines.at(-1)).toBe(`1      ${(nodes - 1) % 7}        ${nodes} → ${nodes}`)
+  })
+
   it('of a matrix, which counts from 0', async () => {
     const file = writeNumbers(path('m.npy'), [2, 2], [EPSILON, 3, 4, 1])
     const { graph, mean } = await json(['cycle-mean', file])

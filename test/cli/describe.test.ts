@@ -1,11 +1,11 @@
 /** mpmml info, variants and demo. */
-import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { cudaReason } from '../../lib/info.js'
 import { otherTypes } from '../support/semirings-oracle.js'
-import { fails, json, root, runProgram, succeeds, useFolder } from './support.js'
+import { fails, json, mpmml, root, runProgram, succeeds, useFolder } from './support.js'
 
 const path = useFolder()
 
@@ -85,9 +85,16 @@ interface Row {
   architectures: string[]
 }
 
+/** What is listed, whatever is said of what isn't. */
+async function listed(...filters: string[]): Promise<Row[]> {
+  const { status, stdout } = await mpmml(['variants', '--json', ...filters])
+  expect(status).toBe(0)
+  return JSON.parse(stdout)
+}
+
 describe('variants', () => {
   it('are rows of JSON', async () => {
-    const rows: Row[] = await json(['variants'])
+    const rows = await listed()
     expect(new Set(rows.map(({ name }) => name)).size).toBe(rows.length)
     for (const row of rows) {
       expect(Object.keys(row).sort()).toEqual(
@@ -112,25 +119,47 @@ describe('variants', () => {
   })
 
   it('are filtered', async () => {
-    const all: Row[] = await json(['variants'])
+    const all = await listed()
     const cpu = all.filter(({ backend }) => backend === 'cpu')
     expect(await json(['variants', '--backend', 'cpu'])).toEqual(cpu)
     expect(await json(['variants', '--backend', 'cpu', '--semiring', 'min-plus'])).toEqual(
       cpu.filter(({ semiring }) => semiring === 'min-plus'),
     )
-    expect(await json(['variants', '--family', 'naive'])).toEqual(
-      all.filter(({ family }) => family === 'naive'),
-    )
-    expect(await json(['variants', '--family', 'naive', '--backend', 'cuda'])).toEqual(
+    expect(await listed('--family', 'naive')).toEqual(all.filter(({ family }) => family === 'naive'))
+    expect(await listed('--family', 'naive', '--backend', 'cuda')).toEqual(
       all.filter(({ family, backend }) => family === 'naive' && backend === 'cuda'),
     )
   })
 
   it('are a table with a head', async () => {
-    const rows: Row[] = await json(['variants'])
-    const lines = (await succeeds(['variants'])).trimEnd().split('\n')
+    const rows = await listed()
+    const lines = (await mpmml(['variants'])).stdout.trimEnd().split('\n')
     expect(lines).toHaveLength(rows.length + 1)
     expect(lines.slice(1).map((line) => line.split(' ')[0])).toEqual(rows.map(({ name }) => name))
+  })
+
+  it('that another addon has are told of on stderr', async () => {
+    // As on a machine without a driver.
+    const env = { MPMML_ADDON: 'cpu' }
+    const { addon, cuda } = await json(['info'], { env })
+    expect(addon.kind).toBe('cpu')
+    const { stdout, stderr } = await mpmml(['variants', '--json'], { env })
+    expect(JSON.parse(stdout).every(({ backend }: Row) => backend === 'cpu')).toBe(true)
+    const [larger] = addon.larger
+    const those = larger === 'lab' ? 'kernels for GPUs and those of the thesis' : 'kernels for GPUs'
+    expect(stderr).toBe(
+      larger === undefined
+        ? ''
+        : `mpmml: ${those} are not listed, because ${cuda.reason}: MPMML_ADDON=${larger} lists them\n`,
+    )
+    expect(addon.larger.includes('lab')).toBe(existsSync(join(root, 'build', 'Release', 'mpmml_lab.node')))
+    await succeeds(['variants', '--backend', 'cpu'], { env })
+    if (larger === undefined) return
+    const more = { env: { MPMML_ADDON: larger } }
+    const all: Row[] = await json(['variants'], more)
+    expect(all.some(({ backend }) => backend === 'cuda')).toBe(true)
+    expect(all.some(({ family }) => family === 'mpmml')).toBe(larger === 'lab')
+    expect((await json(['info'], more)).addon.larger).toEqual([])
   })
 })
 

@@ -202,6 +202,19 @@ describe('show', () => {
 
   it('an empty matrix, and what is none', async () => {
     expect(await succeeds(['show', writeNumbers(path('e.npy'), [0, 3], [])])).toContain('0 × 3')
+    for (const [shape, corner] of [
+      [[0, 3, 3], []],
+      [[2, 0, 3], []],
+      [
+        [2, 2, 0],
+        [[], []],
+      ],
+    ] as const) {
+      const name = writeNumbers(path('e.npy'), [...shape], [])
+      const head = await succeeds(['show', name])
+      expect(head).toMatch(/^range +no finite element\nzeros +none of max-plus\n$/m)
+      expect((await json(['show', name])).matrices).toMatchObject([{ shape, corner, min: null, zeros: 0 }])
+    }
     expect(await fails(['show', path('none.csv')])).toContain('ENOENT')
     expect(await fails(['show', file('b.mtx', 'hello\n')])).toContain('%%MatrixMarket')
   })

@@ -1,5 +1,6 @@
 /** mpmml microbench, occupancy and sweep. */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { kernelSweeps, microbenchJobs, reportJobs } from '../../bench/lab/sweeps.js'
 import { variants } from '../../lib/index.js'
@@ -42,6 +43,21 @@ it("is exported to the package's users as mpmml/lab", async () => {
     status: 0,
     stdout: '2 function\n',
   })
+})
+
+it('two outputs that are one file are refused before anything is measured', async () => {
+  for (const [command, first, second] of [
+    ['sweep cases', '-o', '--csv-output'],
+    ['roofline', '-o', '--results'],
+    ['report', '-o', '--results'],
+  ] as const) {
+    const folder = dirname(path('x'))
+    const names = [first, path('both'), second, `${folder}/./both`]
+    expect(await fails([...command.split(' '), ...names])).toContain('are the same file: name two')
+  }
+  // The results' default name is the page's with .json.
+  expect(await fails(['report', '-o', path('page.json')])).toContain('are the same file: name two')
+  expect(readdirSync(path('.'))).toEqual([])
 })
 
 describe('wrong usage', () => {

@@ -204,7 +204,7 @@ describe('what is printed', () => {
       a: { path: a, shape: [2, 3] },
       b: { path: b, shape: [3, 2] },
       accumulate: null,
-      c: { path: path('c.npy'), shape: [2, 2], min: 9, max: 13, zeros: 0 },
+      c: { path: path('c.npy'), shape: [2, 2], min: 9, max: 13, zeros: 0, nan: 0, infinite: 0 },
       semiring: 'max-plus',
       dtype: 'int32',
       overflow: 'throw',
@@ -231,7 +231,7 @@ describe('what is printed', () => {
     writeNumbers(path('b.npy'), [2, 3], [1, 2, 3, 4, EPSILON, 6])
     const before = readdirSync(path('.')).length
     const record = await json(['multiply', path('a.npy'), path('b.npy')])
-    expect(record.c).toEqual({ path: null, shape: [1, 3], min: 7, max: 9, zeros: 1 })
+    expect(record.c).toEqual({ path: null, shape: [1, 3], min: 7, max: 9, zeros: 1, nan: 0, infinite: 0 })
     expect(record.verified).toBeNull()
     expect(readdirSync(path('.'))).toHaveLength(before)
     expect(await succeeds(['multiply', path('a.npy'), path('b.npy')])).toMatch(
@@ -313,6 +313,24 @@ describe('what is printed', () => {
     expect((await readNpy(path('c.npy'))).data).toEqual(Float64Array.of(0.25, 0))
     await writeNpy(path('b.npy'), matrix(2, 2, Float64Array.of(0.5, 0, -0.25, 1)))
     expect(await fails(['multiply', ...files])).toMatch(/b\[1, 0\].*-0\.25.*\[ERR_MPMML_VALUE\]/)
+  })
+
+  it('counts infinities that are not the zero, and NaN', async () => {
+    const { POSITIVE_INFINITY: infinity, NEGATIVE_INFINITY, NaN: nan } = Number
+    const summary = async (semiring: string, ...values: number[]) => {
+      await writeNpy(path('a.npy'), matrix(values.length, 1, Float64Array.from(values)))
+      await writeNpy(path('b.npy'), matrix(1, 1, Float64Array.of(semiring.endsWith('plus') ? 0 : 1)))
+      const args = ['multiply', path('a.npy'), path('b.npy'), '--semiring', semiring]
+      return /^values +(.*)$/m.exec(await succeeds(args))![1]
+    }
+    const values = [5, infinity, 6, infinity, NEGATIVE_INFINITY]
+    expect(await summary('max-plus', ...values)).toBe('5: 5 … 6; 1 is −∞; 2 are +∞')
+    expect(await summary('min-plus', ...values)).toBe('5: 5 … 6; 2 are +∞; 1 is −∞')
+    expect(await summary('plus-times', 0, ...values)).toBe('6: 0 … 6; 1 is 0; 3 are ±∞')
+    expect(await summary('max-times', 0, 5, infinity)).toBe('3: 0 … 5; 1 is 0; 1 is +∞')
+    expect(await summary('plus-times', nan, infinity)).toBe('2: none finite; 1 is ±∞; 1 is NaN')
+    const { c } = await json(['multiply', path('a.npy'), path('b.npy'), '--semiring', 'plus-times'])
+    expect(c).toMatchObject({ min: null, max: null, zeros: 0, nan: 1, infinite: 1 })
   })
 
   it('says that nothing is finite', async () => {

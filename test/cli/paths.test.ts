@@ -1,5 +1,6 @@
 /** mpmml paths: graphs in files. Expected numbers are published, computed by hand, or by the loop below. */
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { EPSILON, fails, json, readNumbers, succeeds, useFolder, writeNumbers } from './support.js'
 
@@ -66,6 +67,16 @@ describe('one-to-one', () => {
     expect(printed).toMatch(/^path +1 → 3 → 6 → 5$/m)
     expect(printed).toMatch(/^backend +(cpu|cuda), /m)
     expect(printed).not.toContain('verified')
+  })
+
+  it('of more nodes than a call has arguments', async () => {
+    const nodes = 200_000
+    const edges = Array.from({ length: nodes - 1 }, (_, at): Edge => [at + 1, at + 2, 1])
+    const lines = (await succeeds(['paths', dimacs('long', nodes, edges), '--from', '1']))
+      .trimEnd()
+      .split('\n')
+    expect(lines.slice(-nodes - 1, -nodes + 1)).toEqual(['from  to      length', '1     1       0'])
+    expect(lines.at(-1)).toBe(`1     ${nodes}  ${nodes - 1}`)
   })
 
   it('--json has the same', async () => {
@@ -446,6 +457,42 @@ describe('bad input', () => {
     expect(await fails(['paths', file, '-o', file])).toContain('the same file as the input')
     expect(await fails(['paths', file, '--next', path('no/folder/n.npy')])).toContain('[ERR_MPMML_FILE]')
     expect(readNumbers(file).values).toEqual([0])
+  })
+
+  it('two outputs that are one file, by whatever names', async () => {
+    const file = dimacs('six', 6, example)
+    const out = path('both.npy')
+    symlinkSync(dirname(out), path('also'))
+    for (const other of [`${dirname(out)}/./both.npy`, path('also/both.npy')]) {
+      const args = ['paths', file, '-o', out, '--next', other]
+      expect(await fails(args)).toContain('are the same file: name two')
+      expect(existsSync(out)).toBe(false)
+      writeNumbers(out, [1, 1], [7])
+      expect(await fails(args)).toContain('are the same file: name two')
+      expect(readNumbers(out).values).toEqual([7])
+      rmSync(out)
+    }
+    symlinkSync('link target.npy', path('link.npy'))
+    writeNumbers(path('link target.npy'), [1, 1], [7])
+    const linked = ['-o', path('link target.npy'), '--next', path('link.npy')]
+    expect(await fails(['paths', file, ...linked])).toContain('are the same file')
+    const arrays = ['-o', path('two.npz:d'), '--next', path('two.npz:n')]
+    expect(await fails(['paths', file, ...arrays])).toContain('are the same file')
+  })
+
+  it('more pairs, or longer paths, than are printed', async () => {
+    const many = dimacs('many', 2 ** 22 + 1, [])
+    expect(await fails(['paths', many, '--from', '1'])).toMatch(
+      /the result has 4194305 pairs, more than the 4194304 that are printed: name a file with -o/,
+    )
+    // 3000 paths of 1500 nodes on average.
+    const chain = dimacs(
+      'chain',
+      3000,
+      Array.from({ length: 2999 }, (_, at): Edge => [at + 1, at + 2, 1]),
+    )
+    expect(await fails(['paths', chain, '--to', '3000'])).toContain('the paths have too many nodes')
+    await succeeds(['paths', chain, '--to', '3000', '-o', path('to.npy')])
   })
 
   it.each([

@@ -1,7 +1,7 @@
 /** mpmml rna and mpmml bpmax. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { fails, json, mpmml, succeeds, useFolder } from './support.js'
+import { fails, interrupted, json, succeeds, useFolder } from './support.js'
 
 const path = useFolder()
 
@@ -102,10 +102,8 @@ describe('bpmax', () => {
     const long = write('long.fasta', `>long\n${'GCAU'.repeat(150)}\n`)
     const short = write('short.fasta', `>short\n${'GCAU'.repeat(10)}\n`)
     const svg = path('never.svg')
-    const { status, stderr, stdout } = await mpmml(['bpmax', short, long, '--svg', svg], {
-      started: (child) => setTimeout(() => child.kill('SIGINT'), 1500),
-    })
-    expect({ status, stdout, stderr }).toEqual({ status: 130, stdout: '', stderr: 'mpmml: interrupted\n' })
+    const outcome = await interrupted(['bpmax', short, long, '--svg', svg], /short with long/)
+    expect(outcome).toEqual({ status: 130, stdout: '', said: 'mpmml: interrupted\n' })
     expect(existsSync(svg)).toBe(false)
   })
 })

@@ -56,6 +56,32 @@ export function runProgram(
 export const mpmml = (args: string[], options: RunOptions = {}) =>
   runProgram(process.execPath, [cli, ...args], options)
 
+/** A program that is loaded first makes stderr a terminal: what a command does is shown there. */
+const onTerminal = { NODE_OPTIONS: '--import data:text/javascript,process.stderr.isTTY=true' }
+
+/** Runs mpmml as on a terminal, and sends a signal once stderr shows what it does; `said` is what stays there. */
+export async function interrupted(
+  args: string[],
+  begun: RegExp,
+  signal: NodeJS.Signals = 'SIGINT',
+): Promise<{ status: number | null; stdout: string; said: string }> {
+  const { status, stdout, stderr } = await mpmml(args, {
+    env: onTerminal,
+    started: (child) => {
+      let [shown, sent] = ['', false]
+      child.stderr!.on('data', (chunk) => {
+        shown += chunk
+        if (sent || !begun.test(shown)) return
+        sent = true
+        child.kill(signal)
+      })
+    },
+  })
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: a terminal is told by them what to erase.
+  const said = stderr.split(/\r|\x1b(?:\[[?\d;]*[A-Za-z]|\d)/).at(-1)!
+  return { status, stdout, said }
+}
+
 /** Runs mpmml and expects it to be done, with nothing on stderr; returns what it printed. */
 export async function succeeds(args: string[], options: RunOptions = {}): Promise<string> {
   const { status, stdout, stderr } = await mpmml(args, options)

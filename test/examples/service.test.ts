@@ -1,31 +1,38 @@
 /** The service of examples/service as its README starts it: a process of its own. Uses what `npm run build:ts` built. */
 import { type ChildProcess, spawn } from 'node:child_process'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, describe, expect, it } from 'vitest'
-import { readNumbers, root, useFolder, writeNumbers } from '../cli/support.js'
+import { readNumbers, root, runProgram, useFolder, writeNumbers } from '../cli/support.js'
 import { Random } from '../support/generators.js'
 import { oracle, type SemiringName, type Strided } from '../support/oracle.js'
 
 const built = existsSync(join(root, 'dist', 'lib', 'index.js'))
 const inFolder = useFolder()
 
+const server = join(root, 'examples', 'service', 'server.mjs')
+
 interface Service {
   child: ChildProcess
   url: string
+  /** What it has printed and logged so far. */
+  output: () => string
   /** Waits until the service has printed this. */
   printed: (pattern: RegExp) => Promise<RegExpExecArray>
   ended: Promise<{ status: number | null; signal: NodeJS.Signals | null }>
 }
 
 const services: ChildProcess[] = []
+const sockets: Socket[] = []
 afterEach(() => {
+  for (const socket of sockets.splice(0)) socket.destroy()
   for (const child of services.splice(0)) child.kill('SIGKILL')
 })
 
 async function start(env: Record<string, string> = {}): Promise<Service> {
-  const child = spawn(process.execPath, [join(root, 'examples', 'service', 'server.mjs')], {
+  const child = spawn(process.execPath, [server], {
     // Products take the same time with and without a GPU.
     env: { ...process.env, PORT: '0', MPMML_BACKEND: 'cpu', LOG_LEVEL: 'fatal', ...env },
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -40,8 +47,36 @@ async function start(env: Record<string, string> = {}): Promise<Service> {
   })
   const printed = (pattern: RegExp) => until(() => pattern.exec(output))
   const [, url] = await printed(/listening on (\S+)/)
-  return { child, url: url!, printed, ended }
+  return { child, url: url!, output: () => output, printed, ended }
 }
+
+interface Client {
+  socket: Socket
+  /** What it has received, and whether the service has closed the connection. */
+  answer: () => string
+  closed: Promise<void>
+}
+
+/** A client that sends bytes, and nothing else; its body never ends. */
+function dripping({ url }: Service, text: string): Client {
+  const socket = connect(Number(new URL(url).port), '127.0.0.1')
+  sockets.push(socket)
+  let answer = ''
+  socket.on('data', (chunk) => {
+    answer += chunk
+  })
+  socket.on('error', () => {})
+  const closed = new Promise<void>((resolve) => {
+    socket.on('close', () => resolve())
+  })
+  socket.write(text)
+  return { socket, answer: () => answer, closed }
+}
+
+const head = (length: number, type = 'application/json') =>
+  `POST /multiply HTTP/1.1\r\nHost: x\r\nContent-Type: ${type}\r\nContent-Length: ${length}\r\n\r\n`
+
+const drip = (service: Service) => dripping(service, `${head(100)}{"a":`)
 
 /** The first answer that isn't null. */
 async function until<Answer>(ask: () => Answer | null | Promise<Answer | null>): Promise<Answer> {
@@ -206,6 +241,41 @@ describe.skipIf(!built)(built ? 'the service' : 'the service (skipped: dist/ is 
     await json({ ...one, overflow: 'ignore' }, 400, 'ERR_MPMML_OPTION')
     await json({ ...one, a: [[2 ** 31 - 1]] }, 422, 'ERR_MPMML_OVERFLOW', '2147483649')
     await json({ ...one, a: [[-1]], dtype: 'float64', semiring: 'max-times' }, 422, 'ERR_MPMML_VALUE')
+    await json(
+      { ...one, semirng: 'min-plus' },
+      400,
+      'BAD_REQUEST',
+      /^there is no field "semirng": the fields are a, b/,
+    )
+    await refused(
+      fetch(`${service.url}/multiply?semiring=min-plus`, {
+        method: 'POST',
+        body: JSON.stringify(one),
+        headers: { 'content-type': 'application/json' },
+      }),
+      400,
+      'BAD_REQUEST',
+      'options are fields of the body',
+    )
+    // As numbers or names these would be wrong, and as text they have none.
+    const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`
+    const noText = '{"toString":1}'
+    for (const value of [deep, noText]) {
+      await refused(post(service, `{"a":[[${value}]],"b":[[1]]}`), 400, 'BAD_REQUEST', 'but it has object')
+      await refused(post(service, `{"a":${value},"b":[[1]]}`), 400, 'BAD_REQUEST', /^a must/)
+      await refused(post(service, `{"a":[[1]],"b":[[1]],"dtype":${value}}`), 400, 'BAD_REQUEST', 'dtype')
+      for (const option of ['semiring', 'overflow']) {
+        const body = `{"a":[[1]],"b":[[1]],"${option}":${value}}`
+        await refused(post(service, body), 400, 'ERR_MPMML_OPTION', /semiring|overflow/)
+      }
+    }
+    await refused(post(service, '{"a":[[1e300]],"b":[[1]],"dtype":"float32"}'), 400, 'BAD_REQUEST', '1e+300')
+    await refused(
+      post(service, '{"a":[[1e999]],"b":[[1]],"dtype":"float64"}'),
+      400,
+      'BAD_REQUEST',
+      'Infinity',
+    )
     await refused(post(service, '{"a":'), 400, 'FST_ERR_CTP_INVALID_JSON_BODY')
     const [a, b] = [file(random(2, 3, 5)), file(random(3, 2, 6))]
     const files = (fields: Record<string, Blob>, ...expected: [number, string, RegExp?]) =>
@@ -215,8 +285,10 @@ describe.skipIf(!built)(built ? 'the service' : 'the service (skipped: dist/ is 
     await files({ a }, 400, 'BAD_REQUEST', /^b must be/)
     await files({ a, b, c: a }, 413, 'FST_FILES_LIMIT')
     await refused(post(service, 'a,b', { 'content-type': 'text/csv' }), 415, 'FST_ERR_CTP_INVALID_MEDIA_TYPE')
-    const cut = post(service, '--x\r\n', { 'content-type': 'multipart/form-data; boundary=x' })
-    expect((await cut).status).toBeGreaterThanOrEqual(400)
+    for (const boundary of ['', '; boundary=', '; boundary=x']) {
+      const cut = post(service, '--x\r\n', { 'content-type': `multipart/form-data${boundary}` })
+      await refused(cut, 400, 'BAD_REQUEST')
+    }
     expect((await fetch(`${service.url}/other`)).status).toBe(404)
     expect((await (await postJson(service, one)).json()).c).toEqual([[3]])
     expect(await health(service)).toMatchObject({ open: 0, running: 0, waiting: 0, done: 1, givenUp: 0 })
@@ -242,8 +314,62 @@ describe.skipIf(!built)(built ? 'the service' : 'the service (skipped: dist/ is 
     await refused(long, 413, 'FST_ERR_CTP_BODY_TOO_LARGE')
   })
 
+  it('refuses a body that says it is too large before it comes', async () => {
+    const service = await start()
+    for (const [type, code] of [
+      ['application/json', 'FST_ERR_CTP_BODY_TOO_LARGE'],
+      ['multipart/form-data; boundary=x', 'TOO_LARGE'],
+    ] as const) {
+      const client = dripping(service, head(1e10, type))
+      await until(() => /\r\n\r\n.*}/s.exec(client.answer()))
+      expect(client.answer()).toMatch(new RegExp(`^HTTP/1\\.1 413 .*"code":"${code}"`, 's'))
+      // It isn't read to its end.
+      await client.closed
+    }
+    await healthy(service, { open: 0, uploading: 0, refused: 2 })
+  })
+
+  it('answers while clients send slowly, and gives the slowest up if there are too many', async () => {
+    const service = await start({ MAX_RUNNING: '1', MAX_WAITING: '0', MAX_UPLOADING: '4' })
+    const slow = [drip(service), drip(service), drip(service)]
+    // The others send more.
+    for (const { socket } of slow.slice(1)) socket.write(' '.repeat(50))
+    await healthy(service, { open: 3, uploading: 3 })
+    expect((await (await postJson(service, { a: [[1]], b: [[2]] })).json()).c).toEqual([[3]])
+    slow.push(dripping(service, `${head(1000)}${' '.repeat(500)}`))
+    await healthy(service, { uploading: 4 })
+    // Those that have begun lately aren't given up.
+    const answer = await until(async () => {
+      const response = await postJson(service, { a: [[1]], b: [[2]] })
+      return response.ok ? response : null
+    })
+    expect((await answer.json()).c).toEqual([[3]])
+    await slow[0]!.closed
+    expect(slow.map((client) => client.answer().slice(0, 12))).toEqual(['HTTP/1.1 408', '', '', ''])
+    await healthy(service, { open: 3, uploading: 3 })
+  })
+
+  it('gives a body up at its time limit', async () => {
+    const service = await start({ MAX_BODY_SECONDS: '0.2' })
+    const client = drip(service)
+    await client.closed
+    expect(client.answer()).toMatch(/^HTTP\/1\.1 408 .*"BODY_TIME_LIMIT"/s)
+    await healthy(service, { open: 0, uploading: 0, refused: 1 })
+  })
+
+  it('gives an answer up that is not read', async () => {
+    const service = await start({ MAX_SEND_SECONDS: '0.3' })
+    const n = 3000
+    const operand = JSON.stringify({ a: Array(n).fill([1]), b: [Array(n).fill(2)] })
+    const request = head(operand.length).replace('Host', 'Accept: application/octet-stream\r\nHost')
+    const client = dripping(service, request + operand)
+    client.socket.pause()
+    await healthy(service, { done: 1, open: 0, running: 0 })
+    expect((await (await postJson(service, { a: [[1]], b: [[2]] })).json()).c).toEqual([[3]])
+  })
+
   it('gives a product up when its client has gone, running or waiting, and refuses what is too much', async () => {
-    const service = await start({ ...slowEnv, MAX_RUNNING: '1', MAX_WAITING: '1' })
+    const service = await start({ ...slowEnv, MAX_RUNNING: '1', MAX_WAITING: '1', LOG_LEVEL: 'warn' })
     const clients = [new AbortController(), new AbortController()]
     const answers: Promise<unknown>[] = []
     for (const [index, { signal }] of clients.entries()) {
@@ -253,6 +379,9 @@ describe.skipIf(!built)(built ? 'the service' : 'the service (skipped: dist/ is 
     const busy = await postJson(service, { a: [[1]], b: [[2]] })
     expect(busy.headers.get('retry-after')).toBe('1')
     await refused(busy, 503, 'BUSY')
+    for (let again = 0; again < 20; again++) await refused(postJson(service, {}), 503, 'BUSY')
+    // Refusals are no failures of the service, and are not logged as such.
+    expect(service.output()).toMatch(/^listening on \S+\n$/)
     clients[1]!.abort()
     await healthy(service, { open: 1, running: 1, waiting: 0, givenUp: 1 })
     clients[0]!.abort()
@@ -289,6 +418,42 @@ describe.skipIf(!built)(built ? 'the service' : 'the service (skipped: dist/ is 
     },
   )
 
+  it('ends at SIGTERM though clients send no more', async () => {
+    const service = await start()
+    const clients = [drip(service), drip(service), dripping(service, 'POST /multiply HTTP/1.1\r\nHost:')]
+    await healthy(service, { uploading: 2 })
+    service.child.kill('SIGTERM')
+    await service.printed(/finishing 2 requests/)
+    expect(await service.ended).toEqual({ status: 0, signal: null })
+    await Promise.all(clients.map(({ closed }) => closed))
+  })
+
+  it.each([
+    ['MAX_RUNNING', 'abc', 'a whole number from 1 to 9007199254740991'],
+    ['MAX_RUNNING', '0', 'a whole number from 1'],
+    ['MAX_WAITING', '1.5', 'a whole number from 0'],
+    ['MAX_FILE_BYTES', '', 'a whole number'],
+    ['MAX_SECONDS', '1e9', 'a number from 0.001 to 2000000'],
+    ['PORT', '65536', 'a whole number from 0 to 65535'],
+    ['LOG_LEVEL', 'loud', 'one of fatal, error, warn'],
+  ])('does not start with %s=%s', async (name, value, expected) => {
+    const { status, stdout, stderr } = await runProgram(process.execPath, [server], {
+      env: { PORT: '0', [name]: value },
+    })
+    expect([status, stdout]).toEqual([1, ''])
+    expect(stderr).toMatch(/^[^\n]+\n$/)
+    expect(stderr).toContain(`${name} must be ${expected}`)
+    expect(stderr).toContain(`but it is '${value}'`)
+  })
+
+  it('does not start on a port that is taken', async () => {
+    const { url } = await start()
+    const { port } = new URL(url)
+    const { status, stderr } = await runProgram(process.execPath, [server], { env: { PORT: port } })
+    expect(status).toBe(1)
+    expect(stderr).toMatch(/^can't listen on 127\.0\.0\.1, port \d+: .*EADDRINUSE.*\n$/)
+  })
+
   it('gives everything up at the second signal', async () => {
     const service = await start(slowEnv)
     const running = expect(post(service, slowForm())).rejects.toThrow('fetch failed')
@@ -303,8 +468,12 @@ describe.skipIf(!built)(built ? 'the service' : 'the service (skipped: dist/ is 
   it('has a README with its settings, and commands that work', async () => {
     const folder = join(root, 'examples', 'service')
     const readme = readFileSync(join(folder, 'README.md'), 'utf8')
-    const code = readFileSync(join(folder, 'server.mjs'), 'utf8')
-    const settings = [...code.matchAll(/setting\('(\w+)'|process\.env\.(\w+)/g)].map(([, a, b]) => a ?? b)
+    const code = readFileSync(join(folder, 'settings.mjs'), 'utf8')
+    const settings = [...code.matchAll(/(?:setting|seconds)\('(\w+)'|\b([A-Z_]+): \w+ = '/g)].map(
+      ([, a, b]) => a ?? b,
+    )
+    for (const name of readdirSync(folder))
+      if (name !== 'README.md') expect(readme).toContain(`| \`${name}\` |`)
     const listed = [...readme.matchAll(/`([A-Z]+(?:_[A-Z]+)*)`/g)].map(([, name]) => name)
     expect([...new Set(listed)].sort()).toEqual(settings.sort())
     const json = /--json '([^']+)'/.exec(readme)![1]!

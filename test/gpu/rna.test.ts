@@ -4,6 +4,7 @@ import { addon } from '../../lib/native.js'
 import { bpmax, type InteractionOptions, nussinov } from '../../lib/rna.js'
 import { expectError } from '../support/expect.js'
 import { Random } from '../support/generators.js'
+import { givenUp } from '../support/in-time.js'
 import { withoutCuda } from '../support/machine.js'
 import { expectStructure, randomStrand } from '../support/rna-expect.js'
 import { interactionTable, type Model } from '../support/rna-oracle.js'
@@ -113,11 +114,11 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (ski
   })
 
   it('gives up when its signal is aborted while it runs', async () => {
-    const controller = new AbortController()
-    const options = { signal: controller.signal, backend: 'cuda' } as const
-    const running = bpmax(randomStrand(random, 60), randomStrand(random, 1200), options)
-    setTimeout(() => controller.abort(new Error('enough')), 100)
-    const error = await running.catch((thrown) => thrown)
+    const strands = [randomStrand(random, 60), randomStrand(random, 1200)] as const
+    const [error] = await givenUp(
+      (signal) => [bpmax(...strands, { signal, backend: 'cuda' })],
+      (controller) => setTimeout(() => controller.abort(new Error('enough')), 100),
+    )
     expectError(error, 'ERR_MPMML_ABORTED', 'the interaction was given up')
   })
 })

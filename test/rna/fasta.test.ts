@@ -109,6 +109,17 @@ describe('drawInteraction', () => {
     )
   })
 
+  it('draws more bases and pairs than a call has arguments', () => {
+    const n = 200_000
+    const within1 = Array.from({ length: n / 2 }, (_, at): [number, number] => [at, n - 1 - at])
+    const pairs = { within1, within2: [], between: [] }
+    const svg = drawInteraction('G'.repeat(n), 'C', { start: 0, length: 1, pairs })
+    const last = /<text x="(\d+)"[^>]*>3′</.exec(svg)![1]!
+    const widest = /<path d="M \d+ \d+ Q \S+ \S+ (\d+) /.exec(svg)![1]!
+    // Behind the last base, which the first pair ends at.
+    expect(Number(last)).toBe(Number(widest) + 22)
+  })
+
   it('refuses pairs of other strands', async () => {
     const found = await bpmax(strand1, strand2)
     expectError(

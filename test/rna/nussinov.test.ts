@@ -4,6 +4,7 @@ import { addon } from '../../lib/native.js'
 import { type FoldOptions, type FoldResult, nussinov } from '../../lib/rna.js'
 import { expectError } from '../support/expect.js'
 import { Random } from '../support/generators.js'
+import { givenUp } from '../support/in-time.js'
 import { randomStrand, scoreOfPairs } from '../support/rna-expect.js'
 import { foldTable, type Model } from '../support/rna-oracle.js'
 
@@ -151,11 +152,12 @@ describe('nussinov', () => {
     const before = await nussinov('GC', { signal: AbortSignal.abort(reason) }).catch((thrown) => thrown)
     expectError(before, 'ERR_MPMML_ABORTED')
     expect(before.cause).toBe(reason)
-    const controller = new AbortController()
-    const running = nussinov(randomStrand(random, 20_000), { signal: controller.signal })
-    setTimeout(() => controller.abort(reason), 20)
-    const error = await running.catch((thrown) => thrown)
+    const strand = randomStrand(random, 20_000)
+    const [error] = await givenUp(
+      (signal) => [nussinov(strand, { signal })],
+      (controller) => setTimeout(() => controller.abort(reason), 20),
+    )
     expectError(error, 'ERR_MPMML_ABORTED', 'folding was given up')
-    expect(error.cause).toBe(reason)
+    expect((error as Error).cause).toBe(reason)
   })
 })

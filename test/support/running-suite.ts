@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { type MpmmOptions, matrix, mpmm, mpmmSync } from '../../lib/index.js'
 import { expectElements, expectError, thrown } from './expect.js'
 import { randomMatrix } from './generators.js'
+import { givenUp, inTime } from './in-time.js'
 import { type Dense, oracle } from './oracle.js'
 
 const caught = (promise: Promise<unknown>) =>
@@ -23,17 +24,19 @@ export function runningSuite(slow: { size: number; options: MpmmOptions }): void
   })
 
   it('leaves the event loop free', async () => {
-    let done = false
-    let turnsMeanwhile = 0
-    const turn = () => {
-      if (done) return
-      turnsMeanwhile++
+    await inTime(async () => {
+      let done = false
+      let turnsMeanwhile = 0
+      const turn = () => {
+        if (done) return
+        turnsMeanwhile++
+        setImmediate(turn)
+      }
       setImmediate(turn)
-    }
-    setImmediate(turn)
-    await mpmm(a, b, options)
-    done = true
-    expect(turnsMeanwhile).toBeGreaterThan(0)
+      await mpmm(a, b, options)
+      done = true
+      return turnsMeanwhile > 0
+    })
   })
 
   it('runs several products at once', async () => {
@@ -48,15 +51,18 @@ export function runningSuite(slow: { size: number; options: MpmmOptions }): void
   })
 
   it("leaves Node's own threads free", async () => {
-    let done = 0
-    const controller = new AbortController()
-    const running = Array.from({ length: 8 }, () =>
-      mpmm(a, b, { ...options, signal: controller.signal }).finally(() => done++),
-    )
-    await stat('.')
-    expect(done).toBe(0)
-    controller.abort()
-    await Promise.allSettled(running)
+    await inTime(async () => {
+      let done = 0
+      const controller = new AbortController()
+      const running = Array.from({ length: 8 }, () =>
+        mpmm(a, b, { ...options, signal: controller.signal }).finally(() => done++),
+      )
+      await stat('.')
+      const before = done
+      controller.abort()
+      await Promise.allSettled(running)
+      return before === 0
+    })
   })
 
   describe('AbortSignal', () => {
@@ -76,14 +82,20 @@ export function runningSuite(slow: { size: number; options: MpmmOptions }): void
     })
 
     it('aborted while it runs: the product is given up, and others go on', async () => {
-      const controller = new AbortController()
-      const running = caught(mpmm(a, b, { ...options, signal: controller.signal }))
-      expect(getEventListeners(controller.signal, 'abort')).toHaveLength(1)
-      setTimeout(() => controller.abort('enough'), 5)
-      const error = await running
+      let last: AbortSignal | undefined
+      const [error] = await givenUp(
+        (signal) => {
+          last = signal
+          return [mpmm(a, b, { ...options, signal })]
+        },
+        (controller) => {
+          expect(getEventListeners(controller.signal, 'abort')).toHaveLength(1)
+          setTimeout(() => controller.abort('enough'), 5)
+        },
+      )
       expectError(error, 'ERR_MPMML_ABORTED')
       expect((error as Error).cause).toBe('enough')
-      expect(getEventListeners(controller.signal, 'abort')).toHaveLength(0)
+      expect(getEventListeners(last!, 'abort')).toHaveLength(0)
       const small = matrix(1, 1, [1])
       expect((await mpmm(small, small, options)).c.data[0]).toBe(2)
     })
@@ -92,21 +104,23 @@ export function runningSuite(slow: { size: number; options: MpmmOptions }): void
       const warnings: Error[] = []
       const collect = (warning: Error) => warnings.push(warning)
       process.on('warning', collect)
-      const controller = new AbortController()
-      const { signal } = controller
+      const { signal } = new AbortController()
       const small = matrix(50, 50) // Smaller ones may be done before mpmm returns.
       const done = Array.from({ length: 12 }, () => mpmm(small, small, { ...options, signal }))
       expect(getEventListeners(signal, 'abort')).toHaveLength(1)
       await Promise.all(done)
       expect(getEventListeners(signal, 'abort')).toHaveLength(0)
-      const running = Array.from({ length: 12 }, () => caught(mpmm(a, b, { ...options, signal })))
-      expect(getEventListeners(signal, 'abort')).toHaveLength(1)
-      controller.abort('enough')
-      for (const error of await Promise.all(running)) {
+      const errors = await givenUp(
+        (signal) => Array.from({ length: 12 }, () => mpmm(a, b, { ...options, signal })),
+        (controller) => {
+          expect(getEventListeners(controller.signal, 'abort')).toHaveLength(1)
+          controller.abort('enough')
+        },
+      )
+      for (const error of errors) {
         expectError(error, 'ERR_MPMML_ABORTED')
         expect((error as Error).cause).toBe('enough')
       }
-      expect(getEventListeners(signal, 'abort')).toHaveLength(0)
       process.off('warning', collect)
       expect(warnings).toEqual([])
     })

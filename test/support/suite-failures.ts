@@ -14,6 +14,7 @@ import {
 } from '../../lib/index.js'
 import { addon } from '../../lib/native.js'
 import { thrown } from './expect.js'
+import { givenUp, inTime } from './in-time.js'
 import { caught, expectError, expectRejected } from './resident.js'
 import type { Slow } from './suite-lifetimes.js'
 
@@ -167,60 +168,69 @@ function signals(open: () => Device, { size, options, inFlight, stops }: Busy): 
 
   it('aborted while it waits: it ends before what runs does', async () => {
     const device = open()
-    const { used } = device.memory()
-    const controller = new AbortController()
-    const { signal } = controller
-    const order: string[] = []
-    const running = Array.from({ length: inFlight }, () => start().then(() => order.push('ran')))
-    const given = [
-      caught(mpmm(big[0]!, big[1]!, { signal })),
-      caught(mpmmGrouped([{ a: big[0]!, b: big[1]! }], { signal })),
-    ].map((promise) => promise.finally(() => order.push('given up')))
-    const after = mpmm(big[0]!.view({ rows: [0, 1] }), big[1]!)
-    await new Promise((resolve) => setImmediate(resolve))
-    controller.abort('enough')
-    for (const error of await Promise.all(given)) {
-      expectError(error, 'ABORTED')
-      expect((error as Error).cause).toBe('enough')
-    }
-    expect(order).not.toHaveLength(inFlight + given.length)
-    await Promise.all(running)
-    expect(order).toHaveLength(inFlight + given.length)
-    expect(getEventListeners(signal, 'abort')).toHaveLength(0)
-    const { c } = await after
-    expect(await values(c)).toEqual([1])
-    c.dispose()
-    // What the collector has found meanwhile may be gone too.
-    expect(device.memory().used).toBeLessThanOrEqual(used)
+    await inTime(async (nth) => {
+      const { used } = device.memory()
+      const controller = new AbortController()
+      const { signal } = controller
+      let ran = 0
+      // The more, the longer the others wait.
+      const count = inFlight * Math.min(nth + 1, 8)
+      const running = Array.from({ length: count }, () => start().then(() => ran++))
+      const waiting = [
+        mpmm(big[0]!, big[1]!, { signal }).then(({ c }) => c.dispose()),
+        mpmmGrouped([{ a: big[0]!, b: big[1]! }], { signal }).then(([one]) =>
+          (one!.c as DeviceMatrix).dispose(),
+        ),
+      ]
+      const after = mpmm(big[0]!.view({ rows: [0, 1] }), big[1]!)
+      await new Promise((resolve) => setImmediate(resolve))
+      controller.abort('enough')
+      const given = await Promise.allSettled(waiting)
+      const ranBefore = ran
+      for (const each of given) {
+        if (each.status === 'fulfilled') continue
+        expectError(each.reason, 'ABORTED')
+        expect(each.reason.cause).toBe('enough')
+      }
+      await Promise.all(running)
+      expect(getEventListeners(signal, 'abort')).toHaveLength(0)
+      const { c } = await after
+      expect(await values(c)).toEqual([1])
+      c.dispose()
+      // What the collector has found meanwhile may be gone too.
+      expect(device.memory().used).toBeLessThanOrEqual(used)
+      return ranBefore < count && given.every(({ status }) => status === 'rejected')
+    })
   })
 
   it('aborted while it runs: what comes after goes on', async () => {
     const device = open()
-    const { used } = device.memory()
-    const controller = new AbortController()
-    const running = Array.from({ length: 3 }, () => start(controller.signal))
-    const waiting = mpmm(big[0]!.view({ rows: [0, 1] }), big[1]!)
-    setTimeout(() => controller.abort(), 5)
-    for (const each of await Promise.allSettled(running)) {
+    await inTime(async () => {
+      const { used } = device.memory()
+      const controller = new AbortController()
+      const running = Array.from({ length: 3 }, () => start(controller.signal))
+      const waiting = mpmm(big[0]!.view({ rows: [0, 1] }), big[1]!)
+      setTimeout(() => controller.abort(), 5)
+      const settled = await Promise.allSettled(running)
+      for (const each of settled) if (each.status === 'rejected') expectError(each.reason, 'ABORTED')
+      const { c } = await waiting
+      expect(await values(c)).toEqual([1])
+      c.dispose()
+      // What the collector has found meanwhile may be gone too.
+      expect(device.memory().used).toBeLessThanOrEqual(used)
       // A GPU ends the kernels that it has begun.
-      if (stops || each.status === 'rejected') expectError((each as PromiseRejectedResult).reason, 'ABORTED')
-    }
-    const { c } = await waiting
-    expect(await values(c)).toEqual([1])
-    c.dispose()
-    // What the collector has found meanwhile may be gone too.
-    expect(device.memory().used).toBeLessThanOrEqual(used)
+      return !stops || settled.every(({ status }) => status === 'rejected')
+    })
   })
 
   it('aborted: what depends on it is given up with it, and later products work', async () => {
-    const controller = new AbortController()
-    const running = Array.from({ length: inFlight }, () => start())
-    const given = caught(start(controller.signal))
-    const dependent = caught(big[2]!.download())
-    controller.abort('enough')
-    expectError(await given, 'ABORTED')
-    const error = await dependent
-    expectError(error, 'ABORTED', '^the matrix is the result of a product that failed')
+    let running: Promise<unknown>[] = []
+    const [given, dependent] = await givenUp((signal) => {
+      running = Array.from({ length: inFlight }, () => start())
+      return [start(signal), big[2]!.download()]
+    })
+    expectError(given, 'ABORTED')
+    expectError(dependent, 'ABORTED', '^the matrix is the result of a product that failed')
     await Promise.all(running)
     await start()
     expect((await big[2]!.view({ rows: [0, 1], cols: [0, 1] }).download()).data[0]).toBe(1)

@@ -19,6 +19,7 @@ import { algebras } from './algebras.js'
 import { policies, ragged, semirings } from './cases.js'
 import { expectElements } from './expect.js'
 import { kindNames, operands, Random, randomMatrix } from './generators.js'
+import { givenUp } from './in-time.js'
 import { type Dense, oracle } from './oracle.js'
 import {
   caught,
@@ -379,15 +380,11 @@ function failures(options: GroupedOptions, there: There, here: Here): void {
     // So many levels that no product is over before it is given up.
     const levels = Int32Array.from({ length: 700 * 700 }, (_, index) => (index * 7919) % 200_000_000)
     const large = await there(made(levels, [700, 700]))
-    const controller = new AbortController()
-    const running = caught(
-      grouped(
-        Array.from({ length: 500 }, () => ({ a: large, b: large })),
-        { ...options, signal: controller.signal },
-      ),
+    const group = Array.from({ length: 500 }, () => ({ a: large, b: large }))
+    const [given] = await givenUp(
+      (signal) => [grouped(group, { ...options, signal })],
+      (controller) => setImmediate(() => controller.abort('enough')),
     )
-    setImmediate(() => controller.abort('enough'))
-    const given = await running
     expectError(given, 'ABORTED', '^the group was given up')
     expect((given as Error).cause).toBe('enough')
     expect(await grouped([{ a, b: a }], { ...options, signal: new AbortController().signal })).toHaveLength(1)

@@ -184,6 +184,21 @@ describe('the zeros of the semirings', () => {
       "or-and has the element type uint8, but not 'int32'",
     )
   })
+  it('are asked for by names, whatever comes in their place', () => {
+    const noText = { toString: 1 } as never
+    expectError(
+      thrown(() => zeroOf(noText)),
+      'ERR_MPMML_OPTION',
+      'there is no semiring an object',
+    )
+    for (const dtype of [noText, 'toString' as never]) {
+      expectError(
+        thrown(() => zeroOf('max-plus', dtype)),
+        'ERR_MPMML_DTYPE',
+        'but not',
+      )
+    }
+  })
   it('exist for semirings only', () => {
     expectError(
       thrown(() => zeroOf('times-plus' as 'max-plus')),

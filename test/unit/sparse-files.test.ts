@@ -77,5 +77,6 @@ describe('fileFormatOf', () => {
     }
     expect(() => fileFormatOf('x.npy.gz')).toThrow('only text is compressed by gzip')
     expect(() => fileFormatOf(5 as never)).toThrow('expected a path')
+    expect(() => fileFormatOf({ toString: 1 } as never)).toThrow('file: URL, but got an object')
   })
 })
