@@ -135,7 +135,7 @@ Explanation Engine::prefer(const Problem& problem, const Request& request) {
 
 Explanation Engine::choose(const Problem& problem, const Request& request) {
   const Explanation preferred = prefer(problem, request);
-  if (preferred.backend == BackendKind::kCpu || !has_steps(problem)) return preferred;
+  if (preferred.backend == BackendKind::kCpu || !problem.has_steps()) return preferred;
   const std::string refused = cuda_->refuses(problem, request.where);
   if (refused.empty()) return preferred;
   if (is_cuda_asked(request)) throw Error(ErrorCode::kOutOfMemory, refused);
