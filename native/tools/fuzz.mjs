@@ -16,6 +16,7 @@ import { Tally } from './fuzz/check.mjs'
 import { closureCase } from './fuzz/closures.mjs'
 import { crowdCase, groupCase, productCase, Wrong } from './fuzz/products.mjs'
 import { randomOf } from './fuzz/random.mjs'
+import { residentCase } from './fuzz/residents.mjs'
 
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))))
 
@@ -63,9 +64,10 @@ function readOptions() {
 
 /** How often each kind of case is drawn. */
 const cases = {
-  product: { run: productCase, weight: 60 },
+  product: { run: productCase, weight: 40 },
   crowd: { run: crowdCase, weight: 8 },
   group: { run: groupCase, weight: 8 },
+  resident: { run: residentCase, weight: 24 },
   chain: { run: chainCase, weight: 16 },
   closure: { run: closureCase, weight: 8 },
 }

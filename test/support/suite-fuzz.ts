@@ -9,7 +9,7 @@ export function fuzzSuite(backend: 'cpu' | 'cuda'): void {
     const { status, stdout, stderr } = spawnSync(
       process.execPath,
       [
-        ...[join(root, 'native', 'tools', 'fuzz.mjs'), '--seed', '27', '--seconds', '10'],
+        ...[join(root, 'native', 'tools', 'fuzz.mjs'), '--seed', '8', '--seconds', '10'],
         ...['--backend', backend],
       ],
       { encoding: 'utf8' },

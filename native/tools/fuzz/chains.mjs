@@ -10,18 +10,24 @@ import { place, read } from './layouts.mjs'
 import { asMatrix, asResult, bitsOf, drawView } from './mirror.mjs'
 import { describe, drawOverflow, drawStructure, newValues } from './problem.mjs'
 import { drawPlace, drawVariant, Wrong } from './products.mjs'
+import { idle } from './residents.mjs'
 import { drawValues } from './values.mjs'
 
 const dtypes = ['int32', 'int32', 'int32', 'float32', 'float32', 'float64', 'uint8']
-const STEPS = 3e6
+const STEPS = 1e6
 
 class Chain {
   roots = []
+  count = 0
   /** What has been asked for and not looked at. */
   pending = []
+  /** The matrix that was written last: what was kept of it elsewhere may be old now. */
+  recent = null
   log = []
+  /** Which entry of the log is looked at. */
+  checked = 0
 
-  constructor(context, random, device, onGpu) {
+  constructor(context, random, device, { onGpu, isSpread }) {
     this.context = context
     this.random = random
     this.device = device
@@ -30,14 +36,11 @@ class Chain {
     // Elements of max-times may not be negative.
     this.positive = this.dtype.startsWith('float') && random.chance(0.2)
     this.waits = random.chance(0.6)
-    this.size = random.pick([
-      random.size(2, 64),
-      random.size(2, 200),
-      130,
-      257,
-      512,
-      random.integer(500, onGpu ? 1400 : 720),
-    ])
+    const most = onGpu ? 1400 : 720
+    const small = [random.size(2, 64), random.size(2, 200), 130, 257, random.integer(500, most)]
+    // Smaller ones stay on one device.
+    const spread = this.dtype === 'uint8' ? [1024, 1100] : [512, 512, 513, random.integer(512, most)]
+    this.size = random.pick(isSpread ? spread : small)
     this.batch = random.chance(0.3) ? random.integer(1, 5) : null
   }
 
@@ -65,8 +68,8 @@ class Chain {
     return newValues(random, algebra, values[side], side, batched, batched ? this.batch : 1, rows, cols)
   }
 
-  view(rows, cols, batched, fits) {
-    return drawView(this.random, this.roots, rows, cols, batched, fits)
+  view(rows, cols, batched, fits, roots = this.roots) {
+    return drawView(this.random, roots, this.recent, [rows, cols], batched, fits)
   }
 
   async upload() {
@@ -78,7 +81,7 @@ class Chain {
         ? [size, size]
         : [this.length(), size]
     const mirror = this.values(batched, rows, cols)
-    this.roots.push({ matrix: await this.device.upload(place(random, mirror).matrix), mirror })
+    this.add(await this.device.upload(place(random, mirror).matrix), mirror)
   }
 
   async full() {
@@ -86,7 +89,11 @@ class Chain {
     const value = mirror.data[this.random.integer(0, mirror.data.length - 1)]
     mirror.data.fill(value)
     const matrix = await this.device.full([this.size, this.size], value, this.dtype)
-    this.roots.push({ matrix, mirror })
+    this.add(matrix, mirror)
+  }
+
+  add(matrix, mirror) {
+    this.roots.push({ matrix, mirror, name: `m${this.count++}` })
   }
 
   /** An operand: a view, or now and then an array. */
@@ -125,7 +132,7 @@ class Chain {
       overflow: drawOverflow(random, algebra, !this.waits),
       witness: algebra.kind !== 'ordinary' && random.chance(0.2),
       accumulate,
-      values: 'of a chain',
+      values: 'those of the chain',
     }
     if (!this.waits && algebra.isInteger) problem.overflow = random.pick(['saturate', 'wrap'])
     const variant = this.waits ? drawVariant(random, context, this.device.backend, problem) : undefined
@@ -144,7 +151,10 @@ class Chain {
       ...(variant ? { variant } : {}),
     }
     const trouble = this.trouble(options)
-    this.log.push(`${describe(problem)}${variant ? `, ${variant}` : ''}${trouble.what}`)
+    const places = ['a', 'b', 'c0', 'out'].flatMap((name, nth) =>
+      operands[nth]?.view ? [`${name} ${operands[nth].view}`] : [],
+    )
+    this.log.push(`${describe(problem)}${variant ? `, ${variant}` : ''}${trouble.what}; ${places.join(', ')}`)
     const running = context.library.mpmm(left, right, options)
     const made = await this.issue(running, trouble, operands.filter(Boolean))
     const written = out ? this.snapshot(out.root) : undefined
@@ -170,24 +180,25 @@ class Chain {
       if (wrong !== undefined) throw new Wrong(`${wrong}; ${by}`)
       if (out && !out.isSameOutside(out.root.mirror, now)) throw new Wrong(`more than out was written; ${by}`)
       if (out) out.root.mirror = now
-      else this.roots.push({ matrix: result.c, mirror: asMatrix(c) })
+      else this.add(result.c, asMatrix(c))
     })
   }
 
   async combine() {
     const { random, context } = this
     const algebra = this.algebra()
-    const [rows, cols] = [this.length(), this.length()]
+    // Parts of one matrix: half of it at most.
+    const within = random.chance(0.4)
+    const [rows, cols] = [Math.ceil(this.length() / (within ? 2 : 1)), this.length()]
     const batched = this.batch !== null && random.chance(0.3)
     const c = this.view(rows, cols, batched)
     if (!c) return
-    const d = this.view(rows, cols, batched, (view) => !view.overlaps(c))
+    const others = within ? [c.root] : this.roots
+    const d = this.view(rows, cols, batched, (view) => !view.overlaps(c), others)
     if (!d) return
     const [to, from] = [c.handles(), d.handles()]
     const trouble = this.trouble({})
-    this.log.push(
-      `combine ${rows} × ${cols} over ${algebra.semiring}${c.root === d.root ? ', parts of one matrix' : ''}${trouble.what}`,
-    )
+    this.log.push(`combine ${c} and ${d} over ${algebra.semiring}${trouble.what}`)
     const running = to.at(-1).combine(from.at(-1), { semiring: algebra.semiring, ...trouble.options })
     const made = await this.issue(running, trouble, [
       { view: c, handles: to },
@@ -226,7 +237,7 @@ class Chain {
     // A NaN is refused, which others would wait for.
     if (!view || this.positive || (!this.waits && this.dtype !== 'int32')) return
     const handles = view.handles()
-    this.log.push(`plus of ${n} × ${n} over ${algebra.semiring} in place`)
+    this.log.push(`plus of ${view} over ${algebra.semiring} in place`)
     const [semiring, out] = [algebra.semiring, handles.at(-1)]
     const running = context.algebra.plus(out, { semiring, out })
     const made = await this.issue(running, { options: {} }, [{ view, handles }])
@@ -254,6 +265,7 @@ class Chain {
     const view = this.view(this.length(), this.length(), false)
     if (!view) return
     const handles = view.handles()
+    this.log.push(`download ${view}`)
     const into = place(this.random, { ...view.content(), data: view.content().data.fill(1) })
     const made = await this.issue(handles.at(-1).download(into.matrix), { options: {} }, [{ view, handles }])
     await this.later(async () => {
@@ -266,6 +278,7 @@ class Chain {
 
   async dispose() {
     if (this.roots.length < 3) return
+    this.log.push('dispose')
     const [root] = this.roots.splice(this.random.integer(0, this.roots.length - 1), 1)
     root.matrix.dispose()
   }
@@ -303,19 +316,23 @@ class Chain {
   }
 
   /** What a matrix holds after what was asked for until now. */
-  snapshot({ matrix }) {
-    const running = matrix.download()
+  snapshot(root) {
+    this.recent = root
+    const running = root.matrix.download()
     running.catch(() => {})
     return async () => asMatrix(await running)
   }
 
   async later(check) {
-    this.pending.push(check)
+    this.pending.push({ check, step: this.log.length - 1 })
     if (this.waits || this.random.chance(0.15)) await this.settle()
   }
 
   async settle() {
-    for (const check of this.pending.splice(0)) await check()
+    for (const { check, step } of this.pending.splice(0)) {
+      this.checked = step
+      await check()
+    }
   }
 
   /** An error is as it must be, and has left `out` as it was. */
@@ -359,7 +376,10 @@ const operations = [
 export async function chainCase(context, random) {
   const drawn = drawPlace(random, context)
   const device = await context.library.openDevice(drawn.where)
-  const chain = new Chain(context, random, device, drawn.backend === 'cuda')
+  const chain = new Chain(context, random, device, {
+    onGpu: drawn.backend === 'cuda',
+    isSpread: drawn.where.devices !== undefined && random.chance(0.8),
+  })
   try {
     for (let count = 0; count < 3; count++) await chain.upload()
     for (let count = random.integer(4, 30); count > 0; count--) {
@@ -368,9 +388,7 @@ export async function chainCase(context, random) {
     }
     await chain.settle()
     for (const { matrix } of chain.roots) matrix.dispose()
-    const last = await device.full([1, 1], 0)
-    await last.download()
-    last.dispose()
+    await idle(device)
     const { used } = device.memory()
     if (used !== 0) throw new Wrong(`${used} bytes are used after all matrices were disposed`)
   } catch (error) {
@@ -378,7 +396,8 @@ export async function chainCase(context, random) {
     const { devices = [], backend } = drawn.where
     const where = `a chain of ${chain.dtype}, ${chain.size}, ${chain.waits ? 'awaited' : 'not awaited'}, on ${backend ?? 'cpu'} ${devices}`
     const what = error instanceof Wrong ? error.message : (error.stack ?? error)
-    throw new Wrong(`${where}: ${what}\n  after ${chain.log.slice(-6).join('\n    and ')}`)
+    const steps = chain.log.slice(Math.max(0, chain.checked - 6), chain.checked + 1)
+    throw new Wrong(`${where}: ${what}\n  in the last of: ${steps.join('\n    then ')}`)
   } finally {
     await device.close()
     drawn.leave()

@@ -157,24 +157,22 @@ export function wrongRefusal(problem, error, random, budget) {
     }
     return undefined
   }
-  if (code === 'ERR_MPMML_VALUE') {
-    return algebra.kind === 'product' && hasNegative(problem) ? undefined : `ended with ${message}`
-  }
+  if (code === 'ERR_MPMML_VALUE' && algebra.kind === 'product') return wrongNegative(problem, message)
   return `ended with ${code ?? 'an error without a code'}: ${message}`
 }
 
-/** Whether an element that belongs to the product is none of max-times. */
-export function hasNegative({ a, b, c0, structure }) {
-  return [
-    [a, structure?.a],
-    [b, structure?.b],
-    [c0, structure?.c],
-  ].some(([matrix, given]) => {
-    if (!matrix) return false
-    const band = bandOf(given)
-    return matrix.data.some((value, index) => {
-      const row = Math.floor(index / matrix.cols)
-      return value < 0 && belongs(band, row % matrix.rows, index - row * matrix.cols)
-    })
-  })
+/** What is wrong with an error that names a negative element; undefined if it is negative, and belongs to the product. */
+function wrongNegative({ a, b, c0, structure }, message) {
+  const found = /(a|b|accumulate|out|the matrix|d)\[(?:(\d+), )?(\d+), (\d+)\] is (-[\d.e+-]+)/.exec(message)
+  if (!found) return `ended with ${message}`
+  const [, name, item = 0, i, j, value] = found.map((part, at) =>
+    at < 2 || part === undefined ? part : Number(part),
+  )
+  const [matrix, given] = { a: [a, structure?.a], b: [b, structure?.b], 'the matrix': [a], d: [b] }[name] ?? [
+    c0,
+    structure?.c,
+  ]
+  const came = matrix.data[(item * matrix.rows + i) * matrix.cols + j]
+  if (!belongs(bandOf(given), i, j)) return `names an element that doesn't belong to the product: ${message}`
+  return came < 0 && Math.abs(came - value) <= 1e-5 * Math.abs(came) ? undefined : `it is ${came}: ${message}`
 }

@@ -76,7 +76,8 @@ function sumOfProducts(x, y, from, to, ahead, start, magnitude) {
     const product = x[k] * y[k + ahead]
     sum += product
     const size = Math.abs(product)
-    if (size < Infinity) total += size
+    // A product of finite numbers may be one that leaves float64.
+    if (size < Infinity || (Math.abs(x[k]) < Infinity && Math.abs(y[k + ahead]) < Infinity)) total += size
   }
   magnitude[0] = total
   return sum

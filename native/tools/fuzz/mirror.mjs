@@ -45,6 +45,12 @@ export class View {
     return turned ? [view, view.transpose()] : [view]
   }
 
+  toString() {
+    const { root, top, left, height, width, item, turned } = this
+    const part = `${item === null ? '' : `${item}, `}${top}+${height}, ${left}+${width}`
+    return this.isWhole ? root.name : `${root.name}[${part}]${turned ? ' transposed' : ''}`
+  }
+
   overlaps(other) {
     if (this.root !== other.root) return false
     if (this.item !== null && other.item !== null && this.item !== other.item) return false
@@ -99,10 +105,13 @@ export class View {
 
 export const bitsOf = ({ buffer, byteOffset, byteLength }) => Buffer.from(buffer, byteOffset, byteLength)
 
-/** A view of so many rows and columns of one of the roots; undefined if none is large enough. `fits` says which may be taken. */
-export function drawView(random, roots, rows, cols, batched, fits = () => true) {
+/**
+ * A view of so many rows and columns of one of the roots, `recent` rather than others; undefined if none is large enough. `fits`
+ * says which may be taken.
+ */
+export function drawView(random, roots, recent, [rows, cols], batched, fits = () => true) {
   for (let attempt = 0; attempt < 12 && roots.length > 0; attempt++) {
-    const root = random.pick(roots)
+    const root = roots.includes(recent) && random.chance(0.4) ? recent : random.pick(roots)
     const { mirror } = root
     if (batched !== mirror.batched && (batched || random.chance(0.5))) continue
     const turned = random.chance(0.25)

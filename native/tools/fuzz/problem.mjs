@@ -1,5 +1,5 @@
 /** Problems: an algebra, sizes, a structure, and row-major matrices with values. */
-import { algebrasOf, arrays, drawAlgebra } from './algebra.mjs'
+import { arrays, bandOf, belongs, drawAlgebra } from './algebra.mjs'
 import { newMatrix } from './layouts.mjs'
 import { drawValues, fill, spoil } from './values.mjs'
 
@@ -42,9 +42,10 @@ const sizeKinds = {
 
 const often = ['small', 'middle', 'middle', 'middle', 'tiles', 'tiles', 'with 1', 'deep', 'long and thin']
 
-function drawSizes(random, { elements, steps }) {
+function drawSizes(random, { elements, steps, large = 0.025 }) {
+  if (random.chance(large)) return sizeKinds.large(random, elements, steps)
   const draw = random.share()
-  const kind = draw < 0.93 ? random.pick(often) : draw < 0.95 ? 'empty' : draw < 0.975 ? 'very long' : 'large'
+  const kind = draw < 0.95 ? random.pick(often) : draw < 0.975 ? 'empty' : 'very long'
   return sizeKinds[kind](random, elements, steps)
 }
 
@@ -126,6 +127,12 @@ export function drawProblem(random, limits, algebra = drawAlgebra(random)) {
     spoil(random, b, structure.b, algebra)
     for (const matrix of new Set([c0, held])) if (matrix) spoil(random, matrix, structure.c, algebra)
   }
+  const hasNegative = algebra.kind === 'product' && random.chance(0.06)
+  if (hasNegative)
+    makeNegative(
+      random,
+      random.pick([[a, structure?.a], [b, structure?.b], ...(c0 ? [[c0, structure?.c]] : [])]),
+    )
   const witness = algebra.kind !== 'ordinary' && random.chance(0.3)
   const overflow = drawOverflow(random, algebra, values.far)
   return {
@@ -143,12 +150,20 @@ export function drawProblem(random, limits, algebra = drawAlgebra(random)) {
     structure,
     overflow,
     witness,
+    hasNegative,
     values: values.name,
   }
 }
 
-/** Another algebra over the same elements. */
-export const otherAlgebra = (random, { dtype }) => random.pick(algebrasOf(dtype))
+/** Makes elements that belong to the product negative, which those of max-times may not be. */
+function makeNegative(random, [{ data, rows, cols }, structure]) {
+  const band = bandOf(structure)
+  for (let attempt = 0; attempt < 20 && data.length > 0; attempt++) {
+    const index = random.integer(0, data.length - 1)
+    const row = Math.floor(index / cols)
+    if (belongs(band, row % rows, index - row * cols)) data[index] = -0.5
+  }
+}
 
 const show = (value) => JSON.stringify(value, (_, x) => (x === Infinity ? 'Infinity' : x))
 

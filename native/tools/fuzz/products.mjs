@@ -11,9 +11,8 @@ export class Wrong extends Error {}
 export function drawPlace(random, { addon, backends, pretended, devices, hasCuda }) {
   const backend = random.pick(backends)
   const where = { backend }
-  let count = 0
-  if (devices !== 'one' && (backend === 'cuda' || !hasCuda) && random.chance(devices === 'all' ? 0.5 : 0.3)) {
-    count = pretended ? random.integer(2, 5) : devices === 'all' ? 0 : devices
+  if (devices !== 'one' && (backend === 'cuda' || !hasCuda) && random.chance(0.4)) {
+    const count = random.integer(2, 5)
     if (pretended) addon.pretendDevices(count)
     if (backend === 'cpu') delete where.backend
     where.devices = pretended && random.chance(0.5) ? [count - 1, 0] : 'all'
@@ -70,7 +69,14 @@ function requireUnchanged({ out, before }, code) {
     throw new Wrong(`out has changed, although the product ended with ${code}`)
 }
 
+/** Fails if an element is none of max-times, and belongs to the product. */
+export function requireNegativeFound({ hasNegative, structure }) {
+  // With a structure it may meet no other element.
+  if (hasNegative && !structure) throw new Wrong('an element is negative, but there is a result')
+}
+
 function requireRight(context, problem, handed, result, random) {
+  requireNegativeFound(problem)
   const wrong = wrongIn(problem, result, random, context.tally, context.budget)
   if (wrong !== undefined)
     throw new Wrong(`${wrong}; by ${result.variant}, ${result.path}, ${result.backend}`)
@@ -138,10 +144,14 @@ async function oneProduct(context, random, place, alone) {
 
 export async function productCase(context, random) {
   const place = drawPlace(random, context)
+  const limits = { ...context.limits }
   // So that it is computed in blocks.
-  if (random.chance(0.15)) process.env.MPMML_DEVICE_MEMORY_MIB = String(random.size(32, 512))
+  if (place.backend === 'cuda' && random.chance(0.15)) {
+    process.env.MPMML_DEVICE_MEMORY_MIB = String(random.size(32, 512))
+    limits.large = 0.4
+  }
   try {
-    await oneProduct(context, random, place, true)
+    await oneProduct({ ...context, limits }, random, place, true)
   } finally {
     delete process.env.MPMML_DEVICE_MEMORY_MIB
     place.leave()
