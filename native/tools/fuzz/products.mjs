@@ -107,7 +107,8 @@ async function oneProduct(context, random, place, alone) {
   const variant = drawVariant(random, context, place.backend, problem)
   const handed = handOver(random, problem)
   const abort = drawAbort(random)
-  const refuses = alone && random.chance(0.05)
+  // Pretended devices that are the CPU write while they compute, so that what fails leaves traces.
+  const refuses = alone && (place.backend === 'cuda' || !place.where.devices) && random.chance(0.05)
   const options = { ...handed.options, ...handed.own, ...place.where, ...abort.options }
   if (variant) options.variant = variant
   const what = `${describe(problem)}; ${JSON.stringify({ ...place.where, variant })}${refuses ? ', memory is refused' : ''}`
