@@ -90,6 +90,31 @@ describe('thin products', () => {
     }
   })
 
+  it('have the smallest k that decides where they are divided along K', () => {
+    // With several threads there are several parts, and each finds its own.
+    const [m, k] = [2, 1_500_000]
+    for (const [low, best] of [
+      [3, 3],
+      [-7, 5],
+      [-2_000_000_000, 2_000_000_000],
+    ] as const) {
+      for (const places of [
+        [0, k - 1],
+        [1_000_001, 1_400_000],
+        [399_999, 400_000, 900_000],
+      ]) {
+        const a = { data: new Int32Array(m * k).fill(low), shape: [m, k] as const }
+        for (const place of places) a.data.fill(best, place, place + 1)
+        for (const place of places) a.data.fill(best, k + place + 3, k + place + 4)
+        const b = { data: new Int32Array(k).fill(1), shape: [k, 1] as const }
+        const { c, witness } = mpmmSync(a, b, { backend, witness: true })
+        expect([...c.data]).toEqual([best + 1, best + 1])
+        const first = low === best ? [0, 0] : [places[0], places[0]! + 3]
+        expect([...witness.data], `${low}, ${places}`).toEqual(first)
+      }
+    }
+  })
+
   it('name the first overflow of a tall result in row-major order', () => {
     const { a, b } = operands('small', 'max-plus', [200, 7, 2], 3)
     b.data.fill(2 ** 31 - 500)

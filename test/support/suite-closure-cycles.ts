@@ -142,6 +142,19 @@ export function cycles(backend: Backend, open: () => Device): void {
     }
   })
 
+  it('name a matrix of a batch that is closed some matrices at a time', async () => {
+    // More than are closed at once.
+    const [n, batch] = [8, 12_300]
+    for (const bad of [0, 12_250, batch - 1]) {
+      const data = new Int32Array(batch * n * n)
+      data[bad * n * n + 3 * n + 3] = -1
+      const error = await caught(anyStar(made(data, [batch, n, n]), { semiring: 'min-plus', backend }))
+      expectError(error, 'CYCLE', `of matrix ${bad}`)
+      const { cycle, batch: item } = error as CycleError
+      expect([item, cycle.includes(3)]).toEqual([bad, true])
+    }
+  })
+
   it('are those of the weights as they are, on devices and in int16 too', async () => {
     const algebra = { semiring: 'max-plus', type: 'int32' } as const
     const n = 70

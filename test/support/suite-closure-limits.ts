@@ -149,6 +149,33 @@ export function limits(backend: Backend, open: () => Device): void {
     expect(c.data).toEqual(right)
   })
 
+  it.each(['max-plus', 'min-plus'] as const)(
+    '%s: the last values inside of int32, and the first outside',
+    async (semiring) => {
+      const algebra = { semiring, type: 'int32' } as const
+      const { zero } = rulesOf(algebra)
+      const [least, most] = semiring === 'max-plus' ? [-END + 1, END - 1] : [-END, END - 2]
+      // 0 → 1 → 2, whose sum is beyond what plain sums hold.
+      for (const [end, beyond] of [
+        [least, -1],
+        [most, 1],
+      ] as const) {
+        const first = Math.trunc(end / 2)
+        for (const over of [0, beyond]) {
+          const data = new Int32Array(9).fill(zero)
+          data[1] = first
+          data[5] = end - first + over
+          const closing = star({ data, shape: [3, 3] }, { semiring, backend })
+          if (over !== 0) {
+            expectError(await caught(closing), 'OVERFLOW', `[0, 2] is ${end + over}`)
+          } else {
+            expectValues((await closing).c.data, closureOf(algebra, 3, data, true), `${end}`)
+          }
+        }
+      }
+    },
+  )
+
   it('names the element of a batch that overflows', async () => {
     const data = new Int32Array(3 * 9).fill(-END)
     data[2 * 9 + 1] = -END + 1

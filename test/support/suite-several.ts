@@ -218,6 +218,29 @@ export function severalSuite(backend: 'cpu' | 'cuda'): void {
       }
     })
 
+    it('names the least result of a batch that overflows, however the batch is divided', async () => {
+      for (const devices of sets) {
+        // Instances, rows and columns are divided.
+        for (const [batch, m, n] of [
+          [23, 9, 7],
+          [3, 290, 12],
+          [3, 7, 420],
+        ] as const) {
+          const a = integers(m, 5, 9, batch)
+          const b = { data: new Int32Array(5 * n).fill(9), shape: [5, n] } as DenseMatrix
+          for (const [item, row] of [
+            [batch - 1, 2],
+            [batch - 2, m - 1],
+            [batch - 2, 4],
+          ] as const) {
+            a.data[(item * m + row) * 5 + 3] = largest
+            const error = await caught(mpmm(a, b, { ...options, devices }))
+            expectError(error, 'OVERFLOW', `C\\[${item}, ${row}, 0\\]`)
+          }
+        }
+      }
+    })
+
     it('says which device failed; the next one succeeds', async () => {
       const [a, b] = [integers(300, 200, 2e9), integers(200, 200, 100)]
       addon.failAllocation(2, 1)

@@ -1,0 +1,178 @@
+/** Compares results with the definition, at elements that are chosen at random and at the borders of tiles. */
+import { bandOf, belongs } from './algebra.mjs'
+import { cells } from './definition.mjs'
+
+/** What was compared, added up. */
+export class Tally {
+  elements = 0
+  steps = 0
+  products = 0
+  /** The elements by what was computed, and how many calls ended as they may in place of a result. */
+  kinds = new Map()
+  refusals = new Map()
+
+  add(kind, elements, steps) {
+    this.elements += elements
+    this.steps += steps
+    this.kinds.set(kind, (this.kinds.get(kind) ?? 0) + elements)
+  }
+
+  refused(code) {
+    this.refusals.set(code, (this.refusals.get(code) ?? 0) + 1)
+  }
+}
+
+/** `count` of the indices below `size`: all of them, or some at borders and others at random. */
+function choose(random, size, count) {
+  if (count * 1.2 >= size) return Int32Array.from({ length: size }, (_, index) => index)
+  const chosen = new Int32Array(count)
+  const taken = new Uint8Array(size)
+  let length = 0
+  const take = (index) => {
+    if (index < 0 || index >= size || taken[index] === 1 || length === count) return
+    taken[index] = 1
+    chosen[length++] = index
+  }
+  for (const index of [0, size - 1, size - 2]) take(index)
+  // Borders of tiles and of launches, and a run.
+  for (let attempt = 0; attempt < 1000 && length < count / 2; attempt++) {
+    const border = random.integer(0, size) & -(2 ** random.integer(2, 18))
+    for (let index = border - 2; index < border + 3; index++) take(index)
+  }
+  const run = random.integer(0, size - 1)
+  for (let index = run; index < run + count / 4; index++) take(index)
+  while (length < count) take(random.integer(0, size - 1))
+  return chosen
+}
+
+/** Which rows and columns of which products of a batch to look at, for so many steps. */
+export function sample(random, { m, k, n, batch }, budget) {
+  const depth = k + 4
+  if (batch * m * n * depth <= budget) {
+    const [rows, cols] = [choose(random, m, m), choose(random, n, n)]
+    return Array.from({ length: batch }, (_, item) => ({ item, rows, cols }))
+  }
+  const wholes = Math.max(1, Math.floor(budget / (m * n * depth)))
+  const items = choose(random, batch, batch === 1 ? 1 : Math.min(batch, Math.max(3, wholes)))
+  const elements = Math.max(16, budget / items.length / depth)
+  return Array.from(items, (item) => {
+    const square = Math.sqrt(elements)
+    const some = Math.max(1, Math.min(n, elements / Math.min(m, square)))
+    return {
+      item,
+      rows: choose(random, m, Math.ceil(Math.max(4, elements / some))),
+      cols: choose(random, n, Math.ceil(Math.max(4, some))),
+    }
+  })
+}
+
+const show = (x) => (Object.is(x, -0) ? '−0' : `${x}`)
+
+/**
+ * What is wrong with a result, in words; undefined if nothing is, as far as was looked. `c` and `witness` are matrices as a
+ * product gives them, `held` is what `out` held before, row-major, or null.
+ */
+export function wrongIn(problem, { c, witness }, random, tally, budget) {
+  const { algebra, batch, m, n, k, held } = problem
+  const expectedShape = problem.batched ? [batch, m, n] : [m, n]
+  for (const [name, matrix] of [['c', c], ...(witness ? [['witness', witness]] : [])]) {
+    if (String(Array.from(matrix.shape)) !== String(expectedShape))
+      return `${name} has the shape [${Array.from(matrix.shape)}], not [${expectedShape}]`
+  }
+  const at = placeIn(c)
+  const atWitness = witness ? placeIn(witness) : null
+  tally.products += batch
+  for (const { item, rows, cols } of sample(random, problem, budget)) {
+    const expected = cells(problem, item, rows, cols, Boolean(witness))
+    tally.add(`${algebra.semiring} ${algebra.dtype}`, rows.length * cols.length, expected.steps)
+    let place = 0
+    for (const i of rows) {
+      for (const j of cols) {
+        const came = c.data[at(item, i, j)]
+        const wrong = expected.inside[place]
+          ? wrongValue(problem, came, expected, place)
+          : wrongOutside(algebra, came, held, (item * m + i) * n + j)
+        const where = `C[${problem.batched ? `${item}, ` : ''}${i}, ${j}]`
+        if (wrong !== undefined) return `${where} ${wrong} (K = ${k})`
+        if (witness) {
+          const [first, should] = [witness.data[atWitness(item, i, j)], expected.witness[place]]
+          if (first !== should) return `the witness of ${where} is ${first} and should be ${should}`
+        }
+        place++
+      }
+    }
+  }
+  return undefined
+}
+
+function placeIn({ shape, strides, offset = 0 }) {
+  const [byItem, byRow, byCol] = shape.length === 3 ? strides : [0, ...strides]
+  return (item, i, j) => offset + item * byItem + i * byRow + j * byCol
+}
+
+function wrongValue({ algebra }, came, { values, bounds, magnitudes }, place) {
+  const should = values[place]
+  if (algebra.exactBits ? Object.is(came, should) : came === should) return undefined
+  if (bounds) {
+    if (Number.isNaN(came) && Number.isNaN(should)) return undefined
+    // The order of the sums isn't specified: it decides whether they leave the type on the way.
+    if (magnitudes[place] > (algebra.dtype === 'float32' ? 1e38 : 1e308)) return undefined
+    if (Math.abs(came - should) <= bounds[place]) return undefined
+  }
+  return `is ${show(came)} and should be ${show(should)}`
+}
+
+/** Elements that are no results stay as they were; those of a new matrix are zero. */
+function wrongOutside({ zero }, came, held, index) {
+  const should = held ? held.data[index] : zero
+  return Object.is(came, should)
+    ? undefined
+    : `is no result, but is ${show(came)} in place of ${show(should)}`
+}
+
+/** What is wrong with the error of a product that was refused because of its values; undefined if nothing is. */
+export function wrongRefusal(problem, error, random, budget) {
+  const { algebra, batched } = problem
+  const { code, message } = error
+  if (code === 'ERR_MPMML_OVERFLOW') {
+    const found = /C\[(?:(\d+), )?(\d+), (\d+)\] is decided by the sum (-?\d+)/.exec(message)
+    if (!algebra.isInteger || !['throw', undefined].includes(problem.overflow) || !found)
+      return `ended with ${message}`
+    const [item, i, j, sum] = found.slice(1).map((part) => Number(part ?? 0))
+    if (batched !== (found[1] !== undefined) && problem.batch > 1) return `names no product: ${message}`
+    const { values, leaves } = cells(problem, item, [i], [j])
+    if (values[0] !== sum || leaves[0] === 0)
+      return `names C[${item}, ${i}, ${j}] and ${sum}, but it is ${values[0]}`
+    for (const part of sample(random, problem, budget)) {
+      const expected = cells(problem, part.item, part.rows, part.cols)
+      for (let place = 0; place < expected.values.length; place++) {
+        const [row, col] = [
+          part.rows[Math.floor(place / part.cols.length)],
+          part.cols[place % part.cols.length],
+        ]
+        const isBefore = part.item < item || (part.item === item && (row < i || (row === i && col < j)))
+        if (isBefore && expected.leaves[place] === 1)
+          return `names C[${item}, ${i}, ${j}], but C[${part.item}, ${row}, ${col}] overflows too`
+      }
+    }
+    return undefined
+  }
+  if (code === 'ERR_MPMML_VALUE' && algebra.kind === 'product') return wrongNegative(problem, message)
+  return `ended with ${code ?? 'an error without a code'}: ${message}`
+}
+
+/** What is wrong with an error that names a negative element; undefined if it is negative, and belongs to the product. */
+function wrongNegative({ a, b, c0, structure }, message) {
+  const found = /(a|b|accumulate|out|the matrix|d)\[(?:(\d+), )?(\d+), (\d+)\] is (-[\d.e+-]+)/.exec(message)
+  if (!found) return `ended with ${message}`
+  const [, name, item = 0, i, j, value] = found.map((part, at) =>
+    at < 2 || part === undefined ? part : Number(part),
+  )
+  const [matrix, given] = { a: [a, structure?.a], b: [b, structure?.b], 'the matrix': [a], d: [b] }[name] ?? [
+    c0,
+    structure?.c,
+  ]
+  const came = matrix.data[(item * matrix.rows + i) * matrix.cols + j]
+  if (!belongs(bandOf(given), i, j)) return `names an element that doesn't belong to the product: ${message}`
+  return came < 0 && Math.abs(came - value) <= 1e-5 * Math.abs(came) ? undefined : `it is ${came}: ${message}`
+}

@@ -1,0 +1,203 @@
+/**
+ * What a product must be, from the definition of its algebra alone, for the elements that were chosen: the oracle of the
+ * fuzzer. It computes in float64, which holds every sum of two int32 and every product of two float32 exactly. Nothing here
+ * is shared with what it checks.
+ */
+import { bandOf, belongs, meaning } from './algebra.mjs'
+
+// Rounding, saturating and ⊕ can be exchanged: so only the best candidate is rounded. One loop for each ⊕ and ⊗, without
+// anything to look up: the time is spent here.
+
+function greatestSum(x, y, from, to, ahead, start) {
+  let best = start
+  for (let k = from; k < to; k++) {
+    const candidate = x[k] + y[k + ahead]
+    if (candidate > best) best = candidate
+  }
+  return best
+}
+
+function leastSum(x, y, from, to, ahead, start) {
+  let best = start
+  for (let k = from; k < to; k++) {
+    const candidate = x[k] + y[k + ahead]
+    if (candidate < best) best = candidate
+  }
+  return best
+}
+
+/** Finite sums modulo 2^32; one that wraps onto the value of zero is zero. */
+function wrappedSum(x, y, from, to, ahead, start, zero) {
+  let best = start
+  for (let k = from; k < to; k++) {
+    const exact = x[k] + y[k + ahead]
+    if (exact === Infinity || exact === -Infinity) continue
+    const candidate = exact | 0
+    if (candidate !== zero && (zero < 0 ? candidate > best : candidate < best)) best = candidate
+  }
+  return best
+}
+
+function greatestLeast(x, y, from, to, ahead, start) {
+  let best = start
+  for (let k = from; k < to; k++) {
+    const p = x[k]
+    const q = y[k + ahead]
+    // A NaN is no candidate: a comparison with one is false.
+    if (p > best && q > best) best = p < q ? p : q
+  }
+  return best
+}
+
+function leastGreatest(x, y, from, to, ahead, start) {
+  let best = start
+  for (let k = from; k < to; k++) {
+    const p = x[k]
+    const q = y[k + ahead]
+    if (p < best && q < best) best = p > q ? p : q
+  }
+  return best
+}
+
+function greatestProduct(x, y, from, to, ahead, start) {
+  let best = start
+  for (let k = from; k < to; k++) {
+    const candidate = x[k] * y[k + ahead]
+    if (candidate > best) best = candidate
+  }
+  return best
+}
+
+/** The sum of products, and the sum of the magnitudes of those that are finite in `magnitude`. */
+function sumOfProducts(x, y, from, to, ahead, start, magnitude) {
+  let sum = start
+  let total = Math.abs(start) < Infinity ? Math.abs(start) : 0
+  for (let k = from; k < to; k++) {
+    const product = x[k] * y[k + ahead]
+    sum += product
+    const size = Math.abs(product)
+    // A product of finite numbers may be one that leaves float64.
+    if (size < Infinity || (Math.abs(x[k]) < Infinity && Math.abs(y[k + ahead]) < Infinity)) total += size
+  }
+  magnitude[0] = total
+  return sum
+}
+
+function bestOf({ algebra, overflow }, x, y, from, to, ahead, start, magnitude) {
+  switch (algebra.kind) {
+    case 'sum':
+      if (algebra.isInteger && overflow === 'wrap')
+        return wrappedSum(x, y, from, to, ahead, start, algebra.zero)
+      return algebra.greatest
+        ? greatestSum(x, y, from, to, ahead, start)
+        : leastSum(x, y, from, to, ahead, start)
+    case 'least':
+      return greatestLeast(x, y, from, to, ahead, start)
+    case 'greatest':
+      return leastGreatest(x, y, from, to, ahead, start)
+    case 'product':
+      return greatestProduct(x, y, from, to, ahead, start)
+    default:
+      return sumOfProducts(x, y, from, to, ahead, start, magnitude)
+  }
+}
+
+const clamped = (x, { least, most }) => Math.min(Math.max(x, least), most)
+
+/** The smallest k whose candidate, as it is stored, is `best`; −1 if there is none. */
+function firstOf({ algebra, overflow }, x, y, from, to, ahead, best) {
+  const { kind, isInteger, dtype, zero } = algebra
+  for (let k = from; k < to; k++) {
+    const p = x[k]
+    const q = y[k + ahead]
+    if (Number.isNaN(p) || Number.isNaN(q)) continue
+    let candidate = kind === 'sum' ? p + q : kind === 'product' ? p * q : p < q === (kind === 'least') ? p : q
+    if (isInteger) {
+      if (candidate === Infinity || candidate === -Infinity) continue
+      if (overflow === 'saturate') candidate = clamped(candidate, algebra)
+      if (overflow === 'wrap') {
+        candidate |= 0
+        if (candidate === zero) continue
+      }
+    } else if (dtype === 'float32') candidate = Math.fround(candidate)
+    if (candidate === best) return k
+  }
+  return -1
+}
+
+/** Lines of a row-major matrix (rows, or columns if `across`), one after the other, as what their elements stand for. */
+function gather({ data, batch, rows, cols }, item, lines, across, of) {
+  const first = (batch === 1 ? 0 : item) * rows * cols
+  const length = across ? rows : cols
+  const [step, next] = across ? [cols, 1] : [1, cols]
+  const values = new Float64Array(lines.length * length)
+  let to = 0
+  for (const line of lines) {
+    let from = first + line * next
+    for (let k = 0; k < length; k++, from += step) values[to++] = of(data[from])
+  }
+  return values
+}
+
+/**
+ * Elements of C0 ⊕ A⊗B: those of these rows and columns of one product of a batch, row by row. A problem has row-major
+ * matrices a, b and c0 (or null), as { data, batch, rows, cols }, an algebra, overflow and a structure.
+ *
+ * `values` are as they are stored, but under 'throw' a sum that leaves the finite range is as it is, and has a 1 in `leaves`.
+ * `inside` is 0 if the element is no result; `witness` is null unless it is asked for. In plus-times `bounds` is how far a
+ * result may be away, and `magnitudes` the sums of the magnitudes of what is finite.
+ */
+export function cells(problem, item, rows, cols, wantsWitness = false) {
+  const { algebra, a, b, c0, overflow, structure } = problem
+  const of = meaning(algebra)
+  const [x, y] = [gather(a, item, rows, false, of), gather(b, item, cols, true, of)]
+  const [[belowA, aboveA], [belowB, aboveB], bandC] = ['a', 'b', 'c'].map((name) => bandOf(structure?.[name]))
+  const count = rows.length * cols.length
+  const values = new Float64Array(count)
+  const inside = new Uint8Array(count)
+  const leaves = new Uint8Array(count)
+  const throws = algebra.isInteger && overflow !== 'saturate' && overflow !== 'wrap'
+  const isOrdinary = algebra.kind === 'ordinary'
+  const witness = wantsWitness ? new Int32Array(count).fill(-1) : null
+  const bounds = isOrdinary ? new Float64Array(count) : null
+  const magnitudes = isOrdinary ? new Float64Array(count) : null
+  const magnitude = new Float64Array(1)
+  const depth = a.cols
+  const [unit, tiny] = algebra.dtype === 'float32' ? [2 ** -24, 2 ** -149] : [2 ** -52, 2 ** -1074]
+  const startOfC0 = c0 && (c0.batch === 1 ? 0 : item) * c0.rows * c0.cols
+  let place = -1
+  let steps = 0
+  for (let r = 0; r < rows.length; r++) {
+    const i = rows[r]
+    for (let s = 0; s < cols.length; s++) {
+      place++
+      const j = cols[s]
+      if (!belongs(bandC, i, j)) continue
+      inside[place] = 1
+      let start = c0 ? of(c0.data[startOfC0 + i * c0.cols + j]) : algebra.none
+      if (Number.isNaN(start) && !isOrdinary) start = algebra.none
+      const from = Math.max(0, i - belowA, j - aboveB)
+      const to = Math.min(depth, i + aboveA + 1, j + belowB + 1)
+      const first = r * depth + from
+      const last = r * depth + Math.max(from, to)
+      const ahead = (s - r) * depth
+      steps += last - first
+      let best = bestOf(problem, x, y, first, last, ahead, start, magnitude)
+      if (isOrdinary) {
+        magnitudes[place] = magnitude[0]
+        bounds[place] = (depth + 2) * (2 * unit * magnitude[0] + tiny)
+      }
+      if (algebra.dtype === 'float32' && !isOrdinary) best = Math.fround(best)
+      if (algebra.isInteger && best !== algebra.none) {
+        if (overflow === 'saturate') best = clamped(best, algebra)
+        if (throws && best !== clamped(best, algebra)) leaves[place] = 1
+      }
+      if (witness && best !== algebra.none) {
+        const k = firstOf(problem, x, y, first, last, ahead, best)
+        witness[place] = k < 0 ? -1 : k - r * depth
+      }
+      values[place] = best === algebra.none ? algebra.zero : best
+    }
+  }
+  return { values, inside, leaves, witness, bounds, magnitudes, steps }
+}

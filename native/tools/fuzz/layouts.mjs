@@ -1,0 +1,104 @@
+/** Where the elements of a matrix are in an array, and how to read them again. */
+
+/** A row-major matrix; `batch` is 1 for a single one, and `batched` says whether its shape has three entries. */
+export const newMatrix = (Type, batched, batch, rows, cols) => ({
+  data: new Type(batch * rows * cols),
+  batched,
+  batch,
+  rows,
+  cols,
+})
+
+const layouts = {
+  'row-major': ({ rows, cols }) => ({ strides: [rows * cols, cols, 1] }),
+  transposed: ({ rows, cols }) => ({ strides: [rows * cols, 1, rows] }),
+  'in a larger one': ({ rows, cols }) => ({
+    strides: [(rows + 2) * (cols + 3), cols + 3, 1],
+    offset: cols + 5,
+  }),
+  'transposed in a larger one': ({ rows, cols }) => ({
+    strides: [(cols + 1) * (rows + 5), 1, rows + 5],
+    offset: 3,
+  }),
+  'every other element': ({ rows, cols }) => ({ strides: [2 * rows * cols, 2 * cols, 2], offset: 1 }),
+  interleaved: ({ batch, cols }) => ({ strides: [1, cols * batch, batch] }),
+}
+
+/** What is between the elements: it would decide results if it were read. */
+const gapOf = (data) =>
+  data instanceof Uint8Array
+    ? 1
+    : data instanceof Int16Array
+      ? 29_999
+      : data instanceof Int32Array
+        ? 2e9
+        : 1e30
+
+const shapeOf = ({ batched, batch, rows, cols }) => (batched ? [batch, rows, cols] : [rows, cols])
+
+/** Puts a row-major matrix into an array of its own, `Type` if it is given. */
+export function place(random, source, Type = source.data.constructor) {
+  const { data, batched, batch, rows, cols } = source
+  const name = random.chance(0.4) ? 'row-major' : random.pick(Object.keys(layouts))
+  const { strides, offset = 0 } = layouts[name](source)
+  const [byItem, byRow, byCol] = strides
+  const shift = random.pick([0, 0, 0, 1, 3, 16])
+  const last =
+    batch * rows * cols === 0
+      ? 0
+      : offset + (batch - 1) * byItem + (rows - 1) * byRow + (cols - 1) * byCol + 1
+  const whole = new Type(shift + last + random.integer(0, 2)).fill(gapOf(new Type(0)))
+  const placed = whole.subarray(shift)
+  let next = 0
+  for (let item = 0; item < batch; item++) {
+    for (let i = 0; i < rows; i++) {
+      const row = offset + item * byItem + i * byRow
+      for (let j = 0; j < cols; j++) placed[row + j * byCol] = data[next++]
+    }
+  }
+  return {
+    name,
+    whole,
+    strides,
+    offset,
+    matrix: { data: placed, shape: shapeOf(source), strides: batched ? strides : strides.slice(1), offset },
+  }
+}
+
+/** The elements in row-major order of what `place` or a download made. */
+export function read({ data, shape, strides, offset = 0 }) {
+  const batched = shape.length === 3
+  const [batch, rows, cols] = batched ? shape : [1, ...shape]
+  const [byItem, byRow, byCol] = batched ? strides : [0, ...strides]
+  const matrix = newMatrix(data.constructor, batched, batch, rows, cols)
+  let next = 0
+  for (let item = 0; item < batch; item++) {
+    for (let i = 0; i < rows; i++) {
+      const row = offset + item * byItem + i * byRow
+      for (let j = 0; j < cols; j++) matrix.data[next++] = data[row + j * byCol]
+    }
+  }
+  return matrix
+}
+
+const bytesOf = ({ buffer, byteOffset, byteLength }) => Buffer.from(buffer, byteOffset, byteLength)
+
+/** Whether two arrays have the same bits. */
+export const sameBits = (one, other) => bytesOf(one).equals(bytesOf(other))
+
+/** Whether anything but its elements has changed since `before`, a copy of the whole array. */
+export function gapsChanged({ whole, matrix }, before) {
+  const { data, shape, strides, offset } = matrix
+  const [batch, rows, cols] = shape.length === 3 ? shape : [1, ...shape]
+  const [byItem, byRow, byCol] = shape.length === 3 ? strides : [0, ...strides]
+  if (batch * rows * cols === whole.length) return false
+  const now = whole.slice()
+  const shift = (data.byteOffset - whole.byteOffset) / data.BYTES_PER_ELEMENT
+  for (let item = 0; item < batch; item++) {
+    for (let i = 0; i < rows; i++) {
+      const row = shift + offset + item * byItem + i * byRow
+      for (let j = 0; j < cols; j++) now[row + j * byCol] = before[row + j * byCol]
+    }
+  }
+  return !sameBits(now, before)
+}

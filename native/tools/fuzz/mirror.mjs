@@ -1,0 +1,127 @@
+/** Matrices on a device beside what they must hold, and views of them. */
+import { newMatrix } from './layouts.mjs'
+
+/** Row-major, as downloads and results are. */
+export const asResult = ({ data, batched, batch, rows, cols }) => ({
+  data,
+  shape: batched ? [batch, rows, cols] : [rows, cols],
+  strides: batched ? [rows * cols, cols, 1] : [cols, 1],
+  offset: 0,
+})
+
+/** A downloaded matrix. */
+export function asMatrix({ data, shape }) {
+  const batched = shape.length === 3
+  const [batch, rows, cols] = batched ? shape : [1, ...shape]
+  return { data, batched, batch, rows, cols }
+}
+
+/** A part of `root`, { matrix, mirror }: rows × cols as the view has them, from `top` and `left` of the root on. */
+export class View {
+  constructor(root, { top, left, rows, cols, item = null, turned = false }) {
+    Object.assign(this, { root, top, left, rows, cols, item, turned })
+  }
+
+  /** How many rows and columns of the root it has. */
+  get height() {
+    return this.turned ? this.cols : this.rows
+  }
+
+  get width() {
+    return this.turned ? this.rows : this.cols
+  }
+
+  get isWhole() {
+    const { mirror } = this.root
+    return this.height === mirror.rows && this.width === mirror.cols && this.item === null && !this.turned
+  }
+
+  /** The handles that a call needs: the last is the view, and all but the root's are disposed. */
+  handles() {
+    const { top, left, height, width, item, turned, root } = this
+    if (this.isWhole) return [root.matrix]
+    const part = { rows: [top, top + height], cols: [left, left + width] }
+    const view = root.matrix.view(item === null ? part : { ...part, batch: item })
+    return turned ? [view, view.transpose()] : [view]
+  }
+
+  toString() {
+    const { root, top, left, height, width, item, turned } = this
+    const part = `${item === null ? '' : `${item}, `}${top}+${height}, ${left}+${width}`
+    return this.isWhole ? root.name : `${root.name}[${part}]${turned ? ' transposed' : ''}`
+  }
+
+  overlaps(other) {
+    if (this.root !== other.root) return false
+    if (this.item !== null && other.item !== null && this.item !== other.item) return false
+    return (
+      this.top < other.top + other.height &&
+      other.top < this.top + this.height &&
+      this.left < other.left + other.width &&
+      other.left < this.left + this.width
+    )
+  }
+
+  /** Calls `take` with the index of each element in the root, and in the view. */
+  visit(take) {
+    const { batch, rows: height, cols: width } = this.root.mirror
+    const { rows, cols, top, left, item, turned } = this
+    const items = item === null ? Array.from({ length: batch }, (_, index) => index) : [item]
+    let index = 0
+    for (const each of items) {
+      for (let i = 0; i < rows; i++) {
+        for (let j = 0; j < cols; j++) {
+          const [row, col] = turned ? [top + j, left + i] : [top + i, left + j]
+          take((each * height + row) * width + col, index++)
+        }
+      }
+    }
+  }
+
+  /** Its elements, row-major, of the root's or of another matrix of that shape. */
+  content(mirror = this.root.mirror) {
+    const { batch, batched } = mirror
+    const all = this.item === null
+    const matrix = newMatrix(mirror.data.constructor, batched && all, all ? batch : 1, this.rows, this.cols)
+    if (this.isWhole) matrix.data.set(mirror.data)
+    else {
+      this.visit((from, to) => {
+        matrix.data[to] = mirror.data[from]
+      })
+    }
+    return matrix
+  }
+
+  /** Whether two matrices of the root's shape have the same bits outside of the view. */
+  isSameOutside(one, other) {
+    if (this.isWhole) return true
+    const copy = one.data.slice()
+    this.visit((index) => {
+      copy[index] = other.data[index]
+    })
+    return bitsOf(copy).equals(bitsOf(other.data))
+  }
+}
+
+export const bitsOf = ({ buffer, byteOffset, byteLength }) => Buffer.from(buffer, byteOffset, byteLength)
+
+/**
+ * A view of so many rows and columns of one of the roots, `recent` rather than others; undefined if none is large enough. `fits`
+ * says which may be taken.
+ */
+export function drawView(random, roots, recent, [rows, cols], batched, fits = () => true) {
+  for (let attempt = 0; attempt < 12 && roots.length > 0; attempt++) {
+    const root = roots.includes(recent) && random.chance(0.4) ? recent : random.pick(roots)
+    const { mirror } = root
+    if (batched !== mirror.batched && (batched || random.chance(0.5))) continue
+    const turned = random.chance(0.25)
+    const [height, width] = turned ? [cols, rows] : [rows, cols]
+    if (mirror.rows < height || mirror.cols < width) continue
+    const place = (room) => (random.chance(0.5) ? 0 : random.chance(0.5) ? room : random.integer(0, room))
+    const item = mirror.batched && !batched ? random.integer(0, mirror.batch - 1) : null
+    const [top, left] = [place(mirror.rows - height), place(mirror.cols - width)]
+    const view = new View(root, { top, left, rows, cols, item, turned })
+    if (fits(view)) return view
+  }
+  return undefined
+}

@@ -1,0 +1,206 @@
+/** Problems: an algebra, sizes, a structure, and row-major matrices with values. */
+import { arrays, bandOf, belongs, drawAlgebra } from './algebra.mjs'
+import { newMatrix } from './layouts.mjs'
+import { drawValues, fill, spoil } from './values.mjs'
+
+const tiles = [8, 16, 32, 48, 64, 96, 128, 192, 256, 288, 320]
+const aroundTile = (random) => random.pick(tiles) + random.pick([-1, 0, 0, 1])
+
+/** Sizes by kind: `large` is up to how many elements a matrix may have, and `most` how many steps a product. */
+const sizeKinds = {
+  small: (random) => [random.size(1, 40), random.size(1, 40), random.size(1, 40)],
+  middle: (random) => [random.size(20, 400), random.size(8, 300), random.size(20, 400)],
+  tiles: (random) => [aroundTile(random), aroundTile(random), aroundTile(random)],
+  'with 1': (random) => {
+    const sizes = [random.size(1, 600), random.size(1, 600), random.size(1, 600)]
+    sizes[random.integer(0, 2)] = 1
+    if (random.chance(0.3)) sizes[random.integer(0, 2)] = 1
+    return sizes
+  },
+  deep: (random) => [random.size(1, 80), random.size(500, 9000), random.size(1, 80)],
+  'long and thin': (random, large) => {
+    const sizes = [random.size(1, 9), random.size(1, 9), random.size(1, 9)]
+    sizes[random.integer(0, 2)] = random.size(1000, Math.floor(large / 10))
+    return sizes
+  },
+  /** More rows of tiles than a launch may have. */
+  'very long': (random, large) => {
+    const sizes = [random.integer(1, 4), random.integer(1, 4), random.integer(1, 4)]
+    sizes[random.pick([0, 2])] = random.integer(262_000, Math.max(262_200, Math.floor(large / 3)))
+    return sizes
+  },
+  empty: (random) => {
+    const sizes = [random.size(1, 300), random.size(1, 300), random.size(1, 300)]
+    sizes[random.pick([0, 1, 1, 1, 2])] = 0
+    return sizes
+  },
+  large: (random, _, most) => {
+    const side = Math.floor(most ** (1 / 3))
+    return [random.integer(side >> 1, side), random.integer(side >> 2, side), random.integer(side >> 1, side)]
+  },
+}
+
+const often = ['small', 'middle', 'middle', 'middle', 'tiles', 'tiles', 'with 1', 'deep', 'long and thin']
+
+function drawSizes(random, { elements, steps, large = 0.025 }) {
+  if (random.chance(large)) return sizeKinds.large(random, elements, steps)
+  const draw = random.share()
+  const kind = draw < 0.95 ? random.pick(often) : draw < 0.975 ? 'empty' : 'very long'
+  return sizeKinds[kind](random, elements, steps)
+}
+
+const names = ['general', 'upper', 'lower', 'strictly-upper', 'strictly-lower']
+
+/** A structure of a matrix of this shape. */
+function drawBand(random, rows, cols) {
+  if (random.chance(0.6)) return random.pick(names)
+  const reach = () =>
+    random.chance(0.15)
+      ? Infinity
+      : random.chance(0.5)
+        ? random.integer(-3, 40)
+        : random.integer(-Math.min(rows, cols), Math.max(rows, cols))
+  return { band: [reach(), reach()] }
+}
+
+export function drawStructure(random, m, k, n) {
+  const structure = {}
+  if (random.chance(0.6)) structure.a = drawBand(random, m, k)
+  if (random.chance(0.6)) structure.b = drawBand(random, k, n)
+  if (random.chance(0.6)) structure.c = drawBand(random, m, n)
+  return structure
+}
+
+/** What to do with sums that leave int32; undefined: it isn't given. */
+export function drawOverflow(random, { isInteger, dtype }, far) {
+  if (!isInteger) return dtype === 'int32' && random.chance(0.3) ? random.pick(['throw', 'wrap']) : undefined
+  if (far) return random.pick(['throw', 'saturate', 'saturate', 'saturate', 'wrap', 'wrap', 'wrap'])
+  return random.pick([undefined, undefined, 'throw', 'saturate', 'wrap'])
+}
+
+/** A matrix with values. */
+export function newValues(random, algebra, values, side, batched, batch, rows, cols) {
+  const matrix = newMatrix(arrays[algebra.dtype], batched, batch, rows, cols)
+  fill(random, matrix, side, values, algebra)
+  return matrix
+}
+
+/** How many products a batch of these sizes has; null: it is none. */
+function drawBatch(random, [m, k, n], elements) {
+  if (random.chance(0.8)) return null
+  const most = Math.floor(elements / 4 / Math.max(1, m * k, k * n, m * n))
+  if (most < 1) return null
+  return random.chance(0.3) ? random.size(1, Math.min(most, 70_000)) : random.size(1, Math.min(most, 40))
+}
+
+/**
+ * A product. `limits`: the most elements of a matrix and the most steps of a large product. `held` is what `out` holds before;
+ * `accumulate` is 'nothing', 'a matrix' or 'out'.
+ */
+export function drawProblem(random, limits, algebra = drawAlgebra(random)) {
+  const [m, k, n] = drawSizes(random, limits)
+  const values = drawValues(random, algebra)
+  const batch = drawBatch(random, [m, k, n], limits.elements)
+  const structure = random.chance(0.3) ? drawStructure(random, m, k, n) : undefined
+  // A single matrix is an operand of every product of a batch.
+  const single = batch === null ? 'all' : random.pick(['a', 'b', 'none', 'none'])
+  const make = (side, rows, cols, isSingle) =>
+    newValues(
+      random,
+      algebra,
+      values[side],
+      side,
+      batch !== null && !isSingle,
+      isSingle ? 1 : batch,
+      rows,
+      cols,
+    )
+  const a = make('a', m, k, single === 'all' || single === 'a')
+  const b = make('b', k, n, single === 'all' || single === 'b')
+  const accumulate = random.pick(['nothing', 'nothing', 'a matrix', 'out'])
+  const oneC0 = batch === null || (accumulate === 'a matrix' && random.chance(0.3))
+  const hasOut = accumulate === 'out' || random.chance(0.4)
+  const held = hasOut ? make('c', m, n, batch === null) : null
+  const c0 = accumulate === 'a matrix' ? make('c', m, n, oneC0) : accumulate === 'out' ? held : null
+  if (structure) {
+    spoil(random, a, structure.a, algebra)
+    spoil(random, b, structure.b, algebra)
+    for (const matrix of new Set([c0, held])) if (matrix) spoil(random, matrix, structure.c, algebra)
+  }
+  const hasNegative = algebra.kind === 'product' && random.chance(0.06)
+  if (hasNegative)
+    makeNegative(
+      random,
+      random.pick([[a, structure?.a], [b, structure?.b], ...(c0 ? [[c0, structure?.c]] : [])]),
+    )
+  const witness = algebra.kind !== 'ordinary' && random.chance(0.3)
+  const overflow = drawOverflow(random, algebra, values.far)
+  return {
+    algebra,
+    m,
+    k,
+    n,
+    batch: batch ?? 1,
+    batched: batch !== null,
+    a,
+    b,
+    c0,
+    held,
+    accumulate,
+    structure,
+    overflow,
+    witness,
+    hasNegative,
+    values: values.name,
+  }
+}
+
+/** Makes elements that belong to the product negative, which those of max-times may not be. */
+function makeNegative(random, [{ data, rows, cols }, structure]) {
+  const band = bandOf(structure)
+  for (let attempt = 0; attempt < 20 && data.length > 0; attempt++) {
+    const index = random.integer(0, data.length - 1)
+    const row = Math.floor(index / cols)
+    if (belongs(band, row % rows, index - row * cols)) data[index] = -0.5
+  }
+}
+
+const show = (value) => JSON.stringify(value, (_, x) => (x === Infinity ? 'Infinity' : x))
+
+/** For messages. */
+export function describe({
+  algebra,
+  m,
+  k,
+  n,
+  batch,
+  batched,
+  structure,
+  overflow,
+  witness,
+  accumulate,
+  values,
+}) {
+  return [
+    `${algebra.semiring} on ${algebra.dtype}, ${batched ? `${batch} of ` : ''}${m} × ${k} × ${n}`,
+    ...(structure ? [`structure ${show(structure)}`] : []),
+    ...(overflow ? [overflow] : []),
+    ...(witness ? ['witness'] : []),
+    ...(accumulate === 'nothing' ? [] : [`accumulates ${accumulate}`]),
+    `values: ${values}`,
+  ].join(', ')
+}
+
+/** The same elements in half the memory, where they fit; null where they don't. */
+export function narrowed({ dtype, zero }, { data, ...shape }) {
+  if (dtype !== 'int32') return null
+  const narrowZero = zero < 0 ? -32768 : 32767
+  const narrow = new Int16Array(data.length)
+  for (let index = 0; index < data.length; index++) {
+    const value = data[index]
+    if (value === zero) narrow[index] = narrowZero
+    else if (value > -32768 && value < 32767) narrow[index] = value
+    else return null
+  }
+  return { ...shape, data: narrow }
+}

@@ -1,0 +1,105 @@
+/** Products of matrices on a device, several times with the same operands: what is kept of them is used again. */
+import { wrongIn, wrongRefusal } from './check.mjs'
+import { place } from './layouts.mjs'
+import { asMatrix, asResult, bitsOf } from './mirror.mjs'
+import { describe, drawOverflow, drawProblem, narrowed } from './problem.mjs'
+import { drawPlace, drawVariant, requireNegativeFound, Wrong } from './products.mjs'
+
+export async function residentCase(context, random) {
+  const drawn = drawPlace(random, context)
+  const device = await context.library.openDevice(drawn.where)
+  try {
+    await products(context, random, device, JSON.stringify(drawn.where))
+    await idle(device)
+    const { used } = device.memory()
+    if (used !== 0) throw new Wrong(`${used} bytes are used after all matrices were disposed`)
+  } finally {
+    context.addon.failAllocation(0)
+    await device.close()
+    drawn.leave()
+  }
+}
+
+/** Waits until the device has nothing to do: what has been disposed keeps its memory until then. */
+export async function idle(device) {
+  const last = await device.full([1, 1], 0)
+  await last.download()
+  last.dispose()
+}
+
+async function products(context, random, device, where) {
+  const problem = drawProblem(random, context.limits)
+  const { algebra } = problem
+  const made = []
+  const upload = async (source) => {
+    const matrix = await device.upload(place(random, source).matrix)
+    made.push(matrix)
+    return matrix
+  }
+  const operand = async (source, there, mayBeNarrow = true) => {
+    const given = (mayBeNarrow && random.chance(0.2) && narrowed(algebra, source)) || source
+    return there ? upload(given) : place(random, given).matrix
+  }
+  const first = random.chance(0.8)
+  const a = await operand(problem.a, first)
+  const b = await operand(problem.b, !first || random.chance(0.8))
+  const out = problem.held ? await upload(problem.held) : undefined
+  const c0 =
+    problem.accumulate === 'a matrix' ? await operand(problem.c0, random.chance(0.5), false) : undefined
+  for (let round = random.integer(1, 3); round > 0; round--) {
+    const variant = drawVariant(random, context, device.backend, problem)
+    const refuses = random.chance(0.08)
+    const options = {
+      semiring: algebra.semiring,
+      ...(problem.overflow === undefined ? {} : { overflow: problem.overflow }),
+      ...(problem.structure ? { structure: problem.structure } : {}),
+      ...(problem.witness ? { witness: true } : {}),
+      ...(out ? { out } : {}),
+      ...(problem.accumulate === 'out' ? { accumulate: true } : c0 ? { accumulate: c0 } : {}),
+      ...(variant ? { variant } : {}),
+    }
+    const what = `${describe(problem)}; ${where} ${variant ?? ''}${refuses ? ', memory is refused' : ''}`
+    if (refuses) context.addon.failAllocation(random.integer(1, 8), random.pick([1, 1, 1000]))
+    const { result, error } = await context.library.mpmm(a, b, options).then(
+      (result) => ({ result }),
+      (error) => ({ error }),
+    )
+    context.addon.failAllocation(0)
+    const now = out ? asMatrix(await out.download()) : null
+    const wrong = error
+      ? wrongError(context, random, { problem, error, variant, refuses, now })
+      : await wrongResult(context, random, { problem, result, now })
+    if (wrong !== undefined) throw new Wrong(`${what}: ${wrong}`)
+    if (now) problem.held = now
+    if (problem.accumulate === 'out') problem.c0 = now
+    // Again, in another way.
+    problem.overflow = drawOverflow(random, algebra, true)
+    problem.witness = algebra.kind !== 'ordinary' && random.chance(0.3)
+  }
+  for (const matrix of made) matrix.dispose()
+}
+
+function wrongError(context, random, { problem, error, variant, refuses, now }) {
+  const { code } = error
+  const isEmpty = problem.batch * problem.m * problem.k * problem.n === 0
+  const allowed =
+    (code === 'ERR_MPMML_VARIANT' && variant && !isEmpty) || (code === 'ERR_MPMML_OUT_OF_MEMORY' && refuses)
+  if (!allowed) {
+    const wrong = wrongRefusal(problem, error, random, context.budget)
+    if (wrong !== undefined) return wrong
+  }
+  context.tally.refused(code)
+  if (now && !bitsOf(now.data).equals(bitsOf(problem.held.data)))
+    return `out has changed, although the product ended with ${code}`
+  return undefined
+}
+
+async function wrongResult(context, random, { problem, result, now }) {
+  requireNegativeFound(problem)
+  const c = now ? asResult(now) : await result.c.download()
+  const witness = result.witness ? await result.witness.download() : undefined
+  result.witness?.dispose()
+  if (!now) result.c.dispose()
+  const wrong = wrongIn(problem, { c, witness }, random, context.tally, context.budget)
+  return wrong === undefined ? undefined : `${wrong}; by ${result.variant}, ${result.path}`
+}

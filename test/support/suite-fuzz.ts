@@ -1,0 +1,20 @@
+/** Ten seconds of random calls on a backend, with a fixed seed. Uses what `npm run build` built. */
+import { spawnSync } from 'node:child_process'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { root } from '../../lib/native.js'
+
+export function fuzzSuite(backend: 'cpu' | 'cuda'): void {
+  it('random calls give what the definition says', { timeout: 600_000 }, () => {
+    const { status, stdout, stderr } = spawnSync(
+      process.execPath,
+      [
+        ...[join(root, 'native', 'tools', 'fuzz.mjs'), '--seed', '8', '--seconds', '10'],
+        ...['--backend', backend],
+      ],
+      { encoding: 'utf8' },
+    )
+    expect({ status, stderr }, stdout).toEqual({ status: 0, stderr: '' })
+    expect(stdout).toMatch(/\n[1-9]\d* elements of [1-9]\d* products .* all are right\n$/)
+  })
+}
