@@ -61,11 +61,11 @@ export interface MatrixLike<Data extends OperandArray = Int32Array> {
 export const MAX_DIMENSION = 2 ** 31 - 1
 
 /** Below this many bytes an allocation isn't compared with the memory that is available: asking costs time. */
-const SMALL_ALLOCATION = 256 * 2 ** 20
+const SMALL_ALLOCATION = 16 * 2 ** 20
 
 /**
  * An array of `length` elements of a type (by its number), made by `make`. Throws OutOfMemoryError, which names `name` and gives
- * the advice.
+ * the advice. `besides` are bytes of arrays that were made before, and that nobody has written yet: the system doesn't count them.
  */
 export function allocate<Data extends OperandArray = ElementArray>(
   length: number,
@@ -73,10 +73,13 @@ export function allocate<Data extends OperandArray = ElementArray>(
   type: number,
   make: (type: number, length: number) => Data = newArray as (type: number, length: number) => never,
   advice = 'compute it in parts, by rows of A or columns of B',
+  besides = 0,
 ): Data {
   const bytes = length * bytesOf(type)
   // The system gives out memory when it is first written. If there is none then, it kills the process.
-  const available = bytes > SMALL_ALLOCATION ? availableMemory() : bytes
+  // What is small isn't asked for, and takes some of it too.
+  const available =
+    bytes + besides > SMALL_ALLOCATION ? Math.max(0, availableMemory() - besides - SMALL_ALLOCATION) : bytes
   if (bytes <= available) {
     try {
       return make(type, length)

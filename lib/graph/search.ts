@@ -55,15 +55,16 @@ export function rootsOf(query: Query): number {
 
 const countOf = (nodes: Int32Array | null, all: number) => nodes?.length ?? all
 
-/** An array for results that messages call `name`. */
+/** An array for results that messages call `name`; `besides` are bytes of others that nobody has written yet. */
 export function makeArray(
   name: string,
   type: number,
   [batch, rows, cols]: readonly [number, number, number],
+  besides = 0,
 ): ElementArray {
   const length = batch * rows * cols
   try {
-    return allocate(length, name, type, newArray)
+    return allocate(length, name, type, newArray, undefined, besides)
   } catch (error) {
     if (!(error instanceof OutOfMemoryError)) throw error
     const size = `${batch > 1 ? `${batch} × ` : ''}${rows} × ${cols} elements, ${length * bytesOf(type)} bytes`
@@ -79,9 +80,10 @@ export function makeRoom(query: Query, batch: number, type: number): Omit<Result
   const shape = [batch, countOf(sources, nodes), countOf(targets, nodes)] as const
   const distances = makeArray('the distances', type, shape)
   if (!paths) return { distances, next: null, trees: null }
-  const next = makeArray('the next nodes', INT32, shape) as Int32Array
+  const next = makeArray('the next nodes', INT32, shape, distances.byteLength) as Int32Array
   if (!sources) return { distances, next, trees: null }
-  const trees = makeArray('the paths', INT32, [batch, rootsOf(query), nodes]) as Int32Array
+  const besides = distances.byteLength + next.byteLength
+  const trees = makeArray('the paths', INT32, [batch, rootsOf(query), nodes], besides) as Int32Array
   return { distances, next, trees }
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/fault.h"
+#include "core/host_memory.h"
 #include "core/pages.h"
 #include "core/status.h"
 
@@ -73,6 +74,12 @@ Workspace::Workspace(size_t bytes, Use use) : data_(nullptr), capacity_(std::max
                                              std::to_string((capacity_ + (size_t{1} << 20) - 1) >> 20) +
                                              " MiB of host memory" + (use == Use::kMatrix ? "" : " to work in") +
                                              ", but the system refused it");
+  }
+  try {
+    claim_memory(data_, capacity_, use == Use::kMatrix ? "a matrix" : "the product");
+  } catch (...) {
+    release(data_, capacity_);
+    throw;
   }
 }
 

@@ -13,6 +13,7 @@
 
 #include "core/destination.h"
 #include "core/dispatch.h"
+#include "core/host_memory.h"
 #include "core/scan.h"
 #include "core/status.h"
 #include "core/structured.h"
@@ -92,6 +93,7 @@ class CpuBackend final : public Backend {
 
   Outcome run(const Problem& problem, const Placement& where) override {
     chosen();  // Wrong settings make every product fail.
+    claim_result(problem);
     try {
       return problem.has_int16() ? multiply(WidenedProblem(problem).problem(), where.variant)
                                  : multiply(problem, where.variant);
@@ -109,6 +111,15 @@ class CpuBackend final : public Backend {
   }
 
  private:
+  /// C takes memory only now if it was made for this product.
+  static void claim_result(const Problem& problem) {
+    const MutableMatrixView& c = problem.c;
+    if (c.memory || !c.data || problem.outputs() == 0) return;
+    const int64_t last =
+        (problem.batch - 1) * c.batch_stride + (c.rows - 1) * c.row_stride + (c.cols - 1) * c.col_stride;
+    claim_memory(c.data, static_cast<size_t>((last + 1) * element_bytes(problem.operation.dtype)), "the result");
+  }
+
   /// What the settings select. The first product works it out, because the backend is made before the settings are
   /// known.
   struct Chosen {

@@ -2,16 +2,12 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstdio>
 #include <cstring>
 #include <mutex>
 
-#if defined(__unix__) || defined(__APPLE__)
-#include <unistd.h>
-#endif
-
 #include "core/arithmetic.h"
 #include "core/dispatch.h"
+#include "core/host_memory.h"
 #include "core/scan.h"
 #include "core/status.h"
 #include "core/workspace.h"
@@ -46,33 +42,6 @@ class HostMemory final : public Memory {
   const std::unique_ptr<Workspace> block_;
   const std::shared_ptr<Count> count_;
 };
-
-int64_t total_bytes() {
-#if defined(_SC_PHYS_PAGES)
-  return static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
-#else
-  return 0;
-#endif
-}
-
-/// What programs can get without swapping. Linux reports it only here: free pages don't count what caches give back.
-int64_t available_bytes() {
-  int64_t kibibytes = -1;
-  if (std::FILE* const file = std::fopen("/proc/meminfo", "r")) {
-    char line[128];
-    while (kibibytes < 0 && std::fgets(line, sizeof(line), file)) {
-      long long value;
-      if (std::sscanf(line, "MemAvailable: %lld kB", &value) == 1) kibibytes = value;
-    }
-    std::fclose(file);
-  }
-  if (kibibytes >= 0) return kibibytes * 1024;
-#if defined(_SC_AVPHYS_PAGES)
-  return static_cast<int64_t>(sysconf(_SC_AVPHYS_PAGES)) * sysconf(_SC_PAGESIZE);
-#else
-  return total_bytes();
-#endif
-}
 
 /// Calls `body(item, line)` for all lines of `batch` matrices, on several threads if that pays off.
 template <class Body>
@@ -218,12 +187,6 @@ class CpuSession final : public Session {
   std::string name() const override { return {}; }
 
   std::shared_ptr<Memory> allocate(int64_t bytes) override {
-    // Systems promise more memory than there is, and end a process that uses it.
-    constexpr int64_t kWorthAsking = int64_t{256} << 20;
-    if (bytes >= kWorthAsking && bytes > available_bytes()) {
-      throw Error(ErrorCode::kOutOfMemory, "a matrix needs " + in_mebibytes(bytes) + " of host memory, but only " +
-                                               in_mebibytes(available_bytes()) + " are free");
-    }
     return std::make_shared<HostMemory>(std::make_unique<Workspace>(static_cast<size_t>(bytes), Use::kMatrix), bytes,
                                         count_);
   }
@@ -316,8 +279,8 @@ class CpuSession final : public Session {
 
   MemoryUse memory_use() override {
     const int64_t used = count_->used.load(std::memory_order_relaxed);
-    return {used, used + Workspace::kept_bytes(), count_->peak.load(std::memory_order_relaxed), available_bytes(),
-            total_bytes()};
+    return {used, used + Workspace::kept_bytes(), count_->peak.load(std::memory_order_relaxed), available_host_bytes(),
+            total_host_bytes()};
   }
 
  private:

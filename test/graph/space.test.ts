@@ -11,6 +11,7 @@ import {
   trajectory,
 } from '../../lib/algebra.js'
 import { shortestPaths } from '../../lib/graph.js'
+import { matrix } from '../../lib/index.js'
 
 afterEach(() => {
   vi.restoreAllMocks()
@@ -39,4 +40,20 @@ it.each(calls)('%s: if %i bytes are available', async (_, available, call) => {
     code: 'ERR_MPMML_OUT_OF_MEMORY',
     message: expect.stringMatching(/of 20000 nodes and 2 edges may need \d+ bytes, but \d+ are available/),
   })
+})
+
+it('a search, if its distances fit and the next nodes do too, but not both', async () => {
+  const sources = Array.from({ length: 1000 }, (_, node) => node)
+  vi.spyOn(process, 'availableMemory').mockReturnValue(140_000_000)
+  const error = await shortestPaths(graph, { sources, paths: true }).then(
+    () => null,
+    (error: Error) => error.message,
+  )
+  expect(error).toMatch(/no memory for the next nodes, 1000 × 20000 elements, 80000000 bytes/)
+})
+
+it('memory of middle size is asked for too', () => {
+  vi.spyOn(process, 'availableMemory').mockReturnValue(100_000_000)
+  expect(() => matrix(5000, 5000)).toThrow(/need 100000000 bytes, but 83222784 are available/)
+  expect(matrix(4000, 4000).shape).toEqual([4000, 4000])
 })
