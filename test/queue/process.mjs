@@ -30,8 +30,9 @@ const computer = {
       bytesWritten: 0,
     }
     if (existsSync(fileOf(plan, job))) return { ...result, already: true, totalMs: 0 }
-    appendFileSync(join(folderOf(plan), 'log'), `${job.name} ${process.pid}\n`)
+    // Before the log: what is in the log has its orders.
     const orders = JSON.parse(readFileSync(join(folderOf(plan), 'orders.json'), 'utf8'))
+    appendFileSync(join(folderOf(plan), 'log'), `${job.name} ${process.pid}\n`)
     try {
       await wait(orders.ms, undefined, { signal })
     } catch (cause) {

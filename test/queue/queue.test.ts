@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { Redis } from 'ioredis'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { queueStatus } from '../../lib/queue/status.js'
 import { RedisServer, redisProgram } from '../support/redis.js'
 
@@ -108,6 +108,9 @@ describe.skipIf(!redisProgram)(`blocks on a queue${why}`, () => {
     }
     return of
   }
+
+  /** Waits until a block is computed as its orders say: a change of them concerns only others. */
+  const begunComputing = () => vi.waitUntil(() => existsSync(join(folder, 'log')), { timeout: 30_000 })
 
   function expectAllDone(count: number): void {
     expect([...computations().keys()].sort()).toEqual(names(count).sort())
@@ -263,7 +266,7 @@ describe.skipIf(!redisProgram)(`blocks on a queue${why}`, () => {
     const asleep = worker()
     await asleep.says('started')
     const begun = producer(1)
-    await asleep.says('begun')
+    await begunComputing()
     asleep.child.kill('SIGSTOP')
     orders({ ms: 5 })
     const other = worker()
@@ -367,7 +370,7 @@ describe.skipIf(!redisProgram)(`blocks on a queue${why}`, () => {
     const first = worker()
     await first.says('started')
     const begun = producer(1, { lockMs: 30_000 })
-    await first.says('begun')
+    await begunComputing()
     orders({ ms: 5 })
     first.child.kill('SIGINT')
     expect(await first.end()).toEqual({ type: 'stopped', done: 0 })
