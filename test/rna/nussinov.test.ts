@@ -88,6 +88,16 @@ describe('nussinov', () => {
     })
   })
 
+  it('holds in 16 bits what half as many pairs as bases can score, and no more', async () => {
+    const most = 2 ** 14 - 1
+    const folded = (weight: number, strand: string) =>
+      nussinov(strand, { weights: { GC: weight }, minLoop: 0, storage: 'int16' })
+    expect((await folded(most, 'GCA')).score).toBe(most)
+    expect((await folded((most - 1) / 2, 'GGCC')).score).toBe(most - 1)
+    await expect(folded(most + 1, 'GC')).rejects.toThrow(/as large as 16384, .* at most 16383/)
+    await expect(folded((most + 1) / 2, 'GGCC')).rejects.toThrow(/as large as 16384, .* at most 16383/)
+  })
+
   it.each([
     ['GGN', {}, 'ERR_MPMML_VALUE', /sequence\[2\].*'N'/],
     [['GG', 'A-C'], {}, 'ERR_MPMML_VALUE', /sequences\[1\]\[1\].*'-'/],
