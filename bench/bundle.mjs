@@ -18,7 +18,7 @@ await bundle.close()
 renameSync(join(folder, 'plot.bundle.js'), input)
 
 /** Writes the licences of the packages that something was taken from. */
-function writeLicences(output, file) {
+function writeLicences(file) {
   const packages = new Set(
     output
       .flatMap((chunk) => Object.keys(chunk.modules ?? {}))
@@ -33,7 +33,7 @@ function writeLicences(output, file) {
   })
   writeFileSync(file, licences.join(`\n${'-'.repeat(80)}\n\n`))
 }
-writeLicences(output, join(folder, 'plot.licences.txt'))
+writeLicences(join(folder, 'plot.licences.txt'))
 
 // To find, read and link some 70 small files takes a third of the time of `import 'mpmml'`. What only some calls need stays
 // apart, in dist/lib/parts. The compiler's other files stay for tests that look inside.
@@ -55,24 +55,23 @@ const core = loadedBy(join(root, 'dist', 'lib', 'index.js'))
 const library = await rolldown({
   input: Object.fromEntries(entries.map((file) => [basename(file, '.js'), file])),
   platform: 'node',
-  // Packages and Node.js's own modules, but for the package that the core needs and what that needs.
-  external: (id) => !id.startsWith('.') && !isAbsolute(id) && !['env-paths', 'is-safe-filename'].includes(id),
+  // Packages and Node.js's own modules.
+  external: (id) => !id.startsWith('.') && !isAbsolute(id),
   // A module that is imported in both ways is loaded at once.
   checks: { ineffectiveDynamicImport: false },
   logLevel: 'warn',
 })
 const bundled = join(root, 'dist', 'lib-bundled')
-const written = await library.write({
+await library.write({
   dir: bundled,
   chunkFileNames: 'parts/[name].js',
   comments: false,
   // Each file takes about a millisecond to load.
   codeSplitting: {
-    groups: [{ name: 'core', test: (id) => core.has(id) || /env-paths|is-safe-filename/.test(id) }],
+    groups: [{ name: 'core', test: (id) => core.has(id) }],
   },
 })
 await library.close()
-writeLicences(written.output, join(bundled, 'parts', 'licences.txt'))
 rmSync(join(root, 'dist', 'lib', 'parts'), { recursive: true, force: true })
 cpSync(bundled, join(root, 'dist', 'lib'), { recursive: true })
 rmSync(bundled, { recursive: true })

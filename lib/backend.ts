@@ -4,11 +4,12 @@ import { show } from './describe.js'
 import { environmentBackend } from './environment.js'
 import { OptionError } from './errors.js'
 import { addon, indexIn } from './native.js'
-import { readChoice } from './options.js'
+import { readChoice, requireNames } from './options.js'
 
 const { backendChoices } = addon
 export const AUTO = indexIn(backendChoices, 'auto')
 export const CPU = indexIn(backendChoices, 'cpu')
+export const CUDA = indexIn(backendChoices, 'cuda')
 
 /** The option `backend` as an index into the addon's list. */
 export function readBackend(value: unknown): number {
@@ -104,6 +105,7 @@ export interface Explanation {
  * console.log(`${backend}, because ${reason}`.length > 10) // true
  */
 export function explainBackend(options: { device?: number | undefined } = {}): Explanation {
+  requireNames(options, ['device'])
   const asked = environmentBackend()
   const { backend, reason } = addon.explain(readDevice(options.device))
   if (asked === 'cpu') return { backend: 'cpu', reason: 'MPMML_BACKEND=cpu asks for it' }

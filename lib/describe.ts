@@ -13,20 +13,30 @@ export function typeName(value: unknown): string {
   if (typeof value !== 'object') return `a ${typeof value}`
   try {
     const name = value.constructor?.name
-    if (typeof name === 'string' && name !== '' && name !== 'Object') return `${article(name)} ${name}`
+    if (typeof name === 'string' && name !== '' && name !== 'Object') {
+      return `${article(name)} ${shortened(name)}`
+    }
   } catch {}
   return 'an object'
 }
+
+/** The most characters of a value, and the most entries of a list, that a message shows: users pass whole arrays by mistake. */
+const MOST_CHARACTERS = 60
+const MOST_ENTRIES = 8
+
+const shortened = (text: string) =>
+  text.length > MOST_CHARACTERS ? `${text.slice(0, MOST_CHARACTERS)}…` : text
 
 /** `value` as it would be typed, shortened. Never throws. */
 export function show(value: unknown): string {
   switch (typeof value) {
     case 'string':
-      return value.length > 60 ? `'${value.slice(0, 60)}…'` : `'${value}'`
+      return `'${shortened(value)}'`
     case 'number':
       return Object.is(value, -0) ? '-0' : String(value)
     case 'bigint':
-      return `${value}n`
+      // To write down a long one takes long.
+      return BigInt.asIntN(128, value) === value ? `${value}n` : 'a bigint of more than 128 bits'
     case 'boolean':
       return String(value)
     default:
@@ -34,9 +44,11 @@ export function show(value: unknown): string {
   }
 }
 
-/** [2, 3] */
+/** [2, 3], shortened. */
 export function showList(values: ArrayLike<unknown>): string {
-  return `[${Array.from(values, show).join(', ')}]`
+  const { length } = values
+  const shown = Array.from({ length: Math.min(length, MOST_ENTRIES) }, (_, at) => show(values[at]))
+  return `[${shown.join(', ')}${length > MOST_ENTRIES ? `, … ${length} in all` : ''}]`
 }
 
 /** a, b and c */

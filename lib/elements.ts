@@ -48,6 +48,20 @@ export const operandArrayNames = 'Int32Array, Int16Array, Float32Array, Float64A
 /** Whether an array holds int32 elements as int16: see {@link OperandArray}. */
 export const isInt16Array = (data: unknown): data is Int16Array => types.isInt16Array(data)
 
+/** How `data`, which doesn't hold elements, is made into an array of them: what follows a message. */
+export function conversionOf(data: unknown): string {
+  if (types.isBigInt64Array(data) || types.isBigUint64Array(data)) {
+    return 'Int32Array.from(data, Number) converts what fits, Float64Array.from(data, Number) whole numbers up to 2^53'
+  }
+  if (Array.isArray(data) || types.isTypedArray(data)) {
+    return 'Int32Array.from(data) converts whole numbers, Float64Array.from(data) any'
+  }
+  if (types.isAnyArrayBuffer(data) || types.isDataView(data)) {
+    return 'pass an array over its bytes, such as new Int32Array(buffer)'
+  }
+  return 'put the elements into such an array'
+}
+
 /** The name of an element type. */
 export function typeNameOf(type: number): DataType {
   return addon.dataTypes[type]!

@@ -2,6 +2,8 @@
  * The environment variables of the library: the one place that reads and checks them, but for MPMML_ADDON (lib/load.ts).
  * Native code never does, because JavaScript may write them while other threads run. An empty variable is an unset one.
  */
+import { homedir } from 'node:os'
+import { isAbsolute, join } from 'node:path'
 import { show } from './describe.js'
 import { FileError, OptionError } from './errors.js'
 import { addon } from './native.js'
@@ -58,6 +60,29 @@ export function configureCpu(): void {
     problem = (error as OptionError).message
   }
   addon.configureCpu({ threads, instructionSet: read('MPMML_CPU_ISA') ?? '', wrong: problem })
+}
+
+/**
+ * The folder of the user's caches, where the system has it; null if there is none: a user whom the system doesn't know, as in
+ * containers, has no home folder.
+ *
+ * @see https://specifications.freedesktop.org/basedir-spec/latest/
+ */
+export function cacheFolder(): string | null {
+  const inHome = (...names: string[]) => {
+    try {
+      return join(homedir(), ...names)
+    } catch {
+      return ''
+    }
+  }
+  const folder =
+    process.platform === 'darwin'
+      ? inHome('Library', 'Caches')
+      : process.platform === 'win32'
+        ? (read('LOCALAPPDATA') ?? inHome('AppData', 'Local'))
+        : (read('XDG_CACHE_HOME') ?? inHome('.cache'))
+  return isAbsolute(folder) ? folder : null
 }
 
 /** MPMML_QUEUE_PASSWORD, the password of a queue whose address has none: other users can read the arguments of a command. */

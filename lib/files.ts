@@ -33,4 +33,5 @@ export {
   type WriteEntriesOptions,
   writeEntries,
 } from './files/sparse.js'
+export { readVector, readVectors } from './files/vectors.js'
 export { type WriteMatrixOptions, writeMatrix } from './files/write.js'

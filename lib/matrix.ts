@@ -1,7 +1,16 @@
 /** Matrices: what the library takes and what it makes. */
 import { type Name, show, showList, typeName } from './describe.js'
-import { bytesOf, INT32, isElementArray, isInt16Array, newArray, operandArrayNames } from './elements.js'
+import {
+  bytesOf,
+  conversionOf,
+  INT32,
+  isElementArray,
+  isInt16Array,
+  newArray,
+  operandArrayNames,
+} from './elements.js'
 import { DTypeError, OutOfMemoryError, ShapeError } from './errors.js'
+import { availableMemory } from './free-memory.js'
 import type { ElementArray, OperandArray } from './storage.js'
 import { lengthOf, requireOrdinaryBuffer } from './storage.js'
 
@@ -67,7 +76,7 @@ export function allocate<Data extends OperandArray = ElementArray>(
 ): Data {
   const bytes = length * bytesOf(type)
   // The system gives out memory when it is first written. If there is none then, it kills the process.
-  const available = bytes > SMALL_ALLOCATION ? process.availableMemory?.() || Number.POSITIVE_INFINITY : bytes
+  const available = bytes > SMALL_ALLOCATION ? availableMemory() : bytes
   if (bytes <= available) {
     try {
       return make(type, length)
@@ -123,7 +132,7 @@ export function matrix(shape: Readonly<Shape>, data?: Int32Array | readonly numb
 export function matrix<Data extends OperandArray>(shape: Readonly<Shape>, data: Data): DenseMatrix<Data>
 export function matrix(first: unknown, second?: unknown, third?: unknown): DenseMatrix<OperandArray> {
   const listed = typeof first === 'object' && first !== null
-  const shape = readShape(listed ? Array.from(first as ArrayLike<unknown>) : [first, second])
+  const shape = readShape(listed ? (first as ArrayLike<unknown>) : [first, second])
   const length = shape.reduce((product, size) => product * size, 1)
   return {
     data: elements(listed ? second : third, length, shape),
@@ -134,10 +143,14 @@ export function matrix(first: unknown, second?: unknown, third?: unknown): Dense
 }
 
 /** Checks the sizes of a matrix that is to be made. */
-export function readShape(sizes: readonly unknown[]): Shape {
-  if (sizes.length !== 2 && sizes.length !== 3) {
-    throw new ShapeError(`shape must be [rows, cols] or [batch, rows, cols], but it is ${showList(sizes)}`)
+export function readShape(given: ArrayLike<unknown>): Shape {
+  const { length } = given
+  if (length !== 2 && length !== 3) {
+    const came = typeof length === 'number' ? showList(given) : typeName(given)
+    throw new ShapeError(`shape must be [rows, cols] or [batch, rows, cols], but it is ${came}`)
   }
+  // Each entry is read once.
+  const sizes = Array.from(given)
   const shape = sizes.map((size) => dimension(size, 'shape', sizes)) as Shape
   if (!Number.isSafeInteger(shape.reduce((product, size) => product * size, 1))) {
     throw new ShapeError(`shape ${showList(shape)} has more elements than can be counted exactly (2^53 - 1)`)
@@ -154,8 +167,7 @@ function elements(data: unknown, length: number, shape: Shape): OperandArray {
   }
   if (!Array.isArray(data)) {
     throw new DTypeError(
-      `data must be an ${operandArrayNames}, or an array of int32 integers, but it is ${typeName(data)}: ` +
-        'Int32Array.from(data) converts whole numbers, Float64Array.from(data) any',
+      `data must be an ${operandArrayNames}, or an array of int32 integers, but it is ${typeName(data)}: ${conversionOf(data)}`,
     )
   }
   requireLength(data.length, length, shape)

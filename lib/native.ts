@@ -444,9 +444,15 @@ export interface Addon {
   openDevice(backend: number, device: number, deviceMemory: number, devices?: number): Promise<NativeDevice>
   /**
    * `backend` is an index in {@link Addon.backends}. On the CPU the index is −1 and the name ''. `devices` are the bits of
-   * those that it consists of; 0 if it is one.
+   * those that it consists of; 0 if it is one. `all` says whether there is no other CUDA device.
    */
-  describeDevice(device: NativeDevice): { backend: number; index: number; name: string; devices: number }
+  describeDevice(device: NativeDevice): {
+    backend: number
+    index: number
+    name: string
+    devices: number
+    all: boolean
+  }
   memoryUse(device: NativeDevice): NativeMemoryUse
   /** Waits for what was started before. Afterwards the device's memory is gone. */
   closeDevice(device: NativeDevice): Promise<void>
@@ -546,6 +552,8 @@ export interface Addon {
   giveUp(cancel: Int32Array): void
   /** For tests: the nth allocation from now on fails, on the host or a device, or `count` from there on; 0: none does. */
   failAllocation(nth: number, count?: number): void
+  /** For tests: the same of the threads that native code starts. */
+  failThread(nth: number, count?: number): void
   /**
    * For tests: from now on there are `count` devices for work on several, all of which are CUDA device 0, or the CPU if that
    * can't be used. 0: those that there are.

@@ -79,9 +79,7 @@ export function zeroOf(semiring: Semiring, dtype: DataType = 'int32'): number {
   const found = addon.semirings[semiringIndex(semiring)]
   if (!found) throw new OptionError(`there is no semiring ${show(semiring)}: expected ${showChoices(names)}`)
   if (typeof dtype !== 'string' || !Object.hasOwn(found.zeros, dtype)) {
-    throw new DTypeError(
-      `${semiring} has ${elementTypes(found.zeros)}, but not ${typeof dtype === 'string' ? dtype : show(dtype)}`,
-    )
+    throw new DTypeError(`${semiring} has ${elementTypes(found.zeros)}, but not ${show(dtype)}`)
   }
   return found.zeros[dtype]!
 }

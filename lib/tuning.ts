@@ -4,7 +4,7 @@
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import envPaths from 'env-paths'
+import { cacheFolder } from './environment.js'
 import { systemReason } from './files/files.js'
 import { addon, type NativeVariant, root } from './native.js'
 
@@ -48,8 +48,13 @@ export interface TuningFile {
   gpus: Record<string, GpuTuning>
 }
 
-/** The file of the user's own choices. */
-export const tuningPath = (): string => join(envPaths('mpmml', { suffix: '' }).cache, 'tuning.json')
+/** The file of the user's own choices; null if there is no place for it. */
+export function tuningPath(): string | null {
+  const folder = cacheFolder()
+  // Programs on Windows have their caches in folders of their own.
+  const own = process.platform === 'win32' ? ['mpmml', 'Cache'] : ['mpmml']
+  return folder && join(folder, ...own, 'tuning.json')
+}
 
 const shippedPath = join(root, 'native', 'variants', 'tuning.json')
 
@@ -118,14 +123,14 @@ export function loadTuning(): void {
   if (loaded) return
   loaded = true
   const shipped = readTuning(shippedPath)
+  const path = tuningPath()
   let own: TuningFile | null = null
   try {
-    own = readTuning(tuningPath())
+    own = path === null ? null : readTuning(path)
   } catch (error) {
-    process.emitWarning(
-      `${tuningPath()} is ignored: ${(error as Error).message}. npx mpmml tune replaces it`,
-      { code: 'MPMML_TUNING' },
-    )
+    process.emitWarning(`${path} is ignored: ${(error as Error).message}. npx mpmml tune replaces it`, {
+      code: 'MPMML_TUNING',
+    })
   }
   for (const gpu of new Set([shipped, own].flatMap((file) => Object.keys(file?.gpus ?? {})))) {
     applyTuning(

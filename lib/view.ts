@@ -1,7 +1,15 @@
 /** One matrix argument, read once and checked. */
 import { type Name, show, showList, typeName } from './describe.js'
 import { Resident, type ResidentView, requireUsable } from './device/resident.js'
-import { arrayNames, bytesOf, elementType, INT32, isInt16Array, operandArrayNames } from './elements.js'
+import {
+  arrayNames,
+  bytesOf,
+  conversionOf,
+  elementType,
+  INT32,
+  isInt16Array,
+  operandArrayNames,
+} from './elements.js'
 import { DTypeError, ShapeError } from './errors.js'
 import { type Elements, shapeOf, stridedElements } from './layout.js'
 import { dimension } from './matrix.js'
@@ -190,8 +198,6 @@ function dataMessage(matrix: object, data: unknown, name: Name, role: Role): str
   if (isInt16Array(data)) {
     return `${name}.data must be an ${expected}, but it is ${came}, which only operands may be: results are int32`
   }
-  return (
-    `${name}.data must be an ${expected}, but it is ${came}` +
-    (data === undefined ? '' : ': Int32Array.from(data) converts whole numbers, Float64Array.from(data) any')
-  )
+  const advice = data === undefined ? '' : `: ${conversionOf(data)}`
+  return `${name}.data must be an ${expected}, but it is ${came}${advice}`
 }

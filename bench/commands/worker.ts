@@ -81,6 +81,8 @@ Ctrl-C and SIGTERM give the blocks that are being computed back to the queue.${Q
       )
       await worker.stopped
       await tell({ type: 'stopped', done: worker.done }, `stopped after ${worker.done} blocks`)
+      // Nothing else ends a worker: the exit status says what did.
+      signal.throwIfAborted()
     })
 }
 

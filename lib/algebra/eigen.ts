@@ -1,6 +1,6 @@
 /** Eigenvalues and eigenvectors. */
-import { totalmem } from 'node:os'
 import { OutOfMemoryError } from '../errors.js'
+import { availableMemory } from '../free-memory.js'
 import { PER_STEP, type Steps } from '../graph/slices.js'
 import {
   asMean,
@@ -167,7 +167,7 @@ function* vectorOf(
 /** Throws OutOfMemoryError if the eigenvectors would be more than there is memory for. */
 function requireRoom(count: number, length: number): void {
   const bytes = 16 * count * length
-  const available = process.availableMemory?.() || totalmem()
+  const available = availableMemory()
   if (bytes <= available) return
   throw new OutOfMemoryError(
     `the ${count} eigenvectors, one for each component of the critical graph, of ${length} elements need ${bytes} bytes, but ` +

@@ -1,7 +1,9 @@
 /** The options and the results that functions on matrices have in common. */
+import { readBackend, readDevice } from '../backend.js'
 import type { DenseMatrix, MatrixLike } from '../matrix.js'
 import {
   type AnyResult,
+  LEFT_OUT,
   type MpmmOptions,
   type Overflow,
   type ReadOptions,
@@ -61,4 +63,17 @@ const names: readonly (keyof AlgebraOptions)[] = [
 /** Reads what the user passed as options: each property once. */
 export function readAlgebraOptions(options: unknown): ReadOptions {
   return readOptions(options, names)
+}
+
+/** Where to compute, of functions that have no other options for it. */
+export type ReadPlace = Pick<ReadOptions, 'backend' | 'device' | 'devices' | 'variant'>
+
+/** Reads the options `backend` and `device`. */
+export function readPlace(backend: unknown, device: unknown): ReadPlace {
+  return {
+    backend: readBackend(backend),
+    device: device === undefined ? LEFT_OUT : readDevice(device),
+    devices: 0,
+    variant: LEFT_OUT,
+  }
 }

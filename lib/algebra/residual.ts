@@ -1,7 +1,8 @@
 /** Residuals: the greatest solutions of A ⊗ X ≤ B and of X ⊗ B ≤ A. */
 import { readSignal } from '../abort.js'
 import { show, showList } from '../describe.js'
-import { DeviceMatrix } from '../device/device.js'
+import { type Device, DeviceMatrix } from '../device/device.js'
+import { Resident, type Session } from '../device/resident.js'
 import { elementType, INT32, newUnwrittenArray, typeNameOf } from '../elements.js'
 import { DeviceError, DTypeError, OverflowError, ShapeError } from '../errors.js'
 import { inSlices, PER_STEP, type Steps } from '../graph/slices.js'
@@ -10,11 +11,12 @@ import { allocate, type DenseMatrix, type MatrixLike, rowMajor, type Shape } fro
 import { requireNames } from '../options.js'
 import { mpmm } from '../product/multiply.js'
 import type { AnyOperand, ElementsOf, Mixable, MpmmOptions, Overflow } from '../product/options.js'
+import { requireNoContradiction } from '../product/prepare.js'
 import type { MpmmResult } from '../product/result.js'
 import { readSemiring, requireSemiringType, storedZeroOf } from '../semirings.js'
 import type { ElementArray, OperandArray } from '../storage.js'
 import { type HostView, readHostView, requireThere } from '../view.js'
-import type { AlgebraResult } from './options.js'
+import { type AlgebraResult, readPlace } from './options.js'
 import { readOverflow } from './overflow.js'
 import { onHost, readSumSemiring, type SumSemiring } from './weights.js'
 
@@ -172,10 +174,14 @@ async function ask(a: AnyOperand, b: AnyOperand, options: ResidualOptions, left:
   requireNames(options, ['semiring', 'overflow', 'backend', 'device', 'signal'])
   const semiring = readSumSemiring(options.semiring)
   const signal = readSignal(options.signal)
-  const device = deviceOf(a, b)
+  const { backend, device: index } = options
+  const place = readPlace(backend, index)
+  const session = sessionOf(a, b)
+  if (session) requireNoContradiction(place, session)
+  const device = session?.owner as Device | undefined
   const where = device
     ? { backend: device.backend, ...(device.backend === 'cuda' && { device: device.index }), signal }
-    : { backend: options.backend, device: options.device, signal }
+    : { backend, device: index, signal }
   const [first, second] = await Promise.all([onHost(a), onHost(b)])
   const viewA = readHostView(first, 'a', 'operand')
   const viewB = readHostView(second, 'b', 'operand')
@@ -202,8 +208,11 @@ async function ask(a: AnyOperand, b: AnyOperand, options: ResidualOptions, left:
   }
 }
 
-function deviceOf(a: unknown, b: unknown) {
-  const [first, second] = [a, b].map((matrix) => (matrix instanceof DeviceMatrix ? matrix.device : undefined))
+/** The device that a matrix is on; undefined if both are in arrays. */
+function sessionOf(a: AnyOperand, b: AnyOperand): Session | undefined {
+  const [first, second] = [a, b].map((matrix) =>
+    matrix instanceof DeviceMatrix ? Resident.viewOf(matrix)?.memory.session : undefined,
+  )
   if (first && second && first !== second) {
     throw new DeviceError(
       'a and b must be on one device, but they are on two: upload one of them to the other',

@@ -16,7 +16,7 @@ import { type Graph, readGraph, type Weights } from './weights.js'
 export interface EarliestOptions {
   /** From when on each job may start: one number for all, 0 by default, or one for each. */
   release?: number | Vector | undefined
-  /** How long each job takes: one number for all, 0 by default, or one for each. They only say when the project ends. */
+  /** How long each job takes: one number of 0 or more for all, 0 by default, or one for each. They only say when the project ends. */
   durations?: number | Vector | undefined
   /** Gives up the work, with ERR_MPMML_ABORTED and the signal's reason as `cause`. */
   signal?: AbortSignal | undefined
@@ -140,7 +140,7 @@ async function readProject(precedences: Weights, options: EarliestOptions): Prom
   requireSpace(PROJECT, nodes, weight.length)
   const type = elementType(weight)
   const release = await times(options.release ?? 0, graph, type, 'release')
-  const durations = await times(options.durations ?? 0, graph, type, 'durations')
+  const durations = await times(options.durations ?? 0, graph, type, 'durations', 0)
   return { graph, type, release, durations, signal }
 }
 
@@ -149,15 +149,16 @@ async function times(
   { rows }: Graph,
   type: number,
   name: string,
+  least = -Infinity,
 ): Promise<ElementArray> {
   const { nodes } = rows
   const isOne = typeof value === 'number'
   const read = await readVector(isOne ? [value] : value, isOne ? 1 : nodes, type, 'max-plus', name)
   for (let i = 0; i < read.length; i++) {
-    if (Number.isFinite(read[i]) && !(type === INT32 && read[i] === -(2 ** 31))) continue
-    throw new ValueError(
-      `${name}${isOne ? '' : `[${i}]`} is ${show(read[i])}, but it must be a time, which is finite`,
-    )
+    const isTime = Number.isFinite(read[i]) && !(type === INT32 && read[i] === -(2 ** 31))
+    if (isTime && read[i]! >= least) continue
+    const expected = isTime ? `${show(least)} or more` : 'a time, which is finite'
+    throw new ValueError(`${name}${isOne ? '' : `[${i}]`} is ${show(read[i])}, but it must be ${expected}`)
   }
   return isOne ? newArray(type, nodes).fill(read[0]!) : read
 }

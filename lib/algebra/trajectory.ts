@@ -1,9 +1,11 @@
 /** Trajectories of linear systems: x(k + 1) = A ⊗ x(k) ⊕ B ⊗ u(k + 1). */
 import { readSignal } from '../abort.js'
+import { CUDA } from '../backend.js'
 import { show, showList } from '../describe.js'
 import { DeviceMatrix } from '../device/device.js'
+import type { Session } from '../device/resident.js'
 import { elementType, newArray, typeNameOf } from '../elements.js'
-import { DTypeError, OptionError, OverflowError, ShapeError } from '../errors.js'
+import { DeviceError, DTypeError, OptionError, OverflowError, ShapeError } from '../errors.js'
 import { type EdgeList, isEdgeList } from '../graph/edges.js'
 import { inSlices, PER_STEP, type Steps } from '../graph/slices.js'
 import { shapeOf } from '../layout.js'
@@ -11,9 +13,11 @@ import { allocate, type DenseMatrix, MAX_DIMENSION, type MatrixLike, rowMajor } 
 import { requireNames } from '../options.js'
 import { mpmm } from '../product/multiply.js'
 import type { AnyOperand, ElementsOf, MpmmOptions, Overflow } from '../product/options.js'
+import { requireNoContradiction } from '../product/prepare.js'
 import { readSemiring, requireSemiringType, zeroOf } from '../semirings.js'
 import type { ElementArray, OperandArray } from '../storage.js'
 import { readView, requireThere, type View } from '../view.js'
+import { type ReadPlace, readPlace } from './options.js'
 import { readOverflow } from './overflow.js'
 import { readVector, type Vector } from './vector.js'
 import {
@@ -25,7 +29,7 @@ import {
   type Weights,
 } from './weights.js'
 
-/** What drives a system from outside. */
+/** What drives a system from outside. Either matrix may be on a device: on that of A if A is on one. */
 export interface Input {
   /** n × m: what each input adds to each element of the state. */
   b: AnyOperand
@@ -48,7 +52,7 @@ export interface TrajectoryOptions extends Pick<MpmmOptions, 'overflow' | 'backe
  * leaves for the k-th time.
  *
  * A matrix is multiplied by {@link mpmm} once for each step. An edge list costs a look at each edge for each step, on JavaScript's
- * thread, in slices. Don't write to, transfer or detach the arrays until the promise settles.
+ * thread, in slices, so it can't have `backend: 'cuda'`. Don't write to, transfer or detach the arrays until the promise settles.
  *
  * @param a - n × n; the edge from i to j is A[i, j], by which x_i(k + 1) waits for x_j(k). It may be a {@link DeviceMatrix}: then
  *   so are the states.
@@ -81,23 +85,31 @@ export async function trajectory(
   const semiring = readSumSemiring(options.semiring)
   const signal = readSignal(options.signal)
   const steps = readCount(options.steps, 'steps', 0)
+  const { overflow, backend, device } = options
+  const place = readPlace(backend, device)
   if (isEdgeList(a)) {
+    if (place.backend === CUDA) {
+      throw new OptionError(
+        "option backend is 'cuda', but the states of an edge list are computed on the CPU: leave it out, or pass a matrix",
+      )
+    }
     if (options.input !== undefined) {
       throw new OptionError('option input needs a matrix, but the weights are an edge list: leave it out')
     }
     const graph = await inSlices(await readGraph(a, semiring), signal, WHAT)
     const x = await readVector(x0, graph.rows.nodes, elementType(graph.rows.weight), semiring, 'x0')
-    const overflow = readOverflow(options.overflow, elementType(x))
-    return await inSlices(walk(graph, x, steps, overflow), signal, WHAT)
+    return await inSlices(walk(graph, x, steps, readOverflow(overflow, elementType(x))), signal, WHAT)
   }
   const view = readView(a, 'a', 'operand')
   requireThere(view, 'a')
   requireSquare(view)
   requireSemiringType(readSemiring(semiring), view.type)
-  const x = await readVector(x0, view.rows, view.type, semiring, 'x0')
-  const { backend, device } = options
-  const policy = { semiring, overflow: options.overflow, signal }
+  readOverflow(overflow, view.type)
+  if (view.memory) requireNoContradiction(place, view.memory.session)
+  const policy = { semiring, overflow, signal }
   const where = view.memory ? policy : { ...policy, backend, device }
+  const input = readInput(options.input, view, steps, place)
+  const x = await readVector(x0, view.rows, view.type, semiring, 'x0')
   const system = {
     a,
     n: view.rows,
@@ -105,7 +117,7 @@ export async function trajectory(
     x,
     steps,
     where,
-    drive: await driveOf(options.input, view, steps, where),
+    drive: input && (await driveOf(input, view, input.isResident ? policy : where)),
   }
   return a instanceof DeviceMatrix ? await onDevice(system, a) : await inArrays(system)
 }
@@ -135,12 +147,18 @@ interface System {
   readonly drive: AnyOperand | null
 }
 
-/** B ⊗ U, of which column k is what drives step k + 1. */
-async function driveOf(input: unknown, a: View, steps: number, where: Where): Promise<AnyOperand | null> {
+interface ReadInput extends Input {
+  /** Whether b or u is on a device. */
+  readonly isResident: boolean
+}
+
+/** Reads and checks the option `input`. */
+function readInput(input: unknown, a: View, steps: number, place: ReadPlace): ReadInput | null {
   if (input === undefined) return null
   requireNames(input, ['b', 'u'], 'input')
   const { b, u } = input as unknown as Input
   const [viewB, viewU] = [readView(b, 'input.b', 'operand'), readView(u, 'input.u', 'operand')]
+  let on: [session: Session, name: string] | null = a.memory && [a.memory.session, 'a']
   for (const [view, name, rows, cols] of [
     [viewB, 'input.b', a.rows, viewU.rows],
     [viewU, 'input.u', viewB.cols, steps],
@@ -153,8 +171,27 @@ async function driveOf(input: unknown, a: View, steps: number, where: Where): Pr
         `${name} must be of ${typeNameOf(a.type)}, as a is, but it is of ${typeNameOf(view.type)}`,
       )
     }
+    requireThere(view, name)
+    if (!view.memory) continue
+    requireNoContradiction(place, view.memory.session)
+    on ??= [view.memory.session, name]
+    if (on[0] === view.memory.session) continue
+    throw new DeviceError(
+      `${name} and ${on[1]} must be on one device, but they are on two: download one of them, and pass it as it is`,
+    )
   }
-  return (await mpmm(b, u, where)).c
+  return { b, u, isResident: on !== null }
+}
+
+/** B ⊗ U, of which column k is what drives step k + 1: in an array if a is. */
+async function driveOf({ b, u }: Input, a: View, where: Where): Promise<AnyOperand> {
+  const { c } = await mpmm(b, u, where)
+  if (a.memory || !(c instanceof DeviceMatrix)) return c
+  try {
+    return await c.download()
+  } finally {
+    c.dispose()
+  }
 }
 
 /** Column k of a matrix. */

@@ -1,12 +1,21 @@
 /** Doing block jobs, one by one, in any process. */
 import { onAbort, readSignal } from '../abort.js'
 import { openDevice } from '../device/device.js'
-import { ChangedError, FileError, ResumeError } from '../errors.js'
+import { ChangedError, ExistsError, FileError, ResumeError } from '../errors.js'
 import { throwIfAborted } from '../files/files.js'
 import { requireNames } from '../options.js'
 import { Engine } from './engine.js'
 import { planInput } from './fingerprint.js'
-import { allJobs, type BlockJob, type BlockPlan, type BlockResult, requireJob, requirePlan } from './job.js'
+import {
+  type BlockJob,
+  type BlockPlan,
+  type BlockResult,
+  jobNames,
+  jobsOf,
+  requireJob,
+  requirePlan,
+  requireStage,
+} from './job.js'
 import { type RunOptions, readBytes, runNames } from './options.js'
 import { isMadeBy, requireReplaceable } from './plan.js'
 import { requireInside } from './roots.js'
@@ -74,9 +83,20 @@ export class BlockComputer {
   async runBlock(plan: BlockPlan, job: BlockJob, options: RunBlockOptions): Promise<BlockResult> {
     requireNames(options, [...runNames, 'memory', 'roots'])
     clearTimeout(this.#timer)
+    try {
+      return await this.#run(plan, job, options)
+    } finally {
+      // Whatever became of it: the device may be another block's.
+      if (this.#kept) this.#timer = setTimeout(() => void this.close().catch(() => {}), KEPT_MS).unref()
+    }
+  }
+
+  async #run(plan: BlockPlan, job: BlockJob, options: RunBlockOptions): Promise<BlockResult> {
     const started = performance.now()
     const { roots } = options
     const signal = readSignal(options.signal)
+    requirePlan(plan)
+    requireJob(plan, job)
     throwIfAborted(signal, `the job ${job.name}`)
     const already = () => ({
       job: job.name,
@@ -102,7 +122,6 @@ export class BlockComputer {
         kernelMs = block.kernelMs
         bytesWritten = block.bytesWritten
       })
-      this.#timer = setTimeout(() => void this.close().catch(() => {}), KEPT_MS).unref()
       return {
         job: job.name,
         already: false,
@@ -152,7 +171,7 @@ export class BlockComputer {
 }
 
 /**
- * Whether a job has been done.
+ * Whether a job has been done; of a .npy output that has its name, as far as its file system tells files apart.
  *
  * @throws Rejects with ERR_MPMML_ROOTS, and ERR_MPMML_RESUME and ERR_MPMML_OPTION for a plan that was changed and a job that it
  *   doesn't have.
@@ -162,14 +181,10 @@ export class BlockComputer {
  * const [job] = jobsOf(plan, 0)
  * console.log(await isDone(plan, job)) // false
  */
-export async function isDone(
-  plan: BlockPlan,
-  job: BlockJob,
-  { roots, signal }: FinishOptions = {},
-): Promise<boolean> {
+export async function isDone(plan: BlockPlan, job: BlockJob, options: FinishOptions = {}): Promise<boolean> {
   requirePlan(plan)
   requireJob(plan, job)
-  await requireInside(plan, roots)
+  const signal = await readFinish(plan, options)
   const work = openWork(plan, signal)
   if (await work.isMarked(plan, job)) return true
   return isFinished(plan, signal)
@@ -178,7 +193,8 @@ export async function isDone(
 /**
  * The names of the jobs of a stage that have been done, until {@link finish}.
  *
- * @throws Rejects with ERR_MPMML_ROOTS, and ERR_MPMML_RESUME for a plan that was changed.
+ * @throws Rejects with ERR_MPMML_ROOTS, and ERR_MPMML_RESUME and ERR_MPMML_OPTION for a plan that was changed and a stage that it
+ *   doesn't have.
  * @example
  * await writeNpy('a.npy', matrix(2, 2, [1, 2, 3, 4]))
  * const plan = await planBlocks({ kind: 'multiply', a: 'a.npy', b: 'a.npy', c: 'c.npy', block: 1 })
@@ -188,11 +204,12 @@ export async function isDone(
 export async function doneJobs(
   plan: BlockPlan,
   stage: number,
-  { roots, signal }: FinishOptions = {},
+  options: FinishOptions = {},
 ): Promise<Set<string>> {
   requirePlan(plan)
-  await requireInside(plan, roots)
-  return openWork(plan, signal).marked(stage)
+  requireStage(plan, stage)
+  const signal = await readFinish(plan, options)
+  return jobNames(plan, stage, await openWork(plan, signal).marked(stage))
 }
 
 /** Whether the output has its name. */
@@ -207,11 +224,21 @@ export interface FinishOptions extends RootOptions {
   signal?: AbortSignal | undefined
 }
 
+/** Throws unless the options are right, and allow what the plan touches. */
+async function readFinish(plan: BlockPlan, options: FinishOptions): Promise<AbortSignal | undefined> {
+  requireNames(options, ['roots', 'signal'])
+  const signal = readSignal(options.signal)
+  await requireInside(plan, options.roots)
+  return signal
+}
+
 /**
  * Gives the output its name once all jobs have been done, and removes the folder of the work. It replaces an output of that name.
+ * Several processes may finish a plan at once, or one after the other: all of them succeed.
  *
- * @throws Rejects with ERR_MPMML_RESUME if a job hasn't been done, ERR_MPMML_CHANGED if an input has changed, ERR_MPMML_FILE,
- *   ERR_MPMML_ROOTS, ERR_MPMML_ABORTED.
+ * @throws Rejects with ERR_MPMML_RESUME if a job hasn't been done or the work is gone, ERR_MPMML_CHANGED if an input has changed,
+ *   ERR_MPMML_EXISTS if something else has the output's name than what may be replaced, ERR_MPMML_FILE, ERR_MPMML_ROOTS,
+ *   ERR_MPMML_OPTION, ERR_MPMML_ABORTED.
  * @example
  * await writeNpy('a.npy', matrix(2, 2, [1, 2, 3, 4]))
  * const plan = await planBlocks({ kind: 'multiply', a: 'a.npy', b: 'a.npy', c: 'c.npy', block: 1 })
@@ -219,25 +246,24 @@ export interface FinishOptions extends RootOptions {
  * await finish(plan)
  * console.log((await readNpy('c.npy')).data.join()) // 5,6,7,8
  */
-export async function finish(plan: BlockPlan, { roots, signal }: FinishOptions = {}): Promise<void> {
+export async function finish(plan: BlockPlan, options: FinishOptions = {}): Promise<void> {
   requirePlan(plan)
-  await requireInside(plan, roots)
+  const signal = await readFinish(plan, options)
   const work = openWork(plan, signal)
   const { path } = plan.output
-  if (await isFinished(plan, signal)) {
-    // A process may have been ended before it removed all of the rest.
-    if ((await worksOf(path, signal).begunPlan(path))?.id === plan.id) await work.remove(path)
-    return
-  }
-  await requireDone(plan, work, signal)
-  await requireReplaceable(path, signal)
-  await work.place(path)
-  await work.remove(path)
+  await unlessFinished(plan, signal, async () => {
+    if (await isFinished(plan, signal)) return
+    await requireDone(plan, work, signal)
+    await requireReplaceable(path, signal)
+    await work.place(path)
+  })
+  // Also of a process that was ended before it removed all of it.
+  if ((await worksOf(path, signal).begunPlan(path))?.id === plan.id) await work.remove(path)
 }
 
 /**
  * Does what is to be done for a plan. If that fails because another process has completed the same work and removed what is needed
- * for it, all is well, as far as the output can say so.
+ * for it, all is well.
  */
 export async function unlessFinished(
   plan: BlockPlan,
@@ -247,12 +273,11 @@ export async function unlessFinished(
   try {
     await work()
   } catch (error) {
-    const { path, layout } = plan.output
-    const mayBeGone = error instanceof FileError || error instanceof ResumeError
+    const mayBeGone = [FileError, ResumeError, ExistsError].some((kind) => error instanceof kind)
     if (!mayBeGone || (await openWork(plan, signal).isGrown())) throw error
-    if (layout && (await isFinished(plan, signal))) return
+    if (await isMadeBy(plan, signal)) return
     throw new ResumeError(
-      `the work on ${path} is gone: another process has completed it, or begun it anew, or removed it`,
+      `the work on ${plan.output.path} is gone: it was completed, begun anew or removed by another process`,
       { cause: error },
     )
   }
@@ -262,11 +287,17 @@ export async function unlessFinished(
 async function requireDone(plan: BlockPlan, work: Work, signal: AbortSignal | undefined): Promise<void> {
   if (!(await work.isGrown())) throw new ResumeError(`there is no work on ${plan.output.path} of this plan`)
   for (let stage = 0; stage < plan.stages.length; stage++) {
-    const done = await work.marked(stage)
-    if (done.size === plan.stages[stage]) continue
-    const missing = [...allJobs(plan)].filter((job) => job.stage === stage && !done.has(job.name))
+    const done = jobNames(plan, stage, await work.marked(stage))
+    const missing = plan.stages[stage]! - done.size
+    if (missing === 0) continue
+    let example = ''
+    for (const { name } of jobsOf(plan, stage)) {
+      if (done.has(name)) continue
+      example = name
+      break
+    }
     throw new ResumeError(
-      `${missing.length} of the blocks of ${plan.output.path} are not done yet, such as ${missing[0]?.name}: do them first`,
+      `${missing} of the blocks of ${plan.output.path} are not done yet, such as ${example}: do them first`,
     )
   }
   for (const input of plan.kind === 'multiply' ? [plan.a, plan.b] : [plan.a]) {

@@ -4,6 +4,7 @@
  * Source: c-blosc, README_CHUNK_FORMAT.rst (version 2 of the format).
  */
 import { inflateSync } from 'node:zlib'
+import { inflated } from './inflated.js'
 
 const HEADER_BYTES = 16
 
@@ -12,19 +13,15 @@ const LZ4 = 1
 const ZLIB = 3
 const ZSTD = 4
 
+/** Decodes a stream of zstd to at most so many bytes; throws if it is damaged. */
+type DecodeZstd = (stream: Uint8Array, most: number) => Promise<Uint8Array>
+
 /** A block is split into a stream per byte of its elements, if they have at most this many bytes and there are enough of them. */
 const MOST_SPLITS = 16
 const LEAST_ELEMENTS = 128
 
-/**
- * Throws an error that says what is wrong with a container.
- *
- * @param decodeZstd - throws if a stream is damaged.
- */
-export async function checkBlosc(
-  bytes: Uint8Array,
-  decodeZstd: (stream: Uint8Array) => Promise<Uint8Array>,
-): Promise<void> {
+/** Throws an error that says what is wrong with a container, which may decode to at most so many bytes. */
+export async function checkBlosc(bytes: Uint8Array, most: number, decodeZstd: DecodeZstd): Promise<void> {
   const view = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   if (view.length < HEADER_BYTES) throw new Error('its header (blosc) is cut off')
   const flags = view[2]!
@@ -36,11 +33,12 @@ export async function checkBlosc(
   ]
   if (encoded !== view.length)
     throw new Error(`it should have ${encoded} bytes (blosc), but it has ${view.length}`)
+  if (decoded > most) throw new Error(`it decodes to more than ${most} bytes`)
   const isCopy = (flags & 2) !== 0
-  if (isCopy) {
-    if (encoded !== decoded + HEADER_BYTES) throw new Error('its sizes (blosc) contradict each other')
-    return
+  if (typeSize === 0 || (isCopy && encoded !== decoded + HEADER_BYTES)) {
+    throw new Error('its sizes (blosc) contradict each other')
   }
+  if (isCopy) return
   const blocks = blockSize > 0 ? Math.ceil(decoded / blockSize) : 0
   if (decoded > 0 && (blocks === 0 || HEADER_BYTES + 4 * blocks > view.length)) {
     throw new Error('its list of blocks (blosc) is cut off')
@@ -56,7 +54,10 @@ export async function checkBlosc(
       if (at > view.length) throw new Error(`its block ${block} (blosc) leads out of it`)
       const content = view.subarray(at - size, at)
       const expected = length / streams
-      if (size !== expected && (await decodedLength(content, flags >> 5, decodeZstd)) !== expected) {
+      if (
+        size !== expected &&
+        (await decodedLength(content, flags >> 5, expected, decodeZstd)) !== expected
+      ) {
         throw new Error(`its block ${block} (blosc) holds something else`)
       }
     }
@@ -67,11 +68,14 @@ export async function checkBlosc(
 async function decodedLength(
   stream: Buffer,
   compressor: number,
-  decodeZstd: (stream: Uint8Array) => Promise<Uint8Array>,
+  expected: number,
+  decodeZstd: DecodeZstd,
 ): Promise<number> {
+  // A part of a byte, and none, are of damaged containers only.
+  const most = Math.ceil(expected)
   if (compressor === LZ4) return lz4Length(stream)
-  if (compressor === ZLIB) return inflateSync(stream).length
-  if (compressor === ZSTD) return (await decodeZstd(stream)).length
+  if (compressor === ZLIB) return inflated(() => inflateSync(stream, { maxOutputLength: most }), most).length
+  if (compressor === ZSTD) return (await decodeZstd(stream, most)).length
   throw new Error(
     `its compressor (blosc, number ${compressor}) is not LZ4, zlib or zstd, whose streams can be checked`,
   )

@@ -1,7 +1,7 @@
 /** A thread that reads and decodes chunks, and encodes them. It never loads the addon. */
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 import { parentPort } from 'node:worker_threads'
-import { type CodecEntry, decodeBytes, encodeBytes } from './codecs.js'
+import { type CodecEntry, decodeBytes, encodeBytes, mostEncoded } from './codecs.js'
 
 /** What bytes become when they are decoded. */
 interface Form {
@@ -60,6 +60,8 @@ async function read({ path, position, length, ...form }: ReadRequest) {
     if (position + wanted > stats.size) {
       return { mtimeMs, damage: `it should end at byte ${position + wanted} of a file of ${stats.size}` }
     }
+    const most = mostEncoded(form.size, form.codecs.length)
+    if (wanted > most) return { mtimeMs, damage: `it has ${wanted} bytes, more than ${most}` }
     encoded = new Uint8Array(wanted)
     for (let at = 0; at < wanted; ) {
       const count = readSync(file, encoded, at, wanted - at, position + at)
@@ -75,15 +77,14 @@ async function read({ path, position, length, ...form }: ReadRequest) {
 async function decode({ encoded, codecs, size, swap }: DecodeRequest) {
   let decoded: Uint8Array
   try {
-    decoded = await decodeBytes(encoded, codecs)
+    decoded = await decodeBytes(encoded, codecs, size)
   } catch (error) {
     if ((error as { code?: string }).code === 'ERR_MPMML_PACKAGE') throw error
     return { damage: error instanceof Error ? error.message : String(error) }
   }
   if (decoded.length !== size)
     return { damage: `it holds ${decoded.length} bytes and not ${size}`, read: encoded.length }
-  // Codecs may return a part of a larger buffer, which can't be given away, or one whose start isn't aligned.
-  const bytes = decoded.buffer.byteLength === size ? decoded : decoded.slice()
+  const bytes = withOwnBuffer(decoded)
   const buffer = Buffer.from(bytes.buffer)
   if (swap === 2) buffer.swap16()
   if (swap === 4) buffer.swap32()
@@ -92,9 +93,15 @@ async function decode({ encoded, codecs, size, swap }: DecodeRequest) {
 }
 
 async function encode({ bytes, codecs }: EncodeRequest) {
-  const encoded = await encodeBytes(bytes, codecs)
-  return { bytes: encoded.byteLength === encoded.buffer.byteLength ? encoded : encoded.slice() }
+  return { bytes: withOwnBuffer(await encodeBytes(bytes, codecs)) }
 }
+
+/**
+ * Bytes that are all of their buffer, which then can be given away. Codecs may return a part of a larger one, such as Node.js's pool;
+ * `slice` doesn't copy that, because a Buffer's is a view.
+ */
+const withOwnBuffer = (bytes: Uint8Array): Uint8Array =>
+  bytes.byteLength === bytes.buffer.byteLength ? bytes : new Uint8Array(bytes)
 
 parentPort?.on('message', async (request: { id: number } & (ReadRequest | DecodeRequest | EncodeRequest)) => {
   let answer: Answer

@@ -5,8 +5,9 @@
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { checkBlosc } from './blosc.js'
 import { checksumOf } from './crc32c.js'
+import { inflated } from './inflated.js'
 import { loadZarrita } from './zarrita.js'
-import { checkZstd, withChecksum } from './zstd.js'
+import { checkZstd, withChecksum, withinZstd } from './zstd.js'
 
 /** A codec as zarr.json names it. */
 export interface CodecEntry {
@@ -19,14 +20,18 @@ export const byteCodecs = ['gzip', 'zstd', 'blosc', 'crc32c'] as const
 
 interface Coder {
   encode(bytes: Uint8Array): Uint8Array | Promise<Uint8Array>
-  decode(bytes: Uint8Array): Uint8Array | Promise<Uint8Array>
+  /** @param most - so many bytes may come of it: a few bytes can stand for a thousand times as many. */
+  decode(bytes: Uint8Array, most: number): Uint8Array | Promise<Uint8Array>
 }
 
 async function coderOf({ name, configuration }: CodecEntry): Promise<Coder> {
   if (name === 'crc32c') return checked
   if (name === 'gzip') {
     const level = typeof configuration?.level === 'number' ? configuration.level : 1
-    return { encode: (bytes) => gzipSync(bytes, { level }), decode: (bytes) => gunzipSync(bytes) }
+    return {
+      encode: (bytes) => gzipSync(bytes, { level }),
+      decode: (bytes, most) => inflated(() => gunzipSync(bytes, { maxOutputLength: most }), most),
+    }
   }
   const coder = await registered(name, configuration)
   if (name === 'zstd') {
@@ -35,8 +40,8 @@ async function coderOf({ name, configuration }: CodecEntry): Promise<Coder> {
         const frame = await coder.encode(bytes)
         return configuration?.checksum === true ? withChecksum(frame, bytes) : frame
       },
-      async decode(bytes) {
-        const decoded = await coder.decode(bytes)
+      async decode(bytes, most) {
+        const decoded = await coder.decode(withinZstd(bytes, most))
         checkZstd(bytes, decoded)
         return decoded
       },
@@ -44,20 +49,24 @@ async function coderOf({ name, configuration }: CodecEntry): Promise<Coder> {
   }
   return {
     encode: (bytes) => coder.encode(bytes),
-    async decode(bytes) {
-      await checkBlosc(bytes, async (stream) => (await registered('zstd', { level: 1 })).decode(stream))
+    async decode(bytes, most) {
+      await checkBlosc(bytes, most, async (stream, length) =>
+        (await registered('zstd', { level: 1 })).decode(withinZstd(stream, length)),
+      )
       return coder.decode(bytes)
     },
   }
 }
 
+type PackagedCoder = Record<'encode' | 'decode', (bytes: Uint8Array) => Promise<Uint8Array>>
+
 /** A codec of zarrita's. */
-async function registered(name: string, configuration: CodecEntry['configuration']): Promise<Coder> {
+async function registered(name: string, configuration: CodecEntry['configuration']): Promise<PackagedCoder> {
   const { registry } = await loadZarrita()
   const codec = await registry.get(name)?.()
   if (!codec) throw new Error(`zarrita has no codec ${name}`)
   const metadata = { dataType: 'uint8' as const, shape: [], codecs: [], fillValue: 0 }
-  return codec.fromConfig(configuration ?? {}, metadata) as unknown as Coder
+  return codec.fromConfig(configuration ?? {}, metadata) as unknown as PackagedCoder
 }
 
 const checked: Coder = {
@@ -71,10 +80,23 @@ const checked: Coder = {
   },
 }
 
-/** What the codecs were given, from what they made of it. */
-export async function decodeBytes(bytes: Uint8Array, codecs: readonly CodecEntry[]): Promise<Uint8Array> {
+/** The most bytes that so many codecs make of `size`: deflate at its worst adds an eighth. */
+export function mostEncoded(size: number, codecs: number): number {
+  let most = size
+  for (let codec = 0; codec < codecs; codec++) most += Math.ceil(most / 8) + 1024
+  return most
+}
+
+/** What the codecs were given, which was of `size` bytes, from what they made of it. */
+export async function decodeBytes(
+  bytes: Uint8Array,
+  codecs: readonly CodecEntry[],
+  size: number,
+): Promise<Uint8Array> {
   let decoded = bytes
-  for (const codec of [...codecs].reverse()) decoded = await (await coderOf(codec)).decode(decoded)
+  for (const [before, codec] of [...codecs.entries()].reverse()) {
+    decoded = await (await coderOf(codec)).decode(decoded, mostEncoded(size, before))
+  }
   return decoded
 }
 

@@ -1,7 +1,10 @@
 /** Computes blocks: reads ahead, multiplies, and writes behind. */
 import type { Device } from '../device/device.js'
 import { pinnedInt32Array } from '../device/pinned.js'
-import { OptionError } from '../errors.js'
+import { ChangedError, OptionError, OutOfMemoryError } from '../errors.js'
+import { availableMemory } from '../free-memory.js'
+import { allocate } from '../matrix.js'
+import { addon } from '../native.js'
 import { zeroOf } from '../semirings.js'
 import type { ElementArray } from '../storage.js'
 import { type ArraySource, elementsIn } from './array-source.js'
@@ -16,7 +19,7 @@ import {
   WRITE_BUFFERS,
 } from './block-size.js'
 import { Budget, Pool } from './budget.js'
-import type { BlockJob, BlockPlan } from './job.js'
+import type { BlockJob, BlockPlan, PlannedInput } from './job.js'
 import { blocksIn } from './job.js'
 import { type Operand, ReadAhead } from './read-ahead.js'
 import { openSource } from './source.js'
@@ -93,6 +96,7 @@ export class Engine {
         ? tooLittle('deviceMemory', 2 * (least + operand) + RESULTS * result)
         : tooLittle('memory', extra + sizes.fixed + least)
     }
+    requireMemory(onGpu ? buffers : extra + sizes.fixed + least)
     // What codecs and the CPU's products take is their most, and not measured.
     this.budget.take(extra + (onGpu ? 0 : RESULTS * result + sizes.packed))
     this.#readBuffers = Array.from({ length: READ_BUFFERS }, () => this.#newBuffer(operand))
@@ -109,15 +113,15 @@ export class Engine {
   #newBuffer(bytes: number): Uint8Array {
     this.budget.take(bytes)
     if (this.#onGpu) return new Uint8Array(pinnedInt32Array(Math.ceil(bytes / 4)).buffer, 0, bytes)
-    return new Uint8Array(bytes)
+    return allocate(bytes, 'a block', addon.dataTypes.indexOf('uint8'), undefined, SMALLER) as Uint8Array
   }
 
   /** The engine owns the device, and closes it. */
   static async open(plan: BlockPlan, device: Promise<Device>, options: EngineOptions): Promise<Engine> {
     const opened = await device
     try {
-      const a = await openSource(plan.a.path, options.signal)
-      const b = plan.kind === 'multiply' ? await openSource(plan.b.path, options.signal) : undefined
+      const a = await openPlanned(plan.a, options.signal)
+      const b = plan.kind === 'multiply' ? await openPlanned(plan.b, options.signal) : undefined
       return new Engine(plan, opened, { a, b }, options)
     } catch (error) {
       await opened.close()
@@ -224,6 +228,28 @@ export class Engine {
     const rest = this.room - (deep + 2) * blockOfB
     return Math.max(1, Math.floor(rest / Math.max(1, deep * blockOfA)))
   }
+}
+
+/** Opens an input. All that is computed follows from its shape and type, which the plan only repeats. */
+async function openPlanned(planned: PlannedInput, signal: AbortSignal | undefined): Promise<ArraySource> {
+  const source = await openSource(planned.path, signal)
+  const { path, shape, dtype } = source
+  if (`${shape}` === `${planned.shape}` && dtype === planned.dtype) return source
+  throw new ChangedError(
+    `${path} has changed since the work was begun: it was ${planned.dtype} of [${planned.shape}], and is ${dtype} of [${shape}]. ` +
+      'Begin again with overwrite',
+  )
+}
+
+const SMALLER = 'begin again with less memory in the plan, so that blocks are smaller'
+
+/** Throws if there is no memory for the least that a plan takes: whoever made it may have had more. */
+function requireMemory(least: number): void {
+  const available = availableMemory()
+  if (least <= available) return
+  throw new OutOfMemoryError(
+    `blocks of this plan take ${kib(least)}, but ${kib(available)} are available: ${SMALLER}`,
+  )
 }
 
 const tooLittle = (option: string, least: number) =>

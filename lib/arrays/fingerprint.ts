@@ -1,5 +1,6 @@
 /** What an array on disk is made of: its files' names, sizes and times. */
 import { createHash } from 'node:crypto'
+import { stat } from 'node:fs/promises'
 import { ChangedError, FileError, MpmmlError } from '../errors.js'
 import { systemReason } from '../files/files.js'
 import type { ArraySource } from './array-source.js'
@@ -26,6 +27,13 @@ async function look(path: string, list: () => Promise<readonly Stored[]>): Promi
     if (error instanceof MpmmlError) throw error
     throw new FileError(`${path} can't be read: ${systemReason(error)}`, { cause: error })
   }
+}
+
+/** What a file is to its file system, whatever its name is; undefined if there is none, or files can't be told apart for sure. */
+export async function fileIdentity(path: string): Promise<string | undefined> {
+  const there = await stat(path, { bigint: true }).catch(() => null)
+  // The number of a file that was removed is given to another one: the time of its birth tells them apart, if the system keeps it.
+  return there?.isFile() && there.birthtimeNs > 0n ? `${there.ino}-${there.birthtimeNs}` : undefined
 }
 
 /** What an array is, and when it was last changed. */

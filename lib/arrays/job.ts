@@ -8,12 +8,17 @@
 import { createHash } from 'node:crypto'
 import { show } from '../describe.js'
 import { OptionError, ResumeError } from '../errors.js'
+import { MAX_DIMENSION } from '../matrix.js'
+import { addon } from '../native.js'
 import type { Overflow } from '../product/options.js'
 import type { Semiring } from '../variant-names.js'
 import { isAddress, isS3, isZarr } from './names.js'
 
 /** The types of the elements of arrays on disk. */
 export type ArrayType = 'int16' | 'int32' | 'float32' | 'float64'
+
+/** The type of results of elements of this type. */
+export const resultType = (dtype: ArrayType): ArrayType => (dtype === 'int16' ? 'int32' : dtype)
 
 /** An array that is read: what it was when the plan was made. */
 export interface PlannedInput {
@@ -64,6 +69,13 @@ interface AnyPlan {
   readonly output: PlannedOutput
   /** How many jobs there are in each stage. */
   readonly stages: readonly number[]
+  /** The id of the plan that made the output, if it was complete when this one was made. */
+  readonly madeBy?: string
+  /**
+   * The file in which a .npy output grows, as its file system tells it from others: so the output is known once it has its name. Left
+   * out for a Zarr array, which says itself what made it, and if the file system doesn't tell files apart. It isn't in the id.
+   */
+  readonly file?: string
 }
 
 /** C = A ⊗ B: one stage, a job for each block of C. */
@@ -121,30 +133,102 @@ export interface BlockResult {
   readonly bytesWritten: number
 }
 
-/** What the id of a plan is made from: all the rest of it. */
+/** What the id of a plan is made from: all the rest of it, but for the file, which is made in a folder of that name. */
 export const identity = (plan: object) =>
   createHash('sha256').update(JSON.stringify(plan)).digest('hex').slice(0, 32)
 
-/** Throws ResumeError for a plan that isn't as it was made. It may have come through other hands. */
+/** Throws ResumeError for a plan that isn't as it was made. It may have come through other hands, which can hash too. */
 export function requirePlan(plan: BlockPlan): void {
-  const { id, ...rest } = plan ?? {}
-  if (identity(rest) === id && arePlaces(plan)) return
+  const { id, file: _, ...rest } = plan ?? {}
+  if (identity(rest) === id && isPossible(plan)) return
   throw new ResumeError(
     'the plan is not as it was made: pass on what planBlocks() gave, as JSON, without changes',
   )
 }
 
+/** The most products that a block is accumulated from, and blocks of a diagonal: there are lists of them. */
+export const MOST_STEPS = 2 ** 18
+
+type Unknown = Record<string, unknown>
+
+const isSize = (value: unknown, least: number): value is number =>
+  Number.isSafeInteger(value) && (value as number) >= least
+
+function isPair(value: unknown, isOne: (size: unknown) => boolean): value is [number, number] {
+  return Array.isArray(value) && value.length === 2 && value.every(isOne)
+}
+
+const isDimension = (size: unknown) => isSize(size, 0) && size <= MAX_DIMENSION
+const isCount = (size: unknown) => isSize(size, 1)
+
 /**
  * Whether only Zarr arrays are in buckets. What `roots` allow is decided by names: one that is taken for an address there must not be
  * taken for a path when it is opened.
  */
-function arePlaces({ output, ...plan }: BlockPlan): boolean {
-  const inputs = plan.kind === 'multiply' ? [plan.a, plan.b] : [plan.a]
-  const isPlace = (path: unknown) =>
-    typeof path === 'string' && (!isS3(path) || (isAddress(path) && isZarr(path)))
-  if (![...inputs, output].every((array) => isPlace(array?.path))) return false
-  return !isS3(output.path) || Boolean(output.layout)
+const isPlace = (path: unknown): path is string =>
+  typeof path === 'string' && (!isS3(path) || (isAddress(path) && isZarr(path)))
+
+function isArray(array: PlannedInput | PlannedOutput | undefined): boolean {
+  const types: readonly unknown[] = ['int16', 'int32', 'float32', 'float64'] satisfies ArrayType[]
+  return isPlace(array?.path) && isPair(array.shape, isDimension) && types.includes(array.dtype)
 }
+
+function isLayout(layout: unknown): layout is ZarrLayout {
+  const codecs: readonly unknown[] = ['none', 'zstd', 'gzip', 'blosc'] satisfies ZarrLayout['codec'][]
+  const { chunks, shards, codec } = (layout ?? {}) as Unknown
+  if (!isPair(chunks, isCount) || !codecs.includes(codec)) return false
+  return (
+    shards === undefined || (isPair(shards, isCount) && shards.every((size, at) => size % chunks[at]! === 0))
+  )
+}
+
+/** Whether blocks of this size never share a file. */
+function isUnit(size: unknown, axis: 0 | 1, { shape, layout }: PlannedOutput): size is number {
+  if (!isCount(size)) return false
+  const unit = layout ? (layout.shards ?? layout.chunks)[axis] : 1
+  return (size as number) % unit === 0 || (size as number) >= shape[axis]
+}
+
+/**
+ * Whether the parts of a plan fit together. What blocks take of memory then follows from the arrays, whose shapes and types are
+ * compared when they are opened.
+ */
+function isPossible(plan: BlockPlan): boolean {
+  const { kind, begun, semiring, overflow, a, output, stages } = plan
+  if (kind !== 'multiply' && kind !== 'shortest-paths') return false
+  if (!isArray(a) || !isArray(output) || typeof begun !== 'string') return false
+  if (isZarr(output.path) ? !isLayout(output.layout) : output.layout !== null) return false
+  if (!addon.semirings.some(({ name }) => name === semiring)) return false
+  const policies: readonly unknown[] = resultType(a.dtype) === 'int32' ? addon.overflowPolicies : [null]
+  if (!policies.includes(overflow) || output.dtype !== resultType(a.dtype)) return false
+  const expected = kind === 'multiply' ? stagesOfProduct(plan) : stagesOfPaths(plan)
+  return expected !== null && JSON.stringify(stages) === JSON.stringify(expected)
+}
+
+/** Null if the plan isn't possible. */
+function stagesOfProduct({ a, b, output, block }: MultiplyPlan): number[] | null {
+  if (!isArray(b) || resultType(b.dtype) !== output.dtype || b.shape[0] !== a.shape[1]) return null
+  if (output.shape[0] !== a.shape[0] || output.shape[1] !== b.shape[1]) return null
+  const { rows, cols, depth } = (block ?? {}) as Unknown
+  if (!isUnit(rows, 0, output) || !isUnit(cols, 1, output) || !isSize(depth, 1)) return null
+  if (blocksIn(a.shape[1], depth) > MOST_STEPS) return null
+  return [blocksIn(output.shape[0], rows) * blocksIn(output.shape[1], cols)]
+}
+
+function stagesOfPaths({ a, output, block, between }: PathsPlan): number[] | null {
+  const [n] = a.shape
+  if ([...a.shape, ...output.shape].some((size) => size !== n)) return null
+  const { dtype } = output
+  if (between !== dtype && !(dtype === 'int32' && between === 'float64')) return null
+  const { size } = (block ?? {}) as Unknown
+  if (!isUnit(size, 0, output) || !isUnit(size, 1, output)) return null
+  const count = blocksIn(n, size)
+  return count > MOST_STEPS ? null : pathStages(count)
+}
+
+/** How many jobs there are in each stage of paths over so many blocks: the diagonal's, its row and column, the rest. */
+export const pathStages = (count: number): number[] =>
+  Array.from({ length: count }, () => [1, 2 * (count - 1), (count - 1) ** 2]).flat()
 
 /** How many blocks of `size` cover `length`. */
 export const blocksIn = (length: number, size: number): number => Math.ceil(length / size)
@@ -189,14 +273,35 @@ export function* jobsOf(plan: BlockPlan, stage: number, together = 1): Generator
   }
 }
 
+/** Throws OptionError unless the plan has such a stage. */
+export function requireStage(plan: BlockPlan, stage: number): void {
+  if (hasStage(plan, stage)) return
+  throw new OptionError(`there is no stage ${show(stage)} in this plan: it has 0 … ${plan.stages.length - 1}`)
+}
+
+const hasStage = ({ stages }: BlockPlan, stage: unknown) => isSize(stage, 0) && stage < stages.length
+
+const NUMBER = '(0|[1-9]\\d{0,6})'
+/** A number has one form: by another name a block would be done, and counted, twice. */
+const jobName = new RegExp(`^(?:c|k-${NUMBER})-${NUMBER}-${NUMBER}$`)
+
 /** Throws OptionError unless the plan has such a job: names come from elsewhere, and become names of files. */
-export function requireJob(plan: BlockPlan, { name, stage }: BlockJob): void {
-  const numbers = /^(?:c|k-(\d{1,7}))-(\d{1,7})-(\d{1,7})$/.exec(name)?.slice(1).map(Number)
-  const among = Number.isInteger(stage) && stage >= 0 && stage < plan.stages.length
-  if (among && numbers && isJob(plan, stage, numbers)) return
+export function requireJob(plan: BlockPlan, job: BlockJob): void {
+  if (hasJob(plan, job)) return
+  const { name, stage } = job ?? {}
   throw new OptionError(
     `there is no job ${show(name)} of stage ${show(stage)} in this plan: take jobs from jobsOf()`,
   )
+}
+
+/** Those of names that are of jobs of a stage: anything may be where the marks of jobs are. */
+export const jobNames = (plan: BlockPlan, stage: number, names: Iterable<string>): Set<string> =>
+  new Set([...names].filter((name) => hasJob(plan, { name, stage })))
+
+function hasJob(plan: BlockPlan, job: BlockJob): boolean {
+  const { name, stage } = job ?? {}
+  const numbers = typeof name === 'string' ? jobName.exec(name)?.slice(1).map(Number) : undefined
+  return numbers !== undefined && hasStage(plan, stage) && isJob(plan, stage, numbers)
 }
 
 function isJob(plan: BlockPlan, stage: number, [step, i, j]: readonly number[]): boolean {

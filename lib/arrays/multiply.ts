@@ -6,7 +6,7 @@ import type { Overflow } from '../product/options.js'
 import type { Semiring } from '../variant-names.js'
 import { finish, isFinished, unlessFinished } from './blocks.js'
 import { Engine } from './engine.js'
-import { type ArrayType, type BlockJob, type BlockPlan, jobsOf } from './job.js'
+import { type ArrayType, type BlockJob, type BlockPlan, jobNames, jobsOf } from './job.js'
 import {
   type ArraysProgress,
   type BeginOptions,
@@ -202,7 +202,7 @@ async function compute(
   if (finished) progress.skip(progress.total)
   await unlessFinished(plan, signal, async () => {
     for (let stage = 0; stage < plan.stages.length && !finished; stage++) {
-      const done = await engine.work.marked(stage)
+      const done = jobNames(plan, stage, await engine.work.marked(stage))
       progress.skip(done.size)
       await engine.run(
         without(jobsOf(plan, stage, engine.rowsTogether()), done),

@@ -1,11 +1,11 @@
 /** The options of work on arrays on disk, read once and checked. */
-import { freemem } from 'node:os'
 import { resolve } from 'node:path'
 import { show } from '../describe.js'
 import { FileError, OptionError } from '../errors.js'
 import { pathOf } from '../files/files.js'
+import { availableMemory } from '../free-memory.js'
 import { addon } from '../native.js'
-import { readBoolean, readChoice } from '../options.js'
+import { readBoolean, readChoice, requireNames } from '../options.js'
 import type { BackendChoice, Overflow } from '../product/options.js'
 import { readSemiring } from '../semirings.js'
 import type { Semiring } from '../variant-names.js'
@@ -37,7 +37,10 @@ export interface LayoutOptions {
   shards?: readonly [number, number] | undefined
   /** Of a Zarr output: how its chunks are compressed; 'none' if left out. */
   codec?: 'none' | 'zstd' | 'gzip' | 'blosc' | undefined
-  /** Rows and columns of a block, and how deep the products are that one is made from; as large as `memory` allows, if left out. */
+  /**
+   * Rows and columns of a block, and how deep the products are that one is made from; as large as `memory` allows, if left out. Blocks of
+   * paths are square, so all sizes that are given must be the same.
+   */
   block?: number | { readonly rows?: number; readonly cols?: number; readonly depth?: number } | undefined
 }
 
@@ -68,7 +71,7 @@ export const runNames = ['backend', 'device', 'deviceMemory', 'signal'] as const
 const GIB = 2 ** 30
 
 /** Of memory that nobody limits. */
-const usualMemory = () => Math.min(8 * GIB, Math.floor(freemem() / 2))
+const usualMemory = () => Math.min(8 * GIB, Math.floor(availableMemory() / 2))
 
 const units: Record<string, number> = {
   '': 1,
@@ -128,19 +131,21 @@ export function readLayout(options: LayoutOptions): ReadLayout {
 
 function readBlockSizes(value: unknown): ReadLayout['block'] {
   if (value === undefined) return {}
-  const { rows, cols, depth } =
-    typeof value === 'number'
-      ? { rows: value, cols: value, depth: value }
-      : ((value ?? {}) as ReadLayout['block'])
-  const sizes = { rows, cols, depth }
+  const sizes: Record<string, unknown> =
+    typeof value === 'number' ? { rows: value, cols: value, depth: value } : blockObject(value)
   for (const [name, size] of Object.entries(sizes)) {
-    if (size !== undefined && !(Number.isSafeInteger(size) && size > 0)) {
+    if (size !== undefined && !(Number.isSafeInteger(size) && Number(size) > 0)) {
       throw new OptionError(
         `option block must have sizes that are integers above 0, but ${name} is ${show(size)}`,
       )
     }
   }
   return sizes as ReadLayout['block']
+}
+
+function blockObject(value: unknown): Record<string, unknown> {
+  requireNames(value, ['rows', 'cols', 'depth'], 'block')
+  return { ...value }
 }
 
 export interface ReadBegin {

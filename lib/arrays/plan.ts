@@ -1,6 +1,6 @@
 /** Plans: what is read, how it is cut into blocks, and where the result grows. */
 import { randomBytes } from 'node:crypto'
-import { realpath, stat } from 'node:fs/promises'
+import { realpath } from 'node:fs/promises'
 import { basename, dirname, join, sep } from 'node:path'
 import { readSignal } from '../abort.js'
 import { show } from '../describe.js'
@@ -21,7 +21,7 @@ import { requireSemiringType } from '../semirings.js'
 import type { Semiring } from '../variant-names.js'
 import type { ArraySource } from './array-source.js'
 import { type BlockTypes, blockSize, hostBytes } from './block-size.js'
-import { planInput } from './fingerprint.js'
+import { fileIdentity, planInput } from './fingerprint.js'
 import type {
   ArrayType,
   BlockPlan,
@@ -31,7 +31,7 @@ import type {
   PlannedOutput,
   ZarrLayout,
 } from './job.js'
-import { blocksIn, identity } from './job.js'
+import { blocksIn, identity, MOST_STEPS, pathStages, resultType } from './job.js'
 import { isNpy, isS3, isZarr } from './names.js'
 import {
   type BeginOptions,
@@ -49,7 +49,7 @@ import {
 import { greatestWeight } from './range-of.js'
 import { openSource } from './source.js'
 import { storageOf } from './storages.js'
-import { createTarget, extraBytes, npyBytes } from './target.js'
+import { createTarget, extraBytes } from './target.js'
 import { openWork, worksOf } from './works.js'
 import { loadZarrita } from './zarrita.js'
 
@@ -165,13 +165,25 @@ export async function begin(
     : planPaths(inputs[0]!, planned[0]!, asked))
   await ready(plan)
   // Complete, and the process was ended before it could say so.
-  if (asked.begin.resume && plan.output.layout && (await isMadeBy(plan, asked.signal))) return plan
+  const madeBy = asked.begin.resume ? await makerOf(plan, asked.signal) : undefined
+  if (madeBy !== undefined) {
+    await worksOf(asked.output, asked.signal).removeBegun(asked.output)
+    return identified({ ...plan, madeBy })
+  }
   await clear(asked)
   const work = openWork(plan, asked.signal)
   await work.create()
   await createTarget(plan, work, madeFrom(plan))
-  await work.writePlan(plan)
-  return plan
+  const file = plan.output.layout ? undefined : await fileIdentity(work.array)
+  const begunNow = file === undefined ? plan : { ...plan, file }
+  await work.writePlan(begunNow)
+  return begunNow
+}
+
+/** A plan with the id that it then has. */
+function identified<Plan extends Omit<BlockPlan, 'id'>>(plan: Plan & { id?: string }): Plan & { id: string } {
+  const { id: _, ...rest } = plan
+  return { ...(rest as Plan), id: identity(rest) }
 }
 
 interface Asked {
@@ -201,9 +213,16 @@ async function outputPath(path: string): Promise<string> {
 
 async function requireApart(output: string, input: string): Promise<void> {
   const real = isS3(input) ? input : await realpath(input)
+  const isInside = (path: string, folder: string) => path.startsWith(`${folder}${isS3(folder) ? '/' : sep}`)
   if (output === real) throw new OptionError(`the output ${output} is also an input: name another one`)
-  if (!output.startsWith(`${real}${isS3(input) ? '/' : sep}`)) return
-  throw new OptionError(`the output ${output} is in the folder of an input, ${real}: name another one`)
+  if (isInside(output, real)) {
+    throw new OptionError(`the output ${output} is in the folder of an input, ${real}: name another one`)
+  }
+  if ([input, real].some((path) => isInside(path, output))) {
+    throw new OptionError(
+      `the input ${input} is in the folder of the output ${output}, which would be replaced: name another output`,
+    )
+  }
 }
 
 /** The plan that is to be resumed; null if the work begins. */
@@ -236,34 +255,42 @@ async function clear({ output, begin, signal }: Asked): Promise<void> {
   const isTaken = await works.isTaken(output)
   if (!overwrite && isTaken) throw exists(output, resume)
   // Without a plan it is of a process that was ended while it made it.
-  if (await works.isBegun(output)) await works.removeBegun(output)
+  const stranger = await works.removeBegun(output)
+  if (stranger !== null) {
+    throw new ExistsError(
+      `${output}.partial is in the way: it is not unfinished work of this library, but has ${stranger}: move it away, or name another ` +
+        'output',
+    )
+  }
   if (isTaken) await works.clear(output)
 }
 
-/**
- * Whether the output is there and, as far as it can say so, was made by this work, whatever the blocks were. A .npy file says only
- * its shape and type.
- */
+/** Whether the output is there, and this plan made it. */
 export async function isMadeBy(plan: BlockPlan, signal: AbortSignal | undefined): Promise<boolean> {
+  const { output, file, madeBy, id } = plan
+  if (output.layout) return (await makerOf(plan, signal)) === (madeBy ?? id)
+  return file !== undefined && (await fileIdentity(output.path)) === file
+}
+
+/** The id of the plan that made the array that has the output's name; undefined unless it was the same work, whatever the blocks were. */
+async function makerOf(plan: BlockPlan, signal: AbortSignal | undefined): Promise<string | undefined> {
   const { path, layout } = plan.output
-  if (!layout) {
-    const there = await stat(path).catch(() => null)
-    return there?.isFile() === true && there.size === npyBytes(plan.output)
-  }
+  // Files don't say what they were made from.
+  if (!layout) return undefined
   const storage = storageOf(path, signal)
   const bytes = await storage.readWhole(storage.join(path, 'zarr.json')).catch((error) => {
     // A bucket that can't be asked may have it.
     if (error instanceof MpmmlError) throw error
     return null
   })
-  let made: object | undefined
+  let made: { plan?: string } | undefined
   try {
     made = JSON.parse(`${bytes}`)?.attributes?.mpmml
   } catch {
-    return false
+    return undefined
   }
   const stable = (what: object | undefined) => JSON.stringify({ ...what, plan: '' })
-  return stable(made) === stable(madeFrom(plan))
+  return stable(made) === stable(madeFrom(plan)) ? made?.plan : undefined
 }
 
 /** Throws unless nothing is in the way of an output but one of its kind. */
@@ -316,9 +343,6 @@ function requireSameWork(
 }
 
 const isIntegers = (dtype: ArrayType) => dtype === 'int16' || dtype === 'int32'
-
-/** The type of results of elements of this type. */
-const resultType = (dtype: ArrayType): ArrayType => (dtype === 'int16' ? 'int32' : dtype)
 
 function readPolicy(dtype: ArrayType, overflow: Overflow | undefined): Overflow | null {
   if (isIntegers(dtype)) return overflow ?? 'throw'
@@ -399,6 +423,14 @@ function requireUnit(size: number | undefined, unit: number, length: number, nam
   )
 }
 
+/** Refuses blocks of which there would be too many for a list of them. */
+function requireFew(length: number, size: number, name: string): void {
+  if (blocksIn(length, size) <= MOST_STEPS) return
+  throw new OptionError(
+    `option block: ${name} must be at least ${Math.ceil(length / MOST_STEPS)} for ${length} rows and columns, but it is ${size}`,
+  )
+}
+
 function planMultiply(
   sources: readonly ArraySource[],
   [a, b]: readonly PlannedInput[],
@@ -436,6 +468,7 @@ function planMultiply(
     cols: block.cols ?? aligned(size, unit[1], inB[1]),
     depth: block.depth ?? aligned(size, 1, commonMultiple(inA[1], inB[0])),
   }
+  requireFew(lengths[2], blocks.depth, 'depth')
   const plan = {
     kind: 'multiply' as const,
     begun: beginning(),
@@ -447,7 +480,7 @@ function planMultiply(
     block: blocks,
     stages: [blocksIn(lengths[0], blocks.rows) * blocksIn(lengths[1], blocks.cols)],
   }
-  return { ...plan, id: identity(plan) }
+  return identified(plan)
 }
 
 async function planPaths(source: ArraySource, a: PlannedInput, asked: Asked): Promise<PathsPlan> {
@@ -473,13 +506,14 @@ async function planPaths(source: ArraySource, a: PlannedInput, asked: Asked): Pr
   const output = planOutput(asked.output, [n, n], resultType(a.dtype), layout, types)
   const unit = commonMultiple(...(unitOf(output) as [number, number]))
   const size =
-    layout.block.rows ??
+    squareSize(layout.block) ??
     aligned(
       blockSize(layout.memory, Math.max(n, 1), unit, extraBytes(output) + source.extraBytes, types),
       unit,
       commonMultiple(...(source.unit as [number, number])),
     )
   requireUnit(size, unit, n, 'size')
+  requireFew(n, size, 'size')
   const count = blocksIn(n, size)
   const plan = {
     kind: 'shortest-paths' as const,
@@ -490,9 +524,20 @@ async function planPaths(source: ArraySource, a: PlannedInput, asked: Asked): Pr
     output,
     block: { size },
     between,
-    stages: Array.from({ length: count }, () => [1, 2 * (count - 1), (count - 1) ** 2]).flat(),
+    stages: pathStages(count),
   }
-  return { ...plan, id: identity(plan) }
+  return identified(plan)
+}
+
+/** The size of square blocks that was asked for, in whichever of their sizes. */
+function squareSize(block: ReadLayout['block']): number | undefined {
+  const given = Object.entries(block).filter(([, size]) => size !== undefined)
+  const [first] = given
+  const other = given.find(([, size]) => size !== first![1])
+  if (!other) return first?.[1]
+  throw new OptionError(
+    `option block: blocks of paths are square, but ${first![0]} is ${first![1]} and ${other[0]} is ${other[1]}: give one number`,
+  )
 }
 
 /** The type of distances until the last step. */

@@ -46,7 +46,7 @@ const fillOf = ({ semiring, output }: Pick<BlockPlan, 'semiring' | 'output'>) =>
   zeroOf(semiring, output.dtype === 'int16' ? 'int32' : output.dtype)
 
 /** Of the whole file. */
-export const npyBytes = ({ shape, dtype }: PlannedOutput) =>
+const npyBytes = ({ shape, dtype }: PlannedOutput) =>
   formatHeader(shape, dtype as 'int32').length + shape[0] * shape[1] * bytesOfType[dtype]
 
 /** Makes the array without its elements. `made` goes into the metadata: what it is made from. */
@@ -202,6 +202,7 @@ class Cut {
     if (whole && codec === 'none') return { memory: from, memoryPitch, width: across * size, rows: down }
     const width = chunks[1] * size
     const bytes = new Uint8Array(chunks[0] * width)
+    // A whole chunk is written all over: filling it first would change nothing.
     if (!whole) {
       const elements = new (this.block.data.constructor as Float64ArrayConstructor)(bytes.buffer)
       elements.fill(fillOf(plan))

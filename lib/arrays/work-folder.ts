@@ -2,7 +2,7 @@
  * The folder in which an array grows until it is complete, beside the place where it will be: its plan, the array, intermediate
  * blocks, and a small file for each block that is done.
  */
-import { mkdir, readdir, readFile, rename, stat } from 'node:fs/promises'
+import { lstat, mkdir, readdir, readFile, rename, rmdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ExistsError, FileError, ResumeError } from '../errors.js'
 import { systemReason } from '../files/files.js'
@@ -11,12 +11,15 @@ import { folders } from './folder-storage.js'
 import { type BlockJob, type BlockPlan, requirePlan } from './job.js'
 import { isZarr } from './names.js'
 import { markOf, type Work, type Works } from './work.js'
+import { isArrayMetadata } from './zarr-metadata.js'
 
 /** The folder of unfinished work on an array. */
 const folderOf = (output: string) => `${output}.partial`
-/** What an output replaces, until it is removed. */
-const asideOf = (output: string) => `${folderOf(output)}.replaced`
 const planOf = (output: string) => join(folderOf(output), 'plan.json')
+
+/** What may be in a folder of unfinished work: the plan, and folders of what belongs to plans. */
+const isOwn = (name: string) => /^[0-9a-f]{32}(\.removed)?$/.test(name)
+const ownNames = ['temporary', 'array', 'done', 'steps', 'replaced']
 
 class WorkFolder implements Work {
   readonly storage = folders
@@ -27,6 +30,7 @@ class WorkFolder implements Work {
   readonly array: string
   /** What belongs to this plan. */
   readonly own: string
+  readonly #id: string
   readonly #done: string
   readonly #steps: string
 
@@ -35,6 +39,7 @@ class WorkFolder implements Work {
    *   can't touch it.
    */
   constructor(output: string, id: string) {
+    this.#id = id
     this.path = folderOf(output)
     this.own = join(this.path, id)
     this.temporary = join(this.own, 'temporary')
@@ -120,35 +125,44 @@ class WorkFolder implements Work {
 
   /**
    * Gives the array its name. An array that is in the way goes aside first, and is removed at the end; a file is replaced.
-   * Other processes may do the same at the same moment: what one of them put there stays.
+   * Other processes may do the same at the same moment. So there is one place aside, which is never made free while the work is here:
+   * only one process can move something there, and no process the array that another has just put in its place.
    */
   async place(output: string): Promise<void> {
-    const aside = asideOf(output)
     try {
-      const { ino } = await stat(this.array)
-      const isPlaced = await rename(this.array, output).then(
-        () => true,
-        (error) => {
-          if (error.code === 'ENOTEMPTY' || error.code === 'EEXIST') return false
-          throw error
-        },
-      )
-      if (!isPlaced) {
-        await removeAll(aside)
-        await rename(output, aside)
-        const isOurs = (await stat(aside)).ino === ino
-        await rename(isOurs ? aside : this.array, output)
-      }
+      if (await moved(this.array, output)) return
+      await moved(output, join(this.own, 'replaced')).catch(unlessMissing)
+      if (await moved(this.array, output)) return
     } catch (error) {
       throw writeError(output, error)
     }
+    throw new ExistsError(
+      `${output} was made by another process since this work was begun: remove it and resume, or begin again with overwrite`,
+    )
   }
 
-  /** Removes the rest once the array has its name: the plan goes last, so that whoever resumes finds what is to be removed. */
+  /** All that belongs to the plan goes at once: a process that is about to move something aside there finds no place. */
   async remove(output: string): Promise<void> {
-    await removeAll(asideOf(output))
-    await removeAll(this.own)
-    await removeAll(this.path)
+    const removed = `${this.own}.removed`
+    await rename(this.own, removed).catch(unlessMissing)
+    await removeAll(removed)
+    // Others may have begun anew, and anybody may have put something there.
+    const plan = await folderWorks.begunPlan(output).catch(() => null)
+    if (plan && plan.id !== this.#id) return
+    await removeAll(planOf(output))
+    await rmdir(this.path).catch(() => {})
+  }
+}
+
+/** Renames; false if something is in the way that a file or folder can't replace. */
+async function moved(from: string, to: string): Promise<boolean> {
+  try {
+    await rename(from, to)
+    return true
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'ENOTEMPTY' || code === 'EEXIST' || code === 'ENOTDIR') return false
+    throw error
   }
 }
 
@@ -161,7 +175,8 @@ export const folderWorks: Works = {
       requirePlan(plan)
       return plan
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null
+      const { code } = error as NodeJS.ErrnoException
+      if (code === 'ENOENT' || code === 'ENOTDIR') return null
       throw new ResumeError(
         `${path} can't be read: ${(error as Error).message}. Begin again with overwrite`,
         {
@@ -170,24 +185,49 @@ export const folderWorks: Works = {
       )
     }
   },
-  isBegun: (output) => isThere(folderOf(output)),
   // The plan goes first: what is left without it if the process ends here is never resumed, for it isn't whole.
   async removeBegun(output) {
+    const path = folderOf(output)
+    const stranger = await strangerIn(path)
+    if (stranger !== null) return stranger
     await removeAll(planOf(output))
-    await removeAll(folderOf(output))
+    await removeAll(path)
+    return null
   },
   isTaken: isThere,
   async isReplaceable(output) {
-    const there = await stat(output).catch(() => null)
-    if (!there) return true
-    return isZarr(output) ? isThere(join(output, 'zarr.json')) : !there.isDirectory()
+    if (!isZarr(output)) return (await stat(output).catch(() => null))?.isFile() ?? true
+    const metadata = await readFile(join(output, 'zarr.json')).catch(() => null)
+    // Nothing may be there any more: a process that completes the same work has moved it aside.
+    return isArrayMetadata(metadata) || !(await isThere(output))
   },
   // It stays until the other takes its place.
   clear: async () => {},
 }
 
+/** Also of a link that leads nowhere. */
 async function isThere(path: string): Promise<boolean> {
-  return (await stat(path).catch(() => null)) !== null
+  return (await lstat(path).catch(() => null)) !== null
+}
+
+/** What isn't of this library in what has the name of a folder of unfinished work; null if all is. */
+async function strangerIn(path: string): Promise<string | null> {
+  const there = await lstat(path).catch((error) => isMissing(error, null))
+  if (!there) return null
+  if (!there.isDirectory()) return 'something else than a folder'
+  for (const entry of await readdir(path, { withFileTypes: true })) {
+    const { name } = entry
+    if (name === 'plan.json') continue
+    if (!isOwn(name) || !entry.isDirectory()) return name
+    const stranger = (await readdir(join(path, name))).find((inner) => !ownNames.includes(inner))
+    if (stranger !== undefined) return join(name, stranger)
+  }
+  return null
+}
+
+/** Throws an error unless it says that a file isn't there. */
+function unlessMissing(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'ENOENT') throw error
 }
 
 /** `answer` if an error says that a file isn't there; any other is thrown. */

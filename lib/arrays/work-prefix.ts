@@ -6,17 +6,21 @@
  * process that still does work which was dropped meanwhile, and it would write into the array of the work that came after.
  */
 import { ExistsError, FileError, ResumeError } from '../errors.js'
-import { BucketStorage } from './bucket-storage.js'
+import type { BucketStorage } from './bucket-storage.js'
 import { atOnce } from './disk.js'
 import { type BlockJob, type BlockPlan, requirePlan } from './job.js'
 import { REQUESTS_AT_ONCE } from './s3.js'
 import { asRow } from './storage.js'
 import { markOf, type Work, type Works } from './work.js'
+import { isArrayMetadata } from './zarr-metadata.js'
 
 const prefixOf = (output: string) => `${output}.partial`
 const planOf = (output: string) => `${prefixOf(output)}/plan.json`
 /** Says that work was dropped: who is about to complete it must not. */
 const droppedOf = (output: string, id: string) => `${prefixOf(output)}/${id}.dropped`
+
+/** What may be under the prefix of unfinished work besides the plan: what belongs to plans, and that they were dropped. */
+const isOwn = (name: string) => /^[0-9a-f]{32}(\.dropped|\/(array|done|steps)\/.*)$/s.test(name)
 
 /** The objects of arrays of this library. */
 const isChunk = (name: string) => /^c\/\d+\/\d+$/.test(name)
@@ -130,16 +134,27 @@ class WorkPrefix implements Work {
   async remove(output: string): Promise<void> {
     await this.storage.removeObject(this.storage.join(this.array, 'zarr.json'))
     await this.storage.removeUnder(this.own)
-    await this.storage.removeUnder(prefixOf(output))
+    // Others may have begun anew, and anybody may have put something there.
+    const plan = await new PrefixWorks(this.storage).begunPlan(output).catch(orDamaged)
+    if (plan && plan.id !== this.#id) return
+    const prefix = prefixOf(output)
+    const names = (await this.storage.list(prefix)).map(({ name }) => name)
+    await this.storage.removeObjects(names.filter((name) => isOwn(name.slice(prefix.length + 1))))
+    await this.storage.removeObject(planOf(output))
   }
+}
+
+/** Null for a plan that can't be read. */
+function orDamaged(error: unknown): null {
+  if (error instanceof ResumeError) return null
+  throw error
 }
 
 export class PrefixWorks implements Works {
   readonly #storage: BucketStorage
 
-  /** @param signal - ends all requests. */
-  constructor(signal: AbortSignal | undefined) {
-    this.#storage = new BucketStorage(signal)
+  constructor(storage: BucketStorage) {
+    this.#storage = storage
   }
 
   open(output: string, id: string): Work {
@@ -161,21 +176,23 @@ export class PrefixWorks implements Works {
     }
   }
 
-  isBegun(output: string): Promise<boolean> {
-    return this.#storage.hasObjects(prefixOf(output))
-  }
-
   /** The plan goes first: what is left without it if the process ends here is never resumed, for it isn't whole. */
-  async removeBegun(output: string): Promise<void> {
+  async removeBegun(output: string): Promise<string | null> {
+    const prefix = prefixOf(output)
+    const names = (await this.#storage.list(prefix)).map(({ name }) => name.slice(prefix.length + 1))
+    const stranger = names.find((name) => name !== 'plan.json' && !isOwn(name))
+    if (stranger !== undefined) return stranger
+    if (names.length === 0) return null
     const plan = await this.#storage.readWhole(planOf(output))
     // It may not be whole.
     const [, id] = /"id":"([0-9a-f]{32})"/.exec(`${plan}`) ?? []
     if (id !== undefined) await this.#storage.createObject(droppedOf(output, id), Buffer.from('\n'))
     await this.#storage.removeObject(planOf(output))
-    const rest = await this.#storage.list(prefixOf(output))
+    const rest = await this.#storage.list(prefix)
     await this.#storage.removeObjects(
       rest.map(({ name }) => name).filter((name) => !name.endsWith('.dropped')),
     )
+    return null
   }
 
   isTaken(output: string): Promise<boolean> {
@@ -183,7 +200,8 @@ export class PrefixWorks implements Works {
   }
 
   async isReplaceable(output: string): Promise<boolean> {
-    if (await this.#storage.hasObject(this.#storage.join(output, 'zarr.json'))) return true
+    const metadata = await this.#storage.readWhole(this.#storage.join(output, 'zarr.json'))
+    if (metadata) return isArrayMetadata(metadata)
     // What is left of an array that was removed in part.
     const names = (await this.#storage.list(output)).map(({ name }) => name.slice(output.length + 1))
     return names.every(isChunk)

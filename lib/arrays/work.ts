@@ -28,9 +28,9 @@ export interface Work {
   removeStep(step: number): Promise<void>
   /** Whether the array is still here. Without it, it has got its name, whatever else is left here. */
   isGrown(): Promise<boolean>
-  /** Gives the array its name. Other processes may do the same at the same moment. */
+  /** Gives the array its name. Other processes may do the same at the same moment: then this throws if the array is gone. */
   place(output: string): Promise<void>
-  /** Removes the rest once the array has its name: the plan goes last, so that whoever resumes finds what is to be removed. */
+  /** Removes the rest once the array has its name, and nothing else: the plan goes last, so that whoever resumes finds what is to be removed. */
   remove(output: string): Promise<void>
 }
 
@@ -40,12 +40,11 @@ export interface Works {
   open(output: string, id: string): Work
   /** The plan that was begun for an output; null if there is none. */
   begunPlan(output: string): Promise<BlockPlan | null>
-  /** Whether there is unfinished work, with a plan or without. */
-  isBegun(output: string): Promise<boolean>
-  removeBegun(output: string): Promise<void>
+  /** Removes unfinished work, with a plan or without; all stays if anything isn't of this library: then what that is, otherwise null. */
+  removeBegun(output: string): Promise<string | null>
   /** Whether something has the output's name. */
   isTaken(output: string): Promise<boolean>
-  /** Whether nothing has the output's name but one of its kind. */
+  /** Whether nothing has the output's name but one of its kind: of Zarr an array, not a group. */
   isReplaceable(output: string): Promise<boolean>
   /** Removes an output that another is to replace, if that can't be done at once when the other is complete. */
   clear(output: string): Promise<void>

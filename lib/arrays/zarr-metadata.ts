@@ -29,13 +29,22 @@ export interface ZarrMatrix {
   /** Whether the bytes of elements are in the other order than this machine's. */
   readonly swapped: boolean
   readonly codecs: readonly CodecEntry[]
-  /** What chunks hold that aren't there. */
-  readonly fill: number
+  /** What chunks hold that aren't there; null if the array doesn't say. */
+  readonly fill: number | null
   /** The path of a file by its place in the grid. */
   name(row: number, col: number): string
 }
 
 type Json = Record<string, unknown>
+
+/** Whether the bytes of a zarr.json are those of an array, and not of a group. */
+export function isArrayMetadata(bytes: Buffer | null): boolean {
+  try {
+    return JSON.parse(`${bytes}`)?.node_type === 'array'
+  } catch {
+    return false
+  }
+}
 
 /** The bytes of zarr.json. */
 async function readMetadata(path: string, storage: Storage): Promise<Buffer> {
@@ -61,7 +70,7 @@ export async function readZarrMatrix(path: string, storage: Storage): Promise<Za
     throw new FileError(`${path}: ${problem}`)
   }
   let json: Json
-  let array: { shape: number[]; dtype: string; fillValue: unknown }
+  let array: { shape: number[]; dtype: string }
   try {
     json = JSON.parse(bytes.toString()) as Json
     // zarrita reads the metadata only; it asks for ranges if there are shards.
@@ -74,6 +83,7 @@ export async function readZarrMatrix(path: string, storage: Storage): Promise<Za
       cause: error,
     })
   }
+  requireUnderstood(json, refuse)
   const { shape, dtype } = array
   if (shape.length !== 2) refuse(`expected a matrix (2-D), but its shape is ${showList(shape)}`)
   if (!shape.every((size) => Number.isInteger(size) && size >= 0 && size <= MAX_DIMENSION)) {
@@ -84,14 +94,14 @@ export async function readZarrMatrix(path: string, storage: Storage): Promise<Za
       `expected elements of type ${showChoices(Object.keys(bytesOfType))}, but they are of ${show(dtype)}`,
     )
   }
-  const grid = (json.chunk_grid as Json).configuration as Json
-  const file = pair(grid?.chunk_shape) ?? refuse('its chunk grid is not a regular one')
+  const { name: gridName, configuration: grid } = json.chunk_grid as { name?: unknown; configuration?: Json }
+  const file =
+    (gridName === 'regular' && pair(grid?.chunk_shape)) || refuse('its chunk grid is not a regular one')
   const top = codecList(json.codecs) ?? refuse('its codecs are not a list of names')
   const sharding = top.find(({ name }) => name === 'sharding_indexed')
   if (sharding && top.length > 1) refuse('it has codecs around its shards, which this library does not read')
   const shards = sharding ? readSharding(sharding, file, refuse) : null
   const pipeline = readPipeline(shards?.codecs ?? top, bytesOfType[dtype as ArrayType], refuse)
-  const fill = array.fillValue
   const { separator, prefix } = readKeys(json.chunk_key_encoding as Json, refuse)
   return {
     path,
@@ -101,12 +111,73 @@ export async function readZarrMatrix(path: string, storage: Storage): Promise<Za
     chunk: shards?.chunk ?? file,
     index: shards?.index ?? null,
     ...pipeline,
-    fill: typeof fill === 'number' ? fill : 0,
+    fill: readFill(json.fill_value, dtype as ArrayType, refuse),
     name: (row, col) => storage.join(path, `${prefix}${row}${separator}${col}`),
   }
 }
 
 type Refuse = (problem: string) => never
+
+/** What the metadata of an array may have. */
+const known: ReadonlySet<string> = new Set([
+  'zarr_format',
+  'node_type',
+  'shape',
+  'data_type',
+  'chunk_grid',
+  'chunk_key_encoding',
+  'fill_value',
+  'codecs',
+  'attributes',
+  'storage_transformers',
+  'dimension_names',
+])
+
+/** Refuses what may change what the array's bytes mean. */
+function requireUnderstood(json: Json, refuse: Refuse): void {
+  const mustBe = (value: unknown) => (value as Json | null)?.must_understand !== false
+  const unknown = Object.keys(json).find((name) => !known.has(name) && mustBe(json[name]))
+  if (unknown !== undefined) {
+    refuse(
+      `its zarr.json has ${show(unknown)}, which this library does not know and which is not marked "must_understand": false`,
+    )
+  }
+  const transformers = json.storage_transformers ?? []
+  if (!Array.isArray(transformers) || transformers.some(mustBe)) {
+    refuse('it has storage transformers, which this library does not read')
+  }
+}
+
+const namedFills: Readonly<Record<string, number>> = {
+  NaN: Number.NaN,
+  Infinity: Number.POSITIVE_INFINITY,
+  '-Infinity': Number.NEGATIVE_INFINITY,
+}
+
+/** A fill value: a number, or of floats a name, or their bits as "0x" and all of their hexadecimal digits. */
+function readFill(value: unknown, dtype: ArrayType, refuse: Refuse): number | null {
+  // The specification has no such arrays, but some programs write them. Which matters only if chunks are missing.
+  if (value === null) return null
+  const bytes = bytesOfType[dtype]
+  if (dtype === 'int16' || dtype === 'int32') {
+    const most = 2 ** (8 * bytes - 1)
+    if (Number.isInteger(value) && (value as number) >= -most && (value as number) < most)
+      return value as number
+    return refuse(`its fill value must be an integer that ${dtype} holds, but it is ${show(value)}`)
+  }
+  if (typeof value === 'number') return value
+  if (typeof value === 'string') {
+    if (Object.hasOwn(namedFills, value)) return namedFills[value]!
+    if (/^0x[0-9a-f]+$/i.test(value) && value.length === 2 + 2 * bytes) {
+      const bits = Buffer.from(value.slice(2), 'hex')
+      return bytes === 4 ? bits.readFloatBE() : bits.readDoubleBE()
+    }
+  }
+  return refuse(
+    `its fill value must be a number, "NaN", "Infinity", "-Infinity" or "0x" and ${2 * bytes} hexadecimal digits, ` +
+      `but it is ${show(value)}`,
+  )
+}
 
 function pair(value: unknown): [number, number] | null {
   const fits =

@@ -4,6 +4,7 @@ import { systemReason } from '../files/files.js'
 import { type ArraySource, elementsIn, type Range, type ReadBlock } from './array-source.js'
 import { CODEC_THREADS, decodeAside, readEncoded } from './codec-pool.js'
 import type { Answer } from './codec-worker.js'
+import { mostEncoded } from './codecs.js'
 import { checksumOf } from './crc32c.js'
 import { atOnce, type Rectangle, requireUnchanged } from './disk.js'
 import { expectedOf, requireAbsent } from './fingerprint.js'
@@ -118,7 +119,12 @@ export class ZarrSource implements ArraySource {
             )
       if (read !== null) return read
       if (piece !== undefined) await requireAbsent(path, planned)
-      this.#fill(part, memory, memoryPitch)
+      if (this.#matrix.fill === null) {
+        throw new FileError(
+          `${what} is not there, and the fill value of ${this.path} is null: expected a number in its zarr.json`,
+        )
+      }
+      this.#fill(this.#matrix.fill, part, memory, memoryPitch)
       return 0
     } catch (error) {
       if (error instanceof ChunkError) {
@@ -174,7 +180,10 @@ export class ZarrSource implements ArraySource {
     } else {
       const file = await this.#storage.open(path, expectedOf(planned))
       if (!file) return null
-      const encoded = new Uint8Array(place.length ?? file.size)
+      const length = place.length ?? file.size
+      const most = mostEncoded(form.size, codecs.length)
+      if (length > most) throw new ChunkError(`it has ${length} bytes, more than ${most}`)
+      const encoded = new Uint8Array(length)
       await file.read(asRectangle(encoded, place.position))
       answer = await decodeAside({ encoded, ...form })
     }
@@ -189,8 +198,7 @@ export class ZarrSource implements ArraySource {
     return answer.read!
   }
 
-  #fill({ outer, inner, at }: Part, memory: Uint8Array, memoryPitch: number): void {
-    const { fill } = this.#matrix
+  #fill(fill: number, { outer, inner, at }: Part, memory: Uint8Array, memoryPitch: number): void {
     for (let row = 0; row < outer[1] - outer[0]; row++) {
       elementsIn(memory.subarray(at + row * memoryPitch), this.dtype, inner[1] - inner[0]).fill(fill)
     }
@@ -262,9 +270,10 @@ async function readIndex(
   }
   try {
     const { size } = file
-    const bytes = Buffer.from(new ArrayBuffer(16 * count + (checked ? 4 : 0)))
-    if (size < bytes.length) throw new ChunkError("it is shorter than its shard's index")
-    await file.read(asRectangle(bytes, first ? 0 : size - bytes.length))
+    const length = 16 * count + (checked ? 4 : 0)
+    if (size < length) throw new ChunkError("it is shorter than its shard's index")
+    const bytes = Buffer.from(new ArrayBuffer(length))
+    await file.read(asRectangle(bytes, first ? 0 : size - length))
     const content = bytes.subarray(0, 16 * count)
     if (checked && !checksumOf(content).equals(bytes.subarray(16 * count))) {
       throw new ChunkError("the checksum (crc32c) of its shard's index is wrong")

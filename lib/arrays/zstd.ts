@@ -4,11 +4,111 @@
  */
 
 const MAGIC = 0xfd2fb528
+/** Of frames that decoders skip, but for their last four bits. */
+const SKIPPED = 0x184d2a50
 const DICTIONARY_BYTES = [0, 1, 2, 4] as const
+const MOST_OF_BLOCK = 1 << 17
+
+/** Kinds of blocks. */
 const RLE = 1
+const COMPRESSED = 2
 
 /** Of the flags in a frame's header: it has a checksum. */
 const CHECKSUM = 4
+
+interface Frame {
+  /** Where its header begins. */
+  readonly start: number
+  /** Where its blocks begin. */
+  readonly blocks: number
+  /** What it decodes to, as its header says; null if that doesn't. */
+  readonly size: number | null
+  /** The most that it can decode to. */
+  readonly most: number
+  /** Undefined if it has none. */
+  readonly checksum: number | undefined
+}
+
+/** The frames of a chunk; throws if it isn't made of whole ones. */
+function framesOf(view: Buffer): Frame[] {
+  const frames: Frame[] = []
+  try {
+    for (let start = 0; start < view.length; ) {
+      const magic = view.readUInt32LE(start)
+      if ((magic & ~15) === SKIPPED) {
+        start += 8 + view.readUInt32LE(start + 4)
+        if (start > view.length) throw new RangeError()
+      } else {
+        if (magic !== MAGIC) throw new Error('it is not made of frames (zstd)')
+        const { frame, end } = readFrame(view, start)
+        frames.push(frame)
+        start = end
+      }
+    }
+  } catch (error) {
+    // What Node.js says of places beyond the end.
+    throw error instanceof RangeError ? new Error('its frame (zstd) is cut off', { cause: error }) : error
+  }
+  return frames
+}
+
+function readFrame(view: Buffer, start: number): { frame: Frame; end: number } {
+  const flags = view.readUInt8(start + 4)
+  const isSingle = (flags & 32) !== 0
+  const sizeFlag = flags >> 6
+  const sizeBytes = sizeFlag === 0 ? Number(isSingle) : 1 << sizeFlag
+  let at = start + 5
+  let mostOfBlock = MOST_OF_BLOCK
+  if (!isSingle) {
+    const window = view.readUInt8(at++)
+    mostOfBlock = Math.min(mostOfBlock, 2 ** (10 + (window >> 3)) * (1 + (window & 7) / 8))
+  }
+  at += DICTIONARY_BYTES[flags & 3]!
+  const size =
+    sizeBytes === 8
+      ? Number(view.readBigUInt64LE(at))
+      : sizeBytes > 0
+        ? view.readUIntLE(at, sizeBytes) + (sizeBytes === 2 ? 256 : 0)
+        : null
+  const blocks = at + sizeBytes
+  let most = 0
+  let isLast = false
+  for (at = blocks; !isLast; ) {
+    const block = view.readUIntLE(at, 3)
+    const kind = (block >> 1) & 3
+    isLast = (block & 1) === 1
+    at += 3 + (kind === RLE ? 1 : block >> 3)
+    most += kind === COMPRESSED ? mostOfBlock : block >> 3
+  }
+  const isChecked = (flags & CHECKSUM) !== 0
+  const checksum = isChecked ? view.readUInt32LE(at) : undefined
+  const end = at + (isChecked ? 4 : 0)
+  if (end > view.length) throw new RangeError()
+  return { frame: { start, blocks, size, most: size ?? most, checksum }, end }
+}
+
+const viewOf = (bytes: Uint8Array) => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+
+/**
+ * The same frames, if they decode to at most so many bytes; throws if they decode to more. A frame whose header doesn't say how many gets a
+ * header that does, if it may be too many, because a decoder would take any memory for it.
+ */
+export function withinZstd(bytes: Uint8Array, most: number): Uint8Array {
+  const view = viewOf(bytes)
+  const frames = framesOf(view)
+  if (frames.reduce((sum, frame) => sum + frame.most, 0) <= most) return bytes
+  const [frame] = frames
+  if (frames.length > 1 || frame!.size !== null) throw new Error(`it decodes to more than ${most} bytes`)
+  const size = Buffer.alloc(8)
+  size.writeBigUInt64LE(BigInt(most))
+  const sized = Buffer.concat([
+    view.subarray(frame!.start, frame!.blocks),
+    size,
+    view.subarray(frame!.blocks),
+  ])
+  sized[4] = sized[4]! | 0xc0
+  return sized
+}
 
 /** A frame with the checksum of what it was made from. */
 export function withChecksum(frame: Uint8Array, content: Uint8Array): Uint8Array {
@@ -22,23 +122,10 @@ export function withChecksum(frame: Uint8Array, content: Uint8Array): Uint8Array
 
 /** Throws an error if a frame has a checksum that isn't that of what it decodes to. Several frames in one chunk are not checked. */
 export function checkZstd(bytes: Uint8Array, decoded: Uint8Array): void {
-  const view = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-  if (view.length < 6 || view.readUInt32LE(0) !== MAGIC) return
-  const flags = view[4]!
-  if ((flags & CHECKSUM) === 0) return
-  const isSingle = (flags & 32) !== 0
-  const sizeFlag = flags >> 6
-  const sizeBytes = sizeFlag === 0 ? Number(isSingle) : 1 << sizeFlag
-  let at = 5 + (isSingle ? 0 : 1) + DICTIONARY_BYTES[flags & 3]! + sizeBytes
-  let isLast = false
-  while (!isLast && at + 3 <= view.length) {
-    const block = view.readUIntLE(at, 3)
-    isLast = (block & 1) === 1
-    at += 3 + (((block >> 1) & 3) === RLE ? 1 : block >> 3)
-  }
-  if (!isLast || at + 4 > view.length) throw new Error('its frame (zstd) is cut off')
-  if (at + 4 < view.length) return
-  if (view.readUInt32LE(at) !== xxh64Low(decoded)) throw new Error('its checksum (zstd) is wrong')
+  const frames = framesOf(viewOf(bytes))
+  const [{ checksum } = { checksum: undefined }] = frames
+  if (frames.length !== 1 || checksum === undefined || checksum === xxh64Low(decoded)) return
+  throw new Error('its checksum (zstd) is wrong')
 }
 
 // Numbers of 64 bits as two of 32, because BigInt is a tenth as fast here. `low` and `high` are the latest result.

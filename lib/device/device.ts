@@ -127,7 +127,7 @@ export async function openSession(backend: number, index: number, devices = 0): 
   const native = await settled(addon.openDevice(choice, index, memory, choice === CPU ? 0 : devices))
   const found = addon.describeDevice(native)
   const [place, name] = found.index < 0 ? [0, deviceName(-1)] : [found.index, found.name]
-  return new Session(native, addon.backends[found.backend]!, place, name, found.devices)
+  return new Session(native, addon.backends[found.backend]!, place, name, found.devices, found.all)
 }
 
 /**
@@ -227,7 +227,7 @@ export class Device {
     if (typeof shape !== 'object' || shape === null) {
       throw new ShapeError(`shape must be [rows, cols] or [batch, rows, cols], but it is ${show(shape)}`)
     }
-    const sizes = readShape(Array.from(shape))
+    const sizes = readShape(shape)
     const type = readType(dtype)
     requireValue(value, type)
     const session = this.#session

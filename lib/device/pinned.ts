@@ -1,4 +1,5 @@
 /** Arrays in pinned memory. */
+import { show } from '../describe.js'
 import { DTypeError, fromNative, OutOfMemoryError } from '../errors.js'
 import { addon } from '../native.js'
 
@@ -22,7 +23,7 @@ import { addon } from '../native.js'
  */
 export function pinnedInt32Array(length: number): Int32Array {
   if (!Number.isSafeInteger(length) || length < 0) {
-    throw new DTypeError(`length must be an integer of 0 or more, but it is ${String(length)}`)
+    throw new DTypeError(`length must be an integer of 0 or more, but it is ${show(length)}`)
   }
   try {
     return addon.pinnedInt32Array(length) ?? new Int32Array(length)

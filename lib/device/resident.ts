@@ -19,6 +19,8 @@ export class Session {
     readonly name: string,
     /** Of several CUDA devices: their indices, as the bits of a number. */
     readonly devices = 0,
+    /** Whether it consists of all CUDA devices that there are. */
+    readonly isAll = false,
   ) {}
 
   /** What messages call it. */

@@ -1,5 +1,8 @@
 /** The entries of sparse files: what the readers of formats hand over, and what edge lists are made of. */
-import { FileError, OutOfMemoryError } from '../errors.js'
+import { FileError } from '../errors.js'
+import { allocate } from '../matrix.js'
+import { addon } from '../native.js'
+import { requireWithin } from './memory.js'
 import type { TextReader } from './text.js'
 
 /** Entries that are handed over at once. */
@@ -104,15 +107,17 @@ export interface EntryArrays {
 export class EntryList implements EntrySink<EntryArrays> {
   readonly #name: string
   readonly #graph: boolean
+  readonly #maxBytes: number
   #row = new Int32Array(0)
   #col = new Int32Array(0)
   #value: Int32Array | Float64Array = new Float64Array(0)
   #count = 0
 
   /** @param graph - whether it is one: then it must be square, and its weights finite. */
-  constructor(name: string, graph: boolean) {
+  constructor(name: string, graph: boolean, maxBytes = Number.POSITIVE_INFINITY) {
     this.#name = name
     this.#graph = graph
+    this.#maxBytes = maxBytes
   }
 
   begin({ rows, cols, most, values }: EntriesHead, reader: Pick<TextReader, 'fail'>): Accepted {
@@ -120,14 +125,14 @@ export class EntryList implements EntrySink<EntryArrays> {
       reader.fail(`a graph has a square matrix, but this one is ${rows} × ${cols}`)
     }
     if (values === 'integer' || values === 'pattern') this.#value = new Int32Array(0)
-    this.#grow(most ?? 1024)
+    this.#grow(0, most ?? 1024)
     return { least: LEAST_INT32, most: MOST_INT32, special: !this.#graph }
   }
 
   take({ row, col, value, count }: EntryBlock): void {
     const start = this.#count
     const end = start + count
-    if (end > this.#row.length) this.#grow(Math.max(end, 2 * this.#row.length))
+    if (end > this.#row.length) this.#grow(end, Math.max(end, 2 * this.#row.length))
     this.#row.set(row.subarray(0, count), start)
     this.#col.set(col.subarray(0, count), start)
     this.#value.set(value.subarray(0, count), start)
@@ -149,21 +154,25 @@ export class EntryList implements EntrySink<EntryArrays> {
     }
   }
 
-  #grow(length: number): void {
-    try {
-      const value = this.#value instanceof Int32Array ? new Int32Array(length) : new Float64Array(length)
-      ;[this.#row, this.#col, this.#value] = [
-        grown(this.#row, new Int32Array(length)),
-        grown(this.#col, new Int32Array(length)),
-        grown(this.#value, value),
-      ]
-    } catch (error) {
-      throw new OutOfMemoryError(`${this.#name}: there is no memory for ${length} entries`, { cause: error })
+  /** Makes room for `needed` entries, and for as many as `wished` if so many may be. */
+  #grow(needed: number, wished: number): void {
+    const bytes = 2 * Int32Array.BYTES_PER_ELEMENT + this.#value.BYTES_PER_ELEMENT
+    requireWithin(needed * bytes, this.#maxBytes, this.#name)
+    const length = Math.min(wished, Math.floor(this.#maxBytes / bytes))
+    const made = <Data extends Int32Array | Float64Array>(old: Data): Data => {
+      const type = addon.dataTypes.indexOf(old instanceof Int32Array ? 'int32' : 'float64')
+      const larger = allocate(
+        length,
+        `the entries of ${this.#name}`,
+        type,
+        undefined,
+        'give the process more memory, or split the file',
+      ) as Data
+      larger.set(old)
+      return larger
     }
+    this.#row = made(this.#row)
+    this.#col = made(this.#col)
+    this.#value = made(this.#value)
   }
-}
-
-function grown<Data extends Int32Array | Float64Array>(old: Data, larger: Data): Data {
-  larger.set(old)
-  return larger
 }

@@ -56,7 +56,10 @@ function readBanner(reader: TextReader, arrays: boolean): Banner {
   return { format, field: known, symmetry }
 }
 
-/** What takes a dense matrix, as an array file has it: column after column. */
+/**
+ * What takes a dense matrix, as an array file has it: column after column. Elements that aren't set are 0, as the diagonal of a
+ * skew-symmetric matrix is, which files leave out.
+ */
 export interface ArraySink<Result> {
   begin(rows: number, cols: number, values: 'integer' | 'real', reader: TextReader): Accepted
   set(row: number, col: number, value: number): void
@@ -172,8 +175,6 @@ function arrayParser<Result>(
     },
     end(reader) {
       requireCount(reader, count, said, 'elements')
-      // The other half of a skew-symmetric matrix is its negative: on the diagonal only 0 is.
-      if (skew) for (let i = 0; i < rows; i++) sink.set(i, i, 0)
       return sink.end()
     },
   }

@@ -10,7 +10,7 @@ import type { DataType } from '../variant-names.js'
 /** What readers of matrices take. */
 export interface MemoryOptions {
   /**
-   * The most bytes that the elements of what is read may take: for files of strangers, because a few bytes of a sparse or
+   * The most bytes that the elements, or entries, of what is read may take: for files of strangers, because a few bytes of a sparse or
    * compressed file can stand for many elements. What memory is available, if left out.
    */
   maxBytes?: number | undefined

@@ -1,11 +1,14 @@
 /** The bytes of .npy files in memory, such as those that a service gets and sends. */
+
 import { endianness } from 'node:os'
+import { types } from 'node:util'
 import { show } from '../describe.js'
 import { bytesOf, newUnwrittenArray, typeNameOf } from '../elements.js'
 import { DTypeError, FileError } from '../errors.js'
 import { shapeOf } from '../layout.js'
 import { allocate, type Matrix, type MatrixLike } from '../matrix.js'
 import { addon } from '../native.js'
+import { requireNames } from '../options.js'
 import type { ElementArray } from '../storage.js'
 import { readHostView, requireThere } from '../view.js'
 import { asMatrix, checkedContent, gather, type Offender, outOfRange, requireDtype } from './npy-content.js'
@@ -31,10 +34,12 @@ export function parseNpy(bytes: Uint8Array, options: { dtype: 'uint8' }): Matrix
 export function parseNpy(bytes: Uint8Array, options?: { dtype?: 'uint8' | undefined }): Matrix<ElementArray>
 export function parseNpy(
   bytes: Uint8Array,
-  { dtype }: { dtype?: 'uint8' | undefined } = {},
+  options: { dtype?: 'uint8' | undefined } = {},
 ): Matrix<ElementArray> {
+  requireNames(options, ['dtype'])
+  const { dtype } = options
   requireDtype(dtype)
-  if (!(bytes instanceof Uint8Array)) {
+  if (!types.isUint8Array(bytes)) {
     throw new DTypeError(`expected the bytes of a .npy file in a Uint8Array, but got ${show(bytes)}`)
   }
   const file = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)

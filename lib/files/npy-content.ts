@@ -20,20 +20,23 @@ export function checkedContent(
   asked: 'uint8' | undefined,
 ): { type: FileType; shape: Shape; count: number } {
   const type = fileType(header.descr, asked)
-  const shape = checkedShape(header.shape)
-  return { type, shape, count: checkedCount(shape, type, BigInt(present)) }
+  const text = shapeText(header.shape)
+  const shape = checkedShape(header.shape, text)
+  return { type, shape, count: checkedCount(shape, text, type, BigInt(present)) }
 }
 
-function checkedShape(claimed: bigint[]): Shape {
-  const text = `(${claimed.join(', ')}${claimed.length === 1 ? ',' : ''})`
-  const advice: Record<number, string> = {
-    0: 'make it a matrix with a.reshape(1, 1)',
-    1: 'make it a row with a.reshape(1, -1) or a column with a.reshape(-1, 1)',
-  }
-  if (claimed.length < 2 || claimed.length > 3) {
+/** A shape as Python writes it. */
+const shapeText = (shape: readonly bigint[]) => `(${shape.join(', ')}${shape.length === 1 ? ',' : ''})`
+
+/** A vector is a row. */
+function checkedShape(claimed: bigint[], text: string): Shape {
+  if (claimed.length < 1 || claimed.length > 3) {
+    const advice =
+      claimed.length === 0
+        ? 'make it a matrix with a.reshape(1, 1)'
+        : 'make it a batch with a.reshape(-1, *a.shape[-2:])'
     throw new NpyProblem(
-      `expected a matrix (2-D) or a batch of them (3-D), but its shape is ${text}, ${claimed.length}-D; ` +
-        (advice[claimed.length] ?? 'make it a batch with a.reshape(-1, *a.shape[-2:])'),
+      `expected a matrix (2-D), a row (1-D) or a batch of matrices (3-D), but its shape is ${text}, ${claimed.length}-D; ${advice}`,
     )
   }
   if (claimed.some((dimension) => dimension < 0n || dimension > MAX_DIMENSION)) {
@@ -41,16 +44,17 @@ function checkedShape(claimed: bigint[]): Shape {
       `expected dimensions of 0 … ${MAX_DIMENSION}, but its header claims ${text}; it is damaged`,
     )
   }
-  return claimed.map(Number) as Shape
+  const shape = claimed.map(Number)
+  return (shape.length === 1 ? [1, ...shape] : shape) as Shape
 }
 
 /** The number of elements, once the header's claim agrees with the bytes that are there. */
-function checkedCount(shape: number[], type: FileType, present: bigint): number {
+function checkedCount(shape: number[], text: string, type: FileType, present: bigint): number {
   const count = shape.map(BigInt).reduce((product, dimension) => product * dimension)
   const claimed = count * BigInt(type.size)
   if (claimed !== present) {
     throw new NpyProblem(
-      `its header claims (${shape.join(', ')}) ${type.name}, ${claimed} bytes of data, but ${present} follow it; ` +
+      `its header claims ${text} ${type.name}, ${claimed} bytes of data, but ${present} follow it; ` +
         (present < claimed ? 'it is truncated' : 'it has trailing bytes'),
     )
   }

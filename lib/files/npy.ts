@@ -5,6 +5,7 @@ import { bytesOf, newArray, typeNameOf } from '../elements.js'
 import { FileError, MpmmlError } from '../errors.js'
 import { shapeOf } from '../layout.js'
 import type { Matrix, MatrixLike } from '../matrix.js'
+import { requireNames } from '../options.js'
 import { bufferOf, type ElementArray, firstByteOf } from '../storage.js'
 import { type HostView, readHostView, requireStillThere, requireThere } from '../view.js'
 import { openForReading, pathOf, readFully, systemReason, writeComplete, writeFully } from './files.js'
@@ -28,7 +29,7 @@ import {
   truncatedHeader,
 } from './npy-header.js'
 import { type FileType, swapBytes } from './npy-types.js'
-import { type FileOptions, FileWork } from './progress.js'
+import { type FileOptions, FileWork, fileOptions } from './progress.js'
 
 /** Bytes of one read or write: enough for the full speed of a disk, few enough to stop soon after a signal. */
 const chunkBytes = 1 << 22
@@ -43,7 +44,7 @@ export interface ReadNpyOptions extends FileOptions, MemoryOptions {
 }
 
 /**
- * Reads a matrix (2-D), or a batch of matrices (3-D), from a NumPy .npy file of format 1.0, 2.0 or 3.0.
+ * Reads a matrix (2-D), a row (1-D), or a batch of matrices (3-D), from a NumPy .npy file of format 1.0, 2.0 or 3.0.
  *
  * int32, float32 and float64 in C order are read straight into the result, whose data is an Int32Array, a Float32Array or a
  * Float64Array. Fortran order is kept and described by strides. The other integer types of 8 to 64 bits are converted
@@ -56,7 +57,7 @@ export interface ReadNpyOptions extends FileOptions, MemoryOptions {
  *
  * @param path - a regular file.
  * @returns a matrix with data of its own.
- * @throws FileError for a file that can't be read, is damaged, or holds something else than these types in 2 or
+ * @throws FileError for a file that can't be read, is damaged, or holds something else than these types in 1 to
  *   3 dimensions; OptionError for another dtype; LimitError; OutOfMemoryError; AbortedError.
  * @example
  * await writeNpy('a.npy', matrix(2, 2, [1, 2, 3, 4]))
@@ -72,6 +73,7 @@ export async function readNpy(
   path: string | URL,
   options: ReadNpyOptions = {},
 ): Promise<Matrix<ElementArray>> {
+  requireNames(options, ['dtype', 'maxBytes', ...fileOptions])
   const { dtype } = options
   requireDtype(dtype)
   const maxBytes = readMaxBytes(options.maxBytes)
@@ -190,6 +192,7 @@ export async function writeNpy(
   matrix: MatrixLike<ElementArray>,
   options: FileOptions = {},
 ): Promise<void> {
+  requireNames(options, fileOptions)
   const name = pathOf(path)
   const view = readHostView(matrix, 'matrix', 'result')
   requireThere(view, 'matrix')

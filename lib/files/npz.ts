@@ -134,6 +134,7 @@ export async function readSparseNpz<Result>(
  * console.log(await npzNames('operands.npz')) // [ 'a', 'b' ]
  */
 export async function npzNames(path: string | URL, options: FileOptions = {}): Promise<string[]> {
+  requireNames(options, fileOptions)
   const name = pathOf(path)
   return withArchive(name, new FileWork('reading a file', options), async (zip) => [
     ...(await listArrays(zip, name)).keys(),

@@ -1,8 +1,10 @@
 /** Reading and writing one format, whatever the name of the file is. */
 import type { Matrix, MatrixLike } from '../matrix.js'
+import { requireNames } from '../options.js'
 import type { ElementArray } from '../storage.js'
 import type { DataType } from '../variant-names.js'
 import type { FileFormat } from './names.js'
+import { fileOptions } from './progress.js'
 import { type ArrayTypes, type ReadMatrixOptions, readMatrix } from './read.js'
 import { type WriteMatrixOptions, writeMatrix } from './write.js'
 
@@ -26,13 +28,17 @@ export type FormatWriter = (
 ) => Promise<void>
 
 const reader = (format: FileFormat) =>
-  ((path: string | URL, options?: ReadMatrixOptions) =>
-    readMatrix(path, { ...options, format })) as FormatReader
+  (async (path: string | URL, options: ReadMatrixOptions = {}) => {
+    requireNames(options, ['semiring', 'dtype', 'maxBytes', ...fileOptions])
+    return readMatrix(path, { ...options, format })
+  }) as FormatReader
 
 const writer =
   (format: FileFormat): FormatWriter =>
-  (path, matrix, options) =>
-    writeMatrix(path, matrix, { ...options, format })
+  async (path, matrix, options = {}) => {
+    requireNames(options, ['semiring', ...fileOptions])
+    await writeMatrix(path, matrix, { ...options, format })
+  }
 
 /**
  * {@link readMatrix} of a Matrix Market file.

@@ -1,4 +1,5 @@
 /** Sparse matrices in files, as lists of their entries: they may be far too large to be dense. */
+import { types } from 'node:util'
 import { show, typeName } from '../describe.js'
 import { DTypeError, FileError, ShapeError, ValueError } from '../errors.js'
 import { dimension } from '../matrix.js'
@@ -8,6 +9,7 @@ import { type EntryArrays, EntryList } from './entries.js'
 import { pathOf } from './files.js'
 import { readLines } from './lines.js'
 import { matrixMarketParser } from './matrix-market.js'
+import { type MemoryOptions, readMaxBytes } from './memory.js'
 import { formatInName, formatOf } from './names.js'
 import { type FileOptions, FileWork, fileOptions } from './progress.js'
 import type { LineParser } from './text.js'
@@ -32,7 +34,7 @@ export interface SparseEntries {
 }
 
 /** The options of {@link readEntries}. `undefined` means the default. */
-export interface ReadEntriesOptions extends FileOptions {
+export interface ReadEntriesOptions extends FileOptions, MemoryOptions {
   /** By the end of the file's name if left out. */
   format?: SparseFormat | 'npz' | undefined
 }
@@ -49,8 +51,8 @@ export interface WriteEntriesOptions extends FileOptions {
  * its other half too. Integers and patterns become int32, real numbers float64. Several entries of one place stay several:
  * {@link joinEntries} joins them.
  *
- * @throws FileError (ERR_MPMML_FILE) for a file that can't be read or isn't what it should be; OptionError; OutOfMemoryError;
- *   AbortedError.
+ * @throws FileError (ERR_MPMML_FILE) for a file that can't be read or isn't what it should be; OptionError; LimitError;
+ *   OutOfMemoryError; AbortedError.
  * @example
  * const entries = { shape: [1000, 1000], row: Int32Array.of(0, 999), col: Int32Array.of(7, 3), value: Int32Array.of(5, -2) }
  * await writeEntries('sparse.mtx', entries)
@@ -61,9 +63,9 @@ export async function readEntries(
   path: string | URL,
   options: ReadEntriesOptions = {},
 ): Promise<SparseEntries> {
-  requireNames(options, ['format', ...fileOptions])
+  requireNames(options, ['format', 'maxBytes', ...fileOptions])
   const name = pathOf(path)
-  const list = new EntryList(name, false)
+  const list = new EntryList(name, false, readMaxBytes(options.maxBytes))
   const { rows, cols, row, col, value } = await read(
     name,
     formatOf(name, options.format, readable),
@@ -77,7 +79,7 @@ async function read(
   name: string,
   format: SparseFormat | 'npz',
   list: EntryList,
-  options: FileOptions,
+  options: FileOptions & MemoryOptions,
 ): Promise<EntryArrays> {
   if (format !== 'npz') {
     const parser = format === 'dimacs' ? dimacsParser(list) : matrixMarketParser(list)
@@ -153,12 +155,12 @@ export async function writeEntries(
 
 /** @throws ShapeError, DTypeError, ValueError. */
 export function requireEntries({ shape, row, col, value }: SparseEntries): void {
-  if (!(row instanceof Int32Array && col instanceof Int32Array)) {
+  if (!(types.isInt32Array(row) && types.isInt32Array(col))) {
     throw new DTypeError(
       `row and col must be Int32Arrays, but they are ${typeName(row)} and ${typeName(col)}`,
     )
   }
-  if (!(value instanceof Int32Array || value instanceof Float64Array)) {
+  if (!(types.isInt32Array(value) || types.isFloat64Array(value))) {
     throw new DTypeError(`value must be an Int32Array or a Float64Array, but it is ${typeName(value)}`)
   }
   if (!Array.isArray(shape) || shape.length !== 2) {
@@ -179,7 +181,7 @@ export function requireEntries({ shape, row, col, value }: SparseEntries): void 
 }
 
 function* coordinates({ shape, row, col, value }: SparseEntries, work: FileWork): Generator<string, void> {
-  const field = value instanceof Int32Array ? 'integer' : 'real'
+  const field = types.isInt32Array(value) ? 'integer' : 'real'
   yield `%%MatrixMarket matrix coordinate ${field} general\n${shape[0]} ${shape[1]} ${row.length}\n`
   for (let e = 0; e < row.length; e++) {
     if (e % 8192 === 0) work.reached(e / row.length)

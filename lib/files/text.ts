@@ -1,4 +1,5 @@
 /** Numbers in text, read from its bytes: a regular expression for each would take longer than the disk. */
+import { types } from 'node:util'
 import { show, typeName } from '../describe.js'
 import { DTypeError, FileError } from '../errors.js'
 import { HALF_DIGITS, nearest } from './decimal.js'
@@ -323,7 +324,7 @@ export function parseText<Result>(
   name: string,
   parser: LineParser<Result>,
 ): Result {
-  if (typeof content !== 'string' && !(content instanceof Uint8Array)) {
+  if (typeof content !== 'string' && !types.isUint8Array(content)) {
     throw new DTypeError(`${name} must be text, or its bytes in a Uint8Array, but it is ${typeName(content)}`)
   }
   const bytes =

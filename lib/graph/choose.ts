@@ -1,6 +1,6 @@
 /** Whether a query is answered from all pairs or by searches: the one place that estimates. */
 import { availableParallelism } from 'node:os'
-import { AUTO, automaticBackend, builtWithCuda, CPU } from '../backend.js'
+import { AUTO, builtWithCuda, CPU } from '../backend.js'
 import { onImplicitDevice } from '../device/implicit.js'
 import type { ReadOptions } from '../product/options.js'
 
@@ -17,6 +17,8 @@ export interface Work {
   readonly roots: number
   /** The backend of the device that the weights are on; null if they are in arrays. */
   readonly resident: 'cuda' | 'cpu' | null
+  /** The backend that is asked for, as an index into the addon's list; AUTO if none is. */
+  readonly backend: number
 }
 
 // Milliseconds, on an EPYC (Zen 4) and an H200. Only their ratios matter, and only roughly.
@@ -32,9 +34,8 @@ const PER_CALL = 0.1
 
 /** Whether searching takes less time than all pairs. */
 export async function searchIsCheaper(options: ReadOptions, work: Work): Promise<boolean> {
-  const { nodes, edges, listed, batch, roots, resident } = work
-  const choice = options.backend === AUTO && !resident ? automaticBackend() : options.backend
-  if (choice !== AUTO && choice !== CPU) return false
+  const { nodes, edges, listed, batch, roots, resident, backend } = work
+  if (backend !== AUTO && backend !== CPU) return false
   const elements = nodes * nodes
   const heap = nodes * Math.log2(nodes + 2) * PER_COMPARISON
   const reading = listed ? edges * PER_LISTED : elements * (PER_ELEMENT + (resident ? PER_COPIED : 0))
@@ -45,11 +46,11 @@ export async function searchIsCheaper(options: ReadOptions, work: Work): Promise
     return PER_CALL + batch * ((elements * nodes * PER_STEP[backend]) / threads + moving)
   }
   if (resident) return searching < closing(resident)
-  if (choice === CPU || !builtWithCuda) return searching < closing('cpu')
+  if (backend === CPU || !builtWithCuda) return searching < closing('cpu')
   // Only if it matters whether there is a GPU is one looked for.
   const [least, most] = [closing('cuda'), closing('cpu')].sort((a, b) => a - b) as [number, number]
   if (searching < least) return true
   if (searching >= most) return false
   const steps = batch * elements * nodes
-  return searching < closing(await onImplicitDevice(options, steps, async ({ backend }) => backend))
+  return searching < closing(await onImplicitDevice(options, steps, async (session) => session.backend))
 }

@@ -1,6 +1,7 @@
 /** Edge lists: the graphs of people whose networks have few edges for each node. */
+import { types } from 'node:util'
 import { show, typeName } from '../describe.js'
-import { elementType, INT32, isElementArray, isInteger, newArray } from '../elements.js'
+import { conversionOf, elementType, INT32, isElementArray, isInteger, newArray } from '../elements.js'
 import { DTypeError, OutOfMemoryError, ShapeError, ValueError } from '../errors.js'
 import { MAX_DIMENSION } from '../matrix.js'
 import { type ElementArray, isDetached, type OperandArray, lengthOf as typedLength } from '../storage.js'
@@ -41,13 +42,12 @@ export interface Edges {
 export const isEdgeList = (value: unknown): value is EdgeList =>
   typeof value === 'object' && value !== null && ('nodes' in value || 'from' in value || 'to' in value)
 
-const typedArray = Object.getPrototypeOf(Int32Array)
-
 /** The length of an array of numbers, or -1 for anything else. */
 function lengthOf(values: unknown): number {
   if (Array.isArray(values)) return values.length
-  if (!(values instanceof typedArray)) return -1
-  if (values instanceof BigInt64Array || values instanceof BigUint64Array) return -1
+  // Not by their classes: other realms have classes of their own.
+  if (!types.isTypedArray(values) || types.isBigInt64Array(values) || types.isBigUint64Array(values))
+    return -1
   return typedLength(values as Int32Array)
 }
 
@@ -144,7 +144,7 @@ export function* readingEdges(graph: unknown, name = 'the graph', weightless = f
   if (!Array.isArray(weight) && !isElementArray(weight)) {
     throw new DTypeError(
       'weight must be an Int32Array, Float32Array, Float64Array or Uint8Array, or an array of int32 integers, ' +
-        `but it is ${typeName(weight)}`,
+        `but it is ${typeName(weight)}: ${conversionOf(weight)}`,
     )
   }
   requireMemory(from, 'from')

@@ -20,7 +20,8 @@ export interface ReadEdgeList extends EdgeList<Int32Array | Float64Array> {
 }
 
 /** What takes the entries of a file of which errors speak as `name`. */
-export const edgeSink = (name: string): EntrySink<EntryArrays> => new EntryList(name, true)
+export const edgeSink = (name: string, maxBytes?: number): EntrySink<EntryArrays> =>
+  new EntryList(name, true, maxBytes)
 
 export const edgesOf = ({ rows, row, col, value }: EntryArrays): ReadEdgeList =>
   makeEdges(rows, row, col, value)

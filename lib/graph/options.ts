@@ -32,7 +32,8 @@ export interface PathOptions {
   overflow?: Overflow | undefined
   /**
    * 'auto', the default, takes what is estimated to be cheapest: all pairs on a GPU or on the CPU, or a search from each of
-   * the asked nodes, which runs on the CPU. 'cuda' computes all pairs on a GPU, and is an error if none can be used.
+   * the asked nodes, which runs on the CPU. 'cuda' computes all pairs on a GPU, never by a search: it is an error if no GPU can be
+   * used, or if a cycle of floats gains so little, or nothing, that rounding keeps a closure from finding paths.
    */
   backend?: BackendChoice | undefined
   /** The index of the CUDA device; 0 by default. */

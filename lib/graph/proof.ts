@@ -7,6 +7,7 @@ import { type Graph, type KeyedRows, keyedRows } from './keyed.js'
 import { type PathRules, valueOfKey } from './rules.js'
 import type { Query } from './search.js'
 import { PER_STEP, type Steps } from './slices.js'
+import { findingRound } from './walk.js'
 
 /** A matrix of a batch. */
 export interface Table {
@@ -190,7 +191,11 @@ function* relax(
   let now = within[root] === 1 ? [root] : []
   let looked = 0
   for (let round = 0; now.length > 0; round++) {
-    if (round > nodes) throw new ValueError(`a cycle that ${root} reaches gains, so there are no best paths`)
+    if (round > nodes) {
+      if (rules.exact) throw new ValueError(`a cycle that ${root} reaches gains, so there are no best paths`)
+      // Of floats it may gain only what rounding leaves of nothing. If it gains more, the keys are other ones than what is stated.
+      return
+    }
     const better = new Set<number>()
     for (const i of now) {
       for (let k = start[i]!; k < start[i + 1]!; k++) {
@@ -260,30 +265,9 @@ export function* proveNext(subject: Subject, next: Table): Steps<void> {
       }
     }
   }
-  yield* proveTrees(nodes, next, wrong)
-}
-
-/** Proves that whoever follows the next nodes to a node gets there. */
-function* proveTrees(
-  nodes: number,
-  next: Table,
-  wrong: (from: number, to: number, problem: string) => never,
-): Steps<void> {
-  const perStep = Math.ceil(PER_STEP / Math.max(nodes, 1))
-  // By which walk a node was passed.
-  const passed = new Int32Array(nodes)
-  for (let j = 0; j < nodes; j++) {
-    if (j % perStep === perStep - 1) yield
-    passed.fill(-1)
-    passed[j] = nodes
-    for (let i = 0; i < nodes; i++) {
-      for (let node = i; node >= 0 && passed[node] !== nodes; node = entry(next, node, j)) {
-        if (passed[node] === i) wrong(i, j, 'the next nodes go round in a cycle')
-        passed[node] = i
-      }
-      for (let node = i; node >= 0 && passed[node] === i; node = entry(next, node, j)) passed[node] = nodes
-    }
-  }
+  const { data, offset, rowStride, colStride } = next
+  const round = yield* findingRound({ data, offset, rootStride: colStride, nodeStride: rowStride }, nodes)
+  if (round) wrong(...round, 'the next nodes go round in a cycle')
 }
 
 /** Reads the path between two nodes. */
@@ -310,7 +294,7 @@ export async function* provingWays(
       const stated = keyOf(rules, entry(distances, row, col))
       const after = entry(next, row, col)
       if (after !== (path?.[1] ?? -1)) {
-        throw new ValueError(`${said} begins with ${path?.[1] ?? -1}, but the next node is ${after}`)
+        throw new ValueError(`${said} begins with ${show(path?.[1] ?? -1)}, but the next node is ${after}`)
       }
       if (path === null) {
         if (stated !== rules.unreached)
@@ -318,13 +302,13 @@ export async function* provingWays(
         continue
       }
       if (path[0] !== from || path.at(-1) !== to)
-        throw new ValueError(`${said} leads from ${path[0]} to ${path.at(-1)}`)
+        throw new ValueError(`${said} leads from ${show(path[0])} to ${show(path.at(-1))}`)
       const terms = new Float64Array(path.length)
       let key = rules.startKey
       for (let at = 1; at < path.length; at++) {
         const edge = bestEdge(rows, rules, path[at - 1]!, path[at]!)
         if (Number.isNaN(edge))
-          throw new ValueError(`${said} has no edge from ${path[at - 1]} to ${path[at]}`)
+          throw new ValueError(`${said} has no edge from ${show(path[at - 1])} to ${show(path[at])}`)
         key = extend(rules, key, edge)
         terms[at] = Math.max(Math.abs(edge), Math.abs(key))
       }

@@ -1,14 +1,17 @@
 /** What the path functions are asked: read, then checked. */
 import { aborted } from '../abort.js'
 import { typeName } from '../describe.js'
+import { type Device, DeviceMatrix } from '../device/device.js'
 import { ResidentView } from '../device/resident.js'
 import { elementType, isInteger, typeNameOf } from '../elements.js'
 import { DTypeError, OptionError, ShapeError } from '../errors.js'
+import type { Shape } from '../matrix.js'
 import { addon } from '../native.js'
 import { LEFT_OUT, type ReadOptions } from '../product/options.js'
 import { requireNoContradiction } from '../product/prepare.js'
 import { requireSemiringType } from '../semirings.js'
-import { readView, requireThere, showShape, type View } from '../view.js'
+import type { OperandArray } from '../storage.js'
+import { type HostView, readHostView, readView, requireThere, showShape, type View } from '../view.js'
 import {
   type Edges,
   isEdgeList,
@@ -36,6 +39,26 @@ export interface Question {
   readonly batch: number
   /** What closures get to know. */
   readonly closing: ReadOptions
+}
+
+/** [batch, rows, cols] of the distances. */
+export function sizesOf({ query: { nodes, sources, targets }, batch }: Question): [number, number, number] {
+  return [batch, sources?.length ?? nodes, targets?.length ?? nodes]
+}
+
+/** The shape of the distances. */
+export function shapeOf(question: Question): Shape {
+  const [batch, rows, cols] = sizesOf(question)
+  return question.batched ? [batch, rows, cols] : [rows, cols]
+}
+
+/** The device that the weights are on. */
+export const deviceOf = ({ weights }: Question) => weights.view?.memory?.session.owner as Device | undefined
+
+/** A matrix in an array: itself, or its copy. */
+export async function hostViewOf(view: View): Promise<HostView> {
+  if (!view.memory) return view
+  return readHostView(await new DeviceMatrix<OperandArray>(view).download(), 'weights', 'operand')
 }
 
 const UINT8 = elementType(new Uint8Array())

@@ -5,6 +5,7 @@ import type { EntryArrays, EntrySink } from '../files/entries.js'
 import { pathOf } from '../files/files.js'
 import { readLines } from '../files/lines.js'
 import { matrixMarketParser } from '../files/matrix-market.js'
+import { type MemoryOptions, readMaxBytes } from '../files/memory.js'
 import { formatOf } from '../files/names.js'
 import { type FileOptions, fileOptions } from '../files/progress.js'
 import type { LineParser } from '../files/text.js'
@@ -15,7 +16,7 @@ import { edgeSink, edgesOf, type ReadEdgeList } from './formats.js'
 export type GraphFormat = 'dimacs' | 'matrix-market' | 'csv'
 
 /** The options of {@link readGraph}. `undefined` means the default. */
-export interface ReadGraphOptions extends FileOptions {
+export interface ReadGraphOptions extends FileOptions, MemoryOptions {
   /** By the end of the file's name if left out: .gr, .mtx or .csv, and .gz after it if gzip has compressed the file. */
   format?: GraphFormat | undefined
 }
@@ -32,15 +33,17 @@ const parsers: Record<GraphFormat, (sink: EntrySink<EntryArrays>) => LineParser<
  * compressed is decompressed.
  *
  * @param path - a regular file.
- * @throws FileError for a file that can't be read or isn't what it should be; OptionError; OutOfMemoryError; AbortedError.
+ * @throws FileError for a file that can't be read or isn't what it should be; OptionError; LimitError; OutOfMemoryError;
+ *   AbortedError.
  * @example
  * await writeFile('roads.csv', '0,1,4\n1,2,-1\n')
  * const { distances } = await shortestPaths(await readGraph('roads.csv'), { sources: 0 })
  * console.log(distances.data.join()) // 0,4,3
  */
 export async function readGraph(path: string | URL, options: ReadGraphOptions = {}): Promise<ReadEdgeList> {
-  requireNames(options, ['format', ...fileOptions])
+  requireNames(options, ['format', 'maxBytes', ...fileOptions])
   const name = pathOf(path)
   const parser = parsers[formatOf(name, options.format, formats)]
-  return edgesOf(await readLines(name, 'a graph', parser(edgeSink(name)), options))
+  const sink = edgeSink(name, readMaxBytes(options.maxBytes))
+  return edgesOf(await readLines(name, 'a graph', parser(sink), options))
 }

@@ -1,7 +1,6 @@
 /** Best paths from some nodes to some, by a search from each: on JavaScript's thread, in slices. */
-import { show } from '../describe.js'
 import { bytesOf, INT32, newArray } from '../elements.js'
-import { OutOfMemoryError, OverflowError } from '../errors.js'
+import { OutOfMemoryError } from '../errors.js'
 import { allocate } from '../matrix.js'
 import type { Overflow } from '../product/options.js'
 import type { ElementArray } from '../storage.js'
@@ -16,6 +15,7 @@ import { type PathRules, valueOfKey } from './rules.js'
 import type { Searched } from './searched.js'
 import { PER_STEP, type Steps } from './slices.js'
 import { type Need, requireSpace } from './space.js'
+import { StoredDistances } from './stored.js'
 import { type Search, Tree } from './tree.js'
 import type { Trees } from './walk.js'
 
@@ -120,7 +120,8 @@ export function* search(graph: Graph, query: Query, results: Results, searched: 
     yield* writer.write(index, root)
   }
   // Last, because a cycle that gains is the worse news, as it is of a closure.
-  if (writer.overflow) throw writer.overflow
+  const { overflow } = writer.stored
+  if (overflow) throw overflow
 }
 
 /** The cheapest way to search these rows from a root. */
@@ -173,13 +174,9 @@ function wantedOf(ends: Int32Array, nodes: number): Wanted {
   return { is, count }
 }
 
-const LEAST = -(2 ** 31)
-const MOST = 2 ** 31 - 1
-
 /** Writes what was found from a root. */
 class Writer {
-  /** The error for the first distance that the policy doesn't allow. */
-  overflow: OverflowError | null = null
+  readonly stored: StoredDistances
   readonly #query: Query
   readonly #results: Results
   readonly #tree: Tree
@@ -187,8 +184,6 @@ class Writer {
   /** The nodes after the root, and the nodes whose one is looked for. */
   readonly #first: Int32Array
   readonly #chain: Int32Array
-  readonly #least: number
-  readonly #most: number
 
   constructor(query: Query, results: Results, tree: Tree, forward: boolean) {
     const { nodes, rules } = query
@@ -199,8 +194,7 @@ class Writer {
     const chains = forward && results.next !== null
     this.#first = new Int32Array(chains ? nodes : 0)
     this.#chain = new Int32Array(chains ? nodes : 0)
-    this.#least = rules.maximizes ? LEAST + 1 : LEAST
-    this.#most = rules.maximizes ? MOST : MOST - 1
+    this.stored = new StoredDistances(rules, query.overflow)
   }
 
   /** `index` is that of the root among the roots. */
@@ -220,32 +214,16 @@ class Writer {
       const place = offset + at * step
       const own = key[end]!
       if (own === rules.unreached) distances[place] = rules.zero
-      else distances[place] = rules.exact ? this.#stored(own, root, end) : valueOfKey(rules, own)
+      else distances[place] = this.#stored(valueOfKey(rules, own), root, end)
       if (next) next[place] = this.#forward ? this.#firstOf(root, end) : before[end]!
     }
     if (trees) trees.set(before, (item * rootsOf(this.#query) + index) * nodes)
   }
 
-  /** A sum as the overflow policy stores it. */
-  #stored(key: number, root: number, end: number): number {
-    const { rules, overflow } = this.#query
-    const value = valueOfKey(rules, key)
-    if (value >= this.#least && value <= this.#most) return value
-    if (overflow === 'saturate') return value < this.#least ? this.#least : this.#most
-    // ToInt32 is modulo 2^32.
-    if (overflow === 'wrap') return value | 0
-    this.overflow ??= this.#overflowOf(value, root, end)
-    return rules.zero
-  }
-
-  #overflowOf(value: number, root: number, end: number): OverflowError {
+  #stored(value: number, root: number, end: number): number {
+    if (!this.#query.rules.exact) return value
     const [from, to] = this.#forward ? [root, end] : [end, root]
-    const { item } = this.#results
-    const where = item === undefined ? '' : ` in matrix ${item} of the batch`
-    return new OverflowError(
-      `the distance from ${from} to ${to}${where} is ${show(value)}, outside the finite range ${this.#least} to ${this.#most}: ` +
-        "use weights in a Float64Array, or choose overflow 'saturate' or 'wrap'",
-    )
+    return this.stored.of(value, from, to, this.#results.item)
   }
 
   /** The node after the root on the path to `end`; -1 if there is none. */

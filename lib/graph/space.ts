@@ -1,5 +1,6 @@
 /** Whether there is memory for work on a graph: a system gives away more than it has, and ends who writes to it. */
 import { OutOfMemoryError } from '../errors.js'
+import { availableMemory } from '../free-memory.js'
 
 /** How many bytes work needs at most. */
 export interface Need {
@@ -12,7 +13,7 @@ export interface Need {
 /** Throws OutOfMemoryError if work can't have the memory that it may need: arrays that were written can't be given back. */
 export function requireSpace({ what, perNode, perEdge }: Need, nodes: number, edges: number): void {
   const bytes = nodes * perNode + edges * perEdge
-  const available = process.availableMemory?.() || Number.POSITIVE_INFINITY
+  const available = availableMemory()
   if (bytes <= available) return
   throw new OutOfMemoryError(
     `${what} of ${nodes} nodes and ${edges} edges may need ${bytes} bytes, but ${available} are available: leave out nodes ` +

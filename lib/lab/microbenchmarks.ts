@@ -2,6 +2,7 @@
 import { show, showChoices } from '../describe.js'
 import { DTypeError, fromNative, OptionError, VariantError } from '../errors.js'
 import { addon, type LabMicrobench, type LabMicrobenchRequest, type LabMicrobenchResult } from '../native.js'
+import { requireNames } from '../options.js'
 import type { DataType, Semiring } from '../variant-names.js'
 import { checkLaboratory, peakOf } from './machine.js'
 import { device, readNumbers, repetitions, size, warmup } from './options.js'
@@ -189,6 +190,7 @@ export function ceilingName(dtype: DataType, semiring: Semiring): string | undef
  * console.log(name, gops.median > 0) // fused true
  */
 export async function ceiling(options: CeilingOptions = {}): Promise<Ceiling> {
+  requireNames(options, ['dtype', 'semiring', ...Object.keys(ranges), 'max'])
   const { dtype = 'int32', semiring = 'max-plus', ...rest } = options
   const name = ceilingName(dtype, semiring)
   if (name === undefined) {

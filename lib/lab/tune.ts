@@ -1,7 +1,8 @@
 /** Measuring which variants the planner should take on this GPU. */
 import { mkdir } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { AbortedError, VariantError } from '../errors.js'
+import { AbortedError, FileError, VariantError } from '../errors.js'
+import { requireNames } from '../options.js'
 import { readTuning, reloadTuning, type TunedChoice, type TuningFile, tuningPath } from '../tuning.js'
 import type { Semiring, VariantName } from '../variant-names.js'
 import { variants } from '../variants.js'
@@ -69,14 +70,21 @@ const kinds = [
  * of the same shapes.
  *
  * @throws Rejects with ERR_MPMML_NO_CUDA if no GPU can be used, ERR_MPMML_ABORTED (then nothing is stored),
- *   ERR_MPMML_OUT_OF_MEMORY, ERR_MPMML_FILE if the file can't be written, ERR_MPMML_CUDA.
+ *   ERR_MPMML_OUT_OF_MEMORY, ERR_MPMML_FILE if the file can't be written or there is no folder for it, ERR_MPMML_CUDA.
  * @example
  * const { shapes } = await tune({ shapes: [{ m: 1024, n: 1024, k: 1024 }] })
  * console.log(shapes[0].times[0].variant === shapes[0].choice.variant) // true
  */
 export async function tune(options: TuneOptions): Promise<{ path: string; shapes: TunedShape[] }> {
+  requireNames(options, ['shapes', 'semiring', 'device', 'repetitions', 'signal', 'onProgress'])
   const { shapes, semiring = 'max-plus', device = 0, repetitions = 5, signal, onProgress } = options
   const { gpu, driver, toolkit, mpmml } = machine(device)
+  const file = tuningPath()
+  if (file === null) {
+    throw new FileError(
+      'there is no folder for the choices, because the user has no home folder: set HOME, or XDG_CACHE_HOME',
+    )
+  }
   const candidates = variants().filter(
     (row) => row.backend === 'cuda' && row.automatic && row.semiring === semiring && row.dtype === 'int32',
   )
@@ -99,7 +107,7 @@ export async function tune(options: TuneOptions): Promise<{ path: string; shapes
       if (measured.length > 0) tuned.push(fastest(shape, path, measured))
     }
   }
-  const stored: TuningFile = storedTuning()
+  const stored: TuningFile = storedIn(file)
   const name = String(gpu.name)
   const fresh = tuned.map(({ choice }) => choice)
   const kept = (stored.gpus[name]?.choices ?? []).filter((old) => !fresh.some((one) => sameProduct(one, old)))
@@ -110,17 +118,16 @@ export async function tune(options: TuneOptions): Promise<{ path: string; shapes
     mpmml,
     choices: [...kept, ...fresh],
   }
-  const path = tuningPath()
-  await mkdir(dirname(path), { recursive: true })
-  await writeText(path, `${JSON.stringify(stored, null, 1)}\n`)
+  await mkdir(dirname(file), { recursive: true })
+  await writeText(file, `${JSON.stringify(stored, null, 1)}\n`)
   reloadTuning()
-  return { path, shapes: tuned }
+  return { path: file, shapes: tuned }
 }
 
-/** What the file holds; nothing if it is no such file. */
-function storedTuning(): TuningFile {
+/** What a file holds; nothing if it is no such file. */
+function storedIn(path: string): TuningFile {
   try {
-    return readTuning(tuningPath()) ?? { format: 1, gpus: {} }
+    return readTuning(path) ?? { format: 1, gpus: {} }
   } catch {
     return { format: 1, gpus: {} }
   }

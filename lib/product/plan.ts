@@ -32,6 +32,8 @@ export interface Plan {
  * The plan of the product that `mpmm(a, b, options)` would compute: chosen by the sizes and by a scan of the values,
  * off the event loop. Computes nothing, and allocates nothing for the result.
  *
+ * Of a product on several devices it is the plan of their parts; if these take different paths, the one of the most bits.
+ *
  * A GPU computes a large product in panels, each of which may take a cheaper path than the plan's. It also looks at a sample
  * of a large int32 product, which may take the family `ranked` then; for matrices on the host the plan doesn't know that.
  *

@@ -1,6 +1,6 @@
 /** The arguments of a product: read, then checked. */
 import { aborted } from '../abort.js'
-import { AUTO, automaticBackend, builtWithCuda, CPU, devicesIn } from '../backend.js'
+import { ALL_DEVICES, AUTO, automaticBackend, builtWithCuda, CPU, devicesIn } from '../backend.js'
 import { type Name, show, showList } from '../describe.js'
 import type { Session, SharedMemory } from '../device/resident.js'
 import { isInteger, newUnwrittenArray, typeNameOf } from '../elements.js'
@@ -247,7 +247,7 @@ function refuseDevices(one: Located, name: Name, other: Session): never {
 
 /** Throws if options ask for something else than the device that the matrices are on. */
 export function requireNoContradiction(
-  { backend, device, devices, variant }: ReadOptions,
+  { backend, device, devices, variant }: Pick<ReadOptions, 'backend' | 'device' | 'devices' | 'variant'>,
   session: Session,
 ): void {
   const choice = backendChoices[backend]
@@ -261,9 +261,10 @@ export function requireNoContradiction(
       `option device is ${device}, but the matrices are on ${session}, which computes their products: leave it out`,
     )
   }
-  if (devices !== 0 && devices !== session.devices) {
+  if (devices !== 0 && !isOf(session, devices)) {
+    const asked = devices === ALL_DEVICES ? "'all'" : showList(devicesIn(devices))
     throw new OptionError(
-      `option devices is ${showList(devicesIn(devices))}, but the matrices are on ${session}, which computes their products: ` +
+      `option devices is ${asked}, but the matrices are on ${session}, which computes their products: ` +
         'leave it out; openDevice({ devices }) spreads matrices among several',
     )
   }
@@ -273,6 +274,12 @@ export function requireNoContradiction(
         'choose one of its backend, from variants()',
     )
   }
+}
+
+/** Whether the option devices names what the session consists of. Without a GPU, 'all' is as if it weren't given. */
+function isOf({ backend, index, devices, isAll }: Session, asked: number): boolean {
+  if (asked === ALL_DEVICES) return backend === 'cpu' || isAll
+  return asked === (devices > 0 || backend === 'cpu' ? devices : 2 ** index)
 }
 
 /** What computes products of arrays. */

@@ -1,5 +1,5 @@
 /** Which elements of its matrices belong to a product: the option `structure`. */
-import { show, showChoices, typeName } from '../describe.js'
+import { show, showChoices, showList, typeName } from '../describe.js'
 import { OptionError } from '../errors.js'
 import { requestAt as at } from '../fields.js'
 import { requireNames } from '../options.js'
@@ -96,7 +96,7 @@ function readMatrix(value: unknown, name: string): { band: Band; shown: MatrixSt
   const [below, above, ...rest] = band as unknown[]
   if (!isReach(below) || !isReach(above) || rest.length > 0) {
     throw new OptionError(
-      `option ${name}.band must be two numbers, each an integer or Infinity, but it is [${band.map(show).join(', ')}]`,
+      `option ${name}.band must be two numbers, each an integer or Infinity, but it is ${showList(band)}`,
     )
   }
   return { band: [below, above], shown: { band: [below, above] } }

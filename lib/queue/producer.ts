@@ -20,6 +20,7 @@ import {
   type PlanState,
   PREFIX,
   type Report,
+  readRecord,
   WEEK_S,
 } from './records.js'
 import type { Runner } from './runner.js'
@@ -233,8 +234,8 @@ class Producer {
     await this.#within(this.#put())
     // What an earlier run left: its failed jobs would keep theirs from being added.
     await this.#within(redis.del(this.#keys.reports(this.plan.id), this.#keys.failures(this.plan.id)))
-    for (const job of await this.#within(this.#queue.getFailed(0, 1000))) {
-      if (job?.data.plan === this.plan.id) await this.#within(job.remove())
+    for (const id of await this.#within(this.#queue.getRanges(['failed'], 0, -1))) {
+      if (id.startsWith(jobId(this.plan.id, ''))) await this.#within(this.#queue.remove(id))
     }
     this.#checkAt = performance.now() + lockMs
   }
@@ -368,13 +369,13 @@ class Producer {
   async #readReports(): Promise<number> {
     const texts = await this.#connection.redis.lpop(this.#keys.reports(this.plan.id), 1000)
     for (const text of texts ?? []) {
-      const report = JSON.parse(text) as Report
-      if ('failure' in report) this.#fail(report.failure)
-      // One that was counted already: a block that was computed by two workers, or found by a check.
-      else if (this.#inFlight.delete(report.done.job)) {
+      const { failure, done } = readRecord<Report>(text) ?? {}
+      if (failure) this.#fail(failure)
+      // Another one was counted already: a block that was computed by two workers, or found by a check.
+      if (done && this.#inFlight.delete(done.job)) {
         this.#done++
-        if (!report.done.already) this.#computed++
-        this.#workers.add(report.done.worker)
+        if (!done.already) this.#computed++
+        this.#workers.add(done.worker)
       }
     }
     return texts?.length ?? 0

@@ -4,7 +4,7 @@ import type { BlockPlan } from '../arrays/job.js'
 import { isS3 } from '../arrays/names.js'
 import { QueueError } from '../errors.js'
 import type { Connection, Redis } from './connect.js'
-import type { Keys, WorkerRecord } from './records.js'
+import { type Keys, readRecord, type WorkerRecord } from './records.js'
 
 /** Whether a name is the same in all processes. */
 const isPlace = (path: string) => isAbsolute(path) || isS3(path)
@@ -16,7 +16,10 @@ export async function workersOf(redis: Redis, keys: Keys): Promise<WorkerRecord[
   const records = await redis.mget(ids.map(keys.worker))
   const gone = ids.filter((_, i) => records[i] === null)
   if (gone.length > 0) await redis.srem(keys.workers, ...gone)
-  return records.flatMap((record) => (record === null ? [] : [JSON.parse(record) as WorkerRecord]))
+  return records.flatMap((text) => {
+    const record = text === null ? null : readRecord<WorkerRecord>(text)
+    return record?.id === undefined ? [] : [record as WorkerRecord]
+  })
 }
 
 /**
@@ -31,10 +34,7 @@ export async function readPlan({ redis }: Connection, keys: Keys, id: string): P
       `the plan ${id.slice(0, 64)} is no longer in the queue: run its command again with --resume`,
     )
   }
-  let plan: BlockPlan | undefined
-  try {
-    plan = JSON.parse(text)
-  } catch {}
+  const plan = readRecord<BlockPlan>(text) as BlockPlan | null
   const inputs = plan?.kind === 'multiply' ? [plan.a, plan.b] : [plan?.a]
   const isPlan =
     plan?.id === id &&

@@ -13,6 +13,22 @@ export interface JobData {
   readonly stage: number
 }
 
+/** Whether a job is a block. Anyone who may write to the queue can have put others there. */
+export function isJobData(data: unknown): data is JobData {
+  const { plan, name, stage } = (data ?? {}) as Partial<JobData>
+  return typeof plan === 'string' && typeof name === 'string' && typeof stage === 'number'
+}
+
+/** What a text in Redis says; null if it isn't what this library puts there. */
+export function readRecord<T extends object>(text: string): Partial<T> | null {
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' ? value : null
+  } catch {
+    return null
+  }
+}
+
 /** BullMQ takes no colons in it. A job that is there already isn't added again. */
 export const jobId = (plan: string, name: string): string => `${plan}-${name}`
 
@@ -89,7 +105,11 @@ export interface Done {
   readonly kernelMs: number
 }
 
-export type Report = { readonly done: Done } | { readonly failure: Failure }
+/** One of both. */
+export interface Report {
+  readonly done?: Done
+  readonly failure?: Failure
+}
 
 /** How many failures of a plan are kept. */
 export const FAILURES = 100

@@ -10,6 +10,7 @@ import {
   type PlanRecord,
   type PlanState,
   PREFIX,
+  readRecord,
   type WorkerRecord,
 } from './records.js'
 
@@ -85,7 +86,9 @@ export async function queueStatus(options: QueuePlace): Promise<QueueStatus> {
         await redis.srem(keys.plans, id)
         continue
       }
-      const { kind, output } = JSON.parse(record.plan) as BlockPlan
+      const { kind, output } = readRecord<BlockPlan>(record.plan) ?? {}
+      // What this library hasn't put there is no work.
+      if (kind === undefined || typeof output?.path !== 'string') continue
       const failures = await redis.lrange(keys.failures(id), 0, -1)
       plans.push({
         id,
@@ -97,7 +100,10 @@ export async function queueStatus(options: QueuePlace): Promise<QueueStatus> {
         total: Number(record.total),
         retries: Number(record.retries),
         reason: record.reason,
-        failures: failures.map((text) => JSON.parse(text) as Failure),
+        failures: failures.flatMap((text) => {
+          const failure = readRecord<Failure>(text)
+          return failure?.job === undefined ? [] : [failure as Failure]
+        }),
       })
     }
     return {

@@ -19,6 +19,7 @@ import { isFinal, reasonText } from './reasons.js'
 import {
   FAILURES,
   type Failure,
+  isJobData,
   type JobData,
   keysOf,
   PREFIX,
@@ -32,7 +33,7 @@ import { blockRunner, type Computer, type Runner } from './runner.js'
 export type WorkerEvent =
   | { readonly type: 'begun'; readonly plan: string; readonly job: string }
   | ({ readonly type: 'done'; readonly plan: string } & BlockResult)
-  /** An attempt failed. */
+  /** An attempt failed. The plan is '' if the job is not a block, which anyone who may write to the queue can have put there. */
   | ({ readonly type: 'failed'; readonly plan: string } & Failure)
   /** The block was given to another worker, because this one had been silent, or back to the queue, because it stops. */
   | { readonly type: 'given-up'; readonly plan: string; readonly job: string }
@@ -336,6 +337,7 @@ class Worker implements QueueWorker {
   ): Promise<null> {
     const { UnrecoverableError, WaitingError } = this.connection.packages.bull
     const { roots, memory } = this.settings
+    if (!isJobData(job.data)) throw new UnrecoverableError(`the job ${job.id} of the queue is not a block`)
     const { plan: id, name, stage } = job.data
     // BullMQ gives no more jobs at once than there are places.
     const place = this.#free.shift()!
@@ -386,7 +388,8 @@ class Worker implements QueueWorker {
 
   async #reportFailure(job: import('bullmq').Job<JobData, null>, error: Error): Promise<void> {
     this.#failed++
-    const { plan, name } = job.data
+    const isBlock = isJobData(job.data)
+    const { plan, name } = isBlock ? job.data : { plan: '', name: `${job.id}` }
     const failure: Failure = {
       job: name,
       worker: this.id,
@@ -395,6 +398,7 @@ class Worker implements QueueWorker {
       reason: error.message,
     }
     this.tell({ type: 'failed', plan, ...failure })
+    if (!isBlock) return
     await this.connection.redis
       .multi()
       .lpush(this.#keys.failures(plan), JSON.stringify(failure))

@@ -1,4 +1,5 @@
 /** A drawing of an interaction. */
+import { showList } from '../describe.js'
 import { ShapeError } from '../errors.js'
 import type { BasePair } from './options.js'
 import { readStrand } from './strand.js'
@@ -102,7 +103,7 @@ function ends([i, j]: BasePair, place: Place): [number, number] {
   const [from, to] = [place(i), place(j)]
   if (from === undefined || to === undefined) {
     throw new ShapeError(
-      `the pair [${i}, ${j}] is not of this strand: give the sequences that it was found in`,
+      `the pair ${showList([i, j])} is not of this strand: give the sequences that it was found in`,
     )
   }
   return [from, to]

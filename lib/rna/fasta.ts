@@ -54,7 +54,8 @@ export function parseFasta(text: string, name = 'the text'): FastaRecord[] {
   return records.map(({ head, line, parts }) => {
     if (parts.length === 0)
       throw new FileError(`${name}: line ${line}: the record ${show(head)} has no bases`)
-    const [, word, rest] = /^(\S*)\s*(.*)$/.exec(head)!
+    // With s, because a header may have Unicode's line separators.
+    const [, word, rest] = /^(\S*)\s*(.*)$/s.exec(head)!
     return { name: word!, description: rest!, sequence: parts.join('').toUpperCase().replaceAll('T', 'U') }
   })
 }

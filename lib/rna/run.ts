@@ -1,10 +1,10 @@
 /** Calls of native code that can be given up, and say how far they are. */
-import { totalmem } from 'node:os'
 import { aborted, cancelOnAbort } from '../abort.js'
 import { deviceName } from '../backend.js'
 import { configureCpu, deviceMemoryLimit } from '../environment.js'
 import { AbortedError, fromNative } from '../errors.js'
 import { REPORT_FIELDS, reportAt } from '../fields.js'
+import { availableMemory } from '../free-memory.js'
 import { addon, type RnaRequest } from '../native.js'
 import { ProgressReports, shareOf } from '../product/progress.js'
 import type { BasePair, ReadRnaOptions } from './options.js'
@@ -14,7 +14,7 @@ export function requestOf(
   { within, minLoop, table, backend, device }: ReadRnaOptions,
   wide: boolean,
 ): RnaRequest {
-  const mostBytes = process.availableMemory?.() || totalmem()
+  const mostBytes = availableMemory()
   return {
     within,
     minLoop,

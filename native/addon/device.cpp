@@ -17,7 +17,10 @@ void Device::open(BackendChoice choice, int device, DeviceSet devices, int64_t d
   std::unique_ptr<Session> session =
       devices == 0 ? engine().open(choice, device, device_memory) : engine().open(choice, devices, device_memory);
   const bool is_cuda = session->backend() == BackendKind::kCuda;
-  description_ = {session->backend(), is_cuda ? session->device() : -1, session->name(), session->devices()};
+  const std::vector<int> several = session->devices();
+  const bool is_all =
+      devices == kAllDevices || std::max<size_t>(several.size(), 1) == static_cast<size_t>(engine().device_count());
+  description_ = {session->backend(), is_cuda ? session->device() : -1, session->name(), several, is_all};
 #if defined(MPMML_WITH_CUDA)
   // lib shows the name in results, and asks for it on JavaScript's thread.
   if (is_cuda) cuda::device_name(session->device());
@@ -374,6 +377,7 @@ Napi::Value describe_device(const Napi::CallbackInfo& info) {
   double devices = 0;
   for (const int device : description.devices) devices += static_cast<double>(DeviceSet{1} << device);
   object.Set("devices", devices);
+  object.Set("all", description.is_all);
   return object;
 }
 
@@ -413,9 +417,10 @@ Napi::Value give_up(const Napi::CallbackInfo& info) {
   return info.Env().Undefined();
 }
 
-Napi::Value fail_allocation(const Napi::CallbackInfo& info) {
+template <Failing& failing>
+Napi::Value fail(const Napi::CallbackInfo& info) {
   const auto nth = static_cast<int64_t>(number_in(info[0], 0, 1e15));
-  fail_allocations(nth, info[1].IsUndefined() ? 1 : static_cast<int64_t>(number_in(info[1], 1, 1e15)));
+  failing.set(nth, info[1].IsUndefined() ? 1 : static_cast<int64_t>(number_in(info[1], 1, 1e15)));
   return info.Env().Undefined();
 }
 
@@ -439,7 +444,8 @@ void export_device(Napi::Env env, Napi::Object exports) {
   exports.Set("memoryNumber", Napi::Function::New<guarded<memory_number>>(env, "memoryNumber"));
   exports.Set("release", Napi::Function::New<guarded<release>>(env, "release"));
   exports.Set("giveUp", Napi::Function::New<guarded<give_up>>(env, "giveUp"));
-  exports.Set("failAllocation", Napi::Function::New<guarded<fail_allocation>>(env, "failAllocation"));
+  exports.Set("failAllocation", Napi::Function::New<guarded<fail<failing_allocations>>>(env, "failAllocation"));
+  exports.Set("failThread", Napi::Function::New<guarded<fail<failing_threads>>>(env, "failThread"));
   exports.Set("pretendDevices", Napi::Function::New<guarded<pretend_devices>>(env, "pretendDevices"));
   exports.Set("delayWork", Napi::Function::New<guarded<delay_work>>(env, "delayWork"));
 }

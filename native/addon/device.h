@@ -47,6 +47,7 @@ class Device final : public Chore, public std::enable_shared_from_this<Device> {
     int index;
     std::string name;
     std::vector<int> devices;  ///< if it consists of several
+    bool is_all;               ///< whether there is no other CUDA device
   };
   const Description& description() const { return description_; }
   /// While it isn't shut. What has been dropped and isn't used any more doesn't count, whether it has been given back or

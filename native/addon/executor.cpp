@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <string>
-#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -12,6 +11,7 @@
 #endif
 
 #include "addon/task.h"
+#include "core/fault.h"
 #include "core/status.h"
 
 namespace mpmml::addon {
@@ -118,10 +118,11 @@ bool Executor::is_idle() {
 
 void Executor::add_thread() {
   try {
+    before_thread();
     std::thread([self = shared_from_this()] { self->serve(); }).detach();
     ++threads_;
     ++idle_;
-  } catch (const std::system_error& error) {
+  } catch (const std::exception& error) {
     // At its limit of threads the process works with the threads that it has.
     if (threads_ > 0) return;
     throw Error(ErrorCode::kOutOfMemory, std::string("the system refused to start a thread to compute on: ") +

@@ -337,8 +337,8 @@ SumSigns signs_of_sums(const ValueRange& a, const ValueRange& b) {
 /// Elements as they are: for semirings whose ⊗ can't overflow, and for any operands.
 ///
 /// NaN: if ⊗ is a sum or a product, a candidate made from NaN is NaN, and a maximum or minimum as ⊕ skips it. If ⊗ is
-/// a minimum or a maximum it would lose the NaN, so NaN is encoded as zero, which never wins either. Signed zeros: if ⊗
-/// selects or multiplies elements, no result is −0, because processors differ in which of −0 and 0 a maximum returns.
+/// a minimum or a maximum it would lose the NaN, so NaN is encoded as zero, which never wins either. Signed zeros: see
+/// has_no_negative_zero.
 template <class S>
 struct Plain {
   static_assert(!S::can_overflow);
@@ -376,7 +376,7 @@ struct Plain {
 
   MPMML_HOST_DEVICE static Element finish(Accumulator acc, Element c0, bool& /*overflowed*/) {
     const Element result = S::combine(acc, encode(c0));
-    if constexpr (S::idempotent && S::extend_kind != OperatorKind::kSum && std::is_floating_point_v<Element>) {
+    if constexpr (has_no_negative_zero<S>) {
       return result + 0;
     } else {
       return result;

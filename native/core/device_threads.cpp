@@ -4,17 +4,21 @@
 
 namespace mpmml {
 
-DeviceThreads::DeviceThreads(size_t devices) {
-  for (size_t index = 1; index < devices; ++index) threads_.emplace_back([this, index] { serve(index); });
+DeviceThreads::DeviceThreads(size_t devices) : threads_("call a device") {
+  try {
+    for (size_t index = 1; index < devices; ++index) threads_.start([this, index] { serve(index); });
+  } catch (...) {
+    end();
+    throw;
+  }
 }
 
-DeviceThreads::~DeviceThreads() {
-  {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    ends_ = true;
-    changed_.notify_all();
-  }
-  for (std::thread& thread : threads_) thread.join();
+DeviceThreads::~DeviceThreads() { end(); }
+
+void DeviceThreads::end() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  ends_ = true;
+  changed_.notify_all();
 }
 
 void DeviceThreads::run(const std::function<void(size_t)>& body) {

@@ -5,14 +5,15 @@
 #include <cstdint>
 #include <functional>
 #include <mutex>
-#include <thread>
-#include <vector>
+
+#include "core/joining_threads.h"
 
 namespace mpmml {
 
 /// A thread for each device but the first, whose work the caller does.
 class DeviceThreads {
  public:
+  /// Throws Error(kOutOfMemory) if the system refuses a thread.
   explicit DeviceThreads(size_t devices);
   ~DeviceThreads();
 
@@ -21,6 +22,8 @@ class DeviceThreads {
 
  private:
   void serve(size_t index);
+  /// Has the threads end.
+  void end();
 
   std::mutex mutex_;
   std::condition_variable changed_;
@@ -28,7 +31,7 @@ class DeviceThreads {
   uint64_t round_ = 0;
   size_t left_ = 0;
   bool ends_ = false;
-  std::vector<std::thread> threads_;
+  JoiningThreads threads_;  ///< last: they use the others
 };
 
 }  // namespace mpmml

@@ -33,25 +33,16 @@ void store_without_steps(const Problem& problem) {
 
 }  // namespace
 
-bool has_steps(const Problem& problem) { return problem.outputs() > 0 && problem.k() > 0; }
+bool is_cuda_asked(const Request& request) {
+  return request.backend == BackendChoice::kCuda ||
+         (request.where.variant && request.where.variant->backend == BackendKind::kCuda);
+}
 
 Error cuda_error(const std::string& reason) {
   return Error(ErrorCode::kNoCuda, "the cuda backend can't be used: " + reason);
 }
 
 namespace {
-
-/// If there are no values, every path is exact.
-constexpr PathSet exact_without_values() {
-  PathSet paths;
-  for (int index = 0; index < kRangePaths; ++index) paths.add(static_cast<RangePath>(index));
-  return paths;
-}
-
-Plan plan_without_steps(const Problem& problem, Backend& backend, const Placement& where) {
-  return make_plan(problem.operation, exact_without_values(), backend.variants(), where.variant,
-                   [](const Variant&, RangePath) { return Judgement{}; });
-}
 
 /// Runs `body`; an error says that it is of this product.
 template <class Body>
@@ -120,7 +111,7 @@ Explanation Engine::explain(int device) {
   return {BackendKind::kCpu, unusable};
 }
 
-Explanation Engine::choose(const Problem& problem, const Request& request) {
+Explanation Engine::prefer(const Problem& problem, const Request& request) {
   const Variant* variant = request.where.variant;
   if (variant && request.backend != BackendChoice::kAuto &&
       (variant->backend == BackendKind::kCpu) != (request.backend == BackendChoice::kCpu)) {
@@ -129,20 +120,40 @@ Explanation Engine::choose(const Problem& problem, const Request& request) {
   }
   const bool cpu_asked = request.backend == BackendChoice::kCpu || (variant && variant->backend == BackendKind::kCpu);
   if (cpu_asked) return {BackendKind::kCpu, "it was asked for"};
-  const bool cuda_asked = request.backend == BackendChoice::kCuda || variant;
+  const bool cuda_asked = is_cuda_asked(request);
   Explanation automatic = explain(request.where.device);
   if (automatic.backend == BackendKind::kCpu) {
     if (cuda_asked) throw cuda_error(automatic.reason);
     return automatic;
   }
-  if (!has_steps(problem)) return automatic;
+  if (!problem.has_steps()) return automatic;
   if (!cuda_asked && cpu_->estimate_ms(problem, 0) <= cuda_->estimate_ms(problem, request.where.device)) {
     return {BackendKind::kCpu, "the cpu backend is estimated to take less time"};
   }
+  return automatic;
+}
+
+Explanation Engine::choose(const Problem& problem, const Request& request) {
+  const Explanation preferred = prefer(problem, request);
+  if (preferred.backend == BackendKind::kCpu || !problem.has_steps()) return preferred;
   const std::string refused = cuda_->refuses(problem, request.where);
-  if (refused.empty()) return automatic;
-  if (cuda_asked) throw Error(ErrorCode::kOutOfMemory, refused);
+  if (refused.empty()) return preferred;
+  if (is_cuda_asked(request)) throw Error(ErrorCode::kOutOfMemory, refused);
   return {BackendKind::kCpu, refused};
+}
+
+Plan Engine::plan(Backend& backend, const Problem& problem, const Placement& where) {
+  ValueRange a, b;
+  const bool looks_at_lines = backend.looks_at_lines(problem, where);
+  if (looks_at_lines || can_overflow(problem.operation)) {
+    a = scan_matrices(problem.operation, problem.a, problem.batch, problem.structure.a);
+    b = scan_matrices(problem.operation, problem.b, problem.batch, problem.structure.b);
+  }
+  if (looks_at_lines) {
+    a.levels = levels_of_rows(problem.operation, problem.a, problem.batch, problem.structure.a);
+    b.levels = levels_of_columns(problem.operation, problem.b, problem.batch, problem.structure.b);
+  }
+  return backend.plan(problem, a, b, where);
 }
 
 Result Engine::execute(const Problem& problem, const Request& request) {
@@ -155,20 +166,10 @@ Result Engine::execute(const Problem& problem, const Request& request) {
   if (!request.plan_only) {
     clear_outside(problem);
     result.outcome = compute(backend, problem, where, [&] { return run(backend, problem, where); });
-  } else if (!has_steps(problem)) {
-    result.outcome.plan = plan_without_steps(problem, backend, where);
+  } else if (!problem.has_steps()) {
+    result.outcome.plan = plan_without_steps(problem.operation, backend.variants(), where.variant);
   } else {
-    ValueRange a, b;
-    const bool looks_at_lines = backend.looks_at_lines(problem, where);
-    if (looks_at_lines || can_overflow(problem.operation)) {
-      a = scan_matrices(problem.operation, problem.a, problem.batch, problem.structure.a);
-      b = scan_matrices(problem.operation, problem.b, problem.batch, problem.structure.b);
-    }
-    if (looks_at_lines) {
-      a.levels = levels_of_rows(problem.operation, problem.a, problem.batch, problem.structure.a);
-      b.levels = levels_of_columns(problem.operation, problem.b, problem.batch, problem.structure.b);
-    }
-    result.outcome.plan = backend.plan(problem, a, b, where);
+    result.outcome.plan = plan(backend, problem, where);
   }
   return result;
 }
@@ -182,9 +183,9 @@ Outcome Engine::compute(Backend& backend, const Problem& problem, const Placemen
                         const std::function<Outcome()>& run) {
   if (!problem.known) require_elements_of_c0(problem);
   Outcome outcome;
-  if (!has_steps(problem)) {
+  if (!problem.has_steps()) {
+    outcome.plan = plan_without_steps(problem.operation, backend.variants(), where.variant);
     store_without_steps(problem);
-    outcome.plan = plan_without_steps(problem, backend, where);
     return outcome;
   }
   outcome = run();
@@ -357,8 +358,9 @@ std::unique_ptr<Session> Engine::open(BackendChoice choice, int device, int64_t 
 
 Plan Engine::plan(Session& session, const Problem& problem, const Placement& where) {
   if (where.variant) check_requested(problem.operation, *where.variant);
-  if (has_steps(problem)) return session.plan(problem, where);
-  return plan_without_steps(problem, session.backend() == BackendKind::kCuda ? *cuda_ : *cpu_, where);
+  if (problem.has_steps()) return session.plan(problem, where);
+  const Backend& backend = session.backend() == BackendKind::kCuda ? *cuda_ : *cpu_;
+  return plan_without_steps(problem.operation, backend.variants(), where.variant);
 }
 
 std::unique_ptr<Pending> Engine::multiply(Session& session, const std::vector<Problem>& problems,

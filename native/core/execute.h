@@ -61,6 +61,9 @@ class Engine {
   /// Why CUDA can't be used on `device`; empty if it can.
   std::string cuda_unusable(int device);
 
+  /// How many CUDA devices there are for work on several, whether they can be used or not.
+  int device_count();
+
   /// What `auto` takes unless something about the product decides otherwise.
   Explanation explain(int device);
 
@@ -89,7 +92,12 @@ class Engine {
   std::unique_ptr<Pending> multiply(Session& session, const std::vector<Problem>& problems, const Placement& where);
 
  private:
+  /// Which backend takes a product, whatever memory its devices have.
+  Explanation prefer(const Problem& problem, const Request& request);
+  /// The same, if the product has memory there.
   Explanation choose(const Problem& problem, const Request& request);
+  /// The plan of a product of host matrices.
+  static Plan plan(Backend& backend, const Problem& problem, const Placement& where);
 
   /// Runs a product whose values are in host memory: `run` computes it if it has steps.
   Outcome compute(Backend& backend, const Problem& problem, const Placement& where,
@@ -111,12 +119,19 @@ class Engine {
   Backend& several_backend();
   /// The request for one of the devices, or for the CPU if there are none.
   Request for_one(const Request& request, const std::vector<int>& devices) const;
-  /// The devices of `devices` that compute the product the soonest together, and their parts.
+  /// A product's parts, and the devices that compute them.
   struct Division {
     std::vector<int> devices;
     std::vector<Slice> slices;
   };
-  Division divide_among(const Problem& problem, const std::vector<int>& devices);
+  /// Those of `devices` that compute the product the soonest together, and have memory for their parts. If there are none,
+  /// no devices: `refused` says why.
+  Division divide_among(const Problem& problem, const std::vector<int>& devices, const Placement& where,
+                        std::string& refused);
+  /// The same whatever memory they have. `by_time`: how long each takes for the whole, and which it is, in that order.
+  Division soonest_division(const Problem& problem, const std::vector<std::pair<double, int>>& by_time);
+  /// The plan of the part whose path is told in the outcome.
+  Plan plan_parts(const Problem& problem, const Placement& where, const Division& division);
   Result execute_on_several(const Problem& problem, const Request& request);
   std::vector<Result> execute_on_several(const std::vector<Problem>& problems, const Request& request);
   /// One product after the other, each on several devices.
@@ -152,8 +167,8 @@ class Engine {
   std::vector<const Variant*> variants_;
 };
 
-/// Whether there is anything to compute from.
-bool has_steps(const Problem& problem);
+/// Whether it is CUDA or nothing.
+bool is_cuda_asked(const Request& request);
 
 /// CUDA was asked for, but can't be used for this reason.
 Error cuda_error(const std::string& reason);

@@ -149,6 +149,17 @@ ValueRange range_of_sums(const ValueRange& a, const ValueRange& b, OverflowPolic
   return sums;
 }
 
+/// Adds what elements with these facts become when they are results of S: −0 becomes 0.
+template <class S>
+void become_results(Facts& facts) {
+  using Element = typename S::Element;
+  if constexpr (has_no_negative_zero<S> && has_places<Element>) {
+    const int64_t negative_zero = place_of(-Element{0});
+    if (facts.minimum <= negative_zero && facts.maximum >= negative_zero)
+      facts.include(negative_zero, place_of(Element{0}));
+  }
+}
+
 /// A bound of the elements of C ⊕ D, if C is stored as elements.
 template <class S>
 Facts facts_of_combination(const Facts& c, const Facts& d, Storage storage_d) {
@@ -169,6 +180,7 @@ Facts facts_of_combination(const Facts& c, const Facts& d, Storage storage_d) {
       // NaN isn't chosen; if there is nothing else, the result is zero.
       (S::maximizes ? facts.has_lowest : facts.has_highest) = true;
     }
+    become_results<S>(facts);
     return facts;
   }
 }
@@ -187,6 +199,7 @@ Facts facts_of_product(const Facts& a, Storage storage_a, const Facts& b, Storag
       facts.has_negative = true;
     }
     facts.has_lowest = facts.has_highest = true;
+    become_results<S>(facts);
     return facts;
   } else {
     Facts facts = no_facts();

@@ -1,35 +1,49 @@
-// Allocations that fail because a test asks for it.
+// Allocations and threads that fail because a test asks for it.
 #pragma once
 #include <atomic>
 #include <cstdint>
+#include <new>
 
 #include "core/status.h"
 
 namespace mpmml {
 
-struct FailingAllocations {
-  std::atomic<int64_t> before{0};  ///< how many succeed until then
-  std::atomic<int64_t> count{0};   ///< how many fail then
+/// Which of the things that are asked for fail.
+class Failing {
+ public:
+  /// The nth from now on fails, and as many after it as make `count`. 0: none does.
+  void set(int64_t nth, int64_t count) {
+    count_.store(0, std::memory_order_relaxed);
+    before_.store(nth - 1, std::memory_order_relaxed);
+    count_.store(nth > 0 ? count : 0, std::memory_order_relaxed);
+  }
+
+  /// Whoever is asked for one asks this once.
+  bool must_fail() {
+    if (count_.load(std::memory_order_relaxed) <= 0) return false;
+    if (before_.fetch_sub(1, std::memory_order_relaxed) > 0) return false;
+    return count_.fetch_sub(1, std::memory_order_relaxed) > 0;
+  }
+
+ private:
+  std::atomic<int64_t> before_{0};  ///< how many succeed until then
+  std::atomic<int64_t> count_{0};   ///< how many fail then
 };
-inline FailingAllocations failing_allocations;
 
-/// The nth allocation from now on fails, and as many after it as make `count`. 0: none does.
-inline void fail_allocations(int64_t nth, int64_t count) {
-  failing_allocations.count.store(0, std::memory_order_relaxed);
-  failing_allocations.before.store(nth - 1, std::memory_order_relaxed);
-  failing_allocations.count.store(nth > 0 ? count : 0, std::memory_order_relaxed);
-}
+/// Of host or device memory for elements.
+inline Failing failing_allocations;
+inline Failing failing_threads;
 
-/// Every allocation of host or device memory for elements asks once whether it has to fail.
-inline bool allocation_must_fail() {
-  if (failing_allocations.count.load(std::memory_order_relaxed) <= 0) return false;
-  if (failing_allocations.before.fetch_sub(1, std::memory_order_relaxed) > 0) return false;
-  return failing_allocations.count.fetch_sub(1, std::memory_order_relaxed) > 0;
-}
-
-/// Throws Error if it has to.
+/// Throws Error if the allocation has to fail.
 inline void before_allocation() {
-  if (allocation_must_fail()) throw Error(ErrorCode::kOutOfMemory, "the allocation failed because a test asked for it");
+  if (failing_allocations.must_fail()) {
+    throw Error(ErrorCode::kOutOfMemory, "the allocation failed because a test asked for it");
+  }
+}
+
+/// Throws what std::thread may throw, if the thread has to fail.
+inline void before_thread() {
+  if (failing_threads.must_fail()) throw std::bad_alloc();
 }
 
 }  // namespace mpmml

@@ -3,10 +3,8 @@
 #include <algorithm>
 #include <chrono>
 #include <numeric>
-#include <string>
-#include <system_error>
-#include <thread>
 
+#include "core/joining_threads.h"
 #include "core/status.h"
 
 namespace mpmml {
@@ -78,6 +76,16 @@ Problem cut(const Problem& problem, const Slice& slice) {
       break;
   }
   return part;
+}
+
+Placement place_of(const Problem& problem, const Slice& slice, const Placement& where, int device) {
+  Placement place = where;
+  place.device = device;
+  if (slice.axis != Axis::kInstances) {
+    place.whole_m = problem.m();
+    place.whole_n = problem.n();
+  }
+  return place;
 }
 
 int64_t index_in_whole(const Problem& problem, const Slice& slice, int64_t index) {
@@ -156,11 +164,11 @@ void Speeds::measured(const Operation& operation, const std::vector<int>& device
 }
 
 void on_threads(size_t count, const std::function<void(size_t)>& body, const std::function<void()>& look,
-                const std::function<void()>& stop) {
+                const std::function<void(size_t)>& stop) {
   std::mutex mutex;
   std::condition_variable ended;
   size_t running = 0;
-  std::vector<std::thread> threads;
+  JoiningThreads threads("compute on a device");
   std::optional<Error> refused;
   for (size_t index = 0; index < count && !refused; ++index) {
     const auto run = [&, index] {
@@ -174,15 +182,14 @@ void on_threads(size_t count, const std::function<void(size_t)>& body, const std
       ++running;
     }
     try {
-      threads.emplace_back(run);
-    } catch (const std::system_error& error) {
+      threads.start(run);
+    } catch (const Error& error) {
       {
         const std::lock_guard<std::mutex> lock(mutex);
         --running;
       }
-      stop();
-      refused.emplace(ErrorCode::kOutOfMemory,
-                      std::string("the system refused to start a thread for a device: ") + error.what());
+      stop(index);
+      refused.emplace(error);
     }
   }
   {
@@ -194,7 +201,7 @@ void on_threads(size_t count, const std::function<void(size_t)>& body, const std
       if (running > 0) ended.wait_for(lock, kPatience);
     }
   }
-  for (std::thread& thread : threads) thread.join();
+  threads.join();
   if (refused) throw Error(*refused);
 }
 

@@ -30,6 +30,9 @@ std::vector<Slice> divide(const Problem& problem, const std::vector<double>& spe
 /// The product that a slice is.
 Problem cut(const Problem& problem, const Slice& slice);
 
+/// Where the slice is computed: on `device`, and otherwise as `where` says for the whole product.
+Placement place_of(const Problem& problem, const Slice& slice, const Placement& where, int device);
+
 /// Converts the index of one of the slice's results, in row-major order, into that in the whole product.
 int64_t index_in_whole(const Problem& problem, const Slice& slice, int64_t index);
 
@@ -96,8 +99,8 @@ class Speeds {
 
 /// Runs `body(index)` for 0 … count − 1, each on a thread of its own. While they run, calls `look` again and again, and at
 /// once when one has ended. `body` must not throw. Throws Error(kOutOfMemory) if the system refuses a thread, after
-/// `stop()` and when those that have been started have ended.
+/// `stop(index)`, with the index of the first that isn't run, and when those that have been started have ended.
 void on_threads(size_t count, const std::function<void(size_t)>& body, const std::function<void()>& look,
-                const std::function<void()>& stop);
+                const std::function<void(size_t)>& stop);
 
 }  // namespace mpmml

@@ -73,4 +73,11 @@ Plan make_plan(const Operation& operation, PathSet exact, const std::vector<cons
                           "wider one"));
 }
 
+Plan plan_without_steps(const Operation& operation, const std::vector<const Variant*>& variants,
+                        const Variant* requested) {
+  PathSet every;
+  for (int index = 0; index < kRangePaths; ++index) every.add(static_cast<RangePath>(index));
+  return make_plan(operation, every, variants, requested, [](const Variant&, RangePath) { return Judgement{}; });
+}
+
 }  // namespace mpmml

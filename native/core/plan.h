@@ -33,6 +33,10 @@ std::optional<Plan> find_plan(const Operation& operation, PathSet exact, const s
 Plan make_plan(const Operation& operation, PathSet exact, const std::vector<const Variant*>& variants,
                const Variant* requested, const Judge& judge);
 
+/// The plan of a product without steps or without results. No value has to fit, so any variant of the operation takes it.
+Plan plan_without_steps(const Operation& operation, const std::vector<const Variant*>& variants,
+                        const Variant* requested);
+
 /// Throws Error(kVariant) if `variant` is for another semiring or element type than the product. This can be checked
 /// before any value has been read.
 void check_requested(const Operation& operation, const Variant& variant);

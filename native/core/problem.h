@@ -109,6 +109,8 @@ struct Problem {
   int64_t n() const { return b.cols; }
   int64_t k() const { return a.cols; }
   int64_t outputs() const { return batch * m() * n(); }
+  /// Whether there is anything to compute from.
+  bool has_steps() const { return outputs() > 0 && k() > 0; }
   /// Whether an operand is stored as int16.
   bool has_int16() const { return a.storage == Storage::kInt16 || b.storage == Storage::kInt16; }
   bool is_cancelled() const { return is_set(cancelled); }

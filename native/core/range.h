@@ -76,6 +76,12 @@ constexpr bool has_range =
 template <class S>
 constexpr bool is_scanned = has_range<S> || S::restricts_elements;
 
+/// Whether no result is −0: it becomes 0, because processors differ in which of the two a maximum returns. In a sum the sign
+/// of zero follows from the elements.
+template <class S>
+constexpr bool has_no_negative_zero =
+    S::idempotent && S::extend_kind != OperatorKind::kSum && std::is_floating_point_v<typename S::Element>;
+
 /// The order of the elements that have ranges. An integer is its own place. The place of a float follows totalOrder
 /// (IEEE 754-2019, §5.10): −0 comes before 0, and NaNs are beyond the infinities. A float's bits are sign and
 /// magnitude; a place is in two's complement.

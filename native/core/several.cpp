@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/destination.h"
+#include "core/device_threads.h"
 #include "core/dispatch.h"
 #include "core/execute.h"
 #include "core/overflow.h"
@@ -99,6 +100,11 @@ Backend& Engine::several_backend() {
   return is_cuda && cuda_ ? *cuda_ : *cpu_;
 }
 
+int Engine::device_count() {
+  if (pretended_ > 0) return pretended_;
+  return cuda_ ? std::min(cuda_->device_count(), kMostDevices) : 0;
+}
+
 std::vector<int> Engine::devices_of(DeviceSet devices, BackendChoice choice) {
   std::vector<int> found;
   if (pretended_ > 0) {
@@ -122,8 +128,7 @@ std::vector<int> Engine::devices_of(DeviceSet devices, BackendChoice choice) {
     }
     return found;
   }
-  const int count = cuda_ ? std::min(cuda_->device_count(), kMostDevices) : 0;
-  for (int device = 0; device < count; ++device) {
+  for (int device = 0; device < device_count(); ++device) {
     if (cuda_unusable(device).empty()) found.push_back(device);
   }
   if (found.empty() && choice == BackendChoice::kCuda) throw cuda_error(cuda_unusable(0));
@@ -137,11 +142,8 @@ Request Engine::for_one(const Request& request, const std::vector<int>& devices)
   return one;
 }
 
-Engine::Division Engine::divide_among(const Problem& problem, const std::vector<int>& devices) {
+Engine::Division Engine::soonest_division(const Problem& problem, const std::vector<std::pair<double, int>>& by_time) {
   Backend& backend = several_backend();
-  std::vector<std::pair<double, int>> by_time;
-  for (const int device : devices) by_time.emplace_back(backend.estimate_ms(problem, physical(device)), device);
-  std::stable_sort(by_time.begin(), by_time.end(), [](const auto& x, const auto& y) { return x.first < y.first; });
   Division best;
   double least = std::numeric_limits<double>::infinity();
   for (size_t count = 1; count <= by_time.size(); ++count) {
@@ -173,6 +175,40 @@ Engine::Division Engine::divide_among(const Problem& problem, const std::vector<
     best.devices.erase(best.devices.begin() + static_cast<std::ptrdiff_t>(index));
   }
   return best;
+}
+
+Engine::Division Engine::divide_among(const Problem& problem, const std::vector<int>& devices, const Placement& where,
+                                      std::string& refused) {
+  Backend& backend = several_backend();
+  std::vector<std::pair<double, int>> by_time;
+  for (const int device : devices) by_time.emplace_back(backend.estimate_ms(problem, physical(device)), device);
+  std::stable_sort(by_time.begin(), by_time.end(), [](const auto& x, const auto& y) { return x.first < y.first; });
+  while (!by_time.empty()) {
+    Division division = soonest_division(problem, by_time);
+    const size_t before = by_time.size();
+    for (size_t index = 0; index < division.slices.size(); ++index) {
+      const Slice& slice = division.slices[index];
+      const int device = division.devices[index];
+      const std::string why = backend.refuses(cut(problem, slice), place_of(problem, slice, where, physical(device)));
+      if (why.empty()) continue;
+      refused = why;
+      by_time.erase(
+          std::find_if(by_time.begin(), by_time.end(), [&](const auto& other) { return other.second == device; }));
+    }
+    if (by_time.size() == before) return division;
+  }
+  return {};
+}
+
+Plan Engine::plan_parts(const Problem& problem, const Placement& where, const Division& division) {
+  std::vector<Plan> plans(division.slices.size());
+  DeviceThreads threads(plans.size());
+  threads.run([&](size_t index) {
+    const Slice& slice = division.slices[index];
+    plans[index] = plan(several_backend(), cut(problem, slice),
+                        place_of(problem, slice, where, physical(division.devices[index])));
+  });
+  return *std::max_element(plans.begin(), plans.end(), [](const Plan& x, const Plan& y) { return x.path < y.path; });
 }
 
 Outcome Engine::compute_parts(const Problem& problem, const Placement& where, const Division& division, bool shares) {
@@ -216,12 +252,30 @@ Result Engine::execute_on_several(const Problem& problem, const Request& request
   }
   const std::vector<int> devices = devices_of(request.devices, request.backend);
   const Request one = for_one(request, devices);
-  if (devices.empty() || !has_steps(problem) || request.plan_only) return execute(problem, one);
+  if (devices.empty() || !problem.has_steps()) return execute(problem, one);
   const Placement& where = request.where;
   if (where.variant) check_requested(problem.operation, *where.variant);
-  if (pretended_ == 0 && choose(problem, one).backend == BackendKind::kCpu) return execute(problem, one);
-  const Division division = divide_among(problem, devices);
+  if (pretended_ == 0 && prefer(problem, one).backend == BackendKind::kCpu) return execute(problem, one);
+  std::string refused;
+  const Division division = divide_among(problem, devices, where, refused);
+  if (division.devices.empty()) {
+    if (is_cuda_asked(request)) throw Error(ErrorCode::kOutOfMemory, refused);
+    Request on_cpu = one;
+    on_cpu.backend = BackendChoice::kCpu;
+    return execute(problem, on_cpu);
+  }
   if (division.devices.size() < 2) return execute(problem, for_one(request, division.devices));
+  Placement same = where;
+  // The order of sums, and so their last bits, may differ from variant to variant.
+  if (!is_idempotent(problem.operation) && !same.variant) {
+    same.device = one.where.device;
+    same.variant = several_backend().plan(problem, {}, {}, same).variant;
+  }
+  Result result{several_backend().kind(), {}, division.devices.front(), set_of(division.devices)};
+  if (request.plan_only) {
+    result.outcome.plan = plan_parts(problem, same, division);
+    return result;
+  }
   require_elements_of_c0(problem);
   clear_outside(problem);
   // Not a timed mutex: it needs a newer glibc than the published addons may.
@@ -230,13 +284,6 @@ Result Engine::execute_on_several(const Problem& problem, const Request& request
   while (!lock.try_lock()) {
     if (problem.is_cancelled()) throw given_up();
     std::this_thread::sleep_for(kPatience);
-  }
-  Result result{several_backend().kind(), {}, division.devices.front(), set_of(division.devices)};
-  Placement same = where;
-  // The order of sums, and so their last bits, may differ from variant to variant.
-  if (!is_idempotent(problem.operation) && !same.variant) {
-    same.device = one.where.device;
-    same.variant = several_backend().plan(problem, {}, {}, same).variant;
   }
   result.outcome = compute_parts(problem, same, division);
   if (result.outcome.overflow) throw overflow_error(problem, *result.outcome.overflow);
@@ -272,7 +319,7 @@ std::vector<Result> Engine::execute_on_several(const std::vector<Problem>& probl
       }
     }
   };
-  on_threads(std::min(devices.size(), runs.size()), compute_runs, [] {}, [&] { results.stop(); });
+  on_threads(std::min(devices.size(), runs.size()), compute_runs, [] {}, [&](size_t) { results.stop(); });
   return results.take();
 }
 

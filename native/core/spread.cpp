@@ -61,7 +61,7 @@ class SpreadSession final : public Session {
 
   void upload(DataType dtype, int64_t batch, const MatrixView& from, const MutableMatrixView& to,
               const std::atomic<int32_t>* cancelled) override {
-    spread(to.memory).written();
+    const Writing writing(to.memory);
     const std::optional<Lots> lots = peers_.lots_of(to, dtype, batch);
     if (!lots) {
       Whole whole = peers_.fetch_whole(to, dtype, batch);
@@ -114,8 +114,8 @@ class SpreadSession final : public Session {
     const DataType dtype = operation.dtype;
     // Before any device changes its rows, all elements must be known to be right.
     if (restricts_elements(operation)) {
-      require_elements_of(*this, operation, batch, read_only(c), "the matrix");
-      require_elements_of(*this, operation, batch, d, "d");
+      require_elements_of(*this, operation, batch, read_only(c), {}, "the matrix");
+      require_elements_of(*this, operation, batch, d, {}, "d");
     }
     return write(dtype, batch, c,
                  [&](size_t device, int64_t items, const MutableMatrixView& part, const Part& at, Kept& kept) {
@@ -232,7 +232,7 @@ class SpreadSession final : public Session {
   /// Starts what `start` starts for the rows of `to` that each device has; if they aren't divided by rows, on the first.
   template <class Start>
   std::unique_ptr<Pending> write(DataType dtype, int64_t batch, const MutableMatrixView& to, Start&& start) {
-    spread(to.memory).written();
+    const Writing writing(to.memory);
     const std::optional<Lots> lots = peers_.lots_of(to, dtype, batch);
     if (lots) {
       return each(*lots, [&](size_t device, const Lot& lot, Kept& kept) {

@@ -89,6 +89,7 @@ class ClosureByRows final : public Pending {
       looks_ahead_ |= steps_of(sharer, groups_.front()) >= peers_.steps_worth_ahead();
     }
     each([&](Sharer& me) {
+      if (looks_ahead_) peers_.open_ahead(me.device);
       make_memory(me);
       hand_out(me, groups_.front());
     });
@@ -553,10 +554,9 @@ bool are_same(const Lots& lots, const Lots& others) {
 }  // namespace
 
 StartedClosure start_closure(Peers& peers, const Closure& closure, const Placement& where) {
-  spread(closure.d.memory).written();
+  const Writing writing_d(closure.d.memory), writing_next(closure.next.memory);
   std::optional<Lots> lots = peers.lots_of(closure.d, closure.operation.dtype, closure.batch);
   if (closure.next.data) {
-    spread(closure.next.memory).written();
     const std::optional<Lots> others = peers.lots_of(closure.next, DataType::kInt32, closure.batch);
     if (!others || !lots || !are_same(*lots, *others)) lots.reset();
   }

@@ -44,30 +44,37 @@ class Peers::Exchange {
 
 Peers::Peers(SpreadDevices devices)
     : sessions_(std::move(devices.sessions)),
+      ahead_(sessions_.size()),
       numbers_(std::move(devices.numbers)),
       speeds_(std::move(devices.speeds)),
       least_bytes_(devices.least_bytes),
       least_nodes_(devices.least_nodes),
       steps_worth_ahead_(devices.steps_worth_ahead),
       multiply_(std::move(devices.multiply)),
-      threads_(sessions_.size()) {
-  ahead_.resize(sessions_.size());
-}
+      threads_(sessions_.size()) {}
 
 Session& Peers::ahead(size_t device) {
-  if (!ahead_[device]) ahead_[device] = sessions_[device]->open_ahead();
-  return ahead_[device] ? *ahead_[device] : *sessions_[device];
+  Session* const opened = ahead_[device].opened.load(std::memory_order_acquire);
+  return opened ? *opened : *sessions_[device];
+}
+
+void Peers::open_ahead(size_t device) {
+  Ahead& ahead = ahead_[device];
+  if (ahead.owner) return;
+  ahead.owner = sessions_[device]->open_ahead();
+  ahead.opened.store(ahead.owner.get(), std::memory_order_release);
 }
 
 void Peers::collect(size_t device) {
   sessions_[device]->collect();
-  if (ahead_[device]) ahead_[device]->collect();
+  if (Session* const opened = ahead_[device].opened.load(std::memory_order_acquire)) opened->collect();
 }
 
 MemoryUse Peers::memory_use(size_t device) {
   MemoryUse use = sessions_[device]->memory_use();
-  if (!ahead_[device]) return use;
-  const MemoryUse other = ahead_[device]->memory_use();
+  Session* const opened = ahead_[device].opened.load(std::memory_order_acquire);
+  if (!opened) return use;
+  const MemoryUse other = opened->memory_use();
   use.used += other.used;
   use.peak += other.peak;
   return use;

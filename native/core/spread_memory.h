@@ -1,6 +1,7 @@
 // Memory in pieces on several devices, and how its parts get to the device that needs them.
 #pragma once
 #include <algorithm>
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -49,6 +50,21 @@ class SpreadMemory final : public Memory {
 };
 
 inline SpreadMemory& spread(Memory* memory) { return static_cast<SpreadMemory&>(*memory); }
+
+/// While this is there, elements of a memory change, or begin to. Copies of the whole are stale when it ends, however that
+/// is: those from before, and those that were made meanwhile to read other elements.
+class Writing {
+ public:
+  /// The memory may be null: then there is nothing to write.
+  explicit Writing(Memory* memory) : memory_(memory) {}
+  ~Writing() {
+    if (memory_) spread(memory_).written();
+  }
+  Writing(const Writing&) = delete;
+
+ private:
+  Memory* const memory_;
+};
 
 /// Where the elements of matrices are in their memory.
 template <class Pointer>
@@ -125,8 +141,10 @@ class Peers {
 
   size_t count() const { return sessions_.size(); }
   Session& session(size_t device) const { return *sessions_[device]; }
-  /// A session of the same device, whose work runs before that of session(device) if both are ready.
+  /// A session of the same device, whose work runs before that of session(device) if both are ready; session(device) itself
+  /// unless open_ahead() has opened one.
   Session& ahead(size_t device);
+  void open_ahead(size_t device);
   /// Session::collect() of both.
   void collect(size_t device);
   MemoryUse memory_use(size_t device);
@@ -229,7 +247,14 @@ class Peers {
                 int64_t bytes);
   void gather(size_t device, SpreadMemory& from, const Extent& extent, Memory& to);
 
-  std::vector<std::unique_ptr<Session>> sessions_, ahead_;  ///< those ahead are null until somebody asks
+  /// memory_use() may be called on another thread while the session is being opened.
+  struct Ahead {
+    std::unique_ptr<Session> owner;
+    std::atomic<Session*> opened{nullptr};
+  };
+
+  std::vector<std::unique_ptr<Session>> sessions_;
+  std::vector<Ahead> ahead_;
   const std::vector<int> numbers_;
   const std::vector<double> speeds_;
   const int64_t least_bytes_, least_nodes_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <tuple>
 #include <utility>
 
 #include "core/dispatch.h"
@@ -17,10 +18,11 @@ namespace {
 /// A part has other indices than the message must name.
 void require_elements_of_operands(Session& whole, const Problem& problem) {
   if (!restricts_elements(problem.operation) || problem.known) return;
-  const std::pair<const MatrixView*, const char*> operands[] = {
-      {&problem.c0, "accumulate"}, {&problem.a, "a"}, {&problem.b, "b"}};
-  for (const auto& [view, name] : operands) {
-    if (view->data && view->memory) require_elements_of(whole, problem.operation, problem.batch, *view, name);
+  const Structure& structure = problem.structure;
+  const std::tuple<const MatrixView&, const Band&, const char*> operands[] = {
+      {problem.c0, structure.c, "accumulate"}, {problem.a, structure.a, "a"}, {problem.b, structure.b, "b"}};
+  for (const auto& [view, band, name] : operands) {
+    if (view.data && view.memory) require_elements_of(whole, problem.operation, problem.batch, view, band, name);
   }
 }
 
@@ -37,8 +39,8 @@ std::optional<Lots> lots_of_product(const Peers& peers, const Problem& problem) 
   return lots;
 }
 
-/// The part of a product that a device computes, where it has its rows.
-Problem part_on(Peers& peers, size_t device, const Problem& problem, const Lots& lots, Kept& kept) {
+/// The part of a product that a device computes, with its operands where it can read them. Results are for the caller.
+Problem part_for(Peers& peers, size_t device, const Problem& problem, const Lots& lots, Kept& kept) {
   const DataType dtype = problem.operation.dtype;
   const Part part{lots.by_instances, lots.of[device]};
   const int64_t batch = lots.batch(problem.batch, part.lot);
@@ -48,18 +50,35 @@ Problem part_on(Peers& peers, size_t device, const Problem& problem, const Lots&
   MatrixView b = problem.b;
   if (lots.by_instances) b = part.of(b, dtype);
   there.b = peers.on(device, b, dtype, batch, kept);
-  there.c = peers.on_piece(device, part.of(problem.c, dtype));
   there.c0 = peers.on(device, part.of(problem.c0, dtype), dtype, batch, kept);
-  if (problem.witness.data) there.witness = peers.on_piece(device, part.of(problem.witness, DataType::kInt32));
   there.through = peers.on(device, part.of(problem.through, DataType::kInt32), DataType::kInt32, batch, kept);
   if (!lots.by_instances) there.structure = problem.structure.from(lots.of[device].first, 0);
   return there;
 }
 
+/// The same with its results in the rows that the device has.
+Problem part_on(Peers& peers, size_t device, const Problem& problem, const Lots& lots, Kept& kept) {
+  const Part part{lots.by_instances, lots.of[device]};
+  Problem there = part_for(peers, device, problem, lots, kept);
+  there.c = peers.on_piece(device, part.of(problem.c, problem.operation.dtype));
+  if (problem.witness.data) there.witness = peers.on_piece(device, part.of(problem.witness, DataType::kInt32));
+  return there;
+}
+
+/// Where parts are computed, if so many devices have one.
+Placement place_of_parts(const Problem& problem, const Lots& lots, size_t busy, const Placement& where) {
+  Placement place = where;
+  if (busy > 1 && !lots.by_instances) {
+    place.whole_m = problem.m();
+    place.whole_n = problem.n();
+  }
+  return place;
+}
+
 }  // namespace
 
 void require_elements_of(Session& whole, const Operation& operation, int64_t batch, const MatrixView& view,
-                         const char* name) {
+                         const Band& band, const char* name) {
   if (!whole.range(operation, batch, view).has_outsider) return;
   const int64_t rows = view.rows, cols = view.cols, bytes = stored_bytes(operation.dtype, view.storage);
   const int64_t items = items_of(view, batch);
@@ -68,7 +87,7 @@ void require_elements_of(Session& whole, const Operation& operation, int64_t bat
   to.storage = view.storage;
   whole.download(operation.dtype, items, view, to, nullptr)->finish();
   if (items == 1) to.batch_stride = 0;
-  require_elements(operation, read_only(to), batch, name);
+  require_elements(operation, read_only(to), batch, name, band);
 }
 
 std::unique_ptr<Pending> multiply(Peers& peers, Session& whole, const std::vector<Problem>& problems,
@@ -78,6 +97,7 @@ std::unique_ptr<Pending> multiply(Peers& peers, Session& whole, const std::vecto
   for (size_t index = 0; index < problems.size(); ++index) {
     const Problem& problem = problems[index];
     const DataType dtype = problem.operation.dtype;
+    const Writing writing_c(problem.c.memory), writing_witness(problem.witness.memory);
     try {
       require_elements_of_operands(whole, problem);
       const std::optional<Lots> lots = lots_of_product(peers, problem);
@@ -100,11 +120,8 @@ std::unique_ptr<Pending> multiply(Peers& peers, Session& whole, const std::vecto
         }
         shares[0].works.push_back(peers.multiply(0, there, where, kept));
         shares[0].products.push_back({index});
-        spread(problem.c.memory).written();
         peers.put_back(problem.c, c);
-        if (!witness) continue;
-        spread(problem.witness.memory).written();
-        peers.put_back(problem.witness, *witness);
+        if (witness) peers.put_back(problem.witness, *witness);
         continue;
       }
       // Somebody must say what computes a product without results.
@@ -124,11 +141,7 @@ std::unique_ptr<Pending> multiply(Peers& peers, Session& whole, const std::vecto
         for (size_t device = 0; device < peers.count(); ++device) prepare(device);
       }
       for (const Kept& copy : copies) kept.insert(kept.end(), copy.begin(), copy.end());
-      Placement place_of_part = where;
-      if (busy > 1 && !lots->by_instances) {
-        place_of_part.whole_m = problem.m();
-        place_of_part.whole_n = problem.n();
-      }
+      const Placement place = place_of_parts(problem, *lots, busy, where);
       // C changes only if all parts have been started.
       const bool is_apart = busy > 1 && problem.keeps_c;
       struct OnDevice {
@@ -161,7 +174,7 @@ std::unique_ptr<Pending> multiply(Peers& peers, Session& whole, const std::vecto
           }
         }
         try {
-          mine.work = peers.multiply(device, part, place_of_part, mine.kept);
+          mine.work = peers.multiply(device, part, place, mine.kept);
         } catch (const OverflowError& error) {
           const OverflowError::Place& at = error.place();
           const int64_t item = std::max<int64_t>(at.item, 0) + (lots->by_instances ? lot.first : 0);
@@ -170,8 +183,6 @@ std::unique_ptr<Pending> multiply(Peers& peers, Session& whole, const std::vecto
           mine.sum = error.sum();
         }
       });
-      spread(problem.c.memory).written();
-      if (problem.witness.data) spread(problem.witness.memory).written();
       const OnDevice* first = nullptr;
       for (const OnDevice& it : there) {
         if (it.overflow && (!first || *it.overflow < *first->overflow)) first = &it;
@@ -203,25 +214,18 @@ std::unique_ptr<Pending> multiply(Peers& peers, Session& whole, const std::vecto
 
 Plan plan(Peers& peers, const Problem& problem, const Placement& where) {
   Kept kept;
-  const DataType dtype = problem.operation.dtype;
   const bool by_instances = problem.batch > 1;
   const int64_t units = by_instances ? problem.batch : problem.m();
-  const int64_t bytes = units == 0 ? 0 : problem.outputs() / units * element_bytes(dtype);
-  const std::vector<Lot> lots = peers.lots_of_memory(units, bytes);
+  const int64_t unit_bytes = problem.outputs() / units * element_bytes(problem.operation.dtype);
+  const Lots lots{by_instances, peers.lots_of_memory(units, unit_bytes)};
+  const auto busy = std::count_if(lots.of.begin(), lots.of.end(), [](const Lot& lot) { return lot.size() > 0; });
+  const Placement place = place_of_parts(problem, lots, static_cast<size_t>(busy), where);
   std::optional<Plan> worst;
   for (size_t device = 0; device < peers.count(); ++device) {
-    if (lots[device].size() == 0) continue;
-    const Part part{by_instances, lots[device]};
-    Problem there = problem;
-    if (by_instances) there.batch = part.lot.size();
-    there.a = part.of(there.a, dtype);
-    there.c0 = part.of(there.c0, dtype);
-    if (by_instances) there.b = part.of(there.b, dtype);
-    for (MatrixView* const view : {&there.a, &there.b, &there.c0}) {
-      if (view->data && view->memory) *view = peers.on(device, *view, dtype, there.batch, kept);
-    }
+    if (lots.of[device].size() == 0) continue;
+    const Problem part = part_for(peers, device, problem, lots, kept);
     const Plan plan =
-        peers.of_device(device, [&] { return peers.session(device).plan(there, peers.place(device, where)); });
+        peers.of_device(device, [&] { return peers.session(device).plan(part, peers.place(device, place)); });
     if (!worst || plan.path > worst->path) worst = plan;
   }
   return *worst;

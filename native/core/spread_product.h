@@ -14,8 +14,8 @@ std::unique_ptr<Pending> multiply(Peers& peers, Session& whole, const std::vecto
 /// The plan of the part whose path is told in the outcome.
 Plan plan(Peers& peers, const Problem& problem, const Placement& where);
 
-/// Throws Error(kValue) as a session does for the whole matrix.
+/// Throws Error(kValue) as a session does for the whole matrix, of which only the elements in the band belong to it.
 void require_elements_of(Session& whole, const Operation& operation, int64_t batch, const MatrixView& view,
-                         const char* name);
+                         const Band& band, const char* name);
 
 }  // namespace mpmml

@@ -53,9 +53,10 @@ void Together::compute(const Placement& where) {
       [&] {
         if (whole_.is_cancelled()) stopped_ = 1;
       },
-      [&] {
+      [&](size_t first) {
         stopped_ = 1;
         agreement_.fail();
+        for (size_t index = first; shared_ && index < parts_.size(); ++index) shared_->leave(index);
       });
   if (whole_.is_cancelled()) throw given_up();
 }
@@ -79,13 +80,8 @@ void Together::compute_part(size_t index, const Placement& where) {
 bool Together::run_part(size_t index, const Placement& where) {
   const Problem& problem = problems_[index];
   PartOfProduct self(index, agreement_, shared_.get());
-  Placement place = where;
-  place.device = parts_[index].device;
+  Placement place = place_of(whole_, parts_[index].slice, where, parts_[index].device);
   place.part = &self;
-  if (parts_[index].slice.axis != Axis::kInstances) {
-    place.whole_m = whole_.m();
-    place.whole_n = whole_.n();
-  }
   Outcome& outcome = outcomes_[index];
   try {
     outcome = run_(problem, place);
@@ -116,8 +112,8 @@ Outcome Together::outcome() const {
       }
       if (error.code() == ErrorCode::kValue) {
         // The part has other indices.
-        require_elements(whole_.operation, whole_.a, whole_.batch, "a");
-        require_elements(whole_.operation, whole_.b, whole_.batch, "b");
+        require_elements(whole_.operation, whole_.a, whole_.batch, "a", whole_.structure.a);
+        require_elements(whole_.operation, whole_.b, whole_.batch, "b", whole_.structure.b);
       }
       if (is_of_values(error.code())) throw;
       throw of_device(backend_.kind(), parts_[failed_[at]].number, error);

@@ -49,7 +49,7 @@ Kept& kept() {
 
 Workspace::Workspace(size_t bytes, Use use) : data_(nullptr), capacity_(std::max<size_t>(bytes, 1)) {
   const size_t most = use == Use::kMatrix ? capacity_ + capacity_ / 4 : SIZE_MAX;
-  const bool must_fail = allocation_must_fail();
+  const bool must_fail = failing_allocations.must_fail();
   if (!must_fail) {
     Kept& all = kept();
     std::lock_guard<std::mutex> lock(all.mutex);

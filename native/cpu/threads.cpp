@@ -4,10 +4,10 @@
 #include <condition_variable>
 #include <exception>
 #include <mutex>
-#include <system_error>
 #include <thread>
 #include <vector>
 
+#include "core/fault.h"
 #include "cpu/machine.h"
 
 namespace mpmml::cpu {
@@ -31,8 +31,9 @@ class Pool {
   explicit Pool(int helpers) {
     for (int i = 0; i < helpers; ++i) {
       try {
+        before_thread();
         std::thread([this] { help(); }).detach();
-      } catch (const std::system_error&) {
+      } catch (const std::exception&) {
         return;  // At its limit of threads the process works with the threads that it has.
       }
     }

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <chrono>
-#include <thread>
 
+#include "core/joining_threads.h"
 #include "core/status.h"
 #include "cpu/machine.h"
 
@@ -50,10 +50,10 @@ std::vector<double> measure_ceiling(const Yardstick::Steps& steps, int threads, 
   std::vector<double> rates;
   for (int sample = 0; sample < samples; ++sample) {
     const Clock::time_point start = Clock::now();
-    std::vector<std::thread> others;
-    for (int i = 1; i < threads; ++i) others.emplace_back(steps.run, rounds);
+    JoiningThreads others("measure with");
+    for (int i = 1; i < threads; ++i) others.start([&] { steps.run(rounds); });
     steps.run(rounds);
-    for (std::thread& other : others) other.join();
+    others.join();
     rates.push_back(static_cast<double>(threads) * static_cast<double>(rounds) * steps.steps_of_round /
                     seconds_since(start));
   }

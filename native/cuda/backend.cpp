@@ -81,7 +81,7 @@ class CudaBackend : public Backend {
   int64_t workspace(const Problem& part, const Problem& problem, const Placement& where);
 
   const std::vector<const Variant*>& candidates(const Operation& operation) const {
-    static const std::vector<const Variant*> none;
+    static const auto& none = *new std::vector<const Variant*>;
     const auto found = candidates_.find({operation.semiring, operation.dtype});
     return found == candidates_.end() ? none : found->second;
   }
@@ -210,6 +210,7 @@ Judge CudaBackend::judge_for(const Problem& problem, PathSet exact, bool numbere
 }
 
 Plan CudaBackend::plan(const Problem& problem, const ValueRange& a, const ValueRange& b, const Placement& where) {
+  if (!problem.has_steps()) return plan_without_steps(problem.operation, variants(), where.variant);
   const PathSet exact = exact_paths(problem.operation, a, b);
   return make_plan(problem.operation, exact, candidates(problem.operation), where.variant,
                    judge_for(problem, exact, numbers_fit(a, b, problem.k()), where));
@@ -223,7 +224,7 @@ bool CudaBackend::looks_at_lines(const Problem& problem, const Placement& where)
 }
 
 int64_t CudaBackend::workspace(const Problem& part, const Problem& problem, const Placement& where) {
-  int64_t most_parts = 0;
+  int64_t most_beside = 0;
   const int64_t bytes = workspace_bytes(part, [&](const std::function<void(const Plan&)>& body) {
     for (const PathSet exact : possible_paths(problem.operation)) {
       const auto plan = find_plan(problem.operation, exact, candidates(problem.operation), where.variant,
@@ -232,12 +233,12 @@ int64_t CudaBackend::workspace(const Problem& part, const Problem& problem, cons
       body(*plan);
       const Launch launch = launch_of(part, *plan);
       const Kernel& kernel = kernel_for(part, *plan, false, where.device);
-      most_parts = std::max(most_parts, part_bytes(kernel, division_of(kernel, launch, where.device)));
+      most_beside = std::max(most_beside, bytes_beside(kernel, launch, division_of(kernel, launch, where.device)));
       const auto ranked = where.variant ? std::nullopt : plan_to_look_for(part, *plan, exact, where);
       if (ranked) body(*ranked);
     }
   });
-  return bytes + most_parts;
+  return bytes + most_beside;
 }
 
 Outcome CudaBackend::run(const Problem& problem, const Placement& where) {

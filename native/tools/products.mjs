@@ -6,7 +6,8 @@
 // The filter selects the variants whose names contain it. Each variant's products have ragged and tiny shapes, batches,
 // transposed and strided operands and results, zeros of the semiring, operands stored as int16, C0, and, for integers,
 // sums beyond the range. Values are small integers, so that floating-point results are exact too. Shapes are small,
-// because the sanitizers are slow. Exit status 1 if a result is wrong.
+// because the sanitizers are slow; some are deep, so that tiles are divided. Sums of floats also have both signs: those of
+// all slices of K alike, and of some slices only one sign, where a kernel begins again. Exit status 1 if a result is wrong.
 import { dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 
@@ -41,6 +42,12 @@ function filled({ shape, strides, length }, Type, value) {
   return { data: Type.from({ length }, value), shape, strides }
 }
 
+/** The column of an element at this place in memory. */
+function columnOf({ shape, strides }, place) {
+  const [rowStride, colStride] = strides.slice(-2)
+  return Math.floor((place % (rowStride > colStride ? rowStride : shape.at(-1) * colStride)) / colStride)
+}
+
 // A little more than a tile of every family, less than any tile, one row, one column, one step, none.
 const shapes = [
   { batch: 1, m: 133, k: 67, n: 141 },
@@ -50,6 +57,8 @@ const shapes = [
   { batch: 2, m: 5, k: 1, n: 3 },
   { batch: 1, m: 4, k: 0, n: 6 },
 ]
+// Few tiles and many steps: the GPU's multiprocessors divide them.
+const deep = { batch: 1, m: 130, k: 2500, n: 140 }
 
 const kinds = [
   { name: 'small values' },
@@ -63,7 +72,15 @@ const kinds = [
   { name: 'overflow, saturated', integers: true, most: 2 ** 31 - 1, zeros: true, overflow: 'saturate' },
   { name: 'overflow, wrapped', integers: true, most: 2 ** 31 - 1, overflow: 'wrap', accumulate: true },
   { name: 'overflow, thrown', integers: true, most: 2 ** 31 - 1, overflow: 'throw' },
+  { name: 'both signs', signs: () => (random(2) === 0 ? 1 : -1) },
+  { name: 'below 0 in the first half', signs: (share) => (share < 0.5 ? -1 : 1) },
+  { name: 'above 0 in the first half', signs: (share) => (share < 0.5 ? 1 : -1), transposed: true },
 ]
+
+/** Whether a variant computes such products. */
+const takes = ({ semiring, dtype }, { integers, signs }) =>
+  (!integers || dtype === 'int32') &&
+  (!signs || (dtype === 'float32' && (semiring === 'max-plus' || semiring === 'min-plus')))
 
 /** Operands, C0 and options of a product, made anew from the same numbers each time. */
 function productOf({ semiring, dtype }, { batch, m, k, n }, kind, seed) {
@@ -75,7 +92,11 @@ function productOf({ semiring, dtype }, { batch, m, k, n }, kind, seed) {
   // An int16 operand can't hold the zero of int32, so it has none.
   const stored = (place, narrow) =>
     narrow ? filled(place, Int16Array, () => random(most)) : filled(place, Type, element)
-  const a = stored(layout(batch, m, k, kind.transposed), kind.int16 !== undefined)
+  const place = layout(batch, m, k, kind.transposed)
+  // Sums have the sign of A's element.
+  const signed = () =>
+    filled(place, Type, (_, at) => kind.signs(columnOf(place, at) / k) * (most + random(most)))
+  const a = kind.signs ? signed() : stored(place, kind.int16 !== undefined)
   const b = stored(layout(batch, k, n, kind.transposed), kind.int16 === 'both')
   const c = layout(batch, m, n, kind.transposed)
   const options = { semiring, ...(kind.overflow ? { overflow: kind.overflow } : {}) }
@@ -108,8 +129,8 @@ for (const variant of chosen) {
   let count = 0
   let refusal = ''
   for (const [index, kind] of kinds.entries()) {
-    if (kind.integers && variant.dtype !== 'int32') continue
-    for (const shape of shapes) {
+    if (!takes(variant, kind)) continue
+    for (const shape of kind.signs ? [...shapes, deep] : shapes) {
       const make = () => productOf(variant, shape, kind, 1 + index)
       const got = outcome(make(), { variant: variant.name })
       // The values decide whether a variant can compute a product.

@@ -180,7 +180,7 @@ namespace mpmml::microbench {
 ${functions.join('\n')}
 
 const std::vector<Microbenchmark>& microbenchmarks() {
-  static const std::vector<Microbenchmark> rows = {
+  static const auto& rows = *new std::vector<Microbenchmark>{
 ${rows.join(',\n')}};
   return rows;
 }
@@ -195,7 +195,7 @@ ${bandwidths.map(({ header }) => `#include "${header}"`).join('\n')}
 namespace mpmml::microbench {
 
 const std::vector<Bandwidth>& bandwidths() {
-  static const std::vector<Bandwidth> rows = {
+  static const auto& rows = *new std::vector<Bandwidth>{
 ${bandwidths.map(({ name, summary, template }) => `      ${template}::row("${name}", "${summary}")`).join(',\n')}};
   return rows;
 }
@@ -211,12 +211,12 @@ const noMicrobenchmarks = `// ${notice}
 namespace mpmml::microbench {
 
 const std::vector<Microbenchmark>& microbenchmarks() {
-  static const std::vector<Microbenchmark> none;
+  static const auto& none = *new std::vector<Microbenchmark>;
   return none;
 }
 
 const std::vector<Bandwidth>& bandwidths() {
-  static const std::vector<Bandwidth> none;
+  static const auto& none = *new std::vector<Bandwidth>;
   return none;
 }
 

@@ -314,6 +314,93 @@ describe('against Karp in BigInt', () => {
   })
 })
 
+describe('whole numbers whose sums are beyond 2^53 are not taken for exact', () => {
+  const P = 2 ** 52
+
+  function ring(weights: number[], first = 0): PlainGraph {
+    const nodes = weights.map((_, i) => first + i)
+    return { nodes: first + nodes.length, from: nodes, to: [...nodes.slice(1), first], weight: weights }
+  }
+
+  /** Two rings, and edges between their first nodes that no good cycle has. */
+  function joined(one: number[], other: number[]): PlainGraph {
+    const [a, b] = [ring(one), ring(other, one.length)]
+    return {
+      nodes: b.nodes,
+      from: [...a.from, ...b.from, 0, a.nodes],
+      to: [...a.to, ...b.to, a.nodes, 0],
+      weight: [...a.weight, ...b.weight, -P, -P],
+    }
+  }
+
+  async function expectMean(graph: PlainGraph, expected: Fraction): Promise<void> {
+    const mean = await maximumCycleMean({ ...graph, weight: Float64Array.from(graph.weight) })
+    expectExact(graph, mean!, expected)
+  }
+
+  it('of a cycle, whose sum is small', async () => {
+    // 2^53 + 1 is rounded to 2^53, so in some orders the sum is -1.
+    const weights = [P, P, 1, 1, -P, -P, -1]
+    for (let turn = 0; turn < weights.length; turn++) {
+      const turned = [...weights.slice(turn), ...weights.slice(0, turn)]
+      for (const graph of [joined([0], turned), joined(turned, [0])]) await expectMean(graph, [1n, 7n])
+    }
+  })
+
+  it('of two cycles, times the length of the other', async () => {
+    for (const t of [2 ** 49 + 3, 2 ** 49 + 2 ** 48 + 1, 2 ** 49 - 7]) {
+      // 9 times the better one's sum is 10 times the other's plus 1.
+      const spread = (length: number, sum: number) => {
+        const weights = new Array<number>(length).fill(Math.floor(sum / length))
+        weights[0]! += sum - length * weights[0]!
+        return weights
+      }
+      const [better, worse] = [spread(10, 10 * t + 9), spread(9, 9 * t + 8)]
+      const expected: Fraction = [10n * BigInt(t) + 9n, 10n]
+      for (const graph of [joined(better, worse), joined(worse, better)]) await expectMean(graph, expected)
+    }
+  })
+
+  it('of a few nodes', async () => {
+    // Found at random.
+    const graph = {
+      nodes: 4,
+      from: [0, 1, 2, 3, 3, 1, 0, 2, 0],
+      to: [1, 2, 3, 0, 0, 2, 0, 2, 2],
+      weight: [
+        -562949953421313, -1, -17592186044416, -4503599627370497, 0, 1125899906842625, -1125899906842623, -1,
+        4503599627370497,
+      ],
+    }
+    await expectMean(graph, [4486007441326081n, 3n])
+  })
+
+  it('of a long way to a cycle', async () => {
+    // Each sum along the way loses nearly half of what its last digit stands for, and the way back nothing.
+    const steps = 100
+    const there: number[] = []
+    let total = 0
+    let exact = 0n
+    for (let step = 0; step < steps; step++) {
+      const unit = 2 ** Math.max(0, Math.floor(Math.log2(total + P)) - 52)
+      const weight = P + Math.max(0, unit / 2 - 1)
+      there.unshift(weight)
+      total += weight
+      exact += BigInt(weight)
+    }
+    expect(exact - BigInt(total)).toBeGreaterThan(1000n)
+    // Together they gain 1, against the loop of 0 that they begin and end at.
+    const back = new Array<number>(steps).fill(-P)
+    back[0] = Number(1n - exact + BigInt(P) * BigInt(steps - 1))
+    const graph = ring([...back, ...there])
+    graph.from.push(0)
+    graph.to.push(0)
+    graph.weight.push(0)
+    expect(graph.weight.reduce((sum, weight) => sum + BigInt(weight), 0n)).toBe(1n)
+    await expectMean(graph, [1n, BigInt(2 * steps)])
+  })
+})
+
 describe('planted cycles', () => {
   it.each([1, 2, 3, 7, 50, 1000])('of %i nodes among 2000 are found', async (length) => {
     const random = new Random(length)

@@ -283,6 +283,19 @@ describe('operands', () => {
       const { c } = await rightResidual(onA, a)
       expect([...(await c.download()).data]).toEqual([0, 1, -3, 0])
       await expect(leftResidual(onA, await other.upload(b))).rejects.toEqual(coded('DEVICE'))
+      for (const [first, second] of [
+        [onA, onB],
+        [onA, b],
+        [a, onB],
+      ] as const) {
+        const call = (options: object) => leftResidual(first as never, second as never, options)
+        await expect(call({ backend: 'nonsense' })).rejects.toEqual(coded('OPTION', /backend must be/))
+        await expect(call({ device: -1 })).rejects.toEqual(coded('OPTION', /device must be/))
+        await expect(call({ backend: 'cuda' })).rejects.toEqual(
+          coded('OPTION', /backend is 'cuda', but the matrices are on the CPU/),
+        )
+        expect((await call({ backend: 'cpu' })).backend).toBe('cpu')
+      }
       onA.dispose()
       await expect(leftResidual(onA, b)).rejects.toEqual(coded('DISPOSED'))
     } finally {

@@ -264,6 +264,24 @@ describe('bad input', () => {
       'DTYPE',
       /durations\[0\] must be an int32/,
     ],
+    [
+      'a negative duration',
+      () => early(jobs, { durations: -1 }),
+      'VALUE',
+      /^durations is -1, but it must be 0 or more$/,
+    ],
+    [
+      'a negative duration among others',
+      () => late({ ...jobs, weight: Float64Array.of(5) }, { durations: Float64Array.of(1, -0.5) }),
+      'VALUE',
+      /^durations\[1\] is -0.5, but it must be 0 or more$/,
+    ],
+    [
+      'a duration that is not there',
+      () => early(jobs, { durations: [1, EPSILON] }),
+      'VALUE',
+      /durations\[1\] is -2147483648, but it must be a time, which is finite/,
+    ],
     ['durations of words', () => early(jobs, { durations: 'long' }), 'DTYPE', /durations must be a matrix/],
     [
       'an infinite deadline',

@@ -391,6 +391,16 @@ describe('bad input', () => {
       'OPTION',
       /semiring must be/,
     ],
+    ['no backend', () => run(a, [0, 0], { steps: 0, backend: 'nonsense' }), 'OPTION', /backend must be/],
+    ['no backend, of edges', () => run(list, [0, 0], { steps: 1, backend: 'nonsense' }), 'OPTION', /backend/],
+    ['no device, of edges', () => run(list, [0, 0], { steps: 1, device: -1 }), 'OPTION', /device must be/],
+    ['no policy', () => run(a, [0, 0], { steps: 0, overflow: 'nonsense' }), 'OPTION', /overflow must be/],
+    [
+      'a GPU for edges',
+      () => run(list, [0, 0], { steps: 1, backend: 'cuda' }),
+      'OPTION',
+      /backend is 'cuda', but the states of an edge list are computed on the CPU/,
+    ],
     ['an input of edges', () => run(list, [0, 0], { steps: 1, input: {} }), 'OPTION', /input needs a matrix/],
     [
       'an input without matrices',
@@ -446,6 +456,64 @@ describe('bad input', () => {
   it('sums beyond 2^53', async () => {
     const graph = matrix(2, 2, Float64Array.of(2 ** 52, -Infinity, 2 ** 53 - 10, 2 ** 52 - 1))
     await expect(periodicRegime(graph, [0, 0])).rejects.toEqual(coded('OVERFLOW', /beyond 2\^53/))
+  })
+
+  it('what contradicts the device that matrices are on', async () => {
+    const [device, other] = [await openDevice({ backend: 'cpu' }), await openDevice({ backend: 'cpu' })]
+    try {
+      const resident = await device.upload(a)
+      const [b, u] = [matrix(2, 1), matrix(1, 1)]
+      const [onB, onU] = [await device.upload(b), await other.upload(u)]
+      for (const [weights, options] of [
+        [resident, {}],
+        [a, { input: { b: onB, u } }],
+        [a, { input: { b, u: onU } }],
+      ] as const) {
+        await expect(run(weights, [0, 0], { steps: 1, backend: 'cuda', ...options })).rejects.toEqual(
+          coded('OPTION', /backend is 'cuda', but the matrices are on the CPU/),
+        )
+        await expect(run(weights, [0, 0], { steps: 0, backend: 'nonsense', ...options })).rejects.toEqual(
+          coded('OPTION', /backend must be/),
+        )
+      }
+      await expect(run(resident, [0, 0], { steps: 1, device: 1.5 })).rejects.toEqual(
+        coded('OPTION', /device must be/),
+      )
+      await expect(run(a, [0, 0], { steps: 1, input: { b: onB, u: onU } })).rejects.toEqual(
+        coded('DEVICE', /input.u and input.b must be on one device/),
+      )
+      await expect(run(resident, [0, 0], { steps: 1, input: { b, u: onU } })).rejects.toEqual(
+        coded('DEVICE', /input.u and a must be on one device/),
+      )
+      onB.dispose()
+      await expect(run(a, [0, 0], { steps: 1, input: { b: onB, u } })).rejects.toEqual(
+        coded('DISPOSED', /input.b has been disposed/),
+      )
+    } finally {
+      await device.close()
+      await other.close()
+    }
+  })
+
+  it('an input on a device drives a matrix in an array: the states are in one', async () => {
+    const device = await openDevice({ backend: 'cpu' })
+    try {
+      const [b, u] = [matrix(2, 1, [0, 1]), matrix(1, 3, [50, 0, 90])]
+      const expected = await trajectory(a, [1, 0], { steps: 3, input: { b, u } })
+      expect([...expected.data]).toEqual([1, 0, 50, 51, 58, 55, 90, 91])
+      const [onB, onU] = [await device.upload(b), await device.upload(u)]
+      for (const input of [
+        { b: onB, u },
+        { b, u: onU },
+        { b: onB, u: onU },
+      ]) {
+        expect(await trajectory(a, [1, 0], { steps: 3, input })).toEqual(expected)
+        const states = await trajectory(await device.upload(a), [1, 0], { steps: 3, input })
+        expect((await states.download()).data).toEqual(expected.data)
+      }
+    } finally {
+      await device.close()
+    }
   })
 
   it('states that fail leave nothing on the device', async () => {

@@ -122,6 +122,31 @@ it('lets go of its device when no job comes', async () => {
   expect(opened()).toBe(2)
 })
 
+it.each<[string, (plan: BlockPlan) => Promise<unknown>]>([
+  ['was done before', (plan) => computer.runBlock(plan, [...allJobs(plan)][0]!, on)],
+  [
+    'is refused',
+    (plan) =>
+      expect(computer.runBlock(plan, { name: 'c-9-9', stage: 0 }, on)).rejects.toEqual(coded('OPTION')),
+  ],
+  [
+    'is given up before it begins',
+    (plan) =>
+      expect(
+        computer.runBlock(plan, [...allJobs(plan)][1]!, { ...on, signal: AbortSignal.abort() }),
+      ).rejects.toEqual(coded('ABORTED')),
+  ],
+])('lets go of its device after a job that %s too', async (_, last) => {
+  const plan = await planned('a.zarr', 'b.zarr', 'c.npy')
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  await computer.runBlock(plan, [...allJobs(plan)][0]!, on)
+  const device = await vi.mocked(openDevice).mock.results[0]!.value
+  await last(plan)
+  expect(isClosed(device)).toBe(false)
+  await vi.advanceTimersByTimeAsync(20_000)
+  await expect.poll(() => isClosed(device)).toBe(true)
+})
+
 function isClosed(device: { memory(): object }): boolean {
   try {
     device.memory()

@@ -123,6 +123,48 @@ describe('shortest paths', () => {
     expect(Array.from(found)).toEqual(Array.from(floydWarshall(data, 50, Math.min)))
   })
 
+  it('over floats that are rounded: each is the weight of a best path, but for rounding', async () => {
+    const n = 50
+    const random = new Random(12)
+    const data = Float32Array.from({ length: n * n }, () =>
+      random.chance(0.2) ? random.integer(1, 1 << 20) / 3 : Number.POSITIVE_INFINITY,
+    )
+    const exact = floydWarshall(data, n, Math.min)
+    for (const block of [7, 20, 50]) {
+      const { data: found } = await distances({ shape: [n, n], data }, fresh('.npy'), { block })
+      for (const [at, distance] of exact.entries()) {
+        if (!Number.isFinite(distance)) expect(found[at]).toBe(distance)
+        // A path has fewer than n edges, and each sum is rounded by 2^-24 of it at most.
+        else expect(Math.abs(found[at]! - distance)).toBeLessThanOrEqual(n * 2 ** -24 * distance)
+      }
+    }
+  })
+
+  it.each([
+    [{ cols: 16 }, { rows: 16, cols: 16, depth: 16 }],
+    [{ depth: 24 }, { rows: 24, cols: 24, depth: 24 }],
+    [
+      { rows: 8, depth: 8 },
+      { rows: 8, cols: 8, depth: 8 },
+    ],
+  ])('in blocks of %j', async (block, expected) => {
+    const weights = graph(50, 0.1, 3)
+    const { result, data } = await distances(weights, fresh('.npy'), { block })
+    expect(result.block).toEqual(expected)
+    expect(data).toEqual(toInt32(floydWarshall(toReal(weights.data), 50, Math.min)))
+  })
+
+  it('refuse blocks that are not square', async () => {
+    for (const block of [
+      { rows: 16, cols: 32 },
+      { cols: 16, depth: 8 },
+    ]) {
+      await expect(distances(graph(5, 0.5, 1), fresh('.npy'), { block })).rejects.toEqual(
+        coded('OPTION', /blocks of paths are square/),
+      )
+    }
+  })
+
   it('longest ones with max-plus, widest with max-min', async () => {
     const n = 48
     const weights = graph(n, 0.2, 4)

@@ -65,6 +65,8 @@ describe('inputs', () => {
     gzip: (path, matrix) => writeByHand(path, matrix, { chunks: [30, 30], gzip: true }),
     'gzip with a checksum': (path, matrix) =>
       writeByHand(path, matrix, { chunks: [30, 30], gzip: true, crc: true }),
+    'gzip of what has a checksum, big-endian': (path, matrix) =>
+      writeByHand(path, matrix, { chunks: [30, 30], gzip: true, crcFirst: true, endian: 'big' }),
     'big-endian': (path, matrix) => writeByHand(path, matrix, { chunks: [20, 30], endian: 'big' }),
     transposed: (path, matrix) => writeByHand(path, matrix, { chunks: [20, 30], byColumns: true }),
     'transposed, gzip, big-endian': (path, matrix) =>

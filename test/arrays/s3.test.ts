@@ -165,6 +165,51 @@ describe('products', () => {
   })
 })
 
+describe('what is not of this library', () => {
+  const group = JSON.stringify({ zarr_format: 3, node_type: 'group', attributes: {} })
+
+  it('a group is not replaced, with or without an input in it', async () => {
+    await putArray('store.zarr/x.zarr', a, [32, 32])
+    server.put('store.zarr/zarr.json', Buffer.from(group))
+    const before = server.keys('store.zarr')
+    const over = (input: string) =>
+      multiplyArrays(input, B, 's3://bucket/store.zarr', { ...on, overwrite: true })
+    await expect(over('s3://bucket/store.zarr/x.zarr')).rejects.toEqual(
+      coded('OPTION', /is in the folder of the output/),
+    )
+    await expect(over(A)).rejects.toEqual(coded('EXISTS', /is no Zarr array/))
+    expect(server.keys('store.zarr')).toEqual(before)
+  })
+
+  it('is not removed before the work, with or without overwrite, and not after it', async () => {
+    server.put('out/c.zarr.partial/thesis.txt', Buffer.from('ten years'))
+    for (const options of [on, { ...on, resume: true }, { ...on, overwrite: true }]) {
+      await expect(work(options)).rejects.toEqual(
+        coded('EXISTS', /c\.zarr\.partial is in the way.*thesis\.txt/),
+      )
+    }
+    expect(server.keys('out/')).toEqual(['out/c.zarr.partial/thesis.txt'])
+    server.objects.delete('out/c.zarr.partial/thesis.txt')
+    const plan = await planBlocks({ kind: 'multiply', a: A, b: B, c: C, block: 20, chunks: [20, 20] })
+    for (const job of allJobs(plan)) await runBlock(plan, job, { backend: 'cpu' })
+    server.put('out/c.zarr.partial/thesis.txt', Buffer.from('ten years'))
+    await finish(plan)
+    expect(await result()).toEqual(c)
+    expect(left()).toEqual(['out/c.zarr.partial/thesis.txt'])
+  })
+})
+
+it('one plan is finished by several at once, and once more, over an array that was there', async () => {
+  for (let round = 0; round < 4; round++) {
+    const request = { kind: 'multiply', a: A, b: B, c: C, block: 20, chunks: [20, 20] } as const
+    const plan = await planBlocks({ ...request, overwrite: true })
+    for (const job of allJobs(plan)) await runBlock(plan, job, { backend: 'cpu' })
+    await Promise.all([finish(plan), finish(plan), finish(plan)])
+    await finish(plan)
+    await expectDone()
+  }
+})
+
 it('shortest paths go from S3 to S3, and on where they were given up', async () => {
   const n = 45
   const none = 2 ** 31 - 1

@@ -163,7 +163,7 @@ describe.skipIf(!redisProgram)(`a queue${why}`, () => {
     one.child.kill('SIGTERM')
     await once(one.child, 'close')
     expect(one.events.at(-1)).toEqual({ type: 'stopped', done: 1 })
-    expect(one.child.exitCode).toBe(0)
+    expect(one.child.exitCode).toBe(143)
     expect((await json(['jobs', '--queue', redis.url])).workers).toEqual([])
   })
 

@@ -181,5 +181,30 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (ski
       const { c } = mpmmSync(a, b, { backend: 'cuda', variant, semiring })
       expect(floatMismatch(c, floatOracle(a, b, semiring))).toBeUndefined()
     })
+
+    // Slices of K that have a sign each, so that what some of them assume is wrong; only here and there, or everywhere.
+    it.each(deep)('%i × %i by %i columns, signs by the step', (m, k, n) => {
+      for (const slices of [2, 4, 37]) {
+        for (const first of [1, -1]) {
+          for (const others of [0, 0.02]) {
+            const random = new Random(slices)
+            const sign = (step: number) => {
+              const own = Math.floor((step * slices) / k) % 2 === 0 ? first : -first
+              return random.chance(others) ? -own : own
+            }
+            const values = (rows: number, cols: number, step: (row: number, col: number) => number) => ({
+              data: Float32Array.from(
+                { length: rows * cols },
+                (_, index) => sign(step(Math.floor(index / cols), index % cols)) * random.integer(1, 1000),
+              ),
+              shape: [rows, cols] as [number, number],
+            })
+            const [a, b] = [values(m, k, (_, col) => col), values(k, n, (row) => row)]
+            const { c } = mpmmSync(a, b, { backend: 'cuda', variant, semiring })
+            expect(floatMismatch(c, floatOracle(a, b, semiring))).toBeUndefined()
+          }
+        }
+      }
+    })
   })
 })

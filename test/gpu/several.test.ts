@@ -4,12 +4,54 @@ import { matrix, mpmm, openDevice, variants } from '../../lib/index.js'
 import { addon } from '../../lib/native.js'
 import { Random } from '../support/generators.js'
 import { withoutCuda } from '../support/machine.js'
+import { caught, expectError } from '../support/resident.js'
 import { severalSuite } from '../support/suite-several.js'
 
 const reason = withoutCuda()
 
 describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (skipped: ${reason})`, () => {
   severalSuite('cuda')
+
+  describe('a B that the devices give each other', () => {
+    afterAll(() => addon.pretendDevices(0))
+    const random = new Random(4)
+    const integers = (length: number) =>
+      Int32Array.from({ length }, () => random.integer(-(10 ** 8), 10 ** 8))
+    const k = 2 ** 21
+
+    it('has fewer lines than there are devices', async () => {
+      for (const count of [2, 3, 5]) {
+        addon.pretendDevices(count)
+        const [left, right] = [integers(count * k), integers(k)]
+        // One column.
+        const b = { data: right, shape: [k, 1], strides: [1, k] } as const
+        const { c, devices } = await mpmm(matrix(count, k, left), b, { backend: 'cuda', devices: 'all' })
+        expect(devices.length).toBe(count)
+        for (let row = 0; row < count; row++) {
+          let best = -(2 ** 31)
+          for (let step = 0; step < k; step++) best = Math.max(best, left[row * k + step]! + right[step]!)
+          expect(c.data[row]).toBe(best)
+        }
+      }
+    })
+
+    it('if the system refuses a thread, nobody waits for the part that has none', async () => {
+      addon.pretendDevices(3)
+      const [left, right] = [
+        matrix(3, k, integers(3 * k)),
+        { data: integers(k), shape: [k, 1], strides: [1, k] } as const,
+      ]
+      const one = await mpmm(left, right, { backend: 'cuda', device: 0 })
+      for (const nth of [1, 2, 3]) {
+        addon.failThread(nth, 1e15)
+        const error = await caught(mpmm(left, right, { backend: 'cuda', devices: 'all' }))
+        addon.failThread(0)
+        expectError(error, 'OUT_OF_MEMORY', 'refused to start a thread')
+        const { c } = await mpmm(left, right, { backend: 'cuda', devices: 'all' })
+        expect(c.data).toEqual(one.c.data)
+      }
+    })
+  })
 
   describe('parts of a large product', () => {
     beforeAll(() => addon.pretendDevices(4))

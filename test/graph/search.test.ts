@@ -218,7 +218,16 @@ describe.each(['min-plus', 'max-plus'] as const)(
       expect(pay(ring, 2)).toBe(false)
       expect(pay({ ...ring, to: [1, 2, 3, 3] }, 3)).toBe(false)
       expect(pay(ring, 3, rulesOf(semiring, addon.dataTypes.indexOf('float64')))).toBe(false)
-      expect(pay({ ...ring, nodes: 2 ** 22, weight: [2 ** 31 - 2, 0, 0, 0] }, 3)).toBe(false)
+      // Up to 2^53 for a key and the potentials of two nodes, each of as many edges as there are nodes.
+      const long = (nodes: number, largest: number) => {
+        const from = Array.from({ length: nodes }, (_, i) => i)
+        const weight = from.map((i) => (i === 0 ? largest : i === 1 ? -1 : 0))
+        return { nodes, from, to: from.map((i) => (i + 1) % nodes), weight }
+      }
+      const nodes = 1_500_000
+      const most = Math.floor(2 ** 53 / (3 * nodes))
+      expect(pay(long(nodes, most), 3)).toBe(true)
+      expect(pay(long(nodes, most + 1), 3)).toBe(false)
     })
   },
 )

@@ -168,6 +168,21 @@ describe('all pairs', () => {
 })
 
 describe('some pairs', () => {
+  it('a path that begins or ends elsewhere, as long as it should be', async () => {
+    // What only the end tells: the next node and the length are right.
+    const two = { nodes: 4, from: [0, 1, 1], to: [1, 2, 3], weight: [5, 5, 5] }
+    const along = await shortestPaths(two, { sources: 0, targets: 2, paths: true })
+    await expect(verifyPaths(two, { ...along, path: () => [0, 1, 3] })).rejects.toThrow(
+      'the path from 0 to 2 leads from 0 to 3',
+    )
+    // And only the beginning.
+    const merge = { nodes: 4, from: [0, 3, 1], to: [1, 1, 2], weight: [5, 5, 5] }
+    const into = await shortestPaths(merge, { sources: 0, targets: 2, paths: true })
+    await expect(verifyPaths(merge, { ...into, path: () => [3, 1, 2] })).rejects.toThrow(
+      'the path from 0 to 2 leads from 3 to 2',
+    )
+  })
+
   it('sources, targets, and both', async () => {
     for (const options of [
       { sources: [0, 4] },

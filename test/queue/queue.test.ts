@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
+import { Redis } from 'ioredis'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { queueStatus } from '../../lib/queue/status.js'
 import { RedisServer, redisProgram } from '../support/redis.js'
@@ -86,6 +87,15 @@ describe.skipIf(!redisProgram)(`blocks on a queue${why}`, () => {
   const producer = (blocks: number, options: object = {}) =>
     start('producer', { folder, blocks, retryMs: 10, ...options })
   const orders = (value: object) => writeFileSync(join(folder, 'orders.json'), JSON.stringify(value))
+
+  async function withRedis(work: (client: Redis) => Promise<void>): Promise<void> {
+    const client = new Redis(redis.url)
+    try {
+      await work(client)
+    } finally {
+      client.disconnect()
+    }
+  }
 
   const names = (count: number) => Array.from({ length: count }, (_, i) => `c-${i}-0`)
 
@@ -246,6 +256,110 @@ describe.skipIf(!redisProgram)(`blocks on a queue${why}`, () => {
     const failed = await begun.end()
     expect(failed).toMatchObject({ code: 'ERR_MPMML_QUEUE' })
     expect(failed.message).toMatch(/^block c-0-0 failed: job stalled/)
+  })
+
+  it('are given up by a worker that was silent too long', async () => {
+    orders({ ms: 3_600_000 })
+    const asleep = worker()
+    await asleep.says('started')
+    const begun = producer(1)
+    await asleep.says('begun')
+    asleep.child.kill('SIGSTOP')
+    orders({ ms: 5 })
+    const other = worker()
+    await other.says('done')
+    expect(await begun.end()).toMatchObject({ type: 'result', computed: 1 })
+    asleep.child.kill('SIGCONT')
+    // Long before its hour is over.
+    expect(await asleep.says('given-up')).toMatchObject({ job: 'c-0-0' })
+    expect(asleep.of('done')).toEqual([])
+  })
+
+  it('are counted once, however often they are reported, and by whatever else', async () => {
+    orders({ ms: 5 })
+    const begun = producer(2)
+    await begun.says('progress')
+    await withRedis(async (client) => {
+      const report = (job: string) =>
+        JSON.stringify({ done: { job, worker: 'one', already: false, totalMs: 1, kernelMs: 0 } })
+      const nonsense = [
+        'null',
+        '7',
+        '[',
+        '{"done":null}',
+        report('c-9-0'),
+        '{"failure":{"job":"c-9-0","final":true}}',
+      ]
+      await client.rpush(
+        'mpmml.blocks:reports:cafe',
+        ...nonsense,
+        report('c-0-0'),
+        report('c-0-0'),
+        JSON.stringify({ failure: { job: 'c-0-0', reason: 'late news', final: true } }),
+        report('c-1-0'),
+        report('c-1-0'),
+      )
+    })
+    expect(await begun.end()).toMatchObject({
+      type: 'result',
+      blocks: 2,
+      computed: 2,
+      workers: 1,
+      retries: 0,
+    })
+    expect(begun.of('progress').at(-1)).toMatchObject({ done: 2, total: 2 })
+  })
+
+  it('are left to a producer that has taken them over', async () => {
+    orders({ ms: 5 })
+    const begun = producer(1)
+    await begun.says('progress')
+    const key = 'mpmml.blocks:producer:cafe'
+    await withRedis(async (client) => {
+      await client.set(key, 'another')
+      expect(await begun.end()).toMatchObject({
+        type: 'error',
+        code: 'ERR_MPMML_QUEUE',
+        message: expect.stringContaining('another process has taken over the work'),
+      })
+      // Its mark stays, and what it says of the work.
+      expect(await client.get(key)).toBe('another')
+      expect(await client.hget('mpmml.blocks:plan:cafe', 'state')).toBe('running')
+    })
+  })
+
+  it('are done beside jobs and records that are none', async () => {
+    orders({ ms: 5 })
+    await withRedis(async (client) => {
+      const { Queue } = await import('bullmq')
+      const connection = client.duplicate({ maxRetriesPerRequest: null })
+      const queue = new Queue('blocks', { connection, prefix: 'mpmml' })
+      const others = [null, 7, 'c-0-0', [], {}, { plan: 'cafe' }, { plan: 1, name: 'c-0-0', stage: 0 }]
+      // One has the name that a failed block of this work would have.
+      for (const [at, data] of others.entries()) {
+        await queue.add('c-0-0', data as never, { jobId: at === 0 ? 'cafe-c-1-0' : `other-${at}` })
+      }
+      await client.hset('mpmml.blocks:plan:beef', { plan: 'null', state: 'running' })
+      await client.sadd('mpmml.blocks:plans', 'beef')
+      await client.set('mpmml.blocks:worker:ghost', '{')
+      await client.sadd('mpmml.blocks:workers', 'ghost')
+      const one = worker()
+      await one.says('failed', others.length)
+      for (const { plan, attempt, final, reason } of one.of('failed')) {
+        expect({ plan, attempt, final }).toEqual({ plan: '', attempt: 1, final: true })
+        expect(reason).toMatch(/^the job (other-\d|cafe-c-1-0) of the queue is not a block/)
+      }
+      expect(await producer(2).end()).toMatchObject({ type: 'result', blocks: 2, computed: 2 })
+      expect(await queueStatus({ queue: redis.url })).toMatchObject({
+        failed: others.length - 1,
+        plans: [{ id: 'cafe', state: 'done' }],
+        workers: [{ pid: one.child.pid }],
+      })
+      one.child.kill('SIGTERM')
+      expect(await one.end()).toEqual({ type: 'stopped', done: 2 })
+      await queue.close()
+      connection.disconnect()
+    })
   })
 
   it('go back to the queue when a worker stops', async () => {

@@ -18,6 +18,13 @@ describe('parseFasta', () => {
     ])
   })
 
+  it("takes Unicode's line separators in headers", () => {
+    expect(parseFasta('>one a\u2028b\u2029c\nGG\n>\u2028two\nAA')).toEqual([
+      { name: 'one', description: 'a\u2028b\u2029c', sequence: 'GG' },
+      { name: 'two', description: '', sequence: 'AA' },
+    ])
+  })
+
   it('takes a sequence without a first line', () => {
     expect(parseFasta('gat\ntaca')).toEqual([{ name: '', description: '', sequence: 'GAUUACA' }])
   })

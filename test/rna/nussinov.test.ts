@@ -88,14 +88,22 @@ describe('nussinov', () => {
     })
   })
 
-  it('holds in 16 bits what half as many pairs as bases can score, and no more', async () => {
-    const most = 2 ** 14 - 1
-    const folded = (weight: number, strand: string) =>
-      nussinov(strand, { weights: { GC: weight }, minLoop: 0, storage: 'int16' })
-    expect((await folded(most, 'GCA')).score).toBe(most)
-    expect((await folded((most - 1) / 2, 'GGCC')).score).toBe(most - 1)
-    await expect(folded(most + 1, 'GC')).rejects.toThrow(/as large as 16384, .* at most 16383/)
-    await expect(folded((most + 1) / 2, 'GGCC')).rejects.toThrow(/as large as 16384, .* at most 16383/)
+  it('takes 16 bits up to a score of 2^14 - 1, and 32 from there on', async () => {
+    // No interval has -2^14 in 16 bits: greater scores would win by what isn't there.
+    for (const [strand, half] of [
+      ['GC', 1],
+      [`${'G'.repeat(8)}${'C'.repeat(8)}`, 8],
+      [`${'G'.repeat(15)}A${'C'.repeat(16)}`, 16],
+    ] as const) {
+      const most = Math.floor((2 ** 14 - 1) / half)
+      for (const GC of [most, most + 1, Math.floor((2 ** 15 - 1) / half)]) {
+        const model = { weights: { GC }, minLoop: 0 }
+        expectFolding(strand, await nussinov(strand, { ...model, table: true }), model)
+        const narrow = nussinov(strand, { ...model, storage: 'int16', table: true })
+        if (GC === most) expectFolding(strand, await narrow, model)
+        else await expect(narrow).rejects.toMatchObject({ code: 'ERR_MPMML_OVERFLOW' })
+      }
+    }
   })
 
   it.each([

@@ -62,8 +62,12 @@ export interface HandMade {
   chunks: [number, number]
   shards?: [number, number]
   fill?: number
+  /** As zarr.json has it, if that isn't the number. */
+  fillValue?: unknown
   gzip?: boolean
   crc?: boolean
+  /** The checksum is of what gzip gets, and not of what it makes. */
+  crcFirst?: boolean
   endian?: 'little' | 'big'
   byColumns?: boolean
   index?: 'start' | 'end'
@@ -79,8 +83,10 @@ export function writeByHand(path: string, { shape, data }: Plain, made: HandMade
     chunks,
     shards,
     fill = 0,
+    fillValue = fill,
     gzip,
     crc,
+    crcFirst,
     endian = 'little',
     byColumns,
     index = 'end',
@@ -90,6 +96,7 @@ export function writeByHand(path: string, { shape, data }: Plain, made: HandMade
   const codecs = [
     ...(byColumns ? [{ name: 'transpose', configuration: { order: [1, 0] } }] : []),
     { name: 'bytes', configuration: { endian } },
+    ...(crcFirst ? [{ name: 'crc32c' }] : []),
     ...(gzip ? [{ name: 'gzip', configuration: { level: 5 } }] : []),
     ...(crc ? [{ name: 'crc32c' }] : []),
   ]
@@ -101,7 +108,7 @@ export function writeByHand(path: string, { shape, data }: Plain, made: HandMade
     data_type: typeOf(data),
     chunk_grid: { name: 'regular', configuration: { chunk_shape: file } },
     chunk_key_encoding: { name: keys.name, configuration: { separator: keys.separator } },
-    fill_value: fill,
+    fill_value: fillValue,
     codecs: shards
       ? [
           {
@@ -141,6 +148,7 @@ export function writeByHand(path: string, { shape, data }: Plain, made: HandMade
       else if (size === 4) bytes.swap32()
       else bytes.swap64()
     }
+    if (crcFirst) bytes = Buffer.concat([bytes, checksum(bytes)])
     if (gzip) bytes = gzipSync(bytes)
     return crc ? Buffer.concat([bytes, checksum(bytes)]) : bytes
   }

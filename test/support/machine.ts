@@ -7,5 +7,13 @@ export function withoutCuda(): string | undefined {
   return backend === 'cuda' ? undefined : reason
 }
 
+/** Why there aren't two GPUs that can be used; undefined where there are. */
+export function withoutTwo(): string | undefined {
+  const reason = withoutCuda() ?? explainBackend({ device: 1 }).reason
+  return info().cuda.devices.length > 1 && explainBackend({ device: 1 }).backend === 'cuda'
+    ? undefined
+    : reason
+}
+
 /** Whether products of few levels run on the first GPU's tensor cores. */
 export const tensorCores = (): boolean => info().cuda.devices[0]?.tensorCores === 'exact exponents (checked)'

@@ -1,11 +1,12 @@
 /** Products, copies and combinations one after another, none of which is waited for. */
-import { expect, it } from 'vitest'
-import { type Device, mpmm } from '../../lib/index.js'
+import { describe, expect, it } from 'vitest'
+import { type Device, type DeviceMatrix, mpmm, variants } from '../../lib/index.js'
 import { expectElements } from './expect.js'
-import { randomMatrix } from './generators.js'
+import { floatMismatch, floatOracle } from './float-oracle.js'
+import { Random, randomMatrix } from './generators.js'
 import { type Dense, oracle, type Strided } from './oracle.js'
 
-export function chains(open: () => Device): void {
+export function chains(backend: 'cpu' | 'cuda', open: () => Device): void {
   const chain = (count: number, size: number) =>
     Array.from({ length: count }, (_, index) => randomMatrix(size, size, index + 1))
 
@@ -50,6 +51,67 @@ export function chains(open: () => Device): void {
     const expected = oracle(a!, b!, { c0: a! }) as Dense
     expectElements(await before, expected)
     expectElements(await after, oracle(b!, a!, { c0: { ...expected, shape: [40, 40] } }) as Dense)
+  })
+
+  describe('zeros that were −0 before', () => {
+    const rows = variants().filter(
+      (row) =>
+        row.backend === backend &&
+        row.dtype === 'float32' &&
+        (row.semiring === 'max-plus' || row.semiring === 'min-plus'),
+    )
+    const floats = (shape: [number, number], seed: number, least: number) => {
+      const source = new Random(seed)
+      const data = Float32Array.from({ length: shape[0] * shape[1] }, () =>
+        least < 0 && source.chance(0.02) ? source.integer(least, -1) : -0,
+      )
+      return { data, shape }
+    }
+
+    /** Fails unless products of `made`, on either side, are what its elements say. */
+    const expectProducts = async (made: DeviceMatrix<Float32Array>) => {
+      const elements = await made.download()
+      const [left, right] = [floats([37, made.shape[0]!], 3, -9), floats([made.shape[1]!, 45], 4, -9)]
+      const [L, R] = [await open().upload(left), await open().upload(right)]
+      for (const { semiring: name, name: variant } of rows) {
+        const semiring = name as 'max-plus' | 'min-plus'
+        const expectProduct = async (A: DeviceMatrix<Float32Array>, B: DeviceMatrix<Float32Array>) => {
+          const { c } = await mpmm(A, B, { semiring, variant })
+          const [a, b] = [A === made ? elements : left, B === made ? elements : right]
+          expect(floatMismatch(await c.download(), floatOracle(a, b, semiring)), variant).toBeUndefined()
+          c.dispose()
+        }
+        await expectProduct(made, R).catch(unlessRefused)
+        await expectProduct(L, made).catch(unlessRefused)
+      }
+    }
+    // Some variants take few kinds of values only.
+    const unlessRefused = (error: unknown) => {
+      if ((error as { code?: string }).code !== 'ERR_MPMML_VARIANT') throw error
+    }
+
+    it.each(['max-min', 'min-max'] as const)('in a product, %s', async (semiring) => {
+      const [A, B] = [
+        await open().upload(floats([40, 60], 1, -9)),
+        await open().upload(floats([60, 50], 2, -9)),
+      ]
+      await expectProducts((await mpmm(A, B, { semiring })).c)
+    })
+
+    it.each(['max-min', 'min-max', 'max-times'] as const)('in a combination, %s', async (semiring) => {
+      const least = semiring === 'max-times' ? 0 : -9
+      const [C, D] = [
+        await open().upload(floats([40, 50], 1, least)),
+        await open().upload(floats([40, 50], 2, least)),
+      ]
+      await expectProducts(await C.combine(D, { semiring }))
+    })
+
+    it.each(['max-min', 'min-max'] as const)('without steps, added to C0: %s', async (semiring) => {
+      const [A, B] = [await open().full([40, 0], 0, 'float32'), await open().full([0, 50], 0, 'float32')]
+      const accumulate = await open().upload(floats([40, 50], 1, -9))
+      await expectProducts((await mpmm(A, B, { semiring, accumulate })).c)
+    })
   })
 
   it('of many small ones', async () => {

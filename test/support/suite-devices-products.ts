@@ -12,12 +12,21 @@ import {
   plan,
   variants,
 } from '../../lib/index.js'
-import { algebras } from './algebras.js'
+import { type Algebra, algebras } from './algebras.js'
 import { policies, ragged, semirings, sizes } from './cases.js'
 import { expectElements, thrown } from './expect.js'
 import { kindNames, operands, randomMatrix } from './generators.js'
 import { type Dense, oracle } from './oracle.js'
-import { caught, expectError, expectIs, expectSame, random, randomInt16, widened } from './resident.js'
+import {
+  caught,
+  expectError,
+  expectIs,
+  expectSame,
+  type Made,
+  random,
+  randomInt16,
+  widened,
+} from './resident.js'
 
 type Operand = MatrixLike<OperandArray> | DeviceMatrix<OperandArray>
 /** mpmm with matrices whose types are only known at run time. */
@@ -194,6 +203,27 @@ export function products(backend: 'cpu' | 'cuda', open: () => Device): void {
     expect([...(await c.download()).data]).toEqual(new Array(12).fill(5))
     await mpmm(k, n, { out: c0, accumulate: true, semiring: 'min-plus' })
     expect([...(await c0.download()).data]).toEqual(new Array(12).fill(5))
+  })
+
+  it('without steps, by any variant', async () => {
+    const algebraOf = ({ semiring, dtype }: (typeof rows)[number]) => ({ semiring, type: dtype }) as Algebra
+    const rows = variants().filter((row) => row.backend === backend)
+    for (const row of rows) {
+      const { semiring, name: variant } = row
+      const [a, b, c0] = [
+        [5, 0],
+        [0, 7],
+        [5, 7],
+      ].map((shape) => random(algebraOf(row), shape, 1)) as [Made, Made, Made]
+      const [A, B, out] = [await open().upload(a), await open().upload(b), await open().upload(c0)]
+      const added = await product(A, B, { semiring, variant, out, accumulate: true })
+      expect(added.variant).toBe(variant)
+      expectIs(await out.download(), algebraOf(row), a, b, c0, variant)
+      expect(await plan(A, B, { semiring, variant } as object)).toMatchObject({ variant })
+      await product(A, B, { semiring, variant, out })
+      expectIs(await out.download(), algebraOf(row), a, b, undefined, variant)
+      for (const each of [A, B, out]) each.dispose()
+    }
   })
 
   it('say what ran', async () => {

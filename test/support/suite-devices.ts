@@ -1,6 +1,7 @@
 /** Matrices that stay on a device, and their products: the same for both backends. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Device, DeviceMatrix, openDevice } from '../../lib/index.js'
+import { plus } from '../../lib/algebra.js'
+import { type Device, DeviceMatrix, info, mpmm, mpmmGrouped, openDevice } from '../../lib/index.js'
 import { caught, expectError } from './resident.js'
 import { chains } from './suite-devices-chains.js'
 import { combining } from './suite-devices-combine.js'
@@ -20,7 +21,7 @@ export function deviceSuite(backend: 'cpu' | 'cuda'): void {
   describe('copies', () => copies(open))
   describe('views', () => views(open))
   describe('products', () => products(backend, open))
-  describe('chains', () => chains(open))
+  describe('chains', () => chains(backend, open))
   describe('combine', () => combining(open))
 }
 
@@ -45,6 +46,38 @@ function theDevice(backend: 'cpu' | 'cuda', open: () => Device): void {
     await refused({ backend: 'gpu' }, 'backend', "'gpu'")
     await refused({ device: -1 }, 'device', '-1')
     await refused(null, 'options must be an object', 'null')
+  })
+
+  it('computes the products of its matrices, whatever devices that it consists of are named', async () => {
+    const device = open()
+    const a = await device.full([30, 30], 2)
+    const only = info().cuda.devices.length < 2
+    // Without a GPU, 'all' is as if it weren't given.
+    const named = [
+      ...(only || backend === 'cpu' ? ['all' as const] : []),
+      ...(backend === 'cuda' ? [[0]] : []),
+    ]
+    for (const devices of named) {
+      const { c } = await mpmm(a, a, { devices })
+      expect(new Set((await c.download()).data)).toEqual(new Set([4]))
+      const [group] = await mpmmGrouped([{ a, b: a }], { devices })
+      group!.c.dispose()
+      c.dispose()
+      const closed = await plus(await device.full([30, 30], 0), { devices })
+      expect(new Set((await closed.c.download()).data)).toEqual(new Set([0]))
+    }
+    const refused = backend === 'cpu' ? [[0], [1, 2]] : [...(only ? [] : ['all' as const]), [1], [0, 1]]
+    for (const devices of refused) {
+      const shown = devices === 'all' ? "'all'" : `\\[${devices.join(', ')}\\]`
+      for (const multiply of [
+        mpmm(a, a, { devices }),
+        mpmmGrouped([{ a, b: a }], { devices }),
+        plus(a, { devices }),
+      ]) {
+        expectError(await caught(multiply), 'OPTION', `^option devices is ${shown}, but the matrices are on`)
+      }
+    }
+    a.dispose()
   })
 
   it('has no public constructor, and neither have its matrices', async () => {

@@ -10,6 +10,7 @@ import {
   mpmmGrouped,
   mpmmSync,
   type ProductStructure,
+  plan,
   type Semiring,
 } from '../../lib/index.js'
 import { addon } from '../../lib/native.js'
@@ -149,6 +150,42 @@ export function severalSuite(backend: 'cpu' | 'cuda'): void {
       }
     })
 
+    it('takes the variants that plan() says, which may be others than on one', async () => {
+      const of = (m: number, n: number, element: (row: number, col: number) => number) =>
+        matrix(
+          m,
+          n,
+          Int32Array.from({ length: m * n }, (_, index) => element(Math.floor(index / n), index % n)),
+        )
+      const small = (row: number, col: number) => (7 * row + 3 * col) % 9
+      const [large, far] = [2 ** 31 - 2, 100_000]
+      // Values that are close together in each of five parts, by rows and by columns; large ones that nobody reads, and that
+      // one part reads.
+      const levels = (index: number) => far * Math.floor(index / 128)
+      const cases = [
+        [of(640, 140, (row, col) => levels(row) + small(row, col)), of(140, 133, small), undefined],
+        [of(100, 190, small), of(190, 640, (row, col) => levels(col) + small(row, col)), undefined],
+        [
+          of(290, 290, (row, col) => (col > row ? large : small(row, col))),
+          of(290, 133, small),
+          { a: 'lower' },
+        ],
+        [
+          of(290, 290, (row, col) => (col < row ? large : small(row, col))),
+          of(290, 133, small),
+          { a: 'upper' },
+        ],
+        [of(290, 140, (row, col) => (row > 270 ? large : small(row, col))), of(140, 133, small), undefined],
+      ] as const
+      for (const [a, b, structure] of cases) {
+        for (const devices of sets) {
+          const all = { ...options, devices, structure, overflow: 'saturate' } as MpmmOptions
+          const { variant, path } = await plan(a, b, all)
+          expect(await mpmm(a, b, all)).toMatchObject({ variant, path })
+        }
+      }
+    })
+
     it('says which devices computed it, as few as it needs', async () => {
       const one = await mpmm(integers(90, 90), integers(90, 90), { ...options, devices: [2] })
       expect(one.devices).toEqual(backend === 'cuda' ? [0] : [])
@@ -207,6 +244,50 @@ export function severalSuite(backend: 'cpu' | 'cuda'): void {
         const error = await caught(mpmm(a, b, { ...options, devices, semiring: 'max-times' } as never))
         expectError(error, 'VALUE', /^a\[216, 1\] is -1/)
       }
+    })
+
+    it('is refused only for a value that its structure has', async () => {
+      const size = 300
+      const structure = { a: 'lower', b: 'upper', c: { band: [40, 60] } } as const
+      const ones = () => matrix(size, size, new Float32Array(size * size).fill(1))
+      // Outside of each.
+      const [a, b, c0] = [ones(), ones(), ones()]
+      a.data[4] = b.data[299 * size] = c0.data[299] = -1
+      for (const devices of sets) {
+        const multiply = () =>
+          mpmm(a, b, { ...options, devices, structure, accumulate: c0, semiring: 'max-times' } as never)
+        const { c } = (await multiply()) as unknown as { c: DenseMatrix }
+        expect(c.data[216 * size + 216]).toBe(1)
+        for (const [name, { data }] of Object.entries({ a, accumulate: c0 })) {
+          data[216 * size + 200] = -1
+          expectError(await caught(multiply()), 'VALUE', new RegExp(`^${name}\\[216, 200\\] is -1`))
+          data[216 * size + 200] = 1
+        }
+        b.data[200 * size + 216] = -1
+        expectError(await caught(multiply()), 'VALUE', /^b\[200, 216\] is -1/)
+        b.data[200 * size + 216] = 1
+      }
+    })
+
+    it('is refused if the system refuses a thread; the next one succeeds', async () => {
+      const [a, b] = [integers(290, 40), integers(40, 33)]
+      const products = Array.from({ length: 20 }, () => ({ a, b }))
+      for (const nth of [1, 2, 4]) {
+        for (const start of [
+          () => mpmmSync(a, b, { ...options, devices: 'all' }),
+          () => plan(a, b, { ...options, devices: 'all' }),
+          () => mpmm(a, b, { ...options, devices: 'all' }),
+          () => mpmmGrouped(products, { ...options, devices: 'all' }),
+        ]) {
+          // Nothing but the parts needs a thread then.
+          expectProduct(a, b, { ...options, devices: 'all' })
+          addon.failThread(nth, 1e15)
+          const error = await caught((async () => start())())
+          addon.failThread(0)
+          expectError(error, 'OUT_OF_MEMORY', 'refused to start a thread')
+        }
+      }
+      expectProduct(a, b, { ...options, devices: 'all' })
     })
   })
 

@@ -8,6 +8,7 @@ import {
   mpmm,
   mpmmGrouped,
   openDevice,
+  plan,
 } from '../../lib/index.js'
 import { addon } from '../../lib/native.js'
 import { Random } from './generators.js'
@@ -19,6 +20,7 @@ import { copies } from './suite-devices-copies.js'
 import { products } from './suite-devices-products.js'
 import { views } from './suite-devices-views.js'
 import { spreadClosures } from './suite-spread-closures.js'
+import { spreadWrites } from './suite-spread-writes.js'
 
 const largest = 2 ** 31 - 1
 
@@ -63,9 +65,10 @@ export function spreadSuite(backend: 'cpu' | 'cuda'): void {
   describe('copies', () => copies(open))
   describe('views', () => views(open))
   describe('products', () => products(backend, open))
-  describe('chains', () => chains(open))
+  describe('chains', () => chains(backend, open))
   describe('combine', () => combining(open))
   describe('closures', () => spreadClosures(open))
+  describe('copies of what is written', () => spreadWrites(open))
 
   it('says which devices it consists of', async () => {
     expect([device.backend, device.devices]).toEqual([backend, [0, 1, 2]])
@@ -73,7 +76,16 @@ export function spreadSuite(backend: 'cpu' | 'cuda'): void {
     const { c, devices } = await mpmm(a, a, { devices: [2, 0, 1] })
     expect(devices).toEqual([0, 1, 2])
     expect(new Set((await c.download()).data)).toEqual(new Set([2]))
+    expect((await mpmm(a, a, { devices: 'all' })).devices).toEqual([0, 1, 2])
     expectError(await caught(mpmm(a, a, { devices: [0, 1] })), 'OPTION', 'devices 0, 1, 2')
+    const two = await openDevice({ devices: [0, 1] })
+    const b = await two.full([90, 90], 1)
+    expect((await mpmm(b, b, { devices: [1, 0] })).devices).toEqual([0, 1])
+    // Without a GPU, 'all' is as if it weren't given.
+    const all = mpmm(b, b, { devices: 'all' })
+    if (backend === 'cpu') expect((await all).devices).toEqual([0, 1])
+    else expectError(await caught(all), 'OPTION', "^option devices is 'all', but", 'devices 0, 1 ')
+    await two.close()
   })
 
   it('has the results of one device, whatever the rows of the matrices are divided into', async () => {
@@ -199,6 +211,73 @@ export function spreadSuite(backend: 'cpu' | 'cuda'): void {
     for (const _ of powers) expected = (await mpmm(step, expected)).c
     await Promise.all(powers)
     expect((await power.download()).data).toEqual(expected.data)
+  })
+
+  it('plans what it runs', async () => {
+    const size = 300
+    const upload = (element: (row: number, col: number) => number) =>
+      device.upload(
+        matrix(
+          size,
+          size,
+          Int32Array.from({ length: size * size }, (_, index) =>
+            element(Math.floor(index / size), index % size),
+          ),
+        ),
+      )
+    const value = (row: number, col: number) => (7 * row + 3 * col) % 9
+    const [large, far] = [2 ** 31 - 2, 100_000]
+    const small = await upload(value)
+    const apart = await upload((row, col) => far * Math.floor(row / 100) + value(row, col))
+    const below = await upload((row, col) => (col < row ? large : value(row, col)))
+    const diagonal = await upload((row, col) => (col === row && row > 250 ? large : value(row, col)))
+    for (const [a, b, structure] of [
+      [apart, small, undefined],
+      [small, apart, undefined],
+      [below, small, { a: 'upper' }],
+      [below, small, { a: 'lower' }],
+      [diagonal, small, { a: 'lower' }],
+      [small, below, { b: 'upper' }],
+      [small.view({ rows: [0, 6] }), small, undefined],
+    ] as const) {
+      const options = { structure, overflow: 'saturate' } as const
+      const { variant, path } = await plan(a, b, options)
+      expect(await mpmm(a, b, options)).toMatchObject({ variant, path })
+    }
+  })
+
+  it('refuses a value only if the structure has it', async () => {
+    const size = 300
+    const structure = { a: 'lower', b: 'upper', c: { band: [40, 60] } } as const
+    const ones = () => matrix(size, size, new Float32Array(size * size).fill(1))
+    // Outside of each.
+    const host = { a: ones(), b: ones(), accumulate: ones() }
+    host.a.data[4] = host.b.data[299 * size] = host.accumulate.data[299] = -1
+    const multiply = async () => {
+      const [a, b, c0] = await Promise.all(Object.values(host).map((each) => device.upload(each)))
+      return mpmm(a!, b!, { structure, accumulate: c0, semiring: 'max-times' } as never)
+    }
+    const { c } = (await multiply()) as unknown as { c: DeviceMatrix }
+    expect((await c.download()).data[216 * size + 216]).toBe(1)
+    for (const [name, row, col] of [
+      ['a', 216, 200],
+      ['b', 200, 216],
+      ['accumulate', 216, 200],
+    ] as const) {
+      host[name].data[row * size + col] = -1
+      expectError(await caught(multiply()), 'VALUE', `^${name}\\[${row}, ${col}\\] is -1`)
+      host[name].data[row * size + col] = 1
+    }
+  })
+
+  it('is refused if the system refuses a thread', async () => {
+    for (const nth of [1, 2]) {
+      addon.failThread(nth + 1, 1e15)
+      const opened = await caught(openDevice({ devices: 'all' }))
+      addon.failThread(0)
+      expectError(opened, 'OUT_OF_MEMORY', 'refused to start a thread')
+    }
+    await (await openDevice({ devices: 'all' })).close()
   })
 
   it('is given up by its signal, and goes on', async () => {

@@ -89,6 +89,35 @@ describe('native', () => {
   })
 })
 
+describe('objects that stay', () => {
+  // Threads of the library are still there when static objects are destroyed: at exit they may be using them.
+  it('have no destructor: `static auto& all = *new …`', () => {
+    const types = /std::(?!mutex|once_flag|atomic|string_view|array|pair|optional<(?:int|bool))\w+(?:<.*>)?/
+    const local = new RegExp(`^\\s*static (?:const )?${types.source} \\w+\\s*(?:=|;|\\{)`)
+    const global = new RegExp(`^(?:inline |static |const )*${types.source} \\w+\\s*(?:=|;|\\{)`)
+    const matching = (pattern: RegExp) =>
+      Object.entries(linesLike(pattern)).filter(([file]) => !file.includes(`${sep}stress${sep}`))
+    expect([...matching(local), ...matching(global)]).toEqual([])
+    const generator = readFileSync(join(root, 'native/variants/generate.mjs'), 'utf8').split('\n')
+    expect(generator.filter((line) => local.test(line) || global.test(line))).toEqual([])
+    // What it looks for.
+    for (const line of [
+      '  static std::map<std::pair<int, int>, bool> known;',
+      '  static const std::vector<Peak> rows = {{50}};',
+    ]) {
+      expect(line).toMatch(local)
+    }
+    expect('std::map<int, int> known;').toMatch(global)
+    for (const line of [
+      '  static const auto& rows = *new std::vector<Peak>{{50}};',
+      '  static std::mutex mutex;',
+      '  static std::map<int, int>& names() {',
+    ]) {
+      expect(line).not.toMatch(local)
+    }
+  })
+})
+
 /** What a folder of native/cuda may include of the others, beside native/core. */
 const allowedInCuda: Record<string, RegExp> = {
   kernels: /^cuda\/(kernels\/|runtime\/(device|error|function|memory|exponent_check|boolean_check)\.h$)/,

@@ -148,3 +148,54 @@ it('the instruction sets that may be named are those of the variants', () => {
   const names = new Set(variants().flatMap(({ parameters }) => parameters.isa ?? []))
   for (const name of [info().cpu.simd, ...info().cpu.instructionSets]) expect(names).toContain(name)
 })
+
+describe.skipIf(!built)(
+  built ? 'a user without a home folder' : `no home folder (skipped: no ${fileURLToPath(library)})`,
+  () => {
+    /** What a program prints if the system doesn't know the user, as in containers. */
+    const printed = (body: string, env: NodeJS.ProcessEnv = {}) => {
+      const program = `
+        import os from 'node:os'
+        import { syncBuiltinESMExports } from 'node:module'
+        os.homedir = () => { throw new Error('A system error occurred: uv_os_homedir returned ENOENT') }
+        syncBuiltinESMExports()
+        ${body}
+      `
+      const { HOME, USERPROFILE, LOCALAPPDATA, XDG_CACHE_HOME, ...others } = process.env
+      const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '--eval', program], {
+        encoding: 'utf8',
+        timeout: 60_000,
+        env: { ...others, ...env },
+      })
+      expect(stderr).toBe('')
+      return stdout.trim()
+    }
+    const inDist = (file: string) => JSON.stringify(new URL(`../../dist/${file}`, import.meta.url).href)
+    const names = readdirSync(new URL('../../lib', import.meta.url)).filter((name) => name.endsWith('.ts'))
+
+    it('has all of the library', () => {
+      const files = names.map((name) => inDist(`lib/${name.replace(/ts$/, 'js')}`))
+      expect(
+        printed(`
+          for (const file of [${files.join()}]) await import(file)
+          const { matrix, mpmm } = await import(${JSON.stringify(library.href)})
+          const { c } = await mpmm(matrix(1, 1, [20]), matrix(1, 1, [22]), { backend: 'cpu' })
+          console.log(c.data.join())
+        `),
+      ).toBe('42')
+    })
+
+    it('has no measured choices of kernels, unless XDG_CACHE_HOME says where', () => {
+      const body = `
+        const { loadTuning, tuningPath } = await import(${inDist('lib/tuning.js')})
+        loadTuning()
+        console.log(tuningPath())
+      `
+      expect(printed(body)).toBe('null')
+      // No folder of another place, wherever a program is started.
+      expect(printed(body, { XDG_CACHE_HOME: 'here' })).toBe('null')
+      if (process.platform !== 'linux') return
+      expect(printed(body, { XDG_CACHE_HOME: '/caches' })).toBe('/caches/mpmml/tuning.json')
+    })
+  },
+)

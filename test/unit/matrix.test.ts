@@ -1,6 +1,8 @@
 /** matrix(), and what its arguments may be. */
 import { describe, expect, it } from 'vitest'
-import { EPSILON, matrix, zeroOf } from '../../lib/index.js'
+import { readingEdges } from '../../lib/graph/edges.js'
+import { atOnce } from '../../lib/graph/slices.js'
+import { EPSILON, MpmmlError, matrix, mpmmSync, pinnedInt32Array, zeroOf } from '../../lib/index.js'
 import { addon } from '../../lib/native.js'
 import { expectError, thrown } from '../support/expect.js'
 
@@ -96,6 +98,65 @@ describe('matrix', () => {
   })
 })
 
+describe('messages stay short', () => {
+  const huge = 'x'.repeat(10 ** 6)
+  const list = Array.from({ length: 10 ** 6 }, (_, i) => i)
+  it.each<[string, () => unknown]>([
+    ['an array for a shape', () => untyped(list)],
+    ['an Int32Array for a shape', () => untyped(Int32Array.from(list))],
+    ['a length that is no length', () => untyped({ length: 2 ** 53 })],
+    ['a length that is no number', () => untyped({ length: huge })],
+    ['a long size', () => untyped(huge, 1)],
+    ['a large size', () => untyped(10n ** 10000n, 1)],
+    ['data with a long name', () => untyped(1, 1, { constructor: { name: huge } })],
+    [
+      'a band of many numbers',
+      () => mpmmSync(matrix(1, 1), matrix(1, 1), { structure: { a: { band: list } } } as never),
+    ],
+    ['a semiring with a long name', () => zeroOf(huge as 'max-plus')],
+    ['an element type with a long name', () => zeroOf('max-plus', huge as 'int32')],
+    ['many pinned elements', () => pinnedInt32Array(huge as never)],
+    ['many devices', () => mpmmSync(matrix(1, 1), matrix(1, 1), { devices: huge } as never)],
+  ])('%s', (_, call) => {
+    const error = thrown(call)
+    expect(error).toBeInstanceOf(MpmmlError)
+    expect((error as Error).message.length).toBeLessThan(300)
+  })
+
+  it('and say how long a list is', () => {
+    expectError(
+      thrown(() => untyped(list)),
+      'ERR_MPMML_SHAPE',
+      '[0, 1, 2, 3, 4, 5, 6, 7, … 1000000 in all]',
+    )
+  })
+})
+
+describe('what is no array of elements', () => {
+  const advised = (data: unknown): string => (thrown(() => untyped(1, 2, data)) as Error).message
+  it.each([BigInt64Array, BigUint64Array])('%o: the advice works', (Type) => {
+    const data = Type.of(1n, 2n)
+    const [code] = /Int32Array\.from\([^)]*\)/.exec(advised(data))!
+    expect(code).toBe('Int32Array.from(data, Number)')
+    expect(matrix(1, 2, Int32Array.from(data, Number)).data).toEqual(Int32Array.of(1, 2))
+    for (const call of [
+      () => mpmmSync({ data, shape: [1, 2] } as never, matrix(2, 1)),
+      () => atOnce(readingEdges({ nodes: 2, from: [0, 1], to: [1, 0], weight: data })),
+    ]) {
+      expectError(thrown(call), 'ERR_MPMML_DTYPE', code!)
+    }
+  })
+  it.each([
+    ['numbers', new Uint16Array(2), 'Int32Array.from(data) converts'],
+    ['bytes', new ArrayBuffer(8), 'new Int32Array(buffer)'],
+    ['a view of bytes', new DataView(new ArrayBuffer(8)), 'new Int32Array(buffer)'],
+    ['text', '12', 'put the elements into such an array'],
+    ['nothing', null, 'put the elements into such an array'],
+  ])('%s: the advice fits', (_, data, advice) => {
+    expect(advised(data)).toContain(advice)
+  })
+})
+
 describe('the zeros of the semirings', () => {
   it('are what native code has', () => {
     expect(EPSILON).toBe(-(2 ** 31))
@@ -120,7 +181,7 @@ describe('the zeros of the semirings', () => {
     expectError(
       thrown(() => zeroOf('or-and')),
       'ERR_MPMML_DTYPE',
-      'or-and has the element type uint8, but not int32',
+      "or-and has the element type uint8, but not 'int32'",
     )
   })
   it('are asked for by names, whatever comes in their place', () => {

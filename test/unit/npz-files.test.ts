@@ -188,7 +188,7 @@ describe('.npz', () => {
     ],
     ['a negative size', archive('a.npy', claiming('(-1, 2)')), 'dimensions of 0'],
     ['more elements than bytes', archive('a.npy', claiming('(46340, 46340)')), 'it is truncated'],
-    ['a vector', archive('a.npy', claiming('(0,)')), 'a.reshape(1, -1)'],
+    ['a number', archive('a.npy', claiming('()')), 'a.reshape(1, 1)'],
     ['no header', archive('a.npy', Buffer.from('\x93NUM', 'latin1')), 'expected a NumPy .npy file'],
     ['half a header', archive('a.npy', claiming('(1, 1)').subarray(0, 60)), 'ends within its header'],
     ['an empty array file', archive('a.npy', Buffer.alloc(0), { method: 0 }), 'it is empty'],

@@ -1,5 +1,6 @@
-// Runs products from several threads at once, and gives some of them up, under ThreadSanitizer. It is a program of its
-// own because Node itself causes reports. Each result is compared with the naive product's.
+// Runs products from several threads at once, and gives some of them up, under ThreadSanitizer; and closes matrices on
+// several devices while somebody asks for the memory in use. It is a program of its own because Node itself causes
+// reports. Each result is compared with the naive product's, or with the definition.
 //
 //   npm run sanitize -- thread
 #include <atomic>
@@ -13,6 +14,7 @@
 #include <thread>
 #include <vector>
 
+#include "core/closure.h"
 #include "core/dispatch.h"
 #include "core/execute.h"
 #include "core/semiring.h"
@@ -134,6 +136,43 @@ class Client {
   std::vector<const Variant*> naive_;  ///< one for each semiring and element type
 };
 
+/// Closes a matrix that is spread among pretended devices; returns whether it was right.
+bool close_on_several(Engine& engine, unsigned seed) {
+  constexpr int64_t kNodes = 300;
+  std::minstd_rand random(seed);
+  std::uniform_int_distribution<int32_t> weight(-1000, -1);
+  std::vector<int32_t> d(kNodes * kNodes);
+  for (int32_t& element : d) element = weight(random);
+  const std::unique_ptr<Session> session = engine.open(BackendChoice::kAuto, kAllDevices, 0);
+  const std::shared_ptr<Memory> memory = session->allocate_units(kNodes, kNodes * int64_t{sizeof(int32_t)});
+  Closure closure;
+  closure.operation = {SemiringId::max_plus, DataType::kInt32, OverflowPolicy::kThrow};
+  closure.d = row_major<void*>(memory->data(), kNodes, kNodes);
+  closure.d.memory = memory.get();
+  const MutableMatrixView host = row_major<void*>(d.data(), kNodes, kNodes);
+  session->upload(DataType::kInt32, 1, read_only(host), closure.d, nullptr);
+  for (int64_t via = 0; via < kNodes; ++via) {
+    for (int64_t from = 0; from < kNodes; ++from) {
+      for (int64_t to = 0; to < kNodes; ++to) {
+        d[from * kNodes + to] = std::max(d[from * kNodes + to], d[from * kNodes + via] + d[via * kNodes + to]);
+      }
+    }
+  }
+  for (int64_t node = 0; node < kNodes; ++node) d[node * (kNodes + 1)] = 0;
+  std::atomic<bool> is_done{false};
+  std::thread other([&] {
+    while (!is_done) session->memory_use();
+  });
+  closure.known = *bound_of_ways(*session, closure);
+  start_closure(*session, closure, {}).work->finish();
+  is_done = true;
+  other.join();
+  std::vector<int32_t> closed(d.size());
+  session->download(DataType::kInt32, 1, read_only(closure.d), row_major<void*>(closed.data(), kNodes, kNodes), nullptr)
+      ->finish();
+  return closed == d;
+}
+
 }  // namespace
 }  // namespace mpmml
 
@@ -151,6 +190,10 @@ int main(int count, char** arguments) {
     });
   }
   for (std::thread& thread : threads) thread.join();
-  std::printf("%d products from %d threads, %d wrong\n", kClients * products, kClients, wrong.load());
+  constexpr int kClosures = 4;
+  engine.pretend_devices(3);
+  for (unsigned seed = 1; seed <= kClosures; ++seed) wrong += mpmml::close_on_several(engine, seed) ? 0 : 1;
+  std::printf("%d products from %d threads and %d closures, %d wrong\n", kClients * products, kClients, kClosures,
+              wrong.load());
   return wrong == 0 ? 0 : 1;
 }

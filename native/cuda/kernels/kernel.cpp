@@ -38,8 +38,8 @@ int chunk_shift_for(const Kernel& kernel, int64_t k) {
   return shift;
 }
 
-int64_t hint_bytes(const Kernel& kernel, const Launch& launch) {
-  if (!kernel.notes_chunks) return 0;
+int64_t scratch_bytes(const Kernel& kernel, const Launch& launch) {
+  if (!kernel.notes_chunks) return kernel.scratch_bytes;
   return launch.batch * round_up(launch.m, kernel.shape.tile_m) * round_up(launch.n, kernel.shape.tile_n) *
          int64_t{sizeof(uint16_t)};
 }
@@ -61,6 +61,25 @@ Launch launch_of(const Problem& problem, const Plan& plan) {
   launch.path = plan.path;
   set_structure(launch, problem.structure, 0, 0);
   return launch;
+}
+
+Launch part_of(const Launch& whole, int64_t item, int64_t row, int64_t col, int64_t batch, int64_t m, int64_t n) {
+  Launch part = whole;
+  part.batch = batch;
+  part.m = m;
+  part.n = n;
+  part.first_instance += item;
+  part.first_item += item;
+  part.first_row += row;
+  part.first_col += col;
+  set_structure(part, whole.structure, row, col);
+  part.a = view_from(whole.a, whole.dtype, item, row, 0);
+  part.b = view_from(whole.b, whole.dtype, item, 0, col);
+  part.c0 = view_from(whole.c0, whole.dtype, item, row, col);
+  part.c = view_from(whole.c, whole.dtype, item, row, col);
+  part.witness = view_from(whole.witness, DataType::kInt32, item, row, col);
+  part.through = view_from(whole.through, DataType::kInt32, item, row, 0);
+  return part;
 }
 
 int64_t set_first_tiles(const KernelShape& shape, const GroupItem* items, int64_t count, int64_t* first_tiles) {

@@ -37,7 +37,7 @@ struct Launch {
   /// As in Problem, for kernels that find witnesses: Kernel::in_chunks and Kernel::numbered.
   MutableMatrixView witness;
   MatrixView through;
-  uint16_t* hints;  ///< hint_bytes() of device memory
+  void* scratch;    ///< scratch_bytes() of device memory for the kernel itself
   int chunk_shift;  ///< a chunk of K is 2^chunk_shift tiles
   cudaStream_t stream;
 };
@@ -120,6 +120,7 @@ struct Kernel {
   /// Of a kernel that notes chunks: they have at least 2^least_chunk_shift tiles.
   bool notes_chunks;
   int least_chunk_shift;
+  int64_t scratch_bytes;  ///< see the function of that name
 };
 
 /// The bits of a word of 32 that number the steps of a product of this depth.
@@ -136,10 +137,11 @@ bool numbers_fit(const ValueRange& a, const ValueRange& b, int64_t k);
 MPMML_HOST_DEVICE constexpr int32_t hint_of_chunk(int32_t chunk) { return -2 - chunk; }
 MPMML_HOST_DEVICE constexpr int32_t chunk_of_hint(int32_t hint) { return -2 - hint; }
 
-/// Launch::chunk_shift, so that a chunk's number fits 16 bits, and the bytes of Launch::hints. Both are 0 for a kernel
-/// that notes no chunks.
+/// Launch::chunk_shift, so that a chunk's number fits 16 bits; 0 for a kernel that notes no chunks.
 int chunk_shift_for(const Kernel& kernel, int64_t k);
-int64_t hint_bytes(const Kernel& kernel, const Launch& launch);
+
+/// The bytes of Launch::scratch: Kernel::scratch_bytes, or 16 bits for each result if the kernel notes chunks.
+int64_t scratch_bytes(const Kernel& kernel, const Launch& launch);
 
 struct KernelVariant {
   Variant variant;
@@ -189,6 +191,10 @@ void for_arithmetic(const Launch& launch, Body&& body) {
   }
 }
 
+/// The part of a launch that begins at this place, of so many instances, rows and columns. Packed operands stay where they
+/// are, because kernels that read them are cut by instances only.
+Launch part_of(const Launch& whole, int64_t item, int64_t row, int64_t col, int64_t batch, int64_t m, int64_t n);
+
 /// The most blocks in the second and third dimension of a grid.
 constexpr int64_t kMostBlocks = 65535;
 
@@ -197,17 +203,7 @@ constexpr int64_t kMostBlocks = 65535;
 template <class Body>
 void for_instances(const Launch& launch, Body&& body, int64_t most = kMostBlocks) {
   for (int64_t first = 0; first < launch.batch; first += most) {
-    Launch part = launch;
-    part.first_instance = launch.first_instance + first;
-    part.first_item = launch.first_item + first;
-    part.batch = std::min(most, launch.batch - first);
-    part.a = view_from(part.a, launch.dtype, first, 0, 0);
-    part.b = view_from(part.b, launch.dtype, first, 0, 0);
-    part.c0 = view_from(part.c0, launch.dtype, first, 0, 0);
-    part.c = view_from(part.c, launch.dtype, first, 0, 0);
-    part.witness = view_from(part.witness, DataType::kInt32, first, 0, 0);
-    part.through = view_from(part.through, DataType::kInt32, first, 0, 0);
-    body(part);
+    body(part_of(launch, first, 0, 0, std::min(most, launch.batch - first), launch.m, launch.n));
   }
 }
 

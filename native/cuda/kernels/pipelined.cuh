@@ -277,24 +277,6 @@ __device__ __forceinline__ void slice_barrier(int slice) {
   }
 }
 
-/// Whether this is so for all threads of one slice. They wait for each other.
-template <class Config>
-__device__ __forceinline__ bool slice_agrees(int slice, bool here) {
-  if constexpr (Config::kSlices == 1) {
-    return __syncthreads_and(here);
-  } else if constexpr (Config::kSliceThreads == 32) {
-    return __all_sync(~0u, here);
-  } else {
-    int all;
-    asm volatile(
-        "{ .reg .pred here, all; setp.ne.s32 here, %1, 0; bar.red.and.pred all, %2, %3, here; selp.s32 %0, 1, 0, all; }"
-        : "=r"(all)
-        : "r"(int{here}), "r"(slice + 1), "n"(Config::kSliceThreads)
-        : "memory");
-    return all;
-  }
-}
-
 /// The steps of a tile of K, whose operands start at `a` and `b`. two_steps(fragments of A, of B) does two of them.
 /// between() runs after the first two.
 template <class Config, class Word, class TwoSteps, class Between>
@@ -365,7 +347,7 @@ __device__ __forceinline__ void compute_tile(const Launch& problem,
     if constexpr (notes_chunks<Config>) {
       const int64_t tile = (problem.first_instance + instance) * gridDim.x + blockIdx.x;
       return ChunkNotes<Config, Arithmetic>(shared + Config::kStages * Config::kStageWords,
-                                            problem.hints + tile * BM * BN);
+                                            static_cast<uint16_t*>(problem.scratch) + tile * BM * BN);
     } else {
       return 0;
     }
@@ -450,14 +432,20 @@ __device__ __forceinline__ void compute_tile(const Launch& problem,
       take_tiles(tiles_k, by_signs, never);
     } else {
       // Sums of mixed signs are compared as integers on trial: if all results lead after the first steps, it was right, as
-      // a sum that doesn't lead never wins against one that does. Otherwise the slice begins again. In 32 steps of random
+      // a sum that doesn't lead never wins against one that does. Otherwise the block begins again. In 32 steps of random
       // signs hardly any result fails to lead. Without slices there are so many steps that it makes no difference.
+      //
+      // The slices of a block decide together, so that all of its threads are in the same loop: compute-sanitizer takes
+      // anything else for a mistake.
       constexpr int kTrialTiles = ceil_div(32, BK);
       bool on_trial = Config::kSlices > 1 && arithmetic.signs == SumSigns::kMixed, again;
       do {
         again = false;
         start();
-        const auto leads = [&] { return arithmetic.signs == SumSigns::kMixed && warp_leads<S>(acc); };
+        const auto leads = [&]() -> bool {
+          if (arithmetic.signs != SumSigns::kMixed) return false;
+          return Config::kSlices == 1 ? warp_leads<S>(acc) : __syncthreads_and(warp_leads<S>(acc));
+        };
         // A loop for each. In one loop, float32 1024³ takes 1 % longer (H200).
         if (arithmetic.signs == SumSigns::kUnknown || (arithmetic.signs == SumSigns::kMixed && !on_trial)) {
           take_tiles(tiles_k, in_words, leads);
@@ -471,7 +459,7 @@ __device__ __forceinline__ void compute_tile(const Launch& problem,
             take_tiles(end, if_leading, never);
             if (!on_trial) break;
             on_trial = false;
-            again = !slice_agrees<Config>(slice, warp_leads<S>(acc));
+            again = !__syncthreads_and(warp_leads<S>(acc));
             if (again) {
               pipe.wait_for_all();
               pipe.rewind(min(tile + kStages - 1, tiles_k));

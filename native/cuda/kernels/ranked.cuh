@@ -14,7 +14,6 @@
 #include "cuda/kernels/ranked_sample.cuh"
 #include "cuda/runtime/error.h"
 #include "cuda/runtime/function.h"
-#include "cuda/runtime/memory.h"
 
 namespace mpmml::cuda {
 
@@ -176,6 +175,8 @@ struct Ranked {
     kernel.function = &function<Arithmetic>;
     kernel.packed_bytes = &packed_bytes;
     kernel.pack = &pack_operand<Arithmetic>;
+    // Not among the packed operands, because launches in several streams may share these.
+    kernel.scratch_bytes = sizeof(RankedSample);
     // How long it takes depends on the values. They are sampled before it is taken: see runtime/ranked_look.h.
     kernel.shape = {1, kMostTile, 1, kThreads, kSharedBytes, 1.0, 70};
     return kernel;
@@ -270,11 +271,7 @@ struct Ranked {
     const ValueRange &a = launch.range_a, &b = launch.range_b;
     const bool wraps = a.has_finite() && b.has_finite() &&
                        (a.minimum + b.minimum < FiniteRange<S>::least || a.maximum + b.maximum > FiniteRange<S>::most);
-    // Not among the packed operands, because launches in several streams may share these.
-    int device = 0;
-    MPMML_CUDA(cudaGetDevice(&device));
-    const DeviceBuffer memory(sizeof(RankedSample), device, launch.stream);
-    auto* const sample = static_cast<RankedSample*>(memory.get());
+    auto* const sample = static_cast<RankedSample*>(launch.scratch);
     if (!wraps) {
       sample_product<S>({operands.rows, launch.m, launch.k, operands.row_stride, 1, operands.a_batch},
                         lines_of(launch, Side::kB), sample, launch.stream);

@@ -404,16 +404,8 @@ void for_tiles(const Launch& launch, Body&& body) {
   constexpr int64_t kMostRows = kMostBlocks * Config::BM, kMostCols = kMostBlocks * Config::BN;
   for (int64_t row = 0; row < launch.m; row += kMostRows) {
     for (int64_t col = 0; col < launch.n; col += kMostCols) {
-      Launch part = launch;
-      part.m = std::min(kMostRows, launch.m - row);
-      part.n = std::min(kMostCols, launch.n - col);
-      part.first_row += row;
-      part.first_col += col;
-      part.a = view_from(part.a, launch.dtype, 0, row, 0);
-      part.b = view_from(part.b, launch.dtype, 0, 0, col);
-      part.c0 = view_from(part.c0, launch.dtype, 0, row, col);
-      part.c = view_from(part.c, launch.dtype, 0, row, col);
-      body(part);
+      body(part_of(launch, 0, row, col, launch.batch, std::min(kMostRows, launch.m - row),
+                   std::min(kMostCols, launch.n - col)));
     }
   }
 }

@@ -55,7 +55,9 @@ class Bench {
         pack(launch, Side::kA, packed_a_);
         pack(launch, Side::kB, packed_b_);
       }
-      const Parts parts(kernel_, launch, lane_.device());
+      const Division division = division_of(kernel_, launch, lane_.device());
+      Room room(bytes_beside(kernel_, launch, division), lane_.device(), stream_);
+      const Parts parts(kernel_, launch, division, room);
       prepared.record(stream_);
       parts.launch(kernel_, launch);
       computed.record(stream_);

@@ -120,12 +120,17 @@ std::string device_name(int device) {
   return names()[device] = properties.name;
 }
 
+// A virtual GPU may report 0 for any of these.
+static_assert(memory_rates(0, 0, 0, 132).bytes_per_clock > 0 && memory_rates(0, 0, 0, 132).bytes_per_ms > 0);
+static_assert(memory_rates(0, 3201000, 6144, 132).bytes_per_clock > 0);
+static_assert(memory_rates(1980000, 0, 6144, 132).bytes_per_ms > 0);
+
 DeviceLimits device_limits(int device) {
   static std::mutex mutex;
-  static std::map<int, DeviceLimits> known;
+  static auto* const known = new std::map<int, DeviceLimits>;  // As names() above.
   const std::lock_guard<std::mutex> lock(mutex);
-  const auto found = known.find(device);
-  if (found != known.end()) return found->second;
+  const auto found = known->find(device);
+  if (found != known->end()) return found->second;
   const auto attribute = [&](cudaDeviceAttr which) {
     int value = 0;
     MPMML_CUDA(cudaDeviceGetAttribute(&value, which, device));
@@ -135,11 +140,11 @@ DeviceLimits device_limits(int device) {
   limits.capability = attribute(cudaDevAttrComputeCapabilityMajor) * 10 + attribute(cudaDevAttrComputeCapabilityMinor);
   limits.multiprocessors = attribute(cudaDevAttrMultiProcessorCount);
   limits.shared_bytes_per_block = attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin);
-  // Two transfers per clock of the memory.
-  const double memory_clocks = double(attribute(cudaDevAttrMemoryClockRate)) / attribute(cudaDevAttrClockRate);
-  limits.bytes_per_clock = 2 * memory_clocks * attribute(cudaDevAttrGlobalMemoryBusWidth) / 8;
-  limits.bytes_per_ms = limits.bytes_per_clock * attribute(cudaDevAttrClockRate);
-  return known[device] = limits;
+  const MemoryRates rates = memory_rates(attribute(cudaDevAttrClockRate), attribute(cudaDevAttrMemoryClockRate),
+                                         attribute(cudaDevAttrGlobalMemoryBusWidth), limits.multiprocessors);
+  limits.bytes_per_clock = rates.bytes_per_clock;
+  limits.bytes_per_ms = rates.bytes_per_ms;
+  return (*known)[device] = limits;
 }
 
 int device_count() {

@@ -21,20 +21,23 @@ Division division_of(const Kernel& kernel, const Launch& launch, int device) {
                        device_limits(device), resident_blocks(kernel, launch.path, device));
 }
 
-int64_t part_bytes(const Kernel& kernel, const Division& division) {
-  return division.shares > 0 ? result_bytes(kernel, division) + arrived_bytes(division) : 0;
+int64_t bytes_beside(const Kernel& kernel, const Launch& launch, const Division& division) {
+  const int64_t bytes = Room::piece(scratch_bytes(kernel, launch));
+  if (division.shares == 0) return bytes;
+  return bytes + Room::piece(result_bytes(kernel, division)) + Room::piece(arrived_bytes(division));
 }
 
-Parts::Parts(const Kernel& kernel, const Launch& launch, int device) : division_(division_of(kernel, launch, device)) {
+Parts::Parts(const Kernel& kernel, Launch& launch, const Division& division, Room& room) : division_(division) {
+  launch.scratch = room.take(scratch_bytes(kernel, launch));
   if (division_.shares == 0) return;
-  results_ = DeviceBuffer(result_bytes(kernel, division_), device, launch.stream);
-  arrived_ = DeviceBuffer(arrived_bytes(division_), device, launch.stream);
-  MPMML_CUDA(cudaMemsetAsync(arrived_.get(), 0, static_cast<size_t>(arrived_bytes(division_)), launch.stream));
+  memory_.results = room.take(result_bytes(kernel, division_));
+  memory_.arrived = static_cast<unsigned*>(room.take(arrived_bytes(division_)));
+  MPMML_CUDA(cudaMemsetAsync(memory_.arrived, 0, static_cast<size_t>(arrived_bytes(division_)), launch.stream));
 }
 
 void Parts::launch(const Kernel& kernel, const Launch& launch) const {
   if (division_.shares == 0) return kernel.launch(launch);
-  kernel.launch_divided(launch, division_, {results_.get(), static_cast<unsigned*>(arrived_.get())});
+  kernel.launch_divided(launch, division_, memory_);
 }
 
 }  // namespace mpmml::cuda

@@ -8,22 +8,20 @@ namespace mpmml::cuda {
 /// How the tiles of a launch are divided on a device; without shares if whole tiles take less time.
 Division division_of(const Kernel& kernel, const Launch& launch, int device);
 
-/// Device memory for the parts of tiles.
-int64_t part_bytes(const Kernel& kernel, const Division& division);
+/// The room that a launch takes beside its operands: for the kernel, and for parts of tiles.
+int64_t bytes_beside(const Kernel& kernel, const Launch& launch, const Division& division);
 
-/// The parts of a launch's tiles. Their memory is given back in the order of the launch's stream.
+/// A launch with that room.
 class Parts {
  public:
-  /// None.
-  Parts() = default;
-  /// Those that take least time.
-  Parts(const Kernel& kernel, const Launch& launch, int device);
+  /// Takes it, and sets launch.scratch.
+  Parts(const Kernel& kernel, Launch& launch, const Division& division, Room& room);
 
   void launch(const Kernel& kernel, const Launch& launch) const;
 
  private:
-  Division division_{};
-  DeviceBuffer results_, arrived_;
+  const Division division_;
+  PartMemory memory_{};
 };
 
 }  // namespace mpmml::cuda

@@ -16,13 +16,18 @@ struct Part {
   int64_t first_item, first_row, first_col;  ///< in the whole product
   MatrixView c0;                             ///< data is null if nothing is accumulated
   MutableMatrixView c;
-  /// As in Problem, if the kernel finds witnesses. `hints` is memory of hint_bytes(), if it notes chunks.
+  /// As in Problem, if the kernel finds witnesses.
   MutableMatrixView witness{};
   MatrixView through{};
-  uint16_t* hints = nullptr;
   /// Whether other parts may be computed at the same time, on what this one leaves of the device.
   bool overlaps = false;
 };
+
+/// The rows, columns and instances of `part` from these on: so many.
+Part cut(const Part& part, DataType dtype, int64_t item, int64_t row, int64_t col, int64_t batch, int64_t m, int64_t n);
+
+/// The launch of a part. It has no operands yet.
+Launch launch_of(const Problem& problem, const Plan& plan, const Part& part);
 
 /// The kernel that a product's launches take: one that finds witnesses, if they are asked for and there is one. `numbered`
 /// says whether numbers_fit().
@@ -40,9 +45,10 @@ class Launcher {
            Timed timed = Timed::kPreparation)
       : problem_(problem), lane_(lane), planner_(planner), overflow_(overflow), timed_(timed) {}
 
-  /// Plans, packs and computes `part` from operands whose ranges are known, on `stream`.
+  /// Plans, packs and computes `part` from operands whose ranges are known, on `stream`. What it needs is taken of `room`:
+  /// bytes_beside() and the operands' bytes_beside(). If that is null, memory is allocated.
   /// Throws Error(kValue) if the ranges show values that aren't elements of the semiring.
-  LaunchTimes launch(Operand& a, Operand& b, const Part& part, cudaStream_t stream);
+  LaunchTimes launch(Operand& a, Operand& b, const Part& part, cudaStream_t stream, Room* room = nullptr);
 
   /// Whether a launch has sums that may overflow. No result may be downloaded before it is certain that none did.
   bool watches_overflow() const { return watches_overflow_; }

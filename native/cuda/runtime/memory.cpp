@@ -4,6 +4,7 @@
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <stdexcept>
 #include <utility>
 
 #include "core/fault.h"
@@ -17,10 +18,10 @@ constexpr uint64_t kKeptBytes = uint64_t{2} << 30;
 
 std::mutex pools_mutex;
 
-/// By the device, and whether they are for peers.
+/// By the device, and whether they are for peers. Never destroyed, because worker threads may outlive static objects.
 std::map<std::pair<int, bool>, cudaMemPool_t>& known_pools() {
-  static std::map<std::pair<int, bool>, cudaMemPool_t> pools;
-  return pools;
+  static auto* const pools = new std::map<std::pair<int, bool>, cudaMemPool_t>;
+  return *pools;
 }
 
 /// The library's own pool on `device`; null if the device has none (before Pascal). What other devices can read is in a
@@ -89,6 +90,19 @@ DeviceBuffer::~DeviceBuffer() {
   } else {
     cudaFree(data_);
   }
+}
+
+Room::Room(int64_t bytes, int device, cudaStream_t stream) : bytes_(bytes) {
+  if (bytes > 0) buffer_ = DeviceBuffer(bytes, device, stream);
+}
+
+void* Room::take(int64_t bytes) {
+  if (bytes == 0) return nullptr;
+  if (piece(bytes) > bytes_ - used_)
+    throw std::logic_error("a product needs more device memory than was counted for it");
+  void* const place = static_cast<char*>(buffer_.get()) + used_;
+  used_ += piece(bytes);
+  return place;
 }
 
 bool open_pool_to(int owner, int reader) {

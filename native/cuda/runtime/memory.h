@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <utility>
 
+#include "core/layout.h"
+
 namespace mpmml::cuda {
 
 /// Memory of a device. It is taken from a pool, and given back to it, in the order of a stream.
@@ -32,6 +34,24 @@ class DeviceBuffer {
   void* data_ = nullptr;
   cudaStream_t stream_ = nullptr;
   bool pooled_ = false;
+};
+
+/// Memory that is taken at once and given out in pieces, to work in one stream.
+class Room {
+ public:
+  Room() = default;
+  Room(int64_t bytes, int device, cudaStream_t stream);
+
+  /// What a piece takes of the room.
+  static constexpr int64_t piece(int64_t bytes) { return round_up(bytes, kMatrixAlignment); }
+  /// Null if no bytes are asked for. Throws if there is no room left for them: then it was counted wrong.
+  void* take(int64_t bytes);
+  /// The next pieces are where those before were.
+  void begin_again() { used_ = 0; }
+
+ private:
+  DeviceBuffer buffer_;
+  int64_t bytes_ = 0, used_ = 0;
 };
 
 /// Lets the device `reader` access what is taken for peers on `owner`. Returns whether there is a pool for that.

@@ -15,12 +15,12 @@ Operand::Operand(const Operation& operation, const MatrixView& source, int64_t i
 }
 
 Operand::Operand(const Operation& operation, const MatrixView& view, int64_t items, const ValueRange& range,
-                 PackedForms& forms)
+                 PackedForms* forms)
     : operation_(operation),
       host_(host_layout(view, items, operation.dtype, true)),
       view_(view),
       range_(range),
-      resident_forms_(&forms) {}
+      resident_forms_(forms) {}
 
 void Operand::allocate(Lane& lane, cudaStream_t stream, bool is_for_peers) {
   buffer_ = DeviceBuffer(bytes(), lane.device(), stream, is_for_peers);
@@ -83,12 +83,19 @@ void Operand::look_at_lines(Lane& lane) {
   range_.levels = guess_ = sampled_->levels(operation_.dtype);
 }
 
-const MatrixView& Operand::view_for(const Kernel& kernel, Lane& lane, cudaStream_t stream) {
+MatrixView Operand::view_to_be(const Kernel& kernel) const {
+  if (kernel.takes_int16 || view_.storage == Storage::kElement) return view_;
+  return Lines(view_).copied_to(nullptr, view_, host_.items);
+}
+
+const MatrixView& Operand::view_for(const Kernel& kernel, Lane& lane, cudaStream_t stream, Room* room) {
   if (widened_) widened_->hold(stream);
   if (kernel.takes_int16 || view_.storage == Storage::kElement) return view_;
-  widened_buffer_ = DeviceBuffer(host_.elements() * element_bytes(operation_.dtype), lane.device(), stream);
+  const int64_t bytes = host_.elements() * element_bytes(operation_.dtype);
+  if (!room) widened_buffer_ = DeviceBuffer(bytes, lane.device(), stream);
   const MatrixView from = view_;
-  view_ = Lines(from).copied_to(widened_buffer_.get(), from, host_.items);
+  view_ = view_to_be(kernel);
+  view_.data = room ? room->take(bytes) : widened_buffer_.get();
   widen(operation_, host_.items, from, view_, stream);
   widened_ = &lane.event();
   widened_->record(stream);
@@ -122,22 +129,33 @@ int64_t Operand::bytes_to_pack(const Kernel& kernel, const Launch& launch, Side 
   return kernel.packed_bytes(launch, side);
 }
 
-void* Operand::packed_for(const Kernel& kernel, const Launch& launch, Side side, Lane& lane) {
+int64_t Operand::bytes_beside(const Kernel& kernel, const Launch& launch, Side side) const {
+  const int64_t widened = must_widen(kernel) ? host_.elements() * element_bytes(operation_.dtype) : 0,
+                packed = kernel.pack && !keeps_forms(kernel) ? kernel.packed_bytes(launch, side) : 0;
+  return Room::piece(widened) + Room::piece(packed);
+}
+
+void* Operand::packed_for(const Kernel& kernel, const Launch& launch, Side side, Lane& lane, Room* room) {
   const int64_t bytes = kernel.pack ? kernel.packed_bytes(launch, side) : 0;
   if (bytes == 0) return nullptr;
+  Launch packing = launch;
+  void*& target = side == Side::kA ? packing.packed_a : packing.packed_b;
+  // What is widened for this call isn't the matrix's memory, so its forms can't be found again.
+  const bool stays = resident_forms_ && !widened_;
+  if (room && !stays) {
+    target = room->take(bytes);
+    kernel.pack(packing, side);
+    return target;
+  }
   const PackedKey key = key_for(kernel, launch, side);
   if (const PackedForm* form = find(key)) {
     if (form->done) form->done->hold(launch.stream);
     return form->buffer.get();
   }
-  // What is widened for this call isn't the matrix's memory, so its forms can't be found again.
-  const bool stays = resident_forms_ && !widened_;
   PackedForms& forms = stays ? *resident_forms_ : own_forms_;
   Event* const done = stays ? nullptr : &lane.event();
   forms.push_back({key, DeviceBuffer(bytes, lane.device(), launch.stream), bytes, done});
-  void* const target = forms.back().buffer.get();
-  Launch packing = launch;
-  (side == Side::kA ? packing.packed_a : packing.packed_b) = target;
+  target = forms.back().buffer.get();
   try {
     kernel.pack(packing, side);
   } catch (...) {

@@ -23,9 +23,9 @@ class Operand {
   Operand(const Operation& operation, const MatrixView& source, int64_t items, const Band& band = {});
 
   /// The matrices `view` of the device's memory, which are there for all that is queued from now on in the stream that
-  /// the operand is used in. `forms` is where their packed forms are kept.
+  /// the operand is used in. `forms` is where their packed forms are kept; null if they aren't.
   Operand(const Operation& operation, const MatrixView& view, int64_t items, const ValueRange& range,
-          PackedForms& forms);
+          PackedForms* forms);
 
   /// The host's side of the transfer.
   const HostLayout& host() const { return host_; }
@@ -55,14 +55,22 @@ class Operand {
 
   /// The elements as they are stored on the device.
   const MatrixView& view() const { return view_; }
-  /// The same for a kernel on `stream`. int16 is converted to int32 when a kernel first needs that.
-  const MatrixView& view_for(const Kernel& kernel, Lane& lane, cudaStream_t stream);
+  /// The same for a kernel on `stream`. int16 is converted to int32 when a kernel first needs that: in `room`, or in memory
+  /// of its own.
+  const MatrixView& view_for(const Kernel& kernel, Lane& lane, cudaStream_t stream, Room* room = nullptr);
+  /// The view that view_for() returns. Without data, if elements must be converted first.
+  MatrixView view_to_be(const Kernel& kernel) const;
 
   /// The form of this side of the launch that the kernel needs. It is packed in the launch's stream unless it
-  /// already exists; null if the kernel reads the elements.
-  void* packed_for(const Kernel& kernel, const Launch& launch, Side side, Lane& lane);
-  /// The bytes that packed_for() would allocate.
+  /// already exists; null if the kernel reads the elements. A form that isn't kept is packed in `room`, or in memory of its
+  /// own.
+  void* packed_for(const Kernel& kernel, const Launch& launch, Side side, Lane& lane, Room* room = nullptr);
+  /// Whether such forms are kept, so that they can be found again.
+  bool keeps_forms(const Kernel& kernel) const { return resident_forms_ && !must_widen(kernel); }
+  /// The bytes that packed_for() allocates, if forms are kept.
   int64_t bytes_to_pack(const Kernel& kernel, const Launch& launch, Side side) const;
+  /// What view_for() and packed_for() take of a room. The launch has the view_to_be().
+  int64_t bytes_beside(const Kernel& kernel, const Launch& launch, Side side) const;
 
   /// Milliseconds from `begin` until the elements were there, and those of the scan.
   double arrival(const Event& begin) const { return arrived_ ? arrived_->since(begin) : 0; }
@@ -70,6 +78,9 @@ class Operand {
 
  private:
   void look_at_lines(Lane& lane);
+  bool must_widen(const Kernel& kernel) const {
+    return !kernel.takes_int16 && (widened_ || view_.storage != Storage::kElement);
+  }
   PackedKey key_for(const Kernel& kernel, const Launch& launch, Side side) const;
   const PackedForm* find(const PackedKey& key) const;
 

@@ -1,12 +1,11 @@
 #include "cuda/runtime/session_product.h"
 
 #include <algorithm>
-#include <chrono>
 #include <utility>
+#include <vector>
 
 #include "core/dispatch.h"
 #include "core/overflow.h"
-#include "core/scan.h"
 #include "core/status.h"
 #include "core/structured.h"
 #include "cuda/plan/blocks.h"
@@ -15,6 +14,7 @@
 #include "cuda/runtime/elementwise.h"
 #include "cuda/runtime/error.h"
 #include "cuda/runtime/ranked_look.h"
+#include "cuda/runtime/session_source.h"
 #include "cuda/runtime/witness.h"
 
 namespace mpmml::cuda {
@@ -31,22 +31,11 @@ constexpr double kSearchCost = 8;
 constexpr double kStepsWorthAScan = 2e11;
 constexpr int64_t kGranule = 512;  ///< rows or columns, so that a part consists of whole tiles
 
-/// An operand, C0 included, and what is known of what is inside its band.
-struct Source {
-  MatrixView view;
-  Band band;
-  ResidentMemory* memory = nullptr;  ///< null if the matrix was copied from the host for this product
-  Facts facts;
-  LineLevels levels;
-  bool is_exact = true;
-  DeviceBuffer copied;
-  PackedForms forms;
-  /// A copy that is zero outside the band, if somebody has needed one.
-  MatrixView cleared;
-  DeviceBuffer cleared_buffer;
-  PackedForms cleared_forms;
-
-  bool is_banded() const { return !band.is_all(view.rows, view.cols); }
+/// A part of a product, and what it is computed from.
+struct ReadyPart {
+  Part part;
+  double steps;
+  Operand a, b;
 };
 
 class ResidentProduct {
@@ -58,6 +47,7 @@ class ResidentProduct {
         where_(where),
         device_(device),
         lane_(lane),
+        sources_(problem, device),
         planner_([&](const ValueRange& a, const ValueRange& b) { return planner(problem_, a, b, where_); }) {}
 
   QueuedProduct run() {
@@ -66,138 +56,55 @@ class ResidentProduct {
       result_.outcome.plan = planner_({}, {});
       return std::move(result_);
     }
-    ResidentMemory& target = resident(problem_.c.memory);
-    target.wait_for_readers();
-    if (problem_.witness.data) resident(problem_.witness.memory).wait_for_readers();
     find_sources();
-    if (problem_.c0.data) c0_ = source(problem_.c0, problem_.structure.c);
-    require_elements(c0_, "accumulate");
+    if (problem_.c0.data) {
+      c0_ = sources_.find(problem_.c0, problem_.structure.c);
+      c0_.is_operand = false;
+    }
+    sources_.require_elements(c0_, "accumulate");
     if (problem_.k() == 0) {
       store_without_steps();
     } else {
-      require_elements(a_, "a");
-      require_elements(b_, "b");
+      require_operands();
       multiply();
     }
-    const bool is_all = stores_all() && target.is_covered_by(problem_.c, dtype_, problem_.batch);
-    target.written(is_all, result_facts(), false);
-    if (problem_.witness.data) witnesses_are_written();
+    write_c(stores_all());
+    if (problem_.witness.data) write_witness(stores_all());
+    result_.outcome.timing.h2d = sources_.copying();
     return std::move(result_);
   }
 
   Plan plan() {
     find_sources();
-    require_elements(a_, "a");
-    require_elements(b_, "b");
+    require_operands();
     return choose();
   }
 
  private:
   cudaStream_t stream() const { return device_.stream(); }
-  ValueRange range(const Source& source) const {
-    if (problem_.known) {
-      ValueRange known = problem_.known_operands && &source != &c0_ ? *problem_.known_operands : *problem_.known;
-      known.has_zero = known.has_zero || source.is_banded();
-      return known;
-    }
-    ValueRange range = range_of(problem_.operation, source.facts, source.view.storage);
-    range.levels = source.levels;
-    return range;
+  ValueRange range(const Source& source) const { return sources_.range(source); }
+
+  void find_sources() {
+    a_ = sources_.find(problem_.a, problem_.structure.a);
+    b_ = sources_.find(problem_.b, problem_.structure.b);
+  }
+  void require_operands() {
+    sources_.require_elements(a_, "a");
+    sources_.require_elements(b_, "b");
   }
 
   /// Whether every element of C is a result.
   bool stores_all() const { return problem_.structure.c.is_all(problem_.m(), problem_.n()); }
 
-  void find_sources() {
-    a_ = source(problem_.a, problem_.structure.a);
-    b_ = source(problem_.b, problem_.structure.b);
-  }
-
-  Source source(const MatrixView& view, const Band& band) {
-    Source source;
-    source.view = view;
-    source.band = band;
-    if (view.memory) {
-      source.memory = &resident(view.memory);
-      // If there is a band, these are bounds.
-      source.facts = source.memory->facts();
-      source.is_exact = source.memory->is_exact() && !source.is_banded();
-      include_outside(source);
-      return source;
-    }
-    const auto start = std::chrono::steady_clock::now();
-    const HostLayout host = host_layout(view, problem_.batch, dtype_, true);
-    source.copied = device_.workspace(host.bytes());
-    device_.upload(host, source.copied.get(), problem_.cancelled);
-    source.view = Lines(view).copied_to(source.copied.get(), view, host.items);
-    source.view.storage = view.storage;
-    clear_outside(problem_.operation, host.items, source.view, band, stream());
-    source.band = {};
-    const std::chrono::duration<double, std::milli> taken = std::chrono::steady_clock::now() - start;
-    result_.outcome.timing.h2d += taken.count();
-    source.facts = no_facts();
-    source.is_exact = false;
-    if (must_scan(problem_.operation) && !problem_.known) look_at(source, host.elements());
-    return source;
-  }
-
-  /// What is outside the band is zero.
-  void include_outside(Source& source) const {
-    if (!source.is_banded()) return;
-    source.facts.merge(
-        with_semiring(problem_.operation, [](auto semiring) { return facts_of_value(decltype(semiring)::zero); }));
-  }
-
-  /// The source as a matrix that is zero outside its band.
-  const MatrixView& cleared(Source& source) {
-    if (!source.is_banded()) return source.view;
-    if (source.cleared.data) return source.cleared;
-    const MatrixView& view = source.view;
-    const int64_t items = items_of(view, problem_.batch);
-    source.cleared_buffer = device_.workspace(items * view.rows * view.cols * stored_bytes(dtype_, view.storage));
-    source.cleared = Lines(view).copied_to(source.cleared_buffer.get(), view, items);
-    source.cleared.storage = view.storage;
-    const MutableMatrixView to{
-        source.cleared_buffer.get(), view.rows, view.cols, source.cleared.row_stride, source.cleared.col_stride,
-        source.cleared.batch_stride};
-    copy_inside(dtype_, items, view, source.band, to, stream());
-    clear_outside(problem_.operation, items, source.cleared, source.band, stream());
-    return source.cleared;
-  }
-
-  /// Replaces a bound by what the elements are.
-  void look_at(Source& source, int64_t elements) {
-    if (source.is_exact) return;
-    source.is_exact = true;
-    if (source.is_banded()) {
-      source.facts = device_.scan_inside(dtype_, items_of(source.view, problem_.batch), source.view, source.band);
-      include_outside(source);
-      return;
-    }
-    if (!source.memory) {
-      source.facts = device_.scan(dtype_, source.view.storage, source.view.data, elements);
-      return;
-    }
-    source.memory->found(device_.scan(dtype_, source.view.storage, *source.memory));
-    source.facts = source.memory->facts();
-  }
-  void look_at(Source& source) { look_at(source, 0); }
-
-  void require_elements(Source& source, const char* name) {
-    if (!source.view.data || !range(source).has_outsider) return;
-    look_at(source);
-    if (!range(source).has_outsider) return;
-    const SessionDevice::HostCopy copy = device_.fetch(dtype_, problem_.batch, cleared(source));
-    mpmml::require_elements(problem_.operation, copy.view, problem_.batch, name);
-    // They are elsewhere in the memory.
-    source.facts.has_negative = false;
-  }
-
   /// C = C0 ⊕ zero.
   void store_without_steps() {
+    result_.outcome.plan = planner_({}, {});
+    const bool finds = problem_.witness.data && !problem_.through.data;
+    const DeviceBuffer c_apart = apart_unless_all(dtype_), witness_apart = apart_unless_all(DataType::kInt32, finds);
+    write_c(false);
     const double zero =
         with_semiring(problem_.operation, [](auto semiring) { return static_cast<double>(decltype(semiring)::zero); });
-    store_inside(dtype_, problem_.c, [&](const MutableMatrixView& c) {
+    store_inside(dtype_, problem_.c, c_apart, [&](const MutableMatrixView& c) {
       const bool in_place = c0_.view.data == c.data;
       if (!in_place) fill_matrices(dtype_, problem_.batch, c, zero, stream());
       const bool accumulates = c0_.view.data && (!in_place || with_semiring(problem_.operation, [](auto semiring) {
@@ -205,19 +112,22 @@ class ResidentProduct {
                                }));
       if (accumulates) combine_matrices(problem_.operation, problem_.batch, c, c0_.view, stream());
     });
-    if (problem_.witness.data && !problem_.through.data) {
-      store_inside(DataType::kInt32, problem_.witness, [&](const MutableMatrixView& witness) {
-        fill_matrices(DataType::kInt32, problem_.batch, witness, -1, stream());
-      });
-    }
-    result_.outcome.plan = planner_({}, {});
+    if (!finds) return;
+    store_inside(DataType::kInt32, problem_.witness, witness_apart, [&](const MutableMatrixView& witness) {
+      fill_matrices(DataType::kInt32, problem_.batch, witness, -1, stream());
+    });
   }
 
-  /// Calls `store` with `target`, or with another matrix of which only results go there.
+  /// Memory for the results, if not every element is one.
+  DeviceBuffer apart_unless_all(DataType dtype, bool is_needed = true) {
+    return is_needed && !stores_all() ? apart(dtype) : DeviceBuffer();
+  }
+  DeviceBuffer apart(DataType dtype) { return device_.workspace(problem_.outputs() * element_bytes(dtype)); }
+
+  /// Calls `store` with `target`, or with the matrix `apart` of which only results go there.
   template <class Store>
-  void store_inside(DataType dtype, const MutableMatrixView& target, Store&& store) {
-    if (stores_all()) return store(target);
-    const DeviceBuffer apart = device_.workspace(problem_.outputs() * element_bytes(dtype));
+  void store_inside(DataType dtype, const MutableMatrixView& target, const DeviceBuffer& apart, Store&& store) {
+    if (!apart.get()) return store(target);
     const MutableMatrixView all = row_major(apart.get(), problem_.m(), problem_.n());
     store(all);
     copy_inside(dtype, problem_.batch, read_only(all), problem_.structure.c, target, stream());
@@ -233,8 +143,8 @@ class ResidentProduct {
     if (!(a_.is_exact && b_.is_exact) && steps < kStepsWorthAScan && !where_.variant) return;
     const OperandLines lines_a = lines_of(a_.view, Side::kA, items_of(a_.view, problem_.batch)),
                        lines_b = lines_of(b_.view, Side::kB, items_of(b_.view, problem_.batch));
-    look_at(a_);
-    look_at(b_);
+    sources_.look_at(a_);
+    sources_.look_at(b_);
     const bool maximizes = with_semiring(operation, [](auto semiring) { return decltype(semiring)::maximizes; });
     KnownLines copied_a{lines_a, maximizes}, copied_b{lines_b, maximizes};
     KnownLines& known_a = a_.memory ? a_.memory->known_lines(lines_a, maximizes) : copied_a;
@@ -257,8 +167,8 @@ class ResidentProduct {
     const Plan plan = planner_(range(a_), range(b_));
     const bool suffices = plan.path < RangePath::kWide || problem_.known || (a_.is_exact && b_.is_exact);
     if (suffices) return look_closer(plan);
-    look_at(a_);
-    look_at(b_);
+    sources_.look_at(a_);
+    sources_.look_at(b_);
     return look_closer(planner_(range(a_), range(b_)));
   }
 
@@ -277,11 +187,11 @@ class ResidentProduct {
     result_.outcome.plan = plan;
     const bool may_overflow = plan.path == RangePath::kWide && problem_.operation.overflow == OverflowPolicy::kThrow;
     MutableMatrixView c = problem_.c;
-    DeviceBuffer apart;
+    DeviceBuffer results;
     const bool is_apart = (may_overflow && problem_.keeps_c) || !takes_stores(c, dtype_, problem_.batch);
     if (is_apart) {
-      apart = device_.workspace(problem_.outputs() * element_bytes(dtype_));
-      c = row_major(apart.get(), problem_.m(), problem_.n());
+      results = apart(dtype_);
+      c = row_major(results.get(), problem_.m(), problem_.n());
     }
     const bool finds_later = problem_.witness.data && !finds_witnesses(plan);
     if (finds_later && problem_.through.data) keep_c0();
@@ -289,61 +199,160 @@ class ResidentProduct {
       keep_c0();
       c0_.view = row_major<const void*>(kept_c0_.get(), problem_.m(), problem_.n());
     }
-    const Planner chosen = [&](const ValueRange&, const ValueRange&) { return plan; };
-    Launcher launcher(problem_, lane_, chosen, device_.overflow(), Launcher::Timed::kKernel);
+    if (finds_later || kernel_for(plan).notes_chunks) {
+      sources_.cleared(a_);
+      sources_.cleared(b_);
+    }
+    // From here on a product that is given up leaves old and new elements.
+    if (!is_apart) write_c(false);
+    if (problem_.witness.data) write_witness(false);
     const Part whole{problem_.batch,   problem_.m(),    problem_.n(), 0, 0, 0, c0_.view, c,
                      problem_.witness, problem_.through};
-    launch(launcher, plan, whole);
+    std::vector<ReadyPart> parts = prepare(plan, whole);
+    const Planner chosen = [&](const ValueRange&, const ValueRange&) { return plan; };
+    Launcher launcher(problem_, lane_, chosen, device_.overflow(), Launcher::Timed::kKernel);
+    for (ReadyPart& part : parts) launch(launcher, kernel_for(plan), part);
     if (may_overflow) {
       if (const auto index = launcher.overflow()) throw overflow(*index);
     }
     if (finds_later) find_all_witnesses(whole);
     result_.end = result_.launches.back().computed;
     if (!is_apart) return;
+    write_c(false);
     copy_inside(dtype_, problem_.batch, read_only(c), problem_.structure.c, problem_.c, stream());
     result_.end = nullptr;
   }
 
   double steps_of_part(const Part& part) const {
-    if (!is_structured(problem_)) return double(part.batch) * part.m * part.n * problem_.k();
+    const double cost = cost_of_step(problem_.operation);
+    if (!is_structured(problem_)) return cost * double(part.batch) * part.m * part.n * problem_.k();
     Problem of_part = problem_;
     of_part.batch = part.batch;
     of_part.a.rows = part.m;
     of_part.b.cols = part.n;
     of_part.structure = problem_.structure.from(part.first_row, part.first_col);
-    return steps_of(of_part);
+    return cost * steps_of(of_part);
   }
 
-  /// Launches a part of the product. If there is no room to pack its operands, it is divided.
-  void launch(Launcher& launcher, const Plan& plan, const Part& part) {
-    const double steps = cost_of_step(problem_.operation) * steps_of_part(part);
-    if (steps > kMostSteps && part.batch > 1) return launch_halves(launcher, plan, part, &Part::batch, 1);
-    if (steps > kMostSteps && part.m >= part.n && part.m > 2 * kGranule) {
-      return launch_halves(launcher, plan, part, &Part::m, kGranule);
-    }
-    if (steps > kMostSteps && part.n > 2 * kGranule) return launch_halves(launcher, plan, part, &Part::n, kGranule);
-    await_turn(steps);
-    const Kernel& kernel = kernel_for(plan);
-    Operand a = operand(a_, part, Side::kA, kernel), b = operand(b_, part, Side::kB, kernel);
-    const ForHints for_hints = bytes_for_hints(kernel, part, a, b);
-    const int64_t needed =
-        bytes_to_pack(plan, kernel, part, a, b) + for_hints.all() + bytes_for_parts(plan, kernel, part);
-    if (!device_.make_room(needed, {a_.memory, b_.memory})) {
-      if (part.batch > 1) return launch_halves(launcher, plan, part, &Part::batch, 1);
-      if (part.m >= part.n && part.m > kLeastSide) return launch_halves(launcher, plan, part, &Part::m, kLeastSide);
-      if (part.n > kLeastSide) return launch_halves(launcher, plan, part, &Part::n, kLeastSide);
-    }
-    const auto compute = [&] {
-      result_.launches.push_back(kernel.notes_chunks ? launch_with_hints(launcher, kernel, part, a, b, for_hints)
-                                                     : launcher.launch(a, b, part, stream()));
+  /// Calls `take` with parts of a product that are short, and that `fits` takes.
+  template <class Fits, class Take>
+  void divide(const Part& part, const Fits& fits, const Take& take) {
+    const double steps = steps_of_part(part);
+    const bool by_items = part.batch > 1, by_rows = !by_items && part.m >= part.n;
+    const int64_t size = by_items ? part.batch : by_rows ? part.m : part.n;
+    const bool is_long = steps > kMostSteps && (by_items || size > 2 * kGranule);
+    if (!is_long && (fits(part) || (!by_items && size <= kLeastSide))) return take(part, steps);
+    const int64_t half = round_up(size / 2, by_items ? 1 : is_long ? kGranule : kLeastSide);
+    const auto piece = [&](int64_t first, int64_t count) {
+      if (by_items) return cut(part, dtype_, first, 0, 0, count, part.m, part.n);
+      if (by_rows) return cut(part, dtype_, 0, first, 0, part.batch, count, part.n);
+      return cut(part, dtype_, 0, 0, first, part.batch, part.m, count);
     };
+    divide(piece(0, half), fits, take);
+    divide(piece(half, size - half), fits, take);
+  }
+
+  /// Takes the memory for all parts of a product, because nothing may fail for want of it when a part has been launched.
+  std::vector<ReadyPart> prepare(const Plan& plan, const Part& whole) {
+    std::vector<ReadyPart> parts;
     try {
-      compute();
+      if (keep_forms(plan, whole, parts)) return parts;
     } catch (const Error& error) {
-      if (error.code() != ErrorCode::kOutOfMemory || !device_.drop_forms()) throw;
-      compute();
+      if (error.code() != ErrorCode::kOutOfMemory) throw;
     }
-    device_.took_turn(steps);
+    parts.clear();
+    pack_in_turn(plan, whole, parts);
+    return parts;
+  }
+
+  /// Packs operands once, for all parts and for later products. Returns whether there is room for that.
+  bool keep_forms(const Plan& plan, const Part& whole, std::vector<ReadyPart>& parts) {
+    const Kernel& kernel = kernel_for(plan);
+    divide(
+        whole, [](const Part&) { return true; },
+        [&](const Part& part, double steps) {
+          parts.push_back(
+              {part, steps, operand(a_, part, Side::kA, kernel, true), operand(b_, part, Side::kB, kernel, true)});
+        });
+    int64_t beside = 0;
+    for (ReadyPart& ready : parts) {
+      const Launch launch = launch_to_be(plan, ready);
+      beside = std::max(beside, bytes_beside(kernel, launch, ready));
+      int64_t needed = beside;
+      for (const Side side : {Side::kA, Side::kB}) {
+        const Operand& operand = side == Side::kA ? ready.a : ready.b;
+        if (operand.keeps_forms(kernel)) needed += operand.bytes_to_pack(kernel, launch, side);
+      }
+      if (!device_.make_room(needed, {a_.memory, b_.memory})) return false;
+      for (const Side side : {Side::kA, Side::kB}) {
+        Operand& operand = side == Side::kA ? ready.a : ready.b;
+        if (operand.keeps_forms(kernel)) operand.packed_for(kernel, launch, side, lane_);
+      }
+    }
+    room_ = Room(beside, device_.device(), stream());
+    return true;
+  }
+
+  /// Each part packs its operands when its turn comes, in memory that the next one takes over. Divides parts further until
+  /// that is little enough.
+  void pack_in_turn(const Plan& plan, const Part& whole, std::vector<ReadyPart>& parts) {
+    const Kernel& kernel = kernel_for(plan);
+    for (Source* source : {&a_, &b_}) {
+      source->forms.clear();
+      source->cleared_forms.clear();
+    }
+    device_.drop_forms();
+    const auto ready = [&](const Part& part, double steps) {
+      return ReadyPart{part, steps, operand(a_, part, Side::kA, kernel, false),
+                       operand(b_, part, Side::kB, kernel, false)};
+    };
+    const auto bytes_of = [&](const ReadyPart& part) { return bytes_beside(kernel, launch_to_be(plan, part), part); };
+    int64_t most = 0;
+    divide(
+        whole, [&](const Part& part) { return device_.make_room(bytes_of(ready(part, 0)), {}); },
+        [&](const Part& part, double steps) {
+          parts.push_back(ready(part, steps));
+          most = std::max(most, bytes_of(parts.back()));
+        });
+    room_ = Room(most, device_.device(), stream());
+  }
+
+  /// Enough of the launch to say what it needs, and to pack operands whose forms are kept.
+  Launch launch_to_be(const Plan& plan, const ReadyPart& ready) const {
+    const Kernel& kernel = kernel_for(plan);
+    Launch launch = launch_of(problem_, plan, ready.part);
+    launch.a = ready.a.view_to_be(kernel);
+    launch.b = ready.b.view_to_be(kernel);
+    launch.range_a = ready.a.range();
+    launch.range_b = ready.b.range();
+    launch.stream = stream();
+    return launch;
+  }
+
+  /// What a part takes of the room.
+  int64_t bytes_beside(const Kernel& kernel, const Launch& launch, const ReadyPart& ready) const {
+    int64_t bytes = cuda::bytes_beside(kernel, launch, division_of(kernel, launch, device_.device()));
+    for (const Side side : {Side::kA, Side::kB}) {
+      const Operand& operand = side == Side::kA ? ready.a : ready.b;
+      bytes += operand.bytes_beside(kernel, launch, side) + Room::piece(bytes_of_lines(kernel, ready.part, side));
+    }
+    return bytes;
+  }
+
+  /// Of an operand's lines along K, if the witnesses are looked for in them.
+  int64_t bytes_of_lines(const Kernel& kernel, const Part& part, Side side) const {
+    if (!kernel.notes_chunks) return 0;
+    const Source& source = side == Side::kA ? a_ : b_;
+    const MatrixView& whole = source.is_banded() ? source.cleared : source.view;
+    return bytes_along_k(problem_.operation, part.batch, view_of(whole, part, side), side);
+  }
+
+  void launch(Launcher& launcher, const Kernel& kernel, ReadyPart& ready) {
+    await_turn(ready.steps);
+    room_.begin_again();
+    result_.launches.push_back(launcher.launch(ready.a, ready.b, ready.part, stream(), &room_));
+    if (kernel.notes_chunks) find_noted(kernel, ready.part);
+    device_.took_turn(ready.steps);
   }
 
   const Kernel& kernel_for(const Plan& plan) const {
@@ -352,40 +361,21 @@ class ResidentProduct {
 
   bool finds_witnesses(const Plan& plan) const { return &kernel_for(plan) != &kernel_of(*plan.variant); }
 
-  /// The bytes that a kernel needs to note chunks, and the search for the witnesses after it.
-  struct ForHints {
-    int64_t hints, a, b;
-    int64_t all() const { return hints + a + b; }
-  };
-  ForHints bytes_for_hints(const Kernel& kernel, const Part& part, const Operand& a, const Operand& b) const {
-    if (!kernel.notes_chunks) return {};
-    Launch launch{};
-    launch.batch = part.batch;
-    launch.m = part.m;
-    launch.n = part.n;
-    return {hint_bytes(kernel, launch), bytes_along_k(problem_.operation, part.batch, a.view(), Side::kA),
-            bytes_along_k(problem_.operation, part.batch, b.view(), Side::kB)};
-  }
-
-  /// Nothing is launched before there is memory for all of it: a second launch in place would find nothing better.
-  LaunchTimes launch_with_hints(Launcher& launcher, const Kernel& kernel, Part part, Operand& a, Operand& b,
-                                const ForHints& bytes) {
-    const auto take = [&](int64_t size) {
-      return size > 0 ? DeviceBuffer(size, device_.device(), stream()) : DeviceBuffer();
+  /// Finds the witnesses of a part in the chunks that have been noted.
+  void find_noted(const Kernel& kernel, const Part& part) {
+    const auto lines_of = [&](Source& source, Side side) {
+      const MatrixView view = view_of(sources_.cleared(source), part, side);
+      void* const lines = room_.take(bytes_of_lines(kernel, part, side));
+      return copy_along_k(problem_.operation, part.batch, view, side, lines, stream());
     };
-    const DeviceBuffer hints = take(bytes.hints), lines_a = take(bytes.a), lines_b = take(bytes.b);
-    part.hints = static_cast<uint16_t*>(hints.get());
-    const Operation& operation = problem_.operation;
-    const MatrixView view_a = view_of(cleared(a_), part, Side::kA), view_b = view_of(cleared(b_), part, Side::kB);
-    LaunchTimes times = launcher.launch(a, b, part, stream());
     WitnessSearch search = search_in(part);
-    search.a = copy_along_k(operation, part.batch, view_a, Side::kA, lines_a.get(), stream());
-    search.b = copy_along_k(operation, part.batch, view_b, Side::kB, lines_b.get(), stream());
+    search.a = lines_of(a_, Side::kA);
+    search.b = lines_of(b_, Side::kB);
     search.chunk_steps = int64_t{kernel.shape.tile_k} << chunk_shift_for(kernel, problem_.k());
-    find_hinted(operation, search, stream());
-    times.computed = &lane_.event();
-    times.computed->record(stream());
-    return times;
+    find_hinted(problem_.operation, search, stream());
+    Event& found = lane_.event();
+    found.record(stream());
+    result_.launches.back().computed = &found;
   }
 
   WitnessSearch search_in(const Part& part) const {
@@ -411,7 +401,7 @@ class ResidentProduct {
   /// Copies C0, because the product's kernel doesn't tell which results it has improved, and C0 may be C.
   void keep_c0() {
     if (!c0_.view.data) return;
-    kept_c0_ = device_.workspace(problem_.outputs() * element_bytes(dtype_));
+    kept_c0_ = apart(dtype_);
     const MutableMatrixView kept = row_major(kept_c0_.get(), problem_.m(), problem_.n());
     copy_matrices(dtype_, problem_.batch, c0_.view, kept, stream());
   }
@@ -427,8 +417,8 @@ class ResidentProduct {
     for (int64_t row = 0; row < problem_.m(); row += rows) {
       WitnessSearch search = search_in(part);
       search.m = std::min(rows, problem_.m() - row);
-      search.a = view_from(cleared(a_), dtype_, 0, row, 0);
-      search.b = cleared(b_);
+      search.a = view_from(sources_.cleared(a_), dtype_, 0, row, 0);
+      search.b = sources_.cleared(b_);
       search.band = problem_.structure.c.from(row, 0);
       search.c = view_from(search.c, dtype_, 0, row, 0);
       if (kept_c0_.get()) {
@@ -447,14 +437,19 @@ class ResidentProduct {
     result_.launches.push_back(times);
   }
 
-  void witnesses_are_written() {
+  /// Says that results are about to be written, or, in the end, that they are `all` that the matrices hold.
+  void write_c(bool all) {
+    ResidentMemory& memory = resident(problem_.c.memory);
+    memory.written(all && memory.is_covered_by(problem_.c, dtype_, problem_.batch), result_facts(), false);
+  }
+  void write_witness(bool all) {
     ResidentMemory& memory = resident(problem_.witness.memory);
     Facts facts;
     facts.has_negative = true;
     facts.include(-1, std::max<int64_t>(problem_.k() - 1, -1));
     if (problem_.through.data) facts = resident(problem_.through.memory).facts();
-    const bool is_all = stores_all() && !problem_.through.data &&
-                        memory.is_covered_by(problem_.witness, DataType::kInt32, problem_.batch);
+    const bool is_all =
+        all && !problem_.through.data && memory.is_covered_by(problem_.witness, DataType::kInt32, problem_.batch);
     memory.written(is_all, facts, false);
   }
 
@@ -464,25 +459,6 @@ class ResidentProduct {
     if (problem_.is_cancelled()) throw given_up();
   }
 
-  void launch_halves(Launcher& launcher, const Plan& plan, const Part& part, int64_t Part::* size, int64_t granule) {
-    const int64_t first = round_up(part.*size / 2, granule);
-    Part half = part;
-    half.*size = first;
-    launch(launcher, plan, half);
-    half = part;
-    half.*size = part.*size - first;
-    const int64_t item = size == &Part::batch ? first : 0, row = size == &Part::m ? first : 0,
-                  col = size == &Part::n ? first : 0;
-    half.first_item += item;
-    half.first_row += row;
-    half.first_col += col;
-    half.c0 = view_from(part.c0, dtype_, item, row, col);
-    half.c = view_from(part.c, dtype_, item, row, col);
-    half.witness = view_from(part.witness, DataType::kInt32, item, row, col);
-    half.through = view_from(part.through, DataType::kInt32, item, row, 0);
-    launch(launcher, plan, half);
-  }
-
   MatrixView view_of(const MatrixView& whole, const Part& part, Side side) const {
     const bool is_a = side == Side::kA;
     MatrixView view = view_from(whole, dtype_, part.first_item, is_a ? part.first_row : 0, is_a ? 0 : part.first_col);
@@ -490,35 +466,13 @@ class ResidentProduct {
     return view;
   }
 
-  Operand operand(Source& source, const Part& part, Side side, const Kernel& kernel) {
+  Operand operand(Source& source, const Part& part, Side side, const Kernel& kernel, bool keeps_forms) {
     const auto from = [&](const MatrixView& whole, PackedForms& forms) {
-      return Operand(problem_.operation, view_of(whole, part, side), part.batch, range(source), forms);
+      return Operand(problem_.operation, view_of(whole, part, side), part.batch, range(source),
+                     keeps_forms ? &forms : nullptr);
     };
-    if (source.is_banded() && !kernel.packs_bands) return from(cleared(source), source.cleared_forms);
+    if (source.is_banded() && !kernel.packs_bands) return from(sources_.cleared(source), source.cleared_forms);
     return from(source.view, source.memory ? device_.forms_of(*source.memory) : source.forms);
-  }
-
-  int64_t bytes_to_pack(const Plan& plan, const Kernel& kernel, const Part& part, const Operand& a, const Operand& b) {
-    if (!kernel.pack) return 0;
-    Launch launch = launch_of(problem_, plan);
-    launch.batch = part.batch;
-    launch.m = part.m;
-    launch.n = part.n;
-    set_structure(launch, problem_.structure, part.first_row, part.first_col);
-    launch.a = a.view();
-    launch.b = b.view();
-    launch.range_a = a.range();
-    launch.range_b = b.range();
-    return a.bytes_to_pack(kernel, launch, Side::kA) + b.bytes_to_pack(kernel, launch, Side::kB);
-  }
-
-  int64_t bytes_for_parts(const Plan& plan, const Kernel& kernel, const Part& part) const {
-    Launch launch = launch_of(problem_, plan);
-    launch.batch = part.batch;
-    launch.m = part.m;
-    launch.n = part.n;
-    set_structure(launch, problem_.structure, part.first_row, part.first_col);
-    return part_bytes(kernel, division_of(kernel, launch, device_.device()));
   }
 
   OverflowError overflow(int64_t index) {
@@ -552,9 +506,11 @@ class ResidentProduct {
   const Placement& where_;
   SessionDevice& device_;
   Lane& lane_;
+  Sources sources_;
   const Planner planner_;
   Source a_, b_, c0_;
   DeviceBuffer kept_c0_;
+  Room room_;
   QueuedProduct result_{&problem_, {}, {}, {}, 1, nullptr};
 };
 

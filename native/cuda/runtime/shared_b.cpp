@@ -23,13 +23,14 @@ constexpr int64_t kLeastBytes = int64_t{8} << 20;
 bool let_peer_read(int owner, int reader) {
   if (owner == reader) return true;
   static std::mutex mutex;
-  static std::map<std::pair<int, int>, bool> known;
+  // Never destroyed, because worker threads may outlive static objects.
+  static auto* const known = new std::map<std::pair<int, int>, bool>;
   const std::lock_guard<std::mutex> lock(mutex);
-  const auto found = known.find({owner, reader});
-  if (found != known.end()) return found->second;
+  const auto found = known->find({owner, reader});
+  if (found != known->end()) return found->second;
   int can = 0;
   MPMML_CUDA(cudaDeviceCanAccessPeer(&can, reader, owner));
-  return known[{owner, reader}] = can != 0 && open_pool_to(owner, reader);
+  return (*known)[{owner, reader}] = can != 0 && open_pool_to(owner, reader);
 }
 
 SharedB::SharedB(std::vector<int> devices, int64_t strips)

@@ -133,7 +133,8 @@ void TransferQueue::add(Transfer transfer) {
                       is_pinned(host.data);
   int64_t part_elements = (pinned ? kPinnedPartBytes : StagingRing::kSlotBytes) / host.element_bytes;
   if (pinned && !host.dense()) part_elements = std::max<int64_t>(1, part_elements / host.length) * host.length;
-  const int64_t parts = ceil_div(host.elements(), part_elements);
+  // What is empty has a part too, so that `done` is called in its turn.
+  const int64_t parts = std::max<int64_t>(1, ceil_div(host.elements(), part_elements));
   entries_.push_back({std::move(transfer), pinned, parts_, parts, part_elements, parts});
   parts_ += parts;
 }
@@ -224,6 +225,7 @@ void TransferQueue::run_part(Entry& entry, int64_t part, int thread) {
   const HostLayout& host = entry.transfer.host;
   const int64_t first = part * entry.part_elements;
   const int64_t count = std::min(entry.part_elements, host.elements() - first);
+  if (count == 0) return;
   const int64_t bytes = count * host.element_bytes;
   char* device = entry.transfer.device + first * host.element_bytes;
   if (direction_ == Direction::kUpload) {

@@ -8,6 +8,7 @@
 #include <thread>
 #include <utility>
 
+#include "core/fault.h"
 #include "core/status.h"
 
 namespace mpmml::cuda {
@@ -22,6 +23,7 @@ class WorkerThreads {
     tasks_.push_back(std::move(task));
     if (idle_ < tasks_.size()) {
       try {
+        before_thread();
         std::thread([this] { work(); }).detach();
       } catch (const std::exception& error) {
         tasks_.pop_back();

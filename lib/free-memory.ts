@@ -1,0 +1,29 @@
+/** How much memory this process can still get. */
+import { readFileSync } from 'node:fs'
+import { freemem, totalmem } from 'node:os'
+
+/** In bytes, and within the limit of a container. Node.js before 20.13 knows no limits. */
+export function availableMemory(): number {
+  const available = process.availableMemory?.() ?? freemem()
+  const limit = process.constrainedMemory?.() ?? 0
+  if (limit === 0 || limit >= totalmem()) return available
+  // The system's cache of files counts as used there, but it is given up when anybody needs the memory.
+  return Math.min(limit, available + cachedFiles())
+}
+
+/** Where a container sees its own group: version 2, and version 1. */
+const statistics = ['/sys/fs/cgroup/memory.stat', '/sys/fs/cgroup/memory/memory.stat']
+
+/** Bytes of files in the cache of this process' group. */
+function cachedFiles(): number {
+  for (const path of statistics) {
+    try {
+      const text = readFileSync(path, 'utf8')
+      return [...text.matchAll(/^(?:in)?active_file (\d+)$/gm)].reduce(
+        (sum, [, bytes]) => sum + Number(bytes),
+        0,
+      )
+    } catch {}
+  }
+  return 0
+}

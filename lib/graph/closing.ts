@@ -1,0 +1,293 @@
+/** Answers from all pairs: by a closure, and by another one in float64 if that can't say. */
+import { type Closed, closeWeights } from '../algebra/close.js'
+import { readBackend } from '../backend.js'
+import { DeviceMatrix } from '../device/device.js'
+import { elementType, isInteger } from '../elements.js'
+import { CycleError } from '../errors.js'
+import { type DenseMatrix, rowMajor, type Shape } from '../matrix.js'
+import { LEFT_OUT, type ReadOptions } from '../product/options.js'
+import { storedZeroOf } from '../semirings.js'
+import type { ElementArray } from '../storage.js'
+import { type HostView, readHostView } from '../view.js'
+import { reachable } from './breadth-first.js'
+import { cycleError, exactWeight, listedKeys, matrixKeys } from './cycles.js'
+import { denseMatrix } from './dense.js'
+import { type Graph, keyedRows } from './keyed.js'
+import { deviceOf, hostViewOf, type Question, shapeOf, sizesOf, WORK } from './question.js'
+import { edgeGains, edgeKey, type PathRules, rulesOf } from './rules.js'
+import { makeArray } from './search.js'
+import { inSlices, PER_STEP, type Steps } from './slices.js'
+import { StoredDistances } from './stored.js'
+import { findingRound, type Trees } from './walk.js'
+
+/** Either both matrices are in arrays, or both on the device of the weights. */
+export interface Answer {
+  readonly distances: DenseMatrix<ElementArray> | DeviceMatrix<ElementArray>
+  readonly next: DenseMatrix<Int32Array> | DeviceMatrix<Int32Array> | null
+  readonly ways: Ways | null
+  readonly backend: 'cuda' | 'cpu'
+  readonly device: string
+  readonly timing: { readonly totalMs: number; readonly kernelMs: number }
+}
+
+/** Where paths are read from: a tree for each node that they begin at, or for each node that they end at. */
+export interface Ways {
+  /** Whether the roots of the trees are where paths begin. */
+  readonly forward: boolean
+  /** Whether there is a tree for every node; else only for those that were asked for, in their order. */
+  readonly every: boolean
+  /** The trees of a graph of the batch; only that with this index is read. */
+  trees(item: number, index: number): Trees | Promise<Trees>
+}
+
+export const asMatrix = <Data extends ElementArray>(data: Data, shape: Shape): DenseMatrix<Data> => ({
+  data,
+  shape,
+  strides: rowMajor(shape),
+  offset: 0,
+})
+
+/**
+ * Closes the weights, and takes out what was asked for. Null if sums of floats are rounded so that next nodes don't lead to their
+ * targets.
+ */
+export async function byClosure(question: Question): Promise<Answer | null> {
+  const { query, weights, batched, closing } = question
+  const { nodes, sources, targets, paths } = query
+  let view = weights.view
+  let options = closing
+  if (!view) {
+    view = await dense(question)
+    // Nobody else has it, so it may become the distances.
+    options = { ...closing, out: asMatrix(view.data as ElementArray, [nodes, nodes]) }
+  }
+  const closed = await closeWeights(view, options, { reflexive: true, next: paths, name: 'weights' })
+  const some = sources !== null || targets !== null
+  const { distances, next, backend, device, timing } = closed
+  if (next && !(await leads(question, distances, next))) {
+    for (const matrix of [distances, next]) if (matrix instanceof DeviceMatrix) matrix.dispose()
+    return null
+  }
+  const ways = next && waysOf(next, nodes, batched)
+  return {
+    distances: some ? await part(question, distances) : distances,
+    next: some && next ? await part(question, next) : next,
+    ways,
+    backend,
+    device,
+    timing,
+  }
+}
+
+/** The edge list as a matrix that nobody else has. */
+async function dense({ query, weights, type, closing }: Question): Promise<HostView> {
+  const matrix = await inSlices(denseMatrix(weights.edges!, query.rules, type), closing.signal, WORK)
+  return readHostView(matrix, 'weights', 'operand')
+}
+
+/** Whether following the next nodes leads to their targets. */
+async function leads(
+  { query: { rules, nodes }, type, batch, closing }: Question,
+  distances: DenseMatrix<ElementArray> | DeviceMatrix<ElementArray>,
+  next: DenseMatrix<Int32Array> | DeviceMatrix<Int32Array>,
+): Promise<boolean> {
+  // If nothing is rounded, they do. If no edge gains, distances never grow along the way, whatever is rounded.
+  if (isInteger(type) || rules.extension === 'bottleneck') return true
+  if (
+    !(distances instanceof DeviceMatrix) &&
+    !(await inSlices(gaining(distances.data, rules), closing.signal, WORK))
+  ) {
+    return true
+  }
+  const { data } = next instanceof DeviceMatrix ? await next.download() : next
+  for (let item = 0; item < batch; item++) {
+    const trees = { data, offset: item * nodes * nodes, rootStride: 1, nodeStride: nodes }
+    if (await inSlices(findingRound(trees, nodes), closing.signal, WORK)) return false
+  }
+  return true
+}
+
+/** Whether some distance, and so some edge, makes paths better. */
+function* gaining(distances: ElementArray, rules: PathRules): Steps<boolean> {
+  for (let at = 0; at < distances.length; at++) {
+    if (at % PER_STEP === PER_STEP - 1) yield
+    if (edgeGains(rules, edgeKey(rules, distances[at]!))) return true
+  }
+  return false
+}
+
+const FLOAT64 = elementType(new Float64Array())
+
+/** Whether {@link closeAgain} may say more than {@link byClosure}. */
+export function maySayMore({ query: { sources, targets }, type }: Question): boolean {
+  return type !== FLOAT64 || sources !== null || targets !== null
+}
+
+/**
+ * The same in float64, where sums of int32 are exact and those of float32 nearly so, and of the nodes that are on a way from some
+ * source to some target: what else gains, or leaves the type, doesn't matter. Null if it is still rounding that decides.
+ *
+ * @throws CycleError, OverflowError: of what was asked for.
+ */
+export async function closeAgain(question: Question): Promise<Answer | null> {
+  const began = performance.now()
+  const { query, weights, type, batched, batch, closing } = question
+  const { rules, nodes } = query
+  const shape: Shape = batched ? [batch, nodes, nodes] : [nodes, nodes]
+  const matrix = asMatrix(await widened(question), shape)
+  const session = weights.view?.memory?.session
+  const place = session && {
+    backend: readBackend(session.backend),
+    device: session.devices === 0 && session.backend === 'cuda' ? session.index : LEFT_OUT,
+    devices: session.devices,
+  }
+  const options: ReadOptions = { ...closing, ...place, overflow: LEFT_OUT, out: matrix }
+  const wideRules = rulesOf(rules.semiring, FLOAT64)
+  const all = await byClosure({
+    ...question,
+    query: { ...query, rules: wideRules, sources: null, targets: null },
+    weights: { view: readHostView(matrix, 'weights', 'operand'), edges: null },
+    type: FLOAT64,
+    closing: options,
+  }).catch(async (error) => {
+    const certain = error instanceof CycleError ? await certainCycle(question, error) : error
+    if (certain) throw certain
+    return null
+  })
+  if (!all) return null
+  const data = makeArray('the distances', type, sizesOf(question))
+  const stored = new StoredDistances(rules, query.overflow)
+  let lost = false
+  const store: Store = (value, from, to, item) => {
+    if (value === wideRules.zero) return rules.zero
+    if (rules.exact) return stored.of(value, from, to, batched ? item : undefined)
+    const rounded = rules.single ? Math.fround(value) : value
+    // There is a way, and float32 says that there is none.
+    if (rounded === rules.zero) lost = true
+    return rounded
+  }
+  const full = all.distances as DenseMatrix<ElementArray>
+  await inSlices(copyPart(full.data, data, question, store), closing.signal, WORK)
+  if (stored.overflow) throw stored.overflow
+  if (lost) return null
+  const on = deviceOf(question)
+  const distances = asMatrix(data, shapeOf(question))
+  const next = all.next && (await part(question, all.next as DenseMatrix<Int32Array>))
+  return {
+    ...all,
+    distances: on ? await on.upload(distances) : distances,
+    next: next && on ? await on.upload(next as DenseMatrix<Int32Array>) : next,
+    timing: { totalMs: performance.now() - began, kernelMs: all.timing.kernelMs },
+  }
+}
+
+/** The weights in float64, without the edges that don't matter. */
+async function widened(question: Question): Promise<Float64Array> {
+  const { query, weights, batch, closing } = question
+  const { rules, nodes } = query
+  const view = weights.view ? await hostViewOf(weights.view) : await dense(question)
+  const data = makeArray('the weights', FLOAT64, [batch, nodes, nodes]) as Float64Array
+  const zero = storedZeroOf(rules.semiring, view)
+  const wideZero = rulesOf(rules.semiring, FLOAT64).zero
+  function* widening(item: number): Steps<void> {
+    const matters = yield* mattering({ matrix: view, item }, question)
+    let place = item * nodes * nodes
+    for (let i = 0; i < nodes; i++) {
+      let at = view.offset + item * view.batchStride + i * view.rowStride
+      for (let j = 0; j < nodes; j++, at += view.colStride) {
+        const value = view.data[at]!
+        const isEdge = value !== zero && (!matters || (matters[i] === 1 && matters[j] === 1))
+        data[place++] = isEdge ? value : wideZero
+        if (place % PER_STEP === 0) yield
+      }
+    }
+  }
+  for (let item = 0; item < batch; item++) await inSlices(widening(item), closing.signal, WORK)
+  return data
+}
+
+/** The nodes that some source reaches and that reach some target: 1 for each; null if they are all nodes. */
+function* mattering(graph: Graph, { query }: Question): Steps<Uint8Array | null> {
+  const { sources, targets, rules } = query
+  const reached = sources && (yield* reachable(yield* keyedRows(graph, 'forward', rules), sources))
+  const reaching = targets && (yield* reachable(yield* keyedRows(graph, 'backward', rules), targets))
+  return reached && reaching ? reached.map((is, node) => is & reaching[node]!) : (reached ?? reaching)
+}
+
+/** The error for a cycle that a closure found; null if it gains only because sums of floats are rounded. */
+export async function certainCycle(
+  { query, weights }: Question,
+  found: CycleError,
+): Promise<CycleError | null> {
+  const { rules } = query
+  const { cycle, batch } = found
+  const keys = weights.edges
+    ? listedKeys(weights.edges, rules, cycle)
+    : matrixKeys(await hostViewOf(weights.view), batch ?? 0, rules, cycle)
+  const { gains, weight } = exactWeight(rules, keys)
+  return gains ? cycleError(rules, cycle, weight, batch) : null
+}
+
+/** Columns of next nodes are trees: column j has the ways to j. */
+function waysOf(next: NonNullable<Closed['next']>, nodes: number, batched: boolean): Ways {
+  if (!(next instanceof DeviceMatrix)) {
+    const trees = (item: number): Trees => ({
+      data: next.data,
+      offset: item * nodes * nodes,
+      rootStride: 1,
+      nodeStride: nodes,
+    })
+    return { forward: false, every: true, trees }
+  }
+  // What the user got may be disposed while paths are still asked for.
+  const kept = next.view()
+  const trees = async (item: number, index: number): Promise<Trees> => {
+    const column = kept.view({ cols: [index, index + 1], ...(batched && { batch: item }) })
+    try {
+      return { data: (await column.download()).data, offset: 0, rootStride: 0, nodeStride: 1 }
+    } finally {
+      column.dispose()
+    }
+  }
+  return { forward: false, every: true, trees }
+}
+
+/** The rows of the sources and the columns of the targets, where the whole matrix is, which is let go. */
+async function part<Data extends ElementArray>(
+  question: Question,
+  all: DenseMatrix<Data> | DeviceMatrix<Data>,
+): Promise<DenseMatrix<Data> | DeviceMatrix<Data>> {
+  const device = all instanceof DeviceMatrix ? all.device : null
+  const host = all instanceof DeviceMatrix ? await all.download() : all
+  if (all instanceof DeviceMatrix) all.dispose()
+  const data = makeArray('the distances', elementType(host.data), sizesOf(question)) as Data
+  const same = (value: number) => value
+  await inSlices(copyPart(host.data, data, question, same), question.closing.signal, WORK)
+  const chosen = asMatrix(data, shapeOf(question))
+  return device ? device.upload(chosen) : chosen
+}
+
+/** What is stored for a value from one node to another of a matrix of the batch. */
+type Store = (value: number, from: number, to: number, item: number) => number
+
+function* copyPart(
+  from: ElementArray,
+  into: ElementArray,
+  { query, batch }: Question,
+  store: Store,
+): Steps<void> {
+  const { nodes, sources, targets } = query
+  const [rows, cols] = [sources?.length ?? nodes, targets?.length ?? nodes]
+  let place = 0
+  for (let item = 0; item < batch; item++) {
+    for (let row = 0; row < rows; row++) {
+      const source = sources ? sources[row]! : row
+      const start = (item * nodes + source) * nodes
+      for (let col = 0; col < cols; col++) {
+        const target = targets ? targets[col]! : col
+        into[place++] = store(from[start + target]!, source, target, item)
+        if (place % PER_STEP === 0) yield
+      }
+    }
+  }
+}

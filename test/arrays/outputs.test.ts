@@ -1,0 +1,445 @@
+/** What outputs replace, what they leave alone, and when they are complete. */
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import {
+  copyFileSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  promises,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
+import { tmpdir } from 'node:os'
+import { basename, join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import {
+  type ArraysOptions,
+  allJobs,
+  type BlockPlan,
+  doneJobs,
+  finish,
+  isDone,
+  multiplyArrays,
+  planBlocks,
+  runBlock,
+} from '../../lib/arrays.js'
+import { readNpy, type Semiring, writeNpy } from '../../lib/index.js'
+import { root } from '../cli/support.js'
+import { type Plain, readZarr, writeZarr } from '../support/arrays.js'
+import { coded } from '../support/coded.js'
+import { randomMatrix } from '../support/generators.js'
+import { oracle, type Strided } from '../support/oracle.js'
+
+const n = 64
+const a = randomMatrix(n, n, 1) as Plain & Strided
+const b = randomMatrix(n, n, 2) as Plain & Strided
+const productOf = (x: Strided, y: Strided) => {
+  const product = oracle(x, y)
+  if (product.overflow) throw new Error('these operands must not overflow')
+  return product.data
+}
+const c = productOf(a, b)
+const on: ArraysOptions = { backend: 'cpu', block: 32 }
+const overwrite: ArraysOptions = { ...on, overwrite: true }
+
+let folder: string
+let pathA: string
+let pathB: string
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'mpmml-outputs-'))
+  pathA = join(folder, 'a.npy')
+  pathB = join(folder, 'b.npy')
+  await writeNpy(pathA, a as never)
+  await writeNpy(pathB, b as never)
+})
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+let names = 0
+const fresh = (ending: string) => join(folder, `${names++}${ending}`)
+const read = async (path: string) =>
+  path.endsWith('.npy') ? (await readNpy(path)).data : (await readZarr(path)).data
+
+const request = (out: string, more: object = {}) =>
+  ({ kind: 'multiply', a: pathA, b: pathB, c: out, block: 32, ...more }) as const
+
+async function runAll(plan: BlockPlan): Promise<void> {
+  for (const job of allJobs(plan)) await runBlock(plan, job, { backend: 'cpu' })
+}
+
+/** A Zarr group with an array in it. */
+async function makeGroup(): Promise<{ group: string; inside: string }> {
+  const group = fresh('.zarr')
+  const inside = join(group, 'x.zarr')
+  await writeZarr(inside, a, [32, 32])
+  writeFileSync(
+    join(group, 'zarr.json'),
+    JSON.stringify({ zarr_format: 3, node_type: 'group', attributes: {} }),
+  )
+  return { group, inside }
+}
+
+describe('overwrite', () => {
+  it('replaces no group, with or without an input in it', async () => {
+    const { group, inside } = await makeGroup()
+    for (const input of [inside, pathA]) {
+      const work = multiplyArrays(input, pathB, group, overwrite)
+      await expect(work).rejects.toMatchObject({
+        code: input === inside ? 'ERR_MPMML_OPTION' : 'ERR_MPMML_EXISTS',
+      })
+    }
+    expect(await read(inside)).toEqual(a.data)
+    expect(existsSync(`${group}.partial`)).toBe(false)
+  })
+
+  it('replaces no group that was put there while the work was done', async () => {
+    const out = fresh('.zarr')
+    const plan = await planBlocks(request(out))
+    await runAll(plan)
+    const { group, inside } = await makeGroup()
+    renameSync(group, out)
+    await expect(finish(plan)).rejects.toEqual(coded('EXISTS', /is no Zarr array/))
+    expect(await read(inside.replace(group, out))).toEqual(a.data)
+  })
+
+  it('replaces no array that an input is in', async () => {
+    const out = fresh('.zarr')
+    await writeZarr(out, b, [32, 32])
+    const input = join(out, 'a.npy')
+    copyFileSync(pathA, input)
+    await expect(multiplyArrays(input, pathB, out, overwrite)).rejects.toEqual(
+      coded('OPTION', /input .*a\.npy is in the folder of the output/),
+    )
+    const link = fresh('.npy')
+    symlinkSync(input, link)
+    await expect(multiplyArrays(link, pathB, out, overwrite)).rejects.toEqual(coded('OPTION'))
+    expect(await read(input)).toEqual(a.data)
+  })
+
+  it.each(['', '{', 'null', '[]', '{"zarr_format":3}'])(
+    'replaces nothing whose zarr.json is %j',
+    async (text) => {
+      const out = fresh('.zarr')
+      mkdirSync(out)
+      writeFileSync(join(out, 'zarr.json'), text)
+      await expect(multiplyArrays(pathA, pathB, out, overwrite)).rejects.toEqual(
+        coded('EXISTS', /is no Zarr array/),
+      )
+      expect(readFileSync(join(out, 'zarr.json'), 'utf8')).toBe(text)
+    },
+  )
+
+  it('replaces a link to an array, and leaves the array', async () => {
+    const [array, out] = [fresh('.zarr'), fresh('.zarr')]
+    await writeZarr(array, b, [32, 32])
+    symlinkSync(array, out)
+    await expect(multiplyArrays(pathA, pathB, out, on)).rejects.toEqual(coded('EXISTS', /exists already/))
+    await multiplyArrays(pathA, pathB, out, overwrite)
+    expect(await read(out)).toEqual(c)
+    expect(lstatSync(out).isSymbolicLink()).toBe(false)
+    expect(await read(array)).toEqual(b.data)
+  })
+
+  it.each(['.zarr', '.npy'])('refuses a link %s that leads nowhere before any work', async (ending) => {
+    const out = fresh(ending)
+    symlinkSync(join(folder, 'nowhere'), out)
+    const work = multiplyArrays(pathA, pathB, out, on)
+    await expect(work).rejects.toEqual(coded('EXISTS', /exists already/))
+    expect(existsSync(`${out}.partial`)).toBe(false)
+  })
+})
+
+describe('what is beside an output with .partial behind its name', () => {
+  const strangers: [string, (path: string) => void][] = [
+    ['a folder of somebody', (path) => put(path, 'thesis.txt')],
+    [
+      'a folder with a name as of a plan',
+      (path) => put(path, join('0123456789abcdef'.repeat(2), 'thesis.txt')),
+    ],
+    ['a file of such a name', (path) => put(path, '0123456789abcdef'.repeat(2))],
+    ['a file', (path) => writeFileSync(path, 'half of a download')],
+    ['a link', (path) => symlinkSync(folder, path)],
+  ]
+  const put = (path: string, name: string) => {
+    mkdirSync(join(path, name, '..'), { recursive: true })
+    writeFileSync(join(path, name), 'ten years')
+  }
+
+  it.each(strangers)('%s is refused, and stays', async (_, make) => {
+    for (const options of [on, { ...on, resume: true }, overwrite]) {
+      const out = fresh('.npy')
+      const path = `${out}.partial`
+      make(path)
+      const before = lstatSync(path).isDirectory() ? readdirSync(path, { recursive: true }) : readFile(path)
+      await expect(multiplyArrays(pathA, pathB, out, options)).rejects.toEqual(
+        coded('EXISTS', /\.partial is in the way.*move it away/),
+      )
+      expect(lstatSync(path).isDirectory() ? readdirSync(path, { recursive: true }) : readFile(path)).toEqual(
+        before,
+      )
+    }
+  })
+  const readFile = (path: string) => (lstatSync(path).isFile() ? readFileSync(path, 'utf8') : '')
+
+  it('is removed if it is of a process that ended while it made it', async () => {
+    const out = fresh('.npy')
+    mkdirSync(join(`${out}.partial`, '0123456789abcdef'.repeat(2), 'temporary'), { recursive: true })
+    await multiplyArrays(pathA, pathB, out, on)
+    expect(await read(out)).toEqual(c)
+    expect(existsSync(`${out}.partial`)).toBe(false)
+  })
+
+  it('is removed if it is of a process that ended while it removed it', async () => {
+    const out = fresh('.zarr')
+    await multiplyArrays(pathA, pathB, out, on)
+    mkdirSync(`${out}.partial`)
+    expect((await multiplyArrays(pathA, pathB, out, { ...on, resume: true })).resumed).toBe(4)
+    expect(existsSync(`${out}.partial`)).toBe(false)
+  })
+
+  it('stays at the end if somebody put it there meanwhile', async () => {
+    const out = fresh('.npy')
+    const plan = await planBlocks(request(out))
+    await runAll(plan)
+    put(`${out}.partial`, 'thesis.txt')
+    await finish(plan)
+    expect(await read(out)).toEqual(c)
+    expect(readdirSync(`${out}.partial`)).toEqual(['thesis.txt'])
+  })
+})
+
+describe('a plan whose work is gone', () => {
+  it.each([
+    ['.npy', {}],
+    ['.zarr', {}],
+    ['.zarr', { chunks: [8, 8] }],
+  ])('is not done because the old %s is there (%j)', async (ending, layout) => {
+    const out = fresh(ending)
+    await multiplyArrays(pathA, pathB, out, { ...on, ...(ending === '.npy' && { semiring: 'min-plus' }) })
+    const plan = await planBlocks(request(out, { overwrite: true, ...layout }))
+    rmSync(`${out}.partial`, { recursive: true })
+    await expect(finish(plan)).rejects.toEqual(coded('RESUME', /is gone.*another process/))
+    expect(await isDone(plan, { name: 'c-0-0', stage: 0 })).toBe(false)
+    await expect(runBlock(plan, { name: 'c-0-0', stage: 0 }, { backend: 'cpu' })).rejects.toEqual(
+      coded('FILE'),
+    )
+  })
+
+  it('is not done because another work has put a .npy of the same shape there', async () => {
+    const out = fresh('.npy')
+    const plan = await planBlocks(request(out))
+    rmSync(`${out}.partial`, { recursive: true })
+    await multiplyArrays(pathA, pathB, out, { ...on, semiring: 'min-plus' })
+    await expect(finish(plan)).rejects.toEqual(coded('RESUME'))
+    expect(await isDone(plan, { name: 'c-0-0', stage: 0 })).toBe(false)
+  })
+
+  it.each(['.npy', '.zarr'])('is done if %s was finished', async (ending) => {
+    const out = fresh(ending)
+    const plan = JSON.parse(JSON.stringify(await planBlocks(request(out)))) as BlockPlan
+    await runAll(plan)
+    await finish(plan)
+    await finish(plan)
+    expect(await isDone(plan, { name: 'c-0-0', stage: 0 })).toBe(true)
+    expect(await read(out)).toEqual(c)
+  })
+})
+
+it('a chunk at the edge holds the fill value where the array ends', async () => {
+  const out = fresh('.zarr')
+  await multiplyArrays(pathA, pathB, out, { backend: 'cpu', chunks: [48, 40] })
+  const chunk = (row: number, col: number) => {
+    const { buffer, byteOffset, length } = readFileSync(join(out, 'c', `${row}`, `${col}`))
+    return new Int32Array(buffer.slice(byteOffset, byteOffset + length))
+  }
+  for (const [row, col] of [
+    [0, 1],
+    [1, 0],
+    [1, 1],
+  ] as const) {
+    const expected = Int32Array.from({ length: 48 * 40 }, (_, at) => {
+      const [i, j] = [48 * row + Math.floor(at / 40), 40 * col + (at % 40)]
+      return i < n && j < n ? c[i * n + j]! : -(2 ** 31)
+    })
+    expect(chunk(row, col)).toEqual(expected)
+  }
+})
+
+describe('options of jobs', () => {
+  const strange: [unknown, RegExp][] = [
+    [{ root: ['/nowhere'] }, /there is no option 'root'/],
+    [null, /options must be an object/],
+    ['roots', /options must be an object/],
+    [{ roots: null }, /roots must be a list/],
+    [{ signal: {} }, /signal/],
+  ]
+  it.each(strange)('%j is refused', async (options, message) => {
+    const plan = await planBlocks(request(fresh('.npy')))
+    const [job] = allJobs(plan)
+    await runAll(plan)
+    for (const call of [
+      () => isDone(plan, job!, options as object),
+      () => doneJobs(plan, 0, options as object),
+      () => finish(plan, options as object),
+      () => runBlock(plan, job!, options as object),
+    ]) {
+      await expect(call()).rejects.toEqual(coded('OPTION', message))
+    }
+    expect(existsSync(plan.output.path)).toBe(false)
+  })
+
+  it('jobs and stages that there are not, and plans that are none, are refused', async () => {
+    const plan = await planBlocks(request(fresh('.npy')))
+    for (const job of [null, undefined, 'c-0-0', {}]) {
+      await expect(isDone(plan, job as never)).rejects.toEqual(coded('OPTION', /there is no job/))
+      await expect(runBlock(plan, job as never)).rejects.toEqual(coded('OPTION', /there is no job/))
+    }
+    for (const stage of [-1, 1, 0.5, '../..', null]) {
+      await expect(doneJobs(plan, stage as never)).rejects.toEqual(coded('OPTION', /there is no stage/))
+    }
+    for (const none of [null, undefined, {}, 'plan']) {
+      const [job] = allJobs(plan)
+      for (const call of [
+        () => isDone(none as never, job!),
+        () => doneJobs(none as never, 0),
+        () => finish(none as never),
+        () => runBlock(none as never, job!),
+      ]) {
+        await expect(call()).rejects.toEqual(coded('RESUME', /not as it was made/))
+      }
+    }
+  })
+})
+
+describe('finish', () => {
+  it('refuses inputs that have changed since', async () => {
+    for (const which of ['a', 'b'] as const) {
+      const input = fresh('.npy')
+      copyFileSync(which === 'a' ? pathA : pathB, input)
+      const plan = await planBlocks(request(fresh('.npy'), { [which]: input }))
+      await runAll(plan)
+      await writeNpy(input, { ...a, data: a.data.map((value) => value + 1) } as never)
+      await expect(finish(plan)).rejects.toEqual(coded('CHANGED', input))
+      expect(existsSync(plan.output.path)).toBe(false)
+    }
+  })
+
+  it('counts no other files as marks of blocks', async () => {
+    const plan = await planBlocks(request(fresh('.npy')))
+    const [first, ...others] = allJobs(plan)
+    for (const job of others) await runBlock(plan, job, { backend: 'cpu' })
+    writeFileSync(join(`${plan.output.path}.partial`, plan.id, 'done', '0', '.DS_Store'), '')
+    await expect(finish(plan)).rejects.toEqual(coded('RESUME', `1 of the blocks`))
+    await runBlock(plan, first!, { backend: 'cpu' })
+    await finish(plan)
+    expect(await read(plan.output.path)).toEqual(c)
+  })
+
+  it('a mark of another plan, and one that is empty, is none', async () => {
+    const plan = await planBlocks(request(fresh('.npy')))
+    const [job] = allJobs(plan)
+    await runBlock(plan, job!, { backend: 'cpu' })
+    const mark = join(`${plan.output.path}.partial`, plan.id, 'done', '0', job!.name)
+    for (const text of ['', readFileSync(mark, 'utf8').replace(plan.id, '0123456789abcdef'.repeat(2))]) {
+      writeFileSync(mark, text)
+      expect(await isDone(plan, job!)).toBe(false)
+      expect((await runBlock(plan, job!, { backend: 'cpu' })).already).toBe(false)
+      expect(await isDone(plan, job!)).toBe(true)
+    }
+  })
+
+  it('leaves what another process put there after the old array had been moved aside', async () => {
+    const out = fresh('.zarr')
+    await writeZarr(out, b, [32, 32])
+    const plan = await planBlocks(request(out, { overwrite: true }))
+    await runAll(plan)
+    const { rename } = promises
+    let moved = 0
+    promises.rename = async (from, to) => {
+      await rename(from, to)
+      if (String(from) === out && ++moved === 1) await writeZarr(out, a, [32, 32])
+    }
+    syncBuiltinESMExports()
+    try {
+      await expect(finish(plan)).rejects.toEqual(coded('EXISTS', /was made by another process/))
+    } finally {
+      promises.rename = rename
+      syncBuiltinESMExports()
+    }
+    expect(await read(out)).toEqual(a.data)
+    rmSync(out, { recursive: true })
+    await finish(plan)
+    expect(await read(out)).toEqual(c)
+  })
+
+  it('goes on if the process ended after the old array had been moved aside', async () => {
+    const out = fresh('.zarr')
+    await writeZarr(out, b, [32, 32])
+    const plan = await planBlocks(request(out, { overwrite: true }))
+    await runAll(plan)
+    const { rename } = promises
+    promises.rename = async (from, to) => {
+      await rename(from, to)
+      if (String(from) === out) throw new Error('the end')
+    }
+    syncBuiltinESMExports()
+    try {
+      await expect(finish(plan)).rejects.toThrow('the end')
+    } finally {
+      promises.rename = rename
+      syncBuiltinESMExports()
+    }
+    expect(existsSync(out)).toBe(false)
+    await finish(plan)
+    expect(await read(out)).toEqual(c)
+    expect(existsSync(`${out}.partial`)).toBe(false)
+  })
+})
+
+describe('several processes', () => {
+  const PROCESSES = 3
+  const finishers: ChildProcess[] = []
+  beforeAll(async () => {
+    for (let index = 0; index < PROCESSES; index++) {
+      const child = fork(join(root, 'test', 'arrays', 'finisher.mjs'))
+      finishers.push(child)
+      await once(child, 'message')
+    }
+  })
+  afterAll(() => {
+    for (const child of finishers) child.kill()
+  })
+
+  const ROUNDS = 120
+  it.each(['.zarr', '.npy'])(
+    `finish one plan over a %s that is there, ${ROUNDS} times`,
+    async (ending) => {
+      const out = fresh(ending)
+      const expected = new Map<Semiring, ArrayLike<number>>()
+      for (const semiring of ['max-plus', 'min-plus'] as const) {
+        const reference = fresh('.npy')
+        await multiplyArrays(pathA, pathB, reference, { ...on, semiring })
+        expected.set(semiring, (await readNpy(reference)).data)
+      }
+      expect(expected.get('max-plus')).toEqual(c)
+      for (let round = 0; round < ROUNDS; round++) {
+        const semiring = round % 2 ? 'min-plus' : 'max-plus'
+        const layout = ending === '.zarr' ? { chunks: [8, 8] } : {}
+        const plan = await planBlocks(request(out, { block: 64, semiring, overwrite: true, ...layout }))
+        await runAll(plan)
+        const answers = finishers.map((child) => once(child, 'message'))
+        for (const child of finishers) child.send(plan)
+        for (const [{ error }] of await Promise.all(answers)) expect(error, `round ${round}`).toBe(null)
+        expect(await read(out), `round ${round}`).toEqual(expected.get(semiring))
+        expect(readdirSync(folder).filter((name) => name.startsWith(basename(out)))).toEqual([basename(out)])
+      }
+    },
+    120_000,
+  )
+})

@@ -1,0 +1,120 @@
+/** What only two GPUs of one host show. */
+import { afterEach, describe, expect, it } from 'vitest'
+import {
+  type DeviceMatrix,
+  EPSILON,
+  type MatrixLike,
+  matrix,
+  mpmm,
+  openDevice,
+  plan,
+} from '../../lib/index.js'
+import { Random } from '../support/generators.js'
+import { withoutTwo } from '../support/machine.js'
+import { caught, expectError } from '../support/resident.js'
+
+const reason = withoutTwo()
+const random = new Random(27)
+const integers = (rows: number, cols: number) =>
+  matrix(
+    rows,
+    cols,
+    Int32Array.from({ length: rows * cols }, () => random.integer(-(10 ** 8), 10 ** 8)),
+  )
+
+const expectSame = ({ data }: MatrixLike, expected: MatrixLike) => {
+  const wrong = (data as Int32Array).findIndex((value, index) => value !== expected.data[index])
+  expect(wrong).toBe(-1)
+}
+
+describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (skipped: ${reason})`, () => {
+  afterEach(() => {
+    delete process.env.MPMML_DEVICE_MEMORY_MIB
+  })
+
+  it('products of a B with fewer lines than GPUs', async () => {
+    const [a, b] = [integers(256, 1), integers(1, 2 ** 21)]
+    const { c } = await mpmm(a, b, { devices: 'all', backend: 'cuda' })
+    for (let sample = 0; sample < 2 ** 20; sample++) {
+      const [row, col] = [random.integer(0, 255), random.integer(0, 2 ** 21 - 1)]
+      if (c.data[row * 2 ** 21 + col] === a.data[row]! + b.data[col]!) continue
+      expect.fail(`C[${row}, ${col}] is ${c.data[row * 2 ** 21 + col]}`)
+    }
+  })
+
+  it('products for which only one of them has memory', async () => {
+    const [a, b] = [integers(512, 40_000), integers(40_000, 512)]
+    const { c: expected } = await mpmm(a, b, { backend: 'cpu', overflow: 'saturate' })
+    process.env.MPMML_DEVICE_MEMORY_MIB = '200'
+    const options = { backend: 'cuda', overflow: 'saturate' } as const
+    for (const [full, other] of [
+      [0, 1],
+      [1, 0],
+    ] as const) {
+      const device = await openDevice({ device: full })
+      await device.full([190, 2 ** 18], 0)
+      const { c, devices } = await mpmm(a, b, { ...options, devices: [0, 1] })
+      expect(devices).toEqual([other])
+      expectSame(c, expected)
+      expect((await plan(a, b, { ...options, devices: [0, 1] })).backend).toBe('cuda')
+      // If neither has, CUDA can't be what computes it.
+      const second = await openDevice({ device: other })
+      await second.full([190, 2 ** 18], 0)
+      expectError(
+        await caught(mpmm(a, b, { ...options, devices: [0, 1] })),
+        'OUT_OF_MEMORY',
+        'a single block',
+      )
+      const unasked = await mpmm(a, b, { devices: [0, 1], overflow: 'saturate' })
+      expect(unasked.backend).toBe('cpu')
+      expectSame(unasked.c, expected)
+      await device.close()
+      await second.close()
+    }
+  })
+
+  it('copies of spread matrices, after parts of these have been written', async () => {
+    const n = 512
+    await using device = await openDevice({ devices: [0, 1] })
+    const one = await device.upload(
+      matrix(
+        n,
+        n,
+        Int32Array.from({ length: n * n }, (_, index) => (index % (n + 1) === 0 ? 0 : EPSILON)),
+      ),
+    )
+    const expectCopies = async (there: DeviceMatrix) => {
+      const { c } = await mpmm(one, there)
+      expectSame(await c.download(), await there.download())
+      c.dispose()
+    }
+    const there = await device.upload(integers(n, n))
+    const [upper, lower] = [there.view({ rows: [0, n / 2] }), there.view({ rows: [n / 2, n] })]
+    for (const [part, other] of [
+      [upper, lower],
+      [lower, upper],
+      [upper.view({ cols: [0, n / 2] }), lower.view({ cols: [n / 2, n] }).transpose()],
+      [upper.view({ cols: [0, n / 2] }).transpose(), lower.view({ cols: [0, n / 2] })],
+    ] as const) {
+      await part.combine(other)
+      await expectCopies(there)
+    }
+    await mpmm(there.view({ rows: [0, n / 2], cols: [0, n / 2] }), await device.upload(integers(n / 2, n)), {
+      out: await device.full([n / 2, n], 0),
+    })
+    await expectCopies(there)
+  })
+
+  it('matrices of one of them, of which other devices are named', async () => {
+    await using device = await openDevice({ device: 1 })
+    const a = await device.full([40, 40], 1)
+    expect((await mpmm(a, a, { devices: [1] })).devices).toEqual([1])
+    expectError(
+      await caught(mpmm(a, a, { devices: 'all' })),
+      'OPTION',
+      "^option devices is 'all', but",
+      'device 1',
+    )
+    expectError(await caught(mpmm(a, a, { devices: [0, 1] })), 'OPTION', 'devices is \\[0, 1\\], but')
+  })
+})
