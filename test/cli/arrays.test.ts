@@ -63,6 +63,12 @@ it('multiplies, and says what it did', async () => {
     resumed: 0,
   })
   expect(record.peakBytes).toBeLessThanOrEqual(4 * 2 ** 20)
+  const { chunk_grid, codecs } = JSON.parse(readFileSync(`${out}/zarr.json`, 'utf8'))
+  const shard = chunk_grid.configuration.chunk_shape
+  expect([shard, codecs[0].configuration.chunk_shape]).toEqual([
+    [16, 32],
+    [8, 16],
+  ])
   expect((await readZarr(out)).data).toEqual(product.overflow ? null : product.data)
   expect(await fails(args, 1)).toMatch(/replace it with --overwrite \[ERR_MPMML_EXISTS\]$/m)
   expect(JSON.parse(await succeeds([...args, '--resume', '--json']))).toMatchObject({

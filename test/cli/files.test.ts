@@ -168,6 +168,26 @@ describe('show', () => {
     expect(await succeeds(['show', path('s.npy'), '--no-picture'])).not.toContain('█')
   })
 
+  it('a batch in Fortran order, with all of its elements', async () => {
+    const name = writeNumbers(path('fortran.npy'), [2, 2, 2], [1, 2, 3, 4, 5, 6, EPSILON, 8], {
+      fortran: true,
+    })
+    const { matrices } = await json(['show', name])
+    expect(matrices).toMatchObject([
+      {
+        shape: [2, 2, 2],
+        min: 1,
+        max: 8,
+        zeros: 1,
+        infinite: 0,
+        corner: [
+          [1, 5],
+          [3, null],
+        ],
+      },
+    ])
+  })
+
   it('a large one as shades', async () => {
     const values = Array.from({ length: 100 * 100 }, (_, at) => (at % 100 < 50 ? 1 : EPSILON))
     const shown = await succeeds(['show', writeNumbers(path('l.npy'), [100, 100], values)])

@@ -1,7 +1,7 @@
 /** What --verify finds. */
 import { describe, expect, it } from 'vitest'
-import { firstDifference } from '../../bench/verify.js'
-import { type DenseMatrix, matrix } from '../../lib/index.js'
+import { firstDifference, VerificationError, verify } from '../../bench/verify.js'
+import { type DenseMatrix, type ElementArray, matrix, mpmm } from '../../lib/index.js'
 
 describe('firstDifference', () => {
   const changed = (m: DenseMatrix, ...at: number[]): DenseMatrix => {
@@ -27,5 +27,40 @@ describe('firstDifference', () => {
       expected: 9,
       count: 1,
     })
+  })
+})
+
+describe('verify', () => {
+  const ones = (rows: number, cols: number) => matrix(rows, cols, new Float32Array(rows * cols).fill(1))
+
+  /** Verifies the sums of a product, one of which is replaced. */
+  async function verified(
+    a: DenseMatrix<ElementArray>,
+    b: DenseMatrix<ElementArray>,
+    at: number,
+    value: number,
+  ) {
+    const options = { semiring: 'plus-times' } as const
+    const product = await mpmm(a, b, { ...options, backend: 'cpu' })
+    product.c.data[at] = value
+    return verify(a, b, options, product)
+  }
+
+  it('takes errors of sums up to the bound for as many roundings as there are terms', async () => {
+    // K + 2 roundings of 2^-24: 1002 of them are 5.97e-5 of the sum of magnitudes, and 3 are 1.8e-7.
+    const long = await verified(ones(1, 1000), ones(1000, 1), 0, 1000 * (1 + 5e-5))
+    expect(long.shareOfErrorBound).toBeCloseTo(5e-5 / (1002 * 2 ** -24), 2)
+    await expect(verified(ones(1, 1000), ones(1000, 1), 0, 1000 * (1 + 7e-5))).rejects.toThrow(
+      VerificationError,
+    )
+    await expect(verified(ones(1000, 1), ones(1, 1), 999, 1 + 5e-5)).rejects.toThrow(
+      'C[999, 0], naive_plustimes_f64',
+    )
+  })
+
+  it('finds a number in the place of an infinity', async () => {
+    const a = matrix(1, 2, Float32Array.of(Number.POSITIVE_INFINITY, 1))
+    expect((await verified(a, ones(2, 1), 0, Number.POSITIVE_INFINITY)).shareOfErrorBound).toBe(0)
+    await expect(verified(a, ones(2, 1), 0, 5)).rejects.toThrow(VerificationError)
   })
 })

@@ -83,12 +83,16 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'tuning' : `tuning 
       expect(planned.variant).toBe(choice.variant)
     }
     await tune('512')
+    // Of the same sizes, but another product: the single one stays.
+    await json(['tune', '--shapes', '3x256x256x256', '--repetitions', '3'], { env })
     const stored: TuningFile = JSON.parse(readFileSync(file, 'utf8'))
-    expect(stored.gpus[gpu]!.choices.map(({ m, path }) => [m, path])).toEqual([
-      [256, 'half'],
-      [256, 'direct'],
-      [512, 'half'],
-      [512, 'direct'],
+    expect(stored.gpus[gpu]!.choices.map(({ batch, m, path }) => [batch, m, path])).toEqual([
+      [1, 256, 'half'],
+      [1, 256, 'direct'],
+      [1, 512, 'half'],
+      [1, 512, 'direct'],
+      [3, 256, 'half'],
+      [3, 256, 'direct'],
     ])
   })
 })

@@ -150,6 +150,7 @@ describe('bpmax', () => {
       [13, 25, 8],
       [6, 7, 7],
       [3, 9, 1],
+      [12, 9, 5],
     ])('%i × %i, %i at a time', async (n, m, window) => {
       for (const model of models.slice(0, 3)) {
         const [strand1, strand2] = [randomStrand(random, n), randomStrand(random, m)]

@@ -538,6 +538,8 @@ describe('writing', () => {
       m([2, 2, 2], [1, 2, 3, 4, 5, 6, 7, 8], { strides: [1, 2, 4] }),
       [1, 5, 3, 7, 2, 6, 4, 8],
     ],
+    ['a batch of two with a gap', m([2, 1, 2], [1, 2, 9, 3, 4], { strides: [3, 2, 1] }), [1, 2, 3, 4]],
+    ['one matrix twice', m([2, 1, 2], [1, 2, 3, 4], { strides: [0, 2, 1] }), [1, 2, 1, 2]],
     ['data that is longer', m([1, 2], [1, 2, 3, 4, 5]), [1, 2]],
   ])('writes %s in C order', async (_, matrix, values) => {
     const path = fresh()

@@ -30,6 +30,18 @@ describe('joinEntries', () => {
     expect(joined('plus-times', 5, 4, -9, 3, 6)).toEqual([2, 4, 3])
   })
 
+  it('joins those of a place that comes after others were joined', () => {
+    const [row, col] = [Int32Array.of(0, 0, 1, 1, 2), Int32Array.of(0, 0, 1, 1, 2)]
+    expect(joinEntries({ shape: [3, 3], row, col, value: Int32Array.of(1, 2, 3, 9, 5) }, 'max-plus')).toEqual(
+      {
+        shape: [3, 3],
+        row: Int32Array.of(0, 1, 2),
+        col: Int32Array.of(0, 1, 2),
+        value: Int32Array.of(2, 9, 5),
+      },
+    )
+  })
+
   it('a NaN stays, whatever it is joined with', () => {
     for (const semiring of ['max-plus', 'min-plus', 'plus-times'] as const) {
       expect(joined(semiring, Number.NaN, 4, 1, 3, 2)).toEqual([Number.NaN, 4, 3])
