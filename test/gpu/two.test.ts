@@ -45,21 +45,21 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (ski
   it('products for which only one of them has memory', async () => {
     const [a, b] = [integers(512, 40_000), integers(40_000, 512)]
     const { c: expected } = await mpmm(a, b, { backend: 'cpu', overflow: 'saturate' })
-    process.env.MPMML_DEVICE_MEMORY_MIB = '200'
+    process.env.MPMML_DEVICE_MEMORY_MIB = '300'
     const options = { backend: 'cuda', overflow: 'saturate' } as const
     for (const [full, other] of [
       [0, 1],
       [1, 0],
     ] as const) {
       const device = await openDevice({ device: full })
-      await device.full([190, 2 ** 18], 0)
+      await device.full([290, 2 ** 18], 0)
       const { c, devices } = await mpmm(a, b, { ...options, devices: [0, 1] })
       expect(devices).toEqual([other])
       expectSame(c, expected)
       expect((await plan(a, b, { ...options, devices: [0, 1] })).backend).toBe('cuda')
       // If neither has, CUDA can't be what computes it.
       const second = await openDevice({ device: other })
-      await second.full([190, 2 ** 18], 0)
+      await second.full([290, 2 ** 18], 0)
       expectError(
         await caught(mpmm(a, b, { ...options, devices: [0, 1] })),
         'OUT_OF_MEMORY',
