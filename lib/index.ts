@@ -15,7 +15,7 @@ export {
   openDevice,
   type Part,
 } from './device/device.js'
-export { pinnedInt32Array } from './device/pinned.js'
+export { type PinnedArrays, pinned, pinnedInt32Array } from './device/pinned.js'
 export {
   AbortedError,
   AddonError,

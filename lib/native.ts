@@ -563,8 +563,9 @@ export interface Addon {
   delayWork(milliseconds: number): void
   /** Asks the system for huge pages for an array that nobody has written yet: they cost fewer page faults. */
   preferHugePages(array: ElementArray): void
-  /** An array of zeros in pinned memory; null if CUDA can't be used. */
-  pinnedInt32Array(length: number): Int32Array | null
+  /** Zeros in pinned memory; null if CUDA can't be used. */
+  pinnedBuffer(bytes: number): Promise<ArrayBuffer | null>
+  pinnedBufferSync(bytes: number): ArrayBuffer | null
   /** Replaces what the planner knows of a GPU model, by its name; `variant` and `path` are indices. Makes no CUDA call. */
   setMeasuredChoices(gpu: string, choices: MeasuredChoice[]): void
   /** Promises of the laboratory are rejected with ERR_MPMML_NO_CUDA if no GPU can be used. */

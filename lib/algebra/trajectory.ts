@@ -119,7 +119,11 @@ export async function trajectory(
     where,
     drive: input && (await driveOf(input, view, input.isResident ? policy : where)),
   }
-  return a instanceof DeviceMatrix ? await onDevice(system, a) : await inArrays(system)
+  try {
+    return a instanceof DeviceMatrix ? await onDevice(system, a) : await inArrays(system)
+  } finally {
+    letGo(system.drive)
+  }
 }
 
 const WHAT = 'the trajectory'
@@ -201,6 +205,11 @@ function column(matrix: AnyOperand, k: number): AnyOperand<ElementArray> {
   return { data, shape: [shape[0], 1], strides: [shape[1]!, 1], offset: k }
 }
 
+/** Of views too: they keep the memory of the whole matrix. Work that has been asked for goes on without them. */
+function letGo(...matrices: (AnyOperand | null)[]): void {
+  for (const matrix of matrices) if (matrix instanceof DeviceMatrix) matrix.dispose()
+}
+
 async function inArrays({ a, n, type, x, steps, where, drive }: System): Promise<DenseMatrix<ElementArray>> {
   const data = allocate((steps + 1) * n, 'the states', type, newArray, FEWER)
   data.set(x)
@@ -226,24 +235,39 @@ async function onDevice(
     zeroOf(where.semiring!, dtype),
     dtype,
   )) as DeviceMatrix<ElementArray>
+  // Its columns are the states.
+  const columns = states.transpose()
+  const begun = async () => {
+    const first = await device.upload({ data: x, shape: [n, 1] })
+    const state = column(columns, 0) as DeviceMatrix<ElementArray>
+    try {
+      await state.combine(first as never, { semiring: where.semiring })
+    } finally {
+      letGo(first, state)
+    }
+  }
+  const stepped = (k: number) => {
+    const [from, out] = [column(columns, k), column(columns, k + 1) as DeviceMatrix<ElementArray>]
+    const accumulate = drive && column(drive, k)
+    try {
+      return mpmm(a, from, { ...where, ...(accumulate && { accumulate }), out })
+    } finally {
+      letGo(from, out, accumulate)
+    }
+  }
   try {
-    const first = await device.upload({ data: x, shape: [1, n] })
-    await states.view({ rows: [0, 1] }).combine(first as never, { semiring: where.semiring })
-    first.dispose()
+    await begun()
     for (let begin = 0; begin < steps; begin += AHEAD) {
       const products = []
-      for (let k = begin; k < Math.min(steps, begin + AHEAD); k++) {
-        const accumulate = drive ? { accumulate: column(drive, k) } : {}
-        const out = states.view({ rows: [k + 1, k + 2] }).transpose()
-        const from = states.view({ rows: [k, k + 1] }).transpose()
-        products.push(mpmm(a, from, { ...where, ...accumulate, out }))
-      }
+      for (let k = begin; k < Math.min(steps, begin + AHEAD); k++) products.push(stepped(k))
       await Promise.all(products)
     }
     return states
   } catch (error) {
     states.dispose()
     throw error
+  } finally {
+    columns.dispose()
   }
 }
 

@@ -194,7 +194,12 @@ export class Device {
     const elements = rowMajorElements(type, bytes, batched, batch, rows, cols)
     const request = copyRequest(view, elements)
     const native = await settled(addon.upload(session.native, view.data, request, notCancelled))
-    requireStillThere(view, 'matrix')
+    try {
+      requireStillThere(view, 'matrix')
+    } catch (error) {
+      addon.release(native)
+      throw error
+    }
     return new DeviceMatrix(new ResidentView(new SharedMemory(native, session), elements))
   }
 

@@ -1,41 +1,103 @@
 /** Arrays in pinned memory. */
-import { show } from '../describe.js'
+import { constants } from 'node:buffer'
+import { show, showChoices } from '../describe.js'
 import { DTypeError, fromNative, OutOfMemoryError } from '../errors.js'
 import { addon } from '../native.js'
 
+const types = {
+  int32: Int32Array,
+  int16: Int16Array,
+  float32: Float32Array,
+  float64: Float64Array,
+  uint8: Uint8Array,
+} as const
+
+/** The arrays that {@link pinned} makes, by their element types. */
+export interface PinnedArrays {
+  /** Elements, as the others. */
+  int32: Int32Array
+  /** For operands: int32 elements in half the memory. */
+  int16: Int16Array
+  /** Elements. */
+  float32: Float32Array
+  /** Elements. */
+  float64: Float64Array
+  /** Truth values. */
+  uint8: Uint8Array
+}
+
 /**
- * An Int32Array of `length` zeros in pinned (page-locked) memory, which a GPU copies directly: operands and results in
- * such arrays aren't copied through the library's own pinned buffers. Pinned memory isn't swapped out and is slow to
- * allocate, so make few such arrays and use them again. The first call in a process may take some hundred milliseconds,
- * in which CUDA starts.
+ * An array of `length` zeros in pinned (page-locked) memory, which a GPU copies directly: operands and results in such arrays
+ * aren't copied through the library's own pinned buffers. Pinned memory isn't swapped out and is slow to allocate and to free,
+ * which other threads do; make few such arrays and use them again.
  *
- * For float32 and float64 take an array over its buffer: `new Float64Array(pinnedInt32Array(2 * n).buffer)`.
+ * If CUDA can't be used, it is an ordinary array: the same program runs with and without a GPU.
  *
- * If CUDA can't be used, an ordinary Int32Array is returned: the same program runs with and without a GPU.
+ * @param dtype - 'int32', 'int16', 'float32', 'float64' or 'uint8'
+ * @param length - number of elements, an integer of 0 or more
+ * @throws Rejects with DTypeError (ERR_MPMML_DTYPE) if there is no such type, or `length` is no such number, OutOfMemoryError
+ *   (ERR_MPMML_OUT_OF_MEMORY) if there is no memory for it.
+ * @example
+ * const out = matrix(2, 2, await pinned('float32', 4))
+ * await mpmm(matrix(2, 2, Float32Array.of(0, 0, 0, 0)), matrix(2, 2, Float32Array.of(1, 2, 3, 4)), { out })
+ * console.log(out.data.join()) // 3,4,3,4
+ */
+export async function pinned<Type extends keyof PinnedArrays>(
+  dtype: Type,
+  length: number,
+): Promise<PinnedArrays[Type]> {
+  if (!Object.hasOwn(types, dtype)) {
+    throw new DTypeError(`dtype must be ${showChoices(Object.keys(types))}, but it is ${show(dtype)}`)
+  }
+  const bytes = bytesOf(dtype, length)
+  try {
+    return arrayOver(dtype, await addon.pinnedBuffer(bytes), length)
+  } catch (error) {
+    throw refusal(error, length)
+  }
+}
+
+/**
+ * An Int32Array of `length` zeros in pinned memory, as {@link pinned} makes it, but before it returns: 8 GiB take some seconds.
+ * The first call in a process may take some hundred milliseconds, in which CUDA starts.
  *
  * @param length - number of elements, an integer of 0 or more
  * @throws DTypeError (ERR_MPMML_DTYPE) if `length` is no such number, OutOfMemoryError (ERR_MPMML_OUT_OF_MEMORY) if there
  *   is no memory for it.
  * @example
- * const floats = new Float32Array(pinnedInt32Array(4).buffer)
- * const { c } = await mpmm(matrix(2, 2, floats), matrix(2, 2, Float32Array.of(1, 2, 3, 4)))
- * console.log(c.data.join()) // 3,4,3,4
+ * const a = matrix(1, 2, pinnedInt32Array(2))
+ * console.log((await mpmm(a, matrix(2, 1, [3, 4]))).c.data.join()) // 4
  */
 export function pinnedInt32Array(length: number): Int32Array {
+  const bytes = bytesOf('int32', length)
+  try {
+    return arrayOver('int32', addon.pinnedBufferSync(bytes), length)
+  } catch (error) {
+    throw refusal(error, length)
+  }
+}
+
+/** Throws unless there may be an array of so many elements. */
+function bytesOf(dtype: keyof PinnedArrays, length: number): number {
   if (!Number.isSafeInteger(length) || length < 0) {
     throw new DTypeError(`length must be an integer of 0 or more, but it is ${show(length)}`)
   }
-  try {
-    return addon.pinnedInt32Array(length) ?? new Int32Array(length)
-  } catch (error) {
-    if (error instanceof RangeError) {
-      throw new OutOfMemoryError(
-        `there is no memory for an array of ${length} elements: make a smaller one`,
-        {
-          cause: error,
-        },
-      )
-    }
-    throw fromNative(error)
-  }
+  const bytes = length * types[dtype].BYTES_PER_ELEMENT
+  if (bytes > constants.MAX_LENGTH) throw noMemory(length)
+  return bytes
 }
+
+function arrayOver<Type extends keyof PinnedArrays>(
+  dtype: Type,
+  buffer: ArrayBuffer | null,
+  length: number,
+): PinnedArrays[Type] {
+  const Type = types[dtype]
+  return (buffer ? new Type(buffer) : new Type(length)) as PinnedArrays[Type]
+}
+
+const refusal = (error: unknown, length: number) =>
+  error instanceof RangeError ? noMemory(length, error) : fromNative(error)
+
+const noMemory = (length: number, cause?: unknown) =>
+  new OutOfMemoryError(`there is no memory for an array of ${length} elements: make a smaller one`, { cause })

@@ -3,9 +3,9 @@ import { AUTO, automaticBackend, CUDA, deviceName } from '../backend.js'
 import { CycleError, OptionError, OutOfMemoryError, OverflowError } from '../errors.js'
 import { ProgressReports } from '../product/progress.js'
 import { searchIsCheaper } from './choose.js'
-import { type Answer, asMatrix, byClosure, certainCycle, closeAgain, maySayMore } from './closing.js'
+import { type Answer, asMatrix, byClosure, certainCycle, closeAgain, maySayMore, placed } from './closing.js'
 import type { Graph } from './keyed.js'
-import { deviceOf, hostViewOf, type Question, shapeOf, WORK } from './question.js'
+import { hostViewOf, type Question, shapeOf, WORK } from './question.js'
 import { directionOf, makeRoom, rootsOf, search, treesOf } from './search.js'
 import { Searched } from './searched.js'
 import { inSlices } from './slices.js'
@@ -84,12 +84,9 @@ async function bySearch(question: Question): Promise<Answer> {
   }
   progress?.end(true)
   const kernelMs = performance.now() - searching
-  const distances = asMatrix(room.distances, shapeOf(question))
   const next = room.next && asMatrix(room.next, shapeOf(question))
-  const device = deviceOf(question)
   return {
-    distances: device ? await device.upload(distances) : distances,
-    next: next && device ? await device.upload(next) : next,
+    ...(await placed(question, asMatrix(room.distances, shapeOf(question)), next)),
     ways: next && {
       forward: directionOf(query) === 'forward',
       every: !query.sources && !query.targets,

@@ -2,6 +2,7 @@
 import { type Closed, closeWeights } from '../algebra/close.js'
 import { readBackend } from '../backend.js'
 import { DeviceMatrix } from '../device/device.js'
+import { Resident, requireUsable } from '../device/resident.js'
 import { elementType, isInteger } from '../elements.js'
 import { CycleError } from '../errors.js'
 import { type DenseMatrix, rowMajor, type Shape } from '../matrix.js'
@@ -62,20 +63,47 @@ export async function byClosure(question: Question): Promise<Answer | null> {
     options = { ...closing, out: asMatrix(view.data as ElementArray, [nodes, nodes]) }
   }
   const closed = await closeWeights(view, options, { reflexive: true, next: paths, name: 'weights' })
-  const some = sources !== null || targets !== null
-  const { distances, next, backend, device, timing } = closed
-  if (next && !(await leads(question, distances, next))) {
-    for (const matrix of [distances, next]) if (matrix instanceof DeviceMatrix) matrix.dispose()
-    return null
+  const { distances, next } = closed
+  let answered = false
+  try {
+    if (next && !(await leads(question, distances, next))) return null
+    if (!sources && !targets) {
+      answered = true
+      return { ...closed, ways: next && waysOf(next, nodes, batched) }
+    }
+    const all = { distances: await onHost(distances), next: next && (await onHost(next)) }
+    const chosen = await part(question, all.distances)
+    const chosenNext = all.next && (await part(question, all.next))
+    return {
+      ...closed,
+      ...(await placed(question, chosen, chosenNext)),
+      ways: all.next && waysOf(all.next, nodes, batched),
+    }
+  } finally {
+    // Nothing is left on a device but what is given to the user.
+    if (!answered)
+      for (const matrix of [distances, next]) if (matrix instanceof DeviceMatrix) matrix.dispose()
   }
-  const ways = next && waysOf(next, nodes, batched)
-  return {
-    distances: some ? await part(question, distances) : distances,
-    next: some && next ? await part(question, next) : next,
-    ways,
-    backend,
-    device,
-    timing,
+}
+
+/** A matrix in an array: itself, or its copy. */
+const onHost = async <Data extends ElementArray>(matrix: DenseMatrix<Data> | DeviceMatrix<Data>) =>
+  matrix instanceof DeviceMatrix ? await matrix.download() : matrix
+
+/** Takes both matrices to the device of the weights, if these are on one. */
+export async function placed(
+  question: Question,
+  distances: DenseMatrix<ElementArray>,
+  next: DenseMatrix<Int32Array> | null,
+): Promise<Pick<Answer, 'distances' | 'next'>> {
+  const device = deviceOf(question)
+  if (!device) return { distances, next }
+  const there = await device.upload(distances)
+  try {
+    return { distances: there, next: next && (await device.upload(next)) }
+  } catch (error) {
+    there.dispose()
+    throw error
   }
 }
 
@@ -99,7 +127,7 @@ async function leads(
   ) {
     return true
   }
-  const { data } = next instanceof DeviceMatrix ? await next.download() : next
+  const { data } = await onHost(next)
   for (let item = 0; item < batch; item++) {
     const trees = { data, offset: item * nodes * nodes, rootStride: 1, nodeStride: nodes }
     if (await inSlices(findingRound(trees, nodes), closing.signal, WORK)) return false
@@ -170,13 +198,10 @@ export async function closeAgain(question: Question): Promise<Answer | null> {
   await inSlices(copyPart(full.data, data, question, store), closing.signal, WORK)
   if (stored.overflow) throw stored.overflow
   if (lost) return null
-  const on = deviceOf(question)
-  const distances = asMatrix(data, shapeOf(question))
   const next = all.next && (await part(question, all.next as DenseMatrix<Int32Array>))
   return {
     ...all,
-    distances: on ? await on.upload(distances) : distances,
-    next: next && on ? await on.upload(next as DenseMatrix<Int32Array>) : next,
+    ...(await placed(question, asMatrix(data, shapeOf(question)), next)),
     timing: { totalMs: performance.now() - began, kernelMs: all.timing.kernelMs },
   }
 }
@@ -239,10 +264,10 @@ function waysOf(next: NonNullable<Closed['next']>, nodes: number, batched: boole
     })
     return { forward: false, every: true, trees }
   }
-  // What the user got may be disposed while paths are still asked for.
-  const kept = next.view()
+  // Nobody but the user keeps the matrix: paths can be read until it is disposed.
   const trees = async (item: number, index: number): Promise<Trees> => {
-    const column = kept.view({ cols: [index, index + 1], ...(batched && { batch: item }) })
+    requireUsable(Resident.viewOf(next)!, 'next, which path() reads,')
+    const column = next.view({ cols: [index, index + 1], ...(batched && { batch: item }) })
     try {
       return { data: (await column.download()).data, offset: 0, rootStride: 0, nodeStride: 1 }
     } finally {
@@ -252,19 +277,18 @@ function waysOf(next: NonNullable<Closed['next']>, nodes: number, batched: boole
   return { forward: false, every: true, trees }
 }
 
-/** The rows of the sources and the columns of the targets, where the whole matrix is, which is let go. */
+/** The rows of the sources and the columns of the targets. */
 async function part<Data extends ElementArray>(
   question: Question,
-  all: DenseMatrix<Data> | DeviceMatrix<Data>,
-): Promise<DenseMatrix<Data> | DeviceMatrix<Data>> {
-  const device = all instanceof DeviceMatrix ? all.device : null
-  const host = all instanceof DeviceMatrix ? await all.download() : all
-  if (all instanceof DeviceMatrix) all.dispose()
-  const data = makeArray('the distances', elementType(host.data), sizesOf(question)) as Data
-  const same = (value: number) => value
-  await inSlices(copyPart(host.data, data, question, same), question.closing.signal, WORK)
-  const chosen = asMatrix(data, shapeOf(question))
-  return device ? device.upload(chosen) : chosen
+  all: DenseMatrix<Data>,
+): Promise<DenseMatrix<Data>> {
+  const data = makeArray('the distances', elementType(all.data), sizesOf(question)) as Data
+  await inSlices(
+    copyPart(all.data, data, question, (value) => value),
+    question.closing.signal,
+    WORK,
+  )
+  return asMatrix(data, shapeOf(question))
 }
 
 /** What is stored for a value from one node to another of a matrix of the batch. */

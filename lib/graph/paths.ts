@@ -65,7 +65,10 @@ export interface ResidentPaths<Data extends ElementArray = ElementArray> extends
   readonly distances: DeviceMatrix<Data>
   /** As {@link PathsResult.next}. */
   readonly next?: DeviceMatrix<Int32Array>
-  /** As {@link PathsResult.path}; what it needs is copied from the device. */
+  /**
+   * As {@link PathsResult.path}. It reads {@link next}, a column for each path: once that has been disposed, it may be rejected with
+   * DisposedError (ERR_MPMML_DISPOSED).
+   */
   path(from: number, to: number, batch?: number): Promise<number[] | null>
 }
 

@@ -37,7 +37,7 @@ import {
   sessionOf,
 } from './prepare.js'
 import { Call, type Product, WITNESS_BYTES, writeRequest } from './request.js'
-import { type MpmmResult, madeMemories, resultOf, type WitnessedResult } from './result.js'
+import { type MpmmResult, madeMemories, releaseMade, resultOf, type WitnessedResult } from './result.js'
 import { type ProductStructure, readStructure } from './structure.js'
 
 /** A product of {@link mpmmGrouped}: the arguments of {@link mpmm}, and its options that are about one product. */
@@ -404,7 +404,12 @@ async function runPart(
   } catch (error) {
     throw namingProduct(fromNative(error), first, products.length, watched)
   }
-  if (arrays.length > 0) eachNamed(products, requireAllStillThere, first)
+  try {
+    if (arrays.length > 0) eachNamed(products, requireAllStillThere, first)
+  } catch (error) {
+    releaseMade(made)
+    throw error
+  }
   const memories = madeMemories(made, session, asksWitness)
   const offsets = new Offsets()
   const witnessOffsets = new Offsets()

@@ -13,7 +13,7 @@ import type { AnyOperand, AnyResult, AnyWitness, ElementsOf, Mixable, MpmmOption
 import { allocateResult, prepare, requireAllStillThere, requireAllThere } from './prepare.js'
 import { ProgressReports, shareOf } from './progress.js'
 import { type Product, writeRequest } from './request.js'
-import { type MpmmResult, madeMemories, resultOf, type WitnessedResult } from './result.js'
+import { type MpmmResult, madeMemories, releaseMade, resultOf, type WitnessedResult } from './result.js'
 
 /**
  * Products in a row that JavaScript's thread may compute itself. Then one goes to another thread, so that the event loop
@@ -151,13 +151,25 @@ async function multiply(
 
 async function run(product: Product, cancel: Int32Array): Promise<MpmmResult<AnyResult>> {
   const report = new Float64Array(REPORT_FIELDS)
-  const made = await start(product, report, cancel)
-  requireAllStillThere(product, plainNames)
+  const progress = startProgress(product, report, cancel)
+  let made: Made
+  try {
+    made = await start(product, report, cancel)
+  } catch (error) {
+    progress?.end(false)
+    throw error
+  }
+  try {
+    progress?.end(true)
+    requireAllStillThere(product, plainNames)
+  } catch (error) {
+    releaseMade(made)
+    throw error
+  }
   return resultOf(product, madeMemories(made, product.session, product.witness !== null), report)
 }
 
 async function start(product: Product, report: Float64Array, cancel: Int32Array): Promise<Made> {
-  const progress = startProgress(product, report, cancel)
   const { a, b, c0, witness, session } = product
   const c = product.c!
   writeRequest(request, product)
@@ -168,9 +180,8 @@ async function start(product: Product, report: Float64Array, cancel: Int32Array)
     queueMicrotask(notAsked)
     request[requestAt.mayWait] = 1
   }
-  let made: Made
   try {
-    made = await addon.multiply(
+    return await addon.multiply(
       a.data,
       b.data,
       c.data,
@@ -182,11 +193,8 @@ async function start(product: Product, report: Float64Array, cancel: Int32Array)
       witness ? (witness.data as Int32Array | null) : null,
     )
   } catch (error) {
-    progress?.end(false)
     throw fromNative(error)
   }
-  progress?.end(true)
-  return made
 }
 
 function startProgress(product: Product, report: Float64Array, cancel: Int32Array): ProgressReports | null {

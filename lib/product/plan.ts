@@ -1,13 +1,15 @@
 /** Which kernel a product would take, without computing it. */
-import { fromNative } from '../errors.js'
+import { aborted, cancelOnAbort } from '../abort.js'
+import { AbortedError, fromNative } from '../errors.js'
 import { reportAt as field, REPORT_FIELDS, REQUEST_FIELDS, requestAt, writeLayout } from '../fields.js'
 import { addon } from '../native.js'
 import type { VariantName } from '../variant-names.js'
 import { variants } from '../variants.js'
 import { type Watched, watch } from './diagnostics.js'
+import { plainNames } from './names.js'
 import type { AnyOperand, AnyResult, MpmmOptions } from './options.js'
-import { prepare } from './prepare.js'
-import { writeRequest } from './request.js'
+import { prepare, requireAllThere } from './prepare.js'
+import { type Product, writeRequest } from './request.js'
 import type { ProductStructure } from './structure.js'
 
 /** How {@link mpmm} would compute a product. */
@@ -57,6 +59,21 @@ async function makePlan(
 ): Promise<Plan> {
   const product = prepare(a, b, options)
   watched?.checked([product])
+  const { signal } = product.options
+  const cancel = new Int32Array(1)
+  if (!signal) return found(product, cancel)
+  const forget = cancelOnAbort(signal, cancel)
+  try {
+    requireAllThere(product, plainNames) // A signal that isn't Node's own may have run anything.
+    return await found(product, cancel)
+  } catch (error) {
+    throw error instanceof AbortedError && signal.aborted ? aborted(signal, 'the plan') : error
+  } finally {
+    forget()
+  }
+}
+
+async function found(product: Product, cancel: Int32Array): Promise<Plan> {
   const request = new Float64Array(REQUEST_FIELDS)
   const report = new Float64Array(REPORT_FIELDS)
   writeRequest(request, product)
@@ -64,7 +81,6 @@ async function makePlan(
   request[requestAt.planOnly] = 1
   try {
     const { a: left, b: right, c0, session } = product
-    const cancel = new Int32Array(1)
     const device = session ? session.native : null
     await addon.multiply(left.data, right.data, null, c0 ? c0.data : null, request, report, cancel, device)
   } catch (error) {

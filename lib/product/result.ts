@@ -84,6 +84,12 @@ export interface MadeMemories {
 
 const nothingMade: MadeMemories = { results: null, witnesses: null }
 
+/** Gives back what native code has made for a result that nobody gets. */
+export function releaseMade(made: Made): void {
+  if (made === undefined) return
+  for (const memory of Array.isArray(made) ? made : [made]) addon.release(memory)
+}
+
 /** `asksWitness`: whether memory was made for witnesses; if none was made for results, it is the only one. */
 export function madeMemories(made: Made, session: Session | null, asksWitness: boolean): MadeMemories {
   if (made === undefined) return nothingMade

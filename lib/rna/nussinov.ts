@@ -52,7 +52,8 @@ export async function nussinov(
   const strands = several
     ? Array.from(sequence, (one, index) => readStrand(one, `sequences[${index}]`))
     : [readStrand(sequence, 'sequence')]
-  const wide = isWide(checked, Math.max(0, ...strands.map(({ length }) => length)))
+  const longest = strands.reduce((most, { length }) => Math.max(most, length), 0)
+  const wide = isWide(checked, longest)
   const request = { ...requestOf(checked, wide), strands }
   const [foldings, place] = await run(checked, 'folding', (report, cancel) =>
     addon.rnaFold(request, report, cancel),

@@ -45,12 +45,12 @@ Napi::Object init(Napi::Env env, Napi::Object exports) {
   exports.Set("deviceName", Napi::Function::New<guarded<device_name>>(env, "deviceName"));
   exports.Set("configureCpu", Napi::Function::New<guarded<configure_cpu>>(env, "configureCpu"));
   exports.Set("explainWithoutCuda", Napi::Function::New<guarded<explain_without_cuda>>(env, "explainWithoutCuda"));
-  exports.Set("pinnedInt32Array", Napi::Function::New<guarded<pinned_int32_array>>(env, "pinnedInt32Array"));
   exports.Set("setMeasuredChoices", Napi::Function::New<guarded<set_measured_choices>>(env, "setMeasuredChoices"));
   export_multiply(env, exports);
   export_device(env, exports);
   export_copies(env, exports);
   export_closure(env, exports);
+  export_pinned(env, exports);
   export_rna(env, exports);
   export_lab(env, exports);
   export_cpu_lab(env, exports);

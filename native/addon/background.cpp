@@ -197,6 +197,7 @@ void Background::settle_finished(Napi::Env env, Napi::Function, Background* back
 }
 
 void Background::close() {
+  presence_.reset();
   Executor& pool = Executor::pool();
   pool.give_up(this);
   for (const auto& device : devices_) {

@@ -67,6 +67,9 @@ class Background final : public Client {
 
   void tell(Task* task) override;
 
+  /// Expires when it takes no more work.
+  std::weak_ptr<const void> presence() const { return presence_; }
+
  private:
   explicit Background(Napi::Env env);
 
@@ -85,6 +88,7 @@ class Background final : public Client {
 
   Napi::Env env_;
   Signal signal_;
+  std::shared_ptr<const void> presence_ = std::make_shared<int>();
   std::list<std::unique_ptr<Work>> unsettled_;  ///< only used on the JavaScript thread, as devices_
   std::list<std::shared_ptr<Device>> devices_;
   int done_at_once_ = 0;  ///< works since the event loop last turned

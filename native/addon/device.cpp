@@ -1,6 +1,7 @@
 #include "addon/device.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "addon/engine.h"
 #include "addon/request.h"
@@ -29,14 +30,14 @@ void Device::open(BackendChoice choice, int device, DeviceSet devices, int64_t d
   session_ = std::move(session);
 }
 
-std::unique_ptr<Pending> Device::start(const std::function<std::unique_ptr<Pending>(Session&)>& begin) {
-  give_back();
+std::unique_ptr<Pending> Device::start(const std::function<std::unique_ptr<Pending>(Session&)>& begin,
+                                       const std::atomic<int32_t>* cancel) {
+  session_->set_cancelled(cancel);
   if (delay_) return delay_->start([&] { return begin(*session_); });
   return begin(*session_);
 }
 
 Memory& Device::allocate(int64_t units, int64_t bytes) {
-  give_back();  // What has been let go of may be what makes room.
   std::shared_ptr<Memory> memory =
       units > 1 ? session_->allocate_units(units, bytes / units) : session_->allocate(bytes);
   if (delay_) delay_->watch(memory);
@@ -66,9 +67,14 @@ void Device::drop(const Memory* memory, uint64_t last_use) {
 }
 
 void Device::give_back() {
+  // Freed when the lock is free again: JavaScript's thread takes it too.
+  std::vector<Dropped> freed;
   std::lock_guard<std::mutex> lock(mutex_);
   const auto is_used = [oldest = oldest_turn()](const Dropped& it) { return it.last_use >= oldest; };
-  dropped_.erase(std::partition(dropped_.begin(), dropped_.end(), is_used), dropped_.end());
+  const auto unused = std::partition(dropped_.begin(), dropped_.end(), is_used);
+  for (auto it = unused; it != dropped_.end(); ++it) it->memory->retire();
+  std::move(unused, dropped_.end(), std::back_inserter(freed));
+  dropped_.erase(unused, dropped_.end());
 }
 
 uint64_t Device::oldest_turn() {
@@ -94,9 +100,11 @@ void Device::tidy() noexcept {
 
 void Device::close() {
   {
+    std::unordered_map<const Memory*, std::shared_ptr<Memory>> memories;
+    std::vector<Dropped> dropped;
     std::lock_guard<std::mutex> lock(mutex_);
-    memories_.clear();
-    dropped_.clear();
+    memories.swap(memories_);
+    dropped.swap(dropped_);
   }
   if (delay_) delay_->require_all_ended();
   session_.reset();
@@ -227,7 +235,9 @@ void DeviceWork::require_dependencies() {
 
 void DeviceWork::start() {
   require_dependencies();
-  pending_ = uses_.device_->start([this](Session& session) { return begin(session); });
+  // Brief work may run on JavaScript's thread, and freeing large matrices takes long: a chore does that.
+  if (!is_brief()) uses_.device_->give_back();
+  pending_ = uses_.device_->start([this](Session& session) { return begin(session); }, cancel());
 }
 
 void DeviceWork::finish() {

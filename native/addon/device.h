@@ -34,8 +34,9 @@ class Device final : public Chore, public std::enable_shared_from_this<Device> {
 
   /// On the device's thread.
   void open(BackendChoice choice, int device, DeviceSet devices, int64_t device_memory);
-  /// What `begin` starts with the session. Before that it gives back what has been dropped, so that there is room.
-  std::unique_ptr<Pending> start(const std::function<std::unique_ptr<Pending>(Session&)>& begin);
+  /// What `begin` starts with the session. `cancel` gives it up.
+  std::unique_ptr<Pending> start(const std::function<std::unique_ptr<Pending>(Session&)>& begin,
+                                 const std::atomic<int32_t>* cancel);
   /// Memory that stays until drop() or close().
   Memory& allocate(int64_t units, int64_t bytes);
   /// On another thread only if nothing runs on the device's, and nothing will.
@@ -57,7 +58,8 @@ class Device final : public Chore, public std::enable_shared_from_this<Device> {
   /// From any thread. The device's thread gives the memory back, when `last_use`, the number of the turn that used it
   /// last, and all before it have ended: it may take long, and other threads must not call a session.
   void drop(const Memory* memory, uint64_t last_use);
-  /// Gives back what has been dropped.
+  /// Gives back what has been dropped and isn't used any more, so that there is room. May take long.
+  void give_back();
   void tidy() noexcept override;
 
   /// On JavaScript's thread, as description() and memory_use(). From shut() on it takes no work: what was submitted before is its last.
@@ -74,7 +76,6 @@ class Device final : public Chore, public std::enable_shared_from_this<Device> {
   bool runs_anywhere() const { return description_.backend == BackendKind::kCpu && !delay_; }
 
  private:
-  void give_back();
   /// The oldest turn that hasn't ended.
   uint64_t oldest_turn();
 

@@ -27,7 +27,7 @@ constexpr microseconds kSpinInFlight{100};
 constexpr int kPartOfWait = 64;
 constexpr microseconds kLongestSleep{1000};
 
-constexpr size_t kPoolThreads = 4;
+constexpr size_t kPoolThreads = 4, kPoolOnDevices = 4;
 constexpr size_t kMostInFlight = 64;
 constexpr std::chrono::seconds kPatience{5};
 
@@ -82,12 +82,15 @@ bool belongs(const Client* of, const Client* client) { return !client || of == c
 
 }  // namespace
 
-Executor::Executor(size_t most_threads, size_t most_in_flight, const Client* client)
-    : most_threads_(most_threads), most_in_flight_(most_in_flight), client_(client) {}
+Executor::Executor(size_t most_threads, size_t most_in_flight, const Client* client, size_t most_on_devices)
+    : most_threads_(most_threads),
+      most_in_flight_(most_in_flight),
+      most_on_devices_(most_on_devices),
+      client_(client) {}
 
 Executor& Executor::pool() {
-  static auto* const executor =
-      new std::shared_ptr<Executor>(Registry::instance().add(std::make_shared<Executor>(kPoolThreads, 1, nullptr)));
+  static auto* const executor = new std::shared_ptr<Executor>(
+      Registry::instance().add(std::make_shared<Executor>(kPoolThreads, 1, nullptr, kPoolOnDevices)));
   return **executor;
 }
 
@@ -97,7 +100,7 @@ std::shared_ptr<Executor> Executor::for_device(const Client& client) {
 
 void Executor::submit(Task* task) {
   std::lock_guard<std::mutex> lock(mutex_);
-  if (idle_ <= waiting_.size() && threads_ < most_threads_) add_thread();
+  if (idle_ <= waiting_.size() && threads_ < most_threads_ + on_devices_) add_thread();
   waiting_.push_back(task);
   arrivals_.store(waiting_.size(), std::memory_order_relaxed);
   // Threads that spin look at the queue again before they sleep.
@@ -113,7 +116,7 @@ void Executor::ask_for(std::shared_ptr<Chore> chore) {
 
 bool Executor::is_idle() {
   std::lock_guard<std::mutex> lock(mutex_);
-  return waiting_.empty() && running_.empty();
+  return waiting_.empty() && waiting_for_devices_.empty() && running_.empty();
 }
 
 void Executor::add_thread() {
@@ -134,10 +137,12 @@ void Executor::withdraw(const std::atomic<int32_t>* cancel) {
   std::vector<Task*> withdrawn;
   {
     std::lock_guard<std::mutex> lock(mutex_);
-    const auto kept = std::stable_partition(waiting_.begin(), waiting_.end(),
-                                            [&](const Task* task) { return task->cancel() != cancel; });
-    withdrawn.assign(kept, waiting_.end());
-    waiting_.erase(kept, waiting_.end());
+    for (std::deque<Task*>* queue : {&waiting_, &waiting_for_devices_}) {
+      const auto kept = std::stable_partition(queue->begin(), queue->end(),
+                                              [&](const Task* task) { return task->cancel() != cancel; });
+      withdrawn.insert(withdrawn.end(), kept, queue->end());
+      queue->erase(kept, queue->end());
+    }
     arrivals_.store(waiting_.size(), std::memory_order_relaxed);
     // Before what depends on it can start.
     for (Task* task : withdrawn) task->withdraw();
@@ -147,12 +152,15 @@ void Executor::withdraw(const std::atomic<int32_t>* cancel) {
 
 void Executor::give_up(const Client* client) {
   std::lock_guard<std::mutex> lock(mutex_);
-  waiting_.erase(std::remove_if(waiting_.begin(), waiting_.end(),
-                                [&](const Task* task) { return belongs(task->client(), client); }),
-                 waiting_.end());
+  for (std::deque<Task*>* queue : {&waiting_, &waiting_for_devices_}) {
+    const auto is_of_client = [&](const Task* task) { return belongs(task->client(), client); };
+    queue->erase(std::remove_if(queue->begin(), queue->end(), is_of_client), queue->end());
+  }
   arrivals_.store(waiting_.size(), std::memory_order_relaxed);
-  for (const Running& it : running_) {
-    if (it.task && belongs(it.client, client)) it.task->give_up();
+  for (Running& it : running_) {
+    if (!it.task || !belongs(it.client, client)) continue;
+    it.is_given_up = true;
+    it.task->give_up();
   }
 }
 
@@ -213,35 +221,91 @@ void Executor::serve() {
 
 bool Executor::can_start(const Flight& flight) const { return flight.tasks.size() < most_in_flight_; }
 
-/// Starts the oldest task that waits, if there is any. The lock is held before and after, as in the functions below.
+bool Executor::has_room(Place place) const {
+  if (most_on_devices_ == 0) return true;
+  return place == Place::kDevice ? on_devices_ < most_on_devices_ : on_processors_ < most_threads_;
+}
+
+/// Whether there is a task that may be started now.
+bool Executor::has_next() const {
+  return (!waiting_for_devices_.empty() && has_room(Place::kDevice)) ||
+         (!waiting_.empty() && has_room(Place::kProcessor));
+}
+
+/// Starts the oldest task that may be, if there is any. The lock is held before and after, as in the functions below.
 bool Executor::start_next(Flight& flight, std::unique_lock<std::mutex>& lock) {
-  if (waiting_.empty() || !can_start(flight)) return false;
-  Task* const task = waiting_.front();
-  waiting_.pop_front();
+  if (!has_next() || !can_start(flight)) return false;
+  const bool is_placed = !waiting_for_devices_.empty() && has_room(Place::kDevice);
+  std::deque<Task*>& queue = is_placed ? waiting_for_devices_ : waiting_;
+  Task* const task = queue.front();
+  queue.pop_front();
   arrivals_.store(waiting_.size(), std::memory_order_relaxed);
   if (flight.tasks.empty()) --idle_;
-  flight.tasks.push_back(running_.insert(running_.end(), {task->client(), task}));
+  const Place place = is_placed ? Place::kDevice : Place::kProcessor;
+  ++(is_placed ? on_devices_ : on_processors_);
+  const Entry entry = running_.insert(running_.end(), {task->client(), task, place, false});
+  flight.tasks.push_back(entry);
+  if (most_on_devices_ > 0 && !is_placed && !goes_on(entry, lock)) {
+    flight.tasks.pop_back();
+    running_.erase(entry);
+    ++idle_;
+    ended_.notify_all();
+    return true;
+  }
   lock.unlock();
   task->try_start();
   lock.lock();
   return true;
 }
 
+/// Asks a task for its place. If that is a device, it leaves the processors to others. Returns whether it can be started;
+/// else it waits for a device.
+bool Executor::goes_on(const Entry& entry, std::unique_lock<std::mutex>& lock) {
+  Task* const task = entry->task;
+  lock.unlock();
+  const Place place = task->place();
+  lock.lock();
+  if (place == Place::kProcessor) return true;
+  --on_processors_;
+  // What has been given up meanwhile was in no queue: it is started, and fails.
+  const bool is_given_up = entry->is_given_up || (task->cancel() && task->cancel()->load(std::memory_order_relaxed));
+  const bool has_place = is_given_up || has_room(Place::kDevice);
+  if (has_place) {
+    entry->place = Place::kDevice;
+    ++on_devices_;
+  } else {
+    waiting_for_devices_.push_back(task);
+  }
+  // What waits may be for a processor.
+  if (waiting_.empty() || !has_place) return has_place;
+  if (idle_ > 0) {
+    arrived_.notify_one();
+  } else if (threads_ < most_threads_ + on_devices_) {
+    try {
+      add_thread();
+    } catch (...) {
+      // It waits until this one is free.
+    }
+  }
+  return true;
+}
+
 bool Executor::finish_first(Flight& flight, std::unique_lock<std::mutex>& lock) {
   if (flight.tasks.empty()) return false;
-  const Place place = flight.tasks.front();
-  Task* const task = place->task;
+  const Entry entry = flight.tasks.front();
+  Task* const task = entry->task;
   lock.unlock();
   const bool is_done = task->can_finish();
   if (is_done) task->try_finish();
   lock.lock();
   if (!is_done) return false;
-  place->task = nullptr;
+  entry->task = nullptr;
   lock.unlock();
-  place->client->tell(task);
+  entry->client->tell(task);
   lock.lock();
   flight.tasks.pop_front();
-  running_.erase(place);
+  --(entry->place == Place::kDevice ? on_devices_ : on_processors_);
+  running_.erase(entry);
   if (flight.tasks.empty()) ++idle_;
   ended_.notify_all();
   return true;
@@ -263,7 +327,7 @@ void Executor::pause(Flight& flight, std::unique_lock<std::mutex>& lock) {
   } else if (chore_) {
     do_chore(lock);
   } else {
-    arrived_.wait(lock, [&] { return !waiting_.empty() || chore_ || stops_; });
+    arrived_.wait(lock, [&] { return has_next() || chore_ || stops_; });
   }
 }
 

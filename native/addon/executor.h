@@ -3,6 +3,7 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <cstdint>
 #include <deque>
 #include <list>
 #include <memory>
@@ -12,6 +13,7 @@ namespace mpmml::addon {
 
 class Client;
 class Task;
+enum class Place : uint8_t;
 
 /// What is left to be done on an executor's thread for nobody who waits for it.
 class Chore {
@@ -25,7 +27,8 @@ class Chore {
 /// and finishes them in order.
 class Executor : public std::enable_shared_from_this<Executor> {
  public:
-  /// For products on the host: as many threads as Node's pool has.
+  /// For products on the host: as many threads as Node's pool has, and as many again that wait for devices, so that these
+  /// keep nobody from the processors.
   static Executor& pool();
 
   /// For a device that `client` has opened: one thread, which calls its session.
@@ -57,7 +60,9 @@ class Executor : public std::enable_shared_from_this<Executor> {
   /// about to end: a GPU that hangs must not keep the process from ending. Null: of all clients.
   static void abandon_before_process_ends(const Client* client);
 
-  Executor(size_t most_threads, size_t most_in_flight, const Client* client);
+  /// `most_on_devices`: the most tasks at a time whose place is a device; 0: nobody asks them for their place. `most_threads`
+  /// are for the others then.
+  Executor(size_t most_threads, size_t most_in_flight, const Client* client, size_t most_on_devices = 0);
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -65,12 +70,14 @@ class Executor : public std::enable_shared_from_this<Executor> {
   struct Running {
     Client* client;
     Task* task;  ///< null after the client has been told, because it may then destroy the task
+    Place place;
+    bool is_given_up;
   };
-  using Place = std::list<Running>::iterator;
+  using Entry = std::list<Running>::iterator;
 
   /// What one thread has started and not finished, oldest first.
   struct Flight {
-    std::deque<Place> tasks;
+    std::deque<Entry> tasks;
     Clock::time_point last_progress{};
   };
 
@@ -82,18 +89,24 @@ class Executor : public std::enable_shared_from_this<Executor> {
   void spin(const Flight& flight, Clock::time_point end) const;
   void do_chore(std::unique_lock<std::mutex>& lock);
   bool can_start(const Flight& flight) const;
+  bool has_room(Place place) const;
+  bool has_next() const;
+  bool goes_on(const Entry& entry, std::unique_lock<std::mutex>& lock);
   bool runs(const Client* client) const;
 
   const size_t most_threads_;
   const size_t most_in_flight_;  ///< of one thread
-  const Client* const client_;   ///< the only one; null if there may be several
+  const size_t most_on_devices_;
+  const Client* const client_;  ///< the only one; null if there may be several
   std::mutex mutex_;
   std::condition_variable arrived_;
   std::condition_variable ended_;
   std::deque<Task*> waiting_;
-  std::atomic<size_t> arrivals_{0};  ///< the size of waiting_, for threads that spin
+  std::deque<Task*> waiting_for_devices_;  ///< those whose place is known
+  std::atomic<size_t> arrivals_{0};        ///< the size of waiting_, for threads that spin
   std::list<Running> running_;
-  std::shared_ptr<Chore> chore_;  ///< null if there is none to do
+  std::shared_ptr<Chore> chore_;               ///< null if there is none to do
+  size_t on_processors_ = 0, on_devices_ = 0;  ///< tasks that run, if they are asked for their place
   size_t threads_ = 0;
   size_t idle_ = 0;      ///< threads with nothing in flight
   size_t spinning_ = 0;  ///< threads that look for tasks without being woken

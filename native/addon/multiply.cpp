@@ -103,6 +103,14 @@ class HostProducts : public Work {
     products_.watch(cancel);
   }
 
+  Place place() noexcept override {
+    try {
+      return engine().is_for_cuda(products_.problems, products_.request) ? Place::kDevice : Place::kProcessor;
+    } catch (...) {
+      return Place::kProcessor;  // start() says what is wrong.
+    }
+  }
+
  protected:
   void start() override {
     if (!products_.is_group) return compute(products_.problems[0], products_.request, products_.reports);

@@ -4,7 +4,8 @@
 
 namespace mpmml::addon {
 
-/// pinnedInt32Array(length): an Int32Array of zeros in pinned memory; null if CUDA can't be used.
-Napi::Value pinned_int32_array(const Napi::CallbackInfo& info);
+/// pinnedBuffer(bytes): a promise of an ArrayBuffer of zeros in pinned memory, or of null if CUDA can't be used.
+/// pinnedBufferSync(bytes): the same at once, which takes as long.
+void export_pinned(Napi::Env env, Napi::Object exports);
 
 }  // namespace mpmml::addon

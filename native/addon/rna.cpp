@@ -54,6 +54,17 @@ Where where_in(const Napi::CallbackInfo& info, const Fields& fields) {
 /// With fewer steps of the recurrence one processor is done before a GPU has begun.
 constexpr double kWorthCuda = 1e9;
 
+/// Where the work would be done.
+Place place_of(const Where& where, double steps) noexcept {
+  try {
+    const bool may_be =
+        where.backend == BackendChoice::kCuda || (where.backend == BackendChoice::kAuto && steps > kWorthCuda);
+    return may_be && engine().cuda_unusable(where.device).empty() ? Place::kDevice : Place::kProcessor;
+  } catch (...) {
+    return Place::kProcessor;  // The work says what is wrong.
+  }
+}
+
 /// Calls `on_cuda` or `on_cpu`, and reports which. On its own it takes the GPU for much work that fits the GPU's memory.
 template <class OnCuda, class OnCpu>
 auto compute(const Where& where, double steps, OnCuda on_cuda, OnCpu on_cpu) {
@@ -103,16 +114,17 @@ Napi::Value indices(Napi::Env env, const std::vector<BasePair>& pairs) {
 class FoldWork : public Work {
  public:
   FoldWork(const Napi::CallbackInfo& info, const Where& where, FoldRequest request)
-      : Work(cancel_of(info[2])), where_(where), request_(std::move(request)), arguments_(keep(info)) {}
+      : Work(cancel_of(info[2])), where_(where), request_(std::move(request)), arguments_(keep(info)) {
+    for (const Strand& strand : request_.strands) {
+      const auto n = static_cast<double>(strand.size());
+      steps_ += n * n * n / 6;
+    }
+  }
+  Place place() noexcept override { return place_of(where_, steps_); }
 
  protected:
   void start() override {
-    double steps = 0;
-    for (const Strand& strand : request_.strands) {
-      const auto n = static_cast<double>(strand.size());
-      steps += n * n * n / 6;
-    }
-    results_ = compute(where_, steps, [&] { return fold_on_cuda(); }, [&] { return cpu::fold(request_); });
+    results_ = compute(where_, steps_, [&] { return fold_on_cuda(); }, [&] { return cpu::fold(request_); });
   }
 
   Napi::Value result(Napi::Env env) override {
@@ -140,6 +152,7 @@ class FoldWork : public Work {
 
   const Where where_;
   const FoldRequest request_;
+  double steps_ = 0;
   const Napi::ObjectReference arguments_;
   std::vector<Folding> results_;
 };
@@ -148,6 +161,7 @@ class InteractWork : public Work {
  public:
   InteractWork(const Napi::CallbackInfo& info, const Where& where, InteractionRequest request)
       : Work(cancel_of(info[2])), where_(where), request_(std::move(request)), arguments_(keep(info)) {}
+  Place place() noexcept override { return place_of(where_, interaction_steps(request_)); }
 
  protected:
   void start() override {

@@ -22,6 +22,9 @@ class Client {
   ~Client() = default;
 };
 
+/// Where a task spends its time.
+enum class Place : uint8_t { kProcessor, kDevice };
+
 class Task {
  public:
   /// If `cancel` isn't null, 1 in it asks that the task end soon, because nobody will see its result.
@@ -37,6 +40,8 @@ class Task {
   /// Fails it before it has been started.
   void withdraw() noexcept;
   void give_up() noexcept;
+  /// Called before it is started, on a thread that could start it. It may take a while to find out.
+  virtual Place place() noexcept { return Place::kProcessor; }
   const std::atomic<int32_t>* cancel() const { return cancel_; }
   Client* client() const { return client_; }
 

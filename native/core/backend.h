@@ -8,6 +8,7 @@
 #include "core/plan.h"
 #include "core/problem.h"
 #include "core/range.h"
+#include "core/scan.h"
 #include "core/variant.h"
 
 namespace mpmml {
@@ -92,6 +93,17 @@ class Backend {
   /// Computes `problem` (outputs() > 0, K > 0). Throws Error. After kAborted and kCuda C is unspecified; after any
   /// other code it is unchanged.
   virtual Outcome run(const Problem& problem, const Placement& where) = 0;
+
+  /// Whether the product is so small that a transfer of its own would take longer than it does, so that run_together()
+  /// computes it sooner beside others. Without steps it may be too.
+  virtual bool runs_together(const Problem& /*problem*/, const Placement& /*where*/) { return false; }
+  /// Computes products for which that is so, with one transfer each way. Throws Error, which says of which product it is.
+  virtual std::vector<Outcome> run_together(const std::vector<Problem>& /*problems*/, const Placement& /*where*/) {
+    return {};
+  }
+
+  /// How to look at the elements of `problem` in host memory, which may give that up.
+  virtual ForRuns for_runs(const Problem& /*problem*/) { return in_one_run; }
 
   /// Opens a usable device. Throws Error.
   virtual std::unique_ptr<Session> open(int device, int64_t device_memory) = 0;

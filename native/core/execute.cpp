@@ -1,16 +1,14 @@
 #include "core/execute.h"
 
-#include <chrono>
-
 #include "core/destination.h"
 #include "core/dispatch.h"
 #include "core/epilogue.h"
+#include "core/levels.h"
 #include "core/overflow.h"
 #include "core/scan.h"
 #include "core/status.h"
 #include "core/structured.h"
 #include "core/witness.h"
-#include "core/workspace.h"
 
 namespace mpmml {
 namespace {
@@ -54,9 +52,6 @@ void of_product(size_t index, Body&& body) {
   }
 }
 
-/// Products of a group that go to a GPU at once.
-constexpr int64_t kMostBytesTogether = int64_t{1} << 30;
-
 int64_t bytes_of(const Problem& problem) {
   const int64_t elements = items_of(problem.a, problem.batch) * problem.m() * problem.k() +
                            items_of(problem.b, problem.batch) * problem.k() * problem.n() + problem.outputs();
@@ -73,17 +68,6 @@ void clear_outside(Session& session, const Problem& problem) {
   }
   if (problem.witness.data && !problem.through.data) {
     session.fill(DataType::kInt32, problem.batch, problem.witness, kNoWitness)->finish();
-  }
-}
-
-/// Copies the witnesses of the results.
-void copy_witness(const Problem& problem, const int32_t* dense) {
-  const MutableMatrixView& to = problem.witness;
-  for (int64_t row = 0; row < problem.batch * to.rows; ++row) {
-    const Span inside = span_of_row(problem.structure.c, row % to.rows, to.cols);
-    for (int64_t col = inside.first; col < inside.end; ++col) {
-      witness_at(problem, row / to.rows, row % to.rows, col) = dense[row * to.cols + col];
-    }
   }
 }
 
@@ -144,16 +128,23 @@ Explanation Engine::choose(const Problem& problem, const Request& request) {
 
 Plan Engine::plan(Backend& backend, const Problem& problem, const Placement& where) {
   ValueRange a, b;
+  const ForRuns for_runs = cpu_->for_runs(problem);
   const bool looks_at_lines = backend.looks_at_lines(problem, where);
   if (looks_at_lines || can_overflow(problem.operation)) {
-    a = scan_matrices(problem.operation, problem.a, problem.batch, problem.structure.a);
-    b = scan_matrices(problem.operation, problem.b, problem.batch, problem.structure.b);
+    a = scan_matrices(problem.operation, problem.a, problem.batch, problem.structure.a, for_runs);
+    b = scan_matrices(problem.operation, problem.b, problem.batch, problem.structure.b, for_runs);
   }
   if (looks_at_lines) {
-    a.levels = levels_of_rows(problem.operation, problem.a, problem.batch, problem.structure.a);
-    b.levels = levels_of_columns(problem.operation, problem.b, problem.batch, problem.structure.b);
+    a.levels = levels_of_rows(problem.operation, problem.a, problem.batch, problem.structure.a, for_runs);
+    b.levels = levels_of_columns(problem.operation, problem.b, problem.batch, problem.structure.b, for_runs);
   }
   return backend.plan(problem, a, b, where);
+}
+
+bool Engine::is_for_cuda(const std::vector<Problem>& problems, const Request& request) {
+  if (!cuda_ || request.plan_only || problems.empty() || request.backend == BackendChoice::kCpu) return false;
+  if (request.devices != 0) return several_backend().kind() == BackendKind::kCuda;
+  return is_group_for_cuda(problems, request) || choose(problems.front(), request).backend == BackendKind::kCuda;
 }
 
 Result Engine::execute(const Problem& problem, const Request& request) {
@@ -165,18 +156,13 @@ Result Engine::execute(const Problem& problem, const Request& request) {
   Result result{choice.backend, {}, where.device};
   if (!request.plan_only) {
     clear_outside(problem);
-    result.outcome = compute(backend, problem, where, [&] { return run(backend, problem, where); });
+    result.outcome = compute(backend, problem, where, [&] { return backend.run(problem, where); });
   } else if (!problem.has_steps()) {
     result.outcome.plan = plan_without_steps(problem.operation, backend.variants(), where.variant);
   } else {
     result.outcome.plan = plan(backend, problem, where);
   }
   return result;
-}
-
-Outcome Engine::run(Backend& backend, const Problem& problem, const Placement& where) {
-  const bool in_session = backend.kind() == BackendKind::kCuda && problem.witness.data;
-  return in_session ? compute_with_witness(problem, where) : backend.run(problem, where);
 }
 
 Outcome Engine::compute(Backend& backend, const Problem& problem, const Placement& where,
@@ -201,7 +187,7 @@ std::vector<Result> Engine::execute(const std::vector<Problem>& problems, const 
   const bool on_cuda = is_group_for_cuda(problems, request);
   for (size_t index = 0; index < problems.size(); ++index) {
     const Problem& problem = problems[index];
-    if (on_cuda && problem.outputs() > 0 && !problem.witness.data && bytes_of(problem) <= kMostBytesTogether / 16) {
+    if (on_cuda && problem.outputs() > 0 && cuda_->runs_together(problem, request.where)) {
       clear_outside(problem);
       together.push_back(problem);
       places.push_back(index);
@@ -209,7 +195,7 @@ std::vector<Result> Engine::execute(const std::vector<Problem>& problems, const 
   }
   const std::vector<Outcome> outcomes = [&] {
     try {
-      return compute_together(together, request.where);
+      return together.empty() ? std::vector<Outcome>() : cuda_->run_together(together, request.where);
     } catch (const Error& error) {
       if (error.product()) throw Error(error.code(), error.what(), places[*error.product()]);
       throw;
@@ -247,106 +233,6 @@ bool Engine::is_group_for_cuda(const std::vector<Problem>& problems, const Reque
   // Measured on an H200: the cost of a call, of the host's work for a product, of a byte and of a step.
   constexpr double kCallMs = 0.2, kProductMs = 0.001, kBytesPerMs = 4e6, kStepsPerMs = 4e9;
   return kCallMs + kProductMs * double(problems.size()) + bytes / kBytesPerMs + steps / kStepsPerMs < cpu;
-}
-
-Engine::GroupSession& Engine::group_session(const Placement& where) {
-  const std::lock_guard<std::mutex> lock(group_sessions_mutex_);
-  std::unique_ptr<GroupSession>& session =
-      group_sessions_[{where.device, where.part && pretended_ > 0 ? where.part->index() : 0}];
-  if (!session) session = std::make_unique<GroupSession>();
-  return *session;
-}
-
-template <class Body>
-auto Engine::with_session(const Placement& where, Body&& body) {
-  GroupSession& shared = group_session(where);
-  const std::lock_guard<std::mutex> lock(shared.mutex);
-  if (!shared.session) shared.session = cuda_->open(where.device, where.device_memory);
-  return body(*shared.session);
-}
-
-Outcome Engine::compute_with_witness(const Problem& problem, const Placement& where) {
-  return with_session(where, [&](Session& session) {
-    std::vector<Problem> problems{problem};
-    const auto make = [&](DataType dtype, MutableMatrixView& view) {
-      const std::shared_ptr<Memory> memory = session.allocate(problem.outputs() * element_bytes(dtype));
-      view = row_major(memory->data(), problem.m(), problem.n());
-      view.memory = memory.get();
-      return memory;
-    };
-    const std::shared_ptr<Memory> c = make(problem.operation.dtype, problems[0].c),
-                                  witness = make(DataType::kInt32, problems[0].witness);
-    problems[0].keeps_c = false;
-    Outcome outcome = session.multiply(problems, where)->finish().front();
-    if (where.part) where.part->before_writing(problem);
-    const auto start = std::chrono::steady_clock::now();
-    const auto download = [&](DataType dtype, const MutableMatrixView& from, const MutableMatrixView& to) {
-      session.download(dtype, problem.batch, read_only(from), to, problem.cancelled)->finish();
-    };
-    if (problem.structure.c.is_all(problem.m(), problem.n())) {
-      download(problem.operation.dtype, problems[0].c, problem.c);
-      download(DataType::kInt32, problems[0].witness, problem.witness);
-    } else {
-      // What is outside of the caller's matrices stays.
-      const auto with_dense = [&](DataType dtype, const MutableMatrixView& from, const auto& body) {
-        const Workspace dense(static_cast<size_t>(problem.outputs() * element_bytes(dtype)));
-        download(dtype, from, row_major(dense.data(), problem.m(), problem.n()));
-        body(dense.data());
-      };
-      with_dense(problem.operation.dtype, problems[0].c,
-                 [&](const void* dense) { copy_rows(problem, dense, 0, problem.batch * problem.m()); });
-      with_dense(DataType::kInt32, problems[0].witness,
-                 [&](const void* dense) { copy_witness(problem, static_cast<const int32_t*>(dense)); });
-    }
-    outcome.timing.d2h = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
-    return outcome;
-  });
-}
-
-std::vector<Outcome> Engine::compute_together(const std::vector<Problem>& problems, const Placement& where) {
-  if (problems.empty()) return {};
-  return with_session(where, [&](Session& session) { return compute_together(session, problems, where); });
-}
-
-std::vector<Outcome> Engine::compute_together(Session& session, const std::vector<Problem>& problems,
-                                              const Placement& where) {
-  std::vector<Outcome> outcomes;
-  for (size_t first = 0; first < problems.size();) {
-    int64_t bytes = 0, result_bytes = 0;
-    std::vector<Problem> part;
-    std::vector<int64_t> places;
-    while (first + part.size() < problems.size() && (part.empty() || bytes < kMostBytesTogether)) {
-      const Problem& problem = problems[first + part.size()];
-      part.push_back(problem);
-      places.push_back(result_bytes);
-      bytes += bytes_of(problem);
-      result_bytes += round_up(problem.outputs() * element_bytes(problem.operation.dtype), kMatrixAlignment);
-    }
-    const std::shared_ptr<Memory> memory = session.allocate(result_bytes);
-    for (size_t index = 0; index < part.size(); ++index) {
-      Problem& problem = part[index];
-      problem.c = row_major<void*>(static_cast<char*>(memory->data()) + places[index], problem.m(), problem.n());
-      problem.c.memory = memory.get();
-      problem.keeps_c = false;
-    }
-    try {
-      for (Outcome& outcome : session.multiply(part, where)->finish()) outcomes.push_back(std::move(outcome));
-    } catch (const Error& error) {
-      const size_t product = error.product().value_or(0);
-      throw Error(error.code(), error.what(), first + product);
-    }
-    const Workspace results(static_cast<size_t>(result_bytes));
-    MatrixView from = row_major<const void*>(memory->data(), 1, result_bytes);
-    from.memory = memory.get();
-    session.download(DataType::kUint8, 1, from, row_major(results.data(), 1, result_bytes), problems.front().cancelled)
-        ->finish();
-    for (size_t index = 0; index < part.size(); ++index) {
-      const Problem& problem = problems[first + index];
-      copy_rows(problem, static_cast<const char*>(results.data()) + places[index], 0, problem.batch * problem.m());
-    }
-    first += part.size();
-  }
-  return outcomes;
 }
 
 std::unique_ptr<Session> Engine::open(BackendChoice choice, int device, int64_t device_memory) {

@@ -67,6 +67,9 @@ class Engine {
   /// What `auto` takes unless something about the product decides otherwise.
   Explanation explain(int device);
 
+  /// Whether execute() would compute the problems on a GPU, as far as that is known before it.
+  bool is_for_cuda(const std::vector<Problem>& problems, const Request& request);
+
   /// Computes `problem` into problem.c, or only plans it. Throws Error.
   Result execute(const Problem& problem, const Request& request);
 
@@ -97,17 +100,12 @@ class Engine {
   /// The same, if the product has memory there.
   Explanation choose(const Problem& problem, const Request& request);
   /// The plan of a product of host matrices.
-  static Plan plan(Backend& backend, const Problem& problem, const Placement& where);
+  Plan plan(Backend& backend, const Problem& problem, const Placement& where);
 
   /// Runs a product whose values are in host memory: `run` computes it if it has steps.
   Outcome compute(Backend& backend, const Problem& problem, const Placement& where,
                   const std::function<Outcome()>& run);
 
-  /// Computes a product with witnesses on a CUDA device, in a session: only its products find them.
-  Outcome compute_with_witness(const Problem& problem, const Placement& where);
-  /// Computes small products of a group on a CUDA device, with one transfer each way.
-  std::vector<Outcome> compute_together(const std::vector<Problem>& problems, const Placement& where);
-  std::vector<Outcome> compute_together(Session& session, const std::vector<Problem>& problems, const Placement& where);
   /// Whether a GPU is likely to compute the group sooner.
   bool is_group_for_cuda(const std::vector<Problem>& problems, const Request& request);
 
@@ -140,22 +138,6 @@ class Engine {
   Outcome compute_parts(const Problem& problem, const Placement& where, const Division& division, bool shares = true);
   /// Remembers how fast devices were, if their parts took long enough to tell. `times`: of each part, in ms.
   void learn_speeds(const Problem& problem, const Division& division, const std::vector<double>& times);
-  /// Computes a product with steps on a backend of the host's matrices.
-  Outcome run(Backend& backend, const Problem& problem, const Placement& where);
-
-  /// The sessions of groups that come from the host, and of products with witnesses, by device. Parts of a product that
-  /// are on the same device have one each: they wait for each other.
-  struct GroupSession {
-    std::mutex mutex;
-    std::unique_ptr<Session> session;
-  };
-  /// Calls `body` with the session of a device, which nobody else uses meanwhile.
-  template <class Body>
-  auto with_session(const Placement& where, Body&& body);
-  GroupSession& group_session(const Placement& where);
-
-  std::mutex group_sessions_mutex_;
-  std::map<std::pair<int, size_t>, std::unique_ptr<GroupSession>> group_sessions_;
   std::atomic<int> pretended_{0};
   /// One product on several devices at a time: two that wait for each other's memory would wait for ever.
   std::mutex several_mutex_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iomanip>
+#include <mutex>
 #include <sstream>
 #include <string>
 #include <type_traits>
@@ -112,93 +113,6 @@ ValueRange with_stored(Storage storage, const void* data, Body&& body) {
   return body(static_cast<const typename S::Element*>(data));
 }
 
-/// The power of two of the lowest bit of a finite number; 0 for 0.
-double lowest_bit(float x) {
-  if (x == 0) return 0;
-  int exponent;
-  const auto bits = static_cast<int32_t>(std::ldexp(std::frexp(x, &exponent), 24));
-  return std::ldexp(static_cast<double>(bits & -bits), exponent - 24);
-}
-
-/// The step and the offset of floats, if their granules are few enough for exact sums; else unknown.
-template <class ForEach>
-bool find_steps(LineLevels& levels, ForEach&& for_each_finite) {
-  constexpr double kMostGranules = 1 << 24;
-  levels.granule = std::numeric_limits<double>::infinity();
-  double least = std::numeric_limits<double>::infinity(), most = 0;
-  bool fits = true;
-  for_each_finite([&](float x) {
-    fits &= std::isfinite(x);
-    if (!std::isfinite(x)) return;
-    if (x != 0) levels.granule = std::min(levels.granule, lowest_bit(x));
-    levels.has_negative_zero |= x == 0 && std::signbit(x);
-    least = std::min(least, double{x});
-    most = std::max(most, std::fabs(double{x}));
-  });
-  if (std::isinf(levels.granule)) levels.granule = 1;
-  const bool is_normal = std::abs(std::ilogb(levels.granule)) <= kMostGranule;
-  if (!fits || !is_normal || most > levels.granule * kMostGranules) return false;
-  levels.offset = std::isinf(least) ? 0 : least;
-  levels.step = 0;
-  for_each_finite([&](float x) { levels.step = common_divisor(double{x} - levels.offset, levels.step); });
-  return true;
-}
-
-template <class S>
-LineLevels levels_of_lines(const MatrixView& view, int64_t items, const Band& band) {
-  const auto element = [&](int64_t item, int64_t row, int64_t col) {
-    return band.has(row, col) ? element_at<S>(view, item, row, col) : S::zero;
-  };
-  LineLevels levels;
-  if constexpr (!S::can_overflow) {
-    const bool fits = find_steps(levels, [&](const auto& body) {
-      for (int64_t index = 0; index < items * view.rows * view.cols; ++index) {
-        const auto x = element(index / view.cols / view.rows, index / view.cols % view.rows, index % view.cols);
-        if (x != S::zero) body(x);
-      }
-    });
-    if (!fits) return {};
-  }
-  levels.spread = 0;
-  std::vector<bool> is_rough(static_cast<size_t>(ceil_div(view.cols, kChunkSteps)));
-  levels.has_zero = false;
-  struct Extent {
-    double least = std::numeric_limits<double>::infinity(), most = -least;
-  };
-  const auto spread = [&](const Extent& extent) -> int64_t {
-    if (extent.least > extent.most || levels.step == 0) return 0;
-    return static_cast<int64_t>((extent.most - extent.least) / levels.step);
-  };
-  for (int64_t line = 0; line < items * view.rows; ++line) {
-    Extent whole;
-    bool has_zero = false;
-    for (int64_t first = 0; first < view.cols; first += kChunkSteps) {
-      Extent chunk;
-      bool chunk_has_zero = false;
-      for (int64_t col = first; col < std::min(first + kChunkSteps, view.cols); ++col) {
-        const auto x = element(line / view.rows, line % view.rows, col);
-        chunk_has_zero |= x == S::zero;
-        if (x == S::zero) continue;
-        chunk.least = std::min(chunk.least, static_cast<double>(x));
-        chunk.most = std::max(chunk.most, static_cast<double>(x));
-      }
-      has_zero |= chunk_has_zero;
-      if (chunk_has_zero || spread(chunk) > exponent_scale_of(RangePath::kExponentBounded).most) {
-        is_rough[static_cast<size_t>(first / kChunkSteps)] = true;
-      }
-      whole.least = std::min(whole.least, chunk.least);
-      whole.most = std::max(whole.most, chunk.most);
-    }
-    levels.spread = std::max(levels.spread, spread(whole));
-    levels.has_zero |= has_zero && whole.least <= whole.most;
-  }
-  if (S::can_overflow && !is_rough.empty()) {
-    const auto rough = static_cast<double>(std::count(is_rough.begin(), is_rough.end(), true));
-    levels.rough_share = rough / static_cast<double>(is_rough.size());
-  }
-  return levels;
-}
-
 /// "a[1, 2, 3]"; without the batch index if there is only one matrix.
 std::string place(const char* name, bool batched, int64_t item, int64_t row, int64_t col) {
   return std::string(name) + "[" + (batched ? std::to_string(item) + ", " : "") + std::to_string(row) + ", " +
@@ -244,43 +158,33 @@ ValueRange scan_elements(const Operation& operation, Storage storage, const void
   return range;
 }
 
-ValueRange scan_matrices(const Operation& operation, const MatrixView& view, int64_t batch, const Band& band) {
+ValueRange scan_matrices(const Operation& operation, const MatrixView& view, int64_t batch, const Band& band,
+                         const ForRuns& for_runs) {
   const Lines lines(view);
   const Band of_lines = lines.are_columns ? band.transposed() : band;
   ValueRange range;
+  std::mutex mutex;
   with_scanned_semiring(operation, [&](auto value) {
     using S = decltype(value);
-    range = with_stored<S>(view.storage, view.data, [&](const auto* stored) {
-      ValueRange all;
-      for (int64_t item = 0; item < items_of(view, batch); ++item) {
-        for (int64_t line = 0; line < lines.count; ++line) {
+    for_runs(items_of(view, batch) * lines.count, lines.length, [&](int64_t first_line, int64_t end) {
+      const ValueRange seen = with_stored<S>(view.storage, view.data, [&](const auto* stored) {
+        ValueRange all;
+        for (int64_t index = first_line; index < end; ++index) {
+          const int64_t item = index / lines.count, line = index % lines.count;
           const Span inside = span_of_row(of_lines, line, lines.length);
           if (inside.is_empty()) continue;
           const auto* const first = stored + item * view.batch_stride + line * lines.line_stride;
           all.merge(scan_strided<S>(first + inside.first * lines.element_stride, inside.end - inside.first,
                                     lines.element_stride));
         }
-      }
-      return all;
+        return all;
+      });
+      const std::lock_guard<std::mutex> lock(mutex);
+      range.merge(seen);
     });
   });
   if (!band.is_all(view.rows, view.cols)) range.has_zero = true;
   return range;
-}
-
-LineLevels levels_of_rows(const Operation& operation, const MatrixView& view, int64_t batch, const Band& band) {
-  return with_semiring(operation, [&](auto semiring) {
-    using S = decltype(semiring);
-    if constexpr (has_range<S>) return levels_of_lines<S>(view, items_of(view, batch), band);
-    return LineLevels{};
-  });
-}
-
-LineLevels levels_of_columns(const Operation& operation, const MatrixView& view, int64_t batch, const Band& band) {
-  MatrixView by_columns = view;
-  std::swap(by_columns.rows, by_columns.cols);
-  std::swap(by_columns.row_stride, by_columns.col_stride);
-  return levels_of_rows(operation, by_columns, batch, band.transposed());
 }
 
 void require_elements(const Problem& problem, const ValueRange& a, const ValueRange& b) {

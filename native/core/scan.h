@@ -1,22 +1,27 @@
 // Value-range analysis of host memory.
 #pragma once
+#include <functional>
+
 #include "core/problem.h"
 #include "core/range.h"
 
 namespace mpmml {
 
+/// Calls its last argument for runs of [0, count), maybe for several at the same time. One index is about `elements`
+/// elements of matrices. Throws what that throws, and given_up() if somebody gives the look up.
+using ForRuns =
+    std::function<void(int64_t count, int64_t elements, const std::function<void(int64_t first, int64_t end)>& body)>;
+/// On this thread.
+inline void in_one_run(int64_t count, int64_t, const std::function<void(int64_t, int64_t)>& body) {
+  if (count > 0) body(0, count);
+}
+
 /// The values among `count` contiguous elements, if something must be known about them (is_scanned).
 ValueRange scan_elements(const Operation& operation, Storage storage, const void* data, int64_t count);
 
 /// The values in a batch of matrices. Elements outside of the band are zero and aren't read.
-ValueRange scan_matrices(const Operation& operation, const MatrixView& view, int64_t batch, const Band& band = {});
-
-/// Granules of floats are from 2^−100 to 2^100, so that they and their inverses are normal.
-constexpr int kMostGranule = 100;
-
-/// What is known of the lines of matrices after a look at all elements; the operation has ranges.
-LineLevels levels_of_rows(const Operation& operation, const MatrixView& view, int64_t batch, const Band& band = {});
-LineLevels levels_of_columns(const Operation& operation, const MatrixView& view, int64_t batch, const Band& band = {});
+ValueRange scan_matrices(const Operation& operation, const MatrixView& view, int64_t batch, const Band& band = {},
+                         const ForRuns& for_runs = in_one_run);
 
 /// If the ranges of A and B show values that aren't elements of the semiring, throws Error(kValue) that names the
 /// first.

@@ -24,6 +24,9 @@ class Memory {
   void* data() const { return data_; }
   int64_t bytes() const { return bytes_; }
 
+  /// Says that its only owner is about to let go of it, which may take long: from now on it doesn't count as used.
+  virtual void retire() {}
+
  private:
   void* const data_;
   const int64_t bytes_;
@@ -112,6 +115,12 @@ class Session {
   virtual int device() const = 0;
   /// The name of the GPU model; empty on the CPU.
   virtual std::string name() const = 0;
+
+  /// What it allocates from now on is part of so many bytes that have been reserved for it: it waits for nobody. At first,
+  /// and with 0, it waits until others leave it memory.
+  virtual void set_reserved(int64_t /*bytes*/) {}
+  /// Who asks for work from now on may give it up by this flag, also while it waits for memory; null: nobody can.
+  virtual void set_cancelled(const std::atomic<int32_t>* /*cancelled*/) {}
 
   /// Memory with undefined content. Throws Error(kOutOfMemory).
   virtual std::shared_ptr<Memory> allocate(int64_t bytes) = 0;

@@ -223,7 +223,7 @@ Outcome Engine::compute_parts(const Problem& problem, const Placement& where, co
     parts.push_back({division.slices[index], division.devices[index], physical(division.devices[index])});
   }
   const Together::RunPart run_part = [&](const Problem& part, const Placement& place) {
-    return run(backend, part, place);
+    return backend.run(part, place);
   };
   Together together(target, std::move(parts), backend, run_part, shares);
   together.compute(where);

@@ -31,6 +31,10 @@ class SpreadSession final : public Session {
     return names;
   }
 
+  void set_cancelled(const std::atomic<int32_t>* cancelled) override {
+    for (size_t index = 0; index < peers_.count(); ++index) peers_.session(index).set_cancelled(cancelled);
+  }
+
   MemoryUse memory_use() override {
     MemoryUse all{};
     for (size_t index = 0; index < peers_.count(); ++index) {

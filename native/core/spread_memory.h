@@ -45,6 +45,14 @@ class SpreadMemory final : public Memory {
     for (Replica& replica : replicas) replica.is_fresh = false;
   }
 
+  void retire() override {
+    const auto retire_own = [](const std::shared_ptr<Memory>& memory) {
+      if (memory.use_count() == 1) memory->retire();
+    };
+    for (const Piece& piece : pieces) retire_own(piece.memory);
+    for (const Replica& replica : replicas) retire_own(replica.memory);
+  }
+
   const std::vector<Piece> pieces;
   std::vector<Replica> replicas;
 };

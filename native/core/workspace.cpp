@@ -27,7 +27,11 @@ void* allocate(size_t capacity) {
   return data;
 }
 
-void release(void* data, size_t capacity) { ::operator delete(data, alignment_of(capacity)); }
+void release(void* data, size_t capacity) {
+  constexpr size_t kWorthPieces = size_t{64} << 20;
+  if (capacity >= kWorthPieces) give_back_pages(data, capacity / kHugePage * kHugePage);
+  ::operator delete(data, alignment_of(capacity));
+}
 
 struct Block {
   void* data;

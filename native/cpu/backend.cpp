@@ -64,6 +64,7 @@ class CpuBackend final : public Backend {
   std::string refuses(const Problem&, const Placement&) override { return {}; }
 
   bool looks_at_lines(const Problem&, const Placement&) override { return false; }
+  ForRuns for_runs(const Problem& problem) override { return look_of(problem); }
   Plan plan(const Problem& problem, const ValueRange& a, const ValueRange& b, const Placement& where) override {
     return plan(problem, exact_paths(problem.operation, a, b), where.variant, likely_variant(problem, where.variant));
   }

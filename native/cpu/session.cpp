@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
-#include <mutex>
 
 #include "core/arithmetic.h"
 #include "core/dispatch.h"
@@ -13,6 +12,7 @@
 #include "core/workspace.h"
 #include "cpu/loop.h"
 #include "cpu/pivots.h"
+#include "cpu/product.h"
 
 namespace mpmml::cpu {
 namespace {
@@ -36,9 +36,14 @@ class HostMemory final : public Memory {
       : Memory(block->data(), bytes), block_(std::move(block)), count_(std::move(count)) {
     count_->add(bytes);
   }
-  ~HostMemory() override { count_->used.fetch_sub(bytes(), std::memory_order_relaxed); }
+  ~HostMemory() override { HostMemory::retire(); }
+  void retire() override {
+    if (counts_) count_->used.fetch_sub(bytes(), std::memory_order_relaxed);
+    counts_ = false;
+  }
 
  private:
+  bool counts_ = true;
   const std::unique_ptr<Workspace> block_;
   const std::shared_ptr<Count> count_;
 };
@@ -156,28 +161,6 @@ void point_with(int64_t batch, const MatrixView& d, const MutableMatrixView& nex
   });
 }
 
-/// On several threads, if that pays off.
-ValueRange range_of_matrices(const Operation& operation, int64_t batch, const MatrixView& matrix) {
-  if (!must_scan(operation) || matrix.rows == 0 || matrix.cols == 0) return {};
-  constexpr int64_t kStepsPerElement = 8;
-  constexpr int64_t kStepsAtOnce = 1 << 20;
-  std::mutex mutex;
-  ValueRange range;
-  const int64_t rows = batch * matrix.rows;
-  const int64_t work = saturating_product(saturating_product(rows, matrix.cols), kStepsPerElement);
-  for_each_run(Problem{}, rows, work, kStepsAtOnce, [&](int64_t first, int64_t end) {
-    for (int64_t row = first; row < end;) {
-      MatrixView part = view_from(matrix, operation.dtype, row / matrix.rows, row % matrix.rows, 0);
-      part.rows = std::min(end - row, matrix.rows - row % matrix.rows);
-      const ValueRange found = scan_matrices(operation, part, 1);
-      const std::lock_guard<std::mutex> lock(mutex);
-      range.merge(found);
-      row += part.rows;
-    }
-  });
-  return range;
-}
-
 class CpuSession final : public Session {
  public:
   explicit CpuSession(Backend& backend) : backend_(backend) {}
@@ -247,7 +230,8 @@ class CpuSession final : public Session {
   }
 
   ValueRange range(const Operation& operation, int64_t batch, const MatrixView& matrix) override {
-    return range_of_matrices(operation, batch, matrix);
+    if (!must_scan(operation)) return {};
+    return scan_matrices(operation, matrix, batch, {}, look_of(Problem{}));
   }
 
   int64_t most_pivots(const Operation&) const override { return kMostPivots; }
@@ -271,10 +255,8 @@ class CpuSession final : public Session {
   }
 
   Plan plan(const Problem& problem, const Placement& where) override {
-    const Structure& structure = problem.structure;
-    const ValueRange a = scan_matrices(problem.operation, problem.a, problem.batch, structure.a),
-                     b = scan_matrices(problem.operation, problem.b, problem.batch, structure.b);
-    return backend_.plan(problem, a, b, where);
+    const Ranges ranges = scan(problem);
+    return backend_.plan(problem, ranges.a, ranges.b, where);
   }
 
   MemoryUse memory_use() override {

@@ -6,7 +6,10 @@
 #include <utility>
 
 #include "core/dispatch.h"
+#include "core/in_session.h"
 #include "core/parts.h"
+#include "core/scan.h"
+#include "core/session_pool.h"
 #include "core/status.h"
 #include "core/structured.h"
 #include "cuda/kernels/kernel.h"
@@ -25,21 +28,54 @@
 #include "cuda/runtime/ranked_look.h"
 #include "cuda/runtime/session.h"
 #include "cuda/runtime/shared_b.h"
+#include "cuda/runtime/witness.h"
 
 namespace mpmml::cuda {
 namespace {
 
-/// Whether the product needs so little memory that it doesn't ask for admission, because asking takes longer than the
-/// product.
-bool surely_fits(const Problem& problem, const Placement& where) {
+/// Products that need no more memory don't ask for admission, because asking takes longer than they do.
+int64_t little_memory(const Placement& where) {
   constexpr int64_t kLittle = int64_t{64} << 20;
   const int64_t limit = where.device_memory;
-  return roughly_needed_bytes(problem) <= (limit > 0 ? std::min(limit, kLittle) : kLittle);
+  return limit > 0 ? std::min(limit, kLittle) : kLittle;
 }
+
+bool surely_fits(const Problem& problem, const Placement& where) {
+  return roughly_needed_bytes(problem) <= little_memory(where);
+}
+
+/// What products that run together take of the device's memory: their matrices, and what one after the other packs and
+/// gathers.
+class BytesTogether {
+ public:
+  void add(const Problem& problem) {
+    matrices_ += operand_bytes(problem) + bytes_of_result_together(problem);
+    // Each of a batch that is gathered is there twice.
+    most_of_one_ = std::max(most_of_one_, 2 * roughly_needed_bytes(problem));
+  }
+  int64_t matrices() const { return matrices_; }
+  int64_t all() const { return matrices_ + most_of_one_; }
+
+ private:
+  int64_t matrices_ = 0, most_of_one_ = 0;
+};
+
+/// The matrices of products that go to a device at once.
+constexpr int64_t kMostBytesTogether = int64_t{1} << 30;
 
 /// Whether a product's last tiles would be divided.
 bool divides(const Variant& variant, RangePath path, const Problem& problem, int device) {
   return division_of(kernel_of(variant), launch_of(problem, {&variant, path}), device).shares > 0;
+}
+
+/// The lines along K that the search for witnesses after a kernel that notes chunks reads, if the operands are copies.
+int64_t bytes_to_search(const Kernel& kernel, const Problem& problem) {
+  if (!kernel.notes_chunks) return 0;
+  const auto lines = [&](const MatrixView& view, Side side) {
+    const MatrixView copy = Lines(view).copied_to(nullptr, view, items_of(view, problem.batch));
+    return bytes_along_k(problem.operation, problem.batch, copy, side);
+  };
+  return lines(problem.a, Side::kA) + lines(problem.b, Side::kB);
 }
 
 // How much longer the planner assumes that a kernel takes if its instructions are emulated.
@@ -67,6 +103,8 @@ class CudaBackend : public Backend {
   Plan plan(const Problem& problem, const ValueRange& a, const ValueRange& b, const Placement& where) override;
   double estimate_ms(const Problem& problem, int device) override;
   Outcome run(const Problem& problem, const Placement& where) override;
+  bool runs_together(const Problem& problem, const Placement& where) override;
+  std::vector<Outcome> run_together(const std::vector<Problem>& problems, const Placement& where) override;
   std::unique_ptr<Session> open(int device, int64_t device_memory) override {
     return open_session(device, device_memory,
                         [this](const Problem& problem, const ValueRange& a, const ValueRange& b,
@@ -86,7 +124,18 @@ class CudaBackend : public Backend {
     return found == candidates_.end() ? none : found->second;
   }
 
+  /// Calls `body` with a session that may take `bytes` of the device's memory, which have been reserved.
+  template <class Body>
+  auto with_session(const Placement& where, int64_t bytes, Body&& body) {
+    const auto open_one = [&] { return open(where.device, where.device_memory); };
+    return sessions_.with(where.device, where.device_memory, open_one, [&](Session& session) {
+      session.set_reserved(bytes);
+      return body(session);
+    });
+  }
+
   std::string architectures_;
+  SessionPool sessions_;
   std::vector<const Variant*> variants_;
   /// Those that may be taken unasked.
   std::map<std::pair<SemiringId, DataType>, std::vector<const Variant*>> candidates_;
@@ -224,34 +273,43 @@ bool CudaBackend::looks_at_lines(const Problem& problem, const Placement& where)
 }
 
 int64_t CudaBackend::workspace(const Problem& part, const Problem& problem, const Placement& where) {
-  int64_t most_beside = 0;
-  const int64_t bytes = workspace_bytes(part, [&](const std::function<void(const Plan&)>& body) {
-    for (const PathSet exact : possible_paths(problem.operation)) {
+  int64_t most_beside = 0, most_searched = 0;
+  const int64_t bytes = workspace_bytes(part, [&](const std::function<void(const Plan&, const Kernel&)>& body) {
+    const auto consider = [&](PathSet exact, bool numbered) {
       const auto plan = find_plan(problem.operation, exact, candidates(problem.operation), where.variant,
-                                  judge_for(problem, exact, false, where));
-      if (!plan) continue;
-      body(*plan);
+                                  judge_for(problem, exact, numbered, where));
+      if (!plan) return;
       const Launch launch = launch_of(part, *plan);
-      const Kernel& kernel = kernel_for(part, *plan, false, where.device);
+      const Kernel& kernel = kernel_for(part, *plan, numbered, where.device);
+      body(*plan, kernel);
+      most_searched = std::max(most_searched, bytes_to_search(kernel, part));
       most_beside = std::max(most_beside, bytes_beside(kernel, launch, division_of(kernel, launch, where.device)));
       const auto ranked = where.variant ? std::nullopt : plan_to_look_for(part, *plan, exact, where);
-      if (ranked) body(*ranked);
+      if (ranked) body(*ranked, kernel_of(*ranked->variant));
+    };
+    for (const PathSet exact : possible_paths(problem.operation)) {
+      consider(exact, false);
+      if (problem.witness.data) consider(exact, true);
     }
   });
-  return bytes + most_beside;
+  return bytes + most_beside + most_searched;
 }
 
 Outcome CudaBackend::run(const Problem& problem, const Placement& where) {
   const Planner planner = [&](const ValueRange& a, const ValueRange& b) { return plan(problem, a, b, where); };
   Placement place = where;
+  int64_t reserved = little_memory(where);
   const auto multiply = [&](const Problem& part) {
-    return multiply_on_device(part, place, planner, looks_at_lines(part, where));
+    if (!part.witness.data) return multiply_on_device(part, place, planner, looks_at_lines(part, where));
+    // Only the products of a session find witnesses.
+    return with_session(place, reserved, [&](Session& session) { return multiply_with_witness(session, part, place); });
   };
   if (surely_fits(problem, where)) return multiply(problem);
   const int64_t needed = workspace(problem, problem, where);
   const int64_t capacity = device_capacity(where.device, where.device_memory);
+  reserved = std::min(needed, capacity);
   const Reservation reservation =
-      admit(where.device, std::min(needed, capacity), where.device_memory, [&] { return problem.is_cancelled(); });
+      admit(where.device, reserved, where.device_memory, [&] { return problem.is_cancelled(); });
   if (needed <= capacity) return multiply(problem);
   place.part = nullptr;
   // Its blocks have other strips.
@@ -259,11 +317,63 @@ Outcome CudaBackend::run(const Problem& problem, const Placement& where) {
     static_cast<SharedB*>(where.part->shared())->refuse();
     throw given_up();
   }
-  return multiply_in_blocks(
-      problem, capacity, [&](const Problem& block) { return workspace(block, problem, where); }, multiply,
-      [&] {
-        if (where.part) where.part->before_writing(problem);
+  try {
+    return multiply_in_blocks(
+        problem, capacity, [&](const Problem& block) { return workspace(block, problem, where); }, multiply,
+        [&] {
+          if (where.part) where.part->before_writing(problem);
+        });
+  } catch (const Error& error) {
+    // A block has other indices.
+    if (error.code() == ErrorCode::kValue) {
+      require_elements(problem.operation, problem.a, problem.batch, "a", problem.structure.a);
+      require_elements(problem.operation, problem.b, problem.batch, "b", problem.structure.b);
+    }
+    throw;
+  }
+}
+
+bool CudaBackend::runs_together(const Problem& problem, const Placement& where) {
+  if (problem.witness.data) return false;
+  BytesTogether bytes;
+  bytes.add(problem);
+  if (bytes.matrices() > kMostBytesTogether / 16) return false;
+  return bytes.all() <= little_memory(where) || bytes.all() <= device_capacity(where.device, where.device_memory);
+}
+
+std::vector<Outcome> CudaBackend::run_together(const std::vector<Problem>& problems, const Placement& where) {
+  const int64_t little = little_memory(where);
+  std::optional<int64_t> known;
+  const auto capacity = [&] {
+    if (!known) known = std::max(little, device_capacity(where.device, where.device_memory));
+    return *known;
+  };
+  const auto fits = [&](int64_t bytes) { return bytes <= little || bytes <= capacity(); };
+  std::vector<Outcome> outcomes;
+  for (size_t first = 0; first < problems.size();) {
+    BytesTogether bytes;
+    std::vector<Problem> part;
+    while (first + part.size() < problems.size()) {
+      BytesTogether with_next = bytes;
+      with_next.add(problems[first + part.size()]);
+      if (!part.empty() && (with_next.matrices() > kMostBytesTogether || !fits(with_next.all()))) break;
+      bytes = with_next;
+      part.push_back(problems[first + part.size()]);
+    }
+    const int64_t reserved = fits(bytes.all()) ? std::max(bytes.all(), little) : capacity();
+    const Reservation reservation = reserved <= little ? Reservation()
+                                                       : admit(where.device, reserved, where.device_memory,
+                                                               [&] { return part.front().is_cancelled(); });
+    try {
+      with_session(where, reserved, [&](Session& session) {
+        for (Outcome& outcome : multiply_together(session, part, where)) outcomes.push_back(std::move(outcome));
       });
+    } catch (const Error& error) {
+      throw Error(error.code(), error.what(), first + error.product().value_or(0));
+    }
+    first += part.size();
+  }
+  return outcomes;
 }
 
 }  // namespace

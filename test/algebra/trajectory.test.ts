@@ -135,14 +135,50 @@ describe.each<SumSemiring>(['max-plus', 'min-plus'])('%s', (semiring) => {
         const a = randomRows(random, n, 0.5)
         const x0 = Array.from({ length: n }, () => random.integer(-9, 9))
         const resident = await device.upload(matrix(n, n, int32(a.flat(), semiring)))
-        const before = device.memory()
         const result = await trajectory(resident, int32(x0, semiring), { steps, semiring })
         expect(result.device).toBe(device)
         expect((await result.download()).data).toEqual(int32(states(a, x0, steps).flat(), semiring))
         const x = await device.upload(matrix(n, 1, int32(x0, semiring)))
         const again = await trajectory(resident, x, { steps, semiring })
         expect((await again.download()).data).toEqual((await result.download()).data)
-        expect(before).toBeDefined()
+        for (const each of [resident, result, x, again]) each.dispose()
+        expect(device.memory().used).toBe(0)
+      }
+    } finally {
+      await device.close()
+    }
+  })
+
+  it('on a device, with inputs there or in arrays', async () => {
+    const device = await openDevice({ backend: 'cpu' })
+    try {
+      const [n, inputs, steps] = [12, 3, 300]
+      const [a, b] = [
+        randomRows(random, n, 0.5),
+        randomRows(random, n, 0.5).map((row) => row.slice(0, inputs)),
+      ]
+      const u = Array.from({ length: steps }, () =>
+        Array.from({ length: inputs }, () => random.integer(-9, 999)),
+      )
+      const x0 = Array.from({ length: n }, () => random.integer(-9, 9))
+      const expected = [x0]
+      for (let k = 0; k < steps; k++) {
+        const [own, outside] = [step(a, expected[k]!), step(b, u[k]!)]
+        expected.push(own.map((value, i) => Math.max(value, outside[i]!)))
+      }
+      const inArrays = {
+        b: matrix(n, inputs, int32(b.flat(), semiring)),
+        u: { data: int32(u.flat(), semiring), shape: [inputs, steps], strides: [1, inputs] },
+      }
+      const there = { b: await device.upload(inArrays.b), u: await device.upload(inArrays.u) }
+      const resident = await device.upload(matrix(n, n, int32(a.flat(), semiring)))
+      const { used } = device.memory()
+      for (const input of [inArrays, there]) {
+        const result = await trajectory(resident, int32(x0, semiring), { steps, semiring, input })
+        expect((await result.download()).data).toEqual(int32(expected.flat(), semiring))
+        expect(device.memory().used).toBe(used + (steps + 1) * n * 4)
+        result.dispose()
+        expect(device.memory().used).toBe(used)
       }
     } finally {
       await device.close()
@@ -520,7 +556,12 @@ describe('bad input', () => {
     const device = await openDevice({ backend: 'cpu' })
     try {
       const large: DeviceMatrix = await device.upload(matrix(1, 1, [2 ** 30]))
+      const { used } = device.memory()
+      const input = { b: large, u: await device.full([1, 5], 0) }
       await expect(trajectory(large, [0], { steps: 5 })).rejects.toEqual(coded('OVERFLOW'))
+      await expect(trajectory(large, [0], { steps: 5, input })).rejects.toEqual(coded('OVERFLOW'))
+      input.u.dispose()
+      expect(device.memory().used).toBe(used)
     } finally {
       await device.close()
     }

@@ -28,7 +28,7 @@ describe.skipIf(reason !== undefined)(
     it('JavaScript’s thread asks CUDA nothing: a worker finds out what the result tells', () => {
       const { stdout, stderr } = run(`
         const asked = []
-        for (const name of ['describe', 'explain', 'pinnedInt32Array', 'multiplySync']) {
+        for (const name of ['describe', 'explain', 'pinnedBufferSync', 'multiplySync']) {
           const call = addon[name]
           addon[name] = (...values) => { asked.push(name); return call(...values) }
         }

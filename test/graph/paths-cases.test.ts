@@ -541,6 +541,33 @@ describe('matrices of a device', () => {
     await device.close()
   })
 
+  it.each([
+    ['closed', false],
+    ['searched', true],
+  ])('leave nothing there when they have been disposed: %s', async (_, search) => {
+    forced.search = search
+    const device = await openDevice({ backend: 'cpu' })
+    const resident = await device.upload(weights)
+    const { used } = device.memory()
+    for (const asked of [{}, { sources: [0] }, { targets: [2, 1] }, { sources: [0, 1], targets: [2] }]) {
+      const { distances, next, path } = await shortestPaths(resident, { ...asked, paths: true })
+      expect(await path(0, 2)).toEqual([0, 1, 2])
+      distances.dispose()
+      expect(await path(0, 2)).toEqual([0, 1, 2])
+      next.dispose()
+      expect(device.memory().used).toBe(used)
+      // Some paths are kept in arrays.
+      const after = await path(0, 2).catch(({ code, message }) => ({ code, message }))
+      if (Array.isArray(after)) expect(after).toEqual([0, 1, 2])
+      else
+        expect(after).toMatchObject({
+          code: 'ERR_MPMML_DISPOSED',
+          message: expect.stringMatching(/^next, which path/),
+        })
+    }
+    await device.close()
+  })
+
   it('may be disposed while they are searched', async () => {
     forced.search = true
     const device = await openDevice({ backend: 'cpu' })

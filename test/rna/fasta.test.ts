@@ -69,6 +69,16 @@ describe('readFasta', () => {
 
 describe('drawInteraction', () => {
   const [strand1, strand2] = ['GAGCCUGGGAGCUC', 'CCUAUCCCAGUAGG']
+
+  it('draws more pairs than a call takes arguments', () => {
+    const pairs = 150_000
+    const within1 = Array.from({ length: pairs }, (_, i): [number, number] => [2 * i, 2 * i + 1])
+    const found = { start: 0, length: 0, pairs: { within1, within2: [], between: [] } }
+    const svg = drawInteraction('GC'.repeat(pairs), '', found)
+    expect(svg.match(/<path /g)).toHaveLength(pairs)
+    expect(svg).not.toMatch(/NaN|undefined|Infinity/)
+  })
+
   const parse = (svg: string) => {
     expect(svg).not.toMatch(/NaN|undefined/)
     return new DOMParser().parseFromString(svg, 'image/svg+xml')

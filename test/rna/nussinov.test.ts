@@ -66,6 +66,14 @@ describe('nussinov', () => {
     expect(await nussinov([])).toEqual([])
   })
 
+  it('folds more strands than a call takes arguments', async () => {
+    const results = await nussinov(
+      Array.from({ length: 200_000 }, (_, index) => (index % 2 ? 'GGGAAACCC' : 'GAAAC')),
+    )
+    expect(results).toHaveLength(200_000)
+    expect(results.filter(({ score }, index) => score !== (index % 2 ? 9 : 3))).toEqual([])
+  })
+
   it('takes lower case and T', async () => {
     const { score, dotBracket } = await nussinov('ggTTaaaaAacc')
     expect({ score, dotBracket }).toEqual(

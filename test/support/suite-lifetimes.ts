@@ -2,10 +2,11 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import {
   type Device,
   DeviceMatrix,
+  type MatrixLike,
   type MpmmOptions,
   matrix,
   mpmm,
@@ -170,6 +171,50 @@ function disposing(backend: 'cpu' | 'cuda', { size, options }: Slow): void {
       )
     }
     huge.dispose()
+  })
+
+  it('of results whose listener throws at the end', async () => {
+    const a = await device.full([60, 60], 1)
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+    try {
+      for (const witness of [false, true]) {
+        const error = new Error('the last call')
+        let calls = 0
+        const onProgress = ({ done }: { done: number }) => {
+          calls++
+          if (done === 1) throw error
+        }
+        const running = caught(mpmm(a, a, { onProgress, witness }))
+        vi.advanceTimersByTime(250)
+        expect(await running).toBe(error)
+        expect(calls).toBeGreaterThan(0)
+      }
+    } finally {
+      vi.useRealTimers()
+    }
+    a.dispose()
+  })
+
+  it('of results of arrays that were transferred away', async () => {
+    const a = await device.full([60, 60], 1)
+    for (const call of [
+      (b: MatrixLike) => mpmm(a, b),
+      (b: MatrixLike) => mpmm(a, b, { witness: true }),
+      (b: MatrixLike) =>
+        mpmmGrouped([
+          { a, b: a },
+          { a, b },
+        ]),
+      (b: MatrixLike) => device.upload(b),
+    ]) {
+      const b = matrix(60, 60)
+      const running = caught(call(b))
+      // What reads them isn't done yet.
+      const kept = structuredClone(b.data, { transfer: [b.data.buffer] })
+      expectError(await running, 'DTYPE', 'transferred away')
+      expect(kept).toHaveLength(3600)
+    }
+    a.dispose()
   })
 }
 

@@ -209,8 +209,8 @@ export function pathsAgain(backend: 'cpu' | 'cuda'): void {
       expect(await distance(3)).toBe(sign * (far - 10))
       expect(await distance(2, { overflow: 'saturate' })).toBe(sign === 1 ? 2 ** 31 - 2 : -(2 ** 31) + 1)
       expect(await distance(2, { overflow: 'wrap' })).toBe((sign * (far + 10)) | 0)
-      for (const call of [find(graph, { backend, sources: 0 }), again(graph, { sources: 0 })]) {
-        await expect(call).rejects.toMatchObject({
+      for (const call of [() => find(graph, { backend, sources: 0 }), () => again(graph, { sources: 0 })]) {
+        await expect(call()).rejects.toMatchObject({
           code: 'ERR_MPMML_OVERFLOW',
           message: expect.stringContaining(`from 0 to 2 is ${sign * (far + 10)}, outside the finite range`),
         })

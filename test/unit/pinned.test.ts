@@ -1,7 +1,10 @@
 /** Arrays in pinned memory, or ordinary ones where there is no GPU. */
 import { describe, expect, it } from 'vitest'
-import { matrix, mpmm, pinnedInt32Array } from '../../lib/index.js'
+import { matrix, mpmm, pinned, pinnedInt32Array } from '../../lib/index.js'
+import { addon } from '../../lib/native.js'
 import { expectError, thrown } from '../support/expect.js'
+
+const caught = (promise: Promise<unknown>) => promise.catch((error: unknown) => error)
 
 describe('pinnedInt32Array', () => {
   it('is an Int32Array of zeros', () => {
@@ -42,5 +45,44 @@ describe('pinnedInt32Array', () => {
       thrown(() => pinnedInt32Array(2 ** 50)),
       'ERR_MPMML_OUT_OF_MEMORY',
     )
+  })
+})
+
+describe('pinned', () => {
+  it.each([
+    ['int32', Int32Array],
+    ['int16', Int16Array],
+    ['float32', Float32Array],
+    ['float64', Float64Array],
+    ['uint8', Uint8Array],
+  ] as const)('is an array of zeros of %s', async (dtype, Type) => {
+    const array = await pinned(dtype, 1001)
+    expect(array).toBeInstanceOf(Type)
+    expect(array.length).toBe(1001)
+    expect(array.every((value) => value === 0)).toBe(true)
+    expect((await pinned(dtype, 0)).length).toBe(0)
+  })
+
+  it('holds operands and results', async () => {
+    const [a, out] = [await pinned('float32', 4), await pinned('float32', 4)]
+    a.set([1, 2, 3, 4])
+    await mpmm(matrix(2, 2, a), matrix(2, 2, a), { out: matrix(2, 2, out) })
+    expect([...out]).toEqual([5, 6, 7, 8])
+  })
+
+  it.each([
+    ['int64', 3, 'ERR_MPMML_DTYPE', /^dtype must be 'int32', .* or 'uint8', but it is 'int64'/],
+    ['toString', 3, 'ERR_MPMML_DTYPE', /toString/],
+    [undefined, 3, 'ERR_MPMML_DTYPE', /undefined/],
+    ['int32', -1, 'ERR_MPMML_DTYPE', /length .* -1/],
+    ['int32', 1.5, 'ERR_MPMML_DTYPE', /length .* 1\.5/],
+    ['int32', undefined, 'ERR_MPMML_DTYPE', /length .* undefined/],
+    ['uint8', 2 ** 52, 'ERR_MPMML_OUT_OF_MEMORY', /elements: make a smaller one/],
+  ])('refuses %s, %s', async (dtype, length, code, message) => {
+    expectError(await caught(pinned(dtype as 'int32', length as number)), code, message)
+  })
+
+  it('is an ordinary array if native code has no memory to share', async () => {
+    expect(await addon.pinnedBuffer(0)).toBeNull()
   })
 })

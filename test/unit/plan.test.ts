@@ -52,6 +52,22 @@ describe('plan', () => {
     expect(await plan(column, row, { backend: 'cpu', accumulate: c0 })).toMatchObject({ backend: 'cpu' })
   })
 
+  it('can be given up, before and while it looks at the values', async () => {
+    const n = 3000
+    const a = filled(n, n, (index) => index % 1000)
+    const reason = new Error('enough')
+    const before = await plan(a, a, { backend: 'cpu', signal: AbortSignal.abort(reason) }).catch(
+      (error) => error,
+    )
+    expectError(before, 'ERR_MPMML_ABORTED')
+    const controller = new AbortController()
+    const running = plan(a, a, { backend: 'cpu', signal: controller.signal }).catch((error) => error)
+    controller.abort(reason)
+    const error = await running
+    expectError(error, 'ERR_MPMML_ABORTED', 'the plan was given up')
+    expect(error.cause).toBe(reason)
+  })
+
   it('rejects what mpmm rejects', async () => {
     expectError(await plan(matrix(1, 2), matrix(3, 1)).catch((error) => error), 'ERR_MPMML_SHAPE')
   })

@@ -50,6 +50,7 @@ class Job final : public Task {
     set_client(client);
   }
 
+  Place place() noexcept override { return !device_ && index_ % 2 == 1 ? Place::kDevice : Place::kProcessor; }
   bool failed() const { return failure().has_value(); }
   bool has_concluded() const { return concluded_; }
 
@@ -148,6 +149,8 @@ class User final : public Client {
     drop_all();
   }
 
+  void wait_on_devices();
+
  private:
   void work(Executor& executor, Device* device, const std::shared_ptr<Chore>& chore) {
     const int count = 1 + static_cast<int>(random_() % 200);
@@ -229,6 +232,33 @@ class User final : public Client {
   std::vector<Task*> told_;
 };
 
+/// Tasks on devices that end only when one on a processor has: more than run at the same time.
+class Awaited final : public Task {
+ public:
+  Awaited(Client& client, Place place, std::atomic<bool>& done) : place_(place), done_(done) { set_client(client); }
+  Place place() noexcept override { return place_; }
+
+ protected:
+  void start() override {
+    if (place_ == Place::kProcessor) done_ = true;
+    const auto latest = Clock::now() + std::chrono::seconds(60);
+    while (!done_ && Clock::now() < latest) std::this_thread::yield();
+    expect(done_, "devices keep tasks from the processors");
+  }
+
+ private:
+  const Place place_;
+  std::atomic<bool>& done_;
+};
+
+void User::wait_on_devices() {
+  std::atomic<bool> done{false};
+  for (int index = 0; index < 20; ++index)
+    submit(Executor::pool(), std::make_unique<Awaited>(*this, Place::kDevice, done));
+  submit(Executor::pool(), std::make_unique<Awaited>(*this, Place::kProcessor, done));
+  settle_all();
+}
+
 }  // namespace
 }  // namespace mpmml::addon
 
@@ -240,6 +270,7 @@ int main(int count, char** arguments) {
     threads.emplace_back([rounds, seed] {
       User user(seed);
       for (int round = 0; round < rounds; ++round) round % 3 == 0 ? user.use_pool() : user.use_device();
+      user.wait_on_devices();
     });
   }
   for (std::thread& thread : threads) thread.join();

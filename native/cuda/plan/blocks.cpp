@@ -20,13 +20,14 @@ Problem cut(const Problem& problem, const Block& block) {
   const auto from = [&](auto& view, int64_t row, int64_t col) {
     view = view_from(view, problem.operation.dtype, block.first_item, row, col);
   };
+  part.witness = view_from(part.witness, DataType::kInt32, block.first_item, block.first_row, block.first_col);
   from(part.a, block.first_row, 0);
   from(part.b, 0, block.first_col);
   from(part.c0, block.first_row, block.first_col);
   from(part.c, block.first_row, block.first_col);
   part.structure = problem.structure.from(block.first_row, block.first_col);
-  part.a.rows = part.c.rows = part.c0.rows = block.rows;
-  part.b.cols = part.c.cols = part.c0.cols = block.cols;
+  part.a.rows = part.c.rows = part.c0.rows = part.witness.rows = block.rows;
+  part.b.cols = part.c.cols = part.c0.cols = part.witness.cols = block.cols;
   return part;
 }
 

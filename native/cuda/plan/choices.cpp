@@ -48,6 +48,8 @@ void set_measured_choices(const std::string& gpu, const std::vector<MeasuredChoi
 }
 
 std::optional<MeasuredChoice> measured_choice(const std::string& gpu, const Problem& problem, PathSet exact) {
+  // No power of two is near 0.
+  if (problem.outputs() == 0 || problem.k() == 0) return std::nullopt;
   std::shared_ptr<const Choices> table;
   {
     const std::lock_guard<std::mutex> lock(mutex);

@@ -1,6 +1,7 @@
 #include "cuda/plan/workspace.h"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "cuda/kernels/kernel.h"
@@ -19,6 +20,7 @@ int64_t dense_bytes(const Problem& problem, const MatrixView& view) {
 int64_t unpacked_bytes(const Problem& problem) {
   int64_t bytes = problem.outputs() * element_bytes(problem.operation.dtype);
   bytes += dense_bytes(problem, problem.a) + dense_bytes(problem, problem.b);
+  if (problem.witness.data) bytes += problem.outputs() * element_bytes(DataType::kInt32);
   return problem.c0.data ? bytes + dense_bytes(problem, problem.c0) : bytes;
 }
 
@@ -26,13 +28,11 @@ int64_t unpacked_bytes(const Problem& problem) {
 
 int64_t workspace_bytes(const Problem& problem, const ForPlans& for_plans) {
   int64_t bytes = unpacked_bytes(problem), widened = 0;
-  std::vector<Plan> seen;
-  for_plans([&](const Plan& plan) {
-    for (const Plan& other : seen) {
-      if (other.variant == plan.variant && other.path == plan.path) return;
-    }
-    seen.push_back(plan);
-    const Kernel& kernel = kernel_of(*plan.variant);
+  std::vector<std::pair<const Kernel*, RangePath>> seen;
+  for_plans([&](const Plan& plan, const Kernel& kernel) {
+    const std::pair<const Kernel*, RangePath> one{&kernel, plan.path};
+    if (std::find(seen.begin(), seen.end(), one) != seen.end()) return;
+    seen.push_back(one);
     Launch launch = launch_of(problem, plan);
     for (MatrixView* view : {&launch.a, &launch.b}) {
       const Storage storage = view->storage;
@@ -59,8 +59,12 @@ int64_t roughly_needed_bytes(const Problem& problem) {
                 word = std::max<int64_t>(sizeof(int32_t), element_bytes(problem.operation.dtype));
   const int64_t lines = items_of(problem.a, problem.batch) * round_up(problem.m(), kMostTile) +
                         items_of(problem.b, problem.batch) * round_up(problem.n(), kMostTile);
-  // Each of the paths that need packing may take its share.
-  return unpacked_bytes(problem) + kPackedForms * lines * depth * word;
+  // Each of the paths that need packing may take its share. So does the search for witnesses, with a number for each result.
+  const int64_t forms = kPackedForms + (problem.witness.data ? 1 : 0);
+  const int64_t hints = problem.witness.data ? problem.batch * round_up(problem.m(), kMostTile) *
+                                                   round_up(problem.n(), kMostTile) * int64_t{sizeof(uint16_t)}
+                                             : 0;
+  return unpacked_bytes(problem) + forms * lines * depth * word + hints;
 }
 
 }  // namespace mpmml::cuda

@@ -83,6 +83,12 @@ int64_t device_capacity(int device, int64_t limit) {
   return capacity_beside(held, device, limit);
 }
 
+void await_others() {
+  Ledgers& all = ledgers();
+  std::unique_lock<std::mutex> lock(all.mutex);
+  all.changed.wait_for(lock, kPatience);
+}
+
 Reservation admit(int device, int64_t bytes, int64_t limit, const std::function<bool()>& is_cancelled) {
   Ledgers& all = ledgers();
   std::unique_lock<std::mutex> lock(all.mutex);

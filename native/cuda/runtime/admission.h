@@ -31,6 +31,9 @@ int64_t reserved_bytes(int device);
 /// unless that is 0.
 int64_t device_capacity(int device, int64_t limit);
 
+/// Waits until memory may have been given back, but not for long.
+void await_others();
+
 /// Reserves `bytes`, at most device_capacity(), as soon as earlier products leave that much.
 /// Throws Error(kAborted) if `is_cancelled` while it waits.
 Reservation admit(int device, int64_t bytes, int64_t limit, const std::function<bool()>& is_cancelled);

@@ -3,7 +3,7 @@
 #include <iterator>
 
 #include "core/dispatch.h"
-#include "core/scan.h"
+#include "core/levels.h"
 #include "cuda/runtime/error.h"
 #include "cuda/runtime/levels.h"
 

@@ -5,6 +5,7 @@
 #include <exception>
 
 #include "core/dispatch.h"
+#include "core/levels.h"
 #include "core/parts.h"
 #include "core/scan.h"
 #include "core/status.h"

@@ -34,7 +34,8 @@ struct KnownLines {
 /// All functions but the destructor are for the session's thread.
 class ResidentMemory final : public Memory, public std::enable_shared_from_this<ResidentMemory> {
  public:
-  /// `released` gets what the memory held; it must give it back in the order of the session's stream.
+  /// Is told of bytes that don't count any more, and then gets what the memory held, which it must give back in the order
+  /// of the session's stream.
   using Held = std::pair<DeviceBuffer, PackedForms>;
   using Release = std::function<void(int64_t bytes, std::shared_ptr<Held>)>;
 
@@ -50,7 +51,14 @@ class ResidentMemory final : public Memory, public std::enable_shared_from_this<
         has_elements_(true),
         held_(std::make_shared<Held>()),
         release_([](int64_t, const std::shared_ptr<Held>&) {}) {}
-  ~ResidentMemory() override { release_(bytes(), std::move(held_)); }
+  ~ResidentMemory() override {
+    ResidentMemory::retire();
+    release_(0, std::move(held_));
+  }
+  void retire() override {
+    if (counts_) release_(bytes(), nullptr);
+    counts_ = false;
+  }
 
   /// Has the facts fetched, for a thread that will ask thousands of memories for them.
   void prefetch_facts() const { __builtin_prefetch(&facts_); }
@@ -111,7 +119,7 @@ class ResidentMemory final : public Memory, public std::enable_shared_from_this<
  private:
   // Next to what a memory begins with: groups only read this.
   Facts facts_;
-  bool is_exact_ = false, has_elements_ = false;
+  bool is_exact_ = false, has_elements_ = false, counts_ = true;
   std::list<KnownLines> known_lines_;  ///< the latest at the end
   std::shared_ptr<Held> held_;
   Release release_;

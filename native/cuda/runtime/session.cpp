@@ -249,6 +249,9 @@ class CudaSession final : public Session {
     }
   }
 
+  void set_reserved(int64_t bytes) override { device_->set_reserved(bytes); }
+  void set_cancelled(const std::atomic<int32_t>* cancelled) override { device_->set_cancelled(cancelled); }
+
   std::shared_ptr<Memory> allocate(int64_t bytes) override {
     device_->enter();
     return device_->allocate(bytes);

@@ -36,8 +36,11 @@ void SessionDevice::enter() {
 }
 
 void SessionDevice::release(int64_t bytes, std::shared_ptr<ResidentMemory::Held> held) {
-  used_ -= bytes;
-  let_go(device(), bytes);
+  if (!held) {
+    used_ -= bytes;
+    if (reserved_ == 0) let_go(device(), bytes);
+    return;
+  }
   // Other threads make no CUDA call: it might be their first, which takes long, or come when CUDA is ending.
   if (owner_.load(std::memory_order_relaxed) == std::this_thread::get_id()) return;
   const std::lock_guard<std::mutex> lock(mutex_);
@@ -50,7 +53,7 @@ std::shared_ptr<ResidentMemory> SessionDevice::allocate(int64_t bytes, bool is_f
       std::move(buffer), bytes, [self = shared_from_this()](int64_t size, std::shared_ptr<ResidentMemory::Held> held) {
         self->release(size, std::move(held));
       });
-  hold(device(), bytes);
+  if (reserved_ == 0) hold(device(), bytes);
   const int64_t used = used_ += bytes;
   if (used > peak_) peak_ = used;
   return memory;
@@ -85,6 +88,7 @@ int64_t SessionDevice::bytes_of_forms() {
 }
 
 bool SessionDevice::fits(int64_t bytes) {
+  if (reserved_ > 0) return bytes + bytes_of_forms() + used_ <= reserved_;
   const bool is_little = bytes <= kLittle && limit_ == 0;
   return is_little || bytes + bytes_of_forms() <= device_capacity(device(), limit_) - reserved_bytes(device());
 }
@@ -109,11 +113,13 @@ bool SessionDevice::drop_forms() {
 bool SessionDevice::make_room(int64_t bytes, Kept kept) {
   while (!fits(bytes)) {
     if (drop_forms_of_one(kept)) continue;
+    if (reserved_ > 0) return false;
     // What has been freed comes back when the device gets there. Products of others on this device end by themselves.
     MPMML_CUDA(cudaStreamSynchronize(stream()));
     if (fits(bytes)) return true;
     if (reserved_bytes(device()) == 0) return false;
-    std::this_thread::yield();
+    if (is_set(cancelled_)) throw given_up();
+    await_others();
   }
   return true;
 }
@@ -131,10 +137,12 @@ DeviceBuffer SessionDevice::workspace(int64_t bytes, bool is_for_peers) {
     MPMML_CUDA(cudaStreamSynchronize(stream()));
     has_waited = true;
   }
-  throw Error(ErrorCode::kOutOfMemory, in_mebibytes(bytes) + " of device memory are needed, but device " +
-                                           std::to_string(device()) + " has no room for them beside " +
-                                           in_mebibytes(used_) +
-                                           " of matrices: dispose matrices that you don't need any more");
+  const std::string needed =
+      in_mebibytes(bytes) + " of device memory are needed, but device " + std::to_string(device());
+  throw Error(ErrorCode::kOutOfMemory,
+              reserved_ > 0 ? needed + " has " + in_mebibytes(reserved_ - used_) + " left for the product"
+                            : needed + " has no room for them beside " + in_mebibytes(used_) +
+                                  " of matrices: dispose matrices that you don't need any more");
 }
 
 void SessionDevice::await_turn(double steps) {

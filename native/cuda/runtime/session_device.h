@@ -33,6 +33,10 @@ class SessionDevice : public std::enable_shared_from_this<SessionDevice> {
   /// Says that the calling thread is the session's, makes the device current, and gives back what others have released.
   void enter();
 
+  /// As Session says.
+  void set_reserved(int64_t bytes) { reserved_ = bytes; }
+  void set_cancelled(const std::atomic<int32_t>* cancelled) { cancelled_ = cancelled; }
+
   /// For a matrix, which other devices may read if it `is_for_peers`. Throws Error(kOutOfMemory).
   std::shared_ptr<ResidentMemory> allocate(int64_t bytes, bool is_for_peers = false);
   /// For work in the session's stream. Throws Error(kOutOfMemory).
@@ -40,7 +44,8 @@ class SessionDevice : public std::enable_shared_from_this<SessionDevice> {
 
   /// The packed forms of a memory, to which some may be added.
   PackedForms& forms_of(ResidentMemory& memory);
-  /// Drops packed forms until `bytes` more can be had, but none of `kept`. Returns whether they can.
+  /// Drops packed forms until `bytes` more can be had, but none of `kept`, and waits for products that have reserved memory.
+  /// Returns whether they can. Throws given_up().
   bool make_room(int64_t bytes, std::initializer_list<const Memory*> kept);
 
   /// Waits until no more than 36 ms of work (on an H200) are in the stream with `steps` more.
@@ -116,6 +121,8 @@ class SessionDevice : public std::enable_shared_from_this<SessionDevice> {
 
   Lane lane_;
   const int64_t limit_;
+  int64_t reserved_ = 0;
+  const std::atomic<int32_t>* cancelled_ = nullptr;
   std::atomic<int64_t> used_{0}, peak_{0};
   std::atomic<std::thread::id> owner_{};
   /// The memories that may have forms: of thousands few have any. Only used by the session's thread.

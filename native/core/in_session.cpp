@@ -1,0 +1,116 @@
+#include "core/in_session.h"
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+
+#include "core/destination.h"
+#include "core/overflow.h"
+#include "core/parts.h"
+#include "core/structured.h"
+#include "core/witness.h"
+#include "core/workspace.h"
+
+namespace mpmml {
+namespace {
+
+/// Copies the witnesses of the results.
+void copy_witness(const Problem& problem, const int32_t* dense) {
+  const MutableMatrixView& to = problem.witness;
+  for (int64_t row = 0; row < problem.batch * to.rows; ++row) {
+    const Span inside = span_of_row(problem.structure.c, row % to.rows, to.cols);
+    for (int64_t col = inside.first; col < inside.end; ++col) {
+      witness_at(problem, row / to.rows, row % to.rows, col) = dense[row * to.cols + col];
+    }
+  }
+}
+
+/// The results of `problem`, as they are in the session.
+struct Results {
+  MutableMatrixView c, witness;
+};
+
+/// Copies results to the host.
+void fetch(Session& session, const Problem& problem, const Results& there) {
+  const auto download = [&](DataType dtype, const MutableMatrixView& from, const MutableMatrixView& to) {
+    session.download(dtype, problem.batch, read_only(from), to, problem.cancelled)->finish();
+  };
+  const DataType dtype = problem.operation.dtype;
+  if (problem.structure.c.is_all(problem.m(), problem.n())) {
+    download(dtype, there.c, problem.c);
+    download(DataType::kInt32, there.witness, problem.witness);
+    return;
+  }
+  // What is outside of the caller's matrices stays.
+  const auto with_dense = [&](DataType type, const MutableMatrixView& from, const auto& body) {
+    const Workspace dense(static_cast<size_t>(problem.outputs() * element_bytes(type)));
+    download(type, from, row_major(dense.data(), problem.m(), problem.n()));
+    body(dense.data());
+  };
+  with_dense(dtype, there.c, [&](const void* dense) { copy_rows(problem, dense, 0, problem.batch * problem.m()); });
+  with_dense(DataType::kInt32, there.witness,
+             [&](const void* dense) { copy_witness(problem, static_cast<const int32_t*>(dense)); });
+}
+
+}  // namespace
+
+Outcome multiply_with_witness(Session& session, const Problem& problem, const Placement& where) {
+  std::vector<Problem> problems{problem};
+  Problem& in_session = problems.front();
+  const auto make = [&](DataType dtype, MutableMatrixView& view) {
+    const std::shared_ptr<Memory> memory = session.allocate(problem.outputs() * element_bytes(dtype));
+    view = row_major(memory->data(), problem.m(), problem.n());
+    view.memory = memory.get();
+    return memory;
+  };
+  const std::shared_ptr<Memory> c = make(problem.operation.dtype, in_session.c),
+                                witness = make(DataType::kInt32, in_session.witness);
+  in_session.keeps_c = false;
+  Outcome outcome;
+  try {
+    outcome = session.multiply(problems, where)->finish().front();
+  } catch (const OverflowError& error) {
+    const OverflowError::Place& at = error.place();
+    outcome.overflow = (std::max<int64_t>(at.item, 0) * problem.m() + at.row) * problem.n() + at.col;
+    return outcome;
+  }
+  if (where.part) where.part->before_writing(problem);
+  const auto start = std::chrono::steady_clock::now();
+  fetch(session, problem, {in_session.c, in_session.witness});
+  outcome.timing.d2h = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  return outcome;
+}
+
+int64_t bytes_of_result_together(const Problem& problem) {
+  return round_up(problem.outputs() * element_bytes(problem.operation.dtype), kMatrixAlignment);
+}
+
+std::vector<Outcome> multiply_together(Session& session, const std::vector<Problem>& problems, const Placement& where) {
+  int64_t bytes = 0;
+  std::vector<int64_t> places;
+  for (const Problem& problem : problems) {
+    places.push_back(bytes);
+    bytes += bytes_of_result_together(problem);
+  }
+  const std::shared_ptr<Memory> memory = session.allocate(bytes);
+  std::vector<Problem> in_session = problems;
+  for (size_t index = 0; index < problems.size(); ++index) {
+    Problem& problem = in_session[index];
+    problem.c = row_major<void*>(static_cast<char*>(memory->data()) + places[index], problem.m(), problem.n());
+    problem.c.memory = memory.get();
+    problem.keeps_c = false;
+  }
+  std::vector<Outcome> outcomes = session.multiply(in_session, where)->finish();
+  const Workspace results(static_cast<size_t>(bytes));
+  MatrixView from = row_major<const void*>(memory->data(), 1, bytes);
+  from.memory = memory.get();
+  session.download(DataType::kUint8, 1, from, row_major(results.data(), 1, bytes), problems.front().cancelled)
+      ->finish();
+  for (size_t index = 0; index < problems.size(); ++index) {
+    const Problem& problem = problems[index];
+    copy_rows(problem, static_cast<const char*>(results.data()) + places[index], 0, problem.batch * problem.m());
+  }
+  return outcomes;
+}
+
+}  // namespace mpmml
