@@ -47,12 +47,12 @@ Memory& Device::allocate(int64_t units, int64_t bytes) {
 
 MemoryUse Device::memory_use() {
   std::lock_guard<std::mutex> lock(mutex_);
-  MemoryUse use = session_->memory_use();
   const uint64_t oldest = oldest_turn();
+  // With its copies on other devices.
   for (const Dropped& it : dropped_) {
-    if (it.last_use < oldest) use.used -= it.memory->bytes();
+    if (it.last_use < oldest) it.memory->retire();
   }
-  return use;
+  return session_->memory_use();
 }
 
 void Device::drop(const Memory* memory, uint64_t last_use) {

@@ -24,7 +24,7 @@ class Memory {
   void* data() const { return data_; }
   int64_t bytes() const { return bytes_; }
 
-  /// Says that its only owner is about to let go of it, which may take long: from now on it doesn't count as used.
+  /// Says that its only owner will let go of it, which may take long: from now on it doesn't count as used. May be said twice.
   virtual void retire() {}
 
  private:

@@ -31,7 +31,7 @@ struct KnownLines {
   bool is_sampled = false, is_all = false;  ///< whether that is about some lines, or about all
 };
 
-/// All functions but the destructor are for the session's thread.
+/// All functions but the destructor and retire() are for the session's thread.
 class ResidentMemory final : public Memory, public std::enable_shared_from_this<ResidentMemory> {
  public:
   /// Is told of bytes that don't count any more, and then gets what the memory held, which it must give back in the order
