@@ -90,14 +90,7 @@ export function layouts(backend: 'cpu' | 'cuda'): void {
 export function batches(backend: 'cpu' | 'cuda'): void {
   for (const semiring of semirings) {
     it(`${semiring}: both operands`, () => {
-      for (const kind of [
-        'small',
-        'translated limit, ε',
-        'extremes',
-        'low + small',
-        // Sums that may leave int32, and don't.
-        'the best meets the worst',
-      ] as Kind[]) {
+      for (const kind of ['small', 'translated limit, ε', 'extremes', 'low + small'] as Kind[]) {
         const { a, b } = operands(kind, semiring, [19, 23, 21], 1, 7)
         for (const overflow of policies) expectProduct(a, b, { backend, semiring, overflow }, kind)
       }
