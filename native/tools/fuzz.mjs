@@ -40,7 +40,7 @@ function readOptions() {
     }
     values = parseArgs({ options }).values
   } catch ({ message }) {
-    fail(message)
+    fail(message.split('\n')[0])
   }
   const count = (name, value, most = 2 ** 31 - 1) => {
     if (value === undefined) return undefined
@@ -82,7 +82,7 @@ function drawCase(random, only) {
   return [chosen[0][0], chosen[0][1].run]
 }
 
-async function newContext({ backend, devices }) {
+async function newContext({ backend, devices, processes }) {
   const built = (name) => import(pathToFileURL(join(root, 'dist', 'lib', name)).href)
   if (!existsSync(join(root, 'dist', 'lib', 'index.js'))) fail('the library is not built: run npm run build')
   const library = await built('index.js')
@@ -95,6 +95,7 @@ async function newContext({ backend, devices }) {
   if (devices === 'all' && (!hasCuda || gpus.length < 2)) fail('--devices all needs several GPUs', 1)
   const backends = backend === 'auto' ? (hasCuda ? ['cuda', 'cuda', 'cuda', 'cpu'] : ['cpu']) : [backend]
   const onGpu = backends.includes('cuda')
+  if (onGpu && processes > 1) await shareMemory(library, processes)
   return {
     library,
     algebra,
@@ -111,10 +112,18 @@ async function newContext({ backend, devices }) {
   }
 }
 
+/** Each process may take its part of the GPU's memory. */
+async function shareMemory(library, processes) {
+  const device = await library.openDevice({ backend: 'cuda' })
+  const { total } = device.memory()
+  await device.close()
+  process.env.MPMML_DEVICE_MEMORY_MIB ??= String(Math.floor((0.8 * total) / processes / 2 ** 20))
+}
+
 /** What repeats a case. */
 const again = ({ seed, backend, devices, only }, index) =>
   [
-    ...['MPMML_CPU_ISA', 'MPMML_NUM_THREADS']
+    ...['MPMML_CPU_ISA', 'MPMML_NUM_THREADS', 'MPMML_DEVICE_MEMORY_MIB']
       .filter((name) => process.env[name])
       .map((name) => `${name}=${process.env[name]}`),
     `npm run fuzz -- --seed ${seed} --case ${index}`,

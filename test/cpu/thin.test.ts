@@ -83,6 +83,19 @@ describe('thin products', () => {
     }
   })
 
+  it('see a zero after many steps without one, and compute with what was before it again', () => {
+    const [m, k, n] = [2, 3000, 40]
+    for (const semiring of semirings) {
+      // As a number zero wraps, and decides.
+      const few = semiring === 'max-plus' ? -5 : 5
+      const a = { data: new Int32Array(m * k).fill(few), shape: [m, k] as [number, number] }
+      const b = { data: new Int32Array(k * n).fill(1), shape: [k, n] as [number, number] }
+      b.data[700 * n + 3] = zeroOf(semiring)
+      b.data[2999 * n + 30] = zeroOf(semiring)
+      expectProduct(a, b, { backend, semiring })
+    }
+  })
+
   it('are divided along K where there is nothing else to divide', () => {
     for (const kind of ['small', 'small, ε scattered', 'full range'] as Kind[]) {
       const { a, b } = operands(kind, 'max-plus', [2, 1_500_000, 1], 6)
@@ -130,5 +143,10 @@ describe('thin products', () => {
     const one = operands('small', 'max-plus', [1, 90, 41], 2)
     expectProduct(a, one.b, { backend })
     expectProduct(one.a, b, { backend })
+    // The first of those that overflow is named.
+    for (const item of [4, 2, 1]) {
+      a.data[item * 90 + 7] = 2 ** 31 - 1
+      expectProduct(a, one.b, { backend }, `${item}`)
+    }
   })
 })

@@ -57,6 +57,24 @@ export function outAndAccumulate(backend: 'cpu' | 'cuda'): void {
     }
   })
 
+  it('writes a batch, and batches apart from each other, after nothing overflowed that might have', () => {
+    const [batch, m, n] = [5, 19, 21]
+    for (const semiring of semirings) {
+      const { a, b } = operands('the best meets the worst', semiring, [m, 24, n], 1, batch)
+      const c0 = operands('small', semiring, [m, n, 1], 2, batch).a
+      const expected = oracle(a, b, { semiring, c0 }) as Dense
+      for (const strides of [
+        [m * n, n, 1],
+        [1, n * batch, batch],
+        [m * n + 7, 1, m],
+      ] as const) {
+        const out = { data: new Int32Array(batch * (m * n + 7)), shape: [batch, m, n], strides }
+        expect(mpmmSync(a, b, { backend, semiring, out, accumulate: c0 }).path).toBe('wide')
+        expectElements(out, expected, `${semiring}, ${strides}`)
+      }
+    }
+  })
+
   it('accumulates one matrix into another, any layouts', () => {
     const { a, b } = operands('small', 'max-plus', ragged)
     const c0 = randomMatrix(37, 43, 4, [-500, 3000])

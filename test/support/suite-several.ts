@@ -339,6 +339,19 @@ export function severalSuite(backend: 'cpu' | 'cuda'): void {
     })
   })
 
+  it('names the first product that fails, if a later one fails after it', async () => {
+    // Each device takes one of the runs; the first product of the second run takes long.
+    const of = (size: number) => ({
+      a: matrix(size, size, new Int32Array(size * size).fill(largest)),
+      b: matrix(size, size, new Int32Array(size * size).fill(1)),
+    })
+    const products = [of(3), ...Array.from({ length: 8 }, () => of(400))]
+    for (const devices of sets) {
+      const error = await caught(mpmmGrouped(products, { ...options, devices }))
+      expectError(error, 'OVERFLOW', '^products\\[0\\]')
+    }
+  })
+
   it('refuses devices that make no sense', async () => {
     const a = integers(60, 60)
     const refused = async (more: object, ...patterns: (string | RegExp)[]) =>

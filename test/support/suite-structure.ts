@@ -223,6 +223,15 @@ export function structureSuite(backend: 'cpu' | 'cuda'): void {
   describe('on a device', () => resident(backend))
 }
 
+/** The same elements, one column after the other. */
+function inColumns(source: Made): Made {
+  const [rows, cols] = source.shape as [number, number]
+  const data = source.data.map(
+    (_: number, index: number) => source.data[(index % rows) * cols + Math.floor(index / rows)]!,
+  )
+  return { ...source, data, strides: [1, rows] } as Made
+}
+
 function everyVariant(backend: 'cpu' | 'cuda'): void {
   const run = (variant: Variant, structure: ProductStructure): 'computed' | 'refused' => {
     const algebra: Algebra = { semiring: variant.semiring, type: variant.dtype }
@@ -231,6 +240,15 @@ function everyVariant(backend: 'cpu' | 'cuda'): void {
     const { a, b } = operands(algebra, size, structure, 3, { spread: 12 })
     try {
       expectStructured(algebra, a, b, { structure }, { variant: variant.name }, variant.name)
+      const across = [a, b].map(inColumns)
+      expectStructured(
+        algebra,
+        across[0]!,
+        across[1]!,
+        { structure },
+        { variant: variant.name },
+        'in columns',
+      )
       return 'computed'
     } catch (error) {
       if ((error as { code?: string }).code !== 'ERR_MPMML_VARIANT') throw error
@@ -447,6 +465,21 @@ function everythingElse(backend: 'cpu' | 'cuda'): void {
           belongs(structure.c, Math.floor(index / n), index % n) ? x : -1,
         ),
       )
+    }
+  })
+
+  it('sees the one element inside that needs other sums, wherever it is', () => {
+    // So many elements that each thread looks at some rows of them.
+    const size: Size = [700, 700, 16]
+    for (const [structure, row, col] of [
+      [{ a: 'lower' }, 690, 600],
+      [{ a: 'lower' }, 300, 300],
+      [{ a: 'upper' }, 650, 699],
+      [{ a: { band: [50, 60] } }, 500, 560],
+    ] as const) {
+      const { a, b } = operands(maxPlus, size, structure, 91, { spread: 60, zeros: 0 })
+      a.data[row * 700 + col] = 1_000_000
+      expectStructured(maxPlus, a, b, { structure }, { backend }, `${row}, ${col}`)
     }
   })
 

@@ -57,3 +57,29 @@ describe('sanitize', () => {
     expect(status).toBe(2)
   })
 })
+
+describe('fuzz', () => {
+  const line = 'npm run fuzz -- --seed 3 --case 5 --backend cpu --only group'
+
+  it('computes one case again, and says what it looked at', () => {
+    const { status, stdout } = run('fuzz.mjs', ...line.split(' ').slice(4))
+    expect(stdout).toMatch(/\n[1-9]\d* elements of [1-9]\d* products .* all are right\n$/)
+    expect(run('fuzz.mjs', ...line.split(' ').slice(4)).stdout.replace(/\d+ s:/, '')).toBe(
+      stdout.replace(/\d+ s:/, ''),
+    )
+    expect(status).toBe(0)
+  })
+
+  it.each([
+    ['--seed x', /--seed must be a whole number/],
+    ['--backend gpu', /--backend can be auto, cpu, cuda, not gpu/],
+    ['--devices 3', /--devices can be one, pretended, all, not 3/],
+    ['--only nothing', /--only can be all, product/],
+    ['--other', /--other/],
+  ])('%s is wrong usage', (args, message) => {
+    const { status, stderr } = run('fuzz.mjs', ...args.split(' '))
+    expect(stderr).toMatch(/^mpmml: [^\n]+\n$/)
+    expect(stderr).toMatch(message)
+    expect(status).toBe(2)
+  })
+})

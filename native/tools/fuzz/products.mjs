@@ -146,6 +146,7 @@ async function oneProduct(context, random, place, alone) {
 export async function productCase(context, random) {
   const place = drawPlace(random, context)
   const limits = { ...context.limits }
+  const before = process.env.MPMML_DEVICE_MEMORY_MIB
   // So that it is computed in blocks.
   if (place.backend === 'cuda' && random.chance(0.15)) {
     process.env.MPMML_DEVICE_MEMORY_MIB = String(random.size(32, 512))
@@ -154,7 +155,8 @@ export async function productCase(context, random) {
   try {
     await oneProduct({ ...context, limits }, random, place, true)
   } finally {
-    delete process.env.MPMML_DEVICE_MEMORY_MIB
+    if (before === undefined) delete process.env.MPMML_DEVICE_MEMORY_MIB
+    else process.env.MPMML_DEVICE_MEMORY_MIB = before
     place.leave()
   }
 }
