@@ -127,12 +127,9 @@ export function drawProblem(random, limits, algebra = drawAlgebra(random)) {
     spoil(random, b, structure.b, algebra)
     for (const matrix of new Set([c0, held])) if (matrix) spoil(random, matrix, structure.c, algebra)
   }
-  const hasNegative = algebra.kind === 'product' && random.chance(0.06)
-  if (hasNegative)
-    makeNegative(
-      random,
-      random.pick([[a, structure?.a], [b, structure?.b], ...(c0 ? [[c0, structure?.c]] : [])]),
-    )
+  const parts = [[a, structure?.a], [b, structure?.b], ...(c0 ? [[c0, structure?.c]] : [])]
+  const hasNegative =
+    algebra.kind === 'product' && random.chance(0.06) && makeNegative(random, random.pick(parts))
   const witness = algebra.kind !== 'ordinary' && random.chance(0.3)
   const overflow = drawOverflow(random, algebra, values.far)
   return {
@@ -155,14 +152,18 @@ export function drawProblem(random, limits, algebra = drawAlgebra(random)) {
   }
 }
 
-/** Makes elements that belong to the product negative, which those of max-times may not be. */
+/** Makes elements that belong to the product negative, which those of max-times may not be. Returns whether there were any. */
 function makeNegative(random, [{ data, rows, cols }, structure]) {
   const band = bandOf(structure)
+  let made = false
   for (let attempt = 0; attempt < 20 && data.length > 0; attempt++) {
     const index = random.integer(0, data.length - 1)
     const row = Math.floor(index / cols)
-    if (belongs(band, row % rows, index - row * cols)) data[index] = -0.5
+    if (!belongs(band, row % rows, index - row * cols)) continue
+    data[index] = -0.5
+    made = true
   }
+  return made
 }
 
 const show = (value) => JSON.stringify(value, (_, x) => (x === Infinity ? 'Infinity' : x))
