@@ -16,19 +16,24 @@ namespace mpmml::cpu::MPMML_ISA {
 template <class T>
 MPMML_INLINE uint64_t equal_lanes(const Vector<T>& x, const Vector<T>& y) {
 #if defined(__AVX512F__)
+  uint64_t bits;
   if constexpr (std::is_same_v<T, float>) {
-    return _mm512_cmp_ps_mask((__m512)x, (__m512)y, _CMP_EQ_OQ);
+    bits = _mm512_cmp_ps_mask((__m512)x, (__m512)y, _CMP_EQ_OQ);
   } else if constexpr (std::is_same_v<T, double>) {
-    return _mm512_cmp_pd_mask((__m512d)x, (__m512d)y, _CMP_EQ_OQ);
+    bits = _mm512_cmp_pd_mask((__m512d)x, (__m512d)y, _CMP_EQ_OQ);
   } else if constexpr (sizeof(T) == 1) {
-    return _mm512_cmpeq_epi8_mask((__m512i)x, (__m512i)y);
+    bits = _mm512_cmpeq_epi8_mask((__m512i)x, (__m512i)y);
   } else if constexpr (sizeof(T) == 2) {
-    return _mm512_cmpeq_epi16_mask((__m512i)x, (__m512i)y);
+    bits = _mm512_cmpeq_epi16_mask((__m512i)x, (__m512i)y);
   } else if constexpr (sizeof(T) == 4) {
-    return _mm512_cmpeq_epi32_mask((__m512i)x, (__m512i)y);
+    bits = _mm512_cmpeq_epi32_mask((__m512i)x, (__m512i)y);
   } else {
-    return _mm512_cmpeq_epi64_mask((__m512i)x, (__m512i)y);
+    bits = _mm512_cmpeq_epi64_mask((__m512i)x, (__m512i)y);
   }
+  // GCC 12 may store a mask of 8 or 16 bits on the stack and read it back as 64 bits, if there is a call before its bits
+  // are used, as with ThreadSanitizer. So they leave the mask's register at once.
+  asm("" : "+r"(bits));
+  return bits;
 #elif defined(__AVX2__)
   const auto equal = x == y;
   if constexpr (sizeof(T) == 1) {
