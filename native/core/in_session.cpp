@@ -30,26 +30,27 @@ struct Results {
   MutableMatrixView c, witness;
 };
 
-/// Copies results to the host.
-void fetch(Session& session, const Problem& problem, const Results& there) {
+/// Copies results to the host. Calls `before_writing` when all that may be lacking has been got.
+template <class BeforeWriting>
+void fetch(Session& session, const Problem& problem, const Results& there, const BeforeWriting& before_writing) {
   const auto download = [&](DataType dtype, const MutableMatrixView& from, const MutableMatrixView& to) {
     session.download(dtype, problem.batch, read_only(from), to, problem.cancelled)->finish();
   };
   const DataType dtype = problem.operation.dtype;
   if (problem.structure.c.is_all(problem.m(), problem.n())) {
+    before_writing();
     download(dtype, there.c, problem.c);
     download(DataType::kInt32, there.witness, problem.witness);
     return;
   }
   // What is outside of the caller's matrices stays.
-  const auto with_dense = [&](DataType type, const MutableMatrixView& from, const auto& body) {
-    const Workspace dense(static_cast<size_t>(problem.outputs() * element_bytes(type)));
-    download(type, from, row_major(dense.data(), problem.m(), problem.n()));
-    body(dense.data());
-  };
-  with_dense(dtype, there.c, [&](const void* dense) { copy_rows(problem, dense, 0, problem.batch * problem.m()); });
-  with_dense(DataType::kInt32, there.witness,
-             [&](const void* dense) { copy_witness(problem, static_cast<const int32_t*>(dense)); });
+  const auto bytes_of = [&](DataType type) { return static_cast<size_t>(problem.outputs() * element_bytes(type)); };
+  const Workspace c(bytes_of(dtype)), witness(bytes_of(DataType::kInt32));
+  download(dtype, there.c, row_major(c.data(), problem.m(), problem.n()));
+  download(DataType::kInt32, there.witness, row_major(witness.data(), problem.m(), problem.n()));
+  before_writing();
+  copy_rows(problem, c.data(), 0, problem.batch * problem.m());
+  copy_witness(problem, static_cast<const int32_t*>(witness.data()));
 }
 
 }  // namespace
@@ -74,9 +75,10 @@ Outcome multiply_with_witness(Session& session, const Problem& problem, const Pl
     outcome.overflow = (std::max<int64_t>(at.item, 0) * problem.m() + at.row) * problem.n() + at.col;
     return outcome;
   }
-  if (where.part) where.part->before_writing(problem);
   const auto start = std::chrono::steady_clock::now();
-  fetch(session, problem, {in_session.c, in_session.witness});
+  fetch(session, problem, {in_session.c, in_session.witness}, [&] {
+    if (where.part) where.part->before_writing(problem);
+  });
   outcome.timing.d2h = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   return outcome;
 }

@@ -1,6 +1,7 @@
 /** Products of arrays with witnesses, and groups of arrays, on a GPU of which they may take little memory. */
 import { afterEach, describe, expect, it } from 'vitest'
 import { matrix, mpmm, mpmmGrouped, openDevice } from '../../lib/index.js'
+import { addon } from '../../lib/native.js'
 import { expectElements, expectError } from '../support/expect.js'
 import { randomMatrix } from '../support/generators.js'
 import { withoutCuda } from '../support/machine.js'
@@ -72,6 +73,27 @@ describe.skipIf(reason !== undefined)(
       const error = await caught(mpmm(a, b, { backend: 'cuda', witness: true, out }))
       expectError(error, 'ERR_MPMML_OVERFLOW', `C[${n - 1}, ${n - 1}]`)
       expect(out.data.every((value) => value === 7)).toBe(true)
+    })
+
+    it('memory that is refused leaves `out` as it was, within a structure too', async () => {
+      const n = 200
+      const [a, b] = [randomMatrix(n, n, 1), randomMatrix(n, n, 2)]
+      let refused = 0
+      for (let nth = 1; nth <= 40; nth++) {
+        const out = matrix(n, n, new Int32Array(n * n).fill(7))
+        addon.failAllocation(nth)
+        const options = { backend: 'cuda', witness: true, structure: { c: 'lower' }, out } as const
+        const error = await mpmm(a, b, options).then(
+          () => null,
+          (reason: unknown) => reason,
+        )
+        addon.failAllocation(0)
+        if (!error) continue
+        refused++
+        expectError(error, 'ERR_MPMML_OUT_OF_MEMORY')
+        expect(out.data.every((value) => value === 7)).toBe(true)
+      }
+      expect(refused).toBeGreaterThan(0)
     })
 
     it('a group of arrays is computed in parts', async () => {
