@@ -52,7 +52,8 @@ async function startServer(program: string, folder: string): Promise<{ child: Ch
 /** @returns when it takes jobs. */
 async function startWorker(queue: string, folder: string, backend: string, blocks: Blocks): Promise<void> {
   const args = [cli, 'worker', '--queue', queue, '--root', folder, '--backend', backend, '--concurrency', '1']
-  const child = spawn(process.execPath, [...args, '--json'], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const child = spawn(process.execPath, [...args, '--json'], { stdio: ['ignore', 'pipe', 'pipe'] })
+  child.stderr.pipe(process.stderr, { end: false })
   const done: Block[] = []
   blocks.set(child, done)
   await new Promise<void>((resolve, reject) => {
@@ -67,6 +68,8 @@ async function startWorker(queue: string, folder: string, backend: string, block
 
 async function end(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return
+  // That it was interrupted is what was asked for.
+  child.stderr?.unpipe(process.stderr).resume()
   child.kill('SIGTERM')
   await once(child, 'close')
 }

@@ -238,13 +238,17 @@ export const blocksIn = (length: number, size: number): number => Math.ceil(leng
  *
  * @param together - of a product: so many rows of blocks are done for each column of blocks of B, which then is read once for all of
  *   them; 1 if left out.
- * @throws Nothing.
+ * @throws OptionError (ERR_MPMML_OPTION) if the plan has no such stage, or `together` isn't an integer of 1 or more.
  * @example
  * await writeNpy('a.npy', matrix(2, 2, [1, 2, 3, 4]))
  * const plan = await planBlocks({ kind: 'multiply', a: 'a.npy', b: 'a.npy', c: 'c.npy', block: 1 })
  * console.log([...jobsOf(plan, 0)].map(({ name }) => name).join()) // c-0-0,c-0-1,c-1-1,c-1-0
  */
 export function* jobsOf(plan: BlockPlan, stage: number, together = 1): Generator<BlockJob, void> {
+  requireStage(plan, stage)
+  if (!isCount(together)) {
+    throw new OptionError(`together must be an integer of 1 or more, but it is ${show(together)}`)
+  }
   if (plan.kind === 'multiply') {
     const { output, block } = plan
     const [down, across] = [blocksIn(output.shape[0], block.rows), blocksIn(output.shape[1], block.cols)]

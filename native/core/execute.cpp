@@ -144,7 +144,7 @@ Plan Engine::plan(Backend& backend, const Problem& problem, const Placement& whe
 bool Engine::is_for_cuda(const std::vector<Problem>& problems, const Request& request) {
   if (!cuda_ || request.plan_only || problems.empty() || request.backend == BackendChoice::kCpu) return false;
   if (request.devices != 0) return several_backend().kind() == BackendKind::kCuda;
-  return is_group_for_cuda(problems, request) || choose(problems.front(), request).backend == BackendKind::kCuda;
+  return is_group_for_cuda(problems, request) || prefer(problems.front(), request).backend == BackendKind::kCuda;
 }
 
 Result Engine::execute(const Problem& problem, const Request& request) {

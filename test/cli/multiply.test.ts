@@ -442,7 +442,6 @@ describe('an input file', () => {
     ['claims more than it has', () => replaced('(2, 3)', '(9, 3)'), 'truncated'],
     ['claims a negative size', () => replaced('(2, 3)', '(-2,3)'), '-2'],
     ['has half floats', () => replaced('<i4', '<f2'), 'astype(numpy.float32)'],
-    ['is a vector', () => replaced('(2, 3)', '(6 , )'), 'reshape'],
   ])('that %s is refused', async (_, content, expected) => {
     writeFileSync(path('bad.npy'), content())
     const line = await fails(['multiply', path('bad.npy'), b(), '-o', path('none.npy')])

@@ -51,7 +51,7 @@ describe.skipIf(reason !== undefined)(
       }
     })
 
-    it('blocks of batches and of long and thin products, with C0', async () => {
+    it('blocks of long and thin products', async () => {
       allow(24)
       for (const [m, k, n] of [
         [40, 3000, 9000],
