@@ -98,7 +98,12 @@ describe('installed without scripts', () => {
     for (const [name, program, args] of programs) {
       expect(existsSync(program), `${name}: ${program}`).toBe(true)
       const { addon, cuda, variant } = use({ cwd, program }, args)
-      expect(addon, name).toEqual({ kind: 'cpu', from: platformPackage, file: expect.stringContaining(cwd) })
+      expect(addon, name).toEqual({
+        kind: 'cpu',
+        from: platformPackage,
+        file: expect.stringContaining(cwd),
+        larger: [],
+      })
       expect(cuda.built).toBe(false)
       expect(variant).not.toBe('')
     }
