@@ -1,12 +1,12 @@
 /** Closures of weights: what star and plus and the graph functions have in common. */
-import { aborted, cancelOnAbort, notCancelled } from '../abort.js'
+import { aborted, givenUpBy, notCancelled } from '../abort.js'
 import { show } from '../describe.js'
 import type { DeviceMatrix } from '../device/device.js'
 import { onImplicitDevice } from '../device/implicit.js'
 import { copyRequest } from '../device/requests.js'
 import type { Session } from '../device/resident.js'
 import { INT32, isInteger, newUnwrittenArray, typeNameOf } from '../elements.js'
-import { AbortedError, CycleError, OptionError, ShapeError } from '../errors.js'
+import { CycleError, OptionError, ShapeError } from '../errors.js'
 import { REPORT_FIELDS, REQUEST_FIELDS, reportAt, requestAt, writeLayout } from '../fields.js'
 import { inSlices } from '../graph/slices.js'
 import { type Elements, type Layout, rowMajorElements } from '../layout.js'
@@ -74,16 +74,11 @@ export async function closeWeights(weights: View, options: ReadOptions, closing:
   const call = check(weights, options, closing)
   const { signal } = options
   if (!signal) return close(call, started)
-  const forget = cancelOnAbort(signal, call.cancel)
-  try {
-    requireThere(weights, call.name) // A signal that isn't Node's own may have run anything.
+  return givenUpBy(signal, call.cancel, 'the closure', () => {
+    requireThere(weights, call.name)
     if (call.out) requireThere(call.out, 'out')
-    return await close(call, started)
-  } catch (error) {
-    throw error instanceof AbortedError && signal.aborted ? aborted(signal, 'the closure') : error
-  } finally {
-    forget()
-  }
+    return close(call, started)
+  })
 }
 
 function check(weights: View, options: ReadOptions, closing: Closing): Call {

@@ -1,5 +1,5 @@
 /** Many products in one call. */
-import { aborted, cancelOnAbort, notCancelled } from '../abort.js'
+import { aborted, givenUpBy, notCancelled } from '../abort.js'
 import { typeName } from '../describe.js'
 import type { DeviceMatrix } from '../device/device.js'
 import { typeNameOf } from '../elements.js'
@@ -184,16 +184,11 @@ async function multiplyAll(
   }
   if (!signal) return group.end()
   const cancel = new Int32Array(1)
-  const forget = cancelOnAbort(signal, cancel)
-  try {
+  return givenUpBy(signal, cancel, 'the group', () => {
     eachNamed(products, requireAllThere)
     startRest(group, cancel)
-    return await group.end()
-  } catch (error) {
-    throw error instanceof AbortedError && signal.aborted ? aborted(signal, 'the group') : error
-  } finally {
-    forget()
-  }
+    return group.end()
+  })
 }
 
 function requireArray(products: unknown): readonly unknown[] {

@@ -1,8 +1,8 @@
 /** Products of two matrices. */
 
-import { aborted, cancelOnAbort, notCancelled } from '../abort.js'
+import { givenUpBy, notCancelled } from '../abort.js'
 import type { DeviceMatrix } from '../device/device.js'
-import { AbortedError, fromNative, OptionError } from '../errors.js'
+import { fromNative, OptionError } from '../errors.js'
 import { REPORT_FIELDS, REQUEST_FIELDS, requestAt, writeLayout } from '../fields.js'
 import type { DenseMatrix, MatrixLike } from '../matrix.js'
 import { addon, type Made } from '../native.js'
@@ -138,15 +138,10 @@ async function multiply(
   if (!(signal || onProgress)) return run(product, notCancelled)
   const cancel = new Int32Array(1)
   if (!signal) return run(product, cancel)
-  const forget = cancelOnAbort(signal, cancel)
-  try {
-    requireAllThere(product, plainNames) // A signal that isn't Node's own may have run anything.
-    return await run(product, cancel)
-  } catch (error) {
-    throw error instanceof AbortedError && signal.aborted ? aborted(signal) : error
-  } finally {
-    forget()
-  }
+  return givenUpBy(signal, cancel, 'the product', () => {
+    requireAllThere(product, plainNames)
+    return run(product, cancel)
+  })
 }
 
 async function run(product: Product, cancel: Int32Array): Promise<MpmmResult<AnyResult>> {

@@ -1,6 +1,6 @@
 /** Which kernel a product would take, without computing it. */
-import { aborted, cancelOnAbort } from '../abort.js'
-import { AbortedError, fromNative } from '../errors.js'
+import { givenUpBy } from '../abort.js'
+import { fromNative } from '../errors.js'
 import { reportAt as field, REPORT_FIELDS, REQUEST_FIELDS, requestAt, writeLayout } from '../fields.js'
 import { addon } from '../native.js'
 import type { VariantName } from '../variant-names.js'
@@ -62,15 +62,10 @@ async function makePlan(
   const { signal } = product.options
   const cancel = new Int32Array(1)
   if (!signal) return found(product, cancel)
-  const forget = cancelOnAbort(signal, cancel)
-  try {
-    requireAllThere(product, plainNames) // A signal that isn't Node's own may have run anything.
-    return await found(product, cancel)
-  } catch (error) {
-    throw error instanceof AbortedError && signal.aborted ? aborted(signal, 'the plan') : error
-  } finally {
-    forget()
-  }
+  return givenUpBy(signal, cancel, 'the plan', () => {
+    requireAllThere(product, plainNames)
+    return found(product, cancel)
+  })
 }
 
 async function found(product: Product, cancel: Int32Array): Promise<Plan> {
