@@ -104,7 +104,9 @@ Facts facts_in(const ValueRange& range, Storage storage = Storage::kElement) {
   Facts facts;
   facts.has_lowest = S::maximizes ? range.has_zero : range.has_finite() && range.minimum <= ends.lowest;
   facts.has_highest = !S::maximizes ? range.has_zero : range.has_finite() && range.maximum >= ends.highest;
-  const int64_t least = std::max(range.minimum, ends.lowest + 1), greatest = std::min(range.maximum, ends.highest - 1);
+  // NaNs are beyond the ends.
+  const int64_t least = range.minimum == ends.lowest ? ends.lowest + 1 : range.minimum,
+                greatest = range.maximum == ends.highest ? ends.highest - 1 : range.maximum;
   if (range.has_finite() && least <= greatest) facts.include(least, greatest);
   facts.has_negative = facts.has_lowest || (range.has_finite() && range.minimum < 0);
   return facts;

@@ -16,8 +16,9 @@ import {
   variants,
 } from '../../lib/index.js'
 import { algebras } from './algebras.js'
-import { policies, ragged, semirings } from './cases.js'
+import { policies, ragged, type Size, semirings } from './cases.js'
 import { expectElements } from './expect.js'
+import { type FloatMatrix, floatMismatch, floatOracle } from './float-oracle.js'
 import { kindNames, operands, Random, randomMatrix } from './generators.js'
 import { givenUp } from './in-time.js'
 import { type Dense, oracle } from './oracle.js'
@@ -33,6 +34,7 @@ import {
   randomInt16,
   widened,
 } from './resident.js'
+import { floatKinds, operands as floatOperands } from './suite-floats.js'
 
 type Operand = MatrixLike<OperandArray> | DeviceMatrix<OperandArray>
 interface AnyProduct {
@@ -40,6 +42,7 @@ interface AnyProduct {
   b: Operand
   out?: Operand | undefined
   accumulate?: Operand | boolean | undefined
+  structure?: GroupedProduct['structure']
 }
 /** mpmmGrouped with matrices whose types are only known at run time. */
 const grouped = mpmmGrouped as unknown as (
@@ -142,6 +145,29 @@ function results(backend: 'cpu' | 'cuda', options: GroupedOptions, there: There,
           )
           expectElements((await here(second!.c)) as Made & { data: Int32Array }, expected, overflow)
         }
+      }
+    })
+  }
+
+  for (const semiring of ['max-plus', 'min-plus'] as const) {
+    // Structured products share no launch, so the other is computed by the kernel that it has by itself.
+    it.each(floatKinds)(`${semiring} on floats beside a structured product: %s`, async (kind) => {
+      for (const size of [
+        [4, 1514, 8],
+        [70, 90, 110],
+      ] as Size[]) {
+        const { a, b } = floatOperands(kind, semiring, 'float32', size)
+        const other = floatOperands('any numbers', semiring, 'float32', [40, 40, 40])
+        const put = ({ data, shape }: FloatMatrix) => there(made(data, Array.from(shape)))
+        const [, second] = await grouped(
+          [
+            { a: await put(other.a), b: await put(other.b), structure: { a: 'lower' } },
+            { a: await put(a), b: await put(b) },
+          ],
+          { ...options, semiring },
+        )
+        const c = (await here(second!.c)) as FloatMatrix
+        expect(floatMismatch(c, floatOracle(a, b, semiring))).toBeUndefined()
       }
     })
   }
