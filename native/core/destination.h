@@ -14,9 +14,8 @@ void copy_rows(const Problem& problem, const void* dense, int64_t first, int64_t
 
 class Destination {
  public:
-  /// `may_overflow`: whether a result may turn out to overflow after others have been written.
-  /// Throws Error(kOutOfMemory).
-  Destination(const Problem& problem, bool may_overflow);
+  /// `may_fail`: whether the product may turn out to fail after results have been written. Throws Error(kOutOfMemory).
+  Destination(const Problem& problem, bool may_fail);
 
   /// Where to write results.
   const MutableMatrixView& view() const { return view_; }

@@ -63,6 +63,11 @@ inline bool can_overflow(const Operation& operation) {
   return with_semiring(operation, [](auto semiring) { return decltype(semiring)::can_overflow; });
 }
 
+/// Whether a sum that overflows fails the product.
+inline bool overflow_fails(const Operation& operation) {
+  return can_overflow(operation) && operation.overflow == OverflowPolicy::kThrow;
+}
+
 /// Whether something must be known about the elements before they are multiplied.
 inline bool must_scan(const Operation& operation) {
   return with_semiring(operation, [](auto semiring) { return is_scanned<decltype(semiring)>; });

@@ -337,7 +337,7 @@ class CpuBackend final : public Backend {
 
   /// Only 64-bit sums can turn out to overflow.
   static Destination destination_of(const Problem& problem, const Plan& plan) {
-    return Destination(problem, plan.path == RangePath::kWide);
+    return Destination(problem, plan.path == RangePath::kWide && overflow_fails(problem.operation));
   }
 
   static void settle(const Problem& problem, const Destination& destination, int64_t overflow, Outcome& outcome) {

@@ -322,7 +322,8 @@ Outcome CudaBackend::run(const Problem& problem, const Placement& where) {
         problem, capacity, [&](const Problem& block) { return workspace(block, problem, where); }, multiply,
         [&] {
           if (where.part) where.part->before_writing(problem);
-        });
+        },
+        where.variant != nullptr);
   } catch (const Error& error) {
     // A block has other indices.
     if (error.code() == ErrorCode::kValue) {

@@ -3,7 +3,15 @@
  * are too large for the oracle, so the CPU backend, which the oracle has checked, is what they are compared with.
  */
 import { afterEach, describe, expect, it } from 'vitest'
-import { type DenseMatrix, EPSILON, type MpmmOptions, matrix, mpmm, mpmmSync } from '../../lib/index.js'
+import {
+  type DenseMatrix,
+  EPSILON,
+  type MpmmOptions,
+  matrix,
+  mpmm,
+  mpmmSync,
+  variants,
+} from '../../lib/index.js'
 import { expectError, thrown } from '../support/expect.js'
 import { withoutCuda } from '../support/machine.js'
 
@@ -160,6 +168,35 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (ski
         expect((error as Error).message).toContain(`${place} is decided by the sum 2147484647,`)
         expect(out.data.every((value) => value === 77)).toBe(true)
       }
+    })
+
+    it('of which only the last refuses the variant leave out as it was', () => {
+      const a = filled(m, k, (row, col) => scattered(row < 2999 ? 5 : 1_000_000)(row, col))
+      const variant = variants().find(({ family, backend, semiring, dtype }) => {
+        return family === 'exponent' && backend === 'cuda' && semiring === 'max-plus' && dtype === 'int32'
+      })!.name
+      const out = matrix(m, n, new Int32Array(m * n).fill(77))
+      process.env.MPMML_DEVICE_MEMORY_MIB = '40'
+      expectError(
+        thrown(() => mpmmSync(a, b, { out, variant })),
+        'ERR_MPMML_VARIANT',
+      )
+      expect(out.data.every((value) => value === 77)).toBe(true)
+    })
+
+    it('of which only the last has a value that the semiring has not leave out as it was', () => {
+      const [rows, depth, cols] = [3300, 2001, 2203]
+      const a = matrix(rows, depth, new Float32Array(rows * depth).fill(2))
+      const right = matrix(depth, cols, new Float32Array(depth * cols).fill(3))
+      a.data[a.data.length - 1] = -1
+      const out = matrix(rows, cols, new Float32Array(rows * cols).fill(77))
+      process.env.MPMML_DEVICE_MEMORY_MIB = '40'
+      expectError(
+        thrown(() => mpmmSync(a, right, { out, semiring: 'max-times', backend: 'cuda' })),
+        'ERR_MPMML_VALUE',
+        /a\[3299, 2000\] is -1/,
+      )
+      expect(out.data.every((value) => value === 77)).toBe(true)
     })
 
     it('of several products at once, which share the memory', async () => {

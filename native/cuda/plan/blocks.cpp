@@ -73,8 +73,11 @@ Problem smallest_block(const Problem& problem) { return cut(problem, first_block
 
 Outcome multiply_in_blocks(const Problem& problem, int64_t bytes, const BytesOf& bytes_of,
                            const std::function<Outcome(const Problem& block)>& multiply,
-                           const std::function<void()>& before_writing) {
-  const Destination destination(problem, can_overflow(problem.operation));
+                           const std::function<void()>& before_writing, bool is_variant_requested) {
+  // Each block looks at its own values.
+  const bool may_fail =
+      overflow_fails(problem.operation) || restricts_elements(problem.operation) || is_variant_requested;
+  const Destination destination(problem, may_fail);
   const bool is_apart = destination.view().data != problem.c.data;
   if (!is_apart) before_writing();
   Problem target = problem;

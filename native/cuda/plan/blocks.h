@@ -17,6 +17,6 @@ Problem smallest_block(const Problem& problem);
 /// been written to C.
 Outcome multiply_in_blocks(const Problem& problem, int64_t bytes, const BytesOf& bytes_of,
                            const std::function<Outcome(const Problem& block)>& multiply,
-                           const std::function<void()>& before_writing);
+                           const std::function<void()>& before_writing, bool is_variant_requested);
 
 }  // namespace mpmml::cuda
