@@ -36,4 +36,5 @@ export {
 } from './algebra/schedule.js'
 export { type Input, type TrajectoryOptions, trajectory } from './algebra/trajectory.js'
 export type { Vector } from './algebra/vector.js'
+export { waitsFor } from './algebra/waits.js'
 export type { SumSemiring, Weights } from './algebra/weights.js'

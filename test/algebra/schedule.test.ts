@@ -1,6 +1,13 @@
 /** Start times of jobs, against Bellman and Ford's rounds, and published projects. */
 import { describe, expect, it } from 'vitest'
-import { type EarliestOptions, earliestStarts, type LatestOptions, latestStarts } from '../../lib/algebra.js'
+import {
+  cycleTimes,
+  type EarliestOptions,
+  earliestStarts,
+  type LatestOptions,
+  latestStarts,
+  waitsFor,
+} from '../../lib/algebra.js'
 import { CycleError, EPSILON, matrix, openDevice } from '../../lib/index.js'
 import { coded } from '../support/coded.js'
 import { Random } from '../support/generators.js'
@@ -294,5 +301,45 @@ describe('bad input', () => {
     ['a signal', () => early(jobs, { signal: AbortSignal.abort() }), 'ABORTED', /given up/],
   ])('%s', async (_, call, code, message) => {
     await expect(call()).rejects.toEqual(coded(code, message))
+  })
+})
+
+describe('waitsFor', () => {
+  it('makes of precedences what cycle times are computed from', async () => {
+    const random = new Random(7)
+    const [nodes, periods] = [9, 2000]
+    const edges = {
+      nodes,
+      // Each job waits for one, so that each has a cycle time.
+      from: Array.from({ length: 20 }, () => random.integer(0, nodes - 1)),
+      to: Array.from({ length: 20 }, (_, e) => (e < nodes ? e : random.integer(0, nodes - 1))),
+      weight: Array.from({ length: 20 }, () => random.integer(1, 50)),
+    }
+    // Each period of a job begins after those of the period before that it follows.
+    let starts = Array<number>(nodes).fill(0)
+    for (let k = 0; k < periods; k++) {
+      const next = Array<number>(nodes).fill(-Infinity)
+      for (const [e, from] of edges.from.entries()) {
+        next[edges.to[e]!] = Math.max(next[edges.to[e]!]!, starts[from]! + edges.weight[e]!)
+      }
+      starts = next
+    }
+    const { values } = await cycleTimes(waitsFor(edges))
+    // The transient moves the mean of all periods by less than this.
+    for (let job = 0; job < nodes; job++)
+      expect(Math.abs(starts[job]! / periods - values[job]!)).toBeLessThan(0.5)
+    expect(new Set(values).size).toBeGreaterThan(1)
+  })
+
+  it('twice is nothing', () => {
+    const edges = { nodes: 3, from: [0, 1], to: [1, 2], weight: Float64Array.of(1, 2) }
+    expect(waitsFor(edges)).toEqual({ nodes: 3, from: [1, 2], to: [0, 1], weight: edges.weight })
+    expect(waitsFor(waitsFor(edges))).toEqual(edges)
+  })
+
+  it('takes edge lists only', () => {
+    expect(() => waitsFor(matrix(1, 1) as never)).toThrow(
+      coded('DTYPE', /edges must be an edge list .* transpose a matrix by its strides/),
+    )
   })
 })
