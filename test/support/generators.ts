@@ -33,7 +33,7 @@ export class Random {
   }
 }
 
-/** The largest magnitude of finite values that DESIGN.md §4 lets meet a zero in plain int32 sums. */
+/** The largest magnitude of finite values that may meet a zero in plain int32 sums (docs/exactness.md). */
 export const translatedLimit = (semiring: SemiringName): number =>
   semiring === 'max-plus' ? 357913941 : 357913940
 
@@ -231,7 +231,7 @@ export function randomMatrix(
   }
 }
 
-/** The paths on which the product of these operands is exact (DESIGN.md §4, §6), cheapest first. */
+/** The paths on which the product of these operands is exact (docs/products.md), cheapest first. */
 export function exactPaths(
   a: Plain,
   b: Plain,

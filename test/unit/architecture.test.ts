@@ -1,4 +1,4 @@
-/** Every dependency points the way it should (DESIGN.md §5): user → lib → addon → core → cuda | cpu. */
+/** Every dependency points the way it should (docs/contributing.md): user → lib → addon → core → cuda | cpu. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize, relative, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
