@@ -1,5 +1,6 @@
-// Makes the API reference from the doc comments: `npm run docs` writes docs/api/. With `--json FILE` it writes what typedoc has
-// read instead, which test/unit/reference.test.ts looks at. The entry points are the exports of package.json.
+// Makes a site of the guides and the API reference: `npm run docs` writes docs/site/, which needs nothing from other hosts. With
+// `--json FILE` it writes what typedoc has read of the doc comments instead, which test/unit/reference.test.ts looks at. The entry
+// points are the exports of package.json; the guides and their order are those of docs/README.md.
 import { existsSync, readFileSync } from 'node:fs'
 import { register } from 'node:module'
 import { join } from 'node:path'
@@ -8,7 +9,7 @@ import { fileURLToPath } from 'node:url'
 // typedoc needs the compiler's JavaScript API, which TypeScript 7 has no longer.
 const hook = `export const resolve = (name, context, next) => next(name === 'typescript' ? 'typescript-6' : name, context)`
 register(`data:text/javascript,${encodeURIComponent(hook)}`)
-const { Application, ReflectionKind } = await import('typedoc')
+const { Application, Comment, CommentTag, Converter, ReflectionKind } = await import('typedoc')
 
 const root = fileURLToPath(new URL('../', import.meta.url))
 const { exports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
@@ -18,11 +19,28 @@ const entryPoints = Object.values(exports)
   .filter((file) => file && existsSync(join(root, file)))
   .map((file) => join(root, file))
 
+const [option, file] = process.argv.slice(2)
+const isSite = option !== '--json'
+
+/** The guides: each with its part of the index. */
+const guides = new Map()
+let part = ''
+for (const line of readFileSync(join(root, 'docs', 'README.md'), 'utf8').split('\n')) {
+  part = /^\*\*(.+)\*\*$/.exec(line)?.[1] ?? part
+  const page = /^\| \[.+?\]\((.+?\.md)\)/.exec(line)?.[1]
+  if (page) guides.set(join(root, 'docs', page), part)
+}
+
 const app = await Application.bootstrap({
   entryPoints,
   tsconfig: join(root, 'tsconfig.json'),
   name: 'MPMML',
-  readme: 'none',
+  readme: isSite ? join(root, 'README.md') : 'none',
+  projectDocuments: isSite ? [...guides.keys()] : [],
+  searchInComments: true,
+  searchInDocuments: true,
+  sort: ['documents-first', 'alphabetical'],
+  groupOrder: [...new Set(guides.values()), '*'],
   validation: { notExported: true, invalidLink: true, notDocumented: false },
   // Types that only join others.
   intentionallyNotExported: [
@@ -44,6 +62,13 @@ const app = await Application.bootstrap({
   treatWarningsAsErrors: true,
   logLevel: 'Warn',
 })
+// A guide is called as its heading, and stands in its part of the index.
+app.converter.on(Converter.EVENT_CREATE_DOCUMENT, (_, guide) => {
+  const [page, group] = [...guides].find(([page]) => page.endsWith(`/${guide.name}.md`))
+  guide.name = /^# (.+)$/m.exec(readFileSync(page, 'utf8'))[1]
+  guide.comment ??= new Comment()
+  guide.comment.blockTags.push(new CommentTag('@group', [{ kind: 'text', text: group }]))
+})
 const project = await app.convert()
 if (!project) process.exit(1)
 // 'mpmml/graph' is what one writes to import it.
@@ -62,7 +87,6 @@ for (const { comment } of Object.values(project.reflections)) {
   }
 }
 app.validate(project)
-const [option, file] = process.argv.slice(2)
-if (option === '--json') await app.generateJson(project, file)
-else await app.generateDocs(project, join(root, 'docs', 'api'))
+if (isSite) await app.generateDocs(project, join(root, 'docs', 'site'))
+else await app.generateJson(project, file)
 if (app.logger.hasErrors() || app.logger.hasWarnings()) process.exitCode = 1
