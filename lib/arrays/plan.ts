@@ -46,12 +46,12 @@ import {
   readPath,
   readSemiringName,
 } from './options.js'
+import { loadHashes, loadZarrita } from './packages.js'
 import { greatestWeight } from './range-of.js'
 import { openSource } from './source.js'
 import { storageOf } from './storages.js'
 import { createTarget, extraBytes } from './target.js'
 import { openWork, worksOf } from './works.js'
-import { loadZarrita } from './zarrita.js'
 
 interface AnyRequest extends LayoutOptions, BeginOptions {
   /** What to do with results outside of int32: as in `mpmm`. */
@@ -148,6 +148,7 @@ export async function begin(
   }
   // A missing package is said before any work.
   if (isZarr(asked.output)) await loadZarrita()
+  if (asked.layout.shards || asked.layout.codec === 'zstd') await loadHashes()
   const inputs: ArraySource[] = [await openSource(readPath(request.a), asked.signal)]
   if (kind === 'multiply') inputs.push(await openSource(readPath(request.b), asked.signal))
   const planned: PlannedInput[] = []

@@ -6,9 +6,9 @@ import type { ElementArray } from '../storage.js'
 import type { Range } from './array-source.js'
 import { CODEC_THREADS, encodeAside } from './codec-pool.js'
 import type { CodecEntry } from './codecs.js'
-import { checksumOf } from './crc32c.js'
 import { atOnce, writeError, writeRectangle, writeWhole } from './disk.js'
 import type { BlockPlan, PlannedOutput, ZarrLayout } from './job.js'
+import { crc32cOf } from './packages.js'
 import { asRow, type Rows } from './storage.js'
 import type { Work } from './work.js'
 import { bytesOfType } from './zarr-metadata.js'
@@ -187,7 +187,7 @@ class Cut {
       position += rows * width
     }
     const index = Buffer.from(entries.buffer)
-    return [...pieces, asRow(Buffer.concat([index, checksumOf(index)]))]
+    return [...pieces, asRow(Buffer.concat([index, await crc32cOf(index)]))]
   }
 
   /** A chunk as it is stored: a part of the block itself if that is possible. */

@@ -6,8 +6,8 @@ import { systemReason } from '../files/files.js'
 import { MAX_DIMENSION } from '../matrix.js'
 import { byteCodecs, type CodecEntry } from './codecs.js'
 import type { ArrayType } from './job.js'
+import { loadHashes, loadZarrita } from './packages.js'
 import type { Storage } from './storage.js'
-import { loadZarrita } from './zarrita.js'
 
 export const bytesOfType = { int16: 2, int32: 4, float32: 4, float64: 8 } as const satisfies Record<
   ArrayType,
@@ -62,7 +62,7 @@ async function readMetadata(path: string, storage: Storage): Promise<Buffer> {
   throw new FileError(`${path} can't be read: ${expected}: there is no ${name}`)
 }
 
-/** @throws FileError for what isn't a matrix that can be read; PackageError without zarrita. */
+/** @throws FileError for what isn't a matrix that can be read; PackageError without zarrita, or hash-wasm for checksums. */
 export async function readZarrMatrix(path: string, storage: Storage): Promise<ZarrMatrix> {
   const zarr = await loadZarrita()
   const bytes = await readMetadata(path, storage)
@@ -102,6 +102,8 @@ export async function readZarrMatrix(path: string, storage: Storage): Promise<Za
   if (sharding && top.length > 1) refuse('it has codecs around its shards, which this library does not read')
   const shards = sharding ? readSharding(sharding, file, refuse) : null
   const pipeline = readPipeline(shards?.codecs ?? top, bytesOfType[dtype as ArrayType], refuse)
+  // A missing package is said before any work.
+  if (shards?.index.checked || pipeline.codecs.some(({ name }) => name === 'crc32c')) await loadHashes()
   const { separator, prefix } = readKeys(json.chunk_key_encoding as Json, refuse)
   return {
     path,

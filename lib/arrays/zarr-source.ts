@@ -5,10 +5,10 @@ import { type ArraySource, elementsIn, type Range, type ReadBlock } from './arra
 import { CODEC_THREADS, decodeAside, readEncoded } from './codec-pool.js'
 import type { Answer } from './codec-worker.js'
 import { mostEncoded } from './codecs.js'
-import { checksumOf } from './crc32c.js'
 import { atOnce, type Rectangle, requireUnchanged } from './disk.js'
 import { expectedOf, requireAbsent } from './fingerprint.js'
 import type { ArrayType, PlannedInput } from './job.js'
+import { crc32cOf } from './packages.js'
 import { asRow, type Storage, type Stored } from './storage.js'
 import { bytesOfType, readZarrMatrix, type ZarrMatrix } from './zarr-metadata.js'
 
@@ -275,7 +275,7 @@ async function readIndex(
     const bytes = Buffer.from(new ArrayBuffer(length))
     await file.read(asRectangle(bytes, first ? 0 : size - length))
     const content = bytes.subarray(0, 16 * count)
-    if (checked && !checksumOf(content).equals(bytes.subarray(16 * count))) {
+    if (checked && !(await crc32cOf(content)).equals(bytes.subarray(16 * count))) {
       throw new ChunkError("the checksum (crc32c) of its shard's index is wrong")
     }
     return new BigUint64Array(bytes.buffer, 0, 2 * count)
