@@ -7,7 +7,7 @@ import { MAX_DIMENSION } from '../matrix.js'
 import { byteCodecs, type CodecEntry } from './codecs.js'
 import type { ArrayType } from './job.js'
 import { loadHashes, loadZarrita } from './packages.js'
-import type { Storage } from './storage.js'
+import type { Store } from './store.js'
 
 export const bytesOfType = { int16: 2, int32: 4, float32: 4, float64: 8 } as const satisfies Record<
   ArrayType,
@@ -47,12 +47,12 @@ export function isArrayMetadata(bytes: Buffer | null): boolean {
 }
 
 /** The bytes of zarr.json. */
-async function readMetadata(path: string, storage: Storage): Promise<Buffer> {
-  const name = storage.join(path, 'zarr.json')
+async function readMetadata(path: string, store: Store): Promise<Buffer> {
+  const name = store.join(path, 'zarr.json')
   const expected =
     'expected a Zarr array of version 3, a folder with a zarr.json (a .zarray is version 2: write it with zarr_format=3)'
   try {
-    const bytes = await storage.readWhole(name)
+    const bytes = await store.readWhole(name)
     if (bytes) return bytes
   } catch (error) {
     if (error instanceof MpmmlError) throw error
@@ -63,9 +63,9 @@ async function readMetadata(path: string, storage: Storage): Promise<Buffer> {
 }
 
 /** @throws FileError for what isn't a matrix that can be read; PackageError without zarrita, or hash-wasm for checksums. */
-export async function readZarrMatrix(path: string, storage: Storage): Promise<ZarrMatrix> {
+export async function readZarrMatrix(path: string, store: Store): Promise<ZarrMatrix> {
   const zarr = await loadZarrita()
-  const bytes = await readMetadata(path, storage)
+  const bytes = await readMetadata(path, store)
   const refuse = (problem: string): never => {
     throw new FileError(`${path}: ${problem}`)
   }
@@ -75,8 +75,7 @@ export async function readZarrMatrix(path: string, storage: Storage): Promise<Za
     json = JSON.parse(bytes.toString()) as Json
     // zarrita reads the metadata only; it asks for ranges if there are shards.
     const get = async (key: string) => (key === '/zarr.json' ? new Uint8Array(bytes) : undefined)
-    const store = { get, getRange: async () => undefined }
-    array = await zarr.open.v3(store, { kind: 'array' })
+    array = await zarr.open.v3({ get, getRange: async () => undefined }, { kind: 'array' })
   } catch (error) {
     const reason = (error as Error).message
     throw new FileError(`${path}: expected a Zarr array of version 3, but zarr.json is not one: ${reason}`, {
@@ -114,7 +113,7 @@ export async function readZarrMatrix(path: string, storage: Storage): Promise<Za
     index: shards?.index ?? null,
     ...pipeline,
     fill: readFill(json.fill_value, dtype as ArrayType, refuse),
-    name: (row, col) => storage.join(path, `${prefix}${row}${separator}${col}`),
+    name: (row, col) => store.join(path, `${prefix}${row}${separator}${col}`),
   }
 }
 

@@ -1,15 +1,14 @@
 /** A matrix in a Zarr array, of which blocks are read. */
-import { ChunkError, FileError, MpmmlError } from '../errors.js'
-import { systemReason } from '../files/files.js'
+import { ChunkError, FileError } from '../errors.js'
 import { type ArraySource, elementsIn, type Range, type ReadBlock } from './array-source.js'
 import { CODEC_THREADS, decodeAside, readEncoded } from './codec-pool.js'
 import type { Answer } from './codec-worker.js'
 import { mostEncoded } from './codecs.js'
-import { atOnce, type Rectangle, requireUnchanged } from './disk.js'
+import { atOnce, type Rectangle, readError, requireUnchanged } from './disk.js'
 import { expectedOf, requireAbsent } from './fingerprint.js'
 import type { ArrayType, PlannedInput } from './job.js'
 import { crc32cOf } from './packages.js'
-import { asRow, type Storage, type Stored } from './storage.js'
+import { asRow, type Store, type Stored } from './store.js'
 import { bytesOfType, readZarrMatrix, type ZarrMatrix } from './zarr-metadata.js'
 
 /** A chunk is not there. */
@@ -33,35 +32,33 @@ export class ZarrSource implements ArraySource {
   readonly unit: readonly [number, number]
   readonly extraBytes: number
   readonly #matrix: ZarrMatrix
-  readonly #storage: Storage
+  readonly #store: Store
   readonly #bytes: number
   readonly #isPlain: boolean
   /** The indices of the shards that were read last. */
   readonly #indices = new Map<string, Promise<BigUint64Array | null>>()
 
-  private constructor(matrix: ZarrMatrix, storage: Storage) {
+  private constructor(matrix: ZarrMatrix, store: Store) {
     const { path, shape, dtype, chunk, codecs, swapped } = matrix
     this.path = path
     this.shape = shape
     this.dtype = dtype
     this.unit = chunk
     this.#matrix = matrix
-    this.#storage = storage
+    this.#store = store
     this.#bytes = bytesOfType[dtype]
     this.#isPlain = codecs.length === 0 && !swapped
     // Encoded and decoded.
-    const chunks = this.#isPlain
-      ? this.#storage.buffered
-      : (this.#storage.isInThreads ? 2 : 3) * CODEC_THREADS
+    const chunks = this.#isPlain ? this.#store.buffered : (this.#store.isInThreads ? 2 : 3) * CODEC_THREADS
     this.extraBytes = chunks * chunk[0] * chunk[1] * this.#bytes
   }
 
-  static async open(path: string, storage: Storage): Promise<ZarrSource> {
-    return new ZarrSource(await readZarrMatrix(path, storage), storage)
+  static async open(path: string, store: Store): Promise<ZarrSource> {
+    return new ZarrSource(await readZarrMatrix(path, store), store)
   }
 
   files(): Promise<Stored[]> {
-    return this.#storage.list(this.path)
+    return this.#store.list(this.path)
   }
 
   async read(rows: Range, cols: Range, memory: Uint8Array, planned: PlannedInput): Promise<ReadBlock> {
@@ -71,7 +68,7 @@ export class ZarrSource implements ArraySource {
     const down = Math.ceil(rows[1] / chunk[0]) - first[0]
     const width = byColumns ? rows[1] - rows[0] : cols[1] - cols[0]
     let bytesRead = 0
-    await atOnce(this.#isPlain ? this.#storage.chunksAtOnce : CODEC_THREADS, across * down, async (index) => {
+    await atOnce(this.#isPlain ? this.#store.chunksAtOnce : CODEC_THREADS, across * down, async (index) => {
       const row = first[0] + Math.floor(index / across)
       const col = first[1] + (index % across)
       const inRows = overlap(rows, row * chunk[0], chunk[0])
@@ -132,8 +129,7 @@ export class ZarrSource implements ArraySource {
           cause: error,
         })
       }
-      if (error instanceof MpmmlError) throw error
-      throw new FileError(`${what} can't be read: ${systemReason(error)}`, { cause: error })
+      throw readError(what, error)
     }
   }
 
@@ -146,7 +142,7 @@ export class ZarrSource implements ArraySource {
     memoryPitch: number,
     planned: PlannedInput,
   ): Promise<number | null> {
-    const file = await this.#storage.open(path, expectedOf(planned))
+    const file = await this.#store.open(path, expectedOf(planned))
     if (!file) return null
     try {
       const expected = this.#chunkBytes()
@@ -173,12 +169,12 @@ export class ZarrSource implements ArraySource {
     const form = { codecs, size: this.#chunkBytes(), swap: swapped ? this.#bytes : 1 }
     const place = { position: piece?.position ?? 0, length: piece?.length ?? null }
     let answer: Answer
-    if (this.#storage.isInThreads) {
+    if (this.#store.isInThreads) {
       answer = await readEncoded({ path, ...place, ...form })
       if (answer.missing) return null
       requireUnchanged(path, answer.mtimeMs!, planned.changedMs)
     } else {
-      const file = await this.#storage.open(path, expectedOf(planned))
+      const file = await this.#store.open(path, expectedOf(planned))
       if (!file) return null
       const length = place.length ?? file.size
       const most = mostEncoded(form.size, codecs.length)
@@ -226,7 +222,7 @@ export class ZarrSource implements ArraySource {
     if (!index) return null
     let entries = this.#indices.get(path)
     if (!entries) {
-      entries = readIndex(this.#storage, path, count, index, planned)
+      entries = readIndex(this.#store, path, count, index, planned)
       this.#indices.set(path, entries)
       entries.catch(() => this.#indices.delete(path))
       // A few rows of blocks use the same shards; an index has 16 bytes for each chunk.
@@ -257,13 +253,13 @@ const asRectangle = (memory: Uint8Array, position: number): Rectangle => ({
 
 /** The offset and length of each chunk of a shard; null if there is no such file. */
 async function readIndex(
-  storage: Storage,
+  store: Store,
   path: string,
   count: number,
   { first, checked }: { first: boolean; checked: boolean },
   planned: PlannedInput,
 ): Promise<BigUint64Array | null> {
-  const file = await storage.open(path, expectedOf(planned))
+  const file = await store.open(path, expectedOf(planned))
   if (!file) {
     await requireAbsent(path, planned)
     return null
