@@ -20,7 +20,6 @@ export class BucketStore implements Store {
   readonly chunksAtOnce = AT_ONCE
   // What is received in pieces, and then as a whole.
   readonly buffered = 2 * AT_ONCE
-  readonly isInThreads = false
   readonly #signal: AbortSignal | undefined
 
   /** @param signal - ends all requests. */

@@ -64,7 +64,6 @@ async function moved(from: string, to: string): Promise<boolean> {
 export const files: Store = {
   join,
   renames: true,
-  isInThreads: true,
   // As many as Node.js's pool has threads; they are read into their place.
   chunksAtOnce: 4,
   buffered: 0,

@@ -3,19 +3,12 @@ import { ChunkError, FileError } from '../errors.js'
 import { readError } from './disk.js'
 import type { PathsPlan } from './job.js'
 import type { Journal } from './journal.js'
-import { asRow } from './store.js'
+import { asRow, rowAt } from './store.js'
 
 const HEADER_BYTES = 128
 
 const header = ({ id }: PathsPlan, step: number, row: number, col: number) =>
   Buffer.from(`mpmml block ${id} ${step} ${row} ${col}`.padEnd(HEADER_BYTES - 1).concat('\n'))
-
-/** Bytes in a row. */
-const rowAt = (position: number, memory: Uint8Array) => ({
-  ...asRow(memory),
-  position,
-  pitch: memory.length,
-})
 
 export async function writeStep(
   plan: PathsPlan,

@@ -79,8 +79,6 @@ export interface Store {
    * the folder that is gone.
    */
   readonly renames: boolean
-  /** Whether the threads of codecs can read from it. */
-  readonly isInThreads: boolean
   /** Buffers that reading a part of a chunk takes, in chunks. */
   readonly buffered: number
   /** Chunks that are read at once if they need no decoding. */
@@ -92,6 +90,13 @@ export const asRow = (bytes: Uint8Array): Rows => ({
   memoryPitch: bytes.length,
   width: bytes.length,
   rows: 1,
+})
+
+/** Bytes in a row from a position on. */
+export const rowAt = (position: number, memory: Uint8Array): Rectangle => ({
+  ...asRow(memory),
+  position,
+  pitch: memory.length,
 })
 
 /** That something has the output's name which {@link Store.place} must not replace. */

@@ -4,7 +4,7 @@ import { formatHeader } from '../files/npy-header.js'
 import { zeroOf } from '../semirings.js'
 import type { ElementArray } from '../storage.js'
 import type { Range } from './array-source.js'
-import { CODEC_THREADS, encodeAside } from './codec-pool.js'
+import { CODEC_THREADS, codeAside } from './codec-pool.js'
 import type { CodecEntry } from './codecs.js'
 import { atOnce, writeError, writeRectangle } from './disk.js'
 import { writeWhole } from './file-store.js'
@@ -210,6 +210,6 @@ class Cut {
     for (let row = 0; row < down; row++) {
       bytes.set(from.subarray(row * memoryPitch, row * memoryPitch + across * size), row * width)
     }
-    return asRow(codec === 'none' ? bytes : await encodeAside({ bytes, codecs: codecsOf(plan.output) }))
+    return asRow(codec === 'none' ? bytes : await codeAside({ bytes, codecs: codecsOf(plan.output) }))
   }
 }
