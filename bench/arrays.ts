@@ -58,9 +58,10 @@ export const arraysOptions = () => [
 
 /** For the help of commands. */
 export const ARRAYS_HELP = `
-Matrices that don't fit in memory are .zarr arrays (version 3; they need the package zarrita) or .npy files: with --memory or another
-option of blocks on disk, or if one of them is a .zarr, blocks are read, computed and written one after the other. --resume goes on after an interruption. A .zarr array
-may be in a bucket, s3://bucket/name.zarr, with the package aws4fetch and the variables AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and others.`
+Matrices that don't fit in memory are .zarr arrays (version 3; they need the package zarrita, and hash-wasm for shards and checksums) or .npy
+files: with --memory or another option of blocks on disk, or if one of them is a .zarr, blocks are read, computed and written one after the
+other. --resume goes on after an interruption. A .zarr array may be in a bucket, s3://bucket/name.zarr, with the package aws4fetch and the
+variables AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and others.`
 
 const isZarr = (path: string) => /\.zarr[/\\]?$/i.test(path)
 

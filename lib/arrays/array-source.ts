@@ -1,7 +1,7 @@
 /** What all matrices on disk have in common when blocks of them are read. */
 import type { OperandArray } from '../storage.js'
 import type { ArrayType, PlannedInput } from './job.js'
-import type { Stored } from './storage.js'
+import type { Stored } from './store.js'
 import { bytesOfType } from './zarr-metadata.js'
 
 /** From the first up to but without the second. */

@@ -16,12 +16,11 @@ import {
   requirePlan,
   requireStage,
 } from './job.js'
+import { Journal, Output } from './journal.js'
 import { type RunOptions, readBytes, runNames } from './options.js'
 import { isMadeBy, requireReplaceable } from './plan.js'
 import { requireInside } from './roots.js'
 import { openSource } from './source.js'
-import type { Work } from './work.js'
-import { openWork, worksOf } from './works.js'
 
 /** What a job may touch. */
 export interface RootOptions {
@@ -185,8 +184,7 @@ export async function isDone(plan: BlockPlan, job: BlockJob, options: FinishOpti
   requirePlan(plan)
   requireJob(plan, job)
   const signal = await readFinish(plan, options)
-  const work = openWork(plan, signal)
-  if (await work.isMarked(plan, job)) return true
+  if (await new Journal(plan, signal).isMarked(plan, job)) return true
   return isFinished(plan, signal)
 }
 
@@ -209,12 +207,12 @@ export async function doneJobs(
   requirePlan(plan)
   requireStage(plan, stage)
   const signal = await readFinish(plan, options)
-  return jobNames(plan, stage, await openWork(plan, signal).marked(stage))
+  return jobNames(plan, stage, await new Journal(plan, signal).marked(stage))
 }
 
 /** Whether the output has its name. */
 export async function isFinished(plan: BlockPlan, signal: AbortSignal | undefined): Promise<boolean> {
-  if (await openWork(plan, signal).isGrown()) return false
+  if (await new Journal(plan, signal).isGrown()) return false
   return isMadeBy(plan, signal)
 }
 
@@ -249,16 +247,16 @@ async function readFinish(plan: BlockPlan, options: FinishOptions): Promise<Abor
 export async function finish(plan: BlockPlan, options: FinishOptions = {}): Promise<void> {
   requirePlan(plan)
   const signal = await readFinish(plan, options)
-  const work = openWork(plan, signal)
+  const journal = new Journal(plan, signal)
   const { path } = plan.output
   await unlessFinished(plan, signal, async () => {
     if (await isFinished(plan, signal)) return
-    await requireDone(plan, work, signal)
+    await requireDone(plan, journal, signal)
     await requireReplaceable(path, signal)
-    await work.place(path)
+    await journal.place()
   })
   // Also of a process that was ended before it removed all of it.
-  if ((await worksOf(path, signal).begunPlan(path))?.id === plan.id) await work.remove(path)
+  if ((await new Output(path, signal).begunPlan())?.id === plan.id) await journal.remove()
 }
 
 /**
@@ -274,7 +272,7 @@ export async function unlessFinished(
     await work()
   } catch (error) {
     const mayBeGone = [FileError, ResumeError, ExistsError].some((kind) => error instanceof kind)
-    if (!mayBeGone || (await openWork(plan, signal).isGrown())) throw error
+    if (!mayBeGone || (await new Journal(plan, signal).isGrown())) throw error
     if (await isMadeBy(plan, signal)) return
     throw new ResumeError(
       `the work on ${plan.output.path} is gone: it was completed, begun anew or removed by another process`,
@@ -284,10 +282,15 @@ export async function unlessFinished(
 }
 
 /** Throws unless all jobs are done, and of the inputs that the plan was made for. */
-async function requireDone(plan: BlockPlan, work: Work, signal: AbortSignal | undefined): Promise<void> {
-  if (!(await work.isGrown())) throw new ResumeError(`there is no work on ${plan.output.path} of this plan`)
+async function requireDone(
+  plan: BlockPlan,
+  journal: Journal,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  if (!(await journal.isGrown()))
+    throw new ResumeError(`there is no work on ${plan.output.path} of this plan`)
   for (let stage = 0; stage < plan.stages.length; stage++) {
-    const done = jobNames(plan, stage, await work.marked(stage))
+    const done = jobNames(plan, stage, await journal.marked(stage))
     const missing = plan.stages[stage]! - done.size
     if (missing === 0) continue
     let example = ''

@@ -1,6 +1,6 @@
 /**
- * Checks of Blosc containers. The decoder that zarrita brings returns whatever memory held if a container is damaged, so what can be
- * seen of damage is looked for before. A container has no checksum: a changed element that still decodes is not found.
+ * Checks of Blosc containers, by hand because the decoder of zarrita's registry never fails: it returns whatever memory held if a container is
+ * damaged. So what can be seen of damage is looked for before. A container has no checksum: a changed element that still decodes is not found.
  * Source: c-blosc, README_CHUNK_FORMAT.rst (version 2 of the format).
  */
 import { inflateSync } from 'node:zlib'

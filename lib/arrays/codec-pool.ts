@@ -4,13 +4,13 @@ import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { type ErrorCode, errorClasses, FileError, OutOfMemoryError } from '../errors.js'
 import { root } from '../native.js'
-import type { Answer, DecodeRequest, EncodeRequest, ReadRequest } from './codec-worker.js'
+import type { Answer, CodecRequest } from './codec-worker.js'
 
 /** Chunks that are decoded at once: a thread each. More than this, and copying them becomes the limit. */
 export const CODEC_THREADS = Math.max(1, Math.min(8, availableParallelism() - 1))
 
 interface Waiting {
-  readonly resolve: (answer: Answer) => void
+  readonly resolve: (bytes: Uint8Array) => void
   readonly reject: (error: Error) => void
 }
 
@@ -32,7 +32,7 @@ function start(): Thread {
     waiting.delete(answer.id)
     if (waiting.size === 0) worker.unref()
     if (answer.error) asked.reject(fromThread(answer.error))
-    else asked.resolve(answer)
+    else asked.resolve(answer.bytes!)
   })
   const fail = (error: Error) => {
     threads.splice(threads.indexOf(thread), 1)
@@ -58,7 +58,8 @@ function fromThread({ message, code }: NonNullable<Answer['error']>): Error {
   return Object.assign(new FileError(message), { cause: code })
 }
 
-function ask(request: ReadRequest | DecodeRequest | EncodeRequest, transfer: ArrayBuffer[]): Promise<Answer> {
+/** Decodes or encodes bytes, whose buffer is given away. */
+export function codeAside(request: CodecRequest): Promise<Uint8Array> {
   let thread = threads.find(({ waiting }) => waiting.size === 0)
   if (!thread && threads.length < CODEC_THREADS) thread = start()
   thread ??= threads.reduce((least, other) => (other.waiting.size < least.waiting.size ? other : least))
@@ -68,18 +69,6 @@ function ask(request: ReadRequest | DecodeRequest | EncodeRequest, transfer: Arr
   if (waiting.size === 0) worker.ref()
   return new Promise((resolve, reject) => {
     waiting.set(id, { resolve, reject })
-    worker.postMessage({ id, ...request }, transfer)
+    worker.postMessage({ id, ...request }, [request.bytes.buffer as ArrayBuffer])
   })
-}
-
-/** Reads a piece of a file and decodes it. */
-export const readEncoded = (request: ReadRequest): Promise<Answer> => ask(request, [])
-
-/** Decodes bytes, whose buffer is given away. */
-export const decodeAside = (request: DecodeRequest): Promise<Answer> =>
-  ask(request, [request.encoded.buffer as ArrayBuffer])
-
-/** Encodes bytes, whose buffer is given away. */
-export async function encodeAside(request: EncodeRequest): Promise<Uint8Array> {
-  return (await ask(request, [request.bytes.buffer as ArrayBuffer])).bytes!
 }

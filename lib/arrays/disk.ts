@@ -2,10 +2,7 @@
  * Files by position: rectangles of rows, read into memory and written from it. Node.js has no memory maps; reads and writes at
  * offsets take their place: the system keeps what was read in its cache in the same way.
  */
-import { randomBytes } from 'node:crypto'
-import { type FileHandle, mkdir, open, readdir, rename, rm } from 'node:fs/promises'
-import { hostname } from 'node:os'
-import { dirname, join } from 'node:path'
+import type { FileHandle } from 'node:fs/promises'
 import { ChangedError, ChunkError, DiskFullError, FileError, MpmmlError } from '../errors.js'
 import { systemReason } from '../files/files.js'
 
@@ -116,6 +113,11 @@ export function writeRectangle(file: FileHandle, rectangle: Rectangle): Promise<
 }
 
 /** What the caller sees of an error of the system. */
+export function readError(path: string, error: unknown): MpmmlError {
+  if (error instanceof MpmmlError) return error
+  return new FileError(`${path} can't be read: ${systemReason(error)}`, { cause: error })
+}
+
 export function writeError(path: string, error: unknown): MpmmlError {
   if (error instanceof MpmmlError) return error
   const { code } = error as NodeJS.ErrnoException
@@ -135,66 +137,4 @@ export function requireUnchanged(path: string, mtimeMs: number, changedMs: numbe
     `${path} has changed since the work was begun (at ${new Date(mtimeMs).toISOString()}): results of both would be mixed. ` +
       'Begin again with overwrite',
   )
-}
-
-/** In the names of files that are being written: who does. */
-const writer = `${hostname()}-${process.pid}`
-
-/** Removes files that processes of this machine were writing when they were killed. */
-export async function sweep(temporary: string): Promise<void> {
-  const names = await readdir(temporary).catch(() => [])
-  for (const name of names) {
-    const [, host, pid] = /^(.*)-(\d+)-[0-9a-f]{16}$/.exec(name) ?? []
-    if (host === hostname() && !isAlive(Number(pid))) await removeAll(join(temporary, name))
-  }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch (error) {
-    // It may be another user's.
-    return (error as NodeJS.ErrnoException).code !== 'ESRCH'
-  }
-}
-
-/** Removes a file or a folder with all that is in it, also if others still write there. */
-export async function removeAll(path: string): Promise<void> {
-  try {
-    await rm(path, { recursive: true, force: true, maxRetries: 5 })
-  } catch (error) {
-    throw new FileError(`${path} can't be removed: ${systemReason(error)}`, { cause: error })
-  }
-}
-
-/**
- * Writes a file under another name, in the folder `temporary` of the same file system, and then gives it its own. So it is there
- * and complete, or not there, whenever the process ends. Its folder is made if there is none, but not those above: if they are
- * gone, so is the work.
- */
-export async function writeWhole(
-  path: string,
-  temporary: string,
-  write: (file: FileHandle) => Promise<void>,
-): Promise<void> {
-  const written = join(temporary, `${writer}-${randomBytes(8).toString('hex')}`)
-  let file: FileHandle | undefined
-  try {
-    file = await open(written, 'wx')
-    await write(file)
-    await file.close()
-    file = undefined
-    await rename(written, path).catch(async (error) => {
-      if (error.code !== 'ENOENT') throw error
-      await mkdir(dirname(path)).catch((made) => {
-        if (made.code !== 'EEXIST') throw made
-      })
-      await rename(written, path)
-    })
-  } catch (error) {
-    await file?.close().catch(() => {})
-    await rm(written, { force: true }).catch(() => {})
-    throw writeError(path, error)
-  }
 }

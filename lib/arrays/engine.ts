@@ -21,12 +21,11 @@ import {
 import { Budget, Pool } from './budget.js'
 import type { BlockJob, BlockPlan, PlannedInput } from './job.js'
 import { blocksIn } from './job.js'
+import { Journal } from './journal.js'
 import { type Operand, ReadAhead } from './read-ahead.js'
 import { openSource } from './source.js'
 import { extraBytes } from './target.js'
 import { lengthOf, multiplyTask, pathsTask, type Result, type Task, typesOf } from './tasks.js'
-import type { Work } from './work.js'
-import { openWork } from './works.js'
 import { bytesOfType } from './zarr-metadata.js'
 
 /** In how much memory blocks are computed. */
@@ -53,7 +52,7 @@ const MOST_USES = 2 ** 20
 /** Computes jobs of one plan on one device. */
 export class Engine {
   readonly plan: BlockPlan
-  readonly work: Work
+  readonly journal: Journal
   readonly budget = new Budget()
   readonly #device: Device
   readonly #sources: { a: ArraySource; b: ArraySource | undefined }
@@ -76,7 +75,7 @@ export class Engine {
     options: EngineOptions,
   ) {
     this.plan = plan
-    this.work = openWork(plan, options.signal)
+    this.journal = new Journal(plan, options.signal)
     this.#device = device
     this.#sources = sources
     const sizes = sizesOf(plan)
@@ -163,10 +162,10 @@ export class Engine {
   }
 
   #task(job: BlockJob): Task {
-    const { plan, work } = this
+    const { plan, journal } = this
     return plan.kind === 'multiply'
-      ? multiplyTask(plan, work, this.#sources, job)
-      : pathsTask(plan, work, this.#sources, job)
+      ? multiplyTask(plan, journal, this.#sources, job)
+      : pathsTask(plan, journal, this.#sources, job)
   }
 
   async #runBatch(
@@ -206,7 +205,7 @@ export class Engine {
       else if (overflow) await task.exactly!(computing, data as Int32Array)
       else await out.download({ data, shape })
       const written = await task.write(data)
-      await this.work.mark(this.plan, task.job)
+      await this.journal.mark(this.plan, task.job)
       return written
     } finally {
       this.#writeBuffers.give(buffer)

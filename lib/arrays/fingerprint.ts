@@ -1,12 +1,12 @@
 /** What an array on disk is made of: its files' names, sizes and times. */
 import { createHash } from 'node:crypto'
 import { stat } from 'node:fs/promises'
-import { ChangedError, FileError, MpmmlError } from '../errors.js'
-import { systemReason } from '../files/files.js'
+import { ChangedError, FileError } from '../errors.js'
 import type { ArraySource } from './array-source.js'
+import { readError } from './disk.js'
 import type { PlannedInput } from './job.js'
-import type { Expected, Stored } from './storage.js'
-import { storageOf } from './storages.js'
+import type { Expected, Stored } from './store.js'
+import { storeOf } from './stores.js'
 
 /** The files of an array, and what they are. */
 interface Files {
@@ -24,8 +24,7 @@ async function look(path: string, list: () => Promise<readonly Stored[]>): Promi
     const fingerprint = createHash('sha256').update(lines.join('\n')).digest('hex').slice(0, 32)
     return { all, fingerprint, changedMs }
   } catch (error) {
-    if (error instanceof MpmmlError) throw error
-    throw new FileError(`${path} can't be read: ${systemReason(error)}`, { cause: error })
+    throw readError(path, error)
   }
 }
 
@@ -52,7 +51,7 @@ export function knownFiles({ path, fingerprint }: PlannedInput): Promise<Readonl
   const key = `${fingerprint} ${path}`
   let files = known.get(key)
   if (!files) {
-    files = look(path, () => storageOf(path).list(path)).then((found) => {
+    files = look(path, () => storeOf(path).list(path)).then((found) => {
       if (found.fingerprint === fingerprint) return new Map(found.all.map((file) => [file.name, file]))
       throw new ChangedError(
         `${path} has changed since the work was begun: results of both would be mixed. Begin again with overwrite`,

@@ -202,7 +202,7 @@ async function compute(
   if (finished) progress.skip(progress.total)
   await unlessFinished(plan, signal, async () => {
     for (let stage = 0; stage < plan.stages.length && !finished; stage++) {
-      const done = jobNames(plan, stage, await engine.work.marked(stage))
+      const done = jobNames(plan, stage, await engine.journal.marked(stage))
       progress.skip(done.size)
       await engine.run(
         without(jobsOf(plan, stage, engine.rowsTogether()), done),

@@ -1,16 +1,16 @@
 /** A matrix in a .npy file, of which blocks are read by position. */
 import type { FileHandle } from 'node:fs/promises'
-import { FileError, MpmmlError } from '../errors.js'
-import { openForReading, systemReason } from '../files/files.js'
+import { FileError } from '../errors.js'
+import { openForReading } from '../files/files.js'
 import { readHeader } from '../files/npy.js'
 import { checkedContent } from '../files/npy-content.js'
 import { NpyProblem } from '../files/npy-header.js'
 import { type FileType, swapBytes } from '../files/npy-types.js'
 import { type ArraySource, elementsIn, type Range, type ReadBlock } from './array-source.js'
-import { readRectangle, requireUnchanged } from './disk.js'
-import { describeFiles } from './folder-storage.js'
+import { readError, readRectangle, requireUnchanged } from './disk.js'
+import { describeFiles } from './file-store.js'
 import type { ArrayType, PlannedInput } from './job.js'
-import type { Stored } from './storage.js'
+import type { Stored } from './store.js'
 
 /** Bytes of the file that are converted at once. */
 const CONVERTED_BYTES = 1 << 22
@@ -110,8 +110,7 @@ async function opened<T>(path: string, work: (file: FileHandle, size: number) =>
     return await work(file, size)
   } catch (error) {
     if (error instanceof NpyProblem) throw new FileError(`${path}: ${error.message}`, { cause: error })
-    if (error instanceof MpmmlError) throw error
-    throw new FileError(`${path} can't be read: ${systemReason(error)}`, { cause: error })
+    throw readError(path, error)
   } finally {
     await file.close()
   }

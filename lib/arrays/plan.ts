@@ -9,7 +9,6 @@ import {
   DTypeError,
   ExistsError,
   FileError,
-  MpmmlError,
   OptionError,
   ResumeError,
   ShapeError,
@@ -32,6 +31,7 @@ import type {
   ZarrLayout,
 } from './job.js'
 import { blocksIn, identity, MOST_STEPS, pathStages, resultType } from './job.js'
+import { Journal, Output } from './journal.js'
 import { isNpy, isS3, isZarr } from './names.js'
 import {
   type BeginOptions,
@@ -46,12 +46,10 @@ import {
   readPath,
   readSemiringName,
 } from './options.js'
+import { loadHashes, loadZarrita } from './packages.js'
 import { greatestWeight } from './range-of.js'
 import { openSource } from './source.js'
-import { storageOf } from './storages.js'
 import { createTarget, extraBytes } from './target.js'
-import { openWork, worksOf } from './works.js'
-import { loadZarrita } from './zarrita.js'
 
 interface AnyRequest extends LayoutOptions, BeginOptions {
   /** What to do with results outside of int32: as in `mpmm`. */
@@ -148,6 +146,7 @@ export async function begin(
   }
   // A missing package is said before any work.
   if (isZarr(asked.output)) await loadZarrita()
+  if (asked.layout.shards || asked.layout.codec === 'zstd') await loadHashes()
   const inputs: ArraySource[] = [await openSource(readPath(request.a), asked.signal)]
   if (kind === 'multiply') inputs.push(await openSource(readPath(request.b), asked.signal))
   const planned: PlannedInput[] = []
@@ -157,7 +156,7 @@ export async function begin(
   if (begun) {
     requireSameWork(begun, kind, planned, asked)
     await ready(begun)
-    await openWork(begun).sweep()
+    await new Journal(begun).sweep()
     return begun
   }
   const plan = await (kind === 'multiply'
@@ -167,16 +166,16 @@ export async function begin(
   // Complete, and the process was ended before it could say so.
   const madeBy = asked.begin.resume ? await makerOf(plan, asked.signal) : undefined
   if (madeBy !== undefined) {
-    await worksOf(asked.output, asked.signal).removeBegun(asked.output)
+    await new Output(asked.output, asked.signal).removeBegun()
     return identified({ ...plan, madeBy })
   }
   await clear(asked)
-  const work = openWork(plan, asked.signal)
-  await work.create()
-  await createTarget(plan, work, madeFrom(plan))
-  const file = plan.output.layout ? undefined : await fileIdentity(work.array)
+  const journal = new Journal(plan, asked.signal)
+  await journal.create()
+  await createTarget(plan, journal, madeFrom(plan))
+  const file = plan.output.layout ? undefined : await fileIdentity(journal.array)
   const begunNow = file === undefined ? plan : { ...plan, file }
-  await work.writePlan(begunNow)
+  await journal.writePlan(begunNow)
   return begunNow
 }
 
@@ -228,15 +227,15 @@ async function requireApart(output: string, input: string): Promise<void> {
 /** The plan that is to be resumed; null if the work begins. */
 async function lookAround({ output, begin, signal }: Asked): Promise<BlockPlan | null> {
   const { resume, overwrite } = begin
-  const works = worksOf(output, signal)
-  const plan = overwrite ? null : await works.begunPlan(output)
+  const place = new Output(output, signal)
+  const plan = overwrite ? null : await place.begunPlan()
   if (plan) {
     if (resume) return plan
     throw new ExistsError(
       `work on ${output} was begun and not finished (${output}.partial): go on with resume, or begin again with overwrite`,
     )
   }
-  const isTaken = await works.isTaken(output)
+  const isTaken = await place.isTaken()
   if (isTaken && !overwrite && !(resume && isZarr(output))) throw exists(output, resume)
   await requireReplaceable(output, signal)
   return null
@@ -251,18 +250,18 @@ const exists = (output: string, resume: boolean) =>
 /** Removes what is to be overwritten of unfinished work, and the output itself if another can't take its place later. */
 async function clear({ output, begin, signal }: Asked): Promise<void> {
   const { resume, overwrite } = begin
-  const works = worksOf(output, signal)
-  const isTaken = await works.isTaken(output)
+  const place = new Output(output, signal)
+  const isTaken = await place.isTaken()
   if (!overwrite && isTaken) throw exists(output, resume)
   // Without a plan it is of a process that was ended while it made it.
-  const stranger = await works.removeBegun(output)
+  const stranger = await place.removeBegun()
   if (stranger !== null) {
     throw new ExistsError(
       `${output}.partial is in the way: it is not unfinished work of this library, but has ${stranger}: move it away, or name another ` +
         'output',
     )
   }
-  if (isTaken) await works.clear(output)
+  if (isTaken) await place.clear()
 }
 
 /** Whether the output is there, and this plan made it. */
@@ -277,12 +276,7 @@ async function makerOf(plan: BlockPlan, signal: AbortSignal | undefined): Promis
   const { path, layout } = plan.output
   // Files don't say what they were made from.
   if (!layout) return undefined
-  const storage = storageOf(path, signal)
-  const bytes = await storage.readWhole(storage.join(path, 'zarr.json')).catch((error) => {
-    // A bucket that can't be asked may have it.
-    if (error instanceof MpmmlError) throw error
-    return null
-  })
+  const bytes = await new Output(path, signal).metadata()
   let made: { plan?: string } | undefined
   try {
     made = JSON.parse(`${bytes}`)?.attributes?.mpmml
@@ -295,7 +289,7 @@ async function makerOf(plan: BlockPlan, signal: AbortSignal | undefined): Promis
 
 /** Throws unless nothing is in the way of an output but one of its kind. */
 export async function requireReplaceable(output: string, signal: AbortSignal | undefined): Promise<void> {
-  if (await worksOf(output, signal).isReplaceable(output)) return
+  if (await new Output(output, signal).isReplaceable()) return
   throw new ExistsError(
     `${output} exists and is no ${isZarr(output) ? 'Zarr array' : 'file'}, so it is not replaced: name another output`,
   )

@@ -3,10 +3,10 @@ import { realpath } from 'node:fs/promises'
 import { basename, dirname, isAbsolute, join, relative, sep } from 'node:path'
 import { OptionError, RootsError } from '../errors.js'
 import { systemReason } from '../files/files.js'
-import { BucketStorage } from './bucket-storage.js'
 import type { BlockPlan } from './job.js'
+import { Journal } from './journal.js'
 import { formatAddress, isS3, parseAddress } from './names.js'
-import { openWork } from './works.js'
+import { storeOf } from './stores.js'
 
 /** Throws RootsError if a plan reads or writes outside of the folders, links followed. All paths are allowed if there are none given. */
 export async function requireInside(plan: BlockPlan, roots: readonly string[] | undefined): Promise<void> {
@@ -16,7 +16,7 @@ export async function requireInside(plan: BlockPlan, roots: readonly string[] | 
   }
   const folders = await Promise.all(roots.map(readRoot))
   const inputs = plan.kind === 'multiply' ? [plan.a.path, plan.b.path] : [plan.a.path]
-  for (const path of [...inputs, plan.output.path, openWork(plan).own]) {
+  for (const path of [...inputs, plan.output.path, new Journal(plan).own]) {
     const real = isS3(path) ? formatAddress(parseAddress(path)) : await resolved(path)
     if (folders.some((folder) => isInside(folder, real))) continue
     throw new RootsError(
@@ -41,7 +41,7 @@ export async function readRoot(root: string): Promise<string> {
 /** Throws unless a folder is there, or the storage answers for an address. */
 export async function requireRoot(root: string, signal: AbortSignal | undefined): Promise<void> {
   const real = await readRoot(root)
-  if (isS3(real)) await new BucketStorage(signal).hasObjects(real)
+  if (isS3(real)) await storeOf(real, signal).isTaken(real)
 }
 
 /** Where a path leads, also if nothing is there yet. */

@@ -1,4 +1,8 @@
-/** Requests to S3, signed by the package aws4fetch, which is loaded when an address is named. */
+/**
+ * Requests to S3, signed by the package aws4fetch, which is loaded when an address is named. What is sent, tried again and given up is
+ * decided here: of the small clients s3mini sends through `fetch`, which copies the rows of a block, signs no hash of them, tries nothing
+ * again and takes no signal; those that do all of it bring many packages.
+ */
 import { createHash } from 'node:crypto'
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http'
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'

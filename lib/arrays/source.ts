@@ -3,12 +3,12 @@ import { FileError } from '../errors.js'
 import type { ArraySource } from './array-source.js'
 import { isNpy, isS3, isZarr } from './names.js'
 import { NpySource } from './npy-source.js'
-import { storageOf } from './storages.js'
+import { storeOf } from './stores.js'
 import { ZarrSource } from './zarr-source.js'
 
 /** @throws FileError; PackageError for Zarr without zarrita. */
 export async function openSource(path: string, signal?: AbortSignal): Promise<ArraySource> {
-  if (isZarr(path)) return ZarrSource.open(path, storageOf(path, signal))
+  if (isZarr(path)) return ZarrSource.open(path, storeOf(path, signal))
   if (isNpy(path) && !isS3(path)) return NpySource.open(path)
   if (isS3(path))
     throw new FileError(

@@ -1,47 +1,40 @@
 /** Intermediate blocks: a line that says what the block was made from, then its elements. */
-import { ChunkError, FileError, MpmmlError } from '../errors.js'
-import { systemReason } from '../files/files.js'
+import { ChunkError, FileError } from '../errors.js'
+import { readError } from './disk.js'
 import type { PathsPlan } from './job.js'
-import { asRow } from './storage.js'
-import type { Work } from './work.js'
+import type { Journal } from './journal.js'
+import { asRow, rowAt } from './store.js'
 
 const HEADER_BYTES = 128
 
 const header = ({ id }: PathsPlan, step: number, row: number, col: number) =>
   Buffer.from(`mpmml block ${id} ${step} ${row} ${col}`.padEnd(HEADER_BYTES - 1).concat('\n'))
 
-/** Bytes in a row. */
-const rowAt = (position: number, memory: Uint8Array) => ({
-  ...asRow(memory),
-  position,
-  pitch: memory.length,
-})
-
 export async function writeStep(
   plan: PathsPlan,
-  work: Work,
+  journal: Journal,
   step: number,
   row: number,
   col: number,
   memory: Uint8Array,
 ): Promise<number> {
-  const path = work.step(step, row, col)
-  await work.storage.write(path, work.temporary, [asRow(header(plan, step, row, col)), asRow(memory)])
+  const path = journal.step(step, row, col)
+  await journal.store.write(path, journal.temporary, [asRow(header(plan, step, row, col)), asRow(memory)])
   return HEADER_BYTES + memory.length
 }
 
 /** Fills `memory`, which must be as long as the block. */
 export async function readStep(
   plan: PathsPlan,
-  work: Work,
+  journal: Journal,
   step: number,
   row: number,
   col: number,
   memory: Uint8Array,
 ): Promise<number> {
-  const path = work.step(step, row, col)
+  const path = journal.step(step, row, col)
   try {
-    const file = await work.storage.open(path, null)
+    const file = await journal.store.open(path, null)
     if (!file)
       throw new FileError(`${path} can't be read: it is not there: look after the storage, and resume`)
     try {
@@ -65,7 +58,6 @@ export async function readStep(
         cause: error,
       })
     }
-    if (error instanceof MpmmlError) throw error
-    throw new FileError(`${path} can't be read: ${systemReason(error)}`, { cause: error })
+    throw readError(path, error)
   }
 }

@@ -4,13 +4,14 @@ import { formatHeader } from '../files/npy-header.js'
 import { zeroOf } from '../semirings.js'
 import type { ElementArray } from '../storage.js'
 import type { Range } from './array-source.js'
-import { CODEC_THREADS, encodeAside } from './codec-pool.js'
+import { CODEC_THREADS, codeAside } from './codec-pool.js'
 import type { CodecEntry } from './codecs.js'
-import { checksumOf } from './crc32c.js'
-import { atOnce, writeError, writeRectangle, writeWhole } from './disk.js'
+import { atOnce, writeError, writeRectangle } from './disk.js'
+import { writeWhole } from './file-store.js'
 import type { BlockPlan, PlannedOutput, ZarrLayout } from './job.js'
-import { asRow, type Rows } from './storage.js'
-import type { Work } from './work.js'
+import type { Journal } from './journal.js'
+import { crc32cOf } from './packages.js'
+import { asRow, type Rows } from './store.js'
 import { bytesOfType } from './zarr-metadata.js'
 
 /** Files that are written at once. */
@@ -52,13 +53,13 @@ const npyBytes = ({ shape, dtype }: PlannedOutput) =>
 /** Makes the array without its elements. `made` goes into the metadata: what it is made from. */
 export async function createTarget(
   plan: Pick<BlockPlan, 'output' | 'semiring'>,
-  work: Work,
+  journal: Journal,
   made: Record<string, unknown>,
 ): Promise<void> {
   const { shape, dtype, layout } = plan.output
   if (!layout) {
     const header = formatHeader(shape, dtype as 'int32')
-    await writeWhole(work.array, work.temporary, async (file) => {
+    await writeWhole(journal.array, journal.temporary, async (file) => {
       await file.truncate(npyBytes(plan.output))
       await file.write(header, 0, header.length, 0)
     })
@@ -89,11 +90,10 @@ export async function createTarget(
       : inner,
     attributes: { mpmml: made },
   }
-  const { storage } = work
-  await storage.makeFolder(work.array)
-  await storage.makeFolder(storage.join(work.array, 'c'))
+  const { store } = journal
+  await store.makeFolders([journal.array, store.join(journal.array, 'c')])
   const text = Buffer.from(`${JSON.stringify(metadata, null, 2)}\n`)
-  await storage.write(storage.join(work.array, 'zarr.json'), work.temporary, [asRow(text)])
+  await store.write(store.join(journal.array, 'zarr.json'), journal.temporary, [asRow(text)])
 }
 
 /** Elements in rows. */
@@ -104,7 +104,7 @@ export interface Block {
 }
 
 /** Writes a block: whole files of a Zarr array, each under another name first, or its place in a .npy file. Returns how many bytes. */
-export async function writeBlock(plan: BlockPlan, work: Work, block: Block): Promise<number> {
+export async function writeBlock(plan: BlockPlan, journal: Journal, block: Block): Promise<number> {
   const { rows, cols, data } = block
   const { shape, dtype, layout } = plan.output
   const size = bytesOfType[dtype]
@@ -112,7 +112,7 @@ export async function writeBlock(plan: BlockPlan, work: Work, block: Block): Pro
   const memoryPitch = (cols[1] - cols[0]) * size
   if (!layout) {
     try {
-      const file = await open(work.array, 'r+')
+      const file = await open(journal.array, 'r+')
       try {
         await writeRectangle(file, {
           position: formatHeader(shape, dtype as 'int32').length + (rows[0] * shape[1] + cols[0]) * size,
@@ -126,11 +126,11 @@ export async function writeBlock(plan: BlockPlan, work: Work, block: Block): Pro
         await file.close()
       }
     } catch (error) {
-      throw writeError(work.array, error)
+      throw writeError(journal.array, error)
     }
     return memory.length
   }
-  const { storage } = work
+  const { store } = journal
   const unit = layout.shards ?? layout.chunks
   const across = Math.ceil((cols[1] - cols[0]) / unit[1])
   const down = Math.ceil((rows[1] - rows[0]) / unit[0])
@@ -141,7 +141,7 @@ export async function writeBlock(plan: BlockPlan, work: Work, block: Block): Pro
     const place = [`${(rows[0] + top) / unit[0]}`, `${(cols[0] + left) / unit[1]}`]
     const cut = new Cut(plan, block, memory, memoryPitch, size)
     const pieces = await cut.file(top, left)
-    await storage.write(storage.join(work.array, 'c', ...place), work.temporary, pieces)
+    await store.write(store.join(journal.array, 'c', ...place), journal.temporary, pieces)
     for (const piece of pieces) written += piece.rows * piece.width
   })
   return written
@@ -187,7 +187,7 @@ class Cut {
       position += rows * width
     }
     const index = Buffer.from(entries.buffer)
-    return [...pieces, asRow(Buffer.concat([index, checksumOf(index)]))]
+    return [...pieces, asRow(Buffer.concat([index, await crc32cOf(index)]))]
   }
 
   /** A chunk as it is stored: a part of the block itself if that is possible. */
@@ -210,6 +210,6 @@ class Cut {
     for (let row = 0; row < down; row++) {
       bytes.set(from.subarray(row * memoryPitch, row * memoryPitch + across * size), row * width)
     }
-    return asRow(codec === 'none' ? bytes : await encodeAside({ bytes, codecs: codecsOf(plan.output) }))
+    return asRow(codec === 'none' ? bytes : await codeAside({ bytes, codecs: codecsOf(plan.output) }))
   }
 }

@@ -10,10 +10,10 @@ import { type ArraySource, blockBytes, elementsIn, type Range } from './array-so
 import { narrow, widen, zeroOn } from './convert.js'
 import type { ArrayType, BlockJob, MultiplyPlan, PathsPlan, PlannedInput } from './job.js'
 import { blocksIn } from './job.js'
+import type { Journal } from './journal.js'
 import type { AnyMatrix, Operand } from './read-ahead.js'
 import { readStep, writeStep } from './step-file.js'
 import { type Block, writeBlock } from './target.js'
-import type { Work } from './work.js'
 import { bytesOfType } from './zarr-metadata.js'
 
 export type Result = DeviceMatrix<ElementArray>
@@ -108,7 +108,7 @@ interface Sources {
 /** The place of a block from the end of its job's name. */
 const placeOf = ({ name }: BlockJob) => name.split('-').slice(-2).map(Number) as [number, number]
 
-export function multiplyTask(plan: MultiplyPlan, work: Work, { a, b }: Sources, job: BlockJob): Task {
+export function multiplyTask(plan: MultiplyPlan, journal: Journal, { a, b }: Sources, job: BlockJob): Task {
   const [i, j] = placeOf(job)
   const { block, semiring, output } = plan
   const rows = cut(i, block.rows, output.shape[0])
@@ -135,7 +135,7 @@ export function multiplyTask(plan: MultiplyPlan, work: Work, { a, b }: Sources, 
       overflow === 'throw' && count > 1
         ? (computing, into) => multiplyExactly(plan, { a, b }, rows, cols, computing, into)
         : null,
-    write: (data) => writeBlock(plan, work, { rows, cols, data }),
+    write: (data) => writeBlock(plan, journal, { rows, cols, data }),
   }
 }
 
@@ -204,7 +204,7 @@ async function uploadWide(
   return device.upload(matrix as MatrixLike<Float64Array>)
 }
 
-export function pathsTask(plan: PathsPlan, work: Work, { a }: Sources, job: BlockJob): Task {
+export function pathsTask(plan: PathsPlan, journal: Journal, { a }: Sources, job: BlockJob): Task {
   const [i, j] = placeOf(job)
   const k = Math.floor(job.stage / 3)
   const phase = job.stage % 3
@@ -224,7 +224,7 @@ export function pathsTask(plan: PathsPlan, work: Work, { a }: Sources, job: Bloc
       key: `d ${step} ${row} ${col}`,
       bytes,
       async read(memory) {
-        const bytesRead = await readStep(plan, work, step, row, col, memory.subarray(0, bytes))
+        const bytesRead = await readStep(plan, journal, step, row, col, memory.subarray(0, bytes))
         return { matrix: { data: elementsIn(memory, between, shape[0] * shape[1]), shape }, bytesRead }
       },
     }
@@ -263,10 +263,10 @@ export function pathsTask(plan: PathsPlan, work: Work, { a }: Sources, job: Bloc
       const bytes = new Uint8Array(data.buffer as ArrayBuffer, data.byteOffset, data.byteLength)
       let written = 0
       // The row and column are read by the rest, at the last step too.
-      if (!last || phase < 2) written += await writeStep(plan, work, k + 1, i, j, bytes)
+      if (!last || phase < 2) written += await writeStep(plan, journal, k + 1, i, j, bytes)
       // All jobs that read the blocks before this step's are done, or this one wouldn't run.
-      if (phase === 0) await work.removeStep(k - 1)
-      if (last) written += await writeBlock(plan, work, finalBlock(plan, rows, cols, data))
+      if (phase === 0) await journal.removeStep(k - 1)
+      if (last) written += await writeBlock(plan, journal, finalBlock(plan, rows, cols, data))
       return written
     },
   }

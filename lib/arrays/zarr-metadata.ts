@@ -6,8 +6,8 @@ import { systemReason } from '../files/files.js'
 import { MAX_DIMENSION } from '../matrix.js'
 import { byteCodecs, type CodecEntry } from './codecs.js'
 import type { ArrayType } from './job.js'
-import type { Storage } from './storage.js'
-import { loadZarrita } from './zarrita.js'
+import { loadHashes, loadZarrita } from './packages.js'
+import type { Store } from './store.js'
 
 export const bytesOfType = { int16: 2, int32: 4, float32: 4, float64: 8 } as const satisfies Record<
   ArrayType,
@@ -47,12 +47,12 @@ export function isArrayMetadata(bytes: Buffer | null): boolean {
 }
 
 /** The bytes of zarr.json. */
-async function readMetadata(path: string, storage: Storage): Promise<Buffer> {
-  const name = storage.join(path, 'zarr.json')
+async function readMetadata(path: string, store: Store): Promise<Buffer> {
+  const name = store.join(path, 'zarr.json')
   const expected =
     'expected a Zarr array of version 3, a folder with a zarr.json (a .zarray is version 2: write it with zarr_format=3)'
   try {
-    const bytes = await storage.readWhole(name)
+    const bytes = await store.readWhole(name)
     if (bytes) return bytes
   } catch (error) {
     if (error instanceof MpmmlError) throw error
@@ -62,10 +62,10 @@ async function readMetadata(path: string, storage: Storage): Promise<Buffer> {
   throw new FileError(`${path} can't be read: ${expected}: there is no ${name}`)
 }
 
-/** @throws FileError for what isn't a matrix that can be read; PackageError without zarrita. */
-export async function readZarrMatrix(path: string, storage: Storage): Promise<ZarrMatrix> {
+/** @throws FileError for what isn't a matrix that can be read; PackageError without zarrita, or hash-wasm for checksums. */
+export async function readZarrMatrix(path: string, store: Store): Promise<ZarrMatrix> {
   const zarr = await loadZarrita()
-  const bytes = await readMetadata(path, storage)
+  const bytes = await readMetadata(path, store)
   const refuse = (problem: string): never => {
     throw new FileError(`${path}: ${problem}`)
   }
@@ -75,8 +75,7 @@ export async function readZarrMatrix(path: string, storage: Storage): Promise<Za
     json = JSON.parse(bytes.toString()) as Json
     // zarrita reads the metadata only; it asks for ranges if there are shards.
     const get = async (key: string) => (key === '/zarr.json' ? new Uint8Array(bytes) : undefined)
-    const store = { get, getRange: async () => undefined }
-    array = await zarr.open.v3(store, { kind: 'array' })
+    array = await zarr.open.v3({ get, getRange: async () => undefined }, { kind: 'array' })
   } catch (error) {
     const reason = (error as Error).message
     throw new FileError(`${path}: expected a Zarr array of version 3, but zarr.json is not one: ${reason}`, {
@@ -102,6 +101,8 @@ export async function readZarrMatrix(path: string, storage: Storage): Promise<Za
   if (sharding && top.length > 1) refuse('it has codecs around its shards, which this library does not read')
   const shards = sharding ? readSharding(sharding, file, refuse) : null
   const pipeline = readPipeline(shards?.codecs ?? top, bytesOfType[dtype as ArrayType], refuse)
+  // A missing package is said before any work.
+  if (shards?.index.checked || pipeline.codecs.some(({ name }) => name === 'crc32c')) await loadHashes()
   const { separator, prefix } = readKeys(json.chunk_key_encoding as Json, refuse)
   return {
     path,
@@ -112,7 +113,7 @@ export async function readZarrMatrix(path: string, storage: Storage): Promise<Za
     index: shards?.index ?? null,
     ...pipeline,
     fill: readFill(json.fill_value, dtype as ArrayType, refuse),
-    name: (row, col) => storage.join(path, `${prefix}${row}${separator}${col}`),
+    name: (row, col) => store.join(path, `${prefix}${row}${separator}${col}`),
   }
 }
 

@@ -37,6 +37,7 @@ import { type Plain, readZarr, writeZarr } from '../support/arrays.js'
 import { coded } from '../support/coded.js'
 import { randomMatrix } from '../support/generators.js'
 import { oracle, type Strided } from '../support/oracle.js'
+import { runAll } from '../support/places.js'
 
 const n = 64
 const a = randomMatrix(n, n, 1) as Plain & Strided
@@ -70,10 +71,6 @@ const read = async (path: string) =>
 const request = (out: string, more: object = {}) =>
   ({ kind: 'multiply', a: pathA, b: pathB, c: out, block: 32, ...more }) as const
 
-async function runAll(plan: BlockPlan): Promise<void> {
-  for (const job of allJobs(plan)) await runBlock(plan, job, { backend: 'cpu' })
-}
-
 /** A Zarr group with an array in it. */
 async function makeGroup(): Promise<{ group: string; inside: string }> {
   const group = fresh('.zarr')
@@ -87,18 +84,6 @@ async function makeGroup(): Promise<{ group: string; inside: string }> {
 }
 
 describe('overwrite', () => {
-  it('replaces no group, with or without an input in it', async () => {
-    const { group, inside } = await makeGroup()
-    for (const input of [inside, pathA]) {
-      const work = multiplyArrays(input, pathB, group, overwrite)
-      await expect(work).rejects.toMatchObject({
-        code: input === inside ? 'ERR_MPMML_OPTION' : 'ERR_MPMML_EXISTS',
-      })
-    }
-    expect(await read(inside)).toEqual(a.data)
-    expect(existsSync(`${group}.partial`)).toBe(false)
-  })
-
   it('replaces no group that was put there while the work was done', async () => {
     const out = fresh('.zarr')
     const plan = await planBlocks(request(out))
@@ -123,19 +108,6 @@ describe('overwrite', () => {
     expect(await read(input)).toEqual(a.data)
   })
 
-  it.each(['', '{', 'null', '[]', '{"zarr_format":3}'])(
-    'replaces nothing whose zarr.json is %j',
-    async (text) => {
-      const out = fresh('.zarr')
-      mkdirSync(out)
-      writeFileSync(join(out, 'zarr.json'), text)
-      await expect(multiplyArrays(pathA, pathB, out, overwrite)).rejects.toEqual(
-        coded('EXISTS', /is no Zarr array/),
-      )
-      expect(readFileSync(join(out, 'zarr.json'), 'utf8')).toBe(text)
-    },
-  )
-
   it('replaces a link to an array, and leaves the array', async () => {
     const [array, out] = [fresh('.zarr'), fresh('.zarr')]
     await writeZarr(array, b, [32, 32])
@@ -158,20 +130,9 @@ describe('overwrite', () => {
 
 describe('what is beside an output with .partial behind its name', () => {
   const strangers: [string, (path: string) => void][] = [
-    ['a folder of somebody', (path) => put(path, 'thesis.txt')],
-    [
-      'a folder with a name as of a plan',
-      (path) => put(path, join('0123456789abcdef'.repeat(2), 'thesis.txt')),
-    ],
-    ['a file of such a name', (path) => put(path, '0123456789abcdef'.repeat(2))],
     ['a file', (path) => writeFileSync(path, 'half of a download')],
     ['a link', (path) => symlinkSync(folder, path)],
   ]
-  const put = (path: string, name: string) => {
-    mkdirSync(join(path, name, '..'), { recursive: true })
-    writeFileSync(join(path, name), 'ten years')
-  }
-
   it.each(strangers)('%s is refused, and stays', async (_, make) => {
     for (const options of [on, { ...on, resume: true }, overwrite]) {
       const out = fresh('.npy')
@@ -202,16 +163,6 @@ describe('what is beside an output with .partial behind its name', () => {
     mkdirSync(`${out}.partial`)
     expect((await multiplyArrays(pathA, pathB, out, { ...on, resume: true })).resumed).toBe(4)
     expect(existsSync(`${out}.partial`)).toBe(false)
-  })
-
-  it('stays at the end if somebody put it there meanwhile', async () => {
-    const out = fresh('.npy')
-    const plan = await planBlocks(request(out))
-    await runAll(plan)
-    put(`${out}.partial`, 'thesis.txt')
-    await finish(plan)
-    expect(await read(out)).toEqual(c)
-    expect(readdirSync(`${out}.partial`)).toEqual(['thesis.txt'])
   })
 })
 

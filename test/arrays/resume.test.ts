@@ -27,7 +27,6 @@ import {
   multiplyArrays,
   planBlocks,
   runBlock,
-  shortestPathsArrays,
 } from '../../lib/arrays.js'
 import { readNpy, writeNpy } from '../../lib/index.js'
 import { cli } from '../cli/support.js'
@@ -36,6 +35,7 @@ import { coded } from '../support/coded.js'
 import { Random, randomMatrix } from '../support/generators.js'
 import { inTime } from '../support/in-time.js'
 import { oracle, type Strided } from '../support/oracle.js'
+import { cutOff, network } from '../support/places.js'
 
 let folder: string
 let pathA: string
@@ -47,19 +47,7 @@ const b = randomMatrix(K, N, 2) as Plain & Strided
 const product = oracle(a, b)
 const c = product.overflow ? new Int32Array() : product.data
 
-const NODES = 120
-const weights = Int32Array.from({ length: NODES ** 2 }, (_, at) =>
-  (at * 7919) % 97 < 5 ? 1 + (at % 50) : 2 ** 31 - 1,
-)
-const distances = (() => {
-  const d = Float64Array.from(weights, (value) => (value === 2 ** 31 - 1 ? Number.POSITIVE_INFINITY : value))
-  for (let i = 0; i < NODES; i++) d[i * NODES + i] = 0
-  for (let k = 0; k < NODES; k++)
-    for (let i = 0; i < NODES; i++)
-      for (let j = 0; j < NODES; j++)
-        d[i * NODES + j] = Math.min(d[i * NODES + j]!, d[i * NODES + k]! + d[k * NODES + j]!)
-  return Int32Array.from(d, (value) => (value === Number.POSITIVE_INFINITY ? 2 ** 31 - 1 : value))
-})()
+const { weights, distances } = network(120)
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'mpmml-resume-'))
@@ -68,7 +56,7 @@ beforeAll(async () => {
   pathW = join(folder, 'w.npy')
   await writeZarr(pathA, a, [64, 64])
   await writeNpy(pathB, b as never)
-  await writeNpy(pathW, { shape: [NODES, NODES], data: weights })
+  await writeNpy(pathW, weights as never)
 })
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
@@ -78,121 +66,20 @@ const read = async (path: string) =>
   path.endsWith('.npy') ? (await readNpy(path)).data : (await readZarr(path)).data
 const on: ArraysOptions = { backend: 'cpu', block: 32 }
 
-/** Starts the work and gives it up after so many blocks. */
-async function cutOff(work: (options: ArraysOptions) => Promise<unknown>, blocks: number): Promise<void> {
-  const controller = new AbortController()
-  const reason = new Error('enough')
-  const cut = work({
-    ...on,
-    signal: controller.signal,
-    onProgress: ({ blocks: done }) => done >= blocks && controller.abort(reason),
-  })
-  await expect(cut).rejects.toEqual(coded('ABORTED'))
-  await expect(cut).rejects.toMatchObject({ cause: reason })
-}
-
-describe.each(['.npy', '.zarr'])('a product into %s', (ending) => {
-  it('goes on if it was given up', async () => {
-    const out = fresh(ending)
-    const work = (options: ArraysOptions) => multiplyArrays(pathA, pathB, out, options)
-    await cutOff(work, 7)
-    expect(existsSync(out)).toBe(false)
-    await expect(work(on)).rejects.toEqual(coded('EXISTS', /begun and not finished.*resume.*overwrite/))
-    const { resumed, blocks } = await work({ ...on, resume: true })
-    expect(resumed).toBeGreaterThanOrEqual(7)
-    expect(resumed).toBeLessThan(blocks)
-    expect(await read(out)).toEqual(c)
-    expect(existsSync(`${out}.partial`)).toBe(false)
-  })
-
-  it('begins again with overwrite', async () => {
-    const out = fresh(ending)
-    const work = (options: ArraysOptions) => multiplyArrays(pathA, pathB, out, options)
-    await cutOff(work, 3)
-    expect((await work({ ...on, overwrite: true })).resumed).toBe(0)
-    expect(await read(out)).toEqual(c)
-    await expect(work(on)).rejects.toEqual(coded('EXISTS', /exists already/))
-    // A Zarr array says what it was made from, and so that it is complete.
-    const again = work({ ...on, resume: true })
-    if (ending === '.zarr') expect(await again).toMatchObject({ resumed: 72, bytesRead: 0 })
-    else await expect(again).rejects.toEqual(coded('EXISTS', /nothing that was begun is left/))
-    await expect(work({ ...on, resume: true, semiring: 'min-plus' })).rejects.toEqual(coded('EXISTS'))
-    await work({ ...on, overwrite: true, semiring: 'min-plus' })
-    expect(await read(out)).not.toEqual(c)
-  })
-})
-
-it('paths go on at the step where they were given up', async () => {
+it.each(['.npy', '.zarr'])('a changed %s is not resumed', async (ending) => {
+  const input = fresh(ending)
+  if (ending === '.npy') await writeNpy(input, a as never)
+  else await writeZarr(input, a, [64, 64])
   const out = fresh('.npy')
-  const work = (options: ArraysOptions) => shortestPathsArrays(pathW, out, options)
-  await cutOff(work, 21)
-  const { resumed } = await work({ ...on, resume: true })
-  expect(resumed).toBeGreaterThanOrEqual(21)
-  expect(await read(out)).toEqual(distances)
-})
-
-it.each(['.npy', '.zarr'])('two processes that resume the same %s at once do no harm', async (ending) => {
-  const out = fresh(ending)
-  const work = (options: ArraysOptions) => multiplyArrays(pathA, pathB, out, options)
-  await cutOff(work, 7)
-  const ends = await Promise.allSettled([work({ ...on, resume: true }), work({ ...on, resume: true })])
-  expect(ends).toMatchObject([{ status: 'fulfilled' }, { status: 'fulfilled' }])
+  await cutOff((options) => multiplyArrays(input, pathB, out, options), 2, on)
+  const later = new Date(Date.now() + 5000)
+  utimesSync(ending === '.npy' ? input : join(input, 'c', '1', '1'), later, later)
+  const work = (options: ArraysOptions) => multiplyArrays(input, pathB, out, { ...on, ...options })
+  await expect(work({ resume: true })).rejects.toEqual(
+    coded('CHANGED', /has changed since the work was begun/),
+  )
+  await work({ overwrite: true })
   expect(await read(out)).toEqual(c)
-  expect(existsSync(`${out}.partial`)).toBe(false)
-})
-
-it('resume begins if nothing was begun', async () => {
-  const out = fresh('.npy')
-  expect((await multiplyArrays(pathA, pathB, out, { ...on, resume: true })).resumed).toBe(0)
-  expect(await read(out)).toEqual(c)
-})
-
-describe('what can not be resumed', () => {
-  it.each<[string, ArraysOptions, string]>([
-    ['another semiring', { semiring: 'min-plus' }, 'semiring'],
-    ['another policy', { overflow: 'wrap' }, 'overflow'],
-    ['other blocks', { block: 64 }, 'block'],
-    ['another codec', { codec: 'zstd' }, 'codec'],
-    ['other chunks', { chunks: [16, 16] }, 'chunks'],
-  ])('%s', async (_, other, what) => {
-    const out = fresh('.zarr')
-    await cutOff((options) => multiplyArrays(pathA, pathB, out, options), 2)
-    const { block: _block, ...rest } = on
-    const work = multiplyArrays(pathA, pathB, out, { ...rest, ...other, resume: true })
-    await expect(work).rejects.toEqual(coded('RESUME', new RegExp(`${what}.* was .* is now`)))
-    // What was begun is still there, and goes on without saying the blocks again.
-    await multiplyArrays(pathA, pathB, out, { ...rest, resume: true })
-    expect(await read(out)).toEqual(c)
-  })
-
-  it('another input, or another kind of work', async () => {
-    const out = fresh('.npy')
-    await cutOff((options) => multiplyArrays(pathA, pathB, out, options), 2)
-    const other = join(folder, 'other.npy')
-    await writeNpy(other, b as never)
-    await expect(multiplyArrays(pathA, other, out, { ...on, resume: true })).rejects.toEqual(
-      coded('RESUME', /an input/),
-    )
-    await expect(shortestPathsArrays(pathW, out, { ...on, resume: true })).rejects.toEqual(
-      coded('RESUME', /the work/),
-    )
-  })
-
-  it.each(['.npy', '.zarr'])('a changed %s', async (ending) => {
-    const input = fresh(ending)
-    if (ending === '.npy') await writeNpy(input, a as never)
-    else await writeZarr(input, a, [64, 64])
-    const out = fresh('.npy')
-    await cutOff((options) => multiplyArrays(input, pathB, out, options), 2)
-    const later = new Date(Date.now() + 5000)
-    utimesSync(ending === '.npy' ? input : join(input, 'c', '1', '1'), later, later)
-    const work = (options: ArraysOptions) => multiplyArrays(input, pathB, out, { ...on, ...options })
-    await expect(work({ resume: true })).rejects.toEqual(
-      coded('CHANGED', /has changed since the work was begun/),
-    )
-    await work({ overwrite: true })
-    expect(await read(out)).toEqual(c)
-  })
 })
 
 describe('kill −9', () => {
@@ -303,7 +190,7 @@ describe('an end in the middle of removing', () => {
 
   it('what is overwritten', async () => {
     const out = fresh('.zarr')
-    await cutOff((options) => multiplyArrays(pathA, pathB, out, options), 20)
+    await cutOff((options) => multiplyArrays(pathA, pathB, out, options), 20, on)
     const { rm } = promises
     promises.rm = (async (path, options) => {
       if (!String(path).endsWith('.partial')) return rm(path, options)
@@ -367,15 +254,6 @@ it('files that a killed process was writing are removed, and no others', async (
   for (const name of [...others, `${hostname()}-${dead}-${letters}`]) writeFileSync(join(temporary, name), '')
   await planBlocks({ ...request, resume: true })
   expect(readdirSync(temporary).sort()).toEqual(others.sort())
-})
-
-it('a process that does what others have begun anew meanwhile writes nothing there', async () => {
-  const request = { kind: 'multiply', a: pathA, b: pathB, c: fresh('.zarr'), block: 64 } as const
-  const job = { name: 'c-0-0', stage: 0 }
-  const old = await planBlocks(request)
-  const anew = await planBlocks({ ...request, overwrite: true })
-  await expect(runBlock(old, job, { backend: 'cpu' })).rejects.toEqual(coded('FILE'))
-  expect(await isDone(anew, job)).toBe(false)
 })
 
 describe('jobs', () => {

@@ -15,7 +15,6 @@ import {
   multiplyArrays,
   planBlocks,
   runBlock,
-  shortestPathsArrays,
 } from '../../lib/arrays.js'
 import { readNpy, writeNpy } from '../../lib/index.js'
 import { root } from '../cli/support.js'
@@ -68,33 +67,13 @@ function putByHand(key: string, array: Plain, made: HandMade): void {
 
 const work = (options: ArraysOptions = on) => multiplyArrays(A, B, C, options)
 const result = async () => (await download(server, 'out/c.zarr')).data
-const left = () => server.keys('out/').filter((key) => key.includes('.partial'))
 
 async function expectDone(): Promise<void> {
   expect(await result()).toEqual(c)
   expect(server.keys('out/')).toHaveLength(BLOCKS + 1)
 }
 
-/** Gives the work up after so many blocks. */
-async function cutOff(blocks: number, more: ArraysOptions = {}): Promise<void> {
-  const controller = new AbortController()
-  const cut = work({
-    ...on,
-    ...more,
-    signal: controller.signal,
-    onProgress: ({ blocks: done }) => done >= blocks && controller.abort(),
-  })
-  await expect(cut).rejects.toEqual(coded('ABORTED'))
-}
-
 describe('products', () => {
-  it('go from S3 to S3', async () => {
-    expect(await work()).toMatchObject({ path: C, shape: [M, N], blocks: BLOCKS, resumed: 0 })
-    await expectDone()
-    expect(await work({ ...on, resume: true })).toMatchObject({ resumed: BLOCKS, bytesRead: 0 })
-    await expect(work()).rejects.toEqual(coded('EXISTS', /s3:\/\/bucket\/out\/c.zarr exists already/))
-  })
-
   it('go from S3 to a folder and back', async () => {
     const between = join(folder, 'c.zarr')
     await multiplyArrays(A, B, between, on)
@@ -147,101 +126,9 @@ describe('products', () => {
     await expect(work({ ...on, overwrite: true })).rejects.toEqual(coded('CHANGED', /c\/1\/1 has changed/))
     expect(server.keys('out/c.zarr/')).toEqual([])
   })
-
-  it('replace outputs only if they are asked to, and only arrays', async () => {
-    await work()
-    await work({ ...on, overwrite: true, semiring: 'min-plus' })
-    expect(await result()).not.toEqual(c)
-    server.put('out/precious.zarr/thesis.txt', Buffer.from('text'))
-    await expect(
-      multiplyArrays(A, B, 's3://bucket/out/precious.zarr', { ...on, overwrite: true }),
-    ).rejects.toEqual(coded('EXISTS', /is no Zarr array/))
-    expect(server.keys('out/precious')).toEqual(['out/precious.zarr/thesis.txt'])
-    await expect(multiplyArrays(A, B, A, { ...on, overwrite: true })).rejects.toEqual(
-      coded('OPTION', /is also an input/),
-    )
-    const inside = multiplyArrays(A, B, `${A}/c.zarr`, on)
-    await expect(inside).rejects.toEqual(coded('OPTION', /in the folder of an input/))
-  })
-})
-
-describe('what is not of this library', () => {
-  const group = JSON.stringify({ zarr_format: 3, node_type: 'group', attributes: {} })
-
-  it('a group is not replaced, with or without an input in it', async () => {
-    await putArray('store.zarr/x.zarr', a, [32, 32])
-    server.put('store.zarr/zarr.json', Buffer.from(group))
-    const before = server.keys('store.zarr')
-    const over = (input: string) =>
-      multiplyArrays(input, B, 's3://bucket/store.zarr', { ...on, overwrite: true })
-    await expect(over('s3://bucket/store.zarr/x.zarr')).rejects.toEqual(
-      coded('OPTION', /is in the folder of the output/),
-    )
-    await expect(over(A)).rejects.toEqual(coded('EXISTS', /is no Zarr array/))
-    expect(server.keys('store.zarr')).toEqual(before)
-  })
-
-  it('is not removed before the work, with or without overwrite, and not after it', async () => {
-    server.put('out/c.zarr.partial/thesis.txt', Buffer.from('ten years'))
-    for (const options of [on, { ...on, resume: true }, { ...on, overwrite: true }]) {
-      await expect(work(options)).rejects.toEqual(
-        coded('EXISTS', /c\.zarr\.partial is in the way.*thesis\.txt/),
-      )
-    }
-    expect(server.keys('out/')).toEqual(['out/c.zarr.partial/thesis.txt'])
-    server.objects.delete('out/c.zarr.partial/thesis.txt')
-    const plan = await planBlocks({ kind: 'multiply', a: A, b: B, c: C, block: 20, chunks: [20, 20] })
-    for (const job of allJobs(plan)) await runBlock(plan, job, { backend: 'cpu' })
-    server.put('out/c.zarr.partial/thesis.txt', Buffer.from('ten years'))
-    await finish(plan)
-    expect(await result()).toEqual(c)
-    expect(left()).toEqual(['out/c.zarr.partial/thesis.txt'])
-  })
-})
-
-it('one plan is finished by several at once, and once more, over an array that was there', async () => {
-  for (let round = 0; round < 4; round++) {
-    const request = { kind: 'multiply', a: A, b: B, c: C, block: 20, chunks: [20, 20] } as const
-    const plan = await planBlocks({ ...request, overwrite: true })
-    for (const job of allJobs(plan)) await runBlock(plan, job, { backend: 'cpu' })
-    await Promise.all([finish(plan), finish(plan), finish(plan)])
-    await finish(plan)
-    await expectDone()
-  }
-})
-
-it('shortest paths go from S3 to S3, and on where they were given up', async () => {
-  const n = 45
-  const none = 2 ** 31 - 1
-  const weights = Int32Array.from({ length: n * n }, (_, at) => ((at * 7919) % 97 < 9 ? 1 + (at % 50) : none))
-  await writeNpy(join(folder, 'w.npy'), { shape: [n, n], data: weights })
-  await shortestPathsArrays(join(folder, 'w.npy'), join(folder, 'd.npy'), { backend: 'cpu' })
-  const { data } = await readNpy(join(folder, 'd.npy'))
-  await putArray('in/w.zarr', { shape: [n, n], data: weights }, [16, 16])
-  const controller = new AbortController()
-  const options: ArraysOptions = { backend: 'cpu', block: 10, chunks: [10, 10] }
-  const paths = (more: ArraysOptions) =>
-    shortestPathsArrays('s3://bucket/in/w.zarr', C, { ...options, ...more })
-  const cut = paths({
-    signal: controller.signal,
-    onProgress: ({ blocks }) => blocks > 30 && controller.abort(),
-  })
-  await expect(cut).rejects.toEqual(coded('ABORTED'))
-  expect((await paths({ resume: true })).resumed).toBeGreaterThan(30)
-  expect(await result()).toEqual(data)
-  expect(left()).toEqual([])
 })
 
 describe('work that was cut off', () => {
-  it('goes on, and is not seen before it is complete', async () => {
-    await cutOff(5)
-    expect(server.keys('out/c.zarr/')).toEqual([])
-    await expect(work()).rejects.toEqual(coded('EXISTS', /begun and not finished.*resume.*overwrite/))
-    const { resumed } = await work({ ...on, resume: true })
-    expect(resumed).toBeGreaterThanOrEqual(5)
-    await expectDone()
-  })
-
   it('goes on after kill −9 at any moment', async () => {
     const random = new Random(17)
     let kills = 0
@@ -290,29 +177,6 @@ describe('work that was cut off', () => {
       expect(resumed).toBe(BLOCKS)
       await expectDone()
     }
-  })
-
-  it('may be resumed by two processes at once', async () => {
-    for (let round = 0; round < 3; round++) {
-      await cutOff(2, { overwrite: true })
-      await Promise.all([work({ ...on, resume: true }), work({ ...on, resume: true })])
-      await expectDone()
-    }
-  })
-
-  it('can not write into work that was begun anew', async () => {
-    const request = { kind: 'multiply', a: A, b: B, c: C, block: 20, chunks: [20, 20] } as const
-    const old = await planBlocks({ ...request, semiring: 'min-plus' })
-    const jobs = [...allJobs(old)]
-    for (const job of jobs.slice(1)) await runBlock(old, job, { backend: 'cpu' })
-    const plan = await planBlocks({ ...request, overwrite: true })
-    await expect(runBlock(old, jobs[0]!, { backend: 'cpu' })).rejects.toEqual(
-      coded('FILE', /completed or removed/),
-    )
-    await expect(finish(old)).rejects.toEqual(coded('RESUME'))
-    for (const job of allJobs(plan)) await runBlock(plan, job, { backend: 'cpu' })
-    await finish(plan)
-    await expectDone()
   })
 
   it('is not completed if it is begun anew while it is', async () => {

@@ -193,7 +193,7 @@ it('an installation brings none of what it needs', () => {
   const { dependencies, peerDependencies, peerDependenciesMeta } = JSON.parse(
     readFileSync(`${root}/package.json`, 'utf8'),
   )
-  for (const name of ['zarrita', 'aws4fetch']) {
+  for (const name of ['zarrita', 'hash-wasm', 'aws4fetch']) {
     expect(dependencies).not.toHaveProperty(name)
     expect(peerDependencies).toHaveProperty(name)
     expect(peerDependenciesMeta[name]).toEqual({ optional: true })

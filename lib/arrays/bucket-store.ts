@@ -4,7 +4,7 @@ import { ChangedError, ChunkError, FileError } from '../errors.js'
 import { atOnce } from './disk.js'
 import { formatAddress, parseAddress } from './names.js'
 import { encodeKey, REQUESTS_AT_ONCE, requestS3, type S3Answer, type S3Request, textOf } from './s3.js'
-import type { Expected, OpenFile, Rows, Storage, Stored } from './storage.js'
+import { type Expected, madeMeanwhile, type OpenFile, type Rows, type Store, type Stored } from './store.js'
 
 /** The most keys of one answer; the least of all servers. */
 const KEYS = '1000'
@@ -14,12 +14,12 @@ const RANGE_BYTES = 1 << 24
 
 const AT_ONCE = 8
 
-export class BucketStorage implements Storage {
+export class BucketStore implements Store {
+  readonly renames = false
   // A request waits longer than a disk.
   readonly chunksAtOnce = AT_ONCE
   // What is received in pieces, and then as a whole.
   readonly buffered = 2 * AT_ONCE
-  readonly isInThreads = false
   readonly #signal: AbortSignal | undefined
 
   /** @param signal - ends all requests. */
@@ -70,8 +70,7 @@ export class BucketStorage implements Storage {
     }
   }
 
-  /** Whether any object is under a prefix. */
-  async hasObjects(path: string): Promise<boolean> {
+  async isTaken(path: string): Promise<boolean> {
     for await (const page of this.#pagesUnder(path, '1')) if (page.length > 0) return true
     return false
   }
@@ -94,25 +93,31 @@ export class BucketStorage implements Storage {
     }
   }
 
-  async hasObject(path: string): Promise<boolean> {
+  async exists(path: string): Promise<boolean> {
     return (await this.#described(path)) !== undefined
   }
 
-  async removeObject(path: string): Promise<void> {
-    await this.#request({ method: 'DELETE', address: parseAddress(path), purpose: 'removed', accept: [404] })
+  async remove(paths: readonly string[]): Promise<void> {
+    const objects = paths.filter((path) => !path.endsWith('/'))
+    await atOnce(REQUESTS_AT_ONCE, objects.length, async (index) => {
+      const address = parseAddress(objects[index]!)
+      await this.#request({ method: 'DELETE', address, purpose: 'removed', accept: [404] })
+    })
   }
 
-  async removeObjects(names: readonly string[]): Promise<void> {
-    await atOnce(REQUESTS_AT_ONCE, names.length, (index) => this.removeObject(names[index]!))
+  async removeUnder(path: string, kept: (name: string) => boolean = () => false): Promise<void> {
+    for await (const page of this.#pagesUnder(path)) {
+      await this.remove(page.map(({ name }) => name).filter((name) => !kept(name)))
+    }
   }
 
-  /** Removes all objects under a prefix. */
-  async removeUnder(path: string): Promise<void> {
-    for await (const page of this.#pagesUnder(path)) await this.removeObjects(page.map(({ name }) => name))
+  async drop(path: string, first: string): Promise<void> {
+    await this.remove([first])
+    await this.removeUnder(path)
   }
 
-  /** Writes an object if there is none of its name yet: false if there is. A server that doesn't know such requests writes it. */
-  async createObject(path: string, bytes: Uint8Array): Promise<boolean> {
+  /** A server that doesn't know such requests writes over what is there. */
+  async create(path: string, _temporary: string, bytes: Uint8Array): Promise<boolean> {
     const { status } = await this.#request({
       method: 'PUT',
       address: parseAddress(path),
@@ -125,7 +130,7 @@ export class BucketStorage implements Storage {
   }
 
   /** Copies an object within the storage: none of its bytes come here. Throws FileError if it isn't there. */
-  async copyObject(from: string, to: string): Promise<void> {
+  async #copy(from: string, to: string): Promise<void> {
     const { bucket, key } = parseAddress(from)
     const source = `/${bucket}/${encodeKey(key)}`
     const { status } = await this.#request({
@@ -182,6 +187,10 @@ export class BucketStorage implements Storage {
     return all.sort((x, y) => (x.name < y.name ? -1 : 1))
   }
 
+  async names(path: string): Promise<string[]> {
+    return (await this.list(path)).map(({ name }) => name.slice(path.length + 1))
+  }
+
   readWhole(path: string): Promise<Buffer | null> {
     return this.#bytesOf(path)
   }
@@ -233,5 +242,33 @@ export class BucketStorage implements Storage {
     await this.#request({ method: 'PUT', address: parseAddress(path), body, purpose: 'written' })
   }
 
-  async makeFolder(): Promise<void> {}
+  async makeFolders(): Promise<boolean> {
+    return true
+  }
+
+  /** zarr.json comes last: an array without it isn't there. What was to be overwritten has been removed when the work was begun. */
+  async place(array: string, output: string): Promise<boolean> {
+    const made = this.join(output, 'zarr.json')
+    const source = this.join(array, 'zarr.json')
+    const metadata = await this.readWhole(source)
+    if (!metadata)
+      throw new FileError(`${source} is gone: another process has completed the work, or removed it`)
+    const isPlaced = async () => {
+      const there = await this.readWhole(made)
+      if (there && !there.equals(metadata)) throw madeMeanwhile(output)
+      return there !== null
+    }
+    if (await isPlaced()) return false
+    const chunks = (await this.names(array)).filter((name) => name !== 'zarr.json')
+    await atOnce(REQUESTS_AT_ONCE, chunks.length, (index) =>
+      this.#copy(this.join(array, chunks[index]!), this.join(output, chunks[index]!)),
+    )
+    if ((await this.create(made, '', metadata)) || (await isPlaced())) return true
+    throw new FileError(
+      `${made} can't be written: another process did something with it at the same moment: resume`,
+    )
+  }
+
+  // Objects have their names from the start.
+  async sweep(): Promise<void> {}
 }

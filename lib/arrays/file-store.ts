@@ -1,0 +1,217 @@
+/** Arrays in folders. */
+import { randomBytes } from 'node:crypto'
+import {
+  type FileHandle,
+  lstat,
+  mkdir,
+  open,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  rmdir,
+  stat,
+} from 'node:fs/promises'
+import { hostname } from 'node:os'
+import { dirname, join, relative, sep } from 'node:path'
+import { FileError } from '../errors.js'
+import { systemReason } from '../files/files.js'
+import { atOnce, readError, readRectangle, requireUnchanged, writeError, writeRectangle } from './disk.js'
+import { madeMeanwhile, type Store, type Stored } from './store.js'
+
+const FILES_AT_ONCE = 16
+
+/** What the files of these names are. */
+export async function describeFiles(names: readonly string[]): Promise<Stored[]> {
+  const files = new Array<Stored>(names.length)
+  await atOnce(FILES_AT_ONCE, names.length, async (index) => {
+    const { size, mtimeMs } = await stat(names[index]!)
+    files[index] = { name: names[index]!, size, version: `${mtimeMs}`, changedMs: mtimeMs }
+  })
+  return files
+}
+
+/** Null if a file isn't there; any other error is thrown. */
+function orNull(error: NodeJS.ErrnoException): null {
+  if (error.code === 'ENOENT') return null
+  throw error
+}
+
+/** Also of a link that leads nowhere. */
+const isThere = async (path: string) => (await lstat(path).catch(() => null)) !== null
+
+/** All below a folder. */
+async function entriesOf(path: string) {
+  const entries = await readdir(path, { recursive: true, withFileTypes: true })
+  return entries.map((entry) => ({
+    path: join(entry.parentPath ?? entry.path, entry.name),
+    isFolder: entry.isDirectory(),
+  }))
+}
+
+/** Renames; false if something is in the way that a file or folder can't replace. */
+async function moved(from: string, to: string): Promise<boolean> {
+  try {
+    await rename(from, to)
+    return true
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'ENOTEMPTY' || code === 'EEXIST' || code === 'ENOTDIR') return false
+    throw error
+  }
+}
+
+export const files: Store = {
+  join,
+  renames: true,
+  // As many as Node.js's pool has threads; they are read into their place.
+  chunksAtOnce: 4,
+  buffered: 0,
+  async list(path) {
+    const entries = await entriesOf(path)
+    return describeFiles(
+      entries
+        .filter(({ isFolder }) => !isFolder)
+        .map((entry) => entry.path)
+        .sort(),
+    )
+  },
+  async names(path) {
+    try {
+      if (!(await lstat(path)).isDirectory()) return null
+      const entries = await entriesOf(path)
+      return entries.map((entry) => {
+        const name = relative(path, entry.path).split(sep).join('/')
+        return entry.isFolder ? `${name}/` : name
+      })
+    } catch (error) {
+      const { code, path: missing } = error as NodeJS.ErrnoException
+      if (code === 'ENOENT' && missing === path) return []
+      throw readError(path, error)
+    }
+  },
+  exists: isThere,
+  isTaken: isThere,
+  readWhole: (path) => readFile(path).catch(orNull),
+  async open(path, expected) {
+    const file = await open(path, 'r').catch(orNull)
+    if (!file) return null
+    try {
+      const { size, mtimeMs } = await file.stat()
+      if (expected) requireUnchanged(path, mtimeMs, expected.changedMs)
+      return { size, read: (rectangle) => readRectangle(file, rectangle), close: () => file.close() }
+    } catch (error) {
+      await file.close()
+      throw error
+    }
+  },
+  write: (path, temporary, pieces) =>
+    writeWhole(path, temporary, async (file) => {
+      let position = 0
+      for (const piece of pieces) {
+        await writeRectangle(file, { ...piece, position, pitch: piece.width })
+        position += piece.rows * piece.width
+      }
+    }),
+  async create(path, temporary, bytes) {
+    await writeWhole(path, temporary, (file) => file.writeFile(bytes))
+    return true
+  },
+  // One by one, and not with all folders above them: a wrong name makes no folders.
+  async makeFolders(paths) {
+    try {
+      for (const path of paths) await mkdir(path)
+      return true
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false
+      throw writeError(paths[0]!, error)
+    }
+  },
+  async remove(paths) {
+    for (const path of paths) {
+      if (path.endsWith('/')) await rmdir(path).catch(() => {})
+      else await removeAll(path)
+    }
+  },
+  removeUnder: removeAll,
+  // At once: a process that is about to move something aside there finds no place.
+  async drop(path) {
+    const removed = `${path}.removed`
+    await rename(path, removed).catch(orNull)
+    await removeAll(removed)
+  },
+  // There is one place aside, which is never made free while the work is here: so only one process can move something there, and no process
+  // the array that another has just put in its place.
+  async place(array, output, aside) {
+    try {
+      if (await moved(array, output)) return false
+      await moved(output, aside).catch(orNull)
+      if (await moved(array, output)) return false
+    } catch (error) {
+      throw writeError(output, error)
+    }
+    throw madeMeanwhile(output)
+  },
+  sweep,
+}
+
+/** In the names of files that are being written: who does. */
+const writer = `${hostname()}-${process.pid}`
+
+async function sweep(temporary: string): Promise<void> {
+  const names = await readdir(temporary).catch(() => [])
+  for (const name of names) {
+    const [, host, pid] = /^(.*)-(\d+)-[0-9a-f]{16}$/.exec(name) ?? []
+    if (host === hostname() && !isAlive(Number(pid))) await removeAll(join(temporary, name))
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    // It may be another user's.
+    return (error as NodeJS.ErrnoException).code !== 'ESRCH'
+  }
+}
+
+/** Removes a file or a folder with all that is in it, also if others still write there. */
+async function removeAll(path: string): Promise<void> {
+  try {
+    await rm(path, { recursive: true, force: true, maxRetries: 5 })
+  } catch (error) {
+    throw new FileError(`${path} can't be removed: ${systemReason(error)}`, { cause: error })
+  }
+}
+
+/**
+ * Writes a file under another name, in the folder `temporary` of the same file system, and then gives it its own. So it is there
+ * and complete, or not there, whenever the process ends. Its folder is made if there is none, but not those above: if they are
+ * gone, so is the work.
+ */
+export async function writeWhole(
+  path: string,
+  temporary: string,
+  write: (file: FileHandle) => Promise<void>,
+): Promise<void> {
+  const written = join(temporary, `${writer}-${randomBytes(8).toString('hex')}`)
+  let file: FileHandle | undefined
+  try {
+    file = await open(written, 'wx')
+    await write(file)
+    await file.close()
+    file = undefined
+    await rename(written, path).catch(async (error) => {
+      if (error.code !== 'ENOENT') throw error
+      await mkdir(dirname(path)).catch((made) => {
+        if (made.code !== 'EEXIST') throw made
+      })
+      await rename(written, path)
+    })
+  } catch (error) {
+    await file?.close().catch(() => {})
+    await rm(written, { force: true }).catch(() => {})
+    throw writeError(path, error)
+  }
+}

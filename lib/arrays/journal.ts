@@ -1,0 +1,240 @@
+/**
+ * Unfinished work on an array, beside the place where the array will be, under its name with `.partial`: the plan, and under the plan's id
+ * the array, intermediate blocks, and a mark for each block that is done.
+ *
+ * What is written is under the plan's id, so that who still does jobs of another plan can't touch it. In a bucket nothing can be renamed:
+ * there the store copies the array to its place when all is done.
+ */
+import { stat } from 'node:fs/promises'
+import { ExistsError, FileError, MpmmlError, ResumeError } from '../errors.js'
+import { readError } from './disk.js'
+import { type BlockJob, type BlockPlan, requirePlan } from './job.js'
+import { isZarr } from './names.js'
+import { asRow, type Store } from './store.js'
+import { storeOf } from './stores.js'
+import { isArrayMetadata } from './zarr-metadata.js'
+
+const PLAN = 'plan.json'
+
+/** What may be there besides the plan: what belongs to plans, and marks that they were dropped. */
+const isOwn = (name: string) =>
+  /^[0-9a-f]{32}(\.dropped$|(\.removed)?\/((temporary|array|done|steps|replaced)(\/.*)?)?$)/s.test(name)
+
+/** The files of arrays of this library. */
+const isChunk = (name: string) => /^c\/\d+\/\d+$/.test(name)
+
+/** What the mark of a block that is done says: of which plan it is. */
+const markOf = (plan: BlockPlan, job: BlockJob) =>
+  Buffer.from(JSON.stringify({ plan: plan.id, job: job.name }))
+
+/** What is under an output's name, and beside it. */
+export class Output {
+  readonly store: Store
+  /** Where unfinished work is. */
+  readonly partial: string
+  readonly plan: string
+
+  /** @param signal - ends the requests to a bucket. */
+  constructor(
+    readonly path: string,
+    signal?: AbortSignal,
+  ) {
+    this.store = storeOf(path, signal)
+    this.partial = `${path}.partial`
+    this.plan = this.store.join(this.partial, PLAN)
+  }
+
+  /** The plan that was begun; null if there is none. */
+  async begunPlan(): Promise<BlockPlan | null> {
+    try {
+      const bytes = await this.store.readWhole(this.plan)
+      if (!bytes) return null
+      const plan = JSON.parse(bytes.toString()) as BlockPlan
+      requirePlan(plan)
+      return plan
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOTDIR') return null
+      if (error instanceof MpmmlError && !(error instanceof ResumeError)) throw error
+      throw new ResumeError(
+        `${this.plan} can't be read: ${(error as Error).message}. Begin again with overwrite`,
+        { cause: error },
+      )
+    }
+  }
+
+  /** A file that says, where no folder can be gone, that work was dropped: who is about to complete it must not. */
+  dropped(id: string): string {
+    return this.store.join(this.partial, `${id}.dropped`)
+  }
+
+  /** Removes unfinished work, with a plan or without; all stays if anything isn't of this library: then what that is, otherwise null. */
+  async removeBegun(): Promise<string | null> {
+    const { store, partial } = this
+    const names = await store.names(partial)
+    if (!names) return 'something else than a folder'
+    const stranger = names.find((name) => name !== PLAN && !isOwn(name))
+    if (stranger !== undefined) return stranger
+    if (names.length === 0 && !store.renames) return null
+    if (!store.renames) {
+      // It may not be whole.
+      const [, id] = /"id":"([0-9a-f]{32})"/.exec(`${await store.readWhole(this.plan)}`) ?? []
+      if (id !== undefined) await store.create(this.dropped(id), '', Buffer.from('\n'))
+    }
+    // The plan goes first: what is left without it if the process ends here is never resumed, for it isn't whole.
+    await store.remove([this.plan])
+    await store.removeUnder(partial, (name) => name.endsWith('.dropped'))
+    return null
+  }
+
+  /** Whether something has the name. */
+  isTaken(): Promise<boolean> {
+    return this.store.isTaken(this.path)
+  }
+
+  /** The bytes of the array's zarr.json; null if there is none. A bucket that can't be asked may have it. */
+  metadata(): Promise<Buffer | null> {
+    return this.store.readWhole(this.store.join(this.path, 'zarr.json')).catch((error) => {
+      if (error instanceof MpmmlError) throw error
+      return null
+    })
+  }
+
+  /** Whether nothing has the name but one of its kind: of Zarr an array, not a group. */
+  async isReplaceable(): Promise<boolean> {
+    if (!isZarr(this.path)) return (await stat(this.path).catch(() => null))?.isFile() ?? true
+    const metadata = await this.metadata()
+    if (metadata) return isArrayMetadata(metadata)
+    // A process that completes the same work has moved it aside; or an array was removed in part.
+    if (this.store.renames) return !(await this.isTaken())
+    return (await this.store.names(this.path))!.every(isChunk)
+  }
+
+  /** Removes what another array is to replace, unless that can be done at once when the other is complete. */
+  async clear(): Promise<void> {
+    if (!this.store.renames) await this.store.drop(this.path, this.store.join(this.path, 'zarr.json'))
+  }
+}
+
+/** The work of one plan. */
+export class Journal {
+  readonly store: Store
+  /** What belongs to this plan. */
+  readonly own: string
+  /** Files that are being written. */
+  readonly temporary: string
+  /** The array, under another name. */
+  readonly array: string
+  readonly #output: Output
+  readonly #id: string
+  /** Is there as long as the array has not got its name. */
+  readonly #grown: string
+
+  constructor({ output: { path }, id }: BlockPlan, signal?: AbortSignal) {
+    const output = new Output(path, signal)
+    const { store } = output
+    this.store = store
+    this.own = store.join(output.partial, id)
+    this.temporary = store.join(this.own, 'temporary')
+    this.array = store.join(this.own, 'array')
+    this.#output = output
+    this.#id = id
+    this.#grown = isZarr(path) ? store.join(this.array, 'zarr.json') : this.array
+  }
+
+  async create(): Promise<void> {
+    const inner = ['temporary', 'done', 'steps'].map((name) => this.store.join(this.own, name))
+    if (!(await this.store.makeFolders([this.#output.partial, this.own, ...inner]))) throw this.#another()
+  }
+
+  #another(): ExistsError {
+    return new ExistsError(
+      `${this.#output.partial} was made by another process at the same moment: let one of them do the work, or name another output`,
+    )
+  }
+
+  /** From now on the work can be resumed. */
+  async writePlan(plan: BlockPlan): Promise<void> {
+    const bytes = Buffer.from(JSON.stringify(plan))
+    const { plan: path } = this.#output
+    if (await this.store.create(path, this.temporary, bytes)) return
+    // It may have been written by a request whose answer was lost.
+    if ((await this.store.readWhole(path))?.equals(bytes)) return
+    await this.store.removeUnder(this.own)
+    throw this.#another()
+  }
+
+  /** Removes what processes of this machine were writing when they were killed. */
+  sweep(): Promise<void> {
+    return this.store.sweep(this.temporary)
+  }
+
+  /** The marks of a stage, which have a folder of their own, so that no folder has too many files. */
+  #marks(stage: number, ...job: string[]): string {
+    return this.store.join(this.own, 'done', String(stage), ...job)
+  }
+
+  /** Says that a block is done, and of what it was made. Its files must have their names by now. */
+  async mark(plan: BlockPlan, job: BlockJob): Promise<void> {
+    await this.store.write(this.#marks(job.stage, job.name), this.temporary, [asRow(markOf(plan, job))])
+    // What was written after the work had been removed must not stay. Whoever removes it after this finds it.
+    if (this.store.renames || (await this.isGrown())) return
+    await this.store.removeUnder(this.own)
+    throw new FileError(`${this.own} can't be written: the work was completed or removed meanwhile`)
+  }
+
+  async isMarked(plan: BlockPlan, job: BlockJob): Promise<boolean> {
+    const path = this.#marks(job.stage, job.name)
+    const bytes = await this.store.readWhole(path).catch((error) => {
+      throw readError(path, error)
+    })
+    return bytes?.equals(markOf(plan, job)) ?? false
+  }
+
+  /** The names of the jobs of a stage that are done. */
+  async marked(stage: number): Promise<Set<string>> {
+    return new Set(await this.store.names(this.#marks(stage)))
+  }
+
+  /** Where an intermediate block is: that of a matrix after so many steps. */
+  step(step: number, row: number, col: number): string {
+    return this.store.join(this.own, 'steps', String(step), `${row}-${col}`)
+  }
+
+  /** Intermediate blocks that nobody reads any more. */
+  async removeStep(step: number): Promise<void> {
+    await this.store.removeUnder(this.store.join(this.own, 'steps', String(step)))
+  }
+
+  /** Whether the array is still here. Without it, it has got its name, whatever else is left here. */
+  isGrown(): Promise<boolean> {
+    return this.store.exists(this.#grown)
+  }
+
+  /** Gives the array its name. Other processes may do the same at the same moment: then this throws if the array is gone. */
+  async place(): Promise<void> {
+    const { store } = this
+    const { path } = this.#output
+    const isCopied = await store.place(this.array, path, store.join(this.own, 'replaced'))
+    if (!isCopied || !(await store.exists(this.#output.dropped(this.#id)))) return
+    // The work was begun anew between the copies: some may be missing.
+    await store.remove([store.join(path, 'zarr.json')])
+    throw new ResumeError(`the work on ${path} was begun anew by another process: this one ends`)
+  }
+
+  /** Removes the rest once the array has its name, and nothing else: the plan goes last, so that whoever resumes finds what is to be removed. */
+  async remove(): Promise<void> {
+    const { store } = this
+    const output = this.#output
+    await store.drop(this.own, this.#grown)
+    // Of work that was dropped, by those who still did it. It is listed first: so nothing of work that is begun anew is in the list.
+    const strays = store.renames ? [] : (await store.names(output.partial))!.filter(isOwn)
+    const plan = await output.begunPlan().catch((error) => {
+      if (error instanceof ResumeError) return null
+      throw error
+    })
+    // Others may have begun anew, and anybody may have put something there.
+    if (plan && plan.id !== this.#id) return
+    if (plan) await store.remove(strays.map((name) => store.join(output.partial, name)))
+    await store.remove([output.plan, `${output.partial}/`])
+  }
+}

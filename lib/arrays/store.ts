@@ -1,0 +1,106 @@
+/** Where arrays are: folders of a file system, or what has a common prefix in a bucket of S3. */
+import { ExistsError } from '../errors.js'
+import type { Rectangle } from './disk.js'
+
+/** A file or an object. */
+export interface Stored {
+  /** Its whole name: a path or an address. */
+  readonly name: string
+  readonly size: number
+  /** Another one once it has changed. */
+  readonly version: string
+  readonly changedMs: number
+}
+
+/** Bytes that can be read by position. */
+export interface OpenFile {
+  readonly size: number
+  /** Throws ChunkError if they end before the rectangle does. */
+  read(rectangle: Rectangle): Promise<void>
+  close(): Promise<void>
+}
+
+/** What an array was when the plan was made. */
+export interface Expected {
+  /** Nothing of it has changed after this. */
+  readonly changedMs: number
+  /** What it is made of, by name. */
+  files(): Promise<ReadonlyMap<string, Stored>>
+}
+
+/** Rows of bytes in memory. */
+export interface Rows {
+  readonly memory: Uint8Array
+  readonly memoryPitch: number
+  readonly width: number
+  readonly rows: number
+}
+
+/** What is written is there as a whole, or not there, whenever a process ends. */
+export interface Store {
+  /** A name below another. */
+  join(path: string, ...names: string[]): string
+  /** All files below a name, sorted. Throws what the system throws. */
+  list(path: string): Promise<Stored[]>
+  /** The names of all that is below a name, from there on; those of folders end with a slash. Null for a file. */
+  names(path: string): Promise<string[] | null>
+  /** Whether a file has the name. */
+  exists(path: string): Promise<boolean>
+  /** Whether a file or a folder has the name, or is below it. */
+  isTaken(path: string): Promise<boolean>
+  /** The bytes under a name; null if nothing is there. */
+  readWhole(path: string): Promise<Buffer | null>
+  /** Null if nothing is there. Throws ChangedError if it isn't what is expected. */
+  open(path: string, expected: Expected | null): Promise<OpenFile | null>
+  /** Writes pieces, one after the other, as one file. `temporary` is a folder for files without their name, if there is need of one. */
+  write(path: string, temporary: string, pieces: readonly Rows[]): Promise<void>
+  /** Writes a file into a folder that this process has made, or only if nothing has its name: false if something has. */
+  create(path: string, temporary: string, bytes: Uint8Array): Promise<boolean>
+  /** Makes folders, each in one that is there, if there are any in the store: false if one is there already. */
+  makeFolders(paths: readonly string[]): Promise<boolean>
+  /** Removes files, and folders (their names end with a slash) that are empty. */
+  remove(paths: readonly string[]): Promise<void>
+  /** Removes all below a name, but what is to be `kept` in a bucket. */
+  removeUnder(path: string, kept?: (name: string) => boolean): Promise<void>
+  /** Removes all below a name so that nobody takes what is left of it for the whole: at once, or `first` first. */
+  drop(path: string, first: string): Promise<void>
+  /**
+   * Gives an array its name. Other processes may do the same at the same moment: then this throws if the array is gone.
+   *
+   * @param aside - where an array goes that is in the way.
+   * @returns whether it was copied piece by piece.
+   * @throws ExistsError if another process has made something else there.
+   */
+  place(array: string, output: string, aside: string): Promise<boolean>
+  /** Removes what processes of this machine were writing when they were killed. */
+  sweep(temporary: string): Promise<void>
+  /**
+   * Whether things can be renamed. Then an array takes the place of another at once, and who still does work that was dropped is stopped by
+   * the folder that is gone.
+   */
+  readonly renames: boolean
+  /** Buffers that reading a part of a chunk takes, in chunks. */
+  readonly buffered: number
+  /** Chunks that are read at once if they need no decoding. */
+  readonly chunksAtOnce: number
+}
+
+export const asRow = (bytes: Uint8Array): Rows => ({
+  memory: bytes,
+  memoryPitch: bytes.length,
+  width: bytes.length,
+  rows: 1,
+})
+
+/** Bytes in a row from a position on. */
+export const rowAt = (position: number, memory: Uint8Array): Rectangle => ({
+  ...asRow(memory),
+  position,
+  pitch: memory.length,
+})
+
+/** That something has the output's name which {@link Store.place} must not replace. */
+export const madeMeanwhile = (output: string) =>
+  new ExistsError(
+    `${output} was made by another process since this work was begun: remove it and resume, or begin again with overwrite`,
+  )

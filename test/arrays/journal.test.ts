@@ -1,0 +1,229 @@
+/** Unfinished work, and outputs that are there, in every place where arrays may be: what goes on, what is replaced, and what is left alone. */
+import { describe, expect, it } from 'vitest'
+import {
+  type ArraysOptions,
+  allJobs,
+  finish,
+  isDone,
+  multiplyArrays,
+  planBlocks,
+  runBlock,
+  shortestPathsArrays,
+} from '../../lib/arrays.js'
+import type { Plain } from '../support/arrays.js'
+import { coded } from '../support/coded.js'
+import { randomMatrix } from '../support/generators.js'
+import { oracle, type Strided } from '../support/oracle.js'
+import { cutOff, network, Place, runAll } from '../support/places.js'
+
+const [M, K, N] = [130, 100, 120]
+const a = randomMatrix(M, K, 1) as Plain & Strided
+const b = randomMatrix(K, N, 2) as Plain & Strided
+const product = oracle(a, b)
+const c = product.overflow ? new Int32Array() : product.data
+const on: ArraysOptions = { backend: 'cpu', block: 32 }
+/** Of a product. */
+const BLOCKS = 5 * 4
+
+const { weights, distances } = network(90)
+
+describe.each(['.npy', '.zarr', 's3'] as const)('%s:', (kind) => {
+  const place = new Place(kind)
+
+  /** Inputs and an output of their own, and work on them. */
+  async function begin() {
+    const [pathA, pathB, out] = [place.fresh(), place.fresh(), place.fresh()]
+    // .npy inputs are read from folders only.
+    await place.write(pathA, a)
+    await place.write(pathB, b)
+    return {
+      pathA,
+      pathB,
+      out,
+      partial: `${out}.partial`,
+      work: (options: ArraysOptions) => multiplyArrays(pathA, pathB, out, options),
+      request: { kind: 'multiply', a: pathA, b: pathB, c: out, block: 32 } as const,
+      /** That the output is complete, and nothing else is left. */
+      async done(expected: ArrayLike<number> = c) {
+        expect(await place.read(out)).toEqual(expected)
+        expect(place.below(`${out}.partial`)).toEqual([])
+      },
+    }
+  }
+
+  describe('work that was given up', () => {
+    it('is not seen before it is complete, and goes on', async () => {
+      const { out, work, done } = await begin()
+      await cutOff(work, 7, on)
+      expect(place.below(out)).toEqual([])
+      await expect(work(on)).rejects.toEqual(coded('EXISTS', /begun and not finished.*resume.*overwrite/))
+      const { resumed, blocks } = await work({ ...on, resume: true })
+      expect(resumed).toBeGreaterThanOrEqual(7)
+      expect(resumed).toBeLessThan(blocks)
+      expect(blocks).toBe(BLOCKS)
+      await done()
+    })
+
+    it('begins again with overwrite, which replaces outputs that are complete too', async () => {
+      const { work, done } = await begin()
+      await cutOff(work, 3, on)
+      expect((await work({ ...on, overwrite: true })).resumed).toBe(0)
+      await done()
+      await expect(work(on)).rejects.toEqual(coded('EXISTS', /exists already/))
+      // A Zarr array says what it was made from, and so that it is complete.
+      const again = work({ ...on, resume: true })
+      if (place.isZarr) expect(await again).toMatchObject({ resumed: BLOCKS, bytesRead: 0 })
+      else await expect(again).rejects.toEqual(coded('EXISTS', /nothing that was begun is left/))
+      await expect(work({ ...on, resume: true, semiring: 'min-plus' })).rejects.toEqual(coded('EXISTS'))
+      await work({ ...on, overwrite: true, semiring: 'min-plus' })
+      const other = oracle(a, b, { semiring: 'min-plus' })
+      await done(other.overflow ? [] : other.data)
+    })
+
+    it('begins if resume finds nothing that was begun', async () => {
+      const { work, done } = await begin()
+      expect((await work({ ...on, resume: true })).resumed).toBe(0)
+      await done()
+    })
+
+    it('may be resumed twice at once', async () => {
+      const { work, done } = await begin()
+      for (let round = 0; round < 3; round++) {
+        await cutOff(work, 2, { ...on, overwrite: true })
+        const ends = await Promise.allSettled([work({ ...on, resume: true }), work({ ...on, resume: true })])
+        expect(ends).toMatchObject([{ status: 'fulfilled' }, { status: 'fulfilled' }])
+        await done()
+      }
+    })
+
+    it('on paths goes on at the step where it was', async () => {
+      const [path, out] = [place.fresh(), place.fresh()]
+      await place.write(path, weights)
+      const work = (options: ArraysOptions) => shortestPathsArrays(path, out, options)
+      await cutOff(work, 12, on)
+      expect((await work({ ...on, resume: true })).resumed).toBeGreaterThanOrEqual(12)
+      expect(await place.read(out)).toEqual(distances)
+      expect(place.below(`${out}.partial`)).toEqual([])
+    })
+
+    it('is not resumed as other work', async () => {
+      const { work, request, out, done } = await begin()
+      await cutOff(work, 2, on)
+      const { block: _, ...rest } = on
+      const others: [ArraysOptions, string][] = [
+        [{ semiring: 'min-plus' }, 'semiring'],
+        [{ overflow: 'wrap' }, 'overflow'],
+        [{ block: 64 }, 'block'],
+        [{ codec: 'zstd' }, 'codec'],
+        [{ chunks: [16, 16] }, 'chunks'],
+      ]
+      for (const [other, what] of others) {
+        await expect(work({ ...rest, ...other, resume: true })).rejects.toEqual(
+          coded('RESUME', new RegExp(`${what}.* was .* is now`)),
+        )
+      }
+      const otherInput = place.fresh()
+      await place.write(otherInput, b)
+      await expect(planBlocks({ ...request, b: otherInput, resume: true })).rejects.toEqual(
+        coded('RESUME', /an input/),
+      )
+      const square = place.fresh()
+      await place.write(square, weights)
+      await expect(shortestPathsArrays(square, out, { ...on, resume: true })).rejects.toEqual(
+        coded('RESUME', /the work/),
+      )
+      // What was begun is still there, and goes on without saying the blocks again.
+      await work({ ...rest, resume: true })
+      await done()
+    })
+
+    it('can not write into what was begun anew, and is not completed', async () => {
+      const { request, done } = await begin()
+      const old = await planBlocks({ ...request, semiring: 'min-plus' })
+      const [first, ...jobs] = allJobs(old)
+      for (const job of jobs) await runBlock(old, job, { backend: 'cpu' })
+      const anew = await planBlocks({ ...request, overwrite: true })
+      await expect(runBlock(old, first!, { backend: 'cpu' })).rejects.toEqual(
+        coded('FILE', kind === 's3' ? /completed or removed meanwhile/ : /can't be written/),
+      )
+      expect(await isDone(anew, first!)).toBe(false)
+      await expect(finish(old)).rejects.toEqual(coded('RESUME'))
+      await runAll(anew)
+      await finish(anew)
+      await done()
+    })
+  })
+
+  it('a plan is finished by several at once, and once more, over an array that was there', async () => {
+    const { request, done } = await begin()
+    for (let round = 0; round < 4; round++) {
+      const plan = await planBlocks({ ...request, overwrite: true })
+      await runAll(plan)
+      await Promise.all([finish(plan), finish(plan), finish(plan)])
+      await finish(plan)
+      await done()
+    }
+  })
+
+  describe('what is not of this library', () => {
+    const own = '0123456789abcdef'.repeat(2)
+
+    it.each(['thesis.txt', `${own}/thesis.txt`, own])(
+      '%s beside the output is neither removed before the work nor taken for it',
+      async (name) => {
+        const { work, partial } = await begin()
+        place.put(`${partial}/${name}`, 'ten years')
+        const before = place.below(partial)
+        for (const options of [on, { ...on, resume: true }, { ...on, overwrite: true }]) {
+          await expect(work(options)).rejects.toEqual(
+            coded('EXISTS', new RegExp(`\\.partial is in the way.*${name}.*move it away`)),
+          )
+        }
+        expect(place.below(partial)).toEqual(before)
+      },
+    )
+
+    it('stays at the end if it was put there meanwhile', async () => {
+      const { request, out, partial } = await begin()
+      const plan = await planBlocks(request)
+      await runAll(plan)
+      place.put(`${partial}/thesis.txt`, 'ten years')
+      await finish(plan)
+      expect(await place.read(out)).toEqual(c)
+      expect(place.below(partial)).toEqual(['thesis.txt'])
+    })
+
+    if (!place.isZarr) return
+    it.each<string | null>([
+      JSON.stringify({ zarr_format: 3, node_type: 'group', attributes: {} }),
+      '',
+      '{',
+      'null',
+      '[]',
+      '{"zarr_format":3}',
+      null,
+    ])('is not replaced by an output: its zarr.json is %j', async (text) => {
+      const { work, pathB, out, partial } = await begin()
+      const inside = `${out}/inside.zarr`
+      await place.write(inside, a)
+      if (text !== null) place.put(`${out}/zarr.json`, text)
+      const before = place.below(out)
+      await expect(work({ ...on, overwrite: true })).rejects.toEqual(coded('EXISTS', /is no Zarr array/))
+      await expect(multiplyArrays(inside, pathB, out, { ...on, overwrite: true })).rejects.toEqual(
+        coded('OPTION', /is in the folder of the output/),
+      )
+      expect(place.below(out)).toEqual(before)
+      expect(place.below(partial)).toEqual([])
+    })
+  })
+
+  it('an output is no input, and not in one', async () => {
+    const { pathA, pathB, out } = await begin()
+    const over = (output: string) => multiplyArrays(pathA, pathB, output, { ...on, overwrite: true })
+    await expect(over(pathA)).rejects.toEqual(coded('OPTION', /is also an input/))
+    if (place.isZarr) {
+      await expect(over(`${pathA}/c.zarr`)).rejects.toEqual(coded('OPTION', /in the folder of an input/))
+    }
+    expect(place.below(out)).toEqual([])
+  })
+})

@@ -1,0 +1,114 @@
+/** The places where arrays may be, as a suite that is the same for all of them sees them: .npy files, Zarr folders, Zarr in a bucket. And what work is done there. */
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { afterAll, beforeAll, expect, vi } from 'vitest'
+import { type ArraysOptions, allJobs, type BlockPlan, runBlock } from '../../lib/arrays.js'
+import { readNpy, writeNpy } from '../../lib/index.js'
+import { type Elements, type Plain, readZarr, writeZarr } from './arrays.js'
+import { coded } from './coded.js'
+import { download, upload } from './s3-arrays.js'
+import { S3Server } from './s3-server.js'
+
+const BUCKET = 's3://bucket/'
+
+export class Place {
+  #folder = ''
+  #server: S3Server | undefined
+  #names = 0
+
+  /** In a suite: it is there while its tests run. */
+  constructor(readonly kind: '.npy' | '.zarr' | 's3') {
+    beforeAll(async () => {
+      this.#folder = mkdtempSync(join(tmpdir(), 'mpmml-place-'))
+      if (kind === 's3') this.#server = await S3Server.start()
+      for (const [name, value] of Object.entries(this.#server?.environment ?? {})) vi.stubEnv(name, value)
+    })
+    afterAll(async () => {
+      vi.unstubAllEnvs()
+      await this.#server?.end()
+      rmSync(this.#folder, { recursive: true, force: true })
+    })
+  }
+
+  get isZarr(): boolean {
+    return this.kind !== '.npy'
+  }
+
+  /** A name that nothing has. */
+  fresh(): string {
+    const name = `${this.#names++}${this.isZarr ? '.zarr' : '.npy'}`
+    return this.#server ? `${BUCKET}${name}` : join(this.#folder, name)
+  }
+
+  async write(path: string, array: Plain): Promise<void> {
+    if (!this.isZarr) return writeNpy(path, array as never)
+    if (!this.#server) return writeZarr(path, array, [32, 32])
+    const made = join(this.#folder, 'made.zarr')
+    await writeZarr(made, array, [32, 32])
+    upload(this.#server, made, path.slice(BUCKET.length))
+    rmSync(made, { recursive: true })
+  }
+
+  async read(path: string): Promise<Elements> {
+    if (this.#server) return (await download(this.#server, path.slice(BUCKET.length))).data
+    return this.isZarr ? (await readZarr(path)).data : ((await readNpy(path)).data as Elements)
+  }
+
+  /** Puts a file of somebody there. */
+  put(path: string, text: string): void {
+    if (this.#server) this.#server.put(path.slice(BUCKET.length), Buffer.from(text))
+    else {
+      mkdirSync(dirname(path), { recursive: true })
+      writeFileSync(path, text)
+    }
+  }
+
+  /** The names of all that is below a name. */
+  below(path: string): string[] {
+    if (this.#server) {
+      const prefix = `${path.slice(BUCKET.length)}/`
+      return this.#server.keys(prefix).map((key) => key.slice(prefix.length))
+    }
+    return existsSync(path) ? (readdirSync(path, { recursive: true }) as string[]).sort() : []
+  }
+}
+
+/** Starts work and gives it up after so many blocks. */
+export async function cutOff(
+  work: (options: ArraysOptions) => Promise<unknown>,
+  blocks: number,
+  options: ArraysOptions,
+): Promise<void> {
+  const controller = new AbortController()
+  const reason = new Error('enough')
+  const cut = work({
+    ...options,
+    signal: controller.signal,
+    onProgress: ({ blocks: done }) => done >= blocks && controller.abort(reason),
+  })
+  await expect(cut).rejects.toEqual(coded('ABORTED'))
+  await expect(cut).rejects.toMatchObject({ cause: reason })
+}
+
+export async function runAll(plan: BlockPlan): Promise<void> {
+  for (const job of allJobs(plan)) await runBlock(plan, job, { backend: 'cpu' })
+}
+
+/** Weights of a graph, and its shortest distances. */
+export function network(nodes: number): { weights: Plain; distances: Int32Array } {
+  const none = 2 ** 31 - 1
+  const weights = Int32Array.from({ length: nodes ** 2 }, (_, at) =>
+    (at * 7919) % 97 < 5 ? 1 + (at % 50) : none,
+  )
+  const d = Float64Array.from(weights)
+  for (let i = 0; i < nodes; i++) d[i * nodes + i] = 0
+  for (let k = 0; k < nodes; k++)
+    for (let i = 0; i < nodes; i++)
+      for (let j = 0; j < nodes; j++)
+        d[i * nodes + j] = Math.min(d[i * nodes + j]!, d[i * nodes + k]! + d[k * nodes + j]!)
+  return {
+    weights: { shape: [nodes, nodes], data: weights },
+    distances: Int32Array.from(d, (value) => Math.min(value, none)),
+  }
+}
