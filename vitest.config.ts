@@ -1,10 +1,20 @@
 import { existsSync } from 'node:fs'
 import { defineConfig } from 'vitest/config'
+import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 const hasGpu = existsSync('/dev/nvidiactl') || existsSync('/proc/driver/nvidia/version')
 
-// A build with CUDA has an addon with everything. Without a driver users get another; tests look at the whole table.
+// Without a driver users get the addon for the CPU; tests look at the whole table, if it was built.
 const lab = existsSync(new URL('build/Release/mpmml_lab.node', import.meta.url))
+
+/** Vitest begins with the largest files, but the suites of test/cpu, which take longest, are in other files. */
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const sorted = await super.sort(files)
+    const takesLong = ({ moduleId }: TestSpecification) => moduleId.includes('/test/cpu/')
+    return [...sorted.filter(takesLong), ...sorted.filter((file) => !takesLong(file))]
+  }
+}
 
 export default defineConfig({
   test: {
@@ -15,5 +25,7 @@ export default defineConfig({
     hookTimeout: 60_000,
     // Tests that fill a GPU's memory must have it to themselves.
     fileParallelism: !hasGpu,
+    ...(hasGpu ? {} : { maxWorkers: '100%' }),
+    sequence: { sequencer: LongestFirst },
   },
 })

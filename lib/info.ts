@@ -60,19 +60,23 @@ export interface Info {
   auto: { backend: 'cpu' | 'cuda'; reason: string }
 }
 
-/** Why CUDA can't be used, and what to install if the machine has a GPU but the build has no CUDA backend. */
+/** Why CUDA can't be used, and what to do if the machine has a GPU but the build has no CUDA backend. */
 export function cudaReason(
   built: boolean,
   reason: string,
   exists: (path: string) => boolean = existsSync,
 ): string {
-  // Reasons of another kind say themselves what to do.
-  const trace = built || !reason.includes('nvcc was not found') ? undefined : driverTraces.find(exists)
-  if (!trace) return reason
-  return (
-    `${reason}. This machine has an NVIDIA driver (${trace}): install the CUDA toolkit with nvcc, 11.2 or newer, ` +
-    'then run: npm rebuild mpmml'
-  )
+  // Reasons of other kinds say themselves what to do.
+  const ways = new Map([
+    ['nvcc was not found', 'install the CUDA toolkit with nvcc, 11.2 or newer, then run: npm rebuild mpmml'],
+    [
+      'built without CUDA, because no NVIDIA driver was found',
+      'run: npm rebuild mpmml, or in a clone npm run build',
+    ],
+  ])
+  const [, way] = [...ways].find(([known]) => reason.includes(known)) ?? []
+  const trace = built || way === undefined ? undefined : driverTraces.find(exists)
+  return trace === undefined ? reason : `${reason}. This machine has an NVIDIA driver (${trace}): ${way}`
 }
 
 /** What native code tells of the build and the machine. Throws OptionError if the settings of the CPU backend are wrong. */

@@ -24,8 +24,8 @@ export interface AddonOrigin {
   readonly file: string
 }
 
-const ownBuild = 'a build of its own'
-const sourcePackage = '@mpmml/source'
+export const ownBuild = 'a build of its own'
+export const sourcePackage = '@mpmml/source'
 const fileNames: Record<AddonKind, string> = {
   cpu: 'mpmml.node',
   cuda: 'mpmml_cuda.node',
@@ -188,7 +188,7 @@ function withoutCuda(
   if (asked === 'cpu') return 'MPMML_ADDON=cpu asks for the addon without CUDA'
   if (failed.length > 0) return failed.map(describeFailure).join('; ')
   const isPackage = origin.from !== ownBuild && origin.from !== sourcePackage
-  if (trace === '' && (isPackage || existsSync(join(dirname(origin.file), fileNames.lab)))) {
+  if (trace === '' && (isPackage || largerAddons(origin).length > 0)) {
     return 'no NVIDIA driver was found on this machine'
   }
   const [name] = packagesOf('cuda').filter(fitsLibrary)

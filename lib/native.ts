@@ -1,6 +1,6 @@
 /** The addon, and what it exports (native/addon/). lib/load.ts finds it. */
 import { AddonError } from './errors.js'
-import { type AddonOrigin, load } from './load.js'
+import { type AddonOrigin, load, ownBuild, sourcePackage } from './load.js'
 import { packageRoot, root, version } from './package.js'
 import type { ElementArray, OperandArray } from './storage.js'
 import type { DataType, InstructionSet, Semiring, VariantName } from './variant-names.js'
@@ -592,8 +592,15 @@ export const addonOrigin: AddonOrigin = loaded.origin
 
 /** What to do if the addon lacks the laboratory's kernels. */
 export function withoutLaboratory(): string {
-  const name = `@mpmml/lab-${process.platform}-${process.arch}`
-  return `the addon that is loaded is that of products only (${addonOrigin.from}); run: npm install ${name}@${version}`
+  const { from } = addonOrigin
+  const packageOfLab = `@mpmml/lab-${process.platform}-${process.arch}`
+  const run =
+    from === ownBuild
+      ? 'npm run build -- lab'
+      : from === sourcePackage
+        ? `MPMML_LAB=ON npm rebuild ${sourcePackage}`
+        : `npm install ${packageOfLab}@${version}`
+  return `the addon that is loaded is that of products only (${from}); run: ${run}`
 }
 
 /** The index of a name in one of the addon's lists: native code is the one source of their order. */

@@ -69,13 +69,14 @@ export function variantIndex(name: unknown): number {
   }
   const near = typeof name === 'string' ? nearest(name) : []
   const suggestion = near.length > 0 ? `; the nearest names are ${near.join(', ')}` : ''
+  const isas = [...new Set(addon.variants.flatMap(({ parameters }) => parameters.isa ?? []))]
   const lacks = {
     cpu: `. None of them is for CUDA, because ${addon.explain(0).reason}`,
     cuda: `. None of them is one of the laboratory: ${withoutLaboratory()}`,
     lab: '',
   }
   throw new VariantError(
-    `there is no variant ${show(name)} here${suggestion}: variants() lists all${lacks[addonOrigin.kind]}`,
+    `there is no variant ${show(name)} here${suggestion}: variants() lists all. Those of the CPU are compiled for ${isas.join(', ')}${lacks[addonOrigin.kind]}`,
   )
 }
 

@@ -1,8 +1,13 @@
-// Builds the addon of a clone, or of the package with the sources: checks what the build needs, says what will be built and runs
-// cmake-js. With --incremental a folder that is already configured isn't configured again. Options are environment
-// variables: MPMML_CUDA=AUTO|ON|OFF, MPMML_CUDA_ARCHS="61;90" or all, MPMML_BUILD_DIR, MPMML_WARNINGS_AS_ERRORS=ON,
-// MPMML_SANITIZE=address,undefined, MPMML_RELEASE=ON; native/tools/release.mjs also sets MPMML_CUDA_LAB_ARCHS and
-// MPMML_CUDA_COMPRESS.
+// Builds the addons of a clone, or of the package with the sources: checks what the build needs, says what will be built and runs
+// cmake-js.
+//
+//   lab            builds the laboratory's kernels too, and CUDA for them
+//   lab-with-cuda  does that if CUDA is built
+//   --incremental  what isn't asked for stays as it was last built, and a folder that is configured isn't configured again
+//
+// Options are environment variables: MPMML_CPU_ISAS=native|all|"avx2", MPMML_CUDA=AUTO|ON|OFF, MPMML_CUDA_ARCHS="61;90" or all,
+// MPMML_LAB=AUTO|ON|OFF, MPMML_BUILD_DIR, MPMML_WARNINGS_AS_ERRORS=ON, MPMML_SANITIZE=address,undefined, MPMML_RELEASE=ON;
+// native/tools/release.mjs also sets MPMML_CUDA_LAB_ARCHS and MPMML_CUDA_COMPRESS.
 import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -16,10 +21,16 @@ const buildDirectory = process.env.MPMML_BUILD_DIR ?? join(root, 'build')
 
 const stamp = join(buildDirectory, 'mpmml-settings.json')
 
-const fail = (message) => {
+const fail = (message, status = 1) => {
   console.error(`mpmml: ${message}`)
-  process.exit(1)
+  process.exit(status)
 }
+
+const words = process.argv.slice(2)
+const unknown = words.filter((word) => !['lab', 'lab-with-cuda', '--incremental'].includes(word))
+if (unknown.length > 0)
+  fail(`expected lab, lab-with-cuda, --incremental or nothing, not ${unknown.join(' ')}`, 2)
+const incremental = words.includes('--incremental')
 
 const runs = (command, ...args) => spawnSync(command, args, { stdio: 'ignore' }).status === 0
 
@@ -45,30 +56,40 @@ function checkTools() {
 
 /** Settings that CMake gets as cache variables. All are always set, because the cache would keep an earlier value. */
 const defaults = {
+  MPMML_CPU_ISAS: 'native',
   MPMML_CUDA: 'AUTO',
   MPMML_CUDA_ARCHS: '',
+  MPMML_LAB: 'OFF',
   MPMML_CUDA_LAB_ARCHS: '',
   MPMML_CUDA_COMPRESS: '',
   MPMML_WARNINGS_AS_ERRORS: 'OFF',
   MPMML_SANITIZE: '',
   MPMML_RELEASE: 'OFF',
 }
+
+/** The settings that the build folder was last configured with; undefined if it wasn't. */
+const configured = existsSync(stamp) ? JSON.parse(readFileSync(stamp, 'utf8')) : undefined
+
+const asked = { ...process.env }
+if (words.includes('lab')) asked.MPMML_LAB = 'ON'
+else if (words.includes('lab-with-cuda')) asked.MPMML_LAB ??= configured?.MPMML_LAB === 'ON' ? 'ON' : 'AUTO'
 const settings = {
-  MPMML_VERSION: version,
-  MPMML_NODE: process.execPath,
   ...Object.fromEntries(
     Object.entries(defaults).map(([name, value]) => [
       name,
-      (process.env[name] || value).replaceAll(' ', ';'),
+      ((asked[name] ?? (incremental ? configured?.[name] : undefined)) || value).replaceAll(' ', ';'),
     ]),
   ),
+  MPMML_VERSION: version,
+  MPMML_NODE: process.execPath,
 }
 
 /** Runs a command of cmake-js and returns what it printed. */
 function cmakeJs(command) {
   const executable = createRequire(import.meta.url).resolve('cmake-js/bin/cmake-js')
   const args = [executable, command, '--out', buildDirectory, '--parallel', String(availableParallelism())]
-  const definitions = Object.entries(settings).map(([name, value]) => `--CD${name}=${value}`)
+  // cmake-js leaves empty values out.
+  const definitions = Object.entries(settings).map(([name, value]) => `--CD${name}=${value || 'NONE'}`)
   const verbose = process.env.MPMML_BUILD_VERBOSE !== undefined
   const { status, stdout, stderr } = spawnSync(process.execPath, [...args, ...definitions], {
     cwd: root,
@@ -83,18 +104,22 @@ function cmakeJs(command) {
   return stdout ?? ''
 }
 
-/** Whether the build folder was configured with these settings. A toolkit installed since then isn't noticed. */
-function isConfigured() {
-  return existsSync(stamp) && readFileSync(stamp, 'utf8') === JSON.stringify(settings)
+/** What the user should know of what is built: what CMake says, and how to get what is left out. */
+function explain(lines) {
+  for (const line of lines) console.log(line)
+  const withCuda = lines.some((line) => line.includes('built with CUDA'))
+  if (withCuda && settings.MPMML_LAB === 'OFF') {
+    console.log(
+      "mpmml: the laboratory's kernels are left out: MPMML_LAB=ON builds them, in a clone npm run build -- lab",
+    )
+  }
+  console.log(`mpmml: compiling${withCuda ? ' for GPUs, too' : ''}; that can take some minutes`)
 }
 
 checkTools()
-if (!process.argv.includes('--incremental') || !isConfigured()) {
-  const lines = cmakeJs('configure').match(/mpmml: .*/g) ?? []
-  for (const line of lines) console.log(line)
-  if (lines.some((line) => line.includes('built with CUDA'))) {
-    console.log('mpmml: compiling the kernels; that can take some minutes')
-  }
+// A toolkit or a driver installed since the folder was configured isn't noticed.
+if (!incremental || JSON.stringify(configured) !== JSON.stringify(settings)) {
+  explain(cmakeJs('configure').match(/mpmml: .*/g) ?? [])
   writeFileSync(stamp, JSON.stringify(settings))
 }
 cmakeJs('build')

@@ -1,4 +1,5 @@
-// Adds what a clone needs before it can run (npm start and npm test call it): the packages, the addon, the JavaScript.
+// Adds what a clone needs before it can run (npm start and npm test call it): the packages, the addons, the JavaScript. Arguments
+// go to native/build.mjs.
 // If nothing is missing it takes a second or two and prints nothing.
 import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
@@ -49,5 +50,5 @@ if (!packagesAreThere()) {
   console.log('mpmml: installing the packages and building the addon (npm ci); this can take a few minutes')
   npm('npm ci', 'ci', '--no-audit', '--no-fund', '--loglevel=error')
 }
-step('the native build', process.execPath, 'native/build.mjs', '--incremental')
+step('the native build', process.execPath, 'native/build.mjs', '--incremental', ...process.argv.slice(2))
 npm('the TypeScript build', 'run', '--silent', 'build:ts')

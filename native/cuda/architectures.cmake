@@ -1,4 +1,4 @@
-# Chooses the GPU architectures that the kernels are compiled for.
+# Chooses the GPU architectures that the kernels are compiled for, and finds out if there is a GPU at all.
 
 # The architectures that the kernels are made for. `all` means those of them that the toolkit knows; others have to be
 # named.
@@ -61,31 +61,53 @@ function(mpmml_choose_architectures asked known)
   set(mpmml_architectures_note "${note}" PARENT_SCOPE)
 endfunction()
 
+# Whether this machine has an NVIDIA driver. On Linux and in the Windows Subsystem for Linux files show it (lib/load.ts looks for
+# the same), elsewhere the driver's program.
+function(mpmml_find_driver result)
+  set(${result} FALSE PARENT_SCOPE)
+  foreach(file /proc/driver/nvidia/version /dev/nvidiactl /usr/lib/wsl/lib/libcuda.so.1)
+    if(EXISTS ${file})
+      set(${result} TRUE PARENT_SCOPE)
+    endif()
+  endforeach()
+  mpmml_machine_capabilities(capabilities)
+  if(capabilities)
+    set(${result} TRUE PARENT_SCOPE)
+  endif()
+endfunction()
+
+# The compute capabilities of this machine's GPUs, for example 8.6;9.0, by the driver's program; nothing if there is none.
+function(mpmml_machine_capabilities result)
+  execute_process(COMMAND nvidia-smi --query-gpu=compute_cap --format=csv,noheader
+    OUTPUT_VARIABLE printed RESULT_VARIABLE status ERROR_QUIET)
+  set(capabilities "")
+  if(status EQUAL 0)
+    string(REGEX MATCHALL "[0-9]+\\.[0-9]" capabilities "${printed}")
+  endif()
+  set(${result} "${capabilities}" PARENT_SCOPE)
+endfunction()
+
 # The architectures of this machine's GPUs. For a GPU that the toolkit doesn't know it is the newest older one that the
 # toolkit knows; if there is none, `missing` is set to the GPU's architecture.
 function(mpmml_machine_architectures result known missing)
   set(found "")
   set(${missing} "" PARENT_SCOPE)
-  execute_process(COMMAND nvidia-smi --query-gpu=compute_cap --format=csv,noheader
-    OUTPUT_VARIABLE printed RESULT_VARIABLE status ERROR_QUIET)
-  if(status EQUAL 0)
-    string(REGEX MATCHALL "[0-9]+\\.[0-9]" capabilities "${printed}")
-    foreach(capability ${capabilities})
-      string(REPLACE "." "" own "${capability}")
-      set(best 0)
-      foreach(arch ${known})
-        if(NOT arch GREATER own AND arch GREATER best)
-          set(best ${arch})
-        endif()
-      endforeach()
-      if(best GREATER 0)
-        list(APPEND found ${best})
-      else()
-        set(${missing} ${own} PARENT_SCOPE)
+  mpmml_machine_capabilities(capabilities)
+  foreach(capability ${capabilities})
+    string(REPLACE "." "" own "${capability}")
+    set(best 0)
+    foreach(arch ${known})
+      if(NOT arch GREATER own AND arch GREATER best)
+        set(best ${arch})
       endif()
     endforeach()
-    list(REMOVE_DUPLICATES found)
-  endif()
+    if(best GREATER 0)
+      list(APPEND found ${best})
+    else()
+      set(${missing} ${own} PARENT_SCOPE)
+    endif()
+  endforeach()
+  list(REMOVE_DUPLICATES found)
   set(${result} "${found}" PARENT_SCOPE)
 endfunction()
 

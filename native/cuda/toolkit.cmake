@@ -9,6 +9,8 @@
 #   MPMML_CUDA_LAB_ARCHITECTURES   CMake's list for the kernels of the laboratory
 #   MPMML_CUDA_LAB_ARCHITECTURE_NAMES
 #
+# Unless it is asked for, CUDA is built only if this machine has a GPU.
+#
 # nvcc is looked for in CUDACXX, then on the PATH, then under CUDA_PATH, CUDA_HOME and /usr/local/cuda. CMake's own
 # check_language(CUDA) isn't used, because it just answers "no" even if only the architectures are wrong.
 
@@ -20,8 +22,18 @@ macro(mpmml_find_cuda_toolkit)
   set(MPMML_CUDA_NOTE "")
   set(MPMML_CUDA_ARCHITECTURE_NAMES "")
   set(MPMML_CUDA_LAB_ARCHITECTURE_NAMES "")
-  if(MPMML_CUDA STREQUAL "OFF")
+  # Architectures are named by those who want CUDA.
+  set(mpmml_cuda_asked FALSE)
+  if(MPMML_CUDA STREQUAL "ON" OR MPMML_LAB STREQUAL "ON" OR NOT MPMML_CUDA_ARCHS STREQUAL "")
+    set(mpmml_cuda_asked TRUE)
+  endif()
+  mpmml_find_driver(mpmml_driver)
+  if(MPMML_CUDA STREQUAL "OFF" AND MPMML_LAB STREQUAL "ON")
+    message(FATAL_ERROR "mpmml: the laboratory's kernels are for GPUs, but MPMML_CUDA=OFF leaves CUDA out: leave that out")
+  elseif(MPMML_CUDA STREQUAL "OFF")
     set(MPMML_CUDA_STATUS "built without CUDA, as MPMML_CUDA=OFF asked")
+  elseif(NOT mpmml_cuda_asked AND NOT mpmml_driver)
+    set(MPMML_CUDA_STATUS "built without CUDA, because no NVIDIA driver was found (MPMML_CUDA=ON builds it in any case)")
   else()
     find_program(MPMML_NVCC nvcc HINTS ENV CUDACXX PATHS ENV CUDA_PATH ENV CUDA_HOME /usr/local/cuda PATH_SUFFIXES bin)
     if(DEFINED ENV{CUDACXX})
@@ -29,8 +41,8 @@ macro(mpmml_find_cuda_toolkit)
     endif()
     if(MPMML_NVCC)
       mpmml_enable_cuda()
-    elseif(MPMML_CUDA STREQUAL "ON")
-      message(FATAL_ERROR "MPMML_CUDA=ON, but nvcc was not found: install the CUDA toolkit, or name its nvcc in CUDACXX")
+    elseif(MPMML_CUDA STREQUAL "ON" OR MPMML_LAB STREQUAL "ON")
+      message(FATAL_ERROR "mpmml: CUDA is asked for, but nvcc was not found: install the CUDA toolkit, or name its nvcc in CUDACXX")
     else()
       set(MPMML_CUDA_STATUS "built without CUDA, because nvcc was not found")
     endif()

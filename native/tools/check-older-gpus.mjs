@@ -139,6 +139,7 @@ function build() {
       CUDACXX: join(toolkit, 'bin', 'nvcc'),
       CUDAHOSTCXX: process.env.CUDAHOSTCXX ?? 'g++-12',
       MPMML_CUDA: 'ON',
+      MPMML_LAB: 'ON',
       MPMML_CUDA_ARCHS: architectures.map((name) => name.slice(3)).join(' '),
       MPMML_BUILD_DIR: join(folder, 'build'),
     },

@@ -5,13 +5,22 @@
 //
 //   --archs "80;90"   the GPU architectures; by default 75, 80, 90, 100 and 120, which takes about an hour
 //   --build DIR       takes this machine's addons from a build folder, and compiles nothing for it. It was built with
-//                     MPMML_RELEASE=ON
+//                     MPMML_RELEASE=ON and MPMML_CPU_ISAS=all
 //   --repository URL  for package.json: publishing with provenance needs it
 //   --to DIR          another folder
 //
 // docs/releasing.md tells the rest.
 import { spawnSync } from 'node:child_process'
-import { cpSync, existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { newestGlibc, problemsOf } from './release/check.mjs'
@@ -74,7 +83,20 @@ function obstacle(row) {
 function addonOf(row) {
   if (values.build && !isCross(row)) {
     const file = join(resolve(values.build), 'Release', row.file)
-    if (!existsSync(file)) fail(`${file} was not found: build it with MPMML_RELEASE=ON`)
+    const settings = join(resolve(values.build), 'mpmml-settings.json')
+    const needed = {
+      MPMML_RELEASE: 'ON',
+      MPMML_CPU_ISAS: 'all',
+      ...(row.kind === 'lab' ? { MPMML_LAB: 'ON' } : {}),
+    }
+    const how = Object.entries(needed)
+      .map(([name, value]) => `${name}=${value}`)
+      .join(' ')
+    if (!existsSync(file) || !existsSync(settings)) fail(`${file} was not found: build it with ${how}`)
+    const built = JSON.parse(readFileSync(settings, 'utf8'))
+    for (const [name, value] of Object.entries(needed)) {
+      if (built[name] !== value) fail(`${file} was built with ${name}=${built[name]}: build it with ${how}`)
+    }
     return file
   }
   const folder = join(root, 'build', `release-${isCross(row) ? row.short : 'here'}`)
@@ -82,7 +104,9 @@ function addonOf(row) {
   run(process.execPath, ['native/build.mjs', '--incremental'], {
     MPMML_BUILD_DIR: folder,
     MPMML_RELEASE: 'ON',
+    MPMML_CPU_ISAS: 'all',
     MPMML_CUDA: withCuda ? 'ON' : 'OFF',
+    MPMML_LAB: withCuda ? 'ON' : 'OFF',
     MPMML_CUDA_ARCHS: withCuda ? values.archs : '',
     // There are ten times as many kernels in the laboratory. Drivers compile them for other GPUs when they are first used.
     MPMML_CUDA_LAB_ARCHS: withCuda ? '75-virtual;90' : '',

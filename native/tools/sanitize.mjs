@@ -78,7 +78,7 @@ function compilerFile(name) {
 function address(vitestArguments) {
   console.log('mpmml: AddressSanitizer and UndefinedBehaviorSanitizer, with the test suite')
   const cwd = copySources('address')
-  const settings = { MPMML_CUDA: 'OFF', MPMML_SANITIZE: 'address,undefined' }
+  const settings = { MPMML_CPU_ISAS: 'all', MPMML_CUDA: 'OFF', MPMML_SANITIZE: 'address,undefined' }
   run(process.execPath, ['native/build.mjs', '--incremental'], { cwd, env: settings })
   run('npm', ['run', '--silent', 'build:ts'], { cwd })
   run(
@@ -106,6 +106,7 @@ function thread(programArguments) {
   console.log('mpmml: ThreadSanitizer, with products and other tasks from several threads')
   const build = join(root, 'build', 'sanitize', 'thread')
   const settings = {
+    MPMML_CPU_ISAS: 'all',
     MPMML_CUDA: 'OFF',
     MPMML_SANITIZE: 'thread',
     MPMML_STRESS: 'ON',

@@ -1,7 +1,10 @@
 // Writes what follows from the variant table:
 //
-//   node generate.mjs --native DIR --processor NAME [--cuda]   the instantiations, the registry and their CMake lists
-//   node generate.mjs --typescript FILE                        the TypeScript type of variant names
+//   node generate.mjs --native DIR --processor NAME --isas LIST [--cuda]
+//                                        the instantiations, the registry and their CMake lists
+//   node generate.mjs --typescript FILE  the TypeScript type of variant names
+//
+// LIST names the instruction sets of the CPU kernels, for example avx2,portable, or is `all`: those of the processor's family.
 //
 // A file whose content would stay the same isn't written, so that only what has changed is compiled again.
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -351,11 +354,39 @@ const std::vector<RnaKernels>& rna_kernels() {
 }  // namespace mpmml::cpu
 `
 
-function writeNative(directory, processor, withCuda) {
+/** The instruction sets that `asked` names, best first; always with the portable one. */
+function chosenSets(asked, processor) {
+  const known = instructionSets.filter((isa) => ['any', processor].includes(isa.processor))
+  const names = asked.split(/[;, ]+/).filter((name) => name !== '')
+  const unknown = names.filter((name) => name !== 'all' && !known.some((isa) => isa.name === name))
+  if (unknown.length > 0) {
+    console.error(
+      `mpmml: MPMML_CPU_ISAS must be native, all, or some of ${known.map(({ name }) => name).join(', ')}, but it names ${unknown.join(', ')}`,
+    )
+    process.exit(1)
+  }
+  return known.filter(
+    ({ name, processor }) => names.includes('all') || names.includes(name) || processor === 'any',
+  )
+}
+
+const instructionSetHeader = (isas) => `// ${notice}
+#pragma once
+
+namespace mpmml::cpu {
+
+/// The instruction sets that this build has kernels for, best first.
+constexpr const char* kInstructionSets[] = {${isas.map(({ name }) => `"${name}"`).join(', ')}};
+
+}  // namespace mpmml::cpu
+`
+
+function writeNative(directory, isas, withCuda) {
   const rows = allRows().filter((row) =>
-    row.family.backend === 'cuda' ? withCuda : !row.isa || ['any', processor].includes(row.isa.processor),
+    row.family.backend === 'cuda' ? withCuda : !row.isa || isas.includes(row.isa),
   )
   const files = new Map([
+    ['instruction_sets.h', instructionSetHeader(isas)],
     ['semirings.h', semiringHeader()],
     ['refused.h', refusedHeader()],
   ])
@@ -375,7 +406,6 @@ function writeNative(directory, processor, withCuda) {
       add('lab', 'lab_registry.cpp', registry('cuda', backendRows))
     }
   }
-  const isas = instructionSets.filter((isa) => ['any', processor].includes(isa.processor))
   for (const isa of isas) add('cpu', `${yardstickName(isa)}.cpp`, yardstick(isa))
   add('cpu', 'yardstick_registry.cpp', yardstickRegistry(isas))
   for (const isa of isas) add('cpu', `${pivotsName(isa)}.cpp`, pivots(isa))
@@ -443,9 +473,10 @@ const { values } = parseArgs({
   options: {
     native: { type: 'string' },
     processor: { type: 'string' },
+    isas: { type: 'string', default: 'all' },
     cuda: { type: 'boolean', default: false },
     typescript: { type: 'string' },
   },
 })
-if (values.native) writeNative(values.native, values.processor, values.cuda)
+if (values.native) writeNative(values.native, chosenSets(values.isas, values.processor), values.cuda)
 if (values.typescript) writeTypeScript(values.typescript)

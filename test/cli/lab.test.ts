@@ -5,12 +5,12 @@ import { describe, expect, it } from 'vitest'
 import { kernelSweeps, microbenchJobs, reportJobs } from '../../bench/lab/sweeps.js'
 import { variants } from '../../lib/index.js'
 import { readResults, refusedVariants } from '../../lib/lab.js'
-import { withoutCuda } from '../support/machine.js'
+import { named, withoutCuda, withoutLaboratory } from '../support/machine.js'
 import { fails, json, mpmml, root, runProgram, succeeds, useFolder } from './support.js'
 
 const path = useFolder()
 const noGpu = withoutCuda()
-const built = variants().some(({ backend }) => backend === 'cuda')
+const noLab = withoutLaboratory()
 
 describe.skipIf(noGpu === undefined)('without a GPU', () => {
   it.each([
@@ -22,8 +22,8 @@ describe.skipIf(noGpu === undefined)('without a GPU', () => {
     'sweep instances --json',
   ])('%s says so in one line', async (command) => {
     const line = await fails(command.split(' '))
-    // A build without CUDA has no microbenchmarks by whose names to tell them from variants.
-    if (command.startsWith('occupancy') && !built) expect(line).toContain('ERR_MPMML_VARIANT')
+    // A build without the laboratory has no microbenchmarks by whose names to tell them from variants.
+    if (command.startsWith('occupancy') && noLab !== undefined) expect(line).toContain('ERR_MPMML_VARIANT')
     else {
       expect(line).toContain('needs a GPU')
       expect(line).toContain(noGpu)
@@ -80,8 +80,8 @@ describe('sweeps', () => {
   const names = new Set<string>(variants().map(({ name }) => name))
   const refused = new Set(refusedVariants().map(({ name }) => name))
 
-  it.skipIf(!built).each(Object.entries(kernelSweeps))(
-    '%s names variants that exist, or says why not',
+  it.skipIf(noLab !== undefined).each(Object.entries(kernelSweeps))(
+    named('%s names variants that exist, or says why not', noLab),
     (_, { jobs }) => {
       const list = jobs([1024, 2048])
       expect(list.length).toBeGreaterThan(3)
@@ -96,30 +96,33 @@ describe('sweeps', () => {
       }
     },
   )
-  it.skipIf(!built)('cover what the table has: every tile, block, case and pattern', () => {
-    const table = [...variants(), ...refusedVariants()].filter(
-      (row) => row.family === 'mpmml' && row.semiring === 'max-plus' && row.dtype === 'int32',
-    )
-    const distinct = (rows: { parameters: Record<string, unknown> }[], ...names: string[]) =>
-      new Set(rows.map(({ parameters }) => names.map((name) => parameters[name]).join()))
-    const over = (sweep: keyof typeof kernelSweeps, ...names: string[]) => {
-      expect(distinct(kernelSweeps[sweep].jobs([64]), ...names), sweep).toEqual(distinct(table, ...names))
-    }
-    over('tiles', 'X', 'Y')
-    over('blocks', 'BS_i', 'BS_j')
-    over('cases', 'MEMSEL_A', 'MEMSEL_B')
-    over('transpose', 'Transpose')
-    const eight = table.filter(({ parameters: { X, Y } }) => X === 8 && Y === 8)
-    const patterns = kernelSweeps.patterns.jobs([64])
-    expect(distinct(patterns, 'Sub_X', 'Sub_Y')).toEqual(distinct(eight, 'Sub_X', 'Sub_Y'))
-  })
-  it.skipIf(!built)('instances go from 1 to 20', () => {
+  it.skipIf(noLab !== undefined)(
+    named('cover what the table has: every tile, block, case and pattern', noLab),
+    () => {
+      const table = [...variants(), ...refusedVariants()].filter(
+        (row) => row.family === 'mpmml' && row.semiring === 'max-plus' && row.dtype === 'int32',
+      )
+      const distinct = (rows: { parameters: Record<string, unknown> }[], ...names: string[]) =>
+        new Set(rows.map(({ parameters }) => names.map((name) => parameters[name]).join()))
+      const over = (sweep: keyof typeof kernelSweeps, ...names: string[]) => {
+        expect(distinct(kernelSweeps[sweep].jobs([64]), ...names), sweep).toEqual(distinct(table, ...names))
+      }
+      over('tiles', 'X', 'Y')
+      over('blocks', 'BS_i', 'BS_j')
+      over('cases', 'MEMSEL_A', 'MEMSEL_B')
+      over('transpose', 'Transpose')
+      const eight = table.filter(({ parameters: { X, Y } }) => X === 8 && Y === 8)
+      const patterns = kernelSweeps.patterns.jobs([64])
+      expect(distinct(patterns, 'Sub_X', 'Sub_Y')).toEqual(distinct(eight, 'Sub_X', 'Sub_Y'))
+    },
+  )
+  it.skipIf(noLab !== undefined)(named('instances go from 1 to 20', noLab), () => {
     const batches = kernelSweeps.instances
       .jobs([1024, 8192])
       .map(({ parameters }) => [parameters.m, parameters.batch])
     expect(batches).toEqual([...Array.from({ length: 20 }, (_, index) => [1024, index + 1]), [8192, 1]])
   })
-  it.skipIf(!built)('cover tiles, blocks, K and both forms of the maximum', () => {
+  it.skipIf(noLab !== undefined)(named('cover tiles, blocks, K and both forms of the maximum', noLab), () => {
     const values = (name: string, parameter: string) =>
       new Set(microbenchJobs(name).map(({ parameters }) => parameters[parameter]))
     expect(values('shared-both', 'k')).toEqual(new Set([10, 5, 1]))
@@ -127,7 +130,7 @@ describe('sweeps', () => {
     expect(values('reg-reg', 'gsi').size).toBeGreaterThan(5)
     expect(values('shared-one', 'm')).toEqual(new Set([31, 32, 33]))
   })
-  it.skipIf(!built)('the report wants all of them', () => {
+  it.skipIf(noLab !== undefined)(named('the report wants all of them', noLab), () => {
     const sweeps = new Set(reportJobs().map(({ sweep }) => sweep))
     for (const name of [
       ...Object.keys(kernelSweeps),
@@ -142,7 +145,7 @@ describe('sweeps', () => {
   })
 })
 
-describe.skipIf(noGpu !== undefined)(noGpu ? `with a GPU (skipped: ${noGpu})` : 'with a GPU', () => {
+describe.skipIf((noGpu ?? noLab) !== undefined)(named('with a GPU', noGpu ?? noLab), () => {
   it('a microbenchmark', async () => {
     const args = [
       'microbench',

@@ -5,16 +5,15 @@ import { pathToFileURL } from 'node:url'
 import { parseHTML } from 'linkedom'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { reportPage } from '../../bench/report/page.js'
-import { variants } from '../../lib/index.js'
 import { readResults, writeResults } from '../../lib/lab.js'
 import { chromium, type Page, startBrowser } from '../support/browser.js'
-import { withoutCuda } from '../support/machine.js'
+import { named, withoutCuda, withoutLaboratory } from '../support/machine.js'
 import { madeUpPoints } from '../support/made-up.js'
 import { fails, json, root, succeeds, useFolder } from './support.js'
 
 const path = useFolder()
 const noGpu = withoutCuda()
-const built = variants().some(({ backend }) => backend === 'cuda')
+const noLab = withoutLaboratory()
 
 /** A results file with made-up numbers of a machine that is real. */
 async function madeUpFile(name: string): Promise<string> {
@@ -227,7 +226,7 @@ describe('the report', () => {
   )
 })
 
-describe.skipIf(noGpu !== undefined)(noGpu ? `with a GPU (skipped: ${noGpu})` : 'with a GPU', () => {
+describe.skipIf((noGpu ?? noLab) !== undefined)(named('with a GPU', noGpu ?? noLab), () => {
   it('ladder times every rung, and compares each result with sums in float64', async () => {
     const { points, tables, missing } = await json(['ladder', '130', '70', '70', '90'])
     expect(missing).toBeNull()
@@ -284,7 +283,7 @@ describe.skipIf(noGpu !== undefined)(noGpu ? `with a GPU (skipped: ${noGpu})` : 
   })
 })
 
-it.skipIf(!built)('variants lists the ladder', async () => {
+it.skipIf(noLab !== undefined)(named('variants lists the ladder', noLab), async () => {
   const printed = await succeeds(['variants', '--family', 'ladder', '--semiring', 'min-plus'])
   expect(printed).toContain('ladder_minplus_i32_prefetch_32x32_coalesced_padding')
 })

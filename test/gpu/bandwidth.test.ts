@@ -2,9 +2,9 @@
 import { describe, expect, it } from 'vitest'
 import { info } from '../../lib/index.js'
 import { type BandwidthResult, bandwidth } from '../../lib/lab.js'
-import { withoutCuda } from '../support/machine.js'
+import { withoutCuda, withoutLaboratory } from '../support/machine.js'
 
-const reason = withoutCuda()
+const reason = withoutCuda() ?? withoutLaboratory()
 
 describe.skipIf(reason !== undefined)(
   reason === undefined ? 'bandwidths' : `bandwidths (skipped: ${reason})`,

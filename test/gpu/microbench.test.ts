@@ -2,9 +2,9 @@
 import { spawnSync } from 'node:child_process'
 import { describe, expect, it } from 'vitest'
 import { addon, addonOrigin, type LabMicrobenchRequest } from '../../lib/native.js'
-import { withoutCuda } from '../support/machine.js'
+import { withoutCuda, withoutLaboratory } from '../support/machine.js'
 
-const reason = withoutCuda()
+const reason = withoutCuda() ?? withoutLaboratory()
 
 const { functionsOf, loopOf } = (await import(
   new URL('../../native/tools/sass.mjs', import.meta.url).href
@@ -116,7 +116,7 @@ describe.skipIf(reason !== undefined)(
   },
 )
 
-describe.skipIf(reason === undefined)('the laboratory without a GPU', () => {
+describe.skipIf(withoutCuda() === undefined)('the laboratory without a GPU', () => {
   it('says why it measures nothing', async () => {
     const refused = { code: 'ERR_MPMML_NO_CUDA', message: expect.stringContaining(reason ?? '') }
     await expect(addon.labMicrobench({ name: 'reg-reg' })).rejects.toMatchObject(refused)

@@ -7,6 +7,17 @@ export function withoutCuda(): string | undefined {
   return backend === 'cuda' ? undefined : reason
 }
 
+/** Why the laboratory's kernels aren't there; undefined where they are. */
+export function withoutLaboratory(): string | undefined {
+  const { addon, cuda } = info()
+  if (addon.kind === 'lab') return undefined
+  return cuda.built ? 'the laboratory is not built: npm run build -- lab' : cuda.status
+}
+
+/** The name of tests that are skipped for a reason, if there is one. */
+export const named = (what: string, reason: string | undefined) =>
+  reason === undefined ? what : `${what} (skipped: ${reason})`
+
 /** Why there aren't two GPUs that can be used; undefined where there are. */
 export function withoutTwo(): string | undefined {
   const reason = withoutCuda() ?? explainBackend({ device: 1 }).reason

@@ -1,28 +1,102 @@
-/** What CMake does with addons of earlier builds when it configures another one. */
+/** What CMake makes of the options of a build, and of addons of earlier builds. */
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
+import { info } from '../../lib/index.js'
+import { driverTraces } from '../../lib/load.js'
 import { root } from '../../lib/native.js'
 
 const hasTools = spawnSync('cmake', ['--version']).status === 0
 
-it.skipIf(!hasTools)(
-  `removes addons that the build will not renew${hasTools ? '' : ' (skipped: CMake was not found)'}`,
-  () => {
-    const folder = mkdtempSync(join(tmpdir(), 'mpmml-configure-'))
-    try {
-      const addons = join(folder, 'Release')
-      mkdirSync(addons)
-      for (const name of ['mpmml', 'mpmml_lab', 'mpmml_cuda']) writeFileSync(join(addons, `${name}.node`), '')
-      const options = { MPMML_CUDA: 'OFF', CMAKE_LIBRARY_OUTPUT_DIRECTORY: addons }
-      const args = Object.entries(options).map(([name, value]) => `-D${name}=${value}`)
-      const { status, stderr } = spawnSync('cmake', ['-S', root, '-B', folder, ...args], { encoding: 'utf8' })
-      expect(status, stderr).toBe(0)
-      expect(readdirSync(addons)).toEqual(['mpmml.node'])
-    } finally {
-      rmSync(folder, { recursive: true })
+/** Configures a build with these options, in a folder that has addons of an earlier one. */
+function configure(options: Record<string, string>) {
+  const folder = mkdtempSync(join(tmpdir(), 'mpmml-configure-'))
+  try {
+    const addons = join(folder, 'Release')
+    mkdirSync(addons)
+    for (const name of ['mpmml', 'mpmml_lab', 'mpmml_cuda']) writeFileSync(join(addons, `${name}.node`), '')
+    const all = { MPMML_CUDA: 'OFF', ...options, CMAKE_LIBRARY_OUTPUT_DIRECTORY: addons }
+    const args = Object.entries(all).map(([name, value]) => `-D${name}=${value}`)
+    const { status, stdout, stderr } = spawnSync('cmake', ['-S', root, '-B', folder, ...args], {
+      encoding: 'utf8',
+    })
+    const header = join(folder, 'generated', 'generated', 'instruction_sets.h')
+    const list = existsSync(header)
+      ? /kInstructionSets\[\] = \{(.*)\}/.exec(readFileSync(header, 'utf8'))
+      : null
+    return {
+      status,
+      said: stdout.match(/mpmml: .*/g) ?? [],
+      error: stderr.replaceAll(/\s+/g, ' '),
+      isas: list?.[1]?.replaceAll('"', '').split(', '),
+      addons: readdirSync(addons),
     }
-  },
-)
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+}
+
+describe.skipIf(!hasTools)(hasTools ? 'a build' : 'a build (skipped: CMake was not found)', () => {
+  const known = { x64: ['avx512', 'avx2', 'sse41', 'portable'], arm64: ['neon', 'portable'] }[
+    process.arch as string
+  ] ?? ['portable']
+
+  it('removes addons that it will not renew', () => {
+    const { status, error, addons } = configure({})
+    expect(status, error).toBe(0)
+    expect(addons).toEqual(['mpmml.node'])
+  })
+
+  it('has kernels for the best instruction set of this machine and portable ones, and says how to get the others', () => {
+    const { isas, said } = configure({})
+    const [best] = info().cpu.instructionSets
+    expect(isas).toEqual([...new Set([isas![0], 'portable'])])
+    // The build that is tested may have others, but none that is better.
+    expect(known.indexOf(isas![0]!)).toBeLessThanOrEqual(known.indexOf(best!))
+    expect(said).toContainEqual(expect.stringMatching(`for ${isas![0]}, .*MPMML_CPU_ISAS=all`))
+  })
+
+  it('has kernels for those that are named, and always portable ones', () => {
+    expect(configure({ MPMML_CPU_ISAS: 'all' }).isas).toEqual(known)
+    expect(configure({ MPMML_CPU_ISAS: 'portable' }).isas).toEqual(['portable'])
+    const some = [...known.slice(-2)].reverse()
+    expect(configure({ MPMML_CPU_ISAS: some.join(';') }).isas).toEqual(known.slice(-2))
+  })
+
+  it('for an instruction set that there is not is refused', () => {
+    const { status, error } = configure({ MPMML_CPU_ISAS: 'avx2;mmx' })
+    expect(status).not.toBe(0)
+    expect(error).toMatch(/MPMML_CPU_ISAS must be native, all, or some of .*portable, but it names .*mmx/)
+  })
+
+  it('is without CUDA if there is no GPU, and says how to get it', ({ skip }) => {
+    if (driverTraces.some(existsSync)) skip('this machine has an NVIDIA driver')
+    const { status, error, said, addons } = configure({
+      MPMML_CUDA: 'AUTO',
+      MPMML_CUDA_ARCHS: 'NONE',
+      MPMML_LAB: 'AUTO',
+    })
+    expect(status, error).toBe(0)
+    expect(said).toContain(
+      'mpmml: built without CUDA, because no NVIDIA driver was found (MPMML_CUDA=ON builds it in any case)',
+    )
+    expect(addons).toEqual(['mpmml.node'])
+  })
+
+  it('of something that there is not is wrong usage', () => {
+    const program = join(root, 'native', 'build.mjs')
+    const { status, stderr } = spawnSync(process.execPath, [program, 'labs'], { encoding: 'utf8' })
+    expect({ status, stderr }).toEqual({
+      status: 2,
+      stderr: 'mpmml: expected lab, lab-with-cuda, --incremental or nothing, not labs\n',
+    })
+  })
+
+  it('with the laboratory and without CUDA is refused', () => {
+    const { status, error } = configure({ MPMML_CUDA: 'OFF', MPMML_LAB: 'ON' })
+    expect(status).not.toBe(0)
+    expect(error).toMatch(/laboratory.* MPMML_CUDA=OFF/)
+  })
+})

@@ -2,9 +2,10 @@
 import { describe, expect, it } from 'vitest'
 import { variants } from '../../lib/index.js'
 import * as lab from '../../lib/lab.js'
-import { withoutCuda } from '../support/machine.js'
+import { named, withoutCuda, withoutLaboratory } from '../support/machine.js'
 
 const noGpu = withoutCuda()
+const noLab = withoutLaboratory()
 const cudaVariant = variants().find(({ backend }) => backend === 'cuda')?.name
 const sizes = { m: 64, n: 64, k: 64 }
 
@@ -87,7 +88,7 @@ describe.skipIf(noGpu === undefined)('without a GPU', () => {
   })
 })
 
-describe.skipIf(noGpu !== undefined)(noGpu ? `with a GPU (skipped: ${noGpu})` : 'with a GPU', () => {
+describe.skipIf((noGpu ?? noLab) !== undefined)(named('with a GPU', noGpu ?? noLab), () => {
   it('measures a variant', async () => {
     const measured = await lab.measure(cudaVariant!, { ...sizes, repetitions: 3 })
     expect(measured).toMatchObject({ variant: cudaVariant, ...sizes, batch: 1 })

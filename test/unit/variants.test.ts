@@ -1,7 +1,7 @@
 /** The table of variants, the native registry and the TypeScript type are the same. */
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { matrix, mpmmSync, type VariantName, variants } from '../../lib/index.js'
+import { info, matrix, mpmmSync, type VariantName, variants } from '../../lib/index.js'
 import { addon } from '../../lib/native.js'
 import { expectError, thrown } from '../support/expect.js'
 
@@ -12,7 +12,7 @@ interface TableRow {
   semiring: { name: string; idempotent?: boolean }
   dataType: { name: string }
   parameters: Record<string, number | string>
-  isa?: { processor: string }
+  isa?: { name: string; processor: string }
 }
 
 const { allRows, refusedRows, semiringTypes } = (await import(
@@ -22,14 +22,22 @@ const { allRows, refusedRows, semiringTypes } = (await import(
   refusedRows: () => (TableRow & { refused: string })[]
   semiringTypes: () => Pick<TableRow, 'semiring' | 'dataType'>[]
 }
+const { listOf } = (await import(new URL('../../native/variants/files.mjs', import.meta.url).href)) as {
+  listOf: (row: TableRow) => string
+}
 const processor = { x64: 'x86_64', arm64: 'aarch64' }[process.arch as string] ?? process.arch
 
 describe('variants', () => {
   it('are the rows of the table that this build can have', () => {
-    const built = addon.describe().cuda.built
+    const { addon: origin, cpu, cuda } = info()
+    // A build may have all instruction sets of its processor's family, or some of them.
+    const isas = new Set(variants().flatMap(({ parameters }) => parameters.isa ?? []))
+    for (const name of ['portable', ...cpu.instructionSets]) expect(isas).toContain(name)
     const expected = (['cpu', 'cuda'] as const).flatMap((backend) =>
       allRows()
-        .filter(({ family }) => family.backend === backend && (backend === 'cpu' || built))
+        .filter(({ family }) => family.backend === backend && (backend === 'cpu' || cuda.built))
+        .filter((row) => listOf(row) !== 'lab' || origin.kind === 'lab')
+        .filter(({ isa }) => !isa || isas.has(isa.name))
         .filter(({ isa }) => !isa || isa.processor === 'any' || isa.processor === processor)
         .map(({ name, family, semiring, dataType, parameters, automatic }) => ({
           name,
