@@ -22,7 +22,7 @@ import { describeSuites } from '../suites/describe.js'
 import { type SuiteName, suiteNames } from '../suites/names.js'
 import { runSuites, type SuitesRecord } from '../suites/run.js'
 import { type ChoiceRecord, choiceShapes, runChoice } from '../timing/choice.js'
-import type { TrialCeiling } from '../timing/protocol.js'
+import type { TrialCeiling } from '../timing/products.js'
 import { type BenchRecord, type BenchRequest, runBench, type TrialRecord } from '../timing/suite.js'
 import { type ValueKind, valueKinds } from '../timing/values.js'
 

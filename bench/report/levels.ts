@@ -1,5 +1,5 @@
 /** The speed of products of few levels against their size, as the suite `levels` finds it. */
-import type { Figure } from '../suites/protocol.js'
+import type { Figure } from '../suites/suite.js'
 import { type Datum, lineChart, standaloneSvg } from './plot.js'
 import { light } from './style.js'
 

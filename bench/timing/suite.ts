@@ -5,10 +5,16 @@ import { type ProductShape, squares } from '../arguments.js'
 import { ChildError } from '../child.js'
 import { type Circumstances, circumstances } from '../circumstances.js'
 import { hasSums } from '../dtype.js'
-import { shapeName } from '../output.js'
-import { startProgress } from '../progress.js'
-import type { Product, Row, TrialCeiling, TrialRequest } from './protocol.js'
-import { runTrial } from './trials.js'
+import { costOf } from '../experiment.js'
+import { runTrials, type Trial } from '../trials/run.js'
+import {
+  type Product,
+  type ProductsFound,
+  type ProductsRequest,
+  products,
+  type Row,
+  type TrialCeiling,
+} from './products.js'
 import { type ValueKind, type Values, valueKinds } from './values.js'
 
 export interface BenchRequest {
@@ -56,17 +62,12 @@ const defaults = {
 }
 const quick = { cuda: squares([1024, 4096]), cpu: squares([256, 512]) }
 
-interface Trial {
-  request: TrialRequest
-  threads: number | null
-}
-
 /** @throws NoCudaError if a GPU is asked for and none can be used. */
-function trialsOf(request: BenchRequest): Trial[] {
+function requestsOf(request: BenchRequest): { request: ProductsRequest; threads: number | null }[] {
   const { cuda, cpu } = info()
   const wanted = request.backend
   if (wanted === 'cuda') machine(request.device)
-  const { dtype, semiring } = request
+  const { device, dtype, semiring, repetitions } = request
   const kindsOf = (backend: 'cuda' | 'cpu') =>
     (Object.keys(valueKinds) as ValueKind[]).filter((kind) => {
       const { cpuAlone = false, gpuAlone = false, sumsAlone = false, ...values }: Values = valueKinds[kind]
@@ -77,108 +78,78 @@ function trialsOf(request: BenchRequest): Trial[] {
         !(backend === 'cuda' ? cpuAlone : gpuAlone)
       )
     })
-  const trial = (backend: 'cuda' | 'cpu', threads: number | null): Trial => {
+  const on = (backend: 'cuda' | 'cpu', threads: number | null) => {
     const values = request.values ?? kindsOf(backend)
     const shapes = request.shapes ?? (request.quick ? quick : defaults)[backend]
-    const products = shapes.flatMap((shape) => values.map((kind) => ({ ...shape, values: kind })))
-    return {
-      request: {
-        backend,
-        device: request.device,
-        dtype,
-        semiring,
-        repetitions: request.repetitions,
-        products,
-      },
-      threads,
-    }
+    const list = shapes.flatMap((shape) => values.map((kind) => ({ ...shape, values: kind })))
+    return { request: { backend, device, dtype, semiring, repetitions, products: list }, threads }
   }
   const onGpu = wanted === 'cuda' || (wanted !== 'cpu' && cuda.reason === '')
   const onCpu = wanted === 'cpu' || wanted === 'all' || !onGpu
   return [
-    ...(onGpu ? [trial('cuda', null)] : []),
-    ...(onCpu && cpu.threads > 1 ? [trial('cpu', 1)] : []),
-    ...(onCpu ? [trial('cpu', null)] : []),
+    ...(onGpu ? [on('cuda', null)] : []),
+    ...(onCpu && cpu.threads > 1 ? [on('cpu', 1)] : []),
+    ...(onCpu ? [on('cpu', null)] : []),
   ]
 }
 
-/** Roughly proportional to the time that a product takes: repetitions fill a second, and operands have to be made. */
-const costOf = ({ request, threads }: Trial, { batch, m, n, k }: Product) => {
-  const stepsPerSecond = request.backend === 'cuda' ? 1.5e13 : threads === 1 ? 2.5e10 : 5e10
-  return 1 + (5 * batch * m * n * k) / stepsPerSecond + (batch * (m * k + k * n)) / 2e8
-}
-
 export async function runBench(request: BenchRequest, signal: AbortSignal): Promise<BenchRecord> {
-  const trials = trialsOf(request)
-  const total = trials.reduce(
-    (sum, trial) => sum + trial.request.products.reduce((cost, product) => cost + costOf(trial, product), 0),
-    0,
+  const requests = requestsOf(request)
+  const trials = requests.map((one) => trialOf(one.request, one.threads))
+  await runTrials(
+    trials.map(({ trial }) => trial),
+    signal,
   )
-  const progress = startProgress(total)
-  const records: TrialRecord[] = []
-  try {
-    let done = 0
-    for (const trial of trials) {
-      records.push(
-        await record(trial, signal, (next, product) => {
-          if (product) done += costOf(trial, product)
-          progress.show(next, done)
-        }),
-      )
-    }
-  } finally {
-    progress.end()
-  }
   const { dtype, semiring } = request
-  const onGpu = trials.some((trial) => trial.request.backend === 'cuda')
-  return { ...circumstances(onGpu ? request.device : null), dtype, semiring, trials: records }
+  const onGpu = requests.some((one) => one.request.backend === 'cuda')
+  return {
+    ...circumstances(onGpu ? request.device : null),
+    dtype,
+    semiring,
+    trials: trials.map(({ record }) => record),
+  }
 }
 
-async function record(
-  trial: Trial,
-  signal: AbortSignal,
-  show: (next: string, done: Product | null) => void,
-): Promise<TrialRecord> {
-  const { backend, products } = trial.request
-  const result: TrialRecord = {
+/** A trial, and the record that it fills. */
+function trialOf(
+  request: ProductsRequest,
+  threads: number | null,
+): { trial: Trial<ProductsFound>; record: TrialRecord } {
+  const { backend, device } = request
+  const record: TrialRecord = {
     backend,
-    threads: trial.threads,
+    threads,
     device: '',
     ceiling: null,
-    tensorGops: (backend === 'cuda' && tensorPeak(machine(trial.request.device))) || null,
+    tensorGops: (backend === 'cuda' && tensorPeak(machine(device))) || null,
     rows: [],
     failures: [],
   }
-  let count = 0
-  const next = () => {
-    const product = products[count]
-    return product ? `${backend} ${shapeName(product)} ${product.values}` : backend
-  }
-  show(next(), null)
-  await runTrial(
-    trial.request,
-    trial.threads,
-    (message) => {
-      if (message.type === 'started') {
-        const { threads, device, ceiling } = message
-        Object.assign(result, { threads, device, ceiling })
-        return
-      }
-      const product = products[count++] ?? null
-      if (message.type === 'row') {
-        const { row } = message
-        const { byteGops, halfGops, gops } = result.ceiling ?? {}
-        const narrow = row.path.startsWith('byte') ? byteGops : row.path.startsWith('half') ? halfGops : null
-        const ceiling = row.path.startsWith('exponent') ? result.tensorGops : (narrow ?? gops)?.median
-        result.rows.push({ ...row, percentOfCeiling: ceiling ? (100 * row.gops.median) / ceiling : null })
-      } else {
-        const reason = message.message + (message.code ? ` [${message.code}]` : '')
-        if (!message.product) throw new ChildError(reason)
-        result.failures.push({ ...message.product, reason })
-      }
-      show(next(), product)
+  let started = false
+  const trial: Trial<ProductsFound> = {
+    experiment: 'products',
+    request,
+    what: backend,
+    does: `measured the ${backend} backend`,
+    threads,
+    cost: costOf(products.grid(request)),
+    found(found) {
+      if ('row' in found) record.rows.push(withShare(found.row, record))
+      else Object.assign(record, found)
+      started = true
     },
-    signal,
-  )
-  return result
+    failed(reason) {
+      if (!started) throw new ChildError(reason)
+      const { rows, failures } = record
+      failures.push({ ...request.products[rows.length + failures.length]!, reason })
+    },
+  }
+  return { trial, record }
+}
+
+function withShare(row: Row, { ceiling, tensorGops }: TrialRecord): TrialRecord['rows'][number] {
+  const { byteGops, halfGops, gops } = ceiling ?? {}
+  const narrow = row.path.startsWith('byte') ? byteGops : row.path.startsWith('half') ? halfGops : null
+  const most = row.path.startsWith('exponent') ? tensorGops : (narrow ?? gops)?.median
+  return { ...row, percentOfCeiling: most ? (100 * row.gops.median) / most : null }
 }
