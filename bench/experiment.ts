@@ -2,8 +2,8 @@
  * An experiment: a grid of cases, each of which is measured, the columns that show what was found, and figures of it. The
  * grid is run in this process (runCases), or in processes of their own (trials/run.ts).
  */
-import { spread } from '../lib/lab.js'
-import { table } from './output.js'
+import { type Spread, spread } from '../lib/lab.js'
+import { duration, table } from './output.js'
 import { startProgress } from './progress.js'
 
 /** Says what of a case is done now, and how much of it, from 0 to 1. */
@@ -23,23 +23,27 @@ export const costOf = (cases: readonly Case<unknown>[]) => cases.reduce((sum, { 
 /**
  * Measures the cases one after the other and shows how far it is.
  *
- * @param keep - takes what was found of each case as it comes.
+ * @param keep - is given what was found of each case as it comes.
  * @throws the signal's reason once it is aborted.
  */
 export async function runCases<Found>(
   cases: readonly Case<Found>[],
   signal: AbortSignal,
-  keep: (found: Found) => Promise<void> | void,
-): Promise<void> {
+  keep: (found: Found) => Promise<void> | void = () => {},
+): Promise<Found[]> {
   const progress = startProgress(costOf(cases))
+  const all: Found[] = []
   let done = 0
   try {
     for (const { what, cost, measure } of cases) {
       signal.throwIfAborted()
       progress.show(what, done)
-      await keep(await measure(() => {}))
+      const found = await measure(() => {})
+      await keep(found)
+      all.push(found)
       done += cost
     }
+    return all
   } finally {
     progress.end()
   }
@@ -63,6 +67,11 @@ export async function repeat<Sample>(
   return samples
 }
 
+/** Repetitions that fill `budget` milliseconds, an odd number so that the median is one of them. */
+export function repetitionsFor(ms: number, budget: number): number {
+  return 2 * Math.min(10, Math.max(1, Math.floor(budget / Math.max(ms, 0.01) / 2))) + 1
+}
+
 /** How long a call takes, in milliseconds. */
 export async function elapsed(call: () => unknown): Promise<number> {
   const begin = performance.now()
@@ -82,3 +91,8 @@ export const rowsOf = <Row>(columns: Columns<Row>, rows: readonly Row[]): string
 ]
 
 export const tableOf = <Row>(columns: Columns<Row>, rows: readonly Row[]) => table(rowsOf(columns, rows))
+
+/** 12.3 ms ± 0.4 % */
+export function timed({ median, q1, q3 }: Spread): string {
+  return `${duration(median)} ± ${(median > 0 ? (50 * (q3 - q1)) / median : 0).toFixed(1)} %`
+}

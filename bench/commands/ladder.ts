@@ -5,6 +5,7 @@ import { type Machine, machine, type Point, type Results } from '../../lib/lab.j
 import { device, usage, wholeNumber, wholeNumbers } from '../arguments.js'
 import { newCommand } from '../commands.js'
 import { arrays } from '../dtype.js'
+import { runCases } from '../experiment.js'
 import { greatest } from '../extremes.js'
 import { forgetOperands, laddered } from '../lab/calls.js'
 import {
@@ -16,7 +17,7 @@ import {
   rungTable,
 } from '../lab/describe-ladder.js'
 import { type Dimensions, readDimensions } from '../lab/dimensions.js'
-import type { Job } from '../lab/jobs.js'
+import { caseOf, type Job } from '../lab/jobs.js'
 import {
   type Algebra,
   algebraOf,
@@ -28,7 +29,7 @@ import {
   sizeOf,
   tableJobs,
 } from '../lab/ladder.js'
-import { runInMemory, runJobs } from '../lab/runner.js'
+import { runJobs } from '../lab/runner.js'
 import { print, printJson } from '../output.js'
 
 interface Flags {
@@ -124,12 +125,11 @@ async function run(
     if (!(error instanceof NoCudaError) || output !== undefined) throw error
     missing = `The GPU's part is missing: ${error.message}`
   }
-  if (!here)
-    return {
-      points: await runInMemory(onCpu, { device, repetitions: null }, signal),
-      missing,
-      results: undefined,
-    }
+  if (!here) {
+    // What needs no GPU, and no file.
+    const cases = onCpu.map((job) => caseOf(job, { device, repetitions: null }))
+    return { points: await runCases(cases, signal), missing, results: undefined }
+  }
   const onGpu = product ? productJobs(algebra, borders, product) : tableJobs(algebra, borders, sizes)
   const { results, points } = await runJobs(
     {

@@ -10,8 +10,8 @@ import {
 import { device, wholeNumber } from '../arguments.js'
 import { newCommand } from '../commands.js'
 import { describeMicrobench, describePoints } from '../lab/describe.js'
+import { microbenchJobs } from '../lab/microbench-sweeps.js'
 import { runJobs } from '../lab/runner.js'
-import { microbenchJobs } from '../lab/sweeps.js'
 import { print, printJson } from '../output.js'
 
 interface Flags {

@@ -3,10 +3,11 @@ import { Argument, type Command, Option } from 'commander'
 import { resultsCsv } from '../../lib/lab.js'
 import { device, wholeNumber, wholeNumbers } from '../arguments.js'
 import { newCommand } from '../commands.js'
+import { describeBorders } from '../lab/borders.js'
 import { describePoints } from '../lab/describe.js'
-import { describeBorders } from '../lab/describe-ladder.js'
+import { defaultSizes } from '../lab/experiments.js'
+import { type KernelSweep, type KernelSweepName, kernelSweeps } from '../lab/kernel-sweeps.js'
 import { runJobs } from '../lab/runner.js'
-import { defaultSizes, type KernelSweep, kernelSweeps } from '../lab/sweeps.js'
 import { print, printJson } from '../output.js'
 
 interface Flags {
@@ -21,7 +22,7 @@ interface Flags {
 }
 
 export function sweepCommand(signal: AbortSignal): Command {
-  const names = Object.keys(kernelSweeps) as KernelSweep[]
+  const names = Object.keys(kernelSweeps) as KernelSweepName[]
   return newCommand('sweep')
     .addArgument(new Argument('<name>', 'which parameter is swept').choices(names))
     .option(
@@ -43,11 +44,11 @@ export function sweepCommand(signal: AbortSignal): Command {
       'after',
       `\nSweeps:\n${names.map((name) => `  ${name.padEnd(10)} ${kernelSweeps[name].summary}`).join('\n')}`,
     )
-    .action(async (name: KernelSweep, flags: Flags) => {
-      const sweep = kernelSweeps[name]
+    .action(async (name: KernelSweepName, flags: Flags) => {
+      const sweep: KernelSweep = kernelSweeps[name]
       const { results, points } = await runJobs(
         {
-          jobs: sweep.jobs(flags.sizes ?? ('sizes' in sweep ? [...sweep.sizes] : defaultSizes)),
+          jobs: sweep.jobs(flags.sizes ?? [...(sweep.sizes ?? defaultSizes)]),
           device: flags.device,
           repetitions: flags.repetitions ?? null,
           output: flags.output ?? null,

@@ -1,16 +1,13 @@
-/** The speeds of `mpmml bench` as an SVG file. */
+/** The speeds of `mpmml bench` as bars. */
 import { shapeName } from '../output.js'
 import type { BenchRecord, TrialRecord } from '../timing/suite.js'
+import type { Drawing } from './charts.js'
 import { unitFor } from './data.js'
-import { barChart, standaloneSvg } from './plot.js'
-import { light } from './style.js'
-
-const WIDTH = 860
 
 const whereOf = ({ backend, device, threads }: TrialRecord) =>
   backend === 'cuda' ? device : `CPU, ${threads} ${threads === 1 ? 'thread' : 'threads'}`
 
-export function benchSvg({ semiring, dtype, trials }: BenchRecord): string {
+export function benchFigure({ trials }: BenchRecord): Drawing {
   const speeds = trials.flatMap(({ rows, ceiling }) => [
     ...rows.map(({ gops }) => gops.median),
     ...(ceiling ? [ceiling.gops.median] : []),
@@ -34,5 +31,5 @@ export function benchSvg({ semiring, dtype, trials }: BenchRecord): string {
   const ceiling = several ? undefined : trials[0]?.ceiling?.gops.median
   const references = ceiling === undefined ? [] : [{ y: ceiling / divisor, label: 'ceiling' }]
   const chart = { data, labels: data.map(({ label }) => label), xLabel: unit, series, references }
-  return standaloneSvg(barChart(chart, WIDTH), `Speed of ${semiring} on ${dtype}`, series, light, WIDTH)
+  return { kind: 'bar', chart }
 }

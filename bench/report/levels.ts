@@ -1,12 +1,10 @@
 /** The speed of products of few levels against their size, as the suite `levels` finds it. */
 import type { Figure } from '../suites/suite.js'
-import { type Datum, lineChart, standaloneSvg } from './plot.js'
-import { light } from './style.js'
+import type { Drawing } from './charts.js'
+import type { Datum } from './plot.js'
 
-const WIDTH = 860
-
-/** An SVG file. Undefined if there are no kernels among the figures. */
-export function levelsSvg(figures: readonly Figure[], device: string): string | undefined {
+/** Undefined if there are no kernels among the figures. */
+export function levelsFigure(figures: readonly Figure[]): Drawing | undefined {
   const data = figures.flatMap(({ of, what, value: { median, q1, q3 } }): Datum[] => {
     const [, size, series] = /^(\d+)³, (.*)$/.exec(of) ?? []
     return what === 'kernel' ? [{ x: `${size}³`, series: series!, y: median, q1, q3 }] : []
@@ -21,6 +19,5 @@ export function levelsSvg(figures: readonly Figure[], device: string): string | 
     series,
     references: [],
   }
-  const title = `Max-plus products of int32 on ${device}, by the levels of both operands`
-  return standaloneSvg(lineChart(chart, WIDTH), title, series, light, WIDTH)
+  return { kind: 'line', chart }
 }

@@ -5,7 +5,8 @@
 import * as Plot from '@observablehq/plot'
 import { parseHTML } from 'linkedom'
 import { greatest, least } from '../extremes.js'
-import type { Colours } from './style.js'
+import type { Drawing } from './charts.js'
+import { type Colours, light } from './style.js'
 
 /** A measured value, with the quartiles around it. */
 export interface Datum {
@@ -83,7 +84,7 @@ function lowest(data: Datum[], top: number): number {
   return bottom > 0.9 * top ? bottom - (top - bottom) : 0
 }
 
-export function lineChart(chart: LineChart, width: number): string {
+function lineChart(chart: LineChart, width: number): string {
   const document = newDocument()
   const { data, xs, series, facets, references } = chart
   const domain = { domain: series }
@@ -135,7 +136,7 @@ export function lineChart(chart: LineChart, width: number): string {
   )
 }
 
-export function barChart(chart: BarChart, width: number): string {
+function barChart(chart: BarChart, width: number): string {
   const document = newDocument()
   const { data, labels, series, references } = chart
   const longest = greatest(labels.map((label) => label.length))
@@ -209,7 +210,7 @@ function slopeLines(slopes: RooflineChart['slopes'], { left, right, bottom, top 
 }
 
 /** Operations per second over operations per byte, both logarithmic. */
-export function rooflineChart(chart: RooflineChart, width: number): string {
+function rooflineChart(chart: RooflineChart, width: number): string {
   const document = newDocument()
   const { facets, slopes, levels, data, series } = chart
   const xs = data.map(({ x }) => x)
@@ -360,17 +361,19 @@ function withoutCss(picture: Element, colours: Colours): void {
   }
 }
 
-/** A plot as a file of its own: with its title, its key and its colours. */
-export function standaloneSvg(
-  plot: string,
-  title: string,
-  series: readonly string[],
-  colours: Colours,
-  width: number,
-): string {
+/** Draws a chart as SVG text. */
+export function draw({ kind, chart }: Drawing, width: number): string {
+  if (kind === 'line') return lineChart(chart, width)
+  return kind === 'bar' ? barChart(chart, width) : rooflineChart(chart, width)
+}
+
+/** A chart as a file of its own: with its title, its key and the colours of a light page. */
+export function svgFile(drawing: Drawing, title: string): string {
+  const width = 860
+  const { series } = drawing.chart
   const document = newDocument()
   const holder = document.createElement('div')
-  holder.innerHTML = plot
+  holder.innerHTML = draw(drawing, width)
   const svg = holder.querySelector('svg')!
   const rows = Math.ceil(series.length / 2)
   const head = 44 + 20 * rows
@@ -392,26 +395,22 @@ ${key.join('\n')}
 ${svg.outerHTML}
 </svg>`
   const picture = holder.querySelector('svg')!
-  withoutCss(picture, colours)
+  withoutCss(picture, light)
   return `${picture.outerHTML}\n`
 }
 
 /** The key to the series of a chart: symbols of the same colours and shapes. */
-export function legend(series: string[], kind: 'line' | 'bar'): string {
-  const document = newDocument()
+export function legend({ kind, chart: { series } }: Drawing): string {
   const range = colors.slice(0, series.length)
+  const common = { document: newDocument(), className: 'legend' }
+  const color = { type: 'categorical', domain: series, range }
   const element =
     kind === 'bar'
-      ? Plot.legend({
-          document,
-          className: 'legend',
-          color: { type: 'categorical', domain: series, range },
-        } as never)
+      ? Plot.legend({ ...common, color } as never)
       : Plot.legend({
-          document,
-          className: 'legend',
+          ...common,
           symbol: { domain: series, range: symbols.slice(0, series.length) },
-          color: { type: 'categorical', domain: series, range },
+          color,
           stroke: 'color',
           fill: 'none',
           strokeWidth: 2,

@@ -56,11 +56,7 @@ export async function runChoice(
       }
     }),
   )
-  const rows: ChoiceRow[] = []
-  await runCases(cases, signal, (row) => {
-    rows.push(row)
-  })
-  return { device: String(gpu.name), rows }
+  return { device: String(gpu.name), rows: await runCases(cases, signal) }
 }
 
 async function compare(

@@ -23,7 +23,7 @@ import {
 } from '../../lib/lab.js'
 import type { ProductShape } from '../arguments.js'
 import { hasSums } from '../dtype.js'
-import { type Case, repeat } from '../experiment.js'
+import { type Case, repeat, repetitionsFor } from '../experiment.js'
 import { shapeName } from '../output.js'
 import type { Trialled } from '../trials/protocol.js'
 import { verify } from '../verify.js'
@@ -81,11 +81,6 @@ export interface TrialCeiling {
 export type ProductsFound =
   | { threads: number | null; device: string; ceiling: TrialCeiling | null }
   | { row: Row }
-
-/** Repetitions that fill `budget` milliseconds, an odd number so that the median is one of them. */
-export function repetitionsFor(ms: number, budget: number): number {
-  return 2 * Math.min(10, Math.max(1, Math.floor(budget / Math.max(ms, 0.01) / 2))) + 1
-}
 
 /** No multiple of any tile, and small enough for the naive product. */
 const small = { m: 149, n: 163, k: 131 }
