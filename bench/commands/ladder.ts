@@ -127,22 +127,12 @@ async function run(
   }
   if (!here) {
     // What needs no GPU, and no file.
-    const cases = onCpu.map((job) => caseOf(job, { device, repetitions: null }))
+    const cases = onCpu.map((job) => caseOf(job, { device }))
     return { points: await runCases(cases, signal), missing, results: undefined }
   }
   const onGpu = product ? productJobs(algebra, borders, product) : tableJobs(algebra, borders, sizes)
-  const { results, points } = await runJobs(
-    {
-      jobs: [...onCpu, ...onGpu],
-      device,
-      repetitions: null,
-      output: output ?? null,
-      csv: null,
-      again: !resume,
-    },
-    signal,
-  )
-  return { points, missing, results }
+  const request = { jobs: [...onCpu, ...onGpu], device, output, again: !resume }
+  return { ...(await runJobs(request, signal)), missing }
 }
 
 /** The products that the CPU computes in seconds, by the speed of a small one. */

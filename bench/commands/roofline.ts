@@ -101,17 +101,9 @@ async function resultsFor(
   signal: AbortSignal,
 ): Promise<{ results: Results; note?: string | undefined }> {
   if (flags.from !== undefined) return { results: await readResults(flags.from) }
-  const { results, points } = await runJobs(
-    {
-      jobs: rooflineJobs(algebra, flags.size),
-      device: flags.device,
-      repetitions: null,
-      output: flags.results ?? null,
-      csv: null,
-      again: flags.again === true || flags.results === undefined,
-    },
-    signal,
-  )
+  const { device, results: output, again = output === undefined } = flags
+  const request = { jobs: rooflineJobs(algebra, flags.size), device, output, again }
+  const { results, points } = await runJobs(request, signal)
   if (!flags.counters) return { results }
   const note = await addCounters(points, flags.device, signal)
   // The points had been written without them.

@@ -1,14 +1,12 @@
 /** mpmml sweep NAME */
 import { Argument, type Command, Option } from 'commander'
-import { resultsCsv } from '../../lib/lab.js'
 import { device, wholeNumber, wholeNumbers } from '../arguments.js'
 import { newCommand } from '../commands.js'
 import { describeBorders } from '../lab/borders.js'
-import { describePoints } from '../lab/describe.js'
+import { describePoints, printPoints } from '../lab/describe.js'
 import { defaultSizes } from '../lab/experiments.js'
 import { type KernelSweep, type KernelSweepName, kernelSweeps } from '../lab/kernel-sweeps.js'
 import { runJobs } from '../lab/runner.js'
-import { print, printJson } from '../output.js'
 
 interface Flags {
   sizes?: number[]
@@ -46,19 +44,10 @@ export function sweepCommand(signal: AbortSignal): Command {
     )
     .action(async (name: KernelSweepName, flags: Flags) => {
       const sweep: KernelSweep = kernelSweeps[name]
-      const { results, points } = await runJobs(
-        {
-          jobs: sweep.jobs(flags.sizes ?? [...(sweep.sizes ?? defaultSizes)]),
-          device: flags.device,
-          repetitions: flags.repetitions ?? null,
-          output: flags.output ?? null,
-          csv: flags.csvOutput ?? null,
-          again: !flags.resume,
-        },
-        signal,
-      )
-      if (flags.json) await printJson({ ...results, points })
-      else if (flags.csv) await print(resultsCsv({ ...results, points }).trimEnd())
-      else await print(name === 'borders' ? describeBorders(points) : describePoints(points))
+      const { device, repetitions, output, csvOutput: csv, resume } = flags
+      const jobs = sweep.jobs(flags.sizes ?? [...(sweep.sizes ?? defaultSizes)])
+      const request = { jobs, device, repetitions, output, csv, again: !resume }
+      const found = await runJobs(request, signal)
+      await printPoints(found, flags, name === 'borders' ? describeBorders : describePoints)
     })
 }

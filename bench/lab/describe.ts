@@ -1,7 +1,14 @@
 /** Points as tables. */
-import type { KernelPoint, MicrobenchPoint, Occupancy, Point } from '../../lib/lab.js'
+import {
+  type KernelPoint,
+  type MicrobenchPoint,
+  type Occupancy,
+  type Point,
+  resultsCsv,
+} from '../../lib/lab.js'
 import { type Columns, tableOf, timed } from '../experiment.js'
-import { bytes, duration, labelled, rate } from '../output.js'
+import { bytes, duration, labelled, print, printJson, rate } from '../output.js'
+import type { RunOutcome } from './runner.js'
 
 const percent = (value: number) => (value > 0 ? `${value.toFixed(1)} %` : '')
 
@@ -48,6 +55,16 @@ export function describePoints(points: Point[]): string {
     ...(kernels.length > 0 ? [tableOf(ofKernels, kernels)] : []),
     ...(microbenches.length > 0 ? [tableOf(ofMicrobenches, microbenches)] : []),
   ].join('\n\n')
+}
+
+/** Points of a run as they are asked for: with all that they were measured on, or as text for people. */
+export function printPoints(
+  { results, points }: RunOutcome,
+  { json, csv }: { json?: true; csv?: true },
+  describe: (points: Point[]) => string,
+): Promise<void> {
+  if (json) return printJson({ ...results, points })
+  return print(csv ? resultsCsv({ ...results, points }).trimEnd() : describe(points))
 }
 
 /** One microbenchmark, in full. */

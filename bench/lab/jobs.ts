@@ -43,8 +43,8 @@ export type Job = KernelJob | MicrobenchJob | OccupancyJob | BandwidthJob | Call
 
 export interface RunOptions {
   device: number
-  /** Timed repetitions; null chooses them by the time that one takes. */
-  repetitions: number | null
+  /** Timed repetitions; by default they are chosen by the time that one takes. */
+  repetitions?: number | undefined
 }
 
 /** What is done with the jobs of a kind. */
@@ -77,7 +77,7 @@ const kinds: { [K in Job['kind']]: Kind<Extract<Job, { kind: K }>> } = {
     },
     cost: () => QUICK,
     async measure({ name, parameters }, { device, repetitions }) {
-      const options = { ...parameters, device, repetitions: repetitions ?? undefined }
+      const options = { ...parameters, device, repetitions }
       const { name: _, ...result } = await microbench(name, options)
       return result
     },
@@ -160,7 +160,7 @@ async function measureKernel(job: KernelJob, { device, repetitions }: RunOptions
   const values = minimum === undefined ? {} : { minimum: Number(minimum), maximum: Number(maximum) }
   const run = (count: number, warmup: number) =>
     measure(job.name as VariantName, { m, n, k, batch, ...values, device, repetitions: count, warmup })
-  const once = repetitions === null ? await run(1, 0) : null
+  const once = repetitions === undefined ? await run(1, 0) : null
   const measured =
     once && once.kernelMs.median > SLOW_MS
       ? once

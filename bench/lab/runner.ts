@@ -20,10 +20,10 @@ import { caseOf, type Job, type RunOptions } from './jobs.js'
 
 export interface RunRequest extends RunOptions {
   jobs: Job[]
-  /** The file that keeps the results; points of an earlier run stay in it. Null keeps them in memory. */
-  output: string | null
+  /** The file that keeps the results; points of an earlier run stay in it. Without it they are kept in memory. */
+  output?: string | undefined
   /** Also as CSV; written at the end. */
-  csv: string | null
+  csv?: string | undefined
   /** Whether points that the file already has are measured again. */
   again: boolean
 }
@@ -38,8 +38,8 @@ const sameMachine = (one: Machine, other: Machine) =>
 const machineName = ({ gpu, driver, toolkit, mpmml }: Machine) =>
   `${gpu.name}, driver ${driver}, toolkit ${toolkit}, mpmml ${mpmml}`
 
-async function earlierResults(output: string | null, here: Machine): Promise<Results> {
-  if (output === null) return newResults(here)
+async function earlierResults(output: string | undefined, here: Machine): Promise<Results> {
+  if (output === undefined) return newResults(here)
   let earlier: Results
   try {
     earlier = await readResults(output)
@@ -67,7 +67,7 @@ export interface RunOutcome {
  * @throws NoCudaError if no GPU can be used, and the signal's reason at an interrupt, when what was measured is in the file.
  */
 export async function runJobs(request: RunRequest, signal: AbortSignal): Promise<RunOutcome> {
-  await checkOutputs([request.output ?? undefined, request.csv ?? undefined], [])
+  await checkOutputs([request.output, request.csv], [])
   const here = { ...machine(request.device), commit: commit() }
   const results = await earlierResults(request.output, here)
   const known = new Map(results.points.map((point) => [pointKey(point), point]))
@@ -76,7 +76,7 @@ export async function runJobs(request: RunRequest, signal: AbortSignal): Promise
   const keep = async (point: Point) => {
     addPoint(results, point)
     known.set(pointKey(point), point)
-    if (request.output !== null) await writeResults(request.output, results)
+    if (request.output !== undefined) await writeResults(request.output, results)
   }
   try {
     await runCases(
@@ -85,7 +85,7 @@ export async function runJobs(request: RunRequest, signal: AbortSignal): Promise
       keep,
     )
   } finally {
-    if (request.csv !== null) await writeText(request.csv, resultsCsv(results))
+    if (request.csv !== undefined) await writeText(request.csv, resultsCsv(results))
   }
   return { results, points: unique.map((job) => known.get(pointKey(job))!) }
 }

@@ -1,7 +1,5 @@
 /** Runs suites, each in a process of its own, and makes the record of what they find. */
-import { info } from '../../lib/index.js'
-import { machine } from '../../lib/lab.js'
-import { type Circumstances, circumstances } from '../circumstances.js'
+import { backendsOf, type Circumstances, circumstances } from '../circumstances.js'
 import { runTrials, type Trial } from '../trials/run.js'
 import { type SuiteName, suites } from './names.js'
 import type { SuiteFound, SuiteRequest } from './suite.js'
@@ -23,17 +21,9 @@ export interface SuitesRecord extends Circumstances {
 }
 
 /** @throws NoCudaError if a GPU is asked for and none can be used. */
-function backendsOf({ backend, device }: SuitesRequest): ('cuda' | 'cpu')[] {
-  if (backend === 'cuda') machine(device)
-  if (backend === 'cuda' || backend === 'cpu') return [backend]
-  const gpu = info().cuda.reason === ''
-  if (!gpu) return ['cpu']
-  return backend === 'all' ? ['cuda', 'cpu'] : ['cuda']
-}
-
 export async function runSuites(request: SuitesRequest, signal: AbortSignal): Promise<SuitesRecord> {
   const { suites: names, device, quick, repetitions } = request
-  const backends = backendsOf(request)
+  const backends = backendsOf(request.backend, device)
   const records = backends.flatMap((backend) =>
     names.map((name): SuiteRecord => ({ name, shows: suites[name].shows, backend, figures: [], wrong: [] })),
   )

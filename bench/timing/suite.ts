@@ -3,7 +3,7 @@ import { type DataType, info, type Semiring } from '../../lib/index.js'
 import { machine, tensorPeak } from '../../lib/lab.js'
 import { type ProductShape, squares } from '../arguments.js'
 import { ChildError } from '../child.js'
-import { type Circumstances, circumstances } from '../circumstances.js'
+import { backendsOf, type Circumstances, circumstances } from '../circumstances.js'
 import { hasSums } from '../dtype.js'
 import { costOf } from '../experiment.js'
 import { runTrials, type Trial } from '../trials/run.js'
@@ -17,15 +17,12 @@ import {
 } from './products.js'
 import { type ValueKind, type Values, valueKinds } from './values.js'
 
-export interface BenchRequest {
+export interface BenchRequest extends Omit<ProductsRequest, 'backend' | 'products'> {
   backend: 'auto' | 'cuda' | 'cpu' | 'all'
-  device: number
-  dtype: DataType
-  semiring: Semiring
   /** Sizes or shapes; null: the backend's own. */
   shapes: ProductShape[] | null
+  /** Null: all of the element type. */
   values: ValueKind[] | null
-  repetitions: number | null
   quick: boolean
 }
 
@@ -64,9 +61,6 @@ const quick = { cuda: squares([1024, 4096]), cpu: squares([256, 512]) }
 
 /** @throws NoCudaError if a GPU is asked for and none can be used. */
 function requestsOf(request: BenchRequest): { request: ProductsRequest; threads: number | null }[] {
-  const { cuda, cpu } = info()
-  const wanted = request.backend
-  if (wanted === 'cuda') machine(request.device)
   const { device, dtype, semiring, repetitions } = request
   const kindsOf = (backend: 'cuda' | 'cpu') =>
     (Object.keys(valueKinds) as ValueKind[]).filter((kind) => {
@@ -84,13 +78,10 @@ function requestsOf(request: BenchRequest): { request: ProductsRequest; threads:
     const list = shapes.flatMap((shape) => values.map((kind) => ({ ...shape, values: kind })))
     return { request: { backend, device, dtype, semiring, repetitions, products: list }, threads }
   }
-  const onGpu = wanted === 'cuda' || (wanted !== 'cpu' && cuda.reason === '')
-  const onCpu = wanted === 'cpu' || wanted === 'all' || !onGpu
-  return [
-    ...(onGpu ? [on('cuda', null)] : []),
-    ...(onCpu && cpu.threads > 1 ? [on('cpu', 1)] : []),
-    ...(onCpu ? [on('cpu', null)] : []),
-  ]
+  const onCpu = info().cpu.threads > 1 ? [on('cpu', 1), on('cpu', null)] : [on('cpu', null)]
+  return backendsOf(request.backend, device).flatMap((backend) =>
+    backend === 'cuda' ? [on('cuda', null)] : onCpu,
+  )
 }
 
 export async function runBench(request: BenchRequest, signal: AbortSignal): Promise<BenchRecord> {
