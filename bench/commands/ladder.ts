@@ -17,7 +17,8 @@ import {
   rungTable,
 } from '../lab/describe-ladder.js'
 import { type Dimensions, readDimensions } from '../lab/dimensions.js'
-import { caseOf, type Job } from '../lab/jobs.js'
+import type { Job } from '../lab/job.js'
+import { caseOf } from '../lab/jobs.js'
 import {
   type Algebra,
   algebraOf,

@@ -7,7 +7,7 @@ import { globalMemory, occupancy, specifications } from '../report/tables.js'
 import { ladderSections } from './describe-ladder.js'
 import { rooflineSections } from './describe-roofline.js'
 import { futureJobs, futureSections } from './future.js'
-import type { Job } from './jobs.js'
+import type { Job } from './job.js'
 import { kernelSweeps } from './kernel-sweeps.js'
 import { allMicrobenchJobs, microbenchSections, occupancyJobs } from './microbench-sweeps.js'
 

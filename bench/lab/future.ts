@@ -7,15 +7,7 @@ import { bars, type Figure, lines, ms } from '../report/charts.js'
 import { type Data, type MeasuredWork, sizeName } from '../report/data.js'
 import { html } from '../report/html.js'
 import type { Section } from '../report/section.js'
-import type { RunOptions } from './jobs.js'
-
-/** `parameters` has the sizes: n, and batch, m or strands. */
-export interface WorkJob {
-  kind: 'work'
-  sweep: 'triangular' | 'bpmax'
-  name: 'whole' | 'triangles' | 'interaction' | 'folding'
-  parameters: { n: number } & Record<string, number | string>
-}
+import { jobOf, type RunOptions, type WorkJob } from './job.js'
 
 /** The tables of 32 bases, by their first and their last one. */
 const TABLES = 496
@@ -23,18 +15,10 @@ const LARGEST = 8192
 
 /** Products of squares and of triangles, and BPMax. */
 export function futureJobs(sizes: readonly number[]): WorkJob[] {
-  const product = (name: 'whole' | 'triangles', n: number, batch = 1): WorkJob => ({
-    kind: 'work',
-    sweep: 'triangular',
-    name,
-    parameters: { n, batch },
-  })
-  const strands = (name: 'interaction' | 'folding', parameters: WorkJob['parameters']): WorkJob => ({
-    kind: 'work',
-    sweep: 'bpmax',
-    name,
-    parameters,
-  })
+  const product = (name: 'whole' | 'triangles', n: number, batch = 1) =>
+    jobOf('work', 'triangular', name, { n, batch })
+  const strands = (name: 'interaction' | 'folding', parameters: WorkJob['parameters']) =>
+    jobOf('work', 'bpmax', name, parameters)
   return [
     ...sizes.filter((n) => n <= LARGEST).flatMap((n) => [product('whole', n), product('triangles', n)]),
     product('whole', 1024, TABLES),

@@ -1,51 +1,10 @@
-/** Jobs of the laboratory: what is to be measured, as data; running one makes a point of a results file. */
-import type { DataType, MpmmlError, Semiring, VariantName } from '../../lib/index.js'
+/** Runs jobs of the laboratory: each makes a point of a results file. */
+import type { MpmmlError, VariantName } from '../../lib/index.js'
 import { bandwidth, measure, microbench, microbenchOccupancy, occupancy, type Point } from '../../lib/lab.js'
 import { type Case, repetitionsFor } from '../experiment.js'
 import { runCall } from './calls.js'
-import { costOfWork, runWork, type WorkJob } from './future.js'
-
-interface JobOf<Kind extends Point['kind'], Parameters = Record<string, number | string>> {
-  kind: Kind
-  sweep: string
-  name: string
-  parameters: Parameters
-}
-
-/**
- * A kernel variant on a product; `parameters` has m, n, k, batch and the variant's own, and if it isn't for any values,
- * their `minimum` and `maximum`.
- */
-export interface KernelJob
-  extends JobOf<
-    'kernel',
-    { m: number; n: number; k: number; batch: number } & Record<string, number | string>
-  > {
-  /** Why there is no such kernel, if that is known beforehand. */
-  refused?: string
-}
-
-export type MicrobenchJob = JobOf<'microbench'>
-
-/** The occupancy of a variant, or with parameters of a microbenchmark. */
-export type OccupancyJob = JobOf<'occupancy'>
-
-/** A bandwidth of a level of memory; `parameters` are its options. */
-export type BandwidthJob = JobOf<'bandwidth'>
-
-/** A whole call of `mpmm`, by the variant `name`, or, for the backend 'cpu', by that of the library's choice. */
-export interface CallJob
-  extends JobOf<'call', { semiring: Semiring; dtype: DataType; m: number; n: number; k: number }> {
-  backend: 'cuda' | 'cpu'
-}
-
-export type Job = KernelJob | MicrobenchJob | OccupancyJob | BandwidthJob | CallJob | WorkJob
-
-export interface RunOptions {
-  device: number
-  /** Timed repetitions; by default they are chosen by the time that one takes. */
-  repetitions?: number | undefined
-}
+import { costOfWork, runWork } from './future.js'
+import type { Job, KernelJob, RunOptions } from './job.js'
 
 /** What is done with the jobs of a kind. */
 interface Kind<J extends Job> {

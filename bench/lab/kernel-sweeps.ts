@@ -8,7 +8,7 @@ import { type Data, type MeasuredKernel, percent, sizeName, speed } from '../rep
 import { html } from '../report/html.js'
 import type { Section } from '../report/section.js'
 import { borders } from './borders.js'
-import type { KernelJob } from './jobs.js'
+import { jobOf, type KernelJob } from './job.js'
 
 /** Parameters of a kernel or a microbenchmark, by the thesis' names. */
 export type Parameters = Readonly<Record<string, number | string>>
@@ -62,7 +62,7 @@ export function rowsOver(...names: string[]): Row[] {
 }
 
 export function sweepJob(sweep: string, { name, parameters, reason }: Row, m: number, batch = 1): KernelJob {
-  const job: KernelJob = { kind: 'kernel', sweep, name, parameters: { ...parameters, m, n: m, k: m, batch } }
+  const job = jobOf('kernel', sweep, name, { ...parameters, m, n: m, k: m, batch })
   return reason === undefined ? job : { ...job, refused: reason }
 }
 

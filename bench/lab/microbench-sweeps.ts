@@ -5,7 +5,7 @@ import { bars, by, type Figure, type Key, lines, mhz, namesOf, sortedBy, times }
 import type { Data, MeasuredMicrobench } from '../report/data.js'
 import { html } from '../report/html.js'
 import type { Section } from '../report/section.js'
-import type { MicrobenchJob, OccupancyJob } from './jobs.js'
+import { jobOf, type MicrobenchJob, type OccupancyJob } from './job.js'
 import { kernelSweeps, type Parameters, rowsOver, sweepJob, threads } from './kernel-sweeps.js'
 
 /** Iterations that take a fraction of a millisecond up to a few: long against a launch. */
@@ -19,12 +19,7 @@ const algorithms = ['reg-reg', 'shared-one', 'shared-both']
  * the number of blocks, the number of columns in shared memory, and the two ways to write the maximum.
  */
 export function microbenchJobs(name: string): MicrobenchJob[] {
-  const job = (parameters: Parameters): MicrobenchJob => ({
-    kind: 'microbench',
-    sweep: name,
-    name,
-    parameters,
-  })
+  const job = (parameters: Parameters) => jobOf('microbench', name, name, parameters)
   const instances = instancesOf(name)
   if (!algorithms.includes(name)) {
     return instances.map(({ x, y }) => job({ x, y, bsi: 16, bsj: 16, n: iterations.register }))
@@ -79,12 +74,7 @@ export const allMicrobenchJobs = () => [...algorithms, ...mixes()].flatMap(micro
 
 /** Table 2.1: the thesis' two kernels, the other tiles at the same block, and the kernels of the kernel sweeps. */
 export function occupancyJobs(): OccupancyJob[] {
-  const job = (name: string, parameters: Parameters): OccupancyJob => ({
-    kind: 'occupancy',
-    sweep: 'occupancy',
-    name,
-    parameters,
-  })
+  const job = (name: string, parameters: Parameters) => jobOf('occupancy', 'occupancy', name, parameters)
   const names = [
     ...rowsOver().map((row) => sweepJob('', row, 1)),
     ...Object.values(kernelSweeps).flatMap(({ jobs }) => jobs([1])),

@@ -16,7 +16,8 @@ import {
 import { commit } from '../commit.js'
 import { runCases } from '../experiment.js'
 import { checkOutputs } from '../output-file.js'
-import { caseOf, type Job, type RunOptions } from './jobs.js'
+import type { Job, RunOptions } from './job.js'
+import { caseOf } from './jobs.js'
 
 export interface RunRequest extends RunOptions {
   jobs: Job[]

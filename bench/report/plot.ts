@@ -55,6 +55,12 @@ const colors = [1, 2, 3, 4, 5, 6, 7, 8].map((index) => `var(--series-${index})`)
 const muted = 'var(--muted)'
 const symbols = ['circle', 'square', 'triangle', 'diamond', 'star', 'cross', 'wye', 'times'] as const
 
+/** The colour and the symbol of each series. */
+const scalesOf = (series: readonly string[]) => ({
+  color: { domain: series, range: colors.slice(0, series.length) },
+  symbol: { domain: series, range: symbols.slice(0, series.length) },
+})
+
 const newDocument = () =>
   parseHTML('<!doctype html><html><body></body></html>').document as unknown as Document
 
@@ -87,7 +93,6 @@ function lowest(data: Datum[], top: number): number {
 function lineChart(chart: LineChart, width: number): string {
   const document = newDocument()
   const { data, xs, series, facets, references } = chart
-  const domain = { domain: series }
   const top = greatest([0, ...data.map(({ q3 }) => q3), ...references.map(({ y }) => y)])
   const bottom = facets ? 0 : lowest(data, top)
   const step = { x: 'x', stroke: 'series', ...(facets ? { fy: 'facet' } : {}) }
@@ -107,8 +112,7 @@ function lineChart(chart: LineChart, width: number): string {
         nice: true,
       },
       ...(facets ? { fy: { domain: facets, label: null, padding: 0.14 } } : {}),
-      color: { ...domain, range: colors.slice(0, series.length) },
-      symbol: { ...domain, range: symbols.slice(0, series.length) },
+      ...scalesOf(series),
       marks: [
         Plot.ruleY([bottom], { stroke: muted }),
         Plot.ruleY(references, { y: 'y', stroke: muted, strokeDasharray: '5,4' }),
@@ -155,7 +159,7 @@ function barChart(chart: BarChart, width: number): string {
       marginBottom: 40,
       x: { label: chart.xLabel, grid: true, nice: true, ticks: width < 500 ? 4 : 8 },
       y: { type: 'band', domain: labels, label: null, padding: 0.25 },
-      color: { domain: series, range: colors.slice(0, series.length) },
+      color: scalesOf(series).color,
       marks: [
         // Behind the bars, so that it doesn't cross the numbers in them.
         Plot.ruleX(references, { x: 'y', stroke: muted, strokeDasharray: '5,4' }),
@@ -246,8 +250,7 @@ function rooflineChart(chart: RooflineChart, width: number): string {
       },
       y: { type: 'log', domain: [bottom, top * 1.7], label: 'GOPS', grid: true, ticks: 5, tickFormat: 'd' },
       fy: { domain: facets, label: null, axis: null, padding: 0.1 },
-      color: { domain: series, range: colors.slice(0, series.length) },
-      symbol: { domain: series, range: symbols.slice(0, series.length) },
+      ...scalesOf(series),
       marks: [
         Plot.text(facets, {
           fy: (facet: string) => facet,
@@ -401,19 +404,13 @@ ${svg.outerHTML}
 
 /** The key to the series of a chart: symbols of the same colours and shapes. */
 export function legend({ kind, chart: { series } }: Drawing): string {
-  const range = colors.slice(0, series.length)
-  const common = { document: newDocument(), className: 'legend' }
-  const color = { type: 'categorical', domain: series, range }
-  const element =
-    kind === 'bar'
-      ? Plot.legend({ ...common, color } as never)
-      : Plot.legend({
-          ...common,
-          symbol: { domain: series, range: symbols.slice(0, series.length) },
-          color,
-          stroke: 'color',
-          fill: 'none',
-          strokeWidth: 2,
-        } as never)
+  const { color, symbol } = scalesOf(series)
+  const common = {
+    document: newDocument(),
+    className: 'legend',
+    color: { type: 'categorical', ...color },
+  }
+  const ofSymbols = { symbol, stroke: 'color', fill: 'none', strokeWidth: 2 }
+  const element = Plot.legend((kind === 'bar' ? common : { ...common, ...ofSymbols }) as never)
   return finish(element as unknown as Element)
 }
