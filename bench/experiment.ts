@@ -18,6 +18,11 @@ export interface Case<Found> {
   measure(onPart: OnPart): Promise<Found>
 }
 
+/** What is measured for a request: each case in its turn. */
+export interface Experiment<Request, Found> {
+  grid(request: Request): Case<Found>[]
+}
+
 export const costOf = (cases: readonly Case<unknown>[]) => cases.reduce((sum, { cost }) => sum + cost, 0)
 
 /**

@@ -23,9 +23,9 @@ import { benchFigure, levelsFigure } from '../report/bench-figures.js'
 import { describeSuites } from '../suites/describe.js'
 import { type SuiteName, suiteNames } from '../suites/names.js'
 import { runSuites, type SuitesRecord } from '../suites/run.js'
+import { type BenchRecord, type BenchRequest, runBench, type TrialRecord } from '../timing/bench.js'
 import { type ChoiceRecord, type ChoiceRow, choiceShapes, runChoice } from '../timing/choice.js'
 import type { Row, TrialCeiling } from '../timing/products.js'
-import { type BenchRecord, type BenchRequest, runBench, type TrialRecord } from '../timing/suite.js'
 import { type ValueKind, valueKinds } from '../timing/values.js'
 
 interface Flags extends Omit<BenchRequest, 'shapes' | 'dtype' | 'repetitions'> {

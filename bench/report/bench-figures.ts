@@ -1,7 +1,7 @@
 /** What `mpmml bench --svg` draws. */
 import { shapeName } from '../output.js'
 import type { Figure } from '../suites/suite.js'
-import type { BenchRecord, TrialRecord } from '../timing/suite.js'
+import type { BenchRecord, TrialRecord } from '../timing/bench.js'
 import type { Drawing } from './charts.js'
 import { unitFor } from './data.js'
 import type { Datum } from './plot.js'

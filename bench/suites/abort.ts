@@ -111,7 +111,7 @@ async function uploaded(device: Device, { a, b }: Operands): Promise<Operands> {
 
 export const abort: Suite = {
   shows: 'products that are given up: the time until the promise settles, and what the next product takes',
-  cases(bench) {
+  grid(bench) {
     const size = bench.pick(512, 8192, 2048)
     const square = (rows: number, seed: number) => integers([rows, rows], seed)
     const large = { a: square(size, 1), b: square(size, 2) }

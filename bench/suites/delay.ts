@@ -27,7 +27,7 @@ export const delay: Suite = {
   shows:
     'delay of the event loop, looked at each millisecond (an idle one shows 1.1 ms), while products of host arrays run; ' +
     'the first call of the process is one of them',
-  cases(bench) {
+  grid(bench) {
     const { quick } = bench
     const size = quick ? 128 : 1024
     const count = quick ? 8 : 64

@@ -236,7 +236,7 @@ async function probe(measured: Measured): Promise<void> {
 
 export const devices: Suite = {
   shows: 'products of several GPUs of this host, against one',
-  cases(bench) {
+  grid(bench) {
     if (!bench.gpu) return []
     const measured = new Measured(bench)
     let pinned!: Host

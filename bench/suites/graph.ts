@@ -7,7 +7,7 @@ import type { Suite } from './suite.js'
 
 export const graph: Suite = {
   shows: 'the winning index beside each product, all shortest distances and paths, and cycle means',
-  cases(bench) {
+  grid(bench) {
     const nodes = bench.pick(100, 8192, 1024)
     const many = bench.pick(200, 32_768, 2048)
     const some = bench.pick(100, 4096, 1024)

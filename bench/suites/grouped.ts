@@ -87,7 +87,7 @@ async function time(bench: Bench, of: string, products: readonly Resident[]): Pr
 
 export const grouped: Suite = {
   shows: 'products of sizes 8…256 in one call of mpmmGrouped, resident; how much of the time kernels run',
-  cases(bench) {
+  grid(bench) {
     const count = bench.pick(100, 8282, 1000)
     const sizes = sizesOf(count)
     let products: Resident[] = []

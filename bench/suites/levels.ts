@@ -134,7 +134,7 @@ async function preparing(bench: Bench, size: number): Promise<void> {
 
 export const levels: Suite = {
   shows: 'products of few levels: kernels, whole calls from Int16Arrays, and what looking for levels costs',
-  cases(bench) {
+  grid(bench) {
     const sizes = bench.pick([128], [1024, 2048, 4096, 8192, 16384], [1024])
     const kinds: Kind[] = [...LEVELS.map((count) => ({ levels: count })), 'bounded differences', 'any int32']
     const size = bench.pick(256, 8192, 1024)

@@ -160,5 +160,5 @@ async function run(bench: Bench): Promise<void> {
 
 export const mixed: Suite = {
   shows: `calls of all kinds, ${AT_ONCE} at once: semirings, types, batches, views, arrays and a device, groups, aborts, mistakes`,
-  cases: (bench) => [['calls', () => run(bench)]],
+  grid: (bench) => [['calls', () => run(bench)]],
 }

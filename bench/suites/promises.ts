@@ -10,7 +10,7 @@ const CALLS = 200
 
 export const promises: Suite = {
   shows: 'products of 16³ on the CPU, one after the other',
-  cases(bench) {
+  grid(bench) {
     const [a, b] = [integers([SIZE, SIZE], 1), integers([SIZE, SIZE], 2)]
     const times = bench.times(5, 200)
     const options: MpmmOptions = { backend: 'cpu' }

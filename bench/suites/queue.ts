@@ -143,5 +143,5 @@ async function run(bench: Bench): Promise<void> {
 
 export const queue: Suite = {
   shows: `block jobs on a queue, ${WORKERS} workers: what each costs besides its product`,
-  cases: (bench) => [['blocks', () => run(bench)]],
+  grid: (bench) => [['blocks', () => run(bench)]],
 }

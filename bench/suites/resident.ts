@@ -108,7 +108,7 @@ async function single(bench: Bench, size: number): Promise<void> {
 
 export const resident: Suite = {
   shows: 'chains of ten products, each on the result of the one before, queued without awaiting',
-  cases(bench) {
+  grid(bench) {
     const sizes = bench.pick([64], [1024, 2048, 4096], [128, 256, 512, 1024])
     const names = Object.keys(kinds) as (keyof typeof kinds)[]
     const size = bench.pick(32, 256, 128)

@@ -58,7 +58,7 @@ async function compare(bench: Bench): Promise<void> {
 
 export const rna: Suite = {
   shows: 'BPMax and Nussinov, whole calls; speeds count the steps of the recurrence, per core on the CPU',
-  cases(bench) {
+  grid(bench) {
     const { interactions, foldings } = bench.pick(quickly, onGpu, onCpu)
     const where = { ...bench.place, repetitions: bench.times(1, 5) }
     const cores = bench.gpu ? 1 : info().cpu.threads

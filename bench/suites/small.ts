@@ -33,7 +33,7 @@ async function time(bench: Bench, count: number, size: number): Promise<void> {
 
 export const small: Suite = {
   shows: 'batches of tiny products, resident: the kernel against the time to move the bytes',
-  cases(bench) {
+  grid(bench) {
     const scale = bench.pick(0.001, 1, 0.1)
     const batches = [
       { count: 1e6, size: 4 },

@@ -88,7 +88,7 @@ async function grouped(bench: Bench, bases: number, n: number): Promise<void> {
 
 export const structure: Suite = {
   shows: 'products of triangles and bands, resident, against those of whole matrices with the same kernel',
-  cases(bench) {
+  grid(bench) {
     const sizes = bench.pick([128], [1024, 2048, 4096, 8192], [256, 512, 1024, 2048])
     const largest = sizes.at(-1)!
     const width = largest / 16

@@ -10,8 +10,7 @@ import {
   type ProductStructure,
 } from '../../lib/index.js'
 import { type Spread, spread } from '../../lib/lab.js'
-import type { OnPart } from '../experiment.js'
-import type { Trialled } from '../trials/protocol.js'
+import type { Experiment, OnPart } from '../experiment.js'
 import { firstDifference, naiveVariant } from '../verify.js'
 
 /** 'x' is a ratio, '' a count. */
@@ -56,7 +55,7 @@ export interface Suite {
   /** For the head of its table. */
   shows: string
   /** What is measured, one after the other, in a process of its own, which has called nothing of the library before. */
-  cases(bench: Bench): SuiteCase[]
+  grid(bench: Bench): SuiteCase[]
 }
 
 export type SuiteCase = [what: string, measure: () => Promise<void> | void]
@@ -147,10 +146,10 @@ export class Bench {
 }
 
 /** A suite as something that a process of its own measures. */
-export const inTrial = (suite: Suite): Trialled<SuiteRequest, SuiteFound> => ({
+export const inTrial = (suite: Suite): Experiment<SuiteRequest, SuiteFound> => ({
   grid(request) {
     const bench = new Bench(request)
-    const cases = suite.cases(bench)
+    const cases = suite.grid(bench)
     return cases.map(([what, measure], at) => ({
       what,
       cost: 1,

@@ -23,9 +23,8 @@ import {
 } from '../../lib/lab.js'
 import type { ProductShape } from '../arguments.js'
 import { hasSums } from '../dtype.js'
-import { type Case, repeat, repetitionsFor } from '../experiment.js'
+import { type Case, type Experiment, repeat, repetitionsFor } from '../experiment.js'
 import { shapeName } from '../output.js'
-import type { Trialled } from '../trials/protocol.js'
 import { verify } from '../verify.js'
 import { newArray, operandsOf, type ValueKind, valuesOf } from './values.js'
 
@@ -231,7 +230,7 @@ function costOf({ batch, m, n, k }: Product, backend: 'cuda' | 'cpu', threads: n
   return 1 + (5 * batch * m * n * k) / stepsPerSecond + (batch * (m * k + k * n)) / 2e8
 }
 
-export const products: Trialled<ProductsRequest, ProductsFound> = {
+export const products: Experiment<ProductsRequest, ProductsFound> = {
   grid(request) {
     const { backend, device } = request
     const { cpu, cuda } = info()

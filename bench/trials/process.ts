@@ -2,7 +2,7 @@
  * A process that measures, so that no trial inherits another's threads, caches or memory. Its parent (run.ts) sends a
  * request and gets messages.
  */
-import { costOf } from '../experiment.js'
+import { type Case, costOf } from '../experiment.js'
 import { experiments } from './experiments.js'
 import type { Message, TrialRequest } from './protocol.js'
 
@@ -17,7 +17,12 @@ function failure(error: unknown): Message<unknown> {
 }
 
 async function run({ experiment, request }: TrialRequest): Promise<void> {
-  const cases = experiments.get(experiment)!.grid(request as never)
+  let cases: Case<unknown>[]
+  try {
+    cases = experiments.get(experiment)!.grid(request as never)
+  } catch (error) {
+    return send(failure(error))
+  }
   const total = costOf(cases)
   let before = 0
   for (const { what, cost, measure } of cases) {

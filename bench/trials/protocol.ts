@@ -1,13 +1,6 @@
 /** The messages between a command and the processes that measure. */
-import type { Case } from '../experiment.js'
 
-/** What can be measured in a process of its own: it is known by a name, because functions can't be sent there. */
-export interface Trialled<Request, Found> {
-  /** The cases of a request, each roughly as long as its cost says. */
-  grid(request: Request): Case<Found>[]
-}
-
-/** What a process is sent. */
+/** What a process is sent: an experiment by its name in experiments.ts, and what is asked of it. */
 export interface TrialRequest {
   experiment: string
   request: unknown

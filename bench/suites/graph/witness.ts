@@ -1,8 +1,7 @@
 /** What the winning index costs. */
 import { mpmm } from '../../../lib/index.js'
-import { repeat } from '../../experiment.js'
+import { type Experiment, repeat } from '../../experiment.js'
 import { randomMatrix, type ValueKind, valueKinds } from '../../timing/values.js'
-import type { Trialled } from '../../trials/protocol.js'
 import { runTrial } from '../../trials/run.js'
 import type { Asked, Bench, SuiteCase } from '../suite.js'
 import { wrongWitness } from './samples.js'
@@ -87,7 +86,7 @@ export async function witnessOnOneCore(bench: Bench): Promise<void> {
 }
 
 /** What the process with one thread measures. */
-export const oneCore: Trialled<OneCore, OneCoreFound> = {
+export const oneCore: Experiment<OneCore, OneCoreFound> = {
   grid: ({ size, repetitions }) => [
     {
       what: `witness of ${size}³ on one core`,
