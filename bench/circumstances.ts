@@ -1,5 +1,6 @@
 /** What was measured with, and when. */
 import { info } from '../lib/index.js'
+import { machine } from '../lib/lab.js'
 import { commit } from './commit.js'
 
 export interface Circumstances {
@@ -8,6 +9,19 @@ export interface Circumstances {
   measured: string
   cpu: { model: string; simd: string; cores: number }
   gpu: { name: string; driver: string; toolkit: string; maxClockMHz: number } | null
+}
+
+/**
+ * The backends that are measured, the GPU first.
+ *
+ * @param asked - 'auto' is the GPU if one can be used, else the CPU; 'all' is both.
+ * @throws NoCudaError if a GPU is asked for and none can be used.
+ */
+export function backendsOf(asked: 'auto' | 'cuda' | 'cpu' | 'all', device: number): ('cuda' | 'cpu')[] {
+  if (asked === 'cuda') machine(device)
+  if (asked === 'cuda' || asked === 'cpu') return [asked]
+  if (info().cuda.reason !== '') return ['cpu']
+  return asked === 'all' ? ['cuda', 'cpu'] : ['cuda']
 }
 
 /** @param device - the GPU that was measured; null if none was. */

@@ -3,8 +3,10 @@
  * speed counts the steps that they need.
  */
 import { type Device, mpmm, type ProductStructure, type VariantName } from '../lib/index.js'
-import { bpmax, nussinov } from '../lib/rna.js'
-import { Draw, integers } from './suites/draw.js'
+import { bpmax, type FoldResult, nussinov } from '../lib/rna.js'
+import { Draw } from './draw.js'
+import { repeat } from './experiment.js'
+import { integers } from './timing/values.js'
 
 /** A table of a triangular recurrence by another one. */
 export const triangles: Required<ProductStructure> = { a: 'upper', b: 'upper', c: 'upper' }
@@ -18,6 +20,15 @@ export interface Timed {
   device: string
   /** The variant and path of a product. */
   how: string
+}
+
+async function timed(
+  repetitions: number,
+  warmUp: number,
+  call: () => Promise<Omit<Timed, 'ms'> & { ms: number }>,
+): Promise<Timed> {
+  const samples = await repeat(repetitions, warmUp, call)
+  return { ...samples.at(-1)!, ms: samples.map(({ ms }) => ms) }
 }
 
 /** Operations per second of each repetition, in 10^9. */
@@ -38,20 +49,13 @@ export async function timeProduct(device: Device, request: ProductRequest): Prom
   using a = await device.upload(repeated(integers([n, n], 1), batch))
   using b = await device.upload(repeated(integers([n, n], 2), batch))
   using out = await device.full(shape, 0)
-  const ms: number[] = []
-  let last: Omit<Timed, 'ms'> = { steps: 0, backend: device.backend, device: '', how: '' }
-  for (let repetition = -2; repetition < repetitions; repetition++) {
+  return await timed(repetitions, 2, async () => {
     const result = await mpmm(a, b, { out, accumulate: true, structure, variant })
     const { kernelMs } = result.timing
-    if (repetition >= 0) ms.push(kernelMs)
-    last = {
-      steps: (result.gops * kernelMs * 1e6) / 2,
-      backend: result.backend,
-      device: result.device,
-      how: `${result.variant}, ${result.path}`,
-    }
-  }
-  return { ...last, ms }
+    const { backend, device: name } = result
+    const steps = (result.gops * kernelMs * 1e6) / 2
+    return { ms: kernelMs, steps, backend, device: name, how: `${result.variant}, ${result.path}` }
+  })
 }
 
 function repeated(one: ReturnType<typeof integers>, batch: number): ReturnType<typeof integers> {
@@ -78,27 +82,20 @@ interface Where {
 export async function timeInteraction(n: number, m: number, where: Where): Promise<Timed> {
   const { repetitions, ...place } = where
   const [first, second] = [strandOf(n, 1), strandOf(m, 2)]
-  const ms: number[] = []
-  let last: Omit<Timed, 'ms'> = { steps: 0, backend: place.backend, device: '', how: '' }
-  for (let repetition = -1; repetition < repetitions; repetition++) {
+  return timed(repetitions, 1, async () => {
     const { timing, steps, backend, device } = await bpmax(first, second, place)
-    if (repetition >= 0) ms.push(timing.totalMs)
-    last = { steps, backend, device, how: '' }
-  }
-  return { ...last, ms }
+    return { ms: timing.totalMs, steps, backend, device, how: '' }
+  })
 }
 
 /** Whole calls of nussinov with so many strands of n bases. */
 export async function timeFolding(count: number, n: number, where: Where): Promise<Timed> {
   const { repetitions, ...place } = where
   const strands = Array.from({ length: count }, (_, index) => strandOf(n, index))
-  const ms: number[] = []
-  let last: Omit<Timed, 'ms'> = { steps: 0, backend: place.backend, device: '', how: '' }
-  for (let repetition = -1; repetition < repetitions; repetition++) {
-    const [{ timing, backend, device } = { timing: { totalMs: 0 }, ...last }] = await nussinov(strands, place)
-    if (repetition >= 0) ms.push(timing.totalMs)
-    // Each interval of a strand is split at each of its bases but one.
-    last = { steps: (count * n * (n * n - 1)) / 6, backend, device, how: '' }
-  }
-  return { ...last, ms }
+  // Each interval of a strand is split at each of its bases but one.
+  const steps = (count * n * (n * n - 1)) / 6
+  return timed(repetitions, 1, async () => {
+    const [{ timing, backend, device }] = (await nussinov(strands, place)) as [FoldResult]
+    return { ms: timing.totalMs, steps, backend, device, how: '' }
+  })
 }

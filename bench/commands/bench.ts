@@ -16,14 +16,16 @@ import { type Bar, barsText } from '../bars.js'
 import { describeCircumstances } from '../circumstances.js'
 import { newCommand } from '../commands.js'
 import { dataTypes, typesOf } from '../dtype.js'
-import { duration, labelled, print, printJson, rate, shapeName, table } from '../output.js'
+import { type Columns, tableOf, timed } from '../experiment.js'
+import { labelled, print, printJson, rate, shapeName } from '../output.js'
 import { checkOutputs } from '../output-file.js'
+import { benchFigure, levelsFigure } from '../report/bench-figures.js'
 import { describeSuites } from '../suites/describe.js'
 import { type SuiteName, suiteNames } from '../suites/names.js'
 import { runSuites, type SuitesRecord } from '../suites/run.js'
-import { type ChoiceRecord, choiceShapes, runChoice } from '../timing/choice.js'
-import type { TrialCeiling } from '../timing/protocol.js'
-import { type BenchRecord, type BenchRequest, runBench, type TrialRecord } from '../timing/suite.js'
+import { type BenchRecord, type BenchRequest, runBench, type TrialRecord } from '../timing/bench.js'
+import { type ChoiceRecord, type ChoiceRow, choiceShapes, runChoice } from '../timing/choice.js'
+import type { Row, TrialCeiling } from '../timing/products.js'
 import { type ValueKind, valueKinds } from '../timing/values.js'
 
 interface Flags extends Omit<BenchRequest, 'shapes' | 'dtype' | 'repetitions'> {
@@ -133,8 +135,8 @@ async function benchProducts(flags: Flags, signal: AbortSignal): Promise<void> {
   )
   if (svg !== undefined) {
     // The plotting library takes a while to load.
-    const { benchSvg } = await import('../report/bench-figure.js')
-    await writeText(svg, benchSvg(record))
+    const { svgFile } = await import('../report/plot.js')
+    await writeText(svg, svgFile(benchFigure(record), `Speed of ${record.semiring} on ${record.dtype}`))
   }
   const bars = plot ?? process.stdout.isTTY === true
   await (json ? printJson(record) : print(describe(record, bars)))
@@ -168,12 +170,14 @@ async function benchSuites(
 }
 
 async function draw({ suites, gpu, cpu }: SuitesRecord, output: string): Promise<void> {
-  // The plotting library takes a while to load.
-  const { levelsSvg } = await import('../report/levels.js')
   const suite = suites.find(({ name }) => name === 'levels')!
   const device = suite.backend === 'cuda' ? gpu!.name : cpu.model
-  const picture = levelsSvg(suite.figures, device)
-  if (picture !== undefined) await writeText(output, picture)
+  const figure = levelsFigure(suite.figures)
+  if (figure === undefined) return
+  // The plotting library takes a while to load.
+  const { svgFile } = await import('../report/plot.js')
+  const title = `Max-plus products of int32 on ${device}, by the levels of both operands`
+  await writeText(output, svgFile(figure, title))
 }
 
 /** One type a run, because a run has one ceiling. */
@@ -204,42 +208,37 @@ function describe(record: BenchRecord, bars: boolean): string {
 }
 
 function describeTrial(trial: TrialRecord, bars: boolean): string {
-  const gpu = trial.backend === 'cuda'
-  const where = gpu ? trial.device : `CPU, ${trial.threads} ${trial.threads === 1 ? 'thread' : 'threads'}`
-  const onTensorCores = trial.rows.some(({ path }) => path.startsWith('exponent')) && trial.tensorGops
+  const { backend, rows } = trial
+  const where = `CPU, ${trial.threads} ${trial.threads === 1 ? 'thread' : 'threads'}`
+  const onTensorCores = rows.some(({ path }) => path.startsWith('exponent')) && trial.tensorGops
   const ceiling =
     (trial.ceiling ? describeCeiling(trial.ceiling) : 'no ceiling') +
     (onTensorCores ? `; that of exponents is ${rate(onTensorCores)}, tensor cores at the highest clock` : '')
-  const rows = trial.rows.map((row) => [
-    shapeName(row),
-    row.values,
-    timed(row.kernelMs),
-    rate(row.gops.median),
-    row.percentOfCeiling === null ? '' : `${row.percentOfCeiling.toFixed(0)} %`,
-    timed(row.callMs),
-    ...(gpu ? [row.pinnedCallMs ? timed(row.pinnedCallMs) : ''] : []),
-    `${(row.callMs.median / row.kernelMs.median).toFixed(2)}`,
-    row.variant,
-    row.path,
-  ])
-  const columns = [
-    'M×K×N',
-    'values',
-    'kernel',
-    'speed',
-    'of ceiling',
-    'whole call',
-    ...(gpu ? ['pinned'] : []),
-    'call/kernel',
-    'variant',
-    'path',
-  ]
   const failures = trial.failures.map(
     (failure) => `${shapeName(failure)} ${failure.values}: ${failure.reason}`,
   )
   const drawn = bars && rows.length > 0 ? ['', barsText(barsOf(trial))] : []
-  return [`${where}; ${ceiling}`, table([columns, ...rows]), ...failures, ...drawn].join('\n')
+  const head = `${backend === 'cuda' ? trial.device : where}; ${ceiling}`
+  return [head, tableOf(columnsOf(backend), rows), ...failures, ...drawn].join('\n')
 }
+
+const columnsOf = (backend: 'cuda' | 'cpu'): Columns<TrialRecord['rows'][number]> => [
+  ['M×K×N', shapeName],
+  ['values', (row) => row.values],
+  ['kernel', (row) => timed(row.kernelMs)],
+  ['speed', (row) => rate(row.gops.median)],
+  [
+    'of ceiling',
+    ({ percentOfCeiling }) => (percentOfCeiling === null ? '' : `${percentOfCeiling.toFixed(0)} %`),
+  ],
+  ['whole call', (row) => timed(row.callMs)],
+  ...(backend === 'cuda' ? [pinned] : []),
+  ['call/kernel', (row) => (row.callMs.median / row.kernelMs.median).toFixed(2)],
+  ['variant', (row) => row.variant],
+  ['path', (row) => row.path],
+]
+
+const pinned = ['pinned', ({ pinnedCallMs }: Row) => (pinnedCallMs ? timed(pinnedCallMs) : '')] as const
 
 function barsOf({ rows, ceiling }: TrialRecord): Bar[] {
   const bars = rows.map((row) => ({
@@ -261,19 +260,15 @@ function describeCeiling({ name, gops, clockMHz, halfGops, byteGops, naiveLoopGo
   ].join(', ')
 }
 
-function describeChoice({ device, rows }: ChoiceRecord): string {
-  const cells = rows.map(({ callMs, taken, ratio, ...product }) => [
-    shapeName(product),
-    product.values,
-    ...[callMs.auto, callMs.cuda, callMs.cpu].map(timed),
-    taken,
-    ratio.toFixed(2),
-  ])
-  const head = ['M×K×N', 'values', 'auto', 'cuda', 'cpu', 'auto took', 'auto / faster']
-  return `${device} and the CPU; whole calls, medians\n${table([head, ...cells])}`
-}
+const choiceColumns: Columns<ChoiceRow> = [
+  ['M×K×N', shapeName],
+  ['values', ({ values }) => values],
+  ['auto', ({ callMs }) => timed(callMs.auto)],
+  ['cuda', ({ callMs }) => timed(callMs.cuda)],
+  ['cpu', ({ callMs }) => timed(callMs.cpu)],
+  ['auto took', ({ taken }) => taken],
+  ['auto / faster', ({ ratio }) => ratio.toFixed(2)],
+]
 
-function timed({ median, q1, q3 }: Spread): string {
-  const half = (q3 - q1) / 2
-  return `${duration(median)} ± ${median > 0 ? ((100 * half) / median).toFixed(1) : '0'} %`
-}
+const describeChoice = ({ device, rows }: ChoiceRecord) =>
+  `${device} and the CPU; whole calls, medians\n${tableOf(choiceColumns, rows)}`

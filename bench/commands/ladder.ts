@@ -5,6 +5,7 @@ import { type Machine, machine, type Point, type Results } from '../../lib/lab.j
 import { device, usage, wholeNumber, wholeNumbers } from '../arguments.js'
 import { newCommand } from '../commands.js'
 import { arrays } from '../dtype.js'
+import { runCases } from '../experiment.js'
 import { greatest } from '../extremes.js'
 import { forgetOperands, laddered } from '../lab/calls.js'
 import {
@@ -16,7 +17,8 @@ import {
   rungTable,
 } from '../lab/describe-ladder.js'
 import { type Dimensions, readDimensions } from '../lab/dimensions.js'
-import type { Job } from '../lab/jobs.js'
+import type { Job } from '../lab/job.js'
+import { caseOf } from '../lab/jobs.js'
 import {
   type Algebra,
   algebraOf,
@@ -28,7 +30,7 @@ import {
   sizeOf,
   tableJobs,
 } from '../lab/ladder.js'
-import { runInMemory, runJobs } from '../lab/runner.js'
+import { runJobs } from '../lab/runner.js'
 import { print, printJson } from '../output.js'
 
 interface Flags {
@@ -124,25 +126,14 @@ async function run(
     if (!(error instanceof NoCudaError) || output !== undefined) throw error
     missing = `The GPU's part is missing: ${error.message}`
   }
-  if (!here)
-    return {
-      points: await runInMemory(onCpu, { device, repetitions: null }, signal),
-      missing,
-      results: undefined,
-    }
+  if (!here) {
+    // What needs no GPU, and no file.
+    const cases = onCpu.map((job) => caseOf(job, { device }))
+    return { points: await runCases(cases, signal), missing, results: undefined }
+  }
   const onGpu = product ? productJobs(algebra, borders, product) : tableJobs(algebra, borders, sizes)
-  const { results, points } = await runJobs(
-    {
-      jobs: [...onCpu, ...onGpu],
-      device,
-      repetitions: null,
-      output: output ?? null,
-      csv: null,
-      again: !resume,
-    },
-    signal,
-  )
-  return { points, missing, results }
+  const request = { jobs: [...onCpu, ...onGpu], device, output, again: !resume }
+  return { ...(await runJobs(request, signal)), missing }
 }
 
 /** The products that the CPU computes in seconds, by the speed of a small one. */

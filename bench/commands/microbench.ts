@@ -1,18 +1,12 @@
 /** mpmml microbench NAME */
 import { Argument, type Command, Option } from 'commander'
-import {
-  type MicrobenchOptions,
-  type MicrobenchPoint,
-  machine,
-  microbenches,
-  resultsCsv,
-} from '../../lib/lab.js'
+import { type MicrobenchOptions, type MicrobenchPoint, machine, microbenches } from '../../lib/lab.js'
 import { device, wholeNumber } from '../arguments.js'
 import { newCommand } from '../commands.js'
-import { describeMicrobench, describePoints } from '../lab/describe.js'
+import { describeMicrobench, describePoints, printPoints } from '../lab/describe.js'
+import { microbenchJobs } from '../lab/microbench-sweeps.js'
 import { runJobs } from '../lab/runner.js'
-import { microbenchJobs } from '../lab/sweeps.js'
-import { print, printJson } from '../output.js'
+import { printJson } from '../output.js'
 
 interface Flags {
   x?: number
@@ -68,25 +62,20 @@ export function microbenchCommand(signal: AbortSignal): Command {
     .addOption(new Option('--json', 'print one JSON value').conflicts('csv'))
     .option('--csv', 'print CSV')
     .action(async (chosen: string, flags: Flags) => {
-      const { results, points } = await runJobs(
-        {
-          jobs: flags.sweep
-            ? microbenchJobs(chosen)
-            : [{ kind: 'microbench', sweep: chosen, name: chosen, parameters: parametersOf(flags) }],
-          device: flags.device,
-          repetitions: flags.repetitions ?? null,
-          output: flags.output ?? null,
-          csv: null,
-          again: true,
-        },
-        signal,
-      )
-      const single = flags.sweep ? undefined : (points[0] as MicrobenchPoint)
-      if (single?.failure !== undefined) throw new Error(single.failure)
-      if (flags.json)
-        await printJson(single ? { ...single, machine: machine(flags.device) } : { ...results, points })
-      else if (flags.csv) await print(resultsCsv({ ...results, points }).trimEnd())
-      else await print(single ? describeMicrobench(single) : describePoints(points))
+      const { device, repetitions, output } = flags
+      const one = {
+        kind: 'microbench',
+        sweep: chosen,
+        name: chosen,
+        parameters: parametersOf(flags),
+      } as const
+      const jobs = flags.sweep ? microbenchJobs(chosen) : [one]
+      const found = await runJobs({ jobs, device, repetitions, output, again: true }, signal)
+      if (flags.sweep) return printPoints(found, flags, describePoints)
+      const single = found.points[0] as MicrobenchPoint
+      if (single.failure !== undefined) throw new Error(single.failure)
+      if (flags.json) return printJson({ ...single, machine: machine(device) })
+      await printPoints(found, flags, () => describeMicrobench(single))
     })
 }
 

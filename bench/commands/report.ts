@@ -4,8 +4,8 @@ import { type Command, Option } from 'commander'
 import { type Results, readResults, writeText } from '../../lib/lab.js'
 import { device, wholeNumbers } from '../arguments.js'
 import { newCommand } from '../commands.js'
+import { defaultSizes, reportJobs } from '../lab/experiments.js'
 import { runJobs } from '../lab/runner.js'
-import { defaultSizes, reportJobs } from '../lab/sweeps.js'
 import { labelled, print, printJson } from '../output.js'
 import { checkOutputs } from '../output-file.js'
 
@@ -70,16 +70,8 @@ async function resultsFor(flags: Flags, signal: AbortSignal): Promise<{ results:
   const extension = extname(basename(output))
   const source = flags.results ?? `${extension ? output.slice(0, -extension.length) : output}.json`
   await checkOutputs([output, source], [])
-  const { results } = await runJobs(
-    {
-      jobs: reportJobs(flags.sizes),
-      device: flags.device,
-      repetitions: null,
-      output: source,
-      csv: null,
-      again: flags.again === true,
-    },
-    signal,
-  )
+  const { device, again = false } = flags
+  const request = { jobs: reportJobs(flags.sizes), device, output: source, again }
+  const { results } = await runJobs(request, signal)
   return { results, source }
 }

@@ -7,6 +7,7 @@ import { newCommand } from '../commands.js'
 import { laddered } from '../lab/calls.js'
 import { addCounters } from '../lab/counters.js'
 import { describeTables } from '../lab/describe-ladder.js'
+import { rooflineDrawing, rooflineTables, rooflineTitle } from '../lab/describe-roofline.js'
 import { type Algebra, algebraOf, elementTypes } from '../lab/ladder.js'
 import { rooflineJobs, rooflines } from '../lab/roofline.js'
 import { runJobs } from '../lab/runner.js'
@@ -78,10 +79,12 @@ export function rooflineCommand(signal: AbortSignal): Command {
           : `${flags.from} has no roofline of ${semiring} ${dtype}: npx mpmml roofline --results ${flags.from} measures it`,
       )
     }
-    // The plotting library takes a while to load.
-    const { rooflineSvg, rooflineTables } = await import('../report/ladder-figures.js')
     const gpu = String(results.machine.gpu.name)
-    if (flags.output !== undefined) await writeText(flags.output, rooflineSvg(roofline, gpu))
+    if (flags.output !== undefined) {
+      // The plotting library takes a while to load.
+      const { svgFile } = await import('../report/plot.js')
+      await writeText(flags.output, svgFile(rooflineDrawing(roofline), rooflineTitle(roofline, gpu)))
+    }
     await (flags.json
       ? printJson({ gpu, ...roofline, svg: flags.output ?? null, note: note ?? null })
       : print(
@@ -98,17 +101,9 @@ async function resultsFor(
   signal: AbortSignal,
 ): Promise<{ results: Results; note?: string | undefined }> {
   if (flags.from !== undefined) return { results: await readResults(flags.from) }
-  const { results, points } = await runJobs(
-    {
-      jobs: rooflineJobs(algebra, flags.size),
-      device: flags.device,
-      repetitions: null,
-      output: flags.results ?? null,
-      csv: null,
-      again: flags.again === true || flags.results === undefined,
-    },
-    signal,
-  )
+  const { device, results: output, again = output === undefined } = flags
+  const request = { jobs: rooflineJobs(algebra, flags.size), device, output, again }
+  const { results, points } = await runJobs(request, signal)
   if (!flags.counters) return { results }
   const note = await addCounters(points, flags.device, signal)
   // The points had been written without them.

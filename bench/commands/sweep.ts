@@ -1,13 +1,12 @@
 /** mpmml sweep NAME */
 import { Argument, type Command, Option } from 'commander'
-import { resultsCsv } from '../../lib/lab.js'
 import { device, wholeNumber, wholeNumbers } from '../arguments.js'
 import { newCommand } from '../commands.js'
-import { describePoints } from '../lab/describe.js'
-import { describeBorders } from '../lab/describe-ladder.js'
+import { describeBorders } from '../lab/borders.js'
+import { describePoints, printPoints } from '../lab/describe.js'
+import { defaultSizes } from '../lab/experiments.js'
+import { type KernelSweep, type KernelSweepName, kernelSweeps } from '../lab/kernel-sweeps.js'
 import { runJobs } from '../lab/runner.js'
-import { defaultSizes, type KernelSweep, kernelSweeps } from '../lab/sweeps.js'
-import { print, printJson } from '../output.js'
 
 interface Flags {
   sizes?: number[]
@@ -21,7 +20,7 @@ interface Flags {
 }
 
 export function sweepCommand(signal: AbortSignal): Command {
-  const names = Object.keys(kernelSweeps) as KernelSweep[]
+  const names = Object.keys(kernelSweeps) as KernelSweepName[]
   return newCommand('sweep')
     .addArgument(new Argument('<name>', 'which parameter is swept').choices(names))
     .option(
@@ -43,21 +42,12 @@ export function sweepCommand(signal: AbortSignal): Command {
       'after',
       `\nSweeps:\n${names.map((name) => `  ${name.padEnd(10)} ${kernelSweeps[name].summary}`).join('\n')}`,
     )
-    .action(async (name: KernelSweep, flags: Flags) => {
-      const sweep = kernelSweeps[name]
-      const { results, points } = await runJobs(
-        {
-          jobs: sweep.jobs(flags.sizes ?? ('sizes' in sweep ? [...sweep.sizes] : defaultSizes)),
-          device: flags.device,
-          repetitions: flags.repetitions ?? null,
-          output: flags.output ?? null,
-          csv: flags.csvOutput ?? null,
-          again: !flags.resume,
-        },
-        signal,
-      )
-      if (flags.json) await printJson({ ...results, points })
-      else if (flags.csv) await print(resultsCsv({ ...results, points }).trimEnd())
-      else await print(name === 'borders' ? describeBorders(points) : describePoints(points))
+    .action(async (name: KernelSweepName, flags: Flags) => {
+      const sweep: KernelSweep = kernelSweeps[name]
+      const { device, repetitions, output, csvOutput: csv, resume } = flags
+      const jobs = sweep.jobs(flags.sizes ?? [...(sweep.sizes ?? defaultSizes)])
+      const request = { jobs, device, repetitions, output, csv, again: !resume }
+      const found = await runJobs(request, signal)
+      await printPoints(found, flags, name === 'borders' ? describeBorders : describePoints)
     })
 }

@@ -6,20 +6,25 @@
  */
 import { type DataType, type Semiring, type Variant, variants } from '../../lib/index.js'
 import type { KernelPoint, Point } from '../../lib/lab.js'
-import type { KernelJob } from './jobs.js'
+import { type Columns, rowsOf, tableOf } from '../experiment.js'
+import { duration } from '../output.js'
+import { type Figure, ms } from '../report/charts.js'
+import type { Data } from '../report/data.js'
+import { type Html, html, tableOf as htmlTable } from '../report/html.js'
+import type { KernelSweep } from './kernel-sweeps.js'
 import { kernelJob } from './ladder.js'
 
 /** The paper's values of K. */
 const depths = [32, 64]
 
 /** By how much padding is ahead on average, on its GeForce GTX 680 (section V). */
-export const paperAverages: ReadonlyMap<number, number> = new Map([
+const paperAverages: ReadonlyMap<number, number> = new Map([
   [32, 0.1551],
   [64, 0.1024],
 ])
 
 /** Sizes of C, none of them a multiple of the block's 32; the paper's are only in its figures. */
-export const bordersSizes: readonly number[] = Array.from({ length: 20 }, (_, index) => 500 + 400 * index)
+const bordersSizes: readonly number[] = Array.from({ length: 20 }, (_, index) => 500 + 400 * index)
 
 /** The paper's elements are float32 in plus-times; max-plus is beside them. */
 const algebras: { semiring: Semiring; dtype: DataType }[] = [
@@ -40,13 +45,28 @@ function pairOf({ semiring, dtype }: { semiring: Semiring; dtype: DataType }): V
   )
 }
 
-export const bordersJobs = (sizes: number[]): KernelJob[] =>
-  algebras.flatMap((algebra) => {
-    const pair = pairOf(algebra)
-    return depths.flatMap((k) =>
-      sizes.flatMap((m) => pair.map((variant) => kernelJob('borders', variant, algebra, { m, k, n: m }))),
-    )
-  })
+export const borders: KernelSweep & { sizes: readonly number[] } = {
+  summary:
+    'guards in the kernel against operands that are padded before it, K = 32 and 64 (Lameski et al., 2013)',
+  sizes: bordersSizes,
+  jobs: (sizes) =>
+    algebras.flatMap((algebra) => {
+      const pair = pairOf(algebra)
+      return depths.flatMap((k) =>
+        sizes.flatMap((m) => pair.map((variant) => kernelJob('borders', variant, algebra, { m, k, n: m }))),
+      )
+    }),
+  sections: (data) => [
+    {
+      title: 'Borders: guards or padding',
+      caption: html`The experiment of P. Lameski and others, “Comparison Of Rectangular Matrix Multiplication With And Without Border
+        Conditions” (2013): tiles of 32 × 32 in shared memory, A with K columns, C of sizes that no tile divides. Speeds are
+        normalised to that of the kernel on padded operands. As in the paper, only kernels are timed; the copies that pad the operands are shown separately.`,
+      body: experiments(data.results.points).flatMap((experiment) => bordersFigure(data, experiment)),
+      command: 'npx mpmml sweep borders',
+    },
+  ],
+}
 
 /** Both kernels on one product; milliseconds are medians. */
 export interface BordersRow {
@@ -118,4 +138,86 @@ function experimentOf(points: Measured[]): BordersExperiment {
     average: mean((row) => 1 / row.normalised - 1),
     averageWithCopies: mean((row) => 1 / row.normalisedWithCopies - 1),
   }
+}
+
+const percent = (share: number) => `${(100 * share).toFixed(2)} %`
+
+/** "Padding is ahead by …" */
+export function averageText({ k, average, averageWithCopies }: BordersExperiment): string {
+  const there = paperAverages.get(k)
+  const ahead = (share: number) =>
+    share >= 0 ? `ahead by ${percent(share)}` : `behind by ${percent(-share)}`
+  return (
+    `On average padding is ${ahead(average)}${there === undefined ? '' : ` (the paper, GTX 680: ahead by ${percent(there)})`}; ` +
+    `with the copies that pad the operands, ${ahead(averageWithCopies)}`
+  )
+}
+
+const columns: Columns<BordersRow> = [
+  ['M', ({ size }) => String(size)],
+  ['guards', ({ guardsMs }) => duration(guardsMs)],
+  ['padding', ({ paddingMs }) => duration(paddingMs)],
+  ['copies', ({ copiesMs }) => duration(copiesMs)],
+  ['normalised', ({ normalised }) => normalised.toFixed(3)],
+  ['with the copies', ({ normalisedWithCopies }) => normalisedWithCopies.toFixed(3)],
+]
+
+/** Lameski et al.'s Figures 3 and 4, and their averages, for each algebra and K. */
+export function describeBorders(points: readonly Point[]): string {
+  return experiments(points)
+    .map((experiment) => {
+      const { semiring, dtype, k, rows } = experiment
+      return [
+        `${semiring} ${dtype}, K = ${k}: speed of guards relative to padding; C is M × M`,
+        tableOf(columns, rows),
+        averageText(experiment),
+      ].join('\n')
+    })
+    .join('\n\n')
+}
+
+const figureColumns: Columns<BordersRow> = [
+  ['M = N', ({ size }) => String(size)],
+  ['guards, ms', ({ guardsMs }) => ms(guardsMs)],
+  ['padding, ms', ({ paddingMs }) => ms(paddingMs)],
+  ['its copies, ms', ({ copiesMs }) => ms(copiesMs)],
+  ['normalised speed of guards', ({ normalised }) => normalised.toFixed(3)],
+  ['with the copies', ({ normalisedWithCopies }) => normalisedWithCopies.toFixed(3)],
+]
+
+/** The same as a figure of the report. */
+function bordersFigure({ machine }: Data, experiment: BordersExperiment): (Html | Figure)[] {
+  const { semiring, dtype, k, rows } = experiment
+  const title = `Guards and padding, ${semiring} ${dtype}, K = ${k}, on ${machine.gpu.name}`
+  const lines: [series: string, y: (row: BordersRow) => number][] = [
+    ['padding', () => 1],
+    ['guards', ({ normalised }) => normalised],
+    ['padding with its copies', (row) => row.normalised / row.normalisedWithCopies],
+  ]
+  const xs = rows.map(({ size }) => String(size))
+  const chart = {
+    data: rows.flatMap((row) =>
+      lines.map(([series, of]) => {
+        const y = of(row)
+        return { x: String(row.size), y, q1: y, q3: y, series }
+      }),
+    ),
+    xs,
+    // Not every size, or the numbers would overlap.
+    ticks: xs.filter((_, index) => index % Math.ceil(xs.length / 5) === 0),
+    xLabel: 'rows and columns of C',
+    yLabel: 'normalised speed',
+    series: lines.map(([series]) => series),
+    references: [],
+  }
+  return [
+    html`<h3>${semiring} ${dtype}, K = ${k}</h3>
+<p>${averageText(experiment)}.</p>
+`,
+    {
+      drawing: { kind: 'line', chart },
+      description: `${title}. The numbers are in the table below.`,
+      numbers: htmlTable(rowsOf(figureColumns, rows), title),
+    },
+  ]
 }

@@ -1,10 +1,12 @@
 /** The ladder as tables: times here, and those of the report's Tesla K20c if it has them. */
 import type { CallPoint, KernelPoint, Point } from '../../lib/lab.js'
 import { greatest } from '../extremes.js'
-import { duration, rate, shapeText, table } from '../output.js'
-import { type BordersExperiment, experiments, paperAverages } from './borders.js'
+import { rate, shapeText, table } from '../output.js'
+import type { Data } from '../report/data.js'
+import { type Html, html, tableOf } from '../report/html.js'
+import type { Section } from '../report/section.js'
 import * as k20 from './k20.js'
-import type { Rung } from './ladder.js'
+import { type Rung, rungsOf } from './ladder.js'
 
 /** Seconds with what a person compares: 0.0123, 7.99, 1274. */
 export const seconds = (value: number) =>
@@ -167,45 +169,46 @@ export function cpuTable(points: LadderPoints): LadderTable | undefined {
   }
 }
 
-const percent = (share: number) => `${(100 * share).toFixed(2)} %`
-
-/** Lameski et al.'s Figures 3 and 4, and their averages, for each algebra and K. */
-export function describeBorders(points: readonly Point[]): string {
-  return experiments(points)
-    .map((experiment) => {
-      const { semiring, dtype, k, rows } = experiment
-      return [
-        `${semiring} ${dtype}, K = ${k}: speed of guards relative to padding; C is M × M`,
-        table([
-          ['M', 'guards', 'padding', 'copies', 'normalised', 'with the copies'],
-          ...rows.map((row) => [
-            String(row.size),
-            duration(row.guardsMs),
-            duration(row.paddingMs),
-            duration(row.copiesMs),
-            row.normalised.toFixed(3),
-            row.normalisedWithCopies.toFixed(3),
-          ]),
-        ]),
-        averageText(experiment),
-      ].join('\n')
-    })
-    .join('\n\n')
-}
-
-/** "Padding is ahead by …" */
-export function averageText({ k, average, averageWithCopies }: BordersExperiment): string {
-  const there = paperAverages.get(k)
-  const ahead = (share: number) =>
-    share >= 0 ? `ahead by ${percent(share)}` : `behind by ${percent(-share)}`
-  return (
-    `On average padding is ${ahead(average)}${there === undefined ? '' : ` (the paper, GTX 680: ahead by ${percent(there)})`}; ` +
-    `with the copies that pad the operands, ${ahead(averageWithCopies)}`
-  )
-}
-
 export const describeTables = (tables: (LadderTable | undefined)[]) =>
   tables
     .filter((one) => one !== undefined)
     .map(({ title, rows }) => `${title}\n${table(rows)}`)
     .join('\n\n')
+
+export const htmlTables = (tables: LadderTable[]): Html[] =>
+  tables.map(({ title, rows }) => tableOf(rows, title))
+
+/** The report's tables for each algebra that was measured. */
+function ladderTables({ results: { points } }: Data): Html[] {
+  const ladder = points.filter(({ sweep, kind }) => sweep === 'ladder' && kind === 'kernel')
+  const algebras = new Set(ladder.map(({ parameters: p }) => `${p.semiring} ${p.dtype}`))
+  return [...algebras].map((algebra) => {
+    const own = points.filter(({ parameters: p }) => `${p.semiring} ${p.dtype}` === algebra)
+    const kernels = own.filter(({ sweep, kind }) => sweep === 'ladder' && kind === 'kernel')
+    const squares = kernels.filter(({ parameters: p }) => p.m === p.n && p.m === p.k)
+    const sizes = [...new Set(squares.map(({ parameters }) => Number(parameters.m)))].sort((x, y) => x - y)
+    const list = rungsOf(kernels)
+    const ladder = new LadderPoints(own)
+    // The product that the most rungs were measured on, and of those the largest.
+    const shapes = [...new Set(kernels.map(({ parameters: { m, k, n } }) => `${m} ${k} ${n}`))]
+    const count = (shape: string) =>
+      kernels.filter(({ parameters: { m, k, n } }) => `${m} ${k} ${n}` === shape).length
+    const [best] = shapes.sort(
+      (x, y) => count(y) - count(x) || Number(y.split(' ')[0]) - Number(x.split(' ')[0]),
+    )
+    const shape = best!.split(' ').map(Number) as [number, number, number]
+    return html`<h3>${algebra}</h3>
+${htmlTables([...(sizes.length > 0 ? reportTables(ladder, list, sizes) : []), rungTable(ladder, list, shape)])}`
+  })
+}
+
+export const ladderSections = (data: Data): Section[] => [
+  {
+    title: 'The matrix-multiplication ladder',
+    caption: html`From one thread per cell to tuned tiles, one technique per rung. The tables are those of J. Sun, “CS 4444 – Report for
+        Homework 5” (University of Virginia, 2017), whose times on a Tesla K20c, for plus-times on float32, are shown beside. Totals are
+        whole calls with operands in the host’s memory: allocation, transfers and kernel.`,
+    body: ladderTables(data),
+    command: 'npx mpmml ladder',
+  },
+]

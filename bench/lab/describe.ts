@@ -1,77 +1,70 @@
 /** Points as tables. */
-import type { KernelPoint, MicrobenchPoint, Occupancy, Point, Spread } from '../../lib/lab.js'
-import { bytes, duration, labelled, rate, table } from '../output.js'
-
-/** 12.3 ms ± 0.4 % */
-export function timed({ median, q1, q3 }: Spread): string {
-  const percent = median > 0 ? (50 * (q3 - q1)) / median : 0
-  return `${duration(median)} ± ${percent.toFixed(1)} %`
-}
+import {
+  type KernelPoint,
+  type MicrobenchPoint,
+  type Occupancy,
+  type Point,
+  resultsCsv,
+} from '../../lib/lab.js'
+import { type Columns, tableOf, timed } from '../experiment.js'
+import { bytes, duration, labelled, print, printJson, rate } from '../output.js'
+import type { RunOutcome } from './runner.js'
 
 const percent = (value: number) => (value > 0 ? `${value.toFixed(1)} %` : '')
 
-/** The parameters that differ among points, as columns. */
-function differing(points: Point[]): string[] {
+/** The parameters that differ among points, but for some. */
+function differing<P extends Point>(points: readonly P[], left: readonly string[] = []): Columns<P> {
   const names = [...new Set(points.flatMap(({ parameters }) => Object.keys(parameters)))]
-  return names.filter((name) => new Set(points.map(({ parameters }) => parameters[name])).size > 1)
+  return names
+    .filter((name) => new Set(points.map(({ parameters }) => parameters[name])).size > 1)
+    .filter((name) => !left.includes(name))
+    .map((name) => [name, ({ parameters }) => String(parameters[name] ?? '')])
 }
+
+const kernelColumns: Columns<KernelPoint> = [
+  ['kernel', ({ result }) => (result ? timed(result.kernelMs) : '–')],
+  ['speed', ({ result }) => (result ? rate(result.gops.median) : '–')],
+  [
+    'before it',
+    ({ result }) => (result && result.prepareMs.median > 0 ? duration(result.prepareMs.median) : ''),
+  ],
+  ['clock', ({ result }) => (result ? `${Math.round(result.clockMHz)} MHz` : '')],
+  ['variant', ({ name, failure }) => (failure === undefined ? name : `${name}: ${failure}`)],
+]
+
+const microbenchColumns: Columns<MicrobenchPoint> = [
+  ['time', ({ result }) => (result ? timed(result.ms) : '–')],
+  ['speed', ({ result }) => (result ? rate(result.gops.median) : '–')],
+  ['lanes/clock/SM', ({ result }) => result?.lanesPerClock.toFixed(1) ?? ''],
+  ['of the pipes', ({ result }) => percent(result?.percentOfPipes ?? 0)],
+  ['of the machine', ({ result }) => percent(result?.percentOfMachine ?? 0)],
+  ['clock', ({ result, failure }) => (result ? `${Math.round(result.clockMHz)} MHz` : (failure ?? ''))],
+]
 
 export function describePoints(points: Point[]): string {
-  const kernels = points.filter((point): point is KernelPoint => point.kind === 'kernel')
-  const microbenches = points.filter((point): point is MicrobenchPoint => point.kind === 'microbench')
-  return [
-    kernels.length > 0 ? kernelTable(kernels) : undefined,
-    microbenches.length > 0 ? microbenchTable(microbenches) : undefined,
-  ]
-    .filter((text) => text !== undefined)
-    .join('\n\n')
-}
-
-const cells = ({ parameters }: Point, names: string[]) => names.map((name) => String(parameters[name] ?? ''))
-
-function kernelTable(points: KernelPoint[]): string {
+  const kernels = points.filter((point) => point.kind === 'kernel')
+  const microbenches = points.filter((point) => point.kind === 'microbench')
   // n and k are m in every sweep.
-  const names = differing(points).filter((name) => name !== 'n' && name !== 'k')
-  return table([
-    [...names, 'kernel', 'speed', 'before it', 'clock', 'variant'],
-    ...points.map((point) => {
-      const { result, failure } = point
-      const measured = result
-        ? [
-            timed(result.kernelMs),
-            rate(result.gops.median),
-            result.prepareMs.median > 0 ? duration(result.prepareMs.median) : '',
-            `${Math.round(result.clockMHz)} MHz`,
-          ]
-        : ['–', '–', '', '']
-      return [
-        ...cells(point, names),
-        ...measured,
-        failure === undefined ? point.name : `${point.name}: ${failure}`,
-      ]
-    }),
-  ])
+  const ofKernels = [...differing(kernels, ['n', 'k']), ...kernelColumns]
+  const ofMicrobenches: Columns<MicrobenchPoint> = [
+    ['name', ({ name }) => name],
+    ...differing(microbenches),
+    ...microbenchColumns,
+  ]
+  return [
+    ...(kernels.length > 0 ? [tableOf(ofKernels, kernels)] : []),
+    ...(microbenches.length > 0 ? [tableOf(ofMicrobenches, microbenches)] : []),
+  ].join('\n\n')
 }
 
-function microbenchTable(points: MicrobenchPoint[]): string {
-  const names = differing(points)
-  return table([
-    ['name', ...names, 'time', 'speed', 'lanes/clock/SM', 'of the pipes', 'of the machine', 'clock'],
-    ...points.map((point) => {
-      const { result, failure } = point
-      const measured = result
-        ? [
-            timed(result.ms),
-            rate(result.gops.median),
-            result.lanesPerClock.toFixed(1),
-            percent(result.percentOfPipes),
-            percent(result.percentOfMachine),
-            `${Math.round(result.clockMHz)} MHz`,
-          ]
-        : ['–', '–', '', '', '', failure ?? '']
-      return [point.name, ...cells(point, names), ...measured]
-    }),
-  ])
+/** Points of a run as they are asked for: with all that they were measured on, or as text for people. */
+export function printPoints(
+  { results, points }: RunOutcome,
+  { json, csv }: { json?: true; csv?: true },
+  describe: (points: Point[]) => string,
+): Promise<void> {
+  if (json) return printJson({ ...results, points })
+  return print(csv ? resultsCsv({ ...results, points }).trimEnd() : describe(points))
 }
 
 /** One microbenchmark, in full. */

@@ -5,7 +5,7 @@ import type { Point } from '../../lib/lab.js'
 import { typesOf } from '../dtype.js'
 import { greatest } from '../extremes.js'
 import type { Dimensions } from './dimensions.js'
-import type { CallJob, Job, KernelJob } from './jobs.js'
+import { type CallJob, type Job, jobOf, type KernelJob } from './job.js'
 
 export interface Algebra {
   semiring: Semiring
@@ -116,22 +116,12 @@ export function kernelJob(
   { semiring, dtype }: Algebra,
   d: Dimensions,
 ): KernelJob {
-  return {
-    kind: 'kernel',
-    sweep,
-    name,
-    parameters: { ...parameters, semiring, dtype, m: d.m, n: d.n, k: d.k, batch: 1 },
-  }
+  const problem = { semiring, dtype, m: d.m, n: d.n, k: d.k, batch: 1 }
+  return jobOf('kernel', sweep, name, { ...parameters, ...problem })
 }
 
 function callJob(backend: 'cuda' | 'cpu', name: string, algebra: Algebra, d: Dimensions): CallJob {
-  return {
-    kind: 'call',
-    sweep: 'ladder',
-    name,
-    backend,
-    parameters: { ...algebra, m: d.m, n: d.n, k: d.k },
-  }
+  return { ...jobOf('call', 'ladder', name, { ...algebra, m: d.m, n: d.n, k: d.k }), backend }
 }
 
 /** A call on the CPU, whose variant the library chooses. */

@@ -14,7 +14,7 @@ import {
   roofsOver,
 } from '../../lib/lab.js'
 import { greatest } from '../extremes.js'
-import type { BandwidthJob, Job, MicrobenchJob } from './jobs.js'
+import { type Job, jobOf } from './job.js'
 import { type Algebra, isCoalesced, kernelJob, rungs, sizeOf, titleOf } from './ladder.js'
 
 const SWEEP = 'roofline'
@@ -46,22 +46,11 @@ const exponents = ({ semiring, dtype }: Algebra) =>
   )
 
 export function rooflineJobs(algebra: Algebra, size: number): Job[] {
-  const bandwidth = (name: string, parameters: BandwidthJob['parameters'] = {}): BandwidthJob => ({
-    kind: 'bandwidth',
-    sweep: SWEEP,
-    name,
-    parameters,
-  })
-  const instructions = (name: string): MicrobenchJob => ({
-    kind: 'microbench',
-    sweep: SWEEP,
-    name,
-    parameters: { x: 8, y: 8, bsi: 16, bsj: 16, n: 4000 },
-  })
+  const instructions = { x: 8, y: 8, bsi: 16, bsj: 16, n: 4000 }
   return [
-    ...['copy', 'l2', 'shared'].map((name) => bandwidth(name)),
-    ...strides.map((stride) => bandwidth('strided', { stride })),
-    ...operationCeilings(algebra).map(instructions),
+    ...['copy', 'l2', 'shared'].map((name) => jobOf('bandwidth', SWEEP, name, {})),
+    ...strides.map((stride) => jobOf('bandwidth', SWEEP, 'strided', { stride })),
+    ...operationCeilings(algebra).map((name) => jobOf('microbench', SWEEP, name, instructions)),
     ...rungs(algebra).map(({ variant }) => kernelJob(SWEEP, variant, algebra, sizeOf(size))),
     ...exponents(algebra).map((variant) => {
       const job = kernelJob(SWEEP, variant, algebra, sizeOf(size))

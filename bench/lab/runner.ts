@@ -1,5 +1,5 @@
 /** Runs jobs one after the other and keeps what is measured as it comes. */
-import { AbortedError, FileError } from '../../lib/index.js'
+import { FileError } from '../../lib/index.js'
 import {
   addPoint,
   type Machine,
@@ -14,16 +14,17 @@ import {
   writeText,
 } from '../../lib/lab.js'
 import { commit } from '../commit.js'
+import { runCases } from '../experiment.js'
 import { checkOutputs } from '../output-file.js'
-import { startProgress } from '../progress.js'
-import { costOf, type Job, jobKey, type RunOptions, runJob } from './jobs.js'
+import type { Job, RunOptions } from './job.js'
+import { caseOf } from './jobs.js'
 
 export interface RunRequest extends RunOptions {
   jobs: Job[]
-  /** The file that keeps the results; points of an earlier run stay in it. Null keeps them in memory. */
-  output: string | null
+  /** The file that keeps the results; points of an earlier run stay in it. Without it they are kept in memory. */
+  output?: string | undefined
   /** Also as CSV; written at the end. */
-  csv: string | null
+  csv?: string | undefined
   /** Whether points that the file already has are measured again. */
   again: boolean
 }
@@ -38,8 +39,8 @@ const sameMachine = (one: Machine, other: Machine) =>
 const machineName = ({ gpu, driver, toolkit, mpmml }: Machine) =>
   `${gpu.name}, driver ${driver}, toolkit ${toolkit}, mpmml ${mpmml}`
 
-async function earlierResults(output: string | null, here: Machine): Promise<Results> {
-  if (output === null) return newResults(here)
+async function earlierResults(output: string | undefined, here: Machine): Promise<Results> {
+  if (output === undefined) return newResults(here)
   let earlier: Results
   try {
     earlier = await readResults(output)
@@ -64,66 +65,28 @@ export interface RunOutcome {
 }
 
 /**
- * @throws NoCudaError if no GPU can be used; AbortedError at an interrupt, when what was measured is in the file.
+ * @throws NoCudaError if no GPU can be used, and the signal's reason at an interrupt, when what was measured is in the file.
  */
 export async function runJobs(request: RunRequest, signal: AbortSignal): Promise<RunOutcome> {
-  await checkOutputs([request.output ?? undefined, request.csv ?? undefined], [])
+  await checkOutputs([request.output, request.csv], [])
   const here = { ...machine(request.device), commit: commit() }
   const results = await earlierResults(request.output, here)
   const known = new Map(results.points.map((point) => [pointKey(point), point]))
-  const unique = [...new Map(request.jobs.map((job) => [jobKey(job), job])).values()]
-  const todo = unique.filter((job) => request.again || !known.has(jobKey(job)))
+  const unique = [...new Map(request.jobs.map((job) => [pointKey(job), job])).values()]
+  const todo = unique.filter((job) => request.again || !known.has(pointKey(job)))
+  const keep = async (point: Point) => {
+    addPoint(results, point)
+    known.set(pointKey(point), point)
+    if (request.output !== undefined) await writeResults(request.output, results)
+  }
   try {
-    await runEach(todo, request, signal, async (point) => {
-      addPoint(results, point)
-      known.set(pointKey(point), point)
-      if (request.output !== null) await writeResults(request.output, results)
-    })
+    await runCases(
+      todo.map((job) => caseOf(job, request)),
+      signal,
+      keep,
+    )
   } finally {
-    if (request.csv !== null) await writeText(request.csv, resultsCsv(results))
+    if (request.csv !== undefined) await writeText(request.csv, resultsCsv(results))
   }
-  return { results, points: unique.map((job) => known.get(jobKey(job))!) }
-}
-
-async function runEach(
-  jobs: Job[],
-  options: RunOptions,
-  signal: AbortSignal,
-  keep: (point: Point) => Promise<void> | void,
-): Promise<void> {
-  const progress = startProgress(jobs.reduce((sum, job) => sum + costOf(job), 0))
-  let done = 0
-  try {
-    for (const job of jobs) {
-      if (signal.aborted) throw new AbortedError('the sweep was interrupted', { cause: signal.reason })
-      progress.show(describeJob(job), done)
-      await keep(await runJob(job, options))
-      done += costOf(job)
-    }
-  } finally {
-    progress.end()
-  }
-}
-
-/** Runs jobs that need no GPU, and keeps no file of the results. */
-export async function runInMemory(jobs: Job[], options: RunOptions, signal: AbortSignal): Promise<Point[]> {
-  const points: Point[] = []
-  await runEach(jobs, options, signal, (point) => {
-    points.push(point)
-  })
-  return points
-}
-
-function describeJob({ kind, sweep, name, parameters }: Job): string {
-  if (kind === 'bandwidth') return `bandwidth ${name}`
-  if (kind === 'call') return `${name} ${parameters.m} × ${parameters.k} × ${parameters.n}`
-  if (kind === 'kernel') {
-    const { m, batch } = parameters as { m: number; batch: number }
-    return `${sweep} ${batch > 1 ? `${batch} × ` : ''}${m}³`
-  }
-  if (kind === 'work') return `${sweep}: ${name} ${Object.values(parameters).join(' × ')}`
-  const { x, y, k } = parameters
-  return kind === 'occupancy'
-    ? `occupancy of ${name}`
-    : `${name} ${x}×${y}${k === undefined ? '' : ` K=${k}`}`
+  return { results, points: unique.map((job) => known.get(pointKey(job))!) }
 }

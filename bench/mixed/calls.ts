@@ -11,8 +11,8 @@ import {
   type Shape,
   variants,
 } from '../../lib/index.js'
+import { Draw } from '../draw.js'
 import { hasSums, typesOf } from '../dtype.js'
-import { Draw } from '../suites/draw.js'
 import {
   type Dense,
   type LayoutName,

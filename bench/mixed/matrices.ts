@@ -11,8 +11,8 @@ import {
   type Shape,
   zeroOf,
 } from '../../lib/index.js'
+import type { Draw } from '../draw.js'
 import { arrays, dtypeOf } from '../dtype.js'
-import type { Draw } from '../suites/draw.js'
 
 /** Where calls are made. */
 export interface Places {

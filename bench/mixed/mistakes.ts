@@ -18,9 +18,8 @@ export interface Mistake {
   make(places: Places): Promise<unknown>
 }
 
-type Make = (places: Places, multiply: Multiply) => Promise<unknown>
 /** mpmm without what the compiler would say of it. */
-type Multiply = (a: unknown, b: unknown, options?: object) => Promise<unknown>
+const multiply = mpmm as unknown as (a: unknown, b: unknown, options?: object) => Promise<unknown>
 
 const ints = (rows: number, cols: number, value = 1): DenseMatrix =>
   matrix(rows, cols, new Int32Array(rows * cols).fill(value))
@@ -53,137 +52,30 @@ async function keeping(out: DenseMatrix, running: Promise<unknown>): Promise<voi
   }
 }
 
-const made: [name: string, code: ErrorCode, make: Make][] = [
-  ['inner sizes that differ', 'ERR_MPMML_SHAPE', (_, multiply) => multiply(ints(3, 4), ints(5, 6))],
-  [
-    'an array that is too short',
-    'ERR_MPMML_SHAPE',
-    (_, multiply) => multiply({ data: new Int32Array(11), shape: [3, 4] }, ints(4, 2)),
-  ],
-  [
-    'a size that is no integer',
-    'ERR_MPMML_SHAPE',
-    (_, multiply) => multiply({ data: new Int32Array(9), shape: [3, 1.5] }, ints(4, 2)),
-  ],
-  [
-    'out of another shape',
-    'ERR_MPMML_SHAPE',
-    (_, multiply) => multiply(ints(3, 4), ints(4, 5), { out: ints(3, 6) }),
-  ],
-  [
-    'out that is an operand',
-    'ERR_MPMML_SHAPE',
-    (_, multiply) => {
+/** If CUDA can be used, asking for it is no mistake. */
+const withoutCuda: Record<string, () => Promise<unknown>> =
+  explainBackend().backend === 'cuda'
+    ? {}
+    : { 'a GPU that is not there': () => multiply(ints(3, 4), ints(4, 5), { backend: 'cuda' }) }
+
+type Make = (places: Places) => Promise<unknown>
+
+const byCode: Partial<Record<ErrorCode, Record<string, Make>>> = {
+  ERR_MPMML_SHAPE: {
+    'inner sizes that differ': () => multiply(ints(3, 4), ints(5, 6)),
+    'an array that is too short': () => multiply({ data: new Int32Array(11), shape: [3, 4] }, ints(4, 2)),
+    'a size that is no integer': () => multiply({ data: new Int32Array(9), shape: [3, 1.5] }, ints(4, 2)),
+    'out of another shape': () => multiply(ints(3, 4), ints(4, 5), { out: ints(3, 6) }),
+    'out that is an operand': () => {
       const a = ints(4, 4)
       return multiply(a, ints(4, 4), { out: a })
     },
-  ],
-  [
-    'batches of different sizes',
-    'ERR_MPMML_SHAPE',
-    (_, multiply) => multiply(matrix([2, 3, 4]), matrix([3, 4, 5])),
-  ],
-  ['two element types', 'ERR_MPMML_DTYPE', (_, multiply) => multiply(ints(3, 4), floats(4, 5))],
-  [
-    'data that is no typed array',
-    'ERR_MPMML_DTYPE',
-    (_, multiply) => multiply({ data: [1, 2], shape: [1, 2] }, ints(2, 1)),
-  ],
-  ['an operand that is null', 'ERR_MPMML_DTYPE', (_, multiply) => multiply(null, ints(2, 1))],
-  [
-    'data that was transferred away',
-    'ERR_MPMML_DTYPE',
-    (_, multiply) => {
-      const a = ints(3, 3)
-      structuredClone(a.data, { transfer: [a.data.buffer as ArrayBuffer] })
-      return multiply(a, ints(3, 3))
-    },
-  ],
-  [
-    'a semiring without the element type',
-    'ERR_MPMML_DTYPE',
-    (_, multiply) => multiply(ints(3, 4), ints(4, 5), { semiring: 'or-and' }),
-  ],
-  [
-    'an option that does not exist',
-    'ERR_MPMML_OPTION',
-    (_, multiply) => multiply(ints(3, 4), ints(4, 5), { semirng: 'max-plus' }),
-  ],
-  [
-    'a semiring that does not exist',
-    'ERR_MPMML_OPTION',
-    (_, multiply) => multiply(ints(3, 4), ints(4, 5), { semiring: 'max-max' }),
-  ],
-  [
-    'an overflow policy for floats',
-    'ERR_MPMML_OPTION',
-    (_, multiply) => multiply(floats(3, 4), floats(4, 5), { overflow: 'wrap' }),
-  ],
-  [
-    'a variant that does not exist',
-    'ERR_MPMML_VARIANT',
-    (_, multiply) => multiply(ints(3, 4), ints(4, 5), { variant: 'quick' }),
-  ],
-  [
-    'a sum that overflows',
-    'ERR_MPMML_OVERFLOW',
-    ({ device }, multiply) => {
-      const out = ints(20, 20, 77)
-      const where: MpmmOptions = { backend: device.backend, device: device.index }
-      return keeping(out, multiply(ints(20, 20, HIGHEST), ints(20, 20), { ...where, out }))
-    },
-  ],
-  [
-    'a negative element of max-times',
-    'ERR_MPMML_VALUE',
-    (_, multiply) => multiply(floats(3, 4, -1), floats(4, 5), { semiring: 'max-times' }),
-  ],
-  [
-    'a matrix that was disposed',
-    'ERR_MPMML_DISPOSED',
-    (places, multiply) =>
-      withUploaded(places, [ints(3, 3)], async ([a]) => {
-        a!.dispose()
-        await multiply(a, ints(3, 3))
-      }),
-  ],
-  [
-    'matrices of two devices',
-    'ERR_MPMML_DEVICE',
-    (places, multiply) =>
-      withUploaded(places, [ints(3, 3)], (mine) =>
-        withUploaded({ ...places, device: places.elsewhere }, [ints(3, 3)], (others) =>
-          multiply(mine[0], others[0]),
-        ),
-      ),
-  ],
-  [
-    'out in an array for a product on a device',
-    'ERR_MPMML_DEVICE',
-    (places, multiply) => withUploaded(places, [ints(3, 3)], ([a]) => multiply(a, a, { out: ints(3, 3) })),
-  ],
-  [
-    'a backend that the matrices are not on',
-    'ERR_MPMML_OPTION',
-    (places, multiply) =>
-      withUploaded(places, [ints(3, 3)], ([a]) =>
-        multiply(a, a, { backend: places.device.backend === 'cpu' ? 'cuda' : 'cpu' }),
-      ),
-  ],
-  [
-    'inner sizes that differ on a device',
-    'ERR_MPMML_SHAPE',
-    (places, multiply) => withUploaded(places, [ints(3, 4), ints(5, 6)], ([a, b]) => multiply(a, b)),
-  ],
-  [
-    'a part that is not inside',
-    'ERR_MPMML_SHAPE',
-    (places) => withUploaded(places, [ints(3, 4)], async ([a]) => a!.view({ rows: [1, 5] })),
-  ],
-  [
-    'out that overlaps an operand on a device',
-    'ERR_MPMML_SHAPE',
-    (places, multiply) =>
+    'batches of different sizes': () => multiply(matrix([2, 3, 4]), matrix([3, 4, 5])),
+    'inner sizes that differ on a device': (places) =>
+      withUploaded(places, [ints(3, 4), ints(5, 6)], ([a, b]) => multiply(a, b)),
+    'a part that is not inside': (places) =>
+      withUploaded(places, [ints(3, 4)], async ([a]) => a!.view({ rows: [1, 5] })),
+    'out that overlaps an operand on a device': (places) =>
       withUploaded(places, [ints(6, 4)], async ([a]) => {
         const [upper, lower] = [a!.view({ rows: [0, 4] }), a!.view({ rows: [2, 6] })]
         try {
@@ -193,11 +85,43 @@ const made: [name: string, code: ErrorCode, make: Make][] = [
           lower.dispose()
         }
       }),
-  ],
-  [
-    'a sum that overflows on a device, and what depends on it',
-    'ERR_MPMML_OVERFLOW',
-    (places, multiply) =>
+    'a group with a product that is wrong': () =>
+      mpmmGrouped([
+        { a: ints(3, 4), b: ints(4, 5) },
+        { a: ints(3, 4), b: ints(5, 4) },
+      ]),
+  },
+  ERR_MPMML_DTYPE: {
+    'two element types': () => multiply(ints(3, 4), floats(4, 5)),
+    'data that is no typed array': () => multiply({ data: [1, 2], shape: [1, 2] }, ints(2, 1)),
+    'an operand that is null': () => multiply(null, ints(2, 1)),
+    'data that was transferred away': () => {
+      const a = ints(3, 3)
+      structuredClone(a.data, { transfer: [a.data.buffer as ArrayBuffer] })
+      return multiply(a, ints(3, 3))
+    },
+    'a semiring without the element type': () => multiply(ints(3, 4), ints(4, 5), { semiring: 'or-and' }),
+  },
+  ERR_MPMML_OPTION: {
+    'an option that does not exist': () => multiply(ints(3, 4), ints(4, 5), { semirng: 'max-plus' }),
+    'a semiring that does not exist': () => multiply(ints(3, 4), ints(4, 5), { semiring: 'max-max' }),
+    'an overflow policy for floats': () => multiply(floats(3, 4), floats(4, 5), { overflow: 'wrap' }),
+    'a backend that the matrices are not on': (places) =>
+      withUploaded(places, [ints(3, 3)], ([a]) =>
+        multiply(a, a, { backend: places.device.backend === 'cpu' ? 'cuda' : 'cpu' }),
+      ),
+    'a device that does not exist': () => multiply(ints(3, 4), ints(4, 5), { device: -1 }),
+  },
+  ERR_MPMML_VARIANT: {
+    'a variant that does not exist': () => multiply(ints(3, 4), ints(4, 5), { variant: 'quick' }),
+  },
+  ERR_MPMML_OVERFLOW: {
+    'a sum that overflows': ({ device }) => {
+      const out = ints(20, 20, 77)
+      const where: MpmmOptions = { backend: device.backend, device: device.index }
+      return keeping(out, multiply(ints(20, 20, HIGHEST), ints(20, 20), { ...where, out }))
+    },
+    'a sum that overflows on a device, and what depends on it': (places) =>
       withUploaded(places, [ints(20, 20, HIGHEST), ints(20, 20), ints(20, 20, 77)], async ([a, b, out]) => {
         const [first, second] = [multiply(a, b, { out }), multiply(out, b)]
         const ends = await Promise.allSettled([first, second])
@@ -207,50 +131,42 @@ const made: [name: string, code: ErrorCode, make: Make][] = [
         }
         await first
       }),
-  ],
-  [
-    'a group with a product that is wrong',
-    'ERR_MPMML_SHAPE',
-    () =>
-      mpmmGrouped([
-        { a: ints(3, 4), b: ints(4, 5) },
-        { a: ints(3, 4), b: ints(5, 4) },
-      ]),
-  ],
-  [
-    'a group with a sum that overflows',
-    'ERR_MPMML_OVERFLOW',
-    (places) =>
+    'a group with a sum that overflows': (places) =>
       withUploaded(places, [ints(9, 9), ints(9, 9, HIGHEST)], ([a, b]) =>
         mpmmGrouped([
           { a: a!, b: a! },
           { a: a!, b: b! },
         ]),
       ),
-  ],
-  [
-    'a device that does not exist',
-    'ERR_MPMML_OPTION',
-    (_, multiply) => multiply(ints(3, 4), ints(4, 5), { device: -1 }),
-  ],
-]
+  },
+  ERR_MPMML_VALUE: {
+    'a negative element of max-times': () =>
+      multiply(floats(3, 4, -1), floats(4, 5), { semiring: 'max-times' }),
+  },
+  ERR_MPMML_DISPOSED: {
+    'a matrix that was disposed': (places) =>
+      withUploaded(places, [ints(3, 3)], async ([a]) => {
+        a!.dispose()
+        await multiply(a, ints(3, 3))
+      }),
+  },
+  ERR_MPMML_DEVICE: {
+    'matrices of two devices': (places) =>
+      withUploaded(places, [ints(3, 3)], (mine) =>
+        withUploaded({ ...places, device: places.elsewhere }, [ints(3, 3)], (others) =>
+          multiply(mine[0], others[0]),
+        ),
+      ),
+    'out in an array for a product on a device': (places) =>
+      withUploaded(places, [ints(3, 3)], ([a]) => multiply(a, a, { out: ints(3, 3) })),
+  },
+  ERR_MPMML_NO_CUDA: withoutCuda,
+}
 
-/** Where CUDA can be used, asking for it is no mistake. */
-const withoutCuda: typeof made =
-  explainBackend().backend === 'cuda'
-    ? []
-    : [
-        [
-          'a GPU that is not there',
-          'ERR_MPMML_NO_CUDA',
-          (_, multiply) => multiply(ints(3, 4), ints(4, 5), { backend: 'cuda' }),
-        ],
-      ]
-
-const multiply = mpmm as unknown as Multiply
-
-export const mistakes: Mistake[] = [...made, ...withoutCuda].map(([name, code, make]) => ({
-  name,
-  code,
-  make: async (places) => make(places, multiply),
-}))
+export const mistakes: Mistake[] = Object.entries(byCode).flatMap(([code, makes]) =>
+  Object.entries(makes).map(([name, make]) => ({
+    name,
+    code: code as ErrorCode,
+    make: async (places) => make(places),
+  })),
+)

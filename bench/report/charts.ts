@@ -1,132 +1,133 @@
-/** Charts from measured rows: the picture at both widths, its key, and its numbers as a table. */
+/** Charts from measured points, and their numbers as tables: as data, which plot.ts draws. */
 import type { Spread } from '../../lib/lab.js'
-import { type Data, inUnit, speed, unitFor } from './data.js'
-import { type Html, html, raw, tableOf } from './html.js'
-import { barChart, type Datum, legend, lineChart } from './plot.js'
+import { type Columns, rowsOf } from '../experiment.js'
+import { inUnit, speed, unitFor } from './data.js'
+import { type Html, tableOf } from './html.js'
+import type { BarChart, LineChart, RooflineChart } from './plot.js'
 
-/** A chart at the two widths that the page chooses from, its key, and its numbers. */
-export function figure(
-  draw: (width: number) => string,
-  series: string[],
-  kind: 'line' | 'bar',
-  description: string,
-  numbers: Html,
-): Html {
-  const picture = (name: string, width: number) =>
-    html`<div class="${name}" role="img" aria-label="${description}">${raw(draw(width))}</div>`
-  return html`<figure>
-${series.length > 1 ? raw(legend(series, kind)) : undefined}
-${picture('wide', 760)}${picture('narrow', 350)}
-<details><summary>The numbers</summary>${numbers}</details>
-</figure>`
+/** What plot.ts can draw. */
+export type Drawing =
+  | { kind: 'line'; chart: LineChart }
+  | { kind: 'bar'; chart: BarChart }
+  | { kind: 'roofline'; chart: RooflineChart }
+
+/** A chart of the page. */
+export interface Figure {
+  drawing: Drawing
+  /** For those who don't see it. */
+  description: string
+  numbers: Html
 }
 
-interface Row {
-  x: string
-  series: string
-  facet?: string
-  gops: Spread
-  /** Further columns of the table. */
-  more: string[]
+/** A point whose speed is shown. */
+interface Fast {
+  result: { gops: Spread }
 }
 
-interface LineFigure {
-  rows: Row[]
+interface LineFigure<Point extends Fast> {
+  points: readonly Point[]
+  x(point: Point): string
+  /** The values of x in order. */
   xs: string[]
   xLabel: string
-  series: string[]
-  facets?: string[]
-  seriesLabel: string
-  more: string[]
+  line(point: Point): string
+  /** The names of the lines in order; those without points are left out. */
+  lines: string[]
+  lineLabel: string
+  /** The panel of a point, and all panels in order. */
+  panel?: { of(point: Point): string; all: string[]; label: string } | undefined
+  /** Further columns of the numbers. */
+  columns: Columns<Point>
   ceiling?: number | undefined
   description: string
 }
 
-export function lines(f: LineFigure): Html | undefined {
-  if (f.rows.length === 0) return undefined
-  const { unit, divisor } = unitFor(f.rows.map(({ gops }) => gops.median))
-  const data: Datum[] = f.rows.map(({ x, series, facet, gops }) => ({
-    x,
-    series,
-    y: gops.median / divisor,
-    q1: gops.q1 / divisor,
-    q3: gops.q3 / divisor,
-    ...(facet === undefined ? {} : { facet }),
-  }))
-  const references = f.ceiling ? [{ y: f.ceiling / divisor, label: 'measured ceiling' }] : []
-  const series = f.series.filter((name) => f.rows.some((row) => row.series === name))
-  const chart = {
-    data,
-    xs: f.xs,
-    xLabel: f.xLabel,
+const SPEED = 'median ± half the quartiles’ distance'
+
+/** A line for each name; nothing if there are no points. */
+export function lines<Point extends Fast>(figure: LineFigure<Point>): Figure[] {
+  const { points, x, line, panel, description } = figure
+  if (points.length === 0) return []
+  const { unit, divisor } = unitFor(points.map(({ result }) => result.gops.median))
+  const best = points.reduce((best, point) =>
+    point.result.gops.median > best.result.gops.median ? point : best,
+  )
+  const chart: LineChart = {
+    data: points.map((point) => {
+      const { median, q1, q3 } = point.result.gops
+      return {
+        x: x(point),
+        series: line(point),
+        y: median / divisor,
+        q1: q1 / divisor,
+        q3: q3 / divisor,
+        ...(panel && { facet: panel.of(point) }),
+      }
+    }),
+    xs: figure.xs,
+    xLabel: figure.xLabel,
     yLabel: unit,
-    series,
-    references,
-    ...(f.facets ? { facets: f.facets } : {}),
+    series: figure.lines.filter((name) => points.some((point) => line(point) === name)),
+    references: figure.ceiling ? [{ y: figure.ceiling / divisor, label: 'measured ceiling' }] : [],
+    ...(panel && { facets: panel.all }),
   }
-  const best = f.rows.reduce((best, row) => (row.gops.median > best.gops.median ? row : best))
-  const numbers = tableOf(
-    [
-      f.xLabel,
-      ...(f.facets ? ['K'] : []),
-      f.seriesLabel,
-      `${unit}, median ± half the quartiles’ distance`,
-      ...f.more,
-    ],
-    f.rows.map((row) => [
-      row.x,
-      ...(f.facets ? [row.facet] : []),
-      row.series,
-      inUnit(row.gops, divisor),
-      ...row.more,
-    ]),
-    f.description,
-  )
-  return figure(
-    (width) => lineChart(chart, width),
-    series,
-    'line',
-    `${f.description}. Fastest: ${best.series} at ${best.x}, ${speed(best.gops.median)}. The numbers are in the table below.`,
-    numbers,
-  )
+  const columns: Columns<Point> = [
+    [figure.xLabel, x],
+    ...(panel ? ([[panel.label, panel.of]] as const) : []),
+    [figure.lineLabel, line],
+    [`${unit}, ${SPEED}`, ({ result }) => inUnit(result.gops, divisor)],
+    ...figure.columns,
+  ]
+  const fastest = `Fastest: ${line(best)} at ${x(best)}, ${speed(best.result.gops.median)}`
+  return [
+    {
+      drawing: { kind: 'line', chart },
+      description: `${description}. ${fastest}. The numbers are in the table below.`,
+      numbers: tableOf(rowsOf(columns, points), description),
+    },
+  ]
 }
 
-export interface BarRow {
-  label: string
-  series: string
-  gops: Spread
-  more: string[]
+interface BarFigure<Point extends Fast> {
+  points: readonly Point[]
+  label(point: Point): string
+  series(point: Point): string
+  columns: Columns<Point>
+  /** Speeds to compare with, GOPS. */
+  references: { y: number; label: string }[]
+  description: string
+  /** The GPU's name, for the table. */
+  gpu: unknown
 }
 
-export function bars(
-  data: Data,
-  rows: BarRow[],
-  more: string[],
-  description: string,
-  references: { y: number; label: string }[],
-): Html | undefined {
-  if (rows.length === 0) return undefined
-  const { unit, divisor } = unitFor(rows.map(({ gops }) => gops.median))
-  const series = [...new Set(rows.map((row) => row.series))]
-  const chart = {
-    data: rows.map(({ label, series, gops }) => ({ label, series, value: gops.median / divisor })),
-    labels: rows.map(({ label }) => label),
+/** A bar for each point; nothing if there are none. */
+export function bars<Point extends Fast>(figure: BarFigure<Point>): Figure[] {
+  const { points, label, series, references, description } = figure
+  if (points.length === 0) return []
+  const { unit, divisor } = unitFor(points.map(({ result }) => result.gops.median))
+  const columns: Columns<Point> = [
+    ['', label],
+    [`${unit}, ${SPEED}`, ({ result }) => inUnit(result.gops, divisor)],
+    ...figure.columns,
+  ]
+  const chart: BarChart = {
+    data: points.map((point) => ({
+      label: label(point),
+      series: series(point),
+      value: point.result.gops.median / divisor,
+    })),
+    labels: points.map(label),
     xLabel: unit,
-    series,
-    references: references.map(({ y, label }) => ({ y: y / divisor, label })),
+    series: [...new Set(points.map(series))],
+    references: references.map((reference) => ({ ...reference, y: reference.y / divisor })),
   }
-  const numbers = tableOf(
-    ['', `${unit}, median ± half the quartiles’ distance`, ...more],
-    rows.map((row) => [row.label, inUnit(row.gops, divisor), ...row.more]),
-    `${description}, ${data.machine.gpu.name}`,
-  )
-  return figure(
-    (width) => barChart(chart, width),
-    series,
-    'bar',
-    `${description}. The numbers are in the table below.`,
-    numbers,
-  )
+  return [
+    {
+      drawing: { kind: 'bar', chart },
+      description: `${description}. The numbers are in the table below.`,
+      numbers: tableOf(rowsOf(columns, points), `${description}, ${figure.gpu}`),
+    },
+  ]
 }
 
 export const mhz = (value: number) => `${Math.round(value)} MHz`
@@ -134,29 +135,28 @@ export const ms = (value: number) => (value >= 100 ? value.toFixed(0) : value.to
 
 export const times = (x: unknown, y: unknown) => `${x}×${y}`
 
-type Pair = [x: unknown, y: unknown]
+/** A number by which points and rows are sorted. */
+export type Key = (parameters: Readonly<Record<string, unknown>>) => number
 
-/** The names of pairs of parameters, each once, in the order of the keys, the first one first. */
-function namesOf(pairs: Pair[], ...keys: ((x: number, y: number) => number)[]): string[] {
-  const key = (pair: Pair, index: number) => keys[index]!(Number(pair[0]), Number(pair[1]))
-  const sorted = [...pairs].sort((one, other) =>
-    keys.reduce((order, _, index) => order || key(one, index) - key(other, index), 0),
-  )
-  return [...new Set(sorted.map(([x, y]) => times(x, y)))]
+interface Sorted {
+  parameters: Readonly<Record<string, unknown>>
 }
 
-/** Tiles X × Y by X, then by Y. */
-export const tileNames = (tiles: Pair[]) =>
-  namesOf(
-    tiles,
-    (x) => x,
-    (_, y) => y,
+/** A parameter as such a number. */
+export const by =
+  (name: string): Key =>
+  (parameters) =>
+    Number(parameters[name])
+
+/** In the order of these keys, the first one first. */
+export const sortedBy = <Row extends Sorted>(rows: readonly Row[], ...keys: Key[]): Row[] =>
+  [...rows].sort((one, other) =>
+    keys.reduce((order, key) => order || key(one.parameters) - key(other.parameters), 0),
   )
 
-/** Thread blocks BS_i × BS_j by their threads, then by BS_i. */
-export const blockNames = (blocks: Pair[]) =>
-  namesOf(
-    blocks,
-    (i, j) => i * j,
-    (i) => i,
-  )
+/** What rows are called, each name once, in the order of these keys. */
+export const namesOf = <Row extends Sorted>(
+  rows: readonly Row[],
+  nameOf: (row: Row) => string,
+  ...keys: Key[]
+): string[] => [...new Set(sortedBy(rows, ...keys).map(nameOf))]

@@ -77,6 +77,14 @@ export class Data {
     return (Number(gpu.multiprocessors) * peak.cores * Number(gpu.maxClockMHz)) / 1e3
   }
 
+  /** The fastest kernel of the sweeps of square products, from a size on. */
+  fastestKernel(least = 0): MeasuredKernel | undefined {
+    return ['cases', 'patterns', 'tiles', 'blocks']
+      .flatMap((sweep) => this.kernels(sweep))
+      .filter(({ parameters }) => Number(parameters.m) >= least)
+      .sort((x, y) => y.result.gops.median - x.result.gops.median)[0]
+  }
+
   /** The sizes of a sweep's square products, ascending. */
   sizes(sweep: string): number[] {
     const sizes = this.kernels(sweep).map(({ parameters }) => Number(parameters.m))

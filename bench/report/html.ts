@@ -25,8 +25,8 @@ export function html(strings: TemplateStringsArray, ...contents: Content[]): Htm
   return new Html(strings.reduce((text, part, index) => text + textOf(contents[index - 1]) + part))
 }
 
-/** A table that scrolls within itself if it is too wide. */
-export function tableOf(head: Content[], rows: Content[][], caption: string): Html {
+/** A table that scrolls within itself if it is too wide; its first row is its head. */
+export function tableOf([head = [], ...rows]: readonly Content[][], caption: string): Html {
   const cells = (row: Content[]) =>
     row.map((cell, index) => (index === 0 ? html`<th scope="row">${cell}</th>` : html`<td>${cell}</td>`))
   return html`<div class="scroll" tabindex="0" role="region" aria-label="${caption}"><table>

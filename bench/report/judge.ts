@@ -1,26 +1,30 @@
-/** What a statement is judged as. */
+/** What a statement of the thesis is, and what it is judged as. */
+import type { Data } from './data.js'
 
 export type Verdict = 'agrees' | 'differs' | 'missing'
 
-export interface Claim {
+/** What the thesis states, in few words, and how it is judged. */
+export interface Statement {
   id: string
-  /** What the thesis states, in few words, and where. */
   statement: string
   where: string
-  verdict: Verdict
-  /** What was measured. */
-  measured: string
   /** When it counts as agreement. */
   rule: string
+  judge(data: Data): Judged
   /** Why it is so, if that is known. */
-  why?: string | undefined
+  why?: string
 }
 
-export type Judged = Pick<Claim, 'verdict' | 'measured'> & { why?: string | undefined }
+/** Whether a GPU agrees, and what was measured. */
+export interface Judged {
+  verdict: Verdict
+  measured: string
+}
+
+export interface Claim extends Omit<Statement, 'judge'>, Judged {}
 
 export const missing = (what: string): Judged => ({ verdict: 'missing', measured: `${what}: not measured` })
-export const judge = (agrees: boolean, measured: string, why?: string): Judged => ({
+export const judge = (agrees: boolean, measured: string): Judged => ({
   verdict: agrees ? 'agrees' : 'differs',
   measured,
-  why,
 })

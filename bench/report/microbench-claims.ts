@@ -1,19 +1,7 @@
 /** The thesis' statements about microbenchmarks and occupancy (chapter 2), judged. */
 import { type Data, percent, percentRange, speed } from './data.js'
-import { type Judged, judge, missing } from './judge.js'
+import { judge, missing, type Statement } from './judge.js'
 import * as thesis from './thesis.js'
-
-export function ordering(data: Data): Judged {
-  const [register, one, both] = ['reg-reg', 'shared-one', 'shared-both'].map(
-    (name) => data.best(name)?.result.gops.median,
-  )
-  if (register === undefined || one === undefined || both === undefined)
-    return missing('the three microbenchmarks')
-  return judge(
-    register >= one && register >= both,
-    `reg-reg ${speed(register)}, one operand in shared memory at most ${speed(one)}, both ${speed(both)}`,
-  )
-}
 
 /** The best speed of a shared-memory microbenchmark for each K as a share of the best reg-reg. */
 function shares(data: Data, name: string): { k: number; share: number }[] {
@@ -28,80 +16,126 @@ function shares(data: Data, name: string): { k: number; share: number }[] {
 const listShares = (list: { k: number; share: number }[]) =>
   list.map(({ k, share }) => `K = ${k}: ${percent(share)}`).join(', ')
 
-export function oneAtHalf(data: Data): Judged {
-  const list = shares(data, 'shared-one')
-  const last = list.at(-1)
-  if (!last) return missing('one operand in shared memory')
-  return judge(
-    last.share >= 0.4 && last.share <= 0.6,
-    `of the best reg-reg, ${listShares(list)}`,
-    'Here an element of A is read once in an iteration and stays in a register for its Y steps, so that shared memory has to ' +
+export const microbenchStatements: Statement[] = [
+  {
+    id: 'occupancy',
+    statement:
+      'With blocks of 1024 threads, X × Y = 4 × 4 takes 32 registers (100 % occupancy) and 4 × 6 takes 40 (50 %)',
+    where: 'Table 2.1',
+    rule: 'the same percentages',
+    judge(data) {
+      const rows = thesis.occupancy.flatMap((row) => {
+        const point = data
+          .occupancies()
+          .find(({ name, parameters: p }) => name === 'reg-reg' && p.x === row.x && p.y === row.y)
+        return point?.result ? [{ row, result: point.result }] : []
+      })
+      if (rows.length < 2) return missing('occupancy of 4 × 4 and 4 × 6')
+      const list = rows.map(
+        ({ row, result }) =>
+          `${row.x} × ${row.y}: ${result.registersPerThread} registers, ${result.occupancyPercent.toFixed(0)} %`,
+      )
+      return judge(
+        rows.every(({ row, result }) => Math.round(result.occupancyPercent) === row.percent),
+        list.join('; '),
+      )
+    },
+    why:
+      'Blocks of 1024 threads leave 64 registers per thread for one block and 32 for two: the result depends on whether the compiler ' +
+      'needs more than 32.',
+  },
+  {
+    id: 'maximum',
+    statement: 'The maximum as a macro and as max() makes no difference',
+    where: 'section 2.1',
+    rule: 'within 3 %',
+    judge(data) {
+      const pairs = ['reg-reg', 'shared-one', 'shared-both'].flatMap((name) =>
+        data.microbenches(name, { max: 'ternary' }).flatMap((ternary) => {
+          const same = { ...ternary.parameters, max: 'intrinsic' } as Record<string, number | string>
+          const [intrinsic] = data.microbenches(name, same)
+          return intrinsic ? [ternary.result.gops.median / intrinsic.result.gops.median] : []
+        }),
+      )
+      if (pairs.length === 0) return missing('both forms of the maximum')
+      return judge(
+        pairs.every((share) => Math.abs(share - 1) <= 0.03),
+        `the macro reaches ${percentRange(pairs)} of the speed of max() in ${pairs.length} microbenchmarks`,
+      )
+    },
+    why: 'Compilers make the same instruction from both.',
+  },
+  {
+    id: 'ordering',
+    statement: 'Reg-reg is the fastest of the three microbenchmarks',
+    where: 'Figure 2.1',
+    rule: 'the best of each',
+    judge(data) {
+      const [register, one, both] = ['reg-reg', 'shared-one', 'shared-both'].map(
+        (name) => data.best(name)?.result.gops.median,
+      )
+      if (register === undefined || one === undefined || both === undefined)
+        return missing('the three microbenchmarks')
+      return judge(
+        register >= one && register >= both,
+        `reg-reg ${speed(register)}, one operand in shared memory at most ${speed(one)}, both ${speed(both)}`,
+      )
+    },
+  },
+  {
+    id: 'one',
+    statement: 'One operand in shared memory reaches about half of reg-reg',
+    where: 'Figure 2.1',
+    rule: '40 to 60 % at K = 1, one read for each use in an iteration',
+    judge(data) {
+      const list = shares(data, 'shared-one')
+      const last = list.at(-1)
+      if (!last) return missing('one operand in shared memory')
+      return judge(last.share >= 0.4 && last.share <= 0.6, `of the best reg-reg, ${listShares(list)}`)
+    },
+    why:
+      'Here an element of A is read once in an iteration and stays in a register for its Y steps, so that shared memory has to ' +
       'deliver one element for Y steps; small tiles with K = 1 show what is left of the effect. The thesis’ listing reads it ' +
       'within the loop over j, and doesn’t say what the compiler made of it.',
-  )
-}
-
-export function bothClose(data: Data): Judged {
-  const list = shares(data, 'shared-both')
-  const last = list.at(-1)
-  if (!last) return missing('both operands in shared memory')
-  return judge(last.share >= 0.85, `of the best reg-reg, ${listShares(list)}`)
-}
-
-export function bankConflicts(data: Data): Judged {
-  const pairs = ['shared-one', 'shared-both'].flatMap((name) =>
-    data.microbenches(name, { m: 33 }).flatMap((odd) => {
-      const [even] = data.microbenches(name, {
-        ...(odd.parameters as Record<string, number | string>),
-        m: 32,
-      })
-      return even ? [{ point: even, share: even.result.gops.median / odd.result.gops.median }] : []
-    }),
-  )
-  if (pairs.length === 0) return missing('M = 32 beside M = 33')
-  const worst = pairs.reduce((worst, pair) => (pair.share < worst.share ? pair : worst))
-  const { name, parameters: p } = worst.point
-  return judge(
-    worst.share >= 0.95,
-    `M = 32 columns reach ${percentRange(pairs.map(({ share }) => share))} of the speed of M = 33 in ${pairs.length} ` +
-      `microbenchmarks, the least in ${name} with X × Y = ${p.x} × ${p.y}, blocks of ${p.bsi} × ${p.bsj} threads and K = ${p.k}`,
-    'The threads of a warp in different rows of the block, 32 / BS_j of them, read different rows of A, which a stride of 32 ' +
+  },
+  {
+    id: 'both',
+    statement: 'Both operands in shared memory come very close to reg-reg',
+    where: 'Figure 2.1',
+    rule: 'at least 85 % at K = 1',
+    judge(data) {
+      const list = shares(data, 'shared-both')
+      const last = list.at(-1)
+      if (!last) return missing('both operands in shared memory')
+      return judge(last.share >= 0.85, `of the best reg-reg, ${listShares(list)}`)
+    },
+  },
+  {
+    id: 'banks',
+    statement: 'Bank conflicts play no part',
+    where: 'section 2.3',
+    rule: 'M = 32 columns reach at least 95 % of M = 33',
+    judge(data) {
+      const pairs = ['shared-one', 'shared-both'].flatMap((name) =>
+        data.microbenches(name, { m: 33 }).flatMap((odd) => {
+          const [even] = data.microbenches(name, {
+            ...(odd.parameters as Record<string, number | string>),
+            m: 32,
+          })
+          return even ? [{ point: even, share: even.result.gops.median / odd.result.gops.median }] : []
+        }),
+      )
+      if (pairs.length === 0) return missing('M = 32 beside M = 33')
+      const worst = pairs.reduce((worst, pair) => (pair.share < worst.share ? pair : worst))
+      const { name, parameters: p } = worst.point
+      return judge(
+        worst.share >= 0.95,
+        `M = 32 columns reach ${percentRange(pairs.map(({ share }) => share))} of the speed of M = 33 in ${pairs.length} ` +
+          `microbenchmarks, the least in ${name} with X × Y = ${p.x} × ${p.y}, blocks of ${p.bsi} × ${p.bsj} threads and K = ${p.k}`,
+      )
+    },
+    why:
+      'The threads of a warp in different rows of the block, 32 / BS_j of them, read different rows of A, which a stride of 32 ' +
       'words puts into one bank. Whether it shows depends on how many steps each element that is read serves.',
-  )
-}
-
-export function formsOfMaximum(data: Data): Judged {
-  const pairs = ['reg-reg', 'shared-one', 'shared-both'].flatMap((name) =>
-    data.microbenches(name, { max: 'ternary' }).flatMap((ternary) => {
-      const same = { ...ternary.parameters, max: 'intrinsic' } as Record<string, number | string>
-      const [intrinsic] = data.microbenches(name, same)
-      return intrinsic ? [ternary.result.gops.median / intrinsic.result.gops.median] : []
-    }),
-  )
-  if (pairs.length === 0) return missing('both forms of the maximum')
-  return judge(
-    pairs.every((share) => Math.abs(share - 1) <= 0.03),
-    `the macro reaches ${percentRange(pairs)} of the speed of max() in ${pairs.length} microbenchmarks`,
-    'Compilers make the same instruction from both.',
-  )
-}
-
-export function occupancies(data: Data): Judged {
-  const rows = thesis.occupancy.flatMap((row) => {
-    const point = data
-      .occupancies()
-      .find(({ name, parameters: p }) => name === 'reg-reg' && p.x === row.x && p.y === row.y)
-    return point?.result ? [{ row, result: point.result }] : []
-  })
-  if (rows.length < 2) return missing('occupancy of 4 × 4 and 4 × 6')
-  const list = rows.map(
-    ({ row, result }) =>
-      `${row.x} × ${row.y}: ${result.registersPerThread} registers, ${result.occupancyPercent.toFixed(0)} %`,
-  )
-  return judge(
-    rows.every(({ row, result }) => Math.round(result.occupancyPercent) === row.percent),
-    list.join('; '),
-    'Blocks of 1024 threads leave 64 registers per thread for one block and 32 for two: the result depends on whether the compiler ' +
-      'needs more than 32.',
-  )
-}
+  },
+]

@@ -1,24 +1,27 @@
 /** The report: one HTML page that loads nothing. */
 import type { Results } from '../../lib/lab.js'
+import { sections } from '../lab/experiments.js'
+import { headline } from '../lab/kernel-sweeps.js'
+import type { Figure } from './charts.js'
 import { claimsOf } from './claims.js'
 import { Data } from './data.js'
-import { type Html, html, raw, tableOf } from './html.js'
+import { Html, html, raw, tableOf } from './html.js'
 import type { Claim, Verdict } from './judge.js'
-import { headline } from './kernel-figures.js'
-import { type Section, sections } from './sections.js'
+import { draw, legend } from './plot.js'
+import type { Section } from './section.js'
 import { style } from './style.js'
 
 const verdicts: Record<Verdict, string> = { agrees: 'agrees', differs: 'differs', missing: 'not measured' }
 
 /** A section's name in links. */
 export const anchor = ({ exhibits, title }: Pick<Section, 'exhibits' | 'title'>) =>
-  (exhibits[0] ?? title)
+  (exhibits?.[0] ?? title)
     .toLowerCase()
     .replace(/[^a-z0-9]+/g, '-')
     .replace(/^-|-$/g, '')
 
 /** "Figures A.1, A.2 and A.3" */
-function exhibitNames(exhibits: readonly string[]): string {
+function exhibitNames(exhibits: readonly string[] = []): string {
   const [first, ...rest] = exhibits
   if (first === undefined) return 'Beyond the thesis'
   const [kind, number] = first.split(' ')
@@ -37,13 +40,25 @@ ${claim.why ? html`<p><strong>Why:</strong> ${claim.why}</p>` : undefined}
 `
 }
 
+/** A chart at the two widths that the page chooses from, its key, and its numbers. */
+function figureOf({ drawing, description, numbers }: Figure): Html {
+  const picture = (name: string, width: number) =>
+    html`<div class="${name}" role="img" aria-label="${description}">${raw(draw(drawing, width))}</div>`
+  return html`<figure>
+${drawing.chart.series.length > 1 ? raw(legend(drawing)) : undefined}
+${picture('wide', 760)}${picture('narrow', 350)}
+<details><summary>The numbers</summary>${numbers}</details>
+</figure>`
+}
+
 function sectionOf(section: Section, claims: Claim[]): Html {
-  const bearing = claims.filter(({ id }) => section.claims.includes(id))
-  const names = section.exhibits.join('|')
-  return html`<section id="${anchor(section)}" data-exhibits="${names}">
-<h2><small>${exhibitNames(section.exhibits)}</small>${section.title}</h2>
-<p>${section.caption}</p>
-${section.body ?? html`<p class="none">Not measured. <code>${section.command}</code> measures it.</p>`}
+  const { exhibits = [], title, caption, body, command } = section
+  const bearing = claims.filter(({ id }) => section.claims?.includes(id))
+  const shown = body.map((part) => (part instanceof Html ? part : figureOf(part)))
+  return html`<section id="${anchor(section)}" data-exhibits="${exhibits.join('|')}">
+<h2><small>${exhibitNames(exhibits)}</small>${title}</h2>
+<p>${caption}</p>
+${shown.length > 0 ? shown : html`<p class="none">Not measured. <code>${command}</code> measures it.</p>`}
 ${bearing.length > 0 ? html`<ul class="claims">${bearing.map(claimItem)}</ul>` : undefined}
 </section>
 `
@@ -55,7 +70,7 @@ function overview(claims: Claim[]): Html {
     html`<span class="${claim.verdict}"><span class="verdict">${verdicts[claim.verdict]}</span></span>`,
     claim.measured,
   ])
-  return html`<div class="overview">${tableOf(['The thesis', 'This GPU', 'Measured'], rows, 'The thesis’ statements on this GPU')}</div>`
+  return html`<div class="overview">${tableOf([['The thesis', 'This GPU', 'Measured'], ...rows], 'The thesis’ statements on this GPU')}</div>`
 }
 
 /** The first and the last day of the measurements. */

@@ -5,7 +5,8 @@
 import * as Plot from '@observablehq/plot'
 import { parseHTML } from 'linkedom'
 import { greatest, least } from '../extremes.js'
-import type { Colours } from './style.js'
+import type { Drawing } from './charts.js'
+import { type Colours, light } from './style.js'
 
 /** A measured value, with the quartiles around it. */
 export interface Datum {
@@ -54,6 +55,12 @@ const colors = [1, 2, 3, 4, 5, 6, 7, 8].map((index) => `var(--series-${index})`)
 const muted = 'var(--muted)'
 const symbols = ['circle', 'square', 'triangle', 'diamond', 'star', 'cross', 'wye', 'times'] as const
 
+/** The colour and the symbol of each series. */
+const scalesOf = (series: readonly string[]) => ({
+  color: { domain: series, range: colors.slice(0, series.length) },
+  symbol: { domain: series, range: symbols.slice(0, series.length) },
+})
+
 const newDocument = () =>
   parseHTML('<!doctype html><html><body></body></html>').document as unknown as Document
 
@@ -83,10 +90,9 @@ function lowest(data: Datum[], top: number): number {
   return bottom > 0.9 * top ? bottom - (top - bottom) : 0
 }
 
-export function lineChart(chart: LineChart, width: number): string {
+function lineChart(chart: LineChart, width: number): string {
   const document = newDocument()
   const { data, xs, series, facets, references } = chart
-  const domain = { domain: series }
   const top = greatest([0, ...data.map(({ q3 }) => q3), ...references.map(({ y }) => y)])
   const bottom = facets ? 0 : lowest(data, top)
   const step = { x: 'x', stroke: 'series', ...(facets ? { fy: 'facet' } : {}) }
@@ -106,8 +112,7 @@ export function lineChart(chart: LineChart, width: number): string {
         nice: true,
       },
       ...(facets ? { fy: { domain: facets, label: null, padding: 0.14 } } : {}),
-      color: { ...domain, range: colors.slice(0, series.length) },
-      symbol: { ...domain, range: symbols.slice(0, series.length) },
+      ...scalesOf(series),
       marks: [
         Plot.ruleY([bottom], { stroke: muted }),
         Plot.ruleY(references, { y: 'y', stroke: muted, strokeDasharray: '5,4' }),
@@ -135,7 +140,7 @@ export function lineChart(chart: LineChart, width: number): string {
   )
 }
 
-export function barChart(chart: BarChart, width: number): string {
+function barChart(chart: BarChart, width: number): string {
   const document = newDocument()
   const { data, labels, series, references } = chart
   const longest = greatest(labels.map((label) => label.length))
@@ -154,7 +159,7 @@ export function barChart(chart: BarChart, width: number): string {
       marginBottom: 40,
       x: { label: chart.xLabel, grid: true, nice: true, ticks: width < 500 ? 4 : 8 },
       y: { type: 'band', domain: labels, label: null, padding: 0.25 },
-      color: { domain: series, range: colors.slice(0, series.length) },
+      color: scalesOf(series).color,
       marks: [
         // Behind the bars, so that it doesn't cross the numbers in them.
         Plot.ruleX(references, { x: 'y', stroke: muted, strokeDasharray: '5,4' }),
@@ -209,7 +214,7 @@ function slopeLines(slopes: RooflineChart['slopes'], { left, right, bottom, top 
 }
 
 /** Operations per second over operations per byte, both logarithmic. */
-export function rooflineChart(chart: RooflineChart, width: number): string {
+function rooflineChart(chart: RooflineChart, width: number): string {
   const document = newDocument()
   const { facets, slopes, levels, data, series } = chart
   const xs = data.map(({ x }) => x)
@@ -245,8 +250,7 @@ export function rooflineChart(chart: RooflineChart, width: number): string {
       },
       y: { type: 'log', domain: [bottom, top * 1.7], label: 'GOPS', grid: true, ticks: 5, tickFormat: 'd' },
       fy: { domain: facets, label: null, axis: null, padding: 0.1 },
-      color: { domain: series, range: colors.slice(0, series.length) },
-      symbol: { domain: series, range: symbols.slice(0, series.length) },
+      ...scalesOf(series),
       marks: [
         Plot.text(facets, {
           fy: (facet: string) => facet,
@@ -360,17 +364,19 @@ function withoutCss(picture: Element, colours: Colours): void {
   }
 }
 
-/** A plot as a file of its own: with its title, its key and its colours. */
-export function standaloneSvg(
-  plot: string,
-  title: string,
-  series: readonly string[],
-  colours: Colours,
-  width: number,
-): string {
+/** Draws a chart as SVG text. */
+export function draw({ kind, chart }: Drawing, width: number): string {
+  if (kind === 'line') return lineChart(chart, width)
+  return kind === 'bar' ? barChart(chart, width) : rooflineChart(chart, width)
+}
+
+/** A chart as a file of its own: with its title, its key and the colours of a light page. */
+export function svgFile(drawing: Drawing, title: string): string {
+  const width = 860
+  const { series } = drawing.chart
   const document = newDocument()
   const holder = document.createElement('div')
-  holder.innerHTML = plot
+  holder.innerHTML = draw(drawing, width)
   const svg = holder.querySelector('svg')!
   const rows = Math.ceil(series.length / 2)
   const head = 44 + 20 * rows
@@ -392,29 +398,19 @@ ${key.join('\n')}
 ${svg.outerHTML}
 </svg>`
   const picture = holder.querySelector('svg')!
-  withoutCss(picture, colours)
+  withoutCss(picture, light)
   return `${picture.outerHTML}\n`
 }
 
 /** The key to the series of a chart: symbols of the same colours and shapes. */
-export function legend(series: string[], kind: 'line' | 'bar'): string {
-  const document = newDocument()
-  const range = colors.slice(0, series.length)
-  const element =
-    kind === 'bar'
-      ? Plot.legend({
-          document,
-          className: 'legend',
-          color: { type: 'categorical', domain: series, range },
-        } as never)
-      : Plot.legend({
-          document,
-          className: 'legend',
-          symbol: { domain: series, range: symbols.slice(0, series.length) },
-          color: { type: 'categorical', domain: series, range },
-          stroke: 'color',
-          fill: 'none',
-          strokeWidth: 2,
-        } as never)
+export function legend({ kind, chart: { series } }: Drawing): string {
+  const { color, symbol } = scalesOf(series)
+  const common = {
+    document: newDocument(),
+    className: 'legend',
+    color: { type: 'categorical', ...color },
+  }
+  const ofSymbols = { symbol, stroke: 'color', fill: 'none', strokeWidth: 2 }
+  const element = Plot.legend((kind === 'bar' ? common : { ...common, ...ofSymbols }) as never)
   return finish(element as unknown as Element)
 }

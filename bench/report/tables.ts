@@ -8,8 +8,8 @@ import * as thesis from './thesis.js'
 export function globalMemory({ machine }: Data): Html {
   const here = Number(machine.gpu.globalMemoryBytes)
   return tableOf(
-    ['GPU', 'Global memory'],
     [
+      ['GPU', 'Global memory'],
       ...thesis.globalMemory,
       [
         html`<strong>${machine.gpu.name}</strong>`,
@@ -43,8 +43,8 @@ export function specifications({ machine: { gpu, peak } }: Data): Html {
       ]
     })
   return tableOf(
-    ['', 'GTX 980', 'Titan X', 'GTX 1080 Ti', html`<strong>${gpu.name}</strong>`],
     [
+      ['', 'GTX 980', 'Titan X', 'GTX 1080 Ti', html`<strong>${gpu.name}</strong>`],
       ...thesis.specifications.map(([name, values, key]) => [name, ...values, here(name, key)]),
       ...others.map(([name, value]) => [name, '', '', '', value]),
     ],
@@ -52,10 +52,10 @@ export function specifications({ machine: { gpu, peak } }: Data): Html {
   )
 }
 
-export function occupancy(data: Data): Html | undefined {
+export function occupancy(data: Data): Html[] {
   const points = data.occupancies()
   const measured = points.filter(({ result }) => result !== undefined)
-  if (measured.length === 0) return undefined
+  if (measured.length === 0) return []
   const cells = (result: NonNullable<(typeof points)[number]['result']>) => [
     result.registersPerThread,
     result.localBytes,
@@ -68,19 +68,20 @@ export function occupancy(data: Data): Html | undefined {
   ]
   const label = ({ name, parameters: p }: (typeof points)[number]) =>
     p.x === undefined ? name : `${name} ${times(p.x, p.y)}`
-  return tableOf(
+  const head = [
+    'Kernel',
+    'Registers/thread',
+    'Spilled bytes/thread',
+    'Shared memory/block',
+    'Threads/block',
+    'Active threads/SM',
+    'Active warps/SM',
+    'Active blocks/SM',
+    'Occupancy',
+  ]
+  const shown = tableOf(
     [
-      'Kernel',
-      'Registers/thread',
-      'Spilled bytes/thread',
-      'Shared memory/block',
-      'Threads/block',
-      'Active threads/SM',
-      'Active warps/SM',
-      'Active blocks/SM',
-      'Occupancy',
-    ],
-    [
+      head,
       ...thesis.occupancy.map((row) => [
         `thesis, GTX 980: reg-reg ${times(row.x, row.y)}`,
         row.registers,
@@ -99,4 +100,5 @@ export function occupancy(data: Data): Html | undefined {
     ],
     `Table 2.1: occupancy on ${data.machine.gpu.name}`,
   )
+  return [shown]
 }

@@ -1,18 +1,11 @@
 /** How soon a product that is given up settles, and whether the next one is affected. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import {
-  type DenseMatrix,
-  type Device,
-  type DeviceMatrix,
-  type MpmmOptions,
-  mpmm,
-  mpmmSync,
-  openDevice,
-} from '../../lib/index.js'
+import { type DenseMatrix, type Device, type DeviceMatrix, type MpmmOptions, mpmm } from '../../lib/index.js'
+import { elapsed, repeat } from '../experiment.js'
 import { greatest } from '../extremes.js'
-import { firstDifference, naiveVariant } from '../verify.js'
-import { integers } from './draw.js'
-import type { Asked, Findings, Suite } from './protocol.js'
+import { integers } from '../timing/values.js'
+import { firstDifference } from '../verify.js'
+import { type Bench, naiveProduct, type Suite } from './suite.js'
 
 const NEXT = 200
 
@@ -54,14 +47,14 @@ async function download(c: DenseMatrix | DeviceMatrix): Promise<DenseMatrix> {
 }
 
 async function giveUp(
+  bench: Bench,
   of: string,
   { a, b }: Operands,
   next: Next,
   options: MpmmOptions,
-  repetitions: number,
-  asked: Asked,
-  findings: Findings,
 ): Promise<void> {
+  const repetitions = bench.times(2, 7)
+  const asked = bench.quick ? {} : { must: 50, aim: 20 }
   const multiply = (given: MpmmOptions): Promise<unknown> => mpmm(a, b, given as never)
   const product = (given: MpmmOptions) => settled(multiply(given))
   const timeNext = async () => {
@@ -70,24 +63,17 @@ async function giveUp(
       c: DenseMatrix | DeviceMatrix
     }
     const ms = performance.now() - begin
-    if (firstDifference(await download(c), next.expected)) findings.wrong(`${of}: the next product is wrong`)
+    if (firstDifference(await download(c), next.expected)) bench.wrong(`${of}: the next product is wrong`)
     return ms
   }
   await product(options)
-  const begin = performance.now()
-  await product(options)
-  const whole = performance.now() - begin
-  findings.figure(of, 'the whole product', 'ms', whole)
-  const usual = []
-  for (let repetition = -3; repetition < repetitions; repetition++) {
-    const ms = await timeNext()
-    if (repetition >= 0) usual.push(ms)
-  }
-  findings.figure(of, `a product of ${NEXT}³, otherwise`, 'ms', usual)
+  const whole = await elapsed(() => product(options))
+  bench.figure(of, 'the whole product', 'ms', whole)
+  bench.figure(of, `a product of ${NEXT}³, otherwise`, 'ms', await repeat(repetitions, 3, timeNext))
   for (const [when, moment] of Object.entries(moments)) {
-    findings.progress(`${of} ${when}`, 0.5)
-    const [settling, after, codes] = [[] as number[], [] as number[], new Map<string, number>()]
-    for (let repetition = 0; repetition < repetitions; repetition++) {
+    bench.onPart(`${of} ${when}`, 0.5)
+    const codes = new Map<string, number>()
+    const samples = await repeat(repetitions, 0, async () => {
       const controller = new AbortController()
       const before = when.startsWith('while another') ? product(options) : null
       const abort = () => {
@@ -101,19 +87,19 @@ async function giveUp(
       if (pause > 0) await sleep(pause)
       const aborted = moment === null ? early : abort()
       const { end, code } = await running
-      // A product that was done before it could be given up settled before.
-      settling.push(Math.max(0, end - aborted))
       codes.set(code, (codes.get(code) ?? 0) + 1)
-      if (code !== 'done' && code !== 'ERR_MPMML_ABORTED') findings.wrong(`${of} ${when}: ${code}`)
+      if (code !== 'done' && code !== 'ERR_MPMML_ABORTED') bench.wrong(`${of} ${when}: ${code}`)
       const other = await before
       if (other && other.code !== 'done')
-        findings.wrong(`${of} ${when}: the other product ended with ${other.code}`)
-      after.push(await timeNext())
-    }
+        bench.wrong(`${of} ${when}: the other product ended with ${other.code}`)
+      // A product that was done before it could be given up settled before.
+      return { settling: Math.max(0, end - aborted), next: await timeNext() }
+    })
     const note = [...codes].map(([code, count]) => `${count} ${code}`).join(', ')
-    findings.figure(of, `given up ${when}: until it settles`, 'ms', settling, { ...asked, note })
-    findings.figure(of, 'the longest of them', 'ms', greatest(settling), asked)
-    findings.figure(of, `the next ${NEXT}³ after it`, 'ms', after)
+    const settling = samples.map((sample) => sample.settling)
+    bench.figure(of, `given up ${when}: until it settles`, 'ms', settling, { ...asked, note })
+    bench.figure(of, 'the longest of them', 'ms', greatest(settling), asked)
+    bench.figures(of, samples, [[`the next ${NEXT}³ after it`, 'ms', (sample) => sample.next]])
   }
 }
 
@@ -125,28 +111,23 @@ async function uploaded(device: Device, { a, b }: Operands): Promise<Operands> {
 
 export const abort: Suite = {
   shows: 'products that are given up: the time until the promise settles, and what the next product takes',
-  async run({ backend, device: index, quick, repetitions }, findings) {
-    const size = quick ? 512 : backend === 'cuda' ? 8192 : 2048
-    const asked = quick ? {} : { must: 50, aim: 20 }
-    const times = repetitions ?? (quick ? 2 : 7)
+  grid(bench) {
+    const size = bench.pick(512, 8192, 2048)
     const square = (rows: number, seed: number) => integers([rows, rows], seed)
     const large = { a: square(size, 1), b: square(size, 2) }
     const small = { a: square(NEXT, 3), b: square(NEXT, 4) }
-    const variant = naiveVariant('max-plus', 'int32')
-    const expected = mpmmSync(small.a, small.b, { variant }).c
-    await giveUp(
-      `${size}³ of arrays`,
-      large,
-      { ...small, expected },
-      { backend, device: index },
-      times,
-      asked,
-      findings,
-    )
-    const device = await openDevice({ backend, device: index })
-    const there = await uploaded(device, large)
-    const next = { ...(await uploaded(device, small)), expected }
-    await giveUp(`${size}³, resident`, there, next, {}, times, asked, findings)
-    await device.close()
+    const expected = naiveProduct(small.a, small.b)
+    const [arrays, resident] = [`${size}³ of arrays`, `${size}³, resident`]
+    return [
+      [arrays, () => giveUp(bench, arrays, large, { ...small, expected }, bench.place)],
+      [
+        resident,
+        async () => {
+          const device = await bench.device()
+          const next = { ...(await uploaded(device, small)), expected }
+          await giveUp(bench, resident, await uploaded(device, large), next, {})
+        },
+      ],
+    ]
   },
 }

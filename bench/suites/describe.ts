@@ -1,8 +1,20 @@
 /** Tables of what suites found. */
 import { describeCircumstances } from '../circumstances.js'
-import { bytes, duration, labelled, rate, table } from '../output.js'
-import type { Figure, Unit } from './protocol.js'
+import { type Columns, tableOf } from '../experiment.js'
+import { bytes, duration, labelled, rate } from '../output.js'
 import type { SuiteRecord, SuitesRecord } from './run.js'
+import type { Figure, Unit } from './suite.js'
+
+const columns: Columns<Figure> = [
+  ['of', ({ of }) => of],
+  ['measured', ({ what }) => what],
+  ['figure', ({ value, unit }) => amount(value.median, unit)],
+  ['±', spreadOf],
+  ['must', (figure) => limit(figure, figure.must)],
+  ['aim', (figure) => limit(figure, figure.aim)],
+  ['is', reached],
+  ['', ({ note }) => note],
+]
 
 export function describeSuites(record: SuitesRecord): string {
   const head = labelled([
@@ -14,20 +26,9 @@ export function describeSuites(record: SuitesRecord): string {
 }
 
 function describeSuite({ name, shows, backend, figures, wrong }: SuiteRecord): string {
-  const rows = figures.map((figure) => [
-    figure.of,
-    figure.what,
-    amount(figure.value.median, figure.unit),
-    spreadOf(figure),
-    figure.must === null ? '' : `${sign(figure)} ${amount(figure.must, figure.unit)}`,
-    figure.aim === null ? '' : `${sign(figure)} ${amount(figure.aim, figure.unit)}`,
-    reached(figure),
-    figure.note,
-  ])
-  const columns = ['of', 'measured', 'figure', '±', 'must', 'aim', 'is', '']
   return [
     `${name} on ${backend === 'cuda' ? 'the GPU' : 'the CPU'}: ${shows}`,
-    table([columns, ...rows]),
+    tableOf(columns, figures),
     ...counted(wrong).map(([message, count]) => `wrong: ${message}${count > 1 ? ` (${count} times)` : ''}`),
   ].join('\n')
 }
@@ -39,7 +40,9 @@ function counted(messages: readonly string[]): [message: string, count: number][
   return [...counts]
 }
 
-const sign = ({ moreIsBetter }: Figure) => (moreIsBetter ? '≥' : '≤')
+function limit({ moreIsBetter, unit }: Figure, value: number | null): string {
+  return value === null ? '' : `${moreIsBetter ? '≥' : '≤'} ${amount(value, unit)}`
+}
 
 function reached({ value: { median }, must, aim, moreIsBetter }: Figure): string {
   const fits = (limit: number) => (moreIsBetter ? median >= limit : median <= limit)

@@ -11,9 +11,10 @@ import {
   pinnedInt32Array,
   type VariantName,
 } from '../../lib/index.js'
+import { median } from '../experiment.js'
+import { ANY_INT32, integers } from '../timing/values.js'
 import { firstDifference } from '../verify.js'
-import { ANY_INT32, integers } from './draw.js'
-import type { Asked, Findings, Suite } from './protocol.js'
+import type { Asked, Bench, Suite, SuiteCase } from './suite.js'
 
 /**
  * The kernel that limits a product, as the numbers to reach mean it: for random operands that are large enough another
@@ -30,8 +31,6 @@ const asked = {
   paths: { must: 3.2, aim: 3.7 },
   group: { must: 3.6, aim: 3.9 },
 } as const
-
-const median = (values: readonly number[]) => [...values].sort((x, y) => x - y)[values.length >> 1]!
 
 /** Of random numbers that repeat: to draw each of a billion would take longer than all products. */
 function filled(size: number, pinned: boolean, seed: number, ofNumber = (x: number) => x): DenseMatrix {
@@ -87,12 +86,10 @@ const LEAST_REPETITIONS = 2
 const MOST_REPETITIONS = 5
 
 class Measured {
-  constructor(
-    readonly all: readonly number[],
-    /** Null: as many as fit in {@link ROW_MS}. */
-    readonly repetitions: number | null,
-    readonly findings: Findings,
-  ) {}
+  /** What there is; set before anything is timed. */
+  all: readonly number[] = []
+
+  constructor(readonly bench: Bench) {}
 
   /** Times something on one device, on two and so on. */
   async times(
@@ -109,25 +106,28 @@ class Measured {
       const on = count === 1 ? 'on one' : `on ${count}`
       const kernels = median(samples.map(({ kernelMs }) => kernelMs))
       const note = `kernels ${kernels.toFixed(1)} ms, ${samples[0]!.computed}`
-      this.findings.figure(of, `whole time ${on}`, 'ms', times, { note })
-      if (samples[0]!.used !== count) this.findings.wrong(`${of} ${on}: ${samples[0]!.used} took part`)
+      this.bench.figure(of, `whole time ${on}`, 'ms', times, { note })
+      if (samples[0]!.used !== count) this.bench.wrong(`${of} ${on}: ${samples[0]!.used} took part`)
       if (count === 1) {
         one = median(times)
         continue
       }
       const speeds = times.map((ms) => one / ms)
       const limits = count === 4 ? asked : {}
-      this.findings.figure(of, `speed ${on} / on one`, 'x', speeds, { ...limits, moreIsBetter: true })
+      this.bench.figure(of, `speed ${on} / on one`, 'x', speeds, { ...limits, moreIsBetter: true })
     }
   }
 
   async #samples(ready: Ready): Promise<Sample[]> {
     await ready.run()
+    const { repetitions, quick } = this.bench
+    // Null: as many as fit in the time of a row.
+    const asked = repetitions ?? (quick ? 2 : null)
     const began = performance.now()
     const samples: Sample[] = []
     const isEnough = () =>
-      samples.length >= (this.repetitions ?? MOST_REPETITIONS) ||
-      (this.repetitions === null && samples.length >= LEAST_REPETITIONS && performance.now() - began > ROW_MS)
+      samples.length >= (asked ?? MOST_REPETITIONS) ||
+      (asked === null && samples.length >= LEAST_REPETITIONS && performance.now() - began > ROW_MS)
     while (!isEnough()) samples.push(await ready.run())
     return samples
   }
@@ -222,48 +222,50 @@ async function group(measured: Measured, size: number, { out: { data } }: Host):
   }))
 }
 
-async function same(all: readonly number[], findings: Findings): Promise<void> {
+/** Which devices there are, and whether a product on all of them is that on one. */
+async function probe(measured: Measured): Promise<void> {
+  const device = await openDevice({ devices: 'all' })
+  measured.all = device.devices
+  await device.close()
   const [a, b] = [integers([1537, 1100], 7), integers([1100, 1411], 8)]
-  const one = await mpmm(a, b, { devices: [all[0]!] })
-  const several = await mpmm(a, b, { devices: all })
+  const one = await mpmm(a, b, { devices: [measured.all[0]!] })
+  const several = await mpmm(a, b, { devices: measured.all })
   if (firstDifference(several.c, one.c))
-    findings.wrong('a product on several devices differs from that on one')
+    measured.bench.wrong('a product on several devices differs from that on one')
 }
 
 export const devices: Suite = {
   shows: 'products of several GPUs of this host, against one',
-  async run({ backend, quick, repetitions }, findings) {
-    if (backend === 'cpu') return
-    const probe = await openDevice({ devices: 'all' })
-    const all = probe.devices
-    await probe.close()
-    await same(all, findings)
-    const measured = new Measured(all, repetitions ?? (quick ? 2 : null), findings)
+  grid(bench) {
+    if (!bench.gpu) return []
+    const measured = new Measured(bench)
     let pinned!: Host
     let pageable!: Host
-    const steps: [string, () => unknown][] = quick
-      ? [
-          ['matrices of 2048²', () => (pinned = host(2048, true))],
-          ['2048³', () => hostToHost(measured, pinned, plain, {})],
-          ['resident', () => resident(measured, pinned, plain, {})],
-        ]
-      : [
-          ['matrices of 8192²', () => (pinned = host(8192, true))],
-          ['8192³', () => hostToHost(measured, pinned, plain, asked.small)],
-          ['8192³ as chosen', () => hostToHost(measured, pinned, chosen, {})],
-          ['matrices of 32768²', () => (pinned = host(32768, true))],
-          ['32768³, pinned', () => hostToHost(measured, pinned, plain, asked.pinned)],
-          ['32768³, pinned, as chosen', () => hostToHost(measured, pinned, chosen, {})],
-          ['32768³, resident', () => resident(measured, pinned, plain, asked.resident)],
-          ['32768³, resident, as chosen', () => resident(measured, pinned, chosen, {})],
-          ['64 products', () => group(measured, 4096, pinned)],
-          ['matrices in pageable memory', () => (pageable = host(32768, false))],
-          ['32768³, pageable', () => hostToHost(measured, pageable, plain, asked.pageable)],
-          ['shortest paths', () => paths(measured, 32768, asked.paths)],
-        ]
-    for (const [index, [what, step]] of steps.entries()) {
-      findings.progress(what, index / steps.length)
-      await step()
+    const make = (size: number) => () => {
+      pinned = host(size, true)
     }
+    const makePageable = () => {
+      pageable = host(32768, false)
+    }
+    const quickly: SuiteCase[] = [
+      ['matrices of 2048²', make(2048)],
+      ['2048³', () => hostToHost(measured, pinned, plain, {})],
+      ['resident', () => resident(measured, pinned, plain, {})],
+    ]
+    const usual: SuiteCase[] = [
+      ['matrices of 8192²', make(8192)],
+      ['8192³', () => hostToHost(measured, pinned, plain, asked.small)],
+      ['8192³ as chosen', () => hostToHost(measured, pinned, chosen, {})],
+      ['matrices of 32768²', make(32768)],
+      ['32768³, pinned', () => hostToHost(measured, pinned, plain, asked.pinned)],
+      ['32768³, pinned, as chosen', () => hostToHost(measured, pinned, chosen, {})],
+      ['32768³, resident', () => resident(measured, pinned, plain, asked.resident)],
+      ['32768³, resident, as chosen', () => resident(measured, pinned, chosen, {})],
+      ['64 products', () => group(measured, 4096, pinned)],
+      ['matrices in pageable memory', makePageable],
+      ['32768³, pageable', () => hostToHost(measured, pageable, plain, asked.pageable)],
+      ['shortest paths', () => paths(measured, 32768, asked.paths)],
+    ]
+    return [['the same on all', () => probe(measured)], ...(bench.quick ? quickly : usual)]
   },
 }

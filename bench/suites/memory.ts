@@ -1,8 +1,8 @@
 /** Whether many small calls leave something behind. */
-import { type Device, matrix, mpmm, openDevice } from '../../lib/index.js'
-import { integers } from './draw.js'
+import { type Device, type DeviceMatrix, matrix, mpmm } from '../../lib/index.js'
+import { integers } from '../timing/values.js'
 import { type ProcessState, processState } from './process-state.js'
-import type { Findings, Suite } from './protocol.js'
+import type { Bench, Suite, SuiteCase } from './suite.js'
 
 const SIZE = 16
 /** Calls that run at once. */
@@ -22,16 +22,16 @@ async function stateOf(device: Device): Promise<State> {
 
 /** Makes so many calls, and shows what the process holds more than after a warm-up of three tenths of them. */
 async function watch(
-  of: string,
+  bench: Bench,
+  what: string,
   calls: number,
-  device: Device,
-  call: () => Promise<unknown>,
-  findings: Findings,
-  progress: (share: number) => void,
+  call: (device: Device) => Promise<unknown>,
 ): Promise<void> {
+  const of = `${calls} ${what}`
+  const device = await bench.device()
   const make = async (count: number) => {
     for (let made = 0; made < count; made += AT_ONCE) {
-      await Promise.all(Array.from({ length: Math.min(AT_ONCE, count - made) }, call))
+      await Promise.all(Array.from({ length: Math.min(AT_ONCE, count - made) }, () => call(device)))
     }
   }
   const blocks = 10
@@ -40,62 +40,67 @@ async function watch(
   const rss = []
   const begin = performance.now()
   for (let block = 1; block <= blocks; block++) {
-    progress(block / blocks)
+    bench.onPart(what, block / blocks)
     await make(calls / blocks)
     if (block < blocks) rss.push((await processState()).rss)
   }
   const whole = performance.now() - begin
   const last = await stateOf(device)
   const megabytes = [...rss, last.rss].map((now) => ((now - first.rss) / 2 ** 20).toFixed(1))
-  findings.figure(of, 'growth of RSS', '%', (100 * (last.rss - first.rss)) / first.rss, {
+  bench.figure(of, 'growth of RSS', '%', (100 * (last.rss - first.rss)) / first.rss, {
     must: 5,
     note: `from ${Math.round(first.rss / 2 ** 20)} MiB by ${megabytes.join(', ')} MiB`,
   })
-  findings.figure(of, 'more handles', '', last.handles - first.handles, { must: 0 })
+  bench.figure(of, 'more handles', '', last.handles - first.handles, { must: 0 })
   if (last.threads !== null) {
-    findings.figure(of, 'more threads', '', last.threads - first.threads!, {
-      must: 0,
-      note: `of ${first.threads}`,
-    })
+    const note = `of ${first.threads}`
+    bench.figure(of, 'more threads', '', last.threads - first.threads!, { must: 0, note })
   }
   const growth = (name: 'used' | 'reserved' | 'free') => last[name] - first[name]
-  findings.figure(of, "more of the device's memory in use", 'bytes', growth('used'), { must: 0 })
+  bench.figure(of, "more of the device's memory in use", 'bytes', growth('used'), { must: 0 })
   // On the CPU with the workspaces of each thread, which grow when that thread has a product for the first time.
-  const asked = device.backend === 'cuda' ? { must: 0 } : {}
-  findings.figure(of, 'more of it held by the library', 'bytes', growth('reserved'), asked)
+  const asked = bench.gpu ? { must: 0 } : {}
+  bench.figure(of, 'more of it held by the library', 'bytes', growth('reserved'), asked)
   // What others do on the machine is in it too.
-  findings.figure(of, 'less of it free', 'bytes', -growth('free'))
-  findings.figure(of, 'a call', 'µs', (1000 * whole) / calls)
+  bench.figure(of, 'less of it free', 'bytes', -growth('free'))
+  bench.figure(of, 'a call', 'µs', (1000 * whole) / calls)
 }
 
 export const memory: Suite = {
   shows: `what ${AT_ONCE} small calls at once leave behind, over and over: memory, handles and threads after a warm-up and at the end`,
-  async run({ backend, device: index, quick }, findings) {
-    const device = await openDevice({ backend, device: index })
-    const calls = quick ? 1000 : 1e5
+  grid(bench) {
+    const calls = bench.quick ? 1000 : 1e5
     const [a, b] = [integers([SIZE, SIZE], 1), integers([SIZE, SIZE], 2)]
-    const progress = (what: string, from: number) => (share: number) =>
-      findings.progress(what, from + share / 4)
-    const run = (what: string, nth: number, call: () => Promise<unknown>) =>
-      watch(`${calls} ${what}`, calls, device, call, findings, progress(what, nth / 4))
-
-    await run('of arrays', 0, () => mpmm(a, b, { backend, device: index }))
-    using left = await device.upload(a)
-    using right = await device.upload(b)
-    await run('resident, disposed', 1, async () => {
-      const { c } = await mpmm(left, right)
-      c.dispose()
-    })
-    await run('resident, not disposed', 2, () => mpmm(left, right))
     const out = matrix(SIZE, SIZE)
-    await run('uploads, products, downloads', 3, async () => {
-      const there = await device.upload(a)
-      const { c } = await mpmm(there, right)
-      there.dispose()
-      const host = await c.download()
-      c.dispose()
-      out.data.set(host.data)
-    })
-    await device.close()
+    let left!: DeviceMatrix
+    let right!: DeviceMatrix
+    const watched = (what: string, call: (device: Device) => Promise<unknown>): SuiteCase => [
+      what,
+      () => watch(bench, what, calls, call),
+    ]
+    return [
+      watched('of arrays', () => mpmm(a, b, bench.place)),
+      [
+        'matrices',
+        async () => {
+          const device = await bench.device()
+          left = await device.upload(a)
+          right = await device.upload(b)
+        },
+      ],
+      watched('resident, disposed', async () => {
+        const { c } = await mpmm(left, right)
+        c.dispose()
+      }),
+      watched('resident, not disposed', () => mpmm(left, right)),
+      watched('uploads, products, downloads', async (device) => {
+        const there = await device.upload(a)
+        const { c } = await mpmm(there, right)
+        there.dispose()
+        const host = await c.download()
+        c.dispose()
+        out.data.set(host.data)
+      }),
+    ]
   },
 }

@@ -1,13 +1,14 @@
 /** Calls of all kinds at once, every result compared with the naive product, every error with its code. */
 import { mpmm, openDevice } from '../../lib/index.js'
+import { Draw } from '../draw.js'
+import { elapsed, repeat } from '../experiment.js'
 import { type Call, describeCall, drawCalls, matricesOf, type Problem } from '../mixed/calls.js'
 import type { Dense, Places } from '../mixed/matrices.js'
 import { mistakes } from '../mixed/mistakes.js'
 import { judge, type Outcome, perform, untilIdle } from '../mixed/perform.js'
 import { firstDifference, naiveVariant } from '../verify.js'
-import { Draw } from './draw.js'
 import { processState } from './process-state.js'
-import type { Findings, Suite } from './protocol.js'
+import type { Bench, Suite } from './suite.js'
 
 /** Calls that run at once. */
 const AT_ONCE = 64
@@ -58,11 +59,11 @@ interface Tally {
 const failed = (outcome: Outcome) => 'error' in outcome
 
 async function round(
+  bench: Bench,
   calls: readonly Call[],
   hashes: ReadonlyMap<number, number>,
   places: Places,
   tally: Tally,
-  findings: Findings,
 ): Promise<void> {
   await each(calls, AT_ONCE, async (call) => {
     const outcome = await perform(call, places)
@@ -76,7 +77,7 @@ async function round(
     tally[isCode ? 'codes' : 'results']++
     if (call.code === null && failed(outcome)) tally.givenUp++
     if (wrong === undefined) tally[isCode ? 'rightCodes' : 'rightResults']++
-    else findings.wrong(`${describeCall(call)}: ${wrong}${await details(suspects)}`)
+    else bench.wrong(`${describeCall(call)}: ${wrong}${await details(suspects)}`)
   })
 }
 
@@ -100,72 +101,64 @@ function shuffled<T>(items: readonly T[], seed: number): T[] {
   return mixed
 }
 
+async function run(bench: Bench): Promise<void> {
+  const { quick } = bench
+  const device = await bench.device()
+  const elsewhere = await openDevice({ backend: 'cpu' })
+  const count = quick ? 200 : 2000
+  const warmingUp = quick ? 1 : 3
+  const rounds = bench.times(2, 8)
+  const calls = drawCalls(count, 12, quick ? { largest: 128, large: 0.01 } : { largest: 512, large: 0.03 })
+  const hashes = new Map<number, number>()
+  const problems = calls.flatMap((call) => (call.mistake ? [] : call.call.products))
+  await each(problems, 8, async (problem) => {
+    if (hashes.size % 100 === 0) bench.onPart('naive products', (0.5 * hashes.size) / problems.length)
+    hashes.set(problem.seed, hashOf(await naive(problem)))
+  })
+  const tally: Tally = { results: 0, rightResults: 0, codes: 0, rightCodes: 0, givenUp: 0 }
+  const before = device.memory()
+  let warm = 0
+  // The library's own memory and that of JavaScript grow to what such calls need, in each thread for itself.
+  const samples = await repeat(rounds, warmingUp, async (nth) => {
+    const share = (nth + warmingUp) / (warmingUp + rounds)
+    bench.onPart(nth < 0 ? 'warming up' : `round ${nth + 1} of ${rounds}`, 0.5 + share / 2)
+    const order = shuffled(calls, nth + warmingUp)
+    const ms = await elapsed(() => round(bench, order, hashes, { device, elsewhere }, tally))
+    const { rss } = await processState()
+    if (nth < 0) warm = rss
+    return { ms, rss }
+  })
+  await untilIdle(device)
+  const after = device.memory()
+  const of = `${count} calls`
+  const all = (warmingUp + rounds) * count
+  const given = calls.filter(({ mistake }) => mistake).length
+  const right = { must: 100, moreIsBetter: true }
+  bench.figure(of, 'right results', '%', (100 * tally.rightResults) / tally.results, {
+    ...right,
+    note: `${tally.rightResults} of ${tally.results}, of ${all} calls`,
+  })
+  bench.figure(of, 'right codes of errors', '%', (100 * tally.rightCodes) / tally.codes, {
+    ...right,
+    note: `${tally.rightCodes} of ${tally.codes}: ${mistakes.length} kinds of mistakes in ${given} of the ${count} calls, ${tally.givenUp} times given up meanwhile`,
+  })
+  bench.figures(of, samples, [['a round', 'ms', ({ ms }) => ms]])
+  bench.figure(of, 'RSS after warming up', 'bytes', warm, { note: `${warmingUp} rounds` })
+  const drifts = samples.map(({ rss }) => (100 * (rss - warm)) / warm)
+  bench.figure(of, 'its growth by the last round', '%', drifts.at(-1)!, {
+    must: 5,
+    note: `after each: ${drifts.map((drift) => drift.toFixed(1)).join(', ')}`,
+  })
+  bench.figure(of, "the device's memory in use before", 'bytes', before.used)
+  bench.figure(of, "the device's memory in use after", 'bytes', after.used, { must: before.used })
+  bench.figure(of, 'the most in use', 'bytes', after.peak)
+  bench.figure(of, 'held by the library after', 'bytes', after.reserved, { note: 'with its workspaces' })
+  bench.figure(of, "the device's free memory before", 'bytes', before.free)
+  bench.figure(of, "the device's free memory after", 'bytes', after.free)
+  await elsewhere.close()
+}
+
 export const mixed: Suite = {
   shows: `calls of all kinds, ${AT_ONCE} at once: semirings, types, batches, views, arrays and a device, groups, aborts, mistakes`,
-  async run({ backend, device: index, quick, repetitions }, findings) {
-    const device = await openDevice({ backend, device: index })
-    const elsewhere = await openDevice({ backend: 'cpu' })
-    const places = { device, elsewhere }
-    const count = quick ? 200 : 2000
-    const [warmingUp, rounds] = quick ? [1, repetitions ?? 2] : [3, repetitions ?? 8]
-    const calls = drawCalls(count, 12, quick ? { largest: 128, large: 0.01 } : { largest: 512, large: 0.03 })
-    const hashes = new Map<number, number>()
-    const problems = calls.flatMap((call) => (call.mistake ? [] : call.call.products))
-    await each(problems, 8, async (problem) => {
-      if (hashes.size % 100 === 0) {
-        findings.progress('naive products', (0.5 * hashes.size) / problems.length)
-      }
-      hashes.set(problem.seed, hashOf(await naive(problem)))
-    })
-    const tally: Tally = { results: 0, rightResults: 0, codes: 0, rightCodes: 0, givenUp: 0 }
-    const before = device.memory()
-    const samples: { ms: number; rss: number }[] = []
-    let warm = 0
-    // The library's own memory and that of JavaScript grow to what such calls need, in each thread for itself.
-    for (let at = -warmingUp; at < rounds; at++) {
-      const share = (at + warmingUp) / (warmingUp + rounds)
-      findings.progress(at < 0 ? 'warming up' : `round ${at + 1} of ${rounds}`, 0.5 + share / 2)
-      const begin = performance.now()
-      await round(shuffled(calls, at + warmingUp), hashes, places, tally, findings)
-      const ms = performance.now() - begin
-      const { rss } = await processState()
-      if (at >= 0) samples.push({ ms, rss })
-      else warm = rss
-    }
-    await untilIdle(device)
-    const after = device.memory()
-    const of = `${count} calls`
-    const all = (warmingUp + rounds) * count
-    const given = calls.filter(({ mistake }) => mistake).length
-    findings.figure(of, 'right results', '%', (100 * tally.rightResults) / tally.results, {
-      must: 100,
-      moreIsBetter: true,
-      note: `${tally.rightResults} of ${tally.results}, of ${all} calls`,
-    })
-    findings.figure(of, 'right codes of errors', '%', (100 * tally.rightCodes) / tally.codes, {
-      must: 100,
-      moreIsBetter: true,
-      note: `${tally.rightCodes} of ${tally.codes}: ${mistakes.length} kinds of mistakes in ${given} of the ${count} calls, ${tally.givenUp} times given up meanwhile`,
-    })
-    findings.figure(
-      of,
-      'a round',
-      'ms',
-      samples.map(({ ms }) => ms),
-    )
-    findings.figure(of, 'RSS after warming up', 'bytes', warm, { note: `${warmingUp} rounds` })
-    const drifts = samples.map(({ rss }) => (100 * (rss - warm)) / warm)
-    findings.figure(of, 'its growth by the last round', '%', drifts.at(-1)!, {
-      must: 5,
-      note: `after each: ${drifts.map((drift) => drift.toFixed(1)).join(', ')}`,
-    })
-    findings.figure(of, "the device's memory in use before", 'bytes', before.used)
-    findings.figure(of, "the device's memory in use after", 'bytes', after.used, { must: before.used })
-    findings.figure(of, 'the most in use', 'bytes', after.peak)
-    findings.figure(of, 'held by the library after', 'bytes', after.reserved, { note: 'with its workspaces' })
-    findings.figure(of, "the device's free memory before", 'bytes', before.free)
-    findings.figure(of, "the device's free memory after", 'bytes', after.free)
-    await elsewhere.close()
-    await device.close()
-  },
+  grid: (bench) => [['calls', () => run(bench)]],
 }

@@ -8,12 +8,12 @@ import { levels } from './levels.js'
 import { memory } from './memory.js'
 import { mixed } from './mixed.js'
 import { promises } from './promises.js'
-import type { Suite } from './protocol.js'
 import { queue } from './queue.js'
 import { resident } from './resident.js'
 import { rna } from './rna.js'
 import { small } from './small.js'
 import { structure } from './structure.js'
+import type { Suite } from './suite.js'
 
 export const suites = {
   resident,

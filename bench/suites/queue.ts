@@ -9,8 +9,8 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { writeNpy } from '../../lib/index.js'
 import { multiplyOnQueue } from '../../lib/queue.js'
-import { integers } from './draw.js'
-import type { Findings, Suite } from './protocol.js'
+import { integers } from '../timing/values.js'
+import type { Bench, Suite } from './suite.js'
 
 const WORKERS = 3
 const cli = fileURLToPath(new URL('../cli.js', import.meta.url))
@@ -87,53 +87,61 @@ function overheads(blocks: Blocks): { queue: number[]; storage: number[] } {
   return { queue: queue!, storage: storage! }
 }
 
+interface Work {
+  block: number
+  rows: number
+  depth: number
+}
+
+async function measure(bench: Bench, server: string, folder: string, { block, rows, depth }: Work) {
+  const [a, b, c] = ['a', 'b', 'c'].map((name) => join(folder, `${name}${block}.npy`))
+  await writeNpy(a!, integers([rows, depth], 1))
+  await writeNpy(b!, integers([depth, rows], 2))
+  const blocks: Blocks = new Map()
+  try {
+    await Promise.all(
+      Array.from({ length: WORKERS }, () => startWorker(server, folder, bench.backend, blocks)),
+    )
+    const size = { rows: block, cols: block, depth: block }
+    const { computed } = await multiplyOnQueue(a!, b!, c!, { queue: server, block: size })
+    const of = `${computed} blocks of ${block}³`
+    if (computed !== (rows / block) ** 2) bench.wrong(`${of} were computed`)
+    const found = overheads(blocks)
+    const asked = block === 2048 ? { must: 20, aim: 8 } : {}
+    bench.figure(of, 'per block: queue', 'ms', found.queue, asked)
+    bench.figure(of, 'per block: reading, writing', 'ms', found.storage)
+  } finally {
+    await Promise.all([...blocks.keys()].map(end))
+  }
+}
+
+async function run(bench: Bench): Promise<void> {
+  const program = ['redis-server', 'valkey-server'].find((name) => !spawnSync(name, ['--version']).error)
+  if (!program) {
+    const note = 'nothing was measured: install redis-server or valkey-server'
+    bench.figure('redis-server', 'installed', '', 0, { note })
+    return
+  }
+  const folder = await mkdtemp(join(tmpdir(), 'mpmml-bench-'))
+  const server = await startServer(program, folder)
+  const large = bench.quick ? 256 : 2048
+  // Of the small ones the product takes next to nothing.
+  const cases: Work[] = [
+    { block: 16, rows: bench.quick ? 128 : 512, depth: 16 },
+    { block: large, rows: 4 * large, depth: large },
+  ]
+  try {
+    for (const [at, work] of cases.entries()) {
+      bench.onPart(`${work.block}³`, at / cases.length)
+      await measure(bench, server.queue, folder, work)
+    }
+  } finally {
+    await end(server.child)
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
 export const queue: Suite = {
   shows: `block jobs on a queue, ${WORKERS} workers: what each costs besides its product`,
-  async run({ backend, quick }, findings: Findings) {
-    const program = ['redis-server', 'valkey-server'].find((name) => !spawnSync(name, ['--version']).error)
-    if (!program) {
-      const note = 'nothing was measured: install redis-server or valkey-server'
-      findings.figure('redis-server', 'installed', '', 0, { note })
-      return
-    }
-    const folder = await mkdtemp(join(tmpdir(), 'mpmml-bench-'))
-    const server = await startServer(program, folder)
-    const large = quick ? 256 : 2048
-    // Of the small ones the product takes next to nothing.
-    const cases = [
-      { block: 16, rows: quick ? 128 : 512, depth: 16 },
-      { block: large, rows: 4 * large, depth: large },
-    ]
-    try {
-      for (const [at, { block, rows, depth }] of cases.entries()) {
-        findings.progress(`${block}³`, at / cases.length)
-        const [a, b, c] = ['a', 'b', 'c'].map((name) => join(folder, `${name}${block}.npy`))
-        await writeNpy(a!, integers([rows, depth], 1))
-        await writeNpy(b!, integers([depth, rows], 2))
-        const blocks: Blocks = new Map()
-        try {
-          const starts = Array.from({ length: WORKERS }, () =>
-            startWorker(server.queue, folder, backend, blocks),
-          )
-          await Promise.all(starts)
-          const { computed } = await multiplyOnQueue(a!, b!, c!, {
-            queue: server.queue,
-            block: { rows: block, cols: block, depth: block },
-          })
-          if (computed !== (rows / block) ** 2)
-            findings.wrong(`${computed} blocks of ${block}³ were computed`)
-          const found = overheads(blocks)
-          const of = `${computed} blocks of ${block}³`
-          const asked = block === 2048 ? { must: 20, aim: 8 } : {}
-          findings.figure(of, 'per block: queue', 'ms', found.queue, asked)
-          findings.figure(of, 'per block: reading, writing', 'ms', found.storage)
-        } finally {
-          await Promise.all([...blocks.keys()].map(end))
-        }
-      }
-    } finally {
-      await end(server.child)
-      await rm(folder, { recursive: true, force: true })
-    }
-  },
+  grid: (bench) => [['blocks', () => run(bench)]],
 }

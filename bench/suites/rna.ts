@@ -2,7 +2,7 @@
 import { info } from '../../lib/index.js'
 import { bpmax, nussinov } from '../../lib/rna.js'
 import { gopsOf, strandOf, timeFolding, timeInteraction } from '../needed.js'
-import type { Asked, Findings, Suite } from './protocol.js'
+import type { Asked, Bench, Suite, SuiteCase } from './suite.js'
 
 interface Interaction {
   n: number
@@ -17,62 +17,71 @@ interface Folding {
   ms?: Asked
 }
 
-const work: Record<'cuda' | 'cpu' | 'quick', { interactions: Interaction[]; foldings: Folding[] }> = {
-  cuda: {
-    interactions: [
-      { n: 16, m: 750, speed: { must: 4, aim: 8 } },
-      { n: 32, m: 1000, speed: { must: 6, aim: 14 } },
-      { n: 32, m: 3000, ms: { must: 10_000, aim: 4000 } },
-    ],
-    foldings: [
-      { count: 1000, n: 500, ms: { must: 200, aim: 50 } },
-      { count: 1, n: 5000, ms: { must: 1000, aim: 300 } },
-    ],
-  },
-  cpu: {
-    interactions: [{ n: 16, m: 256, speed: { must: 0.03, aim: 0.06 } }],
-    foldings: [
-      { count: 100, n: 500 },
-      { count: 1, n: 2000 },
-    ],
-  },
-  quick: { interactions: [{ n: 4, m: 24 }], foldings: [{ count: 5, n: 40 }] },
+interface Work {
+  interactions: Interaction[]
+  foldings: Folding[]
 }
 
+const onGpu: Work = {
+  interactions: [
+    { n: 16, m: 750, speed: { must: 4, aim: 8 } },
+    { n: 32, m: 1000, speed: { must: 6, aim: 14 } },
+    { n: 32, m: 3000, ms: { must: 10_000, aim: 4000 } },
+  ],
+  foldings: [
+    { count: 1000, n: 500, ms: { must: 200, aim: 50 } },
+    { count: 1, n: 5000, ms: { must: 1000, aim: 300 } },
+  ],
+}
+const onCpu: Work = {
+  interactions: [{ n: 16, m: 256, speed: { must: 0.03, aim: 0.06 } }],
+  foldings: [
+    { count: 100, n: 500 },
+    { count: 1, n: 2000 },
+  ],
+}
+const quickly: Work = { interactions: [{ n: 4, m: 24 }], foldings: [{ count: 5, n: 40 }] }
+
 /** The host's kernels find the same scores. */
-async function compare(backend: 'cuda' | 'cpu', device: number, findings: Findings): Promise<void> {
+async function compare(bench: Bench): Promise<void> {
   const [first, second] = [strandOf(7, 5), strandOf(30, 6)]
   const scores = async (place: { backend: 'cuda' | 'cpu'; device?: number }) => [
     (await bpmax(first, second, place)).score,
     (await bpmax(second, first, place)).score,
     (await nussinov(second, place)).score,
   ]
-  const [came, expected] = [await scores({ backend, device }), await scores({ backend: 'cpu' })]
+  const [came, expected] = [await scores(bench.place), await scores({ backend: 'cpu' })]
   // Which strand comes first makes no difference.
   const same = came.every((score, index) => score === expected[index]) && came[0] === came[1]
-  if (!same) findings.wrong(`scores are ${came.join(', ')}, and on the CPU ${expected.join(', ')}`)
+  if (!same) bench.wrong(`scores are ${came.join(', ')}, and on the CPU ${expected.join(', ')}`)
 }
 
 export const rna: Suite = {
   shows: 'BPMax and Nussinov, whole calls; speeds count the steps of the recurrence, per core on the CPU',
-  async run({ backend, device, quick, repetitions }, findings) {
-    const { interactions, foldings } = work[quick ? 'quick' : backend]
-    const where = { backend, device, repetitions: repetitions ?? (quick ? 1 : 5) }
-    const cores = backend === 'cpu' ? info().cpu.threads : 1
-    await compare(backend, device, findings)
-    const parts = interactions.length + foldings.length
-    for (const [at, { n, m, speed, ms }] of interactions.entries()) {
-      findings.progress(`bpmax ${n} × ${m}`, at / parts)
+  grid(bench) {
+    const { interactions, foldings } = bench.pick(quickly, onGpu, onCpu)
+    const where = { ...bench.place, repetitions: bench.times(1, 5) }
+    const cores = bench.gpu ? 1 : info().cpu.threads
+    const interaction = async (of: string, { n, m, speed, ms }: Interaction) => {
       const timed = await timeInteraction(n, m, where)
-      findings.figure(`bpmax ${n} × ${m}`, 'the whole call', 'ms', timed.ms, ms)
+      bench.figure(of, 'the whole call', 'ms', timed.ms, ms)
       const speeds = gopsOf(timed).map((gops) => gops / 1000 / cores)
-      const what = backend === 'cpu' ? 'speed per core' : 'speed'
-      findings.figure(`bpmax ${n} × ${m}`, what, 'TOPS', speeds, { ...speed, moreIsBetter: true })
+      bench.figure(of, bench.gpu ? 'speed' : 'speed per core', 'TOPS', speeds, speed)
     }
-    for (const [at, { count, n, ms }] of foldings.entries()) {
-      findings.progress(`nussinov ${count} × ${n}`, (interactions.length + at) / parts)
+    const folding = async (of: string, { count, n, ms }: Folding) => {
       const timed = await timeFolding(count, n, where)
-      findings.figure(`nussinov ${count} × ${n}`, 'the whole call', 'ms', timed.ms, ms)
+      bench.figure(of, 'the whole call', 'ms', timed.ms, ms)
     }
+    return [
+      ['scores', () => compare(bench)],
+      ...interactions.map((one): SuiteCase => {
+        const of = `bpmax ${one.n} × ${one.m}`
+        return [of, () => interaction(of, one)]
+      }),
+      ...foldings.map((one): SuiteCase => {
+        const of = `nussinov ${one.count} × ${one.n}`
+        return [of, () => folding(of, one)]
+      }),
+    ]
   },
 }

@@ -2,8 +2,8 @@
 import { type DenseMatrix, mpmm, type OperandArray, type Semiring } from '../../lib/index.js'
 import { machine, type Spread, spread } from '../../lib/lab.js'
 import type { ProductShape } from '../arguments.js'
+import { type Case, runCases } from '../experiment.js'
 import { shapeName } from '../output.js'
-import { startProgress } from '../progress.js'
 import { operandsOf, type ValueKind } from './values.js'
 
 type Backend = 'auto' | 'cuda' | 'cpu'
@@ -46,22 +46,17 @@ export async function runChoice(
   signal: AbortSignal,
 ): Promise<ChoiceRecord> {
   const { gpu } = machine(device)
-  const products = shapes.flatMap((shape) => values.map((kind) => ({ ...shape, values: kind })))
-  const cost = ({ batch, m, n, k }: ProductShape) => 1e8 + batch * m * n * k
-  const progress = startProgress(products.reduce((sum, product) => sum + cost(product), 0))
-  const rows: ChoiceRow[] = []
-  let done = 0
-  try {
-    for (const product of products) {
-      signal.throwIfAborted()
-      progress.show(`${shapeName(product)} ${product.values}`, done)
-      rows.push(await compare(product, semiring, device))
-      done += cost(product)
-    }
-  } finally {
-    progress.end()
-  }
-  return { device: String(gpu.name), rows }
+  const cases = shapes.flatMap((shape) =>
+    values.map((kind): Case<ChoiceRow> => {
+      const product = { ...shape, values: kind }
+      return {
+        what: `${shapeName(product)} ${kind}`,
+        cost: 1e8 + shape.batch * shape.m * shape.n * shape.k,
+        measure: () => compare(product, semiring, device),
+      }
+    }),
+  )
+  return { device: String(gpu.name), rows: await runCases(cases, signal) }
 }
 
 async function compare(

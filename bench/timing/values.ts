@@ -11,6 +11,7 @@ import {
   zeroOf,
 } from '../../lib/index.js'
 import type { ProductShape } from '../arguments.js'
+import { Draw } from '../draw.js'
 import { arrays } from '../dtype.js'
 
 export interface Values {
@@ -160,20 +161,26 @@ export function randomMatrix(
   const zero = zeroOf(semiring, dtype)
   const spread = maximum - minimum + 1
   const zeroBelow = zeroFraction * 2 ** 32
-  // Marsaglia's xorshift32, after a multiplication that takes neighbouring seeds apart.
-  let state = Math.imul(seed + 1, 0x9e3779b1) | 1
-  const next = () => {
-    state ^= state << 13
-    state ^= state >>> 17
-    state ^= state << 5
-    return state >>> 0
-  }
+  const draw = new Draw(seed)
   const drawn = Math.min(length, MOST_DRAWN)
   for (let index = 0; index < drawn; index++) {
-    data[index] = zeroBelow > 0 && next() < zeroBelow ? zero : minimum + (next() % spread)
+    data[index] = zeroBelow > 0 && draw.word() < zeroBelow ? zero : minimum + (draw.word() % spread)
   }
   for (let filled = drawn; filled < length; filled *= 2) data.copyWithin(filled, 0, filled)
   return matrix(shape, data)
+}
+
+/** The largest magnitude that no 16-bit arithmetic holds, and of which sums of twenty are still int32. */
+export const ANY_INT32 = 100_000_000
+
+/** Random integers from −`limit` to `limit`, and the zero of max-plus. */
+export function integers(
+  shape: Readonly<Shape>,
+  seed: number,
+  { limit = ANY_INT32, zeroFraction = 0 } = {},
+): DenseMatrix {
+  const values = { dtype: 'int32', minimum: -limit, maximum: limit, zeroFraction, summary: '' } as const
+  return randomMatrix(shape, values, seed) as DenseMatrix
 }
 
 /** The same in which a column goes on from its first element by steps of 1, up or down. */

@@ -1,21 +1,15 @@
 /** The ladder, borders and rooflines: what needs no GPU. Expected values are the publications', or worked out by hand. */
 import { describe, expect, it } from 'vitest'
-import { experiments } from '../../bench/lab/borders.js'
+import { averageText, borders, experiments } from '../../bench/lab/borders.js'
 import { compare, laddered } from '../../bench/lab/calls.js'
 import { addCounters, readMetrics } from '../../bench/lab/counters.js'
-import {
-  averageText,
-  LadderPoints,
-  reportTables,
-  rungTable,
-  seconds,
-} from '../../bench/lab/describe-ladder.js'
+import { LadderPoints, reportTables, rungTable, seconds } from '../../bench/lab/describe-ladder.js'
+import { rooflineDrawing } from '../../bench/lab/describe-roofline.js'
 import { readDimensions } from '../../bench/lab/dimensions.js'
 import * as k20 from '../../bench/lab/k20.js'
 import { isCoalesced, rungs, rungsOf, sizeOf, tableJobs } from '../../bench/lab/ladder.js'
 import { bindingText, rooflineJobs, rooflines } from '../../bench/lab/roofline.js'
-import { kernelSweeps } from '../../bench/lab/sweeps.js'
-import { rooflineSvg } from '../../bench/report/ladder-figures.js'
+import { svgFile } from '../../bench/report/plot.js'
 import * as lab from '../../lib/lab.js'
 import { named, withoutLaboratory } from '../support/machine.js'
 import {
@@ -240,7 +234,7 @@ describe('borders', () => {
   it.skipIf(noLab !== undefined)(
     named('are swept over sizes that no tile divides, for K = 32 and 64', noLab),
     () => {
-      const { jobs, sizes } = kernelSweeps.borders
+      const { jobs, sizes } = borders
       expect(sizes.filter((size) => size % 32 === 0)).toEqual([])
       const all = jobs([...sizes])
       expect(new Set(all.map(({ parameters }) => parameters.k))).toEqual(new Set([32, 64]))
@@ -378,7 +372,7 @@ describe('rooflines', () => {
     expect(roofline).toMatchObject({ tensor: 1_000_000, ceilings: { operations: 1000 } })
     const [kernel] = roofline!.kernels
     expect(kernel!.roofs).toContainEqual({ name: 'operations', gops: 1_000_000 })
-    expect(rooflineSvg(roofline!, 'H200')).toContain('tensor cores 1000.0 TOPS')
+    expect(svgFile(rooflineDrawing(roofline!), 'H200')).toContain('tensor cores 1000.0 TOPS')
     // Without the ceiling nothing can be said of them.
     expect(rooflines(points)[0]!.kernels).toEqual([])
   })

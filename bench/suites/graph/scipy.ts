@@ -5,8 +5,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { shortestPaths } from '../../../lib/graph.js'
 import { info, matrix, readNpy, writeNpy } from '../../../lib/index.js'
+import { median } from '../../experiment.js'
 import { firstDifference } from '../../verify.js'
-import type { Findings } from '../protocol.js'
+import type { Bench } from '../suite.js'
 import { randomGraph, timed } from './all-pairs.js'
 
 /** Reads weights, writes distances, and prints its version and the seconds of each call. */
@@ -57,28 +58,22 @@ function runSciPy(input: string, output: string, repetitions: number): Promise<S
 }
 
 /** The time of all distances on the CPU, and how many times longer SciPy takes, if it is there. */
-export async function againstSciPy(
-  nodes: number,
-  repetitions: number,
-  isAsked: boolean,
-  findings: Findings,
-): Promise<void> {
+export async function againstSciPy(bench: Bench, nodes: number): Promise<void> {
   const of = `${nodes} nodes, arrays, CPU`
   const graph = randomGraph([nodes, nodes], 1)
-  findings.progress(`all distances of ${nodes} nodes on the CPU`, 0.7)
   let distances = graph
-  const ours = await timed(repetitions, async () => {
+  const ours = await timed(bench.times(2, 5), async () => {
     distances = (await shortestPaths(graph, { backend: 'cpu' })).distances
   })
-  findings.figure(of, 'all distances', 'ms', ours, { note: `${info().cpu.threads} threads` })
+  bench.figure(of, 'all distances', 'ms', ours, { note: `${info().cpu.threads} threads` })
   const folder = await mkdtemp(join(tmpdir(), 'mpmml-scipy-'))
   try {
     const [input, output] = [join(folder, 'weights.npy'), join(folder, 'distances.npy')]
     await writeNpy(input, graph)
-    findings.progress('the same by SciPy', 0.75)
-    const theirs = await runSciPy(input, output, isAsked ? 3 : 1)
+    bench.onPart('the same by SciPy', 0.5)
+    const theirs = await runSciPy(input, output, bench.quick ? 1 : 3)
     if (!theirs) {
-      findings.figure(of, "SciPy's floyd_warshall", 'ms', 0, {
+      bench.figure(of, "SciPy's floyd_warshall", 'ms', 0, {
         note: 'not measured: there is no python3 with SciPy (Debian: python3-scipy)',
       })
       return
@@ -86,22 +81,19 @@ export async function againstSciPy(
     const difference = firstDifference(distances, matrix(nodes, nodes, (await readNpy(output)).data))
     if (difference) {
       const { index, value, expected, count } = difference
-      findings.wrong(
+      bench.wrong(
         `${of}: the distance ${index.join(' to ')} is ${value}, by SciPy ${expected}; ${count} differ`,
       )
     }
     const times = theirs.seconds.map((seconds) => 1000 * seconds)
-    findings.figure(of, "SciPy's floyd_warshall", 'ms', times, {
+    bench.figure(of, "SciPy's floyd_warshall", 'ms', times, {
       note: `SciPy ${theirs.version}, one thread`,
     })
-    const median = [...times].sort((a, b) => a - b)[times.length >> 1]!
-    findings.figure(
-      of,
-      'its time / the time here',
-      'x',
-      ours.map((ms) => median / ms),
-      { ...(isAsked ? { must: 20, aim: 40 } : {}), moreIsBetter: true },
-    )
+    const theirMs = median(times)
+    const asked = bench.quick ? {} : { must: 20, aim: 40 }
+    bench.figures(of, ours, [
+      ['its time / the time here', 'x', (ms) => theirMs / ms, { ...asked, moreIsBetter: true }],
+    ])
   } finally {
     await rm(folder, { recursive: true, force: true })
   }

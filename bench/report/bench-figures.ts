@@ -1,16 +1,16 @@
-/** The speeds of `mpmml bench` as an SVG file. */
+/** What `mpmml bench --svg` draws. */
 import { shapeName } from '../output.js'
-import type { BenchRecord, TrialRecord } from '../timing/suite.js'
+import type { Figure } from '../suites/suite.js'
+import type { BenchRecord, TrialRecord } from '../timing/bench.js'
+import type { Drawing } from './charts.js'
 import { unitFor } from './data.js'
-import { barChart, standaloneSvg } from './plot.js'
-import { light } from './style.js'
-
-const WIDTH = 860
+import type { Datum } from './plot.js'
 
 const whereOf = ({ backend, device, threads }: TrialRecord) =>
   backend === 'cuda' ? device : `CPU, ${threads} ${threads === 1 ? 'thread' : 'threads'}`
 
-export function benchSvg({ semiring, dtype, trials }: BenchRecord): string {
+/** The speeds of products as bars. */
+export function benchFigure({ trials }: BenchRecord): Drawing {
   const speeds = trials.flatMap(({ rows, ceiling }) => [
     ...rows.map(({ gops }) => gops.median),
     ...(ceiling ? [ceiling.gops.median] : []),
@@ -34,5 +34,24 @@ export function benchSvg({ semiring, dtype, trials }: BenchRecord): string {
   const ceiling = several ? undefined : trials[0]?.ceiling?.gops.median
   const references = ceiling === undefined ? [] : [{ y: ceiling / divisor, label: 'ceiling' }]
   const chart = { data, labels: data.map(({ label }) => label), xLabel: unit, series, references }
-  return standaloneSvg(barChart(chart, WIDTH), `Speed of ${semiring} on ${dtype}`, series, light, WIDTH)
+  return { kind: 'bar', chart }
+}
+
+/** The speed of products of few levels against their size, as the suite `levels` finds it. Undefined if there are no kernels among the figures. */
+export function levelsFigure(figures: readonly Figure[]): Drawing | undefined {
+  const data = figures.flatMap(({ of, what, value: { median, q1, q3 } }): Datum[] => {
+    const [, size, series] = /^(\d+)³, (.*)$/.exec(of) ?? []
+    return what === 'kernel' ? [{ x: `${size}³`, series: series!, y: median, q1, q3 }] : []
+  })
+  if (data.length === 0) return undefined
+  const series = [...new Set(data.map((datum) => datum.series))]
+  const chart = {
+    data,
+    xs: [...new Set(data.map(({ x }) => x))],
+    xLabel: 'size of the product',
+    yLabel: 'TOPS of the kernel',
+    series,
+    references: [],
+  }
+  return { kind: 'line', chart }
 }

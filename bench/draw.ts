@@ -1,0 +1,35 @@
+/** Random choices, the same for the same seed. */
+export class Draw {
+  #state: number
+
+  constructor(seed: number) {
+    // A multiplication that takes neighbouring seeds apart.
+    this.#state = Math.imul(seed + 1, 0x9e3779b1) | 1
+  }
+
+  /** From 0 up to 2^32: Marsaglia's xorshift32. */
+  word(): number {
+    this.#state ^= this.#state << 13
+    this.#state ^= this.#state >>> 17
+    this.#state ^= this.#state << 5
+    return this.#state >>> 0
+  }
+
+  /** From 0 up to 1. */
+  share(): number {
+    return this.word() / 2 ** 32
+  }
+
+  /** From `low` to `high`, both included. */
+  integer(low: number, high: number): number {
+    return low + Math.floor(this.share() * (high - low + 1))
+  }
+
+  chance(probability: number): boolean {
+    return this.share() < probability
+  }
+
+  pick<T>(choices: readonly T[]): T {
+    return choices[this.integer(0, choices.length - 1)]!
+  }
+}

@@ -1,0 +1,103 @@
+/**
+ * An experiment: a grid of cases, each of which is measured, the columns that show what was found, and figures of it. The
+ * grid is run in this process (runCases), or in processes of their own (trials/run.ts).
+ */
+import { type Spread, spread } from '../lib/lab.js'
+import { duration, table } from './output.js'
+import { startProgress } from './progress.js'
+
+/** Says what of a case is done now, and how much of it, from 0 to 1. */
+export type OnPart = (what: string, done: number) => void
+
+/** A point of an experiment's grid. */
+export interface Case<Found> {
+  /** What is measured, for those who wait. */
+  what: string
+  /** In any unit that is roughly proportional to the time that it takes. */
+  cost: number
+  measure(onPart: OnPart): Promise<Found>
+}
+
+/** What is measured for a request: each case in its turn. */
+export interface Experiment<Request, Found> {
+  grid(request: Request): Case<Found>[]
+}
+
+export const costOf = (cases: readonly Case<unknown>[]) => cases.reduce((sum, { cost }) => sum + cost, 0)
+
+/**
+ * Measures the cases one after the other and shows how far it is.
+ *
+ * @param keep - is given what was found of each case as it comes.
+ * @throws the signal's reason once it is aborted.
+ */
+export async function runCases<Found>(
+  cases: readonly Case<Found>[],
+  signal: AbortSignal,
+  keep: (found: Found) => Promise<void> | void = () => {},
+): Promise<Found[]> {
+  const progress = startProgress(costOf(cases))
+  const all: Found[] = []
+  let done = 0
+  try {
+    for (const { what, cost, measure } of cases) {
+      signal.throwIfAborted()
+      progress.show(what, done)
+      const found = await measure(() => {})
+      await keep(found)
+      all.push(found)
+      done += cost
+    }
+    return all
+  } finally {
+    progress.end()
+  }
+}
+
+/**
+ * What `call` gives each time, after the calls that warm up.
+ *
+ * @param warmUp - so many calls; `nth` is negative for them.
+ */
+export async function repeat<Sample>(
+  repetitions: number,
+  warmUp: number,
+  call: (nth: number) => Promise<Sample> | Sample,
+): Promise<Sample[]> {
+  const samples: Sample[] = []
+  for (let nth = -warmUp; nth < repetitions; nth++) {
+    const sample = await call(nth)
+    if (nth >= 0) samples.push(sample)
+  }
+  return samples
+}
+
+/** Repetitions that fill `budget` milliseconds, an odd number so that the median is one of them. */
+export function repetitionsFor(ms: number, budget: number): number {
+  return 2 * Math.min(10, Math.max(1, Math.floor(budget / Math.max(ms, 0.01) / 2))) + 1
+}
+
+/** How long a call takes, in milliseconds. */
+export async function elapsed(call: () => unknown): Promise<number> {
+  const begin = performance.now()
+  await call()
+  return performance.now() - begin
+}
+
+export const median = (samples: readonly number[]) => spread(samples).median
+
+/** How what was found is shown: the head of each column, and its cell for a row. */
+export type Columns<Row> = readonly (readonly [head: string, cell: (row: Row) => string])[]
+
+/** The rows of a table, the head first. */
+export const rowsOf = <Row>(columns: Columns<Row>, rows: readonly Row[]): string[][] => [
+  columns.map(([head]) => head),
+  ...rows.map((row) => columns.map(([, cell]) => cell(row))),
+]
+
+export const tableOf = <Row>(columns: Columns<Row>, rows: readonly Row[]) => table(rowsOf(columns, rows))
+
+/** 12.3 ms ± 0.4 % */
+export function timed({ median, q1, q3 }: Spread): string {
+  return `${duration(median)} ± ${(median > 0 ? (50 * (q3 - q1)) / median : 0).toFixed(1)} %`
+}

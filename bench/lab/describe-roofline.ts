@@ -1,0 +1,117 @@
+/** Rooflines as charts and tables. */
+import { tensorPeak } from '../../lib/lab.js'
+import type { Drawing } from '../report/charts.js'
+import { type Data, speed } from '../report/data.js'
+import { html } from '../report/html.js'
+import type { Section } from '../report/section.js'
+import { htmlTables, type LadderTable } from './describe-ladder.js'
+import { bindingText, groups, type Roofline, rooflines, roofNames } from './roofline.js'
+
+const facets = ['global memory', 'shared memory or L1']
+
+/** A roofline as a chart. */
+export function rooflineDrawing({ ceilings, operations, tensor, kernels }: Roofline): Drawing {
+  const rounded = (gbps: number) =>
+    gbps >= 10_000 ? `${(gbps / 1000).toFixed(1)} TB/s` : `${gbps.toFixed(0)} GB/s`
+  const slope = (facet: string, name: string, gbps: number | undefined, dashed = false) =>
+    gbps === undefined ? [] : [{ facet, label: `${name} ${rounded(gbps)}`, gbps, dashed }]
+  const chart = {
+    facets,
+    slopes: [
+      ...slope(facets[0]!, 'device memory', ceilings.deviceMemory),
+      ...slope(facets[0]!, 'L2', ceilings.l2),
+      ...slope(facets[0]!, 'uncoalesced', ceilings.strided, true),
+      ...slope(facets[1]!, 'shared memory', ceilings.sharedMemory),
+    ],
+    levels: [
+      ...operations.map(({ name, gops }) => ({ label: `${name} ${speed(gops)}`, gops })),
+      ...(tensor === undefined ? [] : [{ label: `tensor cores ${speed(tensor)}`, gops: tensor }]),
+    ],
+    data: kernels.flatMap(({ group, label, intensity, gops }) => [
+      { facet: facets[0]!, x: intensity.global, y: gops, series: group, label },
+      { facet: facets[1]!, x: intensity.shared, y: gops, series: group, label },
+    ]),
+    series: groups.filter((group) => kernels.some((kernel) => kernel.group === group)),
+  }
+  return { kind: 'roofline', chart }
+}
+
+export const rooflineTitle = ({ semiring, dtype, size }: Roofline, gpu: string) =>
+  `Roofline of ${gpu}: ${semiring} ${dtype}, ${size}³`
+
+/** What `mpmml roofline` prints, and the report's tables: the kernels, and the ceilings. */
+export function rooflineTables(roofline: Roofline): LadderTable[] {
+  const { ceilings, operations, tensor, strided, kernels, semiring, dtype, size } = roofline
+  const counted = kernels.some(({ counters }) => counters !== undefined)
+  // Per step of the product, to compare with the computed operations per byte.
+  const steps = 2 * size ** 3
+  const measured = ({ counters }: (typeof kernels)[number]) =>
+    counters
+      ? [counters.deviceMemory, counters.l2, counters.sharedMemory].map((bytes) =>
+          bytes > 0 ? String(Number((steps / bytes).toPrecision(3))) : '',
+        )
+      : ['', '', '']
+  const gbps = (value: number | undefined) => (value === undefined ? '' : `${value.toFixed(0)} GB/s`)
+  return [
+    {
+      title: `Ceilings, ${semiring} ${dtype}`,
+      rows: [
+        ['ceiling', 'measured'],
+        ...operations.map(({ name, gops }) => [`instructions: ${name}`, speed(gops)]),
+        ...(tensor === undefined
+          ? []
+          : [['tensor cores on bfloat16: not measured, from the highest clock', speed(tensor)]]),
+        ['device memory: copy', gbps(ceilings.deviceMemory)],
+        ['L2', gbps(ceilings.l2)],
+        ['shared memory', gbps(ceilings.sharedMemory)],
+        ...strided.map(({ stride, gbps: value }) => [
+          `device memory: 32-bit words ${stride} apart, of which those that are asked for count`,
+          gbps(value),
+        ]),
+      ],
+    },
+    {
+      title: `Kernels on ${size} × ${size}: operations per byte, and what limits them`,
+      rows: [
+        [
+          'kernel',
+          'operations per byte of global memory',
+          'of shared memory or L1',
+          'measured',
+          'lowest ceiling',
+          'limited by',
+          ...(counted ? ['counted: device memory', 'L2', 'shared memory'] : []),
+        ],
+        ...kernels.map((kernel) => [
+          kernel.title,
+          String(Number(kernel.intensity.global.toPrecision(3))),
+          String(Number(kernel.intensity.shared.toPrecision(3))),
+          speed(kernel.gops),
+          kernel.roofs[0] ? `${speed(kernel.roofs[0].gops)} (${roofNames[kernel.roofs[0].name]})` : '',
+          bindingText(kernel),
+          ...(counted ? measured(kernel) : []),
+        ]),
+      ],
+    },
+  ]
+}
+
+export const rooflineSections = ({ results, machine }: Data): Section[] => [
+  {
+    title: 'Roofline',
+    caption: html`Ceilings measured on this GPU, and each kernel by its computed operations per byte. Above: per byte that blocks read from global
+        memory, as A. Pöpl’s tutorial “Dense Linear Algebra” (Technical University of Munich, 2016) counts them, so that caches
+        can lift a kernel above the ceiling of device memory. Below: per byte between registers and shared memory, in wavefronts of 128
+        bytes. The numbers at the marks are the sides of tiles.`,
+    body: rooflines(results.points, tensorPeak(machine)).flatMap((roofline) => [
+      html`<h3>${roofline.semiring} ${roofline.dtype}, ${roofline.size} × ${roofline.size}</h3>
+`,
+      {
+        drawing: rooflineDrawing(roofline),
+        description: `${rooflineTitle(roofline, String(machine.gpu.name))}. The numbers are in the table below.`,
+        numbers: html`${htmlTables(rooflineTables(roofline))}`,
+      },
+    ]),
+    command: 'npx mpmml roofline',
+  },
+]

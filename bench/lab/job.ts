@@ -1,0 +1,66 @@
+/** Jobs of the laboratory: what is to be measured, as data. */
+import type { DataType, Semiring } from '../../lib/index.js'
+import type { Point } from '../../lib/lab.js'
+
+/** What every job says, and the point that comes of it too. */
+interface JobOf<
+  Kind extends Point['kind'],
+  Parameters = Readonly<Record<string, number | string>>,
+  Sweep extends string = string,
+  Name extends string = string,
+> {
+  kind: Kind
+  sweep: Sweep
+  name: Name
+  parameters: Parameters
+}
+
+export const jobOf = <Kind extends Point['kind'], Parameters, Sweep extends string, Name extends string>(
+  kind: Kind,
+  sweep: Sweep,
+  name: Name,
+  parameters: Parameters,
+): JobOf<Kind, Parameters, Sweep, Name> => ({ kind, sweep, name, parameters })
+
+/**
+ * A kernel variant on a product; `parameters` has m, n, k, batch and the variant's own, and if it isn't for any values,
+ * their `minimum` and `maximum`.
+ */
+export interface KernelJob
+  extends JobOf<
+    'kernel',
+    { m: number; n: number; k: number; batch: number } & Record<string, number | string>
+  > {
+  /** Why there is no such kernel, if that is known beforehand. */
+  refused?: string
+}
+
+export type MicrobenchJob = JobOf<'microbench'>
+
+/** The occupancy of a variant, or with parameters of a microbenchmark. */
+export type OccupancyJob = JobOf<'occupancy'>
+
+/** A bandwidth of a level of memory; `parameters` are its options. */
+export type BandwidthJob = JobOf<'bandwidth'>
+
+/** A whole call of `mpmm`, by the variant `name`, or, for the backend 'cpu', by that of the library's choice. */
+export interface CallJob
+  extends JobOf<'call', { semiring: Semiring; dtype: DataType; m: number; n: number; k: number }> {
+  backend: 'cuda' | 'cpu'
+}
+
+/** A product or a program of which only the needed steps count; `parameters` has the sizes: n, and batch, m or strands. */
+export type WorkJob = JobOf<
+  'work',
+  { n: number } & Record<string, number | string>,
+  'triangular' | 'bpmax',
+  'whole' | 'triangles' | 'interaction' | 'folding'
+>
+
+export type Job = KernelJob | MicrobenchJob | OccupancyJob | BandwidthJob | CallJob | WorkJob
+
+export interface RunOptions {
+  device: number
+  /** Timed repetitions; by default they are chosen by the time that one takes. */
+  repetitions?: number | undefined
+}

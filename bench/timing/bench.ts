@@ -1,0 +1,146 @@
+/** What `mpmml bench` measures, and the record that it makes. */
+import { type DataType, info, type Semiring } from '../../lib/index.js'
+import { machine, tensorPeak } from '../../lib/lab.js'
+import { type ProductShape, squares } from '../arguments.js'
+import { ChildError } from '../child.js'
+import { backendsOf, type Circumstances, circumstances } from '../circumstances.js'
+import { hasSums } from '../dtype.js'
+import { costOf } from '../experiment.js'
+import { runTrials, type Trial } from '../trials/run.js'
+import {
+  type Product,
+  type ProductsFound,
+  type ProductsRequest,
+  products,
+  type Row,
+  type TrialCeiling,
+} from './products.js'
+import { type ValueKind, type Values, valueKinds } from './values.js'
+
+export interface BenchRequest extends Omit<ProductsRequest, 'backend' | 'products'> {
+  backend: 'auto' | 'cuda' | 'cpu' | 'all'
+  /** Sizes or shapes; null: the backend's own. */
+  shapes: ProductShape[] | null
+  /** Null: all of the element type. */
+  values: ValueKind[] | null
+  quick: boolean
+}
+
+/** A trial: its ceiling and what was measured. */
+export interface TrialRecord {
+  backend: 'cuda' | 'cpu'
+  threads: number | null
+  device: string
+  /** Null if the trial failed before it was measured. */
+  ceiling: TrialCeiling | null
+  /** What the GPU's tensor cores could do at the highest clock, 10^9 operations per second; null if it isn't known. */
+  tensorGops: number | null
+  rows: (Row & { percentOfCeiling: number | null })[]
+  failures: (Product & { reason: string })[]
+}
+
+/** What `bench --json` prints. */
+export interface BenchRecord extends Circumstances {
+  dtype: DataType
+  semiring: Semiring
+  trials: TrialRecord[]
+}
+
+const defaults = {
+  cuda: [
+    ...squares([1024, 2048, 4096, 8192]),
+    { batch: 20, m: 1024, n: 1024, k: 1024 },
+    { batch: 1, m: 8191, n: 8193, k: 8209 },
+    { batch: 1, m: 8192, n: 64, k: 8192 },
+    { batch: 1, m: 64, n: 8192, k: 8192 },
+    { batch: 1, m: 8192, n: 8192, k: 64 },
+  ],
+  cpu: [...squares([16, 64, 256, 1024, 2048]), { batch: 1, m: 1021, n: 1031, k: 1033 }],
+}
+const quick = { cuda: squares([1024, 4096]), cpu: squares([256, 512]) }
+
+/** @throws NoCudaError if a GPU is asked for and none can be used. */
+function requestsOf(request: BenchRequest): { request: ProductsRequest; threads: number | null }[] {
+  const { device, dtype, semiring, repetitions } = request
+  const kindsOf = (backend: 'cuda' | 'cpu') =>
+    (Object.keys(valueKinds) as ValueKind[]).filter((kind) => {
+      const { cpuAlone = false, gpuAlone = false, sumsAlone = false, ...values }: Values = valueKinds[kind]
+      return (
+        values.dtype === dtype &&
+        !(request.quick && kind.endsWith('-eps')) &&
+        !(sumsAlone && !hasSums(semiring)) &&
+        !(backend === 'cuda' ? cpuAlone : gpuAlone)
+      )
+    })
+  const on = (backend: 'cuda' | 'cpu', threads: number | null) => {
+    const values = request.values ?? kindsOf(backend)
+    const shapes = request.shapes ?? (request.quick ? quick : defaults)[backend]
+    const list = shapes.flatMap((shape) => values.map((kind) => ({ ...shape, values: kind })))
+    return { request: { backend, device, dtype, semiring, repetitions, products: list }, threads }
+  }
+  const onCpu = info().cpu.threads > 1 ? [on('cpu', 1), on('cpu', null)] : [on('cpu', null)]
+  return backendsOf(request.backend, device).flatMap((backend) =>
+    backend === 'cuda' ? [on('cuda', null)] : onCpu,
+  )
+}
+
+export async function runBench(request: BenchRequest, signal: AbortSignal): Promise<BenchRecord> {
+  const requests = requestsOf(request)
+  const trials = requests.map((one) => trialOf(one.request, one.threads))
+  await runTrials(
+    trials.map(({ trial }) => trial),
+    signal,
+  )
+  const { dtype, semiring } = request
+  const onGpu = requests.some((one) => one.request.backend === 'cuda')
+  return {
+    ...circumstances(onGpu ? request.device : null),
+    dtype,
+    semiring,
+    trials: trials.map(({ record }) => record),
+  }
+}
+
+/** A trial, and the record that it fills. */
+function trialOf(
+  request: ProductsRequest,
+  threads: number | null,
+): { trial: Trial<ProductsFound>; record: TrialRecord } {
+  const { backend, device } = request
+  const record: TrialRecord = {
+    backend,
+    threads,
+    device: '',
+    ceiling: null,
+    tensorGops: (backend === 'cuda' && tensorPeak(machine(device))) || null,
+    rows: [],
+    failures: [],
+  }
+  let started = false
+  const trial: Trial<ProductsFound> = {
+    experiment: 'products',
+    request,
+    what: backend,
+    does: `measured the ${backend} backend`,
+    threads,
+    cost: costOf(products.grid(request)),
+    found(found) {
+      if ('row' in found) record.rows.push(withShare(found.row, record))
+      else Object.assign(record, found)
+      started = true
+    },
+    failed(reason) {
+      if (!started) throw new ChildError(reason)
+      const { rows, failures } = record
+      failures.push({ ...request.products[rows.length + failures.length]!, reason })
+    },
+  }
+  return { trial, record }
+}
+
+function withShare(row: Row, { ceiling, tensorGops }: TrialRecord): TrialRecord['rows'][number] {
+  const { byteGops, halfGops, gops } = ceiling ?? {}
+  const narrow = row.path.startsWith('byte') ? byteGops : row.path.startsWith('half') ? halfGops : null
+  const most = row.path.startsWith('exponent') ? tensorGops : (narrow ?? gops)?.median
+  return { ...row, percentOfCeiling: most ? (100 * row.gops.median) / most : null }
+}

@@ -1,0 +1,253 @@
+/** The products that `mpmml bench` times: what is measured of each, in a process for each backend and number of threads. */
+import {
+  type DataType,
+  info,
+  matrix,
+  mpmm,
+  mpmmSync,
+  openDevice,
+  plan,
+  type Semiring,
+  type Shape,
+  type VariantName,
+} from '../../lib/index.js'
+import {
+  ceiling,
+  ceilingName,
+  cpuCeiling,
+  cpuCeilingName,
+  cpuNaiveLoop,
+  measure,
+  type Spread,
+  spread,
+} from '../../lib/lab.js'
+import type { ProductShape } from '../arguments.js'
+import { hasSums } from '../dtype.js'
+import { type Case, type Experiment, repeat, repetitionsFor } from '../experiment.js'
+import { shapeName } from '../output.js'
+import { verify } from '../verify.js'
+import { newArray, operandsOf, type ValueKind, valuesOf } from './values.js'
+
+/** A product to time. */
+export interface Product extends ProductShape {
+  values: ValueKind
+}
+
+/** What a process measures, one after the other. */
+export interface ProductsRequest {
+  backend: 'cuda' | 'cpu'
+  device: number
+  dtype: DataType
+  semiring: Semiring
+  /** Timed repetitions; null: chosen by the time that one takes. */
+  repetitions: number | null
+  products: Product[]
+}
+
+/** What was measured of a product. Times are milliseconds. */
+export interface Row extends Product {
+  backend: 'cuda' | 'cpu'
+  /** Threads on the CPU; null on a GPU. */
+  threads: number | null
+  variant: string
+  path: string
+  /** The naive variant that found this variant's product equal, on a small product of the same values. */
+  verified: string
+  kernelMs: Spread
+  /** Packing and the scan of the values, if they are passes of their own: on a GPU. */
+  prepareMs: Spread | null
+  analysisMs: Spread | null
+  /** 10^9 operations (2 per step) per second of kernel time. */
+  gops: Spread
+  /** The whole call from JavaScript with ordinary arrays; on a GPU also with operands and result in pinned memory. */
+  callMs: Spread
+  pinnedCallMs: Spread | null
+}
+
+/** What the products of a trial are measured against, in the same process. */
+export interface TrialCeiling {
+  name: string
+  gops: Spread
+  /** Null on the CPU, whose clock isn't known. */
+  clockMHz: number | null
+  /** On the CPU: the ceilings of 16-bit and of 8-bit sums, and a plain loop's speed on one core. */
+  halfGops: Spread | null
+  byteGops: Spread | null
+  naiveLoopGops: Spread | null
+}
+
+/** What comes first: where it is measured, and against what; then the products. */
+export type ProductsFound =
+  | { threads: number | null; device: string; ceiling: TrialCeiling | null }
+  | { row: Row }
+
+/** No multiple of any tile, and small enough for the naive product. */
+const small = { m: 149, n: 163, k: 131 }
+
+async function verifySmall(product: Product, semiring: Semiring, variant: VariantName): Promise<string> {
+  const { a, b } = operandsOf({ batch: 1, ...small }, product.values, { semiring, inElements: true })
+  const options = { semiring }
+  const computed = await mpmm(a, b, { ...options, variant })
+  return (await verify(a, b, options, computed)).variant
+}
+
+/** What `call` gives, as often as was asked for or as fills a second, after the calls that warm up and one that is timed. */
+async function repeatedly<Sample>(
+  { repetitions }: ProductsRequest,
+  warmUp: number,
+  call: () => Promise<Sample>,
+  msOf: (sample: Sample) => number,
+): Promise<Sample[]> {
+  const [first] = await repeat(1, warmUp, call)
+  return repeat(repetitions ?? repetitionsFor(msOf(first!), 1000), 0, call)
+}
+
+/** Up to so many steps the CPU's calls are mpmmSync's, and timed so many at a time: they take microseconds. */
+const SMALL_STEPS = 64 ** 3
+const CALLS_AT_ONCE = 100
+const WARMING_UP = 20
+
+async function timeCalls(
+  request: ProductsRequest,
+  product: Product,
+  pinned: boolean,
+): Promise<{ callMs: number[]; kernelMs: number[] }> {
+  const { batch, m, n, k } = product
+  const { backend, device, semiring, dtype } = request
+  const { a, b } = operandsOf(product, product.values, { semiring, pinned })
+  const shape: Shape = batch === 1 ? [m, n] : [batch, m, n]
+  const out = pinned ? matrix(shape, newArray(dtype, batch * m * n, true)) : undefined
+  const options = { backend, device, semiring, out }
+  const once = async () => {
+    const start = performance.now()
+    const { timing } = await mpmm(a, b, options)
+    return { call: performance.now() - start, kernel: timing.kernelMs }
+  }
+  const many = async () => {
+    const start = performance.now()
+    let kernel = 0
+    for (let count = 0; count < CALLS_AT_ONCE; count++) kernel += mpmmSync(a, b, options).timing.kernelMs
+    return { call: (performance.now() - start) / CALLS_AT_ONCE, kernel: kernel / CALLS_AT_ONCE }
+  }
+  const isSmall = request.backend === 'cpu' && batch * m * n * k <= SMALL_STEPS
+  // The first calls load kernels, allocate and have their JavaScript compiled; the one after shows how long one takes.
+  const warmUp = isSmall ? WARMING_UP : 1
+  const times = await repeatedly(request, warmUp, isSmall ? many : once, ({ call }) => call)
+  return { callMs: times.map(({ call }) => call), kernelMs: times.map(({ kernel }) => kernel) }
+}
+
+/** The kernel in products of resident matrices, for values that native code can't make. */
+async function timeResident(request: ProductsRequest, product: Product, variant: VariantName) {
+  const { semiring } = request
+  const device = await openDevice({ backend: 'cuda', device: request.device })
+  const { a, b } = operandsOf(product, product.values, { semiring })
+  const [left, right] = [await device.upload(a), await device.upload(b)]
+  const once = async () => {
+    const { c, timing } = await mpmm(left, right, { semiring, variant })
+    c.dispose()
+    return timing.kernelMs
+  }
+  const times = await repeatedly(request, 1, once, (ms) => ms)
+  await device.close()
+  return ofSamples(product, times)
+}
+
+const ofSamples = ({ batch, m, n, k }: Product, kernelMs: number[]) => ({
+  kernelMs: spread(kernelMs),
+  gops: spread(kernelMs.map((ms) => (2 * batch * m * n * k) / ms / 1e6)),
+  prepareMs: null,
+  analysisMs: null,
+})
+
+/** Only the kernel: on a GPU on operands that are already there, on the CPU as the calls report it. */
+async function timeKernel(
+  request: ProductsRequest,
+  product: Product,
+  variant: VariantName,
+  called: number[],
+) {
+  if (request.backend === 'cpu') return ofSamples(product, called)
+  const { batch, m, n, k } = product
+  const { device, semiring } = request
+  const { minimum, maximum, zeroFraction, bounded } = valuesOf(product.values, semiring, k)
+  if (bounded) return timeResident(request, product, variant)
+  const options = { m, n, k, batch, device, minimum, maximum, zeroFraction }
+  const once = await measure(variant, { ...options, repetitions: 1 })
+  const repetitions = request.repetitions ?? repetitionsFor(once.kernelMs.median, 1000)
+  const { kernelMs, gops, prepareMs, analysisMs } = await measure(variant, { ...options, repetitions })
+  return { kernelMs, gops, prepareMs, analysisMs }
+}
+
+async function timeProduct(request: ProductsRequest, product: Product, threads: number | null): Promise<Row> {
+  const { backend, device, semiring } = request
+  const { a, b } = operandsOf(product, product.values, { semiring })
+  const { variant, path } = await plan(a, b, { backend, device, semiring })
+  const verified = await verifySmall(product, semiring, variant)
+  const calls = await timeCalls(request, product, false)
+  const kernel = await timeKernel(request, product, variant, calls.kernelMs)
+  const pinned = backend === 'cuda' ? await timeCalls(request, product, true) : null
+  return {
+    ...product,
+    backend,
+    threads,
+    variant,
+    path,
+    verified,
+    ...kernel,
+    callMs: spread(calls.callMs),
+    pinnedCallMs: pinned && spread(pinned.callMs),
+  }
+}
+
+/** The loop's product: large enough that it isn't all in the nearest cache. */
+const loop = { m: 512, n: 1024, k: 1024 }
+
+async function measureCeiling(
+  { device, dtype, semiring }: ProductsRequest,
+  threads: number | null,
+): Promise<TrialCeiling | null> {
+  const nothingNarrow = { halfGops: null, byteGops: null, naiveLoopGops: null }
+  if (threads === null) {
+    if (ceilingName(dtype, semiring) === undefined) return null
+    return { ...(await ceiling({ device, dtype, semiring })), ...nothingNarrow }
+  }
+  const steps = cpuCeilingName(semiring)
+  if (steps === undefined) return null
+  const { isa, gops } = await cpuCeiling({ threads, dtype, semiring })
+  const whole = { name: `${steps} of ${dtype} with ${isa}`, gops, clockMHz: null }
+  if (dtype !== 'int32' || !hasSums(semiring)) return { ...whole, ...nothingNarrow }
+  return {
+    ...whole,
+    halfGops: (await cpuCeiling({ threads, bits: 16 })).gops,
+    byteGops: (await cpuCeiling({ threads, bits: 8 })).gops,
+    naiveLoopGops: (await cpuNaiveLoop(loop)).gops,
+  }
+}
+
+/** Roughly proportional to the time that a product takes: repetitions fill a second, and operands have to be made. */
+function costOf({ batch, m, n, k }: Product, backend: 'cuda' | 'cpu', threads: number | null): number {
+  const stepsPerSecond = backend === 'cuda' ? 1.5e13 : threads === 1 ? 2.5e10 : 5e10
+  return 1 + (5 * batch * m * n * k) / stepsPerSecond + (batch * (m * k + k * n)) / 2e8
+}
+
+export const products: Experiment<ProductsRequest, ProductsFound> = {
+  grid(request) {
+    const { backend, device } = request
+    const { cpu, cuda } = info()
+    const threads = backend === 'cpu' ? cpu.threads : null
+    const name = backend === 'cpu' ? cpu.model : String(cuda.devices[device]?.name)
+    const start: Case<ProductsFound> = {
+      what: 'ceiling',
+      cost: 1,
+      measure: async () => ({ threads, device: name, ceiling: await measureCeiling(request, threads) }),
+    }
+    const each = request.products.map(
+      (product): Case<ProductsFound> => ({
+        what: `${shapeName(product)} ${product.values}`,
+        cost: costOf(product, backend, threads),
+        measure: async () => ({ row: await timeProduct(request, product, threads) }),
+      }),
+    )
+    return [start, ...each]
+  },
+}

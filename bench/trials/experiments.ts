@@ -1,0 +1,14 @@
+/** The experiments that processes of their own measure, by name: functions can't be sent there. */
+import type { Experiment } from '../experiment.js'
+import { oneCore } from '../suites/graph/witness.js'
+import { suites } from '../suites/names.js'
+import { inTrial } from '../suites/suite.js'
+import { products } from '../timing/products.js'
+
+const ofSuites = Object.entries(suites).map(([name, suite]) => [`suite ${name}`, inTrial(suite)] as const)
+
+export const experiments = new Map<string, Experiment<never, unknown>>([
+  ...ofSuites,
+  ['products', products],
+  ['one core', oneCore],
+])

@@ -1,0 +1,47 @@
+/**
+ * A process that measures, so that no trial inherits another's threads, caches or memory. Its parent (run.ts) sends a
+ * request and gets messages.
+ */
+import { type Case, costOf } from '../experiment.js'
+import { experiments } from './experiments.js'
+import type { Message, TrialRequest } from './protocol.js'
+
+const send = (message: Message<unknown>) =>
+  new Promise<void>((resolve, reject) => {
+    process.send!(message, (error: Error | null) => (error ? reject(error) : resolve()))
+  })
+
+function failure(error: unknown): Message<unknown> {
+  const { code, message } = error as { code?: string; message?: string }
+  return { type: 'failed', code: code ?? null, message: message ?? String(error) }
+}
+
+async function run({ experiment, request }: TrialRequest): Promise<void> {
+  let cases: Case<unknown>[]
+  try {
+    cases = experiments.get(experiment)!.grid(request as never)
+  } catch (error) {
+    return send(failure(error))
+  }
+  const total = costOf(cases)
+  let before = 0
+  for (const { what, cost, measure } of cases) {
+    const onPart = (part: string, share: number) => {
+      const done = (before + share * cost) / total
+      // If the parent process is gone, the next result says so.
+      send({ type: 'progress', what: part, done }).catch(() => {})
+    }
+    onPart(what, 0)
+    await send(await measure(onPart).then((found) => ({ type: 'found', found }), failure))
+    before += cost
+  }
+}
+
+process.once('message', async (request: TrialRequest) => {
+  await run(request).catch(() => {
+    process.exitCode = 1
+  })
+  process.disconnect()
+})
+// The parent process is gone.
+process.once('disconnect', () => process.exit())
