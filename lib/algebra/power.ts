@@ -1,5 +1,6 @@
 /** Powers of matrices. */
 import { aborted, notCancelled } from '../abort.js'
+import { deliver, resident, settled, type Wanted, want } from '../closure/deliver.js'
 import { show } from '../describe.js'
 import { DeviceMatrix } from '../device/device.js'
 import { onImplicitDevice } from '../device/implicit.js'
@@ -23,7 +24,6 @@ import { requireNoContradiction } from '../product/prepare.js'
 import { oneOf, requireSemiringType, zeroOf } from '../semirings.js'
 import type { ElementArray, OperandArray } from '../storage.js'
 import { readView, requireStillThere, requireThere, showShape, type View } from '../view.js'
-import { deliver, resident, settled, type Wanted, want } from './deliver.js'
 import { type AlgebraOptions, type AlgebraResult, readAlgebraOptions } from './options.js'
 
 /** A checked call. */

@@ -3,9 +3,9 @@ import { readSignal } from '../abort.js'
 import { show, showList } from '../describe.js'
 import { type Device, DeviceMatrix } from '../device/device.js'
 import { Resident, type Session } from '../device/resident.js'
-import { elementType, INT32, newUnwrittenArray, typeNameOf } from '../elements.js'
+import { FLOAT64, INT32, newUnwrittenArray, typeNameOf } from '../elements.js'
 import { DeviceError, DTypeError, OverflowError, ShapeError } from '../errors.js'
-import { inSlices, PER_STEP, type Steps } from '../graph/slices.js'
+import { inSlices, PER_STEP, type Steps } from '../graph-core/slices.js'
 import { shapeOf } from '../layout.js'
 import { allocate, type DenseMatrix, type MatrixLike, rowMajor, type Shape } from '../matrix.js'
 import { requireNames } from '../options.js'
@@ -254,7 +254,6 @@ interface Computed {
   kernelMs: number
 }
 
-const FLOAT64 = elementType(new Float64Array(0))
 const LEAST = -(2 ** 31)
 const MOST = 2 ** 31 - 1
 

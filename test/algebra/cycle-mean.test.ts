@@ -12,7 +12,7 @@ import {
   type SumSemiring,
   type Weights,
 } from '../../lib/algebra.js'
-import type { EdgeList } from '../../lib/graph/edges.js'
+import type { EdgeList } from '../../lib/graph-core/edges.js'
 import { EPSILON, matrix, mpmm, openDevice, zeroOf } from '../../lib/index.js'
 import { coded } from '../support/coded.js'
 import { Random } from '../support/generators.js'

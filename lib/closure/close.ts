@@ -1,6 +1,5 @@
 /** Closures of weights: what star and plus and the graph functions have in common. */
 import { aborted, givenUpBy, notCancelled } from '../abort.js'
-import { show } from '../describe.js'
 import type { DeviceMatrix } from '../device/device.js'
 import { onImplicitDevice } from '../device/implicit.js'
 import { copyRequest } from '../device/requests.js'
@@ -8,10 +7,12 @@ import type { Session } from '../device/resident.js'
 import { INT32, isInteger, newUnwrittenArray, typeNameOf } from '../elements.js'
 import { CycleError, OptionError, ShapeError } from '../errors.js'
 import { REPORT_FIELDS, REQUEST_FIELDS, reportAt, requestAt, writeLayout } from '../fields.js'
-import { inSlices } from '../graph/slices.js'
+import { cycleError } from '../graph-core/cycles.js'
+import { inSlices } from '../graph-core/slices.js'
 import { type Elements, type Layout, rowMajorElements } from '../layout.js'
 import { allocate, type DenseMatrix } from '../matrix.js'
 import { addon, type NativeMemory } from '../native.js'
+import { type Order, orderOf } from '../orders.js'
 import { LEFT_OUT, type ReadOptions, THROW } from '../product/options.js'
 import { requireNoContradiction } from '../product/prepare.js'
 import { ProgressReports, shareOf } from '../product/progress.js'
@@ -20,7 +21,6 @@ import type { ElementArray, OperandArray } from '../storage.js'
 import { readView, requireStillThere, requireThere, showShape, type View } from '../view.js'
 import { findCycle } from './cycle-search.js'
 import { deliver, download, resident, settled, type Wanted, want } from './deliver.js'
-import { type Order, orderOf } from './orders.js'
 
 /** What is asked besides the options. */
 export interface Closing {
@@ -154,7 +154,7 @@ async function closeOn(session: Session, call: Call, started: number): Promise<C
   } catch (error) {
     if (uploaded) addon.release(uploaded)
     progress?.end(false)
-    throw error instanceof CycleError ? await cycleError(session, call, report[reportAt.gain]!) : error
+    throw error instanceof CycleError ? await gainingCycle(session, call, report[reportAt.gain]!) : error
   }
   if (inPlace && !target) made.unshift(uploaded)
   else if (uploaded) addon.release(uploaded)
@@ -220,7 +220,7 @@ function writeClosing({ options, elements }: Call, matrix: Layout, out: Layout |
 }
 
 /** The error for a cycle that gains; `gain` is what native code reported. */
-async function cycleError(session: Session, call: Call, gain: number): Promise<CycleError> {
+async function gainingCycle(session: Session, call: Call, gain: number): Promise<CycleError> {
   const { weights, options, order, elements, name } = call
   const n = elements.rows
   const item = Math.floor(gain / n)
@@ -249,15 +249,7 @@ async function cycleError(session: Session, call: Call, gain: number): Promise<C
     options.signal,
     'the closure',
   )
-  const batch = weights.batched ? item : undefined
-  const { cycle, weight } = found
-  const shown = cycle.length > 12 ? [...cycle.slice(0, 12), '…'] : [...cycle, cycle[0]]
-  const which = batch === undefined ? '' : ` of matrix ${batch}`
-  return new CycleError(
-    `the cycle ${shown.join(' → ')}${which} gains: its weight is ${show(weight)}, better than ${order.one} in ${semiring}, so ` +
-      'each round makes paths better, and there is no best one: change the weight of one of its edges',
-    { cycle, weight, batch },
-  )
+  return cycleError({ ...found, batch: weights.batched ? item : undefined }, order)
 }
 
 function layoutOfItem({ offset, batchStride, rowStride, colStride }: View, item: number) {
