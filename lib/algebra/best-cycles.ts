@@ -68,24 +68,11 @@ export async function onSpectral<Result>(
   requireNames(options, ['semiring', 'signal'])
   const semiring = readSumSemiring(options.semiring)
   const signal = readSignal(options.signal)
-  return await onGraph(weights, semiring, signal, what, function* (graph) {
+  const graph = await readGraph(weights, semiring, signal, what)
+  const steps = function* () {
     return yield* work(yield* prepare(graph))
-  })
-}
-
-/** Reads a graph, and does work on it in slices. */
-async function onGraph<Result>(
-  weights: Weights,
-  semiring: SumSemiring,
-  signal: AbortSignal | undefined,
-  what: string,
-  work: (graph: Graph) => Steps<Result>,
-): Promise<Result> {
-  const reading = await readGraph(weights, semiring)
-  const steps = (function* () {
-    return yield* work(yield* reading)
-  })()
-  return await inSlices(steps, signal, what)
+  }
+  return await inSlices(steps(), signal, what)
 }
 
 const CYCLES: Need = { what: 'the search for the best cycles', perNode: 200, perEdge: 48 }

@@ -69,8 +69,7 @@ export async function periodicRegime(a: Weights, x0: Vector, options: RegimeOpti
   const semiring = readSumSemiring(options.semiring)
   const signal = readSignal(options.signal)
   const limit = readCount(options.limit ?? 100_000, 'limit', 1)
-  const reading = await readGraph(a, semiring)
-  const graph = await inSlices(reading, signal, WHAT)
+  const graph = await readGraph(a, semiring, signal, WHAT)
   const x = await readVector(x0, graph.rows.nodes, elementType(graph.rows.weight), semiring, 'x0')
   return await inSlices(findRegime(graph, x, limit), signal, WHAT)
 }

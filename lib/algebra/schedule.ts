@@ -6,7 +6,6 @@ import { OverflowError, ValueError } from '../errors.js'
 import { longestPaths } from '../graph/paths.js'
 import { type EdgeList, makeEdges } from '../graph-core/edges.js'
 import { ownersOf } from '../graph-core/rows.js'
-import { inSlices } from '../graph-core/slices.js'
 import { type Need, requireSpace } from '../graph-core/space.js'
 import { requireNames } from '../options.js'
 import type { ElementArray } from '../storage.js'
@@ -136,7 +135,7 @@ const PROJECT: Need = { what: 'a project', perNode: 200, perEdge: 48 }
 
 async function readProject(precedences: Weights, options: EarliestOptions): Promise<Project> {
   const signal = readSignal(options.signal)
-  const graph = await inSlices(await readGraph(precedences, 'max-plus'), signal, 'the search for start times')
+  const graph = await readGraph(precedences, 'max-plus', signal, 'the search for start times')
   const { nodes, weight } = graph.rows
   requireSpace(PROJECT, nodes, weight.length)
   const type = elementType(weight)

@@ -5,7 +5,7 @@ import { INT32, isInteger, newArray, typeNameOf } from '../elements.js'
 import { ShapeError, ValueError } from '../errors.js'
 import { type EdgeList, isEdgeList, readingEdges } from '../graph-core/edges.js'
 import { inMemory, listRows, matrixRows, picking, type WeightedRows } from '../graph-core/rows.js'
-import { PER_STEP, type Steps } from '../graph-core/slices.js'
+import { inSlices, PER_STEP, type Steps } from '../graph-core/slices.js'
 import { type Need, requireSpace } from '../graph-core/space.js'
 import { shapeOf } from '../layout.js'
 import type { MatrixLike } from '../matrix.js'
@@ -59,13 +59,18 @@ export async function onHost<Data extends OperandArray>(
   return matrix instanceof DeviceMatrix ? await matrix.download() : matrix
 }
 
-/** Reads a graph; weights that aren't finite, other than the semiring's zero, are refused. */
-export async function readGraph(weights: Weights, semiring: SumSemiring): Promise<Steps<Graph>> {
-  if (isEdgeList(weights)) return readList(weights, semiring)
+/** Reads a graph in slices, for work that messages call `what`; weights that aren't finite, other than zero, are refused. */
+export async function readGraph(
+  weights: Weights,
+  semiring: SumSemiring,
+  signal: AbortSignal | undefined,
+  what: string,
+): Promise<Graph> {
+  if (isEdgeList(weights)) return await inSlices(readList(weights, semiring), signal, what)
   const view = readHostView(await onHost(weights), 'the matrix', 'operand')
   requireThere(view, 'the matrix')
   requireSquare(view)
-  return readMatrix(view, semiring)
+  return await inSlices(readMatrix(view, semiring), signal, what)
 }
 
 const ROWS: Need = { what: 'a graph', perNode: 16, perEdge: 24 }

@@ -23,14 +23,9 @@ import { makeArray } from './search.js'
 import { StoredDistances } from './stored.js'
 import { findingRound, type Trees } from './walk.js'
 
-/** Either both matrices are in arrays, or both on the device of the weights. */
-export interface Answer {
-  readonly distances: DenseMatrix<ElementArray> | DeviceMatrix<ElementArray>
-  readonly next: DenseMatrix<Int32Array> | DeviceMatrix<Int32Array> | null
+/** Distances and next nodes, and paths if they were asked for. */
+export interface Answer extends Closed {
   readonly ways: Ways | null
-  readonly backend: 'cuda' | 'cpu'
-  readonly device: string
-  readonly timing: { readonly totalMs: number; readonly kernelMs: number }
 }
 
 /** Where paths are read from: a tree for each node that they begin at, or for each node that they end at. */

@@ -3,8 +3,8 @@ import { aborted } from '../abort.js'
 import { typeName } from '../describe.js'
 import { type Device, DeviceMatrix } from '../device/device.js'
 import { ResidentView } from '../device/resident.js'
-import { isInteger, typeNameOf, UINT8 } from '../elements.js'
-import { DTypeError, OptionError, ShapeError } from '../errors.js'
+import { UINT8 } from '../elements.js'
+import { DTypeError, ShapeError } from '../errors.js'
 import {
   type Edges,
   isEdgeList,
@@ -16,6 +16,7 @@ import {
 import { atOnce, inSlices } from '../graph-core/slices.js'
 import type { Shape } from '../matrix.js'
 import { addon } from '../native.js'
+import { requireIntegers } from '../overflow.js'
 import { LEFT_OUT, type ReadOptions } from '../product/options.js'
 import { requireNoContradiction } from '../product/prepare.js'
 import { requireSemiringType } from '../semirings.js'
@@ -101,12 +102,7 @@ export async function ask(semiring: PathSemiring, value: unknown, optionsValue: 
   // An edge list of or-and has edges, whatever they weigh.
   const type = view ? view.type : semiring === 'or-and' ? UINT8 : edges.type
   requireSemiringType(closing.semiring, type)
-  if (closing.overflow !== LEFT_OUT && !isInteger(type)) {
-    throw new OptionError(
-      `option overflow is for integers, but the weights are of ${typeNameOf(type)}, which has infinities for what is too ` +
-        'large: leave it out',
-    )
-  }
+  if (closing.overflow !== LEFT_OUT) requireIntegers(type, 'the weights are')
   if (view) {
     requireThere(view, 'weights')
     if (view.rows !== view.cols) {
