@@ -1,12 +1,13 @@
 /** Periodic regimes: how trajectories go on after a while. */
 import { readSignal } from '../abort.js'
-import { elementType, INT32 } from '../elements.js'
+import { elementType, typeNameOf } from '../elements.js'
 import { LimitError, OverflowError, ValueError } from '../errors.js'
 import { fractionBits } from '../graph-core/fractions.js'
 import { findingReached } from '../graph-core/reached.js'
 import { picking, restrict, transpose, type WeightedRows } from '../graph-core/rows.js'
 import { inSlices, PER_STEP, type Steps } from '../graph-core/slices.js'
 import { requireNames } from '../options.js'
+import { zeroOf } from '../semirings.js'
 import type { ElementArray } from '../storage.js'
 import { prepare } from './best-cycles.js'
 import { type CycleTimes, timesOf } from './cycle-mean.js'
@@ -103,12 +104,9 @@ function* scaled(
   { rows, semiring, exact }: Graph,
   x0: ElementArray,
 ): Steps<{ weight: Float64Array; start: Float64Array; unit: number }> {
-  const zero = elementType(x0) === INT32 ? (semiring === 'max-plus' ? -(2 ** 31) : 2 ** 31 - 1) : undefined
+  const zero = zeroOf(semiring, typeNameOf(elementType(x0)))
   const sign = semiring === 'max-plus' ? 1 : -1
-  const none = sign * -Infinity
-  const start = Float64Array.from(x0, (value) =>
-    value === zero || value === none ? -Infinity : sign * value,
-  )
+  const start = Float64Array.from(x0, (value) => (value === zero ? -Infinity : sign * value))
   const infinite = start.indexOf(Infinity)
   if (infinite >= 0) {
     throw new ValueError(
