@@ -135,7 +135,9 @@ describe('compressed rows', () => {
         const [i, j] = [Math.floor(at / nodes), at % nodes]
         return [i, j, data[2 + i * rowStride + j * colStride]!]
       })
-      expect(edgesIn(rows, rows.weight)).toEqual(expected.filter(([, , value]) => value !== 0))
+      const edges = expected.filter(([, , value]) => value !== 0)
+      expect(edgesIn(rows, rows.weight)).toEqual(edges)
+      expect(rows.to.length).toBe(edges.length)
     }
   })
 
