@@ -12,10 +12,11 @@ export {
   type CycleTimes,
   componentCycleMeans,
   cycleTimes,
+  eigenvalue,
   maximumCycleMean,
   minimumCycleMean,
 } from './algebra/cycle-mean.js'
-export { type Eigenvector, type Eigenvectors, eigenvalue, eigenvectors } from './algebra/eigen.js'
+export { type Eigenvector, type Eigenvectors, eigenvectors } from './algebra/eigen.js'
 export type { AlgebraOptions, AlgebraResult } from './algebra/options.js'
 export { power } from './algebra/power.js'
 export { periodicRegime, type Regime, type RegimeOptions } from './algebra/regime.js'

@@ -15,8 +15,8 @@ const arrays = {
 /** Element types by their numbers: indices into the addon's list. */
 export const INT32 = indexIn(addon.dataTypes, 'int32')
 const FLOAT32 = indexIn(addon.dataTypes, 'float32')
-const FLOAT64 = indexIn(addon.dataTypes, 'float64')
-const UINT8 = indexIn(addon.dataTypes, 'uint8')
+export const FLOAT64 = indexIn(addon.dataTypes, 'float64')
+export const UINT8 = indexIn(addon.dataTypes, 'uint8')
 
 export const arrayNames = 'Int32Array, Float32Array, Float64Array or Uint8Array'
 

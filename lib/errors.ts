@@ -179,7 +179,7 @@ export interface FoundCycle {
  */
 export class CycleError extends MpmmlError {
   readonly code = 'ERR_MPMML_CYCLE'
-  /** The nodes of a cycle that gains, in order; the edge of the last one leads back to the first. */
+  /** The nodes of a cycle that gains, in order from the least on; the edge of the last one leads back to the first. */
   readonly cycle: readonly number[]
   /** What the semiring's ⊗ makes of the weights of its edges: exact for int32, rounded for floats. */
   readonly weight: number

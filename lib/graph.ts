@@ -3,7 +3,7 @@
  *
  * @packageDocumentation
  */
-export type { EdgeList, NodeNumbers } from './graph/edges.js'
+
 export {
   type CsvOptions,
   parseDimacs,
@@ -33,3 +33,4 @@ export {
 export { type GraphFormat, type ReadGraphOptions, readGraph } from './graph/read.js'
 export type { PathSemiring } from './graph/rules.js'
 export { type Verifiable, type Verified, type VerifyOptions, verifyPaths } from './graph/verify.js'
+export type { EdgeList, NodeNumbers } from './graph-core/edges.js'

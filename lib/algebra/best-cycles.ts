@@ -1,14 +1,22 @@
 /** The best cycles of the strongly connected components of a graph: what cycle means and spectra are made of. */
 import { readSignal } from '../abort.js'
 import { OverflowError } from '../errors.js'
-import { type Components, findingComponents } from '../graph/components.js'
-import { inSlices, type Steps } from '../graph/slices.js'
-import { type Need, requireSpace } from '../graph/space.js'
+import { type Components, findingComponents } from '../graph-core/components.js'
+import { leastOf, turned } from '../graph-core/cycles.js'
+import { greatestDivisor, signOf, unscaled } from '../graph-core/fractions.js'
+import { inSlices, type Steps } from '../graph-core/slices.js'
+import { type Need, requireSpace } from '../graph-core/space.js'
 import { requireNames } from '../options.js'
-import { greatestDivisor, signOf, unscaled } from './fractions.js'
 import { PolicyIteration } from './howard.js'
 import { type Inner, innerEdges } from './inner-edges.js'
-import { type Graph, readGraph, readSumSemiring, type SumSemiring, type Weights } from './weights.js'
+import {
+  type Graph,
+  numberOf,
+  readGraph,
+  readSumSemiring,
+  type SumSemiring,
+  type Weights,
+} from './weights.js'
 
 /** Options of functions that look at cycles. */
 export interface CycleOptions {
@@ -60,24 +68,11 @@ export async function onSpectral<Result>(
   requireNames(options, ['semiring', 'signal'])
   const semiring = readSumSemiring(options.semiring)
   const signal = readSignal(options.signal)
-  return await onGraph(weights, semiring, signal, what, function* (graph) {
+  const graph = await readGraph(weights, semiring, signal, what)
+  const steps = function* () {
     return yield* work(yield* prepare(graph))
-  })
-}
-
-/** Reads a graph, and does work on it in slices. */
-async function onGraph<Result>(
-  weights: Weights,
-  semiring: SumSemiring,
-  signal: AbortSignal | undefined,
-  what: string,
-  work: (graph: Graph) => Steps<Result>,
-): Promise<Result> {
-  const reading = await readGraph(weights, semiring)
-  const steps = (function* () {
-    return yield* work(yield* reading)
-  })()
-  return await inSlices(steps, signal, what)
+  }
+  return await inSlices(steps(), signal, what)
 }
 
 const CYCLES: Need = { what: 'the search for the best cycles', perNode: 200, perEdge: 48 }
@@ -141,11 +136,14 @@ export function fractionOf(
 export function asMean(spectral: Spectral, best: BestCycle): CycleMean {
   const { inner, graph, components } = spectral
   const [numerator, denominator] = fractionOf(spectral, best)
-  // A cycle can be read from any of its nodes: from its least, so that it doesn't depend on where the search met it.
   const cycle = best.edges.map((_, at) => components.members[inner.to[best.edges.at(at - 1)!]!]!)
-  const edges = best.edges.map((k, at) => graph.numberOf(inner.edge[k]!, cycle[at]!))
-  let least = 0
-  for (let at = 1; at < cycle.length; at++) if (cycle[at]! < cycle[least]!) least = at
-  const turn = (list: number[]) => [...list.slice(least), ...list.slice(0, least)]
-  return { numerator, denominator, value: numerator / denominator, cycle: turn(cycle), edges: turn(edges) }
+  const edges = best.edges.map((k, at) => numberOf(graph, inner.edge[k]!, cycle[at]!))
+  const first = leastOf(cycle)
+  return {
+    numerator,
+    denominator,
+    value: numerator / denominator,
+    cycle: turned(cycle, first),
+    edges: turned(edges, first),
+  }
 }

@@ -1,11 +1,11 @@
 /** The closures of matrices: A ⊕ A² ⊕ A³ ⊕ …, with and without the identity. */
 
+import { type Closed, closeWeights } from '../closure/close.js'
 import type { DeviceMatrix } from '../device/device.js'
 import type { DenseMatrix, MatrixLike } from '../matrix.js'
 import type { AnyOperand, AnyResult, ElementsOf } from '../product/options.js'
 import type { OperandArray } from '../storage.js'
 import { readView } from '../view.js'
-import { type Closed, closeWeights } from './close.js'
 import { type AlgebraOptions, type AlgebraResult, readAlgebraOptions } from './options.js'
 
 /**

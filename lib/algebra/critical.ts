@@ -1,6 +1,8 @@
 /** Critical graphs: the cycles that have the best mean. */
-import { type Components, findingComponents } from '../graph/components.js'
-import { PER_STEP, type Steps } from '../graph/slices.js'
+import { findingComponents } from '../graph-core/components.js'
+import { greatestDivisor } from '../graph-core/fractions.js'
+import { type EdgeRows, picking, restrict, startsOf } from '../graph-core/rows.js'
+import { PER_STEP, type Steps } from '../graph-core/slices.js'
 import {
   asMean,
   type BestCycle,
@@ -12,9 +14,7 @@ import {
   type Spectral,
   solve,
 } from './best-cycles.js'
-import { greatestDivisor } from './fractions.js'
-import type { Inner } from './inner-edges.js'
-import type { Weights } from './weights.js'
+import { numberOf, type Weights } from './weights.js'
 
 /** The nodes and edges of cycles that have the best mean. */
 export interface CriticalGraph {
@@ -60,25 +60,18 @@ export async function criticalGraph(
 /** The critical graph in terms of places and inner edges. */
 export interface Critical {
   readonly best: BestCycle
-  /** Edges of which each is on a critical cycle: `edge[at]` leaves the place `from[at]`, and those of place p begin at `start[p]`. */
-  readonly start: Int32Array
-  readonly from: Int32Array
-  readonly edge: Int32Array
+  /** Inner edges of which each is on a critical cycle: `edge` are their indices. */
+  readonly rows: EdgeRows
   /** Strongly connected components, by ascending least nodes, each as its places by ascending nodes. */
   readonly parts: Int32Array[]
   /** The greatest common divisors of the lengths of their cycles. */
   readonly divisors: number[]
 }
 
-/** Edges in the order of their places. */
-interface Tight {
-  readonly from: Int32Array
-  readonly edge: Int32Array
-}
-
 /** The best cycle of all, and the edges of all components that have one as good, along which values lose nothing. */
-function* solveAll(spectral: Spectral): Steps<({ best: BestCycle } & Tight) | null> {
+function* solveAll(spectral: Spectral): Steps<{ best: BestCycle; rows: EdgeRows } | null> {
   const { components, inner, iteration } = spectral
+  const { nodes } = inner
   const from = new Int32Array(inner.to.length)
   const edge = new Int32Array(inner.to.length)
   let count = 0
@@ -101,58 +94,38 @@ function* solveAll(spectral: Spectral): Steps<({ best: BestCycle } & Tight) | nu
       }
     }
   }
-  return best && { best, from: from.subarray(0, count), edge: edge.subarray(0, count) }
+  if (!best) return null
+  // They are in the order of their places already.
+  const start = yield* startsOf(from.subarray(0, count), nodes)
+  const kept = edge.subarray(0, count)
+  return { best, rows: { nodes, start, to: kept.map((k) => inner.to[k]!), edge: kept } }
 }
 
 /** The critical graph; null if there is no cycle. */
 export function* findCritical(spectral: Spectral): Steps<Critical | null> {
-  const { components, inner } = spectral
+  const { members } = spectral.components
   const tight = yield* solveAll(spectral)
   if (!tight) return null
-  const nodes = components.members.length
-  const start = startsOf(tight.from, nodes)
-  const to = tight.edge.map((k) => inner.to[k]!)
-  const parts = yield* findingComponents({ nodes, start, to })
+  const parts = yield* findingComponents(tight.rows)
   // Of these, the edges within components are on cycles.
-  const from = new Int32Array(to.length)
-  const edge = new Int32Array(to.length)
-  const isFound = new Uint8Array(parts.count)
-  let count = 0
-  for (let at = 0; at < to.length; at++) {
-    if (at % PER_STEP === PER_STEP - 1) yield
-    const part = parts.of[tight.from[at]!]!
-    if (part !== parts.of[to[at]!]) continue
-    isFound[part] = 1
-    from[count] = tight.from[at]!
-    edge[count++] = tight.edge[at]!
+  const within = yield* restrict(tight.rows, parts.of)
+  const edge = yield* picking(tight.rows.edge, within.edge, new Int32Array(within.edge.length))
+  const found: { places: Int32Array; divisor: number }[] = []
+  const divisorOf = cycleDivisors(within)
+  for (let part = 0; part < parts.count; part++) {
+    const places = parts.members.slice(parts.start[part], parts.start[part + 1])
+    const [first] = places as unknown as [number]
+    if (within.start[first] === within.start[first + 1]) continue
+    const divisor = yield* divisorOf(first)
+    found.push({ places: places.sort((p, q) => members[p]! - members[q]!), divisor })
   }
-  const found: number[] = []
-  for (let part = 0; part < parts.count; part++) if (isFound[part] === 1) found.push(part)
-  const divisors = yield* cycleDivisors(parts, found, start, to)
-  const nodeOf = (p: number) => components.members[p]!
-  const sorted = found
-    .map((part, at) => ({
-      places: parts.members
-        .slice(parts.start[part], parts.start[part + 1])
-        .sort((p, q) => nodeOf(p) - nodeOf(q)),
-      divisor: divisors[at]!,
-    }))
-    .sort((a, b) => nodeOf(a.places[0]!) - nodeOf(b.places[0]!))
+  found.sort((a, b) => members[a.places[0]!]! - members[b.places[0]!]!)
   return {
     best: tight.best,
-    start: startsOf(from.subarray(0, count), nodes),
-    from: from.subarray(0, count),
-    edge: edge.subarray(0, count),
-    parts: sorted.map(({ places }) => places),
-    divisors: sorted.map(({ divisor }) => divisor),
+    rows: { ...within, edge },
+    parts: found.map(({ places }) => places),
+    divisors: found.map(({ divisor }) => divisor),
   }
-}
-
-function startsOf(from: ArrayLike<number>, nodes: number): Int32Array {
-  const start = new Int32Array(nodes + 1)
-  for (let at = 0; at < from.length; at++) start[from[at]! + 1]!++
-  for (let p = 0; p < nodes; p++) start[p + 1]! += start[p]!
-  return start
 }
 
 function* describeCritical(spectral: Spectral, critical: Critical): Steps<CriticalGraph> {
@@ -174,21 +147,21 @@ function* describeCritical(spectral: Spectral, critical: Critical): Steps<Critic
 }
 
 /** The numbers of the edges, ascending. They are marked, because sorting a million numbers takes a tenth of a second. */
-function* edgesOf({ graph, inner }: Spectral, { edge }: Critical): Steps<number[]> {
-  const { rows, listed, numberOf } = graph
-  const isOn = new Uint8Array(listed ?? rows.to.length)
+function* edgesOf({ graph, inner }: Spectral, { rows: { edge } }: Critical): Steps<number[]> {
+  const { rows, list } = graph
+  const isOn = new Uint8Array(list ? list.length : rows.to.length)
   for (let at = 0; at < edge.length; at++) {
     if (at % PER_STEP === PER_STEP - 1) yield
     const k = inner.edge[edge[at]!]!
-    isOn[listed === null ? k : rows.edge[k]!] = 1
+    isOn[list ? list.index[k]! : k] = 1
   }
   const edges: number[] = []
   let row = 0
   for (let k = 0; k < isOn.length; k++) {
     if (k % PER_STEP === PER_STEP - 1) yield
     if (isOn[k] === 0) continue
-    if (listed === null) while (rows.start[row + 1]! <= k) row++
-    edges.push(listed === null ? numberOf(k, row) : k)
+    if (!list) while (rows.start[row + 1]! <= k) row++
+    edges.push(list ? k : numberOf(graph, k, row))
   }
   return edges
 }
@@ -199,28 +172,21 @@ function leastMultiple(multiple: bigint, other: number): bigint {
   return (multiple / a) * BigInt(other)
 }
 
-/** The greatest common divisor of the lengths of the cycles of each of the components `found`. */
-function* cycleDivisors(
-  parts: Components,
-  found: number[],
-  start: Int32Array,
-  to: Int32Array,
-): Steps<number[]> {
-  const level = new Int32Array(parts.of.length).fill(-1)
-  const queue = new Int32Array(parts.of.length)
-  const divisors: number[] = []
+/** Gives the greatest common divisor of the lengths of the cycles of a component, each by one of its places. */
+function cycleDivisors({ nodes, start, to }: EdgeRows): (first: number) => Steps<number> {
+  const level = new Int32Array(nodes).fill(-1)
+  const queue = new Int32Array(nodes)
   let looked = 0
-  for (const part of found) {
+  return function* (first) {
     let divisor = 0
     let waiting = 0
-    queue[waiting++] = parts.members[parts.start[part]!]!
-    level[queue[0]!] = 0
+    queue[waiting++] = first
+    level[first] = 0
     for (let at = 0; at < waiting; at++) {
       if (++looked % PER_STEP === 0) yield
       const p = queue[at]!
       for (let k = start[p]!; k < start[p + 1]!; k++) {
         const j = to[k]!
-        if (parts.of[j] !== part) continue
         if (level[j]! < 0) {
           level[j] = level[p]! + 1
           queue[waiting++] = j
@@ -229,19 +195,18 @@ function* cycleDivisors(
         }
       }
     }
-    divisors.push(divisor)
+    return divisor
   }
-  return divisors
 }
 
 /** The inner edges of a critical cycle through a place: one with the fewest edges. */
-export function criticalCycle({ start, edge }: Critical, inner: Inner, place: number): number[] {
+export function criticalCycle({ rows: { start, to, edge } }: Critical, place: number): number[] {
   const by = new Map<number, { from: number; edge: number }>()
   const queue = [place]
   for (let at = 0; !by.has(place); at++) {
     const p = queue[at]!
     for (let k = start[p]!; k < start[p + 1]!; k++) {
-      const j = inner.to[edge[k]!]!
+      const j = to[k]!
       if (by.has(j)) continue
       by.set(j, { from: p, edge: edge[k]! })
       queue.push(j)

@@ -1,6 +1,6 @@
 /** Cycle means of graphs, and cycle times of their nodes. */
 
-import type { Steps } from '../graph/slices.js'
+import type { Steps } from '../graph-core/slices.js'
 import { requireNames } from '../options.js'
 import {
   asMean,
@@ -16,14 +16,28 @@ import {
 } from './best-cycles.js'
 import type { Weights } from './weights.js'
 
-const mean = (weights: Weights, options: CycleOptions) =>
-  onSpectral(weights, options, 'the search for the best cycle', function* (spectral) {
+/**
+ * The eigenvalue of a matrix: the λ of A ⊗ v = λ ⊗ v. An irreducible matrix, whose graph is strongly connected, has one only. Any
+ * other may have several, one for some of its components: this is the greatest of them, or the least with `semiring: 'min-plus'`.
+ * It is always the best cycle mean, so this is {@link maximumCycleMean} or {@link minimumCycleMean} by another name.
+ *
+ * @returns The eigenvalue as the mean of a cycle that attains it; null if the graph has no cycle: then only the semiring's zero
+ *   is an eigenvalue.
+ * @throws Rejects with what {@link maximumCycleMean} rejects with.
+ * @see P. Butkovič, Max-linear Systems: Theory and Algorithms, section 4.2; `extremum_cycle_mean` of Sage
+ * @example
+ * const { value } = await eigenvalue(matrix(2, 2, [3, 7, 2, 4]))
+ * console.log(value) // 4.5
+ */
+export async function eigenvalue(weights: Weights, options: CycleOptions = {}): Promise<CycleMean | null> {
+  return await onSpectral(weights, options, 'the search for the best cycle', function* (spectral) {
     const best = yield* bestOfAll(spectral)
     return best && asMean(spectral, best)
   })
+}
 
 /**
- * The maximum cycle mean of a graph, and a cycle that attains it. It is the greatest eigenvalue of the matrix, and the cycle
+ * The maximum cycle mean of a graph, and a cycle that attains it. It is the {@link eigenvalue} of the matrix, and the cycle
  * time of a timetable: no timetable in which each edge takes its weight can be repeated in a shorter time.
  *
  * It is exact for int32 weights. For float weights the cycle is one of the best exactly, and its mean is rounded.
@@ -73,7 +87,7 @@ async function meanOf(
   semiring: 'max-plus' | 'min-plus',
 ): Promise<CycleMean | null> {
   requireNames(options, ['signal'])
-  return await mean(weights, { signal: options.signal, semiring })
+  return await eigenvalue(weights, { signal: options.signal, semiring })
 }
 
 /** The cycle means of strongly connected components. */

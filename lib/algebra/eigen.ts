@@ -1,10 +1,12 @@
 /** Eigenvalues and eigenvectors. */
 import { OutOfMemoryError } from '../errors.js'
 import { availableMemory } from '../free-memory.js'
-import { PER_STEP, type Steps } from '../graph/slices.js'
+import { unscaled } from '../graph-core/fractions.js'
+import { findingReached } from '../graph-core/reached.js'
+import { type Rows, transpose } from '../graph-core/rows.js'
+import { PER_STEP, type Steps } from '../graph-core/slices.js'
 import {
   asMean,
-  bestOfAll,
   type CycleMean,
   type CycleOptions,
   exactNumber,
@@ -13,31 +15,9 @@ import {
   type Spectral,
 } from './best-cycles.js'
 import { type Critical, criticalCycle, findCritical } from './critical.js'
-import { unscaled } from './fractions.js'
 import { PolicyIteration } from './howard.js'
 import { innerEdges } from './inner-edges.js'
-import { type Before, reaching, reversed } from './reached.js'
 import type { Weights } from './weights.js'
-
-/**
- * The eigenvalue of a matrix: the λ of A ⊗ v = λ ⊗ v. An irreducible matrix, whose graph is strongly connected, has one only. Any
- * other may have several, one for some of its components: this is the greatest of them, or the least with `semiring: 'min-plus'`.
- * It is always the best cycle mean.
- *
- * @returns The eigenvalue as the mean of a cycle that attains it; null if the graph has no cycle: then only the semiring's zero
- *   is an eigenvalue.
- * @throws Rejects with what {@link maximumCycleMean} rejects with.
- * @see P. Butkovič, Max-linear Systems: Theory and Algorithms, section 4.2; `extremum_cycle_mean` of Sage
- * @example
- * const { value } = await eigenvalue(matrix(2, 2, [3, 7, 2, 4]))
- * console.log(value) // 4.5
- */
-export async function eigenvalue(weights: Weights, options: CycleOptions = {}): Promise<CycleMean | null> {
-  return await onSpectral(weights, options, 'the search for the eigenvalue', function* (spectral) {
-    const best = yield* bestOfAll(spectral)
-    return best && asMean(spectral, best)
-  })
-}
 
 /** An eigenvector: entry i of each array is node i's. */
 export interface Eigenvector {
@@ -93,12 +73,12 @@ export async function eigenvectors(
     const vectors: Eigenvector[] = []
     if (spectral.components.count === 1) {
       for (const [target] of critical.parts) {
-        const cycle = criticalCycle(critical, spectral.inner, target!)
+        const cycle = criticalCycle(critical, target!)
         yield* spectral.iteration.solve(0, spectral.components.of.length, cycle)
-        vectors.push(yield* vectorOf(spectral, spectral, spectral.components.of.length, cycle))
+        vectors.push(yield* vectorOf(spectral, spectral, cycle))
       }
     } else {
-      const before = yield* reversed(spectral.graph.rows)
+      const before = yield* transpose(spectral.graph.rows)
       for (const [target] of critical.parts)
         vectors.push(yield* vectorTo(spectral, critical, target!, before))
     }
@@ -107,37 +87,26 @@ export async function eigenvectors(
 }
 
 /** The eigenvector of a critical place, in a graph of several components: policy iteration on all that leads there. */
-function* vectorTo(
-  spectral: Spectral,
-  critical: Critical,
-  target: number,
-  before: Before,
-): Steps<Eigenvector> {
+function* vectorTo(spectral: Spectral, critical: Critical, target: number, before: Rows): Steps<Eigenvector> {
   const { graph, inner, components } = spectral
-  const { members: part, within } = yield* reaching(Int32Array.of(components.members[target]!), before)
-  const count = part.length
-  // The part from which it can be reached is one component, and all other nodes are another, which isn't looked at.
-  const of = Int32Array.from(within, (is) => 1 - is)
-  const members = new Int32Array(of.length)
-  members.set(part)
-  let others = count
-  for (let i = 0; i < of.length; i++) if (of[i] === 1) members[others++] = i
+  const { members, within } = yield* findingReached(before, Int32Array.of(components.members[target]!))
+  // The part from which it can be reached is one component, and the other nodes are in none.
+  const of = Int32Array.from(within, (is) => is - 1)
   const own = yield* innerEdges(graph.rows, { of, members }, graph.semiring === 'max-plus')
   yield
   // Both name edges by their places in the rows.
-  const placeOf = new Map(criticalCycle(critical, inner, target).map((k) => [inner.edge[k]!, -1]))
-  for (let k = 0; k < own.start[count]!; k++) if (placeOf.has(own.edge[k]!)) placeOf.set(own.edge[k]!, k)
+  const placeOf = new Map(criticalCycle(critical, target).map((k) => [inner.edge[k]!, -1]))
+  for (let k = 0; k < own.edge.length; k++) if (placeOf.has(own.edge[k]!)) placeOf.set(own.edge[k]!, k)
   const cycle = [...placeOf.values()]
   const iteration = new PolicyIteration(own)
-  yield* iteration.solve(0, count, cycle)
-  return yield* vectorOf(spectral, { graph, inner: own, iteration, components: { members } }, count, cycle)
+  yield* iteration.solve(0, members.length, cycle)
+  return yield* vectorOf(spectral, { graph, inner: own, iteration, components: { members } }, cycle)
 }
 
-/** The values of the first `count` places of what was solved, all of those that lead to the first edge of a cycle. */
+/** The values of all places of what was solved, which lead to the first edge of a cycle. */
 function* vectorOf(
   spectral: Spectral,
   solved: Pick<Spectral, 'graph' | 'inner' | 'iteration'> & { components: { members: Int32Array } },
-  count: number,
   cycle: number[],
 ): Steps<Eigenvector> {
   const { graph, inner, iteration } = solved
@@ -146,9 +115,9 @@ function* vectorOf(
   const best = { edges: cycle, sum: iteration.exactSum(cycle) }
   const denominator = fractionOf({ ...spectral, inner }, best)[1]
   const none = graph.semiring === 'max-plus' ? -Infinity : Infinity
-  const numerators = new Float64Array(members.length).fill(none)
-  const values = new Float64Array(members.length).fill(none)
-  for (let place = 0; place < count; place++) {
+  const numerators = new Float64Array(graph.rows.nodes).fill(none)
+  const values = new Float64Array(graph.rows.nodes).fill(none)
+  for (let place = 0; place < members.length; place++) {
     if (place % PER_STEP === PER_STEP - 1) yield
     const value = BigInt(inner.sign) * iteration.exactValue(place)
     const numerator = graph.exact

@@ -16,9 +16,11 @@
  * @see A. Dasdan, S. S. Irani, R. K. Gupta, Efficient algorithms for optimum cycle mean and optimum cost to time ratio problems,
  *   which compares it with others
  */
-import { PER_STEP, type Steps } from '../graph/slices.js'
-import { scaled, signOf } from './fractions.js'
-import { type Inner, type Reversed, reversed } from './inner-edges.js'
+
+import { scaled, signOf } from '../graph-core/fractions.js'
+import { type EdgeRows, picking, transpose } from '../graph-core/rows.js'
+import { PER_STEP, type Steps } from '../graph-core/slices.js'
+import type { Inner } from './inner-edges.js'
 
 const EXACT = Number.MAX_SAFE_INTEGER
 /** Twice the error of one rounding, relative to its result. */
@@ -30,6 +32,11 @@ const SHALLOW = 64
 interface ExactSums {
   readonly mean: bigint
   readonly sums: bigint[]
+}
+
+/** The edges that lead to each place, from `to`; `edge` are their indices in the inner edges. */
+interface Entering extends EdgeRows {
+  readonly weight: Float64Array
 }
 
 /** A cycle of a policy: `sum` is the sum of its weights, up to `error`. */
@@ -56,7 +63,7 @@ export class PolicyIteration {
   readonly #mark: Int32Array
   readonly #path: Int32Array
   #stamp = 0
-  #reversed: Reversed | undefined
+  #entering: Entering | undefined
   #first = 0
   #end = 0
   #heaviest = 0
@@ -353,10 +360,17 @@ export class PolicyIteration {
     }
   }
 
+  *#edgesTo(): Steps<Entering> {
+    if (this.#entering) return this.#entering
+    const rows = yield* transpose(this.inner)
+    const weight = yield* picking(this.inner.weight, rows.edge, new Float64Array(rows.edge.length))
+    this.#entering = { ...rows, weight }
+    return this.#entering
+  }
+
   /** Leads all places that aren't marked to those that are, which are the first up to `reached` in order. */
   *#lead(reached: number, stamp: number): Steps<void> {
-    this.#reversed ??= yield* reversed(this.inner)
-    const { start, edge, from } = this.#reversed
+    const { start, edge, to: from } = yield* this.#edgesTo()
     const order = this.#order
     const mark = this.#mark
     for (let o = this.#first; reached < this.#end; o++) {
@@ -424,8 +438,7 @@ export class PolicyIteration {
    * as the mean still becomes better, and the policy is evaluated again.
    */
   *#spread(waiting: number, stamp: number): Steps<void> {
-    this.#reversed ??= yield* reversed(this.inner)
-    const { start, edge, from, weight } = this.#reversed
+    const { start, edge, to: from, weight } = yield* this.#edgesTo()
     const { policy, value } = this
     const next = this.#next
     const cost = this.#cost

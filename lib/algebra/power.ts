@@ -1,13 +1,21 @@
 /** Powers of matrices. */
-import { aborted, notCancelled } from '../abort.js'
+import { notCancelled } from '../abort.js'
+import {
+  deliver,
+  onItsDevice,
+  resident,
+  settled,
+  stored,
+  upload,
+  type Wanted,
+  want,
+} from '../closure/square.js'
 import { show } from '../describe.js'
 import { DeviceMatrix } from '../device/device.js'
-import { onImplicitDevice } from '../device/implicit.js'
-import { copyRequest, fillRequest } from '../device/requests.js'
-import { Resident, ResidentView, type Session, SharedMemory } from '../device/resident.js'
-import { isInteger, newArray, typeNameOf } from '../elements.js'
-import { OptionError, ShapeError } from '../errors.js'
-import { rowMajorElements } from '../layout.js'
+import { fillRequest } from '../device/requests.js'
+import { Resident, ResidentView, type Session } from '../device/resident.js'
+import { newArray, typeNameOf } from '../elements.js'
+import { OptionError } from '../errors.js'
 import { allocate, type DenseMatrix, type MatrixLike } from '../matrix.js'
 import { addon } from '../native.js'
 import { mpmm } from '../product/multiply.js'
@@ -17,20 +25,15 @@ import {
   type ElementsOf,
   LEFT_OUT,
   type MpmmOptions,
-  type ReadOptions,
 } from '../product/options.js'
-import { requireNoContradiction } from '../product/prepare.js'
-import { oneOf, requireSemiringType, zeroOf } from '../semirings.js'
+import { oneOf, zeroOf } from '../semirings.js'
 import type { ElementArray, OperandArray } from '../storage.js'
-import { readView, requireStillThere, requireThere, showShape, type View } from '../view.js'
-import { deliver, resident, settled, type Wanted, want } from './deliver.js'
+import { type HostView, readView, requireStillThere } from '../view.js'
 import { type AlgebraOptions, type AlgebraResult, readAlgebraOptions } from './options.js'
 
 /** A checked call. */
 interface Call extends Wanted {
-  readonly a: View
   readonly n: number
-  readonly options: ReadOptions
   /** By which the products are computed. */
   readonly productOptions: MpmmOptions<DeviceMatrix<ElementArray>>
 }
@@ -72,49 +75,34 @@ export async function power(
 ): Promise<AlgebraResult<AnyResult>> {
   const started = performance.now()
   const call = check(a, n, options)
-  const session = call.a.memory?.session ?? call.out?.memory?.session
-  if (session) return raise(session, call, started)
-  const { batch, rows } = call.a
-  return onImplicitDevice(call.options, batch * rows ** 3, (device) => raise(device, call, started))
+  return onItsDevice(call, (session) => raise(session, call, started))
 }
 
 function check(matrix: unknown, n: unknown, value: unknown): Call {
   const options = readAlgebraOptions(value)
   const a = readView(matrix, 'a', 'operand')
-  const out = options.out === undefined ? null : readView(options.out, 'out', 'result')
-  const { semiring, overflow, signal, onProgress } = options
-  if (signal?.aborted) throw aborted(signal, 'the power')
   if (typeof n !== 'number' || !Number.isSafeInteger(n) || n < 0) {
     throw new OptionError(`the exponent n must be an integer from 0 to 2^53 - 1, but it is ${show(n)}`)
   }
-  requireSemiringType(semiring, a.type)
-  if (overflow !== LEFT_OUT && !isInteger(a.type)) {
-    throw new OptionError(
-      `option overflow is for integers, but a is of ${typeNameOf(a.type)}, which has infinities for what is too large: leave ` +
-        'it out',
-    )
-  }
-  requireThere(a, 'a')
-  if (a.rows !== a.cols)
-    throw new ShapeError(`${showShape(a, 'a')} must be square, so that it can be its own factor`)
-  const wanted = want('a', a, out, options.out)
-  const session = a.memory?.session ?? out?.memory?.session
-  if (session) requireNoContradiction(options, session)
+  const wanted = want('a', a, options, 'the power', ', so that it can be its own factor')
+  const { semiring, overflow, signal, onProgress } = options
   const productOptions = {
     semiring: addon.semirings[semiring]!.name,
     overflow: overflow === LEFT_OUT ? undefined : addon.overflowPolicies[overflow],
     signal,
     onProgress,
   }
-  return { ...wanted, a, n: n + 0, options, productOptions }
+  return { ...wanted, n: n + 0, productOptions }
 }
 
 async function raise(session: Session, call: Call, started: number): Promise<AlgebraResult<AnyResult>> {
-  const { a, n } = call
-  const base =
-    a.memory && n > 0
-      ? new DeviceMatrix<OperandArray>(new ResidentView(a.memory, a))
-      : await upload(session, n === 0 ? identity(call) : a)
+  const { matrix: a, n } = call
+  const baseOf = async () => {
+    if (n === 0) return uploaded(session, identity(call))
+    if (!a.memory) return uploaded(session, a)
+    return new DeviceMatrix<OperandArray>(new ResidentView(a.memory, a))
+  }
+  const base = await baseOf()
   let made: Power
   try {
     if (!a.memory) requireStillThere(a, 'a')
@@ -182,16 +170,12 @@ async function firstPower(
   }
 }
 
-async function upload(session: Session, view: View): Promise<DeviceMatrix<OperandArray>> {
-  const { type, bytes, batched, batch, rows, cols, data } = view
-  const elements = rowMajorElements(type, bytes, batched, batch, rows, cols)
-  const request = copyRequest(view, elements)
-  const memory = await settled(addon.upload(session.native, data as OperandArray, request, notCancelled), 'a')
-  return new DeviceMatrix<OperandArray>(new ResidentView(new SharedMemory(memory, session), elements))
+async function uploaded(session: Session, view: HostView): Promise<DeviceMatrix<OperandArray>> {
+  return resident(await upload(session, view, notCancelled, 'a'), session, stored(view))
 }
 
 /** The identities of a batch, in an array. */
-function identity({ elements, options }: Call): View {
+function identity({ elements, options }: Call): HostView {
   const { type, batch, rows: n, reach } = elements
   const dtype = typeNameOf(type)
   const data = allocate(reach, 'the identity', type, newArray)

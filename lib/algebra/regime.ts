@@ -1,15 +1,16 @@
 /** Periodic regimes: how trajectories go on after a while. */
 import { readSignal } from '../abort.js'
-import { elementType, INT32 } from '../elements.js'
+import { elementType, typeNameOf } from '../elements.js'
 import { LimitError, OverflowError, ValueError } from '../errors.js'
-import type { CompressedRows } from '../graph/compressed.js'
-import { inSlices, PER_STEP, type Steps } from '../graph/slices.js'
+import { fractionBits } from '../graph-core/fractions.js'
+import { findingReached } from '../graph-core/reached.js'
+import { picking, restrict, transpose, type WeightedRows } from '../graph-core/rows.js'
+import { inSlices, PER_STEP, type Steps } from '../graph-core/slices.js'
 import { requireNames } from '../options.js'
+import { zeroOf } from '../semirings.js'
 import type { ElementArray } from '../storage.js'
 import { prepare } from './best-cycles.js'
 import { type CycleTimes, timesOf } from './cycle-mean.js'
-import { fractionBits } from './fractions.js'
-import { reaching, reversed } from './reached.js'
 import { readCount } from './trajectory.js'
 import { readVector, type Vector } from './vector.js'
 import { type Graph, readGraph, readSumSemiring, type SumSemiring, type Weights } from './weights.js'
@@ -69,8 +70,7 @@ export async function periodicRegime(a: Weights, x0: Vector, options: RegimeOpti
   const semiring = readSumSemiring(options.semiring)
   const signal = readSignal(options.signal)
   const limit = readCount(options.limit ?? 100_000, 'limit', 1)
-  const reading = await readGraph(a, semiring)
-  const graph = await inSlices(reading, signal, WHAT)
+  const graph = await readGraph(a, semiring, signal, WHAT)
   const x = await readVector(x0, graph.rows.nodes, elementType(graph.rows.weight), semiring, 'x0')
   return await inSlices(findRegime(graph, x, limit), signal, WHAT)
 }
@@ -79,19 +79,18 @@ const WHAT = 'the search for the periodic regime'
 const EXACT = Number.MAX_SAFE_INTEGER
 
 function* findRegime(graph: Graph, x0: ElementArray, limit: number): Steps<Regime> {
-  const { nodes } = graph.rows
-  const { rows, start, unit } = yield* scaled(graph, x0)
+  const { rows } = graph
+  const { nodes } = rows
+  const { weight, start, unit } = yield* scaled(graph, x0)
   // What doesn't lead to an element of x(0) that is there never gets one.
   const support = Int32Array.from(start.keys()).filter((i) => start[i] !== -Infinity)
-  const { within } = yield* reaching(support, yield* reversed(rows))
-  const part = yield* restricted(rows, within)
-  const spectral = yield* prepare({
-    rows: part,
-    semiring: 'max-plus',
-    exact: true,
-    listed: null,
-    numberOf: () => 0,
-  })
+  const { within } = yield* findingReached(yield* transpose(rows), support)
+  const among = yield* restrict(
+    rows,
+    Int32Array.from(within, (is) => is - 1),
+  )
+  const part = { ...among, weight: yield* picking(weight, among.edge, new Float64Array(among.edge.length)) }
+  const spectral = yield* prepare({ rows: part, semiring: 'max-plus', exact: true, list: null })
   const system = new System(part, yield* timesOf(spectral))
   const { begin, period } = yield* findPeriod(system, start, limit)
   const transient = yield* findTransient(system, start, begin, period)
@@ -104,13 +103,10 @@ function* findRegime(graph: Graph, x0: ElementArray, limit: number): Steps<Regim
 function* scaled(
   { rows, semiring, exact }: Graph,
   x0: ElementArray,
-): Steps<{ rows: CompressedRows<Float64Array>; start: Float64Array; unit: number }> {
-  const zero = elementType(x0) === INT32 ? (semiring === 'max-plus' ? -(2 ** 31) : 2 ** 31 - 1) : undefined
+): Steps<{ weight: Float64Array; start: Float64Array; unit: number }> {
+  const zero = zeroOf(semiring, typeNameOf(elementType(x0)))
   const sign = semiring === 'max-plus' ? 1 : -1
-  const none = sign * -Infinity
-  const start = Float64Array.from(x0, (value) =>
-    value === zero || value === none ? -Infinity : sign * value,
-  )
+  const start = Float64Array.from(x0, (value) => (value === zero ? -Infinity : sign * value))
   const infinite = start.indexOf(Infinity)
   if (infinite >= 0) {
     throw new ValueError(
@@ -138,44 +134,16 @@ function* scaled(
     for (let k = 0; k < weight.length; k++) weight[k]! *= 2 ** bits
     for (let i = 0; i < start.length; i++) start[i]! *= 2 ** bits
   }
-  return { rows: { ...rows, weight }, start, unit: sign * 2 ** -bits }
-}
-
-/** The edges between nodes that are within. */
-function* restricted(
-  rows: CompressedRows<Float64Array>,
-  within: Uint8Array,
-): Steps<CompressedRows<Float64Array>> {
-  const { nodes } = rows
-  const start = new Int32Array(nodes + 1)
-  const to = new Int32Array(rows.to.length)
-  const weight = new Float64Array(rows.to.length)
-  let count = 0
-  for (let i = 0; i < nodes; i++) {
-    for (let k = rows.start[i]!; k < rows.start[i + 1]!; k++) {
-      if (within[rows.to[k]!] === 0) continue
-      to[count] = rows.to[k]!
-      weight[count++] = rows.weight[k]!
-    }
-    start[i + 1] = count
-    if (i % PER_STEP === PER_STEP - 1) yield
-  }
-  return {
-    nodes,
-    start,
-    to: to.subarray(0, count),
-    weight: weight.subarray(0, count),
-    edge: new Int32Array(0),
-  }
+  return { weight, start, unit: sign * 2 ** -bits }
 }
 
 /** A system whose rates are known. */
 class System {
-  readonly #rows: CompressedRows
+  readonly #rows: WeightedRows
   readonly #times: CycleTimes
   #looked = 0
 
-  constructor(rows: CompressedRows, times: CycleTimes) {
+  constructor(rows: WeightedRows, times: CycleTimes) {
     this.#rows = rows
     this.#times = times
   }

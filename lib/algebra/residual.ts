@@ -3,12 +3,13 @@ import { readSignal } from '../abort.js'
 import { show, showList } from '../describe.js'
 import { type Device, DeviceMatrix } from '../device/device.js'
 import { Resident, type Session } from '../device/resident.js'
-import { elementType, INT32, newUnwrittenArray, typeNameOf } from '../elements.js'
+import { FLOAT64, INT32, newUnwrittenArray, typeNameOf } from '../elements.js'
 import { DeviceError, DTypeError, OverflowError, ShapeError } from '../errors.js'
-import { inSlices, PER_STEP, type Steps } from '../graph/slices.js'
+import { inSlices, PER_STEP, type Steps } from '../graph-core/slices.js'
 import { shapeOf } from '../layout.js'
 import { allocate, type DenseMatrix, type MatrixLike, rowMajor, type Shape } from '../matrix.js'
 import { requireNames } from '../options.js'
+import { readOverflow, storedAs } from '../overflow.js'
 import { mpmm } from '../product/multiply.js'
 import type { AnyOperand, ElementsOf, Mixable, MpmmOptions, Overflow } from '../product/options.js'
 import { requireNoContradiction } from '../product/prepare.js'
@@ -17,7 +18,6 @@ import { readSemiring, requireSemiringType, storedZeroOf } from '../semirings.js
 import type { ElementArray, OperandArray } from '../storage.js'
 import { type HostView, readHostView, requireThere } from '../view.js'
 import { type AlgebraResult, readPlace } from './options.js'
-import { readOverflow } from './overflow.js'
 import { onHost, readSumSemiring, type SumSemiring } from './weights.js'
 
 /** The options of residuals. `undefined` means the default. */
@@ -254,7 +254,6 @@ interface Computed {
   kernelMs: number
 }
 
-const FLOAT64 = elementType(new Float64Array(0))
 const LEAST = -(2 ** 31)
 const MOST = 2 ** 31 - 1
 
@@ -393,12 +392,13 @@ function* narrowed(
   for (let at = 0; at < data.length; at++) {
     if (at % PER_STEP === PER_STEP - 1) yield
     const value = data[at]!
-    if (value > LEAST && value < MOST) narrow[at] = value
-    else if (value === -Infinity) narrow[at] = LEAST
+    if (value === -Infinity) narrow[at] = LEAST
     else if (value === Infinity) narrow[at] = MOST
-    else if (overflow === 'wrap') narrow[at] = value | 0
-    else if (overflow === 'saturate') narrow[at] = value < 0 ? LEAST + 1 : MOST - 1
-    else outside(value, at, shape)
+    else {
+      const kept = storedAs(overflow, value, [LEAST + 1, MOST - 1])
+      if (Number.isNaN(kept)) outside(value, at, shape)
+      narrow[at] = kept
+    }
   }
   return { data: narrow, shape, strides: rowMajor(shape), offset: 0 }
 }

@@ -3,10 +3,10 @@ import { readSignal } from '../abort.js'
 import { show } from '../describe.js'
 import { elementType, INT32, newArray } from '../elements.js'
 import { OverflowError, ValueError } from '../errors.js'
-import { type EdgeList, makeEdges } from '../graph/edges.js'
 import { longestPaths } from '../graph/paths.js'
-import { inSlices } from '../graph/slices.js'
-import { type Need, requireSpace } from '../graph/space.js'
+import { type EdgeList, makeEdges } from '../graph-core/edges.js'
+import { ownersOf } from '../graph-core/rows.js'
+import { type Need, requireSpace } from '../graph-core/space.js'
 import { requireNames } from '../options.js'
 import type { ElementArray } from '../storage.js'
 import { readVector, type Vector } from './vector.js'
@@ -135,7 +135,7 @@ const PROJECT: Need = { what: 'a project', perNode: 200, perEdge: 48 }
 
 async function readProject(precedences: Weights, options: EarliestOptions): Promise<Project> {
   const signal = readSignal(options.signal)
-  const graph = await inSlices(await readGraph(precedences, 'max-plus'), signal, 'the search for start times')
+  const graph = await readGraph(precedences, 'max-plus', signal, 'the search for start times')
   const { nodes, weight } = graph.rows
   requireSpace(PROJECT, nodes, weight.length)
   const type = elementType(weight)
@@ -188,14 +188,14 @@ async function earliest({ graph, type, release, durations, signal }: Project): P
 
 /** The graph with one more node, and an edge between it and each other: from it with these weights, or to it. */
 function extended({ rows }: Graph, weights: ElementArray, direction: 'from' | 'to'): EdgeList<Float64Array> {
-  const { nodes, start } = rows
-  const count = start[nodes]!
+  const { nodes } = rows
+  const count = rows.to.length
   const from = new Int32Array(count + nodes)
   const to = new Int32Array(count + nodes)
   const weight = newArray(elementType(weights), count + nodes)
-  for (let i = 0; i < nodes; i++) from.fill(i, start[i], start[i + 1])
-  to.set(rows.to.subarray(0, count))
-  weight.set(rows.weight.subarray(0, count))
+  from.set(ownersOf(rows))
+  to.set(rows.to)
+  weight.set(rows.weight)
   for (let i = 0; i < nodes; i++) {
     from[count + i] = direction === 'from' ? nodes : i
     to[count + i] = direction === 'from' ? i : nodes

@@ -6,11 +6,12 @@ import { DeviceMatrix } from '../device/device.js'
 import type { Session } from '../device/resident.js'
 import { elementType, newArray, typeNameOf } from '../elements.js'
 import { DeviceError, DTypeError, OptionError, OverflowError, ShapeError } from '../errors.js'
-import { type EdgeList, isEdgeList } from '../graph/edges.js'
-import { inSlices, PER_STEP, type Steps } from '../graph/slices.js'
+import { type EdgeList, isEdgeList } from '../graph-core/edges.js'
+import { inSlices, PER_STEP, type Steps } from '../graph-core/slices.js'
 import { shapeOf } from '../layout.js'
 import { allocate, type DenseMatrix, MAX_DIMENSION, type MatrixLike, rowMajor } from '../matrix.js'
 import { requireNames } from '../options.js'
+import { type Finite, finiteOf, readOverflow, storedAs } from '../overflow.js'
 import { mpmm } from '../product/multiply.js'
 import type { AnyOperand, ElementsOf, MpmmOptions, Overflow } from '../product/options.js'
 import { requireNoContradiction } from '../product/prepare.js'
@@ -18,7 +19,6 @@ import { readSemiring, requireSemiringType, zeroOf } from '../semirings.js'
 import type { ElementArray, OperandArray } from '../storage.js'
 import { readView, requireThere, type View } from '../view.js'
 import { type ReadPlace, readPlace } from './options.js'
-import { readOverflow } from './overflow.js'
 import { readVector, type Vector } from './vector.js'
 import {
   type Graph,
@@ -96,7 +96,7 @@ export async function trajectory(
     if (options.input !== undefined) {
       throw new OptionError('option input needs a matrix, but the weights are an edge list: leave it out')
     }
-    const graph = await inSlices(await readGraph(a, semiring), signal, WHAT)
+    const graph = await readGraph(a, semiring, signal, WHAT)
     const x = await readVector(x0, graph.rows.nodes, elementType(graph.rows.weight), semiring, 'x0')
     return await inSlices(walk(graph, x, steps, readOverflow(overflow, elementType(x))), signal, WHAT)
   }
@@ -282,6 +282,7 @@ function* walk(
   const maximizes = semiring === 'max-plus'
   const zero = zeroOf(semiring, exact ? 'int32' : 'float64')
   const none = maximizes ? -Infinity : Infinity
+  const finite = finiteOf(maximizes)
   const single = x instanceof Float32Array
   const type = elementType(x)
   const data = allocate((steps + 1) * n, 'the states', type, newArray, FEWER)
@@ -307,7 +308,7 @@ function* walk(
         best === none
           ? zero
           : exact
-            ? stored(best, zero, overflow, k + 1, i)
+            ? stored(best, finite, overflow, k + 1, i)
             : single
               ? Math.fround(best)
               : best
@@ -318,13 +319,10 @@ function* walk(
 }
 
 /** A sum of int32, as the overflow policy stores it. */
-function stored(value: number, zero: number, overflow: Overflow, k: number, i: number): number {
-  const least = zero < 0 ? zero + 1 : -(2 ** 31)
-  const most = zero < 0 ? 2 ** 31 - 1 : zero - 1
-  if (value >= least && value <= most) return value
-  if (overflow === 'saturate') return value < least ? least : most
-  if (overflow === 'wrap') return value | 0
+function stored(value: number, finite: Finite, overflow: Overflow, k: number, i: number): number {
+  const kept = storedAs(overflow, value, finite)
+  if (!Number.isNaN(kept)) return kept
   throw new OverflowError(
-    `element ${i} of x(${k}) is ${value}, outside the finite range ${least} to ${most}: use weights of float64, or choose overflow 'saturate' or 'wrap'`,
+    `element ${i} of x(${k}) is ${value}, outside the finite range ${finite[0]} to ${finite[1]}: use weights of float64, or choose overflow 'saturate' or 'wrap'`,
   )
 }

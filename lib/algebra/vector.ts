@@ -5,7 +5,7 @@ import { elementType, isElementArray, isInteger, newArray, typeNameOf } from '..
 import { DTypeError, ShapeError, ValueError } from '../errors.js'
 import { shapeOf } from '../layout.js'
 import type { MatrixLike } from '../matrix.js'
-import { storedZeroOf } from '../semirings.js'
+import { storedZeroOf, zeroOf } from '../semirings.js'
 import { type ElementArray, isDetached, type OperandArray } from '../storage.js'
 import { readHostView, requireThere } from '../view.js'
 import { onHost, type SumSemiring } from './weights.js'
@@ -39,7 +39,7 @@ export async function readVector(
     )
   }
   const zero = view.bytes === 2 ? storedZeroOf(semiring, view) : undefined
-  const whole = semiring === 'max-plus' ? -(2 ** 31) : 2 ** 31 - 1
+  const whole = zeroOf(semiring, 'int32')
   const elements = Array.from({ length }, (_, i) => view.data[view.offset + i * view.rowStride]!)
   requireType(view.type, type, name)
   const copy = newArray(type, length)

@@ -1,7 +1,7 @@
 /** From precedences of jobs to matrices of waits. */
 import { show } from '../describe.js'
 import { DTypeError } from '../errors.js'
-import { type EdgeList, isEdgeList } from '../graph/edges.js'
+import { type EdgeList, isEdgeList } from '../graph-core/edges.js'
 import type { ElementArray } from '../storage.js'
 
 /**

@@ -1,17 +1,17 @@
 /** Weighted graphs, as the functions of the toolkit take them: an edge list, or a matrix in an array or on a device. */
 import { show, showList } from '../describe.js'
 import { DeviceMatrix } from '../device/device.js'
-import { INT32, newArray, typeNameOf } from '../elements.js'
-import { OutOfMemoryError, ShapeError, ValueError } from '../errors.js'
-import { type CompressedRows, compressingRows } from '../graph/compressed.js'
-import { type EdgeList, isEdgeList, readingEdges } from '../graph/edges.js'
-import { PER_STEP, type Steps } from '../graph/slices.js'
-import { type Need, requireSpace } from '../graph/space.js'
+import { INT32, isInteger, newArray, typeNameOf } from '../elements.js'
+import { ShapeError, ValueError } from '../errors.js'
+import { type EdgeList, isEdgeList, readingEdges } from '../graph-core/edges.js'
+import { inMemory, listRows, matrixRows, picking, type WeightedRows } from '../graph-core/rows.js'
+import { inSlices, PER_STEP, type Steps } from '../graph-core/slices.js'
+import { type Need, requireSpace } from '../graph-core/space.js'
 import { shapeOf } from '../layout.js'
-import { MAX_DIMENSION, type MatrixLike } from '../matrix.js'
+import type { MatrixLike } from '../matrix.js'
 import { readChoice } from '../options.js'
 import { storedZeroOf, zeroOf } from '../semirings.js'
-import type { ElementArray, OperandArray } from '../storage.js'
+import type { OperandArray } from '../storage.js'
 import { type HostView, readHostView, requireThere, type View } from '../view.js'
 
 /** The semirings whose ⊗ is a sum. */
@@ -30,16 +30,26 @@ export function readSumSemiring(value: unknown = 'max-plus'): SumSemiring {
   return semirings[readChoice(semirings, value, 'semiring')]!
 }
 
-/** A graph that has been read: its edges by rows. */
+/** A graph that has been read. */
 export interface Graph {
-  readonly rows: CompressedRows
+  readonly rows: WeightedRows
   readonly semiring: SumSemiring
   /** Whether the weights are int32, so that sums of them are exact. */
   readonly exact: boolean
-  /** The number of entries of the edge list; null for a matrix, whose rows are in the order of its columns. */
-  readonly listed: number | null
-  /** The number of edge k of the rows, which leads from i: its index in the edge list, or i · nodes + j of a matrix. */
-  numberOf(k: number, i: number): number
+  /** The edge list that it was read from; null for a matrix. */
+  readonly list: ListedEdges | null
+}
+
+/** Where the edges of rows are in an edge list. */
+interface ListedEdges {
+  readonly index: Int32Array
+  /** How many entries the list has. */
+  readonly length: number
+}
+
+/** The number of edge k of the rows, which leads from i: its index in the edge list, or i · nodes + j of a matrix. */
+export function numberOf({ list, rows }: Graph, k: number, i: number): number {
+  return list ? list.index[k]! : i * rows.nodes + rows.to[k]!
 }
 
 /** A matrix where JavaScript can read it. */
@@ -49,29 +59,35 @@ export async function onHost<Data extends OperandArray>(
   return matrix instanceof DeviceMatrix ? await matrix.download() : matrix
 }
 
-/** Reads a graph; weights that aren't finite, other than the semiring's zero, are refused. */
-export async function readGraph(weights: Weights, semiring: SumSemiring): Promise<Steps<Graph>> {
-  if (isEdgeList(weights)) return readList(weights, semiring)
+/** Reads a graph in slices, for work that messages call `what`; weights that aren't finite, other than zero, are refused. */
+export async function readGraph(
+  weights: Weights,
+  semiring: SumSemiring,
+  signal: AbortSignal | undefined,
+  what: string,
+): Promise<Graph> {
+  if (isEdgeList(weights)) return await inSlices(readList(weights, semiring), signal, what)
   const view = readHostView(await onHost(weights), 'the matrix', 'operand')
   requireThere(view, 'the matrix')
   requireSquare(view)
-  return readMatrix(view, semiring)
+  return await inSlices(readMatrix(view, semiring), signal, what)
 }
 
 const ROWS: Need = { what: 'a graph', perNode: 16, perEdge: 24 }
 
-function* readList(list: EdgeList, semiring: SumSemiring): Steps<Graph> {
-  const edges = yield* readingEdges(list)
-  requireSpace(ROWS, edges.nodes, edges.from.length)
-  const rows = yield* compressingRows(edges, zeroOf(semiring, typeNameOf(edges.type)))
-  const { weight, edge } = rows
-  if (edges.type !== INT32) {
-    for (let k = 0; k < weight.length; k++) {
-      if (k % PER_STEP === PER_STEP - 1) yield
-      if (!Number.isFinite(weight[k])) requireFinite(weight[k]!, () => `weight[${edge[k]}]`)
-    }
+function* readList(given: EdgeList, semiring: SumSemiring): Steps<Graph> {
+  const edges = yield* readingEdges(given)
+  const { nodes, type, from, weight } = edges
+  requireSpace(ROWS, nodes, from.length)
+  const making = function* () {
+    const rows = yield* listRows(edges, zeroOf(semiring, typeNameOf(type)))
+    const index = rows.edge
+    const values = yield* picking(weight, index, newArray(type, index.length))
+    return { rows: { ...rows, weight: values }, list: { index, length: from.length } }
   }
-  return { rows, semiring, exact: edges.type === INT32, listed: edges.from.length, numberOf: (k) => edge[k]! }
+  const { rows, list } = yield* inMemory(nodes, making())
+  yield* requireFinite(rows, type, (_, k) => `weight[${list.index[k]}]`)
+  return { rows, semiring, exact: type === INT32, list }
 }
 
 export function requireSquare(view: View): void {
@@ -80,60 +96,27 @@ export function requireSquare(view: View): void {
   }
 }
 
-function requireFinite(value: number, place: () => string): void {
-  if (Number.isFinite(value)) return
-  throw new ValueError(
-    `${place()} is ${show(value)}, but weights must be finite: the semiring's zero is no edge, and nothing else is infinite`,
-  )
-}
-
 function* readMatrix(view: HostView, semiring: SumSemiring): Steps<Graph> {
-  const zero = storedZeroOf(semiring, view)
-  const { data, offset, rows: nodes, rowStride, colStride } = view
-  const start = new Int32Array(nodes + 1)
-  let count = 0
-  let looked = 0
-  for (let i = 0; i < nodes; i++) {
-    for (let j = 0, at = offset + i * rowStride; j < nodes; j++, at += colStride) {
-      if (data[at] !== zero) count++
-    }
-    if (count > MAX_DIMENSION) {
-      throw new OutOfMemoryError(`the matrix has more than 2^31 - 1 edges: use a smaller one`)
-    }
-    start[i + 1] = count
-    looked += nodes
-    if (looked >= PER_STEP) {
-      looked = 0
-      yield
-    }
-  }
-  const { to, weight } = edgeArrays(view, count)
-  let k = 0
-  for (let i = 0; i < nodes; i++) {
-    // The matrix may have been written to meanwhile, which nobody may do: its edges are those that were counted.
-    const end = start[i + 1]!
-    for (let j = 0, at = offset + i * rowStride; j < nodes && k < end; j++, at += colStride) {
-      const value = data[at]!
-      if (value === zero) continue
-      if (!Number.isFinite(value)) requireFinite(value, () => `element [${i}, ${j}]`)
-      to[k] = j
-      weight[k++] = value
-    }
-    start[i + 1] = k
-    looked += nodes
-    if (looked >= PER_STEP) {
-      looked = 0
-      yield
-    }
-  }
-  const rows = { nodes, start, to, weight, edge: new Int32Array(0) }
-  return { rows, semiring, exact: view.type === INT32, listed: null, numberOf: (k, i) => i * nodes + to[k]! }
+  const { type } = view
+  const rows = yield* inMemory(view.rows, matrixRows(view, storedZeroOf(semiring, view), type))
+  yield* requireFinite(rows, type, (i, k) => `element [${i}, ${rows.to[k]}]`)
+  return { rows, semiring, exact: type === INT32, list: null }
 }
 
-function edgeArrays({ data, type }: HostView, count: number): { to: Int32Array; weight: ElementArray } {
-  try {
-    return { to: new Int32Array(count), weight: newArray(type, count) }
-  } catch (error) {
-    throw new OutOfMemoryError(`there is no memory for a graph of ${data.length} edges`, { cause: error })
+/** Throws ValueError for a weight that isn't finite. `placeOf` is what messages call the weight of edge k of node i. */
+function* requireFinite(
+  { start, weight }: WeightedRows,
+  type: number,
+  placeOf: (i: number, k: number) => string,
+): Steps<void> {
+  if (isInteger(type)) return
+  let i = 0
+  for (let k = 0; k < weight.length; k++) {
+    if (k % PER_STEP === PER_STEP - 1) yield
+    if (Number.isFinite(weight[k])) continue
+    while (start[i + 1]! <= k) i++
+    throw new ValueError(
+      `${placeOf(i, k)} is ${show(weight[k])}, but weights must be finite: the semiring's zero is no edge, and nothing else is infinite`,
+    )
   }
 }

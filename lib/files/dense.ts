@@ -1,10 +1,11 @@
 /** Dense matrices of what files hold: of which type they are, and how their elements are made. */
-import { joinOf } from '../algebra/orders.js'
+
 import { show } from '../describe.js'
 import { DTypeError, FileError } from '../errors.js'
 import type { Matrix, Shape } from '../matrix.js'
 import { addon } from '../native.js'
 import { readChoice } from '../options.js'
+import { joinOf } from '../orders.js'
 import { readSemiring, zeroOf } from '../semirings.js'
 import type { ElementArray } from '../storage.js'
 import type { DataType, Semiring } from '../variant-names.js'

@@ -1,5 +1,5 @@
 /** Sparse matrices with one entry per place. */
-import { joinOf } from '../algebra/orders.js'
+import { joinOf } from '../orders.js'
 import { readSemiring } from '../semirings.js'
 import type { Semiring } from '../variant-names.js'
 import { requireEntries, type SparseEntries } from './sparse.js'

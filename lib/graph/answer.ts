@@ -1,6 +1,7 @@
 /** Answers to questions for paths: from all pairs, or by searches. */
 import { AUTO, automaticBackend, CUDA, deviceName } from '../backend.js'
 import { CycleError, OptionError, OutOfMemoryError, OverflowError } from '../errors.js'
+import { inSlices } from '../graph-core/slices.js'
 import { ProgressReports } from '../product/progress.js'
 import { searchIsCheaper } from './choose.js'
 import { type Answer, asMatrix, byClosure, certainCycle, closeAgain, maySayMore, placed } from './closing.js'
@@ -8,7 +9,6 @@ import type { Graph } from './keyed.js'
 import { hostViewOf, type Question, shapeOf, WORK } from './question.js'
 import { directionOf, makeRoom, rootsOf, search, treesOf } from './search.js'
 import { Searched } from './searched.js'
-import { inSlices } from './slices.js'
 
 /** Finds what a question asks for. */
 export async function answer(question: Question): Promise<Answer> {

@@ -1,6 +1,5 @@
 /** Searches by the number of edges, which look at nothing else. */
-import type { KeyedRows } from './keyed.js'
-import { PER_STEP, type Steps } from './slices.js'
+import { PER_STEP, type Steps } from '../graph-core/slices.js'
 import type { Search } from './tree.js'
 
 /** The nodes that are to be reached; a search ends when it has all of them. */
@@ -43,33 +42,4 @@ export function* breadthFirst(
       yield
     }
   }
-}
-
-/** The nodes that some of `roots` reach, themselves included: 1 for each. */
-export function* reachable({ nodes, start, to }: KeyedRows, roots: Int32Array): Steps<Uint8Array> {
-  const reached = new Uint8Array(nodes)
-  const queue = new Int32Array(nodes)
-  let length = 0
-  let looked = 0
-  for (const root of roots) {
-    if (reached[root] === 1) continue
-    reached[root] = 1
-    queue[length++] = root
-  }
-  for (let head = 0; head < length; head++) {
-    const i = queue[head]!
-    const end = start[i + 1]!
-    for (let k = start[i]!; k < end; k++) {
-      const j = to[k]!
-      if (reached[j] === 1) continue
-      reached[j] = 1
-      queue[length++] = j
-    }
-    looked += end - start[i]! + 1
-    if (looked >= PER_STEP) {
-      looked = 0
-      yield
-    }
-  }
-  return reached
 }

@@ -1,34 +1,31 @@
 /** Answers from all pairs: by a closure, and by another one in float64 if that can't say. */
-import { type Closed, closeWeights } from '../algebra/close.js'
+
 import { readBackend } from '../backend.js'
+import { type Closed, closeWeights } from '../closure/close.js'
 import { DeviceMatrix } from '../device/device.js'
 import { Resident, requireUsable } from '../device/resident.js'
-import { elementType, isInteger } from '../elements.js'
+import { elementType, FLOAT64, isInteger } from '../elements.js'
 import { CycleError } from '../errors.js'
+import { cycleError } from '../graph-core/cycles.js'
+import { findingReached } from '../graph-core/reached.js'
+import { inSlices, PER_STEP, type Steps } from '../graph-core/slices.js'
 import { type DenseMatrix, rowMajor, type Shape } from '../matrix.js'
 import { LEFT_OUT, type ReadOptions } from '../product/options.js'
 import { storedZeroOf } from '../semirings.js'
 import type { ElementArray } from '../storage.js'
 import { type HostView, readHostView } from '../view.js'
-import { reachable } from './breadth-first.js'
-import { cycleError, exactWeight, listedKeys, matrixKeys } from './cycles.js'
+import { exactWeight, listedKeys, matrixKeys } from './cycles.js'
 import { denseMatrix } from './dense.js'
 import { type Graph, keyedRows } from './keyed.js'
 import { deviceOf, hostViewOf, type Question, shapeOf, sizesOf, WORK } from './question.js'
 import { edgeGains, edgeKey, type PathRules, rulesOf } from './rules.js'
 import { makeArray } from './search.js'
-import { inSlices, PER_STEP, type Steps } from './slices.js'
 import { StoredDistances } from './stored.js'
 import { findingRound, type Trees } from './walk.js'
 
-/** Either both matrices are in arrays, or both on the device of the weights. */
-export interface Answer {
-  readonly distances: DenseMatrix<ElementArray> | DeviceMatrix<ElementArray>
-  readonly next: DenseMatrix<Int32Array> | DeviceMatrix<Int32Array> | null
+/** Distances and next nodes, and paths if they were asked for. */
+export interface Answer extends Closed {
   readonly ways: Ways | null
-  readonly backend: 'cuda' | 'cpu'
-  readonly device: string
-  readonly timing: { readonly totalMs: number; readonly kernelMs: number }
 }
 
 /** Where paths are read from: a tree for each node that they begin at, or for each node that they end at. */
@@ -144,8 +141,6 @@ function* gaining(distances: ElementArray, rules: PathRules): Steps<boolean> {
   return false
 }
 
-const FLOAT64 = elementType(new Float64Array())
-
 /** Whether {@link closeAgain} may say more than {@link byClosure}. */
 export function maySayMore({ query: { sources, targets }, type }: Question): boolean {
   return type !== FLOAT64 || sources !== null || targets !== null
@@ -234,9 +229,10 @@ async function widened(question: Question): Promise<Float64Array> {
 /** The nodes that some source reaches and that reach some target: 1 for each; null if they are all nodes. */
 function* mattering(graph: Graph, { query }: Question): Steps<Uint8Array | null> {
   const { sources, targets, rules } = query
-  const reached = sources && (yield* reachable(yield* keyedRows(graph, 'forward', rules), sources))
-  const reaching = targets && (yield* reachable(yield* keyedRows(graph, 'backward', rules), targets))
-  return reached && reaching ? reached.map((is, node) => is & reaching[node]!) : (reached ?? reaching)
+  const from = sources && (yield* findingReached(yield* keyedRows(graph, 'forward', rules), sources))
+  const to = targets && (yield* findingReached(yield* keyedRows(graph, 'backward', rules), targets))
+  if (!from || !to) return (from ?? to)?.within ?? null
+  return from.within.map((is, node) => is & to.within[node]!)
 }
 
 /** The error for a cycle that a closure found; null if it gains only because sums of floats are rounded. */
@@ -250,7 +246,7 @@ export async function certainCycle(
     ? listedKeys(weights.edges, rules, cycle)
     : matrixKeys(await hostViewOf(weights.view), batch ?? 0, rules, cycle)
   const { gains, weight } = exactWeight(rules, keys)
-  return gains ? cycleError(rules, cycle, weight, batch) : null
+  return gains ? cycleError({ nodes: cycle, weight, batch }, rules) : null
 }
 
 /** Columns of next nodes are trees: column j has the ways to j. */

@@ -1,9 +1,9 @@
-/** Cycles that gain: whether they really do, and the error that says so. */
-import { fractionBits, scaled, unscaled } from '../algebra/fractions.js'
-import { CycleError } from '../errors.js'
+/** Whether cycles of floats really gain. */
+
+import type { Edges } from '../graph-core/edges.js'
+import { fractionBits, scaled, unscaled } from '../graph-core/fractions.js'
 import type { HostView } from '../view.js'
-import type { Edges } from './edges.js'
-import { edgeKey, type PathRules } from './rules.js'
+import { edgeKey, isBetterEdge, type PathRules } from './rules.js'
 
 interface ExactWeight {
   readonly gains: boolean
@@ -44,8 +44,7 @@ export function listedKeys(edges: Edges, rules: PathRules, cycle: readonly numbe
     const at = places.get(edges.from[e]!)
     if (at === undefined || edges.to[e] !== cycle[(at + 1) % cycle.length]) continue
     const key = edgeKey(rules, edges.weight[e]!)
-    const isWorse = rules.extension === 'product' ? key <= keys[at]! : key >= keys[at]!
-    if (!isWorse) keys[at] = key
+    if (isBetterEdge(rules, key, keys[at]!)) keys[at] = key
   }
   return keys
 }
@@ -62,30 +61,4 @@ export function matrixKeys(
     const to = cycle[(at + 1) % cycle.length]!
     return edgeKey(rules, data[offset + item * batchStride + from * rowStride + to * colStride]!)
   })
-}
-
-/** A cycle from the least of its nodes on, so that it doesn't depend on where it was met. */
-function fromLeast(cycle: readonly number[]): number[] {
-  const least = cycle.reduce((best, node, at) => (node < cycle[best]! ? at : best), 0)
-  return [...cycle.slice(least), ...cycle.slice(0, least)]
-}
-
-const MOST_SHOWN = 8
-
-/** The error for a cycle that gains. */
-export function cycleError(
-  rules: PathRules,
-  nodes: readonly number[],
-  weight: number,
-  batch: number | undefined,
-): CycleError {
-  const cycle = fromLeast(nodes)
-  const shown = cycle.length > MOST_SHOWN ? [...cycle.slice(0, MOST_SHOWN), '…'] : cycle
-  const where = batch === undefined ? '' : ` in matrix ${batch} of the batch`
-  const best = rules.maximizes ? 'greatest' : 'least'
-  return new CycleError(
-    `the cycle ${[...shown, cycle[0]].join(' → ')}${where} has the weight ${weight}, ${rules.gains}: each round makes a path ` +
-      `better, so there is no ${best} value. Look at the weights of its edges`,
-    { cycle, weight, batch },
-  )
 }

@@ -1,11 +1,12 @@
 /** Edge lists as matrices. */
+
+import type { Edges } from '../graph-core/edges.js'
+import { PER_STEP, type Steps } from '../graph-core/slices.js'
 import type { DenseMatrix } from '../matrix.js'
 import type { ElementArray } from '../storage.js'
-import type { Edges } from './edges.js'
 import { requireWeight, weightsOf } from './keyed.js'
 import type { PathRules } from './rules.js'
 import { makeArray } from './search.js'
-import { PER_STEP, type Steps } from './slices.js'
 
 /** The matrix of an edge list: of parallel edges the better one, and zero for no edge. */
 export function* denseMatrix(edges: Edges, rules: PathRules, type: number): Steps<DenseMatrix<ElementArray>> {
@@ -20,7 +21,7 @@ export function* denseMatrix(edges: Edges, rules: PathRules, type: number): Step
   for (let e = 0; e < from.length; e++) {
     if (e % PER_STEP === PER_STEP - 1) yield
     const weight = weights ? weights[e]! : 1
-    if (!(weight > 0)) requireWeight(rules, weight, `weight[${e}]`)
+    if (!(weight > 0)) requireWeight(rules, weight, () => `weight[${e}]`)
     const place = from[e]! * nodes + to[e]!
     // Any byte but 0 is true, and the greatest of them is.
     if (rules.maximizes ? weight > data[place]! : weight < data[place]!) data[place] = weight

@@ -1,6 +1,7 @@
 /** Searches in which no edge makes a path better: the best unfinished node is final. */
+
+import { PER_STEP, type Steps } from '../graph-core/slices.js'
 import type { Wanted } from './breadth-first.js'
-import { PER_STEP, type Steps } from './slices.js'
 import { requireExact, type Search } from './tree.js'
 
 /** Nodes by their keys, the least on top: a binary heap. */

@@ -6,9 +6,9 @@ import { dimacsParser } from '../files/dimacs.js'
 import { type EntryArrays, EntryList, type EntrySink } from '../files/entries.js'
 import { matrixMarketParser } from '../files/matrix-market.js'
 import { parseText } from '../files/text.js'
+import { type EdgeList, makeEdges } from '../graph-core/edges.js'
 import { MAX_DIMENSION } from '../matrix.js'
 import { requireNames } from '../options.js'
-import { type EdgeList, makeEdges } from './edges.js'
 
 /** What the readers make. */
 export interface ReadEdgeList extends EdgeList<Int32Array | Float64Array> {

@@ -1,18 +1,16 @@
 /** Graphs as searches read them: rows of edges with keys that are to be minimised. */
 import { show } from '../describe.js'
-import { OutOfMemoryError, ValueError } from '../errors.js'
+import { FLOAT64 } from '../elements.js'
+import { ValueError } from '../errors.js'
+import type { Edges } from '../graph-core/edges.js'
+import { type Direction, inMemory, listRows, matrixRows, picking, type Rows } from '../graph-core/rows.js'
+import { PER_STEP, type Steps } from '../graph-core/slices.js'
 import { storedZeroOf } from '../semirings.js'
 import type { HostView } from '../view.js'
-import type { Edges } from './edges.js'
-import { edgeGains, edgeKey, type PathRules } from './rules.js'
-import { PER_STEP, type Steps } from './slices.js'
+import { edgeGains, edgeKey, isBetterEdge, type PathRules } from './rules.js'
 
 /** The edges that leave each node, or those that enter it. */
-export interface KeyedRows {
-  readonly nodes: number
-  /** The edges of node i are `start[i]` up to `start[i + 1]` of the other arrays. */
-  readonly start: Int32Array
-  readonly to: Int32Array
+export interface KeyedRows extends Rows {
   readonly key: Float64Array
   /** Whether no edge can make a path better that has reached it. */
   readonly monotone: boolean
@@ -21,42 +19,26 @@ export interface KeyedRows {
 /** A graph from which rows can be made. */
 export type Graph = { readonly edges: Edges } | { readonly matrix: HostView; readonly item: number }
 
-const MOST_EDGES = 2 ** 31 - 1
-
-/** Which way edges lead: from their rows' nodes, or to them. */
-export type Direction = 'forward' | 'backward'
-
 /** Makes the rows of a graph. */
-export function* keyedRows(graph: Graph, direction: Direction, rules: PathRules): Steps<KeyedRows> {
-  try {
-    return yield* 'edges' in graph
-      ? listRows(graph.edges, direction, rules)
-      : matrixRows(graph.matrix, graph.item, direction, rules)
-  } catch (error) {
-    if (!(error instanceof RangeError)) throw error
-    throw new OutOfMemoryError('there is no memory for the edges of the graph', { cause: error })
-  }
-}
-
-/** Makes sums of counts. */
-function* accumulate(counts: Int32Array): Steps<void> {
-  let sum = 0
-  for (let i = 0; i < counts.length; i++) {
-    if (i % PER_STEP === PER_STEP - 1) yield
-    sum += counts[i]!
-    counts[i] = sum
-  }
+export function keyedRows(graph: Graph, direction: Direction, rules: PathRules): Steps<KeyedRows> {
+  return 'edges' in graph
+    ? inMemory(graph.edges.nodes, keyedList(graph.edges, direction, rules))
+    : inMemory(graph.matrix.rows, keyedMatrix(graph.matrix, graph.item, direction, rules))
 }
 
 /** Throws ValueError for a weight that no path can have. */
-export function requireWeight({ extension, semiring, zero }: PathRules, value: number, place: string): void {
+export function requireWeight(
+  { extension, semiring, zero }: PathRules,
+  value: number,
+  place: () => string,
+): void {
   if (Number.isNaN(value)) {
     throw new ValueError(
-      `${place} is NaN, which no path can be compared with: no edge is ${show(zero)} in ${semiring}`,
+      `${place()} is NaN, which no path can be compared with: no edge is ${show(zero)} in ${semiring}`,
     )
   }
   if (extension === 'product' && value < 0) {
-    throw new ValueError(`${place} is ${show(value)}, but ${semiring} has no elements below 0`)
+    throw new ValueError(`${place()} is ${show(value)}, but ${semiring} has no elements below 0`)
   }
 }
 
@@ -65,82 +47,65 @@ export function weightsOf({ weight }: Edges, { dtype }: PathRules): Edges['weigh
   return dtype === 'uint8' && !(weight instanceof Uint8Array) ? null : weight
 }
 
-/**
- * The rows of an edge list. Of parallel edges all are kept, because a search takes the best one anyway; edges whose weight is
- * zero are left out.
- */
-function* listRows(edges: Edges, direction: Direction, rules: PathRules): Steps<KeyedRows> {
-  const { nodes } = edges
-  const [from, to] = direction === 'forward' ? [edges.from, edges.to] : [edges.to, edges.from]
+/** Of parallel edges all are kept, because a search takes the best one anyway. */
+function* keyedList(edges: Edges, direction: Direction, rules: PathRules): Steps<KeyedRows> {
   const weights = weightsOf(edges, rules)
-  const start = new Int32Array(nodes + 1)
-  let monotone = true
-  for (let e = 0; e < from.length; e++) {
-    if (e % PER_STEP === PER_STEP - 1) yield
-    const weight = weights ? weights[e]! : 1
-    if (!(weight > 0)) requireWeight(rules, weight, `weight[${e}]`)
-    if (weight === rules.zero) continue
-    start[from[e]! + 1]!++
-    if (edgeGains(rules, edgeKey(rules, weight))) monotone = false
-  }
-  yield* accumulate(start)
-  const next = start.slice(0, nodes)
-  const targets = new Int32Array(start[nodes]!)
-  const key = new Float64Array(start[nodes]!)
-  for (let e = 0; e < from.length; e++) {
-    if (e % PER_STEP === PER_STEP - 1) yield
-    const weight = weights ? weights[e]! : 1
-    if (weight === rules.zero) continue
-    const k = next[from[e]!]!++
-    targets[k] = to[e]!
-    key[k] = edgeKey(rules, rules.dtype === 'uint8' ? 1 : weight)
-  }
-  return { nodes, start, to: targets, key, monotone }
+  const rows = yield* listRows(edges, weights && rules.zero, direction)
+  const key = new Float64Array(rows.edge.length)
+  if (weights) yield* picking(weights, rows.edge, key)
+  return yield* keyed(rows, key, rules, (_, k) => `weight[${rows.edge[k]}]`)
 }
 
 /** The rows of a square matrix, one of a batch. */
-function* matrixRows(
+function* keyedMatrix(
   matrix: HostView,
   item: number,
   direction: Direction,
   rules: PathRules,
 ): Steps<KeyedRows> {
-  const { rows: nodes, data } = matrix
-  const origin = matrix.offset + item * matrix.batchStride
-  const [rowStride, colStride] =
-    direction === 'forward' ? [matrix.rowStride, matrix.colStride] : [matrix.colStride, matrix.rowStride]
-  const zero = storedZeroOf(rules.semiring, matrix)
-  const bytes = rules.dtype === 'uint8'
-  const start = new Int32Array(nodes + 1)
-  const perStep = Math.ceil(PER_STEP / Math.max(nodes, 1))
+  const { rowStride, colStride, batched } = matrix
+  const forward = direction === 'forward'
+  const origin = { ...matrix, offset: matrix.offset + item * matrix.batchStride }
+  const turned = forward ? origin : { ...origin, rowStride: colStride, colStride: rowStride }
+  const rows = yield* matrixRows(turned, storedZeroOf(rules.semiring, matrix), FLOAT64)
+  return yield* keyed(rows, rows.weight as Float64Array, rules, (i, k) => {
+    const [row, col] = forward ? [i, rows.to[k]] : [rows.to[k], i]
+    return `weights[${batched ? `${item}, ` : ''}${row}, ${col}]`
+  })
+}
+
+/** Makes keys of the weights, in their place. `placeOf` is what messages call the weight of edge k of node i. */
+function* keyed(
+  { nodes, start, to }: Rows,
+  key: Float64Array,
+  rules: PathRules,
+  placeOf: (i: number, k: number) => string,
+): Steps<KeyedRows> {
+  const links = rules.dtype === 'uint8'
   let monotone = true
-  let count = 0
+  let looked = 0
   for (let i = 0; i < nodes; i++) {
-    if (i % perStep === perStep - 1) yield
-    for (let j = 0, at = origin + i * rowStride; j < nodes; j++, at += colStride) {
-      const weight = data[at]!
-      if (!(weight > 0)) {
-        const [row, col] = direction === 'forward' ? [i, j] : [j, i]
-        requireWeight(rules, weight, `weights[${matrix.batched ? `${item}, ` : ''}${row}, ${col}]`)
-      }
-      if (weight === zero) continue
-      count++
-      if (edgeGains(rules, edgeKey(rules, weight))) monotone = false
+    const end = start[i + 1]!
+    for (let k = start[i]!; k < end; k++) {
+      const weight = links ? 1 : key[k]!
+      if (!(weight > 0)) requireWeight(rules, weight, () => placeOf(i, k))
+      const own = edgeKey(rules, weight)
+      if (edgeGains(rules, own)) monotone = false
+      key[k] = own
     }
-    start[i + 1] = count
-  }
-  if (count > MOST_EDGES) throw new RangeError('edges are numbered by int32')
-  const to = new Int32Array(count)
-  const key = new Float64Array(count)
-  let k = 0
-  for (let i = 0; i < nodes; i++) {
-    if (i % perStep === perStep - 1) yield
-    for (let j = 0, at = origin + i * rowStride; j < nodes; j++, at += colStride) {
-      const weight = data[at]!
-      if (weight === zero) continue
-      to[k] = j
-      key[k++] = edgeKey(rules, bytes ? 1 : weight)
-    }
+    looked += end - start[i]! + 1
+    if (looked < PER_STEP) continue
+    looked = 0
+    yield
   }
   return { nodes, start, to, key, monotone }
+}
+
+/** The key of the best edge from one node to another; NaN if there is none. */
+export function bestKey({ start, to, key }: KeyedRows, rules: PathRules, from: number, end: number): number {
+  let best = Number.NaN
+  for (let k = start[from]!; k < start[from + 1]!; k++) {
+    if (to[k] === end && isBetterEdge(rules, key[k]!, best)) best = key[k]!
+  }
+  return best
 }

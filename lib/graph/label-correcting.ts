@@ -1,10 +1,11 @@
 /** Searches in which edges may make paths better that have reached a node before. */
-import type { Components } from './components.js'
+import type { Components } from '../graph-core/components.js'
+import { PER_STEP, type Steps } from '../graph-core/slices.js'
 import { exactWeight } from './cycles.js'
+import { bestKey } from './keyed.js'
 import { NodeQueue } from './node-queue.js'
 import { Preorder } from './preorder.js'
 import { edgeGains } from './rules.js'
-import { PER_STEP, type Steps } from './slices.js'
 import { requireExact, type Search } from './tree.js'
 
 /** The nodes of a cycle that gains, in the direction of the rows, and its weight. */
@@ -184,28 +185,15 @@ export class LabelCorrecting {
    * are rounded.
    */
   #cycle(i: number, j: number): FoundCycle | null {
-    const { tree, rules } = this.#search
+    const { tree, rules, rows } = this.#search
     const nodes: number[] = []
-    const keys = [this.#keyBetween(i, j)]
+    const keys = [bestKey(rows, rules, i, j)]
     for (let node = i; ; node = tree.before[node]!) {
       nodes.push(node)
       if (node === j) break
-      keys.push(this.#keyBetween(tree.before[node]!, node))
+      keys.push(bestKey(rows, rules, tree.before[node]!, node))
     }
     const { gains, weight } = exactWeight(rules, keys)
     return gains ? { nodes: nodes.reverse(), weight } : null
-  }
-
-  /** The key of the best edge from one node to another. */
-  #keyBetween(from: number, to: number): number {
-    const { rows, rules } = this.#search
-    const product = rules.extension === 'product'
-    let best = Number.NaN
-    for (let k = rows.start[from]!; k < rows.start[from + 1]!; k++) {
-      if (rows.to[k] !== to) continue
-      const key = rows.key[k]!
-      if (!(product ? key <= best : key >= best)) best = key
-    }
-    return best
   }
 }

@@ -1,6 +1,7 @@
 /** The options of the path functions, read once and checked. */
 import { show, typeName } from '../describe.js'
 import { OptionError } from '../errors.js'
+import { isNodeArray, type NodeNumbers } from '../graph-core/edges.js'
 import {
   type BackendChoice,
   type Overflow,
@@ -10,7 +11,6 @@ import {
 } from '../product/options.js'
 import { forwardOnly } from '../product/progress.js'
 import { readSemiring } from '../semirings.js'
-import { isNodeArray, type NodeNumbers } from './edges.js'
 import type { PathSemiring } from './rules.js'
 
 /** The options of {@link shortestPaths} and the other path functions. `undefined` means the default. */

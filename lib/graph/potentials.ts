@@ -1,9 +1,10 @@
 /** Searches from many nodes if edges may make paths better: potentials take that from the edges, once for all searches. */
+
+import type { Components } from '../graph-core/components.js'
+import { PER_STEP, type Steps } from '../graph-core/slices.js'
 import type { Wanted } from './breadth-first.js'
-import type { Components } from './components.js'
 import { dijkstra, NodeHeap } from './dijkstra.js'
 import type { FoundCycle, LabelCorrecting } from './label-correcting.js'
-import { PER_STEP, type Steps } from './slices.js'
 import type { Search } from './tree.js'
 
 /** From so many searches on the potentials are worth one more: measured on networks of 2000 to 100 000 nodes. */

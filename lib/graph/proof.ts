@@ -1,12 +1,12 @@
 /** Proofs that distances and paths are right, from the edges: they need nothing of what found them. */
 import { show } from '../describe.js'
 import { ValueError } from '../errors.js'
+import { findingReached } from '../graph-core/reached.js'
+import { PER_STEP, type Steps } from '../graph-core/slices.js'
 import type { OperandArray } from '../storage.js'
-import { reachable } from './breadth-first.js'
-import { type Graph, type KeyedRows, keyedRows } from './keyed.js'
-import { type PathRules, valueOfKey } from './rules.js'
+import { bestKey, type Graph, type KeyedRows, keyedRows } from './keyed.js'
+import { isBetterEdge, type PathRules, valueOfKey } from './rules.js'
 import type { Query } from './search.js'
-import { PER_STEP, type Steps } from './slices.js'
 import { findingRound } from './walk.js'
 
 /** A matrix of a batch. */
@@ -95,7 +95,7 @@ export function* proveDistances(subject: Subject): Steps<void> {
   const roots = forward ? sources : targets
   const count = roots?.length ?? nodes
   if (sources && targets) {
-    const within = yield* reachable(yield* keyedRows(graph, 'backward', rules), targets)
+    const { within } = yield* findingReached(yield* keyedRows(graph, 'backward', rules), targets)
     for (let row = 0; row < count; row++) {
       yield* relax(rows, rules, within, sources[row]!, key)
       closeness.over(key)
@@ -239,8 +239,7 @@ export function* proveNext(subject: Subject, next: Table): Steps<void> {
     for (let k = rows.start[i]!; k < rows.start[i + 1]!; k++) {
       const j = rows.to[k]!
       const weight = rows.key[k]!
-      const isWorse = rules.extension === 'product' ? weight <= best[j]! : weight >= best[j]!
-      if (!isWorse) best[j] = weight
+      if (isBetterEdge(rules, weight, best[j]!)) best[j] = weight
     }
     for (let j = 0; j < nodes; j++) key[j] = keyOf(rules, entry(distances, i, j))
     closeness.over(key)
@@ -306,7 +305,7 @@ export async function* provingWays(
       const terms = new Float64Array(path.length)
       let key = rules.startKey
       for (let at = 1; at < path.length; at++) {
-        const edge = bestEdge(rows, rules, path[at - 1]!, path[at]!)
+        const edge = bestKey(rows, rules, path[at - 1]!, path[at]!)
         if (Number.isNaN(edge))
           throw new ValueError(`${said} has no edge from ${show(path[at - 1])} to ${show(path[at])}`)
         key = extend(rules, key, edge)
@@ -319,20 +318,4 @@ export async function* provingWays(
       yield
     }
   }
-}
-
-/** The key of the best edge from one node to another; NaN if there is none. */
-function bestEdge(
-  { start, to, key }: KeyedRows,
-  { extension }: PathRules,
-  from: number,
-  end: number,
-): number {
-  let best = Number.NaN
-  for (let k = start[from]!; k < start[from + 1]!; k++) {
-    if (to[k] !== end) continue
-    const isWorse = extension === 'product' ? key[k]! <= best : key[k]! >= best
-    if (!isWorse) best = key[k]!
-  }
-  return best
 }

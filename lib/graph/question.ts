@@ -3,15 +3,8 @@ import { aborted } from '../abort.js'
 import { typeName } from '../describe.js'
 import { type Device, DeviceMatrix } from '../device/device.js'
 import { ResidentView } from '../device/resident.js'
-import { elementType, isInteger, typeNameOf } from '../elements.js'
-import { DTypeError, OptionError, ShapeError } from '../errors.js'
-import type { Shape } from '../matrix.js'
-import { addon } from '../native.js'
-import { LEFT_OUT, type ReadOptions } from '../product/options.js'
-import { requireNoContradiction } from '../product/prepare.js'
-import { requireSemiringType } from '../semirings.js'
-import type { OperandArray } from '../storage.js'
-import { type HostView, readHostView, readView, requireThere, showShape, type View } from '../view.js'
+import { UINT8 } from '../elements.js'
+import { DTypeError, ShapeError } from '../errors.js'
 import {
   type Edges,
   isEdgeList,
@@ -19,11 +12,19 @@ import {
   nodeNumbers,
   readingEdges,
   requireMemory,
-} from './edges.js'
+} from '../graph-core/edges.js'
+import { atOnce, inSlices } from '../graph-core/slices.js'
+import type { Shape } from '../matrix.js'
+import { addon } from '../native.js'
+import { requireIntegers } from '../overflow.js'
+import { LEFT_OUT, type ReadOptions } from '../product/options.js'
+import { requireNoContradiction } from '../product/prepare.js'
+import { requireSemiringType } from '../semirings.js'
+import type { OperandArray } from '../storage.js'
+import { type HostView, readHostView, readView, requireThere, showShape, type View } from '../view.js'
 import { readPathOptions } from './options.js'
 import { type PathSemiring, rulesOf } from './rules.js'
 import type { Query } from './search.js'
-import { atOnce, inSlices } from './slices.js'
 
 /** Weights: a matrix, or an edge list. */
 export type Weights =
@@ -61,7 +62,6 @@ export async function hostViewOf(view: View): Promise<HostView> {
   return readHostView(await new DeviceMatrix<OperandArray>(view).download(), 'weights', 'operand')
 }
 
-const UINT8 = elementType(new Uint8Array())
 const throws = addon.overflowPolicies.indexOf('throw')
 
 /** Lets go of what the question holds. */
@@ -102,12 +102,7 @@ export async function ask(semiring: PathSemiring, value: unknown, optionsValue: 
   // An edge list of or-and has edges, whatever they weigh.
   const type = view ? view.type : semiring === 'or-and' ? UINT8 : edges.type
   requireSemiringType(closing.semiring, type)
-  if (closing.overflow !== LEFT_OUT && !isInteger(type)) {
-    throw new OptionError(
-      `option overflow is for integers, but the weights are of ${typeNameOf(type)}, which has infinities for what is too ` +
-        'large: leave it out',
-    )
-  }
+  if (closing.overflow !== LEFT_OUT) requireIntegers(type, 'the weights are')
   if (view) {
     requireThere(view, 'weights')
     if (view.rows !== view.cols) {

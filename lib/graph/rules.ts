@@ -21,15 +21,11 @@ export type Extension = 'sum' | 'product' | 'bottleneck'
 interface Form {
   readonly extension: Extension
   readonly maximizes: boolean
-  /** What a cycle that gains is called: its weight is better than that of the empty path. */
-  readonly gains: string
 }
 
 function formOf({ combine, extend }: NativeSemiring): Form {
   const extension = extend === 'sum' || extend === 'product' ? extend : 'bottleneck'
-  const maximizes = combine !== 'minimum'
-  if (extension === 'bottleneck') return { extension, maximizes, gains: '' }
-  return { extension, maximizes, gains: `${maximizes ? 'above' : 'below'} ${extension === 'sum' ? 0 : 1}` }
+  return { extension, maximizes: combine !== 'minimum' }
 }
 
 /**
@@ -89,4 +85,9 @@ export function valueOfKey({ maximizes }: PathRules, key: number): number {
 export function edgeGains({ extension }: PathRules, key: number): boolean {
   if (extension === 'bottleneck') return false
   return extension === 'sum' ? key < 0 : key > 1
+}
+
+/** Whether an edge with this key makes better paths than one with `other`; NaN stands for no edge. */
+export function isBetterEdge({ extension }: PathRules, key: number, other: number): boolean {
+  return !(extension === 'product' ? key <= other : key >= other)
 }

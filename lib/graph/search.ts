@@ -1,20 +1,22 @@
 /** Best paths from some nodes to some, by a search from each: on JavaScript's thread, in slices. */
 import { bytesOf, INT32, newArray } from '../elements.js'
 import { OutOfMemoryError } from '../errors.js'
+import { findingComponents } from '../graph-core/components.js'
+import { cycleError } from '../graph-core/cycles.js'
+import { findingReached } from '../graph-core/reached.js'
+import type { Direction } from '../graph-core/rows.js'
+import { PER_STEP, type Steps } from '../graph-core/slices.js'
+import { type Need, requireSpace } from '../graph-core/space.js'
 import { allocate } from '../matrix.js'
 import type { Overflow } from '../product/options.js'
 import type { ElementArray } from '../storage.js'
-import { breadthFirst, reachable, type Wanted } from './breadth-first.js'
-import { findingComponents } from './components.js'
-import { cycleError } from './cycles.js'
+import { breadthFirst, type Wanted } from './breadth-first.js'
 import { dijkstra, NodeHeap } from './dijkstra.js'
-import { type Direction, type Graph, keyedRows } from './keyed.js'
+import { type Graph, keyedRows } from './keyed.js'
 import { type FoundCycle, LabelCorrecting } from './label-correcting.js'
 import { Potentials, potentialsPay, reweight } from './potentials.js'
 import { type PathRules, valueOfKey } from './rules.js'
 import type { Searched } from './searched.js'
-import { PER_STEP, type Steps } from './slices.js'
-import { type Need, requireSpace } from './space.js'
 import { StoredDistances } from './stored.js'
 import { type Search, Tree } from './tree.js'
 import type { Trees } from './walk.js'
@@ -149,11 +151,11 @@ function* searcher(
   }
   // A cycle from which no asked node is reached makes nothing better that was asked for.
   const opposite = direction === 'forward' ? 'backward' : 'forward'
-  const within = ends && (yield* reachable(yield* keyedRows(graph, opposite, rules), ends))
-  const components = yield* findingComponents(rows, { roots, within })
+  const reaching = ends && (yield* findingReached(yield* keyedRows(graph, opposite, rules), ends))
+  const components = yield* findingComponents(rows, { roots, within: reaching?.within })
   const labels = new LabelCorrecting(state, components)
   const gaining = ({ nodes, weight }: FoundCycle) =>
-    cycleError(rules, direction === 'forward' ? nodes : nodes.reverse(), weight, item)
+    cycleError({ nodes: direction === 'forward' ? nodes : nodes.reverse(), weight, batch: item }, rules)
   if (potentialsPay(state, components, countOf(roots, nodes))) {
     const potentials = yield* reweight(state, components, labels)
     if (!(potentials instanceof Potentials)) throw gaining(potentials)

@@ -1,5 +1,5 @@
 /** How far the searches of a question are. */
-import { PER_STEP, type Steps } from './slices.js'
+import { PER_STEP, type Steps } from '../graph-core/slices.js'
 
 export class Searched {
   readonly #searches: number

@@ -1,7 +1,7 @@
 /** Paths, read from trees of them. */
 import { ValueError } from '../errors.js'
+import { PER_STEP, type Steps } from '../graph-core/slices.js'
 import type { OperandArray } from '../storage.js'
-import { PER_STEP, type Steps } from './slices.js'
 
 /**
  * Trees of best paths: that of root r has at `data[offset + r · rootStride + i · nodeStride]` the neighbour of node i on the

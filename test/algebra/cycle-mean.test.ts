@@ -12,7 +12,7 @@ import {
   type SumSemiring,
   type Weights,
 } from '../../lib/algebra.js'
-import type { EdgeList } from '../../lib/graph/edges.js'
+import type { EdgeList } from '../../lib/graph-core/edges.js'
 import { EPSILON, matrix, mpmm, openDevice, zeroOf } from '../../lib/index.js'
 import { coded } from '../support/coded.js'
 import { Random } from '../support/generators.js'
@@ -24,24 +24,15 @@ import {
   karp,
   less,
   meanOf,
-  type PlainGraph,
   rational,
   reachability,
   simpleCycles,
 } from '../support/graph-oracle.js'
+import { addEdge, randomGraph } from '../support/graphs.js'
 import { givenUp } from '../support/in-time.js'
+import type { WeightedEdges } from '../support/paths-oracle.js'
 
 type Rows = (number | null)[][]
-
-function randomGraph(random: Random, nodes: number, edges: number, weight: () => number): PlainGraph {
-  const graph: PlainGraph = { nodes, from: [], to: [], weight: [] }
-  for (let e = 0; e < edges; e++) {
-    graph.from.push(random.integer(0, nodes - 1))
-    graph.to.push(random.integer(0, nodes - 1))
-    graph.weight.push(weight())
-  }
-  return graph
-}
 
 const bestMean = (graph: Weights, semiring: SumSemiring) =>
   semiring === 'max-plus' ? maximumCycleMean(graph) : minimumCycleMean(graph)
@@ -54,7 +45,7 @@ const asFraction = ({ numerator, denominator }: { numerator: number; denominator
 const gcd = (a: bigint, b: bigint): bigint => (b === 0n ? (a < 0n ? -a : a) : gcd(b, a % b))
 
 /** Walks the cycle edge by edge. */
-function expectCycle(graph: PlainGraph, { cycle, edges, numerator, denominator, value }: CycleMean): void {
+function expectCycle(graph: WeightedEdges, { cycle, edges, numerator, denominator, value }: CycleMean): void {
   expect(edges.length).toBe(cycle.length)
   expect(new Set(cycle).size).toBe(cycle.length)
   expect(Math.min(...cycle)).toBe(cycle[0])
@@ -65,7 +56,7 @@ function expectCycle(graph: PlainGraph, { cycle, edges, numerator, denominator, 
   expect(value).toBe(numerator / denominator)
 }
 
-function expectExact(graph: PlainGraph, mean: CycleMean, expected: Fraction): void {
+function expectExact(graph: WeightedEdges, mean: CycleMean, expected: Fraction): void {
   expectCycle(graph, mean)
   expect(equal(meanOf(graph, mean.edges), expected)).toBe(true)
   expect(equal(asFraction(mean), expected)).toBe(true)
@@ -198,7 +189,7 @@ describe.each<SumSemiring>(['max-plus', 'min-plus'])('%s: against all simple cyc
  */
 async function expectEigenvectors(
   list: Weights,
-  graph: PlainGraph,
+  graph: WeightedEdges,
   semiring: SumSemiring,
   components?: Int32Array[],
 ): Promise<void> {
@@ -251,13 +242,9 @@ function expectNear(value: number, [numerator, denominator]: Fraction): void {
 }
 
 /** A cycle through all nodes, so that the graph is strongly connected, and random edges. */
-function connected(random: Random, nodes: number, edges: number, weight: () => number): PlainGraph {
+function connected(random: Random, nodes: number, edges: number, weight: () => number): WeightedEdges {
   const graph = randomGraph(random, nodes, edges, weight)
-  for (let i = 0; i < nodes; i++) {
-    graph.from.push(i)
-    graph.to.push((i + 1) % nodes)
-    graph.weight.push(weight())
-  }
+  for (let i = 0; i < nodes; i++) addEdge(graph, i, (i + 1) % nodes, weight)
   return graph
 }
 
@@ -286,12 +273,8 @@ describe('against Karp in BigInt', () => {
     const nodes = 2101
     const large = 2 ** 31 - 2
     for (const difference of [-1, 0, 1]) {
-      const graph: PlainGraph = { nodes, from: [], to: [], weight: [] }
-      const edge = (from: number, to: number, weight: number) => {
-        graph.from.push(from)
-        graph.to.push(to)
-        graph.weight.push(weight)
-      }
+      const graph: WeightedEdges = { nodes, from: [], to: [], weight: [] }
+      const edge = (from: number, to: number, weight: number) => addEdge(graph, from, to, weight)
       for (let i = 0; i < nodes; i++) edge(i, (i + 1) % nodes, i % 2 ? large : -large)
       // A detour over two edges in the place of another two, better or worse by 1, or equal.
       edge(10, 500, 0)
@@ -317,13 +300,13 @@ describe('against Karp in BigInt', () => {
 describe('whole numbers whose sums are beyond 2^53 are not taken for exact', () => {
   const P = 2 ** 52
 
-  function ring(weights: number[], first = 0): PlainGraph {
+  function ring(weights: number[], first = 0): WeightedEdges {
     const nodes = weights.map((_, i) => first + i)
     return { nodes: first + nodes.length, from: nodes, to: [...nodes.slice(1), first], weight: weights }
   }
 
   /** Two rings, and edges between their first nodes that no good cycle has. */
-  function joined(one: number[], other: number[]): PlainGraph {
+  function joined(one: number[], other: number[]): WeightedEdges {
     const [a, b] = [ring(one), ring(other, one.length)]
     return {
       nodes: b.nodes,
@@ -333,7 +316,7 @@ describe('whole numbers whose sums are beyond 2^53 are not taken for exact', () 
     }
   }
 
-  async function expectMean(graph: PlainGraph, expected: Fraction): Promise<void> {
+  async function expectMean(graph: WeightedEdges, expected: Fraction): Promise<void> {
     const mean = await maximumCycleMean({ ...graph, weight: Float64Array.from(graph.weight) })
     expectExact(graph, mean!, expected)
   }
@@ -393,9 +376,7 @@ describe('whole numbers whose sums are beyond 2^53 are not taken for exact', () 
     const back = new Array<number>(steps).fill(-P)
     back[0] = Number(1n - exact + BigInt(P) * BigInt(steps - 1))
     const graph = ring([...back, ...there])
-    graph.from.push(0)
-    graph.to.push(0)
-    graph.weight.push(0)
+    addEdge(graph, 0, 0, 0)
     expect(graph.weight.reduce((sum, weight) => sum + BigInt(weight), 0n)).toBe(1n)
     await expectMean(graph, [1n, BigInt(2 * steps)])
   })
@@ -412,9 +393,7 @@ describe('planted cycles', () => {
     }
     const planted = nodes.slice(0, length)
     for (let k = 0; k < length; k++) {
-      graph.from.push(planted[k]!)
-      graph.to.push(planted[(k + 1) % length]!)
-      graph.weight.push(k === 0 ? 1002 : 1001)
+      addEdge(graph, planted[k]!, planted[(k + 1) % length]!, k === 0 ? 1002 : 1001)
     }
     const mean = (await maximumCycleMean(graph))!
     expectExact(graph, mean, [BigInt(1001 * length + 1), BigInt(length)])

@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { plus, power, star } from '../../lib/algebra.js'
 import { EPSILON, matrix, zeroOf } from '../../lib/index.js'
+import { coded } from '../support/coded.js'
 
 const e = EPSILON
 const none = zeroOf('min-plus', 'int32')
@@ -22,11 +23,11 @@ describe('Sage, tropical_matrix', () => {
   it('strong_transitive_closure, which is kleene_star', async () => {
     const a = matrix(3, 3, [-5, -2, -6, 0, -3, 0, 2, -1, -2])
     expect([...(await star(a)).c.data]).toEqual([0, -2, -2, 2, 0, 0, 2, 0, 0])
-    await expect(star(a, { semiring: 'min-plus' })).rejects.toMatchObject({ code: 'ERR_MPMML_CYCLE' })
+    await expect(star(a, { semiring: 'min-plus' })).rejects.toEqual(coded('CYCLE'))
   })
 
   it('a positive cycle', async () => {
-    await expect(plus(matrix(2, 2, [1, 2, -2, -3]))).rejects.toMatchObject({ code: 'ERR_MPMML_CYCLE' })
+    await expect(plus(matrix(2, 2, [1, 2, -2, -3]))).rejects.toEqual(coded('CYCLE'))
   })
 })
 
@@ -55,7 +56,7 @@ describe('MaxPlus.jl', () => {
 
   // It gives ⊤ for elements that grow without end.
   it.each([[[1, 2, 3, 4]], [[2, 3, e, -1]]])('test/test_maxplus.jl: star(%j) diverges', async (a) => {
-    await expect(star(matrix(2, 2, a))).rejects.toMatchObject({ code: 'ERR_MPMML_CYCLE' })
+    await expect(star(matrix(2, 2, a))).rejects.toEqual(coded('CYCLE'))
   })
 
   it('documentation: A*A and A*A*A', async () => {

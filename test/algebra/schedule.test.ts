@@ -11,39 +11,29 @@ import {
 import { CycleError, EPSILON, matrix, openDevice } from '../../lib/index.js'
 import { coded } from '../support/coded.js'
 import { Random } from '../support/generators.js'
+import { addEdge, randomGraph } from '../support/graphs.js'
+import { bestFrom, pathAlgebras, type WeightedEdges } from '../support/paths-oracle.js'
 
-interface Project {
-  nodes: number
-  from: number[]
-  to: number[]
-  weight: number[]
-}
+type Project = WeightedEdges
+
+/** The project, and a first node with an edge to each other. */
+const after = ({ nodes, from, to, weight }: Project, times: number[]): Project => ({
+  nodes: nodes + 1,
+  from: [...from, ...times.map(() => nodes)],
+  to: [...to, ...times.keys()],
+  weight: [...weight, ...times],
+})
 
 /** The least x with x[j] ≥ x[i] + w and x ≥ release; null if there is none. */
-function earliest({ nodes, from, to, weight }: Project, release: number[]): number[] | null {
-  const x = [...release]
-  for (let round = 0; round <= nodes; round++) {
-    let changed = false
-    for (let k = 0; k < from.length; k++) {
-      const least = x[from[k]!]! + weight[k]!
-      if (x[to[k]!]! >= least) continue
-      x[to[k]!] = least
-      changed = true
-    }
-    if (!changed) return x
-  }
-  return null
+function earliest(project: Project, release: number[]): number[] | null {
+  const { value, endless } = bestFrom(after(project, release), pathAlgebras['max-plus'], project.nodes)
+  return endless.includes(true) ? null : (value.slice(0, -1) as number[])
 }
 
 /** The greatest x with x[j] ≥ x[i] + w and x ≤ due. */
 function latest({ nodes, from, to, weight }: Project, due: number[]): number[] {
-  const x = [...due]
-  for (let round = 0; round <= nodes; round++) {
-    for (let k = 0; k < from.length; k++) {
-      x[from[k]!] = Math.min(x[from[k]!]!, x[to[k]!]! - weight[k]!)
-    }
-  }
-  return x
+  const turned = { nodes, from: to, to: from, weight: weight.map((lag) => -lag) }
+  return bestFrom(after(turned, due), pathAlgebras['min-plus'], nodes).value.slice(0, -1) as number[]
 }
 
 function matrixOf({ nodes, from, to, weight }: Project) {
@@ -76,15 +66,10 @@ describe('random projects', () => {
     const random = new Random(index + 50)
     const nodes = random.integer(1, 8)
     const count = random.integer(0, 2 * nodes)
-    const project: Project = { nodes, from: [], to: [], weight: [] }
-    for (let k = 0; k < count; k++) {
-      const [i, j] = [random.integer(0, nodes - 1), random.integer(0, nodes - 1)]
-      // Forward most of the time, and back as a deadline.
-      const forward = i < j
-      project.from.push(i)
-      project.to.push(j)
-      project.weight.push(forward ? random.integer(-2, 9) : random.integer(-30, index % 4 === 0 ? 1 : -8))
-    }
+    // Forward most of the time, and back as a deadline.
+    const project = randomGraph(random, nodes, count, (i, j) =>
+      i < j ? random.integer(-2, 9) : random.integer(-30, index % 4 === 0 ? 1 : -8),
+    )
     const times = (low: number, high: number) =>
       Array.from({ length: nodes }, () => random.integer(low, high))
     const [release, durations, deadline] = [times(-5, 5), times(0, 9), times(10, 40)]
@@ -152,15 +137,10 @@ describe('published projects', () => {
   const durations = [41, 51, 50, 36, 38, 45, 21, 32, 32, 29]
   const before = [[1, 7, 9], [2], [], [], [], [], [3, 8], [3, 8], [2], [4, 6]]
   const project: Project = { nodes: 10, from: [], to: [], weight: [] }
-  const add = (to: Project, i: number, j: number, weight: number) => {
-    to.from.push(i)
-    to.to.push(j)
-    to.weight.push(weight)
-  }
-  for (const [i, after] of before.entries()) for (const j of after) add(project, i, j, durations[i]!)
+  for (const [i, after] of before.entries()) for (const j of after) addEdge(project, i, j, durations[i]!)
   const withDeadlines = (deadlines: [job: number, within: number, of: number][]): Project => {
     const copy = { nodes: 10, from: [...project.from], to: [...project.to], weight: [...project.weight] }
-    for (const [job, within, of] of deadlines) add(copy, job, of, -within)
+    for (const [job, within, of] of deadlines) addEdge(copy, job, of, -within)
     return copy
   }
 

@@ -33,7 +33,7 @@ describe.skipIf(!built)(built ? 'processes' : 'processes (skipped: run npm run b
   /** All elements and all next nodes, as one number. */
   const digest = `
     import { createHash } from 'node:crypto'
-    import { closeWeights } from ${JSON.stringify(new URL('algebra/close.js', library).href)}
+    import { closeWeights } from ${JSON.stringify(new URL('closure/close.js', library).href)}
     import { readAlgebraOptions } from ${JSON.stringify(new URL('algebra/options.js', library).href)}
     import { zeroOf } from ${JSON.stringify(new URL('semirings.js', library).href)}
     import { readView } from ${JSON.stringify(new URL('view.js', library).href)}

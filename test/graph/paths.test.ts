@@ -21,6 +21,7 @@ import {
   zeroOf,
 } from '../../lib/index.js'
 import { Random } from '../support/generators.js'
+import { randomGraph } from '../support/graphs.js'
 import { bestFrom, pathAlgebras, valueOfPath, type WeightedEdges } from '../support/paths-oracle.js'
 
 // What the estimate says, if a test says it.
@@ -65,12 +66,11 @@ const weightsOf: Record<PathSemiring, { safe: number[]; any: number[] }> = {
   'or-and': { safe: [1], any: [1] },
 }
 
-function randomGraph(random: Random, semiring: PathSemiring, kind: 'safe' | 'any'): WeightedEdges {
+function smallGraph(random: Random, semiring: PathSemiring, kind: 'safe' | 'any'): WeightedEdges {
   const nodes = random.integer(1, 9)
-  const count = random.integer(0, 3 * nodes)
-  const pick = () => Array.from({ length: count }, () => random.integer(0, nodes - 1))
-  const from = pick()
-  return { nodes, from, to: pick(), weight: from.map(() => random.pick(weightsOf[semiring][kind])) }
+  return randomGraph(random, nodes, random.integer(0, 3 * nodes), () =>
+    random.pick(weightsOf[semiring][kind]),
+  )
 }
 
 const asList = ({ nodes, from, to, weight }: WeightedEdges, type: Type): EdgeList<ElementArray> => ({
@@ -200,7 +200,7 @@ describe.each(kinds)('%s over %s', (semiring, type) => {
     let cycles = 0
     let results = 0
     for (let round = 0; round < 150; round++) {
-      const graph = randomGraph(random, semiring, round % 2 === 0 ? 'safe' : 'any')
+      const graph = smallGraph(random, semiring, round % 2 === 0 ? 'safe' : 'any')
       const weights = random.chance(0.5)
         ? asList(graph, type)
         : asMatrix(random, [graph], semiring, type, false)
@@ -236,10 +236,10 @@ describe.each(kinds)('%s over %s', (semiring, type) => {
     forced.search = search
     const random = new Random(12)
     for (let round = 0; round < 20; round++) {
-      const first = randomGraph(random, semiring, 'safe')
+      const first = smallGraph(random, semiring, 'safe')
       const graphs = [first]
       while (graphs.length < 3) {
-        const other = randomGraph(random, semiring, 'safe')
+        const other = smallGraph(random, semiring, 'safe')
         if (other.nodes === first.nodes) graphs.push(other)
       }
       const weights = asMatrix(random, graphs, semiring, type, true)
@@ -256,11 +256,8 @@ describe.each(kinds)('%s over %s', (semiring, type) => {
   it('some hundred nodes: searches and all pairs agree, and are proved', async () => {
     const random = new Random(13)
     for (const nodes of [65, 150]) {
-      const count = 4 * nodes
-      const pick = () => Array.from({ length: count }, () => random.integer(0, nodes - 1))
-      const from = pick()
-      const weight = from.map(() => random.pick(weightsOf[semiring].safe))
-      const graph = asList({ nodes, from, to: pick(), weight }, type)
+      const weight = () => random.pick(weightsOf[semiring].safe)
+      const graph = asList(randomGraph(random, nodes, 4 * nodes, weight), type)
       forced.search = true
       const searched = await find(graph, { paths: true })
       forced.search = false

@@ -1,8 +1,8 @@
 /** What the tests of closures and powers have in common. */
 import { expect } from 'vitest'
-import { closeWeights } from '../../lib/algebra/close.js'
 import { readAlgebraOptions } from '../../lib/algebra/options.js'
 import { type AlgebraOptions, plus, power, star } from '../../lib/algebra.js'
+import { closeWeights } from '../../lib/closure/close.js'
 import { DeviceMatrix, type MatrixLike, type OperandArray } from '../../lib/index.js'
 import { readView } from '../../lib/view.js'
 import { expectError as expectCoded } from './expect.js'

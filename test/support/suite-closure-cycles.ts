@@ -132,7 +132,7 @@ export function cycles(backend: Backend, open: () => Device): void {
         [{ data, shape: [5, n, n], strides: [n * n, 1, n] }, { backend }],
       ] as const) {
         const error = await caught(anyStar(a as AnyMatrix, { semiring: 'min-plus', ...options }))
-        expectError(error, 'CYCLE', 'of matrix 2')
+        expectError(error, 'CYCLE', 'in matrix 2 of the batch')
         const { cycle, weight, batch: item } = error as CycleError
         expect(item).toBe(2)
         expect(weight).toBeLessThan(0)
@@ -149,7 +149,7 @@ export function cycles(backend: Backend, open: () => Device): void {
       const data = new Int32Array(batch * n * n)
       data[bad * n * n + 3 * n + 3] = -1
       const error = await caught(anyStar(made(data, [batch, n, n]), { semiring: 'min-plus', backend }))
-      expectError(error, 'CYCLE', `of matrix ${bad}`)
+      expectError(error, 'CYCLE', `in matrix ${bad} of the batch`)
       const { cycle, batch: item } = error as CycleError
       expect([item, cycle.includes(3)]).toEqual([bad, true])
     }

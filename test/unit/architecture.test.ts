@@ -189,6 +189,58 @@ describe('each decision has one place', () => {
   })
 })
 
+/**
+ * Which folders of lib the files of each one may import besides their own; '.' are the files beside the folders, which all may import.
+ * The entry points, such as lib/graph.ts, gather what the folders have.
+ */
+const allowedInLib: Record<string, string[]> = {
+  '.': ['device', 'files', 'product'],
+  device: ['product'],
+  product: ['device'],
+  files: ['product'],
+  'graph-core': [],
+  closure: ['device', 'product', 'graph-core'],
+  graph: ['device', 'product', 'files', 'graph-core', 'closure'],
+  algebra: ['device', 'product', 'graph-core', 'closure', 'graph'],
+  lab: ['files'],
+  rna: ['product', 'files', 'lab'],
+  arrays: ['device', 'product', 'files', 'algebra'],
+  queue: ['product', 'arrays'],
+}
+
+const entryPoints = (
+  Object.values(JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).exports) as {
+    default?: string
+  }[]
+).flatMap((entry) => entry.default?.replace(/^\.\/dist\/(.*)\.js$/, '$1') ?? [])
+
+describe('lib', () => {
+  const folderOf = (file: string) => relative('lib', dirname(file)).split(sep)[0] || '.'
+
+  it('has no folder without a rule', () => {
+    const folders = filesUnder('lib', /\.ts$/).map(folderOf)
+    expect([...new Set(folders)].sort()).toEqual(Object.keys(allowedInLib).sort())
+  })
+
+  it.each(Object.entries(allowedInLib))('%s imports only %j of the other folders', (folder, others) => {
+    const own = imports('lib').filter(
+      ([file]) => folderOf(file) === folder && !entryPoints.includes(file.replace(/\.ts$/, '')),
+    )
+    expect(own.length).toBeGreaterThan(0)
+    const wrong = own.filter(([, target]) => {
+      if (!target.startsWith(`lib${sep}`)) return false
+      const to = folderOf(target)
+      return to !== folder && to !== '.' && !others.includes(to)
+    })
+    expect(wrong).toEqual([])
+  })
+
+  it('imports no entry point', () => {
+    const wrong = imports('lib').filter(([, target]) => entryPoints.includes(target.replace(/\.js$/, '')))
+    expect(wrong).toEqual([])
+  })
+})
+
 describe('TypeScript', () => {
   it('lib imports lib, packages and Node only', () => {
     const wrong = imports('lib').filter(
@@ -261,14 +313,11 @@ describe('TypeScript', () => {
   })
 
   it('bench imports of lib only its entry points', () => {
-    const { exports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
-      exports: Record<string, { default?: string }>
-    }
-    const built = Object.values(exports).flatMap((entry) => entry.default?.replace(/^\.\//, '') ?? [])
-    expect(built).toContain('dist/lib/index.js')
-    const entryPoints = [...built, ...built.map((file) => file.replace(/^dist\//, ''))]
+    expect(entryPoints).toContain('lib/index')
     const wrong = imports('bench').filter(
-      ([, target]) => /^(lib|test|native|dist)\b/.test(target) && !entryPoints.includes(target),
+      ([, target]) =>
+        /^(lib|test|native|dist)\b/.test(target) &&
+        !entryPoints.includes(target.replace(/^dist\//, '').replace(/\.js$/, '')),
     )
     expect(wrong).toEqual([])
   })

@@ -1,7 +1,7 @@
 /** matrix(), and what its arguments may be. */
 import { describe, expect, it } from 'vitest'
-import { readingEdges } from '../../lib/graph/edges.js'
-import { atOnce } from '../../lib/graph/slices.js'
+import { readingEdges } from '../../lib/graph-core/edges.js'
+import { atOnce } from '../../lib/graph-core/slices.js'
 import { EPSILON, MpmmlError, matrix, mpmmSync, pinnedInt32Array, zeroOf } from '../../lib/index.js'
 import { addon } from '../../lib/native.js'
 import { expectError, thrown } from '../support/expect.js'

@@ -1,5 +1,5 @@
 /** Strongly connected components. */
-import type { CompressedRows } from './compressed.js'
+import type { Rows } from './rows.js'
 import { PER_STEP, type Steps } from './slices.js'
 
 /** Nodes that reach each other are in one component. */
@@ -20,7 +20,7 @@ export interface GraphPart {
   /** Only the nodes that these reach; all nodes by default. */
   readonly roots?: Int32Array | null
   /** Only the nodes with a 1; as if the others weren't there. */
-  readonly within?: Uint8Array | null
+  readonly within?: Uint8Array | null | undefined
 }
 
 /** Not to be looked at, and later than all nodes that are. */
@@ -33,7 +33,7 @@ const MASKED = 2 ** 31 - 1
  *   list here, because a path may be as long as there are nodes.
  */
 export function* findingComponents(
-  { nodes, start, to }: Pick<CompressedRows, 'nodes' | 'start' | 'to'>,
+  { nodes, start, to }: Rows,
   { roots = null, within = null }: GraphPart = {},
 ): Steps<Components> {
   const of = new Int32Array(nodes).fill(-1)

@@ -1,10 +1,12 @@
 /** What JavaScript must know of a semiring to compute with single elements. */
-import { addon, type NativeSemiring } from '../native.js'
+import { addon, type NativeSemiring } from './native.js'
 
 /** A semiring whose ⊕ takes the better of two elements. */
 export interface Order {
   /** Of ⊗, as a number: not the integer that stands for an infinity. */
   readonly one: number
+  /** Whether ⊕ is a maximum. */
+  readonly maximizes: boolean
   readonly extend: (x: number, y: number) => number
   readonly isBetter: (x: number, y: number) => boolean
 }
@@ -20,7 +22,7 @@ const comparisons = { maximum: greater, minimum: less, or: greater }
 const orders = addon.semirings.map(({ combine, extend, ones }: NativeSemiring): Order | undefined => {
   if (combine === 'sum') return undefined
   const one = (ones.float64 ?? ones.uint8)!
-  return { one, extend: extensions[extend], isBetter: comparisons[combine] }
+  return { one, maximizes: combine !== 'minimum', extend: extensions[extend], isBetter: comparisons[combine] }
 })
 
 /** By the index of a semiring; undefined for plus-times. */

@@ -1,7 +1,8 @@
-/** From what a device has made to what the user gets. */
-import { notCancelled } from '../abort.js'
+/** Work on square matrices: what is checked before it, and how its result gets to where it is wanted. */
+import { aborted, notCancelled } from '../abort.js'
 import { showList } from '../describe.js'
 import { DeviceMatrix } from '../device/device.js'
+import { onImplicitDevice } from '../device/implicit.js'
 import { copyRequest } from '../device/requests.js'
 import { ResidentView, type Session, SharedMemory } from '../device/resident.js'
 import { newUnwrittenArray, typeNameOf } from '../elements.js'
@@ -9,36 +10,58 @@ import { DeviceError, DTypeError, fromNative, ShapeError, ValueError } from '../
 import { type Elements, rowMajorElements, shapeOf } from '../layout.js'
 import { allocate, type DenseMatrix, rowMajor } from '../matrix.js'
 import { addon, type NativeMemory } from '../native.js'
+import { requireIntegers } from '../overflow.js'
 import { overlapsItself } from '../overlap.js'
+import { LEFT_OUT, type ReadOptions } from '../product/options.js'
+import { requireNoContradiction } from '../product/prepare.js'
+import { requireSemiringType } from '../semirings.js'
 import type { ElementArray } from '../storage.js'
-import { requireStillThere, requireThere, showShape, type View } from '../view.js'
+import { type HostView, readView, requireStillThere, requireThere, showShape, type View } from '../view.js'
 
-/** What is to be made of a matrix: a result of its shape. */
+/** What is to be made of a square matrix: a result of its shape. */
 export interface Wanted {
   /** What messages call the matrix. */
   readonly name: string
-  /** The view of `out`; null if it wasn't given. */
+  readonly matrix: View
+  readonly options: ReadOptions
+  /** The view of `options.out`; null if it wasn't given. */
   readonly out: View<ElementArray> | null
-  /** `out` as it was given. */
-  readonly outValue: unknown
   /** What is made on the device: row-major. */
   readonly elements: Elements
-  /** Whether the result stays on the device. */
-  readonly stays: boolean
+  /** The device that the matrix or `out` is on, where the result stays; null if both are in arrays. */
+  readonly home: Session | null
 }
 
-/** Checks `out`, if there is one. Runs no user code. */
-export function want(name: string, matrix: View, out: View<ElementArray> | null, outValue: unknown): Wanted {
+/**
+ * Checks a square matrix, or a batch of them, and the options for it, which have been read (readView with the role 'operand',
+ * readOptions).
+ *
+ * @param work - what messages call what is done with it.
+ * @param why - why it must be square, as the end of a sentence.
+ */
+export function want(name: string, matrix: View, options: ReadOptions, work: string, why: string): Wanted {
+  const out = options.out === undefined ? null : readView(options.out, 'out', 'result')
+  const { semiring, overflow, signal } = options
   const { type, bytes, batched, batch, rows, cols } = matrix
+  if (signal?.aborted) throw aborted(signal, work)
+  requireSemiringType(semiring, type)
+  if (overflow !== LEFT_OUT) requireIntegers(type, `${name} is`)
+  requireThere(matrix, name)
+  if (rows !== cols) throw new ShapeError(`${showShape(matrix, name)} must be square${why}`)
   if (out) requireOut(out, matrix, name)
-  return {
-    name,
-    out,
-    outValue,
-    // What is stored as int16 is computed as int32.
-    elements: rowMajorElements(type, bytes === 2 ? 4 : bytes, batched, batch, rows, cols),
-    stays: (matrix.memory ?? out?.memory ?? null) !== null,
-  }
+  const home = matrix.memory?.session ?? out?.memory?.session ?? null
+  if (home) requireNoContradiction(options, home)
+  // What is stored as int16 is computed as int32.
+  const elements = rowMajorElements(type, bytes === 2 ? 4 : bytes, batched, batch, rows, cols)
+  return { name, matrix, options, out, elements, home }
+}
+
+/** Does the work on the device that a matrix is on, or else on one of the library's. */
+export function onItsDevice<Result>(
+  { home, options, elements: { batch, rows } }: Wanted,
+  work: (session: Session) => Promise<Result>,
+): Promise<Result> {
+  return home ? work(home) : onImplicitDevice(options, batch * rows ** 3, work)
 }
 
 function requireOut(out: View<ElementArray>, matrix: View, name: string): void {
@@ -77,6 +100,21 @@ export async function settled<T>(work: Promise<T>, name: string): Promise<T> {
   }
 }
 
+/** The elements of a view, as {@link upload} stores them. */
+export const stored = ({ type, bytes, batched, batch, rows, cols }: View): Elements =>
+  rowMajorElements(type, bytes, batched, batch, rows, cols)
+
+/** Copies a matrix in an array to a device, row-major. */
+export function upload(
+  session: Session,
+  view: HostView,
+  cancel: Int32Array,
+  name: string,
+): Promise<NativeMemory> {
+  const request = copyRequest(view, stored(view))
+  return settled(addon.upload(session.native, view.data, request, cancel), name)
+}
+
 /** A matrix in memory that nobody else knows. */
 export function resident<Data extends ElementArray>(
   memory: NativeMemory,
@@ -92,21 +130,21 @@ export function resident<Data extends ElementArray>(
  */
 export async function deliver(
   session: Session,
-  { name, out, outValue, elements, stays }: Wanted,
+  { name, out, options, elements, home }: Wanted,
   memory: NativeMemory,
 ): Promise<DenseMatrix<ElementArray> | DeviceMatrix<ElementArray>> {
-  if (!out) return stays ? resident(memory, session, elements) : download(session, memory, elements)
+  if (!out) return home ? resident(memory, session, elements) : download(session, memory, elements)
   try {
     requireThere(out, 'out')
     const request = copyRequest(out, elements)
     await settled(
-      stays
+      home
         ? addon.copyMatrix(session.native, memory, out.data as NativeMemory, request)
         : addon.download(session.native, memory, out.data as ElementArray, request, notCancelled),
       name,
     )
     requireStillThere(out, 'out')
-    return outValue as DenseMatrix<ElementArray> | DeviceMatrix<ElementArray>
+    return options.out as DenseMatrix<ElementArray> | DeviceMatrix<ElementArray>
   } finally {
     addon.release(memory)
   }

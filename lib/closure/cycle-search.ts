@@ -1,13 +1,8 @@
 /** Finding a cycle that gains, on the host. */
-import { PER_STEP, type Steps } from '../graph/slices.js'
+import { type GainingCycle, leastOf, turned } from '../graph-core/cycles.js'
+import { PER_STEP, type Steps } from '../graph-core/slices.js'
+import type { Order } from '../orders.js'
 import type { OperandArray } from '../storage.js'
-import type { Order } from './orders.js'
-
-/** A cycle: its nodes in order, and what ⊗ makes of its weights. */
-export interface Cycle {
-  readonly cycle: number[]
-  readonly weight: number
-}
 
 /** Weights of edges between nodes. */
 export interface WeightsOnHost {
@@ -30,15 +25,18 @@ export interface WeightsOnHost {
 export function* findCycle(
   { data, offset, rowStride, colStride, zero }: WeightsOnHost,
   last: number,
-  { one, extend, isBetter }: Order,
-): Steps<Cycle> {
+  { one, maximizes, extend, isBetter }: Order,
+): Steps<Pick<GainingCycle, 'nodes' | 'weight'>> {
   const weight = (from: number, to: number) => data[offset + from * rowStride + to * colStride]!
-  const cycleOf = (cycle: number[]): Cycle => ({
-    cycle,
-    weight: cycle.reduce((sum, from, k) => extend(sum, weight(from, cycle[(k + 1) % cycle.length]!)), one),
-  })
+  const cycleOf = (cycle: number[]) => {
+    // Floats are rounded in this order.
+    const nodes = turned(cycle, leastOf(cycle))
+    const way = (sum: number, from: number, k: number) =>
+      extend(sum, weight(from, nodes[(k + 1) % nodes.length]!))
+    return { nodes, weight: nodes.reduce(way, one) }
+  }
   // Not zero, which sums of int32 may leave behind them.
-  const worst = isBetter(1, 0) ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY
+  const worst = maximizes ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY
   const best = new Float64Array(last).fill(worst)
   const parent = new Int32Array(last).fill(-1)
   /** Of the way by parents. */

@@ -1,26 +1,34 @@
 /** Closures of weights: what star and plus and the graph functions have in common. */
-import { aborted, givenUpBy, notCancelled } from '../abort.js'
-import { show } from '../describe.js'
+import { givenUpBy, notCancelled } from '../abort.js'
 import type { DeviceMatrix } from '../device/device.js'
-import { onImplicitDevice } from '../device/implicit.js'
 import { copyRequest } from '../device/requests.js'
 import type { Session } from '../device/resident.js'
-import { INT32, isInteger, newUnwrittenArray, typeNameOf } from '../elements.js'
-import { CycleError, OptionError, ShapeError } from '../errors.js'
+import { INT32, newUnwrittenArray } from '../elements.js'
+import { CycleError, OptionError } from '../errors.js'
 import { REPORT_FIELDS, REQUEST_FIELDS, reportAt, requestAt, writeLayout } from '../fields.js'
-import { inSlices } from '../graph/slices.js'
+import { cycleError } from '../graph-core/cycles.js'
+import { inSlices } from '../graph-core/slices.js'
 import { type Elements, type Layout, rowMajorElements } from '../layout.js'
 import { allocate, type DenseMatrix } from '../matrix.js'
 import { addon, type NativeMemory } from '../native.js'
+import { type Order, orderOf } from '../orders.js'
 import { LEFT_OUT, type ReadOptions, THROW } from '../product/options.js'
-import { requireNoContradiction } from '../product/prepare.js'
 import { ProgressReports, shareOf } from '../product/progress.js'
-import { requireSemiringType, storedZeroOf } from '../semirings.js'
+import { storedZeroOf } from '../semirings.js'
 import type { ElementArray, OperandArray } from '../storage.js'
-import { readView, requireStillThere, requireThere, showShape, type View } from '../view.js'
+import { requireStillThere, requireThere, type View } from '../view.js'
 import { findCycle } from './cycle-search.js'
-import { deliver, download, resident, settled, type Wanted, want } from './deliver.js'
-import { type Order, orderOf } from './orders.js'
+import {
+  deliver,
+  download,
+  onItsDevice,
+  resident,
+  settled,
+  stored,
+  upload,
+  type Wanted,
+  want,
+} from './square.js'
 
 /** What is asked besides the options. */
 export interface Closing {
@@ -53,8 +61,6 @@ const request = new Float64Array(REQUEST_FIELDS)
 
 /** A checked call. */
 interface Call extends Wanted {
-  readonly weights: View
-  readonly options: ReadOptions
   readonly closing: Closing
   readonly order: Order
   readonly cancel: Int32Array
@@ -73,44 +79,26 @@ export async function closeWeights(weights: View, options: ReadOptions, closing:
   const started = performance.now()
   const call = check(weights, options, closing)
   const { signal } = options
-  if (!signal) return close(call, started)
+  const work = () => onItsDevice(call, (session) => closeOn(session, call, started))
+  if (!signal) return work()
   return givenUpBy(signal, call.cancel, 'the closure', () => {
     requireThere(weights, call.name)
     if (call.out) requireThere(call.out, 'out')
-    return close(call, started)
+    return work()
   })
 }
 
 function check(weights: View, options: ReadOptions, closing: Closing): Call {
-  const outValue = options.out
-  const out = outValue === undefined ? null : readView(outValue, 'out', 'result')
-  if (options.signal?.aborted) throw aborted(options.signal, 'the closure')
-  const name = closing.name ?? 'a'
-  const { type, rows, cols } = weights
-  requireSemiringType(options.semiring, type)
+  const edges = ': row i has the edges that leave node i'
+  const wanted = want(closing.name ?? 'a', weights, options, 'the closure', edges)
   const order = orderOf(options.semiring)
   if (!order) {
     throw new OptionError(
       "option semiring must not be 'plus-times', whose sums of paths have no best one: choose another semiring",
     )
   }
-  if (options.overflow !== LEFT_OUT && !isInteger(type)) {
-    throw new OptionError(
-      `option overflow is for integers, but ${name} is of ${typeNameOf(type)}, which has infinities for what is too large: ` +
-        'leave it out',
-    )
-  }
-  requireThere(weights, name)
-  if (rows !== cols) {
-    throw new ShapeError(`${showShape(weights, name)} must be square: row i has the edges that leave node i`)
-  }
-  const wanted = want(name, weights, out, outValue)
-  const session = weights.memory?.session ?? out?.memory?.session
-  if (session) requireNoContradiction(options, session)
   return {
     ...wanted,
-    weights,
-    options,
     closing,
     order,
     cancel: new Int32Array(1),
@@ -118,20 +106,12 @@ function check(weights: View, options: ReadOptions, closing: Closing): Call {
   }
 }
 
-function close(call: Call, started: number): Promise<Closed> {
-  const { weights, out, options } = call
-  const session = weights.memory?.session ?? out?.memory?.session
-  if (session) return closeOn(session, call, started)
-  const { batch, rows } = weights
-  return onImplicitDevice(options, batch * rows ** 3, (device) => closeOn(device, call, started))
-}
-
 async function closeOn(session: Session, call: Call, started: number): Promise<Closed> {
-  const { weights, out, outValue, closing, stays, report, cancel, name } = call
+  const { matrix: weights, out, options, closing, home, report, cancel, name } = call
   report.fill(0)
-  const uploaded = weights.memory ? null : await upload(session, call)
+  const uploaded = weights.memory ? null : await upload(session, weights, cancel, name)
   const inPlace = uploaded !== null && weights.bytes !== 2
-  const target = stays && out ? out : null
+  const target = home && out ? out : null
   const progress = startProgress(call)
   let made: NativeMemory[]
   try {
@@ -154,7 +134,7 @@ async function closeOn(session: Session, call: Call, started: number): Promise<C
   } catch (error) {
     if (uploaded) addon.release(uploaded)
     progress?.end(false)
-    throw error instanceof CycleError ? await cycleError(session, call, report[reportAt.gain]!) : error
+    throw error instanceof CycleError ? await gainingCycle(session, call, report[reportAt.gain]!) : error
   }
   if (inPlace && !target) made.unshift(uploaded)
   else if (uploaded) addon.release(uploaded)
@@ -167,7 +147,7 @@ async function closeOn(session: Session, call: Call, started: number): Promise<C
     throw error
   }
   const distances = target
-    ? (outValue as DeviceMatrix<ElementArray>)
+    ? (options.out as DeviceMatrix<ElementArray>)
     : await deliver(session, call, made[0]!).catch((error) => {
         if (next) addon.release(next)
         throw error
@@ -181,24 +161,15 @@ async function closeOn(session: Session, call: Call, started: number): Promise<C
   }
 }
 
-function upload(session: Session, { weights, cancel, name }: Call): Promise<NativeMemory> {
-  const request = copyRequest(weights, stored(weights))
-  return settled(addon.upload(session.native, weights.data as OperandArray, request, cancel), name)
-}
-
 function nextMatrix(
   session: Session,
-  { weights, elements }: Call,
+  { matrix, elements }: Call,
   memory: NativeMemory,
 ): Promise<DenseMatrix<Int32Array>> | DeviceMatrix<Int32Array> {
   const nodes = { ...elements, type: INT32, bytes: 4 }
-  if (weights.memory) return resident<Int32Array>(memory, session, nodes)
+  if (matrix.memory) return resident<Int32Array>(memory, session, nodes)
   return download(session, memory, nodes) as Promise<DenseMatrix<Int32Array>>
 }
-
-/** The elements of an uploaded matrix. */
-const stored = ({ type, bytes, batched, batch, rows, cols }: View): Elements =>
-  rowMajorElements(type, bytes, batched, batch, rows, cols)
 
 function startProgress({ options, elements, report, cancel }: Call): ProgressReports | null {
   const { onProgress } = options
@@ -220,8 +191,8 @@ function writeClosing({ options, elements }: Call, matrix: Layout, out: Layout |
 }
 
 /** The error for a cycle that gains; `gain` is what native code reported. */
-async function cycleError(session: Session, call: Call, gain: number): Promise<CycleError> {
-  const { weights, options, order, elements, name } = call
+async function gainingCycle(session: Session, call: Call, gain: number): Promise<CycleError> {
+  const { matrix: weights, options, order, elements, name } = call
   const n = elements.rows
   const item = Math.floor(gain / n)
   const { type, bytes } = weights
@@ -249,15 +220,7 @@ async function cycleError(session: Session, call: Call, gain: number): Promise<C
     options.signal,
     'the closure',
   )
-  const batch = weights.batched ? item : undefined
-  const { cycle, weight } = found
-  const shown = cycle.length > 12 ? [...cycle.slice(0, 12), '…'] : [...cycle, cycle[0]]
-  const which = batch === undefined ? '' : ` of matrix ${batch}`
-  return new CycleError(
-    `the cycle ${shown.join(' → ')}${which} gains: its weight is ${show(weight)}, better than ${order.one} in ${semiring}, so ` +
-      'each round makes paths better, and there is no best one: change the weight of one of its edges',
-    { cycle, weight, batch },
-  )
+  return cycleError({ ...found, batch: weights.batched ? item : undefined }, order)
 }
 
 function layoutOfItem({ offset, batchStride, rowStride, colStride }: View, item: number) {

@@ -1,0 +1,44 @@
+/** Cycles as users get them. */
+import { show } from '../describe.js'
+import { CycleError } from '../errors.js'
+
+/** The place of the least node: a cycle is read from it on, so that it doesn't depend on where a search met it. */
+export const leastOf = (cycle: readonly number[]): number =>
+  cycle.reduce((best, node, at) => (node < cycle[best]! ? at : best), 0)
+
+/** What goes round, from another place on. */
+export const turned = <T>(list: readonly T[], first: number): T[] => [
+  ...list.slice(first),
+  ...list.slice(0, first),
+]
+
+/** A cycle that gains. */
+export interface GainingCycle {
+  /** Its nodes, in order. */
+  readonly nodes: readonly number[]
+  /** What the semiring's ⊗ makes of the weights of its edges. */
+  readonly weight: number
+  /** The index of the matrix, if it is one of a batch. */
+  readonly batch: number | undefined
+}
+
+/** What decides whether a cycle gains: its weight is better than one. */
+export interface Gain {
+  readonly maximizes: boolean
+  /** The value of the empty path. */
+  readonly one: number
+}
+
+const MOST_SHOWN = 8
+
+/** The error for a cycle that gains. */
+export function cycleError({ nodes, weight, batch }: GainingCycle, { maximizes, one }: Gain): CycleError {
+  const cycle = turned(nodes, leastOf(nodes))
+  const shown = cycle.length > MOST_SHOWN ? [...cycle.slice(0, MOST_SHOWN), '…'] : cycle
+  const where = batch === undefined ? '' : ` in matrix ${batch} of the batch`
+  return new CycleError(
+    `the cycle ${[...shown, cycle[0]].join(' → ')}${where} has the weight ${show(weight)}, ${maximizes ? 'above' : 'below'} ${one}, ` +
+      'so it gains: each round makes a path better, and there is no best one. Change the weight of one of its edges',
+    { cycle, weight, batch },
+  )
+}

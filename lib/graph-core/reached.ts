@@ -1,0 +1,34 @@
+/** What some nodes reach. */
+import type { Rows } from './rows.js'
+import { PER_STEP, type Steps } from './slices.js'
+
+export interface Reached {
+  /** The nodes, by how many edges they are away. */
+  readonly members: Int32Array
+  /** 1 for each of them. */
+  readonly within: Uint8Array
+}
+
+/** The nodes that some of `roots` reach, themselves included; in rows that were transposed, those that reach them. */
+export function* findingReached({ nodes, start, to }: Rows, roots: Int32Array): Steps<Reached> {
+  const within = new Uint8Array(nodes)
+  const members = new Int32Array(nodes)
+  let count = 0
+  const add = (node: number) => {
+    if (within[node] === 1) return
+    within[node] = 1
+    members[count++] = node
+  }
+  for (const root of roots) add(root)
+  let looked = 0
+  for (let at = 0; at < count; at++) {
+    const i = members[at]!
+    const end = start[i + 1]!
+    for (let k = start[i]!; k < end; k++) add(to[k]!)
+    looked += end - start[i]! + 1
+    if (looked < PER_STEP) continue
+    looked = 0
+    yield
+  }
+  return { members: members.subarray(0, count), within }
+}

@@ -1,0 +1,202 @@
+/** Compressed rows of graphs: the edges that leave each node, or those that enter it, next to each other. */
+import { newArray } from '../elements.js'
+import { OutOfMemoryError } from '../errors.js'
+import { MAX_DIMENSION } from '../matrix.js'
+import type { ElementArray } from '../storage.js'
+import type { HostView } from '../view.js'
+import type { Edges } from './edges.js'
+import { PER_STEP, type Steps } from './slices.js'
+
+/** The edges of node i are `start[i]` up to `start[i + 1]` of the other arrays. */
+export interface Rows {
+  readonly nodes: number
+  readonly start: Int32Array
+  /** The node at the other end of each edge. */
+  readonly to: Int32Array
+}
+
+/** Rows whose edges come from an edge list, or from other rows. */
+export interface EdgeRows extends Rows {
+  /** The index that each edge has there. */
+  readonly edge: Int32Array
+}
+
+export interface WeightedRows<Data extends ElementArray = ElementArray> extends Rows {
+  readonly weight: Data
+}
+
+/** Which way edges lead: from their rows' nodes, or to them. */
+export type Direction = 'forward' | 'backward'
+
+/**
+ * Where each label's items begin if they are sorted by labels: those of label l are `start[l]` up to `start[l + 1]`. Items whose
+ * label is below 0 are left out.
+ */
+export function* startsOf(label: Int32Array, labels: number): Steps<Int32Array> {
+  const start = new Int32Array(labels + 1)
+  for (let at = 0; at < label.length; at++) {
+    if (at % PER_STEP === PER_STEP - 1) yield
+    const own = label[at]!
+    if (own >= 0) start[own + 1]!++
+  }
+  let sum = 0
+  for (let l = 1; l <= labels; l++) {
+    if (l % PER_STEP === PER_STEP - 1) yield
+    sum += start[l]!
+    start[l] = sum
+  }
+  return start
+}
+
+/** The items sorted by their labels: those of one label ascend. */
+function* sorted(label: Int32Array, labels: number): Steps<{ start: Int32Array; item: Int32Array }> {
+  const start = yield* startsOf(label, labels)
+  const next = start.slice(0, labels)
+  const item = new Int32Array(start[labels]!)
+  for (let at = 0; at < label.length; at++) {
+    if (at % PER_STEP === PER_STEP - 1) yield
+    const own = label[at]!
+    if (own >= 0) item[next[own]!++] = at
+  }
+  return { start, item }
+}
+
+/** Writes the values at some indices, one after another. */
+export function* picking<Data extends ElementArray>(
+  values: ElementArray,
+  indices: Int32Array,
+  into: Data,
+): Steps<Data> {
+  for (let at = 0; at < indices.length; at++) {
+    if (at % PER_STEP === PER_STEP - 1) yield
+    into[at] = values[indices[at]!]!
+  }
+  return into
+}
+
+/** The rows of an edge list, each in the order of the list. Edges whose weight is `zero` are left out; none if it is null. */
+export function* listRows(
+  { nodes, from, to, weight }: Edges,
+  zero: number | null,
+  direction: Direction = 'forward',
+): Steps<EdgeRows> {
+  const [own, other] = direction === 'forward' ? [from, to] : [to, from]
+  const label = zero === null ? own : yield* withoutZeros(own, weight, zero)
+  const { start, item: edge } = yield* sorted(label, nodes)
+  return { nodes, start, to: yield* picking(other, edge, new Int32Array(edge.length)), edge }
+}
+
+/** The labels, and −1 for items whose weight is `zero`. */
+function* withoutZeros(label: Int32Array, weight: ElementArray, zero: number): Steps<Int32Array> {
+  let kept = label
+  for (let e = 0; e < label.length; e++) {
+    if (e % PER_STEP === PER_STEP - 1) yield
+    if (weight[e] !== zero) continue
+    if (kept === label) kept = label.slice()
+    kept[e] = -1
+  }
+  return kept
+}
+
+/** A square matrix of weights. */
+export type WeightMatrix = Pick<HostView, 'data' | 'offset' | 'rows' | 'rowStride' | 'colStride'>
+
+/**
+ * The rows of a matrix, each in the order of its columns. Elements that are `zero` are no edges.
+ *
+ * @param type - that of the weights in the rows, by its number.
+ */
+export function* matrixRows(
+  { data, offset, rows: nodes, rowStride, colStride }: WeightMatrix,
+  zero: number,
+  type: number,
+): Steps<WeightedRows> {
+  const start = new Int32Array(nodes + 1)
+  const perStep = Math.ceil(PER_STEP / Math.max(nodes, 1))
+  let count = 0
+  for (let i = 0; i < nodes; i++) {
+    if (i % perStep === perStep - 1) yield
+    for (let j = 0, at = offset + i * rowStride; j < nodes; j++, at += colStride) {
+      if (data[at] !== zero) count++
+    }
+    if (count > MAX_DIMENSION) {
+      throw new OutOfMemoryError('the matrix has more than 2^31 - 1 edges: use a smaller one')
+    }
+    start[i + 1] = count
+  }
+  const to = new Int32Array(count)
+  const weight = newArray(type, count)
+  let k = 0
+  for (let i = 0; i < nodes; i++) {
+    if (i % perStep === perStep - 1) yield
+    // The matrix may have been written to meanwhile, which nobody may do: its edges are those that were counted.
+    const end = start[i + 1]!
+    for (let j = 0, at = offset + i * rowStride; j < nodes && k < end; j++, at += colStride) {
+      const value = data[at]!
+      if (value === zero) continue
+      to[k] = j
+      weight[k++] = value
+    }
+    start[i + 1] = k
+  }
+  return { nodes, start, to, weight }
+}
+
+/** The node that each edge of the rows is of. */
+export function ownersOf({ nodes, start, to }: Rows): Int32Array {
+  const owner = new Int32Array(to.length)
+  for (let i = 0; i < nodes; i++) owner.fill(i, start[i], start[i + 1])
+  return owner
+}
+
+/** The same edges by their other ends: each row in the order of the rows that they come from. */
+export function* transpose(rows: Rows): Steps<EdgeRows> {
+  const { start, item: edge } = yield* sorted(rows.to, rows.nodes)
+  const to = yield* picking(ownersOf(rows), edge, new Int32Array(edge.length))
+  return { nodes: rows.nodes, start, to, edge }
+}
+
+/**
+ * The edges within parts of a graph: those both of whose ends have the same label, which is not below 0.
+ *
+ * @param order - the nodes that become nodes 0, 1, … of these rows, among them all that have a label; all nodes by default.
+ */
+export function* restrict(
+  { nodes, start, to }: Rows,
+  label: Int32Array,
+  order: Int32Array | null = null,
+): Steps<EdgeRows> {
+  const count = order ? order.length : nodes
+  const place = new Int32Array(nodes)
+  for (let p = 0; p < count; p++) place[order ? order[p]! : p] = p
+  const first = new Int32Array(count + 1)
+  const ends = new Int32Array(to.length)
+  const edge = new Int32Array(to.length)
+  let kept = 0
+  for (let p = 0; p < count; p++) {
+    if (p % PER_STEP === PER_STEP - 1) yield
+    const i = order ? order[p]! : p
+    const own = label[i]!
+    const end = own < 0 ? 0 : start[i + 1]!
+    for (let k = start[i]!; k < end; k++) {
+      const j = to[k]!
+      if (label[j] !== own) continue
+      ends[kept] = place[j]!
+      edge[kept++] = k
+    }
+    first[p + 1] = kept
+  }
+  return { nodes: count, start: first, to: ends.subarray(0, kept), edge: edge.subarray(0, kept) }
+}
+
+/** Makes rows of a graph of so many nodes; if there is no memory for its edges, the error says so. */
+export function* inMemory<Result>(nodes: number, making: Steps<Result>): Steps<Result> {
+  try {
+    return yield* making
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error
+    throw new OutOfMemoryError(`there is no memory for the edges of a graph of ${nodes} nodes`, {
+      cause: error,
+    })
+  }
+}

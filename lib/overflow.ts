@@ -1,0 +1,38 @@
+/** Overflow policies, where products don't apply them. */
+import { isInteger, typeNameOf } from './elements.js'
+import { OptionError } from './errors.js'
+import { readChoice } from './options.js'
+import type { Overflow } from './product/options.js'
+
+const policies = ['throw', 'saturate', 'wrap'] as const
+
+/** Reads the option `overflow` for elements of a type, by its number. */
+export function readOverflow(value: unknown, type: number): Overflow {
+  if (value === undefined) return 'throw'
+  const policy = policies[readChoice(policies, value, 'overflow')]!
+  requireIntegers(type, 'the elements are')
+  return policy
+}
+
+/** Throws OptionError if a policy is given for a type that doesn't overflow; `what` is whose type it is: "a is". */
+export function requireIntegers(type: number, what: string): void {
+  if (isInteger(type)) return
+  throw new OptionError(
+    `option overflow is for integers, but ${what} of ${typeNameOf(type)}, which has infinities for what is too large: leave it out`,
+  )
+}
+
+/** The least and the greatest finite value. */
+export type Finite = readonly [least: number, most: number]
+
+/** Of int32, whose other end is the zero of a semiring. */
+export const finiteOf = (maximizes: boolean): Finite =>
+  maximizes ? [-(2 ** 31) + 1, 2 ** 31 - 1] : [-(2 ** 31), 2 ** 31 - 2]
+
+/** A value as int32 stores it by a policy; NaN if that is an error. */
+export function storedAs(policy: Overflow, value: number, [least, most]: Finite): number {
+  if (value >= least && value <= most) return value
+  if (policy === 'saturate') return value < least ? least : most
+  // ToInt32 is modulo 2^32.
+  return policy === 'wrap' ? value | 0 : Number.NaN
+}
