@@ -15,7 +15,8 @@ import type { ElementArray } from '../storage.js'
  * @example
  * ```js
  * const precedences = { nodes: 2, from: [0, 1], to: [1, 0], weight: [5, 3] }
- * const { values } = await cycleTimes(waitsFor(precedences)) // 4, 4
+ * const { values } = await cycleTimes(waitsFor(precedences))
+ * console.log(values.join()) // 4,4
  * ```
  */
 export function waitsFor<Data extends ElementArray>(edges: EdgeList<Data>): EdgeList<Data> {
