@@ -8,7 +8,8 @@ import {
   type VariantName,
   variants,
 } from '../../lib/index.js'
-import { exactPaths, type Plain } from './generators.js'
+import { exactPaths } from './exact-paths.js'
+import type { Plain } from './generators.js'
 import type { SemiringName } from './oracle.js'
 
 const { instructionSets } = (await import(
