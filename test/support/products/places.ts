@@ -237,15 +237,25 @@ export function placesOf(backend: 'cpu' | 'cuda'): {
       { name: 'int16 on a device', ...onOne, narrow: true },
       { name: 'a device, in a group', ...onOne, ...grouped },
       { name: 'arrays for several devices', options: devices, expectation: { backend, timed: true } },
-      { name: 'a group for several devices', ...inArrays, options: devices, ...grouped },
+      {
+        name: 'arrays for some devices',
+        options: { ...devices, devices: [3, 1] },
+        expectation: { backend, timed: true },
+      },
+      {
+        name: 'a group for several devices',
+        ...inArrays,
+        options: { ...devices, devices: [3, 1, 4] },
+        ...grouped,
+      },
       { name: 'spread among devices', ...onSeveral },
       { name: 'spread among devices, transposed', ...onSeveral, ...turned },
       { name: 'spread among devices, in a group', ...onSeveral, ...grouped },
     ],
     async open() {
       one = await openDevice({ backend })
-      addon.pretendDevices(3)
-      several = await openDevice({ devices: 'all' })
+      addon.pretendDevices(5)
+      several = await openDevice({ devices: [0, 1, 2] })
     },
     async close() {
       await several!.close()
