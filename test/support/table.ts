@@ -30,7 +30,8 @@ const pathsByAccumulator: Record<string, string[]> = {
   int64: ['wide', 'wrapping'],
 }
 
-const pathsOf = ({ parameters }: Variant): string[] => pathsByAccumulator[parameters.accumulator as string]!
+export const pathsOf = ({ parameters }: Variant): string[] =>
+  pathsByAccumulator[parameters.accumulator as string]!
 
 /** Why a variant can't run here at all; undefined where it must run. */
 export function missing({ parameters: { isa } }: Variant): string | undefined {

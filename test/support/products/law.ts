@@ -4,6 +4,10 @@ import { MpmmlError, type MpmmResult, variants } from '../../../lib/index.js'
 import { bandOf, belongs } from '../../../native/tools/fuzz/algebra.mjs'
 import { Tally, wrongIn, wrongRefusal } from '../../../native/tools/fuzz/check.mjs'
 import { Random } from '../../../native/tools/fuzz/random.mjs'
+import { exactPaths } from '../exact-paths.js'
+import type { Plain } from '../generators.js'
+import type { SemiringName } from '../oracle.js'
+import { pathsOf } from '../table.js'
 import {
   type AnyMatrix,
   type Case,
@@ -36,6 +40,8 @@ export interface Expectation {
   prefix?: string
   /** Whether the product was computed as the transposed one, so that messages name other places. */
   turned?: boolean
+  /** Whether int32 sums are on the cheapest path of their variant, whatever else is known of other operands or parts. */
+  cheapest?: boolean
   /** Whether its time is its own, and not that of a group. */
   timed?: boolean
 }
@@ -90,6 +96,21 @@ function expectError(error: unknown, code: string, where: string): void {
   expect(error.code, `${where}: ${error.message}`).toBe(`ERR_MPMML_${code}`)
 }
 
+/** Whether the paths on which sums are exact follow from all elements. */
+const isPlain = (one: Case) => one.algebra.isInteger && !one.structure && stepsOf(one) > 0
+
+const knownPaths = new WeakMap<Case, string[]>()
+function exactPathsOf(asked: Case): string[] {
+  const one = asked.as ?? asked
+  const before = knownPaths.get(one)
+  if (before) return before
+  const plain = ({ data, rows, cols, batch }: Elements) => ({ data, shape: [batch, rows, cols] }) as Plain
+  const { semiring } = one.algebra
+  const found = exactPaths(plain(one.a), plain(one.b), semiring as SemiringName, one.overflow ?? 'throw')
+  knownPaths.set(one, found)
+  return found
+}
+
 /** The result says what ran, and the times fit. */
 function expectConsistent(
   one: Case,
@@ -104,6 +125,10 @@ function expectConsistent(
   const row = variants().find(({ name }) => name === variant)
   expect(row, where).toMatchObject({ backend, semiring, dtype })
   if (one.path) expect(path, `${where}, ${variant}`).toBe(one.path)
+  if (expectation.cheapest && row && isPlain(one)) {
+    const able = pathsOf(row)
+    expect(path, `${where}, ${variant}`).toBe(exactPathsOf(one).find((each) => able.includes(each)))
+  }
   expect(c!.data.constructor.name.toLowerCase(), where).toBe(`${dtype}array`)
   if (witness) expect(witness.data, where).toBeInstanceOf(Int32Array)
   for (const time of Object.values(timing)) expect(time, where).toBeGreaterThanOrEqual(0)

@@ -216,12 +216,13 @@ export function placesOf(backend: 'cpu' | 'cuda'): {
 } {
   let one: Device | undefined
   let several: Device | undefined
-  const inArrays = { options: { backend }, expectation: { backend, timed: true } }
+  const inArrays = { options: { backend }, expectation: { backend, timed: true, cheapest: true } }
   const on = (device: () => Device) => ({ options: {}, device, expectation: { backend, timed: true } })
   const onOne = on(() => one!)
   const onSeveral = on(() => several!)
-  const inGroup = { backend, prefix: '' }
-  const grouped = { grouped: true, expectation: { ...inGroup, prefix: 'products[1]' } }
+  const inGroup = { grouped: true, expectation: { backend, prefix: 'products[1]' } }
+  // A GPU takes alike products of a group together.
+  const grouped = { ...inGroup, expectation: { ...inGroup.expectation, cheapest: backend === 'cpu' } }
   const turned = { turned: true, expectation: { backend, turned: true, timed: true } }
   // Without a GPU devices are only pretended if no backend is named.
   const devices = { ...(backend === 'cuda' && { backend }), devices: 'all' }
@@ -235,7 +236,7 @@ export function placesOf(backend: 'cpu' | 'cuda'): {
       { name: 'a device', ...onOne },
       { name: 'a device, transposed', ...onOne, ...turned },
       { name: 'int16 on a device', ...onOne, narrow: true },
-      { name: 'a device, in a group', ...onOne, ...grouped },
+      { name: 'a device, in a group', ...onOne, ...inGroup },
       { name: 'arrays for several devices', options: devices, expectation: { backend, timed: true } },
       {
         name: 'arrays for some devices',
@@ -246,11 +247,11 @@ export function placesOf(backend: 'cpu' | 'cuda'): {
         name: 'a group for several devices',
         ...inArrays,
         options: { ...devices, devices: [3, 1, 4] },
-        ...grouped,
+        ...inGroup,
       },
       { name: 'spread among devices', ...onSeveral },
       { name: 'spread among devices, transposed', ...onSeveral, ...turned },
-      { name: 'spread among devices, in a group', ...onSeveral, ...grouped },
+      { name: 'spread among devices, in a group', ...onSeveral, ...inGroup },
     ],
     async open() {
       one = await openDevice({ backend })
