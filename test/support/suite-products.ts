@@ -320,16 +320,16 @@ export function productSuite(backend: 'cpu' | 'cuda'): void {
         [1, 70_001, 3],
         [13, 66_000, 13],
       ] as Size[]) {
-        for (const kind of [tied(algebra), mixed(algebra)])
-          await check(drawn(algebra, kind, size, { witness: true }), few, ['new'])
+        await check(drawn(algebra, tied(algebra), size, { witness: true }), few, ['new'])
       }
     })
 
     it('more than one block', async () => {
       const size: Size = [300, 601, 297]
       const overflow = algebra.isInteger ? 'saturate' : undefined
+      const where = [...few, ...place('arrays for several devices'), ...place('spread among devices')]
       for (const kind of [mixed(algebra), tied(algebra)]) {
-        await check(drawn(algebra, kind, size, { overflow, witness: mayHaveWitness }), places, ['new'])
+        await check(drawn(algebra, kind, size, { overflow, witness: mayHaveWitness }), where, ['new'])
         const structure = structures['lower × upper']!
         await check(
           withStructure(drawn(algebra, kind, size, { overflow, witness: mayHaveWitness }), structure),
