@@ -215,7 +215,8 @@ Outcome Engine::compute_parts(const Problem& problem, const Placement& where, co
   Backend& backend = several_backend();
   // Without GPUs it is for tests that devices are pretended. The CPU writes to C as it goes.
   const bool is_cpu = backend.kind() == BackendKind::kCpu;
-  const Destination destination(problem, is_cpu && overflow_fails(problem.operation));
+  const bool may_fail = overflow_fails(problem.operation) || restricts_elements(problem.operation);
+  const Destination destination(problem, is_cpu && may_fail);
   Problem target = problem;
   target.c = destination.view();
   std::vector<Together::Part> parts;

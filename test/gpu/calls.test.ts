@@ -1,37 +1,16 @@
-/** The whole contract of a product, on a GPU, and that both backends give the same bits. */
+/** Calls of products that stand alone, on a GPU; and which backend auto takes. */
 import { describe, expect, it } from 'vitest'
 import { mpmm, mpmmSync } from '../../lib/index.js'
-import { policies, semirings } from '../support/cases.js'
 import { expectElements, expectError, thrown } from '../support/expect.js'
-import { kindNames, operands } from '../support/generators.js'
+import { operands } from '../support/generators.js'
 import { withoutCuda } from '../support/machine.js'
 import { type Dense, dense, oracle } from '../support/oracle.js'
-import { productSuite } from '../support/suite.js'
+import { callSuite } from '../support/suite-calls.js'
 
 const reason = withoutCuda()
 
 describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (skipped: ${reason})`, () => {
-  productSuite('cuda')
-
-  describe('bit for bit as the CPU', () => {
-    for (const semiring of semirings) {
-      it.each(kindNames)(`${semiring}, %s`, (kind) => {
-        for (const overflow of policies) {
-          const { a, b } = operands(kind, semiring, [301, 257, 409], 21, 2)
-          const run = (backend: 'cpu' | 'cuda') => {
-            try {
-              return mpmmSync(a, b, { backend, semiring, overflow }).c
-            } catch (error) {
-              return (error as Error).message
-            }
-          }
-          const [cuda, cpu] = [run('cuda'), run('cpu')]
-          if (typeof cuda === 'string' || typeof cpu === 'string') expect(cuda).toBe(cpu)
-          else expectElements(cuda, dense(cpu), overflow)
-        }
-      })
-    }
-  })
+  callSuite('cuda')
 
   it('is what auto takes, unless the product is too small for it', async () => {
     const large = operands('small', 'max-plus', [1500, 1500, 1500])
