@@ -5,6 +5,7 @@
 
 #include "core/layout.h"
 #include "core/rna_answer.h"
+#include "core/triangle.h"
 #include "core/workspace.h"
 #include "cuda/device/error.h"
 #include "cuda/kernels/rna.cuh"
