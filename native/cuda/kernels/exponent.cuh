@@ -1,5 +1,5 @@
 // The exponent family: max-plus and min-plus of few levels on Hopper's tensor cores. They multiply and add powers of two,
-// and the exponent of a sum is the best of its terms (core/range.h, ExponentScale; docs/tensor-cores.md has the proofs).
+// and the exponent of a sum is the best of its terms (core/value_range.h, ExponentScale; docs/tensor-cores.md has the proofs).
 //
 // Packing takes the best element of each line (row of A, column of B) off and writes tiles exactly as shared memory holds
 // them, so that one thread moves a whole tile by a bulk copy. A block computes 128 × 128 of C: one group of four warps

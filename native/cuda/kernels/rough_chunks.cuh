@@ -1,4 +1,4 @@
-// Chunks of K that are rough: lines of the narrow operand have zero there, or spread by too much (core/range.h, rough_share).
+// Chunks of K that are rough: lines of the narrow operand have zero there, or spread by too much (core/value_range.h, rough_share).
 // The exponent families leave them out, tile by tile, and these kernels add their steps to C in integers.
 #pragma once
 #include "core/arithmetic.h"
