@@ -6,6 +6,7 @@
 #include "core/layout.h"
 #include "core/operation.h"
 #include "core/range_path.h"
+#include "core/sentinels.h"
 #include "core/structure.h"
 
 namespace mpmml {
@@ -19,9 +20,6 @@ inline bool is_set(const std::atomic<int32_t>* cancelled) {
 }
 
 struct ValueRange;
-
-/// The witness of a result that is zero, or that no candidate attains.
-constexpr int32_t kNoWitness = -1;
 
 struct Problem {
   Operation operation;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/sentinels.h"
 #include "core/triangle_block.h"
 
 namespace mpmml {

@@ -14,11 +14,11 @@
 namespace mpmml::cuda {
 
 template <class Config, class Arithmetic>
-__global__ void pipelined_kernel(Launch problem, PackedProblem<typename Words<Arithmetic>::Word> packed,
+__global__ void pipelined_kernel(DeviceProblem problem, PackedProblem<typename Words<Arithmetic>::Word> packed,
                                  Arithmetic arithmetic);
 
 template <class Config, class Arithmetic>
-__global__ void divided_kernel(Launch problem, PackedProblem<typename Words<Arithmetic>::Word> packed,
+__global__ void divided_kernel(DeviceProblem problem, PackedProblem<typename Words<Arithmetic>::Word> packed,
                                Arithmetic arithmetic, Division division, PartMemory memory);
 
 template <class Config>
@@ -58,21 +58,6 @@ struct Pipelined {
   }
 
   template <class Arithmetic>
-  static constexpr Kernel kernel() {
-    using S = typename Arithmetic::Semiring;
-    Kernel kernel = plain_kernel<Pipelined, Arithmetic>();
-    if constexpr (kDivides<Arithmetic>) {
-      kernel.shape.divides = true;
-      kernel.launch_divided = &PackedKernel<Pipelined>::template launch_divided<Arithmetic>;
-    }
-    if constexpr (kSlices == 1 && S::idempotent && Words<Arithmetic>::kLanes == 1) {
-      kernel.in_chunks = &kInChunks<Arithmetic>;
-      if constexpr (is_integer_sum<S>) kernel.numbered = &kNumbered<S>;
-    }
-    return kernel;
-  }
-
-  template <class Arithmetic>
   static constexpr auto entry() {
     return &pipelined_kernel<Pipelined, Arithmetic>;
   }
@@ -80,38 +65,6 @@ struct Pipelined {
   static constexpr auto divided_entry() {
     return &divided_kernel<Pipelined, Arithmetic>;
   }
-
- private:
-  /// Max-plus and min-plus on int32 and float32. One block per multiprocessor keeps the parts of tiles few: blocks without
-  /// slices would move four times as many bytes.
-  template <class Arithmetic>
-  static constexpr bool kDivides =
-      kSlices == 4 && (is_integer_sum<typename Arithmetic::Semiring> || has_sum_signs<typename Arithmetic::Semiring>);
-
-  template <class Config, class Arithmetic>
-  static constexpr Kernel plain_kernel() {
-    using W = Words<Arithmetic>;
-    // Fewer results per thread than 8 × 8 load more operands for each step.
-    constexpr double kOfLargeFragments = TM * TN < 64 ? 0.8 : 1;
-    return PackedKernel<Config>::template kernel<Arithmetic>(
-        (kSlices == 1 ? W::kStepsPerClock : W::kStepsPerClockInSlices) * kOfLargeFragments, W::kFullSpeedFrom);
-  }
-
-  template <class Arithmetic>
-  static constexpr Kernel chunk_kernel() {
-    using Config = InChunks<Pipelined>;
-    Kernel kernel = plain_kernel<Config, Arithmetic>();
-    // The notes take 160 of the 2800 instructions of a chunk.
-    kernel.shape.steps_per_clock *= 0.94;
-    kernel.notes_chunks = true;
-    kernel.least_chunk_shift = Config::template least_chunk_shift<Arithmetic>;
-    return kernel;
-  }
-
-  template <class Arithmetic>
-  static constexpr Kernel kInChunks = chunk_kernel<Arithmetic>();
-  template <class S>
-  static constexpr Kernel kNumbered = plain_kernel<Pipelined, Numbered<S>>();
 };
 
 /// The same kernel, which also notes chunks.
@@ -305,7 +258,7 @@ __device__ __forceinline__ void tile_steps(const Word* a, const Word* b, TwoStep
 
 /// A block's work on a tile of C, or on a part of one.
 template <class Config, class Arithmetic, class Tile>
-__device__ __forceinline__ void compute_tile(const Launch& problem,
+__device__ __forceinline__ void compute_tile(const DeviceProblem& problem,
                                              const PackedProblem<typename Words<Arithmetic>::Word>& packed,
                                              const Arithmetic& arithmetic, const Tile& own_tile) {
   using W = Words<Arithmetic>;
@@ -579,7 +532,8 @@ __device__ __forceinline__ void compute_tile(const Launch& problem,
 template <class Config, class Arithmetic>
 __global__ void __launch_bounds__(Config::kThreads,
                                   Config::template blocks_per_multiprocessor<typename Words<Arithmetic>::Word>())
-    pipelined_kernel(Launch problem, PackedProblem<typename Words<Arithmetic>::Word> packed, Arithmetic arithmetic) {
+    pipelined_kernel(DeviceProblem problem, PackedProblem<typename Words<Arithmetic>::Word> packed,
+                     Arithmetic arithmetic) {
   compute_tile<Config>(problem, packed, arithmetic, WholeTile());
 }
 
@@ -587,7 +541,7 @@ __global__ void __launch_bounds__(Config::kThreads,
 template <class Config, class Arithmetic>
 __global__ void __launch_bounds__(Config::kThreads,
                                   Config::template blocks_per_multiprocessor<typename Words<Arithmetic>::Word>())
-    divided_kernel(Launch problem, PackedProblem<typename Words<Arithmetic>::Word> packed, Arithmetic arithmetic,
+    divided_kernel(DeviceProblem problem, PackedProblem<typename Words<Arithmetic>::Word> packed, Arithmetic arithmetic,
                    Division division, PartMemory memory) {
   __shared__ unsigned step;
   const TilePart part(division, memory, &step);

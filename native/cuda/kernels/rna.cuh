@@ -3,6 +3,7 @@
 #pragma once
 #include <cstdint>
 
+#include "core/sentinels.h"
 #include "core/triangle_block.h"
 
 // Without it the parameters whose elements are chosen at run time are copied to local memory.

@@ -6,7 +6,7 @@
 #include <functional>
 
 #include "core/range.h"
-#include "cuda/kernels/kernel.h"
+#include "cuda/launch/kernel.h"
 
 namespace mpmml::cuda {
 
