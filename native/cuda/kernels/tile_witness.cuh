@@ -3,16 +3,11 @@
 #pragma once
 #include "cuda/kernels/device_problem.h"
 #include "cuda/kernels/packed.cuh"
+#include "cuda/kernels/visitors.cuh"
 #include "cuda/kernels/warpgroup.cuh"
 #include "cuda/kernels/witness.cuh"
 
 namespace mpmml::cuda {
-
-/// A configuration's kernel, which also notes tiles.
-template <class Config>
-struct FindsWitnesses : Config {
-  static constexpr bool kFindsWitnesses = true;
-};
 
 /// Of two neighbours of a row and two of the row 8 below, as tensor cores leave them in a thread, four neighbours of a row:
 /// of two neighbouring threads the first gets the first row, the other the second.

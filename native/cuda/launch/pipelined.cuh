@@ -42,7 +42,7 @@ struct Family<Pipelined<parameters...>> {
 
   template <class Arithmetic>
   static constexpr Kernel chunk_kernel() {
-    using Tiles = InChunks<Config>;
+    using Tiles = FindsWitnesses<Config>;
     Kernel kernel = plain_kernel<Tiles, Arithmetic>();
     // The notes take 160 of the 2800 instructions of a chunk.
     kernel.shape.steps_per_clock *= 0.94;
