@@ -7,10 +7,13 @@
 //
 // ChunkNotes compares accumulators after every chunk with what they were before. If one has changed, the chunk's number is
 // noted for it. The last note is where the result was reached first, and within that chunk a search for the witness is short
-// (runtime/witness.h). Accumulators fill the registers, so what they were is in shared memory. The notes are stored in device memory,
-// because they are only read at the end, and become rare: with random operands, an element changes in the c-th chunk
-// with probability 1/c.
+// (runtime/witness.h). Accumulators fill the registers, so what they were is in shared memory. The notes are stored in
+// device memory, because they are only read at the end, and become rare: with random operands, an element changes in the
+// c-th chunk with probability 1/c.
 #pragma once
+#include <type_traits>
+
+#include "cuda/kernels/numbered.cuh"
 #include "cuda/kernels/packed.cuh"
 
 namespace mpmml::cuda {
@@ -48,7 +51,7 @@ class StepNumbers : public NoVisitor {
   const Arithmetic& arithmetic_;
 };
 
-/// Each thread uses only places of its own, so notes need no barriers.
+/// A thread's notes. Each uses only places of its own, so they need no barriers.
 template <class Config, class Arithmetic>
 class ChunkNotes {
  public:

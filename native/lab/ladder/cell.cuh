@@ -1,5 +1,5 @@
-// What the kernels of the ladder share: which cell of C a thread computes. The ladder goes
-// from one thread per cell to tiles in shared memory, as textbooks do, with one technique per file:
+// What the kernels of the ladder share: which cell of C a thread computes. The ladder goes from one thread per cell to
+// tiles in shared memory, as textbooks do, with one technique per file:
 //
 //   naive.cuh     one thread per cell, operands from global memory
 //   tiled.cuh     square tiles of both operands in shared memory
