@@ -7,9 +7,9 @@
 #pragma once
 #include <cmath>
 
-#include "core/problem.h"
-#include "core/range.h"
+#include "core/range_path.h"
 #include "core/semiring.h"
+#include "core/value_range.h"
 
 namespace mpmml {
 

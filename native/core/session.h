@@ -97,7 +97,6 @@ struct Pivots {
   /// computed.
   MutableMatrixView gain;
 };
-constexpr int32_t kNoGain = 0x7fffffff;
 
 /// A place in the order of a session's work.
 class Moment {

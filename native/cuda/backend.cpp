@@ -12,17 +12,17 @@
 #include "core/session_pool.h"
 #include "core/status.h"
 #include "core/structured.h"
-#include "cuda/kernels/kernel.h"
+#include "cuda/device/device.h"
+#include "cuda/launch/function.h"
+#include "cuda/launch/kernel.h"
 #include "cuda/plan/blocks.h"
 #include "cuda/plan/choices.h"
 #include "cuda/plan/cost.h"
 #include "cuda/plan/workspace.h"
 #include "cuda/runtime/admission.h"
 #include "cuda/runtime/boolean_check.h"
-#include "cuda/runtime/device.h"
 #include "cuda/runtime/divided.h"
 #include "cuda/runtime/exponent_check.h"
-#include "cuda/runtime/function.h"
 #include "cuda/runtime/launcher.h"
 #include "cuda/runtime/product.h"
 #include "cuda/runtime/ranked_choice.h"
@@ -32,6 +32,21 @@
 
 namespace mpmml::cuda {
 namespace {
+
+/// Whether a device has what a kernel relies on. The first question for it may compute products that check that.
+bool has_ability(int device, Ability ability) {
+  switch (ability) {
+    case Ability::kNone:
+      return true;
+    case Ability::kExponents:
+      return computes_exponents(device);
+    case Ability::kWarpExponents:
+      return computes_warp_exponents(device);
+    case Ability::kPairs:
+      return counts_pairs(device);
+  }
+  return false;
+}
 
 /// Products that need no more memory don't ask for admission, because asking takes longer than they do.
 int64_t little_memory(const Placement& where) {
@@ -93,7 +108,9 @@ class CudaBackend : public Backend {
 
   BackendKind kind() const override { return BackendKind::kCuda; }
   const std::vector<const Variant*>& variants() const override { return variants_; }
-  std::string unusable(int device) override { return cuda::unusable(device, architectures_); }
+  std::string unusable(int device) override {
+    return cuda::unusable(device, kernel_variants().front().kernel->function(RangePath::kDirect), architectures_);
+  }
   int device_count() override { return cuda::device_count(); }
   std::unique_ptr<SharedOperand> share_b(const std::vector<Problem>& parts, const std::vector<int>& devices) override {
     return cuda::share_b(parts, devices);
@@ -187,7 +204,7 @@ double CudaBackend::estimate_ms(const Problem& problem, int device) {
 Judgement CudaBackend::judge(const Variant& variant, RangePath path, const Problem& problem, bool numbered,
                              int device) {
   const Kernel& kernel = kernel_for(problem, {&variant, path}, numbered, device);
-  if (kernel.runs_on && !kernel.runs_on(device)) {
+  if (!has_ability(device, kernel.needs)) {
     return {"device " + std::to_string(device) +
                 " doesn't compute it: it has no tensor cores for it, or a check of them has failed (`mpmml info` says "
                 "which)",
@@ -239,7 +256,7 @@ Judge CudaBackend::judge_for(const Problem& problem, PathSet exact, bool numbere
   return [this, &problem, measured, like, clocks_of_choice, clocks_of_measured, numbered, &where](
              const Variant& variant, RangePath path) -> Judgement {
     // Hopper's own instructions are the better ones, so the others needn't be checked.
-    const bool is_second = kernel_of(variant).runs_on == &computes_warp_exponents;
+    const bool is_second = kernel_of(variant).needs == Ability::kWarpExponents;
     if (is_second && !where.variant && computes_exponents(where.device))
       return {"the family exponent takes less time", 0};
     Judgement judgement = judge(variant, path, problem, numbered, where.device);

@@ -2,8 +2,8 @@
 
 #include "core/arithmetic.h"
 #include "core/dispatch.h"
+#include "cuda/device/error.h"
 #include "cuda/runtime/elementwise.h"
-#include "cuda/runtime/error.h"
 #include "cuda/runtime/with_size.h"
 
 namespace mpmml::cuda {

@@ -2,10 +2,10 @@
 
 #include "core/destination.h"
 #include "core/status.h"
+#include "cuda/device/error.h"
+#include "cuda/launch/function.h"
 #include "cuda/runtime/banded.h"
 #include "cuda/runtime/divided.h"
-#include "cuda/runtime/error.h"
-#include "cuda/runtime/function.h"
 #include "cuda/runtime/trace.h"
 
 namespace mpmml::cuda {

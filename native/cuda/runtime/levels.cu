@@ -4,7 +4,7 @@
 
 #include "core/dispatch.h"
 #include "core/levels.h"
-#include "cuda/runtime/error.h"
+#include "cuda/device/error.h"
 #include "cuda/runtime/levels.h"
 
 namespace mpmml::cuda {

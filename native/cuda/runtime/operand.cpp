@@ -2,9 +2,9 @@
 
 #include "core/arithmetic.h"
 #include "core/dispatch.h"
+#include "cuda/device/error.h"
 #include "cuda/runtime/banded.h"
 #include "cuda/runtime/elementwise.h"
-#include "cuda/runtime/error.h"
 
 namespace mpmml::cuda {
 

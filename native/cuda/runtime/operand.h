@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "core/plan.h"
-#include "cuda/kernels/kernel.h"
+#include "cuda/launch/kernel.h"
 #include "cuda/runtime/lane.h"
 #include "cuda/runtime/levels.h"
 #include "cuda/runtime/memory.h"

@@ -2,7 +2,7 @@
 #pragma once
 #include <list>
 
-#include "cuda/kernels/kernel.h"
+#include "cuda/launch/kernel.h"
 #include "cuda/runtime/lane.h"
 #include "cuda/runtime/memory.h"
 

@@ -4,9 +4,9 @@
 
 #include "core/dispatch.h"
 #include "core/structured.h"
-#include "cuda/kernels/kernel.h"
-#include "cuda/kernels/ranked_sample.cuh"
-#include "cuda/runtime/error.h"
+#include "cuda/device/error.h"
+#include "cuda/launch/kernel.h"
+#include "cuda/launch/ranked_sample.cuh"
 #include "cuda/runtime/memory.h"
 #include "cuda/runtime/ranked_choice.h"
 

@@ -5,10 +5,10 @@
 
 #include "core/problem.h"
 #include "core/status.h"
+#include "cuda/device/error.h"
 #include "cuda/runtime/admission.h"
 #include "cuda/runtime/banded.h"
 #include "cuda/runtime/elementwise.h"
-#include "cuda/runtime/error.h"
 
 namespace mpmml::cuda {
 namespace {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/session.h"
-#include "cuda/kernels/closure.h"
+#include "cuda/launch/closure.h"
 #include "cuda/runtime/lane.h"
 #include "cuda/runtime/memory.h"
 #include "cuda/runtime/range.h"

@@ -8,7 +8,7 @@
 #include "core/status.h"
 #include "core/structured.h"
 #include "core/workspace.h"
-#include "cuda/runtime/error.h"
+#include "cuda/device/error.h"
 #include "cuda/runtime/session_batch.h"
 
 namespace mpmml::cuda {

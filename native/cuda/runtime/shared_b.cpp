@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "core/status.h"
-#include "cuda/runtime/error.h"
+#include "cuda/device/error.h"
 #include "cuda/runtime/memory.h"
 #include "cuda/runtime/product.h"
 
