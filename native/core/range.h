@@ -31,8 +31,8 @@ constexpr bool is_scanned = has_range<S> || S::restricts_elements;
 /// Whether all sums of floats in these ranges are exact, and no sum is −0: floats have 24 bits.
 inline bool sums_are_exact(const ValueRange& a, const ValueRange& b) {
   const auto most = [](const ValueRange& range) {
-    return std::max(std::fabs(double{at_place<float>(range.minimum)}),
-                    std::fabs(double{at_place<float>(range.maximum)}));
+    return std::max(std::fabs(double{from_order_key<float>(range.minimum)}),
+                    std::fabs(double{from_order_key<float>(range.maximum)}));
   };
   const double granule = std::min(a.levels.granule, b.levels.granule);
   return most(a) + most(b) <= granule * (1 << 24) && !(a.levels.has_negative_zero && b.levels.has_negative_zero);

@@ -63,22 +63,24 @@ Launch launch_of(const Problem& problem, const Plan& plan) {
   return launch;
 }
 
-Launch part_of(const Launch& whole, int64_t item, int64_t row, int64_t col, int64_t batch, int64_t m, int64_t n) {
+Launch part_of(const Launch& whole, const Region& region) {
+  const auto& [items, rows, cols] = region;
+  const Span steps{0, whole.k};
   Launch part = whole;
-  part.batch = batch;
-  part.m = m;
-  part.n = n;
-  part.first_instance += item;
-  part.first_item += item;
-  part.first_row += row;
-  part.first_col += col;
-  set_structure(part, whole.structure, row, col);
-  part.a = view_from(whole.a, whole.dtype, item, row, 0);
-  part.b = view_from(whole.b, whole.dtype, item, 0, col);
-  part.c0 = view_from(whole.c0, whole.dtype, item, row, col);
-  part.c = view_from(whole.c, whole.dtype, item, row, col);
-  part.witness = view_from(whole.witness, DataType::kInt32, item, row, col);
-  part.through = view_from(whole.through, DataType::kInt32, item, row, 0);
+  part.batch = items.size();
+  part.m = rows.size();
+  part.n = cols.size();
+  part.first_instance += items.first;
+  part.first_item += items.first;
+  part.first_row += rows.first;
+  part.first_col += cols.first;
+  set_structure(part, whole.structure, rows.first, cols.first);
+  part.a = sub(whole.a, whole.dtype, {items, rows, steps});
+  part.b = sub(whole.b, whole.dtype, {items, steps, cols});
+  part.c0 = sub(whole.c0, whole.dtype, region);
+  part.c = sub(whole.c, whole.dtype, region);
+  part.witness = sub(whole.witness, DataType::kInt32, region);
+  part.through = sub(whole.through, DataType::kInt32, {items, rows, steps});
   return part;
 }
 

@@ -11,6 +11,7 @@
 #include "core/plan.h"
 #include "core/problem.h"
 #include "core/range.h"
+#include "core/region.h"
 #include "core/variant.h"
 #include "cuda/kernels/device_problem.h"
 #include "cuda/kernels/division.h"
@@ -147,9 +148,9 @@ void for_arithmetic(const Launch& launch, Body&& body) {
   }
 }
 
-/// The part of a launch that begins at this place, of so many instances, rows and columns. Packed operands stay where they
-/// are, because kernels that read them are cut by instances only.
-Launch part_of(const Launch& whole, int64_t item, int64_t row, int64_t col, int64_t batch, int64_t m, int64_t n);
+/// The part of a launch that a region of it is. Packed operands stay where they are, because kernels that read them are cut
+/// by instances only.
+Launch part_of(const Launch& whole, const Region& region);
 
 /// The most blocks in the second and third dimension of a grid.
 constexpr int64_t kMostBlocks = 65535;
@@ -159,7 +160,7 @@ constexpr int64_t kMostBlocks = 65535;
 template <class Body>
 void for_instances(const Launch& launch, Body&& body, int64_t most = kMostBlocks) {
   for (int64_t first = 0; first < launch.batch; first += most) {
-    body(part_of(launch, first, 0, 0, std::min(most, launch.batch - first), launch.m, launch.n));
+    body(part_of(launch, {{first, std::min(first + most, launch.batch)}, {0, launch.m}, {0, launch.n}}));
   }
 }
 

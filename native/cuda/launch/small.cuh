@@ -14,8 +14,9 @@ void for_tiles(const Launch& launch, Body&& body) {
   constexpr int64_t kMostRows = kMostBlocks * Config::BM, kMostCols = kMostBlocks * Config::BN;
   for (int64_t row = 0; row < launch.m; row += kMostRows) {
     for (int64_t col = 0; col < launch.n; col += kMostCols) {
-      body(part_of(launch, 0, row, col, launch.batch, std::min(kMostRows, launch.m - row),
-                   std::min(kMostCols, launch.n - col)));
+      body(part_of(
+          launch,
+          {{0, launch.batch}, {row, std::min(row + kMostRows, launch.m)}, {col, std::min(col + kMostCols, launch.n)}}));
     }
   }
 }
