@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/dispatch.h"
+#include "core/region.h"
 #include "core/spread_closure.h"
 #include "core/status.h"
 #include "core/train.h"
@@ -16,12 +17,6 @@ namespace mpmml {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-/// Nodes, or rows, or columns: [first, end).
-struct Span {
-  int64_t first, end;
-  int64_t size() const { return end - first; }
-};
 
 /// A large batch is closed some matrices at a time, so that it can be given up, and needs less memory.
 constexpr double kStepsAtOnce = 6e10;
@@ -38,9 +33,9 @@ class ClosureWork final : public Pending {
   void start() {
     const int64_t most = items_at_once();
     make_memory(most);
-    // If some matrices go too far, nobody points those that come after them.
+    // For all at once: if some matrices go too far, those that come after them aren't reached.
     if (closure_.next.data && !closure_.continues) {
-      train_.add(session_.point(closure_.operation, closure_.batch, read_only(closure_.d), closure_.next), 0);
+      train_.add(session_.set_successors(closure_.operation, closure_.batch, read_only(closure_.d), closure_.next), 0);
     }
     for (first_item_ = 0; first_item_ < closure_.batch; first_item_ += most) {
       items_ = std::min(most, closure_.batch - first_item_);
@@ -95,25 +90,19 @@ class ClosureWork final : public Pending {
   }
 
   /// A part of one of the matrices of the closure, of all items that are being closed.
-  static MutableMatrixView part(const MutableMatrixView& view, DataType dtype, int64_t first_item, Span rows,
-                                Span cols) {
-    MutableMatrixView view_of_part = view_from(view, dtype, first_item, rows.first, cols.first);
-    view_of_part.rows = rows.size();
-    view_of_part.cols = cols.size();
-    return view_of_part;
-  }
-  MutableMatrixView d(Span rows, Span cols) const { return part(closure_.d, dtype(), first_item_, rows, cols); }
+  MutableMatrixView d(Span rows, Span cols) const { return sub(closure_.d, dtype(), {items(), rows, cols}); }
   MutableMatrixView next(Span rows, Span cols) const {
-    return part(closure_.next, DataType::kInt32, first_item_, rows, cols);
+    return sub(closure_.next, DataType::kInt32, {items(), rows, cols});
   }
   /// What was recorded of these pivots.
-  MutableMatrixView columns(Span rows, Span pivots) const { return part(columns_, dtype(), 0, rows, in_group(pivots)); }
+  MutableMatrixView columns(Span rows, Span pivots) const { return sub(columns_, dtype(), rows, in_group(pivots)); }
   MutableMatrixView next_columns(Span rows, Span pivots) const {
-    return part(next_columns_, DataType::kInt32, 0, rows, in_group(pivots));
+    return sub(next_columns_, DataType::kInt32, rows, in_group(pivots));
   }
-  MutableMatrixView rows(Span pivots, Span cols) const { return part(rows_, dtype(), 0, in_group(pivots), cols); }
-  Span in_group(Span pivots) const { return {pivots.first - group_.first, pivots.end - group_.first}; }
+  MutableMatrixView rows(Span pivots, Span cols) const { return sub(rows_, dtype(), in_group(pivots), cols); }
+  Span in_group(Span pivots) const { return pivots.from(group_.first); }
 
+  Span items() const { return {first_item_, first_item_ + items_}; }
   Span all() const { return {0, n_}; }
   double steps(int64_t rows, int64_t cols, int64_t pivots) const {
     return static_cast<double>(items_) * static_cast<double>(rows) * static_cast<double>(cols) *
@@ -125,7 +114,7 @@ class ClosureWork final : public Pending {
     known_ = KnownOfWays(operation, closure_.known);
     for (int64_t first = 0; first < n_; first = group_.end) {
       group_ = {first, std::min(first + kMostPivotsOfGroup, n_)};
-      pass(group_);
+      eliminate(group_);
       improve_others();
       if (goes_too_far_) return;
     }
@@ -142,17 +131,17 @@ class ClosureWork final : public Pending {
 
   /// Afterwards the rows and the columns of these pivots are as good as they get by way of them, and what the others need
   /// is recorded.
-  void pass(Span pivots) {
-    if (pivots.size() <= most_pivots_) return pass_at_once(pivots);
+  void eliminate(Span pivots) {
+    if (pivots.size() <= most_pivots_) return eliminate_at_once(pivots);
     const int64_t half = round_up(ceil_div(pivots.size(), 2), most_pivots_);
     const Span before{pivots.first, pivots.first + half}, after{before.end, pivots.end};
-    pass(before);
+    eliminate(before);
     improve(before, after, before, after, pivots);
-    pass(after);
+    eliminate(after);
     improve(after, before, after, before, pivots);
   }
 
-  void pass_at_once(Span pivots) {
+  void eliminate_at_once(Span pivots) {
     require_wanted();
     Pivots request;
     request.operation = closure_.operation;
@@ -167,7 +156,7 @@ class ClosureWork final : public Pending {
     request.rows = rows(pivots, all());
     request.next_columns = next_columns(all(), pivots);
     request.gain = view_from(gain_, DataType::kInt32, first_item_, 0, 0);
-    train_.add(session_.pass(request), steps(n_, n_, pivots.size()) - steps_of_others(pivots.size()));
+    train_.add(session_.eliminate(request), steps(n_, n_, pivots.size()) - steps_of_others(pivots.size()));
   }
 
   /// The steps of pivots of this group between nodes outside of it.

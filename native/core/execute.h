@@ -113,6 +113,11 @@ class Engine {
   std::vector<int> devices_of(DeviceSet devices, BackendChoice choice);
   /// The device that a number stands for.
   int physical(int device) const { return pretended_ > 0 ? 0 : device; }
+  /// `where`, on one of the devices.
+  Placement on_device(int device, Placement where) const {
+    where.device = physical(device);
+    return where;
+  }
   /// The backend that devices for work on several belong to.
   Backend& several_backend();
   /// The request for one of the devices, or for the CPU if there are none.
@@ -120,7 +125,7 @@ class Engine {
   /// A product's parts, and the devices that compute them.
   struct Division {
     std::vector<int> devices;
-    std::vector<Slice> slices;
+    std::vector<Region> regions;
   };
   /// Those of `devices` that compute the product the soonest together, and have memory for their parts. If there are none,
   /// no devices: `refused` says why.

@@ -71,8 +71,7 @@ Outcome multiply_with_witness(Session& session, const Problem& problem, const Pl
   try {
     outcome = session.multiply(problems, where)->finish().front();
   } catch (const OverflowError& error) {
-    const OverflowError::Place& at = error.place();
-    outcome.overflow = (std::max<int64_t>(at.item, 0) * problem.m() + at.row) * problem.n() + at.col;
+    outcome.overflow = error.index();
     return outcome;
   }
   const auto start = std::chrono::steady_clock::now();

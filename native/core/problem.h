@@ -20,7 +20,7 @@ constexpr const char* kOverflowPolicyNames[] = {"throw", "saturate", "wrap"};
 /// The ways to compute a product, cheapest first. Its values decide which of them are exact (range.h). Each arithmetic
 /// of arithmetic.h can compute some of them.
 enum class RangePath : uint8_t {
-  kExponent,         ///< one operand has few levels, or both with zero do: as exponents of numbers (exponents.h)
+  kExponent,         ///< one operand has few levels, or both with zero do: as exponents of numbers (ExponentScale)
   kExponentWide,     ///< the same with some more levels
   kExponentBounded,  ///< one operand has few levels within each chunk of K
   kByte,             ///< sums fit 8 bits after an offset is subtracted from each operand; no zero in the operands
@@ -60,7 +60,7 @@ class PathSet {
   unsigned bits_ = 0;
 };
 
-/// Whether somebody has asked, by the flag, that work be given up. The flag may be null: then nobody can ask.
+/// Whether the flag says that work is given up. It may be null: then it can't be.
 inline bool is_set(const std::atomic<int32_t>* cancelled) {
   return cancelled && cancelled->load(std::memory_order_relaxed) != 0;
 }
@@ -87,22 +87,22 @@ struct Problem {
   /// Elements of A and B outside of it are zero and are never read. Those of C and the witness are never written.
   Structure structure;
   /// M × N, int32: which k decides each element of C. That is the smallest k whose candidate a ⊗ b attains C, and −1 if C
-  /// is zero or only c0 attains it. Data is null if nobody asks. Only for semirings whose ⊕ is idempotent.
+  /// is zero or only c0 attains it. Data is null if it isn't asked for. Only for semirings whose ⊕ is idempotent.
   MutableMatrixView witness;
   /// M × K, int32, or data is null. If it isn't, `witness` follows paths: if a candidate is strictly better than c0, the
   /// witness becomes the element of `through` in its row and in column k, where k is the smallest that attains C. Other
   /// witnesses stay as they are.
   MatrixView through;
-  /// What the caller knows of the finite elements of A, B, C0 and C. Then nobody looks at them. Null: nothing.
+  /// What the caller knows of the finite elements of A, B, C0 and C. Then they aren't scanned. Null: nothing.
   const ValueRange* known = nullptr;
   /// The same of A and B only, if more is known of them; only beside `known`.
   const ValueRange* known_operands = nullptr;
-  /// Whether c must be unchanged after an error. Memory that was allocated for the result needn't be, because nobody
-  /// sees it then.
+  /// Whether c must be unchanged after an error. Memory that was allocated for the result needn't be, because it
+  /// isn't seen then.
   bool keeps_c = true;
-  /// Set by another thread to ask that the product be given up; null if nobody can ask.
+  /// Set by another thread to have the product given up; null if it can't be.
   const std::atomic<int32_t>* cancelled = nullptr;
-  /// Where the k-steps that are done are counted, for another thread to see; null if nobody looks.
+  /// Where the k-steps that are done are counted, for another thread to see; null if they aren't counted.
   std::atomic<double>* steps_done = nullptr;
 
   int64_t m() const { return a.rows; }

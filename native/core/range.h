@@ -82,24 +82,24 @@ template <class S>
 constexpr bool has_no_negative_zero =
     S::idempotent && S::extend_kind != OperatorKind::kSum && std::is_floating_point_v<typename S::Element>;
 
-/// The order of the elements that have ranges. An integer is its own place. The place of a float follows totalOrder
+/// The order of the elements that have ranges. An integer is its own key. The key of a float follows totalOrder
 /// (IEEE 754-2019, §5.10): −0 comes before 0, and NaNs are beyond the infinities. A float's bits are sign and
-/// magnitude; a place is in two's complement.
-MPMML_HOST_DEVICE constexpr int32_t place_of(int32_t x) { return x; }
-MPMML_HOST_DEVICE int32_t place_of(float x) {
+/// magnitude; a key is in two's complement.
+MPMML_HOST_DEVICE constexpr int32_t order_key(int32_t x) { return x; }
+MPMML_HOST_DEVICE int32_t order_key(float x) {
   int32_t bits;
   std::memcpy(&bits, &x, sizeof(bits));
   return bits ^ (bits >> 31 & 0x7fffffff);
 }
 template <class Element>
-MPMML_HOST_DEVICE Element at_place(int64_t place);
+MPMML_HOST_DEVICE Element from_order_key(int64_t key);
 template <>
-MPMML_HOST_DEVICE int32_t at_place(int64_t place) {
-  return static_cast<int32_t>(place);
+MPMML_HOST_DEVICE int32_t from_order_key(int64_t key) {
+  return static_cast<int32_t>(key);
 }
 template <>
-MPMML_HOST_DEVICE float at_place(int64_t place) {
-  const auto bits = static_cast<int32_t>(place) ^ (static_cast<int32_t>(place) >> 31 & 0x7fffffff);
+MPMML_HOST_DEVICE float from_order_key(int64_t key) {
+  const auto bits = static_cast<int32_t>(key) ^ (static_cast<int32_t>(key) >> 31 & 0x7fffffff);
   float x;
   std::memcpy(&x, &bits, sizeof(x));
   return x;
@@ -126,7 +126,7 @@ struct LineLevels {
 
 /// The values in one operand: its finite minimum and maximum (minimum > maximum if it has no finite value), whether it
 /// contains the semiring's zero, and whether it contains a value that isn't an element of the semiring. For float the
-/// minimum and the maximum are places: those of the least and the greatest element other than zero.
+/// minimum and the maximum are order keys: those of the least and the greatest element other than zero.
 struct ValueRange {
   int64_t minimum = std::numeric_limits<int64_t>::max();
   int64_t maximum = std::numeric_limits<int64_t>::min();
@@ -169,8 +169,8 @@ inline double common_step(const LineLevels& a, const LineLevels& b) {
 /// Whether all sums of floats in these ranges are exact, and no sum is −0: floats have 24 bits.
 inline bool sums_are_exact(const ValueRange& a, const ValueRange& b) {
   const auto most = [](const ValueRange& range) {
-    return std::max(std::fabs(double{at_place<float>(range.minimum)}),
-                    std::fabs(double{at_place<float>(range.maximum)}));
+    return std::max(std::fabs(double{from_order_key<float>(range.minimum)}),
+                    std::fabs(double{from_order_key<float>(range.maximum)}));
   };
   const double granule = std::min(a.levels.granule, b.levels.granule);
   return most(a) + most(b) <= granule * (1 << 24) && !(a.levels.has_negative_zero && b.levels.has_negative_zero);
@@ -185,18 +185,18 @@ inline double rough_share(const ValueRange& range) {
 /// More of them would take longer than the rest of the product: they are computed in integers.
 constexpr double kMostRoughShare = 0.125;
 
-/// RangePath::kExponentBounded counts exponents up to kFarDistance, which is that of the best sum that there could be; what is
-/// 0 or less is zero. A chunk without a finite element is kFarDistance away from its line's best, and one that is left out
-/// because it is rough kFarther more, so that no exponent of a sum makes up for it. Both together fit int32.
-constexpr int32_t kFarDistance = kHighest<int32_t> - 255, kFarther = 255;
-static_assert(int64_t{kFarDistance} - kFarDistance - (int64_t{kFarDistance} + kFarther) >= kLowest<int32_t>);
+/// RangePath::kExponentBounded counts exponents up to kMostDistance, which is that of the best sum that there could be; what is
+/// 0 or less is zero. A chunk without a finite element is kMostDistance away from its line's best, and one that is left out
+/// because it is rough kRoughPenalty more, so that no exponent of a sum makes up for it. Both together fit int32.
+constexpr int32_t kMostDistance = kHighest<int32_t> - 255, kRoughPenalty = 255;
+static_assert(int64_t{kMostDistance} - kMostDistance - (int64_t{kMostDistance} + kRoughPenalty) >= kLowest<int32_t>);
 
 /// Whether `narrow` has few levels within nearly all chunks, so that the other operand may hold anything, and distances
 /// aren't too far.
 inline bool fits_chunks(const ValueRange& narrow, const ValueRange& other) {
   constexpr ExponentScale kScale = exponent_scale_of(RangePath::kExponentBounded);
   return rough_share(narrow) <= kMostRoughShare &&
-         kScale.scale * (narrow.spread_of_lines() + other.spread_of_lines()) + (1 << 8) < kFarDistance;
+         kScale.scale * (narrow.spread_of_lines() + other.spread_of_lines()) + (1 << 8) < kMostDistance;
 }
 
 /// Sums and offsets of RangePath::kExponentBounded also fit halves of words, counted in pairs of exponents, if the narrow

@@ -181,10 +181,10 @@ class Session {
   /// The most pivots at a time.
   virtual int64_t most_pivots(const Operation& operation) const = 0;
   /// All matrices are of this session, and have contiguous rows (column stride 1).
-  virtual std::unique_ptr<Pending> pass(const Pivots& pivots) = 0;
+  virtual std::unique_ptr<Pending> eliminate(const Pivots& pivots) = 0;
   /// Starts to set next[i, j] = j if d[i, j] isn't zero, and −1 if it is. Both are of this session.
-  virtual std::unique_ptr<Pending> point(const Operation& operation, int64_t batch, const MatrixView& d,
-                                         const MutableMatrixView& next) = 0;
+  virtual std::unique_ptr<Pending> set_successors(const Operation& operation, int64_t batch, const MatrixView& d,
+                                                  const MutableMatrixView& next) = 0;
 
   /// Starts products, each with outputs() > 0. C is in memory of this session. Operands and C0 are too, or in host
   /// memory, which isn't read any more when this returns. What the first `Problem::cancelled` says is for all of them.

@@ -29,23 +29,18 @@ DeviceSet set_of(const std::vector<int>& devices) {
   return set;
 }
 
-/// Neighbours in a group, from `first` up to that before `end`.
-struct Run {
-  std::ptrdiff_t first, end;
-};
-
-/// Divides a group into runs, so that small products still go to a GPU together. Each device takes the next run when it
+/// Divides a group into neighbours, so that small products still go to a GPU together. Each device takes the next span when it
 /// is done with one: so unequal devices get unequal shares.
-std::vector<Run> runs_of(const std::vector<Problem>& problems, size_t devices) {
+std::vector<Span> runs_of(const std::vector<Problem>& problems, size_t devices) {
   constexpr size_t kRunsPerDevice = 4;
   constexpr double kStepsOfAny = 1e6;
   double all = 0;
   for (const Problem& problem : problems) all += steps_of(problem) + kStepsOfAny;
   const double enough = all / static_cast<double>(kRunsPerDevice * devices);
-  std::vector<Run> runs;
-  const auto count = static_cast<std::ptrdiff_t>(problems.size());
+  std::vector<Span> runs;
+  const auto count = static_cast<int64_t>(problems.size());
   double steps = 0;
-  for (std::ptrdiff_t index = 0, first = 0; index < count; ++index) {
+  for (int64_t index = 0, first = 0; index < count; ++index) {
     steps += steps_of(problems[static_cast<size_t>(index)]) + kStepsOfAny;
     if (steps < enough && index + 1 < count) continue;
     runs.push_back({first, index + 1});
@@ -64,7 +59,7 @@ class Results {
   void stop() { stopped_ = true; }
 
   /// The results of a run, which one device has computed.
-  void keep(const Run& run, std::vector<Result> found, int device) {
+  void keep(Span run, std::vector<Result> found, int device) {
     for (Result& result : found) {
       if (result.backend == BackendKind::kCuda) result.device = device;
     }
@@ -155,13 +150,13 @@ Engine::Division Engine::soonest_division(const Problem& problem, const std::vec
       division.devices.push_back(by_time[index].second);
       estimated.push_back(1 / by_time[index].first);
     }
-    division.slices = divide(problem, speeds_.of(problem.operation, division.devices, estimated));
+    division.regions = divide(problem, speeds_.of(problem.operation, division.devices, estimated));
     // To start threads, to share an operand, and to wait for the last part (estimated).
     constexpr double kTogetherMs = 0.3;
     double time = 0;
     for (size_t index = 0; index < count; ++index) {
-      if (division.slices[index].count == 0) continue;
-      const Problem part = cut(problem, division.slices[index]);
+      if (division.regions[index].is_empty()) continue;
+      const Problem part = sub(problem, division.regions[index]);
       time = std::max(time, backend.estimate_ms(part, physical(division.devices[index])));
     }
     if (count > 1) time += kTogetherMs;
@@ -169,9 +164,9 @@ Engine::Division Engine::soonest_division(const Problem& problem, const std::vec
     least = time;
     best = std::move(division);
   }
-  for (size_t index = best.slices.size(); index-- > 0;) {
-    if (best.slices[index].count > 0) continue;
-    best.slices.erase(best.slices.begin() + static_cast<std::ptrdiff_t>(index));
+  for (size_t index = best.regions.size(); index-- > 0;) {
+    if (!best.regions[index].is_empty()) continue;
+    best.regions.erase(best.regions.begin() + static_cast<std::ptrdiff_t>(index));
     best.devices.erase(best.devices.begin() + static_cast<std::ptrdiff_t>(index));
   }
   return best;
@@ -186,10 +181,11 @@ Engine::Division Engine::divide_among(const Problem& problem, const std::vector<
   while (!by_time.empty()) {
     Division division = soonest_division(problem, by_time);
     const size_t before = by_time.size();
-    for (size_t index = 0; index < division.slices.size(); ++index) {
-      const Slice& slice = division.slices[index];
+    for (size_t index = 0; index < division.regions.size(); ++index) {
+      const Region& region = division.regions[index];
       const int device = division.devices[index];
-      const std::string why = backend.refuses(cut(problem, slice), place_of(problem, slice, where, physical(device)));
+      const std::string why =
+          backend.refuses(sub(problem, region), on_device(device, for_part(problem, region, where)));
       if (why.empty()) continue;
       refused = why;
       by_time.erase(
@@ -201,12 +197,12 @@ Engine::Division Engine::divide_among(const Problem& problem, const std::vector<
 }
 
 Plan Engine::plan_parts(const Problem& problem, const Placement& where, const Division& division) {
-  std::vector<Plan> plans(division.slices.size());
+  std::vector<Plan> plans(division.regions.size());
   DeviceThreads threads(plans.size());
   threads.run([&](size_t index) {
-    const Slice& slice = division.slices[index];
-    plans[index] = plan(several_backend(), cut(problem, slice),
-                        place_of(problem, slice, where, physical(division.devices[index])));
+    const Region& region = division.regions[index];
+    plans[index] = plan(several_backend(), sub(problem, region),
+                        on_device(division.devices[index], for_part(problem, region, where)));
   });
   return *std::max_element(plans.begin(), plans.end(), [](const Plan& x, const Plan& y) { return x.path < y.path; });
 }
@@ -218,14 +214,11 @@ Outcome Engine::compute_parts(const Problem& problem, const Placement& where, co
   const Destination destination(problem, is_cpu && overflow_fails(problem.operation));
   Problem target = problem;
   target.c = destination.view();
-  std::vector<Together::Part> parts;
-  for (size_t index = 0; index < division.slices.size(); ++index) {
-    parts.push_back({division.slices[index], division.devices[index], physical(division.devices[index])});
+  std::vector<Together::Task> tasks;
+  for (size_t index = 0; index < division.regions.size(); ++index) {
+    tasks.push_back({division.regions[index], division.devices[index], physical(division.devices[index])});
   }
-  const Together::RunPart run_part = [&](const Problem& part, const Placement& place) {
-    return backend.run(part, place);
-  };
-  Together together(target, std::move(parts), backend, run_part, shares);
+  Together together(target, std::move(tasks), backend, shares);
   together.compute(where);
   if (together.is_sharing_refused()) return compute_parts(problem, where, division, false);
   const Outcome outcome = together.outcome();
@@ -240,7 +233,7 @@ void Engine::learn_speeds(const Problem& problem, const Division& division, cons
   for (size_t index = 0; index < times.size(); ++index) {
     constexpr double kLongEnoughMs = 2;
     if (times[index] < kLongEnoughMs) return;
-    speeds.push_back(steps_of(cut(problem, division.slices[index])) / times[index]);
+    speeds.push_back(steps_of(sub(problem, division.regions[index])) / times[index]);
   }
   speeds_.measured(problem.operation, division.devices, speeds);
 }
@@ -295,7 +288,7 @@ std::vector<Result> Engine::execute_on_several(const std::vector<Problem>& probl
   const Request one = for_one(request, devices);
   if (devices.size() < 2) return execute(problems, one);
   if (problems.size() < devices.size()) return execute_each_on_several(problems, request);
-  const std::vector<Run> runs = runs_of(problems, devices.size());
+  const std::vector<Span> runs = runs_of(problems, devices.size());
   Results results(problems.size());
   std::atomic<size_t> next{0};
   const auto compute_runs = [&](size_t place) {
@@ -305,7 +298,7 @@ std::vector<Result> Engine::execute_on_several(const std::vector<Problem>& probl
       // All runs before one that fails have been taken by then, and end: so the first failure is the one that counts.
       const size_t index = next++;
       if (index >= runs.size()) return;
-      const Run& run = runs[index];
+      const Span run = runs[index];
       try {
         const std::vector<Problem> products(problems.begin() + run.first, problems.begin() + run.end);
         results.keep(run, execute(products, request_of_device), devices[place]);

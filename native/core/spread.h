@@ -23,7 +23,7 @@ struct SpreadDevices {
   int64_t least_bytes;
   /// A matrix of fewer nodes is closed on the first device.
   int64_t least_nodes;
-  /// From so many steps on that a device does by way of a group of pivots, the next group is passed ahead.
+  /// From so many steps on that a device does by way of a group of pivots, the next group is eliminated ahead.
   double steps_worth_ahead;
   Multiply multiply;
 };

@@ -8,6 +8,7 @@
 #include "core/dispatch.h"
 #include "core/joined.h"
 #include "core/overflow.h"
+#include "core/parts.h"
 #include "core/range.h"
 #include "core/scan.h"
 #include "core/status.h"
@@ -26,53 +27,31 @@ void require_elements_of_operands(Session& whole, const Problem& problem) {
   }
 }
 
-/// The lots of C, if the witness is divided in the same way.
-std::optional<Lots> lots_of_product(const Peers& peers, const Problem& problem) {
-  const std::optional<Lots> lots = peers.lots_of(problem.c, problem.operation.dtype, problem.batch);
-  if (!lots || !problem.witness.data) return lots;
-  const std::optional<Lots> others = peers.lots_of(problem.witness, DataType::kInt32, problem.batch);
-  if (!others) return std::nullopt;
-  for (size_t device = 0; device < peers.count(); ++device) {
-    const Lot &lot = lots->of[device], &other = others->of[device];
-    if (lot.size() != other.size() || (lot.size() > 0 && lot.first != other.first)) return std::nullopt;
-  }
-  return lots;
+/// What each device computes: what it has of C, if the witness is divided in the same way.
+std::optional<std::vector<Region>> regions_of(const Peers& peers, const Problem& problem) {
+  auto regions = peers.regions_of(problem.c, problem.operation.dtype, problem.batch);
+  if (!regions || !problem.witness.data) return regions;
+  if (peers.regions_of(problem.witness, DataType::kInt32, problem.batch) != regions) return std::nullopt;
+  return regions;
 }
 
-/// The part of a product that a device computes, with its operands where it can read them. Results are for the caller.
-Problem part_for(Peers& peers, size_t device, const Problem& problem, const Lots& lots, Kept& kept) {
+/// The product that a region is, with its operands where the device can read them. Results are for the caller.
+Problem part_for(Peers& peers, size_t device, const Problem& problem, const Region& region, Kept& kept) {
   const DataType dtype = problem.operation.dtype;
-  const Part part{lots.by_instances, lots.of[device]};
-  const int64_t batch = lots.batch(problem.batch, part.lot);
-  Problem there = problem;
-  there.batch = batch;
-  there.a = peers.on(device, part.of(problem.a, dtype), dtype, batch, kept);
-  MatrixView b = problem.b;
-  if (lots.by_instances) b = part.of(b, dtype);
-  there.b = peers.on(device, b, dtype, batch, kept);
-  there.c0 = peers.on(device, part.of(problem.c0, dtype), dtype, batch, kept);
-  there.through = peers.on(device, part.of(problem.through, DataType::kInt32), DataType::kInt32, batch, kept);
-  if (!lots.by_instances) there.structure = problem.structure.from(lots.of[device].first, 0);
-  return there;
+  Problem part = sub(problem, region);
+  part.a = peers.on(device, part.a, dtype, part.batch, kept);
+  part.b = peers.on(device, part.b, dtype, part.batch, kept);
+  part.c0 = peers.on(device, part.c0, dtype, part.batch, kept);
+  part.through = peers.on(device, part.through, DataType::kInt32, part.batch, kept);
+  return part;
 }
 
 /// The same with its results in the rows that the device has.
-Problem part_on(Peers& peers, size_t device, const Problem& problem, const Lots& lots, Kept& kept) {
-  const Part part{lots.by_instances, lots.of[device]};
-  Problem there = part_for(peers, device, problem, lots, kept);
-  there.c = peers.on_piece(device, part.of(problem.c, problem.operation.dtype));
-  if (problem.witness.data) there.witness = peers.on_piece(device, part.of(problem.witness, DataType::kInt32));
-  return there;
-}
-
-/// Where parts are computed, if so many devices have one.
-Placement place_of_parts(const Problem& problem, const Lots& lots, size_t busy, const Placement& where) {
-  Placement place = where;
-  if (busy > 1 && !lots.by_instances) {
-    place.whole_m = problem.m();
-    place.whole_n = problem.n();
-  }
-  return place;
+Problem part_on(Peers& peers, size_t device, const Problem& problem, const Region& region, Kept& kept) {
+  Problem part = part_for(peers, device, problem, region, kept);
+  part.c = peers.on_piece(device, part.c);
+  part.witness = peers.on_piece(device, part.witness);
+  return part;
 }
 
 }  // namespace
@@ -100,14 +79,14 @@ std::unique_ptr<Pending> multiply(Peers& peers, Session& whole, const std::vecto
     const Writing writing_c(problem.c.memory), writing_witness(problem.witness.memory);
     try {
       require_elements_of_operands(whole, problem);
-      const std::optional<Lots> lots = lots_of_product(peers, problem);
-      if (!lots) {
+      const auto regions = regions_of(peers, problem);
+      if (!regions) {
         Problem there = problem;
         const Whole c = peers.fetch_whole(problem.c, dtype, problem.batch);
         kept.push_back(c.memory);
         there.c = c.view;
         const bool in_place = problem.c0.data == problem.c.data && problem.c0.memory == problem.c.memory;
-        there.c0 = in_place ? moved(problem.c0, *c.memory, c.extent.first)
+        there.c0 = in_place ? moved(problem.c0, *c.memory, c.bytes.first)
                             : peers.on(0, problem.c0, dtype, problem.batch, kept);
         there.a = peers.on(0, problem.a, dtype, problem.batch, kept);
         there.b = peers.on(0, problem.b, dtype, problem.batch, kept);
@@ -126,14 +105,14 @@ std::unique_ptr<Pending> multiply(Peers& peers, Session& whole, const std::vecto
       }
       // Somebody must say what computes a product without results.
       const auto has_work = [&](size_t device) {
-        return lots->of[device].size() > 0 || (device == 0 && problem.outputs() == 0);
+        return !(*regions)[device].is_empty() || (device == 0 && problem.outputs() == 0);
       };
       std::vector<Problem> parts(peers.count());
       std::vector<Kept> copies(peers.count());
       size_t busy = 0;
       for (size_t device = 0; device < peers.count(); ++device) busy += has_work(device);
       const auto prepare = [&](size_t device) {
-        if (has_work(device)) parts[device] = part_on(peers, device, problem, *lots, copies[device]);
+        if (has_work(device)) parts[device] = part_on(peers, device, problem, (*regions)[device], copies[device]);
       };
       if (busy > 1) {
         peers.exchange(prepare);
@@ -141,7 +120,6 @@ std::unique_ptr<Pending> multiply(Peers& peers, Session& whole, const std::vecto
         for (size_t device = 0; device < peers.count(); ++device) prepare(device);
       }
       for (const Kept& copy : copies) kept.insert(kept.end(), copy.begin(), copy.end());
-      const Placement place = place_of_parts(problem, *lots, busy, where);
       // C changes only if all parts have been started.
       const bool is_apart = busy > 1 && problem.keeps_c;
       struct OnDevice {
@@ -154,7 +132,6 @@ std::unique_ptr<Pending> multiply(Peers& peers, Session& whole, const std::vecto
       };
       std::vector<OnDevice> there(peers.count());
       peers.run([&](size_t device) {
-        const Lot& lot = lots->of[device];
         if (!has_work(device)) return;
         OnDevice& mine = there[device];
         Problem& part = parts[device];
@@ -174,12 +151,9 @@ std::unique_ptr<Pending> multiply(Peers& peers, Session& whole, const std::vecto
           }
         }
         try {
-          mine.work = peers.multiply(device, part, place, mine.kept);
+          mine.work = peers.multiply(device, part, for_part(problem, (*regions)[device], where), mine.kept);
         } catch (const OverflowError& error) {
-          const OverflowError::Place& at = error.place();
-          const int64_t item = std::max<int64_t>(at.item, 0) + (lots->by_instances ? lot.first : 0);
-          const int64_t row = at.row + (lots->by_instances ? 0 : lot.first);
-          mine.overflow = (item * problem.m() + row) * problem.n() + at.col;
+          mine.overflow = index_in_whole((*regions)[device], problem.m(), problem.n(), error.index());
           mine.sum = error.sum();
         }
       });
@@ -187,10 +161,7 @@ std::unique_ptr<Pending> multiply(Peers& peers, Session& whole, const std::vecto
       for (const OnDevice& it : there) {
         if (it.overflow && (!first || *it.overflow < *first->overflow)) first = &it;
       }
-      if (first) {
-        const int64_t at = *first->overflow, m = problem.m(), n = problem.n();
-        throw OverflowError(problem.operation, {problem.batch > 1 ? at / n / m : -1, at / n % m, at % n}, first->sum);
-      }
+      if (first) throw OverflowError(problem, *first->overflow, first->sum);
       for (size_t device = 0; device < peers.count(); ++device) {
         OnDevice& it = there[device];
         if (!it.work) continue;
@@ -214,18 +185,18 @@ std::unique_ptr<Pending> multiply(Peers& peers, Session& whole, const std::vecto
 
 Plan plan(Peers& peers, const Problem& problem, const Placement& where) {
   Kept kept;
-  const bool by_instances = problem.batch > 1;
-  const int64_t units = by_instances ? problem.batch : problem.m();
+  Span Region::* const axis = Peers::axis_of(problem.batch);
+  Region region = whole(problem);
+  const int64_t units = (region.*axis).size();
   const int64_t unit_bytes = problem.outputs() / units * element_bytes(problem.operation.dtype);
-  const Lots lots{by_instances, peers.lots_of_memory(units, unit_bytes)};
-  const auto busy = std::count_if(lots.of.begin(), lots.of.end(), [](const Lot& lot) { return lot.size() > 0; });
-  const Placement place = place_of_parts(problem, lots, static_cast<size_t>(busy), where);
+  const std::vector<Span> shares = peers.divide(units, unit_bytes);
   std::optional<Plan> worst;
   for (size_t device = 0; device < peers.count(); ++device) {
-    if (lots.of[device].size() == 0) continue;
-    const Problem part = part_for(peers, device, problem, lots, kept);
-    const Plan plan =
-        peers.of_device(device, [&] { return peers.session(device).plan(part, peers.place(device, place)); });
+    region.*axis = shares[device];
+    if (region.is_empty()) continue;
+    const Problem part = part_for(peers, device, problem, region, kept);
+    const Placement place = peers.place(device, for_part(problem, region, where));
+    const Plan plan = peers.of_device(device, [&] { return peers.session(device).plan(part, place); });
     if (!worst || plan.path > worst->path) worst = plan;
   }
   return *worst;

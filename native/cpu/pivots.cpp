@@ -76,7 +76,7 @@ struct Pieces {
 
 }  // namespace
 
-void pass_pivots(const Pivots& pivots) {
+void eliminate_pivots(const Pivots& pivots) {
   const PivotKernel& kernel = kernel_for(pivots.operation, pivots.next_down.data != nullptr);
   const int64_t count = pivots.count;
   const Pieces rows{pivots.first_row, pivots.first_row + count, pivots.down.rows},

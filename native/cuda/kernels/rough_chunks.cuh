@@ -56,7 +56,7 @@ void pack_without_rough(const Launch& launch, Side side) {
       const dim3 grid(static_cast<unsigned>(tiles), 1, static_cast<unsigned>(std::min(kMostBlocks, items - first)));
       leave_out_rough_kernel<<<grid, kRoughThreads, 0, launch.stream>>>(
           whole.from(first), is_a ? launch.m : launch.n, launch.k,
-          EncodeExponents<Arithmetic>::of(arithmetic, side).bias - kFarDistance - kFarther);
+          EncodeExponents<Arithmetic>::of(arithmetic, side).bias - kMostDistance - kRoughPenalty);
     }
     MPMML_CUDA(cudaGetLastError());
   }

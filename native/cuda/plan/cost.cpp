@@ -89,15 +89,15 @@ Needed needed_of(const KernelShape& shape, bool packs, const Problem& problem) {
   const int64_t looks_m = std::min(kMostLooks, tiles_m), looks_n = std::min(kMostLooks, tiles_n);
   const auto tile = [](int64_t look, int64_t looks, int64_t tiles, int64_t size, int64_t end) {
     const int64_t first = (2 * look + 1) * tiles / (2 * looks) * size;
-    return mpmml::Span{first, std::min(first + size, end)};
+    return Span{first, std::min(first + size, end)};
   };
   double found = 0, steps = 0;
   for (int64_t i = 0; i < looks_m; ++i) {
-    const mpmml::Span rows = tile(i, looks_m, tiles_m, shape.tile_m, m);
+    const Span rows = tile(i, looks_m, tiles_m, shape.tile_m, m);
     for (int64_t j = 0; j < looks_n; ++j) {
-      const mpmml::Span cols = tile(j, looks_n, tiles_n, shape.tile_n, n);
+      const Span cols = tile(j, looks_n, tiles_n, shape.tile_n, n);
       if (!problem.structure.has_results(rows, cols)) continue;
-      const mpmml::Span needed = problem.structure.steps(rows, cols, k);
+      const Span needed = problem.structure.steps(rows, cols, k);
       ++found;
       if (!needed.is_empty()) steps += double(round_up(needed.end - needed.first, shape.tile_k));
     }

@@ -37,10 +37,10 @@ void throw_if_cancelled(const Problem& problem) {
 
 int64_t result_bytes(const Problem& problem) { return problem.outputs() * element_bytes(problem.operation.dtype); }
 
-/// Where rows of C from this one on go on the host.
-HostLayout host_of_c(const Problem& problem, const MutableMatrixView& rows, int64_t items, int64_t first_row) {
-  HostLayout host = host_layout(read_only(rows), items, problem.operation.dtype, false);
-  host.band = problem.structure.c.from(first_row, 0);
+/// Where results go on the host.
+HostLayout host_of_c(const Problem& problem) {
+  HostLayout host = host_layout(read_only(problem.c), problem.batch, problem.operation.dtype, false);
+  host.band = problem.structure.c;
   return host;
 }
 
@@ -123,8 +123,10 @@ Outcome multiply_small(const Problem& problem, Lane& lane, const Planner& planne
   a.arrived(stream);
   void* const c = ring.acquire();
   Launcher launcher(problem, lane, planner, &on_device(lane)->overflow);
-  const Part whole{problem.batch, problem.m(), problem.n(), 0, 0, 0, c0.view(), row_major(c, problem.m(), problem.n())};
-  const LaunchTimes times = launcher.launch(a, b, whole, stream);
+  Problem there = problem;
+  there.c0 = c0.view();
+  there.c = row_major(c, problem.m(), problem.n());
+  const LaunchTimes times = launcher.launch(a, b, whole(problem), there, stream);
   ring.release(stream);
   Outcome outcome;
   outcome.plan = launcher.plan();
@@ -132,7 +134,7 @@ Outcome multiply_small(const Problem& problem, Lane& lane, const Planner& planne
   if (outcome.overflow) return outcome;
   ring.finish();
   if (part) part->before_writing(problem);
-  const HostLayout target = host_of_c(problem, problem.c, problem.batch, 0);
+  const HostLayout target = host_of_c(problem);
   target.scatter(0, target.elements(), static_cast<const char*>(c));
   problem.count_steps(static_cast<double>(problem.outputs()));
   outcome.timing.h2d = a.arrival(begin);
@@ -180,18 +182,19 @@ class CellProduct {
         where_(where),
         part_(where.part),
         planner_([this, &planner](const ValueRange& a, const ValueRange& b) { return plan_cell(planner(a, b), a, b); }),
-        launcher_(problem, lane, planner_, &on_device(lane)->overflow) {
-    const Structure& structure = problem.structure;
-    for (const Span& span : cut_.a) {
-      a_.emplace_back(problem.operation, rows_of(problem.a, span), items_of_span(span),
-                      structure.a.from(first_row(span), 0));
+        launcher_(problem, lane, planner_, &on_device(lane)->overflow, Launcher::Timed::kPreparation,
+                  cut_.cells.size() > 1) {
+    for (const Region& region : cut_.a) {
+      const Problem part = sub(problem, region);
+      a_.emplace_back(problem.operation, part.a, part.batch, part.structure.a);
     }
-    for (const Span& span : cut_.b) {
-      b_.emplace_back(problem.operation, cols_of(problem.b, span), items_of_span(span),
-                      structure.b.from(0, first_row(span)));
+    for (const Region& region : cut_.b) {
+      const Problem part = sub(problem, region);
+      b_.emplace_back(problem.operation, part.b, part.batch, part.structure.b);
     }
-    for (const Span& span : cut_.c0) {
-      c0_.emplace_back(problem.operation, rows_of(problem.c0, span), items_of_span(span));
+    for (const Region& region : cut_.c0) {
+      const Problem part = sub(problem, region);
+      c0_.emplace_back(problem.operation, part.c0, part.batch);
     }
   }
 
@@ -200,7 +203,7 @@ class CellProduct {
     const QuiesceOnFailure quiesce(lane_);
     TransferQueue uploads(TransferQueue::Direction::kUpload, lane_, [this] { return problem_.is_cancelled(); });
     start_uploads(uploads);
-    const HostLayout result = host_of_c(problem_, problem_.c, problem_.batch, 0);
+    const HostLayout result = host_of_c(problem_);
     const Pages pages(result.data, result.dense() ? result.bytes() : 0);
     compute_cells(uploads);
     sharing.received();
@@ -223,24 +226,6 @@ class CellProduct {
   };
 
   MutableMatrixView dense_c() const { return row_major(c_.get(), problem_.m(), problem_.n()); }
-
-  template <class View>
-  View rows_of(View view, const Span& span) const {
-    if (cut_.by_instances) return view_from(view, dtype_, span.first, 0, 0);
-    view = view_from(view, dtype_, 0, span.first, 0);
-    view.rows = span.count;
-    return view;
-  }
-  template <class View>
-  View cols_of(View view, const Span& span) const {
-    if (cut_.by_instances) return view_from(view, dtype_, span.first, 0, 0);
-    view = view_from(view, dtype_, 0, 0, span.first);
-    view.cols = span.count;
-    return view;
-  }
-  /// Or the first column, of a span of columns.
-  int64_t first_row(const Span& span) const { return cut_.by_instances ? 0 : span.first; }
-  int64_t items_of_span(const Span& span) const { return cut_.by_instances ? span.count : 1; }
 
   void start_uploads(TransferQueue& queue) {
     const cudaStream_t first = lane_.compute(0);
@@ -270,7 +255,7 @@ class CellProduct {
     if (is_shared) {
       const Span piece = shared_->piece_of(part_->index(), host);
       host.data += piece.first * host.line_stride * host.element_bytes;
-      host.lines = piece.count;
+      host.lines = piece.size();
       to += piece.first * host.length * host.element_bytes;
     }
     queue.add({host, to, [this, upload, is_shared, &operand] {
@@ -340,7 +325,7 @@ class CellProduct {
       throw_if_cancelled(problem_);
       if (looks_at_lines_) Operand::look_at_lines(a_[cell.a], b_[cell.b], lane_);
       const cudaStream_t stream = lane_.compute(static_cast<int>(times_.size()));
-      times_.push_back(launcher_.launch(a_[cell.a], b_[cell.b], part_of(cell), stream));
+      times_.push_back(launcher_.launch(a_[cell.a], b_[cell.b], cell.region, problem_of(cell), stream));
       if (--left[cell.c] > 0) continue;
       // The cell that completes a part of C waits for the other cells of the part, which are on other streams.
       for (size_t index = 0; index < times_.size(); ++index) {
@@ -351,26 +336,11 @@ class CellProduct {
     }
   }
 
-  Part part_of(const Cell& cell) const {
-    const Span &rows = cut_.c[cell.c], &cols = cut_.b[cell.b];
-    Part part{};
-    part.overlaps = cut_.cells.size() > 1;
-    part.c = rows_of(dense_c(), rows);
-    if (!c0_.empty()) part.c0 = c0_[cell.c0].view();
-    if (cut_.by_instances) {
-      part.batch = rows.count;
-      part.m = problem_.m();
-      part.n = problem_.n();
-      part.first_item = rows.first;
-    } else {
-      part.batch = 1;
-      part.m = rows.count;
-      part.n = cols.count;
-      part.first_row = rows.first;
-      part.first_col = cols.first;
-      part.c = cols_of(part.c, cols);
-      part.c0 = cols_of(part.c0, cols);
-    }
+  /// The product that a cell is, with C0 and the results on the device.
+  Problem problem_of(const Cell& cell) const {
+    Problem part = sub(problem_, cell.region);
+    part.c = sub(dense_c(), dtype_, cell.region);
+    if (!c0_.empty()) part.c0 = sub(c0_[cell.c0].view(), dtype_, {0, part.m()}, cell.region.cols);
     return part;
   }
 
@@ -383,9 +353,7 @@ class CellProduct {
   }
 
   void count(const Completed& completed) const {
-    const Span& span = cut_.c[completed.part];
-    const int64_t rows = cut_.by_instances ? problem_.m() * span.count : span.count;
-    problem_.count_steps(static_cast<double>(rows) * static_cast<double>(problem_.n()));
+    problem_.count_steps(static_cast<double>(sub(problem_, cut_.c[completed.part]).outputs()));
   }
 
   /// Returns the milliseconds from now until all results are on the host.
@@ -393,9 +361,9 @@ class CellProduct {
     const auto start = std::chrono::steady_clock::now();
     TransferQueue queue(TransferQueue::Direction::kDownload, lane_, [this] { return problem_.is_cancelled(); });
     for (const auto& [part, event] : completed_) {
-      const Span& span = cut_.c[part];
-      const HostLayout host = host_of_c(problem_, rows_of(problem_.c, span), items_of_span(span), first_row(span));
-      queue.add({host, static_cast<char*>(rows_of(dense_c(), span).data), nullptr, event});
+      const Region& region = cut_.c[part];
+      auto* const source = static_cast<char*>(sub(dense_c(), dtype_, region).data);
+      queue.add({host_of_c(sub(problem_, region)), source, nullptr, event});
     }
     queue.start();
     for (size_t index = 0; index < completed_.size(); ++index) {

@@ -384,7 +384,7 @@ class CudaSession final : public Session {
 
   int64_t most_pivots(const Operation& operation) const override { return cuda::most_pivots(operation); }
 
-  std::unique_ptr<Pending> pass(const Pivots& pivots) override {
+  std::unique_ptr<Pending> eliminate(const Pivots& pivots) override {
     device_->enter();
     const auto write = [&](const MutableMatrixView& view, DataType dtype, bool may_be_negative) {
       Facts facts = no_facts();
@@ -421,14 +421,14 @@ class CudaSession final : public Session {
     return queued();
   }
 
-  std::unique_ptr<Pending> point(const Operation& operation, int64_t batch, const MatrixView& d,
-                                 const MutableMatrixView& next) override {
+  std::unique_ptr<Pending> set_successors(const Operation& operation, int64_t batch, const MatrixView& d,
+                                          const MutableMatrixView& next) override {
     device_->enter();
     Facts facts;
     facts.include(-1, d.cols - 1);
     facts.has_negative = true;
     write_elements(next, DataType::kInt32, batch, facts);
-    point_matrices(operation, batch, d, next, stream());
+    set_successors(operation, batch, d, next, stream());
     return queued();
   }
 
