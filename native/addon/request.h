@@ -102,7 +102,7 @@ struct Call {
 };
 
 /// Reads a product. lib has checked it; anything that would let a kernel touch memory outside the matrices is checked
-/// here again. c may be null if the product is only planned, and then there is no witness. With `uses` matrices may be in
+/// here again. c and the witness may be null if the product is only planned. With `uses` matrices may be in
 /// memories of its device, and c and the witness are, or are null. Throws Napi::Error, and Error if a memory is gone.
 Call read_call(Napi::Env env, const Matrices& matrices, const double* fields, Uses* uses, Problem& problem);
 

@@ -614,9 +614,39 @@ function asking(backend: 'cpu' | 'cuda', open: () => Device): void {
     expect(productNow(floats, floats, { ...options, witness: false }).c.data).toEqual(new Float32Array(4))
   })
 
-  it('changes nothing of a plan', async () => {
-    const without = await plan(one, one, { backend })
-    expect(await plan(one, one, { backend, witness: true })).toEqual(without)
+  it('has the plan that is run', async () => {
+    await using device = await openDevice({ backend })
+    for (const algebra of idempotent) {
+      for (const kind of [kinds['ties and ε']!, kinds['16-bit values']!, kinds['any values']!]) {
+        const [m, n, k] = [150, 170, 300]
+        const [a, b] = [filled(algebra, kind, [m, k], 1), filled(algebra, kind, [k, n], 2)]
+        const options = {
+          backend,
+          semiring: algebra.semiring,
+          overflow: 'saturate',
+          witness: true,
+        } as Options
+        if (algebra.type !== 'int32') delete options.overflow
+        const planned = await plan(a as never, b as never, options as never)
+        expect(planned.variant, algebra.semiring).toBe((await product(a, b, options)).variant)
+        const [there, other] = [await device.upload(a as never), await device.upload(b as never)]
+        const { backend: _, ...others } = options
+        const ofDevice = await plan(there as never, other as never, others as never)
+        const ran = (await product(there as never, other as never, others)) as unknown as {
+          variant: VariantName
+        }
+        expect(ofDevice.variant, algebra.semiring).toBe(ran.variant)
+      }
+    }
+  })
+
+  it('asks for a plan only with a semiring that has witnesses', async () => {
+    const options = { backend, semiring: 'plus-times', witness: true } as const
+    expectError(
+      await caught(plan(floats as never, floats as never, options as never)),
+      'ERR_MPMML_OPTION',
+      'witness',
+    )
   })
 
   it('of thousands of products, and none of those of the next group', async () => {
