@@ -231,11 +231,11 @@ Call read_call(Napi::Env env, const Matrices& matrices, const double* fields, Us
   const Reader read{env, fields, operation.dtype, problem.batch, uses};
   problem.a = read.matrix<MatrixView>(a, "a", Int16::kTaken, F::aOffset, m, k);
   problem.b = read.matrix<MatrixView>(b, "b", Int16::kTaken, F::bOffset, k, n);
-  call.request.plan_only = fields[F::planOnly] != 0;
+  call.is_only_planned = fields[F::planOnly] != 0;
   if (!c.is_nowhere()) {
     if (uses && !c.memory) malformed(env, "a result that isn't on the device");
     problem.c = read.matrix<MutableMatrixView>(c, "out", Int16::kRefused, F::cOffset, m, n);
-  } else if (call.request.plan_only) {
+  } else if (call.is_only_planned) {
     problem.c = read.layout<MutableMatrixView>(F::cOffset, m, n);
   } else if (uses) {
     const int64_t element = element_bytes(operation.dtype);
@@ -253,7 +253,7 @@ Call read_call(Napi::Env env, const Matrices& matrices, const double* fields, Us
       if (uses && !witness.memory) malformed(env, "a witness that isn't on the device");
       problem.witness =
           read_witness.matrix<MutableMatrixView>(witness, "the witness", Int16::kRefused, F::witnessOffset, m, n);
-    } else if (call.request.plan_only) {
+    } else if (call.is_only_planned) {
       // Without data it wouldn't be asked for; nothing is written there.
       static int32_t planned;
       problem.witness = row_major<void*>(&planned, m, n);

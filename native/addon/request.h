@@ -94,7 +94,8 @@ using Matrices = std::array<Source, 5>;
 /// What a request says beside the problem.
 struct Call {
   Request request;
-  bool may_wait = false;  ///< whether JavaScript's thread may wait a moment for it
+  bool is_only_planned = false;  ///< nothing is computed
+  bool may_wait = false;         ///< whether JavaScript's thread may wait a moment for it
   /// C was null: it is row-major from this byte of the memory that the call makes for results.
   std::optional<int64_t> c_at{};
   /// The same for the witness, in a memory of its own.

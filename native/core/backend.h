@@ -81,8 +81,8 @@ class Backend {
   /// usable.
   virtual std::string refuses(const Problem& problem, const Placement& where) = 0;
 
-  /// Whether run() looks at the lines of these operands, so that plan() has to know their levels. Throws Error.
-  virtual bool looks_at_lines(const Problem& problem, const Placement& where) = 0;
+  /// Whether run() scans the lines of these operands, so that plan() has to know their levels. Throws Error.
+  virtual bool scans_lines(const Problem& problem, const Placement& where) = 0;
 
   /// The plan that run() would follow for operands with these ranges. Throws Error.
   virtual Plan plan(const Problem& problem, const ValueRange& a, const ValueRange& b, const Placement& where) = 0;
@@ -102,7 +102,7 @@ class Backend {
     return {};
   }
 
-  /// How to look at the elements of `problem` in host memory, which may give that up.
+  /// How to scan the elements of `problem` in host memory, which may give that up.
   virtual ForRuns for_runs(const Problem& /*problem*/) { return in_one_run; }
 
   /// Opens a usable device. Throws Error.

@@ -63,7 +63,7 @@ std::optional<BoundOfWays> bound_of_ways(const Operation& operation, const Value
   });
 }
 
-bool KnownOfWays::look(const ValueRange& found) {
+bool TrackedBound::tighten(const ValueRange& found) {
   // If a cycle gains, it doesn't matter how the rest is computed.
   if (!is_within(found)) return true;
   return with_semiring(operation_, [&](auto semiring) {

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,7 +29,6 @@ constexpr DeviceSet kAllDevices = (DeviceSet{1} << kMostDevices) - 1;
 struct Request {
   BackendChoice backend = BackendChoice::kAuto;
   Placement where;
-  bool plan_only = false;  ///< choose, but compute nothing
   /// The CUDA devices that may compute it together, and not `where.device`: bit i is for device i. 0: only that one.
   DeviceSet devices = 0;
 };
@@ -70,8 +70,11 @@ class Engine {
   /// Whether execute() would compute the problems on a GPU, as far as that is known before it.
   bool is_for_cuda(const std::vector<Problem>& problems, const Request& request);
 
-  /// Computes `problem` into problem.c, or only plans it. Throws Error.
+  /// Computes `problem` into problem.c. Throws Error.
   Result execute(const Problem& problem, const Request& request);
+
+  /// The plan that execute() would follow, and where. Its results need no memory. Throws Error.
+  Result plan(const Problem& problem, const Request& request);
 
   /// The same for several problems. Throws Error for the first that fails; those before it have been computed.
   std::vector<Result> execute(const std::vector<Problem>& problems, const Request& request);
@@ -133,9 +136,16 @@ class Engine {
                         std::string& refused);
   /// The same whatever memory they have. `by_time`: how long each takes for the whole, and which it is, in that order.
   Division soonest_division(const Problem& problem, const std::vector<std::pair<double, int>>& by_time);
-  /// The plan of the part whose path is told in the outcome.
-  Plan plan_parts(const Problem& problem, const Placement& where, const Division& division);
+  /// A product that several devices compute together.
+  struct Shared {
+    Division division;
+    Placement where;
+    Result result;  ///< but for the outcome
+  };
+  /// How several devices compute the product together; nothing if one does better, as `alone` then says. Throws Error.
+  std::optional<Shared> share(const Problem& problem, const Request& request, Request& alone);
   Result execute_on_several(const Problem& problem, const Request& request);
+  Result plan_on_several(const Problem& problem, const Request& request);
   std::vector<Result> execute_on_several(const std::vector<Problem>& problems, const Request& request);
   /// One product after the other, each on several devices.
   std::vector<Result> execute_each_on_several(const std::vector<Problem>& problems, const Request& request);

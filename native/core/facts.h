@@ -1,5 +1,5 @@
 // What is known of a matrix's elements whatever the semiring: from a scan, or as a bound that follows from how the
-// matrix was made. A bound lets one product follow another without a look at the values between them.
+// matrix was made. A bound lets one product follow another without a scan of the values between them.
 #pragma once
 #include <algorithm>
 #include <limits>

@@ -10,7 +10,7 @@
 namespace mpmml {
 namespace {
 
-/// How often a thread that waits for others looks whether the product has been given up.
+/// How often a thread that waits for others checks whether the product has been given up.
 constexpr std::chrono::milliseconds kPatience{2};
 
 /// Rows and columns of a tile, for most kernels.
@@ -127,7 +127,7 @@ void Speeds::measured(const Operation& operation, const std::vector<int>& device
   known_.insert(known_.end(), added.begin(), added.end());
 }
 
-void on_threads(size_t count, const std::function<void(size_t)>& body, const std::function<void()>& look,
+void on_threads(size_t count, const std::function<void(size_t)>& body, const std::function<void()>& watch,
                 const std::function<void(size_t)>& stop) {
   std::mutex mutex;
   std::condition_variable ended;
@@ -160,7 +160,7 @@ void on_threads(size_t count, const std::function<void(size_t)>& body, const std
     std::unique_lock<std::mutex> lock(mutex);
     while (running > 0) {
       lock.unlock();
-      look();
+      watch();
       lock.lock();
       if (running > 0) ended.wait_for(lock, kPatience);
     }

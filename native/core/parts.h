@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/backend.h"
+#include "core/destination.h"
 #include "core/problem.h"
 #include "core/region.h"
 
@@ -55,7 +56,7 @@ class PartOfProduct {
   SharedOperand* shared() const { return shared_; }
   /// To be called before the first result is written to the problem's C.
   void before_writing(const Problem& problem) {
-    if (has_agreed_ || !problem.keeps_c) return;
+    if (has_agreed_ || !writes_apart(problem, true)) return;
     agreement_.agree([&] { return problem.is_cancelled(); });
     has_agreed_ = true;
   }
@@ -87,10 +88,10 @@ class Speeds {
   std::vector<Known> known_;
 };
 
-/// Runs `body(index)` for 0 … count − 1, each on a thread of its own. While they run, calls `look` again and again, and at
+/// Runs `body(index)` for 0 … count − 1, each on a thread of its own. While they run, calls `watch` again and again, and at
 /// once when one has ended. `body` must not throw. Throws Error(kOutOfMemory) if the system refuses a thread, after
 /// `stop(index)`, with the index of the first that isn't run, and when those that have been started have ended.
-void on_threads(size_t count, const std::function<void(size_t)>& body, const std::function<void()>& look,
+void on_threads(size_t count, const std::function<void(size_t)>& body, const std::function<void()>& watch,
                 const std::function<void(size_t)>& stop);
 
 }  // namespace mpmml

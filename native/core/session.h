@@ -24,7 +24,7 @@ class Memory {
   void* data() const { return data_; }
   int64_t bytes() const { return bytes_; }
 
-  /// Says that its only owner will let go of it, which may take long: from now on it doesn't count as used. May be said twice.
+  /// Marks it as one that its only owner will let go of, which may take long: from now on it doesn't count as used. Twice is once.
   virtual void retire() {}
 
  private:
@@ -62,7 +62,7 @@ class Done final : public Pending {
   std::vector<Outcome> outcomes_;
 };
 
-/// Some pivots of a closure (Floyd and Warshall): nodes by way of which better ways are looked for, one after the other.
+/// Some pivots of a closure (Floyd and Warshall): nodes by way of which better ways are searched, one after the other.
 /// Here only ways that begin or end at one of them become better: in the columns of the pivots (`down`), and in their rows
 /// (`along`). Those between other nodes follow from one product. With i and j for any nodes that have rows and columns here:
 ///

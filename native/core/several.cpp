@@ -196,17 +196,6 @@ Engine::Division Engine::divide_among(const Problem& problem, const std::vector<
   return {};
 }
 
-Plan Engine::plan_parts(const Problem& problem, const Placement& where, const Division& division) {
-  std::vector<Plan> plans(division.regions.size());
-  DeviceThreads threads(plans.size());
-  threads.run([&](size_t index) {
-    const Region& region = division.regions[index];
-    plans[index] = plan(several_backend(), sub(problem, region),
-                        on_device(division.devices[index], for_part(problem, region, where)));
-  });
-  return *std::max_element(plans.begin(), plans.end(), [](const Plan& x, const Plan& y) { return x.path < y.path; });
-}
-
 Outcome Engine::compute_parts(const Problem& problem, const Placement& where, const Division& division, bool shares) {
   Backend& backend = several_backend();
   // Without GPUs it is for tests that devices are pretended. The CPU writes to C as it goes.
@@ -238,37 +227,58 @@ void Engine::learn_speeds(const Problem& problem, const Division& division, cons
   speeds_.measured(problem.operation, division.devices, speeds);
 }
 
-Result Engine::execute_on_several(const Problem& problem, const Request& request) {
+std::optional<Engine::Shared> Engine::share(const Problem& problem, const Request& request, Request& alone) {
   if (request.where.variant && request.where.variant->backend == BackendKind::kCpu && pretended_ == 0) {
     throw Error(ErrorCode::kVariant, "variant " + std::string(request.where.variant->name) +
                                          " is the CPU's, but `devices` are GPUs: leave one of them out");
   }
   const std::vector<int> devices = devices_of(request.devices, request.backend);
-  const Request one = for_one(request, devices);
-  if (devices.empty() || !problem.has_steps()) return execute(problem, one);
-  const Placement& where = request.where;
+  alone = for_one(request, devices);
+  if (devices.empty() || !problem.has_steps()) return std::nullopt;
+  Placement where = request.where;
   if (where.variant) check_requested(problem.operation, *where.variant);
-  if (pretended_ == 0 && prefer(problem, one).backend == BackendKind::kCpu) return execute(problem, one);
+  if (pretended_ == 0 && prefer(problem, alone).backend == BackendKind::kCpu) return std::nullopt;
   std::string refused;
-  const Division division = divide_among(problem, devices, where, refused);
+  Division division = divide_among(problem, devices, where, refused);
   if (division.devices.empty()) {
     if (is_cuda_asked(request)) throw Error(ErrorCode::kOutOfMemory, refused);
-    Request on_cpu = one;
-    on_cpu.backend = BackendChoice::kCpu;
-    return execute(problem, on_cpu);
+    alone.backend = BackendChoice::kCpu;
+    return std::nullopt;
   }
-  if (division.devices.size() < 2) return execute(problem, for_one(request, division.devices));
-  Placement same = where;
+  if (division.devices.size() < 2) {
+    alone = for_one(request, division.devices);
+    return std::nullopt;
+  }
   // The order of sums, and so their last bits, may differ from variant to variant.
-  if (!is_idempotent(problem.operation) && !same.variant) {
-    same.device = one.where.device;
-    same.variant = several_backend().plan(problem, {}, {}, same).variant;
+  if (!is_idempotent(problem.operation) && !where.variant) {
+    where.device = alone.where.device;
+    where.variant = several_backend().plan(problem, {}, {}, where).variant;
   }
-  Result result{several_backend().kind(), {}, division.devices.front(), set_of(division.devices)};
-  if (request.plan_only) {
-    result.outcome.plan = plan_parts(problem, same, division);
-    return result;
-  }
+  const Result result{several_backend().kind(), {}, division.devices.front(), set_of(division.devices)};
+  return Shared{std::move(division), where, result};
+}
+
+Result Engine::plan_on_several(const Problem& problem, const Request& request) {
+  Request alone;
+  std::optional<Shared> shared = share(problem, request, alone);
+  if (!shared) return plan(problem, alone);
+  const auto& [devices, regions] = shared->division;
+  std::vector<Plan> plans(regions.size());
+  DeviceThreads threads(plans.size());
+  threads.run([&, &devices = devices, &regions = regions](size_t index) {
+    plans[index] = plan(several_backend(), sub(problem, regions[index]),
+                        on_device(devices[index], for_part(problem, regions[index], shared->where)));
+  });
+  // Of the part whose path is told in the outcome.
+  shared->result.outcome.plan =
+      *std::max_element(plans.begin(), plans.end(), [](const Plan& x, const Plan& y) { return x.path < y.path; });
+  return shared->result;
+}
+
+Result Engine::execute_on_several(const Problem& problem, const Request& request) {
+  Request alone;
+  std::optional<Shared> shared = share(problem, request, alone);
+  if (!shared) return execute(problem, alone);
   require_elements_of_c0(problem);
   clear_outside(problem);
   // Not a timed mutex: it needs a newer glibc than the published addons may.
@@ -278,9 +288,9 @@ Result Engine::execute_on_several(const Problem& problem, const Request& request
     if (problem.is_cancelled()) throw given_up();
     std::this_thread::sleep_for(kPatience);
   }
-  result.outcome = compute_parts(problem, same, division);
-  if (result.outcome.overflow) throw overflow_error(problem, *result.outcome.overflow);
-  return result;
+  shared->result.outcome = compute_parts(problem, shared->where, shared->division);
+  if (shared->result.outcome.overflow) throw overflow_error(problem, *shared->result.outcome.overflow);
+  return shared->result;
 }
 
 std::vector<Result> Engine::execute_on_several(const std::vector<Problem>& problems, const Request& request) {

@@ -21,8 +21,8 @@
 #include <utility>
 
 #include "core/dispatch.h"
+#include "core/in_flight.h"
 #include "core/status.h"
-#include "core/train.h"
 
 namespace mpmml {
 namespace {
@@ -65,7 +65,7 @@ class ClosureByRows final : public Pending {
     }
     for (Sharer& each : sharers_) {
       each.memories.clear();
-      if (looks_ahead_) ahead(each).collect();
+      if (has_lookahead_) ahead(each).collect();
     }
   }
 
@@ -78,10 +78,10 @@ class ClosureByRows final : public Pending {
       }
     }
     for (const Sharer& sharer : sharers_) {
-      looks_ahead_ |= steps_of(sharer, groups_.front()) >= peers_.steps_worth_ahead();
+      has_lookahead_ |= steps_of(sharer, groups_.front()) >= peers_.steps_worth_ahead();
     }
     each([&](Sharer& me) {
-      if (looks_ahead_) peers_.open_ahead(me.device);
+      if (has_lookahead_) peers_.open_ahead(me.device);
       make_memory(me);
       hand_out(me, groups_.front());
     });
@@ -101,7 +101,7 @@ class ClosureByRows final : public Pending {
 
   bool is_done() override {
     bool all = true;
-    for (Sharer& each : sharers_) all &= each.train.is_done();
+    for (Sharer& each : sharers_) all &= each.in_flight.is_done();
     return all;
   }
 
@@ -109,7 +109,7 @@ class ClosureByRows final : public Pending {
     std::exception_ptr failure;
     for (Sharer& each : sharers_) {
       try {
-        peers_.of_device(each.device, [&] { each.train.finish(); });
+        peers_.of_device(each.device, [&] { each.in_flight.finish(); });
       } catch (...) {
         if (!failure) failure = std::current_exception();
       }
@@ -127,7 +127,7 @@ class ClosureByRows final : public Pending {
   /// A device that has rows, and what it needs to close them.
   struct Sharer {
     Sharer(size_t its_index, size_t its_device, Span its_rows, std::atomic<double>* steps_done)
-        : index(its_index), device(its_device), rows(its_rows), train(steps_done) {}
+        : index(its_index), device(its_device), rows(its_rows), in_flight(steps_done) {}
 
     const size_t index, device;
     const Span rows;                                ///< of d; the same columns are its share of the pivots' rows
@@ -150,14 +150,14 @@ class ClosureByRows final : public Pending {
     /// When the next group had been handed out; when its share, and when all rows had been recorded.
     std::shared_ptr<Moment> handed_out, eliminated, assembled;
     ValueRange known;                    ///< of d
-    std::optional<ValueRange> operands;  ///< of what was recorded of the group, once it has been looked at
+    std::optional<ValueRange> operands;  ///< of what was recorded of the group, once it has been scanned
     ValueRange found;                    ///< of its rows of d
-    Train train;                         ///< last: what is under way uses the others
+    InFlight in_flight;                  ///< last: what is under way uses the others
   };
 
   DataType dtype() const { return closure_.operation.dtype; }
   Session& session(const Sharer& sharer) const { return peers_.session(sharer.device); }
-  Session& ahead(const Sharer& sharer) const { return looks_ahead_ ? peers_.ahead(sharer.device) : session(sharer); }
+  Session& ahead(const Sharer& sharer) const { return has_lookahead_ ? peers_.ahead(sharer.device) : session(sharer); }
   static Sharer::Record& record(Sharer& sharer, const Group& group) { return sharer.records[group.index % 2]; }
   static const Sharer::Record& record(const Sharer& sharer, const Group& group) {
     return sharer.records[group.index % 2];
@@ -191,7 +191,7 @@ class ClosureByRows final : public Pending {
   void clear(Sharer& me, const MutableMatrixView& view) {
     const double zero =
         with_semiring(closure_.operation, [](auto semiring) { return double(decltype(semiring)::zero); });
-    me.train.add(ahead(me).fill(dtype(), 1, view, zero), 0);
+    me.in_flight.add(ahead(me).fill(dtype(), 1, view, zero), 0);
   }
 
   void make_memory(Sharer& me) {
@@ -204,7 +204,7 @@ class ClosureByRows final : public Pending {
     clear(me, me.along);
     for (Sharer::Record& record : me.records) {
       record.share = make(me, dtype(), pivots, pivots + m, true);
-      // Together, so that one look finds the range of both.
+      // Together, so that one scan finds the range of both.
       const int64_t of_columns = (pivots + m) * round_up(pivots, kRowGranule), stride = round_up(n_, kRowGranule);
       record.both = make(me, dtype(), 1, of_columns + pivots * stride);
       record.both.cols = record.both.row_stride;
@@ -225,21 +225,21 @@ class ClosureByRows final : public Pending {
       me.inbox.push_back(is_me ? MutableMatrixView() : make(me, dtype(), pivots, cols));
     }
     me.gain = make(me, DataType::kInt32, 1, 1);
-    me.train.add(ahead(me).fill(DataType::kInt32, 1, me.gain, kNoGain), 0);
+    me.in_flight.add(ahead(me).fill(DataType::kInt32, 1, me.gain, kNoGain), 0);
     if (me.next.data) {
       me.next_down = make(me, DataType::kInt32, pivots + m, pivots);
       me.next_along = make(me, DataType::kInt32, pivots, pivots + m);
       // Those of the pivots' rows are computed, but nobody needs them.
-      me.train.add(ahead(me).fill(DataType::kInt32, 1, me.next_down, -1), 0);
-      me.train.add(ahead(me).fill(DataType::kInt32, 1, me.next_along, -1), 0);
+      me.in_flight.add(ahead(me).fill(DataType::kInt32, 1, me.next_down, -1), 0);
+      me.in_flight.add(ahead(me).fill(DataType::kInt32, 1, me.next_along, -1), 0);
     }
     session(me).follow(ahead(me).moment().get());
     if (!me.next.data || closure_.continues) return;
-    me.train.add(session(me).set_successors(closure_.operation, 1, read_only(me.d), me.next), 0);
+    me.in_flight.add(session(me).set_successors(closure_.operation, 1, read_only(me.d), me.next), 0);
   }
 
   void copy(Sharer& me, Session& by, const MutableMatrixView& from, const MutableMatrixView& to, DataType type) {
-    me.train.add(by.copy(type, 1, read_only(from), to), 0);
+    me.in_flight.add(by.copy(type, 1, read_only(from), to), 0);
   }
 
   void receive(Sharer& me, const Sharer& from, const MutableMatrixView& source, const Moment* written,
@@ -306,7 +306,7 @@ class ClosureByRows final : public Pending {
     }
     request.first_node = group.pivots.first + block.first;
     request.gain = me.gain;
-    me.train.add(ahead(me).eliminate(request), 0);
+    me.in_flight.add(ahead(me).eliminate(request), 0);
   }
 
   /// Improves the rows and the columns of the pivots of the group that come after the block by way of it. Those of earlier
@@ -315,7 +315,7 @@ class ClosureByRows final : public Pending {
     const int64_t pivots = group.pivots.size(), m = me.rows.size();
     const Span later{block.end, pivots}, lines{0, pivots + m};
     const Sharer::Record& known = record(me, group);
-    std::vector<Problem>& products = me.train.products();
+    std::vector<Problem>& products = me.in_flight.products();
     products.push_back(product(me, sub(known.columns, dtype(), lines, block), sub(known.share, dtype(), block, later),
                                sub(me.down, dtype(), lines, later)));
     if (me.next.data) {
@@ -346,7 +346,7 @@ class ClosureByRows final : public Pending {
 
   void multiply(Sharer& me, Session& by, const std::vector<Problem>& products, double steps) {
     require_wanted();
-    me.train.add(by.multiply(products, peers_.place(me.device, where_)), steps);
+    me.in_flight.add(by.multiply(products, peers_.place(me.device, where_)), steps);
   }
 
   /// Gets all that has been recorded of the pivots' rows.
@@ -362,7 +362,7 @@ class ClosureByRows final : public Pending {
            sub(mine.all_rows, dtype(), of_pivots, other.rows), dtype());
     }
     me.operands.reset();
-    if (is_worth_a_look(peers_.backend(), closure_.operation, steps_of(me, group))) {
+    if (is_worth_scanning(peers_.backend(), closure_.operation, steps_of(me, group))) {
       const ValueRange range = ahead(me).range(closure_.operation, 1, read_only(mine.both));
       if (known_.is_within(range)) me.operands = range;
     }
@@ -378,21 +378,21 @@ class ClosureByRows final : public Pending {
     session(me).follow(me.assembled.get());
     const Span all{0, me.rows.size()};
     const Group* const next = group.index + 1 < groups_.size() ? &groups_[group.index + 1] : nullptr;
-    if (next && looks_ahead_) {
+    if (next && has_lookahead_) {
       improve_part(me, group, all, next->pivots, 0);
       if (me.index == next->owner) improve_part(me, group, in_rows_of(me, next->pivots), {0, n_}, 0);
       hand_out(me, *next);
     }
     // What is computed again doesn't change.
     improve_part(me, group, all, {0, n_}, steps_of(me, group));
-    if (next && !looks_ahead_) hand_out(me, *next);
+    if (next && !has_lookahead_) hand_out(me, *next);
   }
 
   void improve_part(Sharer& me, const Group& group, Span rows, Span cols, double steps) {
     const Span of_pivots{0, group.pivots.size()};
     const Span recorded{of_pivots.end + rows.first, of_pivots.end + rows.end};
     const Sharer::Record& mine = record(me, group);
-    std::vector<Problem>& products = me.train.products();
+    std::vector<Problem>& products = me.in_flight.products();
     products.push_back(product(me, sub(mine.columns, dtype(), recorded, of_pivots),
                                sub(mine.all_rows, dtype(), of_pivots, cols), sub(me.d, dtype(), rows, cols)));
     if (me.operands) products.back().known_operands = &*me.operands;
@@ -406,12 +406,12 @@ class ClosureByRows final : public Pending {
   void tighten(const Group& group) {
     const double pivots = static_cast<double>(group.pivots.size()), n = static_cast<double>(n_);
     const bool is_cheap =
-        is_worth_a_look(peers_.backend(), closure_.operation, n * n * pivots / static_cast<double>(sharers_.size()));
-    if (!known_.wants_look(static_cast<int64_t>(group.index) + 1, is_cheap)) return;
+        is_worth_scanning(peers_.backend(), closure_.operation, n * n * pivots / static_cast<double>(sharers_.size()));
+    if (!known_.is_worth_tightening(static_cast<int64_t>(group.index) + 1, is_cheap)) return;
     each([&](Sharer& me) { me.found = session(me).range(closure_.operation, 1, read_only(me.d)); });
     ValueRange range = sharers_.front().found;
     for (const Sharer& sharer : sharers_) range.merge(sharer.found);
-    goes_too_far_ = !known_.look(range) && group.pivots.end < n_;
+    goes_too_far_ = !known_.tighten(range) && group.pivots.end < n_;
     for (Sharer& sharer : sharers_) sharer.known = known_.range();
   }
 
@@ -421,16 +421,16 @@ class ClosureByRows final : public Pending {
       ++diagonal.row_stride;
       const double one =
           with_semiring(closure_.operation, [](auto semiring) { return double(decltype(semiring)::one); });
-      me.train.add(session(me).fill(dtype(), 1, diagonal, one), 0);
+      me.in_flight.add(session(me).fill(dtype(), 1, diagonal, one), 0);
       if (me.next.data) {
         diagonal = sub(me.next, DataType::kInt32, {0, me.rows.size()}, {me.rows.first, me.rows.first + 1});
         ++diagonal.row_stride;
-        me.train.add(session(me).fill(DataType::kInt32, 1, diagonal, -1), 0);
+        me.in_flight.add(session(me).fill(DataType::kInt32, 1, diagonal, -1), 0);
       }
     }
     if (&me != &sharers_.front()) return;
     const MutableMatrixView to = row_major<void*>(&found_, 1, 1);
-    me.train.add(ahead(me).download(DataType::kInt32, 1, read_only(me.gain), to, nullptr), 0);
+    me.in_flight.add(ahead(me).download(DataType::kInt32, 1, read_only(me.gain), to, nullptr), 0);
   }
 
   const Clock::time_point start_ = Clock::now();
@@ -438,10 +438,10 @@ class ClosureByRows final : public Pending {
   const Closure closure_;
   const Placement where_;
   const int64_t n_;
-  KnownOfWays known_;
+  TrackedBound known_;
   std::vector<Group> groups_;
   int64_t most_pivots_ = 0, most_pivots_of_group_ = 0;
-  bool looks_ahead_ = false, goes_too_far_ = false, is_finished_ = false;
+  bool has_lookahead_ = false, goes_too_far_ = false, is_finished_ = false;
   int32_t found_ = kNoGain;
   std::deque<Sharer> sharers_;  ///< last: what is under way uses the others
 };

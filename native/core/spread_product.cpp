@@ -5,6 +5,7 @@
 #include <tuple>
 #include <utility>
 
+#include "core/destination.h"
 #include "core/dispatch.h"
 #include "core/joined.h"
 #include "core/overflow.h"
@@ -121,7 +122,7 @@ std::unique_ptr<Pending> multiply(Peers& peers, Session& whole, const std::vecto
       }
       for (const Kept& copy : copies) kept.insert(kept.end(), copy.begin(), copy.end());
       // C changes only if all parts have been started.
-      const bool is_apart = busy > 1 && problem.keeps_c;
+      const bool is_apart = writes_apart(problem, busy > 1);
       struct OnDevice {
         MutableMatrixView target;
         std::shared_ptr<Memory> apart;

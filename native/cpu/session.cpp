@@ -231,7 +231,7 @@ class CpuSession final : public Session {
 
   ValueRange range(const Operation& operation, int64_t batch, const MatrixView& matrix) override {
     if (!must_scan(operation)) return {};
-    return scan_matrices(operation, matrix, batch, {}, look_of(Problem{}));
+    return scan_matrices(operation, matrix, batch, {}, scan_runs_of(Problem{}));
   }
 
   int64_t most_pivots(const Operation&) const override { return kMostPivots; }

@@ -25,7 +25,7 @@
 #include "cuda/runtime/function.h"
 #include "cuda/runtime/launcher.h"
 #include "cuda/runtime/product.h"
-#include "cuda/runtime/ranked_look.h"
+#include "cuda/runtime/ranked_choice.h"
 #include "cuda/runtime/session.h"
 #include "cuda/runtime/shared_b.h"
 #include "cuda/runtime/witness.h"
@@ -99,16 +99,14 @@ class CudaBackend : public Backend {
     return cuda::share_b(parts, devices);
   }
   std::string refuses(const Problem& problem, const Placement& where) override;
-  bool looks_at_lines(const Problem& problem, const Placement& where) override;
+  bool scans_lines(const Problem& problem, const Placement& where) override;
   Plan plan(const Problem& problem, const ValueRange& a, const ValueRange& b, const Placement& where) override;
   double estimate_ms(const Problem& problem, int device) override;
   Outcome run(const Problem& problem, const Placement& where) override;
   bool runs_together(const Problem& problem, const Placement& where) override;
   std::vector<Outcome> run_together(const std::vector<Problem>& problems, const Placement& where) override;
   std::unique_ptr<Session> open(int device, int64_t device_memory) override {
-    return open_session(device, device_memory,
-                        [this](const Problem& problem, const ValueRange& a, const ValueRange& b,
-                               const Placement& where) { return plan(problem, a, b, where); });
+    return open_session(device, device_memory, planner_);
   }
 
  private:
@@ -135,6 +133,8 @@ class CudaBackend : public Backend {
   }
 
   std::string architectures_;
+  const Planner planner_ = [this](const Problem& problem, const ValueRange& a, const ValueRange& b,
+                                  const Placement& where) { return plan(problem, a, b, where); };
   SessionPool sessions_;
   std::vector<const Variant*> variants_;
   /// Those that may be taken unasked.
@@ -265,11 +265,10 @@ Plan CudaBackend::plan(const Problem& problem, const ValueRange& a, const ValueR
                    judge_for(problem, exact, numbers_fit(a, b, problem.k()), where));
 }
 
-bool CudaBackend::looks_at_lines(const Problem& problem, const Placement& where) {
-  // The host would have to look at those of small products, which takes longer than they do.
+bool CudaBackend::scans_lines(const Problem& problem, const Placement& where) {
+  // The host would have to scan those of small products, which takes longer than they do.
   if (!where.variant && fits_slots(problem)) return false;
-  return may_look_at_lines(problem, where.variant != nullptr,
-                           [&](const ValueRange& a, const ValueRange& b) { return plan(problem, a, b, where); });
+  return may_scan_lines(problem, where, planner_);
 }
 
 int64_t CudaBackend::workspace(const Problem& part, const Problem& problem, const Placement& where) {
@@ -284,7 +283,7 @@ int64_t CudaBackend::workspace(const Problem& part, const Problem& problem, cons
       body(*plan, kernel);
       most_searched = std::max(most_searched, bytes_to_search(kernel, part));
       most_beside = std::max(most_beside, bytes_beside(kernel, launch, division_of(kernel, launch, where.device)));
-      const auto ranked = where.variant ? std::nullopt : plan_to_look_for(part, *plan, exact, where);
+      const auto ranked = where.variant ? std::nullopt : ranked_plan(part, *plan, exact, where);
       if (ranked) body(*ranked, kernel_of(*ranked->variant));
     };
     for (const PathSet exact : possible_paths(problem.operation)) {
@@ -296,11 +295,10 @@ int64_t CudaBackend::workspace(const Problem& part, const Problem& problem, cons
 }
 
 Outcome CudaBackend::run(const Problem& problem, const Placement& where) {
-  const Planner planner = [&](const ValueRange& a, const ValueRange& b) { return plan(problem, a, b, where); };
   Placement place = where;
   int64_t reserved = little_memory(where);
   const auto multiply = [&](const Problem& part) {
-    if (!part.witness.data) return multiply_on_device(part, place, planner, looks_at_lines(part, where));
+    if (!part.witness.data) return multiply_on_device(part, problem, place, planner_, scans_lines(part, where));
     // Only the products of a session find witnesses.
     return with_session(place, reserved, [&](Session& session) { return multiply_with_witness(session, part, place); });
   };

@@ -193,7 +193,7 @@ export const families = [
   },
   {
     // How long it takes depends on the values, so the planner takes it only after a look at them
-    // (cuda/runtime/ranked_look.h).
+    // (cuda/runtime/ranked_choice.h).
     name: 'ranked',
     backend: 'cuda',
     header: 'cuda/kernels/ranked.cuh',

@@ -177,7 +177,7 @@ struct Ranked {
     kernel.pack = &pack_operand<Arithmetic>;
     // Not among the packed operands, because launches in several streams may share these.
     kernel.scratch_bytes = sizeof(RankedSample);
-    // How long it takes depends on the values. They are sampled before it is taken: see runtime/ranked_look.h.
+    // How long it takes depends on the values. They are sampled before it is taken: see runtime/ranked_choice.h.
     kernel.shape = {1, kMostTile, 1, kThreads, kSharedBytes, 1.0, 70};
     return kernel;
   }

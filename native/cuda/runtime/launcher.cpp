@@ -1,6 +1,6 @@
 #include "cuda/runtime/launcher.h"
 
-#include "core/scan.h"
+#include "core/destination.h"
 #include "core/status.h"
 #include "cuda/runtime/banded.h"
 #include "cuda/runtime/divided.h"
@@ -35,10 +35,8 @@ Launch launch_of(const Problem& whole, const Plan& plan, const Region& region, c
   return launch;
 }
 
-LaunchTimes Launcher::launch(Operand& a, Operand& b, const Region& region, const Problem& part, cudaStream_t stream,
-                             Room* room) {
-  require_elements(problem_, a.range(), b.range());
-  const Plan plan = planner_(a.range(), b.range());
+LaunchTimes Launcher::launch(const Plan& plan, Operand& a, Operand& b, const Region& region, const Problem& part,
+                             cudaStream_t stream, Room* room) {
   if (!plan_.variant || plan.path > plan_.path) plan_ = plan;
   const Kernel& kernel = kernel_for(problem_, plan, numbers_fit(a.range(), b.range(), problem_.k()), lane_.device());
   // An event costs a small product a microsecond.
@@ -54,7 +52,7 @@ LaunchTimes Launcher::launch(Operand& a, Operand& b, const Region& region, const
   launch.range_a = a.range();
   launch.range_b = b.range();
   launch.stream = stream;
-  if (plan.path == RangePath::kWide && problem_.operation.overflow == OverflowPolicy::kThrow) {
+  if (may_overflow(problem_, plan.path)) {
     watch_overflow(stream);
     launch.overflow = overflow_;
   }

@@ -25,17 +25,16 @@ class Launcher {
   /// What is timed besides the kernel.
   enum class Timed : bool { kKernel, kPreparation };
 
-  /// `overflow` points to device memory for the smallest index of a result that overflowed. The planner must outlive
-  /// this. `overlaps`: whether parts may be computed at the same time, each on what the others leave of the device.
-  Launcher(const Problem& problem, Lane& lane, const Planner& planner, unsigned long long* overflow,
-           Timed timed = Timed::kPreparation, bool overlaps = false)
-      : problem_(problem), lane_(lane), planner_(planner), overflow_(overflow), timed_(timed), overlaps_(overlaps) {}
+  /// `overflow` points to device memory for the smallest index of a result that overflowed.
+  /// `overlaps`: whether parts may be computed at the same time, each on what the others leave of the device.
+  Launcher(const Problem& problem, Lane& lane, unsigned long long* overflow, Timed timed = Timed::kPreparation,
+           bool overlaps = false)
+      : problem_(problem), lane_(lane), overflow_(overflow), timed_(timed), overlaps_(overlaps) {}
 
-  /// Plans, packs and computes a region from operands whose ranges are known, on `stream`: `part` is as launch_of() has it.
+  /// Packs and computes a region as planned, from operands whose ranges are known, on `stream`: `part` is as launch_of() has it.
   /// What it needs is taken of `room`: bytes_beside() and the operands' bytes_beside(). If that is null, memory is allocated.
-  /// Throws Error(kValue) if the ranges show values that aren't elements of the semiring.
-  LaunchTimes launch(Operand& a, Operand& b, const Region& region, const Problem& part, cudaStream_t stream,
-                     Room* room = nullptr);
+  LaunchTimes launch(const Plan& plan, Operand& a, Operand& b, const Region& region, const Problem& part,
+                     cudaStream_t stream, Room* room = nullptr);
 
   /// Whether a launch has sums that may overflow. No result may be downloaded before it is certain that none did.
   bool watches_overflow() const { return watches_overflow_; }
@@ -52,7 +51,6 @@ class Launcher {
 
   const Problem& problem_;
   Lane& lane_;
-  const Planner& planner_;
   unsigned long long* const overflow_;
   const Timed timed_;
   const bool overlaps_;

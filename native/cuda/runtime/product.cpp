@@ -12,7 +12,7 @@
 #include "cuda/plan/cells.h"
 #include "cuda/runtime/error.h"
 #include "cuda/runtime/pages.h"
-#include "cuda/runtime/ranked_look.h"
+#include "cuda/runtime/ranked_choice.h"
 #include "cuda/runtime/shared_b.h"
 
 namespace mpmml::cuda {
@@ -84,10 +84,14 @@ class QuiesceOnFailure {
   const int before_ = std::uncaught_exceptions();
 };
 
+/// Makes the plan of a launch from what is known of its operands. Throws Error(kValue) if they have values that aren't
+/// elements of the semiring.
+using PlanCell = std::function<Plan(const Operand& a, const Operand& b)>;
+
 /// A product whose operands fit one pinned slot: one launch on one stream. The host scans the elements that it gathers.
 /// The kernel writes its results directly where the host reads them, because starting a copy of so little takes longer
 /// (10 µs of 111 for a whole call of 256³ on an H200).
-Outcome multiply_small(const Problem& problem, Lane& lane, const Planner& planner, bool looks_at_lines,
+Outcome multiply_small(const Problem& problem, Lane& lane, const PlanCell& plan_cell, bool scans_lines,
                        PartOfProduct* part) {
   const cudaStream_t stream = lane.compute(0);
   StagingRing& ring = lane.ring(0);
@@ -101,7 +105,7 @@ Outcome multiply_small(const Problem& problem, Lane& lane, const Planner& planne
     clear_gathered(problem.operation, host, storage, band, slot + used);
     MPMML_CUDA(cudaMemcpyAsync(operand.data(), slot + used, host.bytes(), cudaMemcpyHostToDevice, stream));
     ValueRange range = scan_elements(problem.operation, storage, slot + used, host.elements());
-    if (looks_at_lines && side) {
+    if (scans_lines && side) {
       MatrixView staged = operand.view();
       staged.data = slot + used;
       range.levels = *side == Side::kA ? levels_of_rows(problem.operation, staged, problem.batch)
@@ -122,11 +126,11 @@ Outcome multiply_small(const Problem& problem, Lane& lane, const Planner& planne
   ring.release(stream);
   a.arrived(stream);
   void* const c = ring.acquire();
-  Launcher launcher(problem, lane, planner, &on_device(lane)->overflow);
+  Launcher launcher(problem, lane, &on_device(lane)->overflow);
   Problem there = problem;
   there.c0 = c0.view();
   there.c = row_major(c, problem.m(), problem.n());
-  const LaunchTimes times = launcher.launch(a, b, whole(problem), there, stream);
+  const LaunchTimes times = launcher.launch(plan_cell(a, b), a, b, whole(problem), there, stream);
   ring.release(stream);
   Outcome outcome;
   outcome.plan = launcher.plan();
@@ -155,7 +159,7 @@ class Sharing {
   }
   Sharing(const Sharing&) = delete;
 
-  /// Says that B is there.
+  /// Marks B as there.
   void received() {
     if (shared_) shared_->received(part_, false);
     has_received_ = true;
@@ -172,18 +176,17 @@ SharedB* shared_of(const PartOfProduct* part) { return part ? static_cast<Shared
 /// A product in cells: see plan/cells.h.
 class CellProduct {
  public:
-  CellProduct(const Problem& problem, Lane& lane, const Planner& planner, bool looks_at_lines, const Placement& where)
+  CellProduct(const Problem& problem, Lane& lane, const PlanCell& plan_cell, bool scans_lines, const Placement& where)
       : problem_(problem),
         dtype_(problem.operation.dtype),
         lane_(lane),
-        looks_at_lines_(looks_at_lines),
+        scans_lines_(scans_lines),
         shared_(shared_of(where.part)),
         cut_(cut_into_cells(problem, shared_ ? shared_->strips() : 0)),
         where_(where),
         part_(where.part),
-        planner_([this, &planner](const ValueRange& a, const ValueRange& b) { return plan_cell(planner(a, b), a, b); }),
-        launcher_(problem, lane, planner_, &on_device(lane)->overflow, Launcher::Timed::kPreparation,
-                  cut_.cells.size() > 1) {
+        plan_cell_(plan_cell),
+        launcher_(problem, lane, &on_device(lane)->overflow, Launcher::Timed::kPreparation, cut_.cells.size() > 1) {
     for (const Region& region : cut_.a) {
       const Problem part = sub(problem, region);
       a_.emplace_back(problem.operation, part.a, part.batch, part.structure.a);
@@ -267,7 +270,7 @@ class CellProduct {
                  if (upload.source == Source::kC0) return;
                  const bool is_a = upload.source == Source::kA;
                  Results *const host = on_host(lane_), *const device = on_device(lane_);
-                 if (looks_at_lines_) {
+                 if (scans_lines_) {
                    const auto place = [&](Results* results) {
                      return &(is_a ? results->levels_a : results->levels_b)[upload.part];
                    };
@@ -302,14 +305,13 @@ class CellProduct {
   }
 
   /// The plan, or a better one that the values tell. The first cell for which there may be one decides for all.
-  Plan plan_cell(const Plan& plan, const ValueRange& a, const ValueRange& b) {
-    const std::optional<Plan> ranked =
-        where_.variant ? std::nullopt : plan_to_look_for(problem_, plan, exact_paths(problem_.operation, a, b), where_);
+  Plan plan_cell(const Operand& a, const Operand& b) {
+    const Plan plan = plan_cell_(a, b);
+    const PathSet exact = exact_paths(problem_.operation, a.range(), b.range());
+    const std::optional<Plan> ranked = where_.variant ? std::nullopt : ranked_plan(problem_, plan, exact, where_);
     if (!ranked) return plan;
     if (!favours_ranked_) {
-      const Cell& cell = cut_.cells[times_.size()];
-      favours_ranked_ =
-          look_favours_ranked(problem_, plan, a_[cell.a].view(), b_[cell.b].view(), lane_.device(), lane_.compute(0));
+      favours_ranked_ = sample_favours_ranked(problem_, plan, a.view(), b.view(), lane_.device(), lane_.compute(0));
     }
     return *favours_ranked_ ? *ranked : plan;
   }
@@ -323,9 +325,10 @@ class CellProduct {
       await(uploads, Source::kB, cell.b);
       if (!c0_.empty()) await(uploads, Source::kC0, cell.c0);
       throw_if_cancelled(problem_);
-      if (looks_at_lines_) Operand::look_at_lines(a_[cell.a], b_[cell.b], lane_);
+      Operand &a = a_[cell.a], &b = b_[cell.b];
+      if (scans_lines_) Operand::scan_lines(a, b, lane_);
       const cudaStream_t stream = lane_.compute(static_cast<int>(times_.size()));
-      times_.push_back(launcher_.launch(a_[cell.a], b_[cell.b], cell.region, problem_of(cell), stream));
+      times_.push_back(launcher_.launch(plan_cell(a, b), a, b, cell.region, problem_of(cell), stream));
       if (--left[cell.c] > 0) continue;
       // The cell that completes a part of C waits for the other cells of the part, which are on other streams.
       for (size_t index = 0; index < times_.size(); ++index) {
@@ -396,13 +399,13 @@ class CellProduct {
   const Problem& problem_;
   const DataType dtype_;
   Lane& lane_;
-  const bool looks_at_lines_;
+  const bool scans_lines_;
   SharedB* const shared_;
   const Cut cut_;
   const Placement& where_;
   PartOfProduct* const part_;
   std::optional<bool> favours_ranked_;
-  const Planner planner_;
+  const PlanCell& plan_cell_;
   Launcher launcher_;
   DeviceBuffer c_;
   std::vector<Operand> a_, b_, c0_;
@@ -428,13 +431,17 @@ bool fits_slots(const Problem& problem) {
   return operand_bytes(problem) <= StagingRing::kSlotBytes && result_bytes(problem) <= StagingRing::kSlotBytes;
 }
 
-Outcome multiply_on_device(const Problem& problem, const Placement& where, const Planner& planner,
-                           bool looks_at_lines) {
+Outcome multiply_on_device(const Problem& problem, const Problem& whole, const Placement& where, const Planner& planner,
+                           bool scans_lines) {
   SharedB* const shared = shared_of(where.part);
   const LaneHandle lane = take_lane(where.device);
+  const PlanCell plan_cell = [&](const Operand& a, const Operand& b) {
+    require_elements(problem, a.range(), b.range());
+    return planner(whole, a.range(), b.range(), where);
+  };
   if (shared && fits_slots(problem)) shared->refuse();
-  if (fits_slots(problem)) return multiply_small(problem, *lane, planner, looks_at_lines, where.part);
-  return CellProduct(problem, *lane, planner, looks_at_lines, where).run();
+  if (fits_slots(problem)) return multiply_small(problem, *lane, plan_cell, scans_lines, where.part);
+  return CellProduct(problem, *lane, plan_cell, scans_lines, where).run();
 }
 
 }  // namespace mpmml::cuda

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/destination.h"
 #include "core/dispatch.h"
 #include "core/overflow.h"
 #include "core/status.h"
@@ -13,7 +14,7 @@
 #include "cuda/runtime/divided.h"
 #include "cuda/runtime/elementwise.h"
 #include "cuda/runtime/error.h"
-#include "cuda/runtime/ranked_look.h"
+#include "cuda/runtime/ranked_choice.h"
 #include "cuda/runtime/session_source.h"
 #include "cuda/runtime/witness.h"
 
@@ -40,7 +41,7 @@ struct ReadyPart {
 
 class ResidentProduct {
  public:
-  ResidentProduct(const Problem& problem, const Placement& where, const SessionPlanner& planner, SessionDevice& device,
+  ResidentProduct(const Problem& problem, const Placement& where, const Planner& planner, SessionDevice& device,
                   Lane& lane)
       : problem_(problem),
         dtype_(problem.operation.dtype),
@@ -48,12 +49,12 @@ class ResidentProduct {
         device_(device),
         lane_(lane),
         sources_(problem, device),
-        planner_([&](const ValueRange& a, const ValueRange& b) { return planner(problem_, a, b, where_); }) {}
+        planner_(planner) {}
 
   QueuedProduct run() {
     if (problem_.is_cancelled()) throw given_up();
     if (problem_.outputs() == 0) {
-      result_.outcome.plan = planner_({}, {});
+      result_.outcome.plan = plan_for({}, {});
       return std::move(result_);
     }
     find_sources();
@@ -83,6 +84,7 @@ class ResidentProduct {
  private:
   cudaStream_t stream() const { return device_.stream(); }
   ValueRange range(const Source& source) const { return sources_.range(source); }
+  Plan plan_for(const ValueRange& a, const ValueRange& b) const { return planner_(problem_, a, b, where_); }
 
   void find_sources() {
     a_ = sources_.find(problem_.a, problem_.structure.a);
@@ -98,7 +100,7 @@ class ResidentProduct {
 
   /// C = C0 ⊕ zero.
   void store_without_steps() {
-    result_.outcome.plan = planner_({}, {});
+    result_.outcome.plan = plan_for({}, {});
     const bool finds = problem_.witness.data && !problem_.through.data;
     const DeviceBuffer c_apart = apart_unless_all(dtype_), witness_apart = apart_unless_all(DataType::kInt32, finds);
     write_c(false);
@@ -133,25 +135,25 @@ class ResidentProduct {
     copy_inside(dtype, problem_.batch, read_only(all), problem_.structure.c, target, stream());
   }
 
-  /// Looks at the lines of the operands, if that may lead to exponents.
-  void look_at_lines() {
+  /// Scans the lines of the operands, if that may lead to exponents.
+  void scan_lines() {
     if (a_.is_banded() || b_.is_banded()) return;
     const Operation& operation = problem_.operation;
-    if (!may_look_at_lines(problem_, where_.variant != nullptr, planner_)) return;
+    if (!may_scan_lines(problem_, where_, planner_)) return;
     if (exact_paths(operation, range(a_), range(b_)).has(RangePath::kExponent)) return;
     const double steps = double(problem_.outputs()) * problem_.k();
     if (!(a_.is_exact && b_.is_exact) && steps < kStepsWorthAScan && !where_.variant) return;
     const OperandLines lines_a = lines_of(a_.view, Side::kA, items_of(a_.view, problem_.batch)),
                        lines_b = lines_of(b_.view, Side::kB, items_of(b_.view, problem_.batch));
-    sources_.look_at(a_);
-    sources_.look_at(b_);
+    sources_.scan(a_);
+    sources_.scan(b_);
     const bool maximizes = with_semiring(operation, [](auto semiring) { return decltype(semiring)::maximizes; });
     KnownLines copied_a{lines_a, maximizes}, copied_b{lines_b, maximizes};
     KnownLines& known_a = a_.memory ? a_.memory->known_lines(lines_a, maximizes) : copied_a;
     KnownLines& known_b = b_.memory ? b_.memory->known_lines(lines_b, maximizes) : copied_b;
     device_.sample_levels(operation, {&known_a, &known_b});
-    const WorthALook worth = worth_a_look(operation, range(a_), known_a.found.levels(operation.dtype), range(b_),
-                                          known_b.found.levels(operation.dtype));
+    const WorthScanning worth = worth_scanning(operation, range(a_), known_a.found.levels(operation.dtype), range(b_),
+                                               known_b.found.levels(operation.dtype));
     const auto find = [&](Source& source, KnownLines& known) {
       device_.find_levels(operation, known, range(source).has_zero);
       source.levels = known.found.levels(operation.dtype);
@@ -161,34 +163,34 @@ class ResidentProduct {
   }
 
   /// Chooses how to compute from what is known of the values. If sums might leave the type as far as the bounds tell,
-  /// it looks at the values themselves.
+  /// it scans the values themselves.
   Plan choose() {
-    look_at_lines();
-    const Plan plan = planner_(range(a_), range(b_));
+    scan_lines();
+    const Plan plan = plan_for(range(a_), range(b_));
     const bool suffices = plan.path < RangePath::kWide || problem_.known || (a_.is_exact && b_.is_exact);
-    if (suffices) return look_closer(plan);
-    sources_.look_at(a_);
-    sources_.look_at(b_);
-    return look_closer(planner_(range(a_), range(b_)));
+    if (suffices) return sample_values(plan);
+    sources_.scan(a_);
+    sources_.scan(b_);
+    return sample_values(plan_for(range(a_), range(b_)));
   }
 
   /// The same plan, or a better one that only the values tell.
-  Plan look_closer(const Plan& plan) const {
+  Plan sample_values(const Plan& plan) const {
     // Who knows the values queues many products, which are not to wait.
     if (where_.variant || problem_.known) return plan;
     const PathSet exact = exact_paths(problem_.operation, range(a_), range(b_));
-    const std::optional<Plan> ranked = plan_to_look_for(problem_, plan, exact, where_);
+    const std::optional<Plan> ranked = ranked_plan(problem_, plan, exact, where_);
     if (!ranked) return plan;
-    return look_favours_ranked(problem_, plan, a_.view, b_.view, device_.device(), stream()) ? *ranked : plan;
+    return sample_favours_ranked(problem_, plan, a_.view, b_.view, device_.device(), stream()) ? *ranked : plan;
   }
 
   void multiply() {
     const Plan plan = choose();
     result_.outcome.plan = plan;
-    const bool may_overflow = plan.path == RangePath::kWide && problem_.operation.overflow == OverflowPolicy::kThrow;
+    const bool overflows = may_overflow(problem_, plan.path);
     MutableMatrixView c = problem_.c;
     DeviceBuffer results;
-    const bool is_apart = (may_overflow && problem_.keeps_c) || !takes_stores(c, dtype_, problem_.batch);
+    const bool is_apart = writes_apart(problem_, overflows) || !takes_stores(c, dtype_, problem_.batch);
     if (is_apart) {
       results = apart(dtype_);
       c = row_major(results.get(), problem_.m(), problem_.n());
@@ -212,10 +214,9 @@ class ResidentProduct {
     there_.c0 = c0_.view;
     there_.c = c;
     std::vector<ReadyPart> parts = prepare(plan);
-    const Planner chosen = [&](const ValueRange&, const ValueRange&) { return plan; };
-    Launcher launcher(problem_, lane_, chosen, device_.overflow(), Launcher::Timed::kKernel);
-    for (ReadyPart& part : parts) launch(launcher, kernel_for(plan), part);
-    if (may_overflow) {
+    Launcher launcher(problem_, lane_, device_.overflow(), Launcher::Timed::kKernel);
+    for (ReadyPart& part : parts) launch(launcher, plan, part);
+    if (overflows) {
       if (const auto index = launcher.overflow()) throw overflow(*index);
     }
     if (finds_later) find_all_witnesses();
@@ -343,13 +344,14 @@ class ResidentProduct {
     return bytes_along_k(problem_.operation, region.items.size(), view_of(whole, region, side), side);
   }
 
-  void launch(Launcher& launcher, const Kernel& kernel, ReadyPart& ready) {
-    await_turn(ready.steps);
+  void launch(Launcher& launcher, const Plan& plan, ReadyPart& ready) {
+    const Kernel& kernel = kernel_for(plan);
+    limit_queued(ready.steps);
     room_.begin_again();
     result_.launches.push_back(
-        launcher.launch(ready.a, ready.b, ready.region, sub(there_, ready.region), stream(), &room_));
+        launcher.launch(plan, ready.a, ready.b, ready.region, sub(there_, ready.region), stream(), &room_));
     if (kernel.notes_chunks) find_noted(kernel, ready.region);
-    device_.took_turn(ready.steps);
+    device_.count_queued(ready.steps);
   }
 
   const Kernel& kernel_for(const Plan& plan) const {
@@ -422,16 +424,16 @@ class ResidentProduct {
         search.before = sub(row_major<const void*>(kept_c0_.get(), problem_.m(), problem_.n()), dtype_, region);
       }
       const double steps = steps_of_row * double(search.m);
-      await_turn(steps);
+      limit_queued(steps);
       find_all(problem_.operation, search, stream());
-      device_.took_turn(steps);
+      device_.count_queued(steps);
     }
     times.computed = &lane_.event();
     times.computed->record(stream());
     result_.launches.push_back(times);
   }
 
-  /// Says that results are about to be written, or, in the end, that they are `all` that the matrices hold.
+  /// Marks results as written before they are, and in the end, if so, as `all` that the matrices hold.
   void write_c(bool all) {
     ResidentMemory& memory = resident(problem_.c.memory);
     memory.written(all && memory.is_covered_by(problem_.c, dtype_, problem_.batch), result_facts(), false);
@@ -448,8 +450,8 @@ class ResidentProduct {
   }
 
   /// Waits while so much is queued that giving up would take long, which a queued kernel can't any more.
-  void await_turn(double steps) {
-    device_.await_turn(steps);
+  void limit_queued(double steps) {
+    device_.limit_queued(steps);
     if (problem_.is_cancelled()) throw given_up();
   }
 
@@ -494,7 +496,7 @@ class ResidentProduct {
   SessionDevice& device_;
   Lane& lane_;
   Sources sources_;
-  const Planner planner_;
+  const Planner& planner_;
   Source a_, b_, c0_;
   Problem there_;  ///< the same with all matrices on the device
   DeviceBuffer kept_c0_;
@@ -512,12 +514,12 @@ bool takes_stores(const MutableMatrixView& c, DataType dtype, int64_t batch) {
          (batch <= 1 || c.batch_stride % chunk == 0);
 }
 
-QueuedProduct queue_product(const Problem& problem, const Placement& where, const SessionPlanner& planner,
+QueuedProduct queue_product(const Problem& problem, const Placement& where, const Planner& planner,
                             SessionDevice& device, Lane& lane) {
   return ResidentProduct(problem, where, planner, device, lane).run();
 }
 
-Plan plan_product(const Problem& problem, const Placement& where, const SessionPlanner& planner, SessionDevice& device,
+Plan plan_product(const Problem& problem, const Placement& where, const Planner& planner, SessionDevice& device,
                   Lane& lane) {
   return ResidentProduct(problem, where, planner, device, lane).plan();
 }

@@ -37,7 +37,7 @@ class Sources {
   /// Its range, as far as is known.
   ValueRange range(const Source& source) const;
   /// Replaces a bound by what the elements are.
-  void look_at(Source& source) { look_at(source, 0); }
+  void scan(Source& source) { scan(source, 0); }
   /// Throws Error(kValue) if there are values that aren't elements of the semiring.
   void require_elements(Source& source, const char* name);
 
@@ -46,7 +46,7 @@ class Sources {
 
  private:
   DataType dtype() const { return problem_.operation.dtype; }
-  void look_at(Source& source, int64_t elements);
+  void scan(Source& source, int64_t elements);
   void include_outside(Source& source) const;
 
   const Problem& problem_;

@@ -8,12 +8,12 @@
 #include "cuda/kernels/ranked_sample.cuh"
 #include "cuda/runtime/error.h"
 #include "cuda/runtime/memory.h"
-#include "cuda/runtime/ranked_look.h"
+#include "cuda/runtime/ranked_choice.h"
 
 namespace mpmml::cuda {
 namespace {
 
-// A look takes 0.13 ms on an H200, which is to be less than a hundredth of the product (11 ms from here on).
+// A sample takes 0.13 ms on an H200, which is to be less than a hundredth of the product (11 ms from here on).
 constexpr double kLeastSteps = 2e11;
 constexpr int64_t kLeastSide = 1024;
 
@@ -40,7 +40,7 @@ const Variant* ranked_variant(const Operation& operation) {
 
 }  // namespace
 
-std::optional<Plan> plan_to_look_for(const Problem& problem, const Plan& plan, PathSet exact, const Placement& where) {
+std::optional<Plan> ranked_plan(const Problem& problem, const Plan& plan, PathSet exact, const Placement& where) {
   // Many times sooner for the whole product is many times sooner for a part of it.
   const int64_t m = std::max(problem.m(), where.whole_m), n = std::max(problem.n(), where.whole_n);
   const double steps = double(problem.batch) * double(m) * double(n) * double(problem.k());
@@ -60,8 +60,8 @@ std::optional<Plan> plan_to_look_for(const Problem& problem, const Plan& plan, P
   return std::nullopt;
 }
 
-bool look_favours_ranked(const Problem& problem, const Plan& plan, const MatrixView& a, const MatrixView& b, int device,
-                         cudaStream_t stream) {
+bool sample_favours_ranked(const Problem& problem, const Plan& plan, const MatrixView& a, const MatrixView& b,
+                           int device, cudaStream_t stream) {
   const DeviceBuffer memory(sizeof(RankedSample), device, stream);
   auto* const sample = static_cast<RankedSample*>(memory.get());
   with_semiring_that<IsIntegerSum>(problem.operation.semiring, problem.operation.dtype, [&](auto semiring) {
