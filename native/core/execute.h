@@ -11,6 +11,7 @@
 
 #include "core/backend.h"
 #include "core/parts.h"
+#include "core/pretended_devices.h"
 #include "core/session.h"
 #include "core/status.h"
 
@@ -89,7 +90,7 @@ class Engine {
 
   /// For tests on machines that don't have as many: from now on there are `count` devices for work on several, all of
   /// which are CUDA device 0, or the CPU if that can't be used. 0: those that there are.
-  void pretend_devices(int count) { pretended_ = count; }
+  void pretend_devices(int count);
 
   /// The plan that multiply() would follow. Throws Error.
   Plan plan(Session& session, const Problem& problem, const Placement& where);
@@ -114,13 +115,6 @@ class Engine {
 
   /// The devices of a set, which can all be used. None if all are asked for, and there is none. Throws Error.
   std::vector<int> devices_of(DeviceSet devices, BackendChoice choice);
-  /// The device that a number stands for.
-  int physical(int device) const { return pretended_ > 0 ? 0 : device; }
-  /// `where`, on one of the devices.
-  Placement on_device(int device, Placement where) const {
-    where.device = physical(device);
-    return where;
-  }
   /// The backend that devices for work on several belong to.
   Backend& several_backend();
   /// The request for one of the devices, or for the CPU if there are none.
@@ -153,7 +147,8 @@ class Engine {
   Outcome compute_parts(const Problem& problem, const Placement& where, const Division& division, bool shares = true);
   /// Remembers how fast devices were, if their parts took long enough to tell. `times`: of each part, in ms.
   void learn_speeds(const Problem& problem, const Division& division, const std::vector<double>& times);
-  std::atomic<int> pretended_{0};
+  std::atomic<PretendedDevices*> pretended_{nullptr};
+  std::vector<std::unique_ptr<PretendedDevices>> all_pretended_;  ///< some may still compute
   /// One product on several devices at a time: two that wait for each other's memory would wait for ever.
   std::mutex several_mutex_;
   Speeds speeds_;

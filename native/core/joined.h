@@ -38,7 +38,10 @@ class Joined final : public Pending {
         try {
           const std::vector<Outcome> found = share.works[index]->finish();
           for (size_t at = 0; at < found.size() && at < share.products[index].size(); ++at) {
-            join(outcomes[share.products[index][at]], found[at]);
+            Outcome& all = outcomes[share.products[index][at]];
+            all.take_plan(found[at].plan);
+            all.timing.overlap(found[at].timing);
+            if (found[at].gain) all.gain = found[at].gain;
           }
         } catch (...) {
           if (!failure) failure = std::current_exception();
@@ -50,16 +53,6 @@ class Joined final : public Pending {
   }
 
  private:
-  static void join(Outcome& all, const Outcome& part) {
-    if (!all.plan.variant || part.plan.path > all.plan.path) all.plan = part.plan;
-    Timing& timing = all.timing;
-    timing.kernel = std::max(timing.kernel, part.timing.kernel);
-    timing.analysis = std::max(timing.analysis, part.timing.analysis);
-    timing.h2d = std::max(timing.h2d, part.timing.h2d);
-    timing.d2h = std::max(timing.d2h, part.timing.d2h);
-    if (part.gain) all.gain = part.gain;
-  }
-
   const std::vector<std::shared_ptr<void>> kept_;
   std::vector<Share> shares_;  ///< last: work uses what is kept
   const size_t products_;

@@ -90,60 +90,57 @@ class Results {
 
 }  // namespace
 
+void Engine::pretend_devices(int count) {
+  if (count > 0) {
+    Backend& one = cuda_unusable(0).empty() ? *cuda_ : *cpu_;
+    all_pretended_.push_back(std::make_unique<PretendedDevices>(one, count));
+  }
+  pretended_ = count > 0 ? all_pretended_.back().get() : nullptr;
+}
+
 Backend& Engine::several_backend() {
-  const bool is_cuda = pretended_ == 0 || cuda_unusable(0).empty();
-  return is_cuda && cuda_ ? *cuda_ : *cpu_;
+  if (PretendedDevices* const pretended = pretended_) return *pretended;
+  return cuda_ ? *cuda_ : *cpu_;
 }
 
 int Engine::device_count() {
-  if (pretended_ > 0) return pretended_;
-  return cuda_ ? std::min(cuda_->device_count(), kMostDevices) : 0;
+  return cuda_ || pretended_ ? std::min(several_backend().device_count(), kMostDevices) : 0;
 }
 
 std::vector<int> Engine::devices_of(DeviceSet devices, BackendChoice choice) {
+  const auto unusable = [&](int device) {
+    PretendedDevices* const pretended = pretended_;
+    return pretended ? pretended->unusable(device) : cuda_unusable(device);
+  };
   std::vector<int> found;
-  if (pretended_ > 0) {
-    for (int device = 0; device < kMostDevices; ++device) {
-      if (!((devices >> device) & 1)) continue;
-      if (device < pretended_) {
-        found.push_back(device);
-      } else if (devices != kAllDevices) {
-        throw cuda_error("there is no device " + std::to_string(device) + ": this machine has " +
-                         std::to_string(pretended_) + ", numbered from 0");
-      }
-    }
-    return found;
-  }
-  if (devices != kAllDevices) {
-    for (int device = 0; device < kMostDevices; ++device) {
-      if (!((devices >> device) & 1)) continue;
-      const std::string unusable = cuda_unusable(device);
-      if (!unusable.empty()) throw cuda_error(unusable);
+  const int most = devices == kAllDevices ? device_count() : kMostDevices;
+  for (int device = 0; device < most; ++device) {
+    if (!((devices >> device) & 1)) continue;
+    const std::string why = unusable(device);
+    if (why.empty()) {
       found.push_back(device);
+    } else if (devices != kAllDevices) {
+      throw cuda_error(why);
     }
-    return found;
   }
-  for (int device = 0; device < device_count(); ++device) {
-    if (cuda_unusable(device).empty()) found.push_back(device);
-  }
-  if (found.empty() && choice == BackendChoice::kCuda) throw cuda_error(cuda_unusable(0));
+  if (found.empty() && choice == BackendChoice::kCuda) throw cuda_error(unusable(0));
   return found;
 }
 
 Request Engine::for_one(const Request& request, const std::vector<int>& devices) const {
   Request one = request;
   one.devices = 0;
-  if (!devices.empty()) one.where.device = physical(devices.front());
+  if (!devices.empty()) one.where.device = pretended_ ? 0 : devices.front();
   return one;
 }
 
 Engine::Division Engine::soonest_division(const Problem& problem, const std::vector<std::pair<double, int>>& by_time) {
   Backend& backend = several_backend();
+  const SeveralLimits limits = backend.several_limits();
   Division best;
   double least = std::numeric_limits<double>::infinity();
   for (size_t count = 1; count <= by_time.size(); ++count) {
-    // Those that are tried must all be there if somebody tests with small products.
-    if (pretended_ > 0 && count < by_time.size()) continue;
+    if (limits.uses_all && count < by_time.size()) continue;
     Division division;
     std::vector<double> estimated;
     for (size_t index = 0; index < count; ++index) {
@@ -157,7 +154,7 @@ Engine::Division Engine::soonest_division(const Problem& problem, const std::vec
     for (size_t index = 0; index < count; ++index) {
       if (division.regions[index].is_empty()) continue;
       const Problem part = sub(problem, division.regions[index]);
-      time = std::max(time, backend.estimate_ms(part, physical(division.devices[index])));
+      time = std::max(time, backend.estimate_ms(part, division.devices[index]));
     }
     if (count > 1) time += kTogetherMs;
     if (time >= least) continue;
@@ -176,7 +173,7 @@ Engine::Division Engine::divide_among(const Problem& problem, const std::vector<
                                       std::string& refused) {
   Backend& backend = several_backend();
   std::vector<std::pair<double, int>> by_time;
-  for (const int device : devices) by_time.emplace_back(backend.estimate_ms(problem, physical(device)), device);
+  for (const int device : devices) by_time.emplace_back(backend.estimate_ms(problem, device), device);
   std::stable_sort(by_time.begin(), by_time.end(), [](const auto& x, const auto& y) { return x.first < y.first; });
   while (!by_time.empty()) {
     Division division = soonest_division(problem, by_time);
@@ -198,14 +195,14 @@ Engine::Division Engine::divide_among(const Problem& problem, const std::vector<
 
 Outcome Engine::compute_parts(const Problem& problem, const Placement& where, const Division& division, bool shares) {
   Backend& backend = several_backend();
-  // Without GPUs it is for tests that devices are pretended. The CPU writes to C as it goes.
+  // The CPU writes to C as it goes.
   const bool is_cpu = backend.kind() == BackendKind::kCpu;
   const Destination destination(problem, is_cpu && overflow_fails(problem.operation));
   Problem target = problem;
   target.c = destination.view();
   std::vector<Together::Task> tasks;
   for (size_t index = 0; index < division.regions.size(); ++index) {
-    tasks.push_back({division.regions[index], division.devices[index], physical(division.devices[index])});
+    tasks.push_back({division.regions[index], division.devices[index]});
   }
   Together together(target, std::move(tasks), backend, shares);
   together.compute(where);
@@ -228,7 +225,7 @@ void Engine::learn_speeds(const Problem& problem, const Division& division, cons
 }
 
 std::optional<Engine::Shared> Engine::share(const Problem& problem, const Request& request, Request& alone) {
-  if (request.where.variant && request.where.variant->backend == BackendKind::kCpu && pretended_ == 0) {
+  if (request.where.variant && request.where.variant->backend == BackendKind::kCpu && !pretended_) {
     throw Error(ErrorCode::kVariant, "variant " + std::string(request.where.variant->name) +
                                          " is the CPU's, but `devices` are GPUs: leave one of them out");
   }
@@ -237,7 +234,7 @@ std::optional<Engine::Shared> Engine::share(const Problem& problem, const Reques
   if (devices.empty() || !problem.has_steps()) return std::nullopt;
   Placement where = request.where;
   if (where.variant) check_requested(problem.operation, *where.variant);
-  if (pretended_ == 0 && prefer(problem, alone).backend == BackendKind::kCpu) return std::nullopt;
+  if (!pretended_ && prefer(problem, alone).backend == BackendKind::kCpu) return std::nullopt;
   std::string refused;
   Division division = divide_among(problem, devices, where, refused);
   if (division.devices.empty()) {
@@ -269,9 +266,7 @@ Result Engine::plan_on_several(const Problem& problem, const Request& request) {
     plans[index] = plan(several_backend(), sub(problem, regions[index]),
                         on_device(devices[index], for_part(problem, regions[index], shared->where)));
   });
-  // Of the part whose path is told in the outcome.
-  shared->result.outcome.plan =
-      *std::max_element(plans.begin(), plans.end(), [](const Plan& x, const Plan& y) { return x.path < y.path; });
+  for (const Plan& plan : plans) shared->result.outcome.take_plan(plan);
   return shared->result;
 }
 
@@ -303,7 +298,7 @@ std::vector<Result> Engine::execute_on_several(const std::vector<Problem>& probl
   std::atomic<size_t> next{0};
   const auto compute_runs = [&](size_t place) {
     Request request_of_device = one;
-    request_of_device.where.device = physical(devices[place]);
+    request_of_device.where.device = pretended_ ? 0 : devices[place];
     while (!results.has_failed()) {
       // All runs before one that fails have been taken by then, and end: so the first failure is the one that counts.
       const size_t index = next++;
@@ -342,7 +337,7 @@ std::vector<Result> Engine::execute_each_on_several(const std::vector<Problem>& 
 std::unique_ptr<Session> Engine::open(BackendChoice choice, DeviceSet devices, int64_t device_memory) {
   const std::vector<int> numbers = devices_of(devices, choice);
   if (numbers.empty()) return open(choice, 0, device_memory);
-  if (numbers.size() == 1 && pretended_ == 0) return open(BackendChoice::kCuda, numbers.front(), device_memory);
+  if (numbers.size() == 1 && !pretended_) return open(BackendChoice::kCuda, numbers.front(), device_memory);
   Backend& backend = several_backend();
   // A product of this size shows how fast devices are.
   constexpr int64_t kSize = 8192;
@@ -350,22 +345,11 @@ std::unique_ptr<Session> Engine::open(BackendChoice choice, DeviceSet devices, i
   sample.a = sample.b = row_major<const void*>(nullptr, kSize, kSize);
   SpreadDevices spread;
   for (const int number : numbers) {
-    spread.sessions.push_back(backend.open(physical(number), device_memory));
+    spread.sessions.push_back(backend.open(number, device_memory));
     spread.numbers.push_back(number);
-    spread.speeds.push_back(1 / backend.estimate_ms(sample, physical(number)));
+    spread.speeds.push_back(1 / backend.estimate_ms(sample, number));
   }
-  // To ask several devices for something takes longer than one needs for less (estimated).
-  constexpr int64_t kLeastBytes = int64_t{1} << 20;
-  spread.least_bytes = pretended_ > 0 ? 0 : kLeastBytes;
-  // One H200 closes 2048 nodes in 3.2 ms, as two do, and four in 3.9 ms. Four close 32768 nodes in 357 ms with a session
-  // ahead, and in 383 ms without one; 16384 nodes in 75 and 77 ms; but 8192 nodes in 22 and 20 ms.
-  constexpr int64_t kLeastNodes = 2049;
-  constexpr double kStepsWorthAhead = 1.5e10;
-  // Tests pretend: few nodes are as many.
-  constexpr int64_t kLeastPretended = 4;
-  constexpr double kPretendedAhead = 1e6;
-  spread.least_nodes = pretended_ > 0 ? kLeastPretended : kLeastNodes;
-  spread.steps_worth_ahead = pretended_ > 0 ? kPretendedAhead : kStepsWorthAhead;
+  spread.limits = backend.several_limits();
   spread.multiply = [this](Session& session, const std::vector<Problem>& problem, const Placement& where) {
     if (session.backend() == BackendKind::kCuda) return session.multiply(problem, where);
     const auto run = [&] { return session.multiply(problem, where)->finish().front(); };

@@ -78,7 +78,7 @@ class ClosureByRows final : public Pending {
       }
     }
     for (const Sharer& sharer : sharers_) {
-      has_lookahead_ |= steps_of(sharer, groups_.front()) >= peers_.steps_worth_ahead();
+      has_lookahead_ |= steps_of(sharer, groups_.front()) >= peers_.limits().steps_worth_ahead;
     }
     each([&](Sharer& me) {
       if (has_lookahead_) peers_.open_ahead(me.device);
@@ -472,7 +472,7 @@ class ClosuresByInstances final : public Pending {
         peers_.of_device(share.device, [&] {
           const Outcome outcome = share.started.work->finish().front();
           if (outcome.gain && !all.gain) all.gain = share.first_item * n_ + *outcome.gain;
-          all.timing.kernel = std::max(all.timing.kernel, outcome.timing.kernel);
+          all.timing.overlap(outcome.timing);
         });
       } catch (...) {
         if (!failure) failure = std::current_exception();
@@ -544,7 +544,7 @@ StartedClosure start_closure(Peers& peers, const Closure& closure, const Placeme
   if (!is_divided) return start_on_first(peers, closure, where);
   const auto busy = std::count_if(regions->begin(), regions->end(), [](const Region& it) { return !it.is_empty(); });
   if (closure.batch > 1 || busy == 1) return start_by_instances(peers, closure, *regions, where);
-  if (closure.d.rows < peers.least_nodes()) return start_on_first(peers, closure, where);
+  if (closure.d.rows < peers.limits().least_nodes) return start_on_first(peers, closure, where);
   auto work = std::make_unique<ClosureByRows>(peers, closure, *regions, where);
   work->start();
   const bool goes_too_far = work->goes_too_far();

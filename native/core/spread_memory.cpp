@@ -50,9 +50,7 @@ Peers::Peers(SpreadDevices devices)
       ahead_(sessions_.size()),
       numbers_(std::move(devices.numbers)),
       speeds_(std::move(devices.speeds)),
-      least_bytes_(devices.least_bytes),
-      least_nodes_(devices.least_nodes),
-      steps_worth_ahead_(devices.steps_worth_ahead),
+      limits_(devices.limits),
       multiply_(std::move(devices.multiply)),
       threads_(sessions_.size()) {}
 
@@ -95,13 +93,11 @@ void Peers::exchange(const std::function<void(size_t)>& body) {
 }
 
 Placement Peers::place(size_t device, const Placement& where) const {
-  Placement place = where;
-  place.device = sessions_[device]->device();
-  return place;
+  return on_device(sessions_[device]->device(), where);
 }
 
 std::vector<Span> Peers::divide(int64_t units, int64_t unit_bytes) const {
-  if (units * unit_bytes >= least_bytes_ && units >= static_cast<int64_t>(sessions_.size())) {
+  if (units * unit_bytes >= limits_.least_bytes && units >= static_cast<int64_t>(sessions_.size())) {
     return shares_of(units, speeds_, true);
   }
   std::vector<Span> spans(sessions_.size(), Span{units, units});
@@ -120,7 +116,7 @@ std::shared_ptr<SpreadMemory> Peers::allocate(int64_t units, int64_t unit_bytes)
     if (size == 0 && (device > 0 || bytes > 0)) return;
     of_device(device, [&] { pieces[device].memory = sessions_[device]->allocate_for_peers(size); });
   };
-  if (bytes >= kWorthThreads || least_bytes_ == 0) {
+  if (bytes >= kWorthThreads || limits_.least_bytes == 0) {
     threads_.run(take);
   } else {
     for (size_t device = 0; device < sessions_.size(); ++device) take(device);

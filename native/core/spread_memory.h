@@ -118,8 +118,7 @@ class Peers {
   MemoryUse memory_use(size_t device);
   const std::vector<int>& numbers() const { return numbers_; }
   BackendKind backend() const { return sessions_.front()->backend(); }
-  int64_t least_nodes() const { return least_nodes_; }
-  double steps_worth_ahead() const { return steps_worth_ahead_; }
+  const SeveralLimits& limits() const { return limits_; }
 
   /// Calls `body(device)` for all devices at the same time. Throws what that of the first device threw which did.
   void run(const std::function<void(size_t)>& body) { threads_.run(body); }
@@ -228,8 +227,7 @@ class Peers {
   std::vector<Ahead> ahead_;
   const std::vector<int> numbers_;
   const std::vector<double> speeds_;
-  const int64_t least_bytes_, least_nodes_;
-  const double steps_worth_ahead_;
+  const SeveralLimits limits_;
   const Multiply multiply_;
   int64_t next_address_ = 0;
   Exchange* exchange_ = nullptr;  ///< that is under way

@@ -191,16 +191,15 @@ Plan plan(Peers& peers, const Problem& problem, const Placement& where) {
   const int64_t units = (region.*axis).size();
   const int64_t unit_bytes = problem.outputs() / units * element_bytes(problem.operation.dtype);
   const std::vector<Span> shares = peers.divide(units, unit_bytes);
-  std::optional<Plan> worst;
+  Outcome all;
   for (size_t device = 0; device < peers.count(); ++device) {
     region.*axis = shares[device];
     if (region.is_empty()) continue;
     const Problem part = part_for(peers, device, problem, region, kept);
     const Placement place = peers.place(device, for_part(problem, region, where));
-    const Plan plan = peers.of_device(device, [&] { return peers.session(device).plan(part, place); });
-    if (!worst || plan.path > worst->path) worst = plan;
+    all.take_plan(peers.of_device(device, [&] { return peers.session(device).plan(part, place); }));
   }
-  return *worst;
+  return all.plan;
 }
 
 }  // namespace mpmml

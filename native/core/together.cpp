@@ -13,14 +13,6 @@ namespace {
 /// Whether the product would fail in the same way on any device.
 bool is_of_values(ErrorCode code) { return code == ErrorCode::kValue || code == ErrorCode::kVariant; }
 
-/// What parts that have run at the same time took.
-void join(Timing& all, const Timing& part) {
-  all.kernel = std::max(all.kernel, part.kernel);
-  all.analysis = std::max(all.analysis, part.analysis);
-  all.h2d = std::max(all.h2d, part.h2d);
-  all.d2h = std::max(all.d2h, part.d2h);
-}
-
 }  // namespace
 
 Error of_device(BackendKind backend, int device, const Error& error) {
@@ -79,8 +71,7 @@ void Together::compute_part(size_t index, const Placement& where) {
 bool Together::run_part(size_t index, const Placement& where) {
   const Problem& problem = problems_[index];
   PartOfProduct self(index, agreement_, shared_.get());
-  Placement place = for_part(whole_, tasks_[index].region, where);
-  place.device = tasks_[index].device;
+  Placement place = on_device(tasks_[index].device, for_part(whole_, tasks_[index].region, where));
   place.part = &self;
   Outcome& outcome = outcomes_[index];
   try {
@@ -115,7 +106,7 @@ Outcome Together::outcome() const {
         require_elements(whole_.operation, whole_.b, whole_.batch, "b", whole_.structure.b);
       }
       if (is_of_values(error.code())) throw;
-      throw of_device(backend_.kind(), tasks_[failed_[at]].number, error);
+      throw of_device(backend_.kind(), tasks_[failed_[at]].device, error);
     }
   }
   const Outcome all = joined();
@@ -128,11 +119,10 @@ Outcome Together::joined() const {
   for (size_t index = 0; index < tasks_.size(); ++index) {
     const Outcome& part = outcomes_[index];
     if (part.overflow) {
-      const int64_t place = index_in_whole(tasks_[index].region, whole_.m(), whole_.n(), *part.overflow);
-      all.overflow = std::min(all.overflow.value_or(place), place);
+      all.take_overflow(index_in_whole(tasks_[index].region, whole_.m(), whole_.n(), *part.overflow));
     }
-    if (!all.plan.variant || part.plan.path > all.plan.path) all.plan = part.plan;
-    join(all.timing, part.timing);
+    all.take_plan(part.plan);
+    all.timing.overlap(part.timing);
   }
   return all;
 }

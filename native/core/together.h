@@ -20,8 +20,7 @@ class Together {
  public:
   struct Task {
     Region region;
-    int number;  ///< of the device, as users count
-    int device;  ///< as the backend counts
+    int device;
   };
 
   /// `problem` has a place for the results, and must stay, as `backend` must. `shares`: whether the parts may give each

@@ -33,13 +33,6 @@ Region fitting_block(const Problem& problem, int64_t bytes, const BytesOf& bytes
   return block;
 }
 
-void add(Timing& total, const Timing& part) {
-  total.kernel += part.kernel;
-  total.analysis += part.analysis;
-  total.h2d += part.h2d;
-  total.d2h += part.d2h;
-}
-
 }  // namespace
 
 Problem smallest_block(const Problem& problem) { return sub(problem, first_block(problem, 1, kLeastSide, kLeastSide)); }
@@ -67,11 +60,10 @@ Outcome multiply_in_blocks(const Problem& problem, int64_t bytes, const BytesOf&
                            next(col, size.cols, problem.n())};
         const Outcome part = multiply(sub(target, block));
         if (part.overflow) {
-          const int64_t index = index_in_whole(block, problem.m(), problem.n(), *part.overflow);
-          outcome.overflow = std::min(outcome.overflow.value_or(index), index);
+          outcome.take_overflow(index_in_whole(block, problem.m(), problem.n(), *part.overflow));
         }
-        if (!outcome.plan.variant || part.plan.path > outcome.plan.path) outcome.plan = part.plan;
-        add(outcome.timing, part.timing);
+        outcome.take_plan(part.plan);
+        outcome.timing.add(part.timing);
       }
       // Blocks side by side share rows, so the smallest index may be in any of them. Later blocks have greater indices.
       if (outcome.overflow) return outcome;

@@ -37,7 +37,6 @@ Launch launch_of(const Problem& whole, const Plan& plan, const Region& region, c
 
 LaunchTimes Launcher::launch(const Plan& plan, Operand& a, Operand& b, const Region& region, const Problem& part,
                              cudaStream_t stream, Room* room) {
-  if (!plan_.variant || plan.path > plan_.path) plan_ = plan;
   const Kernel& kernel = kernel_for(problem_, plan, numbers_fit(a.range(), b.range(), problem_.k()), lane_.device());
   // An event costs a small product a microsecond.
   Event* const started = &lane_.event();

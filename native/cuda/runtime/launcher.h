@@ -39,9 +39,6 @@ class Launcher {
   /// Whether a launch has sums that may overflow. No result may be downloaded before it is certain that none did.
   bool watches_overflow() const { return watches_overflow_; }
 
-  /// The costliest plan that any part took.
-  const Plan& plan() const { return plan_; }
-
   /// Call it after all launches. Waits for them, and returns the smallest linear index of a result that overflowed
   /// under the throwing policy.
   std::optional<int64_t> overflow();
@@ -55,7 +52,6 @@ class Launcher {
   const Timed timed_;
   const bool overlaps_;
   bool watches_overflow_ = false;
-  Plan plan_{};
 };
 
 }  // namespace mpmml::cuda

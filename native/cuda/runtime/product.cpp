@@ -130,10 +130,10 @@ Outcome multiply_small(const Problem& problem, Lane& lane, const PlanCell& plan_
   Problem there = problem;
   there.c0 = c0.view();
   there.c = row_major(c, problem.m(), problem.n());
-  const LaunchTimes times = launcher.launch(plan_cell(a, b), a, b, whole(problem), there, stream);
-  ring.release(stream);
   Outcome outcome;
-  outcome.plan = launcher.plan();
+  outcome.plan = plan_cell(a, b);
+  const LaunchTimes times = launcher.launch(outcome.plan, a, b, whole(problem), there, stream);
+  ring.release(stream);
   outcome.overflow = launcher.overflow();
   if (outcome.overflow) return outcome;
   ring.finish();
@@ -208,10 +208,9 @@ class CellProduct {
     start_uploads(uploads);
     const HostLayout result = host_of_c(problem_);
     const Pages pages(result.data, result.dense() ? result.bytes() : 0);
-    compute_cells(uploads);
-    sharing.received();
     Outcome outcome;
-    outcome.plan = launcher_.plan();
+    outcome.plan = compute_cells(uploads);
+    sharing.received();
     if (launcher_.watches_overflow()) await_parts();
     outcome.overflow = launcher_.overflow();
     if (outcome.overflow) return outcome;
@@ -316,7 +315,9 @@ class CellProduct {
     return *favours_ranked_ ? *ranked : plan;
   }
 
-  void compute_cells(TransferQueue& uploads) {
+  /// Returns the costliest plan of a cell.
+  Plan compute_cells(TransferQueue& uploads) {
+    Outcome all;
     const bool sleeps = cut_.cells.size() > 1;
     std::vector<size_t> left(cut_.c.size());
     for (const Cell& cell : cut_.cells) ++left[cell.c];
@@ -328,7 +329,9 @@ class CellProduct {
       Operand &a = a_[cell.a], &b = b_[cell.b];
       if (scans_lines_) Operand::scan_lines(a, b, lane_);
       const cudaStream_t stream = lane_.compute(static_cast<int>(times_.size()));
-      times_.push_back(launcher_.launch(plan_cell(a, b), a, b, cell.region, problem_of(cell), stream));
+      const Plan plan = plan_cell(a, b);
+      all.take_plan(plan);
+      times_.push_back(launcher_.launch(plan, a, b, cell.region, problem_of(cell), stream));
       if (--left[cell.c] > 0) continue;
       // The cell that completes a part of C waits for the other cells of the part, which are on other streams.
       for (size_t index = 0; index < times_.size(); ++index) {
@@ -337,6 +340,7 @@ class CellProduct {
       completed_.push_back({cell.c, &lane_.event(sleeps)});
       completed_.back().event->record(stream);
     }
+    return all.plan;
   }
 
   /// The product that a cell is, with C0 and the results on the device.
