@@ -61,7 +61,7 @@ class PartOfProduct;
 class SharedOperand {
  public:
   virtual ~SharedOperand() = default;
-  /// Part number `part` of the product has ended, or failed: nobody must wait for it any more.
+  /// Part number `part` of the product has ended, or failed: no other must wait for it any more.
   virtual void leave(size_t part) = 0;
   /// Whether a part can't share after all, and has failed because of that. So all parts must be computed without it.
   virtual bool is_refused() const = 0;

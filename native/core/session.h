@@ -85,9 +85,10 @@ struct Pivots {
   MutableMatrixView down, along;
   int64_t first_row = 0, first_col = 0;
   /// int32, of the same sizes: if an element becomes strictly better by pivot k, its element of these becomes what
-  /// next_columns[i, k] is. Data is null if nobody asks.
+  /// next_columns[i, k] is. Data is null if they aren't asked for.
   MutableMatrixView next_down, next_along;
-  MutableMatrixView columns;       ///< m × count. Data is null, and that of `rows`, if nobody asks and all are pivots.
+  MutableMatrixView
+      columns;  ///< m × count. Data is null, and that of `rows`, if they aren't asked for and all are pivots.
   MutableMatrixView rows;          ///< count × n
   MutableMatrixView next_columns;  ///< m × count, int32: of next_down, as `columns` is of `down`
   int64_t first_node = 0;          ///< what `gain` calls the first pivot
@@ -116,10 +117,10 @@ class Session {
   /// The name of the GPU model; empty on the CPU.
   virtual std::string name() const = 0;
 
-  /// What it allocates from now on is part of so many bytes that have been reserved for it: it waits for nobody. At first,
+  /// What it allocates from now on is part of so many bytes that have been reserved for it: it waits for no others. At first,
   /// and with 0, it waits until others leave it memory.
   virtual void set_reserved(int64_t /*bytes*/) {}
-  /// Who asks for work from now on may give it up by this flag, also while it waits for memory; null: nobody can.
+  /// The flag by which work that is asked for from now on is given up, also while it waits for memory; null: there is none.
   virtual void set_cancelled(const std::atomic<int32_t>* /*cancelled*/) {}
 
   /// Memory with undefined content. Throws Error(kOutOfMemory).

@@ -187,7 +187,7 @@ class ClosureByRows final : public Pending {
     return place(view, *me.memories.back());
   }
 
-  /// Once a cycle gains, nobody writes there, but products go on: what they read must have sums.
+  /// Once a cycle gains, nothing is written there, but products go on: what they read must have sums.
   void clear(Sharer& me, const MutableMatrixView& view) {
     const double zero =
         with_semiring(closure_.operation, [](auto semiring) { return double(decltype(semiring)::zero); });
@@ -229,7 +229,7 @@ class ClosureByRows final : public Pending {
     if (me.next.data) {
       me.next_down = make(me, DataType::kInt32, pivots + m, pivots);
       me.next_along = make(me, DataType::kInt32, pivots, pivots + m);
-      // Those of the pivots' rows are computed, but nobody needs them.
+      // Those of the pivots' rows are computed, but not needed.
       me.in_flight.add(ahead(me).fill(DataType::kInt32, 1, me.next_down, -1), 0);
       me.in_flight.add(ahead(me).fill(DataType::kInt32, 1, me.next_along, -1), 0);
     }

@@ -147,7 +147,7 @@ Outcome multiply_small(const Problem& problem, Lane& lane, const PlanCell& plan_
   return outcome;
 }
 
-/// For a part of a product whose B is shared: keeps the part's memory until nobody reads it. Must be declared before
+/// For a part of a product whose B is shared: keeps the part's memory until no part reads it. Must be declared before
 /// QuiesceOnFailure, and after everything that is shared.
 class Sharing {
  public:

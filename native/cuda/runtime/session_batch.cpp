@@ -66,7 +66,7 @@ class Batch {
     batch.c0 = c0.view;
     batch.c = row_major(c.memory->data(), batch.m(), batch.n());
     batch.c.memory = c.memory.get();
-    // Nobody sees the results before they are scattered.
+    // The results aren't seen before they are scattered.
     batch.keeps_c = false;
     QueuedProduct queued = queue_product(batch, where, planner, device_, lane);
     scatter(c);

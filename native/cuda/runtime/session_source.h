@@ -16,7 +16,7 @@ struct Source {
   bool is_operand = true;  ///< it isn't C0
   DeviceBuffer copied;
   PackedForms forms;
-  /// A copy that is zero outside the band, if somebody has needed one.
+  /// A copy that is zero outside the band, if one has been needed.
   MatrixView cleared;
   DeviceBuffer cleared_buffer;
   PackedForms cleared_forms;
