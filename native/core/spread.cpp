@@ -80,21 +80,24 @@ class SpreadSession final : public Session {
 
   std::unique_ptr<Pending> download(DataType dtype, int64_t batch, const MatrixView& from, const MutableMatrixView& to,
                                     const std::atomic<int32_t>* cancelled) override {
+    auto started = std::make_unique<Joined>(peers_);
     const auto regions = peers_.regions_of(from, dtype, batch);
     if (!regions) {
-      Kept kept;
-      const MatrixView whole = peers_.on(0, from, dtype, batch, kept);
-      return alone(peers_.of_device(0, [&] { return peers_.session(0).download(dtype, batch, whole, to, cancelled); }),
-                   kept);
+      const MatrixView whole = peers_.on(0, from, dtype, batch, started->kept());
+      started->add(
+          {0, peers_.of_device(0, [&] { return peers_.session(0).download(dtype, batch, whole, to, cancelled); })});
+      return started;
     }
-    std::vector<Joined::Share> shares(peers_.count());
+    std::vector<std::unique_ptr<Pending>> works(peers_.count());
     each_at_once(*regions, [&](size_t device, const Region& region) {
-      shares[device].works.push_back(peers_.session(device).download(dtype, region.items.size(),
-                                                                     peers_.on_piece(device, sub(from, dtype, region)),
-                                                                     sub(to, dtype, region), cancelled));
-      shares[device].products.push_back({});
+      works[device] =
+          peers_.session(device).download(dtype, region.items.size(), peers_.on_piece(device, sub(from, dtype, region)),
+                                          sub(to, dtype, region), cancelled);
     });
-    return std::make_unique<Joined>(std::move(shares), Kept(), 0);
+    for (size_t device = 0; device < works.size(); ++device) {
+      if (works[device]) started->add({device, std::move(works[device])});
+    }
+    return started;
   }
 
   std::unique_ptr<Pending> fill(DataType dtype, int64_t batch, const MutableMatrixView& to, double value) override {
@@ -188,13 +191,6 @@ class SpreadSession final : public Session {
   Plan plan(const Problem& problem, const Placement& where) override { return mpmml::plan(peers_, problem, where); }
 
  private:
-  std::unique_ptr<Pending> alone(std::unique_ptr<Pending> work, const Kept& kept) {
-    std::vector<Joined::Share> shares(1);
-    shares[0].works.push_back(std::move(work));
-    shares[0].products.push_back({0});
-    return std::make_unique<Joined>(std::move(shares), kept, 1);
-  }
-
   /// Calls `body(device, region)` for all that have something of matrices, at the same time: each makes streams and pinned
   /// memory, if there are none from earlier copies.
   template <class Body>
@@ -217,16 +213,16 @@ class SpreadSession final : public Session {
   std::unique_ptr<Pending> write(const Typed<MutableMatrixView>& to, const Typed<MatrixView>& from, int64_t batch,
                                  Start&& start) {
     const Writing writing(to.view.memory);
-    Kept kept;
+    auto started = std::make_unique<Joined>(peers_);
+    Kept& kept = started->kept();
     const auto regions = peers_.regions_of(to.view, to.dtype, batch);
     if (!regions) {
       const Whole all = peers_.fetch_whole(to.view, to.dtype, batch);
       kept.push_back(all.memory);
       const MatrixView source = peers_.on(0, from.view, from.dtype, batch, kept);
-      std::unique_ptr<Pending> work =
-          peers_.of_device(0, [&] { return start(peers_.session(0), batch, all.view, source); });
+      started->add({0, peers_.of_device(0, [&] { return start(peers_.session(0), batch, all.view, source); })});
       peers_.put_back(to.view, all);
-      return alone(std::move(work), kept);
+      return started;
     }
     std::vector<MatrixView> sources(peers_.count());
     for (size_t device = 0; device < peers_.count(); ++device) {
@@ -234,17 +230,15 @@ class SpreadSession final : public Session {
       if (region.is_empty()) continue;
       sources[device] = peers_.on(device, sub(from.view, from.dtype, region), from.dtype, region.items.size(), kept);
     }
-    std::vector<Joined::Share> shares(peers_.count());
     for (size_t device = 0; device < peers_.count(); ++device) {
       const Region& region = (*regions)[device];
       if (region.is_empty()) continue;
-      peers_.of_device(device, [&] {
-        const MutableMatrixView part = peers_.on_piece(device, sub(to.view, to.dtype, region));
-        shares[device].works.push_back(start(peers_.session(device), region.items.size(), part, sources[device]));
-      });
-      shares[device].products.push_back({});
+      const MutableMatrixView part = peers_.on_piece(device, sub(to.view, to.dtype, region));
+      started->add({device, peers_.of_device(device, [&] {
+                      return start(peers_.session(device), region.items.size(), part, sources[device]);
+                    })});
     }
-    return std::make_unique<Joined>(std::move(shares), std::move(kept), 0);
+    return started;
   }
 
   Peers peers_;

@@ -22,6 +22,7 @@
 
 #include "core/dispatch.h"
 #include "core/in_flight.h"
+#include "core/joined.h"
 #include "core/status.h"
 
 namespace mpmml {
@@ -446,49 +447,7 @@ class ClosureByRows final : public Pending {
   std::deque<Sharer> sharers_;  ///< last: what is under way uses the others
 };
 
-/// Closures that devices compute each by itself, of the matrices of a batch that they have.
-class ClosuresByInstances final : public Pending {
- public:
-  struct Share {
-    size_t device;
-    int64_t first_item;
-    StartedClosure started;
-  };
-
-  ClosuresByInstances(Peers& peers, std::vector<Share> shares, Kept kept, int64_t n)
-      : peers_(peers), kept_(std::move(kept)), shares_(std::move(shares)), n_(n) {}
-
-  bool is_done() override {
-    bool all = true;
-    for (Share& share : shares_) all &= share.started.work->is_done();
-    return all;
-  }
-
-  std::vector<Outcome> finish() override {
-    Outcome all;
-    std::exception_ptr failure;
-    for (Share& share : shares_) {
-      try {
-        peers_.of_device(share.device, [&] {
-          const Outcome outcome = share.started.work->finish().front();
-          if (outcome.gain && !all.gain) all.gain = share.first_item * n_ + *outcome.gain;
-          all.timing.overlap(outcome.timing);
-        });
-      } catch (...) {
-        if (!failure) failure = std::current_exception();
-      }
-    }
-    if (failure) std::rethrow_exception(failure);
-    return {all};
-  }
-
- private:
-  Peers& peers_;
-  const Kept kept_;
-  std::vector<Share> shares_;  ///< last: work uses what is kept
-  const int64_t n_;
-};
-
+/// Each device closes the matrices of a batch that it has by itself.
 StartedClosure start_by_instances(Peers& peers, const Closure& closure, const std::vector<Region>& regions,
                                   const Placement& where) {
   std::vector<std::optional<StartedClosure>> started(peers.count());
@@ -503,35 +462,35 @@ StartedClosure start_by_instances(Peers& peers, const Closure& closure, const st
       started[device] = start_closure(peers.session(device), mine, peers.place(device, where));
     });
   });
-  std::vector<ClosuresByInstances::Share> shares;
+  auto work = std::make_unique<Joined>(peers, 1);
   bool goes_too_far = false;
   for (size_t device = 0; device < peers.count(); ++device) {
     if (!started[device]) continue;
     goes_too_far |= started[device]->goes_too_far;
-    shares.push_back({device, regions[device].items.first, std::move(*started[device])});
+    work->add({device, std::move(started[device]->work), 0, regions[device].items.first * closure.d.rows});
   }
-  return {std::make_unique<ClosuresByInstances>(peers, std::move(shares), Kept(), closure.d.rows), goes_too_far};
+  return {std::move(work), goes_too_far};
 }
 
 /// On the first device, which gets a copy of all.
 StartedClosure start_on_first(Peers& peers, const Closure& closure, const Placement& where) {
   Closure there = closure;
   const Whole d = peers.fetch_whole(closure.d, closure.operation.dtype, closure.batch);
-  Kept kept{d.memory};
+  auto work = std::make_unique<Joined>(peers, 1);
+  work->kept().push_back(d.memory);
   there.d = d.view;
   std::optional<Whole> next;
   if (closure.next.data) {
     next = peers.fetch_whole(closure.next, DataType::kInt32, closure.batch);
     there.next = next->view;
-    kept.push_back(next->memory);
+    work->kept().push_back(next->memory);
   }
-  std::vector<ClosuresByInstances::Share> shares;
-  peers.of_device(0, [&] { shares.push_back({0, 0, start_closure(peers.session(0), there, peers.place(0, where))}); });
-  const bool goes_too_far = shares.front().started.goes_too_far;
+  StartedClosure started =
+      peers.of_device(0, [&] { return start_closure(peers.session(0), there, peers.place(0, where)); });
+  work->add({0, std::move(started.work), 0});
   peers.put_back(closure.d, d);
   if (next) peers.put_back(closure.next, *next);
-  return {std::make_unique<ClosuresByInstances>(peers, std::move(shares), std::move(kept), closure.d.rows),
-          goes_too_far};
+  return {std::move(work), started.goes_too_far};
 }
 
 }  // namespace

@@ -47,37 +47,26 @@ Problem part_for(Peers& peers, size_t device, const Problem& problem, const Regi
   return part;
 }
 
-/// What products of a call have started.
-struct Started {
-  std::vector<Joined::Share> shares;
-  Kept kept;
-
-  void add(size_t device, std::unique_ptr<Pending> work, std::vector<size_t> products = {}) {
-    shares[device].works.push_back(std::move(work));
-    shares[device].products.push_back(std::move(products));
-  }
-};
-
 /// Starts a product whose results aren't divided by rows, or differently from its witnesses: on the first device.
-void start_on_first(Peers& peers, const Problem& problem, size_t index, const Placement& where, Started& to) {
+void start_on_first(Peers& peers, const Problem& problem, size_t index, const Placement& where, Joined& to) {
   const DataType dtype = problem.operation.dtype;
   Problem there = problem;
   const Whole c = peers.fetch_whole(problem.c, dtype, problem.batch);
-  to.kept.push_back(c.memory);
+  to.kept().push_back(c.memory);
   there.c = c.view;
   const bool in_place = problem.c0.data == problem.c.data && problem.c0.memory == problem.c.memory;
   there.c0 =
-      in_place ? moved(problem.c0, *c.memory, c.bytes.first) : peers.on(0, problem.c0, dtype, problem.batch, to.kept);
-  there.a = peers.on(0, problem.a, dtype, problem.batch, to.kept);
-  there.b = peers.on(0, problem.b, dtype, problem.batch, to.kept);
-  there.through = peers.on(0, problem.through, DataType::kInt32, problem.batch, to.kept);
+      in_place ? moved(problem.c0, *c.memory, c.bytes.first) : peers.on(0, problem.c0, dtype, problem.batch, to.kept());
+  there.a = peers.on(0, problem.a, dtype, problem.batch, to.kept());
+  there.b = peers.on(0, problem.b, dtype, problem.batch, to.kept());
+  there.through = peers.on(0, problem.through, DataType::kInt32, problem.batch, to.kept());
   std::optional<Whole> witness;
   if (problem.witness.data) {
     witness = peers.fetch_whole(problem.witness, DataType::kInt32, problem.batch);
-    to.kept.push_back(witness->memory);
+    to.kept().push_back(witness->memory);
     there.witness = witness->view;
   }
-  to.add(0, peers.multiply(0, there, where, to.kept), {index});
+  to.add({0, peers.multiply(0, there, where, to.kept()), index});
   peers.put_back(problem.c, c);
   if (witness) peers.put_back(problem.witness, *witness);
 }
@@ -117,13 +106,13 @@ class DividedProduct {
     if (first) throw OverflowError(problem_, *first->overflow, first->sum);
   }
 
-  void hand_over(size_t index, Started& to) {
+  void hand_over(size_t index, Joined& to) {
     for (size_t device = 0; device < peers_.count(); ++device) {
       Part& mine = parts_[device];
-      to.kept.insert(to.kept.end(), mine.kept.begin(), mine.kept.end());
+      to.kept().insert(to.kept().end(), mine.kept.begin(), mine.kept.end());
       if (!mine.work) continue;
-      to.add(device, std::move(mine.work), {index});
-      if (is_apart_) to.add(device, copy(device, read_only(mine.problem.c), mine.target));
+      to.add({device, std::move(mine.work), index});
+      if (is_apart_) to.add({device, copy(device, read_only(mine.problem.c), mine.target)});
     }
   }
 
@@ -194,8 +183,7 @@ void require_elements_of(Session& whole, const Operation& operation, int64_t bat
 
 std::unique_ptr<Pending> multiply(Peers& peers, Session& whole, const std::vector<Problem>& problems,
                                   const Placement& where) {
-  Started started;
-  started.shares.resize(peers.count());
+  auto started = std::make_unique<Joined>(peers, problems.size());
   for (size_t index = 0; index < problems.size(); ++index) {
     const Problem& problem = problems[index];
     const Writing writing_c(problem.c.memory), writing_witness(problem.witness.memory);
@@ -203,18 +191,18 @@ std::unique_ptr<Pending> multiply(Peers& peers, Session& whole, const std::vecto
       require_elements_of_operands(whole, problem);
       const auto regions = regions_of(peers, problem);
       if (!regions) {
-        start_on_first(peers, problem, index, where, started);
+        start_on_first(peers, problem, index, where, *started);
         continue;
       }
       DividedProduct product(peers, problem, *regions);
       product.start(where);
-      product.hand_over(index, started);
+      product.hand_over(index, *started);
     } catch (const Error& error) {
       if (problems.size() == 1) throw;
       throw Error(error.code(), error.what(), index);
     }
   }
-  return std::make_unique<Joined>(std::move(started.shares), std::move(started.kept), problems.size());
+  return started;
 }
 
 Plan plan(Peers& peers, const Problem& problem, const Placement& where) {
