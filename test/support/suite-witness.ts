@@ -13,9 +13,9 @@ import {
   plan,
 } from '../../lib/index.js'
 import { expectError, thrown } from './expect.js'
-import { algebraOf, type Case, sourceOf } from './products/case.js'
+import { algebraOf, type Case, idempotent, nameOf, sourceOf } from './products/case.js'
 import { expectValues } from './products/law.js'
-import { valuesFor } from './products/values.js'
+import { kindNamesOf, valuesFor } from './products/values.js'
 import { caught, made } from './resident.js'
 import { untyped } from './untyped.js'
 
@@ -75,27 +75,22 @@ export function witnessSuite(backend: 'cpu' | 'cuda'): void {
   })
 
   it('has the plan that is run', async () => {
-    await using device = await openDevice({ backend })
-    for (const algebra of idempotent) {
-      for (const kind of [kinds['ties and ε']!, kinds['16-bit values']!, kinds['any values']!]) {
-        const [m, n, k] = [150, 170, 300]
-        const [a, b] = [filled(algebra, kind, [m, k], 1), filled(algebra, kind, [k, n], 2)]
+    for (const one of idempotent) {
+      for (const kind of kindNamesOf(one)) {
+        const [a, b] = valuesFor(one, kind, [150, 300, 170], undefined, 1).map(sourceOf)
         const options = {
-          backend,
-          semiring: algebra.semiring,
-          overflow: 'saturate',
+          semiring: one.semiring,
           witness: true,
-        } as Options
-        if (algebra.type !== 'int32') delete options.overflow
-        const planned = await plan(a as never, b as never, options as never)
-        expect(planned.variant, algebra.semiring).toBe((await product(a, b, options)).variant)
-        const [there, other] = [await device.upload(a as never), await device.upload(b as never)]
-        const { backend: _, ...others } = options
-        const ofDevice = await plan(there as never, other as never, others as never)
-        const ran = (await product(there as never, other as never, others)) as unknown as {
-          variant: VariantName
+          ...(one.isInteger && { overflow: 'saturate' }),
         }
-        expect(ofDevice.variant, algebra.semiring).toBe(ran.variant)
+        const planned = await plan(a as never, b as never, { ...options, backend } as never)
+        const ran = await product(a!, b!, { ...options, backend } as never)
+        expect(planned.variant, `${nameOf(one)}, ${kind}`).toBe(ran.variant)
+        const [there, other] = [await device.upload(a as never), await device.upload(b as never)]
+        const ofDevice = await plan(there as never, other as never, options as never)
+        const onDevice = await product(there as never, other as never, options as never)
+        expect(ofDevice.variant, `${nameOf(one)}, ${kind}`).toBe(onDevice.variant)
+        for (const matrix of [there, other, onDevice.c]) (matrix as unknown as DeviceMatrix).dispose()
       }
     }
   })
