@@ -115,7 +115,7 @@ function nodeCheck(): Check {
 
 /** What is read when mpmml runs, and when it is built. A test compares them with the documentation. */
 const variables =
-  /^MPMML_(BACKEND|NUM_THREADS|CPU_ISA|ADDON|DEVICE_MEMORY_MIB|QUEUE_PASSWORD|CUDA|CUDA_ARCHS|BUILD_DIR|WARNINGS_AS_ERRORS|RELEASE|SANITIZE|BUILD_VERBOSE)$/
+  /^MPMML_(BACKEND|NUM_THREADS|CPU_ISAS?|ADDON|DEVICE_MEMORY_MIB|QUEUE_PASSWORD|CUDA|CUDA_ARCHS|LAB|BUILD_DIR|WARNINGS_AS_ERRORS|RELEASE|SANITIZE|BUILD_VERBOSE)$/
 
 /**
  * The variables of the environment.

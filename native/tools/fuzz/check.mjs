@@ -163,7 +163,7 @@ export function wrongRefusal(problem, error, random, budget, define = cells) {
 
 /** What is wrong with an error that names a negative element; undefined if it is negative, and belongs to the product. */
 function wrongNegative({ a, b, c0, structure }, message) {
-  const found = /(a|b|accumulate|out|the matrix|d)\[(?:(\d+), )?(\d+), (\d+)\] is (-[\d.e+-]+)/.exec(message)
+  const found = /(a|b|accumulate|out|the matrix|d)\[(?:(\d+), )?(\d+), (\d+)\] is (-Infinity|-[\d.e+-]+)/.exec(message)
   if (!found) return `ended with ${message}`
   const [, name, item = 0, i, j, value] = found.map((part, at) =>
     at < 2 || part === undefined ? part : Number(part),
@@ -174,5 +174,6 @@ function wrongNegative({ a, b, c0, structure }, message) {
   ]
   const came = matrix.data[(item * matrix.rows + i) * matrix.cols + j]
   if (!belongs(bandOf(given), i, j)) return `names an element that doesn't belong to the product: ${message}`
-  return came < 0 && Math.abs(came - value) <= 1e-5 * Math.abs(came) ? undefined : `it is ${came}: ${message}`
+  const isNamed = came === value || Math.abs(came - value) <= 1e-5 * Math.abs(came)
+  return came < 0 && isNamed ? undefined : `it is ${came}: ${message}`
 }
