@@ -10,9 +10,9 @@ import { shapeOf } from '../layout.js'
 import { allocate, type DenseMatrix, type MatrixLike, rowMajor, type Shape } from '../matrix.js'
 import { requireNames } from '../options.js'
 import { mpmm } from '../product/multiply.js'
-import type { AnyOperand, ElementsOf, Mixable, MpmmOptions, Overflow } from '../product/options.js'
+import type { AnyOperand, MpmmOptions, Overflow } from '../product/options.js'
 import { requireNoContradiction } from '../product/prepare.js'
-import type { MpmmResult } from '../product/result.js'
+import type { MpmmResult, ResultOf } from '../product/result.js'
 import { readSemiring, requireSemiringType, storedZeroOf } from '../semirings.js'
 import type { ElementArray, OperandArray } from '../storage.js'
 import { type HostView, readHostView, requireThere } from '../view.js'
@@ -53,16 +53,16 @@ export interface ResidualOptions extends Pick<MpmmOptions, 'backend' | 'device' 
  * const { c } = await leftResidual(matrix(2, 2, [3, 7, 2, 4]), matrix(2, 1, [7, 4]))
  * console.log(c.data.join()) // 2,0
  */
-export function leftResidual<Data extends OperandArray>(
-  a: MatrixLike<Mixable<Data>>,
-  b: MatrixLike<Mixable<Data>>,
+export function leftResidual<
+  A extends OperandArray = never,
+  B extends OperandArray = never,
+  ThereA extends OperandArray = never,
+  ThereB extends OperandArray = never,
+>(
+  a: MatrixLike<A> | DeviceMatrix<ThereA>,
+  b: MatrixLike<B> | DeviceMatrix<ThereB>,
   options?: ResidualOptions,
-): Promise<AlgebraResult<DenseMatrix<ElementsOf<Data>>>>
-export function leftResidual(
-  a: AnyOperand,
-  b: AnyOperand,
-  options?: ResidualOptions,
-): Promise<AlgebraResult<DeviceMatrix<ElementArray>>>
+): Promise<AlgebraResult<ResultOf<A, B, ThereA, ThereB>>>
 export function leftResidual(
   a: AnyOperand,
   b: AnyOperand,
@@ -83,16 +83,16 @@ export function leftResidual(
  * const { c } = await rightResidual(matrix(1, 2, [7, 4]), matrix(2, 2, [3, 2, 7, 4]))
  * console.log(c.data.join()) // 2,0
  */
-export function rightResidual<Data extends OperandArray>(
-  a: MatrixLike<Mixable<Data>>,
-  b: MatrixLike<Mixable<Data>>,
+export function rightResidual<
+  A extends OperandArray = never,
+  B extends OperandArray = never,
+  ThereA extends OperandArray = never,
+  ThereB extends OperandArray = never,
+>(
+  a: MatrixLike<A> | DeviceMatrix<ThereA>,
+  b: MatrixLike<B> | DeviceMatrix<ThereB>,
   options?: ResidualOptions,
-): Promise<AlgebraResult<DenseMatrix<ElementsOf<Data>>>>
-export function rightResidual(
-  a: AnyOperand,
-  b: AnyOperand,
-  options?: ResidualOptions,
-): Promise<AlgebraResult<DeviceMatrix<ElementArray>>>
+): Promise<AlgebraResult<ResultOf<A, B, ThereA, ThereB>>>
 export function rightResidual(
   a: AnyOperand,
   b: AnyOperand,
@@ -127,16 +127,16 @@ export interface Subsolution<X> extends Omit<AlgebraResult, 'c'> {
  * // A ⊗ x is (6, 3): there is no solution.
  * console.log(x.data.join(), solves) // 1,-1 false
  */
-export function greatestSubsolution<Data extends OperandArray>(
-  a: MatrixLike<Mixable<Data>>,
-  b: MatrixLike<Mixable<Data>>,
+export function greatestSubsolution<
+  A extends OperandArray = never,
+  B extends OperandArray = never,
+  ThereA extends OperandArray = never,
+  ThereB extends OperandArray = never,
+>(
+  a: MatrixLike<A> | DeviceMatrix<ThereA>,
+  b: MatrixLike<B> | DeviceMatrix<ThereB>,
   options?: ResidualOptions,
-): Promise<Subsolution<DenseMatrix<ElementsOf<Data>>>>
-export function greatestSubsolution(
-  a: AnyOperand,
-  b: AnyOperand,
-  options?: ResidualOptions,
-): Promise<Subsolution<DeviceMatrix<ElementArray>>>
+): Promise<Subsolution<ResultOf<A, B, ThereA, ThereB>>>
 export async function greatestSubsolution(
   a: AnyOperand,
   b: AnyOperand,

@@ -26,11 +26,6 @@ export type BackendChoice = 'auto' | 'cuda' | 'cpu'
 /** An operand of a product: in an array, or on a device. */
 export type AnyOperand<Data extends OperandArray = OperandArray> = MatrixLike<Data> | DeviceMatrix<Data>
 
-/** The arrays of the operands that an operand in an array of this type can be multiplied with. */
-export type Mixable<Data extends OperandArray> = Data extends Int32Array | Int16Array
-  ? Int32Array | Int16Array
-  : Data
-
 /** The array of the result of operands in arrays of this type. */
 export type ElementsOf<Data extends OperandArray> = Data extends ElementArray ? Data : Int32Array
 
@@ -40,8 +35,15 @@ export type AnyResult = MatrixLike<ElementArray> | DeviceMatrix<ElementArray>
 /** What the option `witness` may be. */
 export type AnyWitness = boolean | undefined
 
+/** What the option `accumulate` may be. */
+export type AnyAccumulate = AnyResult | boolean | undefined
+
 /** The options of {@link mpmm}. `undefined` means the default. */
-export interface MpmmOptions<Out extends AnyResult = MatrixLike, Witness extends AnyWitness = AnyWitness> {
+export interface MpmmOptions<
+  Out extends AnyResult | undefined = MatrixLike,
+  Witness extends AnyWitness = AnyWitness,
+  C0 extends AnyAccumulate = AnyAccumulate,
+> {
   /** The semiring of the product; 'max-plus' by default. */
   semiring?: Semiring | undefined
   /**
@@ -54,7 +56,7 @@ export interface MpmmOptions<Out extends AnyResult = MatrixLike, Witness extends
    * C0 of C0 ⊕ A⊗B: a matrix of the result's shape (or one matrix for every product of a batch), or `true` for what
    * `out` holds. It may be `out` itself, but not overlap it otherwise.
    */
-  accumulate?: AnyResult | boolean | undefined
+  accumulate?: C0 | undefined
   /**
    * 'auto', the default, takes CUDA if it can be used and the product is large enough and fits, otherwise the CPU. The
    * environment variable MPMML_BACKEND (auto, cuda or cpu) overrides 'auto'. 'cuda' without a usable GPU is an error.
