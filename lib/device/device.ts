@@ -4,7 +4,6 @@ import { aborted, notCancelled, readSignal } from '../abort.js'
 import {
   AUTO,
   automaticBackend,
-  builtWithCuda,
   CPU,
   deviceName,
   devicesIn,
@@ -15,16 +14,15 @@ import {
 } from '../backend.js'
 import { show, showChoices, showList, typeName } from '../describe.js'
 import { bytesOf, newUnwrittenArray, storedTypeName } from '../elements.js'
-import { configureCpu, deviceMemoryLimit } from '../environment.js'
 import { DeviceError, DTypeError, fromNative, ShapeError } from '../errors.js'
 import { type Elements, rowMajorElements, shapeOf, stridedElements } from '../layout.js'
 import { allocate, type DenseMatrix, type MatrixLike, readShape, rowMajor, type Shape } from '../matrix.js'
 import { addon } from '../native.js'
 import { requireNames } from '../options.js'
 import { overlap, overlapsItself, sameLayout } from '../overlap.js'
+import { ready } from '../placement.js'
 import { readSemiring, requireSemiringType } from '../semirings.js'
 import type { ElementArray, OperandArray } from '../storage.js'
-import { loadTuning } from '../tuning.js'
 import type { DataType, Semiring } from '../variant-names.js'
 import { type HostView, readHostView, readView, requireStillThere, requireThere, showShape } from '../view.js'
 import { combineRequest, copyRequest, fillRequest } from './requests.js'
@@ -120,11 +118,8 @@ export async function openDevice(options: OpenOptions = {}): Promise<Device> {
 /** Opens a device; `backend` is an index into the addon's list of choices. */
 export async function openSession(backend: number, index: number, devices = 0): Promise<Session> {
   const choice = backend === AUTO ? automaticBackend() : backend
-  const mayUseCuda = builtWithCuda && choice !== CPU
-  configureCpu()
-  if (mayUseCuda) loadTuning()
-  const memory = mayUseCuda ? deviceMemoryLimit() : 0
-  const native = await settled(addon.openDevice(choice, index, memory, choice === CPU ? 0 : devices))
+  const { deviceMemory } = ready(choice)
+  const native = await settled(addon.openDevice(choice, index, deviceMemory, choice === CPU ? 0 : devices))
   const found = addon.describeDevice(native)
   const [place, name] = found.index < 0 ? [0, deviceName(-1)] : [found.index, found.name]
   return new Session(native, addon.backends[found.backend]!, place, name, found.devices, found.all)

@@ -9,6 +9,7 @@ import type { MatrixLike } from '../matrix.js'
 import { addon, type Made } from '../native.js'
 import { requireNames } from '../options.js'
 import { requireApart, Uses } from '../overlap.js'
+import { placeOfProducts } from '../placement.js'
 import type { OperandArray } from '../storage.js'
 import type { View } from '../view.js'
 import { type Watched, watch } from './diagnostics.js'
@@ -26,7 +27,6 @@ import {
   checkProduct,
   type Located,
   locate,
-  placeOf,
   readProduct,
   requireAllStillThere,
   requireAllThere,
@@ -305,9 +305,7 @@ function checkRest(group: Group): void {
   checkPart(group, group.length)
   if (group.writes) requireApart(products, (index, view) => nameOf(products[index]!, index, view))
   if (call.session) return
-  const { backend, deviceMemory } = placeOf(call.options, false)
-  call.backend = backend
-  call.deviceMemory = deviceMemory
+  call.place = placeOfProducts(call.options)
   eachNamed(products, (product, names) =>
     allocateResult(product, { toString: () => `the result of ${names}` }),
   )

@@ -109,7 +109,7 @@ async function multiply(
 ): Promise<MpmmResult<AnyResult>> {
   const product = prepare(a, b, options)
   watched?.checked([product])
-  if (product.call.atOnce && ++inARow < MOST_IN_A_ROW) return computeNow(product)
+  if (product.call.place.atOnce && ++inARow < MOST_IN_A_ROW) return computeNow(product)
   inARow = 0
   allocateResult(product)
   const { signal, onProgress } = product.options
