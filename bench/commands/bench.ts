@@ -1,7 +1,7 @@
 /** mpmml bench */
 import { type Command, Option } from 'commander'
 import { type DataType, variants } from '../../lib/index.js'
-import { type Spread, writeText } from '../../lib/lab.js'
+import type { Spread } from '../../lib/lab.js'
 import {
   device,
   MOST_ROWS,
@@ -17,7 +17,7 @@ import { describeCircumstances } from '../circumstances.js'
 import { newCommand } from '../commands.js'
 import { dataTypes, typesOf } from '../dtype.js'
 import { duration, labelled, print, printJson, rate, shapeName, table } from '../output.js'
-import { checkOutputs } from '../output-file.js'
+import { checkOutputs, writeText } from '../output-file.js'
 import { describeSuites } from '../suites/describe.js'
 import { type SuiteName, suiteNames } from '../suites/names.js'
 import { runSuites, type SuitesRecord } from '../suites/run.js'

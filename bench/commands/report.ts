@@ -1,13 +1,13 @@
 /** mpmml report */
 import { basename, extname } from 'node:path'
 import { type Command, Option } from 'commander'
-import { type Results, readResults, writeText } from '../../lib/lab.js'
+import { type Results, readResults } from '../../lib/lab.js'
 import { device, wholeNumbers } from '../arguments.js'
 import { newCommand } from '../commands.js'
 import { runJobs } from '../lab/runner.js'
 import { defaultSizes, reportJobs } from '../lab/sweeps.js'
 import { labelled, print, printJson } from '../output.js'
-import { checkOutputs } from '../output-file.js'
+import { checkOutputs, writeText } from '../output-file.js'
 
 interface Flags {
   from?: string

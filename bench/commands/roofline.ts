@@ -1,7 +1,7 @@
 /** mpmml roofline */
 import { type Command, Option } from 'commander'
 import type { DataType, Semiring } from '../../lib/index.js'
-import { ceilingName, type Results, readResults, tensorPeak, writeResults, writeText } from '../../lib/lab.js'
+import { ceilingName, type Results, readResults, tensorPeak, writeResults } from '../../lib/lab.js'
 import { device, usage, wholeNumber } from '../arguments.js'
 import { newCommand } from '../commands.js'
 import { laddered } from '../lab/calls.js'
@@ -11,7 +11,7 @@ import { type Algebra, algebraOf, elementTypes } from '../lab/ladder.js'
 import { rooflineJobs, rooflines } from '../lab/roofline.js'
 import { runJobs } from '../lab/runner.js'
 import { print, printJson } from '../output.js'
-import { checkOutputs } from '../output-file.js'
+import { checkOutputs, writeText } from '../output-file.js'
 
 interface Flags {
   from?: string

@@ -7,7 +7,7 @@ import {
   microbenchOccupancy,
   occupancy,
   type Point,
-  pointKey,
+  type Results,
 } from '../../lib/lab.js'
 import { runCall } from './calls.js'
 import { costOfWork, runWork, type WorkJob } from './future.js'
@@ -52,8 +52,21 @@ export interface CallJob extends JobBase {
 
 export type Job = KernelJob | MicrobenchJob | OccupancyJob | BandwidthJob | CallJob | WorkJob
 
-/** Two jobs with the same key measure the same thing. */
-export const jobKey: (job: Job) => string = pointKey
+/** Two jobs, or points, with the same key measure the same thing. */
+export function jobKey({ kind, sweep, name, parameters }: JobBase & { kind: string }): string {
+  const sorted = Object.entries(parameters)
+    .filter(([, value]) => value !== undefined)
+    .sort(([x], [y]) => (x < y ? -1 : 1))
+  return JSON.stringify([kind, sweep, name, sorted])
+}
+
+/** Adds a point; it replaces an earlier one that measures the same thing. */
+export function addPoint({ points }: Results, point: Point): void {
+  const key = jobKey(point)
+  const at = points.findIndex((earlier) => jobKey(earlier) === key)
+  if (at < 0) points.push(point)
+  else points[at] = point
+}
 
 /** Whether a kernel reads an operand from global memory in its main loop: such a product takes several times as long. */
 const fromGlobal = ({ MEMSEL_A, MEMSEL_B }: KernelJob['parameters']) => MEMSEL_A === 1 || MEMSEL_B === 1

@@ -1,22 +1,19 @@
 /** Runs jobs one after the other and keeps what is measured as it comes. */
 import { AbortedError, FileError } from '../../lib/index.js'
 import {
-  addPoint,
   type Machine,
   machine,
   newResults,
   type Point,
-  pointKey,
   type Results,
   readResults,
   resultsCsv,
   writeResults,
-  writeText,
 } from '../../lib/lab.js'
 import { commit } from '../commit.js'
-import { checkOutputs } from '../output-file.js'
+import { checkOutputs, writeText } from '../output-file.js'
 import { startProgress } from '../progress.js'
-import { costOf, type Job, jobKey, type RunOptions, runJob } from './jobs.js'
+import { addPoint, costOf, type Job, jobKey, type RunOptions, runJob } from './jobs.js'
 
 export interface RunRequest extends RunOptions {
   jobs: Job[]
@@ -70,13 +67,13 @@ export async function runJobs(request: RunRequest, signal: AbortSignal): Promise
   await checkOutputs([request.output ?? undefined, request.csv ?? undefined], [])
   const here = { ...machine(request.device), commit: commit() }
   const results = await earlierResults(request.output, here)
-  const known = new Map(results.points.map((point) => [pointKey(point), point]))
+  const known = new Map(results.points.map((point) => [jobKey(point), point]))
   const unique = [...new Map(request.jobs.map((job) => [jobKey(job), job])).values()]
   const todo = unique.filter((job) => request.again || !known.has(jobKey(job)))
   try {
     await runEach(todo, request, signal, async (point) => {
       addPoint(results, point)
-      known.set(pointKey(point), point)
+      known.set(jobKey(point), point)
       if (request.output !== null) await writeResults(request.output, results)
     })
   } finally {
