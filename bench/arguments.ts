@@ -83,10 +83,8 @@ export function productOptions(): Option[] {
   ]
 }
 
-export const devicesOption = (): Option =>
-  new Option('--devices <list>', "CUDA devices that compute it together: 'all', or 0,1,…")
-    .argParser(devices)
-    .conflicts('device')
+export const devicesOption = (summary = "CUDA devices that compute it together: 'all', or 0,1,…"): Option =>
+  new Option('--devices <list>', summary).argParser(devices).conflicts('device')
 
 /** The options of what is computed of powers of a matrix. */
 export function closureOptions(semirings: readonly Semiring[], usual: Semiring): Option[] {

@@ -41,9 +41,9 @@ export function tuneCommand(signal: AbortSignal): Command {
           ...options,
           shapes: wanted,
           signal,
-          onProgress: ({ shape, variant, done, total }) => {
+          onProgress: ({ shape, variant, measured, total }) => {
             progress ??= startProgress(total)
-            progress.show(`${shapeName({ ...shape, batch: shape.batch ?? 1 })} ${variant}`, done)
+            progress.show(`${shapeName({ ...shape, batch: shape.batch ?? 1 })} ${variant}`, measured)
           },
         })
         progress?.end()

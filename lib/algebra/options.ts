@@ -1,6 +1,7 @@
 /** The options and the results that functions on matrices have in common. */
-import { readBackend, readDevice } from '../backend.js'
+import { readBackend, readDevice, readDevices, requireDevicesOnly } from '../backend.js'
 import type { DenseMatrix, MatrixLike } from '../matrix.js'
+import type { Asked } from '../placement.js'
 import {
   type AnyResult,
   LEFT_OUT,
@@ -65,15 +66,14 @@ export function readAlgebraOptions(options: unknown): ReadOptions {
   return readOptions(options, names)
 }
 
-/** Where to compute, of functions that have no other options for it. */
-export type ReadPlace = Pick<ReadOptions, 'backend' | 'device' | 'devices' | 'variant'>
-
-/** Reads the options `backend` and `device`. */
-export function readPlace(backend: unknown, device: unknown): ReadPlace {
-  return {
+/** Reads the options that say where to compute, of functions that have no other options for it. */
+export function readPlace(backend: unknown, device: unknown, devices: unknown): Asked {
+  const read = {
     backend: readBackend(backend),
     device: device === undefined ? LEFT_OUT : readDevice(device),
-    devices: 0,
+    devices: readDevices(devices),
     variant: LEFT_OUT,
   }
+  requireDevicesOnly(read.devices, device, read.backend)
+  return read
 }

@@ -8,9 +8,9 @@ import { DeviceError, DTypeError, OverflowError, ShapeError } from '../errors.js
 import { inSlices, PER_STEP, type Steps } from '../graph/slices.js'
 import { shapeOf } from '../layout.js'
 import { allocate, type DenseMatrix, type MatrixLike, rowMajor, type Shape } from '../matrix.js'
-import { requireNames } from '../options.js'
+import { readListener, requireNames } from '../options.js'
 import { mpmm } from '../product/multiply.js'
-import type { AnyOperand, MpmmOptions, Overflow } from '../product/options.js'
+import type { AnyOperand, MpmmOptions, Overflow, Progress } from '../product/options.js'
 import { requireNoContradiction } from '../product/prepare.js'
 import type { MpmmResult, ResultOf } from '../product/result.js'
 import { readSemiring, requireSemiringType, storedZeroOf } from '../semirings.js'
@@ -21,7 +21,8 @@ import { readOverflow } from './overflow.js'
 import { onHost, readSumSemiring, type SumSemiring } from './weights.js'
 
 /** The options of residuals. `undefined` means the default. */
-export interface ResidualOptions extends Pick<MpmmOptions, 'backend' | 'device' | 'signal'> {
+export interface ResidualOptions
+  extends Pick<MpmmOptions, 'backend' | 'device' | 'devices' | 'signal' | 'onProgress'> {
   /** 'max-plus' (default) for the greatest solutions; 'min-plus' for the least X of A ⊗ X ≥ B. */
   semiring?: SumSemiring | undefined
   /**
@@ -40,7 +41,8 @@ export interface ResidualOptions extends Pick<MpmmOptions, 'backend' | 'device' 
  * floats. As ε ⊗ ⊤ = ε, X can be multiplied with A as it is. Over int32 results are exact. Over floats each difference is
  * rounded once, so A ⊗ X may be above B by a rounding; Infinity in A and B is ⊤, and NaN is no condition.
  *
- * Matrices of a device are copied to the host, where −A is made; their device computes the product, and the result is there.
+ * Matrices of a device are copied to the host, where −A is made; their device computes the product, and the result is there. `onProgress`
+ * tells how far the product is.
  *
  * @param a - M × N, or a batch of them as [batch, M, N].
  * @param b - M × P, or a batch of them; a batch of one or a single matrix serves all of the other's.
@@ -165,23 +167,27 @@ interface Question {
   readonly semiring: SumSemiring
   readonly overflow: Overflow
   readonly signal: AbortSignal | undefined
-  readonly where: Pick<MpmmOptions, 'backend' | 'device' | 'signal'>
+  readonly where: Pick<MpmmOptions, 'backend' | 'device' | 'devices' | 'signal' | 'onProgress'>
   /** Takes the result to where the operands are. */
   place(c: DenseMatrix<ElementArray>): Promise<AnyMatrix>
 }
 
 async function ask(a: AnyOperand, b: AnyOperand, options: ResidualOptions, left: boolean): Promise<Question> {
-  requireNames(options, ['semiring', 'overflow', 'backend', 'device', 'signal'])
+  requireNames(options, ['semiring', 'overflow', 'backend', 'device', 'devices', 'signal', 'onProgress'])
   const semiring = readSumSemiring(options.semiring)
   const signal = readSignal(options.signal)
-  const { backend, device: index } = options
-  const place = readPlace(backend, index)
+  const { backend, device: index, devices } = options
+  const onProgress = readListener<Progress>(options.onProgress)
+  const place = readPlace(backend, index, devices)
   const session = sessionOf(a, b)
   if (session) requireNoContradiction(place, session)
   const device = session?.owner as Device | undefined
-  const where = device
-    ? { backend: device.backend, ...(device.backend === 'cuda' && { device: device.index }), signal }
-    : { backend, device: index, signal }
+  const common = { signal, onProgress }
+  const where = !device
+    ? { backend, device: index, devices, ...common }
+    : device.devices.length > 1
+      ? { devices: device.devices, ...common }
+      : { backend: device.backend, device: device.index, ...common }
   const [first, second] = await Promise.all([onHost(a), onHost(b)])
   const viewA = readHostView(first, 'a', 'operand')
   const viewB = readHostView(second, 'b', 'operand')

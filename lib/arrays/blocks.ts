@@ -102,8 +102,7 @@ export class BlockComputer {
       already: true,
       backend: null,
       device: null,
-      totalMs: performance.now() - started,
-      kernelMs: 0,
+      timing: { totalMs: performance.now() - started, kernelMs: 0 },
       bytesRead: 0,
       bytesWritten: 0,
     })
@@ -126,8 +125,7 @@ export class BlockComputer {
         already: false,
         backend: engine.backend,
         device: engine.deviceName,
-        totalMs: performance.now() - started,
-        kernelMs,
+        timing: { totalMs: performance.now() - started, kernelMs },
         bytesRead: engine.bytesRead - bytesRead,
         bytesWritten,
       }

@@ -41,7 +41,14 @@ export interface LayoutOptions {
    * Rows and columns of a block, and how deep the products are that one is made from; as large as `memory` allows, if left out. Blocks of
    * paths are square, so all sizes that are given must be the same.
    */
-  block?: number | { readonly rows?: number; readonly cols?: number; readonly depth?: number } | undefined
+  block?:
+    | number
+    | {
+        readonly rows?: number | undefined
+        readonly cols?: number | undefined
+        readonly depth?: number | undefined
+      }
+    | undefined
 }
 
 /** What says what is done if there is something already. */
@@ -115,7 +122,7 @@ export interface ReadLayout {
   readonly chunks: readonly [number, number] | undefined
   readonly shards: readonly [number, number] | undefined
   readonly codec: ZarrLayout['codec'] | undefined
-  readonly block: { readonly rows?: number; readonly cols?: number; readonly depth?: number }
+  readonly block: Exclude<LayoutOptions['block'], number | undefined>
 }
 
 export function readLayout(options: LayoutOptions): ReadLayout {

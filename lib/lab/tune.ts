@@ -36,9 +36,9 @@ export interface TuneOptions {
   repetitions?: number | undefined
   /** Gives up, with ERR_MPMML_ABORTED. */
   signal?: AbortSignal | undefined
-  /** Is called before each measurement. */
+  /** Is called before each measurement: `done` is the share of all `total` measurements that are `measured`. */
   onProgress?:
-    | ((next: { shape: TuneShape; variant: VariantName; done: number; total: number }) => void)
+    | ((next: { shape: TuneShape; variant: VariantName; done: number; measured: number; total: number }) => void)
     | undefined
 }
 
@@ -90,13 +90,13 @@ export async function tune(options: TuneOptions): Promise<{ path: string; shapes
   )
   const total = shapes.length * kinds.length * candidates.length
   const tuned: TunedShape[] = []
-  let done = 0
+  let count = 0
   for (const shape of shapes) {
     for (const { path, minimum, maximum } of kinds) {
       const measured: Measurement[] = []
       for (const { name } of candidates) {
         if (signal?.aborted) throw new AbortedError('tuning was given up', { cause: signal.reason })
-        onProgress?.({ shape, variant: name, done: done++, total })
+        onProgress?.({ shape, variant: name, done: count / total, measured: count++, total })
         try {
           measured.push(await measure(name, { ...shape, device, repetitions, minimum, maximum }))
         } catch (error) {

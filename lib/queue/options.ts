@@ -11,7 +11,7 @@ export interface QueuePlace {
    */
   queue: string
   /** The name of the queue, for several on one Redis: "blocks" by default. Letters, digits, hyphens and underscores. */
-  name?: string
+  name?: string | undefined
 }
 
 /** How those who work on a queue treat each other. */
@@ -20,7 +20,7 @@ export interface Patience {
    * After how long a worker or a producer that is silent is taken for dead, in ms: 30 000 by default, and from 500. Its
    * blocks go to others after up to twice that time.
    */
-  lockMs?: number
+  lockMs?: number | undefined
 }
 
 export function readName(name: unknown = 'blocks'): string {

@@ -21,14 +21,17 @@ import {
   PREFIX,
   type Report,
   readRecord,
+  shareOf,
   WEEK_S,
 } from './records.js'
 import type { Runner } from './runner.js'
 
 /** How far work on a queue is. */
 export interface QueueProgress {
-  /** Blocks that are done. */
+  /** The share of the blocks that are done, from 0 to 1. */
   readonly done: number
+  /** Blocks that are done. */
+  readonly blocks: number
   /** Blocks of the whole work. */
   readonly total: number
   /** Workers that are alive; null until it is known. */
@@ -44,17 +47,17 @@ export interface QueueProgress {
 /** Options of work on a queue. */
 export interface ProducerOptions extends QueuePlace, Patience {
   /** How often a block is tried before the work fails: 3 by default. */
-  attempts?: number
+  attempts?: number | undefined
   /** How long to wait before the second attempt, in ms; twice as long before each further one. 1000 by default. */
-  retryMs?: number
+  retryMs?: number | undefined
   /** The most jobs that are in Redis at a time: 1024 by default. Take four times the blocks that all workers compute at once, or more. */
-  window?: number
+  window?: number | undefined
   /** After how long without a connection the work is given up, in ms: 300 000 by default. It can be resumed then. */
-  patienceMs?: number
+  patienceMs?: number | undefined
   /** Gives up: blocks that wait are taken from the queue, those that are being computed are left to their workers. The work can be resumed. */
-  signal?: AbortSignal
+  signal?: AbortSignal | undefined
   /** Is called when blocks are done, an attempt has failed, workers come or go, and the connection is lost or back. */
-  onProgress?: (progress: QueueProgress) => void
+  onProgress?: ((progress: QueueProgress) => void) | undefined
 }
 
 /** What work on a queue did. */
@@ -69,8 +72,11 @@ export interface QueueResult {
   readonly retries: number
   /** How many workers did blocks. */
   readonly workers: number
-  /** The time from the connection to the finished output, in ms. */
-  readonly totalMs: number
+  /** Milliseconds. */
+  readonly timing: {
+    /** From the connection to the finished output. */
+    readonly totalMs: number
+  }
 }
 
 export const producerOptionNames = [
@@ -445,7 +451,8 @@ class Producer {
 
   #tell(): void {
     this.settings.onProgress?.({
-      done: this.#done,
+      done: shareOf(this.#done, this.#total),
+      blocks: this.#done,
       total: this.#total,
       workers: this.#alive,
       retries: this.#retries,
@@ -461,7 +468,7 @@ class Producer {
       computed: this.#computed,
       retries: this.#retries,
       workers: this.#workers.size,
-      totalMs: performance.now() - this.#began,
+      timing: { totalMs: performance.now() - this.#began },
     }
   }
 

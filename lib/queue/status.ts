@@ -11,6 +11,7 @@ import {
   type PlanState,
   PREFIX,
   readRecord,
+  shareOf,
   type WorkerRecord,
 } from './records.js'
 
@@ -26,8 +27,10 @@ export interface PlanStatus {
   readonly state: PlanState
   /** Whether its producer is alive. Without one, blocks that are in the queue are done, and no more come. */
   readonly producer: boolean
-  /** Blocks that are done. */
+  /** The share of the blocks that are done, from 0 to 1. */
   readonly done: number
+  /** Blocks that are done. */
+  readonly blocks: number
   /** Blocks of the whole work. */
   readonly total: number
   /** Attempts that failed and were made again. */
@@ -96,7 +99,8 @@ export async function queueStatus(options: QueuePlace): Promise<QueueStatus> {
         output: output.path,
         state: record.state,
         producer: (await redis.exists(keys.producer(id))) === 1,
-        done: Number(record.done),
+        done: shareOf(Number(record.done), Number(record.total)),
+        blocks: Number(record.done),
         total: Number(record.total),
         retries: Number(record.retries),
         reason: record.reason,
