@@ -2,11 +2,12 @@
  * Where work is computed that names no backend: the one place of JavaScript that decides it, with all its estimates. A product of
  * arrays that isn't small is left to native code, which knows what each variant costs.
  */
+
 import { availableParallelism } from 'node:os'
-import { ALL_DEVICES, AUTO, automaticBackend, builtWithCuda, CPU } from './backend.js'
+import { ALL_DEVICES, AUTO, automaticBackend, builtWithCuda, CPU, type Where } from './backend.js'
 import { configureCpu, deviceMemoryLimit } from './environment.js'
 import { addon } from './native.js'
-import { LEFT_OUT, type ReadOptions } from './product/options.js'
+import { LEFT_OUT } from './options.js'
 import { loadTuning } from './tuning.js'
 
 const { variants } = addon
@@ -32,7 +33,10 @@ const PER_STEP = { cuda: 1e-10, cpu: 6e-8 }
 const PER_CALL = 0.1
 
 /** What options say about the place. */
-export type Asked = Pick<ReadOptions, 'backend' | 'device' | 'devices' | 'variant'>
+export interface Asked extends Where {
+  /** {@link LEFT_OUT} if none is asked for. */
+  variant: number
+}
 
 /**
  * Gives native code the settings of the backends that `choice`, of the addon's list, leaves open.
@@ -56,7 +60,7 @@ export interface Place {
 }
 
 /** `work`: the steps and elements of the product, if there is only one. */
-export function placeOfProducts({ backend, variant }: ReadOptions, work = Number.POSITIVE_INFINITY): Place {
+export function placeOfProducts({ backend, variant }: Asked, work = Number.POSITIVE_INFINITY): Place {
   const isSmall = work <= MOST_AT_ONCE
   const automatic = backend === AUTO && variant === LEFT_OUT
   const asked = automatic ? automaticBackend() : backend

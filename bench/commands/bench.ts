@@ -3,7 +3,7 @@ import { type Command, Option } from 'commander'
 import { type DataType, variants } from '../../lib/index.js'
 import type { Spread } from '../../lib/lab.js'
 import {
-  device,
+  libraryOption,
   MOST_ROWS,
   type ProductShape,
   shapes,
@@ -46,7 +46,7 @@ export function benchCommand(signal: AbortSignal): Command {
         .choices(['auto', 'cuda', 'cpu', 'all'])
         .default('auto'),
     )
-    .option('--device <index>', 'the CUDA device, from 0', device, 0)
+    .addOption(libraryOption('device').default(0))
     .option('--sizes <n,…>', 'square sizes', wholeNumbers(1, MOST_ROWS))
     .option('--shapes <MxKxN,…>', 'shapes: A is M × K, B is K × N; BATCHxMxKxN for a batch', shapes)
     .addOption(

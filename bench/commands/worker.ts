@@ -1,7 +1,7 @@
 /** mpmml worker --queue redis://… */
-import { type Command, Option } from 'commander'
+import type { Command } from 'commander'
 import type { QueueWorkerOptions, WorkerEvent } from '../../lib/queue.js'
-import { devicesOption, wholeNumber } from '../arguments.js'
+import { devicesOption, libraryOption, wholeNumber } from '../arguments.js'
 import { byteCount } from '../arrays.js'
 import { newCommand } from '../commands.js'
 import { duration, oneLine, print } from '../output.js'
@@ -27,9 +27,7 @@ export function workerCommand(signal: AbortSignal): Command {
       'folders, or s3://bucket/prefix, that blocks may be read from and written to; all else is refused',
       ['.'],
     )
-    .addOption(
-      new Option('--backend <name>', 'where to compute').choices(['auto', 'cuda', 'cpu']).default('auto'),
-    )
+    .addOption(libraryOption('backend').default('auto'))
     .addOption(devicesOption('the GPUs to use: all, or numbers such as 0,1 (all by default)'))
     .option(
       '--concurrency <count>',

@@ -1,4 +1,5 @@
 /** Closures of weights: what star and plus and the graph functions have in common. */
+
 import { aborted, givenUpBy, notCancelled } from '../abort.js'
 import { show } from '../describe.js'
 import type { DeviceMatrix } from '../device/device.js'
@@ -12,7 +13,8 @@ import { inSlices } from '../graph/slices.js'
 import { type Elements, type Layout, rowMajorElements } from '../layout.js'
 import { allocate, type DenseMatrix } from '../matrix.js'
 import { addon, type NativeMemory } from '../native.js'
-import { LEFT_OUT, type ReadOptions, THROW } from '../product/options.js'
+import { LEFT_OUT } from '../options.js'
+import { type ReadOptions, THROW } from '../product/options.js'
 import { requireNoContradiction } from '../product/prepare.js'
 import { ProgressReports, shareOf } from '../product/progress.js'
 import { requireSemiringType, storedZeroOf } from '../semirings.js'

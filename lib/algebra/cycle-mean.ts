@@ -1,7 +1,8 @@
 /** Cycle means of graphs, and cycle times of their nodes. */
 
+import { signal } from '../abort.js'
 import type { Steps } from '../graph/slices.js'
-import { requireNames } from '../options.js'
+import { Options, type OptionsOf } from '../options.js'
 import {
   asMean,
   type BestCycle,
@@ -46,7 +47,7 @@ const mean = (weights: Weights, options: CycleOptions) =>
  */
 export function maximumCycleMean(
   weights: Weights,
-  options: Pick<CycleOptions, 'signal'> = {},
+  options?: Pick<CycleOptions, 'signal'>,
 ): Promise<CycleMean | null> {
   return meanOf(weights, options, 'max-plus')
 }
@@ -62,18 +63,19 @@ export function maximumCycleMean(
  */
 export function minimumCycleMean(
   weights: Weights,
-  options: Pick<CycleOptions, 'signal'> = {},
+  options?: Pick<CycleOptions, 'signal'>,
 ): Promise<CycleMean | null> {
   return meanOf(weights, options, 'min-plus')
 }
 
+const meanOptions = new Options({ signal } satisfies OptionsOf<Pick<CycleOptions, 'signal'>>)
+
 async function meanOf(
   weights: Weights,
-  options: Pick<CycleOptions, 'signal'>,
+  options: Pick<CycleOptions, 'signal'> | undefined,
   semiring: 'max-plus' | 'min-plus',
 ): Promise<CycleMean | null> {
-  requireNames(options, ['signal'])
-  return await mean(weights, { signal: options.signal, semiring })
+  return await mean(weights, { ...meanOptions.read(options), semiring })
 }
 
 /** The cycle means of strongly connected components. */

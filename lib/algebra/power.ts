@@ -1,4 +1,5 @@
 /** Powers of matrices. */
+
 import { aborted, notCancelled } from '../abort.js'
 import { show } from '../describe.js'
 import { DeviceMatrix } from '../device/device.js'
@@ -10,15 +11,9 @@ import { OptionError, ShapeError } from '../errors.js'
 import { rowMajorElements } from '../layout.js'
 import { allocate, type DenseMatrix, type MatrixLike } from '../matrix.js'
 import { addon } from '../native.js'
+import { LEFT_OUT } from '../options.js'
 import { mpmm } from '../product/multiply.js'
-import {
-  type AnyOperand,
-  type AnyResult,
-  type ElementsOf,
-  LEFT_OUT,
-  type MpmmOptions,
-  type ReadOptions,
-} from '../product/options.js'
+import type { AnyOperand, AnyResult, ElementsOf, MpmmOptions, ReadOptions } from '../product/options.js'
 import { requireNoContradiction } from '../product/prepare.js'
 import { oneOf, requireSemiringType, zeroOf } from '../semirings.js'
 import type { ElementArray, OperandArray } from '../storage.js'

@@ -1,5 +1,6 @@
 /** Residuals: the greatest solutions of A ⊗ X ≤ B and of X ⊗ B ≤ A. */
-import { readSignal } from '../abort.js'
+import { signal } from '../abort.js'
+import { backend, device, devices } from '../backend.js'
 import { show, showList } from '../describe.js'
 import { type Device, DeviceMatrix } from '../device/device.js'
 import { Resident, type Session } from '../device/resident.js'
@@ -8,7 +9,7 @@ import { DeviceError, DTypeError, OverflowError, ShapeError } from '../errors.js
 import { inSlices, PER_STEP, type Steps } from '../graph/slices.js'
 import { shapeOf } from '../layout.js'
 import { allocate, type DenseMatrix, type MatrixLike, rowMajor, type Shape } from '../matrix.js'
-import { readListener, requireNames } from '../options.js'
+import { listener, Options, type OptionsOf } from '../options.js'
 import { mpmm } from '../product/multiply.js'
 import type { AnyOperand, MpmmOptions, Overflow, Progress } from '../product/options.js'
 import { requireNoContradiction } from '../product/prepare.js'
@@ -16,9 +17,9 @@ import type { MpmmResult, ResultOf } from '../product/result.js'
 import { readSemiring, requireSemiringType, storedZeroOf } from '../semirings.js'
 import type { ElementArray, OperandArray } from '../storage.js'
 import { type HostView, readHostView, requireThere } from '../view.js'
-import { type AlgebraResult, readPlace } from './options.js'
-import { readOverflow } from './overflow.js'
-import { onHost, readSumSemiring, type SumSemiring } from './weights.js'
+import { type AlgebraResult, placeOf } from './options.js'
+import { policy, policyFor } from './overflow.js'
+import { onHost, type SumSemiring, sumSemiring } from './weights.js'
 
 /** The options of residuals. `undefined` means the default. */
 export interface ResidualOptions
@@ -31,6 +32,16 @@ export interface ResidualOptions
    */
   overflow?: Overflow | undefined
 }
+
+const residualOptions = new Options({
+  semiring: sumSemiring,
+  overflow: policy,
+  backend,
+  device,
+  devices,
+  signal,
+  onProgress: listener<Progress>(),
+} satisfies OptionsOf<ResidualOptions>)
 
 /**
  * The residual A \ B: the greatest X with A ⊗ X ≤ B. Element [i, j] is the minimum over k of B[k, j] − A[k, i], a product over
@@ -68,7 +79,7 @@ export function leftResidual<
 export function leftResidual(
   a: AnyOperand,
   b: AnyOperand,
-  options: ResidualOptions = {},
+  options?: ResidualOptions,
 ): Promise<AlgebraResult<AnyMatrix>> {
   return residual(a, b, options, true)
 }
@@ -98,7 +109,7 @@ export function rightResidual<
 export function rightResidual(
   a: AnyOperand,
   b: AnyOperand,
-  options: ResidualOptions = {},
+  options?: ResidualOptions,
 ): Promise<AlgebraResult<AnyMatrix>> {
   return residual(a, b, options, false)
 }
@@ -142,7 +153,7 @@ export function greatestSubsolution<
 export async function greatestSubsolution(
   a: AnyOperand,
   b: AnyOperand,
-  options: ResidualOptions = {},
+  options?: ResidualOptions,
 ): Promise<Subsolution<AnyMatrix>> {
   const began = performance.now()
   const question = await ask(a, b, options, true)
@@ -172,22 +183,23 @@ interface Question {
   place(c: DenseMatrix<ElementArray>): Promise<AnyMatrix>
 }
 
-async function ask(a: AnyOperand, b: AnyOperand, options: ResidualOptions, left: boolean): Promise<Question> {
-  requireNames(options, ['semiring', 'overflow', 'backend', 'device', 'devices', 'signal', 'onProgress'])
-  const semiring = readSumSemiring(options.semiring)
-  const signal = readSignal(options.signal)
-  const { backend, device: index, devices } = options
-  const onProgress = readListener<Progress>(options.onProgress)
-  const place = readPlace(backend, index, devices)
+async function ask(
+  a: AnyOperand,
+  b: AnyOperand,
+  options: ResidualOptions | undefined,
+  left: boolean,
+): Promise<Question> {
+  const { semiring, signal, overflow: chosen, onProgress, ...asked } = residualOptions.read(options)
+  const place = placeOf(asked)
   const session = sessionOf(a, b)
   if (session) requireNoContradiction(place, session)
-  const device = session?.owner as Device | undefined
+  const owner = session?.owner as Device | undefined
   const common = { signal, onProgress }
-  const where = !device
-    ? { backend, device: index, devices, ...common }
-    : device.devices.length > 1
-      ? { devices: device.devices, ...common }
-      : { backend: device.backend, device: device.index, ...common }
+  const where = !owner
+    ? { backend: options?.backend, device: options?.device, devices: options?.devices, ...common }
+    : owner.devices.length > 1
+      ? { devices: owner.devices, ...common }
+      : { backend: owner.backend, device: owner.index, ...common }
   const [first, second] = await Promise.all([onHost(a), onHost(b)])
   const viewA = readHostView(first, 'a', 'operand')
   const viewB = readHostView(second, 'b', 'operand')
@@ -199,7 +211,7 @@ async function ask(a: AnyOperand, b: AnyOperand, options: ResidualOptions, left:
     )
   }
   requireSemiringType(readSemiring(semiring), viewA.type)
-  const overflow = readOverflow(options.overflow, viewA.type)
+  const overflow = policyFor(chosen, viewA.type)
   requireFit(viewA, viewB, left)
   const [negated, kept] = left ? [viewA, viewB] : [viewB, viewA]
   return {
@@ -210,7 +222,7 @@ async function ask(a: AnyOperand, b: AnyOperand, options: ResidualOptions, left:
     overflow,
     signal,
     where,
-    place: async (c) => (device ? await device.upload(c) : c),
+    place: async (c) => (owner ? await owner.upload(c) : c),
   }
 }
 
@@ -243,7 +255,7 @@ function requireFit(a: HostView, b: HostView, left: boolean): void {
 async function residual(
   a: AnyOperand,
   b: AnyOperand,
-  options: ResidualOptions,
+  options: ResidualOptions | undefined,
   left: boolean,
 ): Promise<AlgebraResult<AnyMatrix>> {
   const began = performance.now()

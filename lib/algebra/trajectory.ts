@@ -1,7 +1,7 @@
 /** Trajectories of linear systems: x(k + 1) = A ⊗ x(k) ⊕ B ⊗ u(k + 1). */
-import { readSignal } from '../abort.js'
-import { CUDA } from '../backend.js'
-import { show, showList } from '../describe.js'
+import { signal } from '../abort.js'
+import { backend, CUDA, device, devices } from '../backend.js'
+import { showList } from '../describe.js'
 import { DeviceMatrix } from '../device/device.js'
 import type { Session } from '../device/resident.js'
 import { elementType, newArray, typeNameOf } from '../elements.js'
@@ -10,7 +10,15 @@ import { type EdgeList, isEdgeList } from '../graph/edges.js'
 import { inSlices, PER_STEP, type Steps } from '../graph/slices.js'
 import { shapeOf } from '../layout.js'
 import { allocate, type DenseMatrix, MAX_DIMENSION, type MatrixLike, rowMajor } from '../matrix.js'
-import { readListener, requireNames } from '../options.js'
+import {
+  checkedLater,
+  listener,
+  Options,
+  type OptionsOf,
+  readWhole,
+  required,
+  requireNames,
+} from '../options.js'
 import type { Asked } from '../placement.js'
 import { mpmm } from '../product/multiply.js'
 import type { AnyOperand, ElementsOf, MpmmOptions, Overflow, Progress } from '../product/options.js'
@@ -19,15 +27,15 @@ import { ProgressReports } from '../product/progress.js'
 import { readSemiring, requireSemiringType, zeroOf } from '../semirings.js'
 import type { ElementArray, OperandArray } from '../storage.js'
 import { readView, requireThere, type View } from '../view.js'
-import { readPlace } from './options.js'
-import { readOverflow } from './overflow.js'
+import { placeOf } from './options.js'
+import { policy, policyFor } from './overflow.js'
 import { readVector, type Vector } from './vector.js'
 import {
   type Graph,
   readGraph,
-  readSumSemiring,
   requireSquare,
   type SumSemiring,
+  sumSemiring,
   type Weights,
 } from './weights.js'
 
@@ -51,6 +59,21 @@ export interface TrajectoryOptions
   /** As {@link MpmmOptions.onProgress}: `done` is the share of the steps. */
   onProgress?: ((progress: Progress) => void) | undefined
 }
+
+/** The most steps: an array of states has one more row. */
+export const MOST_STEPS = MAX_DIMENSION - 1
+
+const trajectoryOptions = new Options({
+  steps: required((value, name) => readWhole(value, name, 0, MOST_STEPS)),
+  input: checkedLater(),
+  overflow: policy,
+  backend,
+  device,
+  devices,
+  semiring: sumSemiring,
+  signal,
+  onProgress: listener<Progress>(),
+} satisfies OptionsOf<TrajectoryOptions>)
 
 /**
  * The states of x(k + 1) = A ⊗ x(k) ⊕ B ⊗ u(k + 1), or of x(k + 1) = A ⊗ x(k) without an input: in a timetable, when each train
@@ -86,45 +109,39 @@ export async function trajectory(
   x0: Vector,
   options: TrajectoryOptions,
 ): Promise<DenseMatrix<ElementArray> | DeviceMatrix<ElementArray>> {
-  requireNames(options, [
-    'steps',
-    'input',
-    'overflow',
-    'backend',
-    'device',
-    'devices',
-    'semiring',
-    'signal',
-    'onProgress',
-  ])
-  const semiring = readSumSemiring(options.semiring)
-  const signal = readSignal(options.signal)
-  const steps = readCount(options.steps, 'steps', 0)
-  const { overflow, backend, device, devices } = options
-  const onProgress = readListener<Progress>(options.onProgress)
-  const place = readPlace(backend, device, devices)
+  const {
+    semiring,
+    signal,
+    steps,
+    input: driving,
+    overflow,
+    onProgress,
+    ...asked
+  } = trajectoryOptions.read(options)
+  const place = placeOf(asked)
   if (isEdgeList(a)) {
     if (place.backend === CUDA) refuseOfList("option backend is 'cuda'")
     if (place.devices !== 0) refuseOfList('option devices names GPUs')
-    if (options.input !== undefined) {
+    if (driving !== undefined) {
       throw new OptionError('option input needs a matrix, but the weights are an edge list: leave it out')
     }
     const graph = await inSlices(await readGraph(a, semiring), signal, WHAT)
     const x = await readVector(x0, graph.rows.nodes, elementType(graph.rows.weight), semiring, 'x0')
-    const policy = readOverflow(overflow, elementType(x))
+    const stores = policyFor(overflow, elementType(x))
     return await new Walked(steps, onProgress).follow((walked) =>
-      inSlices(walk(graph, x, walked, policy), signal, WHAT),
+      inSlices(walk(graph, x, walked, stores), signal, WHAT),
     )
   }
   const view = readView(a, 'a', 'operand')
   requireThere(view, 'a')
   requireSquare(view)
   requireSemiringType(readSemiring(semiring), view.type)
-  readOverflow(overflow, view.type)
+  policyFor(overflow, view.type)
   if (view.memory) requireNoContradiction(place, view.memory.session)
-  const policy = { semiring, overflow, signal }
-  const where = view.memory ? policy : { ...policy, backend, device, devices }
-  const input = readInput(options.input, view, steps, place)
+  const common = { semiring, overflow, signal }
+  const { backend, device, devices } = options
+  const where = view.memory ? common : { ...common, backend, device, devices }
+  const input = readInput(driving, view, steps, place)
   const x = await readVector(x0, view.rows, view.type, semiring, 'x0')
   const system = {
     a,
@@ -133,7 +150,7 @@ export async function trajectory(
     x,
     steps,
     where,
-    drive: input && (await driveOf(input, view, input.isResident ? policy : where)),
+    drive: input && (await driveOf(input, view, input.isResident ? common : where)),
   }
   try {
     return await new Walked(steps, onProgress).follow<DenseMatrix<ElementArray> | DeviceMatrix<ElementArray>>(
@@ -146,15 +163,6 @@ export async function trajectory(
 
 const WHAT = 'the trajectory'
 const FEWER = 'ask for fewer steps, and go on from the last state'
-
-/** Reads a number of steps. */
-export function readCount(value: unknown, name: string, least: number): number {
-  if (Number.isInteger(value) && (value as number) >= least && (value as number) < MAX_DIMENSION)
-    return (value as number) + 0
-  throw new OptionError(
-    `option ${name} must be an integer from ${least} to 2^31 - 2, but it is ${show(value)}`,
-  )
-}
 
 function refuseOfList(what: string): never {
   throw new OptionError(

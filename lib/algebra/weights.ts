@@ -9,7 +9,7 @@ import { PER_STEP, type Steps } from '../graph/slices.js'
 import { type Need, requireSpace } from '../graph/space.js'
 import { shapeOf } from '../layout.js'
 import { MAX_DIMENSION, type MatrixLike } from '../matrix.js'
-import { readChoice } from '../options.js'
+import { choice } from '../options.js'
 import { storedZeroOf, zeroOf } from '../semirings.js'
 import type { ElementArray, OperandArray } from '../storage.js'
 import { type HostView, readHostView, requireThere, type View } from '../view.js'
@@ -23,12 +23,8 @@ export type SumSemiring = 'max-plus' | 'min-plus'
  */
 export type Weights = EdgeList | MatrixLike<OperandArray> | DeviceMatrix<OperandArray>
 
-const semirings = ['max-plus', 'min-plus'] as const
-
-/** Reads the option `semiring`. */
-export function readSumSemiring(value: unknown = 'max-plus'): SumSemiring {
-  return semirings[readChoice(semirings, value, 'semiring')]!
-}
+/** The option `semiring`. */
+export const sumSemiring = choice(['max-plus', 'min-plus'], 'max-plus')
 
 /** A graph that has been read: its edges by rows. */
 export interface Graph {

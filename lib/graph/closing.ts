@@ -1,12 +1,14 @@
 /** Answers from all pairs: by a closure, and by another one in float64 if that can't say. */
+
 import { type Closed, closeWeights } from '../algebra/close.js'
-import { readBackend } from '../backend.js'
+import { CPU, CUDA } from '../backend.js'
 import { DeviceMatrix } from '../device/device.js'
 import { Resident, requireUsable } from '../device/resident.js'
 import { elementType, isInteger } from '../elements.js'
 import { CycleError } from '../errors.js'
 import { type DenseMatrix, rowMajor, type Shape } from '../matrix.js'
-import { LEFT_OUT, type ReadOptions } from '../product/options.js'
+import { LEFT_OUT } from '../options.js'
+import type { ReadOptions } from '../product/options.js'
 import { storedZeroOf } from '../semirings.js'
 import type { ElementArray } from '../storage.js'
 import { type HostView, readHostView } from '../view.js'
@@ -165,7 +167,7 @@ export async function closeAgain(question: Question): Promise<Answer | null> {
   const matrix = asMatrix(await widened(question), shape)
   const session = weights.view?.memory?.session
   const place = session && {
-    backend: readBackend(session.backend),
+    backend: session.backend === 'cuda' ? CUDA : CPU,
     device: session.devices === 0 && session.backend === 'cuda' ? session.index : LEFT_OUT,
     devices: session.devices,
   }

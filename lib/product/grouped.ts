@@ -1,5 +1,6 @@
 /** Many products in one call. */
-import { aborted, givenUpBy, notCancelled } from '../abort.js'
+import { aborted, givenUpBy, notCancelled, signal } from '../abort.js'
+import { backend, device, devices } from '../backend.js'
 import { typeName } from '../describe.js'
 import type { DeviceMatrix } from '../device/device.js'
 import { typeNameOf } from '../elements.js'
@@ -7,9 +8,10 @@ import { AbortedError, DeviceError, DTypeError, fromNative, OutOfMemoryError } f
 import { requestAt as at, REPORT_FIELDS, REQUEST_FIELDS, writeLayout } from '../fields.js'
 import type { MatrixLike } from '../matrix.js'
 import { addon, type Made } from '../native.js'
-import { requireNames } from '../options.js'
+import { boolean, Options, type OptionsOf, requireNames } from '../options.js'
 import { requireApart, Uses } from '../overlap.js'
 import { placeOfProducts } from '../placement.js'
+import { semiring } from '../semirings.js'
 import type { OperandArray } from '../storage.js'
 import type { View } from '../view.js'
 import { type Watched, watch } from './diagnostics.js'
@@ -19,8 +21,9 @@ import {
   type AnyOperand,
   type AnyResult,
   type AnyWitness,
+  asProduct,
   type MpmmOptions,
-  readOptions,
+  overflow,
 } from './options.js'
 import {
   allocateResult,
@@ -44,7 +47,7 @@ import {
   resultOf,
   type WitnessedResult,
 } from './result.js'
-import { type ProductStructure, readStructure } from './structure.js'
+import { type ProductStructure, readStructure, structure } from './structure.js'
 
 /** A product of {@link mpmmGrouped}: the arguments of {@link mpmm}, and its options that are about one product. */
 export interface GroupedProduct<
@@ -86,16 +89,18 @@ export type GroupedOptions<Witness extends AnyWitness = AnyWitness> = Pick<
   'semiring' | 'overflow' | 'backend' | 'device' | 'devices' | 'witness' | 'structure' | 'signal'
 >
 
-const optionNames: readonly (keyof GroupedOptions)[] = [
-  'semiring',
-  'overflow',
-  'backend',
-  'device',
-  'devices',
-  'witness',
-  'structure',
-  'signal',
-]
+const groupedOptions = new Options({
+  semiring,
+  overflow,
+  backend,
+  device,
+  devices,
+  witness: boolean(false),
+  structure,
+  signal,
+} satisfies OptionsOf<GroupedOptions>)
+
+// Matrices, which are read one product after the other.
 const productNames: readonly (keyof GroupedProduct)[] = ['a', 'b', 'out', 'accumulate', 'structure']
 
 /**
@@ -152,7 +157,7 @@ async function multiplyAll(
   optionsValue: GroupedOptions | undefined,
   watched: Watched | null,
 ): Promise<MpmmResult<AnyResult>[]> {
-  const options = readOptions(optionsValue, optionNames)
+  const options = asProduct(groupedOptions.read(optionsValue))
   const group = new Group(requireArray(productsValue), new Call(options), watched)
   const { products } = group
   const { signal } = options
@@ -289,8 +294,8 @@ function readProducts(group: Group, end: number): void {
       throw new DTypeError(`${names} must be { a, b, out?, accumulate? }, but it is ${typeName(value)}`)
     }
     requireNames(value, productNames, names)
-    const { a, b, out, accumulate, structure } = value as GroupedProduct
-    const own = structure === undefined ? call.options.structure : readStructure(structure, names.structure)
+    const { a, b, out, accumulate, structure: its } = value as GroupedProduct
+    const own = its === undefined ? call.options.structure : readStructure(its, names.structure)
     const product = readProduct(call, a, b, out, accumulate, names, own)
     call.session ??= sessionOf(product)
     group.writes ||= product.out !== null

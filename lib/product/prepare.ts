@@ -1,4 +1,5 @@
 /** The arguments of a product: read, then checked. */
+
 import { aborted } from '../abort.js'
 import { ALL_DEVICES, AUTO, devicesIn } from '../backend.js'
 import { type Name, show, showList } from '../describe.js'
@@ -15,13 +16,14 @@ import {
 import type { Elements } from '../layout.js'
 import { allocate } from '../matrix.js'
 import { addon } from '../native.js'
+import { LEFT_OUT } from '../options.js'
 import { overlap, overlapsItself, sameLayout } from '../overlap.js'
 import { type Asked, placeOfProducts } from '../placement.js'
 import { requireSemiringType, requireWitness } from '../semirings.js'
 import type { ElementArray } from '../storage.js'
 import { readView, requireStillThere, requireThere, showShape, type View } from '../view.js'
 import { type Names, plainNames } from './names.js'
-import { LEFT_OUT, type ReadOptions, readOptions } from './options.js'
+import { type ReadOptions, readOptions } from './options.js'
 import { Call, Product, type Result } from './request.js'
 import type { ReadStructure } from './structure.js'
 

@@ -1,13 +1,15 @@
 /** A checked product, and how native code is asked for it. */
+
 import type { Session } from '../device/resident.js'
 import { bytesOf, INT32 } from '../elements.js'
 import { requestAt as at, writeLayout } from '../fields.js'
 import { type Elements, rowMajorElements } from '../layout.js'
 import type { NativeMemory } from '../native.js'
+import { LEFT_OUT } from '../options.js'
 import type { Place } from '../placement.js'
 import type { ElementArray } from '../storage.js'
 import type { View } from '../view.js'
-import { LEFT_OUT, type ReadOptions, THROW } from './options.js'
+import { type ReadOptions, THROW } from './options.js'
 import { type ReadStructure, writeStructure } from './structure.js'
 
 /** Where a result goes: into an array, or memory of a device; null if that isn't made yet. */

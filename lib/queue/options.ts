@@ -1,6 +1,7 @@
 /** Options that producers, workers and those who look on have in common. */
 import { show } from '../describe.js'
 import { OptionError } from '../errors.js'
+import { type OptionsOf, option, required, whole } from '../options.js'
 
 /** Where a queue is. */
 export interface QueuePlace {
@@ -23,18 +24,18 @@ export interface Patience {
   lockMs?: number | undefined
 }
 
-export function readName(name: unknown = 'blocks'): string {
-  if (typeof name === 'string' && /^[\w-]{1,64}$/.test(name)) return name
-  throw new OptionError(
-    `option name must be the name of a queue, of letters, digits, hyphens and underscores, but it is ${show(name)}`,
-  )
-}
+/** The address, which connecting checks, and the name. */
+export const placeSet = {
+  queue: required((value) => value as string),
+  name: option('blocks', (value, name) => {
+    if (typeof value === 'string' && /^[\w-]{1,64}$/.test(value)) return value
+    throw new OptionError(
+      `option ${name} must be the name of a queue, of letters, digits, hyphens and underscores, but it is ${show(value)}`,
+    )
+  }),
+} satisfies OptionsOf<QueuePlace>
 
 /** A whole number from `least`. */
-export function readWhole(value: unknown, name: string, least: number, usual: number): number {
-  if (value === undefined) return usual
-  if (Number.isSafeInteger(value) && (value as number) >= least) return value as number
-  throw new OptionError(`option ${name} must be a whole number from ${least}, but it is ${show(value)}`)
-}
+export const from = (least: number, usual: number) => whole(usual, least, Number.MAX_SAFE_INTEGER)
 
-export const readLock = (value: unknown): number => readWhole(value, 'lockMs', 500, 30_000)
+export const patienceSet = { lockMs: from(500, 30_000) } satisfies OptionsOf<Patience>

@@ -3,12 +3,12 @@
  * storage, and the queue only says when to look: jobs that Redis has lost are put there again, unless their block is there.
  */
 import { randomUUID } from 'node:crypto'
-import { aborted, onAbort, readSignal } from '../abort.js'
+import { aborted, onAbort, signal } from '../abort.js'
 import { type BlockJob, type BlockPlan, jobsOf } from '../arrays/job.js'
 import { QueueError } from '../errors.js'
-import { readListener, requireNames } from '../options.js'
+import { listener, Options, type OptionsOf, type ReadOf } from '../options.js'
 import { type Connection, connect } from './connect.js'
-import { type Patience, type QueuePlace, readLock, readName, readWhole } from './options.js'
+import { from, type Patience, patienceSet, placeSet, type QueuePlace } from './options.js'
 import { workersOf } from './read.js'
 import { errorOf, reasonText } from './reasons.js'
 import {
@@ -79,45 +79,18 @@ export interface QueueResult {
   }
 }
 
-export const producerOptionNames = [
-  'queue',
-  'name',
-  'lockMs',
-  'attempts',
-  'retryMs',
-  'window',
-  'patienceMs',
-  'signal',
-  'onProgress',
-] as const
-
-export interface ProducerSettings {
-  readonly queue: string
-  readonly name: string
-  readonly lockMs: number
-  readonly attempts: number
-  readonly retryMs: number
-  readonly window: number
-  readonly patienceMs: number
-  readonly signal: AbortSignal | undefined
-  readonly onProgress: ((progress: QueueProgress) => void) | undefined
-}
-
-/** @throws OptionError */
-export function readProducerOptions(options: ProducerOptions): ProducerSettings {
-  requireNames(options, producerOptionNames)
-  return {
-    queue: options.queue,
-    name: readName(options.name),
-    lockMs: readLock(options.lockMs),
-    attempts: readWhole(options.attempts, 'attempts', 1, 3),
-    retryMs: readWhole(options.retryMs, 'retryMs', 0, 1000),
-    window: readWhole(options.window, 'window', 1, 1024),
-    patienceMs: readWhole(options.patienceMs, 'patienceMs', 1, 300_000),
-    signal: readSignal(options.signal),
-    onProgress: readListener<QueueProgress>(options.onProgress),
-  }
-}
+export const producerSet = {
+  ...placeSet,
+  ...patienceSet,
+  attempts: from(1, 3),
+  retryMs: from(0, 1000),
+  window: from(1, 1024),
+  patienceMs: from(1, 300_000),
+  signal,
+  onProgress: listener<QueueProgress>(),
+} satisfies OptionsOf<ProducerOptions>
+export const producerOptions = new Options(producerSet)
+export type ProducerSettings = Readonly<ReadOf<typeof producerOptions>>
 
 /** How many questions are put to the queue at a time. */
 const AT_ONCE = 64

@@ -1,8 +1,8 @@
 /** What a queue holds, for those who look on. */
 import type { BlockPlan } from '../arrays/job.js'
-import { requireNames } from '../options.js'
+import { Options } from '../options.js'
 import { connect } from './connect.js'
-import { type QueuePlace, readName } from './options.js'
+import { placeSet, type QueuePlace } from './options.js'
 import { workersOf } from './read.js'
 import {
   type Failure,
@@ -61,6 +61,8 @@ export interface QueueStatus {
   readonly workers: readonly WorkerRecord[]
 }
 
+const statusOptions = new Options(placeSet)
+
 /**
  * What a queue holds: plans and how far they are, workers and what they do, failures.
  *
@@ -74,10 +76,9 @@ export interface QueueStatus {
  * ```
  */
 export async function queueStatus(options: QueuePlace): Promise<QueueStatus> {
-  requireNames(options, ['queue', 'name'])
-  const name = readName(options.name)
+  const { queue: where, name } = statusOptions.read(options)
   const keys = keysOf(name)
-  const { redis, packages, address, close } = await connect(options.queue)
+  const { redis, packages, address, close } = await connect(where)
   try {
     const queue = new packages.bull.Queue(name, { connection: redis, prefix: PREFIX, skipMetasUpdate: true })
     queue.on('error', () => {})

@@ -4,27 +4,28 @@
  */
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
-import { onAbort, readSignal } from '../abort.js'
+import { onAbort, signal } from '../abort.js'
 import type { BlockPlan, BlockResult } from '../arrays/job.js'
-import { readBytes } from '../arrays/options.js'
+import { bytes } from '../arrays/options.js'
 import { requireRoot } from '../arrays/roots.js'
 import {
   ALL_DEVICES,
   AUTO,
+  backend,
   CPU,
   CUDA,
+  devices,
   devicesIn,
-  readBackend,
-  readDevices,
   requireDevicesOnly,
+  type Where,
 } from '../backend.js'
 import { show } from '../describe.js'
 import { NoCudaError, OptionError, QueueError } from '../errors.js'
 import { info } from '../info.js'
-import { requireNames } from '../options.js'
+import { LEFT_OUT, listener, Options, type OptionsOf, required } from '../options.js'
 import type { BackendChoice } from '../product/options.js'
 import { type Connection, connect, reasonOf } from './connect.js'
-import { type Patience, type QueuePlace, readLock, readName, readWhole } from './options.js'
+import { from, type Patience, patienceSet, placeSet, type QueuePlace } from './options.js'
 import { readPlan } from './read.js'
 import { isFinal, reasonText } from './reasons.js'
 import {
@@ -92,25 +93,24 @@ export interface QueueWorker {
   readonly stopped: Promise<void>
 }
 
-const optionNames = [
-  'queue',
-  'name',
-  'lockMs',
-  'roots',
-  'backend',
-  'devices',
-  'concurrency',
-  'memory',
-  'takeovers',
-  'signal',
-  'onEvent',
-] as const
+const workerOptions = new Options({
+  ...placeSet,
+  ...patienceSet,
+  roots: required(readRoots),
+  backend,
+  devices,
+  concurrency: from(1, 2),
+  memory: bytes,
+  takeovers: from(0, 5),
+  signal,
+  onEvent: listener<WorkerEvent>(),
+} satisfies OptionsOf<QueueWorkerOptions>)
 
 /** How long a block may take to give up, and Redis to hear of it. */
 const FAREWELL_MS = 5000
 
 /** The GPUs that are asked for; none for the CPU. */
-function findDevices(backend: number, devices: number): number[] {
+function findDevices({ backend, devices }: Pick<Where, 'backend' | 'devices'>): number[] {
   if (backend === CPU) return []
   const isList = devices !== 0 && devices !== ALL_DEVICES
   const { cuda, auto } = info()
@@ -161,23 +161,14 @@ export function startWorker(options: QueueWorkerOptions): Promise<QueueWorker> {
 }
 
 export async function startWorkerWith(options: QueueWorkerOptions, runner: Runner): Promise<QueueWorker> {
-  requireNames(options, optionNames)
-  const backend = readBackend(options.backend)
-  const asked = readDevices(options.devices)
-  requireDevicesOnly(asked, undefined, backend)
-  const roots = readRoots(options.roots)
-  const signal = readSignal(options.signal)
+  const { queue, name, lockMs, roots, takeovers, memory, signal, ...read } = workerOptions.read(options)
+  const { concurrency: each, onEvent = () => {}, ...asked } = read
+  requireDevicesOnly({ ...asked, device: LEFT_OUT })
   // A folder that isn't there, and a wrong key, would be found by each block.
   await Promise.all(roots.map((root) => requireRoot(root, signal)))
-  const name = readName(options.name)
-  const lockMs = readLock(options.lockMs)
-  const takeovers = readWhole(options.takeovers, 'takeovers', 0, 5)
-  const memory = options.memory === undefined ? undefined : readBytes(options.memory, 'memory')
-  const devices = findDevices(backend, asked)
-  const each = readWhole(options.concurrency, 'concurrency', 1, 2)
-  const { onEvent = () => {} } = options
+  const devices = findDevices(asked)
   let tell: (event: WorkerEvent) => void = onEvent
-  const connection = await connect(options.queue, {
+  const connection = await connect(queue, {
     onLost: (reason) => tell({ type: 'lost', reason }),
     onBack: () => tell({ type: 'back' }),
   })
