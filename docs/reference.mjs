@@ -55,7 +55,6 @@ const app = await Application.bootstrap({
     'LabMicrobenchInstance',
     'NewResult',
     'PlacesOf',
-    'PointBase',
     'ResultOf',
     'Timing',
     'errorClasses',
