@@ -1,6 +1,138 @@
-/** What reading options has in common. */
+/**
+ * Options: each is said once, as a value that knows how it is read, what it is if it is left out, and what the command line calls
+ * it. What a function takes is a set of them.
+ *
+ * Types come first: the interface of a function's options has the docs that editors show and the reference prints, which a type
+ * that is computed from values would lose. {@link OptionsOf} lets the compiler refuse a set that lacks a name of it, or has another.
+ */
 import { type Name, show, showChoices } from './describe.js'
 import { OptionError } from './errors.js'
+
+/** A number that isn't given. */
+export const LEFT_OUT = -1
+
+/** What the command line says of an option. */
+export interface CommandLine {
+  /** As in its help: '--device <index>'. */
+  readonly flag: string
+  /** What it is for, in a line. */
+  readonly summary: string
+}
+
+/** An option of a function. */
+export interface Option<Read> {
+  /** What the library goes on with; messages call the option `name`. Throws OptionError for what it can't be. */
+  readonly read: (value: unknown, name: string) => Read
+  /** What it is if it is left out. */
+  readonly usual: Read
+  readonly isRequired: boolean
+  /** The values that there are, if they have names. */
+  readonly choices?: readonly string[]
+  readonly commandLine?: CommandLine
+}
+
+type Facts = Partial<Pick<Option<unknown>, 'choices' | 'commandLine'>>
+
+/** An option that may be left out. */
+export function option<Read, Usual = Read>(
+  usual: Usual,
+  read: (value: unknown, name: string) => Read,
+  facts: Facts = {},
+): Option<Read | Usual> {
+  return { read, usual, isRequired: false, ...facts }
+}
+
+/** An option that can't be left out: `read` says so. */
+export function required<Read>(
+  read: (value: unknown, name: string) => Read,
+  facts: Facts = {},
+): Option<Read> {
+  return { read, usual: undefined as never, isRequired: true, ...facts }
+}
+
+/** One of some names. */
+export function choice<Choice extends string, Usual extends Choice | undefined>(
+  choices: readonly Choice[],
+  usual: Usual,
+  commandLine?: CommandLine,
+): Option<Choice | Usual> {
+  const facts = commandLine ? { choices, commandLine } : { choices }
+  return option(usual, (value, name) => choices[readChoice(choices, value, name)]!, facts)
+}
+
+/** What the function checks itself, with other arguments. */
+export const checkedLater = <Type = unknown>(): Option<Type | undefined> =>
+  option(undefined, (value) => value as Type)
+
+/** A whole number from `least` to `most`. */
+export function whole<Usual extends number | undefined>(
+  usual: Usual,
+  least: number,
+  most: number,
+  commandLine?: CommandLine,
+): Option<number | Usual> {
+  return option(
+    usual,
+    (value, name) => readWhole(value, name, least, most),
+    commandLine ? { commandLine } : {},
+  )
+}
+
+/** A boolean. */
+export const boolean = (usual: boolean, commandLine?: CommandLine): Option<boolean> =>
+  option(usual, readBoolean, commandLine ? { commandLine } : {})
+
+/** A function that is told something. */
+export const listener = <Told>(): Option<((told: Told) => void) | undefined> =>
+  option(undefined, (value, name) => {
+    if (typeof value === 'function') return value as (told: Told) => void
+    throw new OptionError(`option ${name} must be a function, but it is ${show(value)}`)
+  })
+
+type Set = Readonly<Record<string, Option<unknown>>>
+
+/** The set of options of an interface: of all of its names, and of no other. */
+export type OptionsOf<Interface> = { readonly [Name in keyof Required<Interface>]: Option<unknown> }
+
+/** A set without some of its options. */
+export function without<S extends Set, Name extends keyof S & string>(
+  set: S,
+  ...names: Name[]
+): Omit<S, Name> {
+  return Object.fromEntries(Object.entries(set).filter(([name]) => !names.includes(name as Name))) as never
+}
+
+/** What {@link Options.read} gives. */
+export type ReadOf<From> =
+  From extends Options<infer S> ? { -readonly [Name in keyof S]: S[Name]['usual'] } : never
+
+/** The options of a function. */
+export class Options<S extends Set> {
+  readonly names: readonly (keyof S & string)[]
+  readonly #all: readonly (readonly [name: string, option: Option<unknown>])[]
+  readonly #usual: Record<string, unknown>
+  readonly #mayBeLeftOut: boolean
+
+  constructor(readonly set: S) {
+    this.#all = Object.entries(set)
+    this.names = this.#all.map(([name]) => name)
+    this.#usual = Object.fromEntries(this.#all.map(([name, { usual }]) => [name, usual]))
+    this.#mayBeLeftOut = this.#all.every(([, { isRequired }]) => !isRequired)
+  }
+
+  /** Reads what the user passed: each property once. `what` is what messages call it. */
+  read(options: unknown, what: Name = 'options'): ReadOf<Options<S>> {
+    const read = { ...this.#usual }
+    if (options !== undefined || !this.#mayBeLeftOut) {
+      requireNames(options, this.names, what)
+      for (const [name, option] of this.#all) {
+        const value = (options as Record<string, unknown>)[name]
+        if (value !== undefined || option.isRequired) read[name] = option.read(value, name)
+      }
+    }
+    return read as ReadOf<Options<S>>
+  }
+}
 
 /** Throws OptionError unless `options` is an object without other properties than `names`; `what` is what it is called. */
 export function requireNames(
@@ -34,8 +166,10 @@ export function readBoolean(value: unknown, name: string): boolean {
   throw new OptionError(`option ${name} must be a boolean, but it is ${show(value)}`)
 }
 
-/** What was given as option onProgress. */
-export function readListener<Told>(value: unknown): ((told: Told) => void) | undefined {
-  if (value === undefined || typeof value === 'function') return value as (told: Told) => void
-  throw new OptionError(`option onProgress must be a function, but it is ${show(value)}`)
+/** What was given as option `name`, which must be an integer. */
+export function readWhole(value: unknown, name: string, least: number, most: number): number {
+  if (Number.isInteger(value) && (value as number) >= least && (value as number) <= most)
+    return (value as number) + 0
+  const limits = most >= Number.MAX_SAFE_INTEGER ? `from ${least}` : `from ${least} to ${most}`
+  throw new OptionError(`option ${name} must be a whole number ${limits}, but it is ${show(value)}`)
 }

@@ -1,7 +1,6 @@
 /** Work on arrays on disk in one process: all jobs of a plan, one after the other. */
-import { readSignal } from '../abort.js'
 import { openDevice } from '../device/device.js'
-import { readListener, requireNames } from '../options.js'
+import { listener, Options, type OptionsOf } from '../options.js'
 import type { Overflow } from '../product/options.js'
 import type { Semiring } from '../variant-names.js'
 import { finish, isFinished, unlessFinished } from './blocks.js'
@@ -10,13 +9,13 @@ import { type ArrayType, type BlockJob, type BlockPlan, jobNames, jobsOf } from 
 import {
   type ArraysProgress,
   type BeginOptions,
-  beginNames,
+  beginSet,
   type LayoutOptions,
-  layoutNames,
+  layoutSet,
+  memoryOf,
   type RunOptions,
-  readBytes,
-  readLayout,
-  runNames,
+  runSet,
+  workSet,
 } from './options.js'
 import { begin } from './plan.js'
 
@@ -67,7 +66,13 @@ export interface ArraysResult {
   }
 }
 
-const names = ['semiring', 'overflow', 'onProgress', ...layoutNames, ...beginNames, ...runNames] as const
+const arraysOptions = new Options({
+  ...workSet,
+  onProgress: listener<ArraysProgress>(),
+  ...layoutSet,
+  ...beginSet,
+  ...runSet,
+} satisfies OptionsOf<ArraysOptions>)
 
 /**
  * C = A ⊗ B of matrices on disk that needn't fit in memory: Zarr arrays of version 3 (`.zarr`, which need the package zarrita, and
@@ -128,30 +133,31 @@ async function run(
   plan: (options: PlanOptions, ready: (plan: BlockPlan) => Promise<void>) => Promise<BlockPlan>,
 ): Promise<ArraysResult> {
   const started = performance.now()
-  requireNames(options, names)
-  const { onProgress, backend, device, deviceMemory, ...rest } = options
-  const listener = readListener<ArraysProgress>(onProgress)
-  const signal = readSignal(options.signal)
+  const { onProgress, deviceMemory, signal, semiring, overflow, resume, overwrite, ...read } =
+    arraysOptions.read(options)
+  const { chunks, shards, codec, block } = read
   // Once, because the default is a share of what is free.
-  const { memory } = readLayout(options)
-  const onDevice = deviceMemory === undefined ? undefined : readBytes(deviceMemory, 'deviceMemory')
+  const memory = memoryOf(read)
   // CUDA takes some hundred milliseconds to start.
-  const opened = openDevice({ backend, device })
+  const opened = openDevice({ backend: options.backend, device: options.device })
   // Its error is seen when the plan is there.
   opened.catch(() => {})
   let engine!: Engine
   let planned: BlockPlan
   try {
-    planned = await plan({ ...rest, memory }, async (made) => {
-      engine = await Engine.open(made, opened, { memory, deviceMemory: onDevice, signal })
-    })
+    planned = await plan(
+      { memory, chunks, shards, codec, block, resume, overwrite, semiring, overflow, signal },
+      async (made) => {
+        engine = await Engine.open(made, opened, { memory, deviceMemory, signal })
+      },
+    )
   } catch (error) {
     await opened.then((unused) => unused.close()).catch(() => {})
     throw error
   }
   const progress = new Pace(
     planned.stages.reduce((sum, count) => sum + count, 0),
-    listener,
+    onProgress,
   )
   let spent: Spent
   try {

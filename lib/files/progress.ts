@@ -1,6 +1,6 @@
 /** Telling how far the reading or writing of a file is. */
-import { readSignal } from '../abort.js'
-import { readListener } from '../options.js'
+import { signal } from '../abort.js'
+import { listener, Options, type OptionsOf, type ReadOf } from '../options.js'
 import type { Progress } from '../product/options.js'
 import { throwIfAborted } from './files.js'
 
@@ -12,11 +12,15 @@ export interface FileOptions {
   onProgress?: ((progress: Progress) => void) | undefined
 }
 
-/** The names of these options. */
-export const fileOptions = ['signal', 'onProgress'] as const
+/** These options. */
+export const fileSet = { signal, onProgress: listener<Progress>() } satisfies OptionsOf<FileOptions>
+export const fileOptions = new Options(fileSet)
 
 /** Between two calls of `onProgress`. */
 const INTERVAL_MS = 250
+
+/** The same, read. */
+export type ReadFileOptions = Partial<ReadOf<typeof fileOptions>>
 
 /** How far the work on one file is. */
 export class FileWork {
@@ -27,10 +31,10 @@ export class FileWork {
   #told = false
 
   /** @param what - what messages call the work: "reading a file". */
-  constructor(what: string, { signal, onProgress }: FileOptions) {
+  constructor(what: string, { signal, onProgress }: ReadFileOptions) {
     this.#what = what
-    this.signal = readSignal(signal)
-    this.#listener = readListener(onProgress)
+    this.signal = signal
+    this.#listener = onProgress
     throwIfAborted(this.signal, what)
   }
 

@@ -1,13 +1,17 @@
 /** The options of the path functions, read once and checked. */
-import { show, typeName } from '../describe.js'
+import { signal } from '../abort.js'
+import { backend, device, devices } from '../backend.js'
+import { typeName } from '../describe.js'
 import { OptionError } from '../errors.js'
 import { isNodeArray, type NodeNumbers } from '../graph-core/edges.js'
+import { boolean, listener, Options, type OptionsOf, option, type ReadOf } from '../options.js'
 import {
+  asProduct,
   type BackendChoice,
   type Overflow,
+  overflow,
   type Progress,
   type ReadOptions,
-  readOptions,
 } from '../product/options.js'
 import { forwardOnly } from '../product/progress.js'
 import { readSemiring } from '../semirings.js'
@@ -50,46 +54,34 @@ export interface PathOptions {
   onProgress?: ((progress: Progress) => void) | undefined
 }
 
-const names: readonly (keyof PathOptions)[] = [
-  'paths',
-  'sources',
-  'targets',
-  'overflow',
-  'backend',
-  'device',
-  'devices',
-  'signal',
-  'onProgress',
-]
+const pathOptions = new Options({
+  paths: boolean(false),
+  sources: option(null, readNodes),
+  targets: option(null, readNodes),
+  overflow,
+  backend,
+  device,
+  devices,
+  signal,
+  onProgress: listener<Progress>(),
+} satisfies OptionsOf<PathOptions>)
 
-export interface ReadPathOptions {
-  readonly paths: boolean
-  /** Null if it isn't given. The nodes haven't been checked. */
-  readonly sources: NodeNumbers | null
-  readonly targets: NodeNumbers | null
+export interface ReadPathOptions
+  // Null if they aren't given. The nodes haven't been checked.
+  extends Pick<ReadOf<typeof pathOptions>, 'paths' | 'sources' | 'targets'> {
   /** What closures get to know. */
   readonly closing: ReadOptions
 }
 
 /** Reads the options: each property once. */
 export function readPathOptions(options: unknown, semiring: PathSemiring): ReadPathOptions {
-  const closing = readOptions(options, names)
-  closing.semiring = readSemiring(semiring)
+  const { paths, sources, targets, ...rest } = pathOptions.read(options)
+  const closing = asProduct({ ...rest, semiring: readSemiring(semiring) })
   closing.onProgress = forwardOnly(closing.onProgress)
-  const { paths, sources, targets } = (options ?? {}) as Record<string, unknown>
-  if (paths !== undefined && typeof paths !== 'boolean') {
-    throw new OptionError(`option paths must be true or false, but it is ${show(paths)}`)
-  }
-  return {
-    paths: paths === true,
-    sources: readNodes(sources, 'sources'),
-    targets: readNodes(targets, 'targets'),
-    closing,
-  }
+  return { paths, sources, targets, closing }
 }
 
-function readNodes(value: unknown, name: string): NodeNumbers | null {
-  if (value === undefined) return null
+function readNodes(value: unknown, name: string): NodeNumbers {
   if (typeof value === 'number') return [value]
   if (isNodeArray(value)) return value
   throw new OptionError(

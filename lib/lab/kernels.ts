@@ -1,9 +1,11 @@
 /** Kernel variants, timed without transfers. */
+
 import { fromNative, OptionError } from '../errors.js'
 import { addon } from '../native.js'
+import { Options, type OptionsOf, whole } from '../options.js'
 import type { VariantName } from '../variant-names.js'
 import { variantIndex } from '../variants.js'
-import { device, readNumbers, repetitions, size, warmup, withNumbers } from './options.js'
+import { deviceOrFirst, fraction, given, repetitions, requiredSize, size, warmup } from './options.js'
 import { type Spread, spread } from './statistics.js'
 
 /** What to measure a variant on. */
@@ -60,20 +62,19 @@ export interface Measurement {
   clockMHz: number
 }
 
-const int32 = { least: -2147483647, most: 2147483646 }
-const ranges = {
-  m: size,
-  n: size,
-  k: size,
+const measureOptions = new Options({
+  m: requiredSize(),
+  n: requiredSize(),
+  k: requiredSize(),
   batch: size,
   repetitions,
   warmup,
-  device,
-  minimum: int32,
-  maximum: int32,
-  zeroFraction: { least: 0, most: 1, fraction: true },
-  seed: { least: 0, most: Number.MAX_SAFE_INTEGER },
-} as const
+  device: deviceOrFirst,
+  minimum: whole(undefined, -2147483647, 2147483646),
+  maximum: whole(undefined, -2147483647, 2147483646),
+  zeroFraction: fraction(0, 1),
+  seed: whole(undefined, 0, Number.MAX_SAFE_INTEGER),
+} satisfies OptionsOf<MeasureOptions>)
 
 /**
  * Times a CUDA variant on operands that are made on the device: nothing is copied from or to the host. The
@@ -87,7 +88,7 @@ const ranges = {
  * console.log(gops.median > 0) // true
  */
 export async function measure(variant: VariantName, options: MeasureOptions): Promise<Measurement> {
-  const request = withNumbers(readNumbers(options, ranges), ['m', 'n', 'k'])
+  const request = given(measureOptions.read(options))
   const { m, n, k, batch = 1, minimum = -1000, maximum = 1000 } = request
   if (minimum > maximum) {
     throw new OptionError(`option minimum is ${minimum}, which is more than maximum, ${maximum}`)

@@ -1,28 +1,25 @@
 /** Calls of native code that can be given up, and say how far they are. */
 import { aborted, cancelOnAbort } from '../abort.js'
-import { deviceName } from '../backend.js'
+import { AUTO, automaticBackend, deviceName, indexOf } from '../backend.js'
 import { configureCpu, deviceMemoryLimit } from '../environment.js'
 import { AbortedError, fromNative } from '../errors.js'
 import { REPORT_FIELDS, reportAt } from '../fields.js'
 import { availableMemory } from '../free-memory.js'
 import { addon, type RnaRequest } from '../native.js'
 import { ProgressReports, shareOf } from '../product/progress.js'
-import type { BasePair, ReadRnaOptions } from './options.js'
+import type { BasePair, ReadFold } from './options.js'
 
 /** What all requests have. */
-export function requestOf(
-  { within, minLoop, table, backend, device }: ReadRnaOptions,
-  wide: boolean,
-): RnaRequest {
+export function requestOf({ weights, minLoop, table, backend, device }: ReadFold, wide: boolean): RnaRequest {
   const mostBytes = availableMemory()
   return {
-    within,
+    within: weights,
     minLoop,
     wide,
     wantsTable: table,
     mostBytes,
-    backend,
-    device,
+    backend: backend === AUTO ? automaticBackend() : backend,
+    device: indexOf(device),
     deviceMemory: deviceMemoryLimit(),
   }
 }
@@ -36,7 +33,7 @@ export interface RnaPlace {
 
 /** Gives the result, and what computed it. `what` is what messages call the work. */
 export async function run<Result>(
-  { signal, onProgress }: ReadRnaOptions,
+  { signal, onProgress }: ReadFold,
   what: string,
   start: (report: Float64Array, cancel: Int32Array) => Promise<Result>,
 ): Promise<[Result, RnaPlace]> {
