@@ -41,7 +41,7 @@ const commandOption = (
  *
  * @example
  * const { flag, choices, parse } = commandOptions.backend
- * console.log(flag, choices.join(), parse('cpu')) // --backend <name> auto,cuda,cpu cpu
+ * console.log(flag, choices.join(), parse('cpu')) // --backend <name> auto,cpu,cuda cpu
  */
 export const commandOptions: Readonly<
   Record<'semiring' | 'backend' | 'device' | 'devices' | 'variant' | 'overflow', CommandOption>

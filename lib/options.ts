@@ -109,23 +109,31 @@ export type ReadOf<From> =
 /** The options of a function. */
 export class Options<S extends Set> {
   readonly names: readonly (keyof S & string)[]
-  readonly #all: readonly (readonly [name: string, option: Option<unknown>])[]
   readonly #usual: Record<string, unknown>
+  readonly #byName: ReadonlyMap<string, Option<unknown>>
   readonly #mayBeLeftOut: boolean
 
   constructor(readonly set: S) {
-    this.#all = Object.entries(set)
-    this.names = this.#all.map(([name]) => name)
-    this.#usual = Object.fromEntries(this.#all.map(([name, { usual }]) => [name, usual]))
-    this.#mayBeLeftOut = this.#all.every(([, { isRequired }]) => !isRequired)
+    this.names = Object.keys(set)
+    this.#byName = new Map(Object.entries(set))
+    this.#usual = Object.fromEntries(this.names.map((name) => [name, set[name]!.usual]))
+    this.#mayBeLeftOut = this.names.every((name) => !set[name]!.isRequired)
   }
 
   /** Reads what the user passed: each property once. `what` is what messages call it. */
   read(options: unknown, what: Name = 'options'): ReadOf<Options<S>> {
     const read = { ...this.#usual }
-    if (options !== undefined || !this.#mayBeLeftOut) {
+    if (this.#mayBeLeftOut && (options === undefined || isPlain(options))) {
+      for (const name in options) {
+        const option = this.#byName.get(name)
+        if (option === undefined) throw unknownName(name, this.names, what)
+        const value = options[name]
+        if (value !== undefined) read[name] = option.read(value, name)
+      }
+    } else {
+      // An object of a class may have getters, which no loop finds; to ask for all names takes several times as long.
       requireNames(options, this.names, what)
-      for (const [name, option] of this.#all) {
+      for (const [name, option] of this.#byName) {
         const value = (options as Record<string, unknown>)[name]
         if (value !== undefined || option.isRequired) read[name] = option.read(value, name)
       }
@@ -133,6 +141,9 @@ export class Options<S extends Set> {
     return read as ReadOf<Options<S>>
   }
 }
+
+const isPlain = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype
 
 /** Throws OptionError unless `options` is an object without other properties than `names`; `what` is what it is called. */
 export function requireNames(
@@ -146,11 +157,13 @@ export function requireNames(
     )
   }
   for (const name in options) {
-    if (!names.includes(name)) {
-      const place = what === 'options' ? '' : ` of ${what}`
-      throw new OptionError(`there is no option ${show(name)}${place}: expected ${showChoices(names)}`)
-    }
+    if (!names.includes(name)) throw unknownName(name, names, what)
   }
+}
+
+function unknownName(name: string, names: readonly string[], what: Name): OptionError {
+  const place = what === 'options' ? '' : ` of ${what}`
+  return new OptionError(`there is no option ${show(name)}${place}: expected ${showChoices(names)}`)
 }
 
 /** The index in `choices` of what was given as option `name`. */

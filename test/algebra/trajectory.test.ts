@@ -417,7 +417,7 @@ describe('bad input', () => {
     ['a state of halves', () => run(a, [0.5, 0]), 'DTYPE', /x0\[0\] must be an int32/],
     ['a state of words', () => run(list, ['0', 0]), 'DTYPE', /x0\[0\] must be an int32/],
     ['NaN in the state', () => run(matrix(1, 1, new Float64Array(1)), [NaN]), 'VALUE', /x0\[0\] is NaN/],
-    ['no steps', () => run(a, [0, 0], {}), 'OPTION', /steps must be an integer from 0.*undefined/],
+    ['no steps', () => run(a, [0, 0], {}), 'OPTION', /steps must be a whole number from 0.*undefined/],
     ['negative steps', () => run(a, [0, 0], { steps: -1 }), 'OPTION', /steps must be/],
     ['half a step', () => run(list, [0, 0], { steps: 0.5 }), 'OPTION', /steps must be/],
     ['another option', () => run(a, [0, 0], { steps: 1, k: 1 }), 'OPTION', /no option 'k'/],
@@ -469,7 +469,12 @@ describe('bad input', () => {
       'ABORTED',
       /given up/,
     ],
-    ['regime: no limit', () => regime(a, [0, 0], { limit: 0 }), 'OPTION', /limit must be an integer from 1/],
+    [
+      'regime: no limit',
+      () => regime(a, [0, 0], { limit: 0 }),
+      'OPTION',
+      /limit must be a whole number from 1 /,
+    ],
     ['regime: another option', () => regime(a, [0, 0], { steps: 1 }), 'OPTION', /no option 'steps'/],
     ['regime: a short state', () => regime(a, [0]), 'SHAPE', /x0 must have 2/],
     [

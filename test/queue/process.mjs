@@ -8,7 +8,7 @@ import { appendFileSync, existsSync, readdirSync, readFileSync, renameSync, writ
 import { dirname, join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { AbortedError, errorClasses, FileError } from '../../dist/lib/errors.js'
-import { readProducerOptions, runPlan } from '../../dist/lib/queue/producer.js'
+import { producerOptions, runPlan } from '../../dist/lib/queue/producer.js'
 import { startWorkerWith } from '../../dist/lib/queue/worker.js'
 
 const say = (value) => process.stdout.write(`${JSON.stringify(value)}\n`)
@@ -98,7 +98,7 @@ try {
       block: { rows: 1, cols: 1, depth: 1 },
       stages: [blocks],
     }
-    const settings = readProducerOptions({
+    const settings = producerOptions.read({
       ...options,
       signal: controller.signal,
       onProgress: (progress) => say({ type: 'progress', ...progress }),
